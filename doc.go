@@ -1,0 +1,2 @@
+// Package evictkit is the root of the module; see the packages below it.
+package evictkit

@@ -1,0 +1,57 @@
+package zone
+
+import "fmt"
+
+// State is how disrupted a zone is. The zero State is none and prints as such.
+type State uint8
+
+// The four states, named as upstream names them.
+const (
+	// Initial: the zone has not been evaluated yet.
+	Initial State = iota + 1
+	// Normal: few enough members are bad.
+	Normal
+	// PartialDisruption: at least the threshold's share of the members is bad, and more than two.
+	PartialDisruption
+	// FullDisruption: no member is good and at least one is bad.
+	FullDisruption
+)
+
+var stateNames = [...]string{"", "Initial", "Normal", "PartialDisruption", "FullDisruption"}
+
+// String is the name of the constant.
+func (s State) String() string {
+	if s == 0 || int(s) >= len(stateNames) {
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+	return stateNames[s]
+}
+
+// MarshalText writes the name; an invalid State is an error.
+func (s State) MarshalText() ([]byte, error) {
+	if s == 0 || int(s) >= len(stateNames) {
+		return nil, fmt.Errorf("zone: %s is not a state", s)
+	}
+	return []byte(stateNames[s]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (s *State) UnmarshalText(text []byte) error {
+	for i, name := range stateNames {
+		if i > 0 && name == string(text) {
+			*s = State(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("zone: unknown state %q", text)
+}
+
+// Counts are the counted members of a zone and how many of them are not ready. They travel together
+// so that nobody takes one for the other.
+type Counts struct {
+	Total int `json:"total"`
+	Bad   int `json:"bad"`
+}
+
+// Good is how many are ready.
+func (c Counts) Good() int { return c.Total - c.Bad }

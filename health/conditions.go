@@ -1,0 +1,51 @@
+package health
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The reasons of the conditions that UnknownConditions gives, as upstream writes them.
+const (
+	ReasonNeverUpdated  = "NodeStatusNeverUpdated"
+	ReasonStatusUnknown = "NodeStatusUnknown"
+)
+
+const (
+	messageNeverUpdated  = "Kubelet never posted node status."
+	messageStatusUnknown = "Kubelet stopped posting node status."
+)
+
+var kubeletConditions = [...]v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure}
+
+// UnknownConditions returns the conditions to write for a node that is silent: those of the four that
+// a kubelet reports which are not Unknown already. A missing one was never reported and gets the
+// node's creation as heartbeat; the others keep theirs. NetworkUnavailable is not the kubelet's and
+// stays. Nil when there is nothing to write. The node is not changed.
+func UnknownConditions(node *v1.Node, now time.Time) []v1.NodeCondition {
+	var write []v1.NodeCondition
+	for _, kind := range kubeletConditions {
+		c := v1.NodeCondition{Type: kind, Reason: ReasonNeverUpdated, Message: messageNeverUpdated, LastHeartbeatTime: node.CreationTimestamp}
+		if have := find(node, kind); have != nil {
+			if have.Status == v1.ConditionUnknown {
+				continue
+			}
+			c = *have
+			c.Reason, c.Message = ReasonStatusUnknown, messageStatusUnknown
+		}
+		c.Status, c.LastTransitionTime = v1.ConditionUnknown, metav1.NewTime(now)
+		write = append(write, c)
+	}
+	return write
+}
+
+func find(node *v1.Node, kind v1.NodeConditionType) *v1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == kind {
+			return &node.Status.Conditions[i]
+		}
+	}
+	return nil
+}

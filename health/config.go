@@ -1,0 +1,44 @@
+package health
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+)
+
+// Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
+type Config struct {
+	// NodeMonitorPeriod is the distance of the passes at which heartbeats are noted and verdicts fall;
+	// 0 is exact, see the package comment.
+	NodeMonitorPeriod time.Duration
+	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
+	NodeMonitorGracePeriod time.Duration
+	// NodeStartupGracePeriod is the same for a node without a Ready condition, from its creation on.
+	NodeStartupGracePeriod time.Duration
+	// Clock is the real clock when nil.
+	Clock clock.PassiveClock
+}
+
+// DefaultConfig returns kube-controller-manager's defaults since 1.32: 5s, 50s, 60s.
+func DefaultConfig() Config {
+	return Config{NodeMonitorPeriod: 5 * time.Second, NodeMonitorGracePeriod: 50 * time.Second, NodeStartupGracePeriod: 60 * time.Second}
+}
+
+// Validate reports every fault at once.
+func (c Config) Validate() error {
+	var errs field.ErrorList
+	bad := func(name string, d time.Duration, why string) {
+		errs = append(errs, field.Invalid(field.NewPath(name), d.String(), why))
+	}
+	if c.NodeMonitorPeriod < 0 {
+		bad("nodeMonitorPeriod", c.NodeMonitorPeriod, "must not be negative; 0 is exact")
+	}
+	if c.NodeMonitorGracePeriod <= 0 {
+		bad("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod, "must be greater than 0")
+	}
+	if c.NodeStartupGracePeriod <= 0 {
+		bad("nodeStartupGracePeriod", c.NodeStartupGracePeriod, "must be greater than 0")
+	}
+	return errs.ToAggregate()
+}

@@ -1,0 +1,213 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Settled says whether a failed node has been watched for one whole grace period since the start, or
+// since its clock last started anew: an Unknown one without any heartbeat, one that reports not Ready
+// simply for that long. False for nodes that are Ready or not known. What would harm a node because of
+// a verdict that is older than our watching waits for it.
+func (m *Monitor) Settled(node string) bool {
+	now := m.time.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.index[node]
+	if !ok || !m.nodes[i].known {
+		return false
+	}
+	switch n := &m.nodes[i]; n.judged {
+	case readyTrue:
+		return false
+	case readyUnknown:
+		return n.confirmed
+	default:
+		grace := m.beats.lists[m.beats.entries[i].list].grace
+		return m.time.at(now) >= sum(n.watched, grace)
+	}
+}
+
+// Restart lets all clocks start anew now, as if every node had given a sign of life: for the moment
+// when the observer sees again. A node that was Unknown stays Unknown until it reports, but is not
+// Settled before one more grace period.
+func (m *Monitor) Restart() {
+	now := m.time.clock.Now()
+	m.mu.Lock()
+	m.restart(m.time.at(now))
+	m.mu.Unlock()
+}
+
+func (m *Monitor) restart(now int64) {
+	for i := range m.nodes {
+		if !m.beats.entries[i].used {
+			continue
+		}
+		n := &m.nodes[i]
+		n.since, n.watched, n.confirmed = now, now, false
+		m.beats.put(int32(i), m.beats.entries[i].list, now)
+	}
+}
+
+// Freeze stops verdicts until Thaw with the same reason; reasons add up. Observations are still noted.
+func (m *Monitor) Freeze(reason string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !slices.Contains(m.frozen, reason) {
+		m.frozen = append(m.frozen, reason)
+	}
+}
+
+// Thaw ends Freeze with that reason and says whether there was one. With the last one gone all clocks
+// start anew.
+func (m *Monitor) Thaw(reason string) bool {
+	now := m.time.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i := slices.Index(m.frozen, reason)
+	if i < 0 {
+		return false
+	}
+	m.frozen = slices.Delete(m.frozen, i, i+1)
+	if len(m.frozen) == 0 {
+		at := m.time.at(now)
+		m.inserted = at // nothing was promised while frozen
+		m.restart(at)
+	}
+	return true
+}
+
+// Frozen returns the reasons in force, oldest first.
+func (m *Monitor) Frozen() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.frozen)
+}
+
+// Blind is how often a Pass came so late that all clocks were started anew.
+func (m *Monitor) Blind() uint64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.blind
+}
+
+// Forget drops a node and says whether it was known. With a UID only that identity is dropped, so that
+// a late event about an old node cannot drop the new one; empty means any.
+func (m *Monitor) Forget(node string, uid types.UID) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.index[node]
+	if !ok || uid != "" && m.nodes[i].uid != string(uid) {
+		return false
+	}
+	m.forget(node, i)
+	return true
+}
+
+func (m *Monitor) forget(node string, i int32) {
+	if m.nodes[i].touched {
+		m.changed = slices.DeleteFunc(m.changed, func(c int32) bool { return c == i })
+	}
+	m.nodes[i] = nodeRecord{}
+	m.beats.remove(i)
+	delete(m.index, node)
+}
+
+// Len is the number of nodes.
+func (m *Monitor) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.index)
+}
+
+// NodeSnapshot is one node in a snapshot. Silent and Unchanged are ages, so that the time while nobody
+// watched is not counted.
+type NodeSnapshot struct {
+	Node       string             `json:"node"`
+	UID        types.UID          `json:"uid"`
+	Observed   v1.ConditionStatus `json:"observed"`
+	Ready      v1.ConditionStatus `json:"ready"`
+	Expired    bool               `json:"expired,omitempty"`
+	Silent     time.Duration      `json:"silent"`
+	Unchanged  time.Duration      `json:"unchanged"`
+	Heartbeat  int64              `json:"heartbeat"`
+	Transition int64              `json:"transition"`
+	Lease      *int64             `json:"lease,omitempty"`
+}
+
+// Snapshot returns every node, in the order of their names.
+func (m *Monitor) Snapshot() []NodeSnapshot {
+	clockNow := m.time.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.time.at(clockNow)
+	all := make([]NodeSnapshot, 0, len(m.index))
+	for _, i := range m.index {
+		n := &m.nodes[i]
+		s := NodeSnapshot{
+			Node: n.name, UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
+			Silent: time.Duration(max(now-m.beats.entries[i].beat, 0)), Unchanged: time.Duration(max(now-n.since, 0)), Heartbeat: n.heartbeat, Transition: n.transition,
+		}
+		if n.leaseSeen {
+			lease := n.lease
+			s.Lease = &lease
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b NodeSnapshot) int { return cmp.Compare(a.Node, b.Node) })
+	return all
+}
+
+// Restore tracks the nodes of a snapshot in an empty monitor, as silent and unchanged for as long as
+// they were when it was taken. Restored nodes are not Settled: we have not watched them. A monitor that
+// is not empty, a node twice or an age below zero is an error, and then nothing is changed.
+func (m *Monitor) Restore(snapshot []NodeSnapshot) error {
+	clockNow := m.time.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.index) > 0 || m.started {
+		return fmt.Errorf("health: Restore needs a monitor that has seen nothing yet")
+	}
+	seen := make(map[string]struct{}, len(snapshot))
+	for _, s := range snapshot {
+		if _, twice := seen[s.Node]; twice || s.Silent < 0 || s.Unchanged < 0 {
+			return fmt.Errorf("health: cannot restore node %s: twice, or of an age below zero", s.Node)
+		}
+		seen[s.Node] = struct{}{}
+	}
+	now := m.time.at(clockNow)
+	m.begin(now)
+	m.lastPass = now - 1 // the first Pass is due at once
+	for _, s := range snapshot {
+		i := m.beats.add()
+		n := nodeRecord{
+			name: s.Node, uid: string(s.UID), heartbeat: s.Heartbeat, transition: s.Transition, since: now - int64(s.Unchanged), watched: now,
+			observed: readinessFrom(s.Observed), judged: readinessFrom(s.Ready), expired: s.Expired,
+		}
+		if s.Lease != nil {
+			n.lease, n.leaseSeen = *s.Lease, true
+		}
+		m.nodes = append(m.nodes, n)
+		m.index[s.Node] = i
+		list := m.running
+		if n.observed == readyMissing {
+			list = m.startup
+		}
+		m.beats.put(i, list, now-int64(s.Silent))
+		m.touch(i)
+	}
+	m.inserted = now
+	return nil
+}
+
+func readinessFrom(s v1.ConditionStatus) readiness {
+	if s == "" {
+		return readyMissing
+	}
+	return readinessOf(s)
+}

@@ -50,7 +50,7 @@ func (m *Monitor) restart(now int64) {
 		}
 		n := &m.nodes[i]
 		n.since, n.watched, n.confirmed = now, now, false
-		m.beats.put(int32(i), m.beats.entries[i].list, now)
+		m.beats.put(int32(i), m.beats.entries[i].list, m.note(now))
 	}
 }
 
@@ -182,7 +182,7 @@ func (m *Monitor) Restore(snapshot []NodeSnapshot) error {
 	}
 	now := m.time.at(clockNow)
 	m.begin(now)
-	m.lastPass = now - 1 // the first Pass is due at once
+	m.lastPass = now
 	for _, s := range snapshot {
 		i := m.beats.add()
 		n := nodeRecord{

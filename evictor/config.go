@@ -1,0 +1,166 @@
+package evictor
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Config holds what an operator may tune. The names are those of kube-controller-manager's flags.
+// Start from DefaultConfig and change what differs: the zero Config is not valid, because an unset
+// grace period or threshold has no safe meaning. A Config is plain data and may be copied freely.
+type Config struct {
+	// NodeMonitorPeriod is the time between two monitor passes. Heartbeats are noted at the pass that
+	// follows them and verdicts fall at passes, as upstream does. 0 is exact: heartbeats are noted on
+	// arrival and a verdict falls at its deadline.
+	NodeMonitorPeriod time.Duration
+	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before it is
+	// declared Unknown. The default of 50s exceeds the 45s that a dead HTTP/2 connection of a kubelet
+	// may need to be noticed (ping after 15s, idle 30s); upstream had 40s before 1.32.
+	NodeMonitorGracePeriod time.Duration
+	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation.
+	NodeStartupGracePeriod time.Duration
+
+	// NodeEvictionRate is how many nodes a second and zone are tainted (or emptied) while the zone is
+	// healthy, and while it is fully disrupted though another zone is not. 0 stops new ones.
+	NodeEvictionRate float64
+	// SecondaryNodeEvictionRate replaces it in a partially disrupted zone of more than
+	// LargeClusterSizeThreshold nodes; smaller ones stop.
+	SecondaryNodeEvictionRate float64
+	// LargeClusterSizeThreshold is in nodes of one zone, in spite of its name.
+	LargeClusterSizeThreshold int
+	// UnhealthyZoneThreshold in (0,1] is the share of not ready nodes that makes a zone partially
+	// disrupted, when at least three are not ready.
+	UnhealthyZoneThreshold float64
+
+	// TaintBasedEviction true taints failed nodes NoExecute and lets pods leave as their tolerations
+	// end; false deletes the pods of a failed node after PodEvictionTimeout, at the zone's rate, as
+	// v1.16 did without taints. Taints of other people act in both.
+	TaintBasedEviction bool
+	// PodEvictionTimeout is used only without TaintBasedEviction.
+	PodEvictionTimeout time.Duration
+	// NumericTolerations switches the operators Lt and Gt on.
+	NumericTolerations bool
+
+	// MaxNodesPerSecond caps all zones together; 0 means no cap.
+	MaxNodesPerSecond float64
+	// MaxFailedNodes is how many nodes may carry our NoExecute taints at once (or, without taints, be
+	// emptied and not yet back); 0 means no cap.
+	MaxFailedNodes int
+
+	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight: node writes,
+	// lifting of taints (its own workers, so that hanging writes cannot hold recovery back) and
+	// evictions. Step ignores them.
+	NodeWorkers, LiftWorkers, PodWorkers int
+	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
+	RetryInitial, RetryMax time.Duration
+	// GateInterval is how long a closed permission (Options.MayWrite, Options.MayHarm) is left alone
+	// before it is asked again; Kick asks at once.
+	GateInterval time.Duration
+	// ExplainSize is how many decisions Explain remembers, for the whole evictor.
+	ExplainSize int
+}
+
+// DefaultConfig returns upstream's defaults, see the fields.
+func DefaultConfig() Config {
+	return Config{
+		NodeMonitorPeriod:         5 * time.Second,
+		NodeMonitorGracePeriod:    50 * time.Second,
+		NodeStartupGracePeriod:    60 * time.Second,
+		NodeEvictionRate:          0.1,
+		SecondaryNodeEvictionRate: 0.01,
+		LargeClusterSizeThreshold: 50,
+		UnhealthyZoneThreshold:    0.55,
+		TaintBasedEviction:        true,
+		PodEvictionTimeout:        5 * time.Minute,
+		NodeWorkers:               8,
+		LiftWorkers:               2,
+		PodWorkers:                8,
+		RetryInitial:              100 * time.Millisecond,
+		RetryMax:                  time.Minute,
+		GateInterval:              time.Second,
+		ExplainSize:               4096,
+	}
+}
+
+// Validate reports every fault at once, as an aggregate of field errors, or nil.
+func (c Config) Validate() error {
+	var errs field.ErrorList
+	add := func(name string, value any, why string) {
+		errs = append(errs, field.Invalid(field.NewPath(name), value, why))
+	}
+	positive := func(name string, d time.Duration) {
+		if d <= 0 {
+			add(name, d.String(), "must be greater than 0")
+		}
+	}
+	if c.NodeMonitorPeriod < 0 {
+		add("nodeMonitorPeriod", c.NodeMonitorPeriod.String(), "must not be negative; 0 is exact")
+	}
+	positive("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod)
+	positive("nodeStartupGracePeriod", c.NodeStartupGracePeriod)
+	if c.NodeMonitorPeriod > 0 {
+		if c.NodeMonitorGracePeriod > 0 && c.NodeMonitorGracePeriod <= c.NodeMonitorPeriod {
+			add("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod.String(), "must exceed nodeMonitorPeriod")
+		}
+		if c.NodeStartupGracePeriod > 0 && c.NodeStartupGracePeriod <= c.NodeMonitorPeriod {
+			add("nodeStartupGracePeriod", c.NodeStartupGracePeriod.String(), "must exceed nodeMonitorPeriod")
+		}
+	}
+	rate := func(name string, r float64) {
+		if math.IsNaN(r) || math.IsInf(r, 0) || r < 0 {
+			add(name, r, "must be a finite number of at least 0")
+		}
+	}
+	rate("nodeEvictionRate", c.NodeEvictionRate)
+	rate("secondaryNodeEvictionRate", c.SecondaryNodeEvictionRate)
+	rate("maxNodesPerSecond", c.MaxNodesPerSecond)
+	if c.LargeClusterSizeThreshold < 0 {
+		add("largeClusterSizeThreshold", c.LargeClusterSizeThreshold, "must not be negative")
+	}
+	if !(c.UnhealthyZoneThreshold > 0 && c.UnhealthyZoneThreshold <= 1) {
+		add("unhealthyZoneThreshold", c.UnhealthyZoneThreshold, "must lie in (0,1]")
+	}
+	if !c.TaintBasedEviction || c.PodEvictionTimeout < 0 {
+		positive("podEvictionTimeout", c.PodEvictionTimeout)
+	}
+	if c.MaxFailedNodes < 0 {
+		add("maxFailedNodes", c.MaxFailedNodes, "must not be negative")
+	}
+	for name, n := range map[string]int{"nodeWorkers": c.NodeWorkers, "liftWorkers": c.LiftWorkers, "podWorkers": c.PodWorkers} {
+		if n <= 0 {
+			add(name, n, "must be greater than 0")
+		}
+	}
+	positive("retryInitial", c.RetryInitial)
+	positive("gateInterval", c.GateInterval)
+	if c.RetryMax < c.RetryInitial {
+		add("retryMax", c.RetryMax.String(), "must not be less than retryInitial")
+	}
+	if c.ExplainSize < 0 {
+		add("explainSize", c.ExplainSize, "must not be negative")
+	}
+	return errs.ToAggregate()
+}
+
+// policy is the zone policy that the configuration describes.
+func (c Config) policy() zone.Policy {
+	return zone.DisruptionPolicy{
+		EvictionRate:          c.NodeEvictionRate,
+		SecondaryEvictionRate: c.SecondaryNodeEvictionRate,
+		LargeZoneThreshold:    c.LargeClusterSizeThreshold,
+		UnhealthyThreshold:    c.UnhealthyZoneThreshold,
+	}
+}
+
+func (c Config) health() health.Config {
+	return health.Config{
+		NodeMonitorPeriod:      c.NodeMonitorPeriod,
+		NodeMonitorGracePeriod: c.NodeMonitorGracePeriod,
+		NodeStartupGracePeriod: c.NodeStartupGracePeriod,
+	}
+}

@@ -1,0 +1,161 @@
+package evictor
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// checkResult is the outcome of the last check before an eviction.
+type checkResult struct {
+	proceed bool
+	wait    time.Duration // hold it for that long instead
+	reason  string
+	ref     PodRef
+	why     Decision
+}
+
+// evictPod is the work of Evictor.pods: an armed eviction is due. Everything is checked once more
+// against the store and the verdict, then the call is made without any lock.
+func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, eviction]) timedworker.Result {
+	harm := e.askHarm()
+	write := e.askWrite()
+	e.mu.Lock()
+	check := e.lastCheck(w, harm, write)
+	e.mu.Unlock()
+	e.deliver()
+	if !check.proceed {
+		if check.wait > 0 {
+			return timedworker.Blocked(check.wait)
+		}
+		return timedworker.Drop()
+	}
+	err := e.clients.PodWriter.Evict(ctx, check.ref, check.why)
+	e.mu.Lock()
+	defer e.deliver()
+	defer e.mu.Unlock()
+	tp := e.tracked[w.Key]
+	mine := tp != nil && string(tp.uid) == w.Identity
+	switch {
+	case err == nil, apierrors.IsNotFound(err):
+		if mine {
+			tp.armed, tp.evicted = false, err == nil
+		}
+		if err == nil {
+			e.decide(check.why)
+		}
+		return timedworker.Done()
+	case apierrors.IsTooManyRequests(err):
+		d := check.why
+		d.Kind, d.Reason, d.Err = EvictionDelayed, "DisruptionBudget", err
+		e.decide(d)
+		wait := retryAfter(err)
+		if wait <= 0 {
+			wait = e.cfg.GateInterval
+		}
+		return timedworker.Blocked(wait)
+	default:
+		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: check.ref.Node, Pod: check.ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
+		return timedworker.Retry()
+	}
+}
+
+// lastCheck reads pod and node again; e.mu is held.
+func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write error) checkResult {
+	now := e.tick()
+	tp := e.tracked[w.Key]
+	if tp == nil || string(tp.uid) != w.Identity || tp.evicted {
+		return checkResult{}
+	}
+	rec := tp.rec
+	pod, ok := e.clients.Pods.Pod(w.Key)
+	if !ok || pod.UID != tp.uid || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil {
+		tp.armed = false
+		e.PodChanged(w.Key)
+		return checkResult{}
+	}
+	dropped := func(reason string) checkResult {
+		tp.armed = false
+		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: rec.name, Pod: refOf(pod), Toleration: -1, Reason: reason})
+		return checkResult{}
+	}
+	if why := spared(pod); why != "" {
+		return dropped(why)
+	}
+	node, ok := e.clients.Nodes.Node(rec.name)
+	if !ok || node.UID != rec.uid {
+		tp.armed = false
+		e.NodeChanged(rec.name)
+		return checkResult{}
+	}
+	e.seeTaints(rec, node, now)
+	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
+	if !finite {
+		return dropped(e.unarmedReason(rec))
+	}
+	if due.After(now) {
+		return checkResult{wait: due.Sub(now)}
+	}
+	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)
+	held := func(reason string, err error, wait time.Duration) checkResult {
+		if w.Attempt == 0 && !rec.overdue {
+			d := decision
+			d.Kind, d.Reason, d.Err = EvictionDelayed, reason, err
+			e.decide(d)
+		}
+		return checkResult{wait: wait}
+	}
+	if why.own {
+		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
+		// have not watched for long enough ourselves, waits for the next pass.
+		if readyStatus(node) == v1.ConditionTrue || !e.monitor.Settled(rec.name) {
+			return held("NotSettled", nil, e.untilPass(rec, now))
+		}
+	}
+	switch {
+	case harm != nil:
+		if !rec.overdue {
+			rec.overdue = true
+			e.gates.overdue[rec.name] = struct{}{}
+			return held("MayHarm", harm, e.cfg.GateInterval)
+		}
+		return checkResult{wait: e.cfg.GateInterval}
+	case rec.overdue:
+		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
+		e.queue(rec.zone).Add(queueKey{Node: rec.name, Release: true}, struct{}{})
+		return checkResult{wait: e.cfg.RetryMax}
+	case write != nil:
+		return held("MayWrite", write, e.cfg.GateInterval)
+	}
+	return checkResult{proceed: true, ref: refOf(pod), why: decision}
+}
+
+// untilPass is how long it is until the next verdict about the node can fall.
+func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
+	if next, ok := e.monitor.Next(); ok && next.After(now) {
+		return next.Sub(now)
+	}
+	if at, ok := e.waitsUntil(rec); ok && at.After(now) {
+		return at.Sub(now)
+	}
+	return e.cfg.GateInterval
+}
+
+// release lets the overdue pods of one node go: its turn has come.
+func (e *Evictor) release(rec *record, now time.Time) {
+	rec.overdue = false
+	delete(e.gates.overdue, rec.name)
+	for _, key := range sortedPods(rec.pods) {
+		tp := rec.pods[key]
+		st, ok := e.pods.Get(key)
+		if !tp.armed || !ok {
+			continue
+		}
+		e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: st.Payload, At: now})
+	}
+}

@@ -1,0 +1,290 @@
+package evictor
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+
+	"golang.org/x/time/rate"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Options are what a program, not an operator, decides. The zero Options are valid.
+type Options struct {
+	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, that is a
+	// clock.Clock.
+	Clock clock.PassiveClock
+	// Observer is told every decision; nil means nobody.
+	Observer Observer
+	// Logger gets every decision, writes and failures at Info and the rest at Debug; nil means no logging.
+	Logger *slog.Logger
+	// Policy replaces the zone policy that Config describes.
+	Policy zone.Policy
+	// MayWrite is asked before every write: leadership, for example. An error stops all writes while
+	// it lasts and is the reason that observers see. Nil means yes.
+	MayWrite func() error
+	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. Nil means yes.
+	MayHarm func() error
+	// DryRun decides and explains everything and writes nothing: what would have been written is
+	// remembered and taken for granted, so that the decisions that follow from it are seen too.
+	DryRun bool
+	// Hold says of a node that it is never tainted or emptied by us, and why; it is still watched. It
+	// is asked whenever the node changes and must be fast. See also Evictor.Hold.
+	Hold func(node *v1.Node) (reason string, held bool)
+	// Jitter spreads the backoff of failed writes; nil means none.
+	Jitter func(time.Duration) time.Duration
+}
+
+// ErrRunning is returned by Step and Run while another Step or Run of the same Evictor is active.
+var ErrRunning = errors.New("evictor: another Step or Run is active")
+
+// queueKey is a node's slot in the queue of its zone. Release marks a node that is tainted already and
+// whose pods became overdue while evictions were not permitted.
+type queueKey struct {
+	Node    string
+	Release bool
+}
+
+type (
+	nodeQueue = ratelimitqueue.Queue[queueKey, struct{}]
+	nodeItem  = ratelimitqueue.Item[queueKey, struct{}]
+)
+
+// record is what the evictor remembers of one node. It is guarded by Evictor.mu.
+type record struct {
+	name     string
+	uid      types.UID
+	zone     zone.Key // where it counts and waits
+	nextZone zone.Key // where its labels say it belongs, from the next pass on
+	excluded bool     // as of the last look; counted at the next pass
+	known    bool     // a pass has given a verdict
+	verdict  health.Verdict
+
+	hold            string // why it is held, empty when it is not
+	beatSince       bool   // a status heartbeat arrived since the last pass
+	writeConditions bool   // the verdict is to be written to the node's status
+	waitSettle      bool   // failed since before all zones were down: one more grace period
+	grant           *nodeItem
+	conflicts       int
+	emptied         bool // without taints: its pods were deleted, and later ones go at once
+	counted         bool // it counts towards MaxFailedNodes
+	busy            bool // a write is in flight under Run
+
+	markPods bool                   // pods have to be marked not Ready
+	marked   map[types.UID]struct{} // those marked in this outage
+	taints   []seenTaint
+	eligible bool // our own NoExecute taints arm evictions, as of the last arming
+	pods     map[PodKey]*trackedPod
+	overdue  bool // pods became due while evictions were not permitted
+}
+
+// seenTaint is a NoExecute taint of a node and when it began to count.
+type seenTaint struct {
+	taint v1.Taint
+	own   bool
+	start time.Time
+}
+
+// trackedPod is a pod on a node with NoExecute taints. It lives until the pod is gone, another or not
+// bound there, or the node has no such taint.
+type trackedPod struct {
+	uid     types.UID
+	rec     *record
+	bound   time.Time // zero: before the node was tainted
+	armed   bool
+	evicted bool
+}
+
+// eviction is why a pod is to be evicted; it is the payload of the timed work.
+type eviction struct {
+	node       string
+	taint      v1.Taint
+	own        bool
+	toleration int
+	tolerated  time.Duration
+}
+
+// Evictor watches nodes and pods through its clients and decides which nodes to taint and which pods
+// to evict. Feed it with NodeChanged, PodChanged and LeaseRenewed, and drive it with Step or Run. All
+// methods are safe for concurrent use; only one Step or Run may be active.
+type Evictor struct {
+	cfg     Config
+	clients Clients
+	opts    Options
+	clock   clock.PassiveClock
+	matcher taints.Matcher
+
+	active atomic.Bool
+	inbox  inbox
+	out    outbox
+
+	monitor *health.Monitor
+	writes  *timedworker.Set[string, struct{}]
+	lifts   *timedworker.Set[string, struct{}]
+	pods    *timedworker.Set[PodKey, eviction]
+
+	mu        sync.Mutex // guards what follows and every record; never held over a write or a callback but the stores'
+	started   bool
+	now       time.Time // latest instant seen: a clock that goes back stands still
+	promised  time.Time // when the last Step asked to be called again
+	records   map[string]*record
+	zones     *zone.Tracker[string]
+	queues    map[zone.Key]*nodeQueue
+	oldQueues map[zone.Key]retiredQueue
+	bad       map[string]*record // known and not Ready
+	attention map[string]*record // to be looked at in the next pass
+	tracked   map[PodKey]*trackedPod
+	holds     map[string]string
+	failed    int // nodes counted towards MaxFailedNodes
+	cap       *rate.Limiter
+	gates     gates
+}
+
+type retiredQueue struct {
+	queue *nodeQueue
+	until time.Time
+}
+
+// New checks the configuration and the clients and returns an Evictor. It starts nothing and asks the
+// clients nothing.
+func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	var errs field.ErrorList
+	for _, c := range []struct {
+		name string
+		nil  bool
+	}{{"nodes", clients.Nodes == nil}, {"pods", clients.Pods == nil}, {"nodeWriter", clients.NodeWriter == nil}, {"podWriter", clients.PodWriter == nil}} {
+		if c.nil {
+			errs = append(errs, field.Required(field.NewPath("clients", c.name), ""))
+		}
+	}
+	if err := errs.ToAggregate(); err != nil {
+		return nil, err
+	}
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	e := &Evictor{
+		cfg:       cfg,
+		clients:   clients,
+		opts:      opts,
+		clock:     opts.Clock,
+		matcher:   taints.Matcher{NumericOperators: cfg.NumericTolerations},
+		records:   make(map[string]*record),
+		queues:    make(map[zone.Key]*nodeQueue),
+		oldQueues: make(map[zone.Key]retiredQueue),
+		bad:       make(map[string]*record),
+		attention: make(map[string]*record),
+		tracked:   make(map[PodKey]*trackedPod),
+		holds:     make(map[string]string),
+		gates:     newGates(),
+	}
+	e.inbox.init()
+	e.out.init(cfg.ExplainSize)
+	if opts.DryRun {
+		e.clients = dryRunClients(clients, e)
+	}
+	healthConfig := cfg.health()
+	healthConfig.Clock = (*steadyClock)(e)
+	var err error
+	if e.monitor, err = health.NewMonitor(healthConfig); err != nil {
+		return nil, err
+	}
+	policy := opts.Policy
+	if policy == nil {
+		policy = cfg.policy()
+	}
+	if e.zones, err = zone.NewTracker[string](policy); err != nil {
+		return nil, err
+	}
+	if cfg.MaxNodesPerSecond > 0 {
+		e.cap = rate.NewLimiter(rate.Limit(cfg.MaxNodesPerSecond), 1)
+	}
+	backoff := timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter}
+	work := func(workers int) timedworker.Config {
+		return timedworker.Config{Workers: workers, Clock: opts.Clock, Backoff: backoff, OnPanic: e.panicked}
+	}
+	if e.writes, err = timedworker.New(e.writeNode, work(cfg.NodeWorkers)); err != nil {
+		return nil, err
+	}
+	if e.lifts, err = timedworker.New(e.liftNode, work(cfg.LiftWorkers)); err != nil {
+		return nil, err
+	}
+	if e.pods, err = timedworker.New(e.evictPod, work(cfg.PodWorkers)); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// steadyClock is the evictor's clock without steps back.
+type steadyClock Evictor
+
+func (c *steadyClock) Now() time.Time                  { return c.clock.Now() }
+func (c *steadyClock) Since(t time.Time) time.Duration { return c.clock.Since(t) }
+
+// tick reads the clock; e.mu is held.
+func (e *Evictor) tick() time.Time {
+	if now := e.clock.Now(); now.After(e.now) {
+		e.now = now
+	}
+	return e.now
+}
+
+// Hold keeps a node from being tainted or emptied by us until Release; it is still watched, counted
+// and its own taints of ours are lifted. The reason is told to whoever asks why.
+func (e *Evictor) Hold(node, reason string) {
+	e.mu.Lock()
+	e.holds[node] = reason
+	e.mu.Unlock()
+	e.NodeChanged(node)
+}
+
+// Release ends Hold.
+func (e *Evictor) Release(node string) {
+	e.mu.Lock()
+	delete(e.holds, node)
+	e.mu.Unlock()
+	e.NodeChanged(node)
+}
+
+// held says why a node is held; e.mu is held.
+func (e *Evictor) held(node *v1.Node) string {
+	if reason, ok := e.holds[node.Name]; ok {
+		return orDefault(reason, "Held")
+	}
+	if e.opts.Hold != nil {
+		if reason, ok := e.opts.Hold(node); ok {
+			return orDefault(reason, "Held")
+		}
+	}
+	return ""
+}
+
+func orDefault(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (e *Evictor) panicked(key, value any, stack []byte) {
+	if e.opts.Logger != nil {
+		e.opts.Logger.LogAttrs(context.Background(), slog.LevelError, "evictor: a client panicked",
+			slog.Any("key", key), slog.Any("panic", value), slog.String("stack", string(stack)))
+	}
+}

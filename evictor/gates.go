@@ -1,0 +1,161 @@
+package evictor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrPaused is wrapped by the reason of evictions that Pause holds back.
+var ErrPaused = errors.New("paused")
+
+// gates are the two permissions. MayWrite stops every write, MayHarm only taints and evictions.
+type gates struct {
+	pauses   []string
+	observer error
+	harm     gate
+	write    gate
+	overdue  map[string]struct{} // nodes with pods that became due while harm was closed
+}
+
+// gate caches the answer of a closed permission until it is to be asked again.
+type gate struct {
+	err   error
+	until time.Time
+}
+
+func newGates() gates { return gates{overdue: make(map[string]struct{})} }
+
+func (g *gates) expire() {
+	g.harm.until = time.Time{}
+	g.write.until = time.Time{}
+}
+
+// Pause stops new taints and evictions until Resume with the same reason; reasons add up. Lifting and
+// cancelling go on, deadlines run on and are armed, tokens do not accrue. What is overdue when the last
+// pause ends is checked again and leaves node by node, at the zone's rate.
+func (e *Evictor) Pause(reason string) {
+	e.mu.Lock()
+	if !slices.Contains(e.gates.pauses, reason) {
+		e.gates.pauses = append(e.gates.pauses, reason)
+	}
+	e.mu.Unlock()
+	e.Kick()
+}
+
+// Resume ends Pause with that reason and says whether there was one.
+func (e *Evictor) Resume(reason string) bool {
+	e.mu.Lock()
+	i := slices.Index(e.gates.pauses, reason)
+	if i >= 0 {
+		e.gates.pauses = slices.Delete(e.gates.pauses, i, i+1)
+	}
+	e.mu.Unlock()
+	e.Kick()
+	return i >= 0
+}
+
+// Paused returns the reasons in force, oldest first.
+func (e *Evictor) Paused() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.gates.pauses)
+}
+
+// SetObserverHealth tells how well the evictor itself sees the cluster. While err is not nil verdicts
+// are frozen and nothing is tainted or evicted, and pending work is kept; when it becomes nil all
+// heartbeat clocks start anew.
+func (e *Evictor) SetObserverHealth(err error) {
+	const reason = "observer"
+	e.mu.Lock()
+	was := e.gates.observer
+	e.gates.observer = err
+	if err != nil && was == nil {
+		e.monitor.Freeze(reason)
+	}
+	if err == nil && was != nil {
+		e.monitor.Thaw(reason)
+		e.restarted()
+	}
+	e.mu.Unlock()
+	e.Kick()
+}
+
+// askHarm answers whether taints and evictions are permitted now. It calls the user's fence, so e.mu
+// must not be held. An open permission is asked every time, a closed one after GateInterval.
+func (e *Evictor) askHarm() error {
+	e.mu.Lock()
+	now := e.tick()
+	g := &e.gates
+	switch {
+	case len(g.pauses) > 0:
+		err := fmt.Errorf("%w: %s", ErrPaused, g.pauses[0])
+		e.mu.Unlock()
+		return err
+	case g.observer != nil:
+		err := fmt.Errorf("observer is not healthy: %w", g.observer)
+		e.mu.Unlock()
+		return err
+	}
+	closed := g.harm
+	e.mu.Unlock()
+	return e.ask(e.opts.MayHarm, closed, now, func(n gate) { e.gates.harm.until = n.until })
+}
+
+// askWrite answers the same for writes of any kind.
+func (e *Evictor) askWrite() error {
+	e.mu.Lock()
+	now := e.tick()
+	closed := e.gates.write
+	e.mu.Unlock()
+	return e.ask(e.opts.MayWrite, closed, now, func(n gate) { e.gates.write = n })
+}
+
+func (e *Evictor) ask(fence func() error, last gate, now time.Time, set func(gate)) error {
+	if fence == nil {
+		return nil
+	}
+	if last.err != nil && now.Before(last.until) {
+		return last.err
+	}
+	err := fence()
+	next := gate{err: err}
+	if err != nil {
+		next.until = now.Add(e.cfg.GateInterval)
+	}
+	e.mu.Lock()
+	set(next)
+	e.mu.Unlock()
+	return err
+}
+
+// setHarm acts on a change of the permission to harm; e.mu is held. The queues are paused with it, so
+// that no tokens accrue meanwhile.
+func (e *Evictor) setHarm(err error, now time.Time) {
+	const reason = "MayHarm"
+	was := e.gates.harm.err
+	e.gates.harm.err = err
+	if (was == nil) == (err == nil) {
+		return
+	}
+	if err != nil {
+		for _, q := range e.queues {
+			q.Pause(reason)
+		}
+		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions are held back", Err: err})
+		return
+	}
+	for _, q := range e.queues {
+		q.Resume(reason)
+	}
+	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
+	for _, name := range sortedKeys(e.gates.overdue) {
+		if rec := e.records[name]; rec != nil {
+			e.queue(rec.zone).Add(queueKey{Node: name, Release: true}, struct{}{})
+		}
+	}
+	for _, rec := range e.records {
+		e.writes.Schedule(rec.name, struct{}{}, now)
+	}
+}

@@ -1,0 +1,98 @@
+package evictor
+
+import (
+	"sync"
+	"time"
+)
+
+// inbox collects what to look at again. It has its own lock so that feeding never waits for a Step
+// and may be done from inside a client's call.
+type inbox struct {
+	mu      sync.Mutex
+	nodes   []string
+	pods    []PodKey
+	hasNode map[string]struct{}
+	hasPod  map[PodKey]struct{}
+	wake    chan struct{} // size 1: a pending wake-up is enough
+}
+
+func (b *inbox) init() {
+	b.hasNode = make(map[string]struct{})
+	b.hasPod = make(map[PodKey]struct{})
+	b.wake = make(chan struct{}, 1)
+}
+
+func (b *inbox) kick() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.nodes) == 0 && len(b.pods) == 0
+}
+
+// take empties the inbox, in the order of the first mention of each key.
+func (b *inbox) take() (nodes []string, pods []PodKey) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	nodes, pods = b.nodes, b.pods
+	b.nodes, b.pods = nil, nil
+	clear(b.hasNode)
+	if len(b.hasPod) > 1<<16 {
+		b.hasPod = make(map[PodKey]struct{})
+	} else {
+		clear(b.hasPod)
+	}
+	return nodes, pods
+}
+
+// NodeChanged says that a node was added, changed or deleted. The node is read when the evictor next
+// acts; events may come late, twice and out of order. It never blocks and may be called from anywhere.
+func (e *Evictor) NodeChanged(name string) {
+	b := &e.inbox
+	b.mu.Lock()
+	if _, ok := b.hasNode[name]; !ok {
+		b.hasNode[name] = struct{}{}
+		b.nodes = append(b.nodes, name)
+	}
+	b.mu.Unlock()
+	b.kick()
+}
+
+// PodChanged says the same of a pod.
+func (e *Evictor) PodChanged(key PodKey) {
+	b := &e.inbox
+	b.mu.Lock()
+	if _, ok := b.hasPod[key]; !ok {
+		b.hasPod[key] = struct{}{}
+		b.pods = append(b.pods, key)
+	}
+	b.mu.Unlock()
+	b.kick()
+}
+
+// LeaseRenewed tells the renewTime of a node's lease, whenever the lease is seen. A stamp that differs
+// from the last one, in either direction, is a sign of life at the time of the call by our own clock;
+// the stamp itself is compared with nothing else. It costs O(1), allocates nothing, and is ignored for
+// a node that the evictor has not seen yet.
+func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
+	e.monitor.ObserveRenewal(node, renewTime)
+}
+
+// LeaseObserved is LeaseRenewed for a lease with its resourceVersion: one older than the last seen, as
+// a relist from a stale cache brings it, is ignored.
+func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
+	e.monitor.ObserveLease(node, renewTime, resourceVersion)
+}
+
+// Kick wakes Run and asks closed permissions again.
+func (e *Evictor) Kick() {
+	e.mu.Lock()
+	e.gates.expire()
+	e.mu.Unlock()
+	e.inbox.kick()
+}

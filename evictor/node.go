@@ -1,0 +1,268 @@
+package evictor
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// syncNode reads the node again and notes what it says; e.mu is held. It writes nothing.
+func (e *Evictor) syncNode(name string, now time.Time) {
+	node, ok := e.clients.Nodes.Node(name)
+	rec := e.records[name]
+	if rec != nil && (!ok || node.UID != rec.uid) {
+		e.forgetNode(rec, now)
+		rec = nil
+	}
+	if !ok {
+		return
+	}
+	seen := e.monitor.ObserveNode(node)
+	if seen.Stale {
+		return
+	}
+	first := rec == nil
+	if first {
+		key := zone.KeyOf(node.Labels)
+		rec = &record{name: name, uid: node.UID, zone: key}
+		e.records[name] = rec
+		e.attention[name] = rec
+		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name})
+	}
+	if seen.Heartbeat {
+		rec.beatSince = true
+		if rec.verdict.Expired {
+			rec.writeConditions = false // the kubelet spoke: the next pass decides
+		}
+	}
+	excluded := zone.Excluded(node.Labels)
+	rec.nextZone = zone.KeyOf(node.Labels)
+	if rec.nextZone != rec.zone || excluded != rec.excluded {
+		rec.excluded = excluded
+		e.attention[name] = rec
+	}
+	if hold := e.held(node); hold != rec.hold {
+		rec.hold = hold
+		e.attention[name] = rec
+	}
+	if e.failing(rec) {
+		e.attention[name] = rec
+		if readyStatus(node) == v1.ConditionTrue {
+			e.dequeue(rec, "NodeReady", now)
+		}
+	}
+	if e.cfg.TaintBasedEviction {
+		e.count(rec, rec.grant != nil || hasOwnNoExecute(node))
+	} else {
+		e.count(rec, rec.grant != nil || rec.emptied)
+	}
+	e.arm(rec, node, now)
+	e.scheduleWrites(rec, node, now)
+}
+
+// forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
+// of a deleted node are not ours to evict.
+func (e *Evictor) forgetNode(rec *record, now time.Time) {
+	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, Reason: "deleted"})
+	for _, key := range sortedPods(rec.pods) {
+		e.cancelPod(key, rec.pods[key], "NodeDeleted", now)
+		e.untrack(key, rec)
+	}
+	e.monitor.Forget(rec.name, rec.uid)
+	e.zones.RemoveIdentity(rec.name, string(rec.uid))
+	if q, ok := e.queues[rec.zone]; ok {
+		q.Remove(queueKey{Node: rec.name})
+		q.Remove(queueKey{Node: rec.name, Release: true})
+	}
+	e.count(rec, false)
+	delete(e.gates.overdue, rec.name)
+	delete(e.bad, rec.name)
+	delete(e.attention, rec.name)
+	delete(e.records, rec.name)
+	e.writes.Cancel(rec.name)
+	e.lifts.Cancel(rec.name)
+}
+
+// nodePlan is what is to be written to a node now.
+type nodePlan struct {
+	conditions []v1.NodeCondition
+	change     taints.Change
+	labels     map[string]string
+	mark       bool
+	empty      bool // delete its pods, without taints
+	lift       bool // the change takes NoExecute taints away
+}
+
+func (p *nodePlan) nothing() bool {
+	return len(p.conditions) == 0 && p.change.Empty() && len(p.labels) == 0 && !p.mark && !p.empty
+}
+
+// planNode compares the node with what it should be; e.mu is held. It is pure but for reading the
+// record, and cheap when nothing differs.
+func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
+	var p nodePlan
+	conditions := node.Status.Conditions
+	if rec.verdict.Expired && rec.writeConditions && !rec.beatSince {
+		p.conditions = health.UnknownConditions(node, now)
+		conditions = overlay(conditions, p.conditions)
+	}
+	want := taints.ForConditions(conditions, node.Spec.Unschedulable)
+	if rec.hold != "" {
+		want = existing(want, node.Spec.Taints)
+	}
+	managed := taints.OwnNoSchedule
+	if e.cfg.TaintBasedEviction {
+		managed = managedByUs
+		has := hasOwnNoExecute(node)
+		switch execute, keep := e.wantNoExecute(rec, has); {
+		case keep && has:
+			want = append(want, ownOf(node.Spec.Taints)...)
+			want = keepWithNoExecute(want, node.Spec.Taints)
+		case execute.Key != "":
+			want = append(want, execute)
+			want = keepWithNoExecute(want, node.Spec.Taints)
+		case has:
+			p.lift = true
+		}
+	}
+	p.change = taints.Diff(node.Spec.Taints, want, managed)
+	if e.gates.harm.err != nil {
+		p.change = withoutHarm(p.change)
+	}
+	p.labels = staleLabels(node.Labels)
+	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.waitSettle && !e.zones.AllDown()
+	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.grant != nil || rec.emptied && e.failing(rec)) && rec.hold == ""
+	return p
+}
+
+// wantNoExecute is the taint that the verdict asks for, if it may be there: it is there in some form
+// already, or the zone's rate has just allowed it. keep leaves what there is.
+func (e *Evictor) wantNoExecute(rec *record, has bool) (taint v1.Taint, keep bool) {
+	switch {
+	case !rec.known:
+		return v1.Taint{}, true
+	case rec.hold != "" || e.zones.AllDown() || rec.verdict.Ready == v1.ConditionTrue:
+		return v1.Taint{}, false
+	case rec.verdict.Ready == "":
+		return v1.Taint{}, true
+	case has || rec.grant != nil:
+		taint, _ = taints.ForReady(rec.verdict.Ready)
+		return taint, false
+	}
+	return v1.Taint{}, false
+}
+
+func managedByUs(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || taints.OwnNoExecute(t) }
+
+func ownOf(have []v1.Taint) (own []v1.Taint) {
+	for i := range have {
+		if taints.OwnNoExecute(&have[i]) {
+			own = append(own, have[i])
+		}
+	}
+	return own
+}
+
+func existing(want, have []v1.Taint) (both []v1.Taint) {
+	for i := range want {
+		for j := range have {
+			if want[i].MatchTaint(&have[j]) {
+				both = append(both, want[i])
+			}
+		}
+	}
+	return both
+}
+
+// keepWithNoExecute keeps the NoSchedule taint of an unready node for as long as its NoExecute one
+// stays, so that both are lifted in one write and no pod is scheduled only to be evicted.
+func keepWithNoExecute(want, have []v1.Taint) []v1.Taint {
+	for i := range want {
+		if ofReady(&want[i]) {
+			return want
+		}
+	}
+	for i := range have {
+		if ofReady(&have[i]) {
+			want = append(want, have[i])
+		}
+	}
+	return want
+}
+
+func ofReady(t *v1.Taint) bool {
+	return t.Effect == v1.TaintEffectNoSchedule && (t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable)
+}
+
+// withoutHarm leaves of a change what needs no permission: lifting. What replaces one of our taints by
+// another is left for later as a whole.
+func withoutHarm(c taints.Change) taints.Change {
+	swaps := map[v1.TaintEffect]bool{}
+	for i := range c.Add {
+		swaps[c.Add[i].Effect] = swaps[c.Add[i].Effect] || c.Add[i].Key == v1.TaintNodeNotReady || c.Add[i].Key == v1.TaintNodeUnreachable
+	}
+	var lift taints.Change
+	for _, t := range c.Remove {
+		if !(swaps[t.Effect] && (t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable)) {
+			lift.Remove = append(lift.Remove, t)
+		}
+	}
+	return lift
+}
+
+// overlay returns the conditions with those of changed in place of their namesakes.
+func overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
+	if len(changed) == 0 {
+		return conditions
+	}
+	merged := append(make([]v1.NodeCondition, 0, len(conditions)+len(changed)), conditions...)
+next:
+	for _, c := range changed {
+		for i := range merged {
+			if merged[i].Type == c.Type {
+				merged[i] = c
+				continue next
+			}
+		}
+		merged = append(merged, c)
+	}
+	return merged
+}
+
+// staleLabels are the deprecated labels that differ from the stable ones, which are the truth.
+func staleLabels(labels map[string]string) (stale map[string]string) {
+	for _, pair := range [...][2]string{{v1.LabelOSStable, "beta.kubernetes.io/os"}, {v1.LabelArchStable, "beta.kubernetes.io/arch"}} {
+		value, ok := labels[pair[0]]
+		if !ok {
+			continue
+		}
+		if old, same := labels[pair[1]]; !same || old != value {
+			if stale == nil {
+				stale = make(map[string]string, 2)
+			}
+			stale[pair[1]] = value
+		}
+	}
+	return stale
+}
+
+// scheduleWrites lets a worker write what differs; e.mu is held.
+func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
+	p := e.planNode(rec, node, now)
+	if p.nothing() {
+		return
+	}
+	if p.lift {
+		e.lifts.Schedule(rec.name, struct{}{}, now)
+	}
+	if !p.lift || len(p.conditions) > 0 || len(p.labels) > 0 || p.mark || p.empty {
+		if st, ok := e.writes.Get(rec.name); ok && st.Attempt > 0 {
+			return // it failed and waits for its backoff; it reads the truth when it runs
+		}
+		e.writes.Schedule(rec.name, struct{}{}, now)
+	}
+}

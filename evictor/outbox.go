@@ -1,0 +1,118 @@
+package evictor
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+)
+
+// outbox delivers decisions to the observer in order and without any lock held, and keeps the last of
+// them for Explain.
+type outbox struct {
+	mu         sync.Mutex
+	pending    []Decision
+	delivering bool
+	ring       []Decision
+	next       int
+}
+
+func (o *outbox) init(size int) { o.ring = make([]Decision, 0, size) }
+
+// decide records a decision; it is delivered by the next deliver.
+func (e *Evictor) decide(d Decision) {
+	d.DryRun = e.opts.DryRun
+	o := &e.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if size := cap(o.ring); size > 0 {
+		if len(o.ring) < size {
+			o.ring = append(o.ring, d)
+		} else {
+			o.ring[o.next] = d
+			o.next = (o.next + 1) % size
+		}
+	}
+	if e.opts.Observer != nil || e.opts.Logger != nil {
+		o.pending = append(o.pending, d)
+	}
+}
+
+// deliver hands out what was decided. While one goroutine delivers, the others leave theirs to it.
+func (e *Evictor) deliver() {
+	o := &e.out
+	o.mu.Lock()
+	if o.delivering {
+		o.mu.Unlock()
+		return
+	}
+	o.delivering = true
+	for len(o.pending) > 0 {
+		batch := o.pending
+		o.pending = nil
+		o.mu.Unlock()
+		for _, d := range batch {
+			if e.opts.Observer != nil {
+				e.opts.Observer.Observe(d)
+			}
+			e.log(d)
+		}
+		o.mu.Lock()
+	}
+	o.delivering = false
+	o.mu.Unlock()
+}
+
+func (e *Evictor) log(d Decision) {
+	logger := e.opts.Logger
+	if logger == nil {
+		return
+	}
+	level := slog.LevelDebug
+	switch d.Kind {
+	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged:
+		level = slog.LevelInfo
+	case WriteFailed:
+		level = slog.LevelWarn
+	}
+	if !logger.Enabled(context.Background(), level) {
+		return
+	}
+	_, text, _ := strings.Cut(d.String(), " ")
+	logger.LogAttrs(context.Background(), level, text, slog.String("kind", d.Kind.String()), slog.String("node", d.Node), slog.String("pod", d.Pod.Name))
+}
+
+// Explain returns what was decided about a node (by its name) or a pod (by namespace/name), oldest
+// first, as far back as Config.ExplainSize remembers. For a pod the decisions about its node and the
+// node's zone are part of the answer.
+func (e *Evictor) Explain(key string) []Decision {
+	o := &e.out
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	ordered := make([]*Decision, 0, len(o.ring))
+	for i := range o.ring {
+		ordered = append(ordered, &o.ring[(o.next+i)%len(o.ring)])
+	}
+	nodes := map[string]bool{}
+	if namespace, name, ok := strings.Cut(key, "/"); ok {
+		for _, d := range ordered {
+			if d.Pod.Namespace == namespace && d.Pod.Name == name && d.Node != "" {
+				nodes[d.Node] = true
+			}
+		}
+	} else {
+		nodes[key] = true
+	}
+	var answer []Decision
+	for _, d := range ordered {
+		switch {
+		case d.Pod.Name != "":
+			if d.Pod.PodKey.String() == key {
+				answer = append(answer, *d)
+			}
+		case nodes[d.Node] && d.Node != "", d.Kind == AllZonesDown, d.Kind == AllZonesDownEnded:
+			answer = append(answer, *d)
+		}
+	}
+	return answer
+}

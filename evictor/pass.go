@@ -1,0 +1,227 @@
+package evictor
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// pass is one monitor pass: verdicts, zones and rates, then what follows from them for the nodes that
+// are not well. e.mu is held.
+func (e *Evictor) pass(now time.Time) {
+	blind := e.monitor.Blind()
+	verdicts := e.monitor.Pass()
+	if e.monitor.Blind() != blind {
+		e.restarted()
+	}
+	for _, v := range verdicts {
+		if rec := e.records[v.Node]; rec != nil && (v.UID == rec.uid) {
+			e.judged(rec, v, now)
+		}
+	}
+	for _, rec := range e.attention {
+		if rec.known && (rec.nextZone != rec.zone) {
+			e.moveZone(rec)
+		}
+		e.member(rec)
+	}
+	e.evaluateZones(now)
+	e.attend(now)
+}
+
+// judged takes over a new verdict about the node.
+func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
+	was, known := rec.verdict.Ready, rec.known
+	silent := v.Expired && !rec.verdict.Expired
+	if rec.nextZone != rec.zone {
+		e.moveZone(rec)
+	}
+	rec.verdict, rec.known, rec.beatSince = v, true, false
+	rec.writeConditions = v.Expired
+	if v.Ready == v1.ConditionTrue {
+		delete(e.bad, rec.name)
+		rec.waitSettle, rec.emptied, rec.markPods, rec.marked, rec.overdue = false, false, false, nil, false
+		delete(e.gates.overdue, rec.name)
+	} else {
+		e.bad[rec.name] = rec
+	}
+	if v.Ready == v1.ConditionUnknown {
+		rec.markPods = true
+	} else {
+		rec.markPods, rec.marked = false, nil
+	}
+	if v.Ready != was || !known || silent {
+		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, From: was, To: v.Ready, Grace: v.Grace}
+		if !known {
+			d.From = v.Observed
+		}
+		if silent {
+			d.Silence = now.Sub(v.LastBeat)
+		}
+		if d.From != d.To {
+			e.decide(d)
+		}
+	}
+	e.attention[rec.name] = rec
+}
+
+// member tells the zones how the node stands. A verdict counts whether or not its write succeeds.
+func (e *Evictor) member(rec *record) {
+	if !rec.known {
+		return
+	}
+	e.zones.Set(rec.name, rec.zone, zone.Member{
+		Ready:    rec.verdict.Ready == v1.ConditionTrue,
+		Excluded: rec.excluded,
+		Identity: string(rec.uid),
+	})
+}
+
+// evaluateZones sets the rates and enters or leaves the state in which every zone is down.
+func (e *Evictor) evaluateZones(now time.Time) {
+	transition := zone.None
+	for _, c := range e.zones.Evaluate() {
+		transition = c.Cluster
+		if c.Gone {
+			e.retireQueue(c.Zone, now)
+			continue
+		}
+		if err := e.queue(c.Zone).SetRate(c.Rate); err != nil {
+			_ = e.queue(c.Zone).SetRate(0) // a policy of the user's gave no valid rate: nothing leaves
+		}
+		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
+	}
+	switch transition {
+	case zone.Entered:
+		e.decide(Decision{Time: now, Kind: AllZonesDown})
+		for _, rec := range e.bad {
+			rec.emptied = false
+			e.attention[rec.name] = rec
+		}
+	case zone.Left:
+		e.decide(Decision{Time: now, Kind: AllZonesDownEnded})
+		e.monitor.Restart()
+		e.restarted()
+	}
+}
+
+// restarted makes every failed node wait one more grace period before it is tainted, emptied or its
+// pods are marked; e.mu is held.
+func (e *Evictor) restarted() {
+	for _, rec := range e.bad {
+		rec.waitSettle = true
+		e.attention[rec.name] = rec
+	}
+}
+
+// attend looks at the nodes that need it, in the order of their names. Those that only wait for time to
+// pass are looked at again in the next pass.
+func (e *Evictor) attend(now time.Time) {
+	if len(e.attention) == 0 {
+		return
+	}
+	names := sortedKeys(e.attention)
+	clear(e.attention)
+	for _, name := range names {
+		rec := e.records[name]
+		if rec == nil || !rec.known {
+			continue
+		}
+		e.consider(rec, now)
+	}
+}
+
+// attendAt is when exact mode has to attend again to nodes that wait for time to pass.
+func (e *Evictor) attendAt() (next time.Time, ok bool) {
+	for _, rec := range e.attention {
+		at, some := e.waitsUntil(rec)
+		if some {
+			next, ok = earlier(next, ok, at)
+		}
+	}
+	return next, ok
+}
+
+func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
+	v, ok := e.monitor.Verdict(rec.name)
+	if !ok {
+		return time.Time{}, false
+	}
+	if rec.waitSettle {
+		return laterOf(v.LastBeat, v.Since).Add(v.Grace), true
+	}
+	if !e.cfg.TaintBasedEviction && e.failing(rec) {
+		return emptyAt(v, e.cfg.PodEvictionTimeout), true
+	}
+	return e.now, true
+}
+
+// emptyAt is when the pods of a failed node are deleted where nothing is tainted.
+func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
+	if v.Ready == v1.ConditionUnknown {
+		return v.LastBeat.Add(timeout)
+	}
+	return v.Since.Add(timeout)
+}
+
+// consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
+// to be lifted.
+func (e *Evictor) consider(rec *record, now time.Time) {
+	node, ok := e.clients.Nodes.Node(rec.name)
+	if !ok || node.UID != rec.uid {
+		e.NodeChanged(rec.name)
+		return
+	}
+	down := e.zones.AllDown()
+	if rec.waitSettle {
+		if down || !e.monitor.Settled(rec.name) {
+			if !down {
+				e.attention[rec.name] = rec
+			}
+		} else {
+			rec.waitSettle = false
+		}
+	}
+	if rec.verdict.Expired && !rec.beatSince && readyStatus(node) != v1.ConditionUnknown {
+		rec.writeConditions = true
+	}
+	switch {
+	case !e.failing(rec):
+		e.dequeue(rec, "NodeReady", now)
+	case down:
+		e.dequeue(rec, "AllZonesDown", now)
+	case rec.hold != "":
+		e.dequeue(rec, rec.hold, now)
+	case rec.waitSettle:
+	case e.cfg.TaintBasedEviction:
+		if !hasOwnNoExecute(node) && rec.grant == nil {
+			e.enqueue(rec, now)
+		}
+	default:
+		e.considerEmptying(rec, now)
+	}
+	e.arm(rec, node, now)
+	e.scheduleWrites(rec, node, now)
+}
+
+// considerEmptying is the way without taints: a node that failed for long enough waits for its zone's
+// rate, and one that was emptied already loses what was bound to it since.
+func (e *Evictor) considerEmptying(rec *record, now time.Time) {
+	v, ok := e.monitor.Verdict(rec.name)
+	if !ok {
+		return
+	}
+	due := emptyAt(v, e.cfg.PodEvictionTimeout)
+	if e.cfg.NodeMonitorPeriod > 0 {
+		due = due.Add(1) // upstream's passes act strictly after the timeout
+	}
+	switch {
+	case now.Before(due):
+		e.attention[rec.name] = rec
+	case !rec.emptied && rec.grant == nil:
+		e.enqueue(rec, now)
+	}
+}

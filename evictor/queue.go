@@ -1,0 +1,234 @@
+package evictor
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }
+
+// queue returns the zone's queue, made on demand; e.mu is held. A zone that was empty for less than
+// one token's time gets its old queue back, so that leaving and coming back earns no token.
+func (e *Evictor) queue(key zone.Key) *nodeQueue {
+	if q, ok := e.queues[key]; ok {
+		return q
+	}
+	if old, ok := e.oldQueues[key]; ok {
+		delete(e.oldQueues, key)
+		if e.now.Before(old.until) {
+			e.queues[key] = old.queue
+			return old.queue
+		}
+	}
+	policy := e.opts.Policy
+	if policy == nil {
+		policy = e.cfg.policy()
+	}
+	q, err := ratelimitqueue.New[queueKey, struct{}](ratelimitqueue.Config{
+		Rate:  policy.Rate(zone.Situation{Zone: key, State: zone.Initial}),
+		Burst: 1,
+		Clock: e.clock,
+	})
+	if err != nil { // a policy of the user's gave no valid rate: nothing leaves
+		q, _ = ratelimitqueue.New[queueKey, struct{}](ratelimitqueue.Config{Burst: 1, Clock: e.clock})
+	}
+	if e.gates.harm.err != nil {
+		q.Pause("MayHarm")
+	}
+	e.queues[key] = q
+	return q
+}
+
+// retireQueue keeps the queue of a zone without nodes for one token's time.
+func (e *Evictor) retireQueue(key zone.Key, now time.Time) {
+	q, ok := e.queues[key]
+	if !ok {
+		return
+	}
+	delete(e.queues, key)
+	for k, old := range e.oldQueues {
+		if !now.Before(old.until) {
+			delete(e.oldQueues, k)
+		}
+	}
+	if r := q.Rate(); r > 0 {
+		e.oldQueues[key] = retiredQueue{queue: q, until: now.Add(time.Duration(float64(time.Second) / r))}
+	}
+}
+
+// enqueue lets a failed node wait for its zone's rate; e.mu is held.
+func (e *Evictor) enqueue(rec *record, now time.Time) {
+	q := e.queue(rec.zone)
+	key := queueKey{Node: rec.name}
+	if st, ok := q.Get(key); ok && st.State == ratelimitqueue.StateHeld {
+		q.Remove(key) // handed out before, and its taint is not there: somebody removed it
+	}
+	switch q.AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: key, Due: now, Identity: string(rec.uid)}) {
+	case ratelimitqueue.Added, ratelimitqueue.Replaced:
+		st, _ := e.zones.Zone(rec.zone)
+		e.decide(Decision{Time: now, Kind: NodeQueued, Node: rec.name, Zone: rec.zone, State: st.State, Rate: st.Rate, Counts: st.Counts})
+	}
+}
+
+// dequeue forgets that the node waits, was tainted or emptied; e.mu is held. It needs no permission.
+func (e *Evictor) dequeue(rec *record, reason string, now time.Time) {
+	q, ok := e.queues[rec.zone]
+	if !ok {
+		return
+	}
+	key := queueKey{Node: rec.name}
+	st, known := q.Get(key)
+	if !known {
+		return
+	}
+	q.Remove(key)
+	if st.State == ratelimitqueue.StateQueued {
+		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
+	}
+}
+
+// moveZone takes a node's place in the queue along to the zone its labels name now; e.mu is held.
+func (e *Evictor) moveZone(rec *record) {
+	from := rec.zone
+	rec.zone = rec.nextZone
+	old, ok := e.queues[from]
+	if !ok || from == rec.zone {
+		return
+	}
+	for _, release := range []bool{false, true} {
+		key := queueKey{Node: rec.name, Release: release}
+		st, known := old.Get(key)
+		if !known {
+			continue
+		}
+		old.Remove(key)
+		if st.State == ratelimitqueue.StateQueued {
+			e.queue(rec.zone).AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: key, Due: st.Due, Identity: string(rec.uid)})
+		}
+	}
+}
+
+// takeQueues hands out what the zones' rates allow now; e.mu is held. The writes follow.
+func (e *Evictor) takeQueues(now time.Time) {
+	for _, key := range e.zoneOrder() {
+		q := e.queues[key]
+		for e.capAllows(now) {
+			item, ok := q.Take()
+			if !ok {
+				break
+			}
+			e.granted(item, now)
+		}
+	}
+}
+
+func (e *Evictor) zoneOrder() []zone.Key {
+	return slices.SortedFunc(maps.Keys(e.queues), zone.Key.Compare)
+}
+
+// capAllows checks the cluster-wide caps without spending anything.
+func (e *Evictor) capAllows(now time.Time) bool {
+	if e.cfg.MaxFailedNodes > 0 && e.failed >= e.cfg.MaxFailedNodes {
+		return false
+	}
+	return e.cap == nil || e.cap.TokensAt(now) >= 1
+}
+
+func (e *Evictor) granted(item nodeItem, now time.Time) {
+	rec := e.records[item.Key.Node]
+	if rec == nil {
+		item.Drop()
+		return
+	}
+	if item.Key.Release {
+		item.Drop()
+		e.release(rec, now)
+		return
+	}
+	node, ok := e.clients.Nodes.Node(rec.name)
+	if !ok || node.UID != rec.uid || !e.failing(rec) || rec.hold != "" || readyStatus(node) == v1.ConditionTrue {
+		// The last pass still said failed; the next one will see for itself.
+		item.Drop()
+		e.attention[rec.name] = rec
+		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: "NotFailed"})
+		return
+	}
+	if e.cap != nil {
+		e.cap.AllowN(now, 1)
+	}
+	rec.grant = &item
+	e.count(rec, true)
+	e.writes.Schedule(rec.name, struct{}{}, now)
+}
+
+// count keeps the number of nodes that MaxFailedNodes caps; e.mu is held.
+func (e *Evictor) count(rec *record, failed bool) {
+	if rec.counted == failed {
+		return
+	}
+	rec.counted = failed
+	if failed {
+		e.failed++
+	} else {
+		e.failed--
+	}
+}
+
+// failing says whether the verdict is one that taints; e.mu is held.
+func (e *Evictor) failing(rec *record) bool {
+	return rec.known && (rec.verdict.Ready == v1.ConditionFalse || rec.verdict.Ready == v1.ConditionUnknown)
+}
+
+// queueNext is when something can next be taken from a queue; e.mu is held.
+func (e *Evictor) queueNext(now time.Time) (next time.Time, ok bool) {
+	if e.cfg.MaxFailedNodes > 0 && e.failed >= e.cfg.MaxFailedNodes {
+		return time.Time{}, false
+	}
+	for _, q := range e.queues {
+		if t, some := q.Next(); some {
+			next, ok = earlier(next, ok, t)
+		}
+	}
+	if ok && e.cap != nil {
+		if missing := 1 - e.cap.TokensAt(now); missing > 0 {
+			at := now.Add(time.Duration(missing/float64(e.cap.Limit())*float64(time.Second)) + 1)
+			if next.Before(at) {
+				next = at
+			}
+		}
+	}
+	return next, ok
+}
+
+func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {
+	if !ok || b.Before(a) {
+		return b, true
+	}
+	return a, true
+}
+
+// readyStatus is the node's Ready condition, empty when it has none.
+func readyStatus(node *v1.Node) v1.ConditionStatus {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == v1.NodeReady {
+			return node.Status.Conditions[i].Status
+		}
+	}
+	return ""
+}
+
+func hasOwnNoExecute(node *v1.Node) bool {
+	for i := range node.Spec.Taints {
+		if taints.OwnNoExecute(&node.Spec.Taints[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,158 @@
+package evictor
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// maxLaps bounds how often one Step goes round because its own writes made something else due. Three
+// is what a healthy cluster needs; what is left after the last lap is due in the next Step.
+const maxLaps = 16
+
+// Step does everything that is due now, in line and in order: heartbeats and verdicts, zones and
+// rates, lifting, then what the queues hand out, then evictions. It returns the instant at which it
+// wants to be called again; the zero time means not before something is fed. An item is tried at most
+// once in a Step: what fails is due again after its backoff. While the store is not synced nothing is
+// decided and Step asks to be called again after Config.GateInterval.
+//
+// The error is ErrRunning beside another Step or Run, or that of the context.
+func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
+	if !e.active.CompareAndSwap(false, true) {
+		return time.Time{}, ErrRunning
+	}
+	defer e.active.Store(false)
+	defer e.deliver()
+	for range maxLaps {
+		if err := ctx.Err(); err != nil {
+			return time.Time{}, err
+		}
+		if !e.plan() {
+			return e.clock.Now().Add(e.cfg.GateInterval), nil
+		}
+		if err := e.act(ctx); err != nil {
+			return time.Time{}, err
+		}
+		if next, idle := e.next(); idle {
+			return next, nil
+		}
+	}
+	return e.clock.Now(), nil
+}
+
+// act runs what plan made due, in line. Between the node writes and the evictions the inbox is read
+// again, because a store that shows writes at once has told us of our own taints by now.
+func (e *Evictor) act(ctx context.Context) error {
+	if _, err := e.lifts.Step(ctx); err != nil {
+		return err
+	}
+	e.deliver()
+	e.hand()
+	if _, err := e.writes.Step(ctx); err != nil {
+		return err
+	}
+	e.deliver()
+	if !e.inbox.empty() {
+		e.plan()
+		if _, err := e.lifts.Step(ctx); err != nil {
+			return err
+		}
+		if _, err := e.writes.Step(ctx); err != nil {
+			return err
+		}
+	}
+	_, err := e.pods.Step(ctx)
+	e.deliver()
+	return err
+}
+
+// hand takes from the queues, unless no write is permitted.
+func (e *Evictor) hand() {
+	if e.askWrite() != nil {
+		return
+	}
+	e.mu.Lock()
+	e.takeQueues(e.tick())
+	e.mu.Unlock()
+}
+
+// plan reads the inbox and, when a monitor pass is due, takes all decisions of the pass. It writes
+// nothing; it schedules writes. False means that the store is not synced.
+func (e *Evictor) plan() bool {
+	if !e.clients.Nodes.Synced() {
+		return false
+	}
+	harm := e.askHarm()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.tick()
+	e.setHarm(harm, now)
+	nodes, pods := e.inbox.take()
+	if !e.started {
+		nodes = nodes[:0]
+		e.clients.Nodes.Nodes(func(node *v1.Node) bool {
+			nodes = append(nodes, node.Name)
+			return true
+		})
+	}
+	for _, name := range nodes {
+		e.syncNode(name, now)
+	}
+	for _, key := range pods {
+		e.syncPod(key, now)
+	}
+	if next, ok := e.monitor.Next(); ok && !now.Before(next) || !e.started {
+		e.pass(now)
+	} else if e.cfg.NodeMonitorPeriod == 0 && len(e.attention) > 0 {
+		e.pass(now)
+	}
+	e.started = true
+	return true
+}
+
+// next says when something is due, and whether nothing is due now.
+func (e *Evictor) next() (next time.Time, idle bool) {
+	next, idle = e.planNext()
+	for _, due := range []func() (time.Time, bool){e.writes.Next, e.lifts.Next, e.pods.Next} {
+		if t, ok := due(); ok {
+			next, _ = earlier(next, !next.IsZero(), t)
+		}
+	}
+	return next, idle && (next.IsZero() || e.clock.Now().Before(next))
+}
+
+// planNext is the same for what plan and hand do, without the work they schedule.
+func (e *Evictor) planNext() (next time.Time, idle bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.tick()
+	consider := func(t time.Time, some bool) {
+		if some {
+			next, _ = earlier(next, !next.IsZero(), t)
+		}
+	}
+	consider(e.monitor.Next())
+	if e.gates.write.err == nil {
+		consider(e.queueNext(now))
+	} else {
+		consider(laterOf(e.gates.write.until, now.Add(1)), true)
+	}
+	if e.gates.harm.err != nil && e.opts.MayHarm != nil && len(e.gates.pauses) == 0 && e.gates.observer == nil {
+		consider(laterOf(e.gates.harm.until, now.Add(1)), true)
+	}
+	if e.cfg.NodeMonitorPeriod == 0 {
+		consider(e.attendAt())
+	}
+	if !e.inbox.empty() {
+		return now, false
+	}
+	return next, next.IsZero() || now.Before(next)
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

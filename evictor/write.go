@@ -1,0 +1,300 @@
+package evictor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// maxConflicts is how often a node that was granted its taint may be read again after a conflict
+// before it has to wait for another token.
+const maxConflicts = 5
+
+// writeNode brings a node in line with what is wanted of it. It is the work of Evictor.writes.
+func (e *Evictor) writeNode(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
+	return e.perform(ctx, w.Key, false)
+}
+
+// liftNode only writes taints, so that nothing else can hold lifting back.
+func (e *Evictor) liftNode(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
+	return e.perform(ctx, w.Key, true)
+}
+
+// perform reads the truth, compares it with the verdict once more, and writes what differs. One node's
+// writes never overlap: a second one waits for the first by asking to be scheduled again.
+func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
+	e.mu.Lock()
+	rec := e.records[name]
+	if rec == nil {
+		e.mu.Unlock()
+		return timedworker.Done()
+	}
+	if rec.busy {
+		e.mu.Unlock()
+		return timedworker.RetryAfter(e.cfg.RetryInitial)
+	}
+	node, ok := e.clients.Nodes.Node(name)
+	if !ok || node.UID != rec.uid {
+		e.mu.Unlock()
+		e.NodeChanged(name)
+		return timedworker.Done()
+	}
+	now := e.tick()
+	if e.monitor.ObserveNode(node).Heartbeat {
+		rec.beatSince = true
+	}
+	p := e.planNode(rec, node, now)
+	if lift {
+		p.conditions, p.labels, p.mark, p.empty = nil, nil, false, false
+	} else if p.lift {
+		p.change = taints.Change{}
+	}
+	if p.nothing() {
+		e.settleGrant(rec, nil)
+		e.mu.Unlock()
+		return timedworker.Done()
+	}
+	rec.busy = true
+	e.mu.Unlock()
+
+	err := e.askWrite()
+	closed := err != nil
+	if !closed {
+		err = e.write(ctx, rec, node, p)
+	}
+
+	e.mu.Lock()
+	rec.busy = false
+	if !lift {
+		e.settleGrant(rec, err)
+	}
+	if err != nil && !closed {
+		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
+	}
+	e.mu.Unlock()
+	e.deliver()
+	switch {
+	case err == nil:
+		return timedworker.Done()
+	case closed:
+		return timedworker.Blocked(e.cfg.GateInterval)
+	default:
+		return timedworker.Retry()
+	}
+}
+
+// writeError names the step of a write that failed.
+type writeError struct {
+	step string
+	node string
+	err  error
+}
+
+func (w *writeError) Error() string { return fmt.Sprintf("%s of node %s: %v", w.step, w.node, w.err) }
+func (w *writeError) Unwrap() error { return w.err }
+
+func failedStep(err error) string {
+	var w *writeError
+	if errors.As(err, &w) {
+		return w.step
+	}
+	return "write"
+}
+
+// settleGrant ends the node's turn in its zone's queue; e.mu is held. A failed write gives the turn
+// back: every try costs a token, so that an outage of the API saves none up.
+func (e *Evictor) settleGrant(rec *record, err error) {
+	item := rec.grant
+	if item == nil {
+		return
+	}
+	switch {
+	case err == nil:
+		rec.conflicts = 0
+		if e.cfg.TaintBasedEviction {
+			if node, ok := e.clients.Nodes.Node(rec.name); ok && !hasOwnNoExecute(node) && !e.wanted(rec) {
+				item.Drop() // not written, because it is not wanted any more
+				break
+			}
+		}
+		item.Done()
+	case apierrors.IsConflict(err) && rec.conflicts < maxConflicts:
+		rec.conflicts++
+		return // the turn is kept for reading again
+	default:
+		rec.conflicts = 0
+		e.count(rec, false)
+		item.Retry(0)
+	}
+	rec.grant = nil
+}
+
+// wanted says whether the verdict still asks for a NoExecute taint.
+func (e *Evictor) wanted(rec *record) bool {
+	return e.failing(rec) && rec.hold == "" && !e.zones.AllDown()
+}
+
+func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p nodePlan) error {
+	fail := func(step string, err error) error {
+		if err == nil || apierrors.IsNotFound(err) {
+			return nil
+		}
+		return &writeError{step: step, node: node.Name, err: err}
+	}
+	if len(p.conditions) > 0 {
+		if err := fail("conditions", e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions)); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		rec.writeConditions = false
+		e.decide(Decision{Time: e.tick(), Kind: ConditionsWritten, Node: node.Name, Conditions: p.conditions})
+		e.mu.Unlock()
+		if fresh, ok := e.clients.Nodes.Node(node.Name); ok && fresh.UID == node.UID {
+			node = fresh // with the resourceVersion of the write just made, where the store shows it
+		}
+	}
+	if !p.change.Empty() {
+		if err := fail("taints", e.clients.NodeWriter.UpdateTaints(ctx, node, p.change)); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		e.decide(Decision{Time: e.tick(), Kind: TaintsWritten, Node: node.Name, Added: p.change.Add, Removed: p.change.Remove})
+		e.mu.Unlock()
+	}
+	if len(p.labels) > 0 {
+		if err := fail("labels", e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels)); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		e.decide(Decision{Time: e.tick(), Kind: LabelsWritten, Node: node.Name})
+		e.mu.Unlock()
+	}
+	if p.mark {
+		if err := e.markPods(ctx, rec); err != nil {
+			return fail("marking pods not Ready", err)
+		}
+	}
+	if p.empty {
+		if err := e.emptyNode(ctx, rec); err != nil {
+			return fail("deleting pods", err)
+		}
+	}
+	return nil
+}
+
+// markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
+// outage. What fails is tried again, the others are not held up.
+func (e *Evictor) markPods(ctx context.Context, rec *record) error {
+	var refs []PodRef
+	e.mu.Lock()
+	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
+		if _, done := rec.marked[pod.UID]; !done && pod.Spec.NodeName == rec.name && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
+			refs = append(refs, refOf(pod))
+		}
+		return true
+	})
+	e.mu.Unlock()
+	var errs []error
+	for _, ref := range refs {
+		e.mu.Lock()
+		still := rec.markPods && !e.zones.AllDown() && e.records[rec.name] == rec
+		e.mu.Unlock()
+		if !still {
+			return nil
+		}
+		err := e.clients.PodWriter.MarkNotReady(ctx, ref)
+		if err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, fmt.Errorf("pod %s: %w", ref.PodKey, err))
+			continue
+		}
+		e.mu.Lock()
+		if rec.markPods {
+			if rec.marked == nil {
+				rec.marked = make(map[podUID]struct{}, len(refs))
+			}
+			rec.marked[ref.UID] = struct{}{}
+		}
+		if err == nil {
+			e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
+		}
+		e.mu.Unlock()
+	}
+	if len(errs) == 0 {
+		e.mu.Lock()
+		rec.markPods = false
+		e.mu.Unlock()
+	}
+	return errors.Join(errs...)
+}
+
+// emptyNode deletes the pods of a failed node, where nothing is tainted.
+func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
+	type victim struct {
+		ref    PodRef
+		spared string
+	}
+	var victims []victim
+	e.mu.Lock()
+	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
+		if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil {
+			victims = append(victims, victim{refOf(pod), sparedWithoutTaints(pod)})
+		}
+		return true
+	})
+	e.mu.Unlock()
+	var errs []error
+	for _, v := range victims {
+		if err := e.askHarm(); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		still := e.wanted(rec) && e.records[rec.name] == rec
+		now := e.tick()
+		node, ok := e.clients.Nodes.Node(rec.name)
+		still = still && ok && node.UID == rec.uid && readyStatus(node) != v1.ConditionTrue
+		e.mu.Unlock()
+		if !still {
+			return nil
+		}
+		why := Decision{Time: now, Kind: PodEvicted, Node: rec.name, Pod: v.ref, Toleration: -1, Reason: reasonTimeout}
+		if v.spared != "" {
+			why.Kind, why.Reason = PodSpared, v.spared
+			e.decide(why)
+			continue
+		}
+		switch err := e.clients.PodWriter.Evict(ctx, v.ref, why); {
+		case err == nil:
+			e.decide(why)
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		default:
+			errs = append(errs, fmt.Errorf("pod %s: %w", v.ref.PodKey, err))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !rec.emptied {
+		e.decide(Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name})
+	}
+	rec.emptied = true
+	return nil
+}
+
+const reasonTimeout = "PodEvictionTimeout"
+
+// retryAfter is how long the API asks to wait, 0 when it does not say.
+func retryAfter(err error) time.Duration {
+	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
+		return time.Duration(seconds) * time.Second
+	}
+	return 0
+}

@@ -1,0 +1,108 @@
+package ratelimitqueue
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// bucket is the token bucket. A rate of 0 is checked here, because a rate.Limiter of limit 0 still
+// hands out a stored token; and a change of rate keeps whole tokens only.
+type bucket struct {
+	rate    float64
+	burst   int
+	limiter *rate.Limiter // nil at rate 0
+	paused  int           // whole tokens kept by a pause, -1 when not paused
+}
+
+func newBucket(r float64, burst int) bucket {
+	b := bucket{rate: r, burst: burst, paused: -1}
+	b.fill(burst, time.Time{})
+	return b
+}
+
+// fill starts a limiter that holds that many tokens.
+func (b *bucket) fill(tokens int, now time.Time) {
+	b.limiter = nil
+	if b.rate > 0 {
+		b.limiter = rate.NewLimiter(rate.Limit(b.rate), b.burst)
+		if b.burst > tokens {
+			b.limiter.AllowN(now, b.burst-tokens)
+		}
+	}
+}
+
+// whole is how many whole tokens there are. A stopped bucket holds none.
+func (b *bucket) whole(now time.Time) int {
+	switch {
+	case b.limiter == nil:
+		return 0
+	case b.paused >= 0:
+		return b.paused
+	}
+	tokens := int(b.limiter.TokensAt(now) + 1e-9)
+	return min(max(tokens, 0), b.burst)
+}
+
+func (b *bucket) setRate(r float64, now time.Time) {
+	if r == b.rate {
+		return
+	}
+	tokens := b.whole(now)
+	b.rate = r
+	b.fill(tokens, now)
+	if b.paused >= 0 {
+		b.paused = tokens
+	}
+}
+
+// pause keeps the whole tokens there are; none accrue until resume.
+func (b *bucket) pause(now time.Time) { b.paused = b.whole(now) }
+
+func (b *bucket) resume(now time.Time) {
+	tokens := b.paused
+	b.paused = -1
+	b.fill(tokens, now)
+}
+
+// take spends a token, if there is one.
+func (b *bucket) take(now time.Time) bool {
+	return b.limiter != nil && b.paused < 0 && b.limiter.AllowN(now, 1)
+}
+
+// next is the first instant, not before at, at which take succeeds; false when it never does as things
+// are.
+func (b *bucket) next(now, at time.Time) (time.Time, bool) {
+	if b.limiter == nil || b.paused >= 0 {
+		return time.Time{}, false
+	}
+	if at.Before(now) {
+		at = now
+	}
+	missing := 1 - b.limiter.TokensAt(now)
+	if missing <= 0 {
+		return at, true
+	}
+	seconds := missing / b.rate
+	if seconds > maxWait.Seconds() {
+		return time.Time{}, false
+	}
+	ready := now.Add(time.Duration(seconds * float64(time.Second)))
+	for !b.ready(ready) {
+		ready = ready.Add(1) // the float rounding of the limiter
+	}
+	if ready.Before(at) {
+		ready = at
+	}
+	return ready, true
+}
+
+// ready says whether take would succeed at that instant, by the limiter's own arithmetic: it forgives
+// what takes less than a nanosecond to accrue.
+func (b *bucket) ready(at time.Time) bool {
+	missing := 1 - b.limiter.TokensAt(at)
+	return missing <= 0 || time.Duration(missing/b.rate*float64(time.Second)) <= 0
+}
+
+// maxWait is beyond what a duration holds with some room: a token that far away never comes.
+const maxWait = 200 * 365 * 24 * time.Hour

@@ -20,6 +20,34 @@ type Event struct {
 	Restart    *Restart   `yaml:"restart"`
 }
 
+// Actions are the names of the actions that the event has; a sound event has one.
+func (e *Event) Actions() []string {
+	var names []string
+	for _, action := range []struct {
+		name string
+		has  bool
+	}{
+		{"fail", e.Fail != nil},
+		{"recover", e.Recover != nil},
+		{"condition", e.Condition != nil},
+		{"taint", e.Taint != nil},
+		{"untaint", e.Untaint != nil},
+		{"cordon", e.Cordon != nil},
+		{"uncordon", e.Uncordon != nil},
+		{"deleteNode", e.DeleteNode != nil},
+		{"addNode", e.AddNode != nil},
+		{"addPod", e.AddPod != nil},
+		{"deletePod", e.DeletePod != nil},
+		{"api", e.API != nil},
+		{"restart", e.Restart != nil},
+	} {
+		if action.has {
+			names = append(names, action.name)
+		}
+	}
+	return names
+}
+
 // Time is At, 0 when it is missing (Check reports that).
 func (e *Event) Time() time.Duration { return e.At.Value() }
 

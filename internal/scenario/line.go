@@ -50,36 +50,72 @@ type Line struct {
 	Ready, NotReady int     // zone: nodes that count
 }
 
+// fields are the fields of each kind after t and kind, in the order in which they are printed.
+func (k Kind) fields() []string {
+	switch k {
+	case KindCondition:
+		return []string{"node", "type", "status"}
+	case KindTaint:
+		return []string{"node", "key", "effect", "op"}
+	case KindPodNotReady, KindEvict, KindCancel, KindSchedule:
+		return []string{"node", "pod"}
+	case KindZone:
+		return []string{"zone", "state", "rate", "ready", "notReady"}
+	case KindCluster:
+		return []string{"state"}
+	}
+	return nil
+}
+
+// field is where the line keeps a field: a *string, *float64 or *int.
+func (l *Line) field(name string) any {
+	switch name {
+	case "node":
+		return &l.Node
+	case "pod":
+		return &l.Pod
+	case "type":
+		return &l.Type
+	case "status":
+		return &l.Status
+	case "key":
+		return &l.Key
+	case "effect":
+		return &l.Effect
+	case "op":
+		return &l.Op
+	case "zone":
+		return &l.Zone
+	case "state":
+		return &l.State
+	case "rate":
+		return &l.Rate
+	case "ready":
+		return &l.Ready
+	default: // notReady
+		return &l.NotReady
+	}
+}
+
 // AppendJSON appends the line as a JSON object without a newline: t and kind, then the fields of its
-// kind in the order of the format's table, without spaces. An unknown kind has no fields.
+// kind in the order of the format's table, without spaces. A line of an unknown kind has no fields.
 func (l *Line) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"t":`...)
-	dst = strconv.AppendFloat(dst, l.T.Seconds(), 'f', 3, 64)
-	dst = appendText(dst, "kind", string(l.Kind))
-	switch l.Kind {
-	case KindCondition:
-		dst = appendText(dst, "node", l.Node)
-		dst = appendText(dst, "type", l.Type)
-		dst = appendText(dst, "status", l.Status)
-	case KindTaint:
-		dst = appendText(dst, "node", l.Node)
-		dst = appendText(dst, "key", l.Key)
-		dst = appendText(dst, "effect", l.Effect)
-		dst = appendText(dst, "op", l.Op)
-	case KindPodNotReady, KindEvict, KindCancel, KindSchedule:
-		dst = appendText(dst, "node", l.Node)
-		dst = appendText(dst, "pod", l.Pod)
-	case KindZone:
-		dst = appendText(dst, "zone", l.Zone)
-		dst = appendText(dst, "state", l.State)
-		dst = append(dst, `,"rate":`...)
-		dst = strconv.AppendFloat(dst, l.Rate, 'f', 3, 64)
-		dst = append(dst, `,"ready":`...)
-		dst = strconv.AppendInt(dst, int64(l.Ready), 10)
-		dst = append(dst, `,"notReady":`...)
-		dst = strconv.AppendInt(dst, int64(l.NotReady), 10)
-	case KindCluster:
-		dst = appendText(dst, "state", l.State)
+	dst = appendDecimal(dst, l.T.Seconds())
+	dst = append(dst, `,"kind":`...)
+	dst = appendString(dst, string(l.Kind))
+	for _, name := range l.Kind.fields() {
+		dst = append(dst, ',', '"')
+		dst = append(dst, name...)
+		dst = append(dst, '"', ':')
+		switch value := l.field(name).(type) {
+		case *string:
+			dst = appendString(dst, *value)
+		case *float64:
+			dst = appendDecimal(dst, *value)
+		case *int:
+			dst = strconv.AppendInt(dst, int64(*value), 10)
+		}
 	}
 	return append(dst, '}')
 }
@@ -87,9 +123,13 @@ func (l *Line) AppendJSON(dst []byte) []byte {
 // Compare orders lines as a timeline does: by t as printed, kind, zone, node, pod, key, type, effect, op,
 // status, state; texts bytewise.
 func Compare(a, b Line) int {
+	if c := cmp.Compare(millis(a.T), millis(b.T)); c != 0 {
+		return c
+	}
+	if c := cmp.Compare(a.Kind, b.Kind); c != 0 {
+		return c
+	}
 	return cmp.Or(
-		cmp.Compare(millis(a.T), millis(b.T)),
-		cmp.Compare(a.Kind, b.Kind),
 		cmp.Compare(a.Zone, b.Zone),
 		cmp.Compare(a.Node, b.Node),
 		cmp.Compare(a.Pod, b.Pod),
@@ -102,8 +142,12 @@ func Compare(a, b Line) int {
 	)
 }
 
-// millis is the time in milliseconds, rounded as AppendJSON prints it: to the nearest, and a tie the way
-// its seconds fall as a float64, which is how other tools print three decimals too.
+func appendDecimal(dst []byte, value float64) []byte {
+	return strconv.AppendFloat(dst, value, 'f', 3, 64)
+}
+
+// millis is the time in milliseconds, rounded as it is printed: to the nearest, and a tie the way its
+// seconds fall as a float64, which is how other tools print three decimals too.
 func millis(t time.Duration) int64 {
 	ms, rest := int64(t/time.Millisecond), t%time.Millisecond
 	switch {
@@ -112,18 +156,11 @@ func millis(t time.Duration) int64 {
 	case rest > time.Millisecond/2:
 		return ms + 1
 	}
-	printed := strconv.FormatFloat(t.Seconds(), 'f', 3, 64)
-	if printed[len(printed)-1] == byte('0'+ms%10) {
+	printed := appendDecimal(nil, t.Seconds())
+	if printed[len(printed)-1] == '0'+byte(ms%10) {
 		return ms
 	}
 	return ms + 1
-}
-
-func appendText(dst []byte, name, value string) []byte {
-	dst = append(dst, ',', '"')
-	dst = append(dst, name...)
-	dst = append(dst, `":`...)
-	return appendString(dst, value)
 }
 
 // appendString appends a JSON string; it escapes only what JSON asks for, and what is not UTF-8 becomes
@@ -135,16 +172,16 @@ func appendString(dst []byte, s string) []byte {
 		switch {
 		case r == '"' || r == '\\':
 			dst = append(dst, '\\', byte(r))
+		case r >= ' ':
+			dst = utf8.AppendRune(dst, r)
 		case r == '\n':
 			dst = append(dst, '\\', 'n')
 		case r == '\t':
 			dst = append(dst, '\\', 't')
 		case r == '\r':
 			dst = append(dst, '\\', 'r')
-		case r < ' ' || r == 0x7f:
-			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
 		default:
-			dst = utf8.AppendRune(dst, r)
+			dst = append(dst, '\\', 'u', '0', '0', hex[r>>4], hex[r&15])
 		}
 	}
 	return append(dst, '"')

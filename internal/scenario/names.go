@@ -53,9 +53,10 @@ func JoinPodName(namespace, name string) string {
 // ResolveZone finds the zone that a reference means among those that exist: region:zone means exactly
 // that, anything else the value of the zone label. It is an error when no zone or more than one has it.
 func ResolveZone(ref string, exist []ZoneKey) (ZoneKey, error) {
+	region, name, qualified := strings.Cut(ref, ":")
 	var found []ZoneKey
 	for _, k := range exist {
-		if k.String() == ref {
+		if qualified && k == (ZoneKey{region, name}) {
 			return k, nil
 		}
 		if k.Zone == ref {

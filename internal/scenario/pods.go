@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// podExists says whether a pod's name is taken, as far as the scenario decides it.
+func (w *world) podExists(namespace, name string) bool {
+	if namespace == "default" {
+		if node, ok := w.addedPods[name]; ok && w.exists(node) {
+			return true
+		}
+	}
+	if w.deletedPods[podName{namespace, name}] {
+		return false
+	}
+	if owner, daemon, i, ok := generatedPod(name); ok && namespace == "default" && w.exists(owner) {
+		if n := w.nodes[owner]; daemon && i < n.daemons || !daemon && i < n.pods {
+			return true
+		}
+	}
+	node, ok := w.inventory.Pod(namespace, name)
+	return ok && (node == "" || w.nodes[node] == nil || !w.nodes[node].gone)
+}
+
+// podKnown says whether a pod ever existed, by its name or, with rescheduling, by the name it came back as.
+func (w *world) podKnown(namespace, name string) bool {
+	if namespace == "default" && w.everAdded[name] {
+		return true
+	}
+	if owner, daemon, i, ok := generatedPod(name); ok && namespace == "default" {
+		if n := w.nodes[owner]; n != nil && (daemon && i < n.everDaemons || !daemon && i < n.everPods) {
+			return true
+		}
+	}
+	if _, ok := w.inventory.Pod(namespace, name); ok {
+		return true
+	}
+	if original := reborn.ReplaceAllString(name, ""); w.scenario.Reschedule != nil && original != name {
+		return w.podKnown(namespace, original)
+	}
+	return false
+}
+
+var reborn = regexp.MustCompile(`-r[1-9][0-9]*$`)
+
+// generatedPod takes <node>-p<i> and <node>-ds<i> apart.
+func generatedPod(name string) (node string, daemon bool, i int, ok bool) {
+	dash := strings.LastIndexByte(name, '-')
+	if dash < 0 {
+		return "", false, 0, false
+	}
+	node, rest := name[:dash], name[dash+1:]
+	digits, daemon := strings.CutPrefix(rest, "ds")
+	if !daemon {
+		digits, ok = strings.CutPrefix(rest, "p")
+		if !ok {
+			return "", false, 0, false
+		}
+	}
+	i, err := strconv.Atoi(digits)
+	return node, daemon, i, err == nil && strconv.Itoa(i) == digits
+}
+
+// namesakes counts the pods of a generated node that the files hold too.
+func (w *world) namesakes(pods *duplicates, n *node) {
+	for i := range n.pods {
+		_, exists := w.inventory.Pod("default", PodName(n.name, i))
+		pods.add(exists, PodName(n.name, i))
+	}
+	for i := range n.daemons {
+		_, exists := w.inventory.Pod("default", DaemonSetPodName(n.name, i))
+		pods.add(exists, DaemonSetPodName(n.name, i))
+	}
+}

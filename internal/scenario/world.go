@@ -1,0 +1,225 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// world is what exists while the events are replayed, as far as the scenario alone decides it.
+type world struct {
+	scenario  *Scenario
+	inventory Inventory
+	faults    *faults
+
+	nodes         map[string]*node // also the deleted ones
+	keys          []ZoneKey        // of zones, in order of appearance
+	zones         map[ZoneKey]*zone
+	size, podSize int // of what is generated
+
+	addedPods   map[string]string // pods of namespace default that addPod made, and their nodes
+	everAdded   map[string]bool   // all that addPod ever made
+	deletedPods map[podName]bool  // by deletePod, since it last existed
+}
+
+type node struct {
+	name      string
+	zone      *zone
+	failed    bool // means nothing in a zone that a trace drives
+	gone      bool
+	deletedBy int // number of the event
+
+	// Pods generated with the node, and the most that a node of its name ever had.
+	pods, daemons         int
+	everPods, everDaemons int
+}
+
+type zone struct {
+	key    ZoneKey
+	nodes  []*node // those that exist, by name
+	driven bool    // by a trace
+	trace  *ZoneTrace
+}
+
+type podName struct{ namespace, name string }
+
+// newWorld lays out time 0 and reports names that are there twice.
+func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
+	w := &world{
+		scenario:    s,
+		inventory:   inventory,
+		faults:      f,
+		nodes:       make(map[string]*node),
+		zones:       make(map[ZoneKey]*zone),
+		addedPods:   make(map[string]string),
+		everAdded:   make(map[string]bool),
+		deletedPods: make(map[podName]bool),
+	}
+	twice := duplicates{}
+	for name, key := range inventory.Nodes() {
+		twice.add(!w.start(&node{name: name, zone: w.zone(key)}), name)
+	}
+	twice.report(f, "cluster: files", "node")
+	for i := range s.Cluster.Zones {
+		w.generate(i)
+	}
+	for _, z := range w.zones {
+		slices.SortFunc(z.nodes, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
+	}
+	return w
+}
+
+// generate checks generated zone i and adds its nodes, unless they are out of bounds.
+func (w *world) generate(i int) {
+	z := &w.scenario.Cluster.Zones[i]
+	place := fmt.Sprintf("cluster: zone %d (%q)", i+1, z.Name)
+	home := w.zone(z.Key())
+	if !w.fits(place, z) {
+		return
+	}
+	var nodes, pods duplicates
+	for i := range z.Nodes {
+		n := &node{name: z.NodeName(i), zone: home, pods: z.PodsPerNode, daemons: z.DaemonSetPodsPerNode}
+		n.everPods, n.everDaemons = n.pods, n.daemons
+		nodes.add(!w.start(n), n.name)
+		if len(w.scenario.Cluster.Files) > 0 { // generated names never meet each other
+			w.namesakes(&pods, n)
+		}
+	}
+	nodes.report(w.faults, place, "node")
+	pods.report(w.faults, place, "pod")
+}
+
+// fits checks a generated zone by itself and says whether its nodes may be laid out.
+func (w *world) fits(place string, z *Zone) bool {
+	f := w.faults
+	if z.Name == "" {
+		f.add("%s: name is missing", place)
+	}
+	label(f, place+": name", z.Name)
+	label(f, place+": region", z.Region)
+	fits := bounded(f, place+": nodes", z.Nodes, MaxNodes)
+	fits = bounded(f, place+": podsPerNode", z.PodsPerNode, MaxPodsPerNode) && fits
+	fits = bounded(f, place+": daemonSetPodsPerNode", z.DaemonSetPodsPerNode, MaxPodsPerNode) && fits
+	if !fits {
+		return false
+	}
+	w.size += z.Nodes
+	w.podSize += z.Nodes * (z.PodsPerNode + z.DaemonSetPodsPerNode)
+	if w.size > MaxNodes || w.podSize > MaxPods {
+		f.add("%s: with it the zones have %d nodes and %d pods; at most %d and %d are allowed",
+			place, w.size, w.podSize, MaxNodes, MaxPods)
+		return false
+	}
+	return true
+}
+
+// start adds a node of time 0, whose zone is sorted later; false: the name is taken.
+func (w *world) start(n *node) bool {
+	if w.nodes[n.name] != nil {
+		return false
+	}
+	w.nodes[n.name] = n
+	n.zone.nodes = append(n.zone.nodes, n)
+	return true
+}
+
+// zone finds or adds a zone. Zones stay when their last node goes.
+func (w *world) zone(key ZoneKey) *zone {
+	z := w.zones[key]
+	if z == nil {
+		z = &zone{key: key}
+		w.zones[key] = z
+		w.keys = append(w.keys, key)
+	}
+	return z
+}
+
+func (w *world) resolve(ref string) (*zone, error) {
+	key, err := ResolveZone(ref, w.keys)
+	return w.zones[key], err
+}
+
+// node finds a node that exists.
+func (w *world) node(name string) (*node, error) {
+	n := w.nodes[name]
+	switch {
+	case name == "":
+		return nil, fmt.Errorf("node is missing")
+	case n == nil:
+		return nil, fmt.Errorf("node %q does not exist", name)
+	case n.gone:
+		return nil, fmt.Errorf("node %q does not exist any more: event %d deletes it", name, n.deletedBy)
+	}
+	return n, nil
+}
+
+// exists says whether a name is taken.
+func (w *world) exists(name string) bool { n := w.nodes[name]; return n != nil && !n.gone }
+
+// addNode adds a node whose name is free.
+func (w *world) addNode(n *node) {
+	n.everPods, n.everDaemons = n.pods, n.daemons
+	if before := w.nodes[n.name]; before != nil {
+		n.everPods, n.everDaemons = max(n.pods, before.everPods), max(n.daemons, before.everDaemons)
+	}
+	for p := range w.deletedPods {
+		if owner, _, _, ok := generatedPod(p.name); ok && p.namespace == "default" && owner == n.name {
+			delete(w.deletedPods, p)
+		}
+	}
+	w.nodes[n.name] = n
+	i, _ := n.zone.search(n.name)
+	n.zone.nodes = slices.Insert(n.zone.nodes, i, n)
+}
+
+func (w *world) deleteNode(n *node, event int) {
+	n.gone, n.deletedBy = true, event
+	i, _ := n.zone.search(n.name)
+	n.zone.nodes = slices.Delete(n.zone.nodes, i, i+1)
+}
+
+func (z *zone) search(name string) (int, bool) {
+	return slices.BinarySearchFunc(z.nodes, name, func(n *node, name string) int { return cmp.Compare(n.name, name) })
+}
+
+// failedAt says whether a node has failed when the events of an instant happen: traces come after them.
+func (n *node) failedAt(at time.Duration) bool {
+	driver := n.zone.trace
+	if driver == nil {
+		return n.failed
+	}
+	if at <= 0 {
+		return false
+	}
+	rank, _ := n.zone.search(n.name)
+	sample := driver.Trace.Sample(driver.Trace.Index(at - 1))
+	return rank >= driver.Trace.Alive(sample, len(n.zone.nodes), driver.Scale)
+}
+
+// duplicates counts names that are taken and keeps the first for the report.
+type duplicates struct {
+	first string
+	count int
+}
+
+func (d *duplicates) add(taken bool, name string) {
+	if !taken {
+		return
+	}
+	if d.count == 0 {
+		d.first = name
+	}
+	d.count++
+}
+
+func (d *duplicates) report(f *faults, place, what string) {
+	switch d.count {
+	case 0:
+	case 1:
+		f.add("%s: %s %q exists already", place, what, d.first)
+	default:
+		f.add("%s: %s %q exists already, and %d more do", place, what, d.first, d.count-1)
+	}
+}

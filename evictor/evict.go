@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/timedworker"
@@ -113,7 +112,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	if why.own {
 		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
 		// have not watched for long enough ourselves, waits for the next pass.
-		if readyStatus(node) == v1.ConditionTrue || !e.monitor.Settled(rec.name) {
+		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) {
 			return held("NotSettled", nil, e.untilPass(rec, now))
 		}
 	}

@@ -51,7 +51,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 	}
 	if e.failing(rec) {
 		e.attention[name] = rec
-		if readyStatus(node) == v1.ConditionTrue {
+		if e.saysReady(rec, node) {
 			e.dequeue(rec, "NodeReady", now)
 		}
 	}

@@ -153,7 +153,7 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 		return
 	}
 	node, ok := e.clients.Nodes.Node(rec.name)
-	if !ok || node.UID != rec.uid || !e.failing(rec) || rec.hold != "" || readyStatus(node) == v1.ConditionTrue {
+	if !ok || node.UID != rec.uid || !e.failing(rec) || rec.hold != "" || e.saysReady(rec, node) {
 		// The last pass still said failed; the next one will see for itself.
 		item.Drop()
 		e.attention[rec.name] = rec
@@ -212,6 +212,18 @@ func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {
 		return b, true
 	}
 	return a, true
+}
+
+// saysReady says whether the kubelet has reported Ready since the verdict; e.mu is held. An object that
+// still says Ready because our own Unknown is not written yet does not count.
+func (e *Evictor) saysReady(rec *record, node *v1.Node) bool {
+	if readyStatus(node) != v1.ConditionTrue {
+		return false
+	}
+	if e.monitor.ObserveNode(node).Heartbeat {
+		rec.beatSince = true
+	}
+	return !rec.verdict.Expired || rec.beatSince
 }
 
 // readyStatus is the node's Ready condition, empty when it has none.

@@ -258,7 +258,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		still := e.wanted(rec) && e.records[rec.name] == rec
 		now := e.tick()
 		node, ok := e.clients.Nodes.Node(rec.name)
-		still = still && ok && node.UID == rec.uid && readyStatus(node) != v1.ConditionTrue
+		still = still && ok && node.UID == rec.uid && !e.saysReady(rec, node)
 		e.mu.Unlock()
 		if !still {
 			return nil

@@ -1,0 +1,216 @@
+package simulator
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Options say what a simulation tells while it runs.
+type Options struct {
+	// Line gets the timeline in its final order; nil drops it.
+	Line func(scenario.Line) error
+	// Progress is called now and then with how far it is; nil means never.
+	Progress func(at, until time.Duration)
+	// Decision gets every decision; nil drops them.
+	Decision func(evictor.Decision)
+}
+
+// player is one simulation.
+type player struct {
+	scenario *scenario.Scenario
+	settings scenario.Settings
+	options  Options
+	cluster  *Cluster
+	writer   *Writer
+	evictor  *evictor.Evictor
+	report   Report
+	seen     map[string]struct{}
+	pending  []scenario.Line // of one millisecond, to be sorted
+	lineErr  error
+	events   []scenario.Event
+	traces   []driver
+	apiDown  bool
+	next     time.Time     // of the evictor; zero: nothing is due
+	origin   time.Duration // of the evictor's passes: when its process began
+}
+
+// driver lets a trace decide which nodes of a zone are alive.
+type driver struct {
+	key   zone.Key
+	trace *scenario.Trace
+	scale *int
+	names []string
+	at    time.Duration // of the next sample that may differ; negative: none
+}
+
+// Play checks the scenario against the cluster, which holds the objects of its files, and plays it.
+func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options) (*Report, error) {
+	if err := s.Check(c.Inventory()); err != nil {
+		return nil, err
+	}
+	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
+	p.report.Until, p.report.Cancelled = p.settings.Until, make(map[string]int)
+	if err := p.generate(); err != nil {
+		return nil, err
+	}
+	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)
+	p.events = slices.Clone(s.Events)
+	slices.SortStableFunc(p.events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
+	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
+		if p.apiDown {
+			return apierrors.NewServiceUnavailable("the API is down")
+		}
+		return nil
+	}}
+	c.NodeChanged = func(name string) { p.evictor.NodeChanged(name) }
+	c.PodChanged = func(key evictor.PodKey) { p.evictor.PodChanged(key) }
+	c.Renewed = func(name string, at time.Time) { p.evictor.LeaseRenewed(name, at) }
+	if err := p.restart(); err != nil {
+		return nil, err
+	}
+	if p.settings.Reschedule {
+		c.indexLoad()
+	}
+	c.StartKubelets(p.settings.HeartbeatInterval, p.settings.StatusInterval, p.settings.Spread != scenario.SpreadNone)
+	if err := p.drivers(); err != nil {
+		return nil, err
+	}
+	if err := p.run(ctx); err != nil {
+		return nil, err
+	}
+	return p.finish()
+}
+
+// generate adds the zones that the scenario describes.
+func (p *player) generate() error {
+	c := p.cluster
+	for i := range p.scenario.Cluster.Zones {
+		z := &p.scenario.Cluster.Zones[i]
+		key := zone.Key(z.Key())
+		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.Name, Tolerations: tolerations(z.TolerationSeconds)}
+		daemon := PodSpec{OwnerKind: "DaemonSet", OwnerName: z.Name, Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}}
+		labels := zoneLabels(key)
+		shared, daemonShared := c.spec(spec), c.spec(daemon)
+		for k := range z.Nodes {
+			name := z.NodeName(k)
+			if err := c.addNode(node{name: name, labels: labels, created: stamp(0), conditions: healthy, reported: 0}); err != nil {
+				return err
+			}
+			for q := range z.PodsPerNode {
+				if err := c.addPod(p.fresh(scenario.PodName(name, q), shared), name); err != nil {
+					return err
+				}
+			}
+			for q := range z.DaemonSetPodsPerNode {
+				if err := c.addPod(p.fresh(scenario.DaemonSetPodName(name, q), daemonShared), name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (p *player) fresh(name string, spec *PodSpec) pod {
+	return pod{id: p.cluster.id(evictor.PodKey{Namespace: "default", Name: name}), spec: spec, ready: true, phase: v1.PodRunning, bound: p.cluster.now()}
+}
+
+// tolerations are those that the API server adds by default, with these seconds; nil means none.
+func tolerations(seconds *int64) []v1.Toleration {
+	if seconds == nil {
+		return nil
+	}
+	one := func(key string) v1.Toleration {
+		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: seconds}
+	}
+	return []v1.Toleration{one(v1.TaintNodeNotReady), one(v1.TaintNodeUnreachable)}
+}
+
+// restart begins a new evictor that knows nothing.
+func (p *player) restart() error {
+	s := p.settings
+	cfg := evictor.DefaultConfig()
+	cfg.NodeMonitorPeriod, cfg.NodeMonitorGracePeriod, cfg.NodeStartupGracePeriod = s.NodeMonitorPeriod, s.NodeMonitorGracePeriod, s.NodeStartupGracePeriod
+	cfg.NodeEvictionRate, cfg.SecondaryNodeEvictionRate = s.NodeEvictionRate, s.SecondaryNodeEvictionRate
+	cfg.LargeClusterSizeThreshold, cfg.UnhealthyZoneThreshold = s.LargeClusterSizeThreshold, s.UnhealthyZoneThreshold
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = s.TaintBasedEviction, s.PodEvictionTimeout
+	cfg.ExplainSize = 0
+	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer},
+		evictor.Options{Clock: p.cluster.Clock, Observer: evictor.ObserverFunc(p.observe)})
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	p.evictor, p.origin = e, p.cluster.Clock.Elapsed()
+	return nil
+}
+
+func (p *player) observe(d evictor.Decision) {
+	if p.options.Decision != nil {
+		p.options.Decision(d)
+	}
+	if l, ok := lineOf(d); ok {
+		if d.Kind == evictor.EvictionCancelled {
+			p.report.Cancelled[d.Reason]++
+		}
+		p.line(l)
+	}
+}
+
+// line collects the lines of one millisecond, which are written sorted.
+func (p *player) line(l scenario.Line) {
+	p.report.note(l, p.seen)
+	if p.options.Line == nil {
+		return
+	}
+	if len(p.pending) > 0 && l.T.Round(time.Millisecond) != p.pending[0].T.Round(time.Millisecond) {
+		p.flush()
+	}
+	p.pending = append(p.pending, l)
+}
+
+func (p *player) flush() {
+	slices.SortStableFunc(p.pending, scenario.Compare)
+	for _, l := range p.pending {
+		if err := p.options.Line(l); err != nil && p.lineErr == nil {
+			p.lineErr = fmt.Errorf("timeline: %w", err)
+		}
+	}
+	p.pending = p.pending[:0]
+}
+
+func (p *player) finish() (*Report, error) {
+	p.flush()
+	c, r := p.cluster, &p.report
+	c.stats.stranded(int64(p.settings.Until), 0)
+	r.TaintedNodes, r.NodeFailures = len(p.seen), c.stats.failures
+	r.EvictedFromLive, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
+	r.Rescheduled, r.Waiting = c.stats.returned, len(c.comebacks)
+	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
+	r.Left = c.left()
+	r.Stranded = time.Duration(min(c.stats.integral, 9.2e9) * float64(time.Second))
+	return r, p.lineErr
+}
+
+var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
+
+// successor is the name under which an evicted pod comes back.
+func successor(name string) string {
+	if m := reborn.FindStringSubmatchIndex(name); m != nil {
+		if n, err := strconv.Atoi(name[m[2]:m[3]]); err == nil {
+			return name[:m[0]] + "-r" + strconv.Itoa(n+1)
+		}
+	}
+	return name + "-r1"
+}

@@ -1,0 +1,45 @@
+package simulator
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func at(d time.Duration) *scenario.Duration { return ptr(scenario.Duration(d)) }
+
+func play(t *testing.T, s *scenario.Scenario) ([]string, *Report) {
+	t.Helper()
+	var lines []string
+	r, err := Play(context.Background(), s, New(&Clock{}), Options{Line: func(l scenario.Line) error {
+		lines = append(lines, string(l.AppendJSON(nil)))
+		return nil
+	}})
+	require.NoError(t, err)
+	return lines, r
+}
+
+func TestSmoke(t *testing.T) {
+	s := &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{
+			{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(int64(300)), DaemonSetPodsPerNode: 1},
+			{Name: "b", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(int64(300))},
+		}},
+		Events: []scenario.Event{
+			{At: at(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(8*time.Minute + 12*time.Second), Recover: &scenario.Selector{Node: "a-002"}},
+		},
+		Until: at(15 * time.Minute),
+	}
+	lines, r := play(t, s)
+	for _, l := range lines {
+		t.Log(l)
+	}
+	t.Logf("%+v", r)
+}

@@ -1,0 +1,64 @@
+package simulator
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Stats are counted while the cluster lives.
+type Stats struct {
+	failures    int
+	delays      []time.Duration // from a node's silence to the eviction
+	fromLive    int             // evicted from nodes whose kubelet was alive
+	returned    int             // rescheduled
+	beforeTurn  int             // pods on nodes that came back before they were tainted
+	beforeNodes int
+	count       int   // pods without a live node now
+	since       int64 // when that last changed
+	integral    float64
+}
+
+// stranded changes the number of pods without a live node.
+func (s *Stats) stranded(now int64, by int) {
+	s.integral += float64(s.count) * time.Duration(now-s.since).Seconds()
+	s.count, s.since = s.count+by, now
+}
+
+func (s *Stats) evicted(now int64, n *node) {
+	if n.failed {
+		s.delays = append(s.delays, time.Duration(now-n.failedAt))
+	} else {
+		s.fromLive++
+	}
+}
+
+// recovered counts the pods of a node that came back before anything was done to it.
+func (s *Stats) recovered(n *node) {
+	if !tainted(n) && n.pods > 0 {
+		s.beforeTurn += int(n.pods)
+		s.beforeNodes++
+	}
+}
+
+func tainted(n *node) bool {
+	return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+}
+
+// Delays are the median, the 99th percentile and the worst time from a node's silence to the eviction
+// of a pod of it.
+type Delays struct {
+	Median, P99, Worst time.Duration
+}
+
+func delaysOf(all []time.Duration) Delays {
+	if len(all) == 0 {
+		return Delays{}
+	}
+	slices.Sort(all)
+	at := func(share float64) time.Duration { return all[int(share*float64(len(all)-1))] }
+	return Delays{Median: at(0.5), P99: at(0.99), Worst: all[len(all)-1]}
+}

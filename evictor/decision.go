@@ -189,7 +189,7 @@ func (d Decision) text() string {
 	case EvictionDelayed:
 		return "eviction held back: " + d.Reason
 	case PodEvicted:
-		return fmt.Sprintf("evicted from node %s: %s", d.Node, d.why())
+		return fmt.Sprintf("evicted from node %s: %s", d.Node, strings.Replace(d.why(), "tolerates", "tolerated", 1))
 	case PodSpared:
 		return "spared: " + d.Reason
 	case NodeRegistered:

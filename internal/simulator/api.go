@@ -75,14 +75,12 @@ var (
 )
 
 // fill makes the object show the pod.
-func (c *Cluster) fill(o *podObject, p *pod) *v1.Pod {
-	o.Name, o.Namespace, o.UID = p.id.name, c.spaces[p.id.space], p.uid
-	if o.UID == "" {
-		o.UID = types.UID("pod-" + strconv.FormatUint(p.serial, 10))
-	}
+func (c *Cluster) fill(o *podObject, i int32) *v1.Pod {
+	p, id := &c.pods[i], c.podIndex.Key(i)
+	o.Name, o.Namespace, o.UID = id.name, c.spaces[id.space], c.uidOf(p)
 	o.CreationTimestamp = stamp(p.bound)
 	o.Spec.NodeName, o.Spec.Tolerations = c.nodes[p.node].name, p.spec.Tolerations
-	o.Status.Phase = p.phase
+	o.Status.Phase = phases[p.phase]
 	ready := v1.ConditionFalse
 	if p.ready {
 		ready = v1.ConditionTrue
@@ -124,7 +122,7 @@ func (c *Cluster) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	if !ok {
 		return nil, false
 	}
-	return c.fill(new(podObject), &c.pods[i]), true
+	return c.fill(new(podObject), i), true
 }
 
 func (c *Cluster) findPod(key evictor.PodKey) (int32, bool) {
@@ -132,8 +130,7 @@ func (c *Cluster) findPod(key evictor.PodKey) (int32, bool) {
 	if !ok {
 		return 0, false
 	}
-	i, ok := c.podByID[podID{space, key.Name}]
-	return i, ok
+	return c.podIndex.Find(podID{space, key.Name})
 }
 
 // PodsOnNode shows every pod of the node, in one object that is used again for the next.
@@ -143,7 +140,7 @@ func (c *Cluster) PodsOnNode(name string, visit func(*v1.Pod) bool) {
 		return
 	}
 	for p := c.nodes[i].firstPod; p >= 0; p = c.pods[p].next {
-		if !visit(c.fill(&c.scratch, &c.pods[p])) {
+		if !visit(c.fill(&c.scratch, p)) {
 			return
 		}
 	}
@@ -312,8 +309,8 @@ func (w *Writer) pod(ctx context.Context, write string, ref evictor.PodRef) (int
 }
 
 func (c *Cluster) uidOf(p *pod) types.UID {
-	if p.uid != "" {
-		return p.uid
+	if p.object != nil && p.object.uid != "" {
+		return p.object.uid
 	}
 	return types.UID("pod-" + strconv.FormatUint(p.serial, 10))
 }
@@ -332,7 +329,7 @@ func (w *Writer) Evict(ctx context.Context, ref evictor.PodRef, _ evictor.Decisi
 	n := &c.nodes[p.node]
 	w.line(scenario.Line{Kind: scenario.KindEvict, Node: n.name, Pod: scenario.JoinPodName(ref.Namespace, ref.Name)})
 	c.stats.evicted(c.now(), n)
-	c.evicted(p)
+	c.evicted(i)
 	c.deletePod(i)
 	return nil
 }
@@ -347,7 +344,7 @@ func (w *Writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 	if p.ready {
 		p.ready = false
 		w.line(scenario.Line{Kind: scenario.KindPodNotReady, Node: w.Cluster.nodes[p.node].name, Pod: scenario.JoinPodName(ref.Namespace, ref.Name)})
-		w.Cluster.podChanged(p.id)
+		w.Cluster.podChanged(w.Cluster.podIndex.Key(i))
 	}
 	return nil
 }

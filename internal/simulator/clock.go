@@ -8,7 +8,16 @@ import (
 // Epoch is time 0 of every simulation.
 var Epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Clock is virtual time. It only tells the time; whoever owns it moves it.
+// VirtualClock is the time of a cluster; whoever owns the cluster moves it.
+type VirtualClock interface {
+	Now() time.Time
+	Since(time.Time) time.Duration
+	// Elapsed is the time since Epoch; Set moves the clock to d after it.
+	Elapsed() time.Duration
+	Set(d time.Duration)
+}
+
+// Clock is the plainest VirtualClock: it has no timers. The zero Clock stands at Epoch.
 type Clock struct{ offset atomic.Int64 }
 
 // Now is the virtual instant.

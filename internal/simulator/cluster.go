@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/keyindex"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -17,7 +19,7 @@ import (
 // of pods are to fit, and builds API objects when asked. It is not safe for concurrent use: whoever
 // shares it locks it.
 type Cluster struct {
-	Clock *Clock
+	Clock VirtualClock
 	// Changed are told of every node and pod that changed; nil means nobody.
 	NodeChanged func(name string)
 	PodChanged  func(key evictor.PodKey)
@@ -26,8 +28,7 @@ type Cluster struct {
 	nodes    []node
 	nodeByID map[string]int32
 	pods     []pod
-	podByID  map[podID]int32
-	freePods []int32
+	podIndex keyindex.Index[podID] // numbers the pods
 	specs    map[string]*PodSpec
 	spaces   []string // namespaces, by index
 	spaceOf  map[string]uint16
@@ -72,8 +73,6 @@ type node struct {
 
 // pod is one pod; free records have node -1.
 type pod struct {
-	id          podID
-	uid         types.UID // empty: made from serial
 	serial      uint64
 	spec        *PodSpec
 	node        int32
@@ -82,11 +81,36 @@ type pod struct {
 	bound       int64
 	ready       bool
 	terminating bool
-	phase       v1.PodPhase
+	phase       phase
 	object      *podTimes // only for pods read from files
 }
 
-type podTimes struct{ created, scheduled, started metav1.Time }
+type podTimes struct {
+	uid                         types.UID
+	created, scheduled, started metav1.Time
+}
+
+// phase is a v1.PodPhase in one byte; the zero phase is Running.
+type phase uint8
+
+var phases = [...]v1.PodPhase{v1.PodRunning, v1.PodPending, v1.PodSucceeded, v1.PodFailed, v1.PodUnknown, ""}
+
+func phaseOf(p v1.PodPhase) phase {
+	for i := range phases {
+		if phases[i] == p {
+			return phase(i)
+		}
+	}
+	return phase(len(phases) - 1)
+}
+
+func (p phase) finished() bool { return phases[p] == v1.PodSucceeded || phases[p] == v1.PodFailed }
+
+// Reserve makes room for so many more nodes and pods.
+func (c *Cluster) Reserve(nodes, pods int) {
+	c.nodes = slices.Grow(c.nodes, nodes)
+	c.pods = slices.Grow(c.pods, pods)
+}
 
 // PodSpec is what many pods share.
 type PodSpec struct {
@@ -97,11 +121,10 @@ type PodSpec struct {
 }
 
 // New returns an empty cluster at time 0.
-func New(clock *Clock) *Cluster {
+func New(clock VirtualClock) *Cluster {
 	return &Cluster{
 		Clock:    clock,
 		nodeByID: make(map[string]int32),
-		podByID:  make(map[podID]int32),
 		specs:    make(map[string]*PodSpec),
 		spaceOf:  make(map[string]uint16),
 	}
@@ -244,7 +267,7 @@ func (c *Cluster) spec(s PodSpec) *PodSpec {
 
 // AddPod adds a Ready pod bound now to a node that exists.
 func (c *Cluster) AddPod(key evictor.PodKey, nodeName string, s PodSpec) error {
-	return c.addPod(pod{id: c.id(key), spec: c.spec(s), ready: true, phase: v1.PodRunning, bound: c.now()}, nodeName)
+	return c.addPod(c.id(key), pod{spec: c.spec(s), ready: true, bound: c.now()}, nodeName)
 }
 
 // AddPodObject adds a pod as a file holds it. One on a node that does not exist, or on none, is
@@ -261,9 +284,8 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 		}
 	}
 	p := pod{
-		id: c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name}), uid: object.UID, spec: c.spec(s),
-		phase: object.Status.Phase, terminating: object.DeletionTimestamp != nil, bound: c.now(),
-		object: &podTimes{created: object.CreationTimestamp},
+		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),
+		object: &podTimes{uid: object.UID, created: object.CreationTimestamp},
 	}
 	if object.Status.StartTime != nil {
 		p.object.started = *object.Status.StartTime
@@ -276,29 +298,24 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 			p.object.scheduled = cond.LastTransitionTime
 		}
 	}
-	if len(object.Status.Conditions) == 0 && !finished(p.phase) {
+	if len(object.Status.Conditions) == 0 && !p.phase.finished() {
 		p.ready = true
 	}
-	return true, c.addPod(p, object.Spec.NodeName)
+	return true, c.addPod(c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name}), p, object.Spec.NodeName)
 }
 
-func finished(phase v1.PodPhase) bool { return phase == v1.PodSucceeded || phase == v1.PodFailed }
-
-func (c *Cluster) addPod(p pod, nodeName string) error {
+func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	at, ok := c.nodeByID[nodeName]
 	if !ok {
-		return fmt.Errorf("pod %s: node %s does not exist", p.id.name, nodeName)
+		return fmt.Errorf("pod %s: node %s does not exist", id.name, nodeName)
 	}
-	if _, taken := c.podByID[p.id]; taken {
-		return fmt.Errorf("pod %s/%s exists already", c.spaces[p.id.space], p.id.name)
+	i, isNew := c.podIndex.Insert(id)
+	if !isNew {
+		return fmt.Errorf("pod %s/%s exists already", c.spaces[id.space], id.name)
 	}
 	c.serial++
 	p.serial, p.node, p.previous = c.serial, at, -1
-	var i int32
-	if last := len(c.freePods) - 1; last >= 0 {
-		i, c.freePods = c.freePods[last], c.freePods[:last]
-	} else {
-		i = int32(len(c.pods))
+	if int(i) == len(c.pods) {
 		c.pods = append(c.pods, pod{})
 	}
 	n := &c.nodes[at]
@@ -308,16 +325,15 @@ func (c *Cluster) addPod(p pod, nodeName string) error {
 	}
 	n.firstPod = i
 	c.pods[i] = p
-	c.podByID[p.id] = i
 	c.counted(&c.pods[i], 1)
-	c.podChanged(p.id)
+	c.podChanged(id)
 	return nil
 }
 
 // counted keeps a node's load and the number of pods without a live node, when the pod starts (+1) or
 // stops (-1) counting.
 func (c *Cluster) counted(p *pod, by int32) {
-	if p.terminating || finished(p.phase) || p.spec.OwnerKind == "DaemonSet" {
+	if p.terminating || p.phase.finished() || p.spec.OwnerKind == "DaemonSet" {
 		return
 	}
 	n := &c.nodes[p.node]
@@ -342,16 +358,15 @@ func (c *Cluster) removePod(i int32) {
 	if p.next >= 0 {
 		c.pods[p.next].previous = p.previous
 	}
-	id := p.id
-	delete(c.podByID, id)
+	id := c.podIndex.Key(i)
+	c.podIndex.Delete(id)
 	*p = pod{node: -1}
-	c.freePods = append(c.freePods, i)
 	c.podChanged(id)
 }
 
 // DeletePod deletes a pod: at once on a live node, on a failed one it stays terminating.
 func (c *Cluster) DeletePod(key evictor.PodKey) bool {
-	i, ok := c.podByID[c.id(key)]
+	i, ok := c.podIndex.Find(c.id(key))
 	if !ok {
 		return false
 	}
@@ -368,7 +383,7 @@ func (c *Cluster) deletePod(i int32) {
 	if !p.terminating {
 		c.counted(p, -1)
 		p.terminating = true
-		c.podChanged(p.id)
+		c.podChanged(c.podIndex.Key(i))
 	}
 }
 

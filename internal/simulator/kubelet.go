@@ -75,6 +75,13 @@ func (c *Cluster) StartKubelets(interval, statusInterval time.Duration, even boo
 	}
 }
 
+// StartKubelet begins the rounds of a node that was added after StartKubelets.
+func (c *Cluster) StartKubelet(name string) {
+	if i, ok := c.nodeByID[name]; ok {
+		c.startKubelet(i)
+	}
+}
+
 // startKubelet begins the rounds of one kubelet now, with a renewal and a report at once.
 func (c *Cluster) startKubelet(i int32) {
 	n := &c.nodes[i]
@@ -209,9 +216,9 @@ func (c *Cluster) Recover(name string) bool {
 		switch {
 		case pod.terminating:
 			c.removePod(p)
-		case !pod.ready && !finished(pod.phase):
+		case !pod.ready && !pod.phase.finished():
 			pod.ready = true
-			c.podChanged(pod.id)
+			c.podChanged(c.podIndex.Key(p))
 		}
 		p = next
 	}

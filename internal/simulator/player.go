@@ -65,7 +65,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	if err := p.generate(); err != nil {
 		return nil, err
 	}
-	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)
+	p.report.Nodes, p.report.Pods = len(c.nodes), c.podIndex.Len()
 	p.events = slices.Clone(s.Events)
 	slices.SortStableFunc(p.events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
 	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
@@ -96,6 +96,11 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 // generate adds the zones that the scenario describes.
 func (p *player) generate() error {
 	c := p.cluster
+	nodes, pods := 0, 0
+	for _, z := range p.scenario.Cluster.Zones {
+		nodes, pods = nodes+z.Nodes, pods+z.Nodes*(z.PodsPerNode+z.DaemonSetPodsPerNode)
+	}
+	c.Reserve(nodes, pods)
 	for i := range p.scenario.Cluster.Zones {
 		z := &p.scenario.Cluster.Zones[i]
 		key := zone.Key(z.Key())
@@ -109,12 +114,12 @@ func (p *player) generate() error {
 				return err
 			}
 			for q := range z.PodsPerNode {
-				if err := c.addPod(p.fresh(scenario.PodName(name, q), shared), name); err != nil {
+				if err := p.addFresh(scenario.PodName(name, q), name, shared); err != nil {
 					return err
 				}
 			}
 			for q := range z.DaemonSetPodsPerNode {
-				if err := c.addPod(p.fresh(scenario.DaemonSetPodName(name, q), daemonShared), name); err != nil {
+				if err := p.addFresh(scenario.DaemonSetPodName(name, q), name, daemonShared); err != nil {
 					return err
 				}
 			}
@@ -123,8 +128,10 @@ func (p *player) generate() error {
 	return nil
 }
 
-func (p *player) fresh(name string, spec *PodSpec) pod {
-	return pod{id: p.cluster.id(evictor.PodKey{Namespace: "default", Name: name}), spec: spec, ready: true, phase: v1.PodRunning, bound: p.cluster.now()}
+// addFresh adds a Ready pod of namespace default.
+func (p *player) addFresh(name, node string, spec *PodSpec) error {
+	c := p.cluster
+	return c.addPod(c.id(evictor.PodKey{Namespace: "default", Name: name}), pod{spec: spec, ready: true, bound: c.now()}, node)
 }
 
 // tolerations are those that the API server adds by default, with these seconds; nil means none.
@@ -160,7 +167,7 @@ func (p *player) observe(d evictor.Decision) {
 	if p.options.Decision != nil {
 		p.options.Decision(d)
 	}
-	if l, ok := lineOf(d); ok {
+	if l, ok := LineOf(d); ok {
 		if d.Kind == evictor.EvictionCancelled {
 			p.report.Cancelled[d.Reason]++
 		}

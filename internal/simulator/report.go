@@ -65,7 +65,7 @@ func (c *Cluster) left() map[string]int {
 			switch {
 			case pod.terminating:
 				left[LeftTerminating]++
-			case finished(pod.phase) || pod.spec.Mirror:
+			case pod.phase.finished() || pod.spec.Mirror:
 				left[LeftCompleted]++
 			case !tainted(n) && toleratesForever(pod.spec):
 				left[LeftForever]++
@@ -112,8 +112,8 @@ func (r *Report) note(l scenario.Line, seen map[string]struct{}) {
 	r.Writes++
 }
 
-// lineOf is the line that a decision makes, beside those of the writes.
-func lineOf(d evictor.Decision) (scenario.Line, bool) {
+// LineOf is the line that a decision makes, beside those of the writes.
+func LineOf(d evictor.Decision) (scenario.Line, bool) {
 	l := scenario.Line{T: d.Time.Sub(Epoch)}
 	switch d.Kind {
 	case evictor.ZoneChanged:

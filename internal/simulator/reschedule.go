@@ -3,8 +3,6 @@ package simulator
 import (
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
@@ -19,12 +17,13 @@ func (c *Cluster) indexLoad() {
 
 // evicted lets a pod that a controller owns wait for its return. A DaemonSet's stays away: it belongs
 // to its node.
-func (c *Cluster) evicted(p *pod) {
+func (c *Cluster) evicted(i int32) {
+	p, id := &c.pods[i], c.podIndex.Key(i)
 	if c.load == nil || p.spec.OwnerKind == "" || p.spec.OwnerKind == "DaemonSet" {
 		return
 	}
 	c.stats.stranded(c.now(), 1)
-	c.comebacks = append(c.comebacks, comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}, spec: p.spec})
+	c.comebacks = append(c.comebacks, comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec})
 }
 
 // nextComeback is when a waiting pod is to be scheduled first; those that found no node are tried again
@@ -89,7 +88,7 @@ func (p *player) place(b comeback, target int32) {
 	}
 	key := evictor.PodKey{Namespace: b.key.Namespace, Name: name}
 	node := c.nodes[target].name
-	if err := c.addPod(pod{id: c.id(key), spec: b.spec, ready: true, phase: v1.PodRunning, bound: c.now()}, node); err != nil {
+	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: true, bound: c.now()}, node); err != nil {
 		return
 	}
 	c.stats.stranded(c.now(), -1)

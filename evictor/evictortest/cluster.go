@@ -1,0 +1,333 @@
+package evictortest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// TB is what a Cluster needs of a testing.TB.
+type TB interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// Epoch is the instant at which every Cluster begins.
+var Epoch = simulator.Epoch
+
+// fakeClock is the fake clock of k8s.io/utils, counted from Epoch.
+type fakeClock struct{ *testingclock.FakeClock }
+
+func (c fakeClock) Elapsed() time.Duration { return c.Since(Epoch) }
+func (c fakeClock) Set(d time.Duration)    { c.SetTime(Epoch.Add(d)) }
+
+// Cluster is the in-memory cluster.
+type Cluster struct {
+	t     TB
+	clock fakeClock
+
+	mu      sync.Mutex // guards what follows; never held while the evictor runs
+	cluster *simulator.Cluster
+	writer  *simulator.Writer
+	lines   []scenario.Line
+	faults  []func(write, object string) error
+	down    error
+	latency time.Duration
+	feeds   []*evictor.Evictor
+	evictor *evictor.Evictor
+	config  evictor.Config
+	options evictor.Options
+	next    time.Time
+}
+
+type layout struct {
+	zones       []zoneLayout
+	podsPerNode int
+	tolerations []v1.Toleration
+	interval    time.Duration
+	report      time.Duration
+}
+
+type zoneLayout struct {
+	key   zone.Key
+	nodes int
+}
+
+// Option lays a cluster out.
+type Option func(*layout)
+
+// Zone adds a zone of so many nodes, named <name>-0, <name>-1, …; "region:zone" gives it a region too.
+func Zone(name string, nodes int) Option {
+	return func(l *layout) {
+		key := zone.Key{Zone: name}
+		if region, rest, ok := strings.Cut(name, ":"); ok {
+			key = zone.Key{Region: region, Zone: rest}
+		}
+		l.zones = append(l.zones, zoneLayout{key, nodes})
+	}
+}
+
+// PodsPerNode gives every node so many pods of namespace default, owned by a ReplicaSet and named
+// <node>-p0, <node>-p1, …
+func PodsPerNode(n int) Option { return func(l *layout) { l.podsPerNode = n } }
+
+// Tolerations replaces the pods' tolerations. Without it they tolerate not-ready and unreachable for
+// 300 seconds, as the API server's admission makes them.
+func Tolerations(tolerations ...v1.Toleration) Option {
+	return func(l *layout) { l.tolerations = tolerations }
+}
+
+// Heartbeats replaces the kubelets' periods, of 10s and 5m.
+func Heartbeats(lease, status time.Duration) Option {
+	return func(l *layout) { l.interval, l.report = lease, status }
+}
+
+// New lays out a cluster in which all is well.
+func New(t TB, options ...Option) *Cluster {
+	t.Helper()
+	l := layout{interval: 10 * time.Second, report: 5 * time.Minute, tolerations: []v1.Toleration{
+		TolerateFor(v1.TaintNodeNotReady, 300), TolerateFor(v1.TaintNodeUnreachable, 300),
+	}}
+	for _, option := range options {
+		option(&l)
+	}
+	c := &Cluster{t: t, clock: fakeClock{testingclock.NewFakeClock(Epoch)}}
+	c.cluster = simulator.New(c.clock)
+	for _, z := range l.zones {
+		for i := range z.nodes {
+			name := fmt.Sprintf("%s-%d", z.key.Zone, i)
+			c.must(c.cluster.AddNode(name, z.key))
+			for k := range l.podsPerNode {
+				key := evictor.PodKey{Namespace: "default", Name: scenario.PodName(name, k)}
+				c.must(c.cluster.AddPod(key, name, simulator.PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.key.Zone, Tolerations: l.tolerations}))
+			}
+		}
+	}
+	c.cluster.NodeChanged = func(name string) {
+		for _, e := range c.feeds {
+			e.NodeChanged(name)
+		}
+	}
+	c.cluster.PodChanged = func(key evictor.PodKey) {
+		for _, e := range c.feeds {
+			e.PodChanged(key)
+		}
+	}
+	c.cluster.Renewed = func(name string, at time.Time) {
+		for _, e := range c.feeds {
+			e.LeaseRenewed(name, at)
+		}
+	}
+	c.writer = &simulator.Writer{Cluster: c.cluster, Line: func(l scenario.Line) { c.lines = append(c.lines, l) }}
+	c.cluster.StartKubelets(l.interval, l.report, false)
+	return c
+}
+
+// TolerateFor is a toleration of the taint key with effect NoExecute, for so many seconds.
+func TolerateFor(key string, seconds int64) v1.Toleration {
+	return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}
+}
+
+func (c *Cluster) must(err error) {
+	c.t.Helper()
+	if err != nil {
+		c.t.Fatalf("evictortest: %v", err)
+	}
+}
+
+// Clock is the cluster's clock, for what the test runs beside it. Move it with Advance only.
+func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock.FakeClock }
+
+// Clients are the cluster as an evictor sees it. Feed tells that evictor of what changes.
+func (c *Cluster) Clients() evictor.Clients {
+	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c)}
+}
+
+// Feed tells an evictor, from now on, of every node, pod and lease that changes.
+func (c *Cluster) Feed(e *evictor.Evictor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.feeds = append(c.feeds, e)
+}
+
+// Start begins an evictor that Advance steps. Of several options the last counts; its clock is the
+// cluster's.
+func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evictor.Evictor {
+	c.t.Helper()
+	c.config = config
+	if len(options) > 0 {
+		c.options = options[len(options)-1]
+	}
+	return c.Restart()
+}
+
+// Restart begins a new evictor with the same configuration and forgets the old one, as when its process
+// is restarted. It makes its first step at once.
+func (c *Cluster) Restart() *evictor.Evictor {
+	c.t.Helper()
+	options := c.options
+	options.Clock = c.clock.FakeClock
+	observer := options.Observer
+	options.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
+		if l, ok := simulator.LineOf(d); ok {
+			c.mu.Lock()
+			c.lines = append(c.lines, l)
+			c.mu.Unlock()
+		}
+		if observer != nil {
+			observer.Observe(d)
+		}
+	})
+	e, err := evictor.New(c.config, c.Clients(), options)
+	c.must(err)
+	c.mu.Lock()
+	for i, fed := range c.feeds {
+		if fed == c.evictor {
+			c.feeds = append(c.feeds[:i], c.feeds[i+1:]...)
+			break
+		}
+	}
+	c.evictor = e
+	c.feeds = append(c.feeds, e)
+	c.mu.Unlock()
+	c.step()
+	return e
+}
+
+// Evictor is the one that Start began.
+func (c *Cluster) Evictor() *evictor.Evictor { return c.evictor }
+
+func (c *Cluster) step() {
+	c.t.Helper()
+	if c.evictor == nil {
+		return
+	}
+	next, err := c.evictor.Step(context.Background())
+	c.must(err)
+	c.mu.Lock()
+	c.next = next
+	c.mu.Unlock()
+}
+
+// Advance lets d of virtual time pass.
+func (c *Cluster) Advance(d time.Duration) {
+	c.t.Helper()
+	until := c.clock.Elapsed() + d
+	c.step() // what the test did since the last call
+	for {
+		next := until
+		c.mu.Lock()
+		if !c.next.IsZero() {
+			next = min(next, max(c.next.Sub(Epoch), c.clock.Elapsed()))
+		}
+		c.mu.Unlock()
+		if at, ok := c.turns(next); ok {
+			next = at
+		} else {
+			c.move(next)
+		}
+		c.step()
+		c.mu.Lock()
+		idle := c.next.IsZero() || c.next.Sub(Epoch) > next
+		c.mu.Unlock()
+		if next >= until && idle {
+			return
+		}
+	}
+}
+
+func (c *Cluster) move(to time.Duration) {
+	if to > c.clock.Elapsed() {
+		c.clock.Set(to)
+	}
+}
+
+// turns lets kubelets renew until then; a report ends it early, because the evictor may act on it.
+func (c *Cluster) turns(until time.Duration) (at time.Duration, reported bool) {
+	for {
+		c.mu.Lock()
+		renewal, renews := c.cluster.NextRenewal()
+		report, reports := c.cluster.NextReport()
+		c.mu.Unlock()
+		switch {
+		case renews && renewal <= until && (!reports || renewal <= report):
+			c.move(renewal)
+			c.mu.Lock()
+			c.cluster.Renew()
+			c.mu.Unlock()
+		case reports && report <= until:
+			c.move(report)
+			c.mu.Lock()
+			c.cluster.Report()
+			c.mu.Unlock()
+			at, reported = report, true
+			until = report // and whatever else happens at that instant
+		default:
+			return at, reported
+		}
+	}
+}
+
+// Timeline is what was written and what became of zones, as lines of the scenario format, in the order in which it
+// happened.
+func (c *Cluster) Timeline() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	lines := make([]string, len(c.lines))
+	for i := range c.lines {
+		lines[i] = string(c.lines[i].AppendJSON(nil))
+	}
+	return lines
+}
+
+// Evicted are the pods evicted so far, in order; namespace/name where that is not default.
+func (c *Cluster) Evicted() []string { return c.evicted(func(scenario.Line) bool { return true }) }
+
+// EvictedFrom is Evicted for one node.
+func (c *Cluster) EvictedFrom(node string) []string {
+	return c.evicted(func(l scenario.Line) bool { return l.Node == node })
+}
+
+func (c *Cluster) evicted(which func(scenario.Line) bool) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var pods []string
+	for _, l := range c.lines {
+		if l.Kind == scenario.KindEvict && which(l) {
+			pods = append(pods, l.Pod)
+		}
+	}
+	return pods
+}
+
+// Taints are the taints of a node, as key:effect, in order; nil when there is no such node.
+func (c *Cluster) Taints(node string) (list []string) {
+	if n, ok := (*stores)(c).Node(node); ok {
+		for i := range n.Spec.Taints {
+			list = append(list, n.Spec.Taints[i].ToString())
+		}
+	}
+	return list
+}
+
+// HasNoExecute says whether the node carries a NoExecute taint for not being ready.
+func (c *Cluster) HasNoExecute(node string) bool {
+	n, ok := (*stores)(c).Node(node)
+	for i := 0; ok && i < len(n.Spec.Taints); i++ {
+		if taints.OwnNoExecute(&n.Spec.Taints[i]) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,238 @@
+package evictortest
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// do changes the cluster; a change to what does not exist fails the test.
+func (c *Cluster) do(what, name string, change func(*simulator.Cluster) bool) {
+	c.t.Helper()
+	c.mu.Lock()
+	ok := change(c.cluster)
+	c.mu.Unlock()
+	if !ok {
+		c.t.Fatalf("evictortest: cannot %s %s: it does not exist, or is not in a state for it", what, name)
+	}
+}
+
+// Fail stops the kubelets of these nodes: they neither renew nor report, and their deleted pods stay
+// terminating. Failing one twice changes nothing.
+func (c *Cluster) Fail(nodes ...string) {
+	c.t.Helper()
+	for _, name := range nodes {
+		c.do("fail node", name, func(s *simulator.Cluster) bool { return s.Fail(name) || s.Failed(name) })
+	}
+}
+
+// Recover brings them back: they renew and report Ready at once.
+func (c *Cluster) Recover(nodes ...string) {
+	c.t.Helper()
+	for _, name := range nodes {
+		c.do("recover node", name, func(s *simulator.Cluster) bool {
+			_, exists := s.Node(name)
+			return s.Recover(name) || exists
+		})
+	}
+}
+
+// Condition lets the live kubelet of a node report a condition, now and from now on.
+func (c *Cluster) Condition(node string, kind v1.NodeConditionType, status v1.ConditionStatus) {
+	c.t.Helper()
+	c.do("set a condition of node", node, func(s *simulator.Cluster) bool { return s.SetCondition(node, kind, status) })
+}
+
+// Taint adds a taint in somebody else's name.
+func (c *Cluster) Taint(node string, taint v1.Taint) {
+	c.t.Helper()
+	c.do("taint node", node, func(s *simulator.Cluster) bool { return s.SetTaint(node, taint) })
+}
+
+// Untaint removes a taint in somebody else's name.
+func (c *Cluster) Untaint(node, key string, effect v1.TaintEffect) {
+	c.t.Helper()
+	c.do("untaint node", node, func(s *simulator.Cluster) bool { return s.RemoveTaint(node, key, effect) })
+}
+
+// Cordon makes a node unschedulable, or schedulable again.
+func (c *Cluster) Cordon(node string, unschedulable bool) {
+	c.t.Helper()
+	c.do("cordon node", node, func(s *simulator.Cluster) bool { return s.Cordon(node, unschedulable) })
+}
+
+// DeleteNode deletes a node and its pods.
+func (c *Cluster) DeleteNode(node string) {
+	c.t.Helper()
+	c.do("delete node", node, func(s *simulator.Cluster) bool { return s.DeleteNode(node) })
+}
+
+// AddNode adds a node that reports Ready at once. One of the same name as a deleted node has another UID.
+func (c *Cluster) AddNode(node string, key zone.Key) {
+	c.t.Helper()
+	c.do("add node", node, func(s *simulator.Cluster) bool {
+		if s.AddNode(node, key) != nil {
+			return false
+		}
+		s.StartKubelet(node)
+		return true
+	})
+}
+
+// AddPod adds a Ready pod of namespace default, without an owner.
+func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
+	c.t.Helper()
+	c.do("add pod", name, func(s *simulator.Cluster) bool {
+		return s.AddPod(evictor.PodKey{Namespace: "default", Name: name}, node, simulator.PodSpec{Tolerations: tolerations}) == nil
+	})
+}
+
+// DeletePod deletes a pod of namespace default.
+func (c *Cluster) DeletePod(name string) {
+	c.t.Helper()
+	c.do("delete pod", name, func(s *simulator.Cluster) bool {
+		return s.DeletePod(evictor.PodKey{Namespace: "default", Name: name})
+	})
+}
+
+// SetAPIDown fails every write from now on, or no longer.
+func (c *Cluster) SetAPIDown(down bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.down = nil
+	if down {
+		c.down = apierrors.NewServiceUnavailable("evictortest: the API is down")
+	}
+}
+
+// FailWrites asks a function about every write from now on: of "conditions", "taints" or "labels" of
+// a node, or of "evict" or "podStatus" of a namespace/name. An error fails the write, for example one
+// of k8s.io/apimachinery/pkg/api/errors. Several functions are asked in turn; nil forgets them all.
+func (c *Cluster) FailWrites(fault func(write, object string) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if fault == nil {
+		c.faults = nil
+		return
+	}
+	c.faults = append(c.faults, fault)
+}
+
+// SetLatency lets every write take so much virtual time, in which kubelets go on.
+func (c *Cluster) SetLatency(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.latency = d
+}
+
+// before is asked about a write; c.mu is not held.
+func (c *Cluster) before(write, object string) error {
+	c.mu.Lock()
+	faults, down, latency := c.faults, c.down, c.latency
+	c.mu.Unlock()
+	if latency > 0 {
+		until := c.clock.Elapsed() + latency
+		for {
+			if _, reported := c.turns(until); !reported {
+				break
+			}
+		}
+		c.move(until)
+	}
+	if down != nil {
+		return down
+	}
+	for _, fault := range faults {
+		if err := fault(write, object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stores and writers are the cluster as clients.
+type (
+	stores  Cluster
+	writers Cluster
+)
+
+func (s *stores) Synced() bool { return true }
+
+func (s *stores) Node(name string) (*v1.Node, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cluster.Node(name)
+}
+
+func (s *stores) Nodes(visit func(*v1.Node) bool) {
+	s.mu.Lock()
+	var nodes []*v1.Node
+	s.cluster.Nodes(func(n *v1.Node) bool {
+		nodes = append(nodes, n)
+		return true
+	})
+	s.mu.Unlock()
+	for _, n := range nodes {
+		if !visit(n) {
+			return
+		}
+	}
+}
+
+func (s *stores) Pod(key evictor.PodKey) (*v1.Pod, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cluster.Pod(key)
+}
+
+func (s *stores) PodsOnNode(node string, visit func(*v1.Pod) bool) {
+	s.mu.Lock()
+	var pods []*v1.Pod
+	for _, key := range s.cluster.SortedPods(node) {
+		p, _ := s.cluster.Pod(key)
+		pods = append(pods, p)
+	}
+	s.mu.Unlock()
+	for _, p := range pods {
+		if !visit(p) {
+			return
+		}
+	}
+}
+
+func (w *writers) write(kind, object string, write func() error) error {
+	c := (*Cluster)(w)
+	if err := c.before(kind, object); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return write()
+}
+
+func (w *writers) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	return w.write("conditions", node.Name, func() error { return w.writer.UpdateConditions(ctx, node, conditions) })
+}
+
+func (w *writers) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
+	return w.write("taints", node.Name, func() error { return w.writer.UpdateTaints(ctx, node, change) })
+}
+
+func (w *writers) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
+	return w.write("labels", node.Name, func() error { return w.writer.UpdateLabels(ctx, node, labels) })
+}
+
+func (w *writers) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+	return w.write("evict", pod.PodKey.String(), func() error { return w.writer.Evict(ctx, pod, why) })
+}
+
+func (w *writers) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {
+	return w.write("podStatus", pod.PodKey.String(), func() error { return w.writer.MarkNotReady(ctx, pod) })
+}

@@ -112,7 +112,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	}
 	want := taints.ForConditions(conditions, node.Spec.Unschedulable)
 	if rec.hold != "" {
-		want = existing(want, node.Spec.Taints)
+		want = cordoned(node.Spec.Taints)
 	}
 	managed := taints.OwnNoSchedule
 	if e.cfg.TaintBasedEviction {
@@ -167,15 +167,14 @@ func ownOf(have []v1.Taint) (own []v1.Taint) {
 	return own
 }
 
-func existing(want, have []v1.Taint) (both []v1.Taint) {
-	for i := range want {
-		for j := range have {
-			if want[i].MatchTaint(&have[j]) {
-				both = append(both, want[i])
-			}
+// cordoned keeps the taint of a cordoned node, which its operator asked for and not we, where it is.
+func cordoned(have []v1.Taint) (kept []v1.Taint) {
+	for i := range have {
+		if have[i].Key == v1.TaintNodeUnschedulable && have[i].Effect == v1.TaintEffectNoSchedule {
+			kept = append(kept, have[i])
 		}
 	}
-	return both
+	return kept
 }
 
 // keepWithNoExecute keeps the NoSchedule taint of an unready node for as long as its NoExecute one

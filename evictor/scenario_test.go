@@ -1,0 +1,372 @@
+package evictor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// config is the default one with the grace of scenario files.
+func config() evictor.Config {
+	c := evictor.DefaultConfig()
+	c.NodeMonitorGracePeriod = 40 * time.Second
+	return c
+}
+
+// says returns the lines of the timeline that hold all of the words, without what surrounds t.
+func says(c *evictortest.Cluster, words ...string) (found []string) {
+next:
+	for _, line := range c.Timeline() {
+		for _, word := range words {
+			if !strings.Contains(line, word) {
+				continue next
+			}
+		}
+		found = append(found, line)
+	}
+	return found
+}
+
+func times(lines []string) (ts []string) {
+	for _, l := range lines {
+		t, _, _ := strings.Cut(strings.TrimPrefix(l, `{"t":`), ",")
+		ts = append(ts, t)
+	}
+	return ts
+}
+
+func TestTaintsFollowTheRateAndPodsTheirTolerations(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Advance(2 * time.Minute)
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(10 * time.Minute)
+	// Renewed last at 120 by the round that was due, noted at the pass of 120, silent strictly after 160.
+	require.Equal(t, []string{"165.000", "165.000", "165.000"}, times(says(c, `"condition"`, `"Ready"`)))
+	require.Equal(t, []string{"165.000", "175.000", "185.000"}, times(says(c, "NoExecute", "add")))
+	require.Equal(t, []string{"165.000", "165.000", "165.000"}, times(says(c, "NoSchedule", "add")))
+	require.Equal(t, []string{"465.000", "475.000", "485.000"}, times(says(c, `"evict"`)))
+	require.Empty(t, c.EvictedFrom("b-0"))
+}
+
+func TestRecoveryCancelsAndLiftsInOneWrite(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(3 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	writes := 0
+	c.FailWrites(func(write, object string) error {
+		if write == "taints" {
+			writes++
+		}
+		return nil
+	})
+	c.Advance(2 * time.Second)
+	c.Recover("a-0")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, 1, writes)
+	require.Equal(t, []string{"185.000", "185.000"}, times(says(c, `"cancel"`)))
+	require.Equal(t, []string{"185.000", "185.000"}, times(says(c, "remove")))
+	require.Empty(t, c.Evicted())
+	require.Empty(t, c.Taints("a-0"))
+}
+
+func TestNothingLeavesBetweenTheReportAndThePass(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 97)))
+	c.Start(config())
+	c.Fail("a-0") // tainted at 45, due at 142
+	c.Advance(141 * time.Second)
+	c.Recover("a-0") // noted at 145
+	c.Advance(time.Minute)
+	require.Empty(t, c.Evicted())
+	require.Equal(t, []string{"145.000"}, times(says(c, `"cancel"`)))
+}
+
+func TestEveryZoneDown(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.Zone("b", 2), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	c.Fail("b-0", "b-1")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"165.000"}, times(says(c, "AllZonesDisrupted")))
+	require.False(t, c.HasNoExecute("a-0"), "lifted while every zone is down")
+	require.Equal(t, []string{"165.000", "165.000"}, times(says(c, `"cancel"`)))
+	require.Len(t, says(c, `"podNotReady"`), 2, "none of b is marked: it went down with the last zone")
+	c.Recover("b-0")
+	c.Advance(30 * time.Second)
+	require.Equal(t, []string{"245.000"}, times(says(c, `"cluster"`, "Normal")))
+	require.False(t, c.HasNoExecute("a-0"), "one more grace period")
+	c.Advance(30 * time.Second)
+	require.Equal(t, []string{"45.000", "55.000", "290.000", "290.000", "300.000"}, times(says(c, "NoExecute", "add")))
+	require.Empty(t, c.Evicted())
+}
+
+func TestNewcomerEndsAllDown(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.Start(config())
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	require.NotEmpty(t, says(c, "AllZonesDisrupted"))
+	c.AddNode("n-0", zone.Key{Zone: "n"})
+	c.Advance(10 * time.Second)
+	require.NotEmpty(t, says(c, `"cluster"`, "Normal"))
+}
+
+func TestRestartKeepsDeadlines(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(200 * time.Second) // tainted at 45, due at 345
+	c.Restart()
+	c.Advance(200 * time.Second)
+	require.Equal(t, []string{"345.000"}, times(says(c, `"evict"`)))
+	require.Len(t, says(c, "NoExecute"), 1, "the taint stays through a restart")
+}
+
+func TestRestartWaitsForItsOwnGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(340 * time.Second)
+	c.Restart()
+	c.Advance(200 * time.Second)
+	require.Equal(t, []string{"385.000"}, times(says(c, `"evict"`)), "due at 345, but watched for a grace only after 380")
+}
+
+func TestOutageOfTheAPI(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	c.SetAPIDown(true)
+	c.Advance(10 * time.Minute)
+	require.Empty(t, c.Evicted())
+	c.SetAPIDown(false)
+	c.Advance(2 * time.Minute)
+	require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted(), "what was pending survives")
+}
+
+func TestRateHoldsThroughAnOutageOfTheAPI(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 3))
+	c.Start(config())
+	c.SetAPIDown(true)
+	for i := range 12 {
+		c.Fail(fmt.Sprintf("a-%d", i))
+	}
+	c.Advance(30 * time.Minute)
+	c.SetAPIDown(false)
+	c.Advance(25 * time.Second)
+	require.LessOrEqual(t, len(says(c, "NoExecute", "add")), 4, "no burst of what failed meanwhile")
+	c.Advance(3 * time.Minute)
+	require.Len(t, says(c, "NoExecute", "add"), 12)
+}
+
+func TestWithoutTaints(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 1), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Fail("a-0", "a-1")
+	c.Advance(10 * time.Minute)
+	require.Empty(t, says(c, "NoExecute"))
+	require.Equal(t, []string{"305.000", "315.000"}, times(says(c, `"evict"`)))
+	c.AddPod("late", "a-0")
+	c.Advance(time.Second)
+	require.Equal(t, []string{"a-0-p0", "a-1-p0", "late"}, c.Evicted(), "what is bound to an emptied node goes at once")
+}
+
+func TestForeignTaints(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.AddPod("none", "a-0")
+	c.AddPod("short", "a-0", evictortest.TolerateFor("maintenance", 30))
+	c.AddPod("long", "a-0", evictortest.TolerateFor("maintenance", 300))
+	c.Start(config())
+	c.Advance(time.Minute)
+	c.Taint("a-0", v1.Taint{Key: "maintenance", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"60.000", "90.000"}, times(says(c, `"evict"`)))
+	c.AddPod("later", "a-0", evictortest.TolerateFor("maintenance", 30))
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"none", "short", "later"}, c.Evicted())
+	require.Equal(t, []string{"60.000", "90.000", "150.000"}, times(says(c, `"evict"`)), "a toleration runs from the binding")
+	c.Untaint("a-0", "maintenance", v1.TaintEffectNoExecute)
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"180.000"}, times(says(c, `"cancel"`, "long")))
+	require.Len(t, c.Evicted(), 3)
+}
+
+func TestSwapIsOneOutage(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Advance(50 * time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // after the pass of 50: noted and tainted at 55, due at 355
+	c.Advance(10 * time.Second)
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"355.000"}, times(says(c, `"evict"`)))
+	require.Len(t, says(c, "not-ready", "NoExecute", "remove"), 1)
+	require.Equal(t, []string{"105.000"}, times(says(c, "unreachable", "NoExecute", "add")))
+}
+
+func TestRecreatedNodeAndPodAreOthers(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	c.DeleteNode("a-0")
+	c.AddNode("a-0", zone.Key{Zone: "a"})
+	c.AddPod("a-0-p0", "a-0")
+	c.Advance(20 * time.Minute)
+	require.Empty(t, c.Evicted())
+	require.Empty(t, says(c, `"cancel"`), "its pod went away with it")
+}
+
+func TestConflictIsReadAgain(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	left := 3
+	c.FailWrites(func(write, object string) error {
+		if write == "taints" && left > 0 {
+			left--
+			return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(50 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"), "a conflict does not cost the node its turn")
+}
+
+func TestDisruptionBudgetBlocksWithoutLosing(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+	c.Start(config())
+	blocked := true
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" && blocked && strings.HasSuffix(object, "-p0") {
+			return apierrors.NewTooManyRequests("budget", 10)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"a-0-p1"}, c.Evicted(), "the other one is not held up")
+	blocked = false
+	c.Advance(11 * time.Second)
+	require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
+}
+
+func TestPauseHoldsHarmAndNotRecovery(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.Fail("a-0", "a-1", "b-0")
+	c.Advance(2 * time.Minute)
+	e.Pause("maintenance")
+	require.Equal(t, []string{"maintenance"}, e.Paused())
+	c.Recover("b-0")
+	c.Fail("b-1")
+	c.Advance(10 * time.Minute)
+	require.False(t, c.HasNoExecute("b-0"), "lifted while paused")
+	require.False(t, c.HasNoExecute("b-1"))
+	require.Empty(t, c.Evicted())
+	require.True(t, e.Resume("maintenance"))
+	c.Advance(time.Second)
+	require.Len(t, c.Evicted(), 1, "what is overdue leaves node by node")
+	c.Advance(10 * time.Second)
+	require.Len(t, c.Evicted(), 2)
+	require.True(t, c.HasNoExecute("b-1"))
+}
+
+func TestHoldWatchesAndDoesNotTaint(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	e.Hold("a-0", "edge site")
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Empty(t, c.Taints("a-0"))
+	require.NotEmpty(t, says(c, `"condition"`, "a-0"))
+	require.Empty(t, c.Evicted())
+	e.Release("a-0")
+	c.Advance(10 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"))
+	e.Hold("a-0", "edge site")
+	c.Advance(10 * time.Second)
+	require.Empty(t, c.Taints("a-0"), "holding it lifts what is there")
+}
+
+func TestDryRunDecidesAndWritesNothing(t *testing.T) {
+	var would []string
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+	c.Start(config(), evictor.Options{DryRun: true, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		require.True(t, d.DryRun)
+		if d.Kind == evictor.PodEvicted {
+			would = append(would, d.Pod.Name)
+		}
+	})})
+	writes := 0
+	c.FailWrites(func(string, string) error { writes++; return nil })
+	c.Fail("a-0")
+	c.Advance(20 * time.Minute)
+	require.Zero(t, writes)
+	require.ElementsMatch(t, []string{"a-0-p0", "a-0-p1"}, would)
+	require.Empty(t, c.Taints("a-0"))
+}
+
+func TestExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Advance(33 * time.Second)
+	c.Fail("a-0") // renewed last at 30
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"70.000"}, times(says(c, "NoExecute", "add")))
+	require.Equal(t, []string{"370.000"}, times(says(c, `"evict"`)))
+	c.Recover("a-0")
+	c.Advance(0)
+	require.Equal(t, []string{"633.000"}, times(says(c, "NoExecute", "remove")), "at once")
+}
+
+func TestCordon(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 1))
+	c.Start(config())
+	c.Advance(time.Second)
+	c.Cordon("a-0", true)
+	c.Advance(0)
+	require.Equal(t, []string{"node.kubernetes.io/unschedulable:NoSchedule"}, c.Taints("a-0"))
+	c.Cordon("a-0", false)
+	c.Advance(0)
+	require.Empty(t, c.Taints("a-0"))
+}
+
+func TestLatencyDoesNotReviveDecisions(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.SetLatency(3 * time.Second)
+	c.Fail("a-0")
+	c.Advance(20 * time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}
+
+func TestClockThatJumpsForwardCondemnsNobody(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.Advance(time.Minute)
+	c.Clock().Step(24 * time.Hour)
+	_, err := e.Step(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, says(c, "Unknown"))
+}

@@ -1,0 +1,190 @@
+// Simulate plays a scenario through the evictor in virtual time and tells what became of it. Without
+// arguments it plays an embedded one: go run -C examples ./simulate.
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/evictkit/evictkit/examples/objects"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+//go:embed default.yaml
+var defaultScenario []byte
+
+type flags struct {
+	scenario, timeline string
+	quiet              bool
+	seed               int64
+	until              time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	// Millions of compact records live long and little else does: collecting sooner costs little time.
+	debug.SetGCPercent(50)
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "simulate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var f flags
+	set := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
+	set.SetOutput(stderr)
+	set.StringVar(&f.scenario, "scenario", "", "scenario `FILE` to play; without it an embedded one")
+	set.StringVar(&f.timeline, "timeline", "", "write the timeline as JSON lines to `FILE`, - for stdout (then the story goes to stderr)")
+	set.BoolVar(&f.quiet, "quiet", false, "no story and no progress")
+	set.Int64Var(&f.seed, "seed", 0, "accepted for scripts; nothing in a simulation is random")
+	set.DurationVar(&f.until, "until", 0, "end there instead of where the scenario says")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", set.Arg(0))
+	}
+	if set.Changed("until") && f.until < 0 {
+		return fmt.Errorf("--until %s is negative", f.until)
+	}
+	s, err := load(f.scenario)
+	if err != nil {
+		return err
+	}
+	if set.Changed("until") {
+		until := scenario.Duration(f.until)
+		s.Until = &until
+	}
+	cluster := simulator.New(&simulator.Clock{})
+	unbound, err := read(cluster, s.Cluster.Files)
+	if err != nil {
+		return err
+	}
+	options, done, err := outputs(f, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	report, err := simulator.Play(ctx, s, cluster, options)
+	if err := errors.Join(err, done()); err != nil {
+		return err
+	}
+	if f.quiet {
+		return nil
+	}
+	w := stdout
+	if f.timeline == "-" {
+		w = stderr
+	}
+	if err := tell(w, report, unbound); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "played in %s\n", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+func load(file string) (*scenario.Scenario, error) {
+	if file == "" {
+		return scenariofile.Parse("embedded scenario", defaultScenario)
+	}
+	return scenariofile.Load(file)
+}
+
+// read streams the objects of the files into the cluster, the nodes of all files before the pods. It
+// returns how many pods are not bound to any of the nodes.
+func read(c *simulator.Cluster, files []string) (unbound int, err error) {
+	for _, pass := range []func(objects.Object) error{
+		func(o objects.Object) error {
+			if o.Node == nil {
+				return nil
+			}
+			return c.AddNodeObject(o.Node)
+		},
+		func(o objects.Object) error {
+			if o.Pod == nil {
+				return nil
+			}
+			bound, err := c.AddPodObject(o.Pod)
+			if !bound {
+				unbound++
+			}
+			return err
+		},
+	} {
+		for _, file := range files {
+			if err := stream(file, pass); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return unbound, nil
+}
+
+func stream(file string, visit func(objects.Object) error) error {
+	r, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("cluster.files: %w", err)
+	}
+	defer r.Close()
+	return objects.Stream(r, file, visit)
+}
+
+// outputs opens the timeline and the progress bar; done closes them.
+func outputs(f flags, stdout, stderr io.Writer) (options simulator.Options, done func() error, err error) {
+	var closers []func() error
+	done = func() error {
+		var errs []error
+		for _, c := range closers {
+			errs = append(errs, c())
+		}
+		return errors.Join(errs...)
+	}
+	if f.timeline != "" {
+		w := stdout
+		if f.timeline != "-" {
+			file, err := os.Create(f.timeline)
+			if err != nil {
+				return options, nil, fmt.Errorf("timeline: %w", err)
+			}
+			closers = append(closers, file.Close)
+			w = file
+		}
+		buffered := bufio.NewWriterSize(w, 1<<16)
+		closers = append([]func() error{buffered.Flush}, closers...)
+		var line []byte
+		options.Line = func(l scenario.Line) error {
+			line = append(l.AppendJSON(line[:0]), '\n')
+			_, err := buffered.Write(line)
+			return err
+		}
+	}
+	if terminal, ok := stderr.(*os.File); ok && !f.quiet && term.IsTerminal(int(terminal.Fd())) {
+		bar := progressbar.NewOptions64(1000, progressbar.OptionSetWriter(stderr), progressbar.OptionSetDescription("simulating"), progressbar.OptionClearOnFinish())
+		options.Progress = func(at, until time.Duration) {
+			if until > 0 {
+				_ = bar.Set64(int64(1000 * float64(at) / float64(until)))
+			}
+		}
+		closers = append(closers, bar.Finish)
+	}
+	return options, done, nil
+}

@@ -1,0 +1,89 @@
+package objects
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// list is what is known of the list whose items are being read.
+type list struct {
+	kind string // "" until it is read: kubectl prints it after the items
+	// Items that came before the kind of the list and have none of their own were told by their looks:
+	// the numbers of the first that looked like a Node, like a Pod, like neither; 0 means none.
+	node, pod, other int
+}
+
+// itemKind is the kind of a list's items: Node for NodeList, "" for List, whose items say it themselves.
+func (l *list) itemKind() string { return strings.TrimSuffix(l.kind, "List") }
+
+// item takes one item of a list.
+func (s *stream) item(l *list, w *wire) error {
+	if w.Kind == "" {
+		w.Kind = l.itemKind()
+	}
+	if w.Kind == "" {
+		w.Kind = l.guess(w, s.objects+1)
+	}
+	return s.object(w)
+}
+
+// items takes a whole list that was parsed at once.
+func (s *stream) items(l *list, text []byte) error {
+	var items []wire
+	if err := json.Unmarshal(text, &items); err != nil {
+		return fmt.Errorf("items: %w", err)
+	}
+	for i := range items {
+		if err := s.item(l, &items[i]); err != nil {
+			return err
+		}
+	}
+	return l.end()
+}
+
+// guess tells an item without a kind by what every pod and every node has.
+func (l *list) guess(w *wire, number int) string {
+	var spec struct {
+		Containers []json.RawMessage `json:"containers"`
+	}
+	var status struct {
+		NodeInfo json.RawMessage `json:"nodeInfo"`
+		Capacity json.RawMessage `json:"capacity"`
+	}
+	// What does not decode looks like neither.
+	_, _ = json.Unmarshal(w.Spec, &spec), json.Unmarshal(w.Status, &status)
+	kind, first := "", &l.other
+	switch {
+	case len(spec.Containers) > 0:
+		kind, first = "Pod", &l.pod
+	case len(status.NodeInfo) > 0 || len(status.Capacity) > 0:
+		kind, first = "Node", &l.node
+	}
+	if *first == 0 {
+		*first = number
+	}
+	return kind
+}
+
+// end judges the guesses once the whole list is read.
+func (l *list) end() error {
+	if l.kind == "" {
+		return errors.New("the list ends without its kind: is the file cut off?")
+	}
+	for _, guess := range []struct {
+		number int
+		kind   string
+	}{{l.node, "Node"}, {l.pod, "Pod"}, {l.other, ""}} {
+		item := l.itemKind()
+		wrong := guess.kind != item
+		if guess.kind == "" {
+			wrong = item == "" || item == "Node" || item == "Pod"
+		}
+		if guess.number > 0 && wrong {
+			return fmt.Errorf("object %d: has no kind, and does not look like an item of a %s", guess.number, l.kind)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package objects
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// toJSON converts one YAML document, whose first line has the number start in its file. Keys become
+// strings, timestamps and binary data stay text. Anchors, aliases and merge keys, with which a small text
+// can stand for a huge one, are refused; so is a key that is there twice. Errors start with the line.
+func toJSON(text []byte, start int) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, moved(err, start)
+	}
+	if len(document.Content) == 0 {
+		return []byte("null"), nil
+	}
+	c := converter{start: start, dst: make([]byte, 0, len(text))}
+	if err := c.append(document.Content[0]); err != nil {
+		return nil, err
+	}
+	return c.dst, nil
+}
+
+var lineNumber = regexp.MustCompile(`line (\d+): `)
+
+// moved corrects the line of an error of the parser, and puts it first.
+func moved(err error, start int) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if match := lineNumber.FindStringSubmatchIndex(text); match != nil {
+		line, _ = strconv.Atoi(text[match[2]:match[3]])
+		text = text[:match[0]] + text[match[1]:]
+	}
+	return fmt.Errorf("line %d: %s", start+line-1, text)
+}
+
+type converter struct {
+	start int
+	dst   []byte
+}
+
+func (c *converter) fail(node *yaml.Node, format string, args ...any) error {
+	return fmt.Errorf("line %d: %s", c.start+node.Line-1, fmt.Sprintf(format, args...))
+}
+
+func (c *converter) append(node *yaml.Node) error {
+	if node.Anchor != "" || node.Kind == yaml.AliasNode {
+		return c.fail(node, "anchors and aliases are not supported")
+	}
+	switch node.Kind {
+	case yaml.MappingNode:
+		return c.mapping(node)
+	case yaml.SequenceNode:
+		c.dst = append(c.dst, '[')
+		for i, item := range node.Content {
+			if i > 0 {
+				c.dst = append(c.dst, ',')
+			}
+			if err := c.append(item); err != nil {
+				return err
+			}
+		}
+		c.dst = append(c.dst, ']')
+		return nil
+	}
+	return c.scalar(node)
+}
+
+func (c *converter) mapping(node *yaml.Node) error {
+	seen := make(map[string]bool, len(node.Content)/2)
+	c.dst = append(c.dst, '{')
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key := node.Content[i]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.Anchor != "":
+			return c.fail(key, "a key is not plain text")
+		case key.Tag == "!!merge":
+			return c.fail(key, "merge keys are not supported")
+		case seen[key.Value]:
+			return c.fail(key, "%q is there twice", key.Value)
+		}
+		seen[key.Value] = true
+		if i > 0 {
+			c.dst = append(c.dst, ',')
+		}
+		c.text(key.Value)
+		c.dst = append(c.dst, ':')
+		if err := c.append(node.Content[i+1]); err != nil {
+			return err
+		}
+	}
+	c.dst = append(c.dst, '}')
+	return nil
+}
+
+func (c *converter) scalar(node *yaml.Node) error {
+	var value any
+	switch node.Tag {
+	case "!!null", "!!bool", "!!int", "!!float":
+		if err := node.Decode(&value); err != nil {
+			return c.fail(node, "%q is no value of type %s", node.Value, node.Tag)
+		}
+	default:
+		c.text(node.Value)
+		return nil
+	}
+	if f, ok := value.(float64); ok && (math.IsInf(f, 0) || math.IsNaN(f)) {
+		return c.fail(node, "%s is not a number", node.Value)
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return c.fail(node, "%v", err)
+	}
+	c.dst = append(c.dst, encoded...)
+	return nil
+}
+
+// text appends a JSON string.
+func (c *converter) text(s string) {
+	for i := range len(s) {
+		if b := s[i]; b < ' ' || b == '"' || b == '\\' || b > '~' {
+			encoded, _ := json.Marshal(s) // a string always encodes
+			c.dst = append(c.dst, encoded...)
+			return
+		}
+	}
+	c.dst = append(append(append(c.dst, '"'), s...), '"')
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"regexp"
 	"slices"
@@ -94,13 +95,27 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 	case as.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
 		w.fields(node, as)
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":
-		if text, ok := reflect.New(as).Interface().(encoding.TextUnmarshaler); ok {
-			if err := text.UnmarshalText([]byte(node.Value)); err != nil {
-				w.add(node.Line, "%v", err)
-				*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: node.Line}
-			}
+		if err := scalarFault(node, as); err != nil {
+			w.add(node.Line, "%v", err)
+			*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: node.Line}
 		}
 	}
+}
+
+// scalarFault says why a value does not decode, when decoding would not say where (text), or not at all
+// (fractions are cut).
+func scalarFault(node *yaml.Node, as reflect.Type) error {
+	if text, ok := reflect.New(as).Interface().(encoding.TextUnmarshaler); ok {
+		return text.UnmarshalText([]byte(node.Value))
+	}
+	if as.Kind() != reflect.Int && as.Kind() != reflect.Int64 || node.Tag != "!!float" {
+		return nil
+	}
+	var number float64
+	if err := node.Decode(&number); err != nil || number != math.Trunc(number) {
+		return fmt.Errorf("%s is not a whole number", node.Value)
+	}
+	return nil
 }
 
 // fields walks a mapping as a struct.
@@ -167,15 +182,16 @@ func (w *walker) join(name string) error {
 	return errors.Join(errs...)
 }
 
-// syntaxError names the file of an error of the YAML parser and guesses at a file that was cut off.
+// syntaxError names the file of an error of the YAML parser, whose lines may be those where the construct
+// begins, or one off, and guesses at a file that was cut off.
 func syntaxError(name string, err error, data []byte) error {
-	text := strings.TrimPrefix(err.Error(), "yaml: ")
-	hint := ""
-	if match := numbered.FindStringSubmatch(text); match != nil {
-		line, _ := strconv.Atoi(match[1])
-		if line >= bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")) {
-			hint = " (the file ends there: is it cut off?)"
-		}
+	match := numbered.FindStringSubmatch(err.Error())
+	if match == nil {
+		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
-	return fmt.Errorf("%s: %s%s", name, text, hint)
+	hint := ""
+	if line, _ := strconv.Atoi(match[1]); line >= bytes.Count(bytes.TrimRight(data, "\n"), []byte("\n")) {
+		hint = " (the file ends there: is it cut off?)"
+	}
+	return fmt.Errorf("%s: near line %s: %s%s", name, match[1], match[2], hint)
 }

@@ -1,0 +1,232 @@
+package scenariofile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func after(d time.Duration) *scenario.Duration { return ptr(scenario.Duration(d)) }
+
+func write(t testing.TB, dir, name, text string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// TestLoadEverything reads a file in which every field of the format stands once.
+func TestLoadEverything(t *testing.T) {
+	text, err := os.ReadFile("testdata/everything.yaml")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	path := write(t, dir, "scenarios/everything.yaml", string(text))
+	write(t, dir, "traces/b.json", `{"metadata":{"gap_seconds":600,"zone":"b"},"data":[16,15,0]}`)
+
+	s, err := scenariofile.Load(path)
+	require.NoError(t, err)
+	require.NoError(t, s.Check(nil))
+
+	trace := s.Availability[0].Trace
+	require.Equal(t, 10*time.Minute, trace.Gap())
+	require.Equal(t, 15, trace.Sample(1))
+	want := &scenario.Scenario{
+		Config: scenario.Config{
+			NodeMonitorPeriod: after(5 * time.Second), NodeMonitorGracePeriod: after(40 * time.Second), NodeStartupGracePeriod: after(time.Minute),
+			NodeEvictionRate: ptr(0.1), SecondaryNodeEvictionRate: ptr(0.01), LargeClusterSizeThreshold: ptr(50), UnhealthyZoneThreshold: ptr(0.55),
+			PodEvictionTimeout: after(5 * time.Minute), TaintBasedEviction: ptr(true),
+		},
+		Heartbeat: scenario.Heartbeat{Interval: after(10 * time.Second), StatusInterval: after(5 * time.Minute), Spread: ptr(scenario.SpreadEven)},
+		Cluster: scenario.Cluster{
+			Files: []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
+			Zones: []scenario.Zone{
+				{Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(int64(300)), DaemonSetPodsPerNode: 1},
+				{Name: "b", Nodes: 10},
+			},
+		},
+		Events: []scenario.Event{
+			{At: after(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(30)}},
+			{At: after(2 * time.Minute), Fail: &scenario.Selector{Nodes: []string{"a-001", "a-002"}}},
+			{At: after(12 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+			{At: after(12 * time.Minute), Recover: &scenario.Selector{Node: "a-001"}},
+			{At: after(time.Minute), Condition: &scenario.Condition{Node: "a-003", Type: "Ready", Status: "False"}},
+			{At: after(3 * time.Minute), Taint: &scenario.Taint{Node: "a-004", Key: "maintenance", Value: "now", Effect: "NoExecute"}},
+			{At: after(4 * time.Minute), Untaint: &scenario.Untaint{Node: "a-004", Key: "maintenance", Effect: "NoExecute"}},
+			{At: after(4 * time.Minute), Cordon: &scenario.NodeRef{Node: "a-005"}},
+			{At: after(4 * time.Minute), Uncordon: &scenario.NodeRef{Node: "a-005"}},
+			{At: after(5 * time.Minute), DeleteNode: &scenario.NodeRef{Node: "a-006"}},
+			{At: after(5 * time.Minute), AddNode: &scenario.AddNode{Name: "b-100", Zone: "b", Region: "r1", PodsPerNode: 5}},
+			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-007", TolerationSeconds: ptr(int64(30))}},
+			{At: after(6 * time.Minute), DeletePod: &scenario.DeletePod{Name: "x"}},
+			{At: after(7 * time.Minute), API: &scenario.API{State: "down"}},
+			{At: after(8 * time.Minute), Restart: &scenario.Restart{}},
+		},
+		Availability: []scenario.ZoneTrace{{Zone: ptr("b"), File: filepath.Join(dir, "traces/b.json"), Scale: ptr(10), Trace: trace}},
+		Reschedule:   &scenario.Reschedule{After: after(10 * time.Second)},
+		Until:        after(30 * time.Minute),
+	}
+	require.Equal(t, want, s)
+}
+
+func TestParse(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		want       string // all errors; "" for none
+	}{
+		{"least", "until: 1m\n", ""},
+		{"JSON", `{"until":"1m","events":[{"at":"0","restart":{}}]}`, ""},
+		{"no value", "config:\ncluster: ~\nevents:\nuntil: 1m\n", ""},
+		{"text without quotes", "events: [{at: 0, condition: {node: 1, type: Ready, status: False}}]\n", ""},
+		{"aliases", "x: &e {at: 1m, restart: {}}\n", `f: line 1: unknown field "x"`},
+		{"shared and merged events", "events:\n- &e {at: 1m, restart: {}}\n- *e\n- {<<: *e}\n- {<<: [*e]}\nuntil: 1m\n", ""},
+		{"unknown in what is merged", "events:\n- &e {at: 1m, restat: {}}\n- {<<: [*e]}\n", `f: line 2: unknown field "restat"`},
+
+		{"empty", "", "f: the file is empty"},
+		{"comment", "# nothing\n", "f: the file is empty"},
+		{"null", "~\n", "f: line 1: a scenario is a mapping"},
+		{"list", "\n- until: 1m\n", "f: line 2: a scenario is a mapping"},
+		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: holds more than one document"},
+		{"broken second document", "until: 1m\n---\nuntil: [\n", "f: near line 3: did not find expected node content (the file ends there: is it cut off?)"},
+		{"unknown field", "until: 1m\nconfg: {}\n", `f: line 2: unknown field "confg"`},
+		{"unknown fields everywhere", `config: {nodeMonitorPeriode: 5s}
+heartbeat:
+  jitter: 1
+cluster:
+  nodes: 3
+  zones:
+  - name: a
+    size: 3
+events:
+- at: 1m
+  fail: {zone: a, percent: 10}
+- {at: 1m, reboot: {node: a}}
+- {at: 1m, restart: {now: true}}
+availability:
+- {zone: a, trace: x}
+reschedule: {before: 1s}
+`, `f: line 1: unknown field "nodeMonitorPeriode"
+f: line 3: unknown field "jitter"
+f: line 5: unknown field "nodes"
+f: line 8: unknown field "size"
+f: line 11: unknown field "percent"
+f: line 12: unknown field "reboot"
+f: line 13: unknown field "now"
+f: line 15: unknown field "trace"
+f: line 16: unknown field "before"`},
+		{"field of another case", "Until: 1m\n", `f: line 1: unknown field "Until"`},
+		{"field twice", "until: 1m\nuntil: 2m\n", `f: line 2: mapping key "until" already defined at line 1`},
+		{"no durations", "until: soon\nheartbeat:\n  interval: 10\n", `f: line 1: "soon" is not a duration such as 90s, 1m30s or 0
+f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
+		{"other types", "config:\n  taintBasedEviction: maybe\n  nodeEvictionRate: fast\nevents:\n- at: 1m\n  fail: a\n- {at: [1m], fail: {count: 1.5, nodes: a}}\nuntil: x\n",
+			"f: line 2: cannot unmarshal !!str `maybe` into bool\n" +
+				"f: line 3: cannot unmarshal !!str `fast` into float64\n" +
+				"f: line 6: cannot unmarshal !!str `a` into Selector\n" +
+				"f: line 7: 1.5 is not a whole number\n" +
+				"f: line 7: cannot unmarshal !!seq into Duration\n" +
+				"f: line 7: cannot unmarshal !!str `a` into []string\n" +
+				`f: line 8: "x" is not a duration such as 90s, 1m30s or 0`},
+		{"endless alias", "events: &e [*e]\n", "f: line 1: cannot unmarshal !!seq into Event"},
+		{"another endless alias", "events: [&e {at: 1m, fail: {nodes: &n [*n]}}]\n", "f: line 1: cannot unmarshal !!seq into string"},
+		{"whole numbers", "cluster: {zones: [{name: a, nodes: 1e1, podsPerNode: 0x10, tolerationSeconds: 3.0}]}\n", ""},
+		{"no whole numbers", "cluster: {zones: [{name: a, nodes: .nan, podsPerNode: 1e40, tolerationSeconds: .5}]}\n",
+			"f: line 1: .nan is not a whole number\nf: line 1: .5 is not a whole number\nf: line 1: cannot unmarshal !!float `1e40` into int"},
+		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f: near line 2: did not find expected ',' or '}' (the file ends there: is it cut off?)"},
+		{"truncated text", "until: 1m\nevents: [{at: \"1", "f: near line 2: found unexpected end of stream (the file ends there: is it cut off?)"},
+		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f: near line 2: found character that cannot start any token"},
+		{"binary", "\x00\x01", "f: control characters are not allowed"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := scenariofile.Parse("f", []byte(test.text))
+			if test.want == "" {
+				require.NoError(t, err)
+				require.NotNil(t, s)
+				return
+			}
+			require.EqualError(t, err, test.want)
+			require.Nil(t, s)
+		})
+	}
+}
+
+func TestParseNumbersAreTextWhereTextIsWanted(t *testing.T) {
+	s, err := scenariofile.Parse("f", []byte("events: [{at: 0, condition: {node: 007, type: Ready, status: False}}, {at: 1s, fail: {zone: ~}}, {at: 1s, fail: {zone: ''}}]"))
+	require.NoError(t, err)
+	require.Equal(t, &scenario.Condition{Node: "007", Type: "Ready", Status: "False"}, s.Events[0].Condition)
+	require.Nil(t, s.Events[1].Fail.Zone)
+	require.Equal(t, ptr(""), s.Events[2].Fail.Zone)
+}
+
+func TestSize(t *testing.T) {
+	fits := "until: 1m\n" + strings.Repeat("#", scenariofile.MaxSize-len("until: 1m\n"))
+	path := write(t, t.TempDir(), "s.yaml", fits)
+	_, err := scenariofile.Load(path)
+	require.NoError(t, err)
+
+	tooLarge := fits + "\n"
+	write(t, filepath.Dir(path), "s.yaml", tooLarge)
+	_, err = scenariofile.Load(path)
+	require.EqualError(t, err, path+": the file is larger than 16 MiB")
+	_, err = scenariofile.Parse("f", []byte(tooLarge))
+	require.EqualError(t, err, "f: the file is larger than 16 MiB")
+	_, err = scenariofile.LoadTrace(path)
+	require.EqualError(t, err, path+": the file is larger than 16 MiB")
+}
+
+func TestLoadFaults(t *testing.T) {
+	dir := t.TempDir()
+	_, err := scenariofile.Load(filepath.Join(dir, "none.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = scenariofile.Load(dir)
+	require.Error(t, err)
+	_, err = scenariofile.Load(write(t, dir, "bad.yaml", "x: 1"))
+	require.EqualError(t, err, filepath.Join(dir, "bad.yaml")+`: line 1: unknown field "x"`)
+
+	path := write(t, dir, "s.yaml", "availability: [{zone: a, file: none.json}, {zone: a}, {zone: b, file: bad.json}]\nuntil: 1m\n")
+	write(t, dir, "bad.json", `{"data":[1]}`)
+	_, err = scenariofile.Load(path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, path+": availability 1: open "+filepath.Join(dir, "none.json"))
+	require.ErrorContains(t, err, path+": availability 3: "+filepath.Join(dir, "bad.json")+": gap_seconds 0 is not a positive number of seconds")
+}
+
+func TestLoadTrace(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		"":             "unexpected end of JSON input",
+		"[]":           "json: cannot unmarshal array",
+		`{"data":[1,2`: "unexpected end of JSON input",
+		`{"metadata":{"gap_seconds":1},"data":[1.5]}`:  "json: cannot unmarshal number 1.5",
+		`{"metadata":{"gap_seconds":-1},"data":[]}`:    "gap_seconds -1 is not a positive number of seconds\ndata holds no sample",
+		`{"metadata":{"gap_seconds":1},"data":[3,-1]}`: "data: sample 1 (from 0) is -1",
+	} {
+		path := write(t, dir, "t.json", text)
+		_, err := scenariofile.LoadTrace(path)
+		require.ErrorContains(t, err, path+": "+want)
+	}
+}
+
+func TestRealTraces(t *testing.T) {
+	data := os.Getenv("EVICTKIT_DATA")
+	if data == "" {
+		t.Skip("EVICTKIT_DATA is not set")
+	}
+	files, err := filepath.Glob(filepath.Join(data, "spot", "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 3)
+	for _, file := range files {
+		trace, err := scenariofile.LoadTrace(file)
+		require.NoError(t, err)
+		require.Equal(t, 5*time.Minute, trace.Gap())
+		require.Equal(t, 508, trace.Alive(16, 508, nil), "the largest value is all of the zone")
+	}
+}

@@ -1,2 +1,25 @@
-// Package evictkit is the root of the module; see the packages below it.
+// Package evictkit is the eviction machinery of Kubernetes as a library: what kube-controller-manager
+// does when nodes fail, in small packages that can be used one by one, without k8s.io/kubernetes.
+//
+//	leases, node status ─▶ health ── who is alive ──▶ zone ── state, rate per zone ─┐
+//	                         │                                                      ▼
+//	                         └── failed nodes ───────────────▶ ratelimitqueue (one a zone), paced
+//	                                                                                │
+//	conditions, cordons ────▶ taints ── which taints ──▶ evictor writes them ◀──────┘
+//	                                                             │ seen again as node events
+//	pods, tainted nodes ────▶ taints ── for how long tolerated ──▶ timedworker ──▶ evictor evicts the pod
+//
+// Which package answers which question:
+//
+//   - zone: how disrupted is each failure domain, and how fast may it be evicted?
+//   - health: who is alive, by our own clock, and when does that next change?
+//   - ratelimitqueue: what is due next, no faster than a rate that may change at any moment?
+//   - timedworker: how do I run one piece of work per key, at its time, and cancel it without a lie?
+//   - taints: which taints should this node carry, and how long does this pod tolerate them?
+//   - evictor: all of it together, behind small interfaces; its page has the table of differences from
+//     upstream.
+//   - evictor/evictortest: how do I test my controller in virtual time?
+//
+// zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing; timedworker and
+// evictor start goroutines only inside Run. All of them read time only from the clock they are given.
 package evictkit

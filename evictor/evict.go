@@ -14,7 +14,6 @@ import (
 type checkResult struct {
 	proceed bool
 	wait    time.Duration // hold it for that long instead
-	reason  string
 	ref     PodRef
 	why     Decision
 }

@@ -139,7 +139,6 @@ type Evictor struct {
 	mu        sync.Mutex // guards what follows and every record; never held over a write or a callback but the stores'
 	started   bool
 	now       time.Time // latest instant seen: a clock that goes back stands still
-	promised  time.Time // when the last Step asked to be called again
 	records   map[string]*record
 	zones     *zone.Tracker[string]
 	queues    map[zone.Key]*nodeQueue

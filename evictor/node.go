@@ -112,7 +112,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	}
 	want := taints.ForConditions(conditions, node.Spec.Unschedulable)
 	if rec.hold != "" {
-		want = cordoned(node.Spec.Taints)
+		want = cordoned(node)
 	}
 	managed := taints.OwnNoSchedule
 	if e.cfg.TaintBasedEviction {
@@ -168,10 +168,10 @@ func ownOf(have []v1.Taint) (own []v1.Taint) {
 }
 
 // cordoned keeps the taint of a cordoned node, which its operator asked for and not we, where it is.
-func cordoned(have []v1.Taint) (kept []v1.Taint) {
-	for i := range have {
-		if have[i].Key == v1.TaintNodeUnschedulable && have[i].Effect == v1.TaintEffectNoSchedule {
-			kept = append(kept, have[i])
+func cordoned(node *v1.Node) (kept []v1.Taint) {
+	for _, t := range node.Spec.Taints {
+		if node.Spec.Unschedulable && t.Key == v1.TaintNodeUnschedulable && t.Effect == v1.TaintEffectNoSchedule {
+			kept = append(kept, t)
 		}
 	}
 	return kept

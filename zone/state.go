@@ -7,7 +7,7 @@ type State uint8
 
 // The four states, named as upstream names them.
 const (
-	// Initial: the zone has not been evaluated yet.
+	// Initial: the zone has not been evaluated yet, and its rate is 0.
 	Initial State = iota + 1
 	// Normal: few enough members are bad.
 	Normal
@@ -35,7 +35,7 @@ func (s State) MarshalText() ([]byte, error) {
 	return []byte(stateNames[s]), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads what MarshalText wrote. An unknown name is an error and changes nothing.
 func (s *State) UnmarshalText(text []byte) error {
 	for i, name := range stateNames {
 		if i > 0 && name == string(text) {
@@ -46,12 +46,12 @@ func (s *State) UnmarshalText(text []byte) error {
 	return fmt.Errorf("zone: unknown state %q", text)
 }
 
-// Counts are the counted members of a zone and how many of them are not ready. They travel together
-// so that nobody takes one for the other.
+// Counts are the counted members of a zone (or of all) and how many of them are not ready, so Bad is at
+// most Total. They travel together so that nobody takes one for the other.
 type Counts struct {
 	Total int `json:"total"`
 	Bad   int `json:"bad"`
 }
 
-// Good is how many are ready.
+// Good is how many of the counted members are ready.
 func (c Counts) Good() int { return c.Total - c.Bad }

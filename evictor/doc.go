@@ -1,0 +1,75 @@
+// Package evictor puts the pieces together: node and pod events in; conditions, taints and evictions out.
+//
+// An Evictor is told by name what changed (NodeChanged, PodChanged) and when leases were renewed
+// (LeaseRenewed). It reads the truth from the stores when it acts, decides, checks once more, and writes
+// through the small interfaces in Clients. Step does everything that is due now and says when to call again; Run is a
+// loop over the same code with workers. Every decision reaches the Observer with its reasons, and Explain
+// tells those about one node or pod.
+//
+// # What happens to a node that fails
+//
+//  1. No heartbeat is seen for NodeMonitorGracePeriod: its verdict becomes Unknown, the four kubelet
+//     conditions are written, its pods are marked not Ready, and NoSchedule taints follow the conditions.
+//  2. It waits in its zone's queue. The zone's state gives the rate: NodeEvictionRate, the secondary one,
+//     or 0. When every zone is down nothing is tainted for it and what was is lifted.
+//  3. Its turn comes: it is tainted NoExecute. Pods leave as their tolerations end.
+//  4. It reports Ready: pending evictions are cancelled in memory, then the taints lifted in one write.
+//
+// Without TaintBasedEviction steps 2 and 3 delete its pods after PodEvictionTimeout instead.
+//
+// # Permissions
+//
+// MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and
+// evictions; recovery is never blocked. DryRun decides everything and writes nothing. Hold spares one node.
+//
+// # What it is not
+//
+// It does not collect pods of deleted nodes (PodGC), force-delete what a dead kubelet cannot finish, or
+// move pods for balance (descheduling). It evicts nothing that the API objects do not justify.
+//
+// # Bad input
+//
+// A node without labels is in the zone with the empty key; one without conditions counts as not ready and is
+// Unknown after the start-up grace; without a creation time, or with one in the future, that grace runs from when it was first
+// seen. Without a UID it never differs from another. A taint with an unknown effect is left alone. A toleration that has a value with Exists
+// ignores it; tolerationSeconds of zero and below mean at once, 9e18 the longest duration there is. A pod on a node that does not exist is ignored until the node
+// appears. Events may come out of order and twice: they only name keys. A clock that goes back stands
+// still; one that jumps ahead by more than a grace period starts all heartbeat clocks anew.
+//
+// # Differences from upstream
+//
+// Where this package decides otherwise than kube-controller-manager, on purpose:
+//
+//	what                                  why                                               test
+//	a restart keeps deadlines             tolerations start at TimeAdded and binding,       TestRestartKeepsDeadlines
+//	                                      not when the controller happens to see them
+//	after a start, own-taint evictions    we have not watched the node ourselves yet        TestRestartWaitsForItsOwnGrace
+//	wait for one whole grace period
+//	taints stay through a restart         nothing changed for the node                      TestRestartKeepsDeadlines
+//	deadlines are recomputed in both      a longer toleration counts, a shorter one too     TestDeadlinesMoveBothWays
+//	directions on every change
+//	NoSchedule and NoExecute are lifted   else pods are scheduled there only to be evicted  TestRecoveryCancelsAndLiftsInOneWrite
+//	in one write
+//	a swap of our two taints keeps its    it is one outage                                  TestSwapIsOneOutage
+//	start and TimeAdded
+//	nothing is evicted from a node that   the verdict counts, not the taint                 TestNothingLeavesBetweenTheReportAndThePass
+//	has reported Ready
+//	failed writes and evictions are       an outage of the API must lose nothing            TestOutageOfTheAPI
+//	retried until done or not wanted
+//	a failed taint costs its token        an outage must not save up a burst                TestRateHoldsThroughAnOutageOfTheAPI
+//	a Ready newcomer ends "every zone     upstream leaves the old zones stopped             TestNewcomerEndsAllDown
+//	is down"
+//	after "every zone is down", nodes     kubelets need time to report again                TestEveryZoneDown
+//	still failed wait one more grace
+//	pods are not marked not Ready while   it looks like our own failure                     TestEveryZoneDown
+//	every zone is down
+//	a recreated node starts afresh        identity is the UID                               TestRecreatedNodeAndPodAreOthers
+//	pods are evicted by UID               a name may have another pod by now                TestRecreatedNodeAndPodAreOthers
+//	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay
+//	a disruption budget delays            429 means later                                   TestDisruptionBudgetBlocksWithoutLosing
+//	a zone that grows beyond the large    the rate follows the size at every pass           zone: TestRateFollowsSize
+//	size changes its rate
+//	lease and status report are separate  upstream forgets the lease at each report and     health: TestReportDoesNotForgetLease
+//	signs of life                         may notice silence a pass late
+//	parameters are validated              upstream accepts NaN and negative rates           TestConfigReportsEveryFault
+package evictor

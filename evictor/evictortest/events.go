@@ -236,3 +236,25 @@ func (w *writers) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Dec
 func (w *writers) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {
 	return w.write("podStatus", pod.PodKey.String(), func() error { return w.writer.MarkNotReady(ctx, pod) })
 }
+
+// Tolerate replaces the tolerations of a pod of namespace default.
+func (c *Cluster) Tolerate(pod string, tolerations ...v1.Toleration) {
+	c.t.Helper()
+	c.do("change the tolerations of pod", pod, func(s *simulator.Cluster) bool {
+		return s.SetTolerations(evictor.PodKey{Namespace: "default", Name: pod}, tolerations)
+	})
+}
+
+// Phase sets the phase of a pod of namespace default.
+func (c *Cluster) Phase(pod string, phase v1.PodPhase) {
+	c.t.Helper()
+	c.do("set the phase of pod", pod, func(s *simulator.Cluster) bool {
+		return s.SetPhase(evictor.PodKey{Namespace: "default", Name: pod}, phase)
+	})
+}
+
+// Relabel moves a node to another zone.
+func (c *Cluster) Relabel(node string, key zone.Key) {
+	c.t.Helper()
+	c.do("relabel node", node, func(s *simulator.Cluster) bool { return s.SetZone(node, key) })
+}

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // fifo holds the next heartbeat of each kubelet. All of them share one period, so whoever has just had
@@ -291,5 +294,44 @@ func (c *Cluster) Cordon(name string, unschedulable bool) bool {
 	}
 	c.nodes[i].unschedulable = unschedulable
 	c.nodeChanged(&c.nodes[i])
+	return true
+}
+
+// SetTolerations replaces a pod's tolerations.
+func (c *Cluster) SetTolerations(key evictor.PodKey, tolerations []v1.Toleration) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	spec := *c.pods[i].spec
+	spec.Tolerations = tolerations
+	c.pods[i].spec = c.spec(spec)
+	c.podChanged(c.podIndex.Key(i))
+	return true
+}
+
+// SetPhase sets a pod's phase; a pod that ends is no longer Ready.
+func (c *Cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	c.counted(&c.pods[i], -1)
+	c.pods[i].phase = phaseOf(p)
+	c.pods[i].ready = c.pods[i].ready && !c.pods[i].phase.finished()
+	c.counted(&c.pods[i], 1)
+	c.podChanged(c.podIndex.Key(i))
+	return true
+}
+
+// SetZone moves a node to another zone, by its labels.
+func (c *Cluster) SetZone(name string, key zone.Key) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	n := &c.nodes[i]
+	n.labels, n.zone = zoneLabels(key), key
+	c.nodeChanged(n)
 	return true
 }

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	kjson "sigs.k8s.io/json"
 )
 
 // json reads JSON values one after the other, lists item by item.
 func (s *stream) json(in *bufio.Reader) error {
 	limit := &limiter{in: &unseparated{in: in}}
-	decoder := json.NewDecoder(limit)
+	decoder := kjson.NewDecoderCaseSensitivePreserveInts(limit)
 	for {
 		limit.from(decoder.InputOffset())
 		token, err := decoder.Token()
@@ -35,7 +37,7 @@ func (s *stream) json(in *bufio.Reader) error {
 }
 
 // jsonDocument reads an object after its opening brace: a list, if it has items, else one to visit.
-func (s *stream) jsonDocument(decoder *json.Decoder, limit *limiter) error {
+func (s *stream) jsonDocument(decoder kjson.Decoder, limit *limiter) error {
 	var w wire
 	var l list
 	isList := false
@@ -78,7 +80,7 @@ func (s *stream) jsonDocument(decoder *json.Decoder, limit *limiter) error {
 	return l.end()
 }
 
-func (s *stream) jsonItems(decoder *json.Decoder, limit *limiter, l *list) error {
+func (s *stream) jsonItems(decoder kjson.Decoder, limit *limiter, l *list) error {
 	switch token, err := decoder.Token(); {
 	case err != nil:
 		return err

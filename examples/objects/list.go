@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	kjson "sigs.k8s.io/json"
 )
 
 // list is what is known of the list whose items are being read.
@@ -32,7 +34,7 @@ func (s *stream) item(l *list, w *wire) error {
 // items takes a whole list that was parsed at once.
 func (s *stream) items(l *list, text []byte) error {
 	var items []wire
-	if err := json.Unmarshal(text, &items); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &items); err != nil {
 		return fmt.Errorf("items: %w", err)
 	}
 	for i := range items {
@@ -53,7 +55,7 @@ func (l *list) guess(w *wire, number int) string {
 		Capacity json.RawMessage `json:"capacity"`
 	}
 	// What does not decode looks like neither.
-	_, _ = json.Unmarshal(w.Spec, &spec), json.Unmarshal(w.Status, &status)
+	_, _ = kjson.UnmarshalCaseSensitivePreserveInts(w.Spec, &spec), kjson.UnmarshalCaseSensitivePreserveInts(w.Status, &status)
 	kind, first := "", &l.other
 	switch {
 	case len(spec.Containers) > 0:

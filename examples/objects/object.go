@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json" // as encoding/json, but names of fields match only in their own case
 )
 
 // wire is an object of which only the outermost level is decoded.
@@ -43,7 +44,7 @@ func (s *stream) object(w *wire) error {
 		if len(part.text) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(part.text, part.into); err != nil {
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(part.text, part.into); err != nil {
 			return s.fail(w, fmt.Errorf("%s: %w", part.name, err))
 		}
 	}
@@ -66,8 +67,11 @@ func (s *stream) object(w *wire) error {
 
 // fail says which object an error is about.
 func (s *stream) fail(w *wire, err error) error {
-	var meta struct{ Namespace, Name string }
-	_ = json.Unmarshal(w.Metadata, &meta) // as far as it goes
+	var meta struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	}
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(w.Metadata, &meta) // as far as it goes
 	name := meta.Name
 	if meta.Namespace != "" {
 		name = meta.Namespace + "/" + name

@@ -39,7 +39,7 @@ func moved(err error, start int) error {
 		line, _ = strconv.Atoi(text[match[2]:match[3]])
 		text = text[:match[0]] + text[match[1]:]
 	}
-	return fmt.Errorf("line %d: %s", start+line-1, text)
+	return fmt.Errorf("near line %d: %s", start+line-1, text)
 }
 
 type converter struct {

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	kjson "sigs.k8s.io/json"
 )
 
 // yaml reads YAML documents line by line and cuts the items out of a list, so that each can be parsed by
@@ -153,9 +155,11 @@ func (c *cutter) endChunk() error {
 		return fmt.Errorf("%w (object %d)", err, c.stream.objects+1)
 	case err != nil:
 		return err
+	case object[0] != '{' && string(object) != "null":
+		err = errors.New("not an object")
 	case inItem:
 		var w wire
-		if err = json.Unmarshal(object, &w); err == nil {
+		if err = kjson.UnmarshalCaseSensitivePreserveInts(object, &w); err == nil {
 			err = c.stream.item(&c.list, &w)
 		}
 	default:
@@ -173,7 +177,7 @@ func (c *cutter) setFields(object []byte) error {
 		return nil
 	}
 	c.fields = fields{}
-	if err := json.Unmarshal(object, &c.fields); err != nil {
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(object, &c.fields); err != nil {
 		return err
 	}
 	c.some = true
@@ -194,18 +198,18 @@ func (c *cutter) endDocument() error {
 	if c.state == before && !c.some {
 		return nil
 	}
-	isList, start := c.state != before, c.start
+	line := c.start
 	var err error
 	switch {
-	case isList:
-		err = c.list.end()
+	case c.state != before:
+		line, err = c.number, c.list.end()
 	case c.fields.Items == nil:
 		err = c.stream.object(&c.fields.wire)
 	default:
 		err = c.stream.items(&c.list, c.fields.Items)
 	}
 	if err != nil {
-		return fmt.Errorf("line %d: %w", start, err)
+		return fmt.Errorf("line %d: %w", line, err)
 	}
 	*c = cutter{stream: c.stream, number: c.number, documents: c.documents + 1, chunk: c.chunk}
 	return nil

@@ -1,0 +1,270 @@
+package objects_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/examples/objects"
+)
+
+// read returns the names of what a stream holds: Node/name and namespace/name.
+func read(text string) ([]string, objects.Count, error) {
+	var names []string
+	count, err := objects.StreamCount(strings.NewReader(text), "f", func(o objects.Object) error {
+		if o.Node != nil {
+			names = append(names, "Node/"+o.Node.Name)
+		} else {
+			names = append(names, o.Pod.Namespace+"/"+o.Pod.Name)
+		}
+		return nil
+	})
+	return names, count, err
+}
+
+// kubectlYAML is what kubectl get nodes,pods -A -o yaml prints, shortened, with what is awkward to cut.
+const kubectlYAML = `apiVersion: v1
+items:
+- apiVersion: v1
+  kind: Node
+  metadata:
+    annotations:
+      note: |
+        - apiVersion: v1
+          kind: Pod
+         items:
+        --- not a separator
+      folded: "one two
+        - three four"
+    creationTimestamp: "2023-07-01T00:00:00Z"
+    labels:
+      topology.kubernetes.io/zone: a
+    name: n1
+    uid: "0123"
+  spec:
+    taints:
+    - effect: NoSchedule
+      key: k
+  status:
+    conditions:
+    - lastHeartbeatTime: "2023-07-10T00:00:00Z"
+      status: "True"
+      type: Ready
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata:
+    name: d1
+# a comment at the margin
+
+- apiVersion: v1
+  kind: Pod
+  metadata:
+    name: p1
+    namespace: shop
+  spec:
+    nodeName: n1
+    tolerations:
+    - effect: NoExecute
+      key: node.kubernetes.io/not-ready
+      operator: Exists
+      tolerationSeconds: 300
+kind: List
+metadata:
+  resourceVersion: ""
+`
+
+func TestStreamDecodes(t *testing.T) {
+	var node *v1.Node
+	var pod *v1.Pod
+	err := objects.Stream(strings.NewReader(kubectlYAML), "f", func(o objects.Object) error {
+		if o.Node != nil {
+			node = o.Node
+		} else {
+			pod = o.Pod
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, "Node", node.Kind)
+	require.Equal(t, "0123", string(node.UID))
+	require.Contains(t, node.Annotations["note"], "--- not a separator\n")
+	require.Equal(t, "one two - three four", node.Annotations["folded"])
+	require.Equal(t, map[string]string{"topology.kubernetes.io/zone": "a"}, node.Labels)
+	require.Equal(t, 2023, node.CreationTimestamp.Year())
+	require.Equal(t, []v1.Taint{{Key: "k", Effect: "NoSchedule"}}, node.Spec.Taints)
+	require.Equal(t, v1.NodeReady, node.Status.Conditions[0].Type)
+	require.Equal(t, "n1", pod.Spec.NodeName)
+	require.EqualValues(t, 300, *pod.Spec.Tolerations[0].TolerationSeconds)
+}
+
+func TestStreamForms(t *testing.T) {
+	both := []string{"Node/n1", "default/p1"}
+	for _, test := range []struct {
+		name, text string
+		want       []string
+		skipped    int
+	}{
+		{"List in YAML", kubectlYAML, []string{"Node/n1", "shop/p1"}, 1},
+		{"List in YAML with carriage returns", strings.ReplaceAll(kubectlYAML, "\n", "\r\n"), []string{"Node/n1", "shop/p1"}, 1},
+		{"List in YAML with a byte order mark", "\ufeff" + kubectlYAML, []string{"Node/n1", "shop/p1"}, 1},
+		{"List in YAML with its kind first", "kind: List\nitems:\n- {kind: Node, metadata: {name: n1}}\n- {kind: Pod, metadata: {name: p1}}\n", both, 0},
+		{"indented items", "---\nitems: # two\n\n  # first\n  - kind: Node\n    metadata:\n      name: n1\n  -\n    kind: Pod\n    metadata: {name: p1}\nkind: List", both, 0},
+		{"no items in YAML", "items: []\nkind: List\n", nil, 0},
+		{"null items in YAML", "items:\nkind: List\n", nil, 0},
+		{"items in flow style", "kind: List\nitems: [{kind: Node, metadata: {name: n1}}, {kind: Pod,\n metadata: {name: p1}}]\n", both, 0},
+		{"documents", "%YAML 1.2\n# head\n---\n# nothing\n---\nkind: Node\nmetadata: {name: n1}\n...\n--- # pod\nkind: Pod\nmetadata:\n  name: p1\n---\n", both, 0},
+		{"documents in JSON in YAML", "---\n{\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\"}}\n--- {\"kind\":\"Pod\",\"metadata\":{\"name\":\"p1\"}}\n", both, 0},
+		{"documents of lists", "items:\n- kind: Node\n  metadata: {name: n1}\nkind: List\n---\nitems:\n- metadata: {name: p1}\n  spec: {containers: [{name: c}]}\nkind: PodList\n", both, 0},
+		{"NodeList and PodList, kind first", "kind: NodeList\nitems:\n- metadata: {name: n1}\n---\nkind: PodList\nitems:\n- metadata: {name: p1}\n", both, 0},
+		{"NodeList, kind last", "items:\n- metadata: {name: n1}\n  status: {nodeInfo: {}}\n- metadata: {name: n2}\n  status: {capacity: {cpu: 1}}\nkind: NodeList\n", []string{"Node/n1", "Node/n2"}, 0},
+		{"list of something else, kind last", "items:\n- metadata: {name: s1}\n  spec: [1]\nkind: ServiceList\n", nil, 1},
+		{"list of something else, kind first", "kind: ServiceList\nitems:\n- metadata: {name: s1}\n", nil, 1},
+		{"a node that is none of ours", "apiVersion: example.org/v1\nkind: Node\nmetadata: {name: n1}\n", nil, 1},
+		{"unusual scalars", "kind: Node\nmetadata:\n  name: n1\n  annotations: {1: one, true: é, \"q\\\"\": \"\\x01\"}\n  creationTimestamp: 2023-07-01T00:00:00Z\n  deletionGracePeriodSeconds: 0x10\n  labels: ~\nspec: {unschedulable: true}\nx: 1.5\n",
+			[]string{"Node/n1"}, 0},
+
+		{"List in JSON", `{"apiVersion":"v1","items":[{"apiVersion":"v1","kind":"Node","metadata":{"name":"n1"}},{"kind":"Service"},{"kind":"Pod","metadata":{"name":"p1"}}],"kind":"List"}`, both, 1},
+		{"NodeList in JSON", ` {"kind":"NodeList","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"n1"}}],"more":[1]}`, []string{"Node/n1"}, 0},
+		{"PodList in JSON, kind last", `{"items":[{"metadata":{"name":"p1"},"spec":{"containers":[{}]}}],"kind":"PodList"}`, []string{"default/p1"}, 0},
+		{"null items in JSON", `{"kind":"List","items":null}`, nil, 0},
+		{"no items in JSON", `{"kind":"List","items":[]}`, nil, 0},
+		{"concatenated JSON", `{"kind":"Node","metadata":{"name":"n1"}}{"kind":"Pod","metadata":{"name":"p1"},"spec":{},"status":{}} {"kind":"Secret","data":{"items":["x"]}}`, both, 1},
+		{"separated JSON", "{\"kind\":\"Node\",\n\"metadata\":{\"name\":\"n1\"}}\n---\n{\"kind\":\"Pod\",\"metadata\":{\"name\":\"p1\"}}\n---\n", both, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			names, count, err := read(test.text)
+			require.NoError(t, err)
+			require.Equal(t, test.want, names)
+			require.Equal(t, test.skipped, count.Skipped)
+			require.Equal(t, len(test.want), count.Nodes+count.Pods)
+		})
+	}
+}
+
+func TestStreamFaults(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"empty", "", "f: holds no object"},
+		{"space", " \n", "f: holds no object"},
+		{"much space", strings.Repeat(" ", 1<<17), "f: starts with too much white space"},
+		{"comments", "# nothing\n---\n# nothing\n", "f: holds no object"},
+		{"prose", "Once upon a time\n", "f: line 1: not an object"},
+		{"YAML array", "\n- kind: Node\n", "f: line 1: not an object"},
+		{"no name", "kind: Node\nmetadata: {}\n", `f: line 1: object 1 (Node ""): has no name`},
+		{"no name in a list", "items:\n- kind: Service\n- kind: Pod\nkind: List\n", `f: line 3: object 2 (Pod ""): has no name`},
+		{"wrong type", "items:\n- kind: Service\n\n- kind: Pod\n  metadata:\n    name: p1\n    namespace: shop\n  spec:\n    nodeName: [1]\n", `f: line 4: object 2 (Pod "shop/p1"): spec: json: cannot unmarshal array`},
+		{"wrong metadata", "kind: Node\nmetadata: {name: n1, creationTimestamp: yesterday}\n", `f: line 1: object 1 (Node "n1"): metadata: parsing time`},
+		{"item that is no object", "items:\n- kind: Service\n- - 1\nkind: List\n", "f: line 3: not an object"},
+		{"item that is no YAML", "items:\n- kind: Service\n- kind: Pod\n  metadata: {name\nkind: List\n", "f: near line 3: did not find expected ',' or '}' (object 2)"},
+		{"document that is no YAML", "kind: Service\n---\n\nkind: }\n", "f: near line 3: did not find expected node content"},
+		{"items that are no list", "items:\n  a: b\nkind: List\n", "f: line 2: items is not a list"},
+		{"items in flow style that are no list", "items: {a: b}\nkind: List\n", "f: line 1: items: json: cannot unmarshal object"},
+		{"null item", "kind: List\nitems: [~]\n", "f: line 1: object 1: has no kind"},
+		{"empty item", "items:\n- kind: Service\n-\n", "f: line 3: the list ends without its kind"},
+		{"item in flow style that is bad", "kind: List\nitems: [{kind: Pod}]\n", `f: line 1: object 1 (Pod ""): has no name`},
+		{"number out of range", "kind: Node\nstatus: [{a: !!float x}]\n", `f: line 2: "x" is no value of type !!float`},
+		{"items twice", "items:\n- kind: Service\nkind: List\nitems:\n- kind: Service\n", "f: line 3: items is there twice"},
+		{"key twice", "kind: Node\nmetadata:\n  name: n1\n  name: n2\n", `f: line 4: "name" is there twice`},
+		{"anchor", "items:\n- kind: Node\n  metadata: &m {name: n1}\nkind: List\n", "f: line 3: anchors and aliases are not supported (object 1)"},
+		{"alias", "kind: Node\nmetadata: {name: &n n1, namespace: *n}\n", "f: line 2: anchors and aliases are not supported"},
+		{"merge", "kind: Node\n<<: {metadata: {name: n1}}\n", "f: line 2: merge keys are not supported"},
+		{"key that is no text", "kind: Node\n? [a]\n: b\n", "f: line 2: a key is not plain text"},
+		{"not a number", "kind: Node\nstatus: [{a: .nan}]\n", "f: line 2: .nan is not a number"},
+		{"not an integer", "kind: Node\nstatus: !!int x\n", `f: line 2: "x" is no value of type !!int`},
+		{"kind that is no text", "kind: [Node]\n", "f: line 1: json: cannot unmarshal array"},
+		{"YAML cut off", kubectlYAML[:strings.Index(kubectlYAML, "kind: List")], "f: line 45: the list ends without its kind: is the file cut off?"},
+		{"List with items without kind", "items:\n- metadata: {name: x}\nkind: List\n", "f: line 3: object 1: has no kind, and does not look like an item of a List"},
+		{"NodeList with pods", "items:\n- metadata: {name: x}\n  spec: {containers: [{}]}\nkind: NodeList\n", "object 1: has no kind, and does not look like an item of a NodeList"},
+		{"ServiceList with nodes", "items:\n- metadata: {name: x}\n  status: {capacity: {}}\nkind: ServiceList\n", "object 1: has no kind, and does not look like an item of a ServiceList"},
+
+		{"JSON cut off", `{"kind":"List","items":[{"kind":"Service"},{"kind":"Pod","meta`, "f: byte 43: object 2: unexpected EOF"},
+		{"JSON cut off between items", `{"kind":"List","items":[{"kind":"Service"}`, "f: byte 42: unexpected EOF"},
+		{"JSON cut off after its key", `{"kind":"List","items":`, "unexpected EOF"},
+		{"JSON cut off at its start", `{`, "f: byte 1: unexpected EOF"},
+		{"JSON cut off in a field", `{"kind":"Li`, "f: byte 8: kind: unexpected EOF"},
+		{"JSON cut off in a key", `{"ki`, "unexpected EOF"},
+		{"second value is no object", `{"kind":"Service"} [1]`, "f: byte 20: [ is not an object"},
+		{"second value is no JSON", `{"kind":"Service"} kind`, "invalid character"},
+		{"JSON items that are no list", `{"kind":"List","items":{"a":1}}`, "f: byte 24: items is not a list"},
+		{"JSON item that is no object", `{"kind":"List","items":[1]}`, "object 1: json: cannot unmarshal number"},
+		{"JSON list without kind", `{"items":[{"kind":"Service"}]}`, "f: byte 30: the list ends without its kind: is the file cut off?"},
+		{"JSON wrong type", `{"kind":"List","items":[{"kind":"Pod","metadata":{"namespace":"shop","name":"p1"},"status":{"phase":1}}]}`,
+			`f: byte 103: object 1 (Pod "shop/p1"): status: json: cannot unmarshal number`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, _, err := read(test.text)
+			require.Error(t, err)
+			require.ErrorContains(t, err, test.want)
+			require.True(t, strings.HasPrefix(err.Error(), "f: "))
+		})
+	}
+}
+
+func TestStreamStopsAtTheVisitorsError(t *testing.T) {
+	stop := errors.New("stop")
+	for _, text := range []string{
+		"items:\n- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n- {kind: Node}\n",
+		`{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Node","metadata":{"name":"n2"}},{"kind":"Node"}]}`,
+	} {
+		count, err := objects.StreamCount(strings.NewReader(text), "f", func(o objects.Object) error {
+			if o.Node.Name == "n2" {
+				return stop
+			}
+			return nil
+		})
+		require.ErrorIs(t, err, stop)
+		require.ErrorContains(t, err, `object 2 (Node "n2"): stop`)
+		require.Equal(t, objects.Count{Nodes: 1}, count)
+	}
+}
+
+func TestStreamReaderErrors(t *testing.T) {
+	broken := errors.New("disk on fire")
+	for _, text := range []string{"", "kind: Node\n", `{"kind":"List","items":[`} {
+		err := objects.Stream(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "f", nil)
+		require.ErrorIs(t, err, broken)
+	}
+}
+
+func TestStreamReadsPiecemeal(t *testing.T) {
+	for _, text := range []string{kubectlYAML, `{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Pod","metadata":{"name":"p1"}}],"kind":"List"}` + "\n---\n{\"kind\":\"Service\"}\n"} {
+		count, err := objects.StreamCount(iotest.OneByteReader(strings.NewReader(text)), "f", func(objects.Object) error { return nil })
+		require.NoError(t, err)
+		require.Equal(t, objects.Count{Nodes: 1, Pods: 1, Skipped: 1}, count)
+	}
+}
+
+// TestStreamObjectLimit tries an object just within and one beyond MaxObject, in every place.
+func TestStreamObjectLimit(t *testing.T) {
+	for name, format := range map[string]string{
+		"JSON item":     `{"kind":"List","items":[{"kind":"Service"},{"kind":"Node","metadata":{"name":"n1","annotations":{"a":"%s"}}}]}`,
+		"JSON object":   `{"kind":"Node","metadata":{"name":"n1","annotations":{"a":"%s"}}}`,
+		"YAML item":     "items:\n- kind: Service\n- kind: Node\n  metadata: {name: n1}\n  x: [\n%s  ]\nkind: List\n",
+		"YAML document": "kind: Service\n---\nkind: Node\nmetadata: {name: n1}\nx: |\n%s",
+		"YAML line":     "kind: Service\n---\nkind: Node\nmetadata: {name: n1}\nx: '%s'\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			fill := func(size int) string {
+				if name == "YAML item" || name == "YAML document" {
+					line := "  " + strings.Repeat(" ", 1<<16) + "x\n"
+					return fmt.Sprintf(format, strings.Repeat(line, size/len(line)))
+				}
+				return fmt.Sprintf(format, strings.Repeat("x", size))
+			}
+			if name == "YAML item" {
+				format = strings.Replace(format, "x: [", "x: |", 1)
+				format = strings.Replace(format, "  ]\n", "", 1)
+			}
+			names, _, err := read(fill(objects.MaxObject - 1<<17))
+			require.NoError(t, err)
+			require.Equal(t, []string{"Node/n1"}, names)
+			_, _, err = read(fill(objects.MaxObject + 1<<17))
+			require.ErrorContains(t, err, "an object is larger than 16 MiB")
+		})
+	}
+}

@@ -202,9 +202,23 @@ func (s *Set[K, P]) work(ctx context.Context) {
 		have   bool
 	)
 	for {
-		clockNow := s.config.Clock.Now()
+		// What is due by the clock as it was last read is due: the clock is read again only when nothing
+		// is, or when a retry counts from now.
+		read := !have || result.outcome != done
+		var clockNow time.Time
+		if read {
+			clockNow = s.config.Clock.Now()
+		}
 		s.mu.Lock()
-		now := s.tick(clockNow)
+		if _, due, ok := s.due.Min(); !read && (!ok || due > s.latest) {
+			s.mu.Unlock()
+			clockNow, read = s.config.Clock.Now(), true
+			s.mu.Lock()
+		}
+		now := s.latest
+		if read {
+			now = s.tick(clockNow)
+		}
 		if have {
 			s.finish(i, w.Key, result, now)
 			have = false

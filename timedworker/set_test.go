@@ -1,0 +1,399 @@
+package timedworker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// recorder is a Set whose work notes itself and ends as told.
+type recorder struct {
+	*Set[string, int]
+	clk    *testingclock.FakeClock
+	ran    []Work[string, int]
+	result func(Work[string, int]) Result
+}
+
+func recorded(t testing.TB, config Config) *recorder {
+	r := &recorder{clk: testingclock.NewFakeClock(epoch), result: func(Work[string, int]) Result { return Done() }}
+	config.Clock = r.clk
+	set, err := New(func(_ context.Context, w Work[string, int]) Result {
+		r.ran = append(r.ran, w)
+		return r.result(w)
+	}, config)
+	require.NoError(t, err)
+	r.Set = set
+	return r
+}
+
+func (r *recorder) in(d time.Duration) time.Time { return r.clk.Now().Add(d) }
+
+// step moves the clock and returns the keys that ran.
+func (r *recorder) step(t testing.TB, d time.Duration) (keys []string) {
+	t.Helper()
+	r.clk.Step(d)
+	r.ran = nil
+	n, err := r.Step(context.Background())
+	require.NoError(t, err)
+	require.Len(t, r.ran, n)
+	for _, w := range r.ran {
+		keys = append(keys, w.Key)
+	}
+	return keys
+}
+
+func TestOrderAndMoves(t *testing.T) {
+	r := recorded(t, Config{})
+	require.Equal(t, Scheduled, r.Schedule("b", 1, r.in(2*time.Second)))
+	require.Equal(t, Scheduled, r.Schedule("a", 1, r.in(2*time.Second)))
+	require.Equal(t, Scheduled, r.Schedule("c", 1, r.in(time.Second)))
+	require.Equal(t, Unchanged, r.Schedule("c", 2, r.in(time.Second)))
+	require.Equal(t, Moved, r.Schedule("c", 2, r.in(3*time.Second)))
+	next, ok := r.Next()
+	require.True(t, ok)
+	require.Equal(t, epoch.Add(2*time.Second), next)
+	require.Empty(t, r.step(t, time.Second))
+	require.Equal(t, []string{"b", "a"}, r.step(t, time.Second), "equal times in the order of scheduling")
+	require.Equal(t, []string{"c"}, r.step(t, time.Second))
+	require.Equal(t, 2, r.ran[0].Payload)
+	require.Equal(t, epoch.Add(3*time.Second), r.ran[0].Due)
+	_, ok = r.Next()
+	require.False(t, ok)
+	require.Zero(t, r.Len())
+	require.Equal(t, Scheduled, r.Schedule("past", 0, epoch.Add(-time.Hour)))
+	require.Equal(t, []string{"past"}, r.step(t, 0))
+}
+
+func TestPolicies(t *testing.T) {
+	for _, tc := range []struct {
+		policy Duplicate
+		at     time.Duration
+		result ScheduleResult
+		due    time.Duration
+	}{
+		{Replace, 1, Moved, 1},
+		{Replace, 9, Moved, 9},
+		{KeepFirst, 1, Unchanged, 5},
+		{KeepEarliest, 9, Unchanged, 5},
+		{KeepEarliest, 1, Moved, 1},
+	} {
+		r := recorded(t, Config{})
+		r.Schedule("k", 0, r.in(5*time.Second))
+		require.Equal(t, tc.result, r.ScheduleEntry(Entry[string, int]{Key: "k", Payload: 1, At: r.in(tc.at * time.Second), OnDuplicate: tc.policy}))
+		st, ok := r.Get("k")
+		require.True(t, ok)
+		require.Equal(t, r.in(tc.due*time.Second), st.Due)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	r := recorded(t, Config{})
+	old := Entry[string, int]{Key: "k", Identity: "1", Payload: 1, At: r.in(0)}
+	young := Entry[string, int]{Key: "k", Identity: "2", Payload: 2, At: r.in(time.Second)}
+	r.ScheduleEntry(old)
+	require.Equal(t, Replaced, r.ScheduleEntry(young))
+	require.Equal(t, OtherIdentity, r.CancelIdentity("k", "1"))
+	require.Empty(t, r.step(t, 0), "the old one's time does not count")
+	require.Equal(t, []string{"k"}, r.step(t, time.Second))
+	require.Equal(t, "2", r.ran[0].Identity)
+	r.Schedule("none", 0, r.in(time.Hour))
+	require.Equal(t, Moved, r.ScheduleEntry(Entry[string, int]{Key: "none", Identity: "9", At: r.in(time.Minute)}), "none never differs")
+	st, _ := r.Get("none")
+	require.Equal(t, "9", st.Identity)
+	require.Equal(t, Cancelled, r.Cancel("none"))
+	require.Equal(t, NotFound, r.Cancel("none"))
+}
+
+func TestRetries(t *testing.T) {
+	r := recorded(t, Config{Backoff: Backoff{Initial: time.Second, Max: 3 * time.Second}})
+	r.result = func(Work[string, int]) Result { return Retry() }
+	r.Schedule("k", 0, r.in(0))
+	for attempt, wait := range []time.Duration{0, 1, 2, 3, 3} {
+		require.Equal(t, []string{"k"}, r.step(t, wait*time.Second))
+		require.Equal(t, attempt, r.ran[0].Attempt)
+		require.Empty(t, r.step(t, 0), "once in a step, and not before its time")
+	}
+	r.result = func(Work[string, int]) Result { return Blocked(time.Second) }
+	require.Equal(t, []string{"k"}, r.step(t, 3*time.Second))
+	require.Equal(t, []string{"k"}, r.step(t, time.Second))
+	require.Equal(t, 5, r.ran[0].Attempt, "being blocked is no failure")
+	r.result = func(Work[string, int]) Result { return RetryAfter(-1) }
+	require.Equal(t, []string{"k"}, r.step(t, time.Second), "due again at once, but only in the next step")
+	r.result = func(Work[string, int]) Result { return RetryAfter(math.MaxInt64) }
+	require.Equal(t, []string{"k"}, r.step(t, 0))
+	require.Equal(t, Cancelled, r.Cancel("k"))
+}
+
+func TestFail(t *testing.T) {
+	boom := errors.New("boom")
+	require.Equal(t, Done(), Fail(nil))
+	require.Equal(t, retryBackoff, Fail(boom).outcome)
+	require.ErrorIs(t, Fail(Final(boom)).Err(), boom)
+	require.Equal(t, done, Fail(Final(boom)).outcome)
+	require.EqualError(t, Final(boom), "boom")
+	require.NoError(t, Final(nil))
+}
+
+func TestWhileRunning(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		do   func(*testing.T, *recorder)
+		runs []int // payloads of what runs afterwards
+	}{
+		{"rescheduled", func(t *testing.T, r *recorder) {
+			require.Equal(t, Queued, r.Schedule("k", 2, r.in(0)))
+			st, _ := r.Get("k")
+			require.True(t, st.Running && st.Queued)
+		}, []int{2}},
+		{"cancelled", func(t *testing.T, r *recorder) { require.Equal(t, Running, r.Cancel("k")) }, nil},
+		{"rescheduled and cancelled", func(t *testing.T, r *recorder) {
+			r.Schedule("k", 2, r.in(0))
+			require.Equal(t, Running, r.Cancel("k"))
+		}, nil},
+		{"cancelled and rescheduled", func(t *testing.T, r *recorder) {
+			r.Cancel("k")
+			r.Schedule("k", 3, r.in(0))
+		}, []int{3}},
+		{"successor of another identity", func(t *testing.T, r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Payload: 4, At: r.in(0)})
+			require.Equal(t, Running, r.CancelIdentity("k", "old"), "only the old one is meant")
+		}, []int{4}},
+		{"successor cancelled", func(t *testing.T, r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Payload: 4, At: r.in(0)})
+			require.Equal(t, Cancelled, r.CancelIdentity("k", "new"))
+			require.Equal(t, OtherIdentity, r.CancelIdentity("k", "new"))
+		}, []int{1}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := recorded(t, Config{})
+			r.result = func(w Work[string, int]) Result {
+				require.Equal(t, 1, r.Running())
+				tc.do(t, r)
+				r.result = func(Work[string, int]) Result { return Done() }
+				return RetryAfter(0)
+			}
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old", Payload: 1, At: r.in(0)})
+			require.Equal(t, []string{"k"}, r.step(t, 0))
+			require.Zero(t, r.Running())
+			var payloads []int
+			for range 3 {
+				r.step(t, time.Second)
+				for _, w := range r.ran {
+					payloads = append(payloads, w.Payload)
+				}
+			}
+			require.Equal(t, tc.runs, payloads)
+			require.Zero(t, r.Len())
+		})
+	}
+}
+
+func TestPanicIsAFailedTry(t *testing.T) {
+	var told any
+	r := recorded(t, Config{OnPanic: func(key, value any, stack []byte) {
+		require.Equal(t, "k", key)
+		require.NotEmpty(t, stack)
+		told = value
+	}})
+	r.result = func(w Work[string, int]) Result {
+		if w.Key == "k" {
+			panic("boom")
+		}
+		return Done()
+	}
+	r.Schedule("k", 0, r.in(0))
+	r.Schedule("other", 0, r.in(0))
+	require.Equal(t, []string{"k", "other"}, r.step(t, 0))
+	require.Equal(t, "boom", told)
+	require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
+}
+
+func TestFence(t *testing.T) {
+	closed, asked := errors.New("not the leader"), 0
+	r := recorded(t, Config{FenceInterval: 5 * time.Second, Fence: func() error { asked++; return closed }})
+	r.Schedule("k", 0, r.in(0))
+	require.Empty(t, r.step(t, 0))
+	require.Empty(t, r.step(t, time.Second))
+	require.Equal(t, 1, asked, "left alone for the interval")
+	next, _ := r.Next()
+	require.Equal(t, epoch.Add(5*time.Second), next)
+	closed = nil
+	r.Kick()
+	require.Equal(t, []string{"k"}, r.step(t, 0))
+}
+
+func TestClockThatGoesBack(t *testing.T) {
+	r := recorded(t, Config{})
+	r.Schedule("k", 0, r.in(time.Minute))
+	require.Empty(t, r.step(t, 30*time.Second))
+	r.clk.SetTime(epoch.Add(-24 * time.Hour))
+	require.Empty(t, r.step(t, 0))
+	r.clk.SetTime(epoch.Add(time.Minute))
+	require.Equal(t, []string{"k"}, r.step(t, 0))
+}
+
+func TestSnapshotAndRestore(t *testing.T) {
+	r := recorded(t, Config{})
+	r.Schedule("late", 1, r.in(time.Hour))
+	r.ScheduleEntry(Entry[string, int]{Key: "soon", Identity: "u", Payload: 2, At: r.in(time.Minute)})
+	r.Schedule("also", 3, r.in(time.Minute))
+	r.clk.Step(10 * time.Second)
+	text, err := json.Marshal(r.Snapshot())
+	require.NoError(t, err)
+	var items []Item[string, int]
+	require.NoError(t, json.Unmarshal(text, &items))
+	require.Equal(t, []Item[string, int]{
+		{Key: "soon", Identity: "u", Payload: 2, In: 50 * time.Second}, {Key: "also", Payload: 3, In: 50 * time.Second}, {Key: "late", Payload: 1, In: time.Hour - 10*time.Second},
+	}, items)
+	other := recorded(t, Config{})
+	require.NoError(t, other.Restore(items))
+	require.ErrorContains(t, other.Restore(items), "soon")
+	require.Error(t, recorded(t, Config{}).Restore(append(items, items[0])))
+	require.Equal(t, []string{"soon", "also"}, other.step(t, 50*time.Second))
+	r.result = func(Work[string, int]) Result {
+		require.Contains(t, r.Snapshot(), Item[string, int]{Key: "soon", Identity: "u", Payload: 2})
+		r.result = func(Work[string, int]) Result { return Done() }
+		return Done()
+	}
+	r.step(t, time.Minute)
+}
+
+func TestConfig(t *testing.T) {
+	err := Config{Workers: -1, FenceInterval: -1, Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}.Validate()
+	for _, name := range []string{"workers", "fenceInterval", "backoff.initial", "backoff.max", "backoff.factor"} {
+		require.ErrorContains(t, err, name)
+	}
+	require.Error(t, Config{Backoff: Backoff{Factor: 0.5}}.Validate())
+	_, err = New[string, int](nil, Config{})
+	require.Error(t, err)
+	_, err = New(func(context.Context, Work[string, int]) Result { return Done() }, Config{Workers: -1})
+	require.Error(t, err)
+	jittered := Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { return -d }}}.withDefaults()
+	require.Zero(t, jittered.Backoff.delay(1))
+	require.NotNil(t, jittered.Clock)
+}
+
+func TestNames(t *testing.T) {
+	require.Equal(t, "Queued", Queued.String())
+	require.Equal(t, "ScheduleResult(9)", ScheduleResult(9).String())
+	require.Equal(t, "CancelResult(0)", CancelResult(0).String())
+}
+
+func TestStepStops(t *testing.T) {
+	r := recorded(t, Config{})
+	ctx, cancel := context.WithCancel(context.Background())
+	r.result = func(Work[string, int]) Result { cancel(); return Done() }
+	r.Schedule("a", 0, r.in(0))
+	r.Schedule("b", 0, r.in(0))
+	n, err := r.Step(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, n)
+	r.result = func(Work[string, int]) Result {
+		_, err := r.Step(context.Background())
+		require.ErrorIs(t, err, ErrRunning)
+		require.ErrorIs(t, r.Run(context.Background()), ErrRunning)
+		return Done()
+	}
+	require.Equal(t, []string{"b"}, r.step(t, 0))
+}
+
+// model is the naive form: a map, scanned.
+type model map[string]struct {
+	due time.Time
+	seq int
+	id  string
+	val int
+}
+
+func runOperations(t testing.TB, ops []byte) {
+	r := recorded(t, Config{})
+	m := model{}
+	seq := 0
+	keys := []string{"a", "b", "c", "d", "e", "f", "g"}
+	identities := []string{"", "1", "2"}
+	for len(ops) >= 3 {
+		op, k, d := ops[0]%4, keys[int(ops[1])%len(keys)], time.Duration(ops[2]%8)*time.Second
+		id := identities[int(ops[1]/16)%3]
+		ops = ops[3:]
+		have, ok := m[k]
+		switch op {
+		case 0, 1:
+			r.ScheduleEntry(Entry[string, int]{Key: k, Identity: id, Payload: int(d), At: r.in(d)})
+			seq++
+			next := have
+			if !ok || !have.due.Equal(r.in(d)) || differ(have.id, id) {
+				next.due, next.seq = r.in(d), seq
+			}
+			if id != "" || !ok {
+				next.id = id
+			}
+			next.val = int(d)
+			m[k] = next
+		case 2:
+			want := NotFound
+			if ok {
+				want = Cancelled
+				if differ(have.id, id) {
+					want = OtherIdentity
+				} else {
+					delete(m, k)
+				}
+			}
+			require.Equal(t, want, r.CancelIdentity(k, id))
+		case 3:
+			var due []string
+			for key, it := range m {
+				if !it.due.After(r.in(d)) {
+					due = append(due, key)
+				}
+			}
+			slices.SortFunc(due, func(a, b string) int {
+				if c := m[a].due.Compare(m[b].due); c != 0 {
+					return c
+				}
+				return m[a].seq - m[b].seq
+			})
+			require.Equal(t, due, r.step(t, d))
+			for _, w := range r.ran {
+				require.Equal(t, m[w.Key].val, w.Payload)
+				require.Equal(t, m[w.Key].id, w.Identity)
+				delete(m, w.Key)
+			}
+		}
+		require.Equal(t, len(m), r.Len())
+		require.Equal(t, len(m), r.due.Len())
+		for key, it := range m {
+			st, found := r.Get(key)
+			require.True(t, found)
+			require.True(t, st.Due.Equal(it.due))
+		}
+	}
+}
+
+func TestOperationsAgainstAModel(t *testing.T) {
+	for seed := range int64(200) {
+		ops := make([]byte, 300)
+		rand.New(rand.NewSource(seed)).Read(ops)
+		runOperations(t, ops)
+	}
+}
+
+func FuzzOperations(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 1, 2, 2, 1, 1})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		if len(ops) > 600 {
+			ops = ops[:600]
+		}
+		runOperations(t, ops)
+	})
+}

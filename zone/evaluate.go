@@ -23,35 +23,29 @@ type finding struct {
 // a rate may depend on the whole cluster. The policy is asked while no lock is held that other methods
 // need. When it panics nothing is changed, and the next call starts over.
 func (t *Tracker[K]) Evaluate() []Change {
-	if t.current() {
-		return nil
-	}
 	t.evaluation.Lock()
 	defer t.evaluation.Unlock()
-	version, cluster := t.observe()
+	version, cluster, changed := t.observe()
+	if !changed {
+		return nil
+	}
 	down := t.judge(cluster)
-
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.commitLocked(version, down)
+	return t.commit(version, down)
 }
 
-func (t *Tracker[K]) current() bool {
+// observe copies the counts if any changed; evaluation is held.
+func (t *Tracker[K]) observe() (version uint64, cluster Counts, changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.version == t.evaluated
-}
-
-// observe copies the counts; evaluation is held.
-func (t *Tracker[K]) observe() (version uint64, cluster Counts) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if t.version == t.evaluated {
+		return 0, Counts{}, false
+	}
 	t.scratch = slices.Grow(t.scratch[:0], len(t.order))[:len(t.order)]
 	for i, d := range t.order {
 		f := &t.scratch[i] // written field by field: a struct built aside and copied costs more
 		f.domain, f.counts, f.rate, f.empty = d, d.counts, 0, d.members == 0
 	}
-	return t.version, t.cluster
+	return t.version, t.cluster, true
 }
 
 // judge asks the policy about every finding and says whether all zones are down; evaluation is held, and
@@ -60,10 +54,7 @@ func (t *Tracker[K]) judge(cluster Counts) (down bool) {
 	down = cluster.Total > 0
 	for i := range t.scratch {
 		f := &t.scratch[i]
-		f.state = t.policy.State(f.counts)
-		if f.state < Initial || f.state > FullDisruption {
-			f.state = Initial
-		}
+		f.state = t.stateOf(f.counts)
 		if f.counts.Total > 0 && f.state != FullDisruption {
 			down = false
 		}
@@ -73,25 +64,41 @@ func (t *Tracker[K]) judge(cluster Counts) (down bool) {
 	}
 	for i := range t.scratch {
 		f := &t.scratch[i]
-		if t.standard != nil {
-			f.rate = t.standard.rate(f.state, f.counts.Total)
-			continue // Validate saw to it that it is a rate
-		}
-		f.rate = t.policy.Rate(Situation{Zone: f.domain.key, State: f.state, Counts: f.counts, Cluster: cluster})
-		if !validRate(f.rate) {
-			f.rate = 0
-		}
+		f.rate = t.rateOf(f, cluster)
 	}
 	return false
+}
+
+func (t *Tracker[K]) stateOf(c Counts) State {
+	if t.standard != nil {
+		return t.standard.state(c)
+	}
+	if s := t.policy.State(c); s >= Initial && s <= FullDisruption {
+		return s
+	}
+	return Initial
+}
+
+func (t *Tracker[K]) rateOf(f *finding, cluster Counts) float64 {
+	if t.standard != nil {
+		return t.standard.rate(f.state, f.counts.Total) // Validate saw to it that it is a rate
+	}
+	rate := t.policy.Rate(Situation{Zone: f.domain.key, State: f.state, Counts: f.counts, Cluster: cluster})
+	if !validRate(rate) {
+		return 0
+	}
+	return rate
 }
 
 // validRate says whether a rate is a finite number of at least 0.
 func validRate(rate float64) bool { return rate >= 0 && rate <= math.MaxFloat64 }
 
-// commitLocked makes the findings the state and returns what they changed; evaluation is held too.
+// commit makes the findings the state and returns what they changed; evaluation is held.
 // Members may have come and gone since observe: version then tells the next Evaluate to look again, and
 // a zone that was empty but is not any more is kept.
-func (t *Tracker[K]) commitLocked(version uint64, down bool) []Change {
+func (t *Tracker[K]) commit(version uint64, down bool) []Change {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	transition := None
 	switch {
 	case down && !t.allDown:

@@ -79,7 +79,9 @@ func (p DisruptionPolicy) Validate() error {
 // State is FullDisruption when some are bad and none is good, PartialDisruption when more than two are
 // bad and they reach UnhealthyThreshold, else Normal, also without any member. It mirrors upstream's
 // ComputeZoneState.
-func (p DisruptionPolicy) State(c Counts) State {
+func (p DisruptionPolicy) State(c Counts) State { return p.state(c) }
+
+func (p *DisruptionPolicy) state(c Counts) State {
 	switch {
 	case c.Total > 0 && c.Bad == c.Total:
 		return FullDisruption

@@ -29,9 +29,9 @@ type domain struct {
 // record is a member and where it is. It is reached by pointer so that a member that only flips costs
 // one hash of its key.
 type record struct {
-	domain   *domain
-	sequence uint64 // rises with the first Set of each key: the order of Snapshot
+	domain *domain
 	Member
+	sequence uint64 // rises with the first Set of each key: the order of Snapshot
 }
 
 // Tracker counts members by zone and says what changed. All methods are safe for concurrent use. Its

@@ -1,0 +1,108 @@
+package zone
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// curious asks the tracker from within, as a policy that logs might.
+type curious struct {
+	DisruptionPolicy
+	ask *func()
+}
+
+func (c curious) Rate(s Situation) float64 {
+	(*c.ask)()
+	return c.DisruptionPolicy.Rate(s)
+}
+
+func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
+	ask := func() {}
+	tracker, err := NewTracker[string](curious{DefaultPolicy(), &ask})
+	require.NoError(t, err)
+	asked := 0
+	ask = func() {
+		asked++
+		tracker.Zones()
+		tracker.Snapshot()
+		tracker.AllDown()
+		tracker.Set(fmt.Sprint("from within ", asked), zoneA, good)
+	}
+	tracker.Set("b-0", zoneB, good)
+	require.Len(t, tracker.Evaluate(), 1, "what came in between is for the next call")
+	require.Equal(t, 1, asked)
+	changes := tracker.Evaluate()
+	require.Len(t, changes, 1)
+	require.Equal(t, Change{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}, changes[0])
+	require.Equal(t, 3, asked)
+	ask = func() {}
+	require.Nil(t, tracker.Evaluate())
+	require.Equal(t, 4, tracker.Len())
+}
+
+func TestAZoneThatFillsDuringAnEvaluationIsKept(t *testing.T) {
+	ask := func() {}
+	tracker, err := NewTracker[string](curious{DefaultPolicy(), &ask})
+	require.NoError(t, err)
+	tracker.Set("a-0", zoneA, good)
+	tracker.Evaluate()
+	tracker.Remove("a-0")
+	ask = func() { tracker.Set("a-1", zoneA, good) }
+	require.Nil(t, tracker.Evaluate())
+	require.Nil(t, tracker.Evaluate())
+	require.Equal(t, []Status{{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{1, 0}, Members: 1}}, tracker.Zones())
+}
+
+func TestAPolicyThatPanicsChangesNothing(t *testing.T) {
+	ask := func() {}
+	tracker, err := NewTracker[string](curious{DefaultPolicy(), &ask})
+	require.NoError(t, err)
+	ask = func() { panic("no idea") }
+	tracker.Set("a-0", zoneA, good)
+	require.PanicsWithValue(t, "no idea", func() { tracker.Evaluate() })
+	status, _ := tracker.Zone(zoneA)
+	require.Equal(t, Initial, status.State)
+	ask = func() {}
+	require.Len(t, tracker.Evaluate(), 1)
+}
+
+// fixed says the same of every zone.
+type fixed struct {
+	state State
+	rate  float64
+}
+
+func (f fixed) State(Counts) State     { return f.state }
+func (f fixed) Rate(Situation) float64 { return f.rate }
+
+func TestWhatAPolicyMustNotSay(t *testing.T) {
+	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1} {
+		tracker, err := NewTracker[string](fixed{Normal, rate})
+		require.NoError(t, err)
+		tracker.Set("a-0", zoneA, good)
+		require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Normal, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v stops", rate)
+		tracker.Set("a-1", zoneA, good)
+		require.Nil(t, tracker.Evaluate(), "and is no change every time")
+	}
+	for _, state := range []State{0, 5, 255} {
+		tracker, err := NewTracker[string](fixed{state, 1})
+		require.NoError(t, err)
+		tracker.Set("a-0", zoneA, good)
+		require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Initial, Rate: 1, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v is no verdict", state)
+	}
+}
+
+func TestAPolicyNeverRunsWhileAllZonesAreDown(t *testing.T) {
+	tracker, err := NewTracker[string](fixed{FullDisruption, 7})
+	require.NoError(t, err)
+	tracker.Set("spare", zoneB, excluded)
+	require.Equal(t, 7.0, tracker.Evaluate()[0].Rate, "a zone that does not decide")
+	tracker.Set("a-0", zoneA, good)
+	for _, c := range tracker.Evaluate() {
+		require.Zero(t, c.Rate, "0 is the tracker's, whatever the policy says")
+	}
+	require.True(t, tracker.AllDown())
+}

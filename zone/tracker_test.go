@@ -1,0 +1,223 @@
+package zone
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	zoneA = Key{"r", "a"}
+	zoneB = Key{"r", "b"}
+	zoneC = Key{"r", "c"}
+
+	good     = Member{Ready: true}
+	bad      = Member{}
+	excluded = Member{Ready: true, Excluded: true}
+)
+
+func newTracker(t *testing.T) *Tracker[string] {
+	t.Helper()
+	tracker, err := NewTracker[string](DefaultPolicy())
+	require.NoError(t, err)
+	return tracker
+}
+
+// setAll gives a zone the members zone-0, zone-1 ... of which the first ones are bad.
+func setAll(tracker *Tracker[string], zone Key, total, down int) {
+	for i := 0; i < total; i++ {
+		tracker.Set(fmt.Sprint(zone.Zone, "-", i), zone, Member{Ready: i >= down})
+	}
+}
+
+func TestNewTrackerWantsAValidPolicy(t *testing.T) {
+	_, err := NewTracker[string](nil)
+	require.ErrorContains(t, err, "no policy")
+	_, err = NewTracker[string](DisruptionPolicy{EvictionRate: -1})
+	require.ErrorContains(t, err, "evictionRate")
+	require.ErrorContains(t, err, "unhealthyThreshold", "all faults")
+	p := DefaultPolicy()
+	_, err = NewTracker[int](&p)
+	require.NoError(t, err, "a pointer will do, and any comparable key")
+}
+
+func TestAZoneBeginsAndChanges(t *testing.T) {
+	tracker := newTracker(t)
+	require.Nil(t, tracker.Evaluate(), "no zones, no changes")
+	require.Empty(t, tracker.Zones())
+	setAll(tracker, zoneA, 4, 0)
+	status, ok := tracker.Zone(zoneA)
+	require.True(t, ok)
+	require.Equal(t, Status{Zone: zoneA, State: Initial, Counts: Counts{4, 0}, Members: 4}, status, "no rate before it is evaluated")
+
+	require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{4, 0}}}, tracker.Evaluate())
+	require.Nil(t, tracker.Evaluate())
+	setAll(tracker, zoneA, 4, 2)
+	require.Nil(t, tracker.Evaluate(), "counts are not a change")
+	setAll(tracker, zoneB, 1, 0)
+	setAll(tracker, zoneA, 4, 3)
+	require.Equal(t, []Change{
+		{Zone: zoneA, From: Normal, To: PartialDisruption, PreviousRate: 0.1, Counts: Counts{4, 3}},
+		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
+	}, tracker.Evaluate(), "by key")
+	setAll(tracker, zoneA, 4, 4)
+	require.Equal(t, []Change{{Zone: zoneA, From: PartialDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{4, 4}}}, tracker.Evaluate(),
+		"while another zone is not down, a zone that is gets the primary rate")
+	require.False(t, tracker.AllDown())
+	require.Equal(t, Counts{5, 4}, tracker.Cluster())
+}
+
+func TestAPartialZoneThatGrowsGetsItsRate(t *testing.T) {
+	tracker := newTracker(t)
+	setAll(tracker, zoneA, 50, 40)
+	changes := tracker.Evaluate()
+	require.Len(t, changes, 1)
+	require.Zero(t, changes[0].Rate)
+	tracker.Set("one more", zoneA, bad)
+	require.Equal(t, []Change{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, Rate: 0.01, Counts: Counts{51, 41}}}, tracker.Evaluate())
+	require.True(t, tracker.Remove("one more"))
+	require.Equal(t, []Change{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, PreviousRate: 0.01, Counts: Counts{50, 40}}}, tracker.Evaluate())
+}
+
+// Upstream deletes such a zone in every pass and makes it anew in the next, with a full bucket.
+func TestAZoneOfExcludedMembersStays(t *testing.T) {
+	tracker := newTracker(t)
+	tracker.Set("spare", zoneA, Member{Excluded: true})
+	require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1}}, tracker.Evaluate())
+	for i := 0; i < 3; i++ {
+		tracker.Set("spare", zoneA, Member{Excluded: true, Ready: i%2 == 0})
+		require.Nil(t, tracker.Evaluate())
+	}
+	require.Equal(t, []Status{{Zone: zoneA, State: Normal, Rate: 0.1, Members: 1}}, tracker.Zones())
+	require.False(t, tracker.AllDown())
+}
+
+func TestAZoneVanishesAndReturns(t *testing.T) {
+	tracker := newTracker(t)
+	setAll(tracker, zoneA, 1, 0)
+	setAll(tracker, zoneB, 2, 2)
+	require.Len(t, tracker.Evaluate(), 2)
+	tracker.Remove("b-0")
+	tracker.Remove("b-1")
+	status, ok := tracker.Zone(zoneB)
+	require.True(t, ok, "until it is evaluated")
+	require.Equal(t, Status{Zone: zoneB, State: FullDisruption, Rate: 0.1}, status)
+	require.Equal(t, []Change{{Zone: zoneB, From: FullDisruption, To: Initial, PreviousRate: 0.1, Gone: true}}, tracker.Evaluate())
+	_, ok = tracker.Zone(zoneB)
+	require.False(t, ok)
+	require.Nil(t, tracker.Evaluate(), "gone once")
+	setAll(tracker, zoneB, 1, 0)
+	require.Equal(t, []Change{{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}}, tracker.Evaluate())
+}
+
+func TestAZoneEmptyBetweenTwoEvaluationsWasNeverGone(t *testing.T) {
+	tracker := newTracker(t)
+	setAll(tracker, zoneA, 1, 0)
+	tracker.Evaluate()
+	tracker.Remove("a-0")
+	tracker.Set("a-9", zoneA, good)
+	require.Nil(t, tracker.Evaluate())
+	tracker.Set("b-0", zoneB, good)
+	tracker.Remove("b-0")
+	require.Equal(t, []Change{{Zone: zoneB, From: Initial, To: Initial, Gone: true}}, tracker.Evaluate(),
+		"one that came and went is told of, for those who made something for it")
+}
+
+func TestAMemberChangesZone(t *testing.T) {
+	tracker := newTracker(t)
+	setAll(tracker, zoneA, 3, 0)
+	setAll(tracker, zoneB, 2, 0)
+	tracker.Evaluate()
+	tracker.Set("a-0", zoneB, bad)
+	require.Nil(t, tracker.Evaluate())
+	a, _ := tracker.Zone(zoneA)
+	b, _ := tracker.Zone(zoneB)
+	require.Equal(t, Counts{2, 0}, a.Counts)
+	require.Equal(t, Counts{3, 1}, b.Counts)
+	zone, member, ok := tracker.Get("a-0")
+	require.True(t, ok)
+	require.Equal(t, zoneB, zone)
+	require.Equal(t, bad, member)
+	require.Equal(t, 5, tracker.Len())
+
+	tracker.Set("a-1", zoneC, good)
+	tracker.Set("a-2", zoneC, good)
+	changes := tracker.Evaluate()
+	require.Len(t, changes, 2)
+	require.True(t, changes[0].Gone, "the last one left")
+	require.Equal(t, zoneC, changes[1].Zone)
+}
+
+func TestIdentity(t *testing.T) {
+	tracker := newTracker(t)
+	tracker.Set("n", zoneA, Member{Ready: true, Identity: "old"})
+	tracker.Set("n", zoneA, Member{Ready: true, Identity: "new"})
+	require.Equal(t, 1, tracker.Len(), "the same key is one member")
+	require.False(t, tracker.RemoveIdentity("n", "old"), "a late event of the old one")
+	_, member, _ := tracker.Get("n")
+	require.Equal(t, "new", member.Identity)
+	require.True(t, tracker.RemoveIdentity("n", "new"))
+	require.False(t, tracker.RemoveIdentity("n", "new"))
+	require.False(t, tracker.Remove("n"))
+
+	tracker.Set("n", zoneA, good)
+	require.True(t, tracker.RemoveIdentity("n", "any"), "no identity never differs")
+	tracker.Set("n", zoneA, Member{Identity: "new"})
+	require.True(t, tracker.Remove("n"), "nor does no identity asked for")
+	_, _, ok := tracker.Get("n")
+	require.False(t, ok)
+}
+
+func TestConcurrentUse(t *testing.T) {
+	tracker, err := NewTracker[int](DefaultPolicy())
+	require.NoError(t, err)
+	zones := []Key{zoneA, zoneB, zoneC}
+	last := map[Key]Change{}
+	var feeders sync.WaitGroup
+	done := make(chan struct{})
+	for worker := 0; worker < 4; worker++ {
+		feeders.Add(1)
+		go func() {
+			defer feeders.Done()
+			for i := 0; i < 2000; i++ {
+				key := worker*1000 + i%50
+				tracker.Set(key, zones[(i/50+worker)%3], Member{Ready: i%3 > 0})
+				if i%7 == 0 {
+					tracker.Remove(key)
+				}
+				tracker.Zones()
+				tracker.AllDown()
+			}
+		}()
+	}
+	go func() { feeders.Wait(); close(done) }()
+	note := func() {
+		for _, c := range tracker.Evaluate() {
+			if was, ok := last[c.Zone]; ok && !was.Gone {
+				require.Equal(t, was.To, c.From, "the changes of a zone join up")
+				require.Equal(t, was.Rate, c.PreviousRate)
+			}
+			last[c.Zone] = c
+		}
+	}
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+			note()
+		}
+	}
+	note()
+	sum := Counts{}
+	for _, s := range tracker.Zones() {
+		require.Equal(t, last[s.Zone].To, s.State)
+		require.Equal(t, last[s.Zone].Rate, s.Rate)
+		sum.Total += s.Counts.Total
+		sum.Bad += s.Counts.Bad
+	}
+	require.Equal(t, tracker.Len(), sum.Total)
+	require.Equal(t, tracker.Cluster(), sum)
+}

@@ -1,0 +1,475 @@
+package ratelimitqueue
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+type fixture struct {
+	*Queue[string, int]
+	clk *testingclock.FakePassiveClock
+	t   testing.TB
+}
+
+func queue(t testing.TB, config Config) *fixture {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	config.Clock = clk
+	q, err := New[string, int](config)
+	require.NoError(t, err)
+	return &fixture{q, clk, t}
+}
+
+func (f *fixture) step(d time.Duration) { f.clk.SetTime(f.clk.Now().Add(d)) }
+
+// takes hands out all there is and returns the keys.
+func (f *fixture) takes() (keys []string) {
+	for item, ok := f.Take(); ok; item, ok = f.Take() {
+		keys = append(keys, item.Key)
+		item.Done()
+	}
+	return keys
+}
+
+func (f *fixture) wantNext(d time.Duration) {
+	f.t.Helper()
+	next, ok := f.Next()
+	require.True(f.t, ok)
+	require.Equal(f.t, epoch.Add(d), next)
+}
+
+func (f *fixture) wantNoNext() {
+	f.t.Helper()
+	_, ok := f.Next()
+	require.False(f.t, ok)
+	require.Zero(f.t, f.Wait())
+}
+
+func TestRateAndOrder(t *testing.T) {
+	f := queue(t, Config{Rate: 0.1})
+	for i, key := range []string{"c", "a", "b"} {
+		require.Equal(t, Added, f.Add(key, i))
+	}
+	f.AddEntry(Entry[string, int]{Key: "early", Due: epoch.Add(-time.Second)})
+	require.Equal(t, []string{"early"}, f.takes(), "due first, then first come first served")
+	for i, key := range []string{"c", "a", "b"} {
+		f.wantNext(time.Duration(i+1) * 10 * time.Second)
+		f.step(10*time.Second - 1)
+		require.Empty(t, f.takes())
+		f.step(1)
+		require.Equal(t, []string{key}, f.takes())
+	}
+	f.wantNoNext()
+}
+
+func TestNoTokenForWhatIsNotDue(t *testing.T) {
+	f := queue(t, Config{Rate: 0.1})
+	f.AddEntry(Entry[string, int]{Key: "later", Due: epoch.Add(time.Minute)})
+	for range 100 {
+		require.Empty(t, f.takes())
+	}
+	require.Equal(t, time.Minute, f.Wait())
+	f.Add("now", 0)
+	require.Equal(t, time.Nanosecond, f.Wait(), "due now is not 0: that would mean never")
+	require.Equal(t, []string{"now"}, f.takes(), "the token was not spent on the head that is early")
+}
+
+func TestAnyRateReturnsFromZero(t *testing.T) {
+	for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
+		f := queue(t, Config{Rate: rate})
+		f.Add("a", 0)
+		require.NoError(t, f.SetRate(0))
+		require.Empty(t, f.takes(), "a stored token is not handed out at rate 0")
+		f.wantNoNext()
+		require.NoError(t, f.SetRate(rate))
+		require.Empty(t, f.takes(), "drained")
+		next, ok := f.Next()
+		require.True(t, ok)
+		require.InDelta(t, 1/rate, next.Sub(epoch).Seconds(), 1e-8)
+		f.clk.SetTime(next.Add(-2))
+		require.Empty(t, f.takes())
+		f.clk.SetTime(next)
+		require.Equal(t, []string{"a"}, f.takes(), "Take succeeds exactly at Next")
+		require.Equal(t, rate, f.Rate())
+	}
+}
+
+func TestChangeOfRateKeepsWholeTokens(t *testing.T) {
+	f := queue(t, Config{Rate: 0.1})
+	f.Add("a", 0)
+	f.Add("b", 0)
+	require.NoError(t, f.SetRate(0.01))
+	require.Equal(t, []string{"a"}, f.takes(), "it was full")
+	f.step(99 * time.Second)
+	require.NoError(t, f.SetRate(0.1))
+	require.Empty(t, f.takes())
+	f.wantNext(109 * time.Second)
+	require.NoError(t, f.SetRate(0.1), "no change")
+	f.wantNext(109 * time.Second)
+	for _, rate := range []float64{math.NaN(), math.Inf(1), -1} {
+		require.ErrorContains(t, f.SetRate(rate), "rate")
+	}
+	require.Equal(t, 0.1, f.Rate())
+	require.NoError(t, f.SetRate(1e-12))
+	f.wantNoNext()
+}
+
+func TestBurst(t *testing.T) {
+	f := queue(t, Config{Rate: 1, Burst: 3})
+	for _, key := range []string{"a", "b", "c", "d", "e"} {
+		f.Add(key, 0)
+	}
+	require.Equal(t, []string{"a", "b", "c"}, f.takes())
+	f.step(2500 * time.Millisecond)
+	require.NoError(t, f.SetRate(10))
+	require.Equal(t, []string{"d", "e"}, f.takes(), "two whole tokens came along, the half did not")
+}
+
+func TestRetry(t *testing.T) {
+	f := queue(t, Config{Rate: 1})
+	f.Add("a", 1)
+	f.AddEntry(Entry[string, int]{Key: "b", Due: epoch.Add(5 * time.Second)})
+	item, ok := f.Take()
+	require.True(t, ok)
+	require.Equal(t, InFlight, f.Add("a", 2))
+	require.Zero(t, item.Attempts)
+	item.Retry(5 * time.Second)
+	item.Retry(time.Hour) // only the first counts
+	f.step(5 * time.Second)
+	item, ok = f.Take()
+	require.True(t, ok)
+	require.Equal(t, "a", item.Key, "it keeps its place among equal times")
+	require.Equal(t, 2, item.Value, "the newest value")
+	require.Equal(t, 1, item.Attempts)
+	require.Equal(t, epoch, item.Added)
+	require.Equal(t, epoch.Add(5*time.Second), item.Due)
+	_, ok = f.Take()
+	require.False(t, ok, "a retry costs a token too")
+	item.Retry(math.MaxInt64)
+	st, _ := f.Get("a")
+	require.Equal(t, StateQueued, st.State)
+}
+
+func TestPolicies(t *testing.T) {
+	for _, tc := range []struct {
+		policy   Duplicate
+		due      time.Duration
+		want     time.Duration
+		newValue bool
+	}{
+		{KeepFirst, 1, 5, false}, {KeepEarliest, 1, 1, true}, {KeepEarliest, 9, 5, false}, {Replace, 9, 9, true},
+	} {
+		f := queue(t, Config{Rate: 1, OnDuplicate: tc.policy})
+		f.AddEntry(Entry[string, int]{Key: "k", Value: 1, Due: epoch.Add(5 * time.Second)})
+		require.Equal(t, Known, f.AddEntry(Entry[string, int]{Key: "k", Value: 2, Due: epoch.Add(tc.due * time.Second)}))
+		st, _ := f.Get("k")
+		require.Equal(t, epoch.Add(tc.want*time.Second), st.Due)
+		require.Equal(t, tc.newValue, st.Value == 2)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	f := queue(t, Config{Rate: 1000, Burst: 10})
+	f.AddEntry(Entry[string, int]{Key: "k", Value: 1, Identity: "old"})
+	require.Equal(t, OtherIdentity, f.RemoveIdentity("k", "new"))
+	require.Equal(t, Replaced, f.AddEntry(Entry[string, int]{Key: "k", Value: 2, Identity: "new"}))
+	item, _ := f.Take()
+	require.Equal(t, 2, item.Value)
+	require.Equal(t, "new", item.Identity)
+	require.Equal(t, Replaced, f.AddEntry(Entry[string, int]{Key: "k", Value: 3, Identity: "newest"}))
+	_, ok := f.Take()
+	require.False(t, ok, "the first holder is not done")
+	require.Equal(t, 1, f.Len())
+	item.Retry(0) // void, but lets the next one go
+	item, ok = f.Take()
+	require.True(t, ok)
+	require.Equal(t, 3, item.Value)
+	item.Drop()
+	_, known := f.Get("k")
+	require.False(t, known)
+	require.Equal(t, NotFound, f.Remove("k"))
+}
+
+func TestRemoveWhileInFlight(t *testing.T) {
+	for _, end := range []func(Item[string, int]){Item[string, int].Done, Item[string, int].Drop, func(i Item[string, int]) { i.Retry(0) }} {
+		f := queue(t, Config{Rate: 1000, Burst: 10})
+		f.Add("k", 1)
+		item, _ := f.Take()
+		require.Equal(t, RemovedInFlight, f.Remove("k"))
+		require.Equal(t, NotFound, f.Remove("k"))
+		end(item)
+		require.Empty(t, f.takes(), "what the holder says is void")
+		_, known := f.Get("k")
+		require.False(t, known)
+
+		f.Add("k", 2)
+		item, _ = f.Take()
+		f.Remove("k")
+		require.Equal(t, Added, f.Add("k", 3))
+		require.Empty(t, f.takes())
+		require.Equal(t, Known, f.Add("k", 4))
+		end(item)
+		require.Equal(t, []string{"k"}, f.takes(), "once the first holder is done")
+
+		f.Remove("k")
+		f.Add("k", 5)
+		item, _ = f.Take()
+		f.Remove("k")
+		f.Add("k", 6)
+		require.Equal(t, Removed, f.Remove("k"))
+		end(item)
+		require.Zero(t, f.Len())
+		require.Zero(t, f.index.Len(), "nothing is left behind")
+	}
+	Item[string, int]{}.Done() // of no queue
+}
+
+func TestHeldUntilRemoved(t *testing.T) {
+	f := queue(t, Config{Rate: 1000, Burst: 10})
+	f.Add("k", 1)
+	require.Equal(t, []string{"k"}, f.takes())
+	require.Equal(t, Held, f.Add("k", 2))
+	require.Empty(t, f.takes())
+	require.Equal(t, Removed, f.Remove("k"))
+	require.Equal(t, Added, f.Add("k", 3))
+	require.Equal(t, []string{"k"}, f.takes())
+}
+
+func TestPause(t *testing.T) {
+	f := queue(t, Config{Rate: 0.1})
+	f.Add("a", 0)
+	f.Add("b", 0)
+	f.Pause("storm")
+	f.Pause("storm")
+	f.Pause("drill")
+	require.Equal(t, []string{"storm", "drill"}, f.Paused())
+	require.Empty(t, f.takes())
+	f.wantNoNext()
+	require.True(t, f.Resume("storm"))
+	require.False(t, f.Resume("storm"))
+	require.Empty(t, f.takes())
+	f.step(time.Hour)
+	require.NoError(t, f.SetRate(0.2))
+	require.True(t, f.Resume("drill"))
+	require.Equal(t, []string{"a"}, f.takes(), "the whole token was kept, and none accrued")
+	require.Equal(t, 5*time.Second, f.Wait())
+}
+
+func TestFence(t *testing.T) {
+	closed, asked := errors.New("not the leader"), 0
+	f := queue(t, Config{Rate: 1, FenceInterval: 5 * time.Second, Fence: func() error { asked++; return closed }})
+	require.Empty(t, f.takes())
+	require.Zero(t, asked, "nothing is due")
+	f.Add("a", 0)
+	require.Empty(t, f.takes())
+	require.Empty(t, f.takes())
+	require.Equal(t, 1, asked)
+	f.wantNext(5 * time.Second)
+	closed = nil
+	f.Kick()
+	require.Equal(t, []string{"a"}, f.takes(), "no token was spent while it was closed")
+}
+
+func TestClockThatGoesBack(t *testing.T) {
+	f := queue(t, Config{Rate: 1})
+	f.Add("a", 0)
+	f.Add("b", 0)
+	require.Equal(t, []string{"a"}, f.takes())
+	f.step(-24 * time.Hour)
+	require.Empty(t, f.takes())
+	f.clk.SetTime(epoch.Add(time.Second))
+	require.Equal(t, []string{"b"}, f.takes())
+}
+
+func TestSnapshotAndRestore(t *testing.T) {
+	f := queue(t, Config{Rate: 1, Burst: 2})
+	f.AddEntry(Entry[string, int]{Key: "later", Value: 1, Due: epoch.Add(time.Minute), Identity: "u"})
+	f.Add("held", 2)
+	f.Add("flying", 3)
+	item, _ := f.Take()
+	item.Done()
+	f.Take()
+	f.step(10 * time.Second)
+	text, err := json.Marshal(f.Snapshot())
+	require.NoError(t, err)
+	var items []SnapshotItem[string, int]
+	require.NoError(t, json.Unmarshal(text, &items))
+	require.Equal(t, []SnapshotItem[string, int]{
+		{Key: "held", Value: 2, State: StateHeld, Waited: 10 * time.Second, In: -10 * time.Second},
+		{Key: "flying", Value: 3, State: StateInFlight, Waited: 10 * time.Second, In: -10 * time.Second},
+		{Key: "later", Value: 1, Identity: "u", State: StateQueued, Waited: 10 * time.Second, In: 50 * time.Second},
+	}, items)
+	other := queue(t, Config{Rate: 1, Burst: 9})
+	require.NoError(t, other.Restore(items))
+	require.ErrorContains(t, other.Restore(items), "held")
+	require.Error(t, queue(t, Config{}).Restore([]SnapshotItem[string, int]{{Key: "k"}}))
+	require.Equal(t, []string{"flying"}, other.takes())
+	require.Equal(t, Held, other.Add("held", 0))
+	other.wantNext(50 * time.Second)
+}
+
+func TestConfig(t *testing.T) {
+	err := Config{Rate: math.NaN(), Burst: -1, FenceInterval: -1, OnDuplicate: 9}.Validate()
+	for _, name := range []string{"rate", "burst", "fenceInterval", "onDuplicate"} {
+		require.ErrorContains(t, err, name)
+	}
+	_, err = New[string, int](Config{Rate: -1})
+	require.ErrorContains(t, err, "rate")
+	q, err := New[string, int](Config{})
+	require.NoError(t, err)
+	q.Add("k", 1)
+	_, ok := q.Take()
+	require.False(t, ok, "the zero Config is a stopped queue")
+	require.ErrorContains(t, queue(t, Config{}).Run(context.Background(), nil), "timers")
+	require.Equal(t, "Known RemovedInFlight InFlight State(7)", Known.String()+" "+RemovedInFlight.String()+" "+StateInFlight.String()+" "+State(7).String())
+}
+
+type modelItem struct {
+	due   time.Time
+	seq   int
+	state State
+	value int
+}
+
+// operations runs a sequence on the queue and on a map, and compares after each.
+func operations(t testing.TB, ops []byte) {
+	f := queue(t, Config{Rate: 1, Burst: 2})
+	m := map[string]*modelItem{}
+	flying := map[string]Item[string, int]{}
+	tokens, last, seq := 2.0, epoch, 0
+	keys := []string{"a", "b", "c", "d", "e"}
+	accrue := func() {
+		tokens = min(2, tokens+f.clk.Now().Sub(last).Seconds())
+		last = f.clk.Now()
+	}
+	for n := 0; n+1 < len(ops); n += 2 {
+		key, arg := keys[int(ops[n]/8)%len(keys)], time.Duration(ops[n+1]%8)*500*time.Millisecond
+		it := m[key]
+		switch ops[n] % 8 {
+		case 0, 1:
+			result := f.AddEntry(Entry[string, int]{Key: key, Value: n, Due: f.clk.Now().Add(arg)})
+			switch {
+			case it == nil:
+				require.Equal(t, Added, result)
+				if _, old := flying[key]; !old {
+					seq++
+					m[key] = &modelItem{f.clk.Now().Add(arg), seq, StateQueued, n}
+				} else {
+					delete(flying, key) // keep the model simple: end the old holder through the queue
+					f.Remove(key)
+					return
+				}
+			case it.state == StateQueued:
+				require.Equal(t, Known, result)
+			case it.state == StateInFlight:
+				require.Equal(t, InFlight, result)
+				it.value = n
+			default:
+				require.Equal(t, Held, result)
+			}
+		case 2:
+			f.step(arg)
+		case 3, 4:
+			accrue()
+			var head string
+			for k, it := range m {
+				if it.state == StateQueued && !it.due.After(f.clk.Now()) && (head == "" || it.due.Before(m[head].due) || it.due.Equal(m[head].due) && it.seq < m[head].seq) {
+					head = k
+				}
+			}
+			item, ok := f.Take()
+			require.Equal(t, head != "" && tokens >= 1, ok)
+			if ok {
+				require.Equal(t, head, item.Key)
+				require.Equal(t, m[head].value, item.Value)
+				tokens--
+				m[head].state = StateInFlight
+				flying[head] = item
+			}
+		case 5, 6:
+			item, ok := flying[key]
+			if !ok {
+				continue
+			}
+			delete(flying, key)
+			switch {
+			case ops[n]%8 == 5:
+				item.Retry(arg)
+				it.state, it.due = StateQueued, f.clk.Now().Add(arg)
+			case arg == 0:
+				item.Drop()
+				delete(m, key)
+			default:
+				item.Done()
+				it.state = StateHeld
+			}
+		case 7:
+			if _, inFlight := flying[key]; inFlight {
+				continue
+			}
+			require.Equal(t, it != nil, f.Remove(key) == Removed)
+			delete(m, key)
+		}
+		waiting := 0
+		for k, it := range m {
+			st, ok := f.Get(k)
+			require.True(t, ok)
+			require.Equal(t, it.state, st.State)
+			if it.state == StateQueued {
+				waiting++
+				require.True(t, it.due.Equal(st.Due))
+			}
+		}
+		require.Equal(t, waiting, f.Len())
+		require.Equal(t, len(m), f.index.Len())
+	}
+}
+
+func TestOperationsAgainstAModel(t *testing.T) {
+	for seed := range int64(300) {
+		ops := make([]byte, 400)
+		rand.New(rand.NewSource(seed)).Read(ops)
+		operations(t, ops)
+	}
+}
+
+func FuzzOperations(f *testing.F) {
+	f.Add([]byte{0, 1, 3, 0, 5, 2, 2, 4, 3, 0, 6, 1, 7, 0})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		if len(ops) > 800 {
+			ops = ops[:800]
+		}
+		operations(t, ops)
+	})
+}
+
+// Six workers share the rate: never more than rate*time + burst.
+func TestManyTakersKeepTheRate(t *testing.T) {
+	f := queue(t, Config{Rate: 0.5})
+	for i := range 200 {
+		f.Add(string(rune('a'+i%26))+string(rune('a'+i/26)), i)
+	}
+	taken := 0
+	for second := range 100 {
+		for range 6 {
+			if item, ok := f.Take(); ok {
+				taken++
+				item.Done()
+			}
+		}
+		require.LessOrEqual(t, float64(taken), 0.5*float64(second)+1)
+		f.step(time.Second)
+	}
+	require.Equal(t, 50, taken)
+	require.True(t, slices.IsSortedFunc(f.Snapshot(), func(a, b SnapshotItem[string, int]) int { return int(a.In - b.In) }))
+}

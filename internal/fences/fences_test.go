@@ -1,0 +1,194 @@
+// Package fences holds what the packages of this module promised each other, as tests: who imports whom,
+// who reads a clock, who starts goroutines, and what the module requires and looks like from outside.
+package fences
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	module = "github.com/evictkit/evictkit"
+	root   = "../.."
+)
+
+// pure packages decide and do nothing else; none knows another.
+var pure = []string{"zone", "health", "ratelimitqueue", "timedworker", "taints"}
+
+// quiet ones start no goroutine; timedworker's Run does, and waits for them.
+var quiet = []string{"zone", "health", "ratelimitqueue", "taints"}
+
+func TestPurePackagesDoNotKnowEachOther(t *testing.T) {
+	for _, pkg := range pure {
+		dependencies := strings.Fields(run(t, "go", "list", "-deps", "./"+pkg))
+		require.Contains(t, dependencies, module+"/"+pkg)
+		for _, dependency := range dependencies {
+			name, ours := strings.CutPrefix(dependency, module+"/")
+			first, _, _ := strings.Cut(name, "/")
+			if ours && name != pkg {
+				require.Equal(t, "internal", first, "%s depends on %s", pkg, dependency)
+			}
+		}
+	}
+}
+
+func TestPurePackagesReadNoClockOfTheirOwn(t *testing.T) {
+	for _, pkg := range pure {
+		for _, file := range sources(t, pkg) {
+			require.Empty(t, clockUses(t, file, nil))
+		}
+	}
+}
+
+func TestNoGoroutinesInQuietPackages(t *testing.T) {
+	for _, pkg := range quiet {
+		for _, file := range sources(t, pkg) {
+			require.Empty(t, goStatements(t, file, nil))
+		}
+	}
+}
+
+func TestRequirements(t *testing.T) {
+	allowed := []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "golang.org/x/time", "github.com/stretchr/testify"}
+	var mod struct {
+		Go      string
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+		Replace []any
+	}
+	require.NoError(t, json.Unmarshal([]byte(run(t, "go", "mod", "edit", "-json")), &mod))
+	require.Equal(t, "1.23.0", mod.Go)
+	require.Empty(t, mod.Replace, "who requires this module does not see its replacements")
+	for _, requirement := range mod.Require {
+		if !requirement.Indirect {
+			require.Contains(t, allowed, requirement.Path)
+		}
+	}
+
+	for _, line := range strings.Split(run(t, "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./..."), "\n") {
+		require.NotContains(t, line, "stretchr/testify", "only tests use it")
+	}
+}
+
+func TestTopLevelEntries(t *testing.T) {
+	allowed := append([]string{
+		"evictor", "examples", "internal",
+		"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+	}, pure...)
+	entries, err := os.ReadDir(root)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		name := entry.Name()
+		ignored := slices.Contains([]string{".test", ".out", ".prof"}, filepath.Ext(name)) // as .gitignore has them
+		if !strings.HasPrefix(name, ".") && !ignored {
+			require.Contains(t, allowed, name)
+		}
+	}
+}
+
+// TestFencesHold shows that what finds a breach does.
+func TestFencesHold(t *testing.T) {
+	const source = `package p
+
+import clock "time"
+
+var now = clock.Now
+
+func f(d clock.Duration) {
+	go f(d)
+	<-clock.After(d)
+	_ = clock.Since(clock.Time{})
+	_ = clock.Date
+	type time struct{ Now int }
+}
+`
+	require.Equal(t, []string{"p.go:5: time.Now", "p.go:9: time.After", "p.go:10: time.Since"}, clockUses(t, "p.go", source))
+	require.Equal(t, []string{"p.go:8: go"}, goStatements(t, "p.go", source))
+	require.Empty(t, clockUses(t, "p.go", "package p\n\nvar time struct{ Now int }\n\nvar now = time.Now\n"))
+}
+
+// run runs a command at the root of the module and returns what it printed.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	command := exec.Command(name, args...)
+	command.Dir = root
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	output, err := command.Output()
+	require.NoError(t, err, "%v: %s", command.Args, &stderr)
+	return string(output)
+}
+
+// sources are the files of a package that are no tests.
+func sources(t *testing.T, pkg string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
+	require.NoError(t, err)
+	files = slices.DeleteFunc(files, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
+	require.NotEmpty(t, files, "package %s", pkg)
+	return files
+}
+
+// clockUses finds what reads or waits on the real clock in a file, or in source when that is not nil.
+func clockUses(t *testing.T, file string, source any) []string {
+	t.Helper()
+	forbidden := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+	positions, tree := parse(t, file, source)
+	name := ""
+	for _, spec := range tree.Imports {
+		if path, err := strconv.Unquote(spec.Path.Value); err != nil || path != "time" {
+			continue
+		}
+		name = "time"
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		require.NotEqual(t, ".", name, "%s: a dot import of time hides what is used", file)
+	}
+	var found []string
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if use, ok := n.(*ast.SelectorExpr); ok && name != "" && slices.Contains(forbidden, use.Sel.Name) {
+			if pkg, ok := use.X.(*ast.Ident); ok && pkg.Name == name {
+				found = append(found, fmt.Sprintf("%s:%d: time.%s", file, positions.Position(use.Pos()).Line, use.Sel.Name))
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func goStatements(t *testing.T, file string, source any) []string {
+	t.Helper()
+	positions, tree := parse(t, file, source)
+	var found []string
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if _, ok := n.(*ast.GoStmt); ok {
+			found = append(found, fmt.Sprintf("%s:%d: go", file, positions.Position(n.Pos()).Line))
+		}
+		return true
+	})
+	return found
+}
+
+func parse(t *testing.T, file string, source any) (*token.FileSet, *ast.File) {
+	t.Helper()
+	positions := token.NewFileSet()
+	tree, err := parser.ParseFile(positions, file, source, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	return positions, tree
+}

@@ -313,7 +313,7 @@ func (m *Monitor) Pass() []Verdict {
 	switch {
 	case !m.started:
 		m.begin(now)
-	case m.late(now):
+	case len(m.frozen) == 0 && m.late(now):
 		m.blind++
 		m.restart(now)
 	}

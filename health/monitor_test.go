@@ -1,0 +1,356 @@
+package health
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+type watch struct {
+	*Monitor
+	t   testing.TB
+	clk *testingclock.FakePassiveClock
+}
+
+func watching(t testing.TB, period time.Duration) *watch {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	m, err := NewMonitor(Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: 60 * time.Second, Clock: clk})
+	require.NoError(t, err)
+	return &watch{m, t, clk}
+}
+
+func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
+
+// to passes at every instant Next asks for until then, and returns what changed as "seconds node ready".
+func (w *watch) to(seconds float64) (told []string) {
+	w.t.Helper()
+	for {
+		next, ok := w.Next()
+		if !ok || next.After(at(seconds)) {
+			w.clk.SetTime(at(seconds))
+			return told
+		}
+		if next.After(w.clk.Now()) {
+			w.clk.SetTime(next)
+		}
+		for _, v := range w.Pass() {
+			told = append(told, fmt.Sprintf("%g %s %s", w.clk.Now().Sub(epoch).Seconds(), v.Node, v.Ready))
+		}
+	}
+}
+
+// node is one whose kubelet wrote its status at that second; below zero it never did.
+func node(name, uid string, status v1.ConditionStatus, heartbeat float64) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(epoch)}}
+	if heartbeat >= 0 {
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: status, LastHeartbeatTime: metav1.NewTime(at(heartbeat))}}
+	}
+	return n
+}
+
+func TestGrid(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	require.Equal(t, Observation{New: true, Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)))
+	_, ok := w.Verdict("a")
+	require.False(t, ok, "none before a pass")
+	require.Equal(t, []string{"0 a True"}, w.to(11))
+	require.True(t, w.ObserveRenewal("a", at(11))) // noted at 15
+	require.False(t, w.ObserveRenewal("a", at(11)))
+	require.Equal(t, []string{"60 a Unknown"}, w.to(100), "strictly after 15+40")
+	v, ok := w.Verdict("a")
+	require.True(t, ok)
+	require.Equal(t, Verdict{Node: "a", UID: "1", Observed: v1.ConditionTrue, Ready: v1.ConditionUnknown, Expired: true, Since: at(60), LastBeat: at(15), Grace: 40 * time.Second}, v)
+}
+
+func TestExact(t *testing.T) {
+	w := watching(t, 0)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	require.Equal(t, []string{"0 a True"}, w.to(11))
+	w.ObserveRenewal("a", at(7))
+	require.Equal(t, []string{"51 a Unknown"}, w.to(100), "at the deadline")
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 99))
+	require.Equal(t, []string{"100 a True"}, w.to(100), "at once")
+}
+
+func TestNeverReported(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		created time.Time
+		want    string
+	}{
+		{"plausible", epoch.Add(-20 * time.Second), "45 a Unknown"},
+		{"in the future", epoch.Add(time.Hour), "65 a Unknown"},
+		{"none", time.Time{}, "65 a Unknown"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := watching(t, 5*time.Second)
+			n := node("a", "1", "", -1)
+			n.CreationTimestamp = metav1.NewTime(tc.created)
+			w.ObserveNode(n)
+			require.Equal(t, []string{"0 a ", tc.want}, w.to(100))
+		})
+	}
+}
+
+func TestFirstReportAndItsLoss(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", "", -1))
+	w.to(50)
+	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionFalse, 50)))
+	require.Equal(t, []string{"55 a False"}, w.to(60))
+	require.Equal(t, Observation{}, w.ObserveNode(node("a", "1", "", -1)), "losing the condition is no sign of life")
+	require.Equal(t, []string{"65 a ", "115 a Unknown"}, w.to(200), "the start-up grace counts again, from 50")
+	v, _ := w.Verdict("a")
+	require.Equal(t, 60*time.Second, v.Grace)
+}
+
+func TestUnknownWrittenByUsIsNoSignOfLife(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	n := node("a", "1", v1.ConditionTrue, 0)
+	w.ObserveNode(n)
+	require.Equal(t, []string{"0 a True", "45 a Unknown"}, w.to(50))
+	n.Status.Conditions = UnknownConditions(n, at(45))
+	require.Equal(t, Observation{}, w.ObserveNode(n))
+	w.ObserveRenewal("a", at(50))
+	require.Equal(t, []string{"55 a Unknown"}, w.to(60), "it renews again, but only a report makes it Ready")
+	require.False(t, w.Settled("a"))
+	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 61)))
+	require.Equal(t, []string{"65 a True"}, w.to(70))
+}
+
+func TestReportDoesNotForgetLease(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	w.to(0)
+	w.ObserveRenewal("a", at(0))
+	w.to(10)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 10))
+	w.to(15)
+	require.False(t, w.ObserveRenewal("a", at(0)), "the same lease again is not a renewal")
+	require.Equal(t, []string{"55 a Unknown"}, w.to(60))
+}
+
+func TestClockOfANodeStepsBack(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 7200))
+	w.to(0)
+	for s := 10.0; s < 200; s += 10 {
+		w.to(s)
+		require.True(t, w.ObserveRenewal("a", at(s-86400)), "changed, not later")
+	}
+	v, _ := w.Verdict("a")
+	require.Equal(t, v1.ConditionTrue, v.Ready)
+}
+
+func TestStaleRelistDoesNotRevive(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	n := node("a", "1", v1.ConditionTrue, 0)
+	n.ResourceVersion = "1000"
+	w.ObserveNode(n)
+	w.to(0)
+	w.ObserveLease("a", at(0), "900")
+	w.to(30)
+	old := node("a", "1", v1.ConditionTrue, -0.0)
+	old.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(at(-300))
+	old.ResourceVersion = "999"
+	require.Equal(t, Observation{Stale: true}, w.ObserveNode(old))
+	require.False(t, w.ObserveLease("a", at(-10), "899"))
+	require.False(t, w.ObserveLease("unheard", at(-10), "899"))
+	require.Equal(t, []string{"45 a Unknown"}, w.to(50))
+	require.True(t, w.ObserveLease("a", at(50), "1001"), "a longer number is newer")
+	n.ResourceVersion = "opaque"
+	require.Equal(t, Observation{}, w.ObserveNode(n), "what cannot be compared is not stale")
+}
+
+func TestVersions(t *testing.T) {
+	for _, tc := range []struct {
+		a, b  string
+		older bool
+	}{{"1", "2", true}, {"2", "1", false}, {"9", "10", true}, {"10", "9", false}, {"", "1", false}, {"1", "", false}, {"x", "1", false}, {"01", "2", false}, {"7", "7", false}} {
+		require.Equal(t, tc.older, olderVersion(tc.a, tc.b), "%q %q", tc.a, tc.b)
+	}
+}
+
+func TestRecreatedNodeStartsAfresh(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	w.to(40)
+	n := node("a", "2", "", -1)
+	n.CreationTimestamp = metav1.NewTime(at(40))
+	require.True(t, w.ObserveNode(n).New)
+	require.False(t, w.Forget("a", "1"), "a late event of the old one")
+	require.Equal(t, []string{"45 a ", "105 a Unknown"}, w.to(150))
+	require.True(t, w.Forget("a", "2"))
+	require.False(t, w.Forget("a", ""))
+	require.Zero(t, w.Len())
+	require.Empty(t, w.to(300))
+}
+
+func TestForgottenBeforeItsVerdict(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	w.ObserveNode(node("b", "1", v1.ConditionTrue, 0))
+	w.Forget("a", "")
+	require.Equal(t, []string{"0 b True"}, w.to(1))
+	require.False(t, w.ObserveRenewal("a", at(1)))
+}
+
+func TestRestartAndSettled(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
+	w.ObserveNode(node("written", "1", v1.ConditionUnknown, 0))
+	w.ObserveNode(node("unready", "1", v1.ConditionFalse, 0))
+	require.False(t, w.Settled("dead"), "no verdict yet")
+	w.to(30)
+	w.ObserveRenewal("unready", at(30))
+	require.False(t, w.Settled("written"), "Unknown when we came: we have not watched it")
+	require.False(t, w.Settled("unready"))
+	require.Equal(t, []string{"45 dead Unknown", "45 written Unknown"}, w.to(50))
+	for _, name := range []string{"dead", "written", "unready"} {
+		require.True(t, w.Settled(name), name)
+	}
+	w.Restart()
+	for _, name := range []string{"dead", "written", "unready"} {
+		require.False(t, w.Settled(name), name)
+	}
+	v, _ := w.Verdict("dead")
+	require.Equal(t, v1.ConditionUnknown, v.Ready, "it stays Unknown")
+	require.Equal(t, at(50), v.LastBeat)
+	require.Equal(t, []string{"95 dead Unknown", "95 unready Unknown", "95 written Unknown"}, w.to(95))
+	require.True(t, w.Settled("dead"))
+	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 96))
+	w.to(100)
+	require.False(t, w.Settled("dead"), "it is Ready")
+	require.False(t, w.Settled("unheard"))
+}
+
+func TestFreeze(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		w.to(10)
+		w.Freeze("watch broken")
+		w.Freeze("watch broken")
+		require.Equal(t, []string{"watch broken"}, w.Frozen())
+		require.Empty(t, w.to(500))
+		require.Empty(t, w.Pass())
+		require.True(t, w.Thaw("watch broken"))
+		require.False(t, w.Thaw("watch broken"))
+		require.Empty(t, w.to(539), "all clocks started anew")
+		require.Equal(t, 1, len(w.to(546)))
+		require.Zero(t, w.Blind())
+	}
+}
+
+func TestOwnClockJumps(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		w.to(10)
+		w.clk.SetTime(at(86400))
+		require.Empty(t, w.Pass(), "nobody is condemned for our sleep")
+		require.EqualValues(t, 1, w.Blind())
+		w.clk.SetTime(at(-86400))
+		require.Empty(t, w.Pass())
+		w.ObserveNode(node("b", "1", v1.ConditionTrue, 0))
+		w.clk.SetTime(at(86400 + 39))
+		require.Len(t, w.Pass(), 1)
+		require.EqualValues(t, 1, w.Blind())
+		require.Len(t, w.to(86400+50), 2, "a clock that goes back stands still")
+	}
+}
+
+func TestExactModeOfNobody(t *testing.T) {
+	w := watching(t, 0)
+	require.Empty(t, w.to(1000))
+	w.clk.SetTime(at(5000))
+	require.Empty(t, w.Pass())
+	require.Zero(t, w.Blind(), "nothing was promised")
+	n := node("a", "1", "", -1)
+	w.ObserveNode(n)
+	require.Equal(t, "", string(w.Pass()[0].Observed))
+}
+
+func TestHandles(t *testing.T) {
+	w := watching(t, 0)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	w.to(10)
+	h, ok := w.Handle("a")
+	require.True(t, ok)
+	require.True(t, w.ObserveRenewalHandle(h, at(10)))
+	require.False(t, w.ObserveRenewalHandle(h, at(10)))
+	require.False(t, w.ObserveRenewalHandle(99, at(11)))
+	_, ok = w.Handle("b")
+	require.False(t, ok)
+	require.Equal(t, []string{"50 a Unknown"}, w.to(60))
+}
+
+func TestMonitorSnapshot(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("b", "1", "", -1))
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	w.to(1)
+	w.ObserveRenewal("a", at(1))
+	w.to(31)
+	text, err := json.Marshal(w.Snapshot())
+	require.NoError(t, err)
+	var snapshot []NodeSnapshot
+	require.NoError(t, json.Unmarshal(text, &snapshot))
+	require.Equal(t, "a", snapshot[0].Node)
+	require.Equal(t, 26*time.Second, snapshot[0].Silent)
+	other := watching(t, 5*time.Second)
+	require.Error(t, other.Restore(append(snapshot, snapshot[0])))
+	require.NoError(t, other.Restore(snapshot))
+	require.Error(t, other.Restore(snapshot))
+	require.False(t, other.ObserveRenewal("a", at(1)), "the lease is known")
+	require.Equal(t, []string{"5 a True", "5 b ", "15 a Unknown", "30 b Unknown"}, other.to(100), "the time while down is not counted")
+}
+
+func TestUnknownConditions(t *testing.T) {
+	n := node("a", "1", v1.ConditionTrue, 5)
+	n.Status.Conditions = append(n.Status.Conditions,
+		v1.NodeCondition{Type: v1.NodeMemoryPressure, Status: v1.ConditionUnknown},
+		v1.NodeCondition{Type: v1.NodeNetworkUnavailable, Status: v1.ConditionFalse})
+	got := UnknownConditions(n, at(50))
+	require.Equal(t, []v1.NodeCondition{
+		{Type: v1.NodeReady, Status: v1.ConditionUnknown, Reason: ReasonStatusUnknown, Message: "Kubelet stopped posting node status.", LastHeartbeatTime: metav1.NewTime(at(5)), LastTransitionTime: metav1.NewTime(at(50))},
+		{Type: v1.NodeDiskPressure, Status: v1.ConditionUnknown, Reason: ReasonNeverUpdated, Message: "Kubelet never posted node status.", LastHeartbeatTime: metav1.NewTime(epoch), LastTransitionTime: metav1.NewTime(at(50))},
+		{Type: v1.NodePIDPressure, Status: v1.ConditionUnknown, Reason: ReasonNeverUpdated, Message: "Kubelet never posted node status.", LastHeartbeatTime: metav1.NewTime(epoch), LastTransitionTime: metav1.NewTime(at(50))},
+	}, got)
+	n.Status.Conditions = got
+	require.Len(t, UnknownConditions(n, at(60)), 1, "MemoryPressure is missing in this list")
+}
+
+func TestTransitionRestartsSince(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	n := node("a", "1", v1.ConditionFalse, 0)
+	w.ObserveNode(n)
+	w.to(20)
+	n = node("a", "1", v1.ConditionFalse, 20)
+	n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at(19))
+	w.ObserveNode(n)
+	v, _ := w.Verdict("a")
+	require.Equal(t, at(20), v.Since)
+}
+
+func TestConfigs(t *testing.T) {
+	require.NoError(t, DefaultConfig().Validate())
+	_, err := NewMonitor(Config{NodeMonitorPeriod: -1})
+	for _, name := range []string{"nodeMonitorPeriod", "nodeMonitorGracePeriod", "nodeStartupGracePeriod"} {
+		require.ErrorContains(t, err, name)
+	}
+	_, err = NewDeadlines[int](DeadlinesConfig{})
+	require.ErrorContains(t, err, "grace")
+	m, err := NewMonitor(DefaultConfig())
+	require.NoError(t, err)
+	require.Empty(t, m.Pass(), "the real clock")
+}

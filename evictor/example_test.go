@@ -1,0 +1,72 @@
+package evictor_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// fatal stands for the *testing.T of a test.
+type fatal struct{}
+
+func (fatal) Helper()                           {}
+func (fatal) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+
+// Driving an evictor oneself: feed it, step it, and come back when it says. Run(ctx) does the same in a
+// loop, with workers.
+func ExampleEvictor_Step() {
+	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Clock: cluster.Clock()})
+	if err != nil {
+		fmt.Println(err) // every fault of the configuration
+		return
+	}
+	cluster.Feed(e)
+	next, err := e.Step(context.Background())
+	fmt.Println(next.Sub(evictortest.Epoch), err)
+	// Output:
+	// 5s <nil>
+}
+
+// Asking why.
+func ExampleEvictor_Explain() {
+	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := cluster.Start(evictor.DefaultConfig())
+	cluster.Fail("a-0")
+	cluster.Advance(2 * time.Minute)
+	cluster.Recover("a-0")
+	cluster.Advance(time.Minute)
+	for _, d := range e.Explain("default/a-0-p0") {
+		fmt.Println(d)
+	}
+	// Output:
+	// 00:00:00 node a-0: seen for the first time
+	// 00:00:55 node a-0: no heartbeat seen for 55s (grace 50s), Ready True → Unknown
+	// 00:00:55 node a-0: zone :a: Normal, 1 of 3 not ready, rate 0.1/s; waits for its turn
+	// 00:00:55 node a-0: conditions set: Ready=Unknown, MemoryPressure=Unknown, DiskPressure=Unknown, PIDPressure=Unknown
+	// 00:00:55 node a-0: taint node.kubernetes.io/unreachable:NoSchedule added, taint node.kubernetes.io/unreachable:NoExecute added
+	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
+	// 00:00:55 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2), due 00:05:55
+	// 00:02:05 node a-0: Ready Unknown → True
+	// 00:02:05 pod default/a-0-p0: eviction cancelled: NodeReady
+	// 00:02:05 node a-0: taint node.kubernetes.io/unreachable:NoSchedule removed, taint node.kubernetes.io/unreachable:NoExecute removed
+}
+
+// A dry run decides and explains and writes nothing.
+func ExampleOptions_dryRun() {
+	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	cluster.Start(evictor.DefaultConfig(), evictor.Options{DryRun: true, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		if d.Kind == evictor.PodEvicted {
+			fmt.Println(d)
+		}
+	})})
+	cluster.Fail("a-0")
+	cluster.Advance(10 * time.Minute)
+	fmt.Println(cluster.Taints("a-0"), cluster.Evicted())
+	// Output:
+	// 00:05:55 (dry run) pod default/a-0-p0: evicted from node a-0: tolerated node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2)
+	// [] []
+}

@@ -73,11 +73,12 @@ type EventSink interface {
 
 // Event is one Kubernetes event to record; Pod is set for events about a pod, else Node.
 type Event struct {
-	Node, NodeUID string
-	Pod           PodRef
-	Type          string // v1.EventTypeNormal or v1.EventTypeWarning
-	Reason        string
-	Message       string
+	Node    string
+	NodeUID types.UID
+	Pod     PodRef
+	Type    string // v1.EventTypeNormal or v1.EventTypeWarning
+	Reason  string
+	Message string
 }
 
 // Clients are the interfaces through which the evictor sees and changes the cluster. Events may be

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/zone"
 )
@@ -80,7 +81,9 @@ type Decision struct {
 	Time time.Time
 	Kind Kind
 	Node string
-	Pod  PodRef
+	// NodeUID is set where an event about the node may follow.
+	NodeUID types.UID
+	Pod     PodRef
 
 	// From and To are the readiness before and after (NodeVerdict); empty means no Ready condition.
 	From, To v1.ConditionStatus

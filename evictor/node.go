@@ -31,7 +31,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		rec = &record{name: name, uid: node.UID, zone: key}
 		e.records[name] = rec
 		e.attention[name] = rec
-		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name})
+		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 	}
 	if seen.Heartbeat {
 		rec.beatSince = true
@@ -67,7 +67,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
 // of a deleted node are not ours to evict.
 func (e *Evictor) forgetNode(rec *record, now time.Time) {
-	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, Reason: "deleted"})
+	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
 	for _, key := range sortedPods(rec.pods) {
 		e.cancelPod(key, rec.pods[key], "NodeDeleted", now)
 		e.untrack(key, rec)

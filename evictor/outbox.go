@@ -33,7 +33,7 @@ func (e *Evictor) decide(d Decision) {
 			o.next = (o.next + 1) % size
 		}
 	}
-	if e.opts.Observer != nil || e.opts.Logger != nil {
+	if e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil {
 		o.pending = append(o.pending, d)
 	}
 }
@@ -56,6 +56,11 @@ func (e *Evictor) deliver() {
 				e.opts.Observer.Observe(d)
 			}
 			e.log(d)
+			if e.clients.EventSink != nil {
+				if event, ok := eventOf(d); ok {
+					e.clients.EventSink.Event(event)
+				}
+			}
 		}
 		o.mu.Lock()
 	}

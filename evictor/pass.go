@@ -54,7 +54,7 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 		rec.markPods, rec.marked = false, nil
 	}
 	if v.Ready != was || !known || silent {
-		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, From: was, To: v.Ready, Grace: v.Grace}
+		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: was, To: v.Ready, Grace: v.Grace}
 		if !known {
 			d.From = v.Observed
 		}

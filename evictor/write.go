@@ -57,7 +57,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		p.change = taints.Change{}
 	}
 	if p.nothing() {
-		e.settleGrant(rec, nil)
+		if !lift {
+			e.settleGrant(rec, nil)
+		}
 		e.mu.Unlock()
 		return timedworker.Done()
 	}
@@ -283,7 +285,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !rec.emptied {
-		e.decide(Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name})
+		e.decide(Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid})
 	}
 	rec.emptied = true
 	return nil

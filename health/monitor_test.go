@@ -159,7 +159,7 @@ func TestStaleRelistDoesNotRevive(t *testing.T) {
 	w.to(0)
 	w.ObserveLease("a", at(0), "900")
 	w.to(30)
-	old := node("a", "1", v1.ConditionTrue, -0.0)
+	old := node("a", "1", v1.ConditionTrue, 0)
 	old.Status.Conditions[0].LastHeartbeatTime = metav1.NewTime(at(-300))
 	old.ResourceVersion = "999"
 	require.Equal(t, Observation{Stale: true}, w.ObserveNode(old))

@@ -1,0 +1,101 @@
+package evictor_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+type sink []string
+
+func (s *sink) Event(e evictor.Event) { *s = append(*s, e.Type+" "+e.Reason+": "+e.Message) }
+
+// told lets the story happen to a cluster and returns the events, without those of the registration.
+func told(t *testing.T, cfg evictor.Config, story func(c *evictortest.Cluster, advance func(time.Duration))) []string {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	var events sink
+	clients := c.Clients()
+	clients.EventSink = &events
+	e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Feed(e)
+	advance := func(d time.Duration) {
+		for ; d >= 0; d -= time.Second {
+			_, err := e.Step(context.Background())
+			require.NoError(t, err)
+			c.Advance(time.Second)
+		}
+	}
+	advance(0)
+	require.Len(t, events, 3)
+	require.Equal(t, "Normal RegisteredNode: Node a-0 event: Registered Node a-0 in Controller", events[0])
+	story(c, advance)
+	return events[3:]
+}
+
+func TestEventsAreUpstreams(t *testing.T) {
+	events := told(t, config(), func(c *evictortest.Cluster, advance func(time.Duration)) {
+		c.Fail("a-0")
+		advance(time.Minute)
+		c.Recover("a-0")
+		advance(10 * time.Second)
+		c.DeleteNode("a-0")
+		c.Taint("a-1", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+		advance(time.Second)
+	})
+	require.Equal(t, []string{
+		"Normal NodeNotReady: Node a-0 status is now: NodeNotReady",
+		"Warning NodeNotReady: Node is not ready",
+		"Normal TaintManagerEviction: Cancelling deletion of Pod default/a-0-p0",
+		"Normal RemovingNode: Node a-0 event: Removing Node a-0 from Controller",
+		"Normal TaintManagerEviction: Marking for deletion Pod default/a-1-p0",
+	}, events)
+}
+
+func TestEventsWithoutTaints(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+	events := told(t, cfg, func(c *evictortest.Cluster, advance func(time.Duration)) {
+		c.Fail("a-0")
+		advance(2 * time.Minute)
+	})
+	require.Equal(t, []string{
+		"Normal NodeNotReady: Node a-0 status is now: NodeNotReady",
+		"Warning NodeNotReady: Node is not ready",
+		"Normal NodeControllerEviction: Marking for deletion Pod a-0-p0 from Node a-0",
+		"Normal DeletingAllPods: Node a-0 event: Deleting all Pods from Node a-0.",
+	}, events)
+}
+
+func TestLooking(t *testing.T) {
+	var log bytes.Buffer
+	c := evictortest.New(t, evictortest.Zone("r:a", 3), evictortest.PodsPerNode(2))
+	e := c.Start(config(), evictor.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	_, ok := e.Node("nowhere")
+	require.False(t, ok)
+	c.Fail("a-0", "a-1")
+	c.Advance(46 * time.Second)
+	first, ok := e.Node("a-0")
+	require.True(t, ok)
+	require.Equal(t, 2, first.Evictions)
+	require.Equal(t, zone.Key{Region: "r", Zone: "a"}, first.Zone)
+	second, _ := e.Node("a-1")
+	require.True(t, second.Waiting)
+	require.Equal(t, v1.ConditionUnknown, second.Verdict.Ready)
+	require.Equal(t, []zone.Status{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}, Members: 3}}, e.Zones())
+	require.False(t, e.AllZonesDown())
+	pending := e.Evictions()
+	require.Len(t, pending, 2)
+	require.Equal(t, "default/a-0-p0", pending[0].Pod.String())
+	require.Equal(t, evictortest.Epoch.Add(345*time.Second), pending[0].Due)
+	require.Contains(t, log.String(), "taint node.kubernetes.io/unreachable:NoExecute added")
+}

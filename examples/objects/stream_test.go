@@ -241,6 +241,9 @@ func TestStreamReadsPiecemeal(t *testing.T) {
 
 // TestStreamObjectLimit tries an object just within and one beyond MaxObject, in every place.
 func TestStreamObjectLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 160 MiB")
+	}
 	for name, format := range map[string]string{
 		"JSON item":     `{"kind":"List","items":[{"kind":"Service"},{"kind":"Node","metadata":{"name":"n1","annotations":{"a":"%s"}}}]}`,
 		"JSON object":   `{"kind":"Node","metadata":{"name":"n1","annotations":{"a":"%s"}}}`,

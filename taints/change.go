@@ -1,17 +1,14 @@
 package taints
 
 import (
-	"encoding/json"
-	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// Change is what to add to and remove from a node's taints. A taint is known by its key and effect:
-// adding one that is there with another value replaces it. The zero Change changes nothing.
+// Change is what to add to and remove from a node's taints. A taint is known by its key and effect, as
+// the API server has each pair once; what is in both lists is replaced. The zero Change changes nothing.
 type Change struct {
 	Add, Remove []v1.Taint
 }
@@ -19,13 +16,15 @@ type Change struct {
 // Empty says whether there is nothing to change, and so nothing to write.
 func (c Change) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// Diff returns the change that makes those taints of have that are managed equal to want. Taints that
-// are not managed stay, whatever they are; nil manages all. TimeAdded is not compared: a taint that is
-// wanted again unchanged is no change.
+// Diff returns the change after which have holds all of want, and of the managed taints nothing else.
+// What is neither wanted nor managed is left alone; a nil managed manages everything. Taints are the
+// same by key and effect; where the value differs the wanted one is added, which replaces. TimeAdded is
+// not compared, so that a taint that is wanted still keeps its time. Of a pair that want names more than
+// once the first counts. Without a change nothing is allocated.
 func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	var c Change
 	for i := range want {
-		if j := find(have, &want[i]); j < 0 || have[j].Value != want[i].Value {
+		if j := find(have, &want[i]); (j < 0 || have[j].Value != want[i].Value) && find(want, &want[i]) == i {
 			c.Add = append(c.Add, want[i])
 		}
 	}
@@ -37,6 +36,7 @@ func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	return c
 }
 
+// find is the index of the taint of the same key and effect, or -1.
 func find(list []v1.Taint, t *v1.Taint) int {
 	for i := range list {
 		if list[i].Key == t.Key && list[i].Effect == t.Effect {
@@ -46,12 +46,14 @@ func find(list []v1.Taint, t *v1.Taint) int {
 	return -1
 }
 
-// Apply returns the taints after the change, in a new slice: what stays keeps its order and its
-// TimeAdded, a replaced taint keeps its place, what is new comes last. A new NoExecute taint without
-// TimeAdded gets now, cut to seconds as the API does; when it takes the place of the other of the two
-// for unready nodes, it gets that one's time, because it is the same outage. have is not changed.
+// Apply returns the taints after the change, in a new slice that shares only TimeAdded pointers: what
+// stays keeps its order and its TimeAdded, a replaced taint keeps its place, what is new comes last.
+//
+// A new or replaced NoExecute taint without TimeAdded gets now, cut to seconds as the API encodes it. One
+// of the two for unready nodes (OwnNoExecute) gets the time of the one that the node has already, most
+// often because it takes its place: it is the same outage, and the pods' time runs on.
 func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
-	outage := c.outageSince(have)
+	outage := outageSince(have)
 	result := make([]v1.Taint, 0, len(have)+len(c.Add))
 	for i := range have {
 		if find(c.Remove, &have[i]) < 0 || find(c.Add, &have[i]) >= 0 {
@@ -79,34 +81,14 @@ func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
 	return result
 }
 
-// outageSince is the time of the taint for unready nodes that the change removes, if any.
-func (c Change) outageSince(have []v1.Taint) *metav1.Time {
+// outageSince is since when the node carries a taint for unready nodes, nil when it carries none or the
+// time is not known.
+func outageSince(have []v1.Taint) *metav1.Time {
+	var since *metav1.Time
 	for i := range have {
-		if OwnNoExecute(&have[i]) && have[i].TimeAdded != nil && find(c.Remove, &have[i]) >= 0 {
-			return have[i].TimeAdded
+		if t := &have[i]; OwnNoExecute(t) && t.TimeAdded != nil && (since == nil || t.TimeAdded.Before(since)) {
+			since = t.TimeAdded
 		}
 	}
-	return nil
-}
-
-// Patch is the body of a JSON merge patch that writes the taints after the change. The UID and the
-// resourceVersion, where they are not empty, are preconditions: the server answers Conflict when the
-// node was replaced or changed since it was read. The whole list is written, so a resourceVersion
-// should be given wherever somebody else writes taints too.
-func (c Change) Patch(have []v1.Taint, uid types.UID, resourceVersion string, now time.Time) ([]byte, error) {
-	type metadata struct {
-		UID             types.UID `json:"uid,omitempty"`
-		ResourceVersion string    `json:"resourceVersion,omitempty"`
-	}
-	type spec struct {
-		Taints []v1.Taint `json:"taints"`
-	}
-	body, err := json.Marshal(struct {
-		Metadata metadata `json:"metadata"`
-		Spec     spec     `json:"spec"`
-	}{metadata{uid, resourceVersion}, spec{c.Apply(have, now)}})
-	if err != nil {
-		return nil, fmt.Errorf("taints: patch: %w", err)
-	}
-	return body, nil
+	return since
 }

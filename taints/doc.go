@@ -1,27 +1,57 @@
-// Package taints answers two questions: which taints should a node carry, and how long does a pod
-// tolerate them?
+// Package taints answers what taints and tolerations mean together, and which taints a node should have.
 //
-// # For how long
+// Everything here is a pure function of its arguments: no clock, no client, nothing kept. Functions are
+// safe for concurrent use as long as nobody writes what they are given.
 //
-// A taint has a key, a value and an effect; a toleration matches it by the rules of k8s.io/api (see
-// Matcher.Tolerates). For each taint the first toleration in the pod's order that matches is the one
-// used, also where a later one would be more generous: that is what upstream does, so the order of
-// tolerations matters. Tolerate puts the NoExecute taints of a node together:
+// # May it go there, and would it stay?
 //
-//   - one that is not tolerated: the pod goes at once;
-//   - tolerations with tolerationSeconds: it goes after the least of them, at once for zero and below;
-//   - only tolerations without: it stays for ever, as it does without any taint.
+// [Untolerated] finds the taint that keeps a pod off a node. [Tolerate] says how long a pod would stay
+// under the taints that evict, and which taint and toleration decide:
 //
-// Nothing on this path allocates. Select, NoExecute and NoSchedule are views of a node's taints, not
-// copies.
+//	if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
+//		return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
+//	}
+//	stay := taints.Tolerate(taints.NoExecute(node.Spec.Taints), pod.Spec.Tolerations)
+//	switch {
+//	case stay.Forever:
+//	case stay.For > 0: // evicted stay.For after the taint began
+//	default: // evicted at once
+//	}
 //
-// # Which taints
+// For every taint the first toleration in the pod's order that matches it is used, and no other. A taint
+// that none matches ends the stay at once; else the least finite tolerationSeconds of the tolerations
+// used decides, where zero or less is at once; without a finite one the stay is for ever. This is what
+// the taint eviction controller of Kubernetes does.
 //
-// ForConditions gives the NoSchedule taints for conditions and cordons, ForReady the one NoExecute taint
-// for a node that is not ready (False: not-ready) or silent (Unknown: unreachable), never both. Diff
-// compares what is there with what is wanted, among the taints one manages; a taint that is wanted again
-// unchanged is no change, so its TimeAdded stays and with it every deadline that counts from it. Change.Apply
-// and Change.Patch make one write of the result, whatever mixture of effects it holds.
+// # Matching
 //
-// Everything here is a pure function of its arguments and safe for concurrent use.
+// A toleration matches a taint when its key is empty or equal, its effect is empty or equal, and its
+// operator holds: Exists always; Equal, also meant by an empty operator, when the values are equal; Lt and
+// Gt by number, behind [Matcher.NumericOperators]. The results are those of k8s.io/api, whose own method
+// this package cannot call: its signature changed with 0.35, and it logs. Nothing on this path allocates.
+//
+// # Which taints a node should have
+//
+//	Ready False           node.kubernetes.io/not-ready            NoSchedule, NoExecute
+//	Ready Unknown         node.kubernetes.io/unreachable          NoSchedule, NoExecute
+//	MemoryPressure True   node.kubernetes.io/memory-pressure      NoSchedule
+//	DiskPressure True     node.kubernetes.io/disk-pressure        NoSchedule
+//	NetworkUnavailable    node.kubernetes.io/network-unavailable  NoSchedule
+//	PIDPressure True      node.kubernetes.io/pid-pressure         NoSchedule
+//	spec.unschedulable    node.kubernetes.io/unschedulable        NoSchedule
+//
+// [ForConditions] gives the NoSchedule ones, [ForReady] the NoExecute one; of not-ready and unreachable
+// there is never more than one. [OwnNoSchedule] and [OwnNoExecute] recognise them, so that taints of
+// others are left alone.
+//
+// # Changing them
+//
+// [Diff] says what to add and remove; an empty [Change] needs no write. [Change.Apply] carries it out on
+// a list, [Change.Patch] makes it one write. A swap between not-ready and unreachable is one outage and
+// keeps TimeAdded: upstream sets it anew, and writes twice, so that for a moment both are there.
+//
+//	change := taints.Diff(node.Spec.Taints, want, taints.OwnNoSchedule)
+//	if !change.Empty() {
+//		body, err := change.Patch(node.Spec.Taints, node.UID, node.ResourceVersion, now)
+//	}
 package taints

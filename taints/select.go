@@ -2,33 +2,34 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// Effects is a set of taint effects. The zero set is empty.
+// Effects is a set of taint effects. The zero set is empty. An effect that nobody knows is in no set.
 type Effects uint8
 
-// The effects, and the set that decides whether a pod may be bound to a node.
+// The effects, to be combined with |.
 const (
 	NoScheduleEffect Effects = 1 << iota
 	PreferNoScheduleEffect
 	NoExecuteEffect
 
+	// Scheduling are the effects that keep a pod from being bound to a node.
 	Scheduling = NoScheduleEffect | NoExecuteEffect
 )
 
-// has says whether the effect is in the set; one that nobody knows never is.
-func (e Effects) has(effect v1.TaintEffect) bool {
+// effectOf is the set of one effect, and empty for one that nobody knows.
+func effectOf(effect v1.TaintEffect) Effects {
 	switch effect {
 	case v1.TaintEffectNoSchedule:
-		return e&NoScheduleEffect != 0
+		return NoScheduleEffect
 	case v1.TaintEffectNoExecute:
-		return e&NoExecuteEffect != 0
+		return NoExecuteEffect
 	case v1.TaintEffectPreferNoSchedule:
-		return e&PreferNoScheduleEffect != 0
+		return PreferNoScheduleEffect
 	}
-	return false
+	return 0
 }
 
 // Selection is a view of those taints of a slice that have certain effects. Making one copies nothing
-// and allocates nothing; it is valid for as long as the slice is.
+// and allocates nothing; it sees what happens to the slice later. The zero Selection is empty.
 type Selection struct {
 	taints  []v1.Taint
 	effects Effects
@@ -37,8 +38,8 @@ type Selection struct {
 // Select views the taints with one of the effects.
 func Select(taints []v1.Taint, effects Effects) Selection { return Selection{taints, effects} }
 
-// NoExecute views the taints that evict.
+// NoExecute views the taints that evict running pods.
 func NoExecute(taints []v1.Taint) Selection { return Selection{taints, NoExecuteEffect} }
 
-// NoSchedule views the taints that only keep pods away.
+// NoSchedule views the taints that keep new pods away and let running ones stay.
 func NoSchedule(taints []v1.Taint) Selection { return Selection{taints, NoScheduleEffect} }

@@ -1,0 +1,123 @@
+package taints_test
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// A custom scheduler's filter: may this pod go there, and would it stay?
+func Example() {
+	fiveMinutes := int64(300)
+	pod := v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{
+		{Key: "example.com/batch", Operator: v1.TolerationOpExists},
+		{Key: "node.kubernetes.io/unreachable", Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &fiveMinutes},
+	}}}
+	filter := func(node *v1.Node) error {
+		if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
+			return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
+		}
+		return nil
+	}
+	for _, node := range []v1.Node{
+		{ObjectMeta: metav1.ObjectMeta{Name: "idle"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Spec: v1.NodeSpec{Taints: []v1.Taint{
+			{Key: "example.com/batch", Value: "yes", Effect: v1.TaintEffectNoSchedule}}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "silent"}, Spec: v1.NodeSpec{Taints: []v1.Taint{
+			{Key: "node.kubernetes.io/unreachable", Effect: v1.TaintEffectNoExecute}}}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "full"}, Spec: v1.NodeSpec{Taints: []v1.Taint{
+			{Key: "node.kubernetes.io/disk-pressure", Effect: v1.TaintEffectNoSchedule}}}},
+	} {
+		if err := filter(&node); err != nil {
+			fmt.Println(err)
+			continue
+		}
+		stay := taints.Tolerate(taints.NoExecute(node.Spec.Taints), pod.Spec.Tolerations)
+		switch {
+		case stay.Forever:
+			fmt.Printf("node %s: it would stay\n", node.Name)
+		case stay.For > 0:
+			fmt.Printf("node %s: it would be evicted after %v, because of %s under toleration %d\n", node.Name, stay.For, stay.Taint.ToString(), stay.Toleration)
+		default:
+			fmt.Printf("node %s: it would be evicted at once\n", node.Name)
+		}
+	}
+	// Output:
+	// node idle: it would stay
+	// node batch: it would stay
+	// node silent: it would be evicted after 5m0s, because of node.kubernetes.io/unreachable:NoExecute under toleration 1
+	// node full: taint node.kubernetes.io/disk-pressure:NoSchedule is not tolerated
+}
+
+// A node turns from not ready to unreachable: one write, and the pods' time runs on.
+func ExampleDiff() {
+	began := metav1.NewTime(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
+	node := v1.Node{
+		ObjectMeta: metav1.ObjectMeta{UID: "7f3a", ResourceVersion: "42"},
+		Spec: v1.NodeSpec{Taints: []v1.Taint{
+			{Key: "example.com/batch", Effect: v1.TaintEffectNoSchedule},
+			{Key: "node.kubernetes.io/not-ready", Effect: v1.TaintEffectNoExecute, TimeAdded: &began},
+		}},
+	}
+	var want []v1.Taint
+	if taint, ok := taints.ForReady(v1.ConditionUnknown); ok {
+		want = append(want, taint)
+	}
+	change := taints.Diff(node.Spec.Taints, want, taints.OwnNoExecute)
+	body, err := change.Patch(node.Spec.Taints, node.UID, node.ResourceVersion, began.Add(time.Minute))
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(string(body))
+	// Output:
+	// {"metadata":{"uid":"7f3a","resourceVersion":"42"},"spec":{"taints":[{"key":"example.com/batch","effect":"NoSchedule"},{"key":"node.kubernetes.io/unreachable","effect":"NoExecute","timeAdded":"2026-03-04T12:00:00Z"}]}}
+}
+
+// The NoSchedule taints follow from the conditions and the cordon; those of others are left alone.
+func ExampleForConditions() {
+	have := []v1.Taint{
+		{Key: "example.com/batch", Effect: v1.TaintEffectNoSchedule},
+		{Key: "node.kubernetes.io/memory-pressure", Effect: v1.TaintEffectNoSchedule},
+	}
+	want := taints.ForConditions([]v1.NodeCondition{
+		{Type: v1.NodeReady, Status: v1.ConditionTrue},
+		{Type: v1.NodeDiskPressure, Status: v1.ConditionTrue},
+	}, true)
+	change := taints.Diff(have, want, taints.OwnNoSchedule)
+	for _, taint := range change.Apply(have, time.Time{}) {
+		fmt.Println(taint.ToString())
+	}
+	// Output:
+	// example.com/batch:NoSchedule
+	// node.kubernetes.io/disk-pressure:NoSchedule
+	// node.kubernetes.io/unschedulable:NoSchedule
+}
+
+// Lt and Gt are behind a switch, as they are in Kubernetes.
+func ExampleMatcher() {
+	taint := v1.Taint{Key: "example.com/failure-rate", Value: "7", Effect: v1.TaintEffectNoExecute}
+	toleration := v1.Toleration{Key: taint.Key, Operator: "Lt", Value: "10"}
+	fmt.Println(taints.Tolerates(&toleration, &taint))
+	fmt.Println(taints.Matcher{NumericOperators: true}.Tolerates(&toleration, &taint))
+	// Output:
+	// false
+	// true
+}
+
+// The first toleration in the pod's order is the one used, also where a later one would last longer.
+func ExampleUsing() {
+	minute := int64(60)
+	taint := v1.Taint{Key: "node.kubernetes.io/not-ready", Effect: v1.TaintEffectNoExecute}
+	tolerations := []v1.Toleration{
+		{Key: taint.Key, Operator: v1.TolerationOpExists, TolerationSeconds: &minute},
+		{Operator: v1.TolerationOpExists},
+	}
+	used := taints.Using(&taint, tolerations)
+	d, forever := taints.Seconds(&tolerations[used])
+	fmt.Println(used, d, forever)
+	// Output: 0 1m0s false
+}

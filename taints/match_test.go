@@ -1,0 +1,148 @@
+package taints
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+func TestTolerates(t *testing.T) {
+	const (
+		exists = v1.TolerationOpExists
+		equal  = v1.TolerationOpEqual
+	)
+	taint := v1.Taint{Key: "k", Value: "v", Effect: v1.TaintEffectNoExecute}
+	for name, row := range map[string]struct {
+		toleration v1.Toleration
+		taint      v1.Taint
+		want       bool
+	}{
+		"equal":                             {v1.Toleration{Key: "k", Operator: equal, Value: "v", Effect: v1.TaintEffectNoExecute}, taint, true},
+		"no operator means equal":           {v1.Toleration{Key: "k", Value: "v", Effect: v1.TaintEffectNoExecute}, taint, true},
+		"no effect means all":               {v1.Toleration{Key: "k", Operator: equal, Value: "v"}, taint, true},
+		"another effect":                    {v1.Toleration{Key: "k", Operator: exists, Effect: v1.TaintEffectNoSchedule}, taint, false},
+		"another value":                     {v1.Toleration{Key: "k", Operator: equal, Value: "w"}, taint, false},
+		"no value is a value":               {v1.Toleration{Key: "k", Operator: equal}, taint, false},
+		"no value twice":                    {v1.Toleration{Key: "k"}, v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute}, true},
+		"another key":                       {v1.Toleration{Key: "l", Operator: exists}, taint, false},
+		"another key, last byte equal":      {v1.Toleration{Key: "ak", Operator: exists}, v1.Taint{Key: "bk"}, false},
+		"a longer key":                      {v1.Toleration{Key: "kk", Operator: exists}, taint, false},
+		"a taint without a key":             {v1.Toleration{Key: "k", Operator: exists}, v1.Taint{Effect: v1.TaintEffectNoExecute}, false},
+		"exists":                            {v1.Toleration{Key: "k", Operator: exists}, taint, true},
+		"exists ignores the value":          {v1.Toleration{Key: "k", Operator: exists, Value: "w"}, taint, true},
+		"everything":                        {v1.Toleration{Operator: exists}, taint, true},
+		"every key of an effect":            {v1.Toleration{Operator: exists, Effect: v1.TaintEffectNoExecute}, taint, true},
+		"every key of another effect":       {v1.Toleration{Operator: exists, Effect: v1.TaintEffectPreferNoSchedule}, taint, false},
+		"no key and equal, as k8s.io/api":   {v1.Toleration{Operator: equal, Value: "v"}, taint, true},
+		"no key and equal, another value":   {v1.Toleration{Operator: equal, Value: "w"}, taint, false},
+		"the zero toleration":               {v1.Toleration{}, taint, false},
+		"an operator nobody knows":          {v1.Toleration{Key: "k", Operator: "In", Value: "v"}, taint, false},
+		"an operator in another case":       {v1.Toleration{Key: "k", Operator: "exists", Value: "v"}, taint, false},
+		"an effect nobody knows":            {v1.Toleration{Key: "k", Operator: exists, Effect: "NoSuch"}, taint, false},
+		"the same effect that nobody knows": {v1.Toleration{Key: "k", Operator: exists, Effect: "NoSuch"}, v1.Taint{Key: "k", Effect: "NoSuch"}, true},
+		"numbers, switched off":             {v1.Toleration{Key: "k", Operator: operatorLt, Value: "9"}, v1.Taint{Key: "k", Value: "5"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.want, Tolerates(&row.toleration, &row.taint))
+			require.Equal(t, row.want, naiveTolerates(row.toleration, row.taint, false), "the reference agrees")
+		})
+	}
+}
+
+func TestNumericOperators(t *testing.T) {
+	const less, greater, neither = "less", "greater", "neither"
+	for _, row := range []struct{ taint, toleration, want string }{
+		{"5", "9", less}, {"9", "5", greater}, {"5", "5", neither},
+		{"-9", "-5", less}, {"-1", "0", less}, {"0", "-1", greater}, {"0", "0", neither},
+		{"10", "9", greater}, // not as text
+		{"9223372036854775807", "9223372036854775806", greater},
+		{"-9223372036854775808", "-9223372036854775807", less},
+		{"9223372036854775808", "1", neither}, {"1", "9223372036854775808", neither},
+		{"-9223372036854775809", "1", neither}, {"18446744073709551617", "0", neither},
+		{"99999999999999999999", "0", neither}, {"9999999999999999999", "0", neither},
+		{"", "1", neither}, {"1", "", neither}, {"-", "1", neither}, {"+5", "9", neither},
+		{"05", "9", neither}, {"-0", "9", neither}, {"00", "9", neither}, {"-05", "9", neither},
+		{"5.0", "9", neither}, {" 5", "9", neither}, {"5 ", "9", neither}, {"0x5", "9", neither}, {"1_0", "99", neither}, {"five", "9", neither}, {"--5", "9", neither},
+	} {
+		taint := v1.Taint{Key: "k", Value: row.taint, Effect: v1.TaintEffectNoExecute}
+		for operator, name := range map[v1.TolerationOperator]string{operatorLt: less, operatorGt: greater} {
+			toleration := v1.Toleration{Key: "k", Operator: operator, Value: row.toleration}
+			on := Matcher{NumericOperators: true}
+			require.Equal(t, row.want == name, on.Tolerates(&toleration, &taint), "%q %s %q", row.taint, operator, row.toleration)
+			require.False(t, Tolerates(&toleration, &taint), "off")
+			toleration.Key = "l"
+			require.False(t, on.Tolerates(&toleration, &taint), "another key")
+			toleration.Key, toleration.Effect = "k", v1.TaintEffectNoSchedule
+			require.False(t, on.Tolerates(&toleration, &taint), "another effect")
+		}
+	}
+}
+
+func TestNumberLimits(t *testing.T) {
+	for text, want := range map[string]int64{"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64, "0": 0, "-1": -1, "10": 10} {
+		n, ok := number(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, n)
+	}
+}
+
+func TestUsingIsTheFirstInThePodsOrder(t *testing.T) {
+	taint := v1.Taint{Key: "k", Value: "v", Effect: v1.TaintEffectNoExecute}
+	short := v1.Toleration{Key: "k", Operator: v1.TolerationOpExists, TolerationSeconds: seconds(1)}
+	long := v1.Toleration{Operator: v1.TolerationOpExists, TolerationSeconds: seconds(100)}
+	other := v1.Toleration{Key: "l", Operator: v1.TolerationOpExists}
+	require.Equal(t, 1, Using(&taint, []v1.Toleration{other, long, short}))
+	require.Equal(t, 1, Using(&taint, []v1.Toleration{other, short, long}))
+	require.Equal(t, -1, Using(&taint, []v1.Toleration{other}))
+	require.Equal(t, -1, Using(&taint, nil))
+	odd := v1.Taint{Key: "k", Effect: "NoSuch"}
+	require.Equal(t, 0, Using(&odd, []v1.Toleration{{Key: "k", Operator: v1.TolerationOpExists, Effect: "NoSuch"}}), "also of an effect nobody knows")
+}
+
+func TestUntolerated(t *testing.T) {
+	soft := v1.Taint{Key: "soft", Effect: v1.TaintEffectPreferNoSchedule}
+	hard := v1.Taint{Key: "hard", Effect: v1.TaintEffectNoSchedule}
+	evicts := v1.Taint{Key: "evicts", Effect: v1.TaintEffectNoExecute}
+	odd := v1.Taint{Key: "odd", Effect: "NoSuch"}
+	all := []v1.Taint{odd, soft, hard, evicts}
+	tolerate := func(key string) v1.Toleration {
+		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, TolerationSeconds: seconds(0)}
+	}
+	every := NoScheduleEffect | PreferNoScheduleEffect | NoExecuteEffect
+	for name, row := range map[string]struct {
+		taints      []v1.Taint
+		tolerations []v1.Toleration
+		effects     Effects
+		want        string
+	}{
+		"no taints":                     {nil, nil, every, ""},
+		"nothing tolerated, the first":  {all, nil, Scheduling, "hard"},
+		"of all effects":                {all, nil, every, "soft"},
+		"of no effect":                  {all, nil, 0, ""},
+		"only what evicts":              {all, nil, NoExecuteEffect, "evicts"},
+		"the next":                      {all, []v1.Toleration{tolerate("hard")}, Scheduling, "evicts"},
+		"all tolerated, time is no say": {all, []v1.Toleration{tolerate("evicts"), tolerate("hard")}, Scheduling, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			taint, found := Untolerated(row.taints, row.tolerations, row.effects)
+			require.Equal(t, row.want, taint.Key)
+			require.Equal(t, row.want != "", found)
+		})
+	}
+	numeric := []v1.Toleration{{Key: "n", Operator: operatorGt, Value: "3"}}
+	_, found := Matcher{NumericOperators: true}.Untolerated([]v1.Taint{{Key: "n", Value: "4", Effect: v1.TaintEffectNoSchedule}}, numeric, Scheduling)
+	require.False(t, found)
+}
+
+func TestMatchingDoesNotAllocate(t *testing.T) {
+	taints, tolerations := typical()
+	tolerations = append(tolerations, v1.Toleration{Key: taints[0].Key, Operator: operatorLt, Value: "no number"})
+	numeric := Matcher{NumericOperators: true}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		Tolerate(NoExecute(taints), tolerations)
+		Untolerated(taints, tolerations, Scheduling)
+		numeric.Using(&taints[0], tolerations[1:])
+	}))
+}

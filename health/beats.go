@@ -9,7 +9,6 @@ const none int32 = -1
 type beats struct {
 	entries []entry
 	lists   []list
-	free    int32
 }
 
 type entry struct {
@@ -25,8 +24,6 @@ type list struct {
 	head, tail int32
 }
 
-func newBeats() beats { return beats{free: none} }
-
 // listOf returns the list for a grace period, made on demand.
 func (b *beats) listOf(grace int64) int16 {
 	for i := range b.lists {
@@ -38,21 +35,18 @@ func (b *beats) listOf(grace int64) int16 {
 	return int16(len(b.lists) - 1)
 }
 
-// add makes an entry; it is not listed before its first put.
-func (b *beats) add() int32 {
-	if i := b.free; i != none {
-		b.free = b.entries[i].next
-		b.entries[i] = entry{prev: none, next: none, used: true}
-		return i
+// add makes the entry of that number, which the owner's index gave; it is not listed before its first
+// put.
+func (b *beats) add(i int32) {
+	if int(i) == len(b.entries) {
+		b.entries = append(b.entries, entry{})
 	}
-	b.entries = append(b.entries, entry{prev: none, next: none, used: true})
-	return int32(len(b.entries) - 1)
+	b.entries[i] = entry{prev: none, next: none, used: true}
 }
 
 func (b *beats) remove(i int32) {
 	b.unlist(i)
-	b.entries[i] = entry{next: b.free}
-	b.free = i
+	b.entries[i] = entry{}
 }
 
 func (b *beats) unlist(i int32) {

@@ -10,6 +10,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/keyindex"
 )
 
 // DeadlinesConfig configures Deadlines.
@@ -37,8 +39,7 @@ type Deadlines[K comparable] struct {
 	time  steady
 	grace int16
 	beats beats
-	index map[K]int32
-	keys  []K
+	index keyindex.Index[K] // numbers the entries of beats
 }
 
 // NewDeadlines returns an empty tracker, or the faults of the configuration.
@@ -46,7 +47,7 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	d := &Deadlines[K]{time: newSteady(config.Clock), beats: newBeats(), index: make(map[K]int32)}
+	d := &Deadlines[K]{time: newSteady(config.Clock)}
 	d.grace = d.beats.listOf(int64(config.Grace))
 	return d, nil
 }
@@ -59,7 +60,7 @@ func (d *Deadlines[K]) Beat(key K) { d.BeatAt(key, d.time.clock.Now()) }
 // as that call's: no time passes backwards.
 func (d *Deadlines[K]) BeatAt(key K, now time.Time) {
 	d.mu.Lock()
-	i, ok := d.index[key]
+	i, ok := d.index.Find(key)
 	if !ok {
 		i = d.track(key)
 	}
@@ -72,14 +73,9 @@ func (d *Deadlines[K]) beat(i int32, now time.Time) {
 }
 
 func (d *Deadlines[K]) track(key K) int32 {
-	i := d.beats.add()
+	i, _ := d.index.Insert(key)
+	d.beats.add(i)
 	d.beats.entries[i].list = d.grace
-	if int(i) == len(d.keys) {
-		d.keys = append(d.keys, key)
-	} else {
-		d.keys[i] = key
-	}
-	d.index[key] = i
 	return i
 }
 
@@ -92,7 +88,7 @@ func (d *Deadlines[K]) Track(key K) Handle {
 	now := d.time.clock.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index[key]
+	i, ok := d.index.Find(key)
 	if !ok {
 		i = d.track(key)
 		d.beat(i, now)
@@ -115,7 +111,7 @@ func (d *Deadlines[K]) BeatHandle(h Handle, now time.Time) {
 func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index[key]
+	i, ok := d.index.Find(key)
 	if !ok || grace <= 0 {
 		return ok
 	}
@@ -141,7 +137,7 @@ func (d *Deadlines[K]) Expired() iter.Seq[K] {
 				d.mu.Unlock()
 				return
 			}
-			key := d.keys[i]
+			key := d.index.Key(i)
 			d.mu.Unlock()
 			if !yield(key) {
 				return
@@ -166,13 +162,11 @@ func (d *Deadlines[K]) Next() (time.Time, bool) {
 func (d *Deadlines[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index[key]
+	i, ok := d.index.Find(key)
 	if !ok {
 		return false
 	}
-	delete(d.index, key)
-	var zero K
-	d.keys[i] = zero
+	d.index.Delete(key)
 	d.beats.remove(i)
 	return true
 }
@@ -181,7 +175,7 @@ func (d *Deadlines[K]) Forget(key K) bool {
 func (d *Deadlines[K]) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.index)
+	return d.index.Len()
 }
 
 // Status is what is known of one key.
@@ -196,7 +190,7 @@ type Status struct {
 func (d *Deadlines[K]) Get(key K) (Status, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index[key]
+	i, ok := d.index.Find(key)
 	if !ok {
 		return Status{}, false
 	}
@@ -233,10 +227,10 @@ func (d *Deadlines[K]) Snapshot() []DeadlineSnapshot[K] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := d.time.at(now)
-	all := make([]DeadlineSnapshot[K], 0, len(d.index))
+	all := make([]DeadlineSnapshot[K], 0, d.index.Len())
 	for i := range d.beats.entries {
 		if e := &d.beats.entries[i]; e.used {
-			all = append(all, DeadlineSnapshot[K]{d.keys[i], time.Duration(at - e.beat), time.Duration(d.beats.lists[e.list].grace), !e.listed})
+			all = append(all, DeadlineSnapshot[K]{d.index.Key(int32(i)), time.Duration(at - e.beat), time.Duration(d.beats.lists[e.list].grace), !e.listed})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b DeadlineSnapshot[K]) int { return cmp.Compare(b.Silent, a.Silent) })
@@ -252,7 +246,7 @@ func (d *Deadlines[K]) Restore(snapshot []DeadlineSnapshot[K]) error {
 	defer d.mu.Unlock()
 	seen := make(map[K]struct{}, len(snapshot))
 	for _, s := range snapshot {
-		_, known := d.index[s.Key]
+		_, known := d.index.Find(s.Key)
 		_, twice := seen[s.Key]
 		seen[s.Key] = struct{}{}
 		if known || twice || s.Grace <= 0 || s.Silent < 0 {

@@ -9,6 +9,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/internal/keyindex"
 )
 
 // Verdict is what the monitor says of a node, as of the last Pass.
@@ -88,9 +90,9 @@ type Monitor struct {
 	mu       sync.Mutex // guards what follows
 	time     steady
 	beats    beats
-	running  int16 // list of nodes that have reported
-	startup  int16 // list of those that have no Ready condition
-	index    map[string]int32
+	running  int16                  // list of nodes that have reported
+	startup  int16                  // list of those that have no Ready condition
+	index    keyindex.Index[string] // numbers nodes and the entries of beats
 	nodes    []nodeRecord
 	changed  []int32
 	started  bool // the first Pass was made, and origin is set
@@ -106,7 +108,7 @@ func NewMonitor(config Config) (*Monitor, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	m := &Monitor{config: config, time: newSteady(config.Clock), beats: newBeats(), index: make(map[string]int32)}
+	m := &Monitor{config: config, time: newSteady(config.Clock)}
 	// On the grid a node is silent for too long strictly after its grace, as upstream has it.
 	strict := int64(0)
 	if config.NodeMonitorPeriod > 0 {
@@ -140,7 +142,7 @@ func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time.at(clockNow)
-	i, ok := m.index[node.Name]
+	i, ok := m.index.Find(node.Name)
 	if ok && m.nodes[i].uid != string(node.UID) {
 		m.forget(node.Name, i)
 		ok = false
@@ -186,7 +188,8 @@ func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 
 // addNode begins to watch a node.
 func (m *Monitor) addNode(node *v1.Node, ready *v1.NodeCondition, now int64) {
-	i := m.beats.add()
+	i, _ := m.index.Insert(node.Name)
+	m.beats.add(i)
 	record := nodeRecord{name: node.Name, uid: string(node.UID), version: node.ResourceVersion, since: m.note(now), watched: m.note(now)}
 	list, first := m.running, m.note(now)
 	if ready == nil {
@@ -208,7 +211,6 @@ func (m *Monitor) addNode(node *v1.Node, ready *v1.NodeCondition, now int64) {
 	} else {
 		m.nodes[i] = record
 	}
-	m.index[node.Name] = i
 	m.inserted = now
 	m.beats.put(i, list, first)
 	m.touch(i)
@@ -249,7 +251,7 @@ func (m *Monitor) beat(i int32, now int64) {
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 	now := m.time.clock.Now()
 	m.mu.Lock()
-	i, ok := m.index[node]
+	i, ok := m.index.Find(node)
 	ok = ok && m.renew(i, renewTime, now)
 	m.mu.Unlock()
 	return ok
@@ -261,7 +263,7 @@ func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion
 	now := m.time.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index[node]
+	i, ok := m.index.Find(node)
 	if !ok || olderVersion(resourceVersion, m.nodes[i].leaseVersion) {
 		return false
 	}
@@ -285,7 +287,7 @@ func (m *Monitor) renew(i int32, renewTime, now time.Time) bool {
 func (m *Monitor) Handle(node string) (Handle, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index[node]
+	i, ok := m.index.Find(node)
 	return Handle(i), ok
 }
 
@@ -400,7 +402,7 @@ func (m *Monitor) verdict(i int32) Verdict {
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index[node]
+	i, ok := m.index.Find(node)
 	if !ok || !m.nodes[i].known {
 		return Verdict{}, false
 	}

@@ -18,7 +18,7 @@ func (m *Monitor) Settled(node string) bool {
 	now := m.time.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index[node]
+	i, ok := m.index.Find(node)
 	if !ok || !m.nodes[i].known {
 		return false
 	}
@@ -101,7 +101,7 @@ func (m *Monitor) Blind() uint64 {
 func (m *Monitor) Forget(node string, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index[node]
+	i, ok := m.index.Find(node)
 	if !ok || uid != "" && m.nodes[i].uid != string(uid) {
 		return false
 	}
@@ -115,14 +115,14 @@ func (m *Monitor) forget(node string, i int32) {
 	}
 	m.nodes[i] = nodeRecord{}
 	m.beats.remove(i)
-	delete(m.index, node)
+	m.index.Delete(node)
 }
 
 // Len is the number of nodes.
 func (m *Monitor) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.index)
+	return m.index.Len()
 }
 
 // NodeSnapshot is one node in a snapshot. Silent and Unchanged are ages, so that the time while nobody
@@ -146,9 +146,12 @@ func (m *Monitor) Snapshot() []NodeSnapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.time.at(clockNow)
-	all := make([]NodeSnapshot, 0, len(m.index))
-	for _, i := range m.index {
+	all := make([]NodeSnapshot, 0, m.index.Len())
+	for i := range m.nodes {
 		n := &m.nodes[i]
+		if !m.beats.entries[i].used {
+			continue
+		}
 		s := NodeSnapshot{
 			Node: n.name, UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
 			Silent: time.Duration(max(now-m.beats.entries[i].beat, 0)), Unchanged: time.Duration(max(now-n.since, 0)), Heartbeat: n.heartbeat, Transition: n.transition,
@@ -170,7 +173,7 @@ func (m *Monitor) Restore(snapshot []NodeSnapshot) error {
 	clockNow := m.time.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.index) > 0 || m.started {
+	if m.index.Len() > 0 || m.started {
 		return fmt.Errorf("health: Restore needs a monitor that has seen nothing yet")
 	}
 	seen := make(map[string]struct{}, len(snapshot))
@@ -184,7 +187,8 @@ func (m *Monitor) Restore(snapshot []NodeSnapshot) error {
 	m.begin(now)
 	m.lastPass = now
 	for _, s := range snapshot {
-		i := m.beats.add()
+		i, _ := m.index.Insert(s.Node)
+		m.beats.add(i)
 		n := nodeRecord{
 			name: s.Node, uid: string(s.UID), heartbeat: s.Heartbeat, transition: s.Transition, since: now - int64(s.Unchanged), watched: now,
 			observed: readinessFrom(s.Observed), judged: readinessFrom(s.Ready), expired: s.Expired,
@@ -193,7 +197,6 @@ func (m *Monitor) Restore(snapshot []NodeSnapshot) error {
 			n.lease, n.leaseSeen = *s.Lease, true
 		}
 		m.nodes = append(m.nodes, n)
-		m.index[s.Node] = i
 		list := m.running
 		if n.observed == readyMissing {
 			list = m.startup

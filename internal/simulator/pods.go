@@ -1,0 +1,177 @@
+package simulator
+
+import (
+	"fmt"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// spec returns the shared form of a pod's spec.
+func (c *Cluster) spec(s PodSpec) *PodSpec {
+	key := fmt.Sprintf("%v|%s|%s|%v", s.Tolerations, s.OwnerKind, s.OwnerName, s.Mirror)
+	if s.Tolerations != nil {
+		key = s.OwnerKind + "|" + s.OwnerName + "|" + strconv.FormatBool(s.Mirror)
+		for i := range s.Tolerations {
+			t := &s.Tolerations[i]
+			seconds := "-"
+			if t.TolerationSeconds != nil {
+				seconds = strconv.FormatInt(*t.TolerationSeconds, 10)
+			}
+			key += "|" + t.Key + "\x00" + string(t.Operator) + "\x00" + t.Value + "\x00" + string(t.Effect) + "\x00" + seconds
+		}
+	}
+	if shared, ok := c.specs[key]; ok {
+		return shared
+	}
+	shared := &s
+	c.specs[key] = shared
+	return shared
+}
+
+// AddPod adds a Ready pod bound now to a node that exists.
+func (c *Cluster) AddPod(key evictor.PodKey, nodeName string, s PodSpec) error {
+	return c.addPod(c.id(key), pod{spec: c.spec(s), ready: true, bound: c.now()}, nodeName)
+}
+
+// AddPodObject adds a pod as a file holds it. One on a node that does not exist, or on none, is
+// reported as false: nothing here decides about it.
+func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
+	if _, ok := c.nodeByID[object.Spec.NodeName]; !ok {
+		return false, nil
+	}
+	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: object.Annotations[v1.MirrorPodAnnotationKey] != ""}
+	if owner := metav1.GetControllerOf(object); owner != nil {
+		s.OwnerKind = owner.Kind
+		if owner.Kind != "ReplicaSet" { // one for each pod would defeat sharing, and only the kind decides
+			s.OwnerName = owner.Name
+		}
+	}
+	p := pod{
+		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),
+		object: &podTimes{uid: object.UID, created: object.CreationTimestamp},
+	}
+	if object.Status.StartTime != nil {
+		p.object.started = *object.Status.StartTime
+	}
+	for i := range object.Status.Conditions {
+		switch cond := &object.Status.Conditions[i]; cond.Type {
+		case v1.PodReady:
+			p.ready = cond.Status == v1.ConditionTrue
+		case v1.PodScheduled:
+			p.object.scheduled = cond.LastTransitionTime
+		}
+	}
+	if len(object.Status.Conditions) == 0 && !p.phase.finished() {
+		p.ready = true
+	}
+	return true, c.addPod(c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name}), p, object.Spec.NodeName)
+}
+
+func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
+	at, ok := c.nodeByID[nodeName]
+	if !ok {
+		return fmt.Errorf("pod %s: node %s does not exist", id.name, nodeName)
+	}
+	i, isNew := c.podIndex.Insert(id)
+	if !isNew {
+		return fmt.Errorf("pod %s/%s exists already", c.spaces[id.space], id.name)
+	}
+	c.serial++
+	p.serial, p.node, p.previous = c.serial, at, -1
+	if int(i) == len(c.pods) {
+		c.pods = append(c.pods, pod{})
+	}
+	n := &c.nodes[at]
+	p.next = n.firstPod
+	if p.next >= 0 {
+		c.pods[p.next].previous = i
+	}
+	n.firstPod = i
+	c.pods[i] = p
+	c.counted(&c.pods[i], 1)
+	c.podChanged(id)
+	return nil
+}
+
+// counted keeps a node's load and the number of pods without a live node, when the pod starts (+1) or
+// stops (-1) counting.
+func (c *Cluster) counted(p *pod, by int32) {
+	if p.terminating || p.phase.finished() || p.spec.OwnerKind == "DaemonSet" {
+		return
+	}
+	n := &c.nodes[p.node]
+	n.pods += by
+	if c.load != nil {
+		c.load.update(c, p.node)
+	}
+	if n.failed {
+		c.stats.stranded(c.now(), int(by))
+	}
+}
+
+// removePod takes the pod out of the cluster.
+func (c *Cluster) removePod(i int32) {
+	p := &c.pods[i]
+	c.counted(p, -1)
+	if p.previous >= 0 {
+		c.pods[p.previous].next = p.next
+	} else {
+		c.nodes[p.node].firstPod = p.next
+	}
+	if p.next >= 0 {
+		c.pods[p.next].previous = p.previous
+	}
+	id := c.podIndex.Key(i)
+	c.podIndex.Delete(id)
+	*p = pod{node: -1}
+	c.podChanged(id)
+}
+
+// DeletePod deletes a pod: at once on a live node, on a failed one it stays terminating.
+func (c *Cluster) DeletePod(key evictor.PodKey) bool {
+	i, ok := c.podIndex.Find(c.id(key))
+	if !ok {
+		return false
+	}
+	c.deletePod(i)
+	return true
+}
+
+func (c *Cluster) deletePod(i int32) {
+	p := &c.pods[i]
+	if !c.nodes[p.node].failed {
+		c.removePod(i)
+		return
+	}
+	if !p.terminating {
+		c.counted(p, -1)
+		p.terminating = true
+		c.podChanged(c.podIndex.Key(i))
+	}
+}
+
+// DeleteNode removes a node and its pods.
+func (c *Cluster) DeleteNode(name string) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	for c.nodes[i].firstPod >= 0 {
+		c.removePod(c.nodes[i].firstPod)
+	}
+	n := &c.nodes[i]
+	n.deleted = true
+	n.epoch++
+	if c.load != nil {
+		c.load.remove(i)
+	}
+	delete(c.nodeByID, name)
+	if c.NodeChanged != nil {
+		c.NodeChanged(name)
+	}
+	return true
+}

@@ -25,18 +25,21 @@ type Matcher struct {
 // Like k8s.io/api it does not validate: the API server admits an empty key only with Exists, and Exists
 // only without a value, but here an empty key goes with every operator and Exists ignores the value.
 func (m Matcher) Tolerates(toleration *v1.Toleration, taint *v1.Taint) bool {
-	return keyMatches(toleration, taint) && (toleration.Effect == "" || toleration.Effect == taint.Effect) && m.operates(toleration, taint)
+	return keyMayMatch(toleration, taint) && (toleration.Effect == "" || toleration.Effect == taint.Effect) && m.matches(toleration, taint)
 }
 
-// keyMatches comes first, because keys differ most often, and is small enough to be inlined. Lengths and
-// last bytes tell most keys apart without a call.
-func keyMatches(toleration *v1.Toleration, taint *v1.Taint) bool {
+// keyMayMatch comes first, because keys differ most often. Their lengths and last bytes tell most of them
+// apart without a call, and it is small enough to be inlined.
+func keyMayMatch(toleration *v1.Toleration, taint *v1.Taint) bool {
 	n := len(toleration.Key)
-	return n == 0 || n == len(taint.Key) && toleration.Key[n-1] == taint.Key[n-1] && toleration.Key == taint.Key
+	return n == 0 || n == len(taint.Key) && toleration.Key[n-1] == taint.Key[n-1]
 }
 
-// operates says whether the operator holds of the values.
-func (m Matcher) operates(toleration *v1.Toleration, taint *v1.Taint) bool {
+// matches says whether key and operator match, when the effect does and keyMayMatch holds.
+func (m Matcher) matches(toleration *v1.Toleration, taint *v1.Taint) bool {
+	if toleration.Key != "" && toleration.Key != taint.Key {
+		return false
+	}
 	switch toleration.Operator {
 	case v1.TolerationOpExists:
 		return true
@@ -64,7 +67,7 @@ func (m Matcher) Using(taint *v1.Taint, tolerations []v1.Toleration) int {
 func (m Matcher) using(taint *v1.Taint, effect Effects, tolerations []v1.Toleration) int {
 	for i := range tolerations {
 		t := &tolerations[i]
-		if keyMatches(t, taint) && (t.Effect == "" || effectOf(t.Effect) == effect) && m.operates(t, taint) {
+		if keyMayMatch(t, taint) && (t.Effect == "" || effectOf(t.Effect) == effect) && m.matches(t, taint) {
 			return i
 		}
 	}

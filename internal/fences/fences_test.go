@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +60,31 @@ func TestNoGoroutinesInQuietPackages(t *testing.T) {
 			require.Empty(t, goStatements(t, file, nil))
 		}
 	}
+}
+
+// TestTestsDoNotSleep: only in the bubble of testing/synctest is a sleep exact and free.
+func TestTestsDoNotSleep(t *testing.T) {
+	files := 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && path != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		files++
+		uses := clockUses(t, path, nil)
+		uses = slices.DeleteFunc(uses, func(use string) bool { return !strings.HasSuffix(use, "time.Sleep") })
+		if len(uses) > 0 {
+			require.True(t, imports(t, path, "testing/synctest"), "sleeps outside of a bubble: %v", uses)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	require.Positive(t, files)
 }
 
 func TestRequirements(t *testing.T) {
@@ -170,6 +196,12 @@ func clockUses(t *testing.T, file string, source any) []string {
 		return true
 	})
 	return found
+}
+
+func imports(t *testing.T, file, path string) bool {
+	t.Helper()
+	_, tree := parse(t, file, nil)
+	return slices.ContainsFunc(tree.Imports, func(spec *ast.ImportSpec) bool { return spec.Path.Value == strconv.Quote(path) })
 }
 
 func goStatements(t *testing.T, file string, source any) []string {

@@ -42,7 +42,7 @@ type Options struct {
 	// remembered and taken for granted, so that the decisions that follow from it are seen too.
 	DryRun bool
 	// Hold says of a node that it is never tainted or emptied by us, and why; it is still watched. It
-	// is asked whenever the node changes and must be fast. See also Evictor.Hold.
+	// is asked whenever the node changes, must be fast and must not call the evictor. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
 	// Jitter spreads the backoff of failed writes; nil means none.
 	Jitter func(time.Duration) time.Duration

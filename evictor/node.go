@@ -93,8 +93,9 @@ type nodePlan struct {
 	change     taints.Change
 	labels     map[string]string
 	mark       bool
-	empty      bool // delete its pods, without taints
-	lift       bool // the change takes NoExecute taints away
+	empty      bool      // delete its pods, without taints
+	lift       bool      // the change takes NoExecute taints away
+	grant      *nodeItem // the turn that the plan counts on
 }
 
 func (p *nodePlan) nothing() bool {
@@ -104,7 +105,7 @@ func (p *nodePlan) nothing() bool {
 // planNode compares the node with what it should be; e.mu is held. It is pure but for reading the
 // record, and cheap when nothing differs.
 func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
-	var p nodePlan
+	p := nodePlan{grant: rec.grant}
 	conditions := node.Status.Conditions
 	if rec.verdict.Expired && rec.writeConditions && !rec.beatSince {
 		p.conditions = health.UnknownConditions(node, now)

@@ -52,14 +52,12 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	}
 	p := e.planNode(rec, node, now)
 	if lift {
-		p.conditions, p.labels, p.mark, p.empty = nil, nil, false, false
+		p.conditions, p.labels, p.mark, p.empty, p.grant = nil, nil, false, false, nil
 	} else if p.lift {
 		p.change = taints.Change{}
 	}
 	if p.nothing() {
-		if !lift {
-			e.settleGrant(rec, nil)
-		}
+		e.settleGrant(rec, p.grant, nil)
 		e.mu.Unlock()
 		return timedworker.Done()
 	}
@@ -74,9 +72,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 
 	e.mu.Lock()
 	rec.busy = false
-	if !lift {
-		e.settleGrant(rec, err)
-	}
+	e.settleGrant(rec, p.grant, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
@@ -110,12 +106,11 @@ func failedStep(err error) string {
 	return "write"
 }
 
-// settleGrant ends the node's turn in its zone's queue; e.mu is held. A failed write gives the turn
-// back: every try costs a token, so that an outage of the API saves none up.
-func (e *Evictor) settleGrant(rec *record, err error) {
-	item := rec.grant
-	if item == nil {
-		return
+// settleGrant ends the turn in the zone's queue that the write was planned with, if any; e.mu is held. A
+// failed write gives the turn back: every try costs a token, so that an outage of the API saves none up.
+func (e *Evictor) settleGrant(rec *record, item *nodeItem, err error) {
+	if item == nil || rec.grant != item {
+		return // none, or one that came while the write was under way: the next write has it
 	}
 	switch {
 	case err == nil:

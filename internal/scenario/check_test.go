@@ -179,6 +179,12 @@ func TestCheckFaults(t *testing.T) {
 			`cluster: zone 4 ("big"): podsPerNode: -1 is negative`,
 			`cluster: zone 4 ("big"): daemonSetPodsPerNode: -2 is negative`,
 		}},
+		{"zone without nodes", func(s *Scenario) {
+			s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "none"})
+			event(Event{At: after(time.Hour), Fail: &Selector{Zone: ptr("none")}})(s)
+			event(Event{AddNode: &AddNode{Name: "first", Zone: "late"}})(s)
+			event(Event{At: after(time.Hour), Fail: &Selector{Zone: ptr("late")}})(s)
+		}, []string{`event 1 (at 1h0m0s): fail: zone "none" does not exist`}},
 		{"too much together", func(s *Scenario) {
 			s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "big", Nodes: 2000, PodsPerNode: MaxPodsPerNode})
 		}, []string{

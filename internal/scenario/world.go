@@ -74,13 +74,13 @@ func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 func (w *world) generate(i int) {
 	z := &w.scenario.Cluster.Zones[i]
 	place := fmt.Sprintf("cluster: zone %d (%q)", i+1, z.Name)
-	home := w.zone(z.Key())
 	if !w.fits(place, z) {
+		w.zone(z.Key()) // so that events on it are no faults of their own
 		return
 	}
 	var nodes, pods duplicates
 	for i := range z.Nodes {
-		n := &node{name: z.NodeName(i), zone: home, pods: z.PodsPerNode, daemons: z.DaemonSetPodsPerNode}
+		n := &node{name: z.NodeName(i), zone: w.zone(z.Key()), pods: z.PodsPerNode, daemons: z.DaemonSetPodsPerNode}
 		n.everPods, n.everDaemons = n.pods, n.daemons
 		nodes.add(!w.start(n), n.name)
 		if len(w.scenario.Cluster.Files) > 0 { // generated names never meet each other
@@ -125,7 +125,7 @@ func (w *world) start(n *node) bool {
 	return true
 }
 
-// zone finds or adds a zone. Zones stay when their last node goes.
+// zone finds or adds a zone. Zones exist from their first node on and stay when the last one goes.
 func (w *world) zone(key ZoneKey) *zone {
 	z := w.zones[key]
 	if z == nil {

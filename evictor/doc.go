@@ -65,9 +65,9 @@
 //	every zone is down
 //	a recreated node starts afresh        identity is the UID                               TestRecreatedNodeAndPodAreOthers
 //	pods are evicted by UID               a name may have another pod by now                TestRecreatedNodeAndPodAreOthers
-//	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay
+//	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay, TestMirrorPodsStay
 //	a disruption budget delays            429 means later                                   TestDisruptionBudgetBlocksWithoutLosing
-//	a zone that grows beyond the large    the rate follows the size at every pass           zone: TestRateFollowsSize
+//	a zone that grows beyond the large    the rate follows the size at every pass           zone: TestAPartialZoneThatGrowsGetsItsRate
 //	size changes its rate
 //	lease and status report are separate  upstream forgets the lease at each report and     health: TestReportDoesNotForgetLease
 //	signs of life                         may notice silence a pass late

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -112,6 +113,31 @@ func TestCompletedPodsStay(t *testing.T) {
 	c.Advance(10 * time.Minute)
 	require.Equal(t, []string{"a-0-p2"}, c.Evicted())
 	require.Len(t, says(c, `"podNotReady"`), 2)
+}
+
+func TestMirrorPodsStay(t *testing.T) {
+	for _, taints := range []bool{true, false} {
+		c := evictortest.New(t, evictortest.Zone("a", 2))
+		for _, name := range []string{"static", "daemon", "plain"} {
+			pod := &v1.Pod{}
+			pod.Namespace, pod.Name, pod.Spec.NodeName, pod.Status.Phase = "default", name, "a-0", v1.PodRunning
+			switch name {
+			case "static":
+				pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
+			case "daemon":
+				yes := true
+				pod.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d", Controller: &yes}}
+				pod.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+			}
+			c.AddPodObject(pod)
+		}
+		cfg := config()
+		cfg.TaintBasedEviction = taints
+		c.Start(cfg)
+		c.Fail("a-0")
+		c.Advance(20 * time.Minute)
+		require.Equal(t, []string{"plain"}, c.Evicted())
+	}
 }
 
 func TestNodeChangesZoneWhileItWaits(t *testing.T) {

@@ -258,3 +258,13 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 	c.t.Helper()
 	c.do("relabel node", node, func(s *simulator.Cluster) bool { return s.SetZone(node, key) })
 }
+
+// AddPodObject adds a pod as its object says: owner, mirror annotation, conditions, phase, tolerations.
+// Its node must exist.
+func (c *Cluster) AddPodObject(pod *v1.Pod) {
+	c.t.Helper()
+	c.do("add pod", pod.Name, func(s *simulator.Cluster) bool {
+		bound, err := s.AddPodObject(pod)
+		return bound && err == nil
+	})
+}

@@ -13,10 +13,13 @@ type beats struct {
 
 type entry struct {
 	beat       int64 // nanoseconds since the owner's base
+	stamp      int64 // what the beat brought, where the owner compares it: beside the beat for the cache
 	prev, next int32
 	list       int16
 	listed     bool // false once its expiry was handed out, until the next beat
 	used       bool
+	stamped    bool
+	flagged    bool // the owner has something to undo at the next beat
 }
 
 type list struct {

@@ -70,12 +70,10 @@ type nodeRecord struct {
 	leaseVersion string
 	heartbeat    int64 // stamp of the Ready condition; only compared for change
 	transition   int64 // its LastTransitionTime, likewise
-	lease        int64 // renewTime, likewise
 	since        int64
 	watched      int64 // when we began to watch it, or its clock started anew
 	observed     readiness
 	judged       readiness
-	leaseSeen    bool
 	known        bool // a verdict was given
 	expired      bool
 	confirmed    bool // a whole grace period passed without heartbeat since watched
@@ -143,6 +141,7 @@ func (m *Monitor) Pass() []Verdict {
 	}
 	for i := m.beats.expired(now); i != none; i = m.beats.expired(now) {
 		m.nodes[i].expired, m.nodes[i].confirmed = true, true
+		m.beats.entries[i].flagged = true
 		m.touch(i)
 	}
 	if len(m.changed) == 0 {
@@ -180,7 +179,7 @@ func (m *Monitor) begin(now int64) {
 	for i := range m.nodes {
 		if n := &m.nodes[i]; m.beats.entries[i].used {
 			n.watched = now
-			if n.observed != readyMissing || n.leaseSeen {
+			if n.observed != readyMissing || m.beats.entries[i].stamped {
 				n.since = now
 				m.beats.put(int32(i), m.beats.entries[i].list, now)
 			}

@@ -123,12 +123,13 @@ func (m *Monitor) touch(i int32) {
 }
 
 func (m *Monitor) beat(i int32, now int64) {
-	n := &m.nodes[i]
-	if n.expired || n.confirmed {
-		n.expired, n.confirmed = false, false
+	e := &m.beats.entries[i]
+	if e.flagged {
+		e.flagged = false
+		m.nodes[i].expired, m.nodes[i].confirmed = false, false
 		m.touch(i)
 	}
-	m.beats.put(i, m.beats.entries[i].list, m.note(now))
+	m.beats.put(i, e.list, m.note(now))
 }
 
 // ObserveRenewal notes the renewTime of a node's lease and says whether it was a sign of life: whether
@@ -158,12 +159,12 @@ func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion
 }
 
 func (m *Monitor) renew(i int32, renewTime, now time.Time) bool {
-	n := &m.nodes[i]
+	e := &m.beats.entries[i]
 	stamp := renewTime.UnixNano()
-	if n.leaseSeen && n.lease == stamp {
+	if e.stamped && e.stamp == stamp {
 		return false
 	}
-	n.lease, n.leaseSeen = stamp, true
+	e.stamp, e.stamped = stamp, true
 	m.beat(i, m.time.at(now))
 	return true
 }

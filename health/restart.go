@@ -156,8 +156,8 @@ func (m *Monitor) Snapshot() []NodeSnapshot {
 			Node: n.name, UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
 			Silent: time.Duration(max(now-m.beats.entries[i].beat, 0)), Unchanged: time.Duration(max(now-n.since, 0)), Heartbeat: n.heartbeat, Transition: n.transition,
 		}
-		if n.leaseSeen {
-			lease := n.lease
+		if e := &m.beats.entries[i]; e.stamped {
+			lease := e.stamp
 			s.Lease = &lease
 		}
 		all = append(all, s)
@@ -193,9 +193,11 @@ func (m *Monitor) Restore(snapshot []NodeSnapshot) error {
 			name: s.Node, uid: string(s.UID), heartbeat: s.Heartbeat, transition: s.Transition, since: now - int64(s.Unchanged), watched: now,
 			observed: readinessFrom(s.Observed), judged: readinessFrom(s.Ready), expired: s.Expired,
 		}
+		e := &m.beats.entries[i]
 		if s.Lease != nil {
-			n.lease, n.leaseSeen = *s.Lease, true
+			e.stamp, e.stamped = *s.Lease, true
 		}
+		e.flagged = s.Expired
 		m.nodes = append(m.nodes, n)
 		list := m.running
 		if n.observed == readyMissing {

@@ -38,7 +38,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	// Millions of compact records live long and little else does: collecting sooner costs little time.
-	debug.SetGCPercent(50)
+	debug.SetGCPercent(30)
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return

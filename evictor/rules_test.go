@@ -287,3 +287,32 @@ func TestRunNeedsTimers(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, e.Run(context.Background()), "timers")
 }
+
+func TestImplausibleTimeAddedMeansFirstSeen(t *testing.T) {
+	for name, added := range map[string]time.Time{
+		"in the future":   evictortest.Epoch.Add(time.Hour),
+		"before the node": evictortest.Epoch.Add(-time.Hour),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 2))
+			c.AddPod("p", "a-0", evictortest.TolerateFor("k", 60))
+			stamp := metav1.NewTime(added)
+			c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute, TimeAdded: &stamp})
+			c.Advance(20 * time.Second)
+			c.Start(config())
+			c.Advance(2 * time.Minute)
+			require.Equal(t, []string{"80.000"}, times(says(c, `"evict"`)))
+		})
+	}
+}
+
+func TestForeignTaintsGoOnWhileEveryZoneIsDown(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	require.NotEmpty(t, says(c, "AllZonesDisrupted"))
+	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+	c.Advance(0)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}

@@ -54,3 +54,48 @@ func TestRunDoesWhatStepDoes(t *testing.T) {
 		require.InDelta(t, 345, evicted["a-0-p0"].Seconds(), 5)
 	})
 }
+
+// Lifting has its own workers: a write that hangs does not hold recovery back.
+func TestHangingWritesDoNotHoldLiftingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 6))
+		cfg := config()
+		cfg.NodeWorkers = 1
+		e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: clock.RealClock{}})
+		require.NoError(t, err)
+		c.Feed(e)
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- e.Run(ctx) }()
+		pass := func(seconds int) {
+			for range seconds {
+				time.Sleep(time.Second)
+				c.Advance(time.Second)
+				synctest.Wait()
+			}
+		}
+		synctest.Wait()
+		c.Fail("a-0")
+		pass(60)
+		require.True(t, c.HasNoExecute("a-0"))
+		hang := make(chan struct{})
+		c.FailWrites(nil)
+		c.FailWrites(func(write, object string) error {
+			if object == "a-5" {
+				<-hang
+			}
+			return nil
+		})
+		c.Fail("a-5")
+		pass(60)
+		c.Recover("a-0")
+		pass(10)
+		require.False(t, c.HasNoExecute("a-0"), "lifted while the only node worker hangs")
+		require.False(t, c.HasNoExecute("a-5"))
+		close(hang)
+		pass(20)
+		require.True(t, c.HasNoExecute("a-5"))
+		stop()
+		<-done
+	})
+}

@@ -1,6 +1,7 @@
 package ratelimitqueue
 
 import (
+	"math"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -12,43 +13,46 @@ type bucket struct {
 	rate    float64
 	burst   int
 	limiter *rate.Limiter // nil at rate 0
-	paused  int           // whole tokens kept by a pause, -1 when not paused
+	paused  float64       // tokens kept by a pause, -1 when not paused
 }
 
 func newBucket(r float64, burst int) bucket {
 	b := bucket{rate: r, burst: burst, paused: -1}
-	b.fill(burst, time.Time{})
+	b.fill(float64(burst), time.Time{})
 	return b
 }
 
 // fill starts a limiter that holds that many tokens.
-func (b *bucket) fill(tokens int, now time.Time) {
+func (b *bucket) fill(tokens float64, now time.Time) {
 	b.limiter = nil
-	if b.rate > 0 {
-		b.limiter = rate.NewLimiter(rate.Limit(b.rate), b.burst)
-		if b.burst > tokens {
-			b.limiter.AllowN(now, b.burst-tokens)
-		}
+	if b.rate <= 0 {
+		return
 	}
+	b.limiter = rate.NewLimiter(rate.Limit(b.rate), b.burst)
+	if tokens >= float64(b.burst) {
+		return
+	}
+	// A limiter can only be emptied; emptied that long ago it holds them now.
+	since := min(tokens/b.rate, maxWait.Seconds())
+	b.limiter.AllowN(now.Add(-time.Duration(since*float64(time.Second))), b.burst)
 }
 
-// whole is how many whole tokens there are. A stopped bucket holds none.
-func (b *bucket) whole(now time.Time) int {
+// tokens is how many there are, with their fraction. A stopped bucket holds none.
+func (b *bucket) tokens(now time.Time) float64 {
 	switch {
 	case b.limiter == nil:
 		return 0
 	case b.paused >= 0:
 		return b.paused
 	}
-	tokens := int(b.limiter.TokensAt(now) + 1e-9)
-	return min(max(tokens, 0), b.burst)
+	return min(max(b.limiter.TokensAt(now), 0), float64(b.burst))
 }
 
 func (b *bucket) setRate(r float64, now time.Time) {
 	if r == b.rate {
 		return
 	}
-	tokens := b.whole(now)
+	tokens := math.Floor(b.tokens(now) + 1e-9)
 	b.rate = r
 	b.fill(tokens, now)
 	if b.paused >= 0 {
@@ -56,8 +60,8 @@ func (b *bucket) setRate(r float64, now time.Time) {
 	}
 }
 
-// pause keeps the whole tokens there are; none accrue until resume.
-func (b *bucket) pause(now time.Time) { b.paused = b.whole(now) }
+// pause keeps the tokens there are; none accrue until resume.
+func (b *bucket) pause(now time.Time) { b.paused = b.tokens(now) }
 
 func (b *bucket) resume(now time.Time) {
 	tokens := b.paused
@@ -67,7 +71,7 @@ func (b *bucket) resume(now time.Time) {
 
 // take spends a token, if there is one.
 func (b *bucket) take(now time.Time) bool {
-	return b.limiter != nil && b.paused < 0 && b.limiter.AllowN(now, 1)
+	return b.limiter != nil && b.paused < 0 && b.ready(now) && b.limiter.AllowN(now, 1)
 }
 
 // next is the first instant, not before at, at which take succeeds; false when it never does as things
@@ -101,7 +105,7 @@ func (b *bucket) next(now, at time.Time) (time.Time, bool) {
 // what takes less than a nanosecond to accrue.
 func (b *bucket) ready(at time.Time) bool {
 	missing := 1 - b.limiter.TokensAt(at)
-	return missing <= 0 || time.Duration(missing/b.rate*float64(time.Second)) <= 0
+	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
 }
 
 // maxWait is beyond what a duration holds with some room: a token that far away never comes.

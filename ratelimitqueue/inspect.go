@@ -110,7 +110,7 @@ func (q *Queue[K, V]) Restore(items []SnapshotItem[K, V]) error {
 		if int(i) == len(q.records) {
 			q.records = append(q.records, record[V]{})
 		}
-		q.fresh(i, Entry[K, V]{Key: it.Key, Value: it.Value, Identity: it.Identity}, now-int64(it.Waited), now+int64(it.In))
+		q.fresh(i, Entry[K, V]{Key: it.Key, Value: it.Value, Identity: it.Identity}, now-int64(it.Waited), later(now, it.In))
 		r := &q.records[i]
 		r.attempts = int32(it.Attempts)
 		if it.State == StateHeld {
@@ -119,6 +119,14 @@ func (q *Queue[K, V]) Restore(items []SnapshotItem[K, V]) error {
 		}
 	}
 	return nil
+}
+
+// later adds without overflow.
+func later(now int64, d time.Duration) int64 {
+	if sum := now + int64(d); d < 0 || sum >= now {
+		return sum
+	}
+	return 1<<63 - 1
 }
 
 // Run hands items to fn one after the other, as they can be taken, until the context ends; then it

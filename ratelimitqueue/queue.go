@@ -30,7 +30,7 @@ type Queue[K comparable, V any] struct {
 	fence   error
 	fenced  int64 // until when a closed fence is not asked again
 	wake    chan struct{}
-	waiters map[int32]bool // added again while the first holder of the key is not done
+	waiters map[int32]uint32 // removed while in flight: the generation of the holder that is not done
 }
 
 type record[V any] struct {
@@ -135,19 +135,27 @@ func (q *Queue[K, V]) AddEntry(e Entry[K, V]) AddResult {
 // the item is not handed out before that one is done.
 func (q *Queue[K, V]) fresh(i int32, e Entry[K, V], now, due int64) {
 	r := &q.records[i]
-	held := r.state == StateInFlight || q.waiters[i]
+	holder, held := q.waiters[i]
+	if r.state == StateInFlight {
+		holder, held = r.generation, true
+	}
 	q.seq++
 	*r = record[V]{value: e.Value, identity: e.Identity, added: now, dueAt: due, seq: q.seq, generation: r.generation + 1, state: StateQueued}
 	if held {
-		if q.waiters == nil {
-			q.waiters = make(map[int32]bool)
-		}
-		q.waiters[i] = true
+		q.await(i, holder)
 		q.due.Remove(i)
 		return
 	}
 	q.due.Set(i, due, r.seq)
 	q.kick()
+}
+
+// await notes that the number stays taken until that holder is done.
+func (q *Queue[K, V]) await(i int32, holder uint32) {
+	if q.waiters == nil {
+		q.waiters = make(map[int32]uint32)
+	}
+	q.waiters[i] = holder
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
@@ -198,6 +206,7 @@ func (q *Queue[K, V]) Take() (Item[K, V], bool) {
 	q.due.Remove(i)
 	r := &q.records[i]
 	r.state = StateInFlight
+	r.generation++ // what an earlier holder still says is void
 	return Item[K, V]{
 		Key: q.index.Key(i), Value: r.value, Identity: r.identity, Added: q.time(r.added), Due: q.time(due), Attempts: int(r.attempts),
 		queue: q, number: i, generation: r.generation,
@@ -219,7 +228,7 @@ func (it Item[K, V]) finish(settle func(*record[V])) {
 		settle(r)
 		return
 	}
-	if q.waiters[it.number] {
+	if holder, ok := q.waiters[it.number]; ok && holder == it.generation {
 		delete(q.waiters, it.number)
 		if r.state == StateQueued {
 			q.due.Set(it.number, r.dueAt, r.seq)
@@ -281,16 +290,13 @@ func (q *Queue[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	if differ(r.identity, identity) {
 		return OtherIdentity
 	}
-	if r.state == StateInFlight || q.waiters[i] {
+	if _, waits := q.waiters[i]; waits || r.state == StateInFlight {
 		// The number stays taken until the holder is done, so that a new item of this key waits for it.
-		result := RemovedInFlight
-		if r.state == StateQueued {
-			result = Removed
+		result := Removed
+		if r.state == StateInFlight {
+			result = RemovedInFlight
+			q.await(i, r.generation)
 		}
-		if q.waiters == nil {
-			q.waiters = make(map[int32]bool)
-		}
-		q.waiters[i] = true
 		*r = record[V]{generation: r.generation + 1}
 		return result
 	}

@@ -31,8 +31,8 @@ func (q *Queue[K, V]) Rate() float64 {
 	return q.bucket.rate
 }
 
-// Pause hands out nothing until Resume with the same reason; reasons add up. Unlike at rate 0, whole
-// tokens are kept, but none accrue. Adding and removing go on.
+// Pause hands out nothing until Resume with the same reason; reasons add up. Unlike at rate 0, tokens
+// are kept, but none accrue. Adding and removing go on.
 func (q *Queue[K, V]) Pause(reason string) {
 	clockNow := q.clock.Now()
 	q.mu.Lock()

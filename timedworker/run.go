@@ -19,10 +19,7 @@ func (s *Set[K, P]) Step(ctx context.Context) (ran int, err error) {
 		return 0, err
 	}
 	defer s.end()
-	s.mu.Lock()
-	s.round++
-	round := s.round
-	s.mu.Unlock()
+	var seen map[K]struct{} // ran in this Step
 	type held struct {
 		i   int32
 		due int64
@@ -49,7 +46,7 @@ func (s *Set[K, P]) Step(ctx context.Context) (ran int, err error) {
 			s.mu.Unlock()
 			return ran, nil
 		}
-		if s.records[i].round == round {
+		if _, did := seen[s.index.Key(i)]; did {
 			s.due.Remove(i)
 			again = append(again, held{i, due})
 			s.mu.Unlock()
@@ -61,14 +58,15 @@ func (s *Set[K, P]) Step(ctx context.Context) (ran int, err error) {
 		}
 		s.mu.Lock()
 		i, w, ok := s.claim(now)
-		if ok {
-			s.records[i].round = round
-		}
 		s.mu.Unlock()
 		if !ok {
 			return ran, nil
 		}
-		result := s.try(ctx, w)
+		if seen == nil {
+			seen = make(map[K]struct{})
+		}
+		seen[w.Key] = struct{}{}
+		result := s.withDelay(w, s.try(ctx, w))
 		clockNow = s.config.Clock.Now()
 		s.mu.Lock()
 		s.finish(i, w.Key, result, s.tick(clockNow))
@@ -122,6 +120,14 @@ func (s *Set[K, P]) try(ctx context.Context, w Work[K, P]) (result Result) {
 		}
 	}()
 	return s.fn(ctx, w)
+}
+
+// withDelay gives a result that backs off its delay. It may call the user's jitter, so no lock is held.
+func (s *Set[K, P]) withDelay(w Work[K, P], result Result) Result {
+	if result.outcome == retryBackoff {
+		result.after = s.config.Backoff.delay(w.Attempt + 1)
+	}
+	return result
 }
 
 // Run runs what becomes due on Config.Workers goroutines, until the context ends and all running work
@@ -241,7 +247,7 @@ func (s *Set[K, P]) work(ctx context.Context) {
 				s.rouse()
 			}
 			s.mu.Unlock()
-			result = s.try(ctx, w)
+			result = s.withDelay(w, s.try(ctx, w))
 			continue
 		}
 		s.idle++

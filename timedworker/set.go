@@ -40,7 +40,6 @@ type Set[K comparable, P any] struct {
 	records  []record[P]
 	due      dueheap.Heap
 	running  int
-	round    uint32 // of Step
 	active   bool
 	fence    error
 	fenced   int64 // until when a closed fence is not asked again
@@ -56,7 +55,6 @@ type record[P any] struct {
 	identity string
 	payload  P
 	attempt  int32
-	round    uint32
 	running  bool
 	void     bool // cancelled while running: it is not tried again
 }
@@ -164,7 +162,7 @@ func (s *Set[K, P]) ScheduleEntry(e Entry[K, P]) ScheduleResult {
 		if int(i) == len(s.records) {
 			s.records = append(s.records, record[P]{})
 		}
-		s.records[i] = record[P]{identity: e.Identity, payload: e.Payload, round: s.round - 1}
+		s.records[i] = record[P]{identity: e.Identity, payload: e.Payload}
 		s.enqueue(i, at)
 		return Scheduled
 	}
@@ -177,9 +175,14 @@ func (s *Set[K, P]) ScheduleEntry(e Entry[K, P]) ScheduleResult {
 		return Queued
 	}
 	if differ(r.identity, e.Identity) {
-		*r = record[P]{identity: e.Identity, payload: e.Payload, round: s.round - 1}
+		*r = record[P]{identity: e.Identity, payload: e.Payload}
 		s.enqueue(i, at)
 		return Replaced
+	}
+	if !s.due.Has(i) { // a Step put it aside, because it ran in it already
+		r.payload = e.Payload
+		s.enqueue(i, at)
+		return Moved
 	}
 	was := s.due.Due(i)
 	if e.OnDuplicate == KeepFirst || e.OnDuplicate == KeepEarliest && at >= was {
@@ -296,7 +299,7 @@ func (s *Set[K, P]) finish(i int32, key K, result Result, now int64) {
 	r.running = false
 	if b := s.backlogs[i]; b != nil {
 		delete(s.backlogs, i)
-		*r = record[P]{identity: b.identity, payload: b.payload, round: r.round}
+		*r = record[P]{identity: b.identity, payload: b.payload}
 		s.enqueue(i, b.at)
 		return
 	}
@@ -308,14 +311,11 @@ func (s *Set[K, P]) finish(i int32, key K, result Result, now int64) {
 	if result.outcome != blocked {
 		r.attempt++
 	}
-	if result.outcome == retryBackoff {
-		wait = s.config.Backoff.delay(int(r.attempt))
-	}
 	s.enqueue(i, addTo(now, wait))
 }
 
 func addTo(now int64, d time.Duration) int64 {
-	if sum := now + int64(d); sum >= now {
+	if sum := now + int64(d); d < 0 || sum >= now {
 		return sum
 	}
 	return never

@@ -71,5 +71,11 @@
 //	size changes its rate
 //	lease and status report are separate  upstream forgets the lease at each report and     health: TestReportDoesNotForgetLease
 //	signs of life                         may notice silence a pass late
+//	a pause stops taints and evictions,   operators need a brake that does not stop recovery TestPauseHoldsHarmAndNotRecovery
+//	recovery goes on
+//	verdicts freeze while the observer    our own blindness is no news about nodes          TestBadObserverFreezesVerdicts
+//	is not healthy
+//	a node can be held                    somebody knows better                             TestHoldWatchesAndDoesNotTaint
+//	caps over all zones (off by default)  rates add up over zones                           TestCaps
 //	parameters are validated              upstream accepts NaN and negative rates           TestConfigReportsEveryFault
 package evictor

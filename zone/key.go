@@ -1,9 +1,13 @@
 package zone
 
-import (
-	"cmp"
+import "cmp"
 
-	v1 "k8s.io/api/core/v1"
+// The labels of both generations, by value: the names of k8s.io/api's constants changed between its versions.
+const (
+	labelRegion           = "topology.kubernetes.io/region"
+	labelZone             = "topology.kubernetes.io/zone"
+	labelDeprecatedRegion = "failure-domain.beta.kubernetes.io/region"
+	labelDeprecatedZone   = "failure-domain.beta.kubernetes.io/zone"
 )
 
 // LabelExcludeDisruption keeps a node out of its zone's counts, whatever its value. Such a node is
@@ -21,8 +25,8 @@ type Key struct {
 // topology.kubernetes.io/…: upstream's precedence. Nil labels give the zero Key.
 func KeyOf(labels map[string]string) Key {
 	return Key{
-		Region: first(labels, v1.LabelFailureDomainBetaRegion, v1.LabelTopologyRegion),
-		Zone:   first(labels, v1.LabelFailureDomainBetaZone, v1.LabelTopologyZone),
+		Region: first(labels, labelDeprecatedRegion, labelRegion),
+		Zone:   first(labels, labelDeprecatedZone, labelZone),
 	}
 }
 

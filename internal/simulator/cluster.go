@@ -183,10 +183,10 @@ func (c *Cluster) AddNode(name string, key zone.Key) error {
 func zoneLabels(key zone.Key) map[string]string {
 	labels := map[string]string{v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
 	if key.Zone != "" {
-		labels[v1.LabelTopologyZone] = key.Zone
+		labels["topology.kubernetes.io/zone"] = key.Zone
 	}
 	if key.Region != "" {
-		labels[v1.LabelTopologyRegion] = key.Region
+		labels["topology.kubernetes.io/region"] = key.Region
 	}
 	return labels
 }

@@ -63,6 +63,8 @@
 //	still failed wait one more grace
 //	pods are not marked not Ready while   it looks like our own failure                     TestEveryZoneDown
 //	every zone is down
+//	pods are marked once in an outage,    a live kubelet is not fought                      TestPodsAreMarkedOnceInAnOutage
+//	and only by our own verdict
 //	a recreated node starts afresh        identity is the UID                               TestRecreatedNodeAndPodAreOthers
 //	pods are evicted by UID               a name may have another pod by now                TestRecreatedNodeAndPodAreOthers
 //	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay, TestMirrorPodsStay

@@ -12,10 +12,9 @@ import (
 
 // checkResult is the outcome of the last check before an eviction.
 type checkResult struct {
-	proceed bool
-	wait    time.Duration // hold it for that long instead
-	ref     PodRef
-	why     Decision
+	answer timedworker.Answer
+	ref    PodRef
+	why    Decision
 }
 
 // evictPod is the work of Evictor.pods: an armed eviction is due. Everything is checked once more
@@ -27,11 +26,8 @@ func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, evict
 	check := e.lastCheck(w, harm, write)
 	e.mu.Unlock()
 	e.deliver()
-	if !check.proceed {
-		if check.wait > 0 {
-			return timedworker.Blocked(check.wait)
-		}
-		return timedworker.Drop()
+	if !check.answer.Proceeds() {
+		return check.answer.Result()
 	}
 	err := e.clients.PodWriter.Evict(ctx, check.ref, check.why)
 	e.mu.Lock()
@@ -66,21 +62,22 @@ func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, evict
 // lastCheck reads pod and node again; e.mu is held.
 func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write error) checkResult {
 	now := e.tick()
+	gone := checkResult{answer: timedworker.Cancel("Gone")}
 	tp := e.tracked[w.Key]
 	if tp == nil || string(tp.uid) != w.Identity || tp.evicted {
-		return checkResult{}
+		return gone
 	}
 	rec := tp.rec
 	pod, ok := e.clients.Pods.Pod(w.Key)
 	if !ok || pod.UID != tp.uid || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil {
 		tp.armed = false
 		e.PodChanged(w.Key)
-		return checkResult{}
+		return gone
 	}
 	dropped := func(reason string) checkResult {
 		tp.armed = false
 		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: rec.name, Pod: refOf(pod), Toleration: -1, Reason: reason})
-		return checkResult{}
+		return checkResult{answer: timedworker.Cancel(reason)}
 	}
 	if why := spared(pod); why != "" {
 		return dropped(why)
@@ -89,7 +86,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	if !ok || node.UID != rec.uid {
 		tp.armed = false
 		e.NodeChanged(rec.name)
-		return checkResult{}
+		return gone
 	}
 	e.seeTaints(rec, node, now)
 	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
@@ -97,7 +94,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		return dropped(e.unarmedReason(rec))
 	}
 	if due.After(now) {
-		return checkResult{wait: due.Sub(now)}
+		return checkResult{answer: timedworker.Delay(due.Sub(now), "NotDue")}
 	}
 	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)
 	held := func(reason string, err error, wait time.Duration) checkResult {
@@ -106,7 +103,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 			d.Kind, d.Reason, d.Err = EvictionDelayed, reason, err
 			e.decide(d)
 		}
-		return checkResult{wait: wait}
+		return checkResult{answer: timedworker.Delay(wait, reason)}
 	}
 	if why.own {
 		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
@@ -122,15 +119,15 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 			e.gates.overdue[rec.name] = struct{}{}
 			return held("MayHarm", harm, e.cfg.GateInterval)
 		}
-		return checkResult{wait: e.cfg.GateInterval}
+		return checkResult{answer: timedworker.Delay(e.cfg.GateInterval, "MayHarm")}
 	case rec.overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.queue(rec.zone).Add(queueKey{Node: rec.name, Release: true}, struct{}{})
-		return checkResult{wait: e.cfg.RetryMax}
+		return checkResult{answer: timedworker.Delay(e.cfg.RetryMax, "Overdue")}
 	case write != nil:
 		return held("MayWrite", write, e.cfg.GateInterval)
 	}
-	return checkResult{proceed: true, ref: refOf(pod), why: decision}
+	return checkResult{ref: refOf(pod), why: decision}
 }
 
 // untilPass is how long it is until the next verdict about the node can fall.

@@ -44,6 +44,10 @@ type Options struct {
 	// Hold says of a node that it is never tainted or emptied by us, and why; it is still watched. It
 	// is asked whenever the node changes, must be fast and must not call the evictor. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
+	// Prefer, when not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next;
+	// they are given in the order in which they would be. A name that does not wait leaves that order. It is
+	// asked when a token is there, must be fast and must not call the evictor.
+	Prefer func(key zone.Key, waiting []string) (node string)
 	// Jitter spreads the backoff of failed writes; nil means none.
 	Jitter func(time.Duration) time.Duration
 }

@@ -35,6 +35,8 @@ func (e *Evictor) queue(key zone.Key) *nodeQueue {
 		Rate:  policy.Rate(zone.Situation{Zone: key, State: zone.Initial}),
 		Burst: 1,
 		Clock: e.clock,
+
+		OnDuplicate: ratelimitqueue.KeepEarliest, // see prefer
 	})
 	if err != nil { // a policy of the user's gave no valid rate: nothing leaves
 		q, _ = ratelimitqueue.New[queueKey, struct{}](ratelimitqueue.Config{Burst: 1, Clock: e.clock})
@@ -120,12 +122,38 @@ func (e *Evictor) takeQueues(now time.Time) {
 	for _, key := range e.zoneOrder() {
 		q := e.queues[key]
 		for e.capAllows(now) {
+			e.prefer(key, q, now)
 			item, ok := q.Take()
 			if !ok {
 				break
 			}
 			e.granted(item, now)
 		}
+	}
+}
+
+// prefer lets the user choose who of a zone is handed out next, by bringing its due time before the
+// first one's; e.mu is held.
+func (e *Evictor) prefer(key zone.Key, q *nodeQueue, now time.Time) {
+	if e.opts.Prefer == nil {
+		return
+	}
+	if next, ok := q.Next(); !ok || next.After(now) {
+		return
+	}
+	var waiting []string
+	for _, item := range q.Snapshot() {
+		if item.State == ratelimitqueue.StateQueued && !item.Key.Release && item.In <= 0 {
+			waiting = append(waiting, item.Key.Node)
+		}
+	}
+	if len(waiting) < 2 {
+		return
+	}
+	first, _ := q.Get(queueKey{Node: waiting[0]})
+	if name := e.opts.Prefer(key, waiting); name != waiting[0] && slices.Contains(waiting, name) {
+		rec := e.records[name]
+		q.AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: queueKey{Node: name}, Due: first.Due.Add(-1), Identity: string(rec.uid)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -315,4 +316,46 @@ func TestForeignTaintsGoOnWhileEveryZoneIsDown(t *testing.T) {
 	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
 	c.Advance(0)
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}
+
+func TestPodsAreMarkedOnceInAnOutage(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady"), 1)
+	c.PodReady("a-0-p0", true) // its kubelet lives, and only its leases do not arrive
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady"), 1, "a live kubelet is not fought")
+	c.AddPod("late", "a-0")
+	c.Advance(time.Second)
+	require.Len(t, says(c, "podNotReady", "late"), 1, "one that was bound since is marked too")
+
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady", "a-0-p0"), 2, "the next outage is another one")
+
+	c.Condition("a-1", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(time.Minute)
+	require.Empty(t, says(c, "podNotReady", "a-1"), "its own kubelet says that it is not ready, and speaks for its pods")
+}
+
+func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 1))
+	var asked [][]string
+	c.Start(config(), evictor.Options{Prefer: func(key zone.Key, waiting []string) string {
+		require.Equal(t, "a", key.Zone)
+		asked = append(asked, append([]string(nil), waiting...))
+		return waiting[len(waiting)-1]
+	}})
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, [][]string{{"a-0", "a-1", "a-2", "a-3"}, {"a-0", "a-1", "a-2"}, {"a-0", "a-1"}}, asked)
+	var order []string
+	for _, line := range says(c, "NoExecute", "add") {
+		order = append(order, strings.Split(line, `"`)[9])
+	}
+	require.Equal(t, []string{"a-3", "a-2", "a-1", "a-0"}, order)
 }

@@ -19,9 +19,10 @@ type Config struct {
 	Clock clock.PassiveClock
 	// OnDuplicate governs due time and value of a key that is added while it waits.
 	OnDuplicate Duplicate
-	// Fence, when not nil, is asked before an item is handed out, without any lock held. While it
-	// returns an error nothing is handed out and no token spent; it is asked again after FenceInterval
-	// (0 means 1s) or when Kick is called. Adding and removing are never refused.
+	// Fence, when not nil, is asked when an item is added and again before one is handed out, without any lock
+	// held. While it returns an error no new key is taken in (adding answers Fenced; feed it again once the fence
+	// is open), nothing is handed out and no token spent; what waits goes on waiting. It is asked again after
+	// FenceInterval (0 means 1s) or when Kick is called. Removing is never refused.
 	Fence         func() error
 	FenceInterval time.Duration
 }
@@ -76,9 +77,11 @@ const (
 	Held
 	// Replaced: another identity had the key; it was removed and the new one added.
 	Replaced
+	// Fenced: Config.Fence does not permit taking in what is not known; another identity was removed.
+	Fenced
 )
 
-var addNames = [...]string{"", "Added", "Known", "InFlight", "Held", "Replaced"}
+var addNames = [...]string{"", "Added", "Known", "InFlight", "Held", "Replaced", "Fenced"}
 
 // String is the name of the constant.
 func (r AddResult) String() string { return name(addNames[:], uint8(r), "AddResult") }

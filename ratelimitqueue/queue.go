@@ -97,6 +97,9 @@ func (q *Queue[K, V]) AddEntry(e Entry[K, V]) AddResult {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := q.tick(clockNow)
+	if q.config.Fence != nil && !q.ask(now) && q.refuse(e.Key, e.Identity) {
+		return Fenced
+	}
 	due := now
 	if !e.Due.IsZero() {
 		due = int64(e.Due.Sub(q.base))
@@ -158,6 +161,32 @@ func (q *Queue[K, V]) await(i int32, holder uint32) {
 	q.waiters[i] = holder
 }
 
+// ask asks the fence, unless it was closed a moment ago; q.mu is held, but not while it is asked.
+func (q *Queue[K, V]) ask(now int64) (open bool) {
+	if q.fence != nil && now < q.fenced {
+		return false
+	}
+	q.mu.Unlock()
+	err := q.config.Fence()
+	q.mu.Lock()
+	q.fence, q.fenced = err, now+int64(q.config.FenceInterval)
+	return err == nil
+}
+
+// refuse says whether adding would take in what is not known yet, which a closed fence does not permit.
+// Another identity must not be handed out in its place. q.mu is held.
+func (q *Queue[K, V]) refuse(key K, identity string) bool {
+	i, ok := q.index.Find(key)
+	if !ok || q.records[i].state == 0 {
+		return true
+	}
+	if differ(q.records[i].identity, identity) {
+		q.remove(i)
+		return true
+	}
+	return false
+}
+
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
 func (q *Queue[K, V]) kick() {
@@ -190,13 +219,8 @@ func (q *Queue[K, V]) Take() (Item[K, V], bool) {
 	clockNow := q.clock.Now()
 	q.mu.Lock()
 	now := q.tick(clockNow)
-	if q.config.Fence != nil {
-		if _, due, ok := q.due.Min(); ok && due <= now && !(q.fence != nil && now < q.fenced) {
-			q.mu.Unlock()
-			err := q.config.Fence()
-			q.mu.Lock()
-			q.fence, q.fenced = err, now+int64(q.config.FenceInterval)
-		}
+	if _, due, ok := q.due.Min(); q.config.Fence != nil && ok && due <= now {
+		q.ask(now)
 	}
 	defer q.mu.Unlock()
 	i, due, ok := q.due.Min()
@@ -286,10 +310,15 @@ func (q *Queue[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	if !ok || q.records[i].state == 0 {
 		return NotFound
 	}
-	r := &q.records[i]
-	if differ(r.identity, identity) {
+	if differ(q.records[i].identity, identity) {
 		return OtherIdentity
 	}
+	return q.remove(i)
+}
+
+// remove forgets a known key; q.mu is held.
+func (q *Queue[K, V]) remove(i int32) RemoveResult {
+	r := &q.records[i]
 	if _, waits := q.waiters[i]; waits || r.state == StateInFlight {
 		// The number stays taken until the holder is done, so that a new item of this key waits for it.
 		result := Removed

@@ -266,11 +266,12 @@ func TestPause(t *testing.T) {
 }
 
 func TestFence(t *testing.T) {
-	closed, asked := errors.New("not the leader"), 0
+	closed, asked := error(nil), 0
 	f := queue(t, Config{Rate: 1, FenceInterval: 5 * time.Second, Fence: func() error { asked++; return closed }})
 	require.Empty(t, f.takes())
 	require.Zero(t, asked, "nothing is due")
 	f.Add("a", 0)
+	closed, asked = errors.New("not the leader"), 0
 	require.Empty(t, f.takes())
 	require.Empty(t, f.takes())
 	require.Equal(t, 1, asked)
@@ -472,4 +473,24 @@ func TestManyTakersKeepTheRate(t *testing.T) {
 	}
 	require.Equal(t, 50, taken)
 	require.True(t, slices.IsSortedFunc(f.Snapshot(), func(a, b SnapshotItem[string, int]) int { return int(a.In - b.In) }))
+}
+
+func TestFenceIsAskedWhenAdding(t *testing.T) {
+	var closed error
+	clock := testingclock.NewFakeClock(time.Unix(0, 0))
+	q, err := New[string, int](Config{Rate: 1, Clock: clock, Fence: func() error { return closed }})
+	require.NoError(t, err)
+	require.Equal(t, Added, q.AddEntry(Entry[string, int]{Key: "a", Identity: "1"}))
+	require.Equal(t, Added, q.AddEntry(Entry[string, int]{Key: "b", Identity: "1"}))
+	closed = errors.New("not the leader")
+	require.Equal(t, Fenced, q.Add("c", 1), "nothing new is taken in")
+	require.Equal(t, Known, q.AddEntry(Entry[string, int]{Key: "a", Identity: "1"}))
+	require.Equal(t, Fenced, q.AddEntry(Entry[string, int]{Key: "b", Identity: "2"}))
+	require.Equal(t, 1, q.Len(), "the old b must not be handed out, and the new one was not taken in")
+	require.Equal(t, NotFound, q.Remove("b"))
+	closed = nil
+	require.Equal(t, Fenced, q.Add("c", 1), "a closed fence is left alone for a while")
+	clock.Step(time.Second)
+	require.Equal(t, Added, q.Add("c", 1))
+	require.Equal(t, "Fenced", Fenced.String())
 }

@@ -17,9 +17,10 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is waited after failed tries.
 	Backoff Backoff
-	// Fence, when not nil, is asked before each try, without any lock held. While it returns an error
-	// nothing starts, and what is due waits; it is asked again after FenceInterval (0 means 1s) or
-	// when Kick is called. Scheduling and cancelling are never refused.
+	// Fence, when not nil, is asked when work is armed and again before each try, without any lock held. While
+	// it returns an error nothing new is armed (Schedule answers Fenced; feed it again once the fence is open)
+	// and nothing starts; what is armed stays, may be moved, and waits. It is asked again after FenceInterval
+	// (0 means 1s) or when Kick is called. Cancelling is never refused.
 	Fence         func() error
 	FenceInterval time.Duration
 	// OnPanic, when not nil, is told of a panic in a piece of work, which counts as a failed try.

@@ -6,7 +6,8 @@
 // the work either has started, and the answer was Running, or it never will.
 //
 // The function given to New says what becomes of a try: Done, Drop, Retry (with growing backoff),
-// RetryAfter, Blocked (not a failure, it only has to wait) or Fail. A panic is a failed try.
+// RetryAfter, Blocked (not a failure, it only has to wait) or Fail. A panic is a failed try. Checked puts a
+// last check before the act, which answers Proceed, Cancel or Delay.
 //
 // A key is a slot; the identity in Entry tells apart what has the same name one after the other. Work of
 // an old identity never runs for the new one, and a late Cancel of the old one does not hit the new one. What is scheduled for

@@ -109,6 +109,18 @@ func (s *Set[K, P]) permitted(now int64) bool {
 	return err == nil
 }
 
+// mayArm asks the fence for what is to be scheduled. No lock is held.
+func (s *Set[K, P]) mayArm() bool {
+	if s.config.Fence == nil {
+		return true
+	}
+	clockNow := s.config.Clock.Now()
+	s.mu.Lock()
+	now := s.tick(clockNow)
+	s.mu.Unlock()
+	return s.permitted(now)
+}
+
 // try runs the function and turns a panic into a failed try.
 func (s *Set[K, P]) try(ctx context.Context, w Work[K, P]) (result Result) {
 	defer func() {

@@ -58,7 +58,6 @@ func TestRun(t *testing.T) {
 func TestRunAsksItsFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Bool
-		closed.Store(true)
 		var ran atomic.Int32
 		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran.Add(1); return Done() }, Config{Fence: func() error {
 			if closed.Load() {
@@ -69,8 +68,9 @@ func TestRunAsksItsFence(t *testing.T) {
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan error, 1)
-		go func() { done <- set.Run(ctx) }()
 		set.Schedule(1, struct{}{}, time.Now())
+		closed.Store(true)
+		go func() { done <- set.Run(ctx) }()
 		time.Sleep(10 * time.Second)
 		require.Zero(t, ran.Load())
 		closed.Store(false)

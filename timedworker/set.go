@@ -131,9 +131,11 @@ const (
 	Queued
 	// Replaced: work of another identity was there and is dropped.
 	Replaced
+	// Fenced: Config.Fence does not permit arming what is not armed; work of another identity is dropped.
+	Fenced
 )
 
-var scheduleNames = [...]string{"", "Scheduled", "Moved", "Unchanged", "Queued", "Replaced"}
+var scheduleNames = [...]string{"", "Scheduled", "Moved", "Unchanged", "Queued", "Replaced", "Fenced"}
 
 // String is the name of the constant.
 func (r ScheduleResult) String() string { return name(scheduleNames[:], uint8(r), "ScheduleResult") }
@@ -155,8 +157,12 @@ func (s *Set[K, P]) Schedule(key K, payload P, at time.Time) ScheduleResult {
 // scheduled one's takes its place with no failed tries, whatever the policy.
 func (s *Set[K, P]) ScheduleEntry(e Entry[K, P]) ScheduleResult {
 	at := s.at(e.At)
+	permitted := s.mayArm()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !permitted && s.refuse(e.Key, e.Identity) {
+		return Fenced
+	}
 	i, isNew := s.index.Insert(e.Key)
 	if isNew {
 		if int(i) == len(s.records) {
@@ -197,6 +203,21 @@ func (s *Set[K, P]) ScheduleEntry(e Entry[K, P]) ScheduleResult {
 	}
 	s.enqueue(i, at)
 	return Moved
+}
+
+// refuse says whether scheduling would arm what is not armed yet, which a closed fence does not permit. Work
+// of another identity must not run in its place. s.mu is held.
+func (s *Set[K, P]) refuse(key K, identity string) bool {
+	i, ok := s.index.Find(key)
+	if !ok || s.records[i].running {
+		return true
+	}
+	if differ(s.records[i].identity, identity) {
+		s.due.Remove(i)
+		s.drop(key, i)
+		return true
+	}
+	return false
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }

@@ -219,9 +219,10 @@ func TestPanicIsAFailedTry(t *testing.T) {
 }
 
 func TestFence(t *testing.T) {
-	closed, asked := errors.New("not the leader"), 0
+	closed, asked := error(nil), 0
 	r := recorded(t, Config{FenceInterval: 5 * time.Second, Fence: func() error { asked++; return closed }})
 	r.Schedule("k", 0, r.in(0))
+	closed, asked = errors.New("not the leader"), 0
 	require.Empty(t, r.step(t, 0))
 	require.Empty(t, r.step(t, time.Second))
 	require.Equal(t, 1, asked, "left alone for the interval")

@@ -268,3 +268,11 @@ func (c *Cluster) AddPodObject(pod *v1.Pod) {
 		return bound && err == nil
 	})
 }
+
+// PodReady sets the Ready condition of a pod of namespace default, as a kubelet does that still reaches the API.
+func (c *Cluster) PodReady(pod string, ready bool) {
+	c.t.Helper()
+	c.do("set the Ready condition of pod", pod, func(s *simulator.Cluster) bool {
+		return s.SetReady(evictor.PodKey{Namespace: "default", Name: pod}, ready)
+	})
+}

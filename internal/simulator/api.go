@@ -258,6 +258,19 @@ func (w *Writer) UpdateTaints(ctx context.Context, object *v1.Node, change taint
 	return nil
 }
 
+// ReplaceTaints writes a node's whole list of taints.
+func (w *Writer) ReplaceTaints(ctx context.Context, object *v1.Node, list []v1.Taint) error {
+	n, err := w.node(ctx, "taints", object)
+	if err != nil {
+		return err
+	}
+	before := n.taints
+	n.taints = list
+	w.taintLines(n.name, before, list)
+	w.Cluster.nodeChanged(n)
+	return nil
+}
+
 func versionOf(object *v1.Node) uint64 {
 	version, _ := strconv.ParseUint(object.ResourceVersion, 10, 64)
 	return version

@@ -335,3 +335,14 @@ func (c *Cluster) SetZone(name string, key zone.Key) bool {
 	c.nodeChanged(n)
 	return true
 }
+
+// SetReady lets the kubelet of a pod report whether it is Ready.
+func (c *Cluster) SetReady(key evictor.PodKey, ready bool) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	c.pods[i].ready = ready
+	c.podChanged(c.podIndex.Key(i))
+	return true
+}

@@ -121,7 +121,7 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 	}
 	for {
 		p.comeBack(at)
-		next, err := p.evictor.Step(ctx)
+		next, err := p.subject.Step(ctx)
 		if err != nil {
 			return err
 		}

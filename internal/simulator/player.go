@@ -25,6 +25,21 @@ type Options struct {
 	Progress func(at, until time.Duration)
 	// Decision gets every decision; nil drops them.
 	Decision func(evictor.Decision)
+	// Subject, when not nil, makes the controller that is to be driven, at the start and at each restart;
+	// nil means our evictor.
+	Subject func(scenario.Settings, *Cluster, *Writer) (Subject, error)
+	// Prefer is handed to our evictor.
+	Prefer func(zone.Key, []string) string
+}
+
+// Subject is what a simulation drives. Every method is called by the simulation only. What changes is
+// told before Step, which does what is due now and says when to call it again; the zero time means not
+// before something else happens.
+type Subject interface {
+	NodeChanged(name string)
+	PodChanged(key evictor.PodKey)
+	LeaseRenewed(node string, at time.Time)
+	Step(ctx context.Context) (next time.Time, err error)
 }
 
 // player is one simulation.
@@ -34,7 +49,7 @@ type player struct {
 	options  Options
 	cluster  *Cluster
 	writer   *Writer
-	evictor  *evictor.Evictor
+	subject  Subject
 	report   Report
 	seen     map[string]struct{}
 	pending  []scenario.Line // of one millisecond, to be sorted
@@ -74,9 +89,9 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		}
 		return nil
 	}}
-	c.NodeChanged = func(name string) { p.evictor.NodeChanged(name) }
-	c.PodChanged = func(key evictor.PodKey) { p.evictor.PodChanged(key) }
-	c.Renewed = func(name string, at time.Time) { p.evictor.LeaseRenewed(name, at) }
+	c.NodeChanged = func(name string) { p.subject.NodeChanged(name) }
+	c.PodChanged = func(key evictor.PodKey) { p.subject.PodChanged(key) }
+	c.Renewed = func(name string, at time.Time) { p.subject.LeaseRenewed(name, at) }
 	if err := p.restart(); err != nil {
 		return nil, err
 	}
@@ -145,8 +160,13 @@ func tolerations(seconds *int64) []v1.Toleration {
 	return []v1.Toleration{one(v1.TaintNodeNotReady), one(v1.TaintNodeUnreachable)}
 }
 
-// restart begins a new evictor that knows nothing.
-func (p *player) restart() error {
+// restart begins a new controller that knows nothing.
+func (p *player) restart() (err error) {
+	p.origin = p.cluster.Clock.Elapsed()
+	if p.options.Subject != nil {
+		p.subject, err = p.options.Subject(p.settings, p.cluster, p.writer)
+		return err
+	}
 	s := p.settings
 	cfg := evictor.DefaultConfig()
 	cfg.NodeMonitorPeriod, cfg.NodeMonitorGracePeriod, cfg.NodeStartupGracePeriod = s.NodeMonitorPeriod, s.NodeMonitorGracePeriod, s.NodeStartupGracePeriod
@@ -155,11 +175,11 @@ func (p *player) restart() error {
 	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = s.TaintBasedEviction, s.PodEvictionTimeout
 	cfg.ExplainSize = 0
 	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer},
-		evictor.Options{Clock: p.cluster.Clock, Observer: evictor.ObserverFunc(p.observe)})
+		evictor.Options{Clock: p.cluster.Clock, Observer: evictor.ObserverFunc(p.observe), Prefer: p.options.Prefer})
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
-	p.evictor, p.origin = e, p.cluster.Clock.Elapsed()
+	p.subject = e
 	return nil
 }
 

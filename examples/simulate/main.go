@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"github.com/evictkit/evictkit/examples/objects"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/internal/simulator"
@@ -75,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		s.Until = &until
 	}
 	cluster := simulator.New(&simulator.Clock{})
-	unbound, err := read(cluster, s.Cluster.Files)
+	unbound, err := scenariofile.ReadObjects(cluster, s.Cluster.Files)
 	if err != nil {
 		return err
 	}
@@ -107,45 +106,6 @@ func load(file string) (*scenario.Scenario, error) {
 		return scenariofile.Parse("embedded scenario", defaultScenario)
 	}
 	return scenariofile.Load(file)
-}
-
-// read streams the objects of the files into the cluster, the nodes of all files before the pods. It
-// returns how many pods are not bound to any of the nodes.
-func read(c *simulator.Cluster, files []string) (unbound int, err error) {
-	for _, pass := range []func(objects.Object) error{
-		func(o objects.Object) error {
-			if o.Node == nil {
-				return nil
-			}
-			return c.AddNodeObject(o.Node)
-		},
-		func(o objects.Object) error {
-			if o.Pod == nil {
-				return nil
-			}
-			bound, err := c.AddPodObject(o.Pod)
-			if !bound {
-				unbound++
-			}
-			return err
-		},
-	} {
-		for _, file := range files {
-			if err := stream(file, pass); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return unbound, nil
-}
-
-func stream(file string, visit func(objects.Object) error) error {
-	r, err := os.Open(file)
-	if err != nil {
-		return fmt.Errorf("cluster.files: %w", err)
-	}
-	defer r.Close()
-	return objects.Stream(r, file, visit)
 }
 
 // outputs opens the timeline and the progress bar; done closes them.

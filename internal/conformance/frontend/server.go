@@ -1,0 +1,137 @@
+package frontend
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Server shows the cluster to the clients of one simulation. It is a simulator.Subject.
+type Server struct {
+	mu      *sync.Mutex // the simulation's: whoever touches the cluster holds it
+	cluster *simulator.Cluster
+	writer  *simulator.Writer
+	version uint64
+
+	objects map[string]map[string]runtime.Object // by resource and namespace/name
+	session *session
+}
+
+// resources that are listed and watched.
+const (
+	nodes      = "nodes"
+	pods       = "pods"
+	leases     = "leases"
+	daemonSets = "daemonsets"
+)
+
+func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Server {
+	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}}
+	c.Nodes(func(n *v1.Node) bool {
+		s.NodeChanged(n.Name)
+		if !c.Failed(n.Name) {
+			s.LeaseRenewed(n.Name, c.Clock.Now())
+		}
+		for _, key := range c.SortedPods(n.Name) {
+			s.PodChanged(key)
+		}
+		return true
+	})
+	return s
+}
+
+// Step has nothing to do: the controllers run by their own timers.
+func (s *Server) Step(context.Context) (next time.Time, err error) { return time.Time{}, nil }
+
+// NodeChanged shows a node as it is now.
+func (s *Server) NodeChanged(name string) {
+	n, ok := s.cluster.Node(name)
+	if !ok {
+		s.put(nodes, name, nil)
+		s.put(leases, name, nil)
+		return
+	}
+	s.put(nodes, name, n.DeepCopy())
+}
+
+// PodChanged shows a pod as it is now.
+func (s *Server) PodChanged(key evictor.PodKey) {
+	p, ok := s.cluster.Pod(key)
+	if !ok {
+		s.put(pods, key.String(), nil)
+		return
+	}
+	p = p.DeepCopy()
+	s.version++
+	p.ResourceVersion = strconv.FormatUint(s.version, 10)
+	if owner := metav1.GetControllerOf(p); owner != nil && owner.Kind == "DaemonSet" {
+		s.daemonSet(p, owner.Name)
+	}
+	s.put(pods, key.String(), p)
+}
+
+// daemonSet makes the DaemonSet of a pod, which v1.18 finds by labels.
+func (s *Server) daemonSet(p *v1.Pod, name string) {
+	labels := map[string]string{"daemonset": name}
+	p.Labels = labels
+	key := p.Namespace + "/" + name
+	if s.objects[daemonSets][key] == nil {
+		set := &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: labels}}}
+		set.Namespace, set.Name = p.Namespace, name
+		s.put(daemonSets, key, set)
+	}
+}
+
+// LeaseRenewed shows a renewed lease.
+func (s *Server) LeaseRenewed(name string, at time.Time) {
+	s.version++
+	lease := &coordinationv1.Lease{}
+	lease.Namespace, lease.Name = v1.NamespaceNodeLease, name
+	lease.ResourceVersion = strconv.FormatUint(s.version, 10)
+	renewed := metav1.NewMicroTime(at)
+	lease.Spec.RenewTime = &renewed
+	s.put(leases, name, lease)
+}
+
+// put stores an object and tells who watches; nil deletes it.
+func (s *Server) put(resource, key string, object runtime.Object) {
+	had := s.objects[resource][key]
+	event := watch.Event{Type: watch.Modified, Object: object}
+	switch {
+	case object == nil && had == nil:
+		return
+	case object == nil:
+		delete(s.objects[resource], key)
+		event = watch.Event{Type: watch.Deleted, Object: had}
+	case had == nil:
+		event.Type = watch.Added
+	}
+	if object != nil {
+		s.objects[resource][key] = object
+	}
+	if s.session != nil {
+		s.session.tell(resource, event)
+	}
+}
+
+// note adds a line about what a controller said it decided.
+func (s *Server) note(from *session, l scenario.Line) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.session == from {
+		l.T = s.cluster.Clock.Elapsed()
+		s.writer.Line(l)
+	}
+}

@@ -1,0 +1,271 @@
+package frontend
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	restfake "k8s.io/client-go/rest/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// session is what one process of the controllers sees of the Server. When the process is restarted the old
+// session is dead: whatever is still running fails.
+type session struct {
+	server   *Server
+	watchers map[string][]*watcher
+	listed   map[string][]watch.Event // what happened between a list and its watch
+}
+
+// client is a fake clientset whose REST client takes events.
+type client struct {
+	kubernetes.Interface
+	events rest.Interface
+}
+
+type coreV1 struct {
+	corev1client.CoreV1Interface
+	events rest.Interface
+}
+
+func (c client) CoreV1() corev1client.CoreV1Interface {
+	return coreV1{c.Interface.CoreV1(), c.events}
+}
+func (c coreV1) RESTClient() rest.Interface { return c.events }
+
+// IsWatchListSemanticsUnSupported lets newer reflectors list before they watch.
+func (client) IsWatchListSemanticsUnSupported() bool { return true }
+
+func (s *session) client() kubernetes.Interface {
+	set := fake.NewSimpleClientset()
+	set.PrependReactor("*", "*", s.react)
+	set.PrependWatchReactor("*", s.watch)
+	return client{set, &restfake.RESTClient{
+		NegotiatedSerializer: scheme.Codecs.WithoutConversion(), GroupVersion: v1.SchemeGroupVersion, VersionedAPIPath: "/api/v1",
+		Client: restfake.CreateHTTPClient(func(r *http.Request) (*http.Response, error) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				return nil, err
+			}
+			return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body))}, nil
+		}),
+	}}
+}
+
+func (s *session) tell(resource string, event watch.Event) {
+	if log, ok := s.listed[resource]; ok {
+		s.listed[resource] = append(log, event)
+	}
+	for _, w := range s.watchers[resource] {
+		w.add(event)
+	}
+}
+
+func (s *session) close() {
+	for _, list := range s.watchers {
+		for _, w := range list {
+			w.Stop()
+		}
+	}
+}
+
+func (s *session) watch(action clienttesting.Action) (bool, watch.Interface, error) {
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	resource := action.GetResource().Resource
+	w := newWatcher()
+	for _, event := range s.listed[resource] {
+		w.add(event)
+	}
+	delete(s.listed, resource)
+	s.watchers[resource] = append(s.watchers[resource], w)
+	return true, w, nil
+}
+
+// react answers every request.
+func (s *session) react(action clienttesting.Action) (bool, runtime.Object, error) {
+	if action.GetVerb() == "create" {
+		object := action.(clienttesting.CreateAction).GetObject()
+		if event, ok := object.(*v1.Event); ok {
+			s.event(event)
+		}
+		return true, object, nil
+	}
+	s.server.mu.Lock()
+	defer s.server.mu.Unlock()
+	if s.server.session != s {
+		return true, nil, apierrors.NewServiceUnavailable("the process of this client is gone")
+	}
+	resource := action.GetResource()
+	switch action.GetVerb() { // the interfaces of actions contain each other
+	case "list":
+		s.listed[resource.Resource] = []watch.Event{}
+		list, err := s.server.list(resource.Resource)
+		return true, list, err
+	case "update":
+		object, err := s.server.update(action.(clienttesting.UpdateAction))
+		return true, object, err
+	case "patch":
+		object, err := s.server.patch(resource.Resource, action.(clienttesting.PatchAction))
+		return true, object, err
+	case "delete":
+		a := action.(clienttesting.DeleteAction)
+		return true, nil, s.server.evict(a.GetNamespace(), a.GetName())
+	case "get":
+		a := action.(clienttesting.GetAction)
+		object, err := s.server.get(resource.Resource, a.GetNamespace(), a.GetName())
+		return true, object, err
+	}
+	return true, nil, fmt.Errorf("frontend: cannot %s %s", action.GetVerb(), resource.Resource)
+}
+
+// event makes a line of what the taint eviction controller says that it cancelled.
+func (s *session) event(e *v1.Event) {
+	if e.Reason != "TaintManagerEviction" || !strings.HasPrefix(e.Message, "Cancelling") {
+		return
+	}
+	key := evictor.PodKey{Namespace: e.InvolvedObject.Namespace, Name: e.InvolvedObject.Name}
+	s.server.mu.Lock()
+	pod, ok := s.server.cluster.Pod(key)
+	var line scenario.Line
+	if ok {
+		line = scenario.Line{Kind: scenario.KindCancel, Node: pod.Spec.NodeName, Pod: scenario.JoinPodName(key.Namespace, key.Name)}
+	}
+	s.server.mu.Unlock()
+	if ok { // a pod that is gone is not cancelled
+		s.server.note(s, line)
+	}
+}
+
+func (s *Server) get(resource, namespace, name string) (runtime.Object, error) {
+	if namespace != "" && resource != leases {
+		name = namespace + "/" + name
+	}
+	object, ok := s.objects[resource][name]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
+	}
+	return object.DeepCopyObject(), nil
+}
+
+func (s *Server) evict(namespace, name string) error {
+	object, err := s.get(pods, namespace, name)
+	if err != nil {
+		return err
+	}
+	pod := object.(*v1.Pod)
+	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: namespace, Name: name}, UID: pod.UID, Node: pod.Spec.NodeName}
+	return s.writer.Evict(context.Background(), ref, evictor.Decision{})
+}
+
+// update takes a node's or a pod's status.
+func (s *Server) update(a clienttesting.UpdateAction) (runtime.Object, error) {
+	switch object := a.GetObject().(type) {
+	case *v1.Node:
+		current, err := s.get(nodes, "", object.Name)
+		if err != nil {
+			return nil, err
+		}
+		node := current.(*v1.Node)
+		if object.ResourceVersion != node.ResourceVersion {
+			return nil, apierrors.NewConflict(schema.GroupResource{Resource: nodes}, object.Name, fmt.Errorf("it is newer"))
+		}
+		if err := s.writer.UpdateConditions(context.Background(), node, changedConditions(node.Status.Conditions, object.Status.Conditions)); err != nil {
+			return nil, err
+		}
+		return s.get(nodes, "", object.Name)
+	case *v1.Pod:
+		ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: object.Namespace, Name: object.Name}, UID: object.UID}
+		if podReady(object) {
+			return object, s.writer.Before(context.Background(), "podStatus", ref.String())
+		}
+		if err := s.writer.MarkNotReady(context.Background(), ref); err != nil {
+			return nil, err
+		}
+		return s.get(pods, object.Namespace, object.Name)
+	}
+	return nil, fmt.Errorf("frontend: cannot update %s", a.GetResource().Resource)
+}
+
+func podReady(pod *v1.Pod) bool {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == v1.PodReady {
+			return c.Status == v1.ConditionTrue
+		}
+	}
+	return false
+}
+
+func changedConditions(before, after []v1.NodeCondition) (changed []v1.NodeCondition) {
+next:
+	for _, c := range after {
+		for _, old := range before {
+			if old.Type == c.Type && old.Status == c.Status {
+				continue next
+			}
+		}
+		changed = append(changed, c)
+	}
+	return changed
+}
+
+// patch takes a node's taints and labels; of a pod's status nothing is kept.
+func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Object, error) {
+	current, err := s.get(resource, a.GetNamespace(), a.GetName())
+	if err != nil {
+		return nil, err
+	}
+	if resource != nodes {
+		return current, s.writer.Before(context.Background(), "podStatus", a.GetName())
+	}
+	node := current.(*v1.Node)
+	before, err := json.Marshal(node)
+	if err != nil {
+		return nil, err
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, a.GetPatch(), v1.Node{})
+	if err != nil {
+		return nil, err
+	}
+	patched := &v1.Node{}
+	if err := json.Unmarshal(after, patched); err != nil {
+		return nil, err
+	}
+	if patched.ResourceVersion != node.ResourceVersion {
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: nodes}, node.Name, fmt.Errorf("it is newer"))
+	}
+	if err := s.writer.Before(context.Background(), "taints", node.Name); err != nil {
+		return nil, err
+	}
+	if !reflect.DeepEqual(patched.Labels, node.Labels) {
+		if err := s.writer.UpdateLabels(context.Background(), node, patched.Labels); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.writer.ReplaceTaints(context.Background(), node, patched.Spec.Taints); err != nil {
+		return nil, err
+	}
+	return s.get(nodes, "", node.Name)
+}
+
+var listMeta = metav1.ListMeta{ResourceVersion: "1"}

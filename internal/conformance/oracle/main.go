@@ -1,0 +1,46 @@
+// Command oracle plays a scenario with the node lifecycle and taint eviction controllers of k8s.io/kubernetes
+// v1.36 and writes the timeline to stdout.
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/go-logr/logr/funcr"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
+	"k8s.io/kubernetes/pkg/controller/tainteviction"
+
+	"github.com/evictkit/evictkit/internal/conformance/frontend"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+func main() { frontend.Main(controllers) }
+
+func controllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, s scenario.Settings, note func(string)) ([]func(), error) {
+	if !s.TaintBasedEviction {
+		return nil, fmt.Errorf("v1.36 evicts by taints only")
+	}
+	logger := funcr.New(func(_, text string) {
+		if strings.Contains(text, "Controller detected") {
+			note(text)
+		}
+	}, funcr.Options{})
+	klog.SetLogger(logger)
+	ctx = klog.NewContext(ctx, logger)
+	core := factory.Core().V1()
+	nodes, err := nodelifecycle.NewNodeLifecycleController(ctx, factory.Coordination().V1().Leases(), core.Pods(), core.Nodes(), factory.Apps().V1().DaemonSets(), client,
+		s.NodeMonitorPeriod, s.NodeStartupGracePeriod, s.NodeMonitorGracePeriod, float32(s.NodeEvictionRate), float32(s.SecondaryNodeEvictionRate),
+		int32(s.LargeClusterSizeThreshold), float32(s.UnhealthyZoneThreshold))
+	if err != nil {
+		return nil, err
+	}
+	taints, err := tainteviction.New(ctx, client, core.Pods(), core.Nodes(), "taint-eviction-controller")
+	if err != nil {
+		return nil, err
+	}
+	return []func(){func() { nodes.Run(ctx) }, func() { taints.Run(ctx) }}, nil
+}

@@ -1,0 +1,49 @@
+// Command v118 plays a scenario with the node lifecycle controller of k8s.io/kubernetes v1.18, with taints or
+// without, and writes the timeline to stdout.
+package main
+
+import (
+	"context"
+	"flag"
+	"strings"
+
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog"
+	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
+
+	"github.com/evictkit/evictkit/internal/conformance/frontend"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+func main() { frontend.Main(controllers) }
+
+func controllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, s scenario.Settings, note func(string)) ([]func(), error) {
+	log(note)
+	core := factory.Core().V1()
+	nodes, err := nodelifecycle.NewNodeLifecycleController(factory.Coordination().V1().Leases(), core.Pods(), core.Nodes(), factory.Apps().V1().DaemonSets(), client,
+		s.NodeMonitorPeriod, s.NodeStartupGracePeriod, s.NodeMonitorGracePeriod, s.PodEvictionTimeout, float32(s.NodeEvictionRate), float32(s.SecondaryNodeEvictionRate),
+		int32(s.LargeClusterSizeThreshold), float32(s.UnhealthyZoneThreshold), s.TaintBasedEviction)
+	if err != nil {
+		return nil, err
+	}
+	return []func(){func() { nodes.Run(ctx.Done()) }}, nil
+}
+
+// logged hands on what the controller logs about zones.
+type logged func(string)
+
+func (l logged) Write(text []byte) (int, error) {
+	if strings.Contains(string(text), "Controller detected") {
+		l(string(text))
+	}
+	return len(text), nil
+}
+
+func log(note func(string)) {
+	set := flag.NewFlagSet("", flag.ContinueOnError)
+	klog.InitFlags(set)
+	_ = set.Set("logtostderr", "false")
+	_ = set.Set("stderrthreshold", "FATAL")
+	klog.SetOutput(logged(note))
+}

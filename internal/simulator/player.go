@@ -30,6 +30,8 @@ type Options struct {
 	Subject func(scenario.Settings, *Cluster, *Writer) (Subject, error)
 	// Prefer is handed to our evictor.
 	Prefer func(zone.Key, []string) string
+	// Wrap, when not nil, stands between the simulation and each of our evictors, before its first step.
+	Wrap func(*evictor.Evictor, *Cluster) Subject
 }
 
 // Subject is what a simulation drives. Every method is called by the simulation only. What changes is
@@ -180,6 +182,9 @@ func (p *player) restart() (err error) {
 		return fmt.Errorf("config: %w", err)
 	}
 	p.subject = e
+	if p.options.Wrap != nil {
+		p.subject = p.options.Wrap(e, p.cluster)
+	}
 	return nil
 }
 

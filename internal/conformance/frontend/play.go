@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/informers"
+	coreinformers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -18,9 +19,21 @@ import (
 	"github.com/evictkit/evictkit/internal/simulator"
 )
 
-// Controllers makes upstream's controllers and returns what runs them until the context ends. It is called
-// once for each of their processes, and note is given what they log about zones.
-type Controllers func(ctx context.Context, client kubernetes.Interface, informers informers.SharedInformerFactory, settings scenario.Settings, note func(logged string)) (run []func(), err error)
+// Process is what a process of upstream's controllers is made with.
+type Process struct {
+	Settings  scenario.Settings
+	Client    kubernetes.Interface
+	Informers informers.SharedInformerFactory
+	// Nodes is the informers' one, whose lister waits until it shows the newest node. All virtual time stands still while
+	// a pass writes, so that without it the tainting that follows at the same instant would find nodes as they were.
+	Nodes coreinformers.NodeInformer
+	// Logged is to be given what the controllers log about zones.
+	Logged func(text string)
+}
+
+// Controllers makes upstream's controllers and returns what runs them until the context ends. It is called once
+// for each of their processes.
+type Controllers func(ctx context.Context, p Process) (run []func(), err error)
 
 // Main plays the scenario named by the program's only argument, and writes the timeline to stdout.
 func Main(controllers Controllers) {
@@ -100,7 +113,10 @@ func (s *Server) start(ctx context.Context, settings scenario.Settings, controll
 	s.session = now
 	client := now.client()
 	factory := informers.NewSharedInformerFactory(client, 1000*time.Hour)
-	run, err := controllers(ctx, client, factory, settings, func(text string) { s.logged(now, text) })
+	run, err := controllers(ctx, Process{
+		Settings: settings, Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now},
+		Logged: func(text string) { s.logged(now, text) },
+	})
 	if err != nil {
 		return err
 	}

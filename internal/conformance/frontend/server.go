@@ -26,6 +26,7 @@ type Server struct {
 	version uint64
 
 	objects map[string]map[string]runtime.Object // by resource and namespace/name
+	past    map[string]map[string]*v1.Node       // a node's last versions
 	session *session
 }
 
@@ -38,7 +39,7 @@ const (
 )
 
 func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Server {
-	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}}
+	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}, past: map[string]map[string]*v1.Node{}}
 	c.Nodes(func(n *v1.Node) bool {
 		s.NodeChanged(n.Name)
 		if !c.Failed(n.Name) {
@@ -63,7 +64,12 @@ func (s *Server) NodeChanged(name string) {
 		s.put(leases, name, nil)
 		return
 	}
-	s.put(nodes, name, n.DeepCopy())
+	n = n.DeepCopy()
+	if len(s.past[name]) > 16 || s.past[name] == nil {
+		s.past[name] = map[string]*v1.Node{}
+	}
+	s.past[name][n.ResourceVersion] = n
+	s.put(nodes, name, n)
 }
 
 // PodChanged shows a pod as it is now.

@@ -27,6 +27,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // session is what one process of the controllers sees of the Server. When the process is restarted the old
@@ -229,7 +230,9 @@ next:
 	return changed
 }
 
-// patch takes a node's taints and labels; of a pod's status nothing is kept.
+// patch takes a node's taints and labels; of a pod's status nothing is kept. A patch that was made from an older
+// version is made again from the newest, as upstream does after a conflict, but without the wait: upstream waits with
+// a lock held on which its next pass may wait, and then virtual time would stand still for ever.
 func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Object, error) {
 	current, err := s.get(resource, a.GetNamespace(), a.GetName())
 	if err != nil {
@@ -239,33 +242,50 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 		return current, s.writer.Before(context.Background(), "podStatus", a.GetName())
 	}
 	node := current.(*v1.Node)
-	before, err := json.Marshal(node)
+	var from struct {
+		Metadata struct{ ResourceVersion string }
+	}
+	if err := json.Unmarshal(a.GetPatch(), &from); err != nil {
+		return nil, err
+	}
+	base, list := node, node.Spec.Taints
+	if old, ok := s.past[node.Name][from.Metadata.ResourceVersion]; ok {
+		base = old
+	}
+	patched, err := apply(base, a.GetPatch())
 	if err != nil {
 		return nil, err
-	}
-	after, err := strategicpatch.StrategicMergePatch(before, a.GetPatch(), v1.Node{})
-	if err != nil {
-		return nil, err
-	}
-	patched := &v1.Node{}
-	if err := json.Unmarshal(after, patched); err != nil {
-		return nil, err
-	}
-	if patched.ResourceVersion != node.ResourceVersion {
-		return nil, apierrors.NewConflict(schema.GroupResource{Resource: nodes}, node.Name, fmt.Errorf("it is newer"))
 	}
 	if err := s.writer.Before(context.Background(), "taints", node.Name); err != nil {
 		return nil, err
 	}
-	if !reflect.DeepEqual(patched.Labels, node.Labels) {
+	if !reflect.DeepEqual(patched.Labels, base.Labels) {
 		if err := s.writer.UpdateLabels(context.Background(), node, patched.Labels); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.writer.ReplaceTaints(context.Background(), node, patched.Spec.Taints); err != nil {
+	if base == node {
+		list = patched.Spec.Taints
+	} else {
+		list = taints.Diff(base.Spec.Taints, patched.Spec.Taints, nil).Apply(list, s.cluster.Clock.Now())
+	}
+	if err := s.writer.ReplaceTaints(context.Background(), node, list); err != nil {
 		return nil, err
 	}
 	return s.get(nodes, "", node.Name)
+}
+
+func apply(node *v1.Node, patch []byte) (*v1.Node, error) {
+	before, err := json.Marshal(node)
+	if err != nil {
+		return nil, err
+	}
+	after, err := strategicpatch.StrategicMergePatch(before, patch, v1.Node{})
+	if err != nil {
+		return nil, err
+	}
+	patched := &v1.Node{}
+	return patched, json.Unmarshal(after, patched)
 }
 
 var listMeta = metav1.ListMeta{ResourceVersion: "1"}

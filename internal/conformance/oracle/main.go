@@ -8,37 +8,35 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr/funcr"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
 
 	"github.com/evictkit/evictkit/internal/conformance/frontend"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 func main() { frontend.Main(controllers) }
 
-func controllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, s scenario.Settings, note func(string)) ([]func(), error) {
+func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
+	s := p.Settings
 	if !s.TaintBasedEviction {
 		return nil, fmt.Errorf("v1.36 evicts by taints only")
 	}
 	logger := funcr.New(func(_, text string) {
 		if strings.Contains(text, "Controller detected") {
-			note(text)
+			p.Logged(text)
 		}
 	}, funcr.Options{})
 	klog.SetLogger(logger)
 	ctx = klog.NewContext(ctx, logger)
-	core := factory.Core().V1()
-	nodes, err := nodelifecycle.NewNodeLifecycleController(ctx, factory.Coordination().V1().Leases(), core.Pods(), core.Nodes(), factory.Apps().V1().DaemonSets(), client,
+	core := p.Informers.Core().V1()
+	nodes, err := nodelifecycle.NewNodeLifecycleController(ctx, p.Informers.Coordination().V1().Leases(), core.Pods(), p.Nodes, p.Informers.Apps().V1().DaemonSets(), p.Client,
 		s.NodeMonitorPeriod, s.NodeStartupGracePeriod, s.NodeMonitorGracePeriod, float32(s.NodeEvictionRate), float32(s.SecondaryNodeEvictionRate),
 		int32(s.LargeClusterSizeThreshold), float32(s.UnhealthyZoneThreshold))
 	if err != nil {
 		return nil, err
 	}
-	taints, err := tainteviction.New(ctx, client, core.Pods(), core.Nodes(), "taint-eviction-controller")
+	taints, err := tainteviction.New(ctx, p.Client, core.Pods(), p.Nodes, "taint-eviction-controller")
 	if err != nil {
 		return nil, err
 	}

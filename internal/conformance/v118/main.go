@@ -7,21 +7,19 @@ import (
 	"flag"
 	"strings"
 
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 
 	"github.com/evictkit/evictkit/internal/conformance/frontend"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 func main() { frontend.Main(controllers) }
 
-func controllers(ctx context.Context, client kubernetes.Interface, factory informers.SharedInformerFactory, s scenario.Settings, note func(string)) ([]func(), error) {
-	log(note)
-	core := factory.Core().V1()
-	nodes, err := nodelifecycle.NewNodeLifecycleController(factory.Coordination().V1().Leases(), core.Pods(), core.Nodes(), factory.Apps().V1().DaemonSets(), client,
+func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
+	s := p.Settings
+	log(p.Logged)
+	core := p.Informers.Core().V1()
+	nodes, err := nodelifecycle.NewNodeLifecycleController(p.Informers.Coordination().V1().Leases(), core.Pods(), p.Nodes, p.Informers.Apps().V1().DaemonSets(), p.Client,
 		s.NodeMonitorPeriod, s.NodeStartupGracePeriod, s.NodeMonitorGracePeriod, s.PodEvictionTimeout, float32(s.NodeEvictionRate), float32(s.SecondaryNodeEvictionRate),
 		int32(s.LargeClusterSizeThreshold), float32(s.UnhealthyZoneThreshold), s.TaintBasedEviction)
 	if err != nil {

@@ -1,0 +1,129 @@
+package differential
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// objectFile is the name of a case's file of objects, beside its scenario.
+const objectFile = "objects.json"
+
+// Case is a scenario and the objects of its file, if it has one.
+type Case struct {
+	Scenario scenario.Scenario
+	Nodes    []*v1.Node
+	Pods     []*v1.Pod
+}
+
+// Save writes the case into a directory as scenario.yaml, and objects.json where it has objects, and returns the
+// path of the scenario.
+func (c *Case) Save(dir string) (path string, err error) {
+	s := c.Scenario
+	s.Cluster.Files = nil
+	if len(c.Nodes)+len(c.Pods) > 0 {
+		s.Cluster.Files = []string{objectFile}
+		list := struct {
+			metav1.TypeMeta
+			Items []runtime.Object `json:"items"`
+		}{TypeMeta: metav1.TypeMeta{Kind: "List", APIVersion: "v1"}}
+		for _, n := range c.Nodes {
+			list.Items = append(list.Items, n)
+		}
+		for _, p := range c.Pods {
+			list.Items = append(list.Items, p)
+		}
+		text, err := json.MarshalIndent(list, "", " ")
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, objectFile), append(text, '\n'), 0o600); err != nil {
+			return "", err
+		}
+	}
+	var root yaml.Node
+	if err := root.Encode(&s); err != nil {
+		return "", err
+	}
+	tidy(&root, 0)
+	text, err := yaml.Marshal(&root)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, "scenario.yaml")
+	return path, os.WriteFile(path, text, 0o600)
+}
+
+// Open reads a case that Save wrote, or any scenario whose objects are in one file of its directory.
+func Open(path string) (*Case, error) {
+	s, err := scenariofile.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{Scenario: *s}
+	for _, file := range s.Cluster.Files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var list struct{ Items []json.RawMessage }
+		if err := json.Unmarshal(text, &list); err != nil {
+			return nil, err
+		}
+		for _, item := range list.Items {
+			var kind metav1.TypeMeta
+			if err := json.Unmarshal(item, &kind); err != nil {
+				return nil, err
+			}
+			if kind.Kind == "Node" {
+				n := &v1.Node{}
+				err, c.Nodes = json.Unmarshal(item, n), append(c.Nodes, n)
+			} else {
+				p := &v1.Pod{}
+				err, c.Pods = json.Unmarshal(item, p), append(c.Pods, p)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c, nil
+}
+
+// tidy drops what is not set, and writes what is deep on one line.
+func tidy(n *yaml.Node, depth int) (keep bool) {
+	if depth > 2 {
+		n.Style |= yaml.FlowStyle
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		var content []*yaml.Node
+		for i := 0; i < len(n.Content); i += 2 {
+			if tidy(n.Content[i+1], depth+1) || n.Content[i].Value == "restart" && n.Content[i+1].Kind == yaml.MappingNode {
+				content = append(content, n.Content[i], n.Content[i+1])
+			}
+		}
+		n.Content = content
+		return len(content) > 0
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			tidy(item, depth+1)
+		}
+		return len(n.Content) > 0
+	case yaml.ScalarNode:
+		return n.Tag != "!!null" && !(n.Tag == "!!str" && n.Value == "" && depth > 3) && !(n.Tag == "!!str" && n.Value == "")
+	}
+	for _, item := range n.Content {
+		tidy(item, depth)
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package differential
+
+import (
+	"context"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// compat gives our evictor the inputs with which it does what upstream does where the two differ in what they make of
+// the same input. What a rule can say in this way is matched line by line all the same.
+type compat struct {
+	// forgetLease: upstream forgets the lease when a status report comes without a renewal, and takes the lease for
+	// renewed one pass later.
+	forgetLease bool
+	// loseTaints: after a restart upstream removes the NoExecute taints of failed nodes, taints them anew at the zone's
+	// rate, and starts every toleration anew.
+	loseTaints bool
+}
+
+// subject is our evictor with the inputs changed.
+type subject struct {
+	*evictor.Evictor
+	compat
+	cluster *simulator.Cluster
+	period  time.Duration
+	origin  time.Duration
+	seen    map[string]metav1.Time
+	// The passes at which a report and a renewal are noted, and the one at which the lease counts as renewed again.
+	reported, renewed, again map[string]time.Duration
+}
+
+func (c compat) wrap(settings scenario.Settings) func(*evictor.Evictor, *simulator.Cluster) simulator.Subject {
+	restarted := false
+	return func(e *evictor.Evictor, cluster *simulator.Cluster) simulator.Subject {
+		s := &subject{Evictor: e, compat: c, cluster: cluster, period: settings.NodeMonitorPeriod, origin: cluster.Clock.Elapsed(),
+			seen: map[string]metav1.Time{}, reported: map[string]time.Duration{}, renewed: map[string]time.Duration{}, again: map[string]time.Duration{}}
+		if restarted && c.loseTaints {
+			s.loseTaints()
+		}
+		restarted = true
+		cluster.Nodes(func(n *v1.Node) bool {
+			s.note(n)
+			return true
+		})
+		return s
+	}
+}
+
+func (s *subject) loseTaints() {
+	var nodes []*v1.Node
+	s.cluster.Nodes(func(n *v1.Node) bool {
+		nodes = append(nodes, n)
+		return true
+	})
+	now := metav1.NewTime(s.cluster.Clock.Now())
+	for _, n := range nodes {
+		for _, t := range n.Spec.Taints {
+			switch {
+			case t.Effect != v1.TaintEffectNoExecute:
+			case t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable:
+				s.cluster.RemoveTaint(n.Name, t.Key, t.Effect)
+			default:
+				t.TimeAdded = &now
+				s.cluster.SetTaint(n.Name, t)
+			}
+		}
+	}
+}
+
+// note notices reports of nodes that were known.
+func (s *subject) note(n *v1.Node) {
+	for i := range n.Status.Conditions {
+		c := &n.Status.Conditions[i]
+		if c.Type != v1.NodeReady {
+			continue
+		}
+		old, known := s.seen[n.Name]
+		s.seen[n.Name] = c.LastHeartbeatTime
+		if known && !old.Equal(&c.LastHeartbeatTime) {
+			s.reported[n.Name] = s.pass()
+		}
+		return
+	}
+}
+
+// pass is the first pass from now on.
+func (s *subject) pass() time.Duration {
+	return s.origin + (s.cluster.Clock.Elapsed()-s.origin+s.period-1)/s.period*s.period
+}
+
+func (s *subject) NodeChanged(name string) {
+	if n, ok := s.cluster.Node(name); ok {
+		s.note(n)
+	} else {
+		delete(s.seen, name)
+		delete(s.reported, name)
+		delete(s.again, name)
+	}
+	s.Evictor.NodeChanged(name)
+}
+
+func (s *subject) LeaseRenewed(name string, at time.Time) {
+	s.renewed[name] = s.pass()
+	s.Evictor.LeaseRenewed(name, at)
+}
+
+// Step lets the leases that upstream forgot count as renewed. One that was renewed in the pass of the report is not
+// forgotten.
+func (s *subject) Step(ctx context.Context) (time.Time, error) {
+	now := s.cluster.Clock.Elapsed()
+	for name, at := range s.again {
+		if at <= now {
+			delete(s.again, name)
+			s.Evictor.LeaseRenewed(name, s.cluster.Clock.Now())
+		}
+	}
+	for name, at := range s.reported {
+		if at <= now && s.forgetLease {
+			delete(s.reported, name)
+			if s.renewed[name] != at {
+				s.again[name] = at + s.period
+			}
+		}
+	}
+	return s.Evictor.Step(ctx)
+}

@@ -1,0 +1,204 @@
+package differential
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// Played is a case with what both sides made of it.
+type Played struct {
+	Case           *Case
+	Against        Against
+	Ours, Upstream []scenario.Line
+	Decisions      []evictor.Decision // of ours
+	compat         compat
+}
+
+// Result is what a comparison came to.
+type Result struct {
+	Lines       int          // of upstream
+	Fired       map[Rule]int // lines that each rule explained
+	Unexplained []Left
+}
+
+// explainer explains what match left.
+type explainer struct {
+	*Played
+	*truth
+	left    []Left
+	rule    []Rule
+	fired   map[Rule]int
+	allDown []span
+	rates   map[string][]rateAt // of zones, by ours
+	windows map[string][]window
+}
+
+type rateAt struct {
+	at    time.Duration
+	rate  float64
+	state string
+}
+
+type window struct {
+	span
+	rule Rule
+}
+
+// Compare matches the two timelines and explains what is left.
+func Compare(p *Played) Result {
+	t := truthOf(p.Case)
+	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}}
+	e.left = match(comparable(p.Ours), comparable(p.Upstream), t.zoneOf)
+	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
+	e.rule = make([]Rule, len(e.left))
+	e.zones()
+	e.singles()
+	e.openWindows()
+	e.forgive()
+	result := Result{Lines: len(p.Upstream), Fired: e.fired}
+	for i, l := range e.left {
+		if e.rule[i] == (Rule{}) {
+			result.Unexplained = append(result.Unexplained, l)
+		}
+	}
+	return result
+}
+
+func (e *explainer) explain(i int, r Rule) {
+	if e.rule[i] == (Rule{}) {
+		e.rule[i] = r
+		e.fired[r]++
+	}
+}
+
+// zones notes the rates of zones and when all of them were down, by ours.
+func (e *explainer) zones() {
+	for _, l := range e.Ours {
+		switch l.Kind {
+		case scenario.KindZone:
+			e.rates[l.Zone] = append(e.rates[l.Zone], rateAt{l.T, l.Rate, l.State})
+		case scenario.KindCluster:
+			if l.State == scenario.AllZonesDisrupted {
+				e.allDown = append(e.allDown, span{l.T, forever})
+			} else if n := len(e.allDown); n > 0 {
+				e.allDown[n-1].to = l.T
+			}
+		}
+	}
+}
+
+func (e *explainer) isAllDown(t time.Duration) bool {
+	for _, s := range e.allDown {
+		if s.holds(t + slack) {
+			return true
+		}
+	}
+	return false
+}
+
+// other finds the line of the other side that says the same, first within those bounds.
+func (e *explainer) other(i int, from, to time.Duration) (int, bool) {
+	for k, l := range e.left {
+		if e.rule[k] == (Rule{}) && l.Side != e.left[i].Side && identity(l.Line) == identity(e.left[i].Line) && l.T >= from && l.T <= to {
+			return k, true
+		}
+	}
+	return 0, false
+}
+
+// pair explains a line together with that of the other side.
+func (e *explainer) pair(i int, from, to time.Duration, r Rule) bool {
+	k, ok := e.other(i, from, to)
+	if ok {
+		e.explain(i, r)
+		e.explain(k, r)
+		e.fired[r]-- // one difference
+	}
+	return ok
+}
+
+func (e *explainer) wrote(lines []scenario.Line, kind scenario.Kind, from, to time.Duration, is func(scenario.Line) bool) bool {
+	for _, l := range lines {
+		if l.Kind == kind && l.T >= from && l.T <= to && is(l) {
+			return true
+		}
+	}
+	return false
+}
+
+// singles explains what needs no more than the line and what happened around it.
+func (e *explainer) singles() {
+	period := e.settings.NodeMonitorPeriod
+	for i, l := range e.left {
+		if e.rule[i] != (Rule{}) {
+			continue
+		}
+		same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
+		upstream := l.Side == UpstreamSide
+		switch l.Kind {
+		case scenario.KindTaint:
+			if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
+				if k, ok := e.other(i, l.T, l.T+period+slack); ok && e.wrote(e.Ours, scenario.KindTaint, e.left[k].T, e.left[k].T, func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpRemove }) {
+					e.pair(i, l.T, l.T+period+slack, LiftInOneWrite)
+				}
+			}
+			if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove {
+				if at, ok := e.restarted(l.T); ok && l.T <= at+slack {
+					e.explain(i, RestartLoses)
+				}
+			}
+		case scenario.KindEvict, scenario.KindCancel:
+			switch {
+			case e.spared[l.Pod] && upstream:
+				e.explain(i, SparedPods)
+			case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
+				e.explain(i, MovedNotCanceled)
+			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
+				e.explain(i, MovedNotCanceled)
+			}
+			if at, ok := e.restarted(l.T); ok && e.rule[i] == (Rule{}) {
+				if e.compat.loseTaints && l.Kind == scenario.KindCancel && !upstream && l.T <= at+slack {
+					e.explain(i, RestartLoses)
+				} else if upstream && l.Kind == scenario.KindEvict {
+					e.pair(i, l.T, at+e.settings.NodeMonitorGracePeriod+2*period+slack, OwnGrace)
+				}
+			}
+		case scenario.KindPodNotReady:
+			switch {
+			case upstream && e.isAllDown(l.T):
+				e.explain(i, AllDownNotMarked)
+			case upstream && e.state(l.Node, l.T).failing && !e.state(l.Node, l.T).silent:
+				e.explain(i, MarkedByVerdict)
+			}
+		case scenario.KindZone:
+			if !upstream && l.Ready+l.NotReady == 0 {
+				e.explain(i, EmptyZone)
+			}
+		}
+	}
+}
+
+// armed says whether ours kept an eviction of the pod armed over that moment.
+func (e *explainer) armed(pod string, at time.Duration) bool {
+	armed := false
+	for _, d := range e.Decisions {
+		if scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name) != pod {
+			continue
+		}
+		switch t := d.Time.Sub(epoch); {
+		case t > at+slack:
+			return armed
+		case d.Kind == evictor.EvictionArmed || d.Kind == evictor.EvictionMoved:
+			armed = true
+		case d.Kind == evictor.EvictionCancelled || d.Kind == evictor.PodEvicted:
+			armed = false
+		}
+	}
+	return armed
+}

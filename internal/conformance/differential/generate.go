@@ -1,0 +1,329 @@
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// Against says which of upstream's controllers the scenario is for.
+type Against string
+
+// The oracles.
+const (
+	V136       Against = "v1.36"
+	V118       Against = "v1.18"
+	V118Direct Against = "v1.18 without taints"
+)
+
+// Budget is how many node-passes the largest scenario has.
+const Budget = 120_000
+
+// generator makes one case. It keeps what it has made, so that every event is possible.
+type generator struct {
+	*rand.Rand
+	against Against
+	c       *Case
+	zones   []*genZone
+	nodes   map[string]*genNode
+	names   []string // of nodes that exist
+	pods    []string // that addPod made and nobody deleted
+	serial  int
+	until   time.Duration
+	large   bool
+}
+
+type genZone struct {
+	key   scenario.ZoneKey
+	nodes []string
+}
+
+type genNode struct {
+	zone   *genZone
+	failed bool
+	taints []string
+}
+
+// Generate makes a case from a seed.
+func Generate(seed uint64, against Against) *Case {
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{}, nodes: map[string]*genNode{}}
+	g.large = g.one(25)
+	g.config()
+	g.cluster()
+	g.objects()
+	g.events()
+	return g.c
+}
+
+func (g *generator) one(in int) bool { return g.IntN(in) == 0 }
+
+func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
+
+func seconds(n int) *scenario.Duration { return of(scenario.Duration(time.Duration(n) * time.Second)) }
+
+func of[T any](v T) *T { return &v }
+
+func (g *generator) config() {
+	c := &g.c.Scenario.Config
+	if g.one(3) {
+		c.NodeMonitorPeriod = seconds(pick(g, 1, 2, 5, 10))
+	}
+	if g.one(3) {
+		c.NodeMonitorGracePeriod = seconds(pick(g, 12, 20, 30, 50, 60))
+	}
+	if g.one(4) {
+		c.NodeStartupGracePeriod = seconds(pick(g, 30, 90))
+	}
+	// One by the rate is a multiple of upstream's tick of 100 ms, but for the odd ones.
+	if g.one(2) {
+		c.NodeEvictionRate = of(pick(g, 0.02, 0.05, 0.2, 0.5, 2, 10))
+	}
+	if g.one(12) {
+		c.NodeEvictionRate = of(pick(g, 0.0, 0.3, 1, 3, 7))
+	}
+	if g.one(3) {
+		c.SecondaryNodeEvictionRate = of(pick(g, 0.0, 0.05, 0.1, 0.5))
+	}
+	if g.one(2) {
+		c.LargeClusterSizeThreshold = of(pick(g, 0, 3, 5, 8, 20))
+	}
+	if g.one(3) {
+		c.UnhealthyZoneThreshold = of(pick(g, 0.2, 0.34, 0.5, 0.75, 1))
+	}
+	if g.against == V118Direct {
+		c.TaintBasedEviction = of(false)
+		c.PodEvictionTimeout = seconds(pick(g, 1, 30, 60, 120))
+	}
+	h := &g.c.Scenario.Heartbeat
+	if g.one(4) {
+		h.Interval = seconds(pick(g, 2, 5, 15))
+	}
+	if g.one(2) {
+		h.StatusInterval = seconds(pick(g, 20, 45, 60, 600))
+	}
+	if g.one(4) {
+		h.Spread = of(scenario.SpreadNone)
+	}
+}
+
+func (g *generator) cluster() {
+	zones, most := 1+g.IntN(3), 10
+	minutes := 4 + g.IntN(17)
+	if g.large {
+		zones, most = 2+g.IntN(5), 120
+	}
+	for i := range zones {
+		z := scenario.Zone{Name: string(rune('a' + i)), Nodes: 1 + g.IntN(most), PodsPerNode: g.IntN(4), DaemonSetPodsPerNode: g.IntN(2)}
+		if g.one(2) {
+			z.Region = "r"
+		}
+		if !g.one(5) {
+			z.TolerationSeconds = of(pick[int64](g, 0, 5, 30, 60, 120, 300))
+		}
+		g.c.Scenario.Cluster.Zones = append(g.c.Scenario.Cluster.Zones, z)
+		gz := g.zone(z.Key())
+		for k := range z.Nodes {
+			g.addNode(z.NodeName(k), gz)
+		}
+	}
+	period := g.c.Scenario.Settings().NodeMonitorPeriod
+	passes := int(time.Duration(minutes) * time.Minute / period)
+	if passes*len(g.names) > Budget {
+		passes = Budget / len(g.names)
+	}
+	g.until = max(2*time.Minute, time.Duration(passes)*period)
+	g.c.Scenario.Until = of(scenario.Duration(g.until))
+}
+
+func (g *generator) zone(key scenario.ZoneKey) *genZone {
+	for _, z := range g.zones {
+		if z.key == key {
+			return z
+		}
+	}
+	z := &genZone{key: key}
+	g.zones = append(g.zones, z)
+	return z
+}
+
+func (g *generator) addNode(name string, z *genZone) {
+	g.nodes[name] = &genNode{zone: z}
+	g.names = append(g.names, name)
+	z.nodes = append(z.nodes, name)
+}
+
+func (g *generator) deleteNode(name string) {
+	z := g.nodes[name].zone
+	delete(g.nodes, name)
+	g.names = slices.DeleteFunc(g.names, func(n string) bool { return n == name })
+	z.nodes = slices.DeleteFunc(z.nodes, func(n string) bool { return n == name })
+}
+
+// events makes bursts of them in order of time, none of them at the instant of another or of a pass.
+func (g *generator) events() {
+	n := 1 + g.IntN(12)
+	var times []time.Duration
+	for range n {
+		times = append(times, 3*time.Second+rand01(g)*(g.until-10*time.Second)/1000)
+	}
+	slices.Sort(times)
+	for i, at := range times {
+		at = at.Truncate(100*time.Millisecond) + time.Duration(1+(i*31)%97)*time.Millisecond
+		g.event(at)
+	}
+	events := g.c.Scenario.Events
+	slices.SortStableFunc(events, func(a, b scenario.Event) int { return int(a.Time() - b.Time()) })
+}
+
+func rand01(g *generator) time.Duration { return time.Duration(g.IntN(1000)) }
+
+func (g *generator) add(at time.Duration, e scenario.Event) {
+	e.At = of(scenario.Duration(at))
+	g.c.Scenario.Events = append(g.c.Scenario.Events, e)
+}
+
+func (g *generator) event(at time.Duration) {
+	name := g.names[g.IntN(len(g.names))]
+	n := g.nodes[name]
+	switch k := g.IntN(100); {
+	case k < 30:
+		g.fail(at)
+	case k < 48:
+		g.recover(at)
+	case k < 56:
+		g.condition(at, name, n)
+	case k < 66:
+		t := scenario.Taint{Node: name, Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick(g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}
+		n.taints = append(n.taints, t.Key+":"+t.Effect)
+		g.add(at, scenario.Event{Taint: &t})
+	case k < 71:
+		g.untaint(at)
+	case k < 76:
+		if g.one(2) {
+			g.add(at, scenario.Event{Cordon: &scenario.NodeRef{Node: name}})
+		} else {
+			g.add(at, scenario.Event{Uncordon: &scenario.NodeRef{Node: name}})
+		}
+	case k < 80:
+		if len(g.names) > 1 {
+			g.deleteNode(name)
+			g.add(at, scenario.Event{DeleteNode: &scenario.NodeRef{Node: name}})
+		}
+	case k < 85:
+		g.newNode(at)
+	case k < 92:
+		g.serial++
+		p := scenario.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
+		if !g.one(3) {
+			p.TolerationSeconds = of(pick[int64](g, 0, 10, 60, 300))
+		}
+		g.pods = append(g.pods, p.Name)
+		g.add(at, scenario.Event{AddPod: &p})
+	case k < 94:
+		if len(g.pods) > 0 {
+			i := g.IntN(len(g.pods))
+			g.add(at, scenario.Event{DeletePod: &scenario.DeletePod{Name: g.pods[i]}})
+			g.pods = slices.Delete(g.pods, i, i+1)
+		}
+	case k < 97:
+		g.add(at, scenario.Event{API: &scenario.API{State: scenario.APIDown}})
+		up := at + time.Duration(1+g.IntN(120))*time.Second + 13*time.Millisecond
+		if up < g.until {
+			g.add(up, scenario.Event{API: &scenario.API{State: scenario.APIUp}})
+		}
+	default:
+		g.add(at, scenario.Event{Restart: &scenario.Restart{}})
+	}
+}
+
+func (g *generator) fail(at time.Duration) {
+	switch k := g.IntN(10); {
+	case k < 4: // one
+		name := g.names[g.IntN(len(g.names))]
+		g.nodes[name].failed = true
+		g.add(at, scenario.Event{Fail: &scenario.Selector{Node: name}})
+	case k < 6: // part of a zone
+		z := g.zones[g.IntN(len(g.zones))]
+		if len(z.nodes) == 0 {
+			return
+		}
+		names := slices.Clone(z.nodes)
+		g.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		names = names[:1+g.IntN(len(names))]
+		for _, name := range names {
+			g.nodes[name].failed = true
+		}
+		g.add(at, scenario.Event{Fail: &scenario.Selector{Nodes: names}})
+	case k < 9: // a zone
+		g.failZone(at, g.zones[g.IntN(len(g.zones))])
+	default:
+		for _, z := range g.zones {
+			g.failZone(at, z)
+		}
+	}
+}
+
+func (g *generator) failZone(at time.Duration, z *genZone) {
+	if len(z.nodes) == 0 {
+		return
+	}
+	for _, name := range z.nodes {
+		g.nodes[name].failed = true
+	}
+	g.add(at, scenario.Event{Fail: &scenario.Selector{Nodes: slices.Clone(z.nodes)}})
+}
+
+func (g *generator) recover(at time.Duration) {
+	var failed []string
+	for _, name := range g.names {
+		if g.nodes[name].failed {
+			failed = append(failed, name)
+		}
+	}
+	if len(failed) == 0 {
+		return
+	}
+	if g.one(3) {
+		g.Shuffle(len(failed), func(i, j int) { failed[i], failed[j] = failed[j], failed[i] })
+		failed = failed[:1+g.IntN(len(failed))]
+	}
+	for _, name := range failed {
+		g.nodes[name].failed = false
+	}
+	g.add(at, scenario.Event{Recover: &scenario.Selector{Nodes: failed}})
+}
+
+func (g *generator) condition(at time.Duration, name string, n *genNode) {
+	if n.failed {
+		return
+	}
+	c := scenario.Condition{Node: name, Type: pick(g, "Ready", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), Status: pick(g, "True", "False")}
+	g.add(at, scenario.Event{Condition: &c})
+}
+
+func (g *generator) untaint(at time.Duration) {
+	for _, name := range g.names {
+		if n := g.nodes[name]; len(n.taints) > 0 {
+			i := g.IntN(len(n.taints))
+			key, effect, _ := cut(n.taints[i])
+			n.taints = slices.Delete(n.taints, i, i+1)
+			g.add(at, scenario.Event{Untaint: &scenario.Untaint{Node: name, Key: key, Effect: effect}})
+			return
+		}
+	}
+}
+
+func (g *generator) newNode(at time.Duration) {
+	g.serial++
+	a := scenario.AddNode{Name: fmt.Sprintf("new-%d", g.serial), PodsPerNode: g.IntN(3)}
+	key := g.zones[g.IntN(len(g.zones))].key
+	if g.one(4) {
+		key = scenario.ZoneKey{Zone: fmt.Sprintf("z%d", g.serial)}
+	}
+	a.Zone, a.Region = key.Zone, key.Region
+	g.addNode(a.Name, g.zone(key))
+	g.add(at, scenario.Event{AddNode: &a})
+}

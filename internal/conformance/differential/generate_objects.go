@@ -1,0 +1,86 @@
+package differential
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+func cut(s string) (before, after string, found bool) { return strings.Cut(s, ":") }
+
+// objects makes nodes and pods that the scenario format itself cannot say: labels of both generations, nodes that do
+// not count, taints and conditions that are there from the start, and every kind of toleration.
+func (g *generator) objects() {
+	if !g.one(2) {
+		return
+	}
+	for i := range 1 + g.IntN(3) {
+		n := &v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}}
+		n.Name, n.UID = fmt.Sprintf("file-%d", i), types.UID(fmt.Sprintf("uid-%d", i))
+		n.CreationTimestamp = metav1.NewTime(simulator.Epoch)
+		n.Labels = map[string]string{}
+		key := g.zones[g.IntN(len(g.zones))].key
+		if g.one(2) {
+			n.Labels["topology.kubernetes.io/zone"] = key.Zone
+			if key.Region != "" {
+				n.Labels["topology.kubernetes.io/region"] = key.Region
+			}
+		} else if g.one(2) {
+			n.Labels["failure-domain.beta.kubernetes.io/zone"] = "old"
+			n.Labels["topology.kubernetes.io/zone"] = key.Zone
+		}
+		if g.one(6) {
+			n.Labels[zone.LabelExcludeDisruption] = ""
+		}
+		if g.one(3) {
+			n.Labels["kubernetes.io/os"] = "linux"
+		}
+		if g.one(4) {
+			n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "gpu", Value: "now", Effect: pick(g, v1.TaintEffectNoSchedule, v1.TaintEffectNoExecute)})
+		}
+		g.c.Nodes = append(g.c.Nodes, n)
+		g.addNode(n.Name, g.zone(scenario.ZoneKey(zone.KeyOf(n.Labels))))
+		for k := range g.IntN(4) {
+			g.c.Pods = append(g.c.Pods, g.pod(fmt.Sprintf("%s-q%d", n.Name, k), n.Name))
+		}
+	}
+}
+
+func (g *generator) pod(name, node string) *v1.Pod {
+	p := &v1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}}
+	p.Namespace, p.Name, p.UID = "default", name, types.UID("uid-"+name)
+	p.CreationTimestamp = metav1.NewTime(simulator.Epoch)
+	p.Spec.NodeName = node
+	p.Status.Phase = pick(g, v1.PodRunning, v1.PodRunning, v1.PodRunning, v1.PodRunning, v1.PodSucceeded)
+	status := v1.ConditionTrue
+	if p.Status.Phase == v1.PodSucceeded {
+		status = v1.ConditionFalse
+	}
+	p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: status}, {Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: p.CreationTimestamp}}
+	if g.one(10) {
+		p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "m"}
+	}
+	for range g.IntN(5) {
+		t := v1.Toleration{
+			Key:      pick(g, "", "maintenance", "gpu", v1.TaintNodeNotReady, v1.TaintNodeUnreachable, v1.TaintNodeUnreachable),
+			Operator: pick(g, "", v1.TolerationOpEqual, v1.TolerationOpExists, v1.TolerationOpExists),
+			Effect:   pick(g, "", v1.TaintEffectNoExecute, v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule),
+		}
+		if t.Operator != v1.TolerationOpExists {
+			t.Value = pick(g, "", "now")
+		}
+		if !g.one(3) {
+			t.TolerationSeconds = of(pick[int64](g, -1, 0, 7, 30, 90, 200))
+		}
+		p.Spec.Tolerations = append(p.Spec.Tolerations, t)
+	}
+	return p
+}

@@ -1,0 +1,88 @@
+package differential
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// Upstream's own randomness: its queues are looked at every 100 ms, at a phase of their own, and retries of calls
+// that failed take milliseconds.
+const (
+	tick  = 110 * time.Millisecond
+	slack = 60 * time.Millisecond
+)
+
+// Side says whose line it is.
+type Side string
+
+// The sides.
+const (
+	OursSide     Side = "ours"
+	UpstreamSide Side = "upstream"
+)
+
+// Left is a line that has no counterpart on the other side.
+type Left struct {
+	Side Side
+	scenario.Line
+}
+
+func (l Left) String() string { return fmt.Sprintf("%-8s %s", l.Side, l.AppendJSON(nil)) }
+
+// identity is what two lines share that say the same.
+func identity(l scenario.Line) scenario.Line {
+	l.T, l.Rate, l.Ready, l.NotReady = 0, 0, 0, 0
+	return l
+}
+
+// match pairs lines that say the same at the same moment, and returns what is left, in order of time. How far
+// upstream lags behind in tainting, a tick for each token, carries over to what follows from the taint.
+func match(ours, upstream []scenario.Line, zoneOf map[string]string) (left []Left) {
+	type event struct {
+		line scenario.Line
+		side Side
+	}
+	byIdentity := map[scenario.Line][]int{}
+	for i, l := range upstream {
+		byIdentity[identity(l)] = append(byIdentity[identity(l)], i)
+	}
+	paired := make([]bool, len(upstream))
+	zoneLag, nodeLag := map[string]time.Duration{}, map[string]time.Duration{}
+	for _, l := range ours {
+		candidates := byIdentity[identity(l)]
+		found := -1
+		for _, i := range candidates {
+			if paired[i] {
+				continue
+			}
+			lag := upstream[i].T - l.T
+			most := slack
+			switch {
+			case l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd:
+				most = max(0, zoneLag[zoneOf[l.Node]]) + tick
+			case l.Kind == scenario.KindEvict || l.Kind == scenario.KindCancel:
+				most = max(0, nodeLag[l.Node]) + tick
+			}
+			if lag >= -slack && lag <= most {
+				found = i
+				if l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd {
+					zoneLag[zoneOf[l.Node]], nodeLag[l.Node] = lag, lag
+				}
+				break
+			}
+		}
+		if found < 0 {
+			left = append(left, Left{OursSide, l})
+			continue
+		}
+		paired[found] = true
+	}
+	for i, l := range upstream {
+		if !paired[i] {
+			left = append(left, Left{UpstreamSide, l})
+		}
+	}
+	return left
+}

@@ -1,0 +1,37 @@
+package differential
+
+// Rule is a deliberate difference. Row is the beginning of its row in the table of package evictor.
+type Rule struct{ Name, Row string }
+
+// The rules. Those of the first group change what ours is told, see compat; the second explains single lines; the third
+// opens a window: from then on the two sides taint the nodes of a zone at different times.
+var (
+	ForgottenLease  = Rule{"ForgottenLease", "lease and status report are separate"}
+	RestartLoses    = Rule{"RestartLoses", "taints stay through a restart"}
+	RestartDeadline = Rule{"RestartDeadline", "a restart keeps deadlines"}
+
+	LiftInOneWrite   = Rule{"LiftInOneWrite", "NoSchedule and NoExecute are lifted"}
+	SparedPods       = Rule{"SparedPods", "completed and mirror pods stay"}
+	AllDownNotMarked = Rule{"AllDownNotMarked", "pods are not marked not Ready while"}
+	MarkedByVerdict  = Rule{"MarkedByVerdict", "pods are marked once in an outage"}
+	MovedNotCanceled = Rule{"MovedNotCanceled", "a moved eviction is not reported as"}
+	Recomputed       = Rule{"Recomputed", "deadlines are recomputed in both"}
+	ReportedReady    = Rule{"ReportedReady", "nothing is evicted from a node that"}
+	OwnGrace         = Rule{"OwnGrace", "after a start, own-taint evictions"}
+	EmptyZone        = Rule{"EmptyZone", "a zone without a node that counts"}
+	FailedWrites     = Rule{"FailedWrites", "failed writes and evictions are"}
+
+	AllDownGrace = Rule{"AllDownGrace", `after "every zone is down", nodes`}
+	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
+	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
+	RateOfPass   = Rule{"RateOfPass", "the rate that a pass sets holds for"}
+	RateOne      = Rule{"RateOne", "a rate of exactly 1 resumes"}
+	RateZero     = Rule{"RateZero", "rate 0 holds no token"}
+)
+
+// Rules are all of them.
+var Rules = []Rule{
+	ForgottenLease, RestartLoses, RestartDeadline,
+	LiftInOneWrite, SparedPods, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
+	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, RateOne, RateZero,
+}

@@ -1,0 +1,148 @@
+package differential
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Oracles are the programs that play scenarios with upstream's controllers.
+type Oracles map[Against]string
+
+// Upstream plays the scenario file with upstream's controllers.
+func (o Oracles) Upstream(ctx context.Context, against Against, path string) ([]scenario.Line, error) {
+	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
+	defer stop()
+	command := exec.CommandContext(ctx, o[against], path)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %s", against, err, lastLines(stderr.Bytes()))
+	}
+	var lines []scenario.Line
+	for text := range bytes.Lines(out) {
+		l, err := scenario.ParseLine(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", against, err)
+		}
+		lines = append(lines, l)
+	}
+	return lines, nil
+}
+
+func lastLines(text []byte) string {
+	const most = 2000
+	if len(text) > most {
+		text = text[:most]
+	}
+	return string(text)
+}
+
+// ours plays the scenario file with our evictor, which prefers the nodes in the order in which upstream served them.
+func (p *Played) ours(ctx context.Context, path string) error {
+	s, err := scenariofile.Load(path)
+	if err != nil {
+		return err
+	}
+	cluster := simulator.New(&simulator.Clock{})
+	if _, err := scenariofile.ReadObjects(cluster, s.Cluster.Files); err != nil {
+		return err
+	}
+	order := servedOrder(s, p.Upstream)
+	p.Ours, p.Decisions = nil, nil
+	_, err = simulator.Play(ctx, s, cluster, simulator.Options{
+		Line:     func(l scenario.Line) error { p.Ours = append(p.Ours, l); return nil },
+		Decision: func(d evictor.Decision) { p.Decisions = append(p.Decisions, d) },
+		Prefer: func(_ zone.Key, waiting []string) string {
+			return order.next(cluster.Clock.Elapsed(), waiting)
+		},
+		Wrap: p.compat.wrap(s.Settings()),
+	})
+	return err
+}
+
+// served is when upstream's queues handed out each node.
+type served map[string][]time.Duration
+
+func servedOrder(s *scenario.Scenario, upstream []scenario.Line) served {
+	order := served{}
+	taints := s.Settings().TaintBasedEviction
+	for _, l := range upstream {
+		if taints && l.Kind == scenario.KindTaint && l.Op == scenario.OpAdd && ownNoExecute(l) || !taints && l.Kind == scenario.KindEvict {
+			order[l.Node] = append(order[l.Node], l.T)
+		}
+	}
+	return order
+}
+
+// next is which of the waiting nodes upstream served first from now on. Ours comes up to a pass earlier.
+func (o served) next(now time.Duration, waiting []string) string {
+	const early = time.Second
+	best, at := waiting[0], time.Duration(-1)
+	for _, name := range waiting {
+		for _, t := range o[name] {
+			if t >= now-early {
+				if at < 0 || t < at {
+					best, at = name, t
+				}
+				break
+			}
+		}
+	}
+	return best
+}
+
+func ownNoExecute(l scenario.Line) bool {
+	return l.Effect == string(v1.TaintEffectNoExecute) && (l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable)
+}
+
+// Check plays a case on both sides and compares. Ours is told what upstream makes of its inputs, see compat, only where
+// that explains more.
+func (o Oracles) Check(ctx context.Context, c *Case, against Against) (*Played, Result, error) {
+	p := &Played{Case: c, Against: against}
+	var best Result
+	dir, err := os.MkdirTemp("", "differential")
+	if err != nil {
+		return nil, best, err
+	}
+	defer os.RemoveAll(dir)
+	path, err := c.Save(dir)
+	if err != nil {
+		return nil, best, err
+	}
+	if p.Upstream, err = o.Upstream(ctx, against, path); err != nil {
+		return nil, best, err
+	}
+	for _, p.compat = range []compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}} {
+		if p.compat.loseTaints && !slices.ContainsFunc(c.Scenario.Events, func(e scenario.Event) bool { return e.Restart != nil }) {
+			continue
+		}
+		if err := p.ours(ctx, path); err != nil {
+			return p, best, err
+		}
+		best = Compare(p)
+		if p.compat.forgetLease {
+			best.Fired[ForgottenLease]++
+		}
+		if p.compat.loseTaints {
+			best.Fired[RestartLoses]++
+		}
+		if len(best.Unexplained) == 0 {
+			break
+		}
+	}
+	return p, best, nil
+}

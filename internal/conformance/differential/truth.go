@@ -1,0 +1,145 @@
+package differential
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// truth is what the scenario itself says, whatever anybody made of it.
+type truth struct {
+	settings scenario.Settings
+	zoneOf   map[string]string // of every node that ever exists
+	health   map[string][]moment
+	foreign  map[string][]span // foreign NoExecute taints of a node
+	spared   map[string]bool   // pods that ended or are mirrors
+	added    []moment          // nodes that came later
+	restarts []time.Duration
+	outages  []span
+}
+
+// moment is when a node became healthy, or no longer was.
+type moment struct {
+	at      time.Duration
+	name    string
+	failing bool
+	silent  bool
+}
+
+type span struct{ from, to time.Duration }
+
+const forever = time.Duration(1<<63 - 1)
+
+var epoch = simulator.Epoch
+
+func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
+
+func truthOf(c *Case) *truth {
+	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}}
+	for i := range c.Scenario.Cluster.Zones {
+		z := &c.Scenario.Cluster.Zones[i]
+		for k := range z.Nodes {
+			t.zoneOf[z.NodeName(k)] = z.Key().String()
+		}
+	}
+	for _, n := range c.Nodes {
+		t.zoneOf[n.Name] = zone.KeyOf(n.Labels).String()
+		for _, taint := range n.Spec.Taints {
+			if taint.Effect == v1.TaintEffectNoExecute {
+				t.foreign[n.Name] = append(t.foreign[n.Name], span{0, forever})
+			}
+		}
+	}
+	for _, p := range c.Pods {
+		t.spared[p.Name] = p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed || p.Annotations[v1.MirrorPodAnnotationKey] != ""
+	}
+	events := slices.Clone(c.Scenario.Events)
+	slices.SortStableFunc(events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
+	for i := range events {
+		t.event(&events[i])
+	}
+	return t
+}
+
+func (t *truth) event(e *scenario.Event) {
+	at := e.Time()
+	for _, s := range []struct {
+		selector *scenario.Selector
+		failing  bool
+	}{{e.Fail, true}, {e.Recover, false}} {
+		if s.selector != nil {
+			for _, name := range t.selected(s.selector) {
+				t.health[name] = append(t.health[name], moment{at: at, failing: s.failing, silent: s.failing})
+			}
+		}
+	}
+	switch {
+	case e.Condition != nil && e.Condition.Type == string(v1.NodeReady):
+		t.health[e.Condition.Node] = append(t.health[e.Condition.Node], moment{at: at, failing: e.Condition.Status != string(v1.ConditionTrue)})
+	case e.Taint != nil && e.Taint.Effect == string(v1.TaintEffectNoExecute):
+		t.foreign[e.Taint.Node] = append(t.foreign[e.Taint.Node], span{at, forever})
+	case e.Untaint != nil && e.Untaint.Effect == string(v1.TaintEffectNoExecute):
+		// Which of them goes is of no matter: spans only say that there may be more than one.
+		for i, s := range t.foreign[e.Untaint.Node] {
+			if s.to == forever && len(t.foreign[e.Untaint.Node]) == 1 {
+				t.foreign[e.Untaint.Node][i].to = at
+			}
+		}
+	case e.AddNode != nil:
+		t.zoneOf[e.AddNode.Name] = scenario.ZoneKey{Region: e.AddNode.Region, Zone: e.AddNode.Zone}.String()
+		t.added = append(t.added, moment{at: at, name: e.AddNode.Name})
+	case e.Restart != nil:
+		t.restarts = append(t.restarts, at)
+	case e.API != nil && e.API.State == scenario.APIDown:
+		t.outages = append(t.outages, span{at, forever})
+	case e.API != nil:
+		for i := range t.outages {
+			t.outages[i].to = min(t.outages[i].to, at)
+		}
+	}
+}
+
+// selected resolves what the generator and the shrinker write: names, or a whole zone.
+func (t *truth) selected(s *scenario.Selector) []string {
+	switch {
+	case s.Node != "":
+		return []string{s.Node}
+	case s.Zone != nil:
+		var names []string
+		for name, key := range t.zoneOf {
+			if key == *s.Zone || key[len(key)-min(len(key), len(*s.Zone)):] == *s.Zone {
+				names = append(names, name)
+			}
+		}
+		return names
+	}
+	return s.Nodes
+}
+
+// failing says whether the node's kubelet is silent or says that it is not Ready.
+func (t *truth) failing(node string, at time.Duration) bool { return t.state(node, at).failing }
+
+func (t *truth) state(node string, at time.Duration) (last moment) {
+	for _, m := range t.health[node] {
+		if m.at <= at {
+			last = m
+		}
+	}
+	return last
+}
+
+// restarted is the last restart until then.
+func (t *truth) restarted(at time.Duration) (last time.Duration, ok bool) {
+	for _, r := range t.restarts {
+		if r <= at {
+			last, ok = r, true
+		}
+	}
+	return last, ok
+}

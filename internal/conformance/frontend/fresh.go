@@ -1,0 +1,40 @@
+package frontend
+
+import (
+	"runtime"
+
+	v1 "k8s.io/api/core/v1"
+	coreinformers "k8s.io/client-go/informers/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+type freshNodes struct {
+	coreinformers.NodeInformer
+	session *session
+}
+
+type freshLister struct {
+	corelisters.NodeLister
+	session *session
+}
+
+func (n freshNodes) Lister() corelisters.NodeLister {
+	return freshLister{n.NodeInformer.Lister(), n.session}
+}
+
+// Get returns the node once the cache shows its newest version. The watch needs no virtual time for that, and the
+// caller may hold locks for which others wait, so it must not sleep.
+func (l freshLister) Get(name string) (*v1.Node, error) {
+	for {
+		n, err := l.NodeLister.Get(name)
+		server := l.session.server
+		server.mu.Lock()
+		newest, exists := server.objects[nodes][name]
+		dead := server.session != l.session
+		server.mu.Unlock()
+		if dead || exists == (err == nil) && (!exists || newest.(*v1.Node).ResourceVersion == n.ResourceVersion) {
+			return n, err
+		}
+		runtime.Gosched()
+	}
+}

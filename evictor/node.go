@@ -135,7 +135,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 		p.change = withoutHarm(p.change)
 	}
 	p.labels = staleLabels(node.Labels)
-	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.waitSettle && !e.zones.AllDown()
+	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.waitSettle && !e.zones.AllDown()
 	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.grant != nil || rec.emptied && e.failing(rec)) && rec.hold == ""
 	return p
 }

@@ -342,6 +342,18 @@ func TestPodsAreMarkedOnceInAnOutage(t *testing.T) {
 	require.Empty(t, says(c, "podNotReady", "a-1"), "its own kubelet says that it is not ready, and speaks for its pods")
 }
 
+func TestPodsAreNotMarkedWhenTheirKubeletSpeaksAgain(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	c.Restart() // which pods were marked is forgotten
+	c.Advance(2*time.Minute + time.Second)
+	c.Recover("a-0") // its pods are Ready again before the pass that notices
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady"), 1)
+}
+
 func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 1))
 	var asked [][]string

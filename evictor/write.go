@@ -201,7 +201,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 	var errs []error
 	for _, ref := range refs {
 		e.mu.Lock()
-		still := rec.markPods && !e.zones.AllDown() && e.records[rec.name] == rec
+		still := rec.markPods && !rec.beatSince && !e.zones.AllDown() && e.records[rec.name] == rec
 		e.mu.Unlock()
 		if !still {
 			return nil

@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/conformance/frontend"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
@@ -17,6 +18,7 @@ type Played struct {
 	Against        Against
 	Ours, Upstream []scenario.Line
 	Decisions      []evictor.Decision // of ours
+	Rewrites       []frontend.Rewrite // of upstream
 	compat         compat
 }
 
@@ -43,6 +45,7 @@ type rateAt struct {
 	at    time.Duration
 	rate  float64
 	state string
+	empty bool
 }
 
 type window struct {
@@ -82,7 +85,7 @@ func (e *explainer) zones() {
 	for _, l := range e.Ours {
 		switch l.Kind {
 		case scenario.KindZone:
-			e.rates[l.Zone] = append(e.rates[l.Zone], rateAt{l.T, l.Rate, l.State})
+			e.rates[l.Zone] = append(e.rates[l.Zone], rateAt{l.T, l.Rate, l.State, l.Ready+l.NotReady == 0})
 		case scenario.KindCluster:
 			if l.State == scenario.AllZonesDisrupted {
 				e.allDown = append(e.allDown, span{l.T, forever})
@@ -144,7 +147,7 @@ func (e *explainer) singles() {
 		switch l.Kind {
 		case scenario.KindTaint:
 			if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
-				if k, ok := e.other(i, l.T, l.T+period+slack); ok && e.wrote(e.Ours, scenario.KindTaint, e.left[k].T, e.left[k].T, func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpRemove }) {
+				if carries(e.Ours, l.Node, l.T) {
 					e.pair(i, l.T, l.T+period+slack, LiftInOneWrite)
 				}
 			}
@@ -162,8 +165,11 @@ func (e *explainer) singles() {
 			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
 				e.explain(i, MovedNotCanceled)
 			}
+			if l.Kind == scenario.KindEvict && upstream && carries(e.Upstream, l.Node, l.T-slack) && e.reportedReady(l.Node, l.T) {
+				e.explain(i, ReportedReady)
+			}
 			if at, ok := e.restarted(l.T); ok && e.rule[i] == (Rule{}) {
-				if e.compat.loseTaints && l.Kind == scenario.KindCancel && !upstream && l.T <= at+slack {
+				if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
 					e.explain(i, RestartLoses)
 				} else if upstream && l.Kind == scenario.KindEvict {
 					e.pair(i, l.T, at+e.settings.NodeMonitorGracePeriod+2*period+slack, OwnGrace)
@@ -175,6 +181,8 @@ func (e *explainer) singles() {
 				e.explain(i, AllDownNotMarked)
 			case upstream && e.state(l.Node, l.T).failing && !e.state(l.Node, l.T).silent:
 				e.explain(i, MarkedByVerdict)
+			case !upstream && e.saidNotReady(l.Node, l.T):
+				e.explain(i, MarkedByVerdict) // upstream marks those that were Ready until the verdict
 			}
 		case scenario.KindZone:
 			if !upstream && l.Ready+l.NotReady == 0 {
@@ -182,6 +190,51 @@ func (e *explainer) singles() {
 			}
 		}
 	}
+}
+
+// verdict is what ours thought of the node right after that moment.
+func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionStatus) {
+	for _, d := range e.Decisions {
+		if d.Time.Sub(epoch) > at+slack {
+			break
+		}
+		if d.Kind == evictor.NodeVerdict && d.Node == node {
+			ready = d.To
+		}
+	}
+	return ready
+}
+
+// carries says whether the node carries an own NoExecute taint at that moment.
+func carries(lines []scenario.Line, node string, at time.Duration) bool {
+	n := 0
+	for _, l := range lines {
+		if l.T <= at && l.Node == node && l.Kind == scenario.KindTaint && ownNoExecute(l) {
+			if l.Op == scenario.OpAdd {
+				n++
+			} else {
+				n--
+			}
+		}
+	}
+	return n > 0
+}
+
+// reportedReady says whether the node reported Ready since the last pass.
+func (e *explainer) reportedReady(node string, at time.Duration) bool {
+	m := e.state(node, at)
+	return m.at > 0 && !m.failing && m.at >= at-e.settings.NodeMonitorPeriod-slack
+}
+
+// saidNotReady says whether the last that the node's kubelet said before it fell silent is that it is not Ready.
+func (e *explainer) saidNotReady(node string, at time.Duration) bool {
+	said := false
+	for _, m := range e.health[node] {
+		if m.at <= at && !m.silent {
+			said = m.failing
+		}
+	}
+	return said && e.state(node, at).silent
 }
 
 // armed says whether ours kept an eviction of the pod armed over that moment.

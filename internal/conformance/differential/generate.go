@@ -72,7 +72,7 @@ func (g *generator) config() {
 		c.NodeMonitorPeriod = seconds(pick(g, 1, 2, 5, 10))
 	}
 	if g.one(3) {
-		c.NodeMonitorGracePeriod = seconds(pick(g, 12, 20, 30, 50, 60))
+		c.NodeMonitorGracePeriod = seconds(pick(g, 20, 30, 50, 60))
 	}
 	if g.one(4) {
 		c.NodeStartupGracePeriod = seconds(pick(g, 30, 90))
@@ -99,7 +99,7 @@ func (g *generator) config() {
 	}
 	h := &g.c.Scenario.Heartbeat
 	if g.one(4) {
-		h.Interval = seconds(pick(g, 2, 5, 15))
+		h.Interval = seconds(pick(g, 2, 5, 8))
 	}
 	if g.one(2) {
 		h.StatusInterval = seconds(pick(g, 20, 45, 60, 600))
@@ -134,7 +134,7 @@ func (g *generator) cluster() {
 	if passes*len(g.names) > Budget {
 		passes = Budget / len(g.names)
 	}
-	g.until = max(2*time.Minute, time.Duration(passes)*period)
+	g.until = max(2*time.Minute, time.Duration(passes)*period) + 950*time.Millisecond // so that the last pass has its ticks
 	g.c.Scenario.Until = of(scenario.Duration(g.until))
 }
 
@@ -171,6 +171,7 @@ func (g *generator) events() {
 	}
 	slices.Sort(times)
 	for i, at := range times {
+		at += time.Duration(i) * 100 * time.Millisecond // so that what the residue adds changes no order
 		at = at.Truncate(100*time.Millisecond) + time.Duration(1+(i*31)%97)*time.Millisecond
 		g.event(at)
 	}

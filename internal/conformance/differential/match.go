@@ -1,7 +1,9 @@
 package differential
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/scenario"
@@ -37,6 +39,22 @@ func identity(l scenario.Line) scenario.Line {
 	return l
 }
 
+// taintsFirst puts the lines whose lag others inherit before them.
+func taintsFirst(lines []scenario.Line) []scenario.Line {
+	sorted := slices.Clone(lines)
+	slices.SortStableFunc(sorted, func(a, b scenario.Line) int {
+		return cmp.Or(cmp.Compare(a.T, b.T), cmp.Compare(rank(a), rank(b)))
+	})
+	return sorted
+}
+
+func rank(l scenario.Line) int {
+	if l.Kind == scenario.KindTaint {
+		return 0
+	}
+	return 1
+}
+
 // match pairs lines that say the same at the same moment, and returns what is left, in order of time. How far
 // upstream lags behind in tainting, a tick for each token, carries over to what follows from the taint.
 func match(ours, upstream []scenario.Line, zoneOf map[string]string) (left []Left) {
@@ -50,7 +68,7 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string) (left []Lef
 	}
 	paired := make([]bool, len(upstream))
 	zoneLag, nodeLag := map[string]time.Duration{}, map[string]time.Duration{}
-	for _, l := range ours {
+	for _, l := range taintsFirst(ours) {
 		candidates := byIdentity[identity(l)]
 		found := -1
 		for _, i := range candidates {

@@ -25,6 +25,7 @@ var (
 	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
 	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
 	RateOfPass   = Rule{"RateOfPass", "the rate that a pass sets holds for"}
+	TokenTwice   = Rule{"TokenTwice", "a token taints a node that is not"}
 	RateOne      = Rule{"RateOne", "a rate of exactly 1 resumes"}
 	RateZero     = Rule{"RateZero", "rate 0 holds no token"}
 )
@@ -33,5 +34,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses, RestartDeadline,
 	LiftInOneWrite, SparedPods, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, RateOne, RateZero,
+	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, TokenTwice, RateOne, RateZero,
 }

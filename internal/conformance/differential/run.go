@@ -3,6 +3,7 @@ package differential
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,29 +22,31 @@ import (
 // Oracles are the programs that play scenarios with upstream's controllers.
 type Oracles map[Against]string
 
-// Upstream plays the scenario file with upstream's controllers.
-func (o Oracles) Upstream(ctx context.Context, against Against, path string) ([]scenario.Line, error) {
+// upstream plays the scenario file with upstream's controllers.
+func (p *Played) upstream(ctx context.Context, program, path string) error {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
-	command := exec.CommandContext(ctx, o[against], path)
+	command := exec.CommandContext(ctx, program, path)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", against, err, lastLines(stderr.Bytes()))
+		return fmt.Errorf("%s: %w: %s", p.Against, err, beginning(stderr.Bytes()))
 	}
-	var lines []scenario.Line
+	if err := json.Unmarshal(stderr.Bytes(), &p.Rewrites); err != nil {
+		return fmt.Errorf("%s: %w: %s", p.Against, err, beginning(stderr.Bytes()))
+	}
 	for text := range bytes.Lines(out) {
 		l, err := scenario.ParseLine(text)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", against, err)
+			return fmt.Errorf("%s: %w", p.Against, err)
 		}
-		lines = append(lines, l)
+		p.Upstream = append(p.Upstream, l)
 	}
-	return lines, nil
+	return nil
 }
 
-func lastLines(text []byte) string {
+func beginning(text []byte) string {
 	const most = 2000
 	if len(text) > most {
 		text = text[:most]
@@ -123,7 +126,7 @@ func (o Oracles) Check(ctx context.Context, c *Case, against Against) (*Played, 
 	if err != nil {
 		return nil, best, err
 	}
-	if p.Upstream, err = o.Upstream(ctx, against, path); err != nil {
+	if err := p.upstream(ctx, o[against], path); err != nil {
 		return nil, best, err
 	}
 	for _, p.compat = range []compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}} {

@@ -3,6 +3,8 @@ package differential
 import (
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
@@ -10,24 +12,34 @@ func (e *explainer) open(zone string, at time.Duration, r Rule) {
 	e.windows[zone] = append(e.windows[zone], window{span{at, forever}, r})
 }
 
+// openAll is open for every zone, and for what is said of the cluster.
+func (e *explainer) openAll(at time.Duration, r Rule) {
+	zones := map[string]bool{"": true}
+	for _, zone := range e.zoneOf {
+		zones[zone] = true
+	}
+	for zone := range zones {
+		e.open(zone, at, r)
+	}
+}
+
 // openWindows finds the moments from which the two sides taint the nodes of a zone differently.
 func (e *explainer) openWindows() {
 	for _, down := range e.allDown {
 		for node, zone := range e.zoneOf {
-			if down.to != forever && e.failing(node, down.to) {
+			if down.to != forever && (e.failing(node, down.to) || e.verdict(node, down.to) == v1.ConditionUnknown) {
 				e.open(zone, down.to, AllDownGrace)
 			}
 		}
 		for _, m := range e.added {
 			if down.holds(m.at) || m.at <= down.to && m.at >= down.from {
-				for _, zone := range e.zoneOf {
-					e.open(zone, m.at, Newcomer)
-				}
+				e.openAll(m.at, Newcomer)
 			}
 		}
 	}
 	for zone, rates := range e.rates {
 		stopped := false
+		before := e.settings.NodeEvictionRate
 		for i, r := range rates {
 			if i > 0 && r.state == rates[i-1].state && r.rate != rates[i-1].rate && !e.isAllDown(r.at) {
 				e.open(zone, r.at, ZoneGrows)
@@ -36,18 +48,26 @@ func (e *explainer) openWindows() {
 				e.open(zone, r.at, RateOne)
 			}
 			stopped = stopped || r.rate == 0
-			if i > 0 && r.rate < rates[i-1].rate {
+			if at, ok := e.restarted(r.at); ok && r.at <= at+slack {
+				before = e.settings.NodeEvictionRate
+			}
+			if r.rate < before {
 				e.rateOfPass(zone, r.at)
+			}
+			before = r.rate
+			if r.empty {
+				e.open(zone, r.at, EmptyZone)
 			}
 		}
 		if e.settings.NodeEvictionRate == 0 {
 			e.open(zone, 0, RateZero)
 		}
 	}
+	for _, r := range e.Rewrites {
+		e.open(e.zoneOf[r.Node], r.T, TokenTwice)
+	}
 	for _, down := range e.outages {
-		for _, zone := range e.zoneOf {
-			e.open(zone, down.from, FailedWrites)
-		}
+		e.openAll(down.from, FailedWrites)
 	}
 }
 
@@ -62,18 +82,35 @@ func (e *explainer) rateOfPass(zone string, at time.Duration) {
 	}
 }
 
-// forgive explains the lines of windows, and what follows from lines that were explained: a pod that is gone on one side,
-// a taint that is on one side.
+// forgive explains the lines of windows, and then what follows from lines that were explained: a pod that is gone on one
+// side only has no more lines there.
 func (e *explainer) forgive() {
 	for i, l := range e.left {
 		if e.rule[i] != (Rule{}) {
 			continue
 		}
-		for _, w := range e.windows[e.zoneOf[l.Node]] {
+		zone := l.Zone
+		if l.Node != "" {
+			zone = e.zoneOf[l.Node]
+		}
+		for _, w := range e.windows[zone] {
 			if w.holds(l.T+slack) && e.covers(w, l) {
 				e.explain(i, w.rule)
 				break
 			}
+		}
+	}
+	type gone struct {
+		Left
+		rule Rule
+	}
+	evicted := map[string]gone{}
+	for i, l := range e.left {
+		if g, ok := evicted[l.Pod]; ok && l.Pod != "" && g.Side != l.Side {
+			e.explain(i, g.rule)
+		}
+		if l.Kind == scenario.KindEvict && e.rule[i] != (Rule{}) {
+			evicted[l.Pod] = gone{l, e.rule[i]}
 		}
 	}
 }
@@ -89,6 +126,8 @@ func (e *explainer) covers(w window, l Left) bool {
 		return w.rule == FailedWrites || w.rule == AllDownGrace || w.rule == Newcomer
 	case scenario.KindCondition:
 		return w.rule == FailedWrites
+	case scenario.KindZone, scenario.KindCluster:
+		return w.rule == FailedWrites || w.rule == Newcomer
 	}
 	return false
 }

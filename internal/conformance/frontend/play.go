@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"sync"
@@ -35,7 +36,8 @@ type Process struct {
 // for each of their processes.
 type Controllers func(ctx context.Context, p Process) (run []func(), err error)
 
-// Main plays the scenario named by the program's only argument, and writes the timeline to stdout.
+// Main plays the scenario named by the program's only argument, and writes the timeline to stdout. What is no part of a
+// timeline, the rewrites, goes to stderr as JSON.
 func Main(controllers Controllers) {
 	if len(os.Args) != 2 {
 		fmt.Fprintf(os.Stderr, "usage: %s SCENARIO\n", os.Args[0])
@@ -46,9 +48,12 @@ func Main(controllers Controllers) {
 	// A bubble needs a test. It is left by exiting, because v1.18 has goroutines that never end.
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "oracle", F: func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
-			timeline, err := play(path, controllers)
+			timeline, rewrites, err := play(path, controllers)
 			if err == nil {
 				_, err = os.Stdout.Write(timeline)
+			}
+			if err == nil {
+				err = json.NewEncoder(os.Stderr).Encode(rewrites)
 			}
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -71,16 +76,16 @@ func (c *clock) Set(d time.Duration) {
 	c.mu.Lock()
 }
 
-func play(path string, controllers Controllers) (timeline []byte, err error) {
+func play(path string, controllers Controllers) (timeline []byte, rewrites []Rewrite, err error) {
 	s, err := scenariofile.Load(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &clock{}
 	c.mu.Lock()
 	cluster := simulator.New(c)
 	if _, err := scenariofile.ReadObjects(cluster, s.Cluster.Files); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var server *Server
 	var stop context.CancelFunc
@@ -103,7 +108,10 @@ func play(path string, controllers Controllers) (timeline []byte, err error) {
 		timeline = append(l.AppendJSON(timeline), '\n')
 		return nil
 	}})
-	return timeline, err
+	if server != nil {
+		rewrites = server.Rewrites
+	}
+	return timeline, rewrites, err
 }
 
 // start begins a process of the controllers. Their first pass, and with it every later one, comes a nanosecond

@@ -28,6 +28,14 @@ type Server struct {
 	objects map[string]map[string]runtime.Object // by resource and namespace/name
 	past    map[string]map[string]*v1.Node       // a node's last versions
 	session *session
+
+	Rewrites []Rewrite
+}
+
+// Rewrite is a write of a node's taints that changed none of them, but when they were added.
+type Rewrite struct {
+	T    time.Duration `json:"t"`
+	Node string        `json:"node"`
 }
 
 // resources that are listed and watched.

@@ -272,6 +272,9 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 	if err := s.writer.ReplaceTaints(context.Background(), node, list); err != nil {
 		return nil, err
 	}
+	if d := taints.Diff(node.Spec.Taints, list, nil); d.Empty() && len(patched.Spec.Taints) > 0 && reflect.DeepEqual(patched.Labels, base.Labels) {
+		s.Rewrites = append(s.Rewrites, Rewrite{s.cluster.Clock.Elapsed(), node.Name})
+	}
 	return s.get(nodes, "", node.Name)
 }
 

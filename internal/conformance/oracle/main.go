@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-logr/logr/funcr"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
@@ -18,6 +19,9 @@ import (
 func main() { frontend.Main(controllers) }
 
 func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
+	// The default handlers sleep a millisecond, which upstream does with a lock held for which its pass may wait: then
+	// virtual time would stand still for ever.
+	utilruntime.ErrorHandlers = nil
 	s := p.Settings
 	if !s.TaintBasedEviction {
 		return nil, fmt.Errorf("v1.36 evicts by taints only")

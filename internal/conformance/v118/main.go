@@ -7,6 +7,7 @@ import (
 	"flag"
 	"strings"
 
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 
@@ -16,6 +17,9 @@ import (
 func main() { frontend.Main(controllers) }
 
 func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
+	// The default handlers sleep a millisecond, which upstream does with a lock held for which its pass may wait: then
+	// virtual time would stand still for ever.
+	utilruntime.ErrorHandlers = nil
 	s := p.Settings
 	log(p.Logged)
 	core := p.Informers.Core().V1()

@@ -57,7 +57,12 @@ type window struct {
 func Compare(p *Played) Result {
 	t := truthOf(p.Case)
 	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}}
-	e.left = match(comparable(p.Ours), comparable(p.Upstream), t.zoneOf)
+	ours, empty := comparable(p.Ours, OursSide, t.restarts)
+	upstream, _ := comparable(p.Upstream, UpstreamSide, t.restarts)
+	if empty > 0 {
+		e.fired[EmptyZone] = empty
+	}
+	e.left = match(ours, upstream, t.zoneOf)
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
 	e.rule = make([]Rule, len(e.left))
 	e.zones()
@@ -179,14 +184,12 @@ func (e *explainer) singles() {
 			switch {
 			case upstream && e.isAllDown(l.T):
 				e.explain(i, AllDownNotMarked)
+			case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T, same):
+				e.explain(i, Terminating)
 			case upstream && e.state(l.Node, l.T).failing && !e.state(l.Node, l.T).silent:
 				e.explain(i, MarkedByVerdict)
 			case !upstream && e.saidNotReady(l.Node, l.T):
 				e.explain(i, MarkedByVerdict) // upstream marks those that were Ready until the verdict
-			}
-		case scenario.KindZone:
-			if !upstream && l.Ready+l.NotReady == 0 {
-				e.explain(i, EmptyZone)
 			}
 		}
 	}

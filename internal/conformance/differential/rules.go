@@ -12,6 +12,7 @@ var (
 
 	LiftInOneWrite   = Rule{"LiftInOneWrite", "NoSchedule and NoExecute are lifted"}
 	SparedPods       = Rule{"SparedPods", "completed and mirror pods stay"}
+	Terminating      = Rule{"Terminating", "terminating pods are left alone"}
 	AllDownNotMarked = Rule{"AllDownNotMarked", "pods are not marked not Ready while"}
 	MarkedByVerdict  = Rule{"MarkedByVerdict", "pods are marked once in an outage"}
 	MovedNotCanceled = Rule{"MovedNotCanceled", "a moved eviction is not reported as"}
@@ -25,6 +26,7 @@ var (
 	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
 	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
 	RateOfPass   = Rule{"RateOfPass", "the rate that a pass sets holds for"}
+	ExactToken   = Rule{"ExactToken", "a token is handed out at the instant"}
 	TokenTwice   = Rule{"TokenTwice", "a token taints a node that is not"}
 	RateOne      = Rule{"RateOne", "a rate of exactly 1 resumes"}
 	RateZero     = Rule{"RateZero", "rate 0 holds no token"}
@@ -33,6 +35,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses, RestartDeadline,
-	LiftInOneWrite, SparedPods, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, TokenTwice, RateOne, RateZero,
+	LiftInOneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
+	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, ExactToken, TokenTwice, RateOne, RateZero,
 }

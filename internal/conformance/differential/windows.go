@@ -63,6 +63,7 @@ func (e *explainer) openWindows() {
 			e.open(zone, 0, RateZero)
 		}
 	}
+	e.exactToken()
 	for _, r := range e.Rewrites {
 		e.open(e.zoneOf[r.Node], r.T, TokenTwice)
 	}
@@ -78,6 +79,28 @@ func (e *explainer) rateOfPass(zone string, at time.Duration) {
 			(l.Kind == scenario.KindTaint && ownNoExecute(l.Line) && l.Op == scenario.OpAdd || l.Kind == scenario.KindEvict) {
 			e.open(zone, at, RateOfPass)
 			return
+		}
+	}
+}
+
+// exactToken: a token that is there at the instant at which the rate falls, or the node recovers, is handed out by ours;
+// upstream looks up to a tick for each token later, when it is too late.
+func (e *explainer) exactToken() {
+	const late = time.Second
+	for i, l := range e.left {
+		if l.Side != OursSide || e.rule[i] != (Rule{}) || l.Kind != scenario.KindTaint || !ownNoExecute(l.Line) || l.Op != scenario.OpAdd {
+			continue
+		}
+		zone := e.zoneOf[l.Node]
+		for _, r := range e.rates[zone] {
+			if r.at >= l.T-slack && r.at <= l.T+late {
+				e.open(zone, l.T, ExactToken)
+			}
+		}
+		for _, m := range e.health[l.Node] {
+			if m.at >= l.T && m.at <= l.T+late {
+				e.open(zone, l.T, ExactToken)
+			}
 		}
 	}
 }

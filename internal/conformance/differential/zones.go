@@ -6,9 +6,10 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// comparable drops what upstream does not say of zones: changes of the rate alone, and the states into which
-// zones go when all of them go down or come back together.
-func comparable(lines []scenario.Line) (kept []scenario.Line) {
+// comparable drops what upstream does not say of zones: changes of the rate alone, the states into which zones go when all
+// of them go down or come back together, and zones in which no node counts, whose number it returns. After a restart
+// every zone is said anew.
+func comparable(lines []scenario.Line, side Side, restarts []time.Duration) (kept []scenario.Line, empty int) {
 	together := map[time.Duration]bool{}
 	for _, l := range lines {
 		if l.Kind == scenario.KindCluster {
@@ -17,7 +18,21 @@ func comparable(lines []scenario.Line) (kept []scenario.Line) {
 	}
 	state := map[string]string{}
 	for _, l := range lines {
+		for len(restarts) > 0 && restarts[0] <= l.T {
+			clear(state)
+			restarts = restarts[1:]
+		}
+		if l.Kind == scenario.KindCluster {
+			clear(state)
+		}
 		if l.Kind == scenario.KindZone {
+			if l.State == "" { // upstream stores this where a zone has just emptied
+				continue
+			}
+			if side == OursSide && l.Ready+l.NotReady == 0 {
+				empty++
+				continue
+			}
 			if state[l.Zone] == l.State {
 				continue
 			}
@@ -28,5 +43,5 @@ func comparable(lines []scenario.Line) (kept []scenario.Line) {
 		}
 		kept = append(kept, l)
 	}
-	return kept
+	return kept, empty
 }

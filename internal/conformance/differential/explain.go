@@ -156,8 +156,11 @@ func (e *explainer) singles() {
 					e.pair(i, l.T, l.T+period+slack, LiftInOneWrite)
 				}
 			}
+			if upstream && e.rule[i] == (Rule{}) {
+				e.undone(i, period)
+			}
 			if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove {
-				if at, ok := e.restarted(l.T); ok && l.T <= at+slack {
+				if at := e.started(l.T); at > 0 && l.T <= at+slack {
 					e.explain(i, RestartLoses)
 				}
 			}
@@ -165,6 +168,8 @@ func (e *explainer) singles() {
 			switch {
 			case e.spared[l.Pod] && upstream:
 				e.explain(i, SparedPods)
+			case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T-slack, same):
+				e.explain(i, Terminating)
 			case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
 				e.explain(i, MovedNotCanceled)
 			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
@@ -173,7 +178,7 @@ func (e *explainer) singles() {
 			if l.Kind == scenario.KindEvict && upstream && carries(e.Upstream, l.Node, l.T-slack) && e.reportedReady(l.Node, l.T) {
 				e.explain(i, ReportedReady)
 			}
-			if at, ok := e.restarted(l.T); ok && e.rule[i] == (Rule{}) {
+			if at := e.started(l.T); e.rule[i] == (Rule{}) {
 				if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
 					e.explain(i, RestartLoses)
 				} else if upstream && l.Kind == scenario.KindEvict {
@@ -188,8 +193,14 @@ func (e *explainer) singles() {
 				e.explain(i, Terminating)
 			case upstream && e.state(l.Node, l.T).failing && !e.state(l.Node, l.T).silent:
 				e.explain(i, MarkedByVerdict)
+			case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
+				e.explain(i, Terminating) // it was evicted first
 			case !upstream && e.saidNotReady(l.Node, l.T):
 				e.explain(i, MarkedByVerdict) // upstream marks those that were Ready until the verdict
+			}
+		case scenario.KindZone:
+			if upstream && e.wrote(e.Ours, scenario.KindZone, 0, l.T, func(o scenario.Line) bool { return o.Zone == l.Zone && o.Ready+o.NotReady == 0 }) {
+				e.explain(i, EmptyZone)
 			}
 		}
 	}
@@ -221,6 +232,20 @@ func carries(lines []scenario.Line, node string, at time.Duration) bool {
 		}
 	}
 	return n > 0
+}
+
+// undone explains two lines of upstream's that undo each other within a pass.
+func (e *explainer) undone(i int, period time.Duration) {
+	l := e.left[i]
+	opposite := identity(l.Line)
+	opposite.Op = map[string]string{scenario.OpAdd: scenario.OpRemove, scenario.OpRemove: scenario.OpAdd}[l.Op]
+	for k := i + 1; k < len(e.left) && e.left[k].T <= l.T+period+slack; k++ {
+		if e.rule[k] == (Rule{}) && e.left[k].Side == UpstreamSide && identity(e.left[k].Line) == opposite {
+			e.explain(i, OneWrite)
+			e.explain(k, OneWrite)
+			return
+		}
+	}
 }
 
 // reportedReady says whether the node reported Ready since the last pass.

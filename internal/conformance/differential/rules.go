@@ -11,6 +11,7 @@ var (
 	RestartDeadline = Rule{"RestartDeadline", "a restart keeps deadlines"}
 
 	LiftInOneWrite   = Rule{"LiftInOneWrite", "NoSchedule and NoExecute are lifted"}
+	OneWrite         = Rule{"OneWrite", "taints that are due together are one"}
 	SparedPods       = Rule{"SparedPods", "completed and mirror pods stay"}
 	Terminating      = Rule{"Terminating", "terminating pods are left alone"}
 	AllDownNotMarked = Rule{"AllDownNotMarked", "pods are not marked not Ready while"}
@@ -26,6 +27,7 @@ var (
 	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
 	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
 	RateOfPass   = Rule{"RateOfPass", "the rate that a pass sets holds for"}
+	IdleToken    = Rule{"IdleToken", "a node that is Ready again, or gone"}
 	ExactToken   = Rule{"ExactToken", "a token is handed out at the instant"}
 	TokenTwice   = Rule{"TokenTwice", "a token taints a node that is not"}
 	RateOne      = Rule{"RateOne", "a rate of exactly 1 resumes"}
@@ -35,6 +37,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses, RestartDeadline,
-	LiftInOneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, ExactToken, TokenTwice, RateOne, RateZero,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
+	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
 }

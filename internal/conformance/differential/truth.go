@@ -134,12 +134,12 @@ func (t *truth) state(node string, at time.Duration) (last moment) {
 	return last
 }
 
-// restarted is the last restart until then.
-func (t *truth) restarted(at time.Duration) (last time.Duration, ok bool) {
+// started is when the process that runs at that moment began.
+func (t *truth) started(at time.Duration) (last time.Duration) {
 	for _, r := range t.restarts {
 		if r <= at {
-			last, ok = r, true
+			last = r
 		}
 	}
-	return last, ok
+	return last
 }

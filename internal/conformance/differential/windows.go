@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
@@ -48,7 +49,7 @@ func (e *explainer) openWindows() {
 				e.open(zone, r.at, RateOne)
 			}
 			stopped = stopped || r.rate == 0
-			if at, ok := e.restarted(r.at); ok && r.at <= at+slack {
+			if at := e.started(r.at); r.at <= at+slack {
 				before = e.settings.NodeEvictionRate
 			}
 			if r.rate < before {
@@ -63,6 +64,7 @@ func (e *explainer) openWindows() {
 			e.open(zone, 0, RateZero)
 		}
 	}
+	e.idleTokens()
 	e.exactToken()
 	for _, r := range e.Rewrites {
 		e.open(e.zoneOf[r.Node], r.T, TokenTwice)
@@ -83,10 +85,40 @@ func (e *explainer) rateOfPass(zone string, at time.Duration) {
 	}
 }
 
+// idleTokens: a node that is Ready again, or gone, while it waits takes no token of ours; upstream finds out with a token in
+// its hand.
+func (e *explainer) idleTokens() {
+	waits := map[string]bool{}
+	for _, d := range e.Decisions {
+		at := d.Time.Sub(epoch)
+		switch d.Kind {
+		case evictor.NodeQueued:
+			waits[d.Node] = true
+		case evictor.TaintsWritten:
+			delete(waits, d.Node)
+		case evictor.NodeDequeued, evictor.NodeRemoved:
+			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
+				e.open(e.zoneOf[d.Node], at, IdleToken)
+			}
+			delete(waits, d.Node)
+		}
+	}
+}
+
 // exactToken: a token that is there at the instant at which the rate falls, or the node recovers, is handed out by ours;
 // upstream looks up to a tick for each token later, when it is too late.
 func (e *explainer) exactToken() {
 	const late = time.Second
+	for i, l := range e.left { // its taint came later, so its eviction would have, too
+		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
+			for k, o := range e.left {
+				if o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.Pod == l.Pod && o.T >= l.T-slack && o.T <= l.T+late {
+					e.explain(i, ExactToken)
+					e.explain(k, ExactToken)
+				}
+			}
+		}
+	}
 	for i, l := range e.left {
 		if l.Side != OursSide || e.rule[i] != (Rule{}) || l.Kind != scenario.KindTaint || !ownNoExecute(l.Line) || l.Op != scenario.OpAdd {
 			continue
@@ -129,11 +161,13 @@ func (e *explainer) forgive() {
 	}
 	evicted := map[string]gone{}
 	for i, l := range e.left {
-		if g, ok := evicted[l.Pod]; ok && l.Pod != "" && g.Side != l.Side {
-			e.explain(i, g.rule)
-		}
 		if l.Kind == scenario.KindEvict && e.rule[i] != (Rule{}) {
 			evicted[l.Pod] = gone{l, e.rule[i]}
+		}
+	}
+	for i, l := range e.left {
+		if g, ok := evicted[l.Pod]; ok && l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
+			e.explain(i, g.rule)
 		}
 	}
 }

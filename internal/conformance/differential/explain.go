@@ -39,6 +39,7 @@ type explainer struct {
 	allDown []span
 	rates   map[string][]rateAt // of zones, by ours
 	windows map[string][]window
+	late    time.Duration // how much later upstream taints
 }
 
 type rateAt struct {
@@ -62,8 +63,19 @@ func Compare(p *Played) Result {
 	if empty > 0 {
 		e.fired[EmptyZone] = empty
 	}
-	e.left = match(ours, upstream, t.zoneOf)
+	if p.Against != V136 {
+		e.late = e.settings.NodeMonitorPeriod
+	}
+	var later int
+	if e.left, later = match(ours, upstream, t.zoneOf, e.late); later > 0 {
+		e.fired[SamePass] = later
+	}
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
+	// What upstream does a little later it may not do at all before the end.
+	end := e.settings.Until - e.late - time.Second
+	e.left = slices.DeleteFunc(e.left, func(l Left) bool {
+		return l.Side == OursSide && l.T > end && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
+	})
 	e.rule = make([]Rule, len(e.left))
 	e.zones()
 	e.singles()
@@ -152,9 +164,12 @@ func (e *explainer) singles() {
 		switch l.Kind {
 		case scenario.KindTaint:
 			if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
-				if carries(e.Ours, l.Node, l.T) {
-					e.pair(i, l.T, l.T+period+slack, LiftInOneWrite)
+				if carries(e.Ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && e.outage(l.T, l.T+period) {
+					e.explain(i, LiftInOneWrite)
 				}
+			}
+			if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
+				break
 			}
 			if upstream && e.rule[i] == (Rule{}) {
 				e.undone(i, period)
@@ -190,6 +205,8 @@ func (e *explainer) singles() {
 			case upstream && e.isAllDown(l.T):
 				e.explain(i, AllDownNotMarked)
 			case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T, same):
+				e.explain(i, Terminating)
+			case upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
 				e.explain(i, Terminating)
 			case upstream && e.state(l.Node, l.T).failing && !e.state(l.Node, l.T).silent:
 				e.explain(i, MarkedByVerdict)
@@ -232,6 +249,16 @@ func carries(lines []scenario.Line, node string, at time.Duration) bool {
 		}
 	}
 	return n > 0
+}
+
+// outage says whether the API was down at any time between.
+func (e *explainer) outage(from, to time.Duration) bool {
+	for _, s := range e.outages {
+		if s.from <= to && s.to >= from {
+			return true
+		}
+	}
+	return false
 }
 
 // undone explains two lines of upstream's that undo each other within a pass.

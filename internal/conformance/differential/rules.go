@@ -27,6 +27,7 @@ var (
 	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
 	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
 	RateOfPass   = Rule{"RateOfPass", "the rate that a pass sets holds for"}
+	SamePass     = Rule{"SamePass", "a node is tainted in the pass that"}
 	IdleToken    = Rule{"IdleToken", "a node that is Ready again, or gone"}
 	ExactToken   = Rule{"ExactToken", "a token is handed out at the instant"}
 	TokenTwice   = Rule{"TokenTwice", "a token taints a node that is not"}
@@ -38,5 +39,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses, RestartDeadline,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
+	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
 }

@@ -17,9 +17,10 @@ type truth struct {
 	settings scenario.Settings
 	zoneOf   map[string]string // of every node that ever exists
 	health   map[string][]moment
-	foreign  map[string][]span // foreign NoExecute taints of a node
-	spared   map[string]bool   // pods that ended or are mirrors
-	added    []moment          // nodes that came later
+	foreign  map[string][]span        // foreign NoExecute taints of a node
+	spared   map[string]bool          // pods that ended or are mirrors
+	added    []moment                 // nodes that came later
+	deleted  map[string]time.Duration // pods that somebody deletes
 	restarts []time.Duration
 	outages  []span
 }
@@ -41,7 +42,7 @@ var epoch = simulator.Epoch
 func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
-	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}}
+	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}}
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
 		for k := range z.Nodes {
@@ -94,6 +95,8 @@ func (t *truth) event(e *scenario.Event) {
 	case e.AddNode != nil:
 		t.zoneOf[e.AddNode.Name] = scenario.ZoneKey{Region: e.AddNode.Region, Zone: e.AddNode.Zone}.String()
 		t.added = append(t.added, moment{at: at, name: e.AddNode.Name})
+	case e.DeletePod != nil:
+		t.deleted[e.DeletePod.Name] = at
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
 	case e.API != nil && e.API.State == scenario.APIDown:

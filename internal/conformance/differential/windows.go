@@ -95,7 +95,11 @@ func (e *explainer) idleTokens() {
 		case evictor.NodeQueued:
 			waits[d.Node] = true
 		case evictor.TaintsWritten:
-			delete(waits, d.Node)
+			for _, t := range d.Added {
+				if t.Effect == v1.TaintEffectNoExecute {
+					delete(waits, d.Node)
+				}
+			}
 		case evictor.NodeDequeued, evictor.NodeRemoved:
 			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
 				e.open(e.zoneOf[d.Node], at, IdleToken)
@@ -108,13 +112,16 @@ func (e *explainer) idleTokens() {
 // exactToken: a token that is there at the instant at which the rate falls, or the node recovers, is handed out by ours;
 // upstream looks up to a tick for each token later, when it is too late.
 func (e *explainer) exactToken() {
-	const late = time.Second
+	late, rule := time.Second, ExactToken
+	if e.late > 0 {
+		late, rule = late+e.late, SamePass
+	}
 	for i, l := range e.left { // its taint came later, so its eviction would have, too
 		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
 			for k, o := range e.left {
 				if o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.Pod == l.Pod && o.T >= l.T-slack && o.T <= l.T+late {
-					e.explain(i, ExactToken)
-					e.explain(k, ExactToken)
+					e.explain(i, rule)
+					e.explain(k, rule)
 				}
 			}
 		}
@@ -126,12 +133,12 @@ func (e *explainer) exactToken() {
 		zone := e.zoneOf[l.Node]
 		for _, r := range e.rates[zone] {
 			if r.at >= l.T-slack && r.at <= l.T+late {
-				e.open(zone, l.T, ExactToken)
+				e.open(zone, l.T, rule)
 			}
 		}
 		for _, m := range e.health[l.Node] {
 			if m.at >= l.T && m.at <= l.T+late {
-				e.open(zone, l.T, ExactToken)
+				e.open(zone, l.T, rule)
 			}
 		}
 	}
@@ -159,15 +166,17 @@ func (e *explainer) forgive() {
 		Left
 		rule Rule
 	}
-	evicted := map[string]gone{}
+	evicted := map[string][]gone{}
 	for i, l := range e.left {
 		if l.Kind == scenario.KindEvict && e.rule[i] != (Rule{}) {
-			evicted[l.Pod] = gone{l, e.rule[i]}
+			evicted[l.Pod] = append(evicted[l.Pod], gone{l, e.rule[i]})
 		}
 	}
 	for i, l := range e.left {
-		if g, ok := evicted[l.Pod]; ok && l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
-			e.explain(i, g.rule)
+		for _, g := range evicted[l.Pod] {
+			if l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
+				e.explain(i, g.rule)
+			}
 		}
 	}
 }

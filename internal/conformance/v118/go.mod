@@ -3,9 +3,9 @@ module github.com/evictkit/evictkit/internal/conformance/v118
 go 1.26.0
 
 require (
-	github.com/evictkit/evictkit v0.0.0
 	github.com/evictkit/evictkit/internal/conformance/frontend v0.0.0
-	k8s.io/client-go v0.37.2
+	k8s.io/apimachinery v0.37.2
+	k8s.io/apiserver v0.18.6
 	k8s.io/klog v1.0.0
 	k8s.io/kubernetes v1.18.6
 )
@@ -16,6 +16,7 @@ require (
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/docker/distribution v2.7.1+incompatible // indirect
 	github.com/evanphx/json-patch v4.2.0+incompatible // indirect
+	github.com/evictkit/evictkit v0.0.0 // indirect
 	github.com/evictkit/evictkit/examples v0.0.0 // indirect
 	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
@@ -49,8 +50,7 @@ require (
 	gopkg.in/square/go-jose.v2 v2.2.2 // indirect
 	gopkg.in/yaml.v2 v2.2.8 // indirect
 	k8s.io/api v0.37.2 // indirect
-	k8s.io/apimachinery v0.37.2 // indirect
-	k8s.io/apiserver v0.18.6 // indirect
+	k8s.io/client-go v0.37.2 // indirect
 	k8s.io/component-base v0.18.6 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/klog"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 
@@ -20,6 +21,10 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	// The default handlers sleep a millisecond, which upstream does with a lock held for which its pass may wait: then
 	// virtual time would stand still for ever.
 	utilruntime.ErrorHandlers = nil
+	// Off by default then: nodes may be excluded from their zone's counts by a label.
+	if err := utilfeature.DefaultMutableFeatureGate.Set("NodeDisruptionExclusion=true"); err != nil {
+		return nil, err
+	}
 	s := p.Settings
 	log(p.Logged)
 	core := p.Informers.Core().V1()

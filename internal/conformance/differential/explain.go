@@ -67,7 +67,7 @@ func Compare(p *Played) Result {
 		e.late = e.settings.NodeMonitorPeriod
 	}
 	var later int
-	if e.left, later = match(ours, upstream, t.zoneOf, e.late); later > 0 {
+	if e.left, later = match(ours, upstream, t.zoneOf, e.late, !e.settings.TaintBasedEviction); later > 0 {
 		e.fired[SamePass] = later
 	}
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })

@@ -116,7 +116,7 @@ func (g *generator) cluster() {
 		zones, most = 2+g.IntN(5), 120
 	}
 	for i := range zones {
-		z := scenario.Zone{Name: string(rune('a' + i)), Nodes: 1 + g.IntN(most), PodsPerNode: g.IntN(4), DaemonSetPodsPerNode: g.IntN(2)}
+		z := scenario.Zone{Name: string(rune('a' + i)), Nodes: 1 + g.IntN(most), PodsPerNode: g.podsPerNode(), DaemonSetPodsPerNode: g.IntN(2)}
 		if g.one(2) {
 			z.Region = "r"
 		}
@@ -136,6 +136,14 @@ func (g *generator) cluster() {
 	}
 	g.until = max(2*time.Minute, time.Duration(passes)*period) + 950*time.Millisecond // so that the last pass has its ticks
 	g.c.Scenario.Until = of(scenario.Duration(g.until))
+}
+
+// podsPerNode is at least one where only the pods tell which node was served.
+func (g *generator) podsPerNode() int {
+	if g.against == V118Direct {
+		return 1 + g.IntN(3)
+	}
+	return g.IntN(4)
 }
 
 func (g *generator) zone(key scenario.ZoneKey) *genZone {
@@ -216,6 +224,9 @@ func (g *generator) event(at time.Duration) {
 	case k < 85:
 		g.newNode(at)
 	case k < 92:
+		if n.failed && g.against == V118Direct {
+			return // its node may have been served without anybody seeing it
+		}
 		g.serial++
 		p := scenario.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
 		if !g.one(3) {
@@ -319,7 +330,7 @@ func (g *generator) untaint(at time.Duration) {
 
 func (g *generator) newNode(at time.Duration) {
 	g.serial++
-	a := scenario.AddNode{Name: fmt.Sprintf("new-%d", g.serial), PodsPerNode: g.IntN(3)}
+	a := scenario.AddNode{Name: fmt.Sprintf("new-%d", g.serial), PodsPerNode: g.podsPerNode()}
 	key := g.zones[g.IntN(len(g.zones))].key
 	if g.one(4) {
 		key = scenario.ZoneKey{Zone: fmt.Sprintf("z%d", g.serial)}

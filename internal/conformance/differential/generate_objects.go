@@ -51,6 +51,11 @@ func (g *generator) objects() {
 		for k := range g.IntN(4) {
 			g.c.Pods = append(g.c.Pods, g.pod(fmt.Sprintf("%s-q%d", n.Name, k), n.Name))
 		}
+		if g.against == V118Direct {
+			p := g.pod(n.Name+"-plain", n.Name)
+			p.Annotations, p.Status.Phase, p.Status.Conditions[0].Status = nil, v1.PodRunning, v1.ConditionTrue
+			g.c.Pods = append(g.c.Pods, p)
+		}
 	}
 }
 

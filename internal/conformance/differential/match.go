@@ -55,11 +55,19 @@ func rank(l scenario.Line) int {
 	return 1
 }
 
+// served says whether the line is one that waits for the zone's rate.
+func served(l scenario.Line, direct bool) bool {
+	if direct {
+		return l.Kind == scenario.KindEvict
+	}
+	return l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd
+}
+
 // match pairs lines that say the same at the same moment, and returns what is left, in order of time. How far
 // upstream lags behind in tainting, a tick for each token, carries over to what follows from the taint.
 //
 // late is how much later upstream taints than it declares a node Unknown: v1.18 does it one pass later. It returns how often it did.
-func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.Duration) (left []Left, later int) {
+func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.Duration, direct bool) (left []Left, later int) {
 	type event struct {
 		line scenario.Line
 		side Side
@@ -80,14 +88,14 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 			lag := upstream[i].T - l.T
 			most := slack
 			switch {
-			case l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd:
+			case served(l, direct):
 				most = max(late, zoneLag[zoneOf[l.Node]]) + tick
 			case l.Kind == scenario.KindEvict || l.Kind == scenario.KindCancel:
 				most = max(0, nodeLag[l.Node]) + tick
 			}
 			if lag >= -slack && lag <= most {
 				found = i
-				if l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd {
+				if served(l, direct) {
 					zoneLag[zoneOf[l.Node]], nodeLag[l.Node] = lag, lag
 					if late > 0 && lag >= late-slack {
 						later++

@@ -77,14 +77,14 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	return err
 }
 
-// served is when upstream's queues handed out each node.
-type served map[string][]time.Duration
+// servings are when upstream's queues handed out each node.
+type servings map[string][]time.Duration
 
-func servedOrder(s *scenario.Scenario, upstream []scenario.Line) served {
-	order := served{}
-	taints := s.Settings().TaintBasedEviction
+func servedOrder(s *scenario.Scenario, upstream []scenario.Line) servings {
+	order := servings{}
+	direct := !s.Settings().TaintBasedEviction
 	for _, l := range upstream {
-		if taints && l.Kind == scenario.KindTaint && l.Op == scenario.OpAdd && ownNoExecute(l) || !taints && l.Kind == scenario.KindEvict {
+		if served(l, direct) {
 			order[l.Node] = append(order[l.Node], l.T)
 		}
 	}
@@ -92,7 +92,7 @@ func servedOrder(s *scenario.Scenario, upstream []scenario.Line) served {
 }
 
 // next is which of the waiting nodes upstream served first from now on. Ours comes up to a pass earlier.
-func (o served) next(now time.Duration, waiting []string) string {
+func (o servings) next(now time.Duration, waiting []string) string {
 	const early = time.Second
 	best, at := waiting[0], time.Duration(-1)
 	for _, name := range waiting {

@@ -127,7 +127,7 @@ func (e *explainer) exactToken() {
 		}
 	}
 	for i, l := range e.left {
-		if l.Side != OursSide || e.rule[i] != (Rule{}) || l.Kind != scenario.KindTaint || !ownNoExecute(l.Line) || l.Op != scenario.OpAdd {
+		if l.Side != OursSide || e.rule[i] != (Rule{}) || !served(l.Line, !e.settings.TaintBasedEviction) {
 			continue
 		}
 		zone := e.zoneOf[l.Node]

@@ -7,10 +7,14 @@ import (
 	"flag"
 	"strings"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
+	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
 
 	"github.com/evictkit/evictkit/internal/conformance/frontend"
 )
@@ -34,7 +38,50 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	return []func(){func() { nodes.Run(ctx.Done()) }}, nil
+	run := []func(){func() { nodes.Run(ctx.Done()) }}
+	if !s.TaintBasedEviction {
+		// The controller leaves the taint manager out with the taints; v1.16 could do without its own taints and still
+		// act on those of others.
+		taints := taintManager(p)
+		run = append(run, func() { taints.Run(ctx.Done()) })
+	}
+	return run, nil
+}
+
+// taintManager wires upstream's taint manager as its node lifecycle controller does.
+func taintManager(p frontend.Process) *scheduler.NoExecuteTaintManager {
+	pods, nodes := p.Informers.Core().V1().Pods(), p.Nodes
+	m := scheduler.NewNoExecuteTaintManager(p.Client,
+		func(name, namespace string) (*v1.Pod, error) { return pods.Lister().Pods(namespace).Get(name) },
+		func(name string) (*v1.Node, error) { return nodes.Lister().Get(name) },
+		func(name string) (bound []*v1.Pod, err error) {
+			all, err := pods.Lister().List(labels.Everything())
+			for _, pod := range all {
+				if pod.Spec.NodeName == name {
+					bound = append(bound, pod)
+				}
+			}
+			return bound, err
+		})
+	pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o interface{}) { m.PodUpdated(nil, o.(*v1.Pod)) },
+		UpdateFunc: func(old, o interface{}) { m.PodUpdated(old.(*v1.Pod), o.(*v1.Pod)) },
+		DeleteFunc: func(o interface{}) {
+			if pod, ok := o.(*v1.Pod); ok {
+				m.PodUpdated(pod, nil)
+			}
+		},
+	})
+	nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o interface{}) { m.NodeUpdated(nil, o.(*v1.Node)) },
+		UpdateFunc: func(old, o interface{}) { m.NodeUpdated(old.(*v1.Node), o.(*v1.Node)) },
+		DeleteFunc: func(o interface{}) {
+			if node, ok := o.(*v1.Node); ok {
+				m.NodeUpdated(node, nil)
+			}
+		},
+	})
+	return m
 }
 
 // logged hands on what the controller logs about zones.

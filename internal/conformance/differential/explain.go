@@ -39,6 +39,7 @@ type explainer struct {
 	allDown []span
 	rates   map[string][]rateAt // of zones, by ours
 	windows map[string][]window
+	unrest  map[string][]span
 	late    time.Duration // how much later upstream taints
 }
 
@@ -197,7 +198,10 @@ func (e *explainer) singles() {
 				if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
 					e.explain(i, RestartLoses)
 				} else if upstream && l.Kind == scenario.KindEvict {
-					e.pair(i, l.T, at+e.settings.NodeMonitorGracePeriod+2*period+slack, OwnGrace)
+					until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
+					if !e.pair(i, l.T, until, OwnGrace) && at > 0 && l.T <= until && carries(e.Upstream, l.Node, l.T) {
+						e.explain(i, OwnGrace) // it was not needed any more by then
+					}
 				}
 			}
 		case scenario.KindPodNotReady:

@@ -89,7 +89,7 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 			most := slack
 			switch {
 			case served(l, direct):
-				most = max(late, zoneLag[zoneOf[l.Node]]) + tick
+				most = max(late, zoneLag[zoneOf[l.Node]]) + 2*tick // its phase, and what float32 makes of the rate
 			case l.Kind == scenario.KindEvict || l.Kind == scenario.KindCancel:
 				most = max(0, nodeLag[l.Node]) + tick
 			}

@@ -25,6 +25,7 @@ var (
 
 	AllDownGrace = Rule{"AllDownGrace", `after "every zone is down", nodes`}
 	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
+	Vanished     = Rule{"Vanished", "a healthy zone that goes away leaves"}
 	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
 	RateOfPass   = Rule{"RateOfPass", "the rate that a pass sets holds for"}
 	SamePass     = Rule{"SamePass", "a node is tainted in the pass that"}
@@ -39,5 +40,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses, RestartDeadline,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
+	AllDownGrace, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
 }

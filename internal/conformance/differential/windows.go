@@ -1,6 +1,8 @@
 package differential
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -9,8 +11,84 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
+// open opens a window. It ends when the zone has been quiet for so long that its bucket is full again on both sides.
 func (e *explainer) open(zone string, at time.Duration, r Rule) {
-	e.windows[zone] = append(e.windows[zone], window{span{at, forever}, r})
+	e.windows[zone] = append(e.windows[zone], window{span{at, e.quietAfter(zone, at)}, r})
+}
+
+// quietAfter is when the zone has been quiet for a while: all of its nodes alive, untainted by either side, and the API up.
+// The empty name stands for all zones.
+func (e *explainer) quietAfter(zone string, at time.Duration) time.Duration {
+	if e.unrest == nil {
+		e.unrest = e.restless()
+	}
+	calm := max(2*e.settings.NodeMonitorPeriod, time.Minute)
+	for _, r := range []float64{e.settings.NodeEvictionRate, e.settings.SecondaryNodeEvictionRate} {
+		if r > 0 {
+			calm = max(calm, time.Duration(float64(time.Second)/r)+e.settings.NodeMonitorPeriod)
+		}
+	}
+	end := at
+	for _, s := range e.unrest[zone] {
+		if s.from > end+calm {
+			break
+		}
+		end = max(end, s.to)
+	}
+	if end > e.settings.Until {
+		return forever
+	}
+	return end + calm
+}
+
+// restless collects the spans in which zones are not quiet, in order of their beginning.
+func (e *explainer) restless() map[string][]span {
+	unrest := map[string][]span{}
+	add := func(zone string, s span) {
+		unrest[zone] = append(unrest[zone], s)
+		unrest[""] = append(unrest[""], s)
+	}
+	for node, moments := range e.health {
+		for i, m := range moments {
+			to := forever
+			if i+1 < len(moments) {
+				to = moments[i+1].at
+			}
+			if m.failing {
+				add(e.zoneOf[node], span{m.at, to})
+			}
+		}
+	}
+	for _, lines := range [][]scenario.Line{e.Ours, e.Upstream} {
+		since := map[string]time.Duration{}
+		for _, l := range lines {
+			if l.Kind != scenario.KindTaint || !ownNoExecute(l) {
+				continue
+			}
+			if from, carried := since[l.Node]; carried && l.Op == scenario.OpRemove {
+				add(e.zoneOf[l.Node], span{from, l.T})
+				delete(since, l.Node)
+			} else if !carried && l.Op == scenario.OpAdd {
+				since[l.Node] = l.T
+			}
+		}
+		for node, from := range since {
+			add(e.zoneOf[node], span{from, forever})
+		}
+	}
+	for _, s := range e.outages {
+		zones := map[string]bool{}
+		for _, zone := range e.zoneOf {
+			zones[zone] = true
+		}
+		for zone := range zones {
+			add(zone, s)
+		}
+	}
+	for _, spans := range unrest {
+		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	}
+	return unrest
 }
 
 // openAll is open for every zone, and for what is said of the cluster.
@@ -38,6 +116,7 @@ func (e *explainer) openWindows() {
 			}
 		}
 	}
+	e.vanished()
 	for zone, rates := range e.rates {
 		stopped := false
 		before := e.settings.NodeEvictionRate
@@ -71,6 +150,21 @@ func (e *explainer) openWindows() {
 	}
 	for _, down := range e.outages {
 		e.openAll(down.from, FailedWrites)
+	}
+}
+
+// vanished: when the last healthy zone goes away all that are left are down. Upstream remembers nothing of a zone that is
+// gone, so that for it they were before, too.
+func (e *explainer) vanished() {
+	for _, l := range e.left {
+		if l.Side != OursSide || l.Kind != scenario.KindCluster || l.State != scenario.AllZonesDisrupted {
+			continue
+		}
+		for _, d := range e.Decisions {
+			if at := d.Time.Sub(epoch); d.Kind == evictor.NodeRemoved && at <= l.T && at >= l.T-e.settings.NodeMonitorPeriod {
+				e.openAll(l.T, Vanished)
+			}
+		}
 	}
 }
 
@@ -172,6 +266,21 @@ func (e *explainer) forgive() {
 			evicted[l.Pod] = append(evicted[l.Pod], gone{l, e.rule[i]})
 		}
 	}
+	added := map[Left]Rule{} // taints that only one side has
+	for i, l := range e.left {
+		if l.Kind != scenario.KindTaint {
+			continue
+		}
+		key := l
+		key.T, key.Op = 0, ""
+		if r, ok := added[key]; ok && l.Op == scenario.OpRemove {
+			e.explain(i, r)
+			delete(added, key)
+		}
+		if l.Op == scenario.OpAdd && e.rule[i] != (Rule{}) {
+			added[key] = e.rule[i]
+		}
+	}
 	for i, l := range e.left {
 		for _, g := range evicted[l.Pod] {
 			if l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
@@ -189,11 +298,11 @@ func (e *explainer) covers(w window, l Left) bool {
 	case scenario.KindTaint:
 		return ownNoExecute(l.Line) || w.rule == FailedWrites || l.Key != "" && l.Op == scenario.OpRemove
 	case scenario.KindPodNotReady:
-		return w.rule == FailedWrites || w.rule == AllDownGrace || w.rule == Newcomer
+		return w.rule == FailedWrites || w.rule == AllDownGrace || w.rule == Newcomer || w.rule == Vanished
 	case scenario.KindCondition:
 		return w.rule == FailedWrites
 	case scenario.KindZone, scenario.KindCluster:
-		return w.rule == FailedWrites || w.rule == Newcomer
+		return w.rule == FailedWrites || w.rule == Newcomer || w.rule == Vanished
 	}
 	return false
 }

@@ -88,7 +88,11 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		e.NodeChanged(rec.name)
 		return gone
 	}
-	e.seeTaints(rec, node, now)
+	if e.seeTaints(rec, node, now) {
+		// The event, which is still to come, finds nothing new; the other pods have to be decided upon too.
+		rec.rearm = true
+		e.NodeChanged(rec.name)
+	}
 	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
 	if !finite {
 		return dropped(e.unarmedReason(rec))

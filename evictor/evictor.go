@@ -91,6 +91,7 @@ type record struct {
 	marked   map[types.UID]struct{} // those marked in this outage
 	taints   []seenTaint
 	eligible bool // our own NoExecute taints arm evictions, as of the last arming
+	rearm    bool // taints changed since then
 	pods     map[PodKey]*trackedPod
 	overdue  bool // pods became due while evictions were not permitted
 }

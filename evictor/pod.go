@@ -104,8 +104,8 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 // our own ones changed, decides anew about every pod on the node; e.mu is held.
 func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	eligible := e.failing(rec) && rec.hold == "" && !rec.waitSettle && !e.zones.AllDown()
-	changed := e.seeTaints(rec, node, now) || eligible != rec.eligible
-	rec.eligible = eligible
+	changed := e.seeTaints(rec, node, now) || eligible != rec.eligible || rec.rearm
+	rec.eligible, rec.rearm = eligible, false
 	if !changed {
 		return
 	}

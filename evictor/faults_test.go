@@ -1,0 +1,32 @@
+package evictor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// The last check of one pod sees a taint before its event comes; the event still has to arm the others.
+func TestTaintSeenByALastCheckArmsTheOtherPods(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.AddPod("p0", "a-0", evictortest.TolerateFor("one", 30))
+	c.AddPod("p1", "a-0", evictortest.TolerateFor("one", 30))
+	c.AddPod("late", "a-0", evictortest.TolerateFor("one", 600))
+	c.Start(config())
+	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
+	second := false
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" && !second {
+			second = true
+			c.Taint("a-0", v1.Taint{Key: "two", Effect: v1.TaintEffectNoExecute})
+		}
+		return nil
+	})
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"p0", "p1", "late"}, c.Evicted())
+	require.Equal(t, []string{"30.000"}, times(says(c, `"evict"`, "late")))
+}

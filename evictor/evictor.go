@@ -108,7 +108,7 @@ type seenTaint struct {
 type trackedPod struct {
 	uid     types.UID
 	rec     *record
-	bound   time.Time // zero: before the node was tainted
+	bound   time.Time // or, if it was there before, when the node was tainted
 	armed   bool
 	evicted bool
 }

@@ -30,3 +30,16 @@ func TestTaintSeenByALastCheckArmsTheOtherPods(t *testing.T) {
 	require.Equal(t, []string{"p0", "p1", "late"}, c.Evicted())
 	require.Equal(t, []string{"30.000"}, times(says(c, `"evict"`, "late")))
 }
+
+// A pod that was bound long after a taint began is not taken for an old one because the node changed at
+// the same time.
+func TestPodThatArrivesWithAnotherTaintHasItsWholeToleration(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.Start(config())
+	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
+	c.Advance(100 * time.Second)
+	c.AddPod("p", "a-0", evictortest.TolerateFor("one", 60), v1.Toleration{Key: "two", Operator: v1.TolerationOpExists})
+	c.Taint("a-0", v1.Taint{Key: "two", Effect: v1.TaintEffectNoExecute})
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"160.000"}, times(says(c, `"evict"`)))
+}

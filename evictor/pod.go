@@ -89,7 +89,7 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 		e.writes.Schedule(rec.name, struct{}{}, now)
 	}
 	if len(rec.taints) > 0 {
-		e.armPod(rec, pod, now, true)
+		e.armPod(rec, pod, now)
 	}
 }
 
@@ -121,7 +121,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
 		if pod.Spec.NodeName == rec.name {
 			present[PodKey{Namespace: pod.Namespace, Name: pod.Name}] = struct{}{}
-			e.armPod(rec, pod, now, false)
+			e.armPod(rec, pod, now)
 		}
 		return true
 	})
@@ -183,9 +183,8 @@ func plausibleStart(t *v1.Taint, node *v1.Node, now time.Time) time.Time {
 	return t.TimeAdded.Time
 }
 
-// armPod decides when, if at all, the pod is to be evicted; e.mu is held. live means that the pod
-// itself changed while we watched.
-func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time, live bool) {
+// armPod decides when, if at all, the pod is to be evicted; e.mu is held.
+func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 	key := PodKey{Namespace: pod.Namespace, Name: pod.Name}
 	tp := e.tracked[key]
 	if tp != nil && (tp.uid != pod.UID || tp.rec != rec) {
@@ -194,12 +193,10 @@ func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time, live bool) {
 		tp = nil
 	}
 	if tp == nil {
-		tp = &trackedPod{uid: pod.UID, rec: rec}
-		switch {
-		case !e.started:
+		// All pods of a tainted node are known, so that one more has arrived since.
+		tp = &trackedPod{uid: pod.UID, rec: rec, bound: now}
+		if !e.started {
 			tp.bound = boundAt(pod, now)
-		case live:
-			tp.bound = now
 		}
 		if rec.pods == nil {
 			rec.pods = make(map[PodKey]*trackedPod)

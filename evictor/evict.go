@@ -126,7 +126,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		return checkResult{answer: timedworker.Delay(e.cfg.GateInterval, "MayHarm")}
 	case rec.overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
-		e.queue(rec.zone).Add(queueKey{Node: rec.name, Release: true}, struct{}{})
+		e.enqueueRelease(rec)
 		return checkResult{answer: timedworker.Delay(e.cfg.RetryMax, "Overdue")}
 	case write != nil:
 		return held("MayWrite", write, e.cfg.GateInterval)

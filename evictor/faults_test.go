@@ -43,3 +43,19 @@ func TestPodThatArrivesWithAnotherTaintHasItsWholeToleration(t *testing.T) {
 	c.Advance(2 * time.Minute)
 	require.Equal(t, []string{"160.000"}, times(says(c, `"evict"`)))
 }
+
+// What is overdue after a pause is on nodes that are tainted already: the cap on those does not hold it.
+func TestCapOnFailedNodesLetsTheOverdueGo(t *testing.T) {
+	cfg := config()
+	cfg.MaxFailedNodes = 1
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	e := c.Start(cfg)
+	c.Fail("a-0", "a-1") // a-1 waits for a-0 to come back
+	c.Advance(5 * time.Minute)
+	e.Pause("maintenance")
+	c.Advance(5 * time.Minute)
+	e.Resume("maintenance")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	require.False(t, c.HasNoExecute("a-1"))
+}

@@ -152,7 +152,7 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
 	for _, name := range sortedKeys(e.gates.overdue) {
 		if rec := e.records[name]; rec != nil {
-			e.queue(rec.zone).Add(queueKey{Node: name, Release: true}, struct{}{})
+			e.enqueueRelease(rec)
 		}
 	}
 	for _, rec := range e.records {

@@ -119,13 +119,17 @@ func (e *Evictor) moveZone(rec *record) {
 
 // takeQueues hands out what the zones' rates allow now; e.mu is held. The writes follow.
 func (e *Evictor) takeQueues(now time.Time) {
+	releases := e.releases()
 	for _, key := range e.zoneOrder() {
 		q := e.queues[key]
-		for e.capAllows(now) {
+		for e.capAllows(now, releases[key] > 0) {
 			e.prefer(key, q, now)
 			item, ok := q.Take()
 			if !ok {
 				break
+			}
+			if releases[key] > 0 {
+				releases[key]--
 			}
 			e.granted(item, now)
 		}
@@ -157,16 +161,44 @@ func (e *Evictor) prefer(key zone.Key, q *nodeQueue, now time.Time) {
 	}
 }
 
+// releases counts the nodes that wait in each zone for their overdue pods to be let go; e.mu is held.
+func (e *Evictor) releases() map[zone.Key]int {
+	if len(e.gates.overdue) == 0 {
+		return nil
+	}
+	waiting := make(map[zone.Key]int)
+	for name := range e.gates.overdue {
+		rec := e.records[name]
+		if rec == nil || e.queues[rec.zone] == nil {
+			continue
+		}
+		if st, ok := e.queues[rec.zone].Get(queueKey{Node: name, Release: true}); ok && st.State == ratelimitqueue.StateQueued {
+			waiting[rec.zone]++
+		}
+	}
+	return waiting
+}
+
+// enqueueRelease lets a node wait for its overdue pods to be let go. It goes before those that are not
+// tainted yet: a cap on tainted nodes must not hold it up behind them.
+func (e *Evictor) enqueueRelease(rec *record) {
+	e.queue(rec.zone).AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: queueKey{Node: rec.name, Release: true}, Due: time.Unix(0, 0), Identity: string(rec.uid)})
+}
+
 func (e *Evictor) zoneOrder() []zone.Key {
 	return slices.SortedFunc(maps.Keys(e.queues), zone.Key.Compare)
 }
 
-// capAllows checks the cluster-wide caps without spending anything.
-func (e *Evictor) capAllows(now time.Time) bool {
-	if e.cfg.MaxFailedNodes > 0 && e.failed >= e.cfg.MaxFailedNodes {
+// capAllows checks the cluster-wide caps without spending anything. A release taints no other node.
+func (e *Evictor) capAllows(now time.Time, release bool) bool {
+	if e.full() && !release {
 		return false
 	}
 	return e.cap == nil || e.cap.TokensAt(now) >= 1
+}
+
+func (e *Evictor) full() bool {
+	return e.cfg.MaxFailedNodes > 0 && e.failed >= e.cfg.MaxFailedNodes
 }
 
 func (e *Evictor) granted(item nodeItem, now time.Time) {
@@ -177,6 +209,9 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 	}
 	if item.Key.Release {
 		item.Drop()
+		if e.cap != nil {
+			e.cap.AllowN(now, 1)
+		}
 		e.release(rec, now)
 		return
 	}
@@ -216,10 +251,11 @@ func (e *Evictor) failing(rec *record) bool {
 
 // queueNext is when something can next be taken from a queue; e.mu is held.
 func (e *Evictor) queueNext(now time.Time) (next time.Time, ok bool) {
-	if e.cfg.MaxFailedNodes > 0 && e.failed >= e.cfg.MaxFailedNodes {
-		return time.Time{}, false
-	}
-	for _, q := range e.queues {
+	full, releases := e.full(), e.releases()
+	for key, q := range e.queues {
+		if full && releases[key] == 0 {
+			continue
+		}
 		if t, some := q.Next(); some {
 			next, ok = earlier(next, ok, t)
 		}

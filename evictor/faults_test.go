@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // The last check of one pod sees a taint before its event comes; the event still has to arm the others.
@@ -58,4 +59,33 @@ func TestCapOnFailedNodesLetsTheOverdueGo(t *testing.T) {
 	c.Advance(time.Minute)
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 	require.False(t, c.HasNoExecute("a-1"))
+}
+
+// A queue that outlived its empty zone knows whether a pause began or ended meanwhile.
+func TestZoneThatReturnsKnowsOfThePause(t *testing.T) {
+	for _, paused := range []bool{true, false} {
+		c := evictortest.New(t, evictortest.Zone("a", 1), evictortest.Zone("b", 4))
+		e := c.Start(config())
+		c.Advance(time.Minute)
+		if paused {
+			e.Pause("maintenance")
+		}
+		c.Advance(10 * time.Second)
+		c.DeleteNode("a-0")
+		c.Advance(5 * time.Second)
+		if paused {
+			e.Resume("maintenance")
+		} else {
+			e.Pause("maintenance")
+		}
+		c.Advance(0)
+		c.AddNode("a-0", zone.Key{Zone: "a"})
+		c.Advance(5 * time.Second)
+		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		require.Equal(t, paused, c.HasNoExecute("a-0"))
+		e.Resume("maintenance")
+		c.Advance(time.Minute)
+		require.True(t, c.HasNoExecute("a-0"))
+	}
 }

@@ -143,11 +143,17 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 		for _, q := range e.queues {
 			q.Pause(reason)
 		}
+		for _, old := range e.oldQueues { // it may come back
+			old.queue.Pause(reason)
+		}
 		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions are held back", Err: err})
 		return
 	}
 	for _, q := range e.queues {
 		q.Resume(reason)
+	}
+	for _, old := range e.oldQueues {
+		old.queue.Resume(reason)
 	}
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
 	for _, name := range sortedKeys(e.gates.overdue) {

@@ -1,12 +1,15 @@
 package evictor_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -88,4 +91,148 @@ func TestZoneThatReturnsKnowsOfThePause(t *testing.T) {
 		c.Advance(time.Minute)
 		require.True(t, c.HasNoExecute("a-0"))
 	}
+}
+
+// A node whose taint is written has had its turn, whatever fails after it: it must not take those of others.
+func TestFailureAfterTheTaintCostsNoMoreTurns(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.FailWrites(func(write, object string) error {
+		if write == "podStatus" {
+			return errors.New("forbidden")
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(3 * time.Minute)
+	require.Equal(t, []string{"45.000", "55.000", "65.000"}, times(says(c, "NoExecute", "add")))
+}
+
+// Without taints, pods whose status cannot be written do not keep the node from being emptied.
+func TestPodsThatCannotBeMarkedAreEvictedAllTheSame(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.FailWrites(func(write, object string) error {
+		if write == "podStatus" {
+			return errors.New("forbidden")
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"305.000"}, times(says(c, `"evict"`)))
+}
+
+// A pause that begins between a node's turn and its taint holds the taint, and loses neither.
+func TestPauseBetweenTheTurnAndTheTaint(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = taintBased, 40*time.Second
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		e := c.Start(cfg)
+		c.FailWrites(func(write, object string) error {
+			if write == "conditions" {
+				e.Pause("maintenance")
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		require.NotEmpty(t, e.Paused())
+		require.Empty(t, c.Taints("a-0"), "nothing is tainted after Pause has returned")
+		require.Empty(t, c.Evicted())
+		e.Resume("maintenance")
+		c.Advance(30 * time.Second)
+		require.Contains(t, c.Taints("a-0"), "node.kubernetes.io/unreachable:NoSchedule")
+		require.Equal(t, taintBased, c.HasNoExecute("a-0"))
+		require.Equal(t, !taintBased, len(c.Evicted()) == 1)
+	}
+}
+
+// The same while a conflict makes the write wait.
+func TestPauseDuringAConflictLosesNoTurn(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := c.Start(config())
+	conflict := true
+	c.FailWrites(func(write, object string) error {
+		if write == "taints" && object == "a-1" && c.Clock().Since(evictortest.Epoch) > 50*time.Second && conflict {
+			conflict = false
+			e.Pause("maintenance")
+			return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1") // the turn of a-1 comes at 55
+	c.Advance(2 * time.Minute)
+	require.NotEmpty(t, e.Paused())
+	require.False(t, c.HasNoExecute("a-1"))
+	e.Resume("maintenance")
+	c.Advance(30 * time.Second)
+	require.True(t, c.HasNoExecute("a-1"))
+}
+
+// A node that changes its zone while its taint is being written, in vain, waits in the new one.
+func TestNodeThatMovesDuringItsTurnIsNotForgotten(t *testing.T) {
+	cfg := config()
+	cfg.RetryInitial = 3 * time.Second
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
+	c.Start(cfg)
+	tries := 0
+	c.FailWrites(func(write, object string) error {
+		if write != "taints" || object != "a-1" || c.Clock().Since(evictortest.Epoch) < 50*time.Second {
+			return nil
+		}
+		switch tries++; tries {
+		case 1:
+			c.Relabel("a-1", zone.Key{Zone: "b"})
+			fallthrough
+		case 2: // and by the third the pass of 60 has moved it
+			return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+		case 3:
+			return errors.New("unavailable")
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1") // the turn of a-1 comes at 55
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-1"))
+}
+
+// Whoever loses its permission to write stops at the next write, not after the last of many.
+func TestLosingTheLeadStopsTheRestOfANode(t *testing.T) {
+	leader := true
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(4))
+	c.Start(cfg, evictor.Options{MayWrite: func() error {
+		if !leader {
+			return errors.New("not the leader")
+		}
+		return nil
+	}})
+	c.Fail("a-0")
+	marked, evicted := 0, 0
+	c.FailWrites(func(write, object string) error {
+		switch write {
+		case "podStatus":
+			marked++
+			leader = marked != 2
+		case "evict":
+			evicted++
+			leader = evicted != 2
+		}
+		return nil
+	})
+	c.Advance(2 * time.Minute)
+	require.Equal(t, 2, marked)
+	leader = true
+	c.Advance(time.Minute)
+	require.Equal(t, 4, marked)
+	c.Advance(10 * time.Minute)
+	require.Equal(t, 2, evicted)
+	leader = true
+	c.Advance(time.Minute)
+	require.Equal(t, 4, evicted)
 }

@@ -96,6 +96,10 @@ type nodePlan struct {
 	empty      bool      // delete its pods, without taints
 	lift       bool      // the change takes NoExecute taints away
 	grant      *nodeItem // the turn that the plan counts on
+
+	// What became of it, as the write goes on.
+	tainted  bool // the node has its NoExecute taint
+	heldBack bool // taints were left out, because they are not permitted any more
 }
 
 func (p *nodePlan) nothing() bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -56,32 +57,30 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	} else if p.lift {
 		p.change = taints.Change{}
 	}
+	p.tainted = hasOwnNoExecute(node)
 	if p.nothing() {
-		e.settleGrant(rec, p.grant, nil)
+		e.settleGrant(rec, &p, nil)
 		e.mu.Unlock()
 		return timedworker.Done()
 	}
 	rec.busy = true
 	e.mu.Unlock()
 
-	err := e.askWrite()
-	closed := err != nil
-	if !closed {
-		err = e.write(ctx, rec, node, p)
-	}
+	err := e.write(ctx, rec, node, &p)
+	closed := errors.Is(err, errClosed)
 
 	e.mu.Lock()
 	rec.busy = false
-	e.settleGrant(rec, p.grant, err)
+	e.settleGrant(rec, &p, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
 	e.mu.Unlock()
 	e.deliver()
 	switch {
-	case err == nil:
+	case err == nil && !p.heldBack:
 		return timedworker.Done()
-	case closed:
+	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
 	default:
 		return timedworker.Retry()
@@ -108,29 +107,33 @@ func failedStep(err error) string {
 
 // settleGrant ends the turn in the zone's queue that the write was planned with, if any; e.mu is held. A
 // failed write gives the turn back: every try costs a token, so that an outage of the API saves none up.
-func (e *Evictor) settleGrant(rec *record, item *nodeItem, err error) {
+func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
+	item := p.grant
 	if item == nil || rec.grant != item {
 		return // none, or one that came while the write was under way: the next write has it
 	}
-	switch {
-	case err == nil:
-		rec.conflicts = 0
-		if e.cfg.TaintBasedEviction {
-			if node, ok := e.clients.Nodes.Node(rec.name); ok && !hasOwnNoExecute(node) && !e.wanted(rec) {
-				item.Drop() // not written, because it is not wanted any more
-				break
-			}
-		}
-		item.Done()
-	case apierrors.IsConflict(err) && rec.conflicts < maxConflicts:
+	done := p.tainted
+	if !e.cfg.TaintBasedEviction {
+		done = rec.emptied
+	}
+	if !done && apierrors.IsConflict(err) && rec.conflicts < maxConflicts {
 		rec.conflicts++
 		return // the turn is kept for reading again
-	default:
-		rec.conflicts = 0
-		e.count(rec, false)
-		item.Retry(0)
 	}
-	rec.grant = nil
+	rec.conflicts, rec.grant = 0, nil
+	if done {
+		item.Done() // whatever failed after it
+		return
+	}
+	e.count(rec, false)
+	if err == nil && !e.wanted(rec) {
+		item.Drop()
+		return
+	}
+	item.Retry(0)
+	if e.records[rec.name] == rec {
+		e.attention[rec.name] = rec // the turn is void when the node has left that queue meanwhile
+	}
 }
 
 // wanted says whether the verdict still asks for a NoExecute taint.
@@ -138,52 +141,70 @@ func (e *Evictor) wanted(rec *record) bool {
 	return e.failing(rec) && rec.hold == "" && !e.zones.AllDown()
 }
 
-func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p nodePlan) error {
-	fail := func(step string, err error) error {
+// errClosed is wrapped by what a closed permission stops.
+var errClosed = errors.New("not permitted")
+
+// mayWrite is asked before each single write.
+func (e *Evictor) mayWrite() error {
+	if err := e.askWrite(); err != nil {
+		return fmt.Errorf("%w: %w", errClosed, err)
+	}
+	return nil
+}
+
+func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *nodePlan) error {
+	try := func(step string, write func() error) error {
+		err := e.mayWrite()
+		if err == nil {
+			err = write()
+		}
 		if err == nil || apierrors.IsNotFound(err) {
 			return nil
 		}
 		return &writeError{step: step, node: node.Name, err: err}
 	}
+	wrote := func(d Decision) {
+		e.mu.Lock()
+		d.Time, d.Node = e.tick(), node.Name
+		e.decide(d)
+		e.mu.Unlock()
+	}
 	if len(p.conditions) > 0 {
-		if err := fail("conditions", e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions)); err != nil {
+		if err := try("conditions", func() error { return e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions) }); err != nil {
 			return err
 		}
 		e.mu.Lock()
 		rec.writeConditions = false
-		e.decide(Decision{Time: e.tick(), Kind: ConditionsWritten, Node: node.Name, Conditions: p.conditions})
 		e.mu.Unlock()
+		wrote(Decision{Kind: ConditionsWritten, Conditions: p.conditions})
 		if fresh, ok := e.clients.Nodes.Node(node.Name); ok && fresh.UID == node.UID {
 			node = fresh // with the resourceVersion of the write just made, where the store shows it
 		}
 	}
+	if len(p.change.Add) > 0 && e.askHarm() != nil {
+		p.change, p.heldBack = withoutHarm(p.change), true
+	}
 	if !p.change.Empty() {
-		if err := fail("taints", e.clients.NodeWriter.UpdateTaints(ctx, node, p.change)); err != nil {
+		if err := try("taints", func() error { return e.clients.NodeWriter.UpdateTaints(ctx, node, p.change) }); err != nil {
 			return err
 		}
-		e.mu.Lock()
-		e.decide(Decision{Time: e.tick(), Kind: TaintsWritten, Node: node.Name, Added: p.change.Add, Removed: p.change.Remove})
-		e.mu.Unlock()
+		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
 	}
 	if len(p.labels) > 0 {
-		if err := fail("labels", e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels)); err != nil {
+		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
 			return err
 		}
-		e.mu.Lock()
-		e.decide(Decision{Time: e.tick(), Kind: LabelsWritten, Node: node.Name})
-		e.mu.Unlock()
+		wrote(Decision{Kind: LabelsWritten})
 	}
+	var errs []error
 	if p.mark {
-		if err := e.markPods(ctx, rec); err != nil {
-			return fail("marking pods not Ready", err)
-		}
+		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec) }))
 	}
 	if p.empty {
-		if err := e.emptyNode(ctx, rec); err != nil {
-			return fail("deleting pods", err)
-		}
+		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
@@ -205,6 +226,9 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 		e.mu.Unlock()
 		if !still {
 			return nil
+		}
+		if err := e.mayWrite(); err != nil {
+			return err
 		}
 		err := e.clients.PodWriter.MarkNotReady(ctx, ref)
 		if err != nil && !apierrors.IsNotFound(err) {
@@ -249,6 +273,9 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	var errs []error
 	for _, v := range victims {
 		if err := e.askHarm(); err != nil {
+			return fmt.Errorf("%w: %w", errClosed, err)
+		}
+		if err := e.mayWrite(); err != nil {
 			return err
 		}
 		e.mu.Lock()

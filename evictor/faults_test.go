@@ -236,3 +236,21 @@ func TestLosingTheLeadStopsTheRestOfANode(t *testing.T) {
 	c.Advance(time.Minute)
 	require.Equal(t, 4, evicted)
 }
+
+// Emptying a node takes time, in which its pods go on: each is looked at again before it is evicted.
+func TestPodThatCompletesWhileItsNodeIsEmptiedStays(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
+	c.Start(cfg)
+	c.FailWrites(func(write, object string) error {
+		if object == "default/a-0-p0" && write == "evict" {
+			c.Phase("a-0-p1", v1.PodSucceeded)
+			c.DeletePod("a-0-p2")
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}

@@ -257,21 +257,17 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 
 // emptyNode deletes the pods of a failed node, where nothing is tainted.
 func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
-	type victim struct {
-		ref    PodRef
-		spared string
-	}
-	var victims []victim
+	var victims []PodRef
 	e.mu.Lock()
 	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
 		if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil {
-			victims = append(victims, victim{refOf(pod), sparedWithoutTaints(pod)})
+			victims = append(victims, refOf(pod))
 		}
 		return true
 	})
 	e.mu.Unlock()
 	var errs []error
-	for _, v := range victims {
+	for _, ref := range victims {
 		if err := e.askHarm(); err != nil {
 			return fmt.Errorf("%w: %w", errClosed, err)
 		}
@@ -283,22 +279,31 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		now := e.tick()
 		node, ok := e.clients.Nodes.Node(rec.name)
 		still = still && ok && node.UID == rec.uid && !e.saysReady(rec, node)
+		pod, there := e.clients.Pods.Pod(ref.PodKey)
+		there = there && pod.UID == ref.UID && pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil
+		var spared string
+		if there {
+			spared = sparedWithoutTaints(pod)
+		}
 		e.mu.Unlock()
 		if !still {
 			return nil
 		}
-		why := Decision{Time: now, Kind: PodEvicted, Node: rec.name, Pod: v.ref, Toleration: -1, Reason: reasonTimeout}
-		if v.spared != "" {
-			why.Kind, why.Reason = PodSpared, v.spared
+		if !there {
+			continue
+		}
+		why := Decision{Time: now, Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
+		if spared != "" {
+			why.Kind, why.Reason = PodSpared, spared
 			e.decide(why)
 			continue
 		}
-		switch err := e.clients.PodWriter.Evict(ctx, v.ref, why); {
+		switch err := e.clients.PodWriter.Evict(ctx, ref, why); {
 		case err == nil:
 			e.decide(why)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		default:
-			errs = append(errs, fmt.Errorf("pod %s: %w", v.ref.PodKey, err))
+			errs = append(errs, fmt.Errorf("pod %s: %w", ref.PodKey, err))
 		}
 	}
 	if len(errs) > 0 {

@@ -36,6 +36,7 @@ var measurements = []struct {
 	{"queue", true, queueRows},
 	{"work", true, workRows},
 	{"match", false, matchRows},
+	{"pass", true, passRows},
 }
 
 func main() {

@@ -37,6 +37,7 @@ var measurements = []struct {
 	{"work", true, workRows},
 	{"match", false, matchRows},
 	{"pass", true, passRows},
+	{"zone", true, zoneRows},
 }
 
 func main() {

@@ -78,3 +78,12 @@ func growth(n int, build func() any) measured {
 	runtime.KeepAlive(built)
 	return measured{bytes, fmt.Sprintf("%.0f bytes", bytes)}
 }
+
+// wall is the time by the machine's clock, also in a bubble.
+func wall() time.Duration {
+	var now syscall.Timeval
+	if err := syscall.Gettimeofday(&now); err != nil {
+		return 0
+	}
+	return time.Duration(now.Nano())
+}

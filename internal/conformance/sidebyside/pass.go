@@ -81,14 +81,15 @@ func minute(s setting, n int, b build) (least time.Duration) {
 
 // noteRenewal is one call and its share of the passes.
 func noteRenewal(s setting, n int) measured {
-	return note(s, n, func(m *health.Monitor, node *v1.Node, stamp time.Time) {
-		m.ObserveRenewal(node.Name, stamp)
+	return note(s, n, func(m *health.Monitor, name string, _ **v1.Node, stamp time.Time) {
+		m.ObserveRenewal(name, stamp)
 	})
 }
 
 // noteReport is the same for the report of a node, which is there before.
 func noteReport(s setting, n int) measured {
-	return note(s, n, func(m *health.Monitor, node *v1.Node, stamp time.Time) {
+	return note(s, n, func(m *health.Monitor, _ string, at **v1.Node, stamp time.Time) {
+		node := *at
 		for i := range node.Status.Conditions {
 			node.Status.Conditions[i].LastHeartbeatTime.Time = stamp
 		}
@@ -97,7 +98,7 @@ func noteReport(s setting, n int) measured {
 }
 
 // note lets one node after the other be heard of, all in the time of two passes.
-func note(s setting, n int, beat func(m *health.Monitor, node *v1.Node, stamp time.Time)) measured {
+func note(s setting, n int, beat func(m *health.Monitor, name string, node **v1.Node, stamp time.Time)) measured {
 	begin := time.Now()
 	clock := testingclock.NewFakePassiveClock(begin)
 	c := health.DefaultConfig()
@@ -107,16 +108,16 @@ func note(s setting, n int, beat func(m *health.Monitor, node *v1.Node, stamp ti
 		s.Fatal(err)
 	}
 	f := &fleet{names: nodeNames(n)}
-	nodes := make([]*v1.Node, n)
+	nodes, names := make([]*v1.Node, n), make([]string, n)
 	for i, at := range rand.New(rand.NewSource(3)).Perm(n) {
-		nodes[at] = f.node(i)
+		nodes[at], names[at] = f.node(i), f.names[i]
 		m.ObserveNode(nodes[at])
 	}
 	m.Pass()
 	beats := 0
 	return operation(s.runs, func(int) {
 		beats++
-		beat(m, nodes[beats%n], begin.Add(time.Duration(beats)))
+		beat(m, names[beats%n], &nodes[beats%n], begin.Add(time.Duration(beats)))
 		if beats%((n+1)/2) == 0 {
 			clock.SetTime(clock.Now().Add(monitorPeriod))
 			if m.Pass() != nil {

@@ -91,7 +91,11 @@ func (s *subject) note(n *v1.Node) {
 
 // pass is the first pass from now on.
 func (s *subject) pass() time.Duration {
-	return s.origin + (s.cluster.Clock.Elapsed()-s.origin+s.period-1)/s.period*s.period
+	since := s.cluster.Clock.Elapsed() - s.origin
+	if rest := since % s.period; rest > 0 {
+		since += s.period - rest
+	}
+	return s.origin + since
 }
 
 func (s *subject) NodeChanged(name string) {

@@ -175,7 +175,7 @@ func (g *generator) events() {
 	n := 1 + g.IntN(12)
 	var times []time.Duration
 	for range n {
-		times = append(times, 3*time.Second+rand01(g)*(g.until-10*time.Second)/1000)
+		times = append(times, 3*time.Second+g.within(g.until-10*time.Second))
 	}
 	slices.Sort(times)
 	for i, at := range times {
@@ -187,7 +187,10 @@ func (g *generator) events() {
 	slices.SortStableFunc(events, func(a, b scenario.Event) int { return int(a.Time() - b.Time()) })
 }
 
-func rand01(g *generator) time.Duration { return time.Duration(g.IntN(1000)) }
+// within is an instant before until.
+func (g *generator) within(until time.Duration) time.Duration {
+	return until * time.Duration(g.IntN(1000)) / 1000
+}
 
 func (g *generator) add(at time.Duration, e scenario.Event) {
 	e.At = of(scenario.Duration(at))

@@ -68,10 +68,6 @@ func served(l scenario.Line, direct bool) bool {
 //
 // late is how much later upstream taints than it declares a node Unknown: v1.18 does it one pass later. It returns how often it did.
 func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.Duration, direct bool) (left []Left, later int) {
-	type event struct {
-		line scenario.Line
-		side Side
-	}
 	byIdentity := map[scenario.Line][]int{}
 	for i, l := range upstream {
 		byIdentity[identity(l)] = append(byIdentity[identity(l)], i)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -114,38 +115,38 @@ func ownNoExecute(l scenario.Line) bool {
 
 // Check plays a case on both sides and compares. Ours is told what upstream makes of its inputs, see compat, only where
 // that explains more.
-func (o Oracles) Check(ctx context.Context, c *Case, against Against) (*Played, Result, error) {
-	p := &Played{Case: c, Against: against}
-	var best Result
+func (o Oracles) Check(ctx context.Context, c *Case, against Against) (p *Played, r Result, err error) {
 	dir, err := os.MkdirTemp("", "differential")
 	if err != nil {
-		return nil, best, err
+		return nil, r, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	path, err := c.Save(dir)
 	if err != nil {
-		return nil, best, err
+		return nil, r, err
 	}
+	p = &Played{Case: c, Against: against}
 	if err := p.upstream(ctx, o[against], path); err != nil {
-		return nil, best, err
+		return p, r, err
 	}
+	restarts := slices.ContainsFunc(c.Scenario.Events, func(e scenario.Event) bool { return e.Restart != nil })
 	for _, p.compat = range []compat{{}, {forgetLease: true}, {loseTaints: true}, {true, true}} {
-		if p.compat.loseTaints && !slices.ContainsFunc(c.Scenario.Events, func(e scenario.Event) bool { return e.Restart != nil }) {
+		if p.compat.loseTaints && !restarts {
 			continue
 		}
 		if err := p.ours(ctx, path); err != nil {
-			return p, best, err
+			return p, r, err
 		}
-		best = Compare(p)
+		r = Compare(p)
 		if p.compat.forgetLease {
-			best.Fired[ForgottenLease]++
+			r.Fired[ForgottenLease]++
 		}
 		if p.compat.loseTaints {
-			best.Fired[RestartLoses]++
+			r.Fired[RestartLoses]++
 		}
-		if len(best.Unexplained) == 0 {
+		if len(r.Unexplained) == 0 {
 			break
 		}
 	}
-	return p, best, nil
+	return p, r, nil
 }

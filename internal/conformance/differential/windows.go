@@ -139,8 +139,8 @@ func (e *explainer) openWindows() {
 				e.open(zone, r.at, EmptyZone)
 			}
 		}
-		if e.settings.NodeEvictionRate == 0 {
-			e.open(zone, 0, RateZero)
+		if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until somebody needs it
+			e.windows[zone] = append(e.windows[zone], window{span{0, forever}, RateZero})
 		}
 	}
 	e.idleTokens()
@@ -256,6 +256,7 @@ func (e *explainer) forgive() {
 			}
 		}
 	}
+	e.drifted()
 	type gone struct {
 		Left
 		rule Rule
@@ -285,6 +286,19 @@ func (e *explainer) forgive() {
 		for _, g := range evicted[l.Pod] {
 			if l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
 				e.explain(i, g.rule)
+			}
+		}
+	}
+}
+
+// drifted pairs what an outage moved: upstream's failed writes made its passes longer, so that those that come after, until
+// it is started again, come at other moments.
+func (e *explainer) drifted() {
+	period := e.settings.NodeMonitorPeriod
+	for i, l := range e.left {
+		for _, down := range e.outages {
+			if e.rule[i] == (Rule{}) && l.Side == OursSide && l.T > down.from && e.started(l.T) <= down.to {
+				e.pair(i, l.T-period-tick, l.T+period+tick, FailedWrites)
 			}
 		}
 	}

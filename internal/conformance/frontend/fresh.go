@@ -32,7 +32,7 @@ func (l freshLister) Get(name string) (*v1.Node, error) {
 		newest, exists := server.objects[nodes][name]
 		dead := server.session != l.session
 		server.mu.Unlock()
-		if dead || exists == (err == nil) && (!exists || newest.(*v1.Node).ResourceVersion == n.ResourceVersion) {
+		if dead || exists == (err == nil) && (!exists || As[*v1.Node](newest).ResourceVersion == n.ResourceVersion) {
 			return n, err
 		}
 		runtime.Gosched()

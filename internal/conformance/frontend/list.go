@@ -21,25 +21,25 @@ func (s *Server) list(resource string) (runtime.Object, error) {
 	case nodes:
 		list := &v1.NodeList{ListMeta: listMeta}
 		for _, key := range keys {
-			list.Items = append(list.Items, *objects[key].(*v1.Node))
+			list.Items = append(list.Items, *As[*v1.Node](objects[key]))
 		}
 		return list, nil
 	case pods:
 		list := &v1.PodList{ListMeta: listMeta}
 		for _, key := range keys {
-			list.Items = append(list.Items, *objects[key].(*v1.Pod))
+			list.Items = append(list.Items, *As[*v1.Pod](objects[key]))
 		}
 		return list, nil
 	case leases:
 		list := &coordinationv1.LeaseList{ListMeta: listMeta}
 		for _, key := range keys {
-			list.Items = append(list.Items, *objects[key].(*coordinationv1.Lease))
+			list.Items = append(list.Items, *As[*coordinationv1.Lease](objects[key]))
 		}
 		return list, nil
 	case daemonSets:
 		list := &appsv1.DaemonSetList{ListMeta: listMeta}
 		for _, key := range keys {
-			list.Items = append(list.Items, *objects[key].(*appsv1.DaemonSet))
+			list.Items = append(list.Items, *As[*appsv1.DaemonSet](objects[key]))
 		}
 		return list, nil
 	}

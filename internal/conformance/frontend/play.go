@@ -72,7 +72,7 @@ func (c *clock) Since(t time.Time) time.Duration { return time.Since(t) }
 func (c *clock) Elapsed() time.Duration          { return time.Since(simulator.Epoch) }
 func (c *clock) Set(d time.Duration) {
 	c.mu.Unlock()
-	time.Sleep(d - c.Elapsed())
+	time.Sleep(d - c.Elapsed()) //nolint:forbidigo // the bubble's time
 	c.mu.Lock()
 }
 
@@ -131,7 +131,7 @@ func (s *Server) start(ctx context.Context, settings scenario.Settings, controll
 	factory.Start(ctx.Done())
 	for _, run := range run {
 		go func() {
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond) //nolint:forbidigo // the same
 			if ctx.Err() == nil {
 				run()
 			}

@@ -149,3 +149,6 @@ func (s *Server) note(from *session, l scenario.Line) {
 		s.writer.Line(l)
 	}
 }
+
+// As is the object as what it must be; anything else is a bug of the caller's.
+func As[T any](object any) T { return object.(T) } //nolint:errcheck // it panics

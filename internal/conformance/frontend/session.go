@@ -106,7 +106,7 @@ func (s *session) watch(action clienttesting.Action) (bool, watch.Interface, err
 // react answers every request.
 func (s *session) react(action clienttesting.Action) (bool, runtime.Object, error) {
 	if action.GetVerb() == "create" {
-		object := action.(clienttesting.CreateAction).GetObject()
+		object := As[clienttesting.CreateAction](action).GetObject()
 		if event, ok := object.(*v1.Event); ok {
 			s.event(event)
 		}
@@ -124,16 +124,16 @@ func (s *session) react(action clienttesting.Action) (bool, runtime.Object, erro
 		list, err := s.server.list(resource.Resource)
 		return true, list, err
 	case "update":
-		object, err := s.server.update(action.(clienttesting.UpdateAction))
+		object, err := s.server.update(As[clienttesting.UpdateAction](action))
 		return true, object, err
 	case "patch":
-		object, err := s.server.patch(resource.Resource, action.(clienttesting.PatchAction))
+		object, err := s.server.patch(resource.Resource, As[clienttesting.PatchAction](action))
 		return true, object, err
 	case "delete":
-		a := action.(clienttesting.DeleteAction)
+		a := As[clienttesting.DeleteAction](action)
 		return true, nil, s.server.evict(a.GetNamespace(), a.GetName())
 	case "get":
-		a := action.(clienttesting.GetAction)
+		a := As[clienttesting.GetAction](action)
 		object, err := s.server.get(resource.Resource, a.GetNamespace(), a.GetName())
 		return true, object, err
 	}
@@ -174,7 +174,7 @@ func (s *Server) evict(namespace, name string) error {
 	if err != nil {
 		return err
 	}
-	pod := object.(*v1.Pod)
+	pod := As[*v1.Pod](object)
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: namespace, Name: name}, UID: pod.UID, Node: pod.Spec.NodeName}
 	return s.writer.Evict(context.Background(), ref, evictor.Decision{})
 }
@@ -187,7 +187,7 @@ func (s *Server) update(a clienttesting.UpdateAction) (runtime.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		node := current.(*v1.Node)
+		node := As[*v1.Node](current)
 		if object.ResourceVersion != node.ResourceVersion {
 			return nil, apierrors.NewConflict(schema.GroupResource{Resource: nodes}, object.Name, fmt.Errorf("it is newer"))
 		}
@@ -241,7 +241,7 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 	if resource != nodes {
 		return current, s.writer.Before(context.Background(), "podStatus", a.GetName())
 	}
-	node := current.(*v1.Node)
+	node := As[*v1.Node](current)
 	var from struct {
 		Metadata struct{ ResourceVersion string }
 	}

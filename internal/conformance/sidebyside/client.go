@@ -27,7 +27,7 @@ type client struct {
 }
 
 func newClient(objects ...apiruntime.Object) *client {
-	c := &client{Clientset: fake.NewSimpleClientset(objects...)} //nolint:staticcheck // NewClientset also tracks the owner of every field, at several times the cost
+	c := &client{Clientset: fake.NewSimpleClientset(objects...)}
 	c.PrependReactor("update", "*", c.updateStatus)
 	c.PrependReactor("*", "*", c.throttle)
 	c.PrependWatchReactor("*", c.watch)

@@ -64,8 +64,8 @@ func taintManager(p frontend.Process) *scheduler.NoExecuteTaintManager {
 			return bound, err
 		})
 	pods.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o interface{}) { m.PodUpdated(nil, o.(*v1.Pod)) },
-		UpdateFunc: func(old, o interface{}) { m.PodUpdated(old.(*v1.Pod), o.(*v1.Pod)) },
+		AddFunc:    func(o interface{}) { m.PodUpdated(nil, frontend.As[*v1.Pod](o)) },
+		UpdateFunc: func(old, o interface{}) { m.PodUpdated(frontend.As[*v1.Pod](old), frontend.As[*v1.Pod](o)) },
 		DeleteFunc: func(o interface{}) {
 			if pod, ok := o.(*v1.Pod); ok {
 				m.PodUpdated(pod, nil)
@@ -73,8 +73,8 @@ func taintManager(p frontend.Process) *scheduler.NoExecuteTaintManager {
 		},
 	})
 	nodes.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o interface{}) { m.NodeUpdated(nil, o.(*v1.Node)) },
-		UpdateFunc: func(old, o interface{}) { m.NodeUpdated(old.(*v1.Node), o.(*v1.Node)) },
+		AddFunc:    func(o interface{}) { m.NodeUpdated(nil, frontend.As[*v1.Node](o)) },
+		UpdateFunc: func(old, o interface{}) { m.NodeUpdated(frontend.As[*v1.Node](old), frontend.As[*v1.Node](o)) },
 		DeleteFunc: func(o interface{}) {
 			if node, ok := o.(*v1.Node); ok {
 				m.NodeUpdated(node, nil)

@@ -25,6 +25,13 @@ const (
 	UpstreamSide Side = "upstream"
 )
 
+func (s Side) other() Side {
+	if s == OursSide {
+		return UpstreamSide
+	}
+	return OursSide
+}
+
 // Left is a line that has no counterpart on the other side.
 type Left struct {
 	Side Side

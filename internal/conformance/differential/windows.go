@@ -2,6 +2,7 @@ package differential
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,21 @@ import (
 // open opens a window. It ends when the zone has been quiet for so long that its bucket is full again on both sides.
 func (e *explainer) open(zone string, at time.Duration, r Rule) {
 	e.windows[zone] = append(e.windows[zone], window{span{at, e.quietAfter(zone, at)}, r})
+}
+
+// openUntil opens a window that a quiet zone does not close.
+func (e *explainer) openUntil(zone string, from, to time.Duration, r Rule) {
+	e.windows[zone] = append(e.windows[zone], window{span{from, to}, r})
+}
+
+// restarted is when the process that runs at that moment ends.
+func (e *explainer) restarted(at time.Duration) time.Duration {
+	for _, t := range e.restarts {
+		if t > at {
+			return t
+		}
+	}
+	return forever
 }
 
 // quietAfter is when the zone has been quiet for a while: all of its nodes alive, untainted by either side, and the API up.
@@ -77,12 +93,8 @@ func (e *explainer) restless() map[string][]span {
 		}
 	}
 	for _, s := range e.outages {
-		zones := map[string]bool{}
-		for _, zone := range e.zoneOf {
-			zones[zone] = true
-		}
-		for zone := range zones {
-			add(zone, s)
+		for _, zone := range e.allZones() {
+			unrest[zone] = append(unrest[zone], s)
 		}
 	}
 	for _, spans := range unrest {
@@ -93,13 +105,17 @@ func (e *explainer) restless() map[string][]span {
 
 // openAll is open for every zone, and for what is said of the cluster.
 func (e *explainer) openAll(at time.Duration, r Rule) {
+	for _, zone := range e.allZones() {
+		e.open(zone, at, r)
+	}
+}
+
+func (e *explainer) allZones() []string {
 	zones := map[string]bool{"": true}
 	for _, zone := range e.zoneOf {
 		zones[zone] = true
 	}
-	for zone := range zones {
-		e.open(zone, at, r)
-	}
+	return slices.Collect(maps.Keys(zones))
 }
 
 // openWindows finds the moments from which the two sides taint the nodes of a zone differently.
@@ -125,7 +141,7 @@ func (e *explainer) openWindows() {
 				e.open(zone, r.at, ZoneGrows)
 			}
 			if r.rate == 1 && stopped {
-				e.open(zone, r.at, RateOne)
+				e.openUntil(zone, r.at, e.restarted(r.at), RateOne)
 			}
 			stopped = stopped || r.rate == 0
 			if at := e.started(r.at); r.at <= at+slack {
@@ -140,7 +156,7 @@ func (e *explainer) openWindows() {
 			}
 		}
 		if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until somebody needs it
-			e.windows[zone] = append(e.windows[zone], window{span{0, forever}, RateZero})
+			e.openUntil(zone, 0, forever, RateZero)
 		}
 	}
 	e.idleTokens()
@@ -150,7 +166,27 @@ func (e *explainer) openWindows() {
 	}
 	for _, down := range e.outages {
 		e.openAll(down.from, FailedWrites)
+		if e.drifted(down) {
+			for _, zone := range e.allZones() {
+				e.openUntil(zone, down.from, e.restarted(down.to), FailedWrites)
+			}
+		}
 	}
+}
+
+// drifted says whether an outage moved upstream's passes: each lasts as long as its writes and their repetitions, and the
+// next comes a period later.
+func (e *explainer) drifted(down span) bool {
+	origin, period := e.started(down.to), e.settings.NodeMonitorPeriod
+	for _, l := range e.Upstream {
+		if l.T < down.from || l.T > e.restarted(down.to) || l.Kind != scenario.KindCondition && l.Kind != scenario.KindZone && l.Kind != scenario.KindCluster {
+			continue
+		}
+		if phase := (l.T - origin) % period; phase > slack && phase < period-slack {
+			return true
+		}
+	}
+	return false
 }
 
 // vanished: when the last healthy zone goes away all that are left are down. Upstream remembers nothing of a zone that is
@@ -256,7 +292,6 @@ func (e *explainer) forgive() {
 			}
 		}
 	}
-	e.drifted()
 	type gone struct {
 		Left
 		rule Rule
@@ -278,7 +313,15 @@ func (e *explainer) forgive() {
 			e.explain(i, r)
 			delete(added, key)
 		}
-		if l.Op == scenario.OpAdd && e.rule[i] != (Rule{}) {
+		if l.Op != scenario.OpAdd {
+			continue
+		}
+		other := key
+		other.Side = l.Side.other()
+		if r, ok := added[other]; ok {
+			e.explain(i, r) // the same, later
+			delete(added, other)
+		} else if e.rule[i] != (Rule{}) {
 			added[key] = e.rule[i]
 		}
 	}
@@ -286,19 +329,6 @@ func (e *explainer) forgive() {
 		for _, g := range evicted[l.Pod] {
 			if l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
 				e.explain(i, g.rule)
-			}
-		}
-	}
-}
-
-// drifted pairs what an outage moved: upstream's failed writes made its passes longer, so that those that come after, until
-// it is started again, come at other moments.
-func (e *explainer) drifted() {
-	period := e.settings.NodeMonitorPeriod
-	for i, l := range e.left {
-		for _, down := range e.outages {
-			if e.rule[i] == (Rule{}) && l.Side == OursSide && l.T > down.from && e.started(l.T) <= down.to {
-				e.pair(i, l.T-period-tick, l.T+period+tick, FailedWrites)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ type Server struct {
 	version uint64
 
 	objects map[string]map[string]runtime.Object // by resource and namespace/name
-	past    map[string]map[string]*v1.Node       // a node's last versions
+	past    map[string][]*v1.Node                // a node's last versions
 	session *session
 
 	Rewrites []Rewrite
@@ -47,7 +48,7 @@ const (
 )
 
 func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Server {
-	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}, past: map[string]map[string]*v1.Node{}}
+	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}, past: map[string][]*v1.Node{}}
 	c.Nodes(func(n *v1.Node) bool {
 		s.NodeChanged(n.Name)
 		if !c.Failed(n.Name) {
@@ -73,10 +74,10 @@ func (s *Server) NodeChanged(name string) {
 		return
 	}
 	n = n.DeepCopy()
-	if len(s.past[name]) > 16 || s.past[name] == nil {
-		s.past[name] = map[string]*v1.Node{}
+	if past := s.past[name]; len(past) > 16 {
+		s.past[name] = slices.Delete(past, 0, 8)
 	}
-	s.past[name][n.ResourceVersion] = n
+	s.past[name] = append(s.past[name], n)
 	s.put(nodes, name, n)
 }
 

@@ -249,8 +249,10 @@ func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Ob
 		return nil, err
 	}
 	base, list := node, node.Spec.Taints
-	if old, ok := s.past[node.Name][from.Metadata.ResourceVersion]; ok {
-		base = old
+	for _, old := range s.past[node.Name] {
+		if old.ResourceVersion == from.Metadata.ResourceVersion {
+			base = old
+		}
 	}
 	patched, err := apply(base, a.GetPatch())
 	if err != nil {

@@ -172,6 +172,12 @@ func (e *explainer) singles() {
 			if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 				break
 			}
+			added := func(o scenario.Line) bool {
+				return o.Node == l.Node && o.Key == l.Key && o.Effect == l.Effect && o.Op == scenario.OpAdd
+			}
+			if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, added) {
+				e.explain(i, SamePass) // the pass that takes the taints away adds it a moment later, and leaves it there
+			}
 			if upstream && e.rule[i] == (Rule{}) {
 				e.undone(i, period)
 			}
@@ -265,11 +271,13 @@ func (e *explainer) outage(from, to time.Duration) bool {
 	return false
 }
 
+var opposed = map[string]string{scenario.OpAdd: scenario.OpRemove, scenario.OpRemove: scenario.OpAdd}
+
 // undone explains two lines of upstream's that undo each other within a pass.
 func (e *explainer) undone(i int, period time.Duration) {
 	l := e.left[i]
 	opposite := identity(l.Line)
-	opposite.Op = map[string]string{scenario.OpAdd: scenario.OpRemove, scenario.OpRemove: scenario.OpAdd}[l.Op]
+	opposite.Op = opposed[l.Op]
 	for k := i + 1; k < len(e.left) && e.left[k].T <= l.T+period+slack; k++ {
 		if e.rule[k] == (Rule{}) && e.left[k].Side == UpstreamSide && identity(e.left[k].Line) == opposite {
 			e.explain(i, OneWrite)

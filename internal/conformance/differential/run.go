@@ -79,14 +79,20 @@ func (p *Played) ours(ctx context.Context, path string) error {
 }
 
 // servings are when upstream's queues handed out each node.
-type servings map[string][]time.Duration
+type servings struct {
+	of     map[string][]time.Duration
+	unseen time.Duration // who serves a node later than this serves another one before, of whom nothing is seen
+}
 
 func servedOrder(s *scenario.Scenario, upstream []scenario.Line) servings {
-	order := servings{}
+	order := servings{of: map[string][]time.Duration{}, unseen: forever}
 	direct := !s.Settings().TaintBasedEviction
+	if direct { // a node without pods that may be deleted
+		order.unseen = s.Settings().NodeMonitorPeriod + time.Second
+	}
 	for _, l := range upstream {
 		if served(l, direct) {
-			order[l.Node] = append(order[l.Node], l.T)
+			order.of[l.Node] = append(order.of[l.Node], l.T)
 		}
 	}
 	return order
@@ -95,16 +101,23 @@ func servedOrder(s *scenario.Scenario, upstream []scenario.Line) servings {
 // next is which of the waiting nodes upstream served first from now on. Ours comes up to a pass earlier.
 func (o servings) next(now time.Duration, waiting []string) string {
 	const early = time.Second
-	best, at := waiting[0], time.Duration(-1)
+	best, at, unseen := waiting[0], forever, ""
 	for _, name := range waiting {
-		for _, t := range o[name] {
+		first := forever
+		for _, t := range o.of[name] {
 			if t >= now-early {
-				if at < 0 || t < at {
-					best, at = name, t
-				}
+				first = t
 				break
 			}
 		}
+		if first < at {
+			best, at = name, first
+		} else if first == forever && unseen == "" {
+			unseen = name
+		}
+	}
+	if unseen != "" && o.unseen < forever && at > now+o.unseen {
+		return unseen
 	}
 	return best
 }

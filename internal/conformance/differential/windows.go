@@ -271,6 +271,9 @@ func (e *explainer) exactToken() {
 				e.open(zone, l.T, rule)
 			}
 		}
+		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late) {
+			e.open(zone, l.T, rule)
+		}
 	}
 }
 
@@ -302,34 +305,35 @@ func (e *explainer) forgive() {
 			evicted[l.Pod] = append(evicted[l.Pod], gone{l, e.rule[i]})
 		}
 	}
-	added := map[Left]Rule{} // taints that only one side has
-	for i, l := range e.left {
-		if l.Kind != scenario.KindTaint {
-			continue
-		}
-		key := l
-		key.T, key.Op = 0, ""
-		if r, ok := added[key]; ok && l.Op == scenario.OpRemove {
-			e.explain(i, r)
-			delete(added, key)
-		}
-		if l.Op != scenario.OpAdd {
-			continue
-		}
-		other := key
-		other.Side = l.Side.other()
-		if r, ok := added[other]; ok {
-			e.explain(i, r) // the same, later
-			delete(added, other)
-		} else if e.rule[i] != (Rule{}) {
-			added[key] = e.rule[i]
-		}
-	}
+	e.sooner()
 	for i, l := range e.left {
 		for _, g := range evicted[l.Pod] {
 			if l.Pod != "" && g.Side != l.Side && l.T >= g.T-slack {
 				e.explain(i, g.rule)
 			}
+		}
+	}
+}
+
+// sooner explains what a side does to a taint that it alone has, or later than the other one.
+func (e *explainer) sooner() {
+	done := map[Left]Rule{}
+	for i, l := range e.left {
+		if l.Kind != scenario.KindTaint {
+			continue
+		}
+		own, other, opposite := l, l, l
+		own.T, other.T, opposite.T = 0, 0, 0
+		other.Side = l.Side.other()
+		opposite.Op = opposed[l.Op]
+		for _, key := range []Left{opposite, other} {
+			if r, ok := done[key]; ok && (key == other || l.Op == scenario.OpRemove) {
+				e.explain(i, r)
+				delete(done, key)
+			}
+		}
+		if e.rule[i] != (Rule{}) {
+			done[own] = e.rule[i]
 		}
 	}
 }

@@ -64,9 +64,7 @@ func Compare(p *Played) Result {
 	if empty > 0 {
 		e.fired[EmptyZone] = empty
 	}
-	if p.Against != V136 {
-		e.late = e.settings.NodeMonitorPeriod
-	}
+	e.late = p.Against.late(e.settings)
 	var later int
 	if e.left, later = match(ours, upstream, t.zoneOf, e.late, !e.settings.TaintBasedEviction); later > 0 {
 		e.fired[SamePass] = later
@@ -197,7 +195,7 @@ func (e *explainer) singles() {
 			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
 				e.explain(i, MovedNotCanceled)
 			}
-			if l.Kind == scenario.KindEvict && upstream && carries(e.Upstream, l.Node, l.T-slack) && e.reportedReady(l.Node, l.T) {
+			if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.Upstream, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 				e.explain(i, ReportedReady)
 			}
 			if at := e.started(l.T); e.rule[i] == (Rule{}) {

@@ -19,6 +19,14 @@ const (
 	V118Direct Against = "v1.18 without taints"
 )
 
+// late is how much later upstream taints a node than it declares it Unknown: v1.18 does it one pass later.
+func (a Against) late(s scenario.Settings) time.Duration {
+	if a == V136 {
+		return 0
+	}
+	return s.NodeMonitorPeriod
+}
+
 // Budget is how many node-passes the largest scenario has.
 const Budget = 120_000
 

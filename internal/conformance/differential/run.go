@@ -65,61 +65,17 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	if _, err := scenariofile.ReadObjects(cluster, s.Cluster.Files); err != nil {
 		return err
 	}
-	order := servedOrder(s, p.Upstream)
+	order := orderOf(s, p.Upstream, p.Against.late(s.Settings()))
 	p.Ours, p.Decisions = nil, nil
 	_, err = simulator.Play(ctx, s, cluster, simulator.Options{
 		Line:     func(l scenario.Line) error { p.Ours = append(p.Ours, l); return nil },
 		Decision: func(d evictor.Decision) { p.Decisions = append(p.Decisions, d) },
-		Prefer: func(_ zone.Key, waiting []string) string {
-			return order.next(cluster.Clock.Elapsed(), waiting)
+		Prefer: func(key zone.Key, waiting []string) string {
+			return order.next(cluster, key, waiting)
 		},
 		Wrap: p.compat.wrap(s.Settings()),
 	})
 	return err
-}
-
-// servings are when upstream's queues handed out each node.
-type servings struct {
-	of     map[string][]time.Duration
-	unseen time.Duration // who serves a node later than this serves another one before, of whom nothing is seen
-}
-
-func servedOrder(s *scenario.Scenario, upstream []scenario.Line) servings {
-	order := servings{of: map[string][]time.Duration{}, unseen: forever}
-	direct := !s.Settings().TaintBasedEviction
-	if direct { // a node without pods that may be deleted
-		order.unseen = s.Settings().NodeMonitorPeriod + time.Second
-	}
-	for _, l := range upstream {
-		if served(l, direct) {
-			order.of[l.Node] = append(order.of[l.Node], l.T)
-		}
-	}
-	return order
-}
-
-// next is which of the waiting nodes upstream served first from now on. Ours comes up to a pass earlier.
-func (o servings) next(now time.Duration, waiting []string) string {
-	const early = time.Second
-	best, at, unseen := waiting[0], forever, ""
-	for _, name := range waiting {
-		first := forever
-		for _, t := range o.of[name] {
-			if t >= now-early {
-				first = t
-				break
-			}
-		}
-		if first < at {
-			best, at = name, first
-		} else if first == forever && unseen == "" {
-			unseen = name
-		}
-	}
-	if unseen != "" && o.unseen < forever && at > now+o.unseen {
-		return unseen
-	}
-	return best
 }
 
 func ownNoExecute(l scenario.Line) bool {

@@ -1,0 +1,73 @@
+package differential
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// order is the one in which upstream's queues served nodes: ties are handed out in the order of a map.
+type order struct {
+	times  map[string][]time.Duration
+	direct bool
+	late   time.Duration              // see match
+	lag    map[zone.Key]time.Duration // how far upstream was behind in each zone
+}
+
+func orderOf(s *scenario.Scenario, upstream []scenario.Line, late time.Duration) *order {
+	o := &order{times: map[string][]time.Duration{}, direct: !s.Settings().TaintBasedEviction, late: late, lag: map[zone.Key]time.Duration{}}
+	for _, l := range upstream {
+		if served(l, o.direct) {
+			o.times[l.Node] = append(o.times[l.Node], l.T)
+		}
+	}
+	return o
+}
+
+// next is which of the waiting nodes upstream served first from now on. Without taints a node that has no pods to delete is
+// served unseen: it was the first one's turn when the first of those that were seen comes later than its own turn.
+func (o *order) next(cluster *simulator.Cluster, key zone.Key, waiting []string) string {
+	const early = time.Second // ours comes up to a pass earlier
+	now := cluster.Clock.Elapsed()
+	seen, at, unseen := "", forever, ""
+	for _, name := range waiting {
+		first := o.after(name, now-early)
+		if first < at {
+			seen, at = name, first
+		} else if first == forever && unseen == "" && o.direct && !deletes(cluster, name) {
+			unseen = name
+		}
+	}
+	switch {
+	case unseen != "" && at > now+max(o.late, o.lag[key])+2*tick:
+		return unseen
+	case seen == "":
+		return waiting[0]
+	}
+	o.lag[key] = at - now
+	return seen
+}
+
+func (o *order) after(name string, from time.Duration) time.Duration {
+	for _, t := range o.times[name] {
+		if t >= from {
+			return t
+		}
+	}
+	return forever
+}
+
+// deletes says whether a node has a pod that is deleted when its turn comes.
+func deletes(cluster *simulator.Cluster, name string) (some bool) {
+	cluster.PodsOnNode(name, func(pod *v1.Pod) bool {
+		owner := metav1.GetControllerOf(pod)
+		some = pod.DeletionTimestamp == nil && (owner == nil || owner.Kind != "DaemonSet")
+		return !some
+	})
+	return some
+}

@@ -159,6 +159,7 @@ func (e *explainer) singles() {
 			continue
 		}
 		same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
+		tainted := func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpAdd }
 		upstream := l.Side == UpstreamSide
 		switch l.Kind {
 		case scenario.KindTaint:
@@ -170,10 +171,7 @@ func (e *explainer) singles() {
 			if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 				break
 			}
-			added := func(o scenario.Line) bool {
-				return o.Node == l.Node && o.Key == l.Key && o.Effect == l.Effect && o.Op == scenario.OpAdd
-			}
-			if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, added) {
+			if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
 				e.explain(i, SamePass) // the pass that takes the taints away adds it a moment later, and leaves it there
 			}
 			if upstream && e.rule[i] == (Rule{}) {
@@ -194,6 +192,8 @@ func (e *explainer) singles() {
 				e.explain(i, MovedNotCanceled)
 			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
 				e.explain(i, MovedNotCanceled)
+			case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
+				e.explain(i, SamePass) // upstream has just begun to taint it
 			}
 			if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.Upstream, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 				e.explain(i, ReportedReady)

@@ -254,6 +254,9 @@ func (e *explainer) exactToken() {
 					e.explain(k, rule)
 				}
 			}
+			if e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late {
+				e.explain(i, rule)
+			}
 		}
 	}
 	for i, l := range e.left {
@@ -271,7 +274,8 @@ func (e *explainer) exactToken() {
 				e.open(zone, l.T, rule)
 			}
 		}
-		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late) {
+		another := func(o scenario.Line) bool { return e.zoneOf[o.Node] == zone && o.Node != l.Node }
+		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.wrote(e.Upstream, scenario.KindCondition, l.T+slack, l.T+late, another)) {
 			e.open(zone, l.T, rule)
 		}
 	}

@@ -34,7 +34,8 @@ type Duplicate uint8
 const (
 	// KeepFirst changes nothing.
 	KeepFirst Duplicate = iota
-	// KeepEarliest takes time and value of the one due first.
+	// KeepEarliest takes time and value of the one due first. The time of a Retry is a due time like any other:
+	// what is added to be due earlier hurries an item that backs off, which KeepFirst lets wait.
 	KeepEarliest
 	// Replace takes the new time and value; the place among equal times is kept.
 	Replace

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"math"
 	"math/rand"
-	"slices"
 	"testing"
 	"time"
 
@@ -82,26 +81,6 @@ func TestNoTokenForWhatIsNotDue(t *testing.T) {
 	f.Add("now", 0)
 	require.Equal(t, time.Nanosecond, f.Wait(), "due now is not 0: that would mean never")
 	require.Equal(t, []string{"now"}, f.takes(), "the token was not spent on the head that is early")
-}
-
-func TestAnyRateReturnsFromZero(t *testing.T) {
-	for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
-		f := queue(t, Config{Rate: rate})
-		f.Add("a", 0)
-		require.NoError(t, f.SetRate(0))
-		require.Empty(t, f.takes(), "a stored token is not handed out at rate 0")
-		f.wantNoNext()
-		require.NoError(t, f.SetRate(rate))
-		require.Empty(t, f.takes(), "drained")
-		next, ok := f.Next()
-		require.True(t, ok)
-		require.InDelta(t, 1/rate, next.Sub(epoch).Seconds(), 1e-8)
-		f.clk.SetTime(next.Add(-2))
-		require.Empty(t, f.takes())
-		f.clk.SetTime(next)
-		require.Equal(t, []string{"a"}, f.takes(), "Take succeeds exactly at Next")
-		require.Equal(t, rate, f.Rate())
-	}
 }
 
 func TestChangeOfRateKeepsWholeTokens(t *testing.T) {
@@ -452,27 +431,6 @@ func FuzzOperations(f *testing.F) {
 		}
 		operations(t, ops)
 	})
-}
-
-// Six workers share the rate: never more than rate*time + burst.
-func TestManyTakersKeepTheRate(t *testing.T) {
-	f := queue(t, Config{Rate: 0.5})
-	for i := range 200 {
-		f.Add(string(rune('a'+i%26))+string(rune('a'+i/26)), i)
-	}
-	taken := 0
-	for second := range 100 {
-		for range 6 {
-			if item, ok := f.Take(); ok {
-				taken++
-				item.Done()
-			}
-		}
-		require.LessOrEqual(t, float64(taken), 0.5*float64(second)+1)
-		f.step(time.Second)
-	}
-	require.Equal(t, 50, taken)
-	require.True(t, slices.IsSortedFunc(f.Snapshot(), func(a, b SnapshotItem[string, int]) int { return int(a.In - b.In) }))
 }
 
 func TestFenceIsAskedWhenAdding(t *testing.T) {

@@ -4,6 +4,7 @@ package ratelimitqueue
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,5 +37,43 @@ func TestRun(t *testing.T) {
 		require.Equal(t, Held, q.Add("b", 0), "what fn did not settle is done")
 		stop()
 		require.ErrorIs(t, <-done, context.Canceled)
+	})
+}
+
+// Karmada: six loops over one queue, each busy for a while with what it took, share one rate.
+func TestSixRunsStayWithinOneRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, err := New[int, int](Config{Rate: 0.5})
+		require.NoError(t, err)
+		for i := range 100 {
+			q.Add(i, i)
+		}
+		began := time.Now()
+		var mu sync.Mutex
+		var at []time.Duration
+		ctx, stop := context.WithCancel(context.Background())
+		var runs sync.WaitGroup
+		for range 6 {
+			runs.Add(1)
+			go func() {
+				defer runs.Done()
+				_ = q.Run(ctx, func(_ context.Context, item Item[int, int]) {
+					mu.Lock()
+					at = append(at, time.Since(began))
+					mu.Unlock()
+					time.Sleep(5 * time.Second)
+					if item.Value%3 == 0 && item.Attempts == 0 {
+						item.Retry(0)
+					}
+				})
+			}()
+		}
+		time.Sleep(59 * time.Second)
+		stop()
+		runs.Wait()
+		require.Len(t, at, 30)
+		for i := range at {
+			require.Equal(t, time.Duration(i)*2*time.Second, at[i], "though six were free to take, and some failed")
+		}
 	})
 }

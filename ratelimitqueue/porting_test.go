@@ -1,0 +1,258 @@
+package ratelimitqueue
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What maintainers of other queues ask before they give theirs up, see internal/PORTING.md. The cases named
+// after upstream are those of its RateLimitedTimedQueue.
+
+// Karmada: a rate for each worker is six times the rate. Here the workers take at once, and some of what they
+// take fails and is tried again.
+func TestSixWorkersStayWithinOneRate(t *testing.T) {
+	for _, burst := range []int{1, 4} {
+		f := queue(t, Config{Rate: 0.5, Burst: burst})
+		for i := range 200 {
+			f.Add(fmt.Sprint(i), i)
+		}
+		var mu sync.Mutex
+		var taken []time.Duration
+		for range 400 { // quarters of a second
+			now := f.clk.Now().Sub(epoch)
+			sixTimes(func() {
+				item, ok := f.Take()
+				if !ok {
+					return
+				}
+				mu.Lock()
+				taken = append(taken, now)
+				mu.Unlock()
+				if item.Value%3 == 0 && item.Attempts == 0 {
+					item.Retry(0)
+				} else {
+					item.Done()
+				}
+			})
+			f.step(250 * time.Millisecond)
+		}
+		require.Len(t, taken, burst+49, "the burst, and then one in two seconds up to 98")
+		require.True(t, slices.IsSortedFunc(f.Snapshot(), func(a, b SnapshotItem[string, int]) int { return int(a.In - b.In) }))
+		for i := range taken {
+			for j := i; j < len(taken); j++ {
+				within := 0.5*(taken[j]-taken[i]).Seconds() + float64(burst)
+				require.LessOrEqual(t, float64(j-i+1), within, "between %s and %s", taken[i], taken[j])
+			}
+		}
+	}
+}
+
+// sixTimes calls f in six goroutines at once and waits for them.
+func sixTimes(f func()) {
+	var workers sync.WaitGroup
+	for range 6 {
+		workers.Add(1)
+		go func() {
+			defer workers.Done()
+			f()
+		}()
+	}
+	workers.Wait()
+}
+
+// Karmada: at rate 0 no worker takes even one, whether the queue began like that or was stopped with its burst saved.
+func TestRateZeroHandsOutNothing(t *testing.T) {
+	for _, rate := range []float64{0, 0.5} {
+		f := queue(t, Config{Rate: rate, Burst: 6})
+		for i := range 10 {
+			f.Add(fmt.Sprint(i), i)
+		}
+		require.NoError(t, f.SetRate(0))
+		for range 60 {
+			sixTimes(func() {
+				if item, ok := f.Take(); ok {
+					t.Errorf("%s was handed out", item.Key)
+				}
+			})
+			f.step(time.Minute)
+		}
+		require.Equal(t, 10, f.Len(), "nothing is forgotten")
+		f.wantNoNext()
+	}
+}
+
+// Katalyst, kubernetes#104639: from 0 any rate resumes, exactly 1 too, whatever the rate was before.
+func TestSwapFromZeroResumes(t *testing.T) {
+	for _, before := range []float64{0, 0.1, 1, 100000} {
+		for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
+			f := queue(t, Config{Rate: before})
+			f.Add("a", 0)
+			require.NoError(t, f.SetRate(0))
+			require.Empty(t, f.takes(), "a stored token is not handed out at rate 0")
+			f.wantNoNext()
+			require.NoError(t, f.SetRate(rate))
+			require.Empty(t, f.takes(), "drained")
+			next, ok := f.Next()
+			require.True(t, ok)
+			require.InDelta(t, 1/rate, next.Sub(epoch).Seconds(), 1e-8)
+			f.clk.SetTime(next.Add(-2))
+			require.Empty(t, f.takes())
+			f.clk.SetTime(next)
+			require.Equal(t, []string{"a"}, f.takes(), "Take succeeds exactly at Next")
+			require.Equal(t, rate, f.Rate())
+		}
+	}
+}
+
+// Karpenter: what is blocked by a disruption budget waits for as long as it said, though every reconcile adds
+// it again, and the others have all the tokens meanwhile.
+func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
+	f := queue(t, Config{Rate: 1})
+	var blocked []int
+	var others []string
+	for second := range 60 {
+		f.AddEntry(Entry[string, int]{Key: "blocked", Due: epoch})
+		if second < 20 {
+			f.Add(fmt.Sprint(second), 0)
+		}
+		if item, ok := f.Take(); ok && item.Key == "blocked" {
+			blocked = append(blocked, second)
+			item.Retry(20 * time.Second)
+		} else if ok {
+			others = append(others, item.Key)
+			item.Done()
+		}
+		f.step(time.Second)
+	}
+	require.Equal(t, []int{0, 21, 41}, blocked, "at 20 it was due, and the last of the others was due before")
+	require.Len(t, others, 20)
+}
+
+// Upstream's TestUniqueQueueGet, TestAddNode, TestDelNode and TestTry: order of adding, without what was removed.
+func TestUpstreamsQueueKeepsOrder(t *testing.T) {
+	for name, row := range map[string]struct {
+		removed string
+		want    []string
+	}{
+		"nothing removed": {"", []string{"one", "two", "three"}},
+		"the first":       {"one", []string{"two", "three"}},
+		"the middle":      {"two", []string{"one", "three"}},
+		"the last":        {"three", []string{"one", "two"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := three(t)
+			if row.removed != "" {
+				require.Equal(t, Removed, f.Remove(row.removed))
+			}
+			var waiting []string
+			for _, item := range f.Snapshot() {
+				waiting = append(waiting, item.Key)
+			}
+			require.Equal(t, row.want, waiting)
+			require.Equal(t, len(row.want), f.Len())
+			item, ok := f.Take()
+			require.True(t, ok)
+			require.Equal(t, row.want[0], item.Key)
+			item.Drop()
+			_, known := f.Get(row.want[0])
+			require.False(t, known, "taken out for good, as Get of upstream does")
+			require.Equal(t, row.want[1:], f.takes())
+		})
+	}
+}
+
+// three is a queue with tokens enough, to which three keys were added a millisecond apart.
+func three(t *testing.T) *fixture {
+	f := queue(t, Config{Rate: 1, Burst: 100})
+	for _, key := range []string{"one", "two", "three"} {
+		f.step(time.Millisecond)
+		require.Equal(t, Added, f.AddEntry(Entry[string, int]{Key: key, Identity: "uid of " + key}))
+	}
+	return f
+}
+
+// Upstream's TestTryOrdering: one that asks for later lets the next one pass, and keeps the time it was added.
+func TestUpstreamsQueueRetriesLater(t *testing.T) {
+	f := three(t)
+	var order []string
+	for item, ok := f.Take(); ok; item, ok = f.Take() {
+		order = append(order, item.Key)
+		require.Equal(t, epoch.Add(time.Duration(slices.Index([]string{"one", "two", "three"}, item.Key)+1)*time.Millisecond), item.Added)
+		if item.Key == "two" && item.Attempts == 0 {
+			item.Retry(2 * time.Millisecond)
+		} else {
+			item.Done()
+		}
+	}
+	require.Equal(t, []string{"one", "two", "three"}, order)
+	f.wantNext(5 * time.Millisecond)
+	f.step(2 * time.Millisecond)
+	item, ok := f.Take()
+	require.True(t, ok)
+	require.Equal(t, "two", item.Key)
+	require.Equal(t, epoch.Add(2*time.Millisecond), item.Added)
+	require.Equal(t, epoch.Add(5*time.Millisecond), item.Due)
+}
+
+// Upstream's TestTryRemovingWhileTry: removed by somebody else while it is worked on, it is not tried again.
+func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
+	f := three(t)
+	var order []string
+	for item, ok := f.Take(); ok; item, ok = f.Take() {
+		order = append(order, item.Key)
+		if item.Key != "two" {
+			item.Done()
+			continue
+		}
+		removed := make(chan RemoveResult)
+		go func() { removed <- f.Remove("two") }()
+		require.Equal(t, RemovedInFlight, <-removed)
+		item.Retry(time.Millisecond)
+	}
+	f.step(time.Hour)
+	require.Empty(t, f.takes())
+	require.Equal(t, []string{"one", "two", "three"}, order)
+}
+
+// Upstream's TestClear: nothing is left, and everything may be added again.
+func TestUpstreamsQueueClears(t *testing.T) {
+	f := three(t)
+	for _, item := range f.Snapshot() {
+		f.Remove(item.Key)
+	}
+	require.Zero(t, f.Len())
+	require.Empty(t, f.Snapshot())
+	require.Empty(t, f.takes())
+	require.Equal(t, Added, f.Add("one", 0))
+}
+
+// Upstream's TestSwapLimiter: the rate in force can be asked for, also 0, and the same one again is no change.
+func TestUpstreamsQueueSwapsItsRate(t *testing.T) {
+	f := three(t)
+	require.NoError(t, f.SetRate(0))
+	require.Zero(t, f.Rate())
+	require.NoError(t, f.SetRate(5.5))
+	require.Equal(t, 5.5, f.Rate())
+	next, _ := f.Next()
+	f.step(100 * time.Millisecond)
+	require.NoError(t, f.SetRate(5.5))
+	again, _ := f.Next()
+	require.Equal(t, next, again, "what has accrued is not lost")
+}
+
+// Upstream's TestAddAfterTry: what was dealt with is not handed out again unless it was removed.
+func TestUpstreamsQueueHoldsWhatIsDone(t *testing.T) {
+	f := three(t)
+	require.Equal(t, Removed, f.Remove("two"))
+	require.Equal(t, []string{"one", "three"}, f.takes())
+	require.Equal(t, Held, f.Add("one", 0))
+	require.Empty(t, f.takes())
+	require.Equal(t, Removed, f.Remove("one"))
+	require.Equal(t, Added, f.Add("one", 0))
+	require.Equal(t, []string{"one"}, f.takes())
+}

@@ -143,8 +143,9 @@ func (s *Set[K, P]) Restore(items []Item[K, P]) error {
 		if int(i) == len(s.records) {
 			s.records = append(s.records, record[P]{})
 		}
-		s.records[i] = record[P]{identity: it.Identity, payload: it.Payload, attempt: int32(it.Attempt)}
-		s.enqueue(i, addTo(now, it.In))
+		at := addTo(now, it.In)
+		s.records[i] = record[P]{identity: it.Identity, payload: it.Payload, asked: at, attempt: int32(it.Attempt)}
+		s.enqueue(i, at)
 	}
 	return nil
 }

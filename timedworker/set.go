@@ -54,6 +54,7 @@ type Set[K comparable, P any] struct {
 type record[P any] struct {
 	identity string
 	payload  P
+	asked    int64 // when it was to run; after a failed try its turn comes later
 	attempt  int32
 	running  bool
 	void     bool // cancelled while running: it is not tried again
@@ -64,6 +65,7 @@ type backlog[P any] struct {
 	identity string
 	payload  P
 	at       int64
+	policy   Duplicate
 }
 
 const never = 1<<63 - 1
@@ -99,8 +101,12 @@ type Duplicate uint8
 
 // The policies; Replace is the zero value.
 const (
+	// Replace takes the new time and payload.
 	Replace Duplicate = iota
+	// KeepFirst changes nothing.
 	KeepFirst
+	// KeepEarliest takes time and payload of the one that was to run first. Work that is held back after a try is
+	// not hurried by being scheduled again for the same time or a later one.
 	KeepEarliest
 )
 
@@ -127,7 +133,8 @@ const (
 	// Unchanged: it was, and stays as it is (by the policy, or because the time is the same; then the
 	// payload is the new one).
 	Unchanged
-	// Queued: it is running; the new work runs after it, in place of anything queued before.
+	// Queued: it is running; the new work runs after it, in place of anything queued before. If the running work
+	// has to be tried again, the policy decides between the two.
 	Queued
 	// Replaced: work of another identity was there and is dropped.
 	Replaced
@@ -168,7 +175,7 @@ func (s *Set[K, P]) ScheduleEntry(e Entry[K, P]) ScheduleResult {
 		if int(i) == len(s.records) {
 			s.records = append(s.records, record[P]{})
 		}
-		s.records[i] = record[P]{identity: e.Identity, payload: e.Payload}
+		s.records[i] = record[P]{identity: e.Identity, payload: e.Payload, asked: at}
 		s.enqueue(i, at)
 		return Scheduled
 	}
@@ -177,32 +184,31 @@ func (s *Set[K, P]) ScheduleEntry(e Entry[K, P]) ScheduleResult {
 		if s.backlogs == nil {
 			s.backlogs = make(map[int32]*backlog[P])
 		}
-		s.backlogs[i] = &backlog[P]{e.Identity, e.Payload, at}
+		s.backlogs[i] = &backlog[P]{e.Identity, e.Payload, at, e.OnDuplicate}
 		return Queued
 	}
 	if differ(r.identity, e.Identity) {
-		*r = record[P]{identity: e.Identity, payload: e.Payload}
+		*r = record[P]{identity: e.Identity, payload: e.Payload, asked: at}
 		s.enqueue(i, at)
 		return Replaced
 	}
-	if !s.due.Has(i) { // a Step put it aside, because it ran in it already
-		r.payload = e.Payload
-		s.enqueue(i, at)
-		return Moved
-	}
-	was := s.due.Due(i)
-	if e.OnDuplicate == KeepFirst || e.OnDuplicate == KeepEarliest && at >= was {
+	if r.keeps(e.OnDuplicate, at) {
 		return Unchanged
 	}
 	if e.Identity != "" {
 		r.identity = e.Identity
 	}
-	r.payload = e.Payload
-	if at == was {
+	r.payload, r.asked = e.Payload, at
+	if s.due.Has(i) && at == s.due.Due(i) { // without a due time a Step put it aside, because it ran in it already
 		return Unchanged
 	}
 	s.enqueue(i, at)
 	return Moved
+}
+
+// keeps says whether the policy leaves the record as it is, when the same work is scheduled again.
+func (r *record[P]) keeps(policy Duplicate, at int64) bool {
+	return policy == KeepFirst || policy == KeepEarliest && at >= r.asked
 }
 
 // refuse says whether scheduling would arm what is not armed yet, which a closed fence does not permit. Work
@@ -313,18 +319,21 @@ func (s *Set[K, P]) claim(now int64) (i int32, w Work[K, P], ok bool) {
 }
 
 // finish ends a try; s.mu is held. What was queued behind the work takes its place, unless the same
-// work is to be retried and is what was queued.
+// work is to be tried again and its policy keeps that.
 func (s *Set[K, P]) finish(i int32, key K, result Result, now int64) {
 	r := &s.records[i]
 	s.running--
 	r.running = false
+	over := r.void || result.outcome == done
 	if b := s.backlogs[i]; b != nil {
 		delete(s.backlogs, i)
-		*r = record[P]{identity: b.identity, payload: b.payload}
-		s.enqueue(i, b.at)
-		return
+		if over || differ(r.identity, b.identity) || !r.keeps(b.policy, b.at) {
+			*r = record[P]{identity: b.identity, payload: b.payload, asked: b.at}
+			s.enqueue(i, b.at)
+			return
+		}
 	}
-	if r.void || result.outcome == done {
+	if over {
 		s.drop(key, i)
 		return
 	}

@@ -1,0 +1,207 @@
+package timedworker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What maintainers of other timers and queues ask before they give theirs up, see internal/PORTING.md. The cases
+// named after upstream are those of its TimedWorkerQueue.
+
+// Karpenter: scheduling again may bring a deadline forward and never puts it off.
+func TestEarlierDeadlineWins(t *testing.T) {
+	r := recorded(t, Config{})
+	again := func(payload int, in time.Duration) ScheduleResult {
+		return r.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Payload: payload, At: epoch.Add(in), OnDuplicate: KeepEarliest})
+	}
+	require.Equal(t, Scheduled, again(1, time.Minute))
+	require.Equal(t, Unchanged, again(2, time.Hour))
+	require.Equal(t, Unchanged, again(3, time.Minute))
+	require.Equal(t, Moved, again(4, 30*time.Second))
+	require.Equal(t, Unchanged, again(5, 45*time.Second))
+	require.Empty(t, r.step(t, 29*time.Second))
+	require.Equal(t, []string{"pod"}, r.step(t, time.Second))
+	require.Equal(t, 4, r.ran[0].Payload, "that of the earliest")
+	require.Empty(t, r.step(t, 2*time.Hour), "once")
+}
+
+// Karpenter: what a disruption budget blocks waits for as long as it said, though every reconcile schedules it
+// again for the deadline that it has, and the others leave when they are due. An earlier deadline still wins.
+func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
+	r := recorded(t, Config{Workers: 1})
+	reconcile := func(deadline time.Duration) ScheduleResult {
+		return r.ScheduleEntry(Entry[string, int]{Key: "blocked", Identity: "1", At: epoch.Add(deadline), OnDuplicate: KeepEarliest})
+	}
+	r.result = func(w Work[string, int]) Result {
+		if w.Key == "blocked" {
+			require.Equal(t, Queued, reconcile(5*time.Second), "also while it is tried")
+			return Blocked(20 * time.Second)
+		}
+		return Done()
+	}
+	for i := range 60 {
+		r.Schedule(fmt.Sprint(i), 0, r.in(time.Duration(i)*time.Second))
+	}
+	var tries []time.Duration
+	for second := range 60 {
+		reconcile(5 * time.Second)
+		ran := r.step(t, 0)
+		if slices.Contains(ran, "blocked") {
+			tries = append(tries, time.Duration(second))
+		}
+		require.Contains(t, ran, fmt.Sprint(second))
+		require.Empty(t, r.step(t, 0))
+		r.clk.Step(time.Second)
+	}
+	require.Equal(t, []time.Duration{5, 25, 45}, tries)
+	require.Empty(t, r.step(t, 0))
+	reconcile(4 * time.Second)
+	require.Equal(t, []string{"blocked"}, r.step(t, 0), "a deadline earlier than the one it had is news")
+}
+
+// Karpenter, kubernetes#107543: a pod that took the name of another, with another UID, is not evicted by the work of
+// that one, whatever that is doing, and has its own time.
+func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
+	old := Entry[string, int]{Key: "pod", Identity: "old", Payload: 1, At: epoch.Add(time.Minute)}
+	young := Entry[string, int]{Key: "pod", Identity: "young", Payload: 2, At: epoch.Add(time.Hour), OnDuplicate: KeepEarliest}
+	for name, before := range map[string]func(*testing.T, *recorder){
+		"it waits": func(*testing.T, *recorder) {},
+		"it failed and backs off": func(t *testing.T, r *recorder) {
+			r.result = func(Work[string, int]) Result { return RetryAfter(time.Second) }
+			r.step(t, time.Minute)
+		},
+		"it is blocked": func(t *testing.T, r *recorder) {
+			r.result = func(Work[string, int]) Result { return Blocked(time.Second) }
+			r.step(t, time.Minute)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := recorded(t, Config{})
+			r.ScheduleEntry(old)
+			before(t, r)
+			r.result = func(Work[string, int]) Result { return Done() }
+			require.Equal(t, Replaced, r.ScheduleEntry(young))
+			requireOnlyYoung(t, r)
+		})
+	}
+	t.Run("it is running and wants to be tried again", func(t *testing.T) {
+		r := recorded(t, Config{})
+		r.ScheduleEntry(old)
+		r.result = func(Work[string, int]) Result {
+			r.result = func(Work[string, int]) Result { return Done() }
+			require.Equal(t, Queued, r.ScheduleEntry(young))
+			return RetryAfter(time.Second)
+		}
+		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
+		requireOnlyYoung(t, r)
+	})
+}
+
+// requireOnlyYoung plays the rest of two hours, in which late news of the old pod must not cancel the young one.
+func requireOnlyYoung(t *testing.T, r *recorder) {
+	require.Equal(t, OtherIdentity, r.CancelIdentity("pod", "old"))
+	for range 120 {
+		if len(r.step(t, time.Minute)) == 0 {
+			continue
+		}
+		require.Equal(t, Work[string, int]{Key: "pod", Identity: "young", Payload: 2, Due: epoch.Add(time.Hour)}, r.ran[0])
+		require.Zero(t, r.Len())
+		return
+	}
+	t.Fatal("it never ran")
+}
+
+// kube-controller-manager, kubernetes#108268: another process that restores a snapshot runs what was due in five
+// minutes after five minutes, not after five more.
+func TestRestoreKeepsAFiveMinuteDeadline(t *testing.T) {
+	first := recorded(t, Config{})
+	first.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Payload: 7, At: first.in(5 * time.Minute)})
+	require.Empty(t, first.step(t, 4*time.Minute))
+	text, err := json.Marshal(first.Snapshot())
+	require.NoError(t, err)
+
+	second := recorded(t, Config{})
+	second.clk.Step(3 * time.Hour) // another machine, another clock
+	var items []Item[string, int]
+	require.NoError(t, json.Unmarshal(text, &items))
+	require.NoError(t, second.Restore(items))
+	require.Equal(t, Unchanged, second.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", At: second.in(5 * time.Minute), OnDuplicate: KeepEarliest}))
+	require.Empty(t, second.step(t, time.Minute-1))
+	require.Equal(t, []string{"pod"}, second.step(t, 1))
+	require.Equal(t, 7, second.ran[0].Payload)
+}
+
+// Upstream's TestExecute, TestExecuteDelayed, TestCancel and TestCancelAndRead: five keys, each added twice.
+func TestUpstreamsTimedWork(t *testing.T) {
+	for name, row := range map[string]struct {
+		in        time.Duration
+		cancelled []string
+		readded   []string
+		want      []string
+	}{
+		"at once":                   {0, nil, nil, []string{"1", "2", "3", "4", "5"}},
+		"later":                     {10 * time.Second, nil, nil, []string{"1", "2", "3", "4", "5"}},
+		"two cancelled":             {10 * time.Second, []string{"2", "4"}, nil, []string{"1", "3", "5"}},
+		"one of them is added anew": {10 * time.Second, []string{"2", "4"}, []string{"2"}, []string{"1", "2", "3", "5"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := recorded(t, Config{})
+			at := r.in(row.in)
+			add := func(key string) ScheduleResult {
+				return r.ScheduleEntry(Entry[string, int]{Key: key, At: at, OnDuplicate: KeepFirst})
+			}
+			for _, want := range []ScheduleResult{Scheduled, Unchanged} {
+				for _, key := range []string{"1", "2", "3", "4", "5"} {
+					require.Equal(t, want, add(key))
+				}
+			}
+			for _, key := range row.cancelled {
+				require.Equal(t, Cancelled, r.Cancel(key))
+			}
+			for _, key := range row.readded {
+				require.Equal(t, Scheduled, add(key))
+			}
+			require.ElementsMatch(t, row.want, r.step(t, row.in+time.Second))
+			require.Empty(t, r.step(t, time.Hour))
+		})
+	}
+}
+
+// Upstream's TestRunningWorkerCompletionDoesNotRemoveReplacement: what replaces running work outlives its end. Upstream
+// says "cancelled" of work that has begun by its timer; here it is Running, whether it was due at once or later.
+func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
+	for _, in := range []time.Duration{0, 10 * time.Second} {
+		begun, end := make(chan struct{}), make(chan struct{})
+		r := recorded(t, Config{})
+		r.result = func(w Work[string, int]) Result {
+			if w.Payload == 1 {
+				close(begun)
+				<-end
+			}
+			return Done()
+		}
+		r.Schedule("pod", 1, r.in(in))
+		r.clk.Step(in)
+		stepped := make(chan error)
+		go func() {
+			_, err := r.Step(context.Background())
+			stepped <- err
+		}()
+		<-begun
+		require.Equal(t, Running, r.Cancel("pod"))
+		require.Equal(t, Queued, r.Schedule("pod", 2, r.in(time.Minute)))
+		close(end)
+		require.NoError(t, <-stepped)
+		st, ok := r.Get("pod")
+		require.True(t, ok)
+		require.Equal(t, Status[int]{Payload: 2, Due: r.in(time.Minute)}, st)
+		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
+		require.Equal(t, 2, r.ran[0].Payload)
+	}
+}

@@ -139,18 +139,6 @@ func TestReportDoesNotForgetLease(t *testing.T) {
 	require.Equal(t, []string{"55 a Unknown"}, w.to(60))
 }
 
-func TestClockOfANodeStepsBack(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 7200))
-	w.to(0)
-	for s := 10.0; s < 200; s += 10 {
-		w.to(s)
-		require.True(t, w.ObserveRenewal("a", at(s-86400)), "changed, not later")
-	}
-	v, _ := w.Verdict("a")
-	require.Equal(t, v1.ConditionTrue, v.Ready)
-}
-
 func TestStaleRelistDoesNotRevive(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	n := node("a", "1", v1.ConditionTrue, 0)

@@ -1,0 +1,122 @@
+package zone
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What maintainers of other breakers ask before they give theirs up, see internal/PORTING.md. That upstream's zone
+// states come out unchanged is shown in package evictor, where its nodes are.
+
+// Medik8s: a disruption that ends with everything healthy is over with that, without waiting for the next failure,
+// also in a process that only learns of it by restoring; and the failure after it finds nothing left of it.
+func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
+	for name, down := range map[string]map[Key]int{ // of ten in each zone
+		"one zone in part":     {zoneA: 6},
+		"one zone":             {zoneA: 10},
+		"both zones in part":   {zoneA: 6, zoneB: 6},
+		"one, and one in part": {zoneA: 10, zoneB: 6},
+		"every zone":           {zoneA: 10, zoneB: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, restored := range []bool{false, true} {
+				tracker := newTracker(t)
+				both := func(down map[Key]int) []Change {
+					setAll(tracker, zoneA, 10, down[zoneA])
+					setAll(tracker, zoneB, 10, down[zoneB])
+					return tracker.Evaluate()
+				}
+				both(nil)
+				require.NotEmpty(t, both(down))
+				if restored {
+					text, err := json.Marshal(tracker.Snapshot())
+					require.NoError(t, err)
+					var snapshot Snapshot[string]
+					require.NoError(t, json.Unmarshal(text, &snapshot))
+					tracker = newTracker(t)
+					require.NoError(t, tracker.Restore(snapshot))
+				}
+				for _, change := range both(nil) {
+					require.Equal(t, Normal, change.To)
+					require.Equal(t, name == "every zone", change.Cluster == Left)
+				}
+				require.False(t, tracker.AllDown())
+				requireNormal(t, tracker)
+				require.Nil(t, both(map[Key]int{zoneA: 1}), "the next failure is one failure")
+				requireNormal(t, tracker)
+			}
+		})
+	}
+}
+
+func requireNormal(t *testing.T, tracker *Tracker[string]) {
+	t.Helper()
+	for _, zone := range tracker.Zones() {
+		require.Equal(t, Normal, zone.State)
+		require.Equal(t, 0.1, zone.Rate)
+	}
+}
+
+// Katalyst: a share is of all, not of the rest. The counts travel as one struct, so that neither is taken for the other.
+func TestTotalAndBadCannotBeConfused(t *testing.T) {
+	var _ func(Policy, Counts) State = Policy.State // no two numbers side by side
+	policy := DefaultPolicy()
+	policy.UnhealthyThreshold = 0.2
+	tracker, err := NewTracker[string](policy)
+	require.NoError(t, err)
+	setAll(tracker, zoneB, 1, 0)
+	for _, row := range []struct {
+		bad  int
+		want State
+	}{
+		{3, Normal}, {4, PartialDisruption}, // 4 of 20, and not of 24
+		{19, PartialDisruption}, {20, FullDisruption}, // which can be reached
+	} {
+		setAll(tracker, zoneA, 20, row.bad)
+		tracker.Evaluate()
+		status, _ := tracker.Zone(zoneA)
+		require.Equal(t, row.want, status.State)
+		require.Equal(t, Counts{Total: 20, Bad: row.bad}, status.Counts)
+		require.Equal(t, 20-row.bad, status.Counts.Good())
+	}
+}
+
+// OpenYurt's pull request 2500: a label that flips in the middle of a pass moves the member, once, and no zone is
+// missing whichever was asked about first.
+func TestZoneThatFlipsDuringAnEvaluation(t *testing.T) {
+	flip := func() {}
+	tracker, err := NewTracker[string](curious{DefaultPolicy(), &flip})
+	require.NoError(t, err)
+	setAll(tracker, zoneA, 3, 1)
+	setAll(tracker, zoneB, 3, 0)
+	to := []Key{zoneB, zoneC, zoneA, {}}
+	flips := 0
+	flip = func() {
+		tracker.Set("a-0", to[flips%len(to)], bad)
+		flips++
+	}
+	for range 20 {
+		tracker.Evaluate()
+		where, _, ok := tracker.Get("a-0")
+		require.True(t, ok)
+		sum := Counts{}
+		for _, zone := range tracker.Zones() {
+			sum.Total += zone.Counts.Total
+			sum.Bad += zone.Counts.Bad
+			require.Equal(t, zone.Zone == where, zone.Counts.Bad == 1, "it counts where it is")
+		}
+		require.Equal(t, Counts{Total: 6, Bad: 1}, sum)
+	}
+	flip = func() {}
+	tracker.Set("a-0", zoneC, bad)
+	tracker.Evaluate()
+	tracker.Evaluate()
+	require.Equal(t, []Status{
+		{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{2, 0}, Members: 2},
+		{Zone: zoneB, State: Normal, Rate: 0.1, Counts: Counts{3, 0}, Members: 3},
+		{Zone: zoneC, State: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}, Members: 1},
+	}, tracker.Zones(), "and zones that it only passed through are gone")
+	require.Greater(t, flips, 20)
+}

@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -253,4 +254,112 @@ func TestPodThatCompletesWhileItsNodeIsEmptiedStays(t *testing.T) {
 	c.Fail("a-0")
 	c.Advance(10 * time.Minute)
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}
+
+// What waited when the observer went blind waits for one more grace period like all others, and what is
+// bound to an emptied node does so too.
+func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 16))
+	e := c.Start(config())
+	c.Fail("a-0", "a-1", "a-2", "a-3", "a-4", "a-5", "a-6", "a-7")
+	c.Advance(50 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 1, "seven wait")
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(153 * time.Second)
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 1)
+	c.Advance(20 * time.Second)
+	require.Equal(t, []string{"45.000", "250.000", "260.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
+}
+
+func TestObserverThatReturnsEmptiesNobodyBeforeAGrace(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	e := c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(6 * time.Minute)
+	require.Len(t, c.Evicted(), 1)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(time.Minute)
+	e.SetObserverHealth(nil)
+	c.AddPod("late", "a-0")
+	c.Advance(39 * time.Second)
+	require.Len(t, c.Evicted(), 1)
+	c.Advance(20 * time.Second)
+	require.Len(t, c.Evicted(), 2)
+}
+
+// The same in the midst of emptying a node: the other pods wait.
+func TestObserverThatReturnsWhileANodeIsEmptiedStopsIt(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+	e := c.Start(cfg)
+	c.FailWrites(func(write, object string) error {
+		if object == "default/a-0-p0" && write == "evict" {
+			e.SetObserverHealth(errors.New("the watch is broken"))
+			e.SetObserverHealth(nil)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(305*time.Second + 39*time.Second)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Advance(6 * time.Minute)
+	require.Len(t, c.Evicted(), 3)
+}
+
+// The same for one whose turn has come: its taint is about to be written.
+func TestObserverThatReturnsDuringATurnVoidsIt(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := c.Start(config())
+	blind := false
+	c.FailWrites(func(write, object string) error {
+		if write == "conditions" && !blind {
+			blind = true
+			e.SetObserverHealth(errors.New("the watch is broken"))
+			e.SetObserverHealth(nil)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(80 * time.Second)
+	require.True(t, blind, "at 45")
+	require.Contains(t, c.Taints("a-0"), "node.kubernetes.io/unreachable:NoSchedule")
+	require.False(t, c.HasNoExecute("a-0"))
+	c.Advance(30 * time.Second)
+	require.Equal(t, []string{"90.000"}, times(says(c, "NoExecute", "add")))
+}
+
+// reportsAfterConditions is a writer of nodes whose kubelet speaks right after we wrote that it is silent.
+type reportsAfterConditions struct {
+	evictor.NodeWriter
+	report func(node string)
+}
+
+func (w reportsAfterConditions) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	err := w.NodeWriter.UpdateConditions(ctx, node, conditions)
+	w.report(node.Name)
+	return err
+}
+
+// Between the writes of one turn the kubelet may report Ready: then there is nothing to taint any more.
+func TestReportDuringATurnVoidsIt(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	clients.NodeWriter = reportsAfterConditions{clients.NodeWriter, func(node string) { c.Recover(node) }}
+	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Feed(e)
+	c.Fail("a-0")
+	for range 60 {
+		_, err := e.Step(context.Background())
+		require.NoError(t, err)
+		c.Advance(time.Second)
+	}
+	require.NotEmpty(t, says(c, `"condition"`))
+	require.Empty(t, says(c, "NoExecute"))
+	require.Empty(t, c.Taints("a-0"))
 }

@@ -99,7 +99,7 @@ type nodePlan struct {
 
 	// What became of it, as the write goes on.
 	tainted  bool // the node has its NoExecute taint
-	heldBack bool // taints were left out, because they are not permitted any more
+	heldBack bool // taints were left out, because they are not permitted or wanted any more
 }
 
 func (p *nodePlan) nothing() bool {
@@ -140,7 +140,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	}
 	p.labels = staleLabels(node.Labels)
 	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.waitSettle && !e.zones.AllDown()
-	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.grant != nil || rec.emptied && e.failing(rec)) && rec.hold == ""
+	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.grant != nil || rec.emptied && e.failing(rec)) && rec.hold == "" && !rec.waitSettle
 	return p
 }
 
@@ -154,7 +154,7 @@ func (e *Evictor) wantNoExecute(rec *record, has bool) (taint v1.Taint, keep boo
 		return v1.Taint{}, false
 	case rec.verdict.Ready == "":
 		return v1.Taint{}, true
-	case has || rec.grant != nil:
+	case has || rec.grant != nil && !rec.waitSettle:
 		taint, _ = taints.ForReady(rec.verdict.Ready)
 		return taint, false
 	}

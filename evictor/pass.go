@@ -109,11 +109,14 @@ func (e *Evictor) evaluateZones(now time.Time) {
 }
 
 // restarted makes every failed node wait one more grace period before it is tainted, emptied or its
-// pods are marked; e.mu is held.
+// pods are marked, also those whose turn has come or nearly so; e.mu is held.
 func (e *Evictor) restarted() {
-	for _, rec := range e.bad {
+	now := e.tick()
+	for _, name := range sortedKeys(e.bad) {
+		rec := e.bad[name]
 		rec.waitSettle = true
-		e.attention[rec.name] = rec
+		e.attention[name] = rec
+		e.dequeue(rec, "NotSettled", now)
 	}
 }
 

@@ -136,10 +136,24 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	}
 }
 
-// wanted says whether the verdict still asks for a NoExecute taint.
+// wanted says whether the verdict still asks for a NoExecute taint, or for the node to be emptied.
 func (e *Evictor) wanted(rec *record) bool {
-	return e.failing(rec) && rec.hold == "" && !e.zones.AllDown()
+	return e.failing(rec) && rec.hold == "" && !rec.waitSettle && !e.zones.AllDown()
 }
+
+// stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
+// time. NoSchedule taints alone follow the conditions and are corrected by the next write.
+func (e *Evictor) stillTaints(rec *record, node *v1.Node, p *nodePlan) bool {
+	if !slices.ContainsFunc(p.change.Add, ownNoExecute) {
+		return true
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	execute, _ := e.wantNoExecute(rec, p.tainted)
+	return execute.Key != "" && !e.saysReady(rec, node)
+}
+
+func ownNoExecute(t v1.Taint) bool { return taints.OwnNoExecute(&t) }
 
 // errClosed is wrapped by what a closed permission stops.
 var errClosed = errors.New("not permitted")
@@ -181,14 +195,14 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 			node = fresh // with the resourceVersion of the write just made, where the store shows it
 		}
 	}
-	if len(p.change.Add) > 0 && e.askHarm() != nil {
+	if len(p.change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, node, p)) {
 		p.change, p.heldBack = withoutHarm(p.change), true
 	}
 	if !p.change.Empty() {
 		if err := try("taints", func() error { return e.clients.NodeWriter.UpdateTaints(ctx, node, p.change) }); err != nil {
 			return err
 		}
-		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, ownNoExecute)
 		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
 	}
 	if len(p.labels) > 0 {

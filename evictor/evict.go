@@ -22,14 +22,12 @@ type checkResult struct {
 func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, eviction]) timedworker.Result {
 	harm := e.askHarm()
 	write := e.askWrite()
-	e.mu.Lock()
 	check := e.lastCheck(w, harm, write)
-	e.mu.Unlock()
 	e.deliver()
 	if !check.answer.Proceeds() {
 		return check.answer.Result()
 	}
-	err := e.clients.PodWriter.Evict(ctx, check.ref, check.why)
+	err := e.guarded(w.Key, func() error { return e.clients.PodWriter.Evict(ctx, check.ref, check.why) })
 	e.mu.Lock()
 	defer e.deliver()
 	defer e.mu.Unlock()
@@ -59,8 +57,10 @@ func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, evict
 	}
 }
 
-// lastCheck reads pod and node again; e.mu is held.
+// lastCheck reads pod and node again.
 func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write error) checkResult {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	now := e.tick()
 	gone := checkResult{answer: timedworker.Cancel("Gone")}
 	tp := e.tracked[w.Key]

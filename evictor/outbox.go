@@ -42,30 +42,33 @@ func (e *Evictor) decide(d Decision) {
 func (e *Evictor) deliver() {
 	o := &e.out
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.delivering {
-		o.mu.Unlock()
 		return
 	}
 	o.delivering = true
+	defer func() { o.delivering = false }()
 	for len(o.pending) > 0 {
-		batch := o.pending
-		o.pending = nil
-		o.mu.Unlock()
-		for _, d := range batch {
-			if e.opts.Observer != nil {
-				e.opts.Observer.Observe(d)
-			}
-			e.log(d)
-			if e.clients.EventSink != nil {
-				if event, ok := eventOf(d); ok {
-					e.clients.EventSink.Event(event)
-				}
-			}
-		}
-		o.mu.Lock()
+		d := o.pending[0]
+		o.pending[0], o.pending = Decision{}, o.pending[1:]
+		e.tell(d)
 	}
-	o.delivering = false
-	o.mu.Unlock()
+	o.pending = nil
+}
+
+// tell lets everybody know of one decision; the outbox's lock is held, but not while they are told.
+func (e *Evictor) tell(d Decision) {
+	e.out.mu.Unlock()
+	defer e.out.mu.Lock() // also when one of them panics: the next deliver goes on with the rest
+	if e.opts.Observer != nil {
+		e.opts.Observer.Observe(d)
+	}
+	e.log(d)
+	if e.clients.EventSink != nil {
+		if event, ok := eventOf(d); ok {
+			e.clients.EventSink.Event(event)
+		}
+	}
 }
 
 func (e *Evictor) log(d Decision) {

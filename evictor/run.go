@@ -23,7 +23,6 @@ func (e *Evictor) Run(ctx context.Context) error {
 	}
 	defer e.active.Store(false)
 	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
 	var workers sync.WaitGroup
 	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.pods.Run} {
 		workers.Add(1)
@@ -35,7 +34,10 @@ func (e *Evictor) Run(ctx context.Context) error {
 		}()
 	}
 	defer e.deliver()
-	defer workers.Wait()
+	defer func() {
+		stop(nil) // also when this loop panics: the workers would never end
+		workers.Wait()
+	}()
 	for {
 		wait := e.cfg.GateInterval
 		forever := false

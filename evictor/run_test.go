@@ -99,3 +99,15 @@ func TestHangingWritesDoNotHoldLiftingBack(t *testing.T) {
 		<-done
 	})
 }
+
+// A panic outside the workers ends Run with it: a Run that waited for its workers would stand still for ever.
+func TestPanicOfTheObserverEndsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 1))
+		e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: clock.RealClock{}, Observer: evictor.ObserverFunc(func(evictor.Decision) {
+			panic("a bug of the observer's")
+		})})
+		require.NoError(t, err)
+		require.Panics(t, func() { _ = e.Run(t.Context()) })
+	})
+}

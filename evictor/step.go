@@ -73,8 +73,8 @@ func (e *Evictor) hand() {
 		return
 	}
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.takeQueues(e.tick())
-	e.mu.Unlock()
 }
 
 // plan reads the inbox and, when a monitor pass is due, takes all decisions of the pass. It writes

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -31,42 +32,11 @@ func (e *Evictor) liftNode(ctx context.Context, w timedworker.Work[string, struc
 // perform reads the truth, compares it with the verdict once more, and writes what differs. One node's
 // writes never overlap: a second one waits for the first by asking to be scheduled again.
 func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
-	e.mu.Lock()
-	rec := e.records[name]
-	if rec == nil {
-		e.mu.Unlock()
-		return timedworker.Done()
+	rec, node, p, result := e.prepare(name, lift)
+	if node == nil {
+		return result
 	}
-	if rec.busy {
-		e.mu.Unlock()
-		return timedworker.RetryAfter(e.cfg.RetryInitial)
-	}
-	node, ok := e.clients.Nodes.Node(name)
-	if !ok || node.UID != rec.uid {
-		e.mu.Unlock()
-		e.NodeChanged(name)
-		return timedworker.Done()
-	}
-	now := e.tick()
-	if e.monitor.ObserveNode(node).Heartbeat {
-		rec.beatSince = true
-	}
-	p := e.planNode(rec, node, now)
-	if lift {
-		p.conditions, p.labels, p.mark, p.empty, p.grant = nil, nil, false, false, nil
-	} else if p.lift {
-		p.change = taints.Change{}
-	}
-	p.tainted = hasOwnNoExecute(node)
-	if p.nothing() {
-		e.settleGrant(rec, &p, nil)
-		e.mu.Unlock()
-		return timedworker.Done()
-	}
-	rec.busy = true
-	e.mu.Unlock()
-
-	err := e.write(ctx, rec, node, &p)
+	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)
 
 	e.mu.Lock()
@@ -85,6 +55,52 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	default:
 		return timedworker.Retry()
 	}
+}
+
+// prepare plans the node's write and takes the node for it; a nil node means that there is none now, and
+// result how the try ends.
+func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p nodePlan, result timedworker.Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	rec = e.records[name]
+	switch {
+	case rec == nil:
+		return nil, nil, p, timedworker.Done()
+	case rec.busy:
+		return nil, nil, p, timedworker.RetryAfter(e.cfg.RetryInitial)
+	}
+	node, ok := e.clients.Nodes.Node(name)
+	if !ok || node.UID != rec.uid {
+		e.NodeChanged(name)
+		return nil, nil, p, timedworker.Done()
+	}
+	if e.monitor.ObserveNode(node).Heartbeat {
+		rec.beatSince = true
+	}
+	p = e.planNode(rec, node, e.tick())
+	if lift {
+		p.conditions, p.labels, p.mark, p.empty, p.grant = nil, nil, false, false, nil
+	} else if p.lift {
+		p.change = taints.Change{}
+	}
+	p.tainted = hasOwnNoExecute(node)
+	if p.nothing() {
+		e.settleGrant(rec, &p, nil)
+		return nil, nil, p, timedworker.Done()
+	}
+	rec.busy = true
+	return rec, node, p, result
+}
+
+// guarded turns a panic of a client into a write that failed. What it runs must not leave e.mu locked.
+func (e *Evictor) guarded(key any, write func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			e.panicked(key, value, debug.Stack())
+			err = fmt.Errorf("panic: %v", value)
+		}
+	}()
+	return write()
 }
 
 // writeError names the step of a write that failed.
@@ -224,15 +240,10 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
 // outage. What fails is tried again, the others are not held up.
 func (e *Evictor) markPods(ctx context.Context, rec *record) error {
-	var refs []PodRef
-	e.mu.Lock()
-	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
-		if _, done := rec.marked[pod.UID]; !done && pod.Spec.NodeName == rec.name && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
-			refs = append(refs, refOf(pod))
-		}
-		return true
+	refs := e.podsOf(rec, func(pod *v1.Pod) bool {
+		_, done := rec.marked[pod.UID]
+		return !done && podReady(pod) && !finished(pod)
 	})
-	e.mu.Unlock()
 	var errs []error
 	for _, ref := range refs {
 		e.mu.Lock()
@@ -244,7 +255,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 		if err := e.mayWrite(); err != nil {
 			return err
 		}
-		err := e.clients.PodWriter.MarkNotReady(ctx, ref)
+		err := e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) })
 		if err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, fmt.Errorf("pod %s: %w", ref.PodKey, err))
 			continue
@@ -271,48 +282,26 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 
 // emptyNode deletes the pods of a failed node, where nothing is tainted.
 func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
-	var victims []PodRef
-	e.mu.Lock()
-	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
-		if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil {
-			victims = append(victims, refOf(pod))
-		}
-		return true
-	})
-	e.mu.Unlock()
 	var errs []error
-	for _, ref := range victims {
+	for _, ref := range e.podsOf(rec, func(*v1.Pod) bool { return true }) {
 		if err := e.askHarm(); err != nil {
 			return fmt.Errorf("%w: %w", errClosed, err)
 		}
 		if err := e.mayWrite(); err != nil {
 			return err
 		}
-		e.mu.Lock()
-		still := e.wanted(rec) && e.records[rec.name] == rec
-		now := e.tick()
-		node, ok := e.clients.Nodes.Node(rec.name)
-		still = still && ok && node.UID == rec.uid && !e.saysReady(rec, node)
-		pod, there := e.clients.Pods.Pod(ref.PodKey)
-		there = there && pod.UID == ref.UID && pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil
-		var spared string
-		if there {
-			spared = sparedWithoutTaints(pod)
-		}
-		e.mu.Unlock()
+		why, still, there := e.lastCheckWithoutTaints(rec, ref)
 		if !still {
 			return nil
 		}
 		if !there {
 			continue
 		}
-		why := Decision{Time: now, Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
-		if spared != "" {
-			why.Kind, why.Reason = PodSpared, spared
+		if why.Kind == PodSpared {
 			e.decide(why)
 			continue
 		}
-		switch err := e.clients.PodWriter.Evict(ctx, ref, why); {
+		switch err := e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }); {
 		case err == nil:
 			e.decide(why)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
@@ -330,6 +319,39 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	}
 	rec.emptied = true
 	return nil
+}
+
+// podsOf lists those of the node's pods that are not being deleted and are wanted.
+func (e *Evictor) podsOf(rec *record, wanted func(*v1.Pod) bool) (refs []PodRef) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
+		if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && wanted(pod) {
+			refs = append(refs, refOf(pod))
+		}
+		return true
+	})
+	return refs
+}
+
+// lastCheckWithoutTaints reads node and pod again: whether the node is still to be emptied, whether the pod
+// is there, and what becomes of it.
+func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision, still, there bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	node, ok := e.clients.Nodes.Node(rec.name)
+	if !ok || node.UID != rec.uid || e.records[rec.name] != rec || !e.wanted(rec) || e.saysReady(rec, node) {
+		return why, false, false
+	}
+	pod, there := e.clients.Pods.Pod(ref.PodKey)
+	if !there || pod.UID != ref.UID || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil {
+		return why, true, false
+	}
+	why = Decision{Time: e.tick(), Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
+	if spared := sparedWithoutTaints(pod); spared != "" {
+		why.Kind, why.Reason = PodSpared, spared
+	}
+	return why, true, true
 }
 
 const reasonTimeout = "PodEvictionTimeout"

@@ -98,6 +98,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		return dropped(e.unarmedReason(rec))
 	}
 	if due.After(now) {
+		tp.due = due
 		return checkResult{answer: timedworker.Delay(due.Sub(now), "NotDue")}
 	}
 	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)

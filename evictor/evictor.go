@@ -109,6 +109,7 @@ type trackedPod struct {
 	uid     types.UID
 	rec     *record
 	bound   time.Time // or, if it was there before, when the node was tainted
+	due     time.Time // its deadline when it was armed last
 	armed   bool
 	evicted bool
 }

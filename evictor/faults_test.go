@@ -497,3 +497,53 @@ func TestPanicOfAStoreIsAFailedTry(t *testing.T) {
 		require.Len(t, c.Evicted(), 2)
 	}
 }
+
+// Events of a pod neither move its eviction nor cut its backoff short: a Step ends, and what a budget
+// holds back is tried again when the API said.
+func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.AddPod("p", "a-0")
+	moved := 0
+	e := c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		if d.Kind == evictor.EvictionMoved {
+			moved++
+		}
+	})})
+	key := evictor.PodKey{Namespace: "default", Name: "p"}
+	tries := 0
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" {
+			tries++
+			e.PodChanged(key) // the API noted the attempt on the pod, say
+			return apierrors.NewTooManyRequests("budget", 10)
+		}
+		return nil
+	})
+	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+	c.Advance(0)
+	require.Equal(t, 1, tries, "an item is tried once in a Step")
+	c.Advance(25 * time.Second)
+	require.Equal(t, 3, tries)
+	require.Zero(t, moved)
+}
+
+// A deadline that only the last check saw move away, and that moved back, is kept.
+func TestDeadlineThatMovesAwayAndBackIsKept(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 1))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("k", 100))
+	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+	e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: c.Clock()}) // and fed by hand
+	require.NoError(t, err)
+	step := func(d time.Duration) {
+		c.Advance(d)
+		_, err := e.Step(context.Background())
+		require.NoError(t, err)
+	}
+	step(0)
+	c.Tolerate("p", evictortest.TolerateFor("k", 1000))
+	step(110 * time.Second)
+	c.Tolerate("p", evictortest.TolerateFor("k", 100))
+	e.PodChanged(evictor.PodKey{Namespace: "default", Name: "p"})
+	step(time.Second)
+	require.Equal(t, []string{"p"}, c.Evicted())
+}

@@ -236,10 +236,11 @@ func (e *Evictor) unarmedReason(rec *record) string {
 
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
 	if tp.armed {
-		if st, ok := e.pods.Get(key); ok && (st.Due.Equal(due) || !st.Due.After(now) && !due.After(now)) && st.Payload == why {
-			return
+		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && st.Payload == why {
+			return // when it is tried next is another matter: it may wait for its backoff
 		}
 	}
+	tp.due = due
 	result := e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: why, At: due})
 	kind := EvictionArmed
 	if tp.armed {

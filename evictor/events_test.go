@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,4 +99,35 @@ func TestLooking(t *testing.T) {
 	require.Equal(t, "default/a-0-p0", pending[0].Pod.String())
 	require.Equal(t, evictortest.Epoch.Add(345*time.Second), pending[0].Due)
 	require.Contains(t, log.String(), "taint node.kubernetes.io/unreachable:NoExecute added")
+}
+
+// What waits is told with its turn, which comes at the zone's rate, and with how long it has waited.
+func TestWaitingAndBacklogs(t *testing.T) {
+	var passes int
+	c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(2))
+	e := c.Start(config(), evictor.Options{OnPass: func(took time.Duration) { passes++; require.Zero(t, took) }})
+	require.Equal(t, []evictor.Backlog{{Name: "nodes"}, {Name: "evictions"}, {Name: "writes"}, {Name: "lifts"}}, e.Backlogs())
+	before := passes
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(47 * time.Second)
+	require.Equal(t, 9, passes-before, "one every five seconds")
+	at := func(s int) time.Time { return evictortest.Epoch.Add(time.Duration(s) * time.Second) }
+	zoneA := zone.Key{Zone: "a"}
+	require.Equal(t, []evictor.Waiting{
+		{Node: "a-1", Zone: zoneA, Since: at(45), Turn: at(55)},
+		{Node: "a-2", Zone: zoneA, Since: at(45), Turn: at(65)},
+		{Node: "a-3", Zone: zoneA, Since: at(45), Turn: at(75)},
+	}, e.Waiting())
+	require.Equal(t, []evictor.Backlog{{Name: "nodes", Len: 3, Oldest: 2 * time.Second}, {Name: "evictions", Len: 2}, {Name: "writes"}, {Name: "lifts"}}, e.Backlogs())
+	c.Advance(20 * time.Second)
+	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45), Turn: at(75)}}, e.Waiting())
+	e.Pause("audit")
+	c.Advance(6 * time.Minute)
+	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45)}}, e.Waiting()[:1], "nothing moves while it is paused")
+	require.Equal(t, evictor.Backlog{Name: "evictions", Len: 6, Oldest: (427 - 345) * time.Second}, e.Backlogs()[1], "the first are overdue")
+	pending := e.Evictions()
+	first := pending[slices.IndexFunc(pending, func(p evictor.Pending) bool { return p.Pod.Name == "a-0-p0" })]
+	require.Equal(t, "00:00:45 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2), due 00:05:45", first.Why.String())
+	require.Equal(t, at(345), first.Why.Deadline)
+	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")
 }

@@ -48,6 +48,10 @@ type Options struct {
 	// they are given in the order in which they would be. A name that does not wait leaves that order. It is
 	// asked when a token is there, must be fast and must not call the evictor.
 	Prefer func(key zone.Key, waiting []string) (node string)
+	// OnPass, when not nil, is told how long each monitor pass took, on the evictor's clock: reading what
+	// changed, verdicts, zones and what follows from them, without the writes. It must be fast and must
+	// not call the evictor.
+	OnPass func(took time.Duration)
 	// Jitter spreads the backoff of failed writes; nil means none.
 	Jitter func(time.Duration) time.Duration
 }
@@ -112,6 +116,8 @@ type trackedPod struct {
 	due     time.Time // its deadline when it was armed last
 	armed   bool
 	evicted bool
+	// While it is armed: when its toleration ends, and when that was decided.
+	deadline, decided time.Time
 }
 
 // eviction is why a pod is to be evicted; it is the payload of the timed work.

@@ -1,10 +1,13 @@
 package evictor
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -53,6 +56,8 @@ type Pending struct {
 	// Due is when it is tried next: its deadline, or later when it was held back or failed.
 	Due     time.Time
 	Attempt int
+	// Why is the decision that armed or last moved it, with the taint, the toleration and the deadline.
+	Why Decision
 }
 
 // Evictions returns what is armed, in the order in which it is due.
@@ -60,11 +65,89 @@ func (e *Evictor) Evictions() []Pending {
 	now := e.clock.Now()
 	items := e.pods.Snapshot()
 	pending := make([]Pending, len(items))
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	for i, it := range items {
-		pending[i] = Pending{
-			Pod: PodRef{PodKey: it.Key, UID: podUID(it.Identity), Node: it.Payload.node},
-			Due: now.Add(it.In), Attempt: it.Attempt,
+		ref := PodRef{PodKey: it.Key, UID: podUID(it.Identity), Node: it.Payload.node}
+		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempt}
+		if tp := e.tracked[it.Key]; tp != nil && tp.uid == ref.UID {
+			pending[i].Why = e.evictionDecision(EvictionArmed, ref, it.Payload, tp.deadline, tp.decided)
 		}
 	}
 	return pending
+}
+
+// Waiting is a failed node that waits for its zone's rate: to be tainted or emptied or, after a time in
+// which no harm was permitted, to let its overdue pods go.
+type Waiting struct {
+	Node string
+	Zone zone.Key
+	// Since is when it began to wait.
+	Since time.Time
+	// Turn is when it comes if nothing changes: its place in the queue over the
+	// zone's rate. It is zero while the rate is 0 or taints are held back.
+	Turn time.Time
+}
+
+// Waiting returns the nodes that wait, zone by zone and in the order of their turns, which
+// Options.Prefer may change.
+func (e *Evictor) Waiting() []Waiting {
+	now := e.clock.Now()
+	e.mu.Lock()
+	queues := maps.Clone(e.queues)
+	e.mu.Unlock()
+	var waiting []Waiting
+	for _, key := range slices.SortedFunc(maps.Keys(queues), zone.Key.Compare) {
+		q := queues[key]
+		next, moves := q.Next()
+		rate := q.Rate()
+		for place, item := range slices.DeleteFunc(q.Snapshot(), func(i queueItem) bool { return i.State != ratelimitqueue.StateQueued }) {
+			w := Waiting{Node: item.Key.Node, Zone: key, Since: now.Add(-item.Waited)}
+			if moves && rate > 0 {
+				w.Turn = next.Add(time.Duration(float64(place) / rate * float64(time.Second)))
+			}
+			waiting = append(waiting, w)
+		}
+	}
+	return waiting
+}
+
+type queueItem = ratelimitqueue.SnapshotItem[queueKey, struct{}]
+
+// Backlog is how much work of one sort there is.
+type Backlog struct {
+	// Name is "nodes" (failed nodes that wait for their zone's rate), "evictions" (armed ones), "writes"
+	// or "lifts" (nodes to be written, and those of which taints are lifted).
+	Name string
+	Len  int
+	// Oldest is how long the first of them has waited: a node for its turn, an eviction since its
+	// deadline, a write since it was last due. It is 0 when nothing waits or nothing is due.
+	Oldest time.Duration
+}
+
+// Backlogs returns what there is to do, of each sort.
+func (e *Evictor) Backlogs() []Backlog {
+	now := e.clock.Now()
+	waiting := e.Waiting()
+	nodes := Backlog{Name: "nodes", Len: len(waiting)}
+	for i := range waiting {
+		nodes.Oldest = max(nodes.Oldest, now.Sub(waiting[i].Since))
+	}
+	evictions := Backlog{Name: "evictions", Len: e.pods.Len()}
+	e.mu.Lock()
+	for _, tp := range e.tracked {
+		if tp.armed {
+			evictions.Oldest = max(evictions.Oldest, now.Sub(tp.deadline))
+		}
+	}
+	e.mu.Unlock()
+	return []Backlog{nodes, evictions, backlogOf("writes", e.writes, now), backlogOf("lifts", e.lifts, now)}
+}
+
+func backlogOf(name string, work *timedworker.Set[string, struct{}], now time.Time) Backlog {
+	b := Backlog{Name: name, Len: work.Len()}
+	if due, ok := work.Next(); ok {
+		b.Oldest = max(0, now.Sub(due))
+	}
+	return b
 }

@@ -249,7 +249,7 @@ func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.
 		}
 		kind = EvictionMoved
 	}
-	tp.armed = true
+	tp.armed, tp.deadline, tp.decided = true, due, now
 	e.decide(e.evictionDecision(kind, refOf(pod), why, due, now))
 }
 

@@ -102,10 +102,12 @@ func (e *Evictor) plan() bool {
 	for _, key := range pods {
 		e.syncPod(key, now)
 	}
-	if next, ok := e.monitor.Next(); ok && !now.Before(next) || !e.started {
+	next, ok := e.monitor.Next()
+	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && len(e.attention) > 0 {
 		e.pass(now)
-	} else if e.cfg.NodeMonitorPeriod == 0 && len(e.attention) > 0 {
-		e.pass(now)
+		if e.opts.OnPass != nil {
+			e.opts.OnPass(max(0, e.clock.Since(now)))
+		}
 	}
 	e.started = true
 	return true

@@ -48,8 +48,12 @@
 //	taints stay through a restart         nothing changed for the node                      TestRestartKeepsDeadlines
 //	deadlines are recomputed in both      a longer toleration counts, a shorter one too     TestDeadlinesMoveBothWays
 //	directions on every change
+//	a moved eviction is not reported as   the eviction still comes                          TestDeadlinesMoveBothWays
+//	cancelled
 //	NoSchedule and NoExecute are lifted   else pods are scheduled there only to be evicted  TestRecoveryCancelsAndLiftsInOneWrite
 //	in one write
+//	taints that are due together are one  each is an event to everybody who watches          TestTaintsThatAreDueTogetherAreOneWrite
+//	write
 //	a swap of our two taints keeps its    it is one outage                                  TestSwapIsOneOutage
 //	start and TimeAdded
 //	nothing is evicted from a node that   the verdict counts, not the taint                 TestNothingLeavesBetweenTheReportAndThePass
@@ -57,20 +61,37 @@
 //	failed writes and evictions are       an outage of the API must lose nothing            TestOutageOfTheAPI
 //	retried until done or not wanted
 //	a failed taint costs its token        an outage must not save up a burst                TestRateHoldsThroughAnOutageOfTheAPI
+//	rate 0 holds no token                 0 means stop; upstream hands out the one it has   ratelimitqueue: TestRateZeroHandsOutNothing
+//	a rate of exactly 1 resumes after 0   upstream's queue stays stopped                    ratelimitqueue: TestSwapFromZeroResumes
+//	a token is handed out at the instant  upstream looks up to 100 ms later                 TestATokenIsHandedOutWhenItIsDue
+//	at which it is due
+//	a token taints a node that is not     upstream writes the same taints again with it     TestANodeIsServedOnce
+//	tainted yet
+//	a node that is Ready again, or gone,  the others wait for it                            TestANodeThatNeedsNoTaintCostsNoToken
+//	costs no token
+//	the rate that a pass sets holds for   upstream may serve one more at the rate before    TestTheRateOfAPassHoldsForItsNodes
+//	all nodes of that pass
+//	a node is tainted in the pass that    v1.18 does it one pass later                      TestNodesAreTaintedInThePassThatFindsThem
+//	finds it failed
 //	a Ready newcomer ends "every zone     upstream leaves the old zones stopped             TestNewcomerEndsAllDown
 //	is down"
 //	after "every zone is down", nodes     kubelets need time to report again                TestEveryZoneDown
 //	still failed wait one more grace
 //	pods are not marked not Ready while   it looks like our own failure                     TestEveryZoneDown
 //	every zone is down
+//	a healthy zone that goes away leaves  upstream forgets the zone, and takes them for     TestAHealthyZoneThatGoesAwayLeavesTheOthersDown
+//	the others all down                   down before that
 //	pods are marked once in an outage,    a live kubelet is not fought                      TestPodsAreMarkedOnceInAnOutage
 //	and only by our own verdict
 //	a recreated node starts afresh        identity is the UID                               TestRecreatedNodeAndPodAreOthers
 //	pods are evicted by UID               a name may have another pod by now                TestRecreatedNodeAndPodAreOthers
 //	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay, TestMirrorPodsStay
+//	terminating pods are left alone       somebody has decided about them already           TestTerminatingPodsAreLeftAlone
 //	a disruption budget delays            429 means later                                   TestDisruptionBudgetBlocksWithoutLosing
 //	a zone that grows beyond the large    the rate follows the size at every pass           zone: TestAPartialZoneThatGrowsGetsItsRate
 //	size changes its rate
+//	a zone without a node that counts is  there is nothing wrong with it; upstream keeps    zone: TestAZoneOfExcludedMembersStays
+//	Normal                                whatever it last was
 //	lease and status report are separate  upstream forgets the lease at each report and     health: TestReportDoesNotForgetLease
 //	signs of life                         may notice silence a pass late
 //	a pause stops taints and evictions,   operators need a brake that does not stop recovery TestPauseHoldsHarmAndNotRecovery

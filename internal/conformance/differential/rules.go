@@ -8,7 +8,6 @@ type Rule struct{ Name, Row string }
 var (
 	ForgottenLease  = Rule{"ForgottenLease", "lease and status report are separate"}
 	RestartLoses    = Rule{"RestartLoses", "taints stay through a restart"}
-	RestartDeadline = Rule{"RestartDeadline", "a restart keeps deadlines"}
 
 	LiftInOneWrite   = Rule{"LiftInOneWrite", "NoSchedule and NoExecute are lifted"}
 	OneWrite         = Rule{"OneWrite", "taints that are due together are one"}
@@ -17,7 +16,6 @@ var (
 	AllDownNotMarked = Rule{"AllDownNotMarked", "pods are not marked not Ready while"}
 	MarkedByVerdict  = Rule{"MarkedByVerdict", "pods are marked once in an outage"}
 	MovedNotCanceled = Rule{"MovedNotCanceled", "a moved eviction is not reported as"}
-	Recomputed       = Rule{"Recomputed", "deadlines are recomputed in both"}
 	ReportedReady    = Rule{"ReportedReady", "nothing is evicted from a node that"}
 	OwnGrace         = Rule{"OwnGrace", "after a start, own-taint evictions"}
 	EmptyZone        = Rule{"EmptyZone", "a zone without a node that counts"}
@@ -38,7 +36,7 @@ var (
 
 // Rules are all of them.
 var Rules = []Rule{
-	ForgottenLease, RestartLoses, RestartDeadline,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, Recomputed, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
+	ForgottenLease, RestartLoses,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
 	AllDownGrace, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
 }

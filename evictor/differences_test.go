@@ -1,0 +1,125 @@
+package evictor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// noExecute says when nodes were given a NoExecute taint of ours.
+func noExecute(c *evictortest.Cluster) []string {
+	return times(says(c, "NoExecute", `"add"`))
+}
+
+func TestNodesAreTaintedInThePassThatFindsThem(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, times(says(c, `"Ready"`, `"Unknown"`)), noExecute(c))
+	require.Equal(t, []string{"45.000"}, noExecute(c))
+}
+
+func TestATokenIsHandedOutWhenItIsDue(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 10))
+	cfg := config()
+	cfg.NodeEvictionRate = 0.3
+	c.Start(cfg)
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"45.000", "48.333", "51.667"}, noExecute(c), "on no grid of ticks")
+}
+
+func TestANodeIsServedOnce(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 10))
+	c.Start(config())
+	c.Advance(time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(9 * time.Second)
+	require.Equal(t, []string{"5.000"}, noExecute(c))
+	c.Fail("a-0", "a-1", "a-2") // the taints of a-0 are swapped by the pass that queues the others
+	c.Advance(2 * time.Minute)
+	require.Len(t, says(c, "NoExecute", `"add"`, "a-0", "unreachable"), 1)
+	require.Equal(t, []string{"55.000", "65.000"}, times(append(says(c, "NoExecute", `"add"`, "a-1"), says(c, "NoExecute", `"add"`, "a-2")...)))
+}
+
+func TestANodeThatNeedsNoTaintCostsNoToken(t *testing.T) {
+	for _, end := range []func(c *evictortest.Cluster){
+		func(c *evictortest.Cluster) { c.Recover("a-1") },
+		func(c *evictortest.Cluster) { c.DeleteNode("a-1") },
+	} {
+		c := evictortest.New(t, evictortest.Zone("a", 10))
+		c.Start(config())
+		c.Fail("a-0", "a-1", "a-2")
+		c.Advance(51 * time.Second)
+		end(c)
+		c.Advance(time.Minute)
+		require.Equal(t, []string{"45.000", "55.000"}, noExecute(c))
+		require.True(t, c.HasNoExecute("a-2"), "with the token that a-1 was waiting for")
+	}
+}
+
+func TestTheRateOfAPassHoldsForItsNodes(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	cfg := config()
+	cfg.LargeClusterSizeThreshold = 1
+	c.Start(cfg)
+	c.Fail("a-0", "a-1", "a-2") // at one pass the zone is Partial, its rate 0.01
+	c.Advance(3 * time.Minute)
+	require.Equal(t, []string{"45.000", "145.000"}, noExecute(c))
+}
+
+func TestAHealthyZoneThatGoesAwayLeavesTheOthersDown(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.Zone("b", 1))
+	c.Start(config())
+	c.Fail("a-0", "a-1")
+	c.Advance(time.Minute)
+	require.NotEmpty(t, noExecute(c))
+	require.Empty(t, says(c, "AllZonesDisrupted"))
+	c.DeleteNode("b-0")
+	c.Advance(10 * time.Second)
+	require.Len(t, says(c, "AllZonesDisrupted"), 1)
+	require.False(t, c.HasNoExecute("a-0"))
+	require.False(t, c.HasNoExecute("a-1"))
+}
+
+func TestTerminatingPodsAreLeftAlone(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		now := metav1.NewTime(evictortest.Epoch)
+		c.AddPodObject(&v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "p", UID: "p", DeletionTimestamp: &now, Finalizers: []string{"x/y"}},
+			Spec:       v1.PodSpec{NodeName: "a-0"},
+			Status:     v1.PodStatus{Conditions: []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}},
+		})
+		cfg := config()
+		cfg.TaintBasedEviction = taintBased
+		c.Start(cfg)
+		c.Fail("a-0")
+		c.Advance(10 * time.Minute)
+		require.NotEmpty(t, says(c, `"Unknown"`))
+		require.Empty(t, says(c, `"p"`))
+		require.Empty(t, c.Evicted())
+	}
+}
+
+func TestTaintsThatAreDueTogetherAreOneWrite(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(config())
+	c.Fail("a-0")
+	writes := 0
+	c.FailWrites(func(write, _ string) error {
+		if write == "taints" {
+			writes++
+		}
+		return nil
+	})
+	c.Advance(2 * time.Minute)
+	require.Len(t, c.Taints("a-0"), 2)
+	require.Equal(t, 1, writes)
+}

@@ -44,7 +44,8 @@
 //	a restart keeps deadlines             tolerations start at TimeAdded and binding,       TestRestartKeepsDeadlines
 //	                                      not when the controller happens to see them
 //	after a start, own-taint evictions    we have not watched the node ourselves yet        TestRestartWaitsForItsOwnGrace
-//	wait for one whole grace period
+//	wait for one whole grace period; so
+//	they do where a node comes failed
 //	taints stay through a restart         nothing changed for the node                      TestRestartKeepsDeadlines
 //	deadlines are recomputed in both      a longer toleration counts, a shorter one too     TestDeadlinesMoveBothWays
 //	directions on every change
@@ -92,6 +93,8 @@
 //	size changes its rate
 //	a zone without a node that counts is  there is nothing wrong with it; upstream keeps    zone: TestAZoneOfExcludedMembersStays
 //	Normal                                whatever it last was
+//	Ready that changes within the second  stamps are whole seconds, and upstream takes the  health: TestReadyChangesWithinASecond
+//	of the report before has changed      second report for the first
 //	lease and status report are separate  upstream forgets the lease at each report and     health: TestReportDoesNotForgetLease
 //	signs of life                         may notice silence a pass late
 //	a pause stops taints and evictions,   operators need a brake that does not stop recovery TestPauseHoldsHarmAndNotRecovery

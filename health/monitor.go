@@ -95,6 +95,7 @@ type Monitor struct {
 	changed  []int32
 	started  bool // the first Pass was made, and origin is set
 	origin   int64
+	anew     int64 // when all clocks last started anew
 	lastPass int64
 	inserted int64 // when a node was last added: nothing was promised before
 	blind    uint64
@@ -175,7 +176,7 @@ func (m *Monitor) Pass() []Verdict {
 
 // begin sets the origin of the grid: what was observed before the first Pass is noted at it.
 func (m *Monitor) begin(now int64) {
-	m.started, m.origin = true, now
+	m.started, m.origin, m.anew = true, now, now
 	for i := range m.nodes {
 		if n := &m.nodes[i]; m.beats.entries[i].used {
 			n.watched = now

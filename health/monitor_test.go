@@ -215,10 +215,30 @@ func TestRestartAndSettled(t *testing.T) {
 	require.Equal(t, at(50), v.LastBeat)
 	require.Equal(t, []string{"95 dead Unknown", "95 unready Unknown", "95 written Unknown"}, w.to(95))
 	require.True(t, w.Settled("dead"))
-	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 96))
+	w.ObserveNode(node("late", "1", v1.ConditionFalse, 96))
+	w.ObserveNode(node("fell", "1", v1.ConditionTrue, 96))
 	w.to(100)
+	w.ObserveNode(node("fell", "1", v1.ConditionFalse, 101))
+	w.to(105)
+	require.False(t, w.Settled("late"), "it may have been so for long")
+	require.True(t, w.Settled("fell"), "we saw it happen")
+	w.Restart()
+	require.False(t, w.Settled("fell"))
+	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 106))
+	w.to(110)
 	require.False(t, w.Settled("dead"), "it is Ready")
 	require.False(t, w.Settled("unheard"))
+}
+
+// Stamps are whole seconds.
+func TestReadyChangesWithinASecond(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 9))
+	w.to(10)
+	w.ObserveNode(node("a", "1", v1.ConditionFalse, 9))
+	require.Equal(t, []string{"15 a False"}, w.to(15))
+	v, _ := w.Verdict("a")
+	require.Equal(t, at(15), v.Since)
 }
 
 func TestFreeze(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 
 // Settled says whether a failed node has been watched for one whole grace period since the start, or
 // since its clock last started anew: an Unknown one without any heartbeat, one that reports not Ready
-// simply for that long. False for nodes that are Ready or not known. What would harm a node because of
+// simply for that long. A node that came later and has since been seen to change to not Ready is Settled at once.
+// False for nodes that are Ready or not known. What would harm a node because of
 // a verdict that is older than our watching waits for it.
 func (m *Monitor) Settled(node string) bool {
 	now := m.time.clock.Now()
@@ -29,7 +30,7 @@ func (m *Monitor) Settled(node string) bool {
 		return n.confirmed
 	default:
 		grace := m.beats.lists[m.beats.entries[i].list].grace
-		return m.time.at(now) >= sum(n.watched, grace)
+		return m.time.at(now) >= sum(n.watched, grace) || n.watched > m.anew && n.since > n.watched
 	}
 }
 
@@ -44,6 +45,7 @@ func (m *Monitor) Restart() {
 }
 
 func (m *Monitor) restart(now int64) {
+	m.anew = now
 	for i := range m.nodes {
 		if !m.beats.entries[i].used {
 			continue

@@ -89,14 +89,16 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 				continue
 			}
 			lag := upstream[i].T - l.T
-			most := slack
+			least, most := -slack, slack
 			switch {
 			case served(l, direct):
 				most = max(late, zoneLag[zoneOf[l.Node]]) + 2*tick // its phase, and what float32 makes of the rate
 			case l.Kind == scenario.KindEvict || l.Kind == scenario.KindCancel:
-				most = max(0, nodeLag[l.Node]) + tick
+				if most = tick; lag > most { // it follows from the taint
+					least, most = nodeLag[l.Node]-tick, nodeLag[l.Node]+tick
+				}
 			}
-			if lag >= -slack && lag <= most {
+			if lag >= least && lag <= most {
 				found = i
 				if served(l, direct) {
 					zoneLag[zoneOf[l.Node]], nodeLag[l.Node] = lag, lag

@@ -6,8 +6,8 @@ type Rule struct{ Name, Row string }
 // The rules. Those of the first group change what ours is told, see compat; the second explains single lines; the third
 // opens a window: from then on the two sides taint the nodes of a zone at different times.
 var (
-	ForgottenLease  = Rule{"ForgottenLease", "lease and status report are separate"}
-	RestartLoses    = Rule{"RestartLoses", "taints stay through a restart"}
+	ForgottenLease = Rule{"ForgottenLease", "lease and status report are separate"}
+	RestartLoses   = Rule{"RestartLoses", "taints stay through a restart"}
 
 	LiftInOneWrite   = Rule{"LiftInOneWrite", "NoSchedule and NoExecute are lifted"}
 	OneWrite         = Rule{"OneWrite", "taints that are due together are one"}
@@ -29,6 +29,7 @@ var (
 	SamePass     = Rule{"SamePass", "a node is tainted in the pass that"}
 	IdleToken    = Rule{"IdleToken", "a node that is Ready again, or gone"}
 	ExactToken   = Rule{"ExactToken", "a token is handed out at the instant"}
+	SameSecond   = Rule{"SameSecond", "Ready that changes within the second"}
 	TokenTwice   = Rule{"TokenTwice", "a token taints a node that is not"}
 	RateOne      = Rule{"RateOne", "a rate of exactly 1 resumes"}
 	RateZero     = Rule{"RateZero", "rate 0 holds no token"}
@@ -38,5 +39,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, TokenTwice, RateOne, RateZero,
+	AllDownGrace, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, RateOne, RateZero,
 }

@@ -1,122 +1,11 @@
 package differential
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-	"time"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
-
-// open opens a window. It ends when the zone has been quiet for so long that its bucket is full again on both sides.
-func (e *explainer) open(zone string, at time.Duration, r Rule) {
-	e.windows[zone] = append(e.windows[zone], window{span{at, e.quietAfter(zone, at)}, r})
-}
-
-// openUntil opens a window that a quiet zone does not close.
-func (e *explainer) openUntil(zone string, from, to time.Duration, r Rule) {
-	e.windows[zone] = append(e.windows[zone], window{span{from, to}, r})
-}
-
-// restarted is when the process that runs at that moment ends.
-func (e *explainer) restarted(at time.Duration) time.Duration {
-	for _, t := range e.restarts {
-		if t > at {
-			return t
-		}
-	}
-	return forever
-}
-
-// quietAfter is when the zone has been quiet for a while: all of its nodes alive, untainted by either side, and the API up.
-// The empty name stands for all zones.
-func (e *explainer) quietAfter(zone string, at time.Duration) time.Duration {
-	if e.unrest == nil {
-		e.unrest = e.restless()
-	}
-	calm := max(2*e.settings.NodeMonitorPeriod, time.Minute)
-	for _, r := range []float64{e.settings.NodeEvictionRate, e.settings.SecondaryNodeEvictionRate} {
-		if r > 0 {
-			calm = max(calm, time.Duration(float64(time.Second)/r)+e.settings.NodeMonitorPeriod)
-		}
-	}
-	end := at
-	for _, s := range e.unrest[zone] {
-		if s.from > end+calm {
-			break
-		}
-		end = max(end, s.to)
-	}
-	if end > e.settings.Until {
-		return forever
-	}
-	return end + calm
-}
-
-// restless collects the spans in which zones are not quiet, in order of their beginning.
-func (e *explainer) restless() map[string][]span {
-	unrest := map[string][]span{}
-	add := func(zone string, s span) {
-		unrest[zone] = append(unrest[zone], s)
-		unrest[""] = append(unrest[""], s)
-	}
-	for node, moments := range e.health {
-		for i, m := range moments {
-			to := forever
-			if i+1 < len(moments) {
-				to = moments[i+1].at
-			}
-			if m.failing {
-				add(e.zoneOf[node], span{m.at, to})
-			}
-		}
-	}
-	for _, lines := range [][]scenario.Line{e.Ours, e.Upstream} {
-		since := map[string]time.Duration{}
-		for _, l := range lines {
-			if l.Kind != scenario.KindTaint || !ownNoExecute(l) {
-				continue
-			}
-			if from, carried := since[l.Node]; carried && l.Op == scenario.OpRemove {
-				add(e.zoneOf[l.Node], span{from, l.T})
-				delete(since, l.Node)
-			} else if !carried && l.Op == scenario.OpAdd {
-				since[l.Node] = l.T
-			}
-		}
-		for node, from := range since {
-			add(e.zoneOf[node], span{from, forever})
-		}
-	}
-	for _, s := range e.outages {
-		for _, zone := range e.allZones() {
-			unrest[zone] = append(unrest[zone], s)
-		}
-	}
-	for _, spans := range unrest {
-		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	}
-	return unrest
-}
-
-// openAll is open for every zone, and for what is said of the cluster.
-func (e *explainer) openAll(at time.Duration, r Rule) {
-	for _, zone := range e.allZones() {
-		e.open(zone, at, r)
-	}
-}
-
-func (e *explainer) allZones() []string {
-	zones := map[string]bool{"": true}
-	for _, zone := range e.zoneOf {
-		zones[zone] = true
-	}
-	return slices.Collect(maps.Keys(zones))
-}
 
 // openWindows finds the moments from which the two sides taint the nodes of a zone differently.
 func (e *explainer) openWindows() {
@@ -161,6 +50,7 @@ func (e *explainer) openWindows() {
 	}
 	e.idleTokens()
 	e.exactToken()
+	e.sameSecond()
 	for _, r := range e.Rewrites {
 		e.open(e.zoneOf[r.Node], r.T, TokenTwice)
 	}
@@ -200,83 +90,6 @@ func (e *explainer) vanished() {
 			if at := d.Time.Sub(epoch); d.Kind == evictor.NodeRemoved && at <= l.T && at >= l.T-e.settings.NodeMonitorPeriod {
 				e.openAll(l.T, Vanished)
 			}
-		}
-	}
-}
-
-// rateOfPass: in the pass that lowers a rate upstream may still serve one node at the old one.
-func (e *explainer) rateOfPass(zone string, at time.Duration) {
-	for _, l := range e.left {
-		if l.Side == UpstreamSide && e.zoneOf[l.Node] == zone && l.T >= at-slack && l.T <= at+tick &&
-			(l.Kind == scenario.KindTaint && ownNoExecute(l.Line) && l.Op == scenario.OpAdd || l.Kind == scenario.KindEvict) {
-			e.open(zone, at, RateOfPass)
-			return
-		}
-	}
-}
-
-// idleTokens: a node that is Ready again, or gone, while it waits takes no token of ours; upstream finds out with a token in
-// its hand.
-func (e *explainer) idleTokens() {
-	waits := map[string]bool{}
-	for _, d := range e.Decisions {
-		at := d.Time.Sub(epoch)
-		switch d.Kind {
-		case evictor.NodeQueued:
-			waits[d.Node] = true
-		case evictor.TaintsWritten:
-			for _, t := range d.Added {
-				if t.Effect == v1.TaintEffectNoExecute {
-					delete(waits, d.Node)
-				}
-			}
-		case evictor.NodeDequeued, evictor.NodeRemoved:
-			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
-				e.open(e.zoneOf[d.Node], at, IdleToken)
-			}
-			delete(waits, d.Node)
-		}
-	}
-}
-
-// exactToken: a token that is there at the instant at which the rate falls, or the node recovers, is handed out by ours;
-// upstream looks up to a tick for each token later, when it is too late.
-func (e *explainer) exactToken() {
-	late, rule := time.Second, ExactToken
-	if e.late > 0 {
-		late, rule = late+e.late, SamePass
-	}
-	for i, l := range e.left { // its taint came later, so its eviction would have, too
-		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
-			for k, o := range e.left {
-				if o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.Pod == l.Pod && o.T >= l.T-slack && o.T <= l.T+late {
-					e.explain(i, rule)
-					e.explain(k, rule)
-				}
-			}
-			if e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late {
-				e.explain(i, rule)
-			}
-		}
-	}
-	for i, l := range e.left {
-		if l.Side != OursSide || e.rule[i] != (Rule{}) || !served(l.Line, !e.settings.TaintBasedEviction) {
-			continue
-		}
-		zone := e.zoneOf[l.Node]
-		for _, r := range e.rates[zone] {
-			if r.at >= l.T-slack && r.at <= l.T+late {
-				e.open(zone, l.T, rule)
-			}
-		}
-		for _, m := range e.health[l.Node] {
-			if m.at >= l.T && m.at <= l.T+late {
-				e.open(zone, l.T, rule)
-			}
-		}
-		another := func(o scenario.Line) bool { return e.zoneOf[o.Node] == zone && o.Node != l.Node }
-		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.wrote(e.Upstream, scenario.KindCondition, l.T+slack, l.T+late, another)) {
-			e.open(zone, l.T, rule)
 		}
 	}
 }
@@ -331,7 +144,7 @@ func (e *explainer) sooner() {
 		other.Side = l.Side.other()
 		opposite.Op = opposed[l.Op]
 		for _, key := range []Left{opposite, other} {
-			if r, ok := done[key]; ok && (key == other || l.Op == scenario.OpRemove) {
+			if r, ok := done[key]; ok && (key == other || l.Op == scenario.OpRemove || e.bears(l)) {
 				e.explain(i, r)
 				delete(done, key)
 			}
@@ -340,6 +153,20 @@ func (e *explainer) sooner() {
 			done[own] = e.rule[i]
 		}
 	}
+}
+
+// bears says whether the other side's node carries the taint already.
+func (e *explainer) bears(l Left) (on bool) {
+	lines := e.Ours
+	if l.Side == OursSide {
+		lines = e.Upstream
+	}
+	for _, o := range lines {
+		if o.T <= l.T && o.Kind == l.Kind && o.Node == l.Node && o.Key == l.Key && o.Effect == l.Effect {
+			on = o.Op == scenario.OpAdd
+		}
+	}
+	return on
 }
 
 // covers says whether a window of that rule is about such lines.

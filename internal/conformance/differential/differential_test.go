@@ -1,0 +1,248 @@
+package differential
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+var (
+	from     = flag.Uint64("from", 1, "the first seed")
+	seeds    = flag.Uint64("seeds", 0, "how many seeds to play against each of upstream's controllers; 0: as many as every change must pass")
+	one      = flag.String("scenario", "", "a scenario file to play instead")
+	against  = flag.String("against", string(V136), "which of upstream's controllers plays it")
+	failures = flag.String("failures", "", "the directory for scenarios that fail, each as it was made and as small as it can be")
+)
+
+// oracles are built once, by TestMain.
+var oracles Oracles
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "oracles")
+	if err == nil {
+		oracles = Oracles{V136: filepath.Join(dir, "v136"), V118: filepath.Join(dir, "v118")}
+		oracles[V118Direct] = oracles[V118]
+		err = build("..", oracles[V136], "./oracle")
+	}
+	if err == nil {
+		err = build("../v118", oracles[V118], ".")
+	}
+	code := 1
+	if err == nil {
+		code = m.Run()
+	} else {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+func build(module, to, program string) error {
+	out, err := exec.Command("go", "build", "-C", module, "-o", to, program).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("building %s of %s: %w\n%s", program, module, err, out)
+	}
+	return nil
+}
+
+func TestAgainstV136(t *testing.T)              { play(t, V136, 300) }
+func TestAgainstV118(t *testing.T)              { play(t, V118, 100) }
+func TestAgainstV118WithoutTaints(t *testing.T) { play(t, V118Direct, 100) }
+
+// TestScenario plays the file of the flag, and says what is left of it.
+func TestScenario(t *testing.T) {
+	if *one == "" {
+		t.Skip("no -scenario FILE")
+	}
+	c, err := Open(*one)
+	require.NoError(t, err)
+	_, r, err := oracles.Check(t.Context(), c, Against(*against))
+	require.NoError(t, err)
+	for rule, n := range r.Fired {
+		t.Logf("%7d  %s", n, rule.Name)
+	}
+	for _, l := range r.Unexplained {
+		t.Error(l)
+	}
+}
+
+// play plays as many seeds, two at a time, and says how often each rule fired.
+func play(t *testing.T, against Against, n uint64) {
+	switch {
+	case *seeds > 0:
+		n = *seeds
+	case testing.Short():
+		n = 10
+	}
+	var (
+		mu          sync.Mutex
+		fired       = map[Rule]int{}
+		lines, left int
+		next        atomic.Uint64
+		workers     sync.WaitGroup
+	)
+	for range 2 {
+		workers.Go(func() {
+			for seed := *from + next.Add(1) - 1; seed < *from+n; seed = *from + next.Add(1) - 1 {
+				c := Generate(seed, against)
+				_, r, err := oracles.Check(t.Context(), c, against)
+				if !assert.NoError(t, err, "seed %d", seed) {
+					continue
+				}
+				if len(r.Unexplained) > 0 {
+					t.Errorf("seed %d: %d lines that nothing explains, first %s%s", seed, len(r.Unexplained), r.Unexplained[0], keep(t, c, against, seed))
+				}
+				mu.Lock()
+				lines, left = lines+r.Lines, left+len(r.Unexplained)
+				for rule, n := range r.Fired {
+					fired[rule] += n
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	t.Logf("%s: %d scenarios, %d lines of upstream's, %d lines that nothing explains", against, n, lines, left)
+	for _, rule := range slices.SortedFunc(maps.Keys(fired), func(a, b Rule) int { return fired[b] - fired[a] }) {
+		t.Logf("%7d  %-16s  %s", fired[rule], rule.Name, rule.Row)
+	}
+}
+
+// keep writes a case that failed into the directory for failures, and again as small as it can be.
+func keep(t *testing.T, c *Case, against Against, seed uint64) string {
+	if *failures == "" {
+		return ""
+	}
+	small := Shrink(c, func(c *Case) bool { return fails(t.Context(), c, against) })
+	at := filepath.Join(*failures, directory(against), fmt.Sprint(seed))
+	for name, c := range map[string]*Case{"made": c, "small": small} {
+		dir := filepath.Join(at, name)
+		if !assert.NoError(t, os.MkdirAll(dir, 0o755)) {
+			return ""
+		}
+		_, err := c.Save(dir)
+		assert.NoError(t, err)
+	}
+	return " (in " + at + ")"
+}
+
+func fails(ctx context.Context, c *Case, against Against) bool {
+	_, r, err := oracles.Check(ctx, c, against)
+	return err == nil && len(r.Unexplained) > 0
+}
+
+// directory is the name of the directory for scenarios against it.
+func directory(against Against) string { return strings.ReplaceAll(string(against), " ", "-") }
+
+// Scenarios that once showed a fault, of ours or of the comparison, each as small as it could be made.
+func TestRegressions(t *testing.T) {
+	for _, against := range []Against{V136, V118, V118Direct} {
+		paths, err := filepath.Glob(filepath.Join("testdata", directory(against), "*", "scenario.yaml"))
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, against)
+		for _, path := range paths {
+			t.Run(directory(against)+"/"+filepath.Base(filepath.Dir(path)), func(t *testing.T) {
+				t.Parallel()
+				c, err := Open(path)
+				require.NoError(t, err)
+				_, r, err := oracles.Check(t.Context(), c, against)
+				require.NoError(t, err)
+				require.Empty(t, r.Unexplained)
+			})
+		}
+	}
+}
+
+// The rules name rows of the table of differences, each its own.
+func TestRulesNameTheirRows(t *testing.T) {
+	page, err := os.ReadFile("../../../evictor/doc.go")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "# Differences from upstream")
+	require.True(t, found)
+	names := map[string]bool{}
+	for _, rule := range Rules {
+		require.Equal(t, 1, strings.Count(table, "\n//\t"+rule.Row), rule.Row)
+		require.False(t, names[rule.Name], rule.Name)
+		names[rule.Name] = true
+	}
+}
+
+// The comparison sees what is changed in a timeline: a line that is missing, said twice or late, or about another object.
+func TestAChangedTimelineIsNotForgiven(t *testing.T) {
+	for _, against := range []Against{V136, V118, V118Direct} {
+		c := Generate(1, against)
+		c.Nodes, c.Pods = nil, nil
+		c.Scenario.Config = scenario.Config{TaintBasedEviction: c.Scenario.Config.TaintBasedEviction}
+		c.Scenario.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 6, PodsPerNode: 2, TolerationSeconds: of[int64](30)}}
+		c.Scenario.Events = []scenario.Event{{At: seconds(30), Fail: &scenario.Selector{Nodes: []string{"a-001", "a-003"}}}}
+		c.Scenario.Until = seconds(600)
+		p, r, err := oracles.Check(t.Context(), c, against)
+		require.NoError(t, err)
+		require.Empty(t, r.Unexplained)
+		changed := 0
+		for i, l := range p.Ours {
+			others := [][]scenario.Line{nil, {l, l}, {moved(l)}}
+			if l.Node != "" {
+				l.Node = "a-005"
+				others = append(others, []scenario.Line{l})
+			}
+			for k, other := range others {
+				if other != nil && k == 1 && l.Kind == scenario.KindZone {
+					continue // saying a zone's state twice says nothing
+				}
+				q := *p
+				q.Ours = slices.Replace(slices.Clone(p.Ours), i, i+1, other...)
+				require.NotEmpty(t, Compare(&q).Unexplained, "%s: %s: change %d", against, p.Ours[i].AppendJSON(nil), k)
+				changed++
+			}
+		}
+		require.Greater(t, changed, 20)
+	}
+}
+
+func moved(l scenario.Line) scenario.Line {
+	l.T += 2e9
+	return l
+}
+
+// A case shrinks to what makes it fail.
+func TestShrink(t *testing.T) {
+	c := Generate(3, V136)
+	require.Greater(t, len(c.Scenario.Events), 3)
+	name := ""
+	for _, e := range c.Scenario.Events {
+		if e.Fail != nil {
+			name = append(e.Fail.Nodes, e.Fail.Node)[0]
+		}
+	}
+	require.NotEmpty(t, name)
+	small := Shrink(c, func(c *Case) bool {
+		for _, e := range c.Scenario.Events {
+			if e.Fail != nil && slices.Contains(append(e.Fail.Nodes, e.Fail.Node), name) {
+				return len(c.Scenario.Cluster.Zones) > 0
+			}
+		}
+		return false
+	})
+	require.Len(t, small.Scenario.Events, 1)
+	require.Equal(t, scenario.Config{}, small.Scenario.Config)
+	require.Len(t, small.Scenario.Cluster.Zones, 1)
+	require.Equal(t, 1, small.Scenario.Cluster.Zones[0].Nodes)
+	require.Empty(t, small.Nodes)
+	require.NotEqual(t, c, small, "the case itself stays")
+}

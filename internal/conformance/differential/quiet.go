@@ -1,0 +1,116 @@
+package differential
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// open opens a window. It ends when the zone has been quiet for so long that its bucket is full again on both sides.
+func (e *explainer) open(zone string, at time.Duration, r Rule) {
+	e.windows[zone] = append(e.windows[zone], window{span{at, e.quietAfter(zone, at)}, r})
+}
+
+// openUntil opens a window that a quiet zone does not close.
+func (e *explainer) openUntil(zone string, from, to time.Duration, r Rule) {
+	e.windows[zone] = append(e.windows[zone], window{span{from, to}, r})
+}
+
+// restarted is when the process that runs at that moment ends.
+func (e *explainer) restarted(at time.Duration) time.Duration {
+	for _, t := range e.restarts {
+		if t > at {
+			return t
+		}
+	}
+	return forever
+}
+
+// quietAfter is when the zone has been quiet for a while: all of its nodes alive, untainted by either side, and the API up.
+// The empty name stands for all zones.
+func (e *explainer) quietAfter(zone string, at time.Duration) time.Duration {
+	if e.unrest == nil {
+		e.unrest = e.restless()
+	}
+	calm := max(2*e.settings.NodeMonitorPeriod, time.Minute)
+	for _, r := range []float64{e.settings.NodeEvictionRate, e.settings.SecondaryNodeEvictionRate} {
+		if r > 0 {
+			calm = max(calm, time.Duration(float64(time.Second)/r)+e.settings.NodeMonitorPeriod)
+		}
+	}
+	end := at
+	for _, s := range e.unrest[zone] {
+		if s.from > end+calm {
+			break
+		}
+		end = max(end, s.to)
+	}
+	if end > e.settings.Until {
+		return forever
+	}
+	return end + calm
+}
+
+// restless collects the spans in which zones are not quiet, in order of their beginning.
+func (e *explainer) restless() map[string][]span {
+	unrest := map[string][]span{}
+	add := func(zone string, s span) {
+		unrest[zone] = append(unrest[zone], s)
+		unrest[""] = append(unrest[""], s)
+	}
+	for node, moments := range e.health {
+		for i, m := range moments {
+			to := forever
+			if i+1 < len(moments) {
+				to = moments[i+1].at
+			}
+			if m.failing {
+				add(e.zoneOf[node], span{m.at, to})
+			}
+		}
+	}
+	for _, lines := range [][]scenario.Line{e.Ours, e.Upstream} {
+		since := map[string]time.Duration{}
+		for _, l := range lines {
+			if l.Kind != scenario.KindTaint || !ownNoExecute(l) {
+				continue
+			}
+			if from, carried := since[l.Node]; carried && l.Op == scenario.OpRemove {
+				add(e.zoneOf[l.Node], span{from, l.T})
+				delete(since, l.Node)
+			} else if !carried && l.Op == scenario.OpAdd {
+				since[l.Node] = l.T
+			}
+		}
+		for node, from := range since {
+			add(e.zoneOf[node], span{from, forever})
+		}
+	}
+	for _, s := range e.outages {
+		for _, zone := range e.allZones() {
+			unrest[zone] = append(unrest[zone], s)
+		}
+	}
+	for _, spans := range unrest {
+		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	}
+	return unrest
+}
+
+// openAll is open for every zone, and for what is said of the cluster.
+func (e *explainer) openAll(at time.Duration, r Rule) {
+	for _, zone := range e.allZones() {
+		e.open(zone, at, r)
+	}
+}
+
+func (e *explainer) allZones() []string {
+	zones := map[string]bool{"": true}
+	for _, zone := range e.zoneOf {
+		zones[zone] = true
+	}
+	return slices.Collect(maps.Keys(zones))
+}

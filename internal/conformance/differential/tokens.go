@@ -1,0 +1,110 @@
+package differential
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// rateOfPass: in the pass that lowers a rate upstream may still serve one node at the old one.
+func (e *explainer) rateOfPass(zone string, at time.Duration) {
+	for _, l := range e.left {
+		if l.Side == UpstreamSide && e.zoneOf[l.Node] == zone && l.T >= at-slack && l.T <= at+tick &&
+			(l.Kind == scenario.KindTaint && ownNoExecute(l.Line) && l.Op == scenario.OpAdd || l.Kind == scenario.KindEvict) {
+			e.open(zone, at, RateOfPass)
+			return
+		}
+	}
+}
+
+// idleTokens: a node that is Ready again, or gone, while it waits takes no token of ours; upstream finds out with a token in
+// its hand.
+func (e *explainer) idleTokens() {
+	waits := map[string]bool{}
+	for _, d := range e.Decisions {
+		at := d.Time.Sub(epoch)
+		switch d.Kind {
+		case evictor.NodeQueued:
+			waits[d.Node] = true
+		case evictor.TaintsWritten:
+			for _, t := range d.Added {
+				if t.Effect == v1.TaintEffectNoExecute {
+					delete(waits, d.Node)
+				}
+			}
+		case evictor.NodeDequeued, evictor.NodeRemoved:
+			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
+				e.open(e.zoneOf[d.Node], at, IdleToken)
+			}
+			delete(waits, d.Node)
+		}
+	}
+}
+
+// exactToken: a token that is there at the instant at which the rate falls, or the node recovers, is handed out by ours;
+// upstream looks up to a tick for each token later, when it is too late.
+func (e *explainer) exactToken() {
+	late, rule := time.Second, ExactToken
+	if e.late > 0 {
+		late, rule = late+e.late, SamePass
+	}
+	for i, l := range e.left { // its taint came later, so its eviction would have, too
+		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
+			for k, o := range e.left {
+				if o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.Pod == l.Pod && o.T >= l.T-slack && o.T <= l.T+late {
+					e.explain(i, rule)
+					e.explain(k, rule)
+				}
+			}
+			if e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late {
+				e.explain(i, rule)
+			}
+		}
+	}
+	for _, d := range e.Decisions { // where there was nothing to delete, nobody saw it
+		if at, zone := d.Time.Sub(epoch), e.zoneOf[d.Node]; d.Kind == evictor.NodeEmptied && e.rateChanges(zone, at-slack, at+late) {
+			e.open(zone, at, rule)
+		}
+	}
+	for i, l := range e.left {
+		if l.Side != OursSide || e.rule[i] != (Rule{}) || !served(l.Line, !e.settings.TaintBasedEviction) {
+			continue
+		}
+		zone := e.zoneOf[l.Node]
+		if e.rateChanges(zone, l.T-slack, l.T+late) {
+			e.open(zone, l.T, rule)
+		}
+		for _, m := range e.health[l.Node] {
+			if m.at >= l.T && m.at <= l.T+late {
+				e.open(zone, l.T, rule)
+			}
+		}
+		another := func(o scenario.Line) bool { return e.zoneOf[o.Node] == zone && o.Node != l.Node }
+		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.wrote(e.Upstream, scenario.KindCondition, l.T+slack, l.T+late, another)) {
+			e.open(zone, l.T, rule)
+		}
+	}
+}
+
+func (e *explainer) rateChanges(zone string, from, to time.Duration) bool {
+	return slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at >= from && r.at <= to })
+}
+
+// sameSecond: stamps are whole seconds, so that upstream takes a report for the one before it in the same second, and Ready for
+// what it has been for long.
+func (e *explainer) sameSecond() {
+	for _, l := range e.left {
+		if l.Side != UpstreamSide || l.Kind != scenario.KindEvict || e.settings.TaintBasedEviction {
+			continue
+		}
+		for _, m := range e.health[l.Node] {
+			if second := m.at.Truncate(time.Second); m.failing && !m.silent && m.at.Truncate(e.settings.StatusInterval) >= second && m.at <= l.T {
+				e.open(e.zoneOf[l.Node], m.at, SameSecond)
+			}
+		}
+	}
+}

@@ -547,3 +547,20 @@ func TestDeadlineThatMovesAwayAndBackIsKept(t *testing.T) {
 	step(time.Second)
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
+
+// Nodes that were emptied before every zone went down have to be emptied again and do not count meanwhile.
+func TestEveryZoneDownMakesRoomUnderTheCap(t *testing.T) {
+	cfg := config()
+	cfg.MaxFailedNodes, cfg.TaintBasedEviction = 1, false
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(6 * time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Fail("a-1")
+	c.Advance(2 * time.Minute)
+	c.AddPod("late", "a-0")
+	c.Recover("a-1")
+	c.Advance(15 * time.Minute)
+	require.Equal(t, []string{"a-0-p0", "late"}, c.Evicted())
+}

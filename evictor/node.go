@@ -55,11 +55,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 			e.dequeue(rec, "NodeReady", now)
 		}
 	}
-	if e.cfg.TaintBasedEviction {
-		e.count(rec, rec.grant != nil || hasOwnNoExecute(node))
-	} else {
-		e.count(rec, rec.grant != nil || rec.emptied)
-	}
+	e.recount(rec, node)
 	e.arm(rec, node, now)
 	e.scheduleWrites(rec, node, now)
 }

@@ -178,6 +178,7 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 		e.NodeChanged(rec.name)
 		return
 	}
+	e.recount(rec, node)
 	down := e.zones.AllDown()
 	if rec.waitSettle {
 		if down || !e.monitor.Settled(rec.name) {

@@ -244,6 +244,15 @@ func (e *Evictor) count(rec *record, failed bool) {
 	}
 }
 
+// recount is count by what the node carries or has been through; e.mu is held.
+func (e *Evictor) recount(rec *record, node *v1.Node) {
+	failed := rec.emptied
+	if e.cfg.TaintBasedEviction {
+		failed = hasOwnNoExecute(node)
+	}
+	e.count(rec, failed || rec.grant != nil)
+}
+
 // failing says whether the verdict is one that taints; e.mu is held.
 func (e *Evictor) failing(rec *record) bool {
 	return rec.known && (rec.verdict.Ready == v1.ConditionFalse || rec.verdict.Ready == v1.ConditionUnknown)

@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -546,6 +547,60 @@ func TestDeadlineThatMovesAwayAndBackIsKept(t *testing.T) {
 	e.PodChanged(evictor.PodKey{Namespace: "default", Name: "p"})
 	step(time.Second)
 	require.Equal(t, []string{"p"}, c.Evicted())
+}
+
+// Nor do events of a pod or a node cut the backoff of a node's writes short, whichever they are.
+func TestEventsDoNotCutTheBackoffOfANodeShort(t *testing.T) {
+	for _, failing := range []string{"evict", "podStatus", "taints"} {
+		cfg := config()
+		cfg.TaintBasedEviction = failing != "evict"
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+		e := c.Start(cfg)
+		c.Fail("a-0")
+		c.Advance(6 * time.Minute) // emptied, or tainted and emptied
+		c.AddPod("late", "a-0", v1.Toleration{Operator: v1.TolerationOpExists})
+		tries := map[time.Duration]int{}
+		c.FailWrites(func(write, object string) error {
+			if write != failing {
+				return nil
+			}
+			at := c.Clock().Since(evictortest.Epoch)
+			if tries[at]++; tries[at] < 3 {
+				e.PodChanged(evictor.PodKey{Namespace: "default", Name: "late"})
+				e.NodeChanged("a-0")
+			}
+			return errors.New("unavailable")
+		})
+		if failing == "taints" {
+			c.Recover("a-0")
+		}
+		c.Advance(30 * time.Second)
+		require.Greater(t, len(tries), 4, failing)
+		for at, n := range tries {
+			require.Equal(t, 1, n, "%s at %s", failing, at)
+		}
+	}
+}
+
+// What a pause held back is written in the same order on every run.
+func TestOrderAfterAPauseIsTheSameOnEveryRun(t *testing.T) {
+	var first []string
+	for range 5 {
+		c := evictortest.New(t, evictortest.Zone("a", 30))
+		e := c.Start(config())
+		e.Pause("maintenance")
+		for i := range 12 {
+			c.Fail(fmt.Sprintf("a-%d", i))
+		}
+		c.Advance(2 * time.Minute)
+		e.Resume("maintenance")
+		c.Advance(0)
+		if first == nil {
+			first = c.Timeline()
+			require.Len(t, says(c, "NoSchedule"), 12)
+		}
+		require.Equal(t, first, c.Timeline())
+	}
 }
 
 // Nodes that were emptied before every zone went down have to be emptied again and do not count meanwhile.

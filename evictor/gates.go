@@ -161,7 +161,7 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 			e.enqueueRelease(rec)
 		}
 	}
-	for _, rec := range e.records {
-		e.writes.Schedule(rec.name, struct{}{}, now)
+	for _, name := range sortedKeys(e.records) {
+		wake(e.writes, e.records[name], now)
 	}
 }

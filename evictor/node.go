@@ -7,6 +7,7 @@ import (
 
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -257,12 +258,16 @@ func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
 		return
 	}
 	if p.lift {
-		e.lifts.Schedule(rec.name, struct{}{}, now)
+		wake(e.lifts, rec, now)
 	}
 	if !p.lift || len(p.conditions) > 0 || len(p.labels) > 0 || p.mark || p.empty {
-		if st, ok := e.writes.Get(rec.name); ok && st.Attempt > 0 {
-			return // it failed and waits for its backoff; it reads the truth when it runs
-		}
-		e.writes.Schedule(rec.name, struct{}{}, now)
+		wake(e.writes, rec, now)
 	}
+}
+
+// wake lets a worker look at the node now; e.mu is held. What failed waits for its backoff all the same, or
+// events that a try causes would make it try for ever: it reads the truth when it runs. What is under way
+// may not know of it, and runs once more.
+func wake(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
+	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, At: now, OnDuplicate: timedworker.KeepEarliest})
 }

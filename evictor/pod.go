@@ -81,12 +81,12 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 			rec.markPods = true
 			e.attention[rec.name] = rec
 			if !rec.waitSettle && !e.zones.AllDown() {
-				e.writes.Schedule(rec.name, struct{}{}, now)
+				wake(e.writes, rec, now)
 			}
 		}
 	}
 	if rec.emptied && e.failing(rec) && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
-		e.writes.Schedule(rec.name, struct{}{}, now)
+		wake(e.writes, rec, now)
 	}
 	if len(rec.taints) > 0 {
 		e.armPod(rec, pod, now)

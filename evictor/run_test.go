@@ -4,7 +4,9 @@ package evictor_test
 
 import (
 	"context"
+	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +18,29 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
+// run lets an evictor Run on the cluster until the test ends; pass lets seconds of both clocks go by.
+func run(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, options evictor.Options) (e *evictor.Evictor, pass func(seconds int)) {
+	options.Clock = clock.RealClock{}
+	e, err := evictor.New(cfg, c.Clients(), options)
+	require.NoError(t, err)
+	c.Feed(e)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- e.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.ErrorIs(t, <-done, context.Canceled)
+	})
+	synctest.Wait()
+	return e, func(seconds int) {
+		for range seconds {
+			time.Sleep(time.Second)
+			c.Advance(time.Second)
+			synctest.Wait()
+		}
+	}
+}
+
 // In a synctest bubble the real clock is virtual: Run sleeps on it while the cluster's own clock is
 // moved along by the test.
 func TestRunDoesWhatStepDoes(t *testing.T) {
@@ -24,29 +49,17 @@ func TestRunDoesWhatStepDoes(t *testing.T) {
 		var mu sync.Mutex
 		evicted := map[string]time.Duration{}
 		began := time.Now()
-		e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: clock.RealClock{}, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		e, pass := run(t, c, config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
 			if d.Kind == evictor.PodEvicted {
 				mu.Lock()
 				evicted[d.Pod.Name] = d.Time.Sub(began)
 				mu.Unlock()
 			}
 		})})
-		require.NoError(t, err)
-		c.Feed(e)
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- e.Run(ctx) }()
-		synctest.Wait()
-		_, err = e.Step(ctx)
+		_, err := e.Step(t.Context())
 		require.ErrorIs(t, err, evictor.ErrRunning)
 		c.Fail("a-0", "a-1")
-		for range 500 {
-			time.Sleep(time.Second)
-			c.Advance(time.Second)
-			synctest.Wait()
-		}
-		stop()
-		require.ErrorIs(t, <-done, context.Canceled)
+		pass(500)
 		mu.Lock()
 		defer mu.Unlock()
 		require.Len(t, evicted, 4)
@@ -61,20 +74,7 @@ func TestHangingWritesDoNotHoldLiftingBack(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 6))
 		cfg := config()
 		cfg.NodeWorkers = 1
-		e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: clock.RealClock{}})
-		require.NoError(t, err)
-		c.Feed(e)
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- e.Run(ctx) }()
-		pass := func(seconds int) {
-			for range seconds {
-				time.Sleep(time.Second)
-				c.Advance(time.Second)
-				synctest.Wait()
-			}
-		}
-		synctest.Wait()
+		_, pass := run(t, c, cfg, evictor.Options{})
 		c.Fail("a-0")
 		pass(60)
 		require.True(t, c.HasNoExecute("a-0"))
@@ -95,8 +95,6 @@ func TestHangingWritesDoNotHoldLiftingBack(t *testing.T) {
 		close(hang)
 		pass(20)
 		require.True(t, c.HasNoExecute("a-5"))
-		stop()
-		<-done
 	})
 }
 
@@ -109,5 +107,90 @@ func TestPanicOfTheObserverEndsRun(t *testing.T) {
 		})})
 		require.NoError(t, err)
 		require.Panics(t, func() { _ = e.Run(t.Context()) })
+	})
+}
+
+// What comes up while a node's second try is under way, and that try did not know of, is not lost with it.
+func TestChangeDuringARetryIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		cfg := config()
+		cfg.NodeEvictionRate = 0 // so that there is only the NoSchedule taint to lift, which is no work of the lifts
+		_, pass := run(t, c, cfg, evictor.Options{})
+		tries, hang := 0, make(chan struct{})
+		c.FailWrites(func(write, object string) error {
+			if write != "podStatus" {
+				return nil
+			}
+			if tries++; tries == 1 {
+				return errors.New("unavailable")
+			}
+			<-hang
+			return nil
+		})
+		c.Fail("a-0")
+		pass(60)
+		require.Equal(t, 2, tries)
+		require.NotEmpty(t, c.Taints("a-0"))
+		c.Recover("a-0")
+		pass(10)
+		close(hang)
+		pass(10)
+		require.Empty(t, c.Taints("a-0"))
+	})
+}
+
+// An observer that takes its time over a failure does not make room for another try of the same node.
+func TestEventsWhileAFailureIsToldDoNotCutItsBackoffShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 6))
+		var e *evictor.Evictor
+		e, pass := run(t, c, config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Kind == evictor.WriteFailed {
+				e.NodeChanged("a-0")
+				time.Sleep(10 * time.Millisecond)
+			}
+		})})
+		var tries atomic.Int32
+		c.FailWrites(func(write, object string) error {
+			tries.Add(1)
+			return errors.New("unavailable")
+		})
+		c.Fail("a-0")
+		pass(45)
+		require.EqualValues(t, 1, tries.Load())
+		pass(60)
+		require.Less(t, tries.Load(), int32(15))
+	})
+}
+
+// A lift that waits for the node's hanging write has not failed: its backoff begins with its own failure.
+func TestLiftThatWaitsForAWriteIsTriedSoonAfterItsFirstFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		_, pass := run(t, c, config(), evictor.Options{})
+		hang, failed := make(chan struct{}), false
+		c.FailWrites(func(write, object string) error {
+			if write == "podStatus" {
+				<-hang
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		pass(60)
+		require.True(t, c.HasNoExecute("a-0"))
+		c.FailWrites(func(write, object string) error {
+			if write == "taints" && !failed {
+				failed = true
+				return errors.New("unavailable")
+			}
+			return nil
+		})
+		c.Recover("a-0")
+		pass(60)
+		close(hang)
+		pass(2)
+		require.True(t, failed)
+		require.Empty(t, c.Taints("a-0"))
 	})
 }

@@ -67,7 +67,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	case rec == nil:
 		return nil, nil, p, timedworker.Done()
 	case rec.busy:
-		return nil, nil, p, timedworker.RetryAfter(e.cfg.RetryInitial)
+		return nil, nil, p, timedworker.Blocked(e.cfg.RetryInitial)
 	}
 	node, ok := e.clients.Nodes.Node(name)
 	if !ok || node.UID != rec.uid {

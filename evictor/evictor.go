@@ -157,6 +157,7 @@ type Evictor struct {
 	oldQueues map[zone.Key]retiredQueue
 	bad       map[string]*record // known and not Ready
 	attention map[string]*record // to be looked at in the next pass
+	left      bool               // a node is gone since the last pass, which may change what zones there are
 	tracked   map[PodKey]*trackedPod
 	holds     map[string]string
 	failed    int // nodes counted towards MaxFailedNodes

@@ -619,3 +619,58 @@ func TestEveryZoneDownMakesRoomUnderTheCap(t *testing.T) {
 	c.Advance(15 * time.Minute)
 	require.Equal(t, []string{"a-0-p0", "late"}, c.Evicted())
 }
+
+// In exact mode, where passes come only when there is something to judge, a node that goes may be the last one well.
+func TestLastNodeThatIsWellGoesInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 1), evictortest.Zone("b", 2))
+	e := c.Start(cfg)
+	c.Fail("b-0", "b-1")
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("b-0"))
+	c.DeleteNode("a-0")
+	c.Advance(0)
+	require.True(t, e.AllZonesDown())
+	require.False(t, c.HasNoExecute("b-0"))
+	require.Len(t, e.Zones(), 1)
+}
+
+// Nor does exact mode go round in circles over nodes that wait for a grace period while verdicts are frozen.
+func TestBadObserverInExactModeWaits(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	e.SetObserverHealth(nil) // a-0 has to be seen failed for one more grace
+	c.Advance(10 * time.Second)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(29 * time.Second)
+	for range 3 { // at the end of that grace, when nothing can be judged
+		c.Clock().Step(time.Second)
+		next, err := e.Step(context.Background())
+		require.NoError(t, err)
+		require.True(t, next.IsZero() || next.After(c.Clock().Now()), next)
+	}
+	e.SetObserverHealth(nil)
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+}
+
+// A live kubelet's heartbeats do not put off what waits for it to have said for a grace period that it is not ready.
+func TestNodeThatSaysItIsNotReadyIsTaintedOneGraceAfterEveryZoneWasDown(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.Start(cfg)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Fail("a-1")
+	c.Advance(2 * time.Minute)
+	c.Recover("a-1")
+	c.Advance(30 * time.Second)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"160.000"}, times(says(c, "NoExecute", "a-0", "add"))[1:])
+}

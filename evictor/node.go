@@ -80,6 +80,7 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
+	e.left = true
 	e.writes.Cancel(rec.name)
 	e.lifts.Cancel(rec.name)
 }

@@ -12,6 +12,7 @@ import (
 // pass is one monitor pass: verdicts, zones and rates, then what follows from them for the nodes that
 // are not well. e.mu is held.
 func (e *Evictor) pass(now time.Time) {
+	e.left = false
 	blind := e.monitor.Blind()
 	verdicts := e.monitor.Pass()
 	if e.monitor.Blind() != blind {
@@ -137,8 +138,12 @@ func (e *Evictor) attend(now time.Time) {
 	}
 }
 
-// attendAt is when exact mode has to attend again to nodes that wait for time to pass.
+// attendAt is when exact mode has to attend again to nodes that wait for time to pass. None passes for them while
+// verdicts are frozen.
 func (e *Evictor) attendAt() (next time.Time, ok bool) {
+	if e.gates.observer != nil {
+		return next, false
+	}
 	for _, rec := range e.attention {
 		at, some := e.waitsUntil(rec)
 		if some {
@@ -153,8 +158,11 @@ func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	if rec.waitSettle {
+	switch {
+	case rec.waitSettle && v.Ready == v1.ConditionUnknown:
 		return laterOf(v.LastBeat, v.Since).Add(v.Grace), true
+	case rec.waitSettle: // its heartbeats are no news
+		return v.Since.Add(v.Grace), true
 	}
 	if !e.cfg.TaintBasedEviction && e.failing(rec) {
 		return emptyAt(v, e.cfg.PodEvictionTimeout), true

@@ -103,7 +103,7 @@ func (e *Evictor) plan() bool {
 		e.syncPod(key, now)
 	}
 	next, ok := e.monitor.Next()
-	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && len(e.attention) > 0 {
+	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left) {
 		e.pass(now)
 		if e.opts.OnPass != nil {
 			e.opts.OnPass(max(0, e.clock.Since(now)))

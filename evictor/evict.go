@@ -43,14 +43,7 @@ func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, evict
 		}
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
-		d := check.why
-		d.Kind, d.Reason, d.Err = EvictionDelayed, "DisruptionBudget", err
-		e.decide(d)
-		wait := retryAfter(err)
-		if wait <= 0 {
-			wait = e.cfg.GateInterval
-		}
-		return timedworker.Blocked(wait)
+		return timedworker.Blocked(e.heldByBudget(check.why, err))
 	default:
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: check.ref.Node, Pod: check.ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 		return timedworker.Retry()

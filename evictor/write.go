@@ -45,11 +45,12 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
+	rest := e.afterBudgets(rec)
 	e.mu.Unlock()
 	e.deliver()
 	switch {
 	case err == nil && !p.heldBack:
-		return timedworker.Done()
+		return rest
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
 	default:
@@ -86,10 +87,19 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	p.tainted = hasOwnNoExecute(node)
 	if p.nothing() {
 		e.settleGrant(rec, &p, nil)
-		return nil, nil, p, timedworker.Done()
+		return nil, nil, p, e.afterBudgets(rec)
 	}
 	rec.busy = true
 	return rec, node, p, result
+}
+
+// afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
+// them go; e.mu is held.
+func (e *Evictor) afterBudgets(rec *record) timedworker.Result {
+	if wait := rec.budgets.Sub(e.tick()); wait > 0 {
+		return timedworker.Blocked(wait)
+	}
+	return timedworker.Done()
 }
 
 // guarded turns a panic of a client into a write that failed. What it runs must not leave e.mu locked.
@@ -280,9 +290,11 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 	return errors.Join(errs...)
 }
 
-// emptyNode deletes the pods of a failed node, where nothing is tainted.
+// emptyNode deletes the pods of a failed node, where nothing is tainted. What a disruption budget holds back has had
+// its turn all the same: it is tried again when the API said, and takes no turn from other nodes.
 func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	var errs []error
+	var wait time.Duration
 	for _, ref := range e.podsOf(rec, func(*v1.Pod) bool { return true }) {
 		if err := e.askHarm(); err != nil {
 			return fmt.Errorf("%w: %w", errClosed, err)
@@ -305,6 +317,11 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		case err == nil:
 			e.decide(why)
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		case apierrors.IsTooManyRequests(err):
+			held := e.heldByBudget(why, err)
+			if wait == 0 || held < wait {
+				wait = held
+			}
 		default:
 			errs = append(errs, fmt.Errorf("pod %s: %w", ref.PodKey, err))
 		}
@@ -318,7 +335,20 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		e.decide(Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid})
 	}
 	rec.emptied = true
+	if wait > 0 {
+		rec.budgets = e.tick().Add(wait)
+	}
 	return nil
+}
+
+// heldByBudget tells that a disruption budget holds an eviction back, and for how long.
+func (e *Evictor) heldByBudget(why Decision, err error) time.Duration {
+	why.Kind, why.Reason, why.Err = EvictionDelayed, "DisruptionBudget", err
+	e.decide(why)
+	if wait := retryAfter(err); wait > 0 {
+		return wait
+	}
+	return e.cfg.GateInterval
 }
 
 // podsOf lists those of the node's pods that are not being deleted and are wanted.

@@ -1,0 +1,284 @@
+package evictor_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// What maintainers ask before they delete their own code, end to end; see internal/PORTING.md. The parts have theirs
+// beside them, and upstream's tables are in upstream_test.go.
+
+// Karpenter: the work for a pod that is gone never evicts the one that has its name, whether that came before the
+// deadline or between the last check and the write. The new one has its own time.
+func TestRecreatedPodIsNotEvictedByItsPredecessorsWork(t *testing.T) {
+	taint := v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute}
+	for name, row := range map[string]struct {
+		at    time.Duration // when it is recreated; its predecessor is due at 60
+		young string
+	}{
+		"at once":          {0, "60.000"},
+		"before it is due": {59 * time.Second, "119.000"},
+		"as it is evicted": {60 * time.Second, "120.000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 2))
+			c.AddPod("p", "a-0", evictortest.TolerateFor("k", 60))
+			c.Start(config())
+			c.Taint("a-0", taint)
+			recreate := func() {
+				c.DeletePod("p")
+				c.AddPod("p", "a-0", evictortest.TolerateFor("k", 60))
+			}
+			if row.at == 60*time.Second {
+				tries := 0
+				c.FailWrites(func(write, object string) error {
+					if tries++; write == "evict" && tries == 1 {
+						recreate()
+					}
+					return nil
+				})
+				c.Advance(row.at)
+			} else {
+				c.Advance(row.at)
+				recreate()
+			}
+			c.Advance(10 * time.Minute)
+			require.Equal(t, []string{row.young}, times(says(c, `"evict"`)))
+		})
+	}
+}
+
+// Karpenter: of several reasons to leave the earliest counts, in whatever order they come.
+func TestEarlierDeadlineWins(t *testing.T) {
+	for _, order := range [][]string{{"short", "long"}, {"long", "short"}} {
+		c := evictortest.New(t, evictortest.Zone("a", 2))
+		c.AddPod("p", "a-0", evictortest.TolerateFor("short", 50), evictortest.TolerateFor("long", 300))
+		c.Start(config())
+		for _, key := range order {
+			c.Taint("a-0", v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
+			c.Advance(10 * time.Second)
+		}
+		c.Advance(10 * time.Minute)
+		want := map[string]string{"short": "50.000", "long": "60.000"}[order[0]]
+		require.Equal(t, []string{want}, times(says(c, `"evict"`)))
+	}
+}
+
+// kube-controller-manager, kubernetes#108268: five minutes stay five minutes, however often it is restarted. Only what
+// is due before the new process has watched the node for one grace period of its own waits for that.
+func TestRestartKeepsFiveMinutesAtFive(t *testing.T) {
+	for name, row := range map[string]struct {
+		restarts []int // in seconds
+		want     string
+	}{
+		"never":                 {nil, "345.000"},
+		"right after the taint": {[]int{46}, "345.000"},
+		"half way":              {[]int{200}, "345.000"},
+		"every minute":          {[]int{60, 120, 180, 240, 300}, "345.000"},
+		"a grace before":        {[]int{300}, "345.000"},
+		"right before":          {[]int{344}, "389.000"}, // the first pass of its own after the grace
+		"after it was due":      {[]int{400}, "345.000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+			c.Start(config())
+			c.Fail("a-0") // Unknown and tainted at 45
+			for _, at := range row.restarts {
+				c.Advance(time.Duration(at)*time.Second - c.Clock().Since(evictortest.Epoch))
+				c.Restart()
+			}
+			c.Advance(20 * time.Minute)
+			require.Equal(t, []string{row.want}, times(says(c, `"evict"`)))
+			require.Equal(t, []string{"45.000"}, times(says(c, "NoExecute", "add")))
+		})
+	}
+}
+
+// flipping is a store in which the zone of a node is another at every look.
+type flipping struct {
+	evictor.NodeStore
+	node  string
+	zones []string
+	looks int
+}
+
+func (s *flipping) Node(name string) (*v1.Node, bool) {
+	n, ok := s.NodeStore.Node(name)
+	if ok && name == s.node && len(s.zones) > 0 {
+		labels := map[string]string{}
+		for key, value := range n.Labels {
+			labels[key] = value
+		}
+		if labels[v1.LabelTopologyZone] = s.zones[s.looks%len(s.zones)]; labels[v1.LabelTopologyZone] == "" {
+			delete(labels, v1.LabelTopologyZone)
+		}
+		n.Labels = labels
+		s.looks++
+	}
+	return n, ok
+}
+
+// OpenYurt's pull request 2500: a label that flips in the middle of a pass moves the node to the queue of its other
+// zone, without a panic and without losing it or having it twice.
+func TestZoneThatFlipsInTheMiddleOfAPass(t *testing.T) {
+	for name, zones := range map[string][]string{
+		"between two":          {"a", "b"},
+		"to one without nodes": {"a", "nowhere", "b"},
+		"to none":              {"", "b", "b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+			clients := c.Clients()
+			store := &flipping{NodeStore: clients.Nodes, node: "a-1", zones: zones}
+			clients.Nodes = store
+			s := stepped(t, c, config(), clients)
+			c.Fail("a-0", "a-1", "a-2")
+			for range 43 {
+				s.run(time.Second)
+				s.e.NodeChanged("a-1")
+			}
+			s.e.Pause("so that it waits") // with the zones of the verdicts, of which one may be its own alone
+			for range 60 {
+				s.run(time.Second)
+				s.e.NodeChanged("a-1")
+			}
+			require.Greater(t, store.looks, 100)
+			requireCountedOnce(t, s.e, 16)
+			store.zones = nil
+			c.Relabel("a-1", zone.Key{Zone: "b"})
+			s.run(6 * time.Second)
+			require.Equal(t, []string{"a-0 in :a", "a-2 in :a", "a-1 in :b"}, waiting(s.e))
+			s.e.Resume("so that it waits")
+			s.run(time.Minute)
+			for _, node := range []string{"a-0", "a-1", "a-2"} {
+				require.True(t, c.HasNoExecute(node), node)
+			}
+			require.Len(t, says(c, "NoExecute", "add"), 3)
+		})
+	}
+}
+
+func waiting(e *evictor.Evictor) (nodes []string) {
+	for _, w := range e.Waiting() {
+		nodes = append(nodes, fmt.Sprintf("%s in %s", w.Node, w.Zone))
+	}
+	return nodes
+}
+
+func requireCountedOnce(t *testing.T, e *evictor.Evictor, nodes int) {
+	t.Helper()
+	sum := zone.Counts{}
+	for _, z := range e.Zones() {
+		sum.Total += z.Counts.Total
+		sum.Bad += z.Counts.Bad
+	}
+	require.Equal(t, zone.Counts{Total: nodes, Bad: 3}, sum)
+}
+
+// Karmada: whatever the number of workers, a zone's nodes are tainted at one rate, with a burst of one. Some
+// writes fail, and cost their turn. In upstream_test.go the same under Run.
+func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		c := evictortest.New(t, evictortest.Zone("a", 60), evictortest.Zone("b", 3), evictortest.PodsPerNode(3))
+		c.Start(sixWorkers(taintBased))
+		failures := 0
+		c.FailWrites(func(write, object string) error {
+			if write == map[bool]string{true: "taints", false: "evict"}[taintBased] && c.Clock().Since(evictortest.Epoch) > 45*time.Second && object != "a-0" {
+				if failures++; failures%5 == 0 {
+					return apierrors.NewInternalError(fmt.Errorf("disk full"))
+				}
+			}
+			return nil
+		})
+		for i := range 30 {
+			c.Fail(fmt.Sprintf("a-%d", i))
+		}
+		c.Advance(15 * time.Minute)
+		began := map[string]time.Duration{} // of each node
+		lines := says(c, `"evict"`)
+		if taintBased {
+			lines = says(c, "NoExecute", "add")
+		}
+		for _, line := range lines {
+			var seconds float64
+			_, err := fmt.Sscanf(line, `{"t":%f`, &seconds)
+			require.NoError(t, err)
+			node := line[strings.Index(line, `"a-`):][:6]
+			if _, known := began[node]; !known {
+				began[node] = time.Duration(seconds * float64(time.Second))
+			}
+		}
+		require.Len(t, began, 30)
+		requireWithin(t, began, 0.5)
+	}
+}
+
+// sixWorkers lets six workers taint or empty the nodes of a zone at 0.5 a second.
+func sixWorkers(taintBased bool) evictor.Config {
+	cfg := config()
+	cfg.NodeEvictionRate, cfg.NodeWorkers, cfg.LiftWorkers, cfg.PodWorkers = 0.5, 6, 6, 6
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = taintBased, time.Minute
+	return cfg
+}
+
+// requireWithin says that no stretch of time holds more than the rate allows and a burst of one.
+func requireWithin(t *testing.T, began map[string]time.Duration, rate float64) {
+	t.Helper()
+	for first, from := range began {
+		n := 0.0
+		for _, at := range began {
+			if at >= from {
+				n++
+				within := 0.0
+				for _, other := range began {
+					if other >= from && other <= at {
+						within++
+					}
+				}
+				require.LessOrEqual(t, within, rate*(at-from).Seconds()+1, "from %s at %s to %s", first, from, at)
+			}
+		}
+		require.NotZero(t, n)
+	}
+}
+
+// Karpenter: what a disruption budget holds back is tried again when the API said, neither sooner nor with a growing
+// backoff, and every other pod leaves when it is due.
+func TestBlockedEvictionBacksOffAndStarvesNobody(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction = taintBased
+		cfg.PodWorkers = 1
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(4))
+		c.Start(cfg)
+		var tries []time.Duration
+		c.FailWrites(func(write, object string) error {
+			if write == "evict" && object == "default/a-0-p0" {
+				tries = append(tries, c.Clock().Since(evictortest.Epoch))
+				if len(tries) <= 30 {
+					return apierrors.NewTooManyRequests("budget", 20)
+				}
+			}
+			return nil
+		})
+		c.Fail("a-0", "a-1")
+		c.Advance(20 * time.Minute)
+		due := map[bool][2]string{true: {"345.000", "355.000"}, false: {"305.000", "315.000"}}[taintBased] // as if nothing were blocked
+		require.Equal(t, []string{due[0], due[0], due[0], due[1], due[1], due[1], due[1]}, times(says(c, `"evict"`))[:7])
+		require.Equal(t, "a-0-p0", c.Evicted()[7])
+		require.Len(t, tries, 31)
+		for i := 1; i < len(tries); i++ {
+			require.Equal(t, 20*time.Second, tries[i]-tries[i-1])
+		}
+	}
+}

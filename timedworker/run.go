@@ -171,7 +171,7 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 		wait := time.Duration(next - now)
 		if some && wait <= 0 {
 			s.rouse()
-			s.armed = now // what comes is due later or wakes a worker itself
+			s.armed = unwatched // until a worker claims or finds nothing
 			some = false
 		} else if some {
 			s.armed = next
@@ -210,8 +210,17 @@ func (s *Set[K, P]) rouse() {
 	}
 }
 
+// watch lets Run wait for what is due next, unless it does or no worker is idle: one that ends its work looks
+// for itself. s.mu is held.
+func (s *Set[K, P]) watch() {
+	if s.armed == unwatched && s.idle > 0 {
+		s.armed = never
+		s.kick()
+	}
+}
+
 // work is one worker: it claims and runs what is due, one by one, so that what is not claimed can still
-// be cancelled. When nothing is due it tells Run to set its timer and waits.
+// be cancelled. When nothing more is due it lets Run watch, if nobody does.
 func (s *Set[K, P]) work(ctx context.Context) {
 	var (
 		i      int32
@@ -257,15 +266,16 @@ func (s *Set[K, P]) work(ctx context.Context) {
 		if have {
 			if _, due, ok := s.due.Min(); ok && due <= now {
 				s.rouse()
+			} else {
+				s.watch() // this work may take long
 			}
 			s.mu.Unlock()
 			result = s.withDelay(w, s.try(ctx, w))
 			continue
 		}
 		s.idle++
-		s.armed = never
+		s.watch()
 		s.mu.Unlock()
-		s.kick()
 		select {
 		case <-ctx.Done():
 		case <-s.tokens:

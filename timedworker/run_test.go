@@ -55,6 +55,45 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// Work that takes long keeps one worker, and none of what comes later from the others.
+func TestRunIsNotHeldUpByWorkThatTakesLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		started := make(chan string, 100)
+		set, err := New(func(_ context.Context, w Work[string, time.Duration]) Result {
+			started <- fmt.Sprint(w.Key, " ", time.Since(began))
+			time.Sleep(w.Payload)
+			return Done()
+		}, Config{Workers: 3})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- set.Run(ctx) }()
+		in := func(key string, d, takes time.Duration) { set.Schedule(key, takes, began.Add(d)) }
+		in("long", time.Second, time.Hour)
+		in("later", 2*time.Second, 0)
+		in("again", 3*time.Second, 0)
+		time.Sleep(4 * time.Second)
+		in("at once", 4*time.Second, 0)
+		synctest.Wait()
+		in("long too", 5*time.Second, time.Hour)
+		time.Sleep(2 * time.Second)
+		in("beside two", 6*time.Second, 0)
+		in("and later", 7*time.Second, 0)
+		time.Sleep(2 * time.Second)
+		in("the third", 9*time.Second, time.Minute)
+		in("waits", 10*time.Second, 0)
+		time.Sleep(2 * time.Minute)
+		var got []string
+		for range len(started) {
+			got = append(got, <-started)
+		}
+		require.Equal(t, []string{"long 1s", "later 2s", "again 3s", "at once 4s", "long too 5s", "beside two 6s", "and later 7s", "the third 9s", "waits 1m9s"}, got)
+		stop()
+		<-done
+	})
+}
+
 func TestRunAsksItsFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Bool

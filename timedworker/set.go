@@ -43,7 +43,7 @@ type Set[K comparable, P any] struct {
 	active   bool
 	fence    error
 	fenced   int64 // until when a closed fence is not asked again
-	armed    int64 // what Run's timer waits for
+	armed    int64 // what Run waits for; never where only what is scheduled wakes it
 	idle     int
 	wake     chan struct{}
 	tokens   chan struct{}
@@ -68,7 +68,10 @@ type backlog[P any] struct {
 	policy   Duplicate
 }
 
-const never = 1<<63 - 1
+const (
+	never     = 1<<63 - 1
+	unwatched = -1 << 63 // Run has roused a worker and waits for nothing: workers look for themselves
+)
 
 // New returns an empty Set, or the faults of the configuration. It starts nothing. The function is
 // called by Step or Run with what is due, never for one key twice at the same time, and says with its

@@ -162,6 +162,8 @@ type Evictor struct {
 	tracked   map[PodKey]*trackedPod
 	holds     map[string]string
 	failed    int // nodes counted towards MaxFailedNodes
+	turns     int // handed out and not over yet
+	maxTurns  int // under Run as many as there are node workers; 0 means any number
 	cap       *rate.Limiter
 	gates     gates
 }

@@ -75,6 +75,7 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 		q.Remove(queueKey{Node: rec.name})
 		q.Remove(queueKey{Node: rec.name, Release: true})
 	}
+	e.endTurn(rec)
 	e.count(rec, false)
 	delete(e.gates.overdue, rec.name)
 	delete(e.bad, rec.name)

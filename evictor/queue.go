@@ -117,12 +117,13 @@ func (e *Evictor) moveZone(rec *record) {
 	}
 }
 
-// takeQueues hands out what the zones' rates allow now; e.mu is held. The writes follow.
+// takeQueues hands out what the zones' rates allow now; e.mu is held. The writes follow. While all workers hang
+// nothing is handed out, or all of it would be tainted at once when they are free.
 func (e *Evictor) takeQueues(now time.Time) {
 	releases := e.releases()
 	for _, key := range e.zoneOrder() {
 		q := e.queues[key]
-		for e.capAllows(now, releases[key] > 0) {
+		for !e.allTurnsTaken() && e.capAllows(now, releases[key] > 0) {
 			e.prefer(key, q, now)
 			item, ok := q.Take()
 			if !ok {
@@ -201,6 +202,19 @@ func (e *Evictor) full() bool {
 	return e.cfg.MaxFailedNodes > 0 && e.failed >= e.cfg.MaxFailedNodes
 }
 
+func (e *Evictor) allTurnsTaken() bool { return e.maxTurns > 0 && e.turns >= e.maxTurns }
+
+// endTurn takes back what granted gave, if anything; e.mu is held. Run looks for the next one.
+func (e *Evictor) endTurn(rec *record) {
+	if rec.grant == nil {
+		return
+	}
+	rec.grant = nil
+	if e.turns--; e.maxTurns > 0 {
+		e.inbox.kick()
+	}
+}
+
 func (e *Evictor) granted(item nodeItem, now time.Time) {
 	rec := e.records[item.Key.Node]
 	if rec == nil {
@@ -227,6 +241,7 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 		e.cap.AllowN(now, 1)
 	}
 	rec.grant = &item
+	e.turns++
 	e.count(rec, true)
 	e.writes.Schedule(rec.name, struct{}{}, now)
 }
@@ -260,6 +275,9 @@ func (e *Evictor) failing(rec *record) bool {
 
 // queueNext is when something can next be taken from a queue; e.mu is held.
 func (e *Evictor) queueNext(now time.Time) (next time.Time, ok bool) {
+	if e.allTurnsTaken() {
+		return next, false
+	}
 	full, releases := e.full(), e.releases()
 	for key, q := range e.queues {
 		if full && releases[key] == 0 {

@@ -22,6 +22,8 @@ func (e *Evictor) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer e.active.Store(false)
+	e.limitTurns(e.cfg.NodeWorkers)
+	defer e.limitTurns(0)
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
 	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.pods.Run} {
@@ -72,4 +74,10 @@ func (e *Evictor) Run(ctx context.Context) error {
 		}
 		timer.Stop()
 	}
+}
+
+func (e *Evictor) limitTurns(n int) {
+	e.mu.Lock()
+	e.maxTurns = n
+	e.mu.Unlock()
 }

@@ -146,7 +146,8 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 		rec.conflicts++
 		return // the turn is kept for reading again
 	}
-	rec.conflicts, rec.grant = 0, nil
+	rec.conflicts = 0
+	e.endTurn(rec)
 	if done {
 		item.Done() // whatever failed after it
 		return

@@ -3,47 +3,19 @@ package main
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/go-logr/logr"
-	"k8s.io/klog/v2"
+	"time"
 )
-
-// row is one line of the table.
-type row struct {
-	work           string
-	n              int // 0: the work has no size
-	ours, upstream measured
-}
-
-// setting is what the measurements share.
-type setting struct {
-	*testing.T
-	runs int
-}
-
-// measurements make the rows of one size, or of all sizes where sized is false.
-var measurements = []struct {
-	name  string
-	sized bool
-	run   func(s setting, n int) []row
-}{
-	{"queue", true, queueRows},
-	{"work", true, workRows},
-	{"match", false, matchRows},
-	{"pass", true, passRows},
-	{"zone", true, zoneRows},
-}
 
 func main() {
 	testing.Init()
 	sizes := flag.String("sizes", "1000,5000,100000", "numbers of nodes or items; timed work takes half as many again from 100,000 on")
-	runs := flag.Int("runs", 3, "measure so many times and keep the least")
+	runs := flag.Int("runs", 5, "measure each side so often and keep the least")
+	batch := flag.Duration("batch", 100*time.Millisecond, "repeat short operations until they take so long")
 	only := flag.String("only", "", "measure what matches: queue, work, match, pass, zone")
 	flag.Parse()
 	out := os.Stdout
@@ -59,50 +31,13 @@ func main() {
 				}
 				ns = append(ns, n)
 			}
-			table(out, setting{t, *runs}, ns, regexp.MustCompile(*only))
+			began := time.Now()
+			for _, r := range table(out, setting{t, *runs, *batch}, ns, regexp.MustCompile(*only)) {
+				if figures := r.behind(); figures != nil {
+					t.Errorf("behind in %s: %s", strings.Join(figures, ", "), r)
+				}
+			}
+			fmt.Fprintf(os.Stderr, "%s, %s of CPU\n", time.Since(began).Round(time.Second), cpu().Round(time.Second))
 		},
 	}}, nil, nil)
-}
-
-// table measures and prints each row as soon as it is known.
-func table(w io.Writer, s setting, sizes []int, only *regexp.Regexp) {
-	klog.SetLogger(logr.Discard())
-	fmt.Fprintln(w, "| work | n | ours | upstream | upstream / ours |")
-	fmt.Fprintln(w, "| --- | --- | --- | --- | --- |")
-	for _, m := range measurements {
-		if !only.MatchString(m.name) {
-			continue
-		}
-		ns := sizes
-		if !m.sized {
-			ns = []int{0}
-		}
-		for _, n := range ns {
-			for _, r := range m.run(s, n) {
-				fmt.Fprintf(w, "| %s | %s | %s | %s | %s |\n", r.work, thousands(r.n), r.ours.text, r.upstream.text, ratio(r))
-			}
-		}
-	}
-}
-
-func ratio(r row) string {
-	switch q := r.upstream.value / r.ours.value; {
-	case r.ours.value <= 0 || r.upstream.value <= 0:
-		return ""
-	case q < 10:
-		return fmt.Sprintf("%.1f", q)
-	default:
-		return fmt.Sprintf("%.0f", q)
-	}
-}
-
-func thousands(n int) string {
-	switch {
-	case n == 0:
-		return ""
-	case n < 1000:
-		return strconv.Itoa(n)
-	default:
-		return fmt.Sprintf("%d,%03d", n/1000, n%1000)
-	}
 }

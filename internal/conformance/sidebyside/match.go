@@ -55,46 +55,53 @@ func decoded(taints []v1.Taint, tolerations []v1.Toleration) ([]v1.Taint, []v1.T
 	return taints, tolerations
 }
 
-func matchRows(s setting, _ int) (rows []row) {
+func matchRows(s setting, n int) (rows []row) {
 	logger := logr.Discard()
+	order := anyOrder(n)
 	for _, c := range []struct {
 		name string
 		of   func() ([]v1.Taint, []v1.Toleration)
 	}{{"typical", typical}, {"adverse", adverse}} {
-		of, by := c.of()
-		rows = append(rows, row{
-			work: "toleration match, 2 taints by 4 tolerations, " + c.name,
-			ours: operation(s.runs, func(int) {
-				if stay := taints.Tolerate(taints.NoExecute(of), by); stay.For != 300*time.Second {
-					s.Fatal(stay)
-				}
-			}),
-			upstream: operation(s.runs, func(int) {
-				if ok, used := helper.GetMatchingTolerations(logger, of, by); !ok || len(used) != 2 {
-					s.Fatal(used)
-				}
-			}),
-		}, row{
-			work: "the same against ToleratesTaint, " + c.name,
-			ours: operation(s.runs, func(int) {
-				for i := range of {
-					if taints.Using(&of[i], by) < 0 {
-						s.Fatal("not tolerated")
-					}
-				}
-			}),
-			upstream: operation(s.runs, func(int) {
-				for i := range of {
-					j := 0
-					for j < len(by) && !by[j].ToleratesTaint(logger, &of[i], false) {
-						j++
-					}
-					if j == len(by) {
-						s.Fatal("not tolerated")
-					}
-				}
-			}),
+		of, _ := c.of()
+		pods := make([][]v1.Toleration, n)
+		for i := range pods {
+			_, pods[i] = c.of()
+		}
+		matched := row{work: "toleration match, " + c.name, n: n}
+		matched.ours, matched.upstream = s.matches(func(i int) {
+			if stay := taints.Tolerate(taints.NoExecute(of), pods[order[i%len(order)]]); stay.For != 300*time.Second {
+				s.Fatal(stay)
+			}
+		}, func(i int) {
+			if ok, used := helper.GetMatchingTolerations(logger, of, pods[order[i%len(order)]]); !ok || len(used) != 2 {
+				s.Fatal(used)
+			}
 		})
+		asked := row{work: "the same by ToleratesTaint, " + c.name, n: n}
+		asked.ours, asked.upstream = s.matches(func(i int) {
+			by := pods[order[i%len(order)]]
+			for i := range of {
+				if taints.Using(&of[i], by) < 0 {
+					s.Fatal("not tolerated")
+				}
+			}
+		}, func(i int) {
+			by := pods[order[i%len(order)]]
+			for i := range of {
+				j := 0
+				for j < len(by) && !by[j].ToleratesTaint(logger, &of[i], false) {
+					j++
+				}
+				if j == len(by) {
+					s.Fatal("not tolerated")
+				}
+			}
+		})
+		rows = append(rows, matched, asked)
 	}
 	return rows
+}
+
+func (s setting) matches(ours, upstream func(i int)) (a, b cost) {
+	return pair(s.runs, func() cost { return s.operations(ours) }, func() cost { return s.operations(upstream) })
 }

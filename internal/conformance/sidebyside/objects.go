@@ -76,15 +76,18 @@ func (f *fleet) pod(i, k int) *v1.Pod {
 	}
 }
 
-const (
-	tick           = 100 * time.Millisecond
-	renewInterval  = 10 * time.Second
-	reportInterval = 5 * time.Minute
-)
+const tick = 100 * time.Millisecond
+
+// heartbeats are how often a kubelet renews its lease and reports its node; 0 is never.
+type heartbeats struct{ renew, report time.Duration }
+
+// usual are what kubelets do.
+var usual = heartbeats{renew: 10 * time.Second, report: 5 * time.Minute}
 
 // kubelets lets all nodes but those that fail send their heartbeats, spread evenly, a portion each tick.
 type kubelets struct {
 	*fleet
+	heartbeats
 	leases cache.Indexer
 	told   func(node string, renewTime time.Time) // of a renewal, after the lease is stored
 	report func(i int)
@@ -94,6 +97,9 @@ type kubelets struct {
 
 func (k *kubelets) tick() {
 	portion := func(interval time.Duration, beat func(i int)) {
+		if interval == 0 {
+			return
+		}
 		n, parts := len(k.names), int(interval/tick)
 		part := k.ticks % parts
 		for i := part * n / parts; i < (part+1)*n/parts; i++ {
@@ -102,8 +108,8 @@ func (k *kubelets) tick() {
 			}
 		}
 	}
-	portion(renewInterval, k.renew)
-	portion(reportInterval, k.report)
+	portion(k.heartbeats.renew, k.renew)
+	portion(k.heartbeats.report, k.report)
 	k.ticks++
 }
 

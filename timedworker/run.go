@@ -163,6 +163,7 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 		}()
 	}
 	defer workers.Wait()
+	var timer clock.Timer // a time it still holds from before wakes Run once for nothing
 	for {
 		clockNow := timers.Now()
 		s.mu.Lock()
@@ -187,7 +188,11 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 			}
 			continue
 		}
-		timer := timers.NewTimer(wait)
+		if timer == nil {
+			timer = timers.NewTimer(wait)
+		} else {
+			timer.Reset(wait)
+		}
 		select {
 		case <-ctx.Done():
 			timer.Stop()

@@ -68,7 +68,7 @@ func pair(runs int, ours, upstream func() cost) (a, b cost) {
 // operations is what op costs, which is given 0, 1, 2 and so on, in batches that grow until one takes long.
 func (s setting) operations(op func(i int)) cost {
 	i := 0
-	for batch := 16; ; batch *= 4 {
+	for batch := 1; ; batch *= 4 {
 		c := spent(func() {
 			for range batch {
 				op(i)

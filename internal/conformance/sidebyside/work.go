@@ -23,7 +23,7 @@ const (
 	workAhead  = time.Hour // nothing is due before
 )
 
-// pods are the work of both sides.
+// pods are the work of both sides, spread over five minutes.
 type pods struct {
 	setting
 	keys  []evictor.PodKey
@@ -117,7 +117,7 @@ func workRows(s setting, n int) []row {
 	})
 
 	done.ours, done.upstream = pair(s.runs, func() cost {
-		return p.carriedOut(func(p pods, work func()) (func(int), func()) {
+		return p.carriedOut(func(p *pods, work func()) (func(int), func()) {
 			set := p.set(work)
 			ctx, cancel := context.WithCancel(ctx)
 			var running sync.WaitGroup
@@ -125,7 +125,7 @@ func workRows(s setting, n int) []row {
 			return func(i int) { p.schedule(set, i) }, func() { cancel(); running.Wait() }
 		})
 	}, func() cost {
-		return p.carriedOut(func(p pods, work func()) (func(int), func()) {
+		return p.carriedOut(func(p *pods, work func()) (func(int), func()) {
 			queue := p.queue(work)
 			return func(i int) { p.add(ctx, queue, i) }, queue.CancelAndWait
 		})
@@ -134,23 +134,25 @@ func workRows(s setting, n int) []row {
 }
 
 // carriedOut lets all of the work fall due in virtual time and is the cost a piece.
-func (p pods) carriedOut(start func(p pods, work func()) (schedule func(i int), stop func())) (c cost) {
+func (p pods) carriedOut(start func(p *pods, work func()) (schedule func(i int), stop func())) (c cost) {
 	n := len(p.keys)
 	synctest.Test(p.T, func(t *testing.T) {
-		p.begin = time.Now()
 		var ran atomic.Int64
-		schedule, stop := start(p, func() { ran.Add(1) })
+		rounds := 0
+		schedule, stop := start(&p, func() { ran.Add(1) })
 		defer stop()
 		synctest.Wait()
-		c = spent(func() {
+		c = p.operations(func(int) {
+			p.begin = time.Now()
 			for i := range n {
 				schedule(i)
 			}
 			clock.RealClock{}.Sleep(workAhead + workSpread)
 			synctest.Wait()
+			rounds++
 		}).per(n)
-		if int(ran.Load()) != n {
-			t.Errorf("%d of %d works ran", ran.Load(), n)
+		if int(ran.Load()) != rounds*n {
+			t.Errorf("%d works ran instead of %d", ran.Load(), rounds*n)
 		}
 	})
 	return c

@@ -10,8 +10,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// fifo holds the next heartbeat of each kubelet. All of them share one period, so whoever has just had
-// its turn comes last, and no heap is needed.
+// fifo holds the next heartbeat of each kubelet in order of time. All of them share one period, so whoever has just
+// had its turn comes last, and no heap is needed; only in the first round, which is longer, may one that starts overtake others.
 type fifo struct {
 	period int64
 	ring   []turn
@@ -33,9 +33,13 @@ func (f *fifo) push(t turn) {
 		}
 		f.ring, f.head = grown, 0
 	}
-	at := f.head + f.length
-	if at >= len(f.ring) {
-		at -= len(f.ring)
+	at := (f.head + f.length) % len(f.ring)
+	for range f.length {
+		before := (at + len(f.ring) - 1) % len(f.ring)
+		if f.ring[before].at <= t.at {
+			break
+		}
+		f.ring[at], at = f.ring[before], before
 	}
 	f.ring[at] = t
 	f.length++

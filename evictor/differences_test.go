@@ -74,6 +74,22 @@ func TestTheRateOfAPassHoldsForItsNodes(t *testing.T) {
 	require.Equal(t, []string{"45.000", "145.000"}, noExecute(c))
 }
 
+func TestEveryZoneDownLiftsWhatItsPassSwaps(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60), evictortest.TolerateFor(v1.TaintNodeNotReady, 3600)))
+	c.Start(config())
+	c.Advance(time.Second)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(10 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"))
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "AllZonesDisrupted"), 1)
+	require.Equal(t, times(says(c, "AllZonesDisrupted")), times(says(c, `"condition"`, `"a-0"`, `"Ready"`, `"Unknown"`)), "the pass that would swap")
+	require.False(t, c.HasNoExecute("a-0"))
+	c.Advance(10 * time.Minute)
+	require.Empty(t, c.Evicted())
+}
+
 func TestAHealthyZoneThatGoesAwayLeavesTheOthersDown(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.Zone("b", 1))
 	c.Start(config())

@@ -80,6 +80,8 @@
 //	still failed wait one more grace
 //	pods are not marked not Ready while   it looks like our own failure                     TestEveryZoneDown
 //	every zone is down
+//	"every zone is down" lifts what its   upstream misses it, and goes on to evict the pods TestEveryZoneDownLiftsWhatItsPassSwaps
+//	pass has swapped, too
 //	a healthy zone that goes away leaves  upstream forgets the zone, and takes them for     TestAHealthyZoneThatGoesAwayLeavesTheOthersDown
 //	the others all down                   down before that
 //	pods are marked once in an outage,    a live kubelet is not fought                      TestPodsAreMarkedOnceInAnOutage

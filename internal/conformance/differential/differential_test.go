@@ -1,7 +1,9 @@
 package differential
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -25,6 +27,7 @@ var (
 	seeds    = flag.Uint64("seeds", 0, "how many seeds to play against each of upstream's controllers; 0: as many as every change must pass")
 	one      = flag.String("scenario", "", "a scenario file to play instead")
 	against  = flag.String("against", string(V136), "which of upstream's controllers plays it")
+	programs = flag.String("oracles", "", "the directory of v136 and v118, where they are built already")
 	failures = flag.String("failures", "", "the directory for scenarios that fail, each as it was made and as small as it can be")
 )
 
@@ -34,13 +37,10 @@ var oracles Oracles
 func TestMain(m *testing.M) {
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "oracles")
-	if err == nil {
-		oracles = Oracles{V136: filepath.Join(dir, "v136"), V118: filepath.Join(dir, "v118")}
-		oracles[V118Direct] = oracles[V118]
-		err = build("..", oracles[V136], "./oracle")
-	}
-	if err == nil {
-		err = build("../v118", oracles[V118], ".")
+	at := cmp.Or(*programs, dir)
+	oracles = Oracles{V136: filepath.Join(at, "v136"), V118: filepath.Join(at, "v118"), V118Direct: filepath.Join(at, "v118")}
+	if err == nil && *programs == "" {
+		err = errors.Join(build("..", oracles[V136], "./oracle"), build("../v118", oracles[V118], "."))
 	}
 	code := 1
 	if err == nil {

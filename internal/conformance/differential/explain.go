@@ -216,7 +216,7 @@ func (e *explainer) singles() {
 				e.explain(i, Terminating)
 			case upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
 				e.explain(i, Terminating)
-			case upstream && e.state(l.Node, l.T).failing && !e.state(l.Node, l.T).silent:
+			case upstream && e.state(l.Node, l.T).failing && (!e.state(l.Node, l.T).silent || e.saidNotReady(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionUnknown):
 				e.explain(i, MarkedByVerdict)
 			case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
 				e.explain(i, Terminating) // it was evicted first

@@ -62,11 +62,12 @@ func (o *order) after(name string, from time.Duration) time.Duration {
 	return forever
 }
 
-// deletes says whether a node has a pod that is deleted when its turn comes.
+// deletes says whether a node has a pod that ours deletes when its turn comes.
 func deletes(cluster *simulator.Cluster, name string) (some bool) {
 	cluster.PodsOnNode(name, func(pod *v1.Pod) bool {
 		owner := metav1.GetControllerOf(pod)
-		some = pod.DeletionTimestamp == nil && (owner == nil || owner.Kind != "DaemonSet")
+		spared := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed || pod.Annotations[v1.MirrorPodAnnotationKey] != ""
+		some = pod.DeletionTimestamp == nil && !spared && (owner == nil || owner.Kind != "DaemonSet")
 		return !some
 	})
 	return some

@@ -22,6 +22,7 @@ var (
 	FailedWrites     = Rule{"FailedWrites", "failed writes and evictions are"}
 
 	AllDownGrace = Rule{"AllDownGrace", `after "every zone is down", nodes`}
+	MissedSwap   = Rule{"MissedSwap", `"every zone is down" lifts what its`}
 	Newcomer     = Rule{"Newcomer", `a Ready newcomer ends "every zone`}
 	Vanished     = Rule{"Vanished", "a healthy zone that goes away leaves"}
 	ZoneGrows    = Rule{"ZoneGrows", "a zone that grows beyond the large"}
@@ -39,5 +40,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, RateOne, RateZero,
+	AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, RateOne, RateZero,
 }

@@ -22,6 +22,7 @@ func (e *explainer) openWindows() {
 		}
 	}
 	e.vanished()
+	e.missedSwap()
 	for zone, rates := range e.rates {
 		stopped := false
 		before := e.settings.NodeEvictionRate
@@ -89,6 +90,21 @@ func (e *explainer) vanished() {
 		for _, d := range e.Decisions {
 			if at := d.Time.Sub(epoch); d.Kind == evictor.NodeRemoved && at <= l.T && at >= l.T-e.settings.NodeMonitorPeriod {
 				e.openAll(l.T, Vanished)
+			}
+		}
+	}
+}
+
+// missedSwap: a pass that swaps the taint of a node and then takes those of all nodes away looks for the one that was there
+// before, and leaves the new one.
+func (e *explainer) missedSwap() {
+	for i, l := range e.left {
+		if l.Side != UpstreamSide || e.rule[i] != (Rule{}) || !served(l.Line, false) || !carries(e.Upstream, l.Node, l.T-slack) {
+			continue
+		}
+		for _, down := range e.allDown {
+			if down.from >= l.T-slack && down.from <= l.T+slack {
+				e.open(e.zoneOf[l.Node], l.T, MissedSwap)
 			}
 		}
 	}

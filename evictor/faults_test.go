@@ -674,3 +674,24 @@ func TestNodeThatSaysItIsNotReadyIsTaintedOneGraceAfterEveryZoneWasDown(t *testi
 	c.Advance(time.Minute)
 	require.Equal(t, []string{"160.000"}, times(says(c, "NoExecute", "a-0", "add"))[1:])
 }
+
+// A pod that changed while its node was emptied is looked at again.
+func TestConflictOfAnEvictionIsReadAgain(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction = taintBased
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+		c.Start(cfg)
+		conflict := true
+		c.FailWrites(func(write, object string) error {
+			if write == "evict" && conflict {
+				conflict = false
+				return apierrors.NewConflict(v1.Resource("pods"), object, errors.New("changed"))
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(10 * time.Minute)
+		require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
+	}
+}

@@ -317,7 +317,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		switch err := e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }); {
 		case err == nil:
 			e.decide(why)
-		case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+case apierrors.IsNotFound(err):
 		case apierrors.IsTooManyRequests(err):
 			held := e.heldByBudget(why, err)
 			if wait == 0 || held < wait {

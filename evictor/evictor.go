@@ -89,6 +89,7 @@ type record struct {
 	conflicts       int
 	emptied         bool      // without taints: its pods were deleted, and later ones go at once
 	budgets         time.Time // and until then disruption budgets hold some of them back
+	unseen          time.Time // until when a taint that was written counts although the store does not show it
 	counted         bool      // it counts towards MaxFailedNodes
 	busy            bool      // a write is in flight under Run
 

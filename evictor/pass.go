@@ -164,6 +164,9 @@ func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
 	case rec.waitSettle: // its heartbeats are no news
 		return v.Since.Add(v.Grace), true
 	}
+	if e.now.Before(rec.unseen) {
+		return rec.unseen, true
+	}
 	if !e.cfg.TaintBasedEviction && e.failing(rec) {
 		return emptyAt(v, e.cfg.PodEvictionTimeout), true
 	}
@@ -209,7 +212,11 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 		e.dequeue(rec, rec.hold, now)
 	case rec.waitSettle:
 	case e.cfg.TaintBasedEviction:
-		if !hasOwnNoExecute(node) && rec.grant == nil {
+		switch {
+		case hasOwnNoExecute(node) || rec.grant != nil:
+		case e.carries(rec, node):
+			e.attention[rec.name] = rec
+		default:
 			e.enqueue(rec, now)
 		}
 	default:

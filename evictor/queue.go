@@ -263,9 +263,19 @@ func (e *Evictor) count(rec *record, failed bool) {
 func (e *Evictor) recount(rec *record, node *v1.Node) {
 	failed := rec.emptied
 	if e.cfg.TaintBasedEviction {
-		failed = hasOwnNoExecute(node)
+		failed = e.carries(rec, node)
 	}
 	e.count(rec, failed || rec.grant != nil)
+}
+
+// carries says whether the node has our NoExecute taint. A store lags behind the writes: for one grace period
+// what was written is there until the store has shown it; e.mu is held.
+func (e *Evictor) carries(rec *record, node *v1.Node) bool {
+	if hasOwnNoExecute(node) {
+		rec.unseen = time.Time{}
+		return true
+	}
+	return e.now.Before(rec.unseen)
 }
 
 // failing says whether the verdict is one that taints; e.mu is held.

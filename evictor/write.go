@@ -150,6 +150,7 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	e.endTurn(rec)
 	if done {
 		item.Done() // whatever failed after it
+		rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
 		return
 	}
 	e.count(rec, false)
@@ -317,7 +318,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		switch err := e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }); {
 		case err == nil:
 			e.decide(why)
-case apierrors.IsNotFound(err):
+		case apierrors.IsNotFound(err):
 		case apierrors.IsTooManyRequests(err):
 			held := e.heldByBudget(why, err)
 			if wait == 0 || held < wait {

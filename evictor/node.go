@@ -93,7 +93,7 @@ type nodePlan struct {
 	labels     map[string]string
 	mark       bool
 	empty      bool      // delete its pods, without taints
-	lift       bool      // the change takes NoExecute taints away
+	lift       bool      // the change takes NoExecute taints away, or adds none
 	grant      *nodeItem // the turn that the plan counts on
 
 	// What became of it, as the write goes on.
@@ -137,6 +137,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	if e.gates.harm.err != nil {
 		p.change = withoutHarm(p.change)
 	}
+	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
 	p.labels = staleLabels(node.Labels)
 	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.waitSettle && !e.zones.AllDown()
 	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.grant != nil || rec.emptied && e.failing(rec)) && rec.hold == "" && !rec.waitSettle && !now.Before(rec.budgets)

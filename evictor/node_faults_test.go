@@ -225,3 +225,23 @@ func TestTaintThatTheStoreDoesNotShowYetIsThere(t *testing.T) {
 		require.NotEqual(t, c.HasNoExecute("a-0"), c.HasNoExecute("b-0"))
 	}
 }
+
+// A node that recovers gets rid of its NoSchedule taint too, whatever write of it waits for its backoff.
+func TestBackoffOfAWriteDoesNotHoldLiftingBack(t *testing.T) {
+	cfg := config()
+	cfg.NodeEvictionRate = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.FailWrites(func(write, object string) error {
+		if write == "podStatus" {
+			return errors.New("forbidden")
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(5 * time.Minute)
+	require.NotEmpty(t, c.Taints("a-0"))
+	c.Recover("a-0")
+	c.Advance(5 * time.Second)
+	require.Empty(t, c.Taints("a-0"))
+}

@@ -106,4 +106,12 @@
 //	a node can be held                    somebody knows better                             TestHoldWatchesAndDoesNotTaint
 //	caps over all zones (off by default)  rates add up over zones                           TestCaps
 //	parameters are validated              upstream accepts NaN and negative rates           TestConfigReportsEveryFault
+//	a token is spent only on what is due  upstream spends one on looking                    ratelimitqueue: TestNoTokenForWhatIsNotDue
+//	who is due at the same time is served upstream serves them in no order                  ratelimitqueue: TestRateAndOrder
+//	in the order of coming
+//	a retry is due when it says           upstream adds a nanosecond                        ratelimitqueue: TestRetry
+//	what is added again while it is in    it is new work, which upstream forgets            ratelimitqueue: TestRemoveWhileInFlight
+//	flight waits for its holder to end
+//	rate 0 holds no token                 upstream may hand out one item in spite of it     ratelimitqueue: TestRateZeroHandsOutNothing
+//	a rate of exactly 1 resumes           upstream takes it for the rate of what is stopped ratelimitqueue: TestSwapFromZeroResumes
 package evictor

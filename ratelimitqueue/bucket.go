@@ -52,12 +52,22 @@ func (b *bucket) setRate(r float64, now time.Time) {
 	if r == b.rate {
 		return
 	}
-	tokens := math.Floor(b.tokens(now) + 1e-9)
+	tokens := b.whole(now)
 	b.rate = r
 	b.fill(tokens, now)
 	if b.paused >= 0 {
 		b.paused = tokens
 	}
+}
+
+// whole is how many items could be taken now.
+func (b *bucket) whole(now time.Time) float64 {
+	tokens := b.tokens(now)
+	n := math.Floor(tokens)
+	if n < float64(b.burst) && b.forgiven(n+1-tokens) {
+		n++
+	}
+	return n
 }
 
 // pause keeps the tokens there are; none accrue until resume.
@@ -101,10 +111,11 @@ func (b *bucket) next(now, at time.Time) (time.Time, bool) {
 	return ready, true
 }
 
-// ready says whether take would succeed at that instant, by the limiter's own arithmetic: it forgives
-// what takes less than a nanosecond to accrue.
-func (b *bucket) ready(at time.Time) bool {
-	missing := 1 - b.limiter.TokensAt(at)
+// ready says whether take would succeed at that instant.
+func (b *bucket) ready(at time.Time) bool { return b.forgiven(1 - b.limiter.TokensAt(at)) }
+
+// forgiven is the limiter's own arithmetic: what takes less than a nanosecond to accrue is not missing.
+func (b *bucket) forgiven(missing float64) bool {
 	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
 }
 

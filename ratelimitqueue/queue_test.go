@@ -103,6 +103,28 @@ func TestChangeOfRateKeepsWholeTokens(t *testing.T) {
 	f.wantNoNext()
 }
 
+// A token is whole from the instant on at which it can be taken, which the limiter's rounding moves by a nanosecond.
+func TestChangeOfRateKeepsWhatCouldBeTaken(t *testing.T) {
+	for _, change := range []bool{false, true} {
+		early := queue(t, Config{Rate: 0.1})
+		early.Add("a", 0)
+		require.Equal(t, []string{"a"}, early.takes())
+		early.Add("b", 0)
+		early.step(10*time.Second - 5)
+		rounded := queue(t, Config{})
+		rounded.step(1)
+		require.NoError(t, rounded.SetRate(10))
+		rounded.Add("a", 0)
+		rounded.step(100*time.Millisecond - 1)
+		if change {
+			require.NoError(t, early.SetRate(0.5))
+			require.NoError(t, rounded.SetRate(0.5))
+		}
+		require.Empty(t, early.takes())
+		require.Equal(t, []string{"a"}, rounded.takes())
+	}
+}
+
 func TestBurst(t *testing.T) {
 	f := queue(t, Config{Rate: 1, Burst: 3})
 	for _, key := range []string{"a", "b", "c", "d", "e"} {

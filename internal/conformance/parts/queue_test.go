@@ -1,0 +1,331 @@
+package parts
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
+
+	"github.com/evictkit/evictkit/internal/conformance/differential"
+	"github.com/evictkit/evictkit/ratelimitqueue"
+)
+
+// queues are both queues, which are told the same.
+type queues struct {
+	*testing.T
+	*script
+	fired    fired
+	ours     *ratelimitqueue.Queue[string, struct{}]
+	upstream *scheduler.RateLimitedTimedQueue
+	steady   bool            // the rate does not change, and nobody meddles with what is handed out
+	retried  map[string]bool // keys that wait after a try
+	requeued map[string]bool // keys that firstCome let wait anew, so that when they were added is not known any more
+}
+
+func newQueues(t *testing.T, s *script, f fired) *queues {
+	q := &queues{T: t, script: s, fired: f, steady: s.oneIn(4), retried: map[string]bool{}, requeued: map[string]bool{}}
+	rate, burst := pick[float32](s, 0.1, 0.5, 1, 10, 0), scheduler.EvictionRateLimiterBurst
+	if q.steady {
+		rate, burst = pick[float32](s, 0.5, 10), 3
+	}
+	var err error
+	q.ours, err = ratelimitqueue.New[string, struct{}](ratelimitqueue.Config{Rate: float64(rate), Burst: burst})
+	require.NoError(t, err)
+	q.upstream = scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(rate, burst))
+	if rate == 0 { // the first token, which is handed out in spite of the rate
+		q.upstream.Add("probe", "")
+		q.upstream.Try(logr.Discard(), func(scheduler.TimedValue) (bool, time.Duration) {
+			q.fired[differential.RateZero]++
+			return true, 0
+		})
+		q.upstream.Remove("probe")
+	}
+	return q
+}
+
+func runQueues(t *testing.T, s *script, f fired) {
+	q := newQueues(t, s, f)
+	for !s.over() {
+		switch s.below(10) {
+		case 0, 1, 2:
+			q.add(key(s.below(6)), q.uid())()
+		case 3:
+			q.remove(key(s.below(6)))()
+		case 4, 5:
+			q.try()
+		case 6:
+			if !q.steady {
+				q.setRate(pick[float32](s, 0.1, 0.5, 1, 10, 0, 0))
+			}
+		case 7:
+			if s.oneIn(4) {
+				q.clear()
+			}
+		default:
+			q.sleep()
+		}
+	}
+	if q.ours.Rate() == 0 {
+		q.setRate(10)
+	}
+	for q.ours.Len() > 0 {
+		next, ok := q.ours.Next()
+		require.True(t, ok)
+		time.Sleep(time.Until(next))
+		q.try()
+	}
+	time.Sleep(time.Hour)
+	q.try() // upstream has none left either
+}
+
+func (q *queues) uid() string {
+	if q.steady {
+		return "first"
+	}
+	return pick(q.script, "first", "first", "first", "second")
+}
+
+func (q *queues) sleep() {
+	next, ok := q.ours.Next()
+	if wait := time.Until(next); ok && wait > 0 && q.oneIn(2) {
+		time.Sleep(wait - pick(q.script, 0, time.Nanosecond))
+		return
+	}
+	time.Sleep(pick(q.script, time.Nanosecond, 100*time.Millisecond, time.Second, 7*time.Second))
+}
+
+// add tells upstream at once, and returns what tells ours.
+func (q *queues) add(key, uid string) func() {
+	added := q.upstream.Add(key, uid)
+	return func() {
+		before, _ := q.ours.Get(key)
+		switch result := q.ours.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: key, Identity: uid}); result {
+		case ratelimitqueue.Added:
+			require.True(q, added)
+			q.fresh(key)
+		case ratelimitqueue.Replaced:
+			require.False(q, added)
+			require.NotEqual(q, before.Identity, uid)
+			q.fired[newIdentity]++
+			q.again(key, uid)
+		default:
+			require.False(q, added, result)
+			require.Equal(q, before.Identity, uid, result)
+		}
+	}
+}
+
+// again lets upstream forget the key and take it in anew.
+func (q *queues) again(key, uid string) {
+	require.True(q, q.upstream.Remove(key))
+	require.True(q, q.upstream.Add(key, uid))
+	q.fresh(key)
+}
+
+func (q *queues) fresh(key string) {
+	delete(q.retried, key)
+	delete(q.requeued, key)
+}
+
+func (q *queues) remove(key string) func() {
+	removed := q.upstream.Remove(key)
+	return func() { require.Equal(q, removed, q.ours.Remove(key) != ratelimitqueue.NotFound) }
+}
+
+func (q *queues) clear() {
+	q.upstream.Clear()
+	for _, item := range q.ours.Snapshot() {
+		q.ours.Remove(item.Key)
+	}
+}
+
+func (q *queues) setRate(rate float32) {
+	stopped := q.ours.Rate() == 0
+	require.NoError(q, q.ours.SetRate(float64(rate)))
+	q.upstream.SwapLimiter(rate)
+	if stopped && rate == 1 { // upstream takes that for the rate it has
+		q.fired[differential.RateOne]++
+		q.upstream.SwapLimiter(2)
+		q.upstream.SwapLimiter(1)
+	}
+}
+
+// turn is an item that upstream handed out, and what became of it.
+type turn struct {
+	scheduler.TimedValue
+	meanwhile func() // what happened while it was worked on, for ours
+	done      bool
+	wait      time.Duration
+	again     string // the identity of what was added in its place
+}
+
+// try lets upstream hand out what it does, and ours after it.
+func (q *queues) try() {
+	var turns []turn
+	q.upstream.Try(logr.Discard(), func(v scheduler.TimedValue) (bool, time.Duration) {
+		w := turn{TimedValue: v, meanwhile: func() {}, done: !q.oneIn(2)}
+		q.meddle(&w)
+		if !w.done {
+			w.wait = pick(q.script, 0, time.Second, 100*time.Millisecond, 3*time.Second)
+		}
+		turns = append(turns, w)
+		return w.done, w.wait
+	})
+	for _, w := range turns {
+		q.take(w)
+	}
+	_, ok := q.ours.Take()
+	require.False(q, ok, "ours hands out more")
+	q.spend()
+}
+
+// meddle adds and removes while an item is handed out.
+func (q *queues) meddle(w *turn) {
+	if q.steady {
+		return
+	}
+	switch q.below(12) {
+	case 6:
+		w.meanwhile = q.remove(w.Value)
+	case 7:
+		w.meanwhile = q.remove(key(q.below(6)))
+	case 8:
+		w.meanwhile = q.add(w.Value, q.uid())
+	case 9:
+		w.meanwhile = q.add(key(q.below(6)), q.uid())
+	case 10, 11:
+		w.again = q.uid()
+		remove, add := q.remove(w.Value), q.add(w.Value, w.again)
+		w.meanwhile = func() { remove(); add() }
+	}
+}
+
+// take is the same turn in ours.
+func (q *queues) take(w turn) {
+	q.lineUp(w.Value)
+	item, ok := q.ours.Take()
+	require.True(q, ok, "only upstream hands out %s", w.Value)
+	require.Equal(q, w.Value, item.Key)
+	require.Equal(q, w.UID, item.Identity)
+	if !q.requeued[w.Value] {
+		require.Equal(q, w.AddedAt, item.Added)
+	}
+	w.meanwhile()
+	if w.done {
+		item.Done()
+	} else {
+		item.Retry(w.wait + time.Nanosecond) // see spend
+		q.retried[w.Value] = true
+	}
+	if w.again != "" {
+		q.fired[addedInFlight]++
+		q.again(w.Value, w.again)
+	}
+}
+
+// head is what ours would hand out next.
+func (q *queues) head() (key string, due time.Time, ok bool) {
+	for _, item := range q.ours.Snapshot() {
+		if item.State == ratelimitqueue.StateQueued {
+			status, _ := q.ours.Get(item.Key)
+			return item.Key, status.Due, true
+		}
+	}
+	return "", due, false
+}
+
+// lineUp lets those that are due at the same time as upstream's choice wait behind it.
+func (q *queues) lineUp(choice string) {
+	for moved := 0; ; moved++ {
+		first, due, ok := q.head()
+		if !ok || first == choice {
+			return
+		}
+		status, _ := q.ours.Get(choice)
+		require.Equal(q, due, status.Due, "%s is due before %s", first, choice)
+		require.Less(q, moved, 6)
+		q.fired[firstCome]++
+		before, _ := q.ours.Get(first)
+		q.ours.Remove(first)
+		q.ours.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: first, Identity: before.Identity, Due: due})
+		q.requeued[first] = true
+	}
+}
+
+// spend takes the token that upstream spends on finding out that nothing is due. With an item whose retry was told
+// a nanosecond later, as upstream lets it wait, ours would have had work for the token.
+func (q *queues) spend() {
+	first, due, ok := q.head()
+	if !ok || !due.After(time.Now()) {
+		return
+	}
+	q.ours.Add("token", struct{}{})
+	item, ok := q.ours.Take()
+	if !ok {
+		require.Equal(q, ratelimitqueue.Removed, q.ours.Remove("token"))
+		return
+	}
+	require.Equal(q, "token", item.Key)
+	item.Drop()
+	if q.retried[first] && time.Until(due) == time.Nanosecond {
+		q.fired[exactRetry]++
+	} else {
+		q.fired[tokenForNothing]++
+	}
+}
+
+// RateOne and AddedInFlight bring upstream in line before the difference shows, so it is shown here.
+func TestUpstreamsQueueStillLosesAndStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(10, 1))
+		tries := 0
+		try := func(between func()) {
+			time.Sleep(time.Minute)
+			q.Try(logr.Discard(), func(scheduler.TimedValue) (bool, time.Duration) {
+				tries++
+				between()
+				return true, 0
+			})
+		}
+		q.Add("a", "")
+		try(func() { q.Remove("a"); q.Add("a", "") })
+		try(func() {})
+		require.Equal(t, 1, tries, "the second a is lost")
+		q.Add("b", "")
+		q.SwapLimiter(0)
+		q.SwapLimiter(1)
+		try(func() {})
+		require.Equal(t, 1, tries, "it is still stopped")
+		q.SwapLimiter(2)
+		try(func() {})
+		require.Equal(t, 2, tries)
+	})
+}
+
+func TestQueueIsUpstreams(t *testing.T) {
+	f := fired{}
+	for seed := range uint64(1500) {
+		synctest.Test(t, func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			})
+			runQueues(t, seeded(seed, 600), f)
+		})
+	}
+	f.requireAll(t, queueRules...)
+}
+
+func FuzzQueue(f *testing.F) {
+	for seed := range uint64(20) {
+		f.Add(seeded(seed, 300).bytes)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		synctest.Test(t, func(t *testing.T) { runQueues(t, &script{bytes}, fired{}) })
+	})
+}

@@ -110,8 +110,10 @@
 //	who is due at the same time is served upstream serves them in no order                  ratelimitqueue: TestRateAndOrder
 //	in the order of coming
 //	a retry is due when it says           upstream adds a nanosecond                        ratelimitqueue: TestRetry
-//	what is added again while it is in    it is new work, which upstream forgets            ratelimitqueue: TestRemoveWhileInFlight
+//	what is added again while it is in    it is new work, which upstream forgets            ratelimitqueue: TestRemoveWhileInFlight, timedworker: TestWhileRunning
 //	flight waits for its holder to end
 //	rate 0 holds no token                 upstream may hand out one item in spite of it     ratelimitqueue: TestRateZeroHandsOutNothing
 //	a rate of exactly 1 resumes           upstream takes it for the rate of what is stopped ratelimitqueue: TestSwapFromZeroResumes
+//	cancelling tells if work has begun    upstream says that it was cancelled               timedworker: TestWhileRunning
+//	work is due at an instant             upstream counts from its creation and is late     timedworker: TestOrderAndMoves
 package evictor

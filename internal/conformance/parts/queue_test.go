@@ -308,24 +308,8 @@ func TestUpstreamsQueueStillLosesAndStops(t *testing.T) {
 
 func TestQueueIsUpstreams(t *testing.T) {
 	f := fired{}
-	for seed := range uint64(1500) {
-		synctest.Test(t, func(t *testing.T) {
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("seed %d", seed)
-				}
-			})
-			runQueues(t, seeded(seed, 600), f)
-		})
-	}
+	inBubbles(t, 1500, 600, func(t *testing.T, s *script) { runQueues(t, s, f) })
 	f.requireAll(t, queueRules...)
 }
 
-func FuzzQueue(f *testing.F) {
-	for seed := range uint64(20) {
-		f.Add(seeded(seed, 300).bytes)
-	}
-	f.Fuzz(func(t *testing.T, bytes []byte) {
-		synctest.Test(t, func(t *testing.T) { runQueues(t, &script{bytes}, fired{}) })
-	})
-}
+func FuzzQueue(f *testing.F) { fuzzInBubbles(f, runQueues) }

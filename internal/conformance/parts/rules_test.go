@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 
@@ -20,13 +21,18 @@ var (
 	newIdentity     = differential.Rule{Name: "NewIdentity", Row: "a recreated node starts afresh"}
 	addedInFlight   = differential.Rule{Name: "AddedInFlight", Row: "what is added again while it is in"}
 
+	queuedBehind  = differential.Rule{Name: "QueuedBehind", Row: "what is added again while it is in"}
+	cancelRunning = differential.Rule{Name: "CancelRunning", Row: "cancelling tells if work has begun"}
+	exactWork     = differential.Rule{Name: "ExactWork", Row: "work is due at an instant"}
+
 	queueRules = []differential.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}
+	workRules  = []differential.Rule{newIdentity, queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
 )
 
 func TestEachRuleNamesARowOfTheTable(t *testing.T) {
 	page, err := os.ReadFile("../../../evictor/doc.go")
 	require.NoError(t, err)
-	for _, rules := range [][]differential.Rule{queueRules} {
+	for _, rules := range [][]differential.Rule{queueRules, workRules} {
 		for _, rule := range rules {
 			require.True(t, strings.Contains(string(page), "\n//\t"+rule.Row), "%s: %s", rule.Name, rule.Row)
 		}
@@ -58,6 +64,33 @@ func seeded(seed uint64, length int) *script {
 		s.bytes[i] = byte(random.Uint32())
 	}
 	return s
+}
+
+// inBubbles runs the scripts of so many seeds, each in a bubble of its own; with -short a fifth of them.
+func inBubbles(t *testing.T, seeds uint64, length int, run func(*testing.T, *script)) {
+	if testing.Short() {
+		seeds /= 5
+	}
+	for seed := range seeds {
+		synctest.Test(t, func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("seed %d", seed)
+				}
+			})
+			run(t, seeded(seed, length))
+		})
+	}
+}
+
+// fuzzInBubbles runs any script.
+func fuzzInBubbles(f *testing.F, run func(*testing.T, *script, fired)) {
+	for seed := range uint64(20) {
+		f.Add(seeded(seed, 300).bytes)
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		synctest.Test(t, func(t *testing.T) { run(t, &script{bytes}, fired{}) })
+	})
 }
 
 func (s *script) over() bool { return len(s.bytes) == 0 }

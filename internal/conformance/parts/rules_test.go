@@ -24,15 +24,17 @@ var (
 	queuedBehind  = differential.Rule{Name: "QueuedBehind", Row: "what is added again while it is in"}
 	cancelRunning = differential.Rule{Name: "CancelRunning", Row: "cancelling tells if work has begun"}
 	exactWork     = differential.Rule{Name: "ExactWork", Row: "work is due at an instant"}
+	validated     = differential.Rule{Name: "Validated", Row: "parameters are validated"}
 
 	queueRules = []differential.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}
 	workRules  = []differential.Rule{newIdentity, queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
+	zoneRules  = []differential.Rule{validated}
 )
 
 func TestEachRuleNamesARowOfTheTable(t *testing.T) {
 	page, err := os.ReadFile("../../../evictor/doc.go")
 	require.NoError(t, err)
-	for _, rules := range [][]differential.Rule{queueRules, workRules} {
+	for _, rules := range [][]differential.Rule{queueRules, workRules, zoneRules} {
 		for _, rule := range rules {
 			require.True(t, strings.Contains(string(page), "\n//\t"+rule.Row), "%s: %s", rule.Name, rule.Row)
 		}

@@ -85,7 +85,7 @@ func TestZoneStatesAndRatesAreUpstreams(t *testing.T) {
 	}
 	f := fired{}
 	states := map[zone.State]int{}
-	for _, threshold := range []float64{0.55, 0.01, 1. / 3, 0.5, 0.7, 0.999, 1, 0, 1.5, math.NaN()} {
+	for _, threshold := range []float64{0.55, 0.55 + 1e-9, 0.01, 1. / 3, 0.5, 0.7, 0.999, 1, 0, 1.5, math.NaN()} {
 		for _, large := range []int{50, 0, 3} {
 			p := zone.DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: large, UnhealthyThreshold: threshold}
 			upstream := nodeController(t, p)

@@ -3,144 +3,11 @@ package timedworker
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 )
-
-// Step runs what is due now in line, in the order of due times and, for equal ones, of scheduling. A
-// key runs at most once in a Step; what a piece of work schedules for another key and is due runs too.
-// It returns how many tries it made, and ErrRunning beside another Step or Run, or the error of the
-// context, which it looks at between the tries.
-func (s *Set[K, P]) Step(ctx context.Context) (ran int, err error) {
-	if err := s.begin(); err != nil {
-		return 0, err
-	}
-	defer s.end()
-	var seen map[K]struct{} // ran in this Step
-	type held struct {
-		i   int32
-		due int64
-	}
-	var again []held // ran already and is due again: for the next Step
-	defer func() {
-		s.mu.Lock()
-		for _, h := range again {
-			if key, ok := s.index.Find(s.index.Key(h.i)); ok && key == h.i && !s.records[h.i].running && !s.due.Has(h.i) {
-				s.enqueue(h.i, h.due)
-			}
-		}
-		s.mu.Unlock()
-	}()
-	for {
-		if err := ctx.Err(); err != nil {
-			return ran, err
-		}
-		clockNow := s.config.Clock.Now()
-		s.mu.Lock()
-		now := s.tick(clockNow)
-		i, due, ok := s.due.Min()
-		if !ok || due > now {
-			s.mu.Unlock()
-			return ran, nil
-		}
-		if _, did := seen[s.index.Key(i)]; did {
-			s.due.Remove(i)
-			again = append(again, held{i, due})
-			s.mu.Unlock()
-			continue
-		}
-		s.mu.Unlock()
-		if !s.permitted(now) {
-			return ran, nil
-		}
-		s.mu.Lock()
-		i, w, ok := s.claim(now)
-		s.mu.Unlock()
-		if !ok {
-			return ran, nil
-		}
-		if seen == nil {
-			seen = make(map[K]struct{})
-		}
-		seen[w.Key] = struct{}{}
-		result := s.withDelay(w, s.try(ctx, w))
-		clockNow = s.config.Clock.Now()
-		s.mu.Lock()
-		s.finish(i, w.Key, result, s.tick(clockNow))
-		s.mu.Unlock()
-		ran++
-	}
-}
-
-func (s *Set[K, P]) begin() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.active {
-		return ErrRunning
-	}
-	s.active = true
-	return nil
-}
-
-func (s *Set[K, P]) end() {
-	s.mu.Lock()
-	s.active = false
-	s.mu.Unlock()
-}
-
-// permitted asks the fence, unless it was closed a moment ago. No lock is held.
-func (s *Set[K, P]) permitted(now int64) bool {
-	if s.config.Fence == nil {
-		return true
-	}
-	s.mu.Lock()
-	closed := s.fence != nil && now < s.fenced
-	s.mu.Unlock()
-	if closed {
-		return false
-	}
-	err := s.config.Fence()
-	s.mu.Lock()
-	s.fence, s.fenced = err, addTo(now, s.config.FenceInterval)
-	s.mu.Unlock()
-	return err == nil
-}
-
-// mayArm asks the fence for what is to be scheduled. No lock is held.
-func (s *Set[K, P]) mayArm() bool {
-	if s.config.Fence == nil {
-		return true
-	}
-	clockNow := s.config.Clock.Now()
-	s.mu.Lock()
-	now := s.tick(clockNow)
-	s.mu.Unlock()
-	return s.permitted(now)
-}
-
-// try runs the function and turns a panic into a failed try.
-func (s *Set[K, P]) try(ctx context.Context, w Work[K, P]) (result Result) {
-	defer func() {
-		if value := recover(); value != nil {
-			result = Fail(fmt.Errorf("timedworker: panic: %v", value))
-			if s.config.OnPanic != nil {
-				s.config.OnPanic(w.Key, value, debug.Stack())
-			}
-		}
-	}()
-	return s.fn(ctx, w)
-}
-
-// withDelay gives a result that backs off its delay. It may call the user's jitter, so no lock is held.
-func (s *Set[K, P]) withDelay(w Work[K, P], result Result) Result {
-	if result.outcome == retryBackoff {
-		result.after = s.config.Backoff.delay(w.Attempt + 1)
-	}
-	return result
-}
 
 // Run runs what becomes due on Config.Workers goroutines, until the context ends and all running work
 // has returned; then it returns the context's error. What is scheduled stays scheduled. ErrRunning is
@@ -154,6 +21,7 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 		return err
 	}
 	defer s.end()
+	defer s.disarm()
 	var workers sync.WaitGroup
 	for range s.config.Workers {
 		workers.Add(1)
@@ -163,44 +31,40 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 		}()
 	}
 	defer workers.Wait()
-	var timer clock.Timer // a time it still holds from before wakes Run once for nothing
+	var fires <-chan time.Time
 	for {
 		clockNow := timers.Now()
 		s.mu.Lock()
 		now := s.tick(clockNow)
 		next, some := s.nextDue()
-		wait := time.Duration(next - now)
-		if some && wait <= 0 {
+		timer := s.timer
+		switch {
+		case !some:
+			s.armed = never
+		case next <= now:
 			s.rouse()
 			s.armed = unwatched // until a worker claims or finds nothing
-			some = false
-		} else if some {
+		default:
 			s.armed = next
-		} else {
-			s.armed = never
 		}
 		s.mu.Unlock()
-		if !some {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-s.wake:
+		if some && next > now {
+			if timer == nil {
+				timer = timers.NewTimer(time.Duration(next - now))
+				fires = timer.C()
+				s.mu.Lock()
+				s.timer = timer
+				s.mu.Unlock()
+			} else {
+				timer.Reset(time.Duration(next - now))
 			}
-			continue
 		}
-		if timer == nil {
-			timer = timers.NewTimer(wait)
-		} else {
-			timer.Reset(wait)
-		}
-		select {
+		select { // woken for nothing it looks once more
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case <-s.wake:
-		case <-timer.C():
+		case <-fires:
 		}
-		timer.Stop()
 	}
 }
 
@@ -215,17 +79,52 @@ func (s *Set[K, P]) rouse() {
 	}
 }
 
-// watch lets Run wait for what is due next, unless it does or no worker is idle: one that ends its work looks
-// for itself. s.mu is held.
+// watch lets Run's timer wait for what is due next, unless it does or no worker is idle: one that ends its work
+// looks for itself. s.mu is held, but not while the clock is called.
 func (s *Set[K, P]) watch() {
 	if s.armed == unwatched && s.idle > 0 {
+		s.rearm()
+	}
+}
+
+// rearm sets Run's timer for what is next due, for a worker that found nothing more due; s.mu is held, but not
+// while the clock is called. Whoever sets the timer for another time meanwhile may come first: then Run sets
+// it once more.
+func (s *Set[K, P]) rearm() {
+	next, some := s.nextDue()
+	now, timer := s.latest, s.timer
+	switch {
+	case !some:
 		s.armed = never
+		return
+	case next <= now || timer == nil:
+		s.armed = never
+		s.kick()
+		return
+	case next == s.armed:
+		return
+	}
+	s.armed = next
+	s.mu.Unlock()
+	timer.Reset(time.Duration(next - now))
+	s.mu.Lock()
+	if s.armed != next {
 		s.kick()
 	}
 }
 
+func (s *Set[K, P]) disarm() {
+	s.mu.Lock()
+	timer := s.timer
+	s.timer = nil
+	s.mu.Unlock()
+	if timer != nil {
+		timer.Stop()
+	}
+}
+
 // work is one worker: it claims and runs what is due, one by one, so that what is not claimed can still
-// be cancelled. When nothing more is due it lets Run watch, if nobody does.
+// be cancelled. When nothing more is due it sets Run's timer, if nobody has.
 func (s *Set[K, P]) work(ctx context.Context) {
 	var (
 		i      int32
@@ -279,7 +178,7 @@ func (s *Set[K, P]) work(ctx context.Context) {
 			continue
 		}
 		s.idle++
-		s.watch()
+		s.rearm()
 		s.mu.Unlock()
 		select {
 		case <-ctx.Done():

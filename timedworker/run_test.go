@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/utils/clock"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 func TestRun(t *testing.T) {
@@ -117,6 +119,80 @@ func TestRunAsksItsFence(t *testing.T) {
 		require.EqualValues(t, 1, ran.Load())
 		stop()
 		<-done
+	})
+}
+
+// slowTimers calls a function, once, between the decision to set a timer and the setting.
+type slowTimers struct {
+	clock.RealClock
+	between atomic.Pointer[func()]
+}
+
+type slowTimer struct {
+	clock.Timer
+	clock *slowTimers
+}
+
+func (c *slowTimers) NewTimer(d time.Duration) clock.Timer {
+	return slowTimer{c.RealClock.NewTimer(d), c}
+}
+
+func (t slowTimer) Reset(d time.Duration) bool {
+	if f := t.clock.between.Swap(nil); f != nil {
+		(*f)()
+	}
+	return t.Timer.Reset(d)
+}
+
+func TestRunIsNotLateWhenAWorkerSetsTheTimerTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := map[string]time.Duration{}
+		begin, timers := time.Now(), &slowTimers{}
+		set, err := New(func(_ context.Context, w Work[string, struct{}]) Result {
+			ran[w.Key] = time.Since(begin)
+			return Done()
+		}, Config{Workers: 1, Clock: timers})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		set.Schedule("first", struct{}{}, begin.Add(time.Second))
+		set.Schedule("last", struct{}{}, begin.Add(time.Hour))
+		go func() { done <- set.Run(ctx) }()
+		synctest.Wait()
+		meanwhile := func() {
+			set.Schedule("sooner", struct{}{}, begin.Add(time.Minute))
+			synctest.Wait() // Run has set the timer for it
+		}
+		timers.between.Store(&meanwhile)
+		time.Sleep(2 * time.Hour)
+		stop()
+		<-done
+		require.Equal(t, map[string]time.Duration{"first": time.Second, "sooner": time.Minute, "last": time.Hour}, ran)
+	})
+}
+
+func TestRunLeavesNoTimerBehindAndBeginsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := testingclock.NewFakeClock(epoch)
+		ran := 0
+		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran++; return Done() }, Config{Clock: fake})
+		require.NoError(t, err)
+		for i := range 3 {
+			set.Schedule(i, struct{}{}, fake.Now().Add(time.Hour))
+			ctx, stop := context.WithCancel(context.Background())
+			done := make(chan error, 1)
+			go func() { done <- set.Run(ctx) }()
+			synctest.Wait()
+			fake.Step(time.Hour)
+			synctest.Wait()
+			require.Equal(t, i+1, ran)
+			set.Schedule(3, struct{}{}, fake.Now().Add(24*time.Hour))
+			synctest.Wait()
+			require.True(t, fake.HasWaiters())
+			stop()
+			<-done
+			require.False(t, fake.HasWaiters())
+		}
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	"github.com/evictkit/evictkit/internal/dueheap"
 	"github.com/evictkit/evictkit/internal/keyindex"
 )
@@ -42,8 +44,9 @@ type Set[K comparable, P any] struct {
 	running  int
 	active   bool
 	fence    error
-	fenced   int64 // until when a closed fence is not asked again
-	armed    int64 // what Run waits for; never where only what is scheduled wakes it
+	fenced   int64       // until when a closed fence is not asked again
+	armed    int64       // what Run's timer waits for; never where only what is scheduled wakes it
+	timer    clock.Timer // nil before Run needs one
 	idle     int
 	wake     chan struct{}
 	tokens   chan struct{}

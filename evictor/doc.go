@@ -116,4 +116,9 @@
 //	a rate of exactly 1 resumes           upstream takes it for the rate of what is stopped ratelimitqueue: TestSwapFromZeroResumes
 //	cancelling tells if work has begun    upstream says that it was cancelled               timedworker: TestWhileRunning
 //	work is due at an instant             upstream counts from its creation and is late     timedworker: TestOrderAndMoves
+//	a taint that is there keeps its time  nothing new began                                 taints: TestApply
+//	only NoExecute taints get a time      nothing is counted from the others                taints: TestApply
+//	a value on one of our taints is       upstream looks at key and effect only             taints: TestDiff
+//	taken away
+//	a swap of our two taints is one write else both are there for a moment                  taints: TestDiff
 package evictor

@@ -26,15 +26,22 @@ var (
 	exactWork     = differential.Rule{Name: "ExactWork", Row: "work is due at an instant"}
 	validated     = differential.Rule{Name: "Validated", Row: "parameters are validated"}
 
+	swapKeepsTime  = differential.Rule{Name: "SwapKeepsTime", Row: "a swap of our two taints keeps its"}
+	timeKept       = differential.Rule{Name: "TimeKept", Row: "a taint that is there keeps its time"}
+	untimed        = differential.Rule{Name: "Untimed", Row: "only NoExecute taints get a time"}
+	valueCorrected = differential.Rule{Name: "ValueCorrected", Row: "a value on one of our taints is"}
+	oneWrite       = differential.Rule{Name: "OneWrite", Row: "a swap of our two taints is one write"}
+
 	queueRules = []differential.Rule{tokenForNothing, firstCome, exactRetry, newIdentity, addedInFlight, differential.RateZero, differential.RateOne}
 	workRules  = []differential.Rule{newIdentity, queuedBehind, cancelRunning, exactWork, differential.FailedWrites}
 	zoneRules  = []differential.Rule{validated}
+	patchRules = []differential.Rule{swapKeepsTime, timeKept, untimed, valueCorrected, oneWrite}
 )
 
 func TestEachRuleNamesARowOfTheTable(t *testing.T) {
 	page, err := os.ReadFile("../../../evictor/doc.go")
 	require.NoError(t, err)
-	for _, rules := range [][]differential.Rule{queueRules, workRules, zoneRules} {
+	for _, rules := range [][]differential.Rule{queueRules, workRules, zoneRules, patchRules} {
 		for _, rule := range rules {
 			require.True(t, strings.Contains(string(page), "\n//\t"+rule.Row), "%s: %s", rule.Name, rule.Row)
 		}

@@ -68,40 +68,20 @@ func matchRows(s setting, n int) (rows []row) {
 			_, pods[i] = c.of()
 		}
 		matched := row{work: "toleration match, " + c.name, n: n}
-		matched.ours, matched.upstream = s.matches(func(i int) {
-			if stay := taints.Tolerate(taints.NoExecute(of), pods[order[i%len(order)]]); stay.For != 300*time.Second {
-				s.Fatal(stay)
-			}
-		}, func(i int) {
-			if ok, used := helper.GetMatchingTolerations(logger, of, pods[order[i%len(order)]]); !ok || len(used) != 2 {
-				s.Fatal(used)
-			}
+		matched.ours, matched.upstream = pair(s.runs, func() cost {
+			return s.operations(func(i int) {
+				if stay := taints.Tolerate(taints.NoExecute(of), pods[order[i%len(order)]]); stay.For != 300*time.Second {
+					s.Fatal(stay)
+				}
+			})
+		}, func() cost {
+			return s.operations(func(i int) {
+				if ok, used := helper.GetMatchingTolerations(logger, of, pods[order[i%len(order)]]); !ok || len(used) != 2 {
+					s.Fatal(used)
+				}
+			})
 		})
-		asked := row{work: "the same by ToleratesTaint, " + c.name, n: n}
-		asked.ours, asked.upstream = s.matches(func(i int) {
-			by := pods[order[i%len(order)]]
-			for i := range of {
-				if taints.Using(&of[i], by) < 0 {
-					s.Fatal("not tolerated")
-				}
-			}
-		}, func(i int) {
-			by := pods[order[i%len(order)]]
-			for i := range of {
-				j := 0
-				for j < len(by) && !by[j].ToleratesTaint(logger, &of[i], false) {
-					j++
-				}
-				if j == len(by) {
-					s.Fatal("not tolerated")
-				}
-			}
-		})
-		rows = append(rows, matched, asked)
+		rows = append(rows, matched)
 	}
 	return rows
-}
-
-func (s setting) matches(ours, upstream func(i int)) (a, b cost) {
-	return pair(s.runs, func() cost { return s.operations(ours) }, func() cost { return s.operations(upstream) })
 }

@@ -20,7 +20,7 @@ const (
 	startupGrace   = time.Minute
 	largeZone      = 50
 	unhealthyShare = 0.55
-	rate           = 5.01 // nodes a second. At 5, rounding makes a token come after the second of upstream's ticks of 100 ms, and it taints 4.5
+	rate           = 5.01 // nodes a second; at 5, rounding puts a token behind the upstream tick that it is for
 	reducedRate    = 0.01 // of a large zone that is partly disrupted
 )
 
@@ -107,7 +107,11 @@ func newScene(t *testing.T, c *client, b build) *scene {
 	return s
 }
 
-func (s *scene) start() { s.running.Go(func() { s.side.run(s.ctx) }) }
+// start lets the side run. Heartbeats come between its ticks, so that a pass has seen all that came before.
+func (s *scene) start() {
+	s.running.Go(func() { s.side.run(s.ctx) })
+	clock.RealClock{}.Sleep(tick / 2)
+}
 
 // pass lets the kubelets send heartbeats for so long.
 func (s *scene) pass(k *kubelets, d time.Duration) {

@@ -51,7 +51,7 @@ var measurements = []struct {
 // table measures and prints each row as soon as it is known.
 func table(w io.Writer, s setting, sizes []int, only *regexp.Regexp) (rows []row) {
 	klog.SetLogger(logr.Discard())
-	fmt.Fprintln(w, "| ours : upstream (ratio) | n | CPU time | allocations | bytes |")
+	fmt.Fprintln(w, "| ours : upstream (upstream / ours) | n | CPU time | allocations | bytes |")
 	fmt.Fprintln(w, "| --- | --- | --- | --- | --- |")
 	for _, m := range measurements {
 		if !only.MatchString(m.name) {

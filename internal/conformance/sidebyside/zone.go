@@ -20,15 +20,17 @@ func zoneRows(s setting, n int) []row {
 	r := row{n: n}
 	r.ours, r.upstream = pair(s.scenes(n), func() cost { a = lose(s, n, newOurs); return a.cost },
 		func() cost { b = lose(s, n, newUpstream); return b.cost })
-	if a.tainted == 0 || a.evicted == 0 || !similar(a.tainted, b.tainted) || !similar(a.evicted, b.evicted) {
-		s.Errorf("a zone of %d nodes was lost and this was done: %v by ours, %v by upstream", n/zones, a.done, b.done)
+	if a.tainted == 0 || a.evicted == 0 || a.unknown != b.unknown || a.notReady+a.evicted != b.notReady+b.evicted || !similar(a.tainted, b.tainted) || !similar(a.evicted, b.evicted) {
+		s.Errorf("a zone of %d nodes was lost: ours came to %+v, upstream to %+v", n/zones, a.done, b.done)
 	}
-	r.work = fmt.Sprintf("zone lost, 3 virtual minutes: %v : %v; %s of CPU for the heartbeats alone", a.done, b.done, duration(lose(s, n, newNobody).cpu))
+	alone := lose(s, n, newNobody).cpu
+	r.work = fmt.Sprintf("zone lost: %d nodes Unknown, %d : %d tainted, %d : %d pods evicted; %s of it for heartbeats",
+		a.unknown, a.tainted, b.tainted, a.evicted, b.evicted, duration(alone))
 	return []row{r}
 }
 
-// similar leaves upstream the one turn that its ticks may cost it.
-func similar(a, b int) bool { return max(a, b)-min(a, b) <= max(a, b)/50 }
+// similar leaves upstream the tokens that it loses where its ticks meet its passes.
+func similar(ours, upstream int) bool { return upstream <= ours && ours-upstream <= ours/10 }
 
 // loss is what a lost zone costs and comes to.
 type loss struct {
@@ -38,10 +40,6 @@ type loss struct {
 
 // done counts what the loss of a zone comes to.
 type done struct{ unknown, tainted, notReady, evicted int }
-
-func (d done) String() string {
-	return fmt.Sprintf("%d nodes Unknown, %d tainted, %d pods not ready, %d evicted", d.unknown, d.tainted, d.notReady, d.evicted)
-}
 
 // lose plays the loss of zone a.
 func lose(s setting, n int, b build) (l loss) {
@@ -74,7 +72,7 @@ func lose(s setting, n int, b build) (l loss) {
 			k.renew(i)
 		}
 		scene.start()
-		scene.pass(k, time.Minute)
+		scene.pass(k, time.Minute-tick) // until a pass comes
 		synctest.Wait()
 		lost = true
 		l.cost = spent(func() {

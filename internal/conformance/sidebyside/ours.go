@@ -14,7 +14,9 @@ import (
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	apipod "k8s.io/kubernetes/pkg/api/v1/pod"
 	"k8s.io/kubernetes/pkg/controller"
+	utilpod "k8s.io/kubernetes/pkg/util/pod"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/taints"
@@ -145,8 +147,22 @@ func (writer) UpdateLabels(context.Context, *v1.Node, map[string]string) error {
 	return errors.New("no node here lacks a label")
 }
 
-func (w writer) Evict(ctx context.Context, pod evictor.PodRef, _ evictor.Decision) error {
-	return w.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, *metav1.NewPreconditionDeleteOptions(string(pod.UID)))
+// Evict writes the condition that upstream writes, in the same way, and deletes the pod.
+func (w writer) Evict(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
+	pod, err := w.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	status := pod.Status.DeepCopy()
+	if apipod.UpdatePodCondition(status, &v1.PodCondition{
+		Type: v1.DisruptionTarget, Status: v1.ConditionTrue,
+		Reason: "DeletionByTaintManager", Message: "Taint manager: deleting due to NoExecute taint",
+	}) {
+		if _, _, _, err := utilpod.PatchPodStatus(ctx, w, pod.Namespace, pod.Name, pod.UID, pod.Status, *status); err != nil {
+			return err
+		}
+	}
+	return w.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, *metav1.NewPreconditionDeleteOptions(string(ref.UID)))
 }
 
 func (w writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {

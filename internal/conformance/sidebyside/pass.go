@@ -19,7 +19,7 @@ func passRows(s setting, n int) []row {
 	}
 	beating := func(work string, h heartbeats, times int) row {
 		alone := quiet(s, n, h, span, newNobody).per(times)
-		r := row{work: work + "; " + duration(alone.cpu) + " of it for storing", n: n}
+		r := row{work: work + "; storing alone takes " + duration(alone.cpu), n: n}
 		r.ours, r.upstream = pair(s.scenes(n), func() cost { return quiet(s, n, h, span, newOurs).per(times) },
 			func() cost { return quiet(s, n, h, span, newUpstream).per(times) })
 		return r

@@ -24,7 +24,7 @@ func zoneRows(s setting, n int) []row {
 		s.Errorf("a zone of %d nodes was lost: ours came to %+v, upstream to %+v", n/zones, a.done, b.done)
 	}
 	alone := lose(s, n, newNobody).cpu
-	r.work = fmt.Sprintf("zone lost: %d nodes Unknown, %d : %d tainted, %d : %d pods evicted; %s of it for heartbeats",
+	r.work = fmt.Sprintf("zone lost: %d nodes Unknown, %d : %d tainted, %d : %d pods evicted; heartbeats alone take %s",
 		a.unknown, a.tainted, b.tainted, a.evicted, b.evicted, duration(alone))
 	return []row{r}
 }

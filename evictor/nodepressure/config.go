@@ -1,0 +1,73 @@
+package nodepressure
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+)
+
+// Config configures a Machine. Start from DefaultConfig or from a kubelet's Settings. The zero Config is
+// valid and watches nothing.
+type Config struct {
+	// Thresholds say when the node is short of what. Their order does not matter. Those of the container
+	// file system are derived, see DeriveContainerFs.
+	Thresholds []Threshold
+	// PressureTransitionPeriod is how long a node condition outlasts the shortage that set it, so that it
+	// does not flap; 0 ends it with the shortage.
+	PressureTransitionPeriod time.Duration
+	// MaxPodGracePeriodSeconds caps the pod's own grace period in a soft eviction. Negative means no cap.
+	MaxPodGracePeriodSeconds int64
+	// Layout says which file systems the node has.
+	Layout Layout
+	// LocalStorageLimits evicts pods that use more local storage than the limits of their volumes and
+	// containers allow, whether or not the node is short of it.
+	LocalStorageLimits bool
+	// Ranking orders the pods for eviction; nil is ByUsage.
+	Ranking Ranking
+	// Clock is the real clock when nil.
+	Clock clock.PassiveClock
+}
+
+// DefaultConfig returns what a kubelet on Linux with one file system does that was told nothing.
+func DefaultConfig() Config {
+	thresholds, errs := Settings{}.thresholds()
+	if len(errs) > 0 {
+		panic(errs.ToAggregate()) //nolint:forbidigo // our own constants do not parse
+	}
+	return Config{Thresholds: thresholds, PressureTransitionPeriod: 5 * time.Minute, LocalStorageLimits: true}
+}
+
+// Validate reports every fault at once.
+func (c Config) Validate() error {
+	var errs field.ErrorList
+	for i, t := range c.Thresholds {
+		path := field.NewPath("thresholds").Index(i)
+		if !t.Signal.Valid() {
+			errs = append(errs, field.Invalid(path.Child("signal"), string(t.Signal), errSignal.Error()))
+		}
+		value := func(name string, v Value) {
+			if !(v.Percentage >= 0 && v.Percentage <= 1) || v.Quantity.Sign() < 0 {
+				errs = append(errs, field.Invalid(path.Child(name), v.String(), "must be a quantity of at least 0 or a percentage between 0% and 100%"))
+			} else if v.Percentage != 0 && !v.Quantity.IsZero() {
+				errs = append(errs, field.Invalid(path.Child(name), v.String(), "must be a quantity or a percentage, not both"))
+			}
+		}
+		value("value", t.Value)
+		value("minReclaim", t.MinReclaim)
+		if !math.IsNaN(float64(t.Value.Percentage)) && t.Value.IsZero() {
+			errs = append(errs, field.Required(path.Child("value"), "a threshold of 0 is never met"))
+		}
+		if t.GracePeriod < 0 {
+			errs = append(errs, field.Invalid(path.Child("gracePeriod"), t.GracePeriod.String(), "must not be negative"))
+		}
+	}
+	if c.PressureTransitionPeriod < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("pressureTransitionPeriod"), c.PressureTransitionPeriod.String(), "must not be negative"))
+	}
+	if int(c.Layout) >= len(layoutNames) {
+		errs = append(errs, field.Invalid(field.NewPath("layout"), c.Layout.String(), "there is no such layout"))
+	}
+	return errs.ToAggregate()
+}

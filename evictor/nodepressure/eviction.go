@@ -1,0 +1,166 @@
+package nodepressure
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Reason is the reason in the status of a pod that was evicted or not admitted.
+const Reason = "Evicted"
+
+// Causes of evictions that are no signals, named as upstream's metrics name them.
+const (
+	EmptyDirLimit  = "emptydirfs.limit"
+	PodLimit       = "ephemeralpodfs.limit"
+	ContainerLimit = "ephemeralcontainerfs.limit"
+)
+
+// Keys of Eviction.Annotations.
+const (
+	OffendingContainersKey      = "offending_containers"
+	OffendingContainersUsageKey = "offending_containers_usage"
+	OffendingPodKey             = "offending_pod"
+	OffendingPodUsageKey        = "offending_pod_usage"
+	StarvedResourceKey          = "starved_resource"
+)
+
+// immediateSeconds is what a pod gets to shut down when the shortage is hard or a limit is exceeded.
+const immediateSeconds = 1
+
+// Eviction is a pod to be evicted and what to say about it.
+type Eviction struct {
+	Pod *v1.Pod
+	// Cause is the signal that fell below its threshold, or one of EmptyDirLimit, PodLimit and
+	// ContainerLimit.
+	Cause string
+	// Hard: it does not wait; a soft one in progress gives way.
+	Hard bool
+	// GracePeriodSeconds overrides the pod's own.
+	GracePeriodSeconds int64
+	// Message is for the pod's status and for an event with the reason Reason.
+	Message string
+	// Annotations are for that event; nil where a limit was exceeded.
+	Annotations map[string]string
+	// Condition is to be set in the pod's status, its times not filled in; nil where a limit was exceeded.
+	Condition *v1.PodCondition
+}
+
+// Apply writes the eviction into the status of its pod: phase, reason, message and, if it has one, the
+// condition, whose transition time becomes now unless it was True before.
+func (e *Eviction) Apply(status *v1.PodStatus, now metav1.Time) {
+	status.Phase, status.Reason, status.Message = v1.PodFailed, Reason, e.Message
+	if e.Condition == nil {
+		return
+	}
+	condition := *e.Condition
+	condition.LastTransitionTime = now
+	i := slices.IndexFunc(status.Conditions, func(c v1.PodCondition) bool { return c.Type == condition.Type })
+	if i < 0 {
+		status.Conditions = append(status.Conditions, condition)
+		return
+	}
+	if status.Conditions[i].Status == condition.Status {
+		condition.LastTransitionTime = status.Conditions[i].LastTransitionTime
+	}
+	status.Conditions[i] = condition
+}
+
+// Eviction says how to evict a candidate of this decision, whether or not it is the first.
+func (d *Decision) Eviction(c *Candidate) Eviction {
+	seconds := int64(immediateSeconds)
+	if !d.Threshold.Hard() {
+		seconds = softSeconds(d.maxSeconds, c.Pod.Spec.TerminationGracePeriodSeconds)
+	}
+	message, annotations := d.explain(c.Pod)
+	return Eviction{
+		Pod:                c.Pod.Pod,
+		Cause:              string(d.Threshold.Signal),
+		Hard:               d.Threshold.Hard(),
+		GracePeriodSeconds: seconds,
+		Message:            message,
+		Annotations:        annotations,
+		Condition: &v1.PodCondition{
+			Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: v1.PodReasonTerminationByKubelet, Message: message,
+		},
+	}
+}
+
+// softSeconds is the grace period in a soft eviction: the least of the cap and the pod's own. A negative
+// cap is none.
+func softSeconds(most int64, own *int64) int64 {
+	switch {
+	case most < 0 && own == nil:
+		return v1.DefaultTerminationGracePeriodSeconds
+	case most < 0:
+		return *own
+	case own == nil:
+		return most
+	}
+	return min(most, *own)
+}
+
+// explain writes the message and annotations that upstream writes.
+func (d *Decision) explain(pod Pod) (string, map[string]string) {
+	starved := d.Threshold.Signal.Resource()
+	quantity := d.Threshold.Value.At(d.Sample.Capacity)
+	available := resource.NewQuantity(d.Sample.Available, format(starved))
+	var text strings.Builder
+	fmt.Fprintf(&text, "The node was low on resource: %s. Threshold quantity: %s, available: %s. ", starved, quantity.String(), available)
+	annotations := make(map[string]string, 4)
+	if pod.Usage == nil {
+		return text.String(), annotations
+	}
+	if r := pod.Spec.Resources; r != nil && starved == v1.ResourceMemory {
+		if requested, ok := r.Requests[starved]; ok {
+			used := resource.NewQuantity(max(pod.Usage.Memory, 0), resource.BinarySI)
+			fmt.Fprintf(&text, "Pod %s was using %s, request is %s, has larger consumption of %s. ", pod.Name, used, requested.String(), starved)
+			annotations[OffendingPodKey], annotations[OffendingPodUsageKey] = pod.Name, used.String()
+		}
+	}
+	var names, usages []string
+	for i := range pod.Usage.Containers {
+		c := &pod.Usage.Containers[i]
+		requested, ok := requestedBy(pod.Pod, c.Name, starved)
+		used := resource.NewQuantity(c.uses(starved), resource.BinarySI)
+		if ok && used.Cmp(requested) > 0 {
+			fmt.Fprintf(&text, "Container %s was using %s, request is %s, has larger consumption of %s. ", c.Name, used, requested.String(), starved)
+			names, usages = append(names, c.Name), append(usages, used.String())
+		}
+	}
+	annotations[OffendingContainersKey] = strings.Join(names, ",")
+	annotations[OffendingContainersUsageKey] = strings.Join(usages, ",")
+	annotations[StarvedResourceKey] = string(starved)
+	return text.String(), annotations
+}
+
+// uses is what a container is blamed for: memory, or disk. Inodes and processes are blamed on nobody.
+func (c *ContainerUsage) uses(starved v1.ResourceName) int64 {
+	switch starved {
+	case v1.ResourceMemory:
+		return c.Memory
+	case v1.ResourceEphemeralStorage:
+		return add(max(c.Rootfs.Bytes, 0), max(c.Logs.Bytes, 0))
+	}
+	return 0
+}
+
+// requestedBy is what a container or init container requests; false when there is none of that name, as
+// for ephemeral ones, which cannot request anything and are not blamed.
+func requestedBy(pod *v1.Pod, name string, what v1.ResourceName) (resource.Quantity, bool) {
+	for i := range pod.Spec.Containers {
+		if c := &pod.Spec.Containers[i]; c.Name == name {
+			return c.Resources.Requests[what], true
+		}
+	}
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.Name == name {
+			return c.Resources.Requests[what], true
+		}
+	}
+	return resource.Quantity{}, false
+}

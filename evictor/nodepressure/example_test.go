@@ -1,0 +1,128 @@
+package nodepressure_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+const mi = 1 << 20
+
+func requesting(name, memory string) *v1.Pod {
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: v1.PodSpec{Containers: []v1.Container{{Name: "main"}}}}
+	if memory != "" {
+		pod.Spec.Containers[0].Resources.Requests = v1.ResourceList{v1.ResourceMemory: resource.MustParse(memory)}
+	}
+	return pod
+}
+
+func using(memory int64) *nodepressure.Usage {
+	return &nodepressure.Usage{Memory: memory, Containers: []nodepressure.ContainerUsage{{Name: "main", Memory: memory}}}
+}
+
+func Example() {
+	config, err := nodepressure.Settings{
+		EvictionSoft:            map[string]string{"memory.available": "500Mi"},
+		EvictionSoftGracePeriod: map[string]string{"memory.available": "30s"},
+	}.Config()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	clock := clocktesting.NewFakePassiveClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+	config.Clock = clock
+	machine, err := nodepressure.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stats := nodepressure.Stats{
+		Signals: map[nodepressure.Signal]nodepressure.Sample{
+			nodepressure.MemoryAvailable: nodepressure.MemorySample(400*mi, 3600*mi, time.Time{}),
+		},
+		Pods: []nodepressure.Pod{
+			{Pod: requesting("cart", "2Gi"), Usage: using(1500 * mi)},
+			{Pod: requesting("search", "1Gi"), Usage: using(1900 * mi)},
+		},
+	}
+	for range 2 {
+		decision := machine.Observe(stats)
+		fmt.Println(decision.Action, decision.Conditions)
+		for _, eviction := range decision.Evictions {
+			fmt.Println(eviction.Pod.Name, "goes:", strings.TrimSpace(eviction.Message))
+		}
+		clock.SetTime(clock.Now().Add(30 * time.Second))
+	}
+	fmt.Println(machine.Admit(requesting("newcomer", "")).Message)
+	// Output:
+	// Nothing [MemoryPressure]
+	// EvictPods [MemoryPressure]
+	// search goes: The node was low on resource: memory. Threshold quantity: 500Mi, available: 400Mi. Container main was using 1900Mi, request is 1Gi, has larger consumption of memory.
+	// The node had condition: [MemoryPressure].
+}
+
+func ExampleSettings_Config_faults() {
+	_, err := nodepressure.Settings{
+		EvictionHard:           map[string]string{"memory.available": "110%", "mem.available": "1Gi"},
+		EvictionSoft:           map[string]string{"nodefs.available": "15%"},
+		EvictionMinimumReclaim: map[string]string{"nodefs.available": "-1Gi"},
+	}.Config()
+	fmt.Println(err)
+	// Output:
+	// [evictionHard[mem.available]: Invalid value: "1Gi": there is no such signal, evictionHard[memory.available]: Invalid value: "110%": must be between 0% and 100%, evictionSoftGracePeriod[nodefs.available]: Required value: a soft threshold needs a grace period, evictionMinimumReclaim[nodefs.available]: Invalid value: "-1Gi": must not be negative]
+}
+
+func ExampleMachine_AfterReclaim() {
+	machine, err := nodepressure.New(nodepressure.DefaultConfig())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	disk := func(available int64) nodepressure.Stats {
+		return nodepressure.Stats{
+			Signals: map[nodepressure.Signal]nodepressure.Sample{
+				nodepressure.NodeFsAvailable: {Available: available, Capacity: 100_000 * mi},
+			},
+			Pods: []nodepressure.Pod{{Pod: requesting("cart", "2Gi")}},
+		}
+	}
+	decision := machine.Observe(disk(9_000 * mi))
+	fmt.Println(decision.Threshold, "so", decision.Action, decision.Reclaim)
+	fmt.Println(machine.AfterReclaim(decision, disk(12_000*mi)).Action)
+	// Output:
+	// nodefs.available < 10% so ReclaimNode [DeadContainers UnusedImages]
+	// Nothing
+}
+
+func ExampleRank() {
+	pods := []nodepressure.Pod{
+		{Pod: requesting("burstable", "1Gi"), Usage: using(2000 * mi)},
+		{Pod: requesting("besteffort", ""), Usage: using(100 * mi)},
+	}
+	for _, ranking := range []nodepressure.Ranking{nodepressure.ByUsage, nodepressure.ByQOS} {
+		for _, candidate := range nodepressure.Rank(pods, nodepressure.MemoryAvailable, nodepressure.SingleFs, ranking) {
+			fmt.Println(candidate.Pod.Name, candidate.QOS, "over its request by", candidate.Over()/mi, "Mi")
+		}
+	}
+	// Output:
+	// burstable Burstable over its request by 976 Mi
+	// besteffort BestEffort over its request by 100 Mi
+	// besteffort BestEffort over its request by 100 Mi
+	// burstable Burstable over its request by 976 Mi
+}
+
+func ExampleAdmit() {
+	under := []v1.NodeConditionType{v1.NodeMemoryPressure}
+	fmt.Println(nodepressure.Admit(under, requesting("burstable", "1Gi")).Admitted)
+	fmt.Println(nodepressure.Admit(under, requesting("besteffort", "")).Admitted)
+	// Output:
+	// true
+	// false
+}

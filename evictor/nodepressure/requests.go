@@ -1,0 +1,196 @@
+package nodepressure
+
+import (
+	"cmp"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// amount is what a container requests or may use at most of a resource, and whether it says so.
+type amount func(*v1.ResourceRequirements) (resource.Quantity, bool)
+
+func requestOf(name v1.ResourceName) amount {
+	return func(r *v1.ResourceRequirements) (resource.Quantity, bool) { q, ok := r.Requests[name]; return q, ok }
+}
+
+func limitOf(name v1.ResourceName) amount {
+	return func(r *v1.ResourceRequirements) (resource.Quantity, bool) { q, ok := r.Limits[name]; return q, ok }
+}
+
+// request is what the pod requests of a resource, in whole units rounded up, its overhead included when
+// it requests any. A request at the level of the pod stands for those of its containers.
+func request(pod *v1.Pod, name v1.ResourceName) int64 {
+	var total resource.Quantity
+	if r := pod.Spec.Resources; r != nil && podLevel(name) && (len(r.Requests) > 0 || len(r.Limits) > 0) {
+		total = r.Requests[name].DeepCopy()
+	} else {
+		total, _ = aggregate(pod, requestOf(name))
+	}
+	if overhead, ok := pod.Spec.Overhead[name]; ok && !total.IsZero() {
+		total.Add(overhead)
+	}
+	return total.Value()
+}
+
+// podLevel says whether a resource can be requested for a pod as a whole.
+func podLevel(name v1.ResourceName) bool { return name == v1.ResourceCPU || name == v1.ResourceMemory }
+
+// aggregate is what the containers of a pod need together, and whether any of them says so: the sum of
+// the containers and sidecars, or if that is more, of an init container and the sidecars started before
+// it.
+func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
+	for i := range pod.Spec.Containers {
+		if q, ok := of(&pod.Spec.Containers[i].Resources); ok {
+			total.Add(q)
+			found = true
+		}
+	}
+	if len(pod.Spec.InitContainers) == 0 {
+		return total, found
+	}
+	var sidecars, most resource.Quantity
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		q, ok := of(&c.Resources)
+		found = found || ok
+		if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
+			total.Add(q)
+			sidecars.Add(q)
+			q = sidecars
+		} else {
+			q = q.DeepCopy()
+			q.Add(sidecars)
+		}
+		if q.Cmp(most) > 0 {
+			most = q.DeepCopy()
+		}
+	}
+	if most.Cmp(total) > 0 {
+		total = most
+	}
+	return total, found
+}
+
+// QOSClass is the pod's quality of service class, computed from its resources as upstream computes it
+// when a pod is admitted: Guaranteed when every container has equal requests and limits of cpu and
+// memory, BestEffort when none has any, Burstable otherwise. Resources of the pod as a whole stand for
+// those of its containers. The status is not looked at.
+func QOSClass(pod *v1.Pod) v1.PodQOSClass {
+	q := qos{guaranteed: true}
+	if r := pod.Spec.Resources; r != nil {
+		q.add(r, len(r.Limits) > 0)
+	} else {
+		for i := range pod.Spec.Containers {
+			q.add(&pod.Spec.Containers[i].Resources, true)
+		}
+		for i := range pod.Spec.InitContainers {
+			q.add(&pod.Spec.InitContainers[i].Resources, true)
+		}
+	}
+	switch {
+	case q.cpu.none() && q.memory.none():
+		return v1.PodQOSBestEffort
+	case q.guaranteed && q.cpu.equal() && q.memory.equal():
+		return v1.PodQOSGuaranteed
+	}
+	return v1.PodQOSBurstable
+}
+
+// qos sums what decides the class.
+type qos struct {
+	cpu, memory sums
+	guaranteed  bool // all limits were set so far
+}
+
+// add takes a container in; limits says whether it must have both limits to be guaranteed.
+func (q *qos) add(r *v1.ResourceRequirements, limits bool) {
+	cpu := q.cpu.add(r, v1.ResourceCPU)
+	memory := q.memory.add(r, v1.ResourceMemory)
+	if limits && !(cpu && memory) {
+		q.guaranteed = false
+	}
+}
+
+type sums struct{ requests, limits resource.Quantity }
+
+// add takes a container in and says whether it has a limit.
+func (s *sums) add(r *v1.ResourceRequirements, name v1.ResourceName) bool {
+	if q, ok := r.Requests[name]; ok && q.Sign() > 0 {
+		s.requests.Add(q)
+	}
+	q, ok := r.Limits[name]
+	if !ok || q.Sign() <= 0 {
+		return false
+	}
+	s.limits.Add(q)
+	return true
+}
+
+func (s *sums) none() bool  { return s.requests.IsZero() && s.limits.IsZero() }
+func (s *sums) equal() bool { return s.requests.Cmp(s.limits) == 0 }
+
+// qosOrder puts the classes in the order of their eviction.
+func qosOrder(class v1.PodQOSClass) int {
+	switch class {
+	case v1.PodQOSBestEffort:
+		return 0
+	case v1.PodQOSBurstable:
+		return 1
+	}
+	return 2
+}
+
+// Protection says why a pod is never evicted, Evictable that it may be.
+type Protection uint8
+
+// The reasons, in the order in which they are looked for.
+const (
+	Evictable Protection = iota
+	// StaticPod: it comes from a file or URL on the node; nobody would start it again.
+	StaticPod
+	// MirrorPod: it stands in the API for a static pod.
+	MirrorPod
+	// CriticalPod: its priority is that of system-cluster-critical or more.
+	CriticalPod
+)
+
+var protectionNames = [...]string{"Evictable", "StaticPod", "MirrorPod", "CriticalPod"}
+
+// String is the name of the constant.
+func (p Protection) String() string {
+	if int(p) >= len(protectionNames) {
+		return "Protection(?)"
+	}
+	return protectionNames[p]
+}
+
+// systemCriticalPriority is the priority from which on pods are critical: system-cluster-critical.
+const systemCriticalPriority = 2_000_000_000
+
+// ProtectionOf says whether a pod is protected from eviction, and from rejection at admission.
+func ProtectionOf(pod *v1.Pod) Protection {
+	if source, ok := pod.Annotations["kubernetes.io/config.source"]; ok && source != "api" {
+		return StaticPod
+	}
+	if _, ok := pod.Annotations[v1.MirrorPodAnnotationKey]; ok {
+		return MirrorPod
+	}
+	if priority(pod) >= systemCriticalPriority {
+		return CriticalPod
+	}
+	return Evictable
+}
+
+// priority is the pod's priority; one that has none was made when there was no default one.
+func priority(pod *v1.Pod) int32 {
+	if pod.Spec.Priority == nil {
+		return 0
+	}
+	return *pod.Spec.Priority
+}
+
+// byName orders pods where nothing else does.
+func byName(a, b *v1.Pod) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+}

@@ -1,0 +1,158 @@
+package nodepressure
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Settings are the fields of a KubeletConfiguration that concern node pressure, with its names, so that
+// one decodes from the file of a kubelet, and with its defaults: the zero Settings are those of a kubelet
+// that was told nothing.
+type Settings struct {
+	// EvictionHard maps signals to quantities ("100Mi") or percentages of the capacity ("10%"). Any map,
+	// even an empty one, replaces the defaults in whole unless MergeDefaultEvictionSettings is set. A
+	// percentage of 0 or 100 turns the threshold off.
+	EvictionHard map[string]string `json:"evictionHard,omitempty"`
+	// EvictionSoft is the same for soft thresholds. Each needs a grace period.
+	EvictionSoft map[string]string `json:"evictionSoft,omitempty"`
+	// EvictionSoftGracePeriod maps signals to durations ("1m30s"). 0 makes the threshold a hard one.
+	EvictionSoftGracePeriod map[string]string `json:"evictionSoftGracePeriod,omitempty"`
+	// EvictionMinimumReclaim maps signals to quantities or percentages, for all thresholds of the signal.
+	EvictionMinimumReclaim map[string]string `json:"evictionMinimumReclaim,omitempty"`
+	// EvictionPressureTransitionPeriod is how long a condition outlasts its shortage; 0 means 5m.
+	EvictionPressureTransitionPeriod metav1.Duration `json:"evictionPressureTransitionPeriod,omitempty"`
+	// EvictionMaxPodGracePeriod caps, in seconds, what a pod gets to shut down in a soft eviction.
+	// Negative means that the pod's own grace period holds, as the kubelet's documentation has it.
+	EvictionMaxPodGracePeriod int32 `json:"evictionMaxPodGracePeriod,omitempty"`
+	// MergeDefaultEvictionSettings adds the defaults of the signals that EvictionHard does not name.
+	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
+	// EnforceNodeAllocatable with "pods" in it, as by default (nil), copies the hard threshold of memory
+	// to that of allocatable memory.
+	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitempty"`
+}
+
+// DefaultEvictionHard returns the hard thresholds of a kubelet on Linux that was told none.
+func DefaultEvictionHard() map[string]string {
+	return map[string]string{
+		string(MemoryAvailable):   "100Mi",
+		string(NodeFsAvailable):   "10%",
+		string(NodeFsInodesFree):  "5%",
+		string(ImageFsAvailable):  "15%",
+		string(ImageFsInodesFree): "5%",
+	}
+}
+
+// Config returns the configuration that the settings describe, for a node of one file system; set its
+// Layout for another. The error names every fault of all maps at once, as in
+// evictionSoft[memory.available], in the order of the fields and the signals' names.
+func (s Settings) Config() (Config, error) {
+	thresholds, errs := s.thresholds()
+	config := DefaultConfig()
+	config.Thresholds = thresholds
+	config.MaxPodGracePeriodSeconds = int64(s.EvictionMaxPodGracePeriod)
+	if period := s.EvictionPressureTransitionPeriod.Duration; period < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("evictionPressureTransitionPeriod"), period.String(), "must not be negative"))
+	} else if period > 0 {
+		config.PressureTransitionPeriod = period
+	}
+	if len(errs) > 0 {
+		return Config{}, errs.ToAggregate()
+	}
+	return config, nil
+}
+
+// ParseThresholds is the part of Settings.Config that makes the thresholds, in the order in which they
+// are acted on.
+func (s Settings) ParseThresholds() ([]Threshold, error) {
+	thresholds, errs := s.thresholds()
+	if len(errs) > 0 {
+		return nil, errs.ToAggregate()
+	}
+	return thresholds, nil
+}
+
+func (s Settings) hard() map[string]string {
+	if s.EvictionHard == nil {
+		return DefaultEvictionHard()
+	}
+	if !s.MergeDefaultEvictionSettings {
+		return s.EvictionHard
+	}
+	merged := DefaultEvictionHard()
+	maps.Copy(merged, s.EvictionHard)
+	return merged
+}
+
+func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
+	var errs field.ErrorList
+	graces := make(map[Signal]time.Duration, len(s.EvictionSoftGracePeriod))
+	reclaims := make(map[Signal]Value, len(s.EvictionMinimumReclaim))
+	var result []Threshold
+	each("evictionHard", s.hard(), &errs, func(signal Signal, text string) error {
+		value, off, err := parseThreshold(text)
+		if err == nil && !off {
+			result = append(result, Threshold{Signal: signal, Value: value})
+		}
+		return err
+	})
+	hard := len(result)
+	each("evictionSoft", s.EvictionSoft, &errs, func(signal Signal, text string) error {
+		value, off, err := parseThreshold(text)
+		if err == nil && !off {
+			result = append(result, Threshold{Signal: signal, Value: value})
+			if _, ok := s.EvictionSoftGracePeriod[string(signal)]; !ok {
+				errs = append(errs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
+			}
+		}
+		return err
+	})
+	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &errs, func(signal Signal, text string) error {
+		grace, err := time.ParseDuration(text)
+		switch {
+		case err != nil:
+			return errDuration
+		case grace < 0:
+			return errNegative
+		}
+		graces[signal] = grace
+		return nil
+	})
+	each("evictionMinimumReclaim", s.EvictionMinimumReclaim, &errs, func(signal Signal, text string) error {
+		reclaim, err := parseMinimumReclaim(text)
+		reclaims[signal] = reclaim
+		return err
+	})
+	for i := range result {
+		t := &result[i]
+		t.MinReclaim = reclaims[t.Signal]
+		if i >= hard {
+			t.GracePeriod = graces[t.Signal]
+		}
+	}
+	if s.EnforceNodeAllocatable == nil || slices.Contains(s.EnforceNodeAllocatable, "pods") {
+		for _, t := range result {
+			if t.Signal == MemoryAvailable && t.Hard() {
+				t.Signal = AllocatableMemoryAvailable
+				result = append(result, t)
+			}
+		}
+	}
+	slices.SortStableFunc(result, compareThresholds)
+	return result, errs
+}
+
+// each parses the entries of a map in the order of their keys and adds what is wrong with them to errs.
+func each(name string, entries map[string]string, errs *field.ErrorList, parse func(Signal, string) error) {
+	path := field.NewPath(name)
+	for _, key := range slices.Sorted(maps.Keys(entries)) {
+		if !Signal(key).Valid() {
+			*errs = append(*errs, field.Invalid(path.Key(key), entries[key], errSignal.Error()))
+		} else if err := parse(Signal(key), entries[key]); err != nil {
+			*errs = append(*errs, field.Invalid(path.Key(key), entries[key], err.Error()))
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package nodepressure
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Signal names a measure of a node that can be short, as the kubelet's configuration names it.
+type Signal string
+
+// All signals, in the order in which they are looked at where nothing else decides.
+const (
+	// MemoryAvailable is capacity less working set, in bytes.
+	MemoryAvailable Signal = "memory.available"
+	// AllocatableMemoryAvailable is what is left of the memory of all pods together, in bytes. Nobody
+	// sets it: its threshold is that of MemoryAvailable when node allocatable is enforced on pods.
+	AllocatableMemoryAvailable Signal = "allocatableMemory.available"
+	// NodeFsAvailable is the space of the kubelet's file system (volumes, logs), in bytes.
+	NodeFsAvailable Signal = "nodefs.available"
+	// NodeFsInodesFree is how many inodes it has left.
+	NodeFsInodesFree Signal = "nodefs.inodesFree"
+	// ImageFsAvailable is the space of the file system of images, in bytes.
+	ImageFsAvailable Signal = "imagefs.available"
+	// ImageFsInodesFree is how many inodes it has left.
+	ImageFsInodesFree Signal = "imagefs.inodesFree"
+	// ContainerFsAvailable is the space of the file system of writable layers, in bytes. Its thresholds
+	// are derived from those of another file system, see DeriveContainerFs.
+	ContainerFsAvailable Signal = "containerfs.available"
+	// ContainerFsInodesFree is how many inodes it has left.
+	ContainerFsInodesFree Signal = "containerfs.inodesFree"
+	// PIDAvailable is how many more processes there may be.
+	PIDAvailable Signal = "pid.available"
+)
+
+// Resources that are short and have no name in k8s.io/api.
+const (
+	ResourceInodes v1.ResourceName = "inodes"
+	ResourcePIDs   v1.ResourceName = "pids"
+)
+
+const signalCount = 9
+
+// signalInfo is what belongs to a signal: the node condition to set and the resource to reclaim.
+type signalInfo struct {
+	signal    Signal
+	condition pressure
+	resource  v1.ResourceName
+}
+
+var signals = [signalCount]signalInfo{
+	{MemoryAvailable, memoryPressure, v1.ResourceMemory},
+	{AllocatableMemoryAvailable, memoryPressure, v1.ResourceMemory},
+	{NodeFsAvailable, diskPressure, v1.ResourceEphemeralStorage},
+	{NodeFsInodesFree, diskPressure, ResourceInodes},
+	{ImageFsAvailable, diskPressure, v1.ResourceEphemeralStorage},
+	{ImageFsInodesFree, diskPressure, ResourceInodes},
+	{ContainerFsAvailable, diskPressure, v1.ResourceEphemeralStorage},
+	{ContainerFsInodesFree, diskPressure, ResourceInodes},
+	{PIDAvailable, pidPressure, ResourcePIDs},
+}
+
+// Signals returns all signals in their order.
+func Signals() []Signal {
+	all := make([]Signal, signalCount)
+	for i, s := range signals {
+		all[i] = s.signal
+	}
+	return all
+}
+
+// index is the place of a signal in signals, -1 for one that nobody knows.
+func (s Signal) index() int {
+	for i := range signals {
+		if signals[i].signal == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// Valid says whether there is such a signal.
+func (s Signal) Valid() bool { return s.index() >= 0 }
+
+// Condition is the node condition that tells of a shortage, empty for an unknown signal.
+func (s Signal) Condition() v1.NodeConditionType {
+	if i := s.index(); i >= 0 {
+		return conditionTypes[signals[i].condition]
+	}
+	return ""
+}
+
+// Resource is what is short, empty for an unknown signal.
+func (s Signal) Resource() v1.ResourceName {
+	if i := s.index(); i >= 0 {
+		return signals[i].resource
+	}
+	return ""
+}
+
+// format is how amounts of a resource are written: bytes in powers of two, numbers in powers of ten.
+func format(name v1.ResourceName) resource.Format {
+	if name == ResourceInodes || name == ResourcePIDs {
+		return resource.DecimalSI
+	}
+	return resource.BinarySI
+}
+
+// Layout says which file systems a node has. The zero Layout is SingleFs.
+type Layout uint8
+
+// The layouts that the kubelet knows.
+const (
+	// SingleFs: volumes, logs, images and writable layers share one file system.
+	SingleFs Layout = iota
+	// DedicatedImageFs: images and writable layers are on a file system of their own.
+	DedicatedImageFs
+	// SplitImageFs: images are on a file system of their own, writable layers on the kubelet's.
+	SplitImageFs
+)
+
+var layoutNames = [...]string{"SingleFs", "DedicatedImageFs", "SplitImageFs"}
+
+// String is the name of the constant.
+func (l Layout) String() string {
+	if int(l) >= len(layoutNames) {
+		return fmt.Sprintf("Layout(%d)", uint8(l))
+	}
+	return layoutNames[l]
+}
+
+// MarshalText writes the name; an invalid Layout is an error.
+func (l Layout) MarshalText() ([]byte, error) {
+	if int(l) >= len(layoutNames) {
+		return nil, fmt.Errorf("nodepressure: %s is not a layout", l)
+	}
+	return []byte(layoutNames[l]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote. An unknown name is an error and changes nothing.
+func (l *Layout) UnmarshalText(text []byte) error {
+	for i, name := range layoutNames {
+		if name == string(text) {
+			*l = Layout(i)
+			return nil
+		}
+	}
+	return fmt.Errorf("nodepressure: unknown layout %q, want one of %v", text, layoutNames)
+}

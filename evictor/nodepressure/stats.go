@@ -1,0 +1,149 @@
+package nodepressure
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Sample is one measurement of a signal.
+type Sample struct {
+	// Available and Capacity are bytes, inodes or processes. A capacity matters only to percentages.
+	Available, Capacity int64
+	// Time is when it was measured, by the clock of whoever measured: it is compared only with earlier
+	// samples of the same signal. Nothing is evicted because of a sample that was seen before. The zero
+	// Time says that the sample is fresh.
+	Time time.Time
+}
+
+// MemorySample is how the kubelet measures memory: what the node uses for good counts against it, which
+// is its usage less what the kernel could drop at once (inactive file pages). Both are bytes.
+func MemorySample(available, workingSet int64, at time.Time) Sample {
+	return Sample{Available: available, Capacity: add(available, workingSet), Time: at}
+}
+
+// Stats is what is known of a node at one time. A Machine neither changes nor keeps it, but a Decision
+// refers to its pods.
+type Stats struct {
+	// Signals are the measurements. A signal without one is as if it were not watched.
+	Signals map[Signal]Sample
+	// Pods are the pods that are active on the node, terminating ones among them: those that have
+	// anything running. Their order does not matter.
+	Pods []Pod
+}
+
+// Pod is a pod with what it uses.
+type Pod struct {
+	*v1.Pod
+	// Usage is nil when it is not known. Such pods are evicted first.
+	Usage *Usage
+}
+
+// Usage is what a pod uses. What is not known is 0; so is what is negative.
+type Usage struct {
+	// Memory is the working set of the pod, in bytes.
+	Memory int64
+	// Processes is how many it has.
+	Processes int64
+	// EphemeralStorage is what counts against its limit, in bytes: containers, logs and local volumes
+	// together.
+	EphemeralStorage int64
+	Volumes          []VolumeUsage
+	Containers       []ContainerUsage
+}
+
+// Disk is what something uses of a file system.
+type Disk struct{ Bytes, Inodes int64 }
+
+// VolumeUsage is what a volume of a pod uses.
+type VolumeUsage struct {
+	Name string
+	Disk Disk
+}
+
+// ContainerUsage is what a container uses: memory as a working set in bytes, its writable layer, and its
+// logs.
+type ContainerUsage struct {
+	Name   string
+	Memory int64
+	Rootfs Disk
+	Logs   Disk
+}
+
+// counted says which parts of a pod's disk usage lie on the file system of a signal.
+type counted struct{ rootfs, logs, volumes bool }
+
+// counts is the rule by layout. Images belong to no pod.
+func (l Layout) counts(signal Signal) counted {
+	image := signal == ImageFsAvailable || signal == ImageFsInodesFree
+	switch node := signal == NodeFsAvailable || signal == NodeFsInodesFree; {
+	case l == SingleFs:
+		return counted{rootfs: true, logs: true, volumes: true}
+	case l == DedicatedImageFs && node:
+		return counted{logs: true, volumes: true}
+	case l == DedicatedImageFs:
+		return counted{rootfs: true}
+	case image:
+		return counted{}
+	}
+	return counted{rootfs: true, logs: true, volumes: true}
+}
+
+// Uses is how much of what the signal measures the pod takes, by the rules of the ranking: for a file
+// system only what lies on it. It is 0 where the usage is not known.
+func (p Pod) Uses(signal Signal, layout Layout) int64 {
+	if p.Usage == nil {
+		return 0
+	}
+	switch signal.Resource() {
+	case v1.ResourceMemory:
+		return max(p.Usage.Memory, 0)
+	case ResourcePIDs:
+		return max(p.Usage.Processes, 0)
+	case v1.ResourceEphemeralStorage:
+		return p.disk(layout.counts(signal), func(d *Disk) int64 { return max(d.Bytes, 0) })
+	case ResourceInodes:
+		return p.disk(layout.counts(signal), func(d *Disk) int64 { return max(d.Inodes, 0) })
+	}
+	return 0
+}
+
+func (p Pod) disk(what counted, part func(*Disk) int64) (total int64) {
+	for i := range p.Usage.Containers {
+		c := &p.Usage.Containers[i]
+		if what.rootfs {
+			total = add(total, part(&c.Rootfs))
+		}
+		if what.logs {
+			total = add(total, part(&c.Logs))
+		}
+	}
+	if !what.volumes || len(p.Usage.Volumes) == 0 {
+		return total
+	}
+	for i := range p.Spec.Volumes {
+		if v := &p.Spec.Volumes[i]; onNode(v) {
+			if used := p.Usage.volume(v.Name); used != nil {
+				total = add(total, part(&used.Disk))
+			}
+		}
+	}
+	return total
+}
+
+// onNode says whether a volume takes space of the node: a directory of the host, an emptyDir that is
+// not in memory, a config map, or a repository.
+func onNode(v *v1.Volume) bool {
+	return v.HostPath != nil || v.GitRepo != nil || v.ConfigMap != nil || v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault
+}
+
+// volume finds the usage of a volume; nil when it is not known. The last one of that name counts when
+// limits are checked and the first when usage is summed upstream; there is only one.
+func (u *Usage) volume(name string) *VolumeUsage {
+	for i := range u.Volumes {
+		if u.Volumes[i].Name == name {
+			return &u.Volumes[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package nodepressure
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Value is an amount: a quantity or, when that is zero, a share of the capacity. The zero Value is
+// nothing.
+type Value struct {
+	Quantity resource.Quantity
+	// Percentage is the share as a fraction: 0.1 is 10 %. It is a float32 because upstream's is: the
+	// amount it comes to depends on it.
+	Percentage float32
+}
+
+// IsZero says whether the value is nothing at any capacity.
+func (v Value) IsZero() bool { return v.Percentage == 0 && v.Quantity.IsZero() }
+
+// String is the quantity, or the share with its percent sign.
+func (v Value) String() string {
+	if v.Percentage != 0 {
+		return strconv.FormatFloat(float64(v.Percentage)*100, 'g', 6, 64) + "%"
+	}
+	return v.Quantity.String()
+}
+
+// At is the amount at a capacity. A quantity does not depend on it; a share is rounded down.
+func (v Value) At(capacity int64) resource.Quantity {
+	if v.Percentage == 0 {
+		return v.Quantity.DeepCopy()
+	}
+	return *resource.NewQuantity(share(capacity, v.Percentage), resource.BinarySI)
+}
+
+// share multiplies as upstream does, and saturates where the product has no int64.
+func share(capacity int64, percentage float32) int64 {
+	product := float64(capacity) * float64(percentage)
+	if product >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(product)
+}
+
+// add is a+b without overflow.
+func add(a, b int64) int64 {
+	if sum := a + b; b < 0 || sum >= a {
+		return sum
+	}
+	return math.MaxInt64
+}
+
+var (
+	errSignal     = errors.New("there is no such signal")
+	errPercentage = errors.New("must be a number followed by one percent sign")
+	errQuantity   = errors.New("must be a quantity such as 100Mi, or a percentage such as 10%")
+	errDuration   = errors.New("must be a duration such as 1m30s")
+	errNegative   = errors.New("must not be negative")
+)
+
+// parsePercentage reads "12.5%" as 0.125. Unlike upstream it refuses NaN and a second percent sign.
+func parsePercentage(text string) (float32, error) {
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 32)
+	if err != nil || math.IsNaN(percent) {
+		return 0, errPercentage
+	}
+	return float32(percent) / 100, nil
+}
+
+// parseValue reads a quantity or a percentage.
+func parseValue(text string) (v Value, isShare bool, err error) {
+	if strings.HasSuffix(text, "%") {
+		v.Percentage, err = parsePercentage(text)
+		return v, true, err
+	}
+	if v.Quantity, err = resource.ParseQuantity(text); err != nil {
+		return Value{}, false, errQuantity
+	}
+	return v, false, nil
+}
+
+// parseThreshold reads the value of a threshold. It is off at 0 % and at 100 %, however written.
+func parseThreshold(text string) (v Value, off bool, err error) {
+	v, isShare, err := parseValue(text)
+	switch {
+	case err != nil:
+		return Value{}, false, err
+	case isShare && (v.Percentage < 0 || v.Percentage > 1):
+		return Value{}, false, errors.New("must be between 0% and 100%")
+	case isShare && (v.Percentage == 0 || v.Percentage == 1):
+		return Value{}, true, nil
+	case !isShare && v.Quantity.Sign() <= 0:
+		return Value{}, false, errors.New("must be greater than 0")
+	}
+	return v, false, nil
+}
+
+// parseMinimumReclaim reads a minimum reclaim. More than the whole could never be reclaimed.
+func parseMinimumReclaim(text string) (Value, error) {
+	v, isShare, err := parseValue(text)
+	switch {
+	case err != nil:
+		return Value{}, err
+	case isShare && (v.Percentage <= 0 || v.Percentage > 1):
+		return Value{}, errors.New("must be more than 0% and at most 100%")
+	case !isShare && v.Quantity.Sign() < 0:
+		return Value{}, errNegative
+	}
+	return v, nil
+}

@@ -1,6 +1,8 @@
 package nodepressure_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -178,4 +180,13 @@ func percent(signal Signal, share float32) Threshold {
 
 func thresholds(ts ...Threshold) Config {
 	return Config{Thresholds: ts, PressureTransitionPeriod: 5 * time.Minute, MaxPodGracePeriodSeconds: 5}
+}
+
+// join is the names of constants with blanks between them.
+func join(constants ...fmt.Stringer) string {
+	var all []string
+	for _, c := range constants {
+		all = append(all, c.String())
+	}
+	return strings.Join(all, " ")
 }

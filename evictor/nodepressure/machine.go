@@ -53,7 +53,7 @@ func New(config Config) (*Machine, error) {
 	for i, t := range thresholds {
 		both := t.Value.Quantity.DeepCopy()
 		both.Add(t.MinReclaim.Quantity)
-		m.watched[i] = watched{Threshold: t, index: t.Signal.index(), value: t.Value.Quantity.Value(), total: both.Value()}
+		m.watched[i] = watched{Threshold: t, index: t.Signal.index(), value: whole(&t.Value.Quantity), total: whole(&both)}
 	}
 	m.config.Thresholds = thresholds
 	return m, nil

@@ -79,6 +79,14 @@ func compareByUsage(starved v1.ResourceName, a, b *Candidate) int {
 	if unknown != 0 {
 		return unknown
 	}
+	return compareOver(a, b)
+}
+
+// compareOver puts the larger difference first; of pods whose usage is not known there is none.
+func compareOver(a, b *Candidate) int {
+	if a.Pod.Usage == nil && b.Pod.Usage == nil {
+		return 0
+	}
 	return cmp.Compare(b.Over(), a.Over())
 }
 
@@ -89,7 +97,7 @@ func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
 	if c := compareUnknown(a, b); c != 0 {
 		return c
 	}
-	return cmp.Compare(b.Over(), a.Over())
+	return compareOver(a, b)
 }
 
 // Rank returns the pods in the order in which they would be evicted for a shortage that the signal tells

@@ -30,7 +30,7 @@ func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	if overhead, ok := pod.Spec.Overhead[name]; ok && !total.IsZero() {
 		total.Add(overhead)
 	}
-	return total.Value()
+	return whole(&total)
 }
 
 // podLevel says whether a resource can be requested for a pod as a whole.

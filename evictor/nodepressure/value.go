@@ -46,6 +46,14 @@ func share(capacity int64, percentage float32) int64 {
 	return int64(product)
 }
 
+// whole is a quantity in whole units, rounded up. It saturates where there is no such int64.
+func whole(q *resource.Quantity) int64 {
+	if q.CmpInt64(math.MaxInt64) >= 0 {
+		return math.MaxInt64
+	}
+	return q.Value()
+}
+
 // add is a+b without overflow.
 func add(a, b int64) int64 {
 	if sum := a + b; b < 0 || sum >= a {

@@ -1,0 +1,122 @@
+package nodepressure_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	. "github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// benchPods are 250 pods of three containers with requests, limits, an emptyDir and priorities of a few kinds.
+func benchPods() []Pod {
+	pods := make([]Pod, 250)
+	for i := range pods {
+		pods[i] = build(fmt.Sprintf("pod-%03d", i*7919%250), int32(i%3*1000),
+			requests("cpu", "100m", "memory", fmt.Sprintf("%dMi", 64+i%5*64), "ephemeral-storage", "1Gi"),
+			limits("cpu", "1", "memory", "1Gi", "ephemeral-storage", "4Gi"),
+			diskUse("100Mi", "50Mi", "200Mi"), sized("1Gi", ""), memoryUse(fmt.Sprintf("%dMi", 50+i*7919%400)))
+		for _, name := range []string{"proxy", "logger"} {
+			c := pods[i].Spec.Containers[0]
+			c.Name = name
+			pods[i].Spec.Containers = append(pods[i].Spec.Containers, c)
+			u := pods[i].Usage.Containers[0]
+			u.Name = name
+			pods[i].Usage.Containers = append(pods[i].Usage.Containers, u)
+		}
+	}
+	return pods
+}
+
+// benchMachine is the default configuration on a fake clock; stats are fresh samples of it all.
+func benchMachine(b *testing.B, memory int64) (*Machine, Stats) {
+	b.Helper()
+	config := DefaultConfig()
+	config.Clock = clocktesting.NewFakePassiveClock(epoch)
+	machine, err := New(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	stats := Stats{Pods: benchPods(), Signals: map[Signal]Sample{}}
+	for _, signal := range Signals() {
+		stats.Signals[signal] = Sample{Available: 1 << 40, Capacity: 1 << 41}
+	}
+	stats.Signals[MemoryAvailable] = Sample{Available: memory, Capacity: 1 << 41}
+	return machine, stats
+}
+
+// Nothing is met: the thresholds and every pod's limits of local storage are looked at.
+func BenchmarkObserve250PodsNothingMet(b *testing.B) {
+	machine, stats := benchMachine(b, 1<<40)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		if d := machine.Observe(stats); d.Action != Nothing {
+			b.Fatal(d)
+		}
+	}
+}
+
+// The same without limits of local storage.
+func BenchmarkObserve250PodsNothingMetWithoutLimits(b *testing.B) {
+	machine, stats := benchMachine(b, 1<<40)
+	for i := range stats.Pods {
+		for j := range stats.Pods[i].Spec.Containers {
+			delete(stats.Pods[i].Spec.Containers[j].Resources.Limits, v1.ResourceEphemeralStorage)
+		}
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		if d := machine.Observe(stats); d.Action != Nothing {
+			b.Fatal(d)
+		}
+	}
+}
+
+// Memory is short, but nothing was measured since the last time.
+func BenchmarkObserve250PodsMetAndStale(b *testing.B) {
+	machine, stats := benchMachine(b, 1<<20)
+	for signal, sample := range stats.Signals {
+		sample.Time = epoch.Add(time.Second)
+		stats.Signals[signal] = sample
+	}
+	machine.Observe(stats)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		if d := machine.Observe(stats); d.Action != Nothing || len(d.Met) != 1 {
+			b.Fatal(d)
+		}
+	}
+}
+
+func BenchmarkRank250PodsByMemory(b *testing.B) { benchmarkRank(b, MemoryAvailable, ByUsage) }
+func BenchmarkRank250PodsByDisk(b *testing.B)   { benchmarkRank(b, NodeFsAvailable, ByUsage) }
+func BenchmarkRank250PodsByQOS(b *testing.B)    { benchmarkRank(b, MemoryAvailable, ByQOS) }
+
+func benchmarkRank(b *testing.B, signal Signal, ranking Ranking) {
+	pods := benchPods()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		if ranked := Rank(pods, signal, SingleFs, ranking); len(ranked) != len(pods) {
+			b.Fatal(len(ranked))
+		}
+	}
+}
+
+// Memory is short: the pods are ranked and the first one's eviction is written.
+func BenchmarkObserve250PodsEvict(b *testing.B) {
+	machine, stats := benchMachine(b, 1<<20)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		if d := machine.Observe(stats); d.Action != EvictPods {
+			b.Fatal(d)
+		}
+	}
+}

@@ -13,7 +13,7 @@ func overLimits(pods []Pod, layout Layout) []Eviction {
 	var evictions []Eviction
 	for i := range pods {
 		pod := &pods[i]
-		if pod.Usage == nil {
+		if pod.Usage == nil || !mayExceed(pod, layout) {
 			continue
 		}
 		if cause, message := overLimit(pod, layout); cause != "" && ProtectionOf(pod.Pod) == Evictable {
@@ -23,32 +23,83 @@ func overLimits(pods []Pod, layout Layout) []Eviction {
 	return evictions
 }
 
-// overLimit says which limit a pod exceeds: that of an emptyDir, that of its containers together, or
-// that of one container; an empty cause says none.
-func overLimit(pod *Pod, layout Layout) (cause, message string) {
+// mayExceed is false where overLimit finds nothing, at less cost: it is asked of every pod in every pass.
+// Init containers and overhead only raise the limit of the pod.
+func mayExceed(pod *Pod, layout Layout) bool {
+	if emptyDirOverLimit(pod) != nil {
+		return true
+	}
+	var total int64
+	limited := len(pod.Spec.InitContainers) > 0
+	for i := range pod.Spec.Containers {
+		c := &pod.Spec.Containers[i]
+		if len(c.Resources.Limits) == 0 {
+			continue
+		}
+		q, ok := c.Resources.Limits[v1.ResourceEphemeralStorage]
+		if !ok {
+			continue
+		}
+		limit, exact := q.AsInt64()
+		if used := pod.Usage.container(c.Name, i); !exact || limit != 0 && used != nil && used.storage(layout) > limit {
+			return true
+		}
+		total, limited = add(total, limit), true
+	}
+	return limited && pod.Usage.EphemeralStorage > total
+}
+
+// container finds the usage of a container, which is mostly at the place that the container has in the
+// pod; nil when it is not known.
+func (u *Usage) container(name string, place int) *ContainerUsage {
+	if place < len(u.Containers) && u.Containers[place].Name == name {
+		return &u.Containers[place]
+	}
+	for i := range u.Containers {
+		if u.Containers[i].Name == name {
+			return &u.Containers[i]
+		}
+	}
+	return nil
+}
+
+// storage is what counts against a container's own limit: its logs, and its writable layer where that is
+// on the kubelet's file system and images are too.
+func (c *ContainerUsage) storage(layout Layout) int64 {
+	bytes := max(c.Logs.Bytes, 0)
+	if layout == SingleFs {
+		bytes = add(bytes, max(c.Rootfs.Bytes, 0))
+	}
+	return bytes
+}
+
+// emptyDirOverLimit is the first emptyDir of the pod that is larger than it may be; nil when none is.
+func emptyDirOverLimit(pod *Pod) *v1.Volume {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
 		if v.EmptyDir == nil || v.EmptyDir.SizeLimit == nil || v.EmptyDir.SizeLimit.Sign() <= 0 {
 			continue
 		}
 		if used := pod.Usage.volume(v.Name); used != nil && exceeds(used.Disk.Bytes, *v.EmptyDir.SizeLimit) {
-			limit := v.EmptyDir.SizeLimit.DeepCopy()
-			return EmptyDirLimit, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, limit.String())
+			return v
 		}
 	}
-	if !limited(pod.Pod) {
-		return "", ""
+	return nil
+}
+
+// overLimit says which limit a pod exceeds: that of an emptyDir, that of its containers together, or
+// that of one container; an empty cause says none.
+func overLimit(pod *Pod, layout Layout) (cause, message string) {
+	if v := emptyDirOverLimit(pod); v != nil {
+		limit := v.EmptyDir.SizeLimit.DeepCopy()
+		return EmptyDirLimit, fmt.Sprintf("Usage of EmptyDir volume %q exceeds the limit %q. ", v.Name, limit.String())
 	}
 	if limit, ok := storageLimit(pod.Pod); ok && exceeds(pod.Usage.EphemeralStorage, limit) {
 		return PodLimit, fmt.Sprintf("Pod ephemeral local storage usage exceeds the total limit of containers %s. ", limit.String())
 	}
 	for i := range pod.Usage.Containers {
 		used := &pod.Usage.Containers[i]
-		bytes := max(used.Logs.Bytes, 0)
-		if layout == SingleFs {
-			bytes = add(bytes, max(used.Rootfs.Bytes, 0))
-		}
-		if limit, ok := containerLimit(pod.Pod, used.Name); ok && exceeds(bytes, limit) {
+		if limit, ok := containerLimit(pod.Pod, used.Name); ok && exceeds(used.storage(layout), limit) {
 			return ContainerLimit, fmt.Sprintf("Container %s exceeded its local ephemeral storage limit %q. ", used.Name, limit.String())
 		}
 	}
@@ -56,21 +107,6 @@ func overLimit(pod *Pod, layout Layout) (cause, message string) {
 }
 
 func exceeds(used int64, limit resource.Quantity) bool { return limit.CmpInt64(used) < 0 }
-
-// limited says whether any container has a limit of ephemeral storage: most have none.
-func limited(pod *v1.Pod) bool {
-	for i := range pod.Spec.Containers {
-		if _, ok := pod.Spec.Containers[i].Resources.Limits[v1.ResourceEphemeralStorage]; ok {
-			return true
-		}
-	}
-	for i := range pod.Spec.InitContainers {
-		if _, ok := pod.Spec.InitContainers[i].Resources.Limits[v1.ResourceEphemeralStorage]; ok {
-			return true
-		}
-	}
-	return false
-}
 
 // storageLimit is what the pod may use of ephemeral storage, with its overhead when that is not nothing.
 func storageLimit(pod *v1.Pod) (resource.Quantity, bool) {

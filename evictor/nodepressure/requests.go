@@ -75,60 +75,51 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 // QOSClass is the pod's quality of service class, computed from its resources as upstream computes it
 // when a pod is admitted: Guaranteed when every container has equal requests and limits of cpu and
 // memory, BestEffort when none has any, Burstable otherwise. Resources of the pod as a whole stand for
-// those of its containers. The status is not looked at.
+// those of its containers. The status is not looked at. Requests above their limits, which the API
+// refuses, make a pod Burstable.
 func QOSClass(pod *v1.Pod) v1.PodQOSClass {
 	q := qos{guaranteed: true}
 	if r := pod.Spec.Resources; r != nil {
-		q.add(r, len(r.Limits) > 0)
-	} else {
-		for i := range pod.Spec.Containers {
-			q.add(&pod.Spec.Containers[i].Resources, true)
-		}
-		for i := range pod.Spec.InitContainers {
-			q.add(&pod.Spec.InitContainers[i].Resources, true)
+		q.add(r)
+		return q.class()
+	}
+	for i := range pod.Spec.Containers {
+		q.add(&pod.Spec.Containers[i].Resources)
+		if q.class() == v1.PodQOSBurstable {
+			return v1.PodQOSBurstable
 		}
 	}
+	for i := range pod.Spec.InitContainers {
+		q.add(&pod.Spec.InitContainers[i].Resources)
+	}
+	return q.class()
+}
+
+// qos is what decides the class.
+type qos struct {
+	guaranteed bool // all limits were set so far, and equal to the requests
+	any        bool // something was requested or limited
+}
+
+func (q *qos) add(r *v1.ResourceRequirements) {
+	for _, name := range [...]v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory} {
+		requested, limited := r.Requests[name], r.Limits[name]
+		limits := limited.Sign() > 0
+		q.any = q.any || limits || requested.Sign() > 0
+		q.guaranteed = q.guaranteed && limits && limited.Cmp(requested) == 0
+	}
+}
+
+// class does not change any more once it is Burstable.
+func (q *qos) class() v1.PodQOSClass {
 	switch {
-	case q.cpu.none() && q.memory.none():
+	case !q.any:
 		return v1.PodQOSBestEffort
-	case q.guaranteed && q.cpu.equal() && q.memory.equal():
+	case q.guaranteed:
 		return v1.PodQOSGuaranteed
 	}
 	return v1.PodQOSBurstable
 }
-
-// qos sums what decides the class.
-type qos struct {
-	cpu, memory sums
-	guaranteed  bool // all limits were set so far
-}
-
-// add takes a container in; limits says whether it must have both limits to be guaranteed.
-func (q *qos) add(r *v1.ResourceRequirements, limits bool) {
-	cpu := q.cpu.add(r, v1.ResourceCPU)
-	memory := q.memory.add(r, v1.ResourceMemory)
-	if limits && !(cpu && memory) {
-		q.guaranteed = false
-	}
-}
-
-type sums struct{ requests, limits resource.Quantity }
-
-// add takes a container in and says whether it has a limit.
-func (s *sums) add(r *v1.ResourceRequirements, name v1.ResourceName) bool {
-	if q, ok := r.Requests[name]; ok && q.Sign() > 0 {
-		s.requests.Add(q)
-	}
-	q, ok := r.Limits[name]
-	if !ok || q.Sign() <= 0 {
-		return false
-	}
-	s.limits.Add(q)
-	return true
-}
-
-func (s *sums) none() bool  { return s.requests.IsZero() && s.limits.IsZero() }
-func (s *sums) equal() bool { return s.requests.Cmp(s.limits) == 0 }
 
 // qosOrder puts the classes in the order of their eviction.
 func qosOrder(class v1.PodQOSClass) int {

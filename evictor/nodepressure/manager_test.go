@@ -1,0 +1,329 @@
+//go:build go1.25
+
+package nodepressure_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	. "github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// world is a node whose memory is what its pods use, in the virtual time of a bubble.
+type world struct {
+	t      *testing.T
+	began  time.Time
+	mu     sync.Mutex // guards what follows
+	signal Signal
+	pods   []Pod
+	left   int64 // what is available
+	log    []string
+
+	statsErr, reclaimErr, killErr error
+	onKill                        func(ctx context.Context, e Eviction)
+	onReclaim                     func()
+	cleanup                       time.Duration // how long a dead pod holds what it held
+	died                          map[string]time.Time
+}
+
+func (w *world) note(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, fmt.Sprintf("%s ", time.Since(w.began))+fmt.Sprintf(format, args...))
+}
+
+func (w *world) set(available int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = available
+}
+
+func (w *world) Stats(context.Context) (Stats, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Stats{Pods: w.pods, Signals: map[Signal]Sample{w.signal: {Available: w.left, Capacity: 1000, Time: time.Now()}}}, w.statsErr
+}
+
+func (w *world) Reclaim(_ context.Context, what Reclaim) error {
+	w.note("reclaim %s", what)
+	if w.onReclaim != nil {
+		w.onReclaim()
+	}
+	return w.reclaimErr
+}
+
+func (w *world) Kill(ctx context.Context, e Eviction) error {
+	w.note("kill %s %ds", e.Pod.Name, e.GracePeriodSeconds)
+	if w.onKill != nil {
+		w.onKill(ctx, e)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.died[e.Pod.Name] = time.Now()
+	return w.killErr
+}
+
+func (w *world) CleanedUp(pod *v1.Pod) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.died[pod.Name]) >= w.cleanup
+}
+
+// during runs a manager over the world for a while, then play, and returns what was done and reported.
+func during(t *testing.T, config Config, clients func(*world) Clients, setup func(*world, *Manager), play func(*world, *Manager)) (log []string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{t: t, began: time.Now(), signal: MemoryAvailable, left: 1000, died: map[string]time.Time{}, pods: []Pod{build("a", low), build("b", mid)}}
+		machine, err := New(config)
+		require.NoError(t, err)
+		managing := DefaultManagerConfig()
+		managing.OnError = func(err error) { w.note("error: %s", err) }
+		c := Clients{StatsProvider: w, Reclaimer: w, Killer: w}
+		if clients != nil {
+			c = clients(w)
+		}
+		m, err := NewManager(machine, c, managing)
+		require.NoError(t, err)
+		setup(w, m)
+		ctx, stop := context.WithCancel(context.Background())
+		done := make(chan error, 1)
+		go func() { done <- m.Run(ctx) }()
+		play(w, m)
+		synctest.Wait()
+		stop()
+		require.ErrorIs(t, <-done, context.Canceled)
+		log = w.log
+	})
+	return log
+}
+
+func wait(d time.Duration) func(*world, *Manager) {
+	return func(*world, *Manager) { time.Sleep(d) }
+}
+
+var hardMemory = thresholds(hardly(MemoryAvailable, "100"))
+
+// TestManagerEvictsOneAndWaits: one pod a pass, then for what it held; the next pass follows at once.
+func TestManagerEvictsOneAndWaits(t *testing.T) {
+	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
+		w.cleanup = 2500 * time.Millisecond
+	}, func(w *world, _ *Manager) {
+		time.Sleep(5 * time.Second)
+		w.set(0)
+		time.Sleep(8500 * time.Millisecond) // the pass at 10s evicts, and the one that follows at 13s
+		w.set(1000)
+		time.Sleep(time.Minute)
+	})
+	require.Equal(t, []string{"10s kill a 1s", "13s kill a 1s"}, log)
+}
+
+func TestManagerGivesUpOnCleanup(t *testing.T) {
+	log := during(t, hardMemory, nil, func(w *world, _ *Manager) { w.left, w.cleanup = 0, time.Hour }, wait(65*time.Second))
+	require.Equal(t, []string{"0s kill a 1s", "30s kill a 1s", "1m0s kill a 1s"}, log)
+}
+
+// TestManagerIsNotified: at once, whether it sleeps or was not running; once for several notifications.
+func TestManagerIsNotified(t *testing.T) {
+	passes := 0
+	config := hardMemory
+	clients := func(w *world) Clients {
+		return Clients{Killer: w, StatsProvider: statsFunc(func(ctx context.Context) (Stats, error) {
+			passes++
+			w.note("pass %d", passes)
+			return w.Stats(ctx)
+		})}
+	}
+	log := during(t, config, clients, func(_ *world, m *Manager) {
+		m.Notify()
+		m.Notify()
+	}, func(_ *world, m *Manager) {
+		time.Sleep(4 * time.Second)
+		m.Notify()
+		time.Sleep(10 * time.Second)
+	})
+	require.Equal(t, []string{"0s pass 1", "0s pass 2", "4s pass 3", "14s pass 4"}, log[:4])
+}
+
+type statsFunc func(context.Context) (Stats, error)
+
+func (f statsFunc) Stats(ctx context.Context) (Stats, error) { return f(ctx) }
+
+// TestHardPreemptsSoft: while a pod has its grace period in a soft eviction, memory runs out.
+func TestHardPreemptsSoft(t *testing.T) {
+	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(MemoryAvailable, "100"))
+	config.MaxPodGracePeriodSeconds = 600
+	graceful := func(w *world) func(context.Context, Eviction) {
+		return func(ctx context.Context, e Eviction) {
+			select {
+			case <-ctx.Done():
+				w.note("%s interrupted", e.Pod.Name)
+			case <-time.After(time.Duration(e.GracePeriodSeconds) * time.Second):
+			}
+		}
+	}
+	t.Run("AtTheNextPass", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(w *world, _ *Manager) {
+			time.Sleep(25 * time.Second)
+			w.set(50)
+			time.Sleep(5500 * time.Millisecond)
+			w.set(1000)
+			time.Sleep(time.Minute)
+		})
+		require.Equal(t, []string{"10s kill a 600s", "30s a interrupted", "30s kill a 1s"}, log)
+	})
+	t.Run("AtANotification", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(w *world, m *Manager) {
+			time.Sleep(25 * time.Second)
+			w.set(50)
+			m.Notify()
+			time.Sleep(500 * time.Millisecond)
+			w.set(1000)
+			time.Sleep(time.Minute)
+		})
+		require.Equal(t, []string{"10s kill a 600s", "25s a interrupted", "25s kill a 1s"}, log)
+	})
+	t.Run("WhileWaitingForCleanup", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.cleanup = 150, 25*time.Second }, func(w *world, _ *Manager) {
+			time.Sleep(12 * time.Second)
+			w.set(50)
+			time.Sleep(10 * time.Second)
+			w.set(1000)
+			time.Sleep(time.Minute)
+		})
+		require.Equal(t, []string{"10s kill a 600s", "20s kill a 1s"}, log)
+	})
+	t.Run("NotBySofterNews", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(_ *world, m *Manager) {
+			time.Sleep(25 * time.Second)
+			m.Notify()
+			time.Sleep(500 * time.Second)
+		})
+		require.Equal(t, []string{"10s kill a 600s", "8m45s a interrupted"}, log, "at the end, by the context")
+	})
+}
+
+// TestHardIsNotInterrupted: notifications wait until it is over.
+func TestHardIsNotInterrupted(t *testing.T) {
+	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
+		w.left = 0
+		w.onKill = func(context.Context, Eviction) { time.Sleep(12 * time.Second) }
+	}, func(w *world, m *Manager) {
+		time.Sleep(5 * time.Second)
+		m.Notify()
+		time.Sleep(7500 * time.Millisecond)
+		w.set(1000)
+		time.Sleep(time.Minute)
+	})
+	require.Equal(t, []string{"0s kill a 1s"}, log)
+}
+
+func TestManagerReclaimsFirst(t *testing.T) {
+	config := thresholds(hardly(NodeFsAvailable, "100"))
+	onDisk := func(w *world, _ *Manager) { w.signal, w.left = NodeFsAvailable, 0 }
+	t.Run("Enough", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, m *Manager) {
+			onDisk(w, m)
+			w.onReclaim = func() { w.set(500) }
+		}, wait(25*time.Second))
+		require.Equal(t, []string{"0s reclaim DeadContainers", "0s reclaim UnusedImages"}, log)
+	})
+	t.Run("NotEnough", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, m *Manager) {
+			onDisk(w, m)
+			w.reclaimErr = errors.New("no")
+		}, wait(500*time.Millisecond))
+		require.Equal(t, []string{
+			"0s reclaim DeadContainers", "0s error: nodepressure: reclaiming DeadContainers: no",
+			"0s reclaim UnusedImages", "0s error: nodepressure: reclaiming UnusedImages: no", "0s kill a 1s",
+		}, log)
+	})
+	t.Run("NotMeasuredAfterwards", func(t *testing.T) {
+		log := during(t, config, nil, func(w *world, m *Manager) {
+			onDisk(w, m)
+			w.onReclaim = func() { w.statsErr = errors.New("blind") }
+		}, wait(500*time.Millisecond))
+		require.Equal(t, []string{
+			"0s reclaim DeadContainers", "0s reclaim UnusedImages", "0s error: nodepressure: measuring the node after reclaiming: blind", "0s kill a 1s",
+		}, log)
+	})
+	t.Run("WithoutReclaimer", func(t *testing.T) {
+		log := during(t, config, func(w *world) Clients { return Clients{StatsProvider: w, Killer: w} }, onDisk, wait(500*time.Millisecond))
+		require.Equal(t, []string{"0s kill a 1s"}, log)
+	})
+}
+
+func TestManagerReportsFailures(t *testing.T) {
+	log := during(t, hardMemory, nil, func(w *world, _ *Manager) { w.statsErr = errors.New("blind") }, wait(15*time.Second))
+	require.Equal(t, []string{"0s error: nodepressure: measuring the node: blind", "10s error: nodepressure: measuring the node: blind"}, log)
+
+	log = during(t, hardMemory, nil, func(w *world, _ *Manager) { w.left, w.killErr = 0, errors.New("undead") }, wait(1500*time.Millisecond))
+	require.Equal(t, []string{
+		"0s kill a 1s", "1s error: nodepressure: killing pod default/a: undead", "1s kill a 1s", "1.5s error: nodepressure: killing pod default/a: undead",
+	}, log, "it counts as evicted: the next pass comes once it is cleaned up")
+}
+
+// TestManagerKillsAllThatExceedLimits: one after the other, and waits for all of them.
+func TestManagerKillsAllThatExceedLimits(t *testing.T) {
+	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
+		for i := range w.pods {
+			diskUse("0", "0", "2Gi")(&w.pods[i])
+			sized("1Gi", "")(&w.pods[i])
+		}
+		w.onKill = func(context.Context, Eviction) { time.Sleep(time.Second) }
+		w.cleanup = 3500 * time.Millisecond
+	}, wait(7*time.Second))
+	require.Equal(t, []string{"0s kill a 1s", "1s kill b 1s", "6s kill a 1s"}, log[:3])
+}
+
+func TestManagerRunsOnce(t *testing.T) {
+	var m *Manager
+	during(t, hardMemory, nil, func(_ *world, manager *Manager) { m = manager }, func(_ *world, m *Manager) {
+		synctest.Wait()
+		require.ErrorIs(t, m.Run(context.Background()), ErrRunning)
+	})
+	ended, end := context.WithCancelCause(context.Background())
+	cause := errors.New("over")
+	end(cause)
+	require.ErrorIs(t, m.Run(ended), cause, "it may run again")
+}
+
+func TestManagerTellsDecisions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{began: time.Now(), signal: NodeFsAvailable, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
+		machine, err := New(thresholds(hardly(NodeFsAvailable, "100")))
+		require.NoError(t, err)
+		var told []string
+		config := DefaultManagerConfig()
+		config.OnDecision = func(d Decision) { told = append(told, d.Action.String()) }
+		m, err := NewManager(machine, Clients{StatsProvider: w, Reclaimer: w, Killer: w}, config)
+		require.NoError(t, err)
+		ctx, stop := context.WithTimeout(context.Background(), time.Millisecond)
+		defer stop()
+		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
+		require.Equal(t, []string{"ReclaimNode", "EvictPods"}, told)
+	})
+}
+
+func TestManagerConfigFaults(t *testing.T) {
+	machine, err := New(Config{})
+	require.NoError(t, err)
+	w := &world{}
+	_, err = NewManager(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{CleanupPoll: -1})
+	for _, name := range []string{"monitoringPeriod", "cleanupTimeout", "cleanupPoll"} {
+		require.ErrorContains(t, err, name)
+	}
+	for _, clients := range []Clients{{}, {StatsProvider: w}, {Killer: w}} {
+		_, err = NewManager(machine, clients, DefaultManagerConfig())
+		require.ErrorContains(t, err, "needs a machine, a StatsProvider and a Killer")
+	}
+	_, err = NewManager(nil, Clients{StatsProvider: w, Killer: w}, DefaultManagerConfig())
+	require.Error(t, err)
+}

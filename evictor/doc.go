@@ -112,8 +112,6 @@
 //	a retry is due when it says           upstream adds a nanosecond                        ratelimitqueue: TestRetry
 //	what is added again while it is in    it is new work, which upstream forgets            ratelimitqueue: TestRemoveWhileInFlight, timedworker: TestWhileRunning
 //	flight waits for its holder to end
-//	rate 0 holds no token                 upstream may hand out one item in spite of it     ratelimitqueue: TestRateZeroHandsOutNothing
-//	a rate of exactly 1 resumes           upstream takes it for the rate of what is stopped ratelimitqueue: TestSwapFromZeroResumes
 //	cancelling tells if work has begun    upstream says that it was cancelled               timedworker: TestWhileRunning
 //	work is due at an instant             upstream counts from its creation and is late     timedworker: TestOrderAndMoves
 //	a taint that is there keeps its time  nothing new began                                 taints: TestApply
@@ -121,4 +119,38 @@
 //	a value on one of our taints is       upstream looks at key and effect only             taints: TestDiff
 //	taken away
 //	a swap of our two taints is one write else both are there for a moment                  taints: TestDiff
+//
+// # Differences from the kubelet
+//
+// Where package nodepressure decides otherwise than the kubelet's eviction manager, on purpose:
+//
+//	what                                       why                                                   test
+//	of several thresholds that are due, hard   a hard shortage must not wait for a soft one; the     nodepressure: TestFirstOfTheDueThresholds
+//	ones go first, in a fixed order            kubelet's order is random but for memory
+//	a hard eviction takes the place of a       the kubelet waits until the soft one is over, while   nodepressure: TestHardPreemptsSoft
+//	soft one in progress                       memory runs out
+//	of equal pods the first by name goes       the kubelet's order is that of its unstable sort      nodepressure: TestRankingTiesGoByName
+//	a request of storage is not taken from     bytes are no inodes                                   nodepressure: TestInodesAreNotBytes
+//	a number of inodes
+//	requests of storage count in pods with     the kubelet forgets them: such pods seem to exceed    nodepressure: TestRequests
+//	resources of their own                     what they requested
+//	a container file system is watched from    the kubelet derives its thresholds during the first   nodepressure: TestFirstOfTheDueThresholds
+//	the first pass                             pass and uses them from the second
+//	all thresholds of a file system count for  the kubelet copies one hard and one soft threshold    nodepressure: TestDeriveContainerFs
+//	the container file system on it
+//	a sample seen before is stale though one   it is as old as it was                                nodepressure: TestStaleOverAGap
+//	was missing meanwhile
+//	without a transition period, conditions    the kubelet never sets them                           nodepressure: TestConditionsWithoutTransitionPeriod
+//	last as long as their shortage
+//	conditions have an order                   the kubelet's messages name them in random order      nodepressure: TestConditions
+//	the QoS class comes from resources         a status may be wrong or not yet written              nodepressure: TestAdmission
+//	100.0%, 0.0% and the like turn a           they are 100% and 0%, however written                 nodepressure: TestParseThresholds
+//	threshold off
+//	NaN%, 10%% and a minimum reclaim above     nobody means them                                     nodepressure: TestSettingsFaults
+//	100% are faults
+//	every fault of the settings is reported    the kubelet stops at the first                        nodepressure: TestSettingsReportEveryFault
+//	a negative maximal grace period defers to  so it is documented, and not done                     nodepressure: TestGracePeriodOfSoftEvictions
+//	the pod
+//	volumes without a measured size do not     the kubelet crashes on them                           nodepressure: TestUnknownUsage
+//	count
 package evictor

@@ -14,7 +14,7 @@ func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	var code []byte
-	for _, pattern := range []string{"*_test.go", "../zone/*_test.go", "../health/*_test.go", "../ratelimitqueue/*_test.go", "../timedworker/*_test.go", "../taints/*_test.go"} {
+	for _, pattern := range []string{"*_test.go", "../zone/*_test.go", "../health/*_test.go", "../ratelimitqueue/*_test.go", "../timedworker/*_test.go", "../taints/*_test.go", "nodepressure/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, file := range files {

@@ -40,35 +40,10 @@
 //
 // # What differs from upstream
 //
-// Upstream is k8s.io/kubernetes v1.36. Each row has its test; a test beside the original plays random
-// series on both and counts each difference under the name in the last column.
-//
-//	what                                    why                                               test, name of the rule
-//	of several due thresholds, hard ones    a hard shortage must not wait for a soft one; the TestFirstOfTheDueThresholds
-//	come first; ties have an order          original's order is random but for memory         hard-first, threshold-order
-//	of equal pods the first by name goes    the original's order is that of its sort          TestRankingTiesGoByName, pod-ties
-//	a request of storage is not taken from  bytes are no inodes                               TestInodesAreNotBytes, inode-unit
-//	a number of inodes
-//	requests of storage count in pods with  the original forgets them                         TestRequests, pod-level-storage
-//	resources of their own
-//	derived thresholds of the container     the original uses them from its second pass on    TestContainerFsFromTheFirstSample, first-pass
-//	file system hold from the first pass
-//	a sample seen before is stale though    it is as old as it was                            TestStaleOverAGap, stale-over-gap
-//	one was missing meanwhile
-//	without a transition period conditions  the original never sets them                      TestConditionsWithoutTransitionPeriod,
-//	are true while they are called for                                                        no-transition
-//	the QoS class comes from resources      a status may lie                                  TestAdmission, qos-status
-//	100.0% and the like turn a threshold    they are 100%                                     TestSettingsFaults, parse-off
-//	off
-//	NaN%, 10%% and a minimum reclaim above  nobody means them                                 TestSettingsFaults, parse-strict
-//	100% are faults
-//	every fault is reported                 the original stops at the first                   TestSettingsReportEveryFault
-//	a negative maximal grace period defers  as documented, and not done                       TestGracePeriodOfSoftEvictions, negative-grace
-//	to the pod
-//	a hard eviction takes the place of a    the original waits for the soft one               TestHardPreemptsSoft
-//	soft one in progress
-//	volumes without a measured size are     the original panics                               TestUnknownUsage
-//	not counted
+// Upstream is the kubelet of k8s.io/kubernetes v1.36. What is decided otherwise, on purpose, stands in the
+// table of package evictor (evictor/doc.go, "Differences from the kubelet"), each row with its reason and its
+// test. A test beside the original plays random series on both, and counts how often each row makes a
+// difference.
 //
 // What it keeps although it surprises: after reclaiming, a pod is evicted when any threshold is within its
 // minimum reclaim, also one that was not met before; samples of a signal that are missing end a shortage;

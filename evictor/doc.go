@@ -140,6 +140,8 @@
 //	the container file system on it
 //	a sample seen before is stale though one   it is as old as it was                                nodepressure: TestStaleOverAGap
 //	was missing meanwhile
+//	after reclaiming, a sample of nothing is   it tells nothing; the kubelet takes it for plenty     nodepressure: TestAfterReclaim
+//	no relief
 //	without a transition period, conditions    the kubelet never sets them                           nodepressure: TestConditionsWithoutTransitionPeriod
 //	last as long as their shortage
 //	conditions have an order                   the kubelet's messages name them in random order      nodepressure: TestConditions

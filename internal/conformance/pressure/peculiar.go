@@ -1,0 +1,70 @@
+package pressure
+
+import (
+	"cmp"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	podresource "k8s.io/kubernetes/pkg/api/v1/resource"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// ranking is ours with the kubelet's requests of storage, as far as those rules are not left out.
+func (r *replay) ranking() nodepressure.Ranking {
+	return nodepressure.RankingFunc(func(starved v1.ResourceName, a, b *nodepressure.Candidate) int {
+		x, y := *a, *b
+		if starved == v1.ResourceEphemeralStorage && r.as(PodLevel) {
+			x.Requested, y.Requested = storageRequest(a), storageRequest(b)
+		}
+		c := nodepressure.ByUsage.Compare(starved, &x, &y)
+		if starved != nodepressure.ResourceInodes || !r.as(InodeUnit) || a.Pod.Usage == nil || b.Pod.Usage == nil {
+			return c
+		}
+		// What they exceed is compared without the request, and by how much with it.
+		if a.Exceeds() != b.Exceeds() || a.Priority != b.Priority {
+			return c
+		}
+		return cmp.Compare(b.Used-storageRequest(b), a.Used-storageRequest(a))
+	})
+}
+
+func storageRequest(c *nodepressure.Candidate) int64 {
+	q := podresource.GetResourceRequestQuantity(c.Pod.Pod, v1.ResourceEphemeralStorage)
+	return q.Value()
+}
+
+// reclaimsOf is what ours reclaims for a signal.
+func reclaimsOf(layout nodepressure.Layout, signal nodepressure.Signal) []nodepressure.Reclaim {
+	// A threshold of every other signal, so that those of the container file system can be derived.
+	var thresholds []nodepressure.Threshold
+	for _, s := range nodepressure.Signals() {
+		thresholds = append(thresholds, nodepressure.Threshold{Signal: s, Value: nodepressure.Value{Quantity: resource.MustParse("1")}})
+	}
+	machine, err := nodepressure.New(nodepressure.Config{Thresholds: thresholds, Layout: layout})
+	if err != nil {
+		panic(err) //nolint:forbidigo // a threshold of 1 is none too many
+	}
+	return machine.Observe(nodepressure.Stats{Signals: map[nodepressure.Signal]nodepressure.Sample{signal: {}}}).Reclaim
+}
+
+// withClass is the pod with resources that make it what its status says.
+func withClass(pod *v1.Pod) *v1.Pod {
+	if pod.Status.QOSClass == "" {
+		return pod
+	}
+	pod = pod.DeepCopy()
+	pod.Spec.Resources, pod.Spec.InitContainers = nil, nil
+	list := v1.ResourceList{v1.ResourceCPU: resource.MustParse("1"), v1.ResourceMemory: resource.MustParse("1")}
+	for i := range pod.Spec.Containers {
+		r := &pod.Spec.Containers[i].Resources
+		*r = v1.ResourceRequirements{}
+		if pod.Status.QOSClass != v1.PodQOSBestEffort {
+			r.Requests = list
+		}
+		if pod.Status.QOSClass == v1.PodQOSGuaranteed {
+			r.Limits = list
+		}
+	}
+	return pod
+}

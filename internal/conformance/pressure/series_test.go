@@ -1,0 +1,73 @@
+package pressure
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// played is a series with what the kubelet did.
+func played(t *testing.T, seed int64) (s *series, passes []pass) {
+	t.Helper()
+	s = newSeries(seed)
+	synctest.Test(t, func(t *testing.T) {
+		var err error
+		passes, err = playKubelet(s)
+		require.NoError(t, err)
+	})
+	return s, passes
+}
+
+// TestSeries: random series come to the same with the kubelet and with ours, but for the rules, each of which makes a
+// difference somewhere.
+func TestSeries(t *testing.T) {
+	seeds := int64(1000)
+	if testing.Short() {
+		seeds = 300
+	}
+	fired := map[Rule]int{}
+	var killed, reclaimed, rejected, passed, under int
+	for seed := range seeds {
+		s, passes := played(t, seed)
+		differs, err := replayed(s, passes, Rule{})
+		require.NoError(t, err)
+		require.Empty(t, differs, fmt.Sprintf("seed %d", seed))
+		for _, rule := range decisions {
+			differs, err := replayed(s, passes, rule)
+			require.NoError(t, err)
+			fired[rule] += len(differs)
+		}
+		for _, p := range passes {
+			passed++
+			killed += len(p.killed)
+			reclaimed += len(p.reclaimed)
+			under += len(p.conditions)
+			for _, a := range p.admitted {
+				if !a.Admit {
+					rejected++
+				}
+			}
+		}
+	}
+	t.Logf("%d passes: %d kills, %d times something reclaimed, %d conditions, %d pods rejected", passed, killed, reclaimed, under, rejected)
+	for _, rule := range decisions {
+		t.Logf("%s: %d", rule.Name, fired[rule])
+		require.Positive(t, fired[rule], rule.Name)
+	}
+	for _, n := range []int{killed, reclaimed, under, rejected} {
+		require.Greater(t, n, int(seeds))
+	}
+}
+
+// TestRulesNameTheirRows: as they begin in the table of package evictor.
+func TestRulesNameTheirRows(t *testing.T) {
+	page, err := os.ReadFile("../../../evictor/doc.go")
+	require.NoError(t, err)
+	for _, rule := range append([]Rule{OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...) {
+		require.Len(t, regexp.MustCompile(`(?m)^//\t`+regexp.QuoteMeta(rule.Row)+`  `).FindAll(page, -1), 1, rule.Name)
+	}
+}

@@ -18,10 +18,10 @@ import (
 )
 
 // replay tells ours what the kubelet was told, at the same instants, and says where it decides otherwise. It differs
-// from the kubelet only by the rule that is left out.
+// from the kubelet only by the rules that are left out.
 type replay struct {
 	series  *series
-	without Rule
+	without []Rule
 	machine *nodepressure.Machine
 	clock   *clocktesting.FakePassiveClock
 	seen    map[nodepressure.Signal]time.Time // in the last sample; of signals in it only
@@ -29,8 +29,8 @@ type replay struct {
 	differs []string
 }
 
-// replayed returns what differs, a line each; without may be the zero Rule.
-func replayed(s *series, passes []pass, without Rule) ([]string, error) {
+// replayed returns what differs, a line each.
+func replayed(s *series, passes []pass, without ...Rule) ([]string, error) {
 	config := s.config
 	clock := clocktesting.NewFakePassiveClock(passes[0].at)
 	config.Clock = clock
@@ -54,7 +54,7 @@ func replayed(s *series, passes []pass, without Rule) ([]string, error) {
 }
 
 // as says whether to do as the kubelet does.
-func (r *replay) as(rule Rule) bool { return r.without != rule }
+func (r *replay) as(rule Rule) bool { return !slices.Contains(r.without, rule) }
 
 func (r *replay) differ(p *pass, format string, args ...any) {
 	r.differs = append(r.differs, p.at.Format(time.TimeOnly)+": "+fmt.Sprintf(format, args...))

@@ -3,7 +3,7 @@ package pressure
 // Rule is a deliberate difference. Row is the beginning of its row in the table of package evictor.
 type Rule struct{ Name, Row string }
 
-// The rules of decisions, of derived thresholds and of parsing.
+// The rules of decisions, of the manager's loop, of derived thresholds and of parsing.
 var (
 	ThresholdOrder = Rule{"ThresholdOrder", "of several thresholds that are due, hard"}
 	PodTies        = Rule{"PodTies", "of equal pods the first by name goes"}
@@ -17,6 +17,8 @@ var (
 	QOSStatus      = Rule{"QOSStatus", "the QoS class comes from resources"}
 	NegativeGrace  = Rule{"NegativeGrace", "a negative maximal grace period defers to"}
 
+	HardPreempts = Rule{"HardPreempts", "a hard eviction takes the place of a"}
+
 	OneOfEach = Rule{"OneOfEach", "all thresholds of a file system count for"}
 
 	ParseOff    = Rule{"ParseOff", "100.0%, 0.0% and the like turn a"}
@@ -28,3 +30,6 @@ var (
 var decisions = []Rule{
 	ThresholdOrder, PodTies, InodeUnit, PodLevel, FirstPass, StaleOverGap, EmptySample, NoTransition, ConditionOrder, QOSStatus, NegativeGrace,
 }
+
+// acts are those of them that change what is done, not only what is said.
+var acts = []Rule{ThresholdOrder, PodTies, InodeUnit, PodLevel, FirstPass, StaleOverGap, EmptySample, NegativeGrace}

@@ -43,7 +43,7 @@ func newSeries(seed int64) *series {
 	}
 	s.config = config
 	s.config.Layout = nodepressure.Layout(r.Intn(3))
-	s.config.LocalStorageLimits = r.Intn(2) == 0
+	s.config.LocalStorageLimits = r.Intn(4) == 0
 	s.config.PressureTransitionPeriod = time.Duration(r.Intn(4)) * 40 * time.Second
 	pods := make([]*v1.Pod, r.Intn(8))
 	for i := range pods {
@@ -68,7 +68,7 @@ func randomSettings(r *rand.Rand) nodepressure.Settings {
 	amount := func() string { return amounts[r.Intn(len(amounts))] }
 	s := nodepressure.Settings{
 		EvictionHard: map[string]string{"memory.available": amount()}, EvictionSoft: map[string]string{}, EvictionSoftGracePeriod: map[string]string{},
-		EvictionMinimumReclaim: map[string]string{}, EvictionMaxPodGracePeriod: int32(r.Intn(60) - 10),
+		EvictionMinimumReclaim: map[string]string{}, EvictionMaxPodGracePeriod: int32([]int{-10, -1, 0, 2, 20, 50}[r.Intn(6)]),
 	}
 	if r.Intn(3) == 0 {
 		s.EnforceNodeAllocatable = []string{}
@@ -156,7 +156,7 @@ func randomPod(r *rand.Rand, name string) *v1.Pod {
 		pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
 	}
 	if r.Intn(2) == 0 {
-		seconds := r.Int63n(60)
+		seconds := 2 + r.Int63n(60)
 		pod.Spec.TerminationGracePeriodSeconds = &seconds
 	}
 	for i := range 1 + r.Intn(2) {

@@ -33,7 +33,7 @@ func TestSeries(t *testing.T) {
 	var killed, reclaimed, rejected, passed, under int
 	for seed := range seeds {
 		s, passes := played(t, seed)
-		differs, err := replayed(s, passes, Rule{})
+		differs, err := replayed(s, passes)
 		require.NoError(t, err)
 		require.Empty(t, differs, fmt.Sprintf("seed %d", seed))
 		for _, rule := range decisions {
@@ -67,7 +67,7 @@ func TestSeries(t *testing.T) {
 func TestRulesNameTheirRows(t *testing.T) {
 	page, err := os.ReadFile("../../../evictor/doc.go")
 	require.NoError(t, err)
-	for _, rule := range append([]Rule{OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...) {
+	for _, rule := range append([]Rule{HardPreempts, OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...) {
 		require.Len(t, regexp.MustCompile(`(?m)^//\t`+regexp.QuoteMeta(rule.Row)+`  `).FindAll(page, -1), 1, rule.Name)
 	}
 }

@@ -1,0 +1,181 @@
+package pressure
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/api/resource"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/kubernetes/pkg/kubelet/eviction"
+	evictionapi "k8s.io/kubernetes/pkg/kubelet/eviction/api"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// parsed compares the two parsers and counts the rules that make a difference.
+func parsed(t *testing.T, s nodepressure.Settings, fired map[Rule]int) {
+	t.Helper()
+	mine, err := s.ParseThresholds()
+	var faults utilerrors.Aggregate
+	if errors.As(err, &faults) && len(faults.Errors()) > 1 {
+		fired[EveryFault]++ // the kubelet returns one
+	}
+	// What is refused on purpose is named, and then taken out.
+	strict := false
+	for name, entries := range map[string]*map[string]string{"evictionHard": &s.EvictionHard, "evictionSoft": &s.EvictionSoft, "evictionMinimumReclaim": &s.EvictionMinimumReclaim} {
+		*entries = maps.Clone(*entries)
+		for signal, text := range *entries {
+			if nodepressure.Signal(signal).Valid() && refused(text, name == "evictionMinimumReclaim") {
+				require.ErrorContains(t, err, name+"["+signal+"]")
+				delete(*entries, signal)
+				strict = true
+			}
+		}
+	}
+	if strict {
+		fired[ParseStrict]++
+		mine, err = s.ParseThresholds()
+	}
+	theirs, theirErr := kubelets(s)
+	off := s
+	off.EvictionHard, off.EvictionSoft = turnedOff(s.EvictionHard), turnedOff(s.EvictionSoft)
+	if !maps.Equal(off.EvictionHard, s.EvictionHard) || !maps.Equal(off.EvictionSoft, s.EvictionSoft) {
+		before, beforeErr := theirs, theirErr
+		theirs, theirErr = kubelets(off)
+		if !slices.Equal(before, theirs) || (beforeErr == nil) != (theirErr == nil) {
+			fired[ParseOff]++
+		}
+	}
+	require.Equal(t, theirErr == nil, err == nil, "%+v\nthe kubelet says %v, ours %v", s, theirErr, err)
+	if err != nil {
+		return
+	}
+	var got []string
+	for _, threshold := range mine {
+		got = append(got, amounts(string(threshold.Signal), &threshold.Value.Quantity, threshold.Value.Percentage, &threshold.MinReclaim.Quantity, threshold.MinReclaim.Percentage)+threshold.GracePeriod.String())
+	}
+	require.Equal(t, theirs, sorted(got), "%+v", s)
+}
+
+// refused is what ParseStrict is about.
+func refused(text string, reclaim bool) bool {
+	number, isShare := strings.CutSuffix(text, "%")
+	if !isShare {
+		return false
+	}
+	value, err := strconv.ParseFloat(strings.TrimRight(text, "%"), 32)
+	return err == nil && (strings.HasSuffix(number, "%") || math.IsNaN(value) || reclaim && float32(value)/100 > 1)
+}
+
+// turnedOff writes what ParseOff is about as the kubelet understands it.
+func turnedOff(entries map[string]string) map[string]string {
+	result := maps.Clone(entries)
+	for signal, text := range entries {
+		number, isShare := strings.CutSuffix(text, "%")
+		value, err := strconv.ParseFloat(number, 32)
+		if share := float32(value) / 100; isShare && err == nil && (share == 0 || share == 1) && nodepressure.Signal(signal).Valid() {
+			result[signal] = "0%"
+		}
+	}
+	return result
+}
+
+func kubelets(s nodepressure.Settings) ([]string, error) {
+	enforce := s.EnforceNodeAllocatable
+	if enforce == nil {
+		enforce = []string{"pods"}
+	}
+	thresholds, err := eviction.ParseThresholdConfig(enforce, s.EvictionHard, s.EvictionSoft, s.EvictionSoftGracePeriod, s.EvictionMinimumReclaim)
+	var result []string
+	for _, threshold := range thresholds {
+		reclaim := evictionapi.ThresholdValue{}
+		if threshold.MinReclaim != nil {
+			reclaim = *threshold.MinReclaim
+		}
+		result = append(result, amounts(string(threshold.Signal), threshold.Value.Quantity, threshold.Value.Percentage, reclaim.Quantity, reclaim.Percentage)+threshold.GracePeriod.String())
+	}
+	return sorted(result), err
+}
+
+// amounts is the same for thresholds that are the same; a quantity that is not there is 0.
+func amounts(signal string, value *resource.Quantity, share float32, reclaim *resource.Quantity, reclaimShare float32) string {
+	amount := func(q *resource.Quantity) string {
+		if q == nil || q.IsZero() {
+			return "0"
+		}
+		return q.AsDec().String()
+	}
+	return fmt.Sprintf("%s %s %v reclaim %s %v for ", signal, amount(value), share, amount(reclaim), reclaimShare)
+}
+
+func TestParsing(t *testing.T) {
+	fired := map[Rule]int{}
+	r := rand.New(rand.NewSource(1))
+	good := 0
+	for range 60_000 {
+		s := nodepressure.Settings{EvictionHard: map[string]string{}, EvictionSoft: map[string]string{}, EvictionSoftGracePeriod: map[string]string{}, EvictionMinimumReclaim: map[string]string{}}
+		for range 1 + r.Intn(4) {
+			signal := string(nodepressure.Signals()[r.Intn(9)])
+			if r.Intn(20) == 0 {
+				signal = "mem.available"
+			}
+			switch r.Intn(4) {
+			case 0, 1:
+				s.EvictionHard[signal] = randomText(r)
+			case 2:
+				s.EvictionSoft[signal] = randomText(r)
+				if r.Intn(8) > 0 {
+					s.EvictionSoftGracePeriod[signal] = []string{"0", "30s", "1m30s", "1h", "2s", "3ms", "-1s", "", "30"}[r.Intn(9)]
+				}
+			default:
+				s.EvictionMinimumReclaim[signal] = randomText(r)
+			}
+		}
+		if r.Intn(3) == 0 {
+			s.EnforceNodeAllocatable = []string{"system-reserved"}
+		}
+		if _, err := s.ParseThresholds(); err == nil {
+			good++
+		}
+		parsed(t, s, fired)
+	}
+	t.Logf("%d are good; %v", good, fired)
+	require.Greater(t, good, 10_000)
+	for _, rule := range []Rule{ParseOff, ParseStrict, EveryFault} {
+		require.Greater(t, fired[rule], 100, rule.Name)
+	}
+}
+
+// randomText is mostly an amount.
+func randomText(r *rand.Rand) string {
+	number := []string{"0", "1", "5", "10", "33.3", "99.99999999", "100", "100.0", "101", "-1", "1e2", "1e-46", "0x1p-2", "NaN", "Inf", "-0", "0.00", "", "x", "1_0", "+7", " 1"}[r.Intn(22)]
+	if r.Intn(3) > 0 {
+		number = strconv.Itoa(1 + r.Intn(99))
+	}
+	suffix := []string{"%", "%", "%", "Mi", "Gi", "k", "", "m", "e3", "E", "%%", "Mi%", "n"}[r.Intn(13)]
+	return number + suffix
+}
+
+func FuzzParsing(f *testing.F) {
+	f.Add("memory.available", "100Mi", "300Mi", "30s", "5%", true)
+	f.Add("nodefs.available", "100.0%", "0.00%", "0", "NaN%", false)
+	f.Add("imagefs.inodesFree", "10%%", "1e400%", "-1h", "101%", false)
+	f.Fuzz(func(t *testing.T, signal, hard, soft, grace, reclaim string, enforce bool) {
+		s := nodepressure.Settings{
+			EvictionHard: map[string]string{signal: hard}, EvictionSoft: map[string]string{signal: soft},
+			EvictionSoftGracePeriod: map[string]string{signal: grace}, EvictionMinimumReclaim: map[string]string{signal: reclaim},
+		}
+		if !enforce {
+			s.EnforceNodeAllocatable = []string{}
+		}
+		parsed(t, s, map[Rule]int{})
+	})
+}

@@ -1,0 +1,110 @@
+package clientgo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// The condition that upstream writes to a pod before it deletes it because of taints.
+const (
+	disruptionReason  = "DeletionByTaintManager"
+	disruptionMessage = "Taint manager: deleting due to NoExecute taint"
+)
+
+// disrupted says whether the pod has it.
+func disrupted(p *v1.Pod) bool {
+	c := conditionOf(p.Status.Conditions, v1.DisruptionTarget)
+	return c != nil && c.Status == v1.ConditionTrue && c.Reason == disruptionReason
+}
+
+// podWriter implements evictor.PodWriter.
+type podWriter struct {
+	client      kubernetes.Interface
+	pods        *podStore
+	clock       clock.PassiveClock
+	evictionAPI bool
+}
+
+// Evict implements evictor.PodWriter.
+func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.Decision) error {
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
+	if w.evictionAPI {
+		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, DeleteOptions: &options}
+		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, eviction))
+	}
+	if why.Taint != nil {
+		p, ok := w.pods.Pod(ref.PodKey)
+		if !ok || p.UID != ref.UID {
+			return failed("deleting pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
+		}
+		if !disrupted(p) {
+			condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
+			if err := w.patchCondition(ctx, ref, "", condition); err != nil {
+				return failed("patching the condition DisruptionTarget of pod", "pods", ref.String(), err)
+			}
+		}
+	}
+	return failed("deleting pod", "pods", ref.String(), w.client.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options))
+}
+
+// evict creates an Eviction. A client waits and tries again by itself after 429, up to ten times, and would hold a worker of
+// the evictor, which waits better: hence no retries.
+func (w *podWriter) evict(ctx context.Context, eviction *policyv1.Eviction) error {
+	if c, ok := w.client.CoreV1().RESTClient().(*rest.RESTClient); ok && c != nil {
+		return c.Post().MaxRetries(0).AbsPath("/api/v1").Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
+			Body(eviction).Do(ctx).Error()
+	}
+	return w.client.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake has no such client
+}
+
+// MarkNotReady implements evictor.PodWriter. The resourceVersion keeps what a kubelet has just reported.
+func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	p, ok := w.pods.Pod(ref.PodKey)
+	if !ok || p.UID != ref.UID {
+		return failed("marking pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
+	}
+	err := w.patchCondition(ctx, ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
+	return failed("patching the condition Ready of pod", "pods", ref.String(), err)
+}
+
+// patchCondition sets what is set of the condition and leaves its other fields and conditions as they are.
+func (w *podWriter) patchCondition(ctx context.Context, ref evictor.PodRef, version string, c v1.PodCondition) error {
+	type condition struct {
+		Type               v1.PodConditionType `json:"type"`
+		Status             v1.ConditionStatus  `json:"status"`
+		LastTransitionTime metav1.Time         `json:"lastTransitionTime"`
+		Reason             string              `json:"reason,omitempty"`
+		Message            string              `json:"message,omitempty"`
+	}
+	type status struct {
+		Conditions []condition `json:"conditions"`
+	}
+	body, err := json.Marshal(struct {
+		Metadata patchMeta `json:"metadata"`
+		Status   status    `json:"status"`
+	}{
+		patchMeta{UID: ref.UID, ResourceVersion: version},
+		status{[]condition{{c.Type, c.Status, metav1.NewTime(w.clock.Now()), c.Reason, c.Message}}},
+	})
+	if err != nil {
+		return fmt.Errorf("condition %s: %w", c.Type, err)
+	}
+	_, err = w.client.CoreV1().Pods(ref.Namespace).Patch(ctx, ref.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	return err
+}

@@ -1,0 +1,58 @@
+package clientgo
+
+import (
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// each is a handler that treats every event alike. A tombstone stands for its object.
+func each(handle func(obj any)) cache.ResourceEventHandler {
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    handle,
+		UpdateFunc: func(_, obj any) { handle(obj) },
+		DeleteFunc: func(obj any) { handle(objectOf(obj)) },
+	}
+}
+
+func nodeHandler(e Target) cache.ResourceEventHandler {
+	return each(func(obj any) {
+		if node, ok := obj.(*v1.Node); ok {
+			e.NodeChanged(node.Name)
+		}
+	})
+}
+
+func podHandler(e Target) cache.ResourceEventHandler {
+	return each(func(obj any) {
+		switch p := obj.(type) {
+		case *pod:
+			e.PodChanged(evictor.PodKey{Namespace: p.namespace.Value(), Name: p.name})
+		case *v1.Pod:
+			e.PodChanged(evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
+		}
+	})
+}
+
+// leaseHandler tells of renewals only: a lease that is gone is no news of its node.
+func leaseHandler(e Target) cache.ResourceEventHandler {
+	return renewals(func(l *coordinationv1.Lease) { e.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion) })
+}
+
+// renewals is a handler of the nodes' leases that have been renewed at all.
+func renewals(handle func(*coordinationv1.Lease)) cache.ResourceEventHandler {
+	seen := func(obj any) {
+		if l, ok := obj.(*coordinationv1.Lease); ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil {
+			handle(l)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) }}
+}
+
+// slimLease keeps when it was renewed.
+func slimLease(whole *coordinationv1.Lease) runtime.Object {
+	return &coordinationv1.Lease{ObjectMeta: slim(&whole.ObjectMeta), Spec: coordinationv1.LeaseSpec{RenewTime: whole.Spec.RenewTime}}
+}

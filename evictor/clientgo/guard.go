@@ -1,0 +1,182 @@
+package clientgo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// What the guard reads when nothing renews: the leases renewed last, whose nodes lived last.
+const probedLeases = 3
+
+// guard tells evictors whether the cluster is seen well enough to condemn nodes.
+type guard struct {
+	c *Cluster
+
+	mu       sync.Mutex
+	advanced time.Time             // guarded by mu: when a lease was last seen to advance
+	err      error                 // guarded by mu: what was told last
+	told     []Target              // guarded by mu
+	unseen   *coordinationv1.Lease // guarded by mu: a renewal that was read live and has not been seen yet
+}
+
+func newGuard(c *Cluster) *guard { return &guard{c: c} }
+
+// renewed notes that a lease was seen to advance.
+func (g *guard) renewed(*coordinationv1.Lease) {
+	now := g.c.opts.Clock.Now()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.advanced = now
+}
+
+func (g *guard) health() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// tell adds an evictor to those that are told.
+func (g *guard) tell(e Target) {
+	g.mu.Lock()
+	g.told = append(g.told, e)
+	err := g.err
+	g.mu.Unlock()
+	if err != nil {
+		e.SetObserverHealth(err)
+	}
+}
+
+// run looks until the context ends.
+func (g *guard) run(ctx context.Context) {
+	silence := g.c.opts.LeaseSilence
+	if silence < 0 {
+		<-ctx.Done()
+		return
+	}
+	g.renewed(nil) // silence counts from here
+	ticker := g.c.opts.Clock.NewTicker(max(silence/8, time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C():
+			if g.c.Synced() { // nothing is decided before
+				g.found(g.look(ctx))
+			}
+		}
+	}
+}
+
+// found tells a change.
+func (g *guard) found(err error) {
+	g.mu.Lock()
+	changed := (err == nil) != (g.err == nil)
+	g.err = err
+	told := slices.Clone(g.told)
+	g.mu.Unlock()
+	if !changed {
+		return
+	}
+	if err != nil {
+		g.c.opts.Logger.Warn("the cluster is not seen well enough: nothing is tainted or evicted", "why", err)
+	} else {
+		g.c.opts.Logger.Info("the cluster is seen again")
+	}
+	for _, e := range told {
+		e.SetObserverHealth(err)
+	}
+}
+
+// look says what is wrong, nil when nothing is or when the leases, read live, say what the informer says.
+func (g *guard) look(ctx context.Context) error {
+	silence, now := g.c.opts.LeaseSilence, g.c.opts.Clock.Now()
+	for _, l := range g.c.background.sources.links {
+		if since, err := l.broken(now); err != nil && since >= silence {
+			return fmt.Errorf("the watch of %s is broken for %s: %w", l.what, since.Round(time.Second), err)
+		}
+	}
+	g.mu.Lock()
+	quiet, was, unseen := now.Sub(g.advanced), g.err, g.unseen
+	g.mu.Unlock()
+	if quiet < silence {
+		g.remember(nil)
+		return nil
+	}
+	if unseen != nil && !g.c.sees(unseen) {
+		return fmt.Errorf("the watch of leases stands still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
+	}
+	live, err := g.probe(ctx)
+	if err != nil {
+		return fmt.Errorf("no lease was seen to advance for %s, and none can be read: %w", quiet.Round(time.Second), err)
+	}
+	g.remember(live)
+	if live != nil {
+		return was // it may just be under way; the next look knows
+	}
+	return nil
+}
+
+func (g *guard) remember(unseen *coordinationv1.Lease) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.unseen = unseen
+}
+
+// probe reads a few leases live and returns one that has advanced unseen, if any.
+func (g *guard) probe(ctx context.Context) (*coordinationv1.Lease, error) {
+	ctx, cancel := context.WithTimeout(ctx, g.c.opts.LeaseSilence/2)
+	defer cancel()
+	for _, name := range g.c.lastRenewed(probedLeases) {
+		live, err := g.c.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			continue
+		case err != nil && errors.Is(err, context.DeadlineExceeded):
+			return nil, fmt.Errorf("no answer within %s: %w", g.c.opts.LeaseSilence/2, err)
+		case err != nil:
+			return nil, err
+		case !g.c.sees(live):
+			return live, nil
+		}
+	}
+	return nil, nil
+}
+
+// sees says whether the informer has this renewal of the lease, or a later one.
+func (c *Cluster) sees(live *coordinationv1.Lease) bool {
+	if live.Spec.RenewTime == nil {
+		return true
+	}
+	obj, ok, err := c.leases.GetStore().GetByKey(live.Namespace + "/" + live.Name)
+	l, isLease := obj.(*coordinationv1.Lease)
+	return err == nil && ok && isLease && l.Spec.RenewTime != nil && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
+}
+
+// lastRenewed names the leases that were renewed last.
+func (c *Cluster) lastRenewed(n int) []string {
+	var leases []*coordinationv1.Lease
+	for _, obj := range c.leases.GetStore().List() {
+		if l, ok := obj.(*coordinationv1.Lease); ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil {
+			leases = append(leases, l)
+		}
+	}
+	slices.SortFunc(leases, func(a, b *coordinationv1.Lease) int {
+		return cmp.Or(b.Spec.RenewTime.Compare(a.Spec.RenewTime.Time), cmp.Compare(a.Name, b.Name))
+	})
+	names := make([]string, 0, n)
+	for _, l := range leases[:min(n, len(leases))] {
+		names = append(names, l.Name)
+	}
+	return names
+}

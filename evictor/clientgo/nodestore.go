@@ -1,0 +1,144 @@
+package clientgo
+
+import (
+	"strconv"
+	"sync"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+// keptLabels are those of a node that the evictor reads.
+var keptLabels = []string{
+	v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion,
+	zone.LabelExcludeDisruption, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+}
+
+// slimNode is what is kept of a node.
+func (c *Cluster) slimNode(whole *v1.Node) runtime.Object {
+	kept := &v1.Node{ObjectMeta: slim(&whole.ObjectMeta)}
+	for _, key := range keptLabels {
+		if value, ok := whole.Labels[key]; ok {
+			if kept.Labels == nil {
+				kept.Labels = make(map[string]string, len(keptLabels))
+			}
+			kept.Labels[key] = value
+		}
+	}
+	kept.Spec.Unschedulable = whole.Spec.Unschedulable
+	kept.Spec.Taints = whole.Spec.Taints // the whole list is written back
+	for i := range whole.Status.Conditions {
+		c := &whole.Status.Conditions[i]
+		kept.Status.Conditions = append(kept.Status.Conditions, v1.NodeCondition{
+			Type: c.Type, Status: c.Status, LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime, Reason: c.Reason,
+		})
+	}
+	if c.opts.KeepNode != nil {
+		c.opts.KeepNode(whole, kept)
+	}
+	return kept
+}
+
+// nodeStore is the informer's nodes and, until the informer has them too, nodes as our own writes left
+// them.
+type nodeStore struct {
+	nodes  cache.Indexer
+	synced func() bool
+
+	mu      sync.RWMutex
+	written map[string]*v1.Node // guarded by mu: newer than the informer's when they were put here
+}
+
+func newNodeStore(nodes cache.Indexer, synced func() bool) *nodeStore {
+	return &nodeStore{nodes: nodes, synced: synced, written: make(map[string]*v1.Node)}
+}
+
+// Synced implements evictor.NodeStore.
+func (s *nodeStore) Synced() bool { return s.synced() }
+
+// Node implements evictor.NodeStore.
+func (s *nodeStore) Node(name string) (*v1.Node, bool) {
+	node, ok := s.informed(name)
+	if !ok {
+		return nil, false
+	}
+	return s.newest(node), true
+}
+
+// Nodes implements evictor.NodeStore.
+func (s *nodeStore) Nodes(visit func(*v1.Node) bool) {
+	for _, obj := range s.nodes.List() {
+		if node, ok := obj.(*v1.Node); ok && !visit(s.newest(node)) {
+			return
+		}
+	}
+}
+
+func (s *nodeStore) informed(name string) (*v1.Node, bool) {
+	obj, ok, err := s.nodes.GetByKey(name)
+	if err != nil || !ok {
+		return nil, false
+	}
+	node, ok := obj.(*v1.Node)
+	return node, ok
+}
+
+func (s *nodeStore) newest(node *v1.Node) *v1.Node {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if w, ok := s.written[node.Name]; ok && newer(w, node) {
+		return w
+	}
+	return node
+}
+
+// wrote takes over what the API server answered to a write, if the informer does not know better.
+func (s *nodeStore) wrote(node *v1.Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known, ok := s.informed(node.Name); ok && newer(node, known) {
+		s.written[node.Name] = node
+	}
+}
+
+// newer says whether a is a later version of the same object than b. Versions that are not numbers
+// cannot be compared, and then the informer is believed.
+func newer(a, b *v1.Node) bool {
+	if a.UID != b.UID {
+		return false
+	}
+	va, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
+	vb, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
+	return errA == nil && errB == nil && va > vb
+}
+
+// seen forgets what was written once the informer has caught up with it.
+func (s *nodeStore) seen() cache.ResourceEventHandler {
+	forget := func(obj any, gone bool) {
+		node, ok := objectOf(obj).(*v1.Node)
+		if !ok {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if w, ok := s.written[node.Name]; ok && (gone || !newer(w, node)) {
+			delete(s.written, node.Name)
+		}
+	}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { forget(obj, false) },
+		UpdateFunc: func(_, obj any) { forget(obj, false) },
+		DeleteFunc: func(obj any) { forget(obj, true) },
+	}
+}
+
+// objectOf is the object itself, or the one that a tombstone remembers.
+func objectOf(obj any) any {
+	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+		return tombstone.Obj
+	}
+	return obj
+}

@@ -1,0 +1,113 @@
+package clientgo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// How long a write may take, with the wait for the client's own rate limit, and how long it has left when the
+// context of Run ends: it is finished rather than cut off, and does not outlive a leader's lease.
+const (
+	writeTimeout = 30 * time.Second
+	finishWithin = 4 * time.Second
+)
+
+// finishing returns the context of one write, which outlives ctx by finishWithin at most.
+func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(finishWithin, cancel)
+		context.AfterFunc(write, func() { timer.Stop() })
+	})
+	return write, func() {
+		stop()
+		cancel()
+	}
+}
+
+// patchMeta are the preconditions of a patch.
+type patchMeta struct {
+	UID             types.UID         `json:"uid,omitempty"`
+	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+}
+
+// failed names what was tried. An API server takes the UID of a patch for an attempt to change it when the
+// object has another one and answers Invalid; to the evictor that is a Conflict.
+func failed(what, resource, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if apierrors.IsInvalid(err) && apierrors.HasStatusCause(err, metav1.CauseType("FieldValueInvalid")) && uidRefused(err) {
+		err = apierrors.NewConflict(v1.Resource(resource), name, err)
+	}
+	return fmt.Errorf("clientgo: %s %s: %w", what, name, err)
+}
+
+func uidRefused(err error) bool {
+	cause, _ := apierrors.StatusCause(err, metav1.CauseType("FieldValueInvalid"))
+	return cause.Field == "metadata.uid"
+}
+
+// nodeWriter implements evictor.NodeWriter.
+type nodeWriter struct {
+	client kubernetes.Interface
+	nodes  *nodeStore
+	clock  clock.PassiveClock
+}
+
+// UpdateConditions implements evictor.NodeWriter.
+func (w *nodeWriter) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	body, err := json.Marshal(struct {
+		Metadata patchMeta `json:"metadata"`
+		Status   struct {
+			Conditions []v1.NodeCondition `json:"conditions"`
+		} `json:"status"`
+	}{patchMeta{UID: node.UID, ResourceVersion: node.ResourceVersion}, struct {
+		Conditions []v1.NodeCondition `json:"conditions"`
+	}{conditions}})
+	if err != nil {
+		return fmt.Errorf("clientgo: conditions of node %s: %w", node.Name, err)
+	}
+	return w.patch(ctx, "patching the conditions of node", node, types.StrategicMergePatchType, body, "status")
+}
+
+// UpdateTaints implements evictor.NodeWriter.
+func (w *nodeWriter) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
+	body, err := change.Patch(node.Spec.Taints, node.UID, node.ResourceVersion, w.clock.Now())
+	if err != nil {
+		return err
+	}
+	return w.patch(ctx, "patching the taints of node", node, types.MergePatchType, body)
+}
+
+// UpdateLabels implements evictor.NodeWriter. Each label is its own merge key, so no version is needed.
+func (w *nodeWriter) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
+	body, err := json.Marshal(map[string]patchMeta{"metadata": {UID: node.UID, Labels: labels}})
+	if err != nil {
+		return fmt.Errorf("clientgo: labels of node %s: %w", node.Name, err)
+	}
+	return w.patch(ctx, "patching the labels of node", node, types.MergePatchType, body)
+}
+
+func (w *nodeWriter) patch(ctx context.Context, what string, node *v1.Node, kind types.PatchType, body []byte, subresource ...string) error {
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	written, err := w.client.CoreV1().Nodes().Patch(ctx, node.Name, kind, body, metav1.PatchOptions{}, subresource...)
+	if err != nil {
+		return failed(what, "nodes", node.Name, err)
+	}
+	w.nodes.wrote(written)
+	return nil
+}

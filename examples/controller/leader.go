@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// leadership is whether this replica may write. The evictor runs in all of them, so that the one that takes over has seen
+// what the others have seen.
+type leadership struct {
+	client  kubernetes.Interface
+	options leaderOptions
+	logger  *slog.Logger
+	changed func()
+	// leading is the context of the leadership, which client-go ends before anything else when the lease is lost.
+	leading atomic.Pointer[context.Context]
+}
+
+var (
+	errFollower  = errors.New("another replica leads")
+	errLostLease = errors.New("the lease was lost: another replica may lead now")
+)
+
+func newLeadership(client kubernetes.Interface, o leaderOptions, logger *slog.Logger) *leadership {
+	l := &leadership{client: client, options: o, logger: logger, changed: func() {}}
+	if !o.elect {
+		l.lead(context.Background())
+	}
+	return l
+}
+
+func (l *leadership) mayWrite() error {
+	if term := l.leading.Load(); term != nil && (*term).Err() == nil {
+		return nil
+	}
+	return errFollower
+}
+
+// run runs what leads or waits to lead. When the context ends it lets that finish first and then gives
+// the lease away, so that the next leader meets no write of this one. It returns errLostLease when the lease could
+// not be renewed, at once, for somebody else may have it.
+func (l *leadership) run(ctx context.Context, work func(context.Context) error) error {
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	worked := make(chan error, 1)
+	go func() { worked <- work(working) }()
+	if !l.options.elect {
+		return finished(ctx, <-worked)
+	}
+
+	electing, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	elected := make(chan error, 1)
+	elector, err := l.elector()
+	if err != nil {
+		stop(err)
+		<-worked
+		return err
+	}
+	go func() {
+		elector.Run(electing)
+		elected <- nil
+	}()
+	select {
+	case err := <-worked: // the context has ended, or the work failed
+		release()
+		<-elected
+		return finished(ctx, err)
+	case <-elected:
+		stop(errLostLease)
+		<-worked
+		return errLostLease
+	}
+}
+
+// finished is what the end of the work means: nothing when it was asked to end.
+func finished(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+func (l *leadership) elector() (*leaderelection.LeaderElector, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	id := host + "_" + string(uuid.NewUUID())
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: l.options.namespace, Name: l.options.resourceName},
+			Client:     l.client.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: id},
+		},
+		LeaseDuration:   l.options.leaseDuration,
+		RenewDeadline:   l.options.renewDeadline,
+		RetryPeriod:     l.options.retry,
+		ReleaseOnCancel: true,
+		Name:            l.options.resourceName,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: l.lead,
+			OnStoppedLeading: func() { l.changed() },
+			OnNewLeader:      func(leader string) { l.logger.Info("leader", "id", leader, "this", leader == id) },
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("leader election: %w", err)
+	}
+	return elector, nil
+}
+
+func (l *leadership) lead(term context.Context) {
+	l.leading.Store(&term)
+	l.changed()
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// options are the flags. Names and defaults are kube-controller-manager's where it has them.
+type options struct {
+	kubeconfig, master string
+	qps                float32
+	burst              int
+
+	evictor     evictor.Config
+	dryRun      bool
+	evictionAPI bool
+
+	leader leaderOptions
+
+	metricsAddress, debugAddress string
+	verbosity                    int
+}
+
+type leaderOptions struct {
+	elect                                 bool
+	leaseDuration, renewDeadline, retry   time.Duration
+	resourceLock, resourceName, namespace string
+}
+
+// parse reads the flags. The error is pflag.ErrHelp after --help, or names every flag at fault.
+func parse(args []string, out io.Writer) (options, error) {
+	o := options{evictor: evictor.DefaultConfig()}
+	fs := pflag.NewFlagSet("controller", pflag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.SortFlags = false
+	c := &o.evictor
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "file with the cluster and the credentials; none means those of the pod that this runs in")
+	fs.StringVar(&o.master, "master", "", "address of the API server, instead of the kubeconfig's")
+	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server; events have as many again")
+	fs.IntVar(&o.burst, "kube-api-burst", 30, "requests that may go at once after a quiet time")
+
+	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two looks at the nodes; 0 gives verdicts exactly when they are due")
+	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may be silent before it is marked unhealthy")
+	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a starting node may be silent")
+	fs.Float64Var(&c.NodeEvictionRate, "node-eviction-rate", c.NodeEvictionRate, "failed nodes a second and zone that are tainted while the zone is healthy")
+	fs.Float64Var(&c.SecondaryNodeEvictionRate, "secondary-node-eviction-rate", c.SecondaryNodeEvictionRate, "the same in an unhealthy zone of more than --large-cluster-size-threshold nodes; smaller ones stop")
+	fs.IntVar(&c.LargeClusterSizeThreshold, "large-cluster-size-threshold", c.LargeClusterSizeThreshold, "nodes of a zone above which it counts as large")
+	fs.Float64Var(&c.UnhealthyZoneThreshold, "unhealthy-zone-threshold", c.UnhealthyZoneThreshold, "share of not ready nodes, three at least, that makes a zone unhealthy")
+	fs.BoolVar(&c.TaintBasedEviction, "enable-taint-manager", c.TaintBasedEviction, "taint failed nodes NoExecute; false deletes their pods after --pod-eviction-timeout, as kube-controller-manager could up to 1.26")
+	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "see --enable-taint-manager")
+	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 is none")
+	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "nodes that may be tainted by us at once; 0 is any number")
+	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing")
+
+	fs.BoolVar(&o.leader.elect, "leader-elect", true, "act only while holding the lease, so that several replicas can run")
+	fs.DurationVar(&o.leader.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long others wait after the leader's last renewal")
+	fs.DurationVar(&o.leader.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; less than the lease duration")
+	fs.DurationVar(&o.leader.retry, "leader-elect-retry-period", 2*time.Second, "time between two tries")
+	fs.StringVar(&o.leader.resourceLock, "leader-elect-resource-lock", "leases", "only leases")
+	fs.StringVar(&o.leader.resourceName, "leader-elect-resource-name", "evictkit-controller", "name of the lease")
+	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
+
+	fs.StringVar(&o.metricsAddress, "metrics-address", ":10258", "where /metrics, /healthz and /readyz are served; empty is nowhere")
+	fs.StringVar(&o.debugAddress, "debug-address", "127.0.0.1:10259", "where /debug/evictor is served; empty is nowhere")
+	fs.IntVarP(&o.verbosity, "v", "v", 2, "0 logs warnings, 2 what is written, 4 every decision")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	if rest := fs.Args(); len(rest) > 0 {
+		return o, fmt.Errorf("unknown argument %q", rest[0])
+	}
+	return o, o.validate()
+}
+
+func (o *options) validate() error {
+	var errs field.ErrorList
+	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
+	if o.qps <= 0 {
+		errs = append(errs, field.Invalid(flag("kube-api-qps"), o.qps, "must be above 0"))
+	}
+	if o.burst < 1 {
+		errs = append(errs, field.Invalid(flag("kube-api-burst"), o.burst, "must be at least 1"))
+	}
+	for _, address := range []struct{ flag, value string }{{"metrics-address", o.metricsAddress}, {"debug-address", o.debugAddress}} {
+		if address.value == "" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(address.value); err != nil {
+			errs = append(errs, field.Invalid(flag(address.flag), address.value, "must be host:port"))
+		}
+	}
+	return errors.Join(errs.ToAggregate(), o.evictor.Validate())
+}

@@ -1,0 +1,95 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Clients are the same clients, measured.
+func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
+	clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
+	clients.PodWriter = &podWriter{clients.PodWriter, m}
+	return clients
+}
+
+type nodeWriter struct {
+	evictor.NodeWriter
+	m *Metrics
+}
+
+func (w *nodeWriter) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	began := w.m.clock.Now()
+	err := w.NodeWriter.UpdateConditions(ctx, node, conditions)
+	w.m.nodeUpdate.Observe(w.m.clock.Since(began).Seconds())
+	return w.m.count("conditions", err)
+}
+
+func (w *nodeWriter) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
+	return w.m.count("taints", w.NodeWriter.UpdateTaints(ctx, node, change))
+}
+
+func (w *nodeWriter) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
+	return w.m.count("labels", w.NodeWriter.UpdateLabels(ctx, node, labels))
+}
+
+type podWriter struct {
+	evictor.PodWriter
+	m *Metrics
+}
+
+func (w *podWriter) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+	return w.m.count("evict", w.PodWriter.Evict(ctx, pod, why))
+}
+
+func (w *podWriter) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {
+	return w.m.count("mark", w.PodWriter.MarkNotReady(ctx, pod))
+}
+
+// count counts an error and passes it on. What has no status did not come from the API server.
+func (m *Metrics) count(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	reason := string(apierrors.ReasonForError(err))
+	switch {
+	case reason != "":
+	case errors.Is(err, context.DeadlineExceeded):
+		reason = "NoAnswer"
+	default:
+		reason = "Unreachable"
+	}
+	m.apiErrors.WithLabelValues(operation, reason).Inc()
+	return err
+}
+
+// Transport counts the requests that go through it; for rest.Config.Wrap.
+func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper {
+	return transport{next: next, m: m}
+}
+
+type transport struct {
+	next http.RoundTripper
+	m    *Metrics
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(request)
+	code := "<error>"
+	if err == nil {
+		code = strconv.Itoa(response.StatusCode)
+	}
+	t.m.requests.WithLabelValues(code, request.Method, request.URL.Host).Inc()
+	return response, err
+}
+
+// WrappedRoundTripper lets client-go look through it.
+func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }

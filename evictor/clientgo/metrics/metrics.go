@@ -1,0 +1,206 @@
+package metrics
+
+import (
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Options of Metrics. The zero Options are valid.
+type Options struct {
+	// Clock is the evictor's clock; nil is the real one.
+	Clock clock.PassiveClock
+}
+
+// Metrics measures one evictor. It is an evictor.Observer and a prometheus.Collector. All methods are safe
+// for concurrent use.
+type Metrics struct {
+	clock    clock.PassiveClock
+	counters []prometheus.Collector
+
+	evictions   *prometheus.CounterVec
+	nodeUpdate  prometheus.Histogram
+	pass        prometheus.Histogram
+	podDeleted  prometheus.Counter
+	podDeletion prometheus.Histogram
+	apiErrors   *prometheus.CounterVec
+	decisions   *prometheus.CounterVec
+	requests    *prometheus.CounterVec
+
+	mu      sync.Mutex
+	e       *evictor.Evictor      // guarded by mu
+	healthy func() error          // guarded by mu
+	zones   map[zone.Key]struct{} // guarded by mu: those that have been shown
+}
+
+// Upstream's subsystems and ours.
+const (
+	nodeCollector = "node_collector"
+	taintEviction = "taint_eviction_controller"
+	own           = "evictkit"
+)
+
+var (
+	zoneHealth = describe(nodeCollector, "zone_health", "Gauge measuring percentage of healthy nodes per zone.", "zone")
+	zoneSize   = describe(nodeCollector, "zone_size", "Gauge measuring number of registered Nodes per zones.", "zone")
+	unhealthy  = describe(nodeCollector, "unhealthy_nodes_in_zone", "Gauge measuring number of not Ready Nodes per zones.", "zone")
+	depth      = describe(own, "queue_depth", "How much work of one sort there is.", "queue")
+	oldest     = describe(own, "queue_oldest_seconds", "How long the first of it has waited since it was due.", "queue")
+	observer   = describe(own, "observer_healthy", "1 while the cluster is seen well enough to act.")
+)
+
+func describe(subsystem, name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(prometheus.BuildFQName("", subsystem, name), help, labels, nil)
+}
+
+// New makes the metrics; nothing is registered.
+func New(opts Options) *Metrics {
+	if opts.Clock == nil {
+		opts.Clock = clock.RealClock{}
+	}
+	m := &Metrics{clock: opts.Clock, zones: make(map[zone.Key]struct{})}
+	count := func(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
+		c := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
+		m.counters = append(m.counters, c)
+		return c
+	}
+	measure := func(subsystem, name, help string, buckets []float64) prometheus.Histogram {
+		h := prometheus.NewHistogram(prometheus.HistogramOpts{Subsystem: subsystem, Name: name, Help: help, Buckets: buckets})
+		m.counters = append(m.counters, h)
+		return h
+	}
+	m.evictions = count(nodeCollector, "evictions_total", "Number of Node evictions that happened since current instance of NodeController started.", "zone")
+	m.nodeUpdate = measure(nodeCollector, "update_node_health_duration_seconds", "Duration in seconds for NodeController to update the health of a single node.",
+		prometheus.ExponentialBuckets(0.001, 4, 8))
+	m.pass = measure(nodeCollector, "update_all_nodes_health_duration_seconds", "Duration in seconds for NodeController to update the health of all nodes.",
+		prometheus.ExponentialBuckets(0.01, 4, 8))
+	m.podDeleted = count(taintEviction, "pod_deletions_total", "Total number of Pods deleted by TaintEvictionController since its start.").WithLabelValues()
+	m.podDeletion = measure(taintEviction, "pod_deletion_duration_seconds",
+		"Latency, in seconds, between the time when a taint effect has been activated for the Pod and its deletion via TaintEvictionController.",
+		[]float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
+	m.apiErrors = count(own, "api_errors_total", "Failed writes by what was tried and the kind of the error.", "operation", "reason")
+	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
+	m.requests = count("rest_client", "requests_total", "Number of HTTP requests, partitioned by status code, method, and host.", "code", "method", "host")
+	return m
+}
+
+// Watch lets the gauges read from the evictor. healthy, which may be nil, says whether the cluster is seen
+// well: Cluster.Health.
+func (m *Metrics) Watch(e *evictor.Evictor, healthy func() error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.e, m.healthy = e, healthy
+}
+
+// Pass is for evictor.Options.OnPass.
+func (m *Metrics) Pass(took time.Duration) { m.pass.Observe(took.Seconds()) }
+
+// Observe implements evictor.Observer.
+func (m *Metrics) Observe(d evictor.Decision) {
+	m.decisions.WithLabelValues(d.Kind.String()).Inc()
+	switch {
+	case d.DryRun: // nothing was done
+	case d.Kind == evictor.TaintsWritten && addsOwn(d.Added), d.Kind == evictor.NodeEmptied:
+		m.evictions.WithLabelValues(m.zoneOf(d.Node)).Inc()
+	case d.Kind == evictor.PodEvicted && d.Taint != nil:
+		m.podDeleted.Inc()
+		m.podDeletion.Observe(max(0, m.clock.Since(d.Deadline).Seconds()))
+	}
+}
+
+func addsOwn(added []v1.Taint) bool {
+	for i := range added {
+		if taints.OwnNoExecute(&added[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Metrics) zoneOf(node string) string {
+	m.mu.Lock()
+	e := m.e
+	m.mu.Unlock()
+	if e == nil {
+		return ""
+	}
+	status, _ := e.Node(node)
+	return label(status.Zone)
+}
+
+// label is upstream's key of a zone.
+func label(key zone.Key) string {
+	if key == (zone.Key{}) {
+		return ""
+	}
+	return key.Region + ":\x00:" + key.Zone
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, c := range m.counters {
+		c.Describe(to)
+	}
+	for _, d := range []*prometheus.Desc{zoneHealth, zoneSize, unhealthy, depth, oldest, observer} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	e, healthy := m.e, m.healthy
+	m.mu.Unlock()
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	if e != nil {
+		for key, counts := range m.sizes(e) {
+			share := 100.0 // of a zone that is gone, as upstream has it
+			if counts.Total > 0 {
+				share = 100 * float64(counts.Good()) / float64(counts.Total)
+			}
+			zone := label(key)
+			m.evictions.WithLabelValues(zone) // from 0 on
+			gauge(zoneHealth, share, zone)
+			gauge(zoneSize, float64(counts.Total), zone)
+			gauge(unhealthy, float64(counts.Bad), zone)
+		}
+		for _, b := range e.Backlogs() {
+			gauge(depth, float64(b.Len), b.Name)
+			gauge(oldest, b.Oldest.Seconds(), b.Name)
+		}
+	}
+	if healthy != nil {
+		well := 1.0
+		if healthy() != nil {
+			well = 0
+		}
+		gauge(observer, well)
+	}
+	for _, c := range m.counters {
+		c.Collect(to)
+	}
+}
+
+// sizes are the counts of every zone that there is or has been.
+func (m *Metrics) sizes(e *evictor.Evictor) map[zone.Key]zone.Counts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	sizes := make(map[zone.Key]zone.Counts, len(m.zones))
+	for key := range m.zones {
+		sizes[key] = zone.Counts{}
+	}
+	for _, z := range e.Zones() {
+		sizes[z.Zone] = z.Counts
+		m.zones[z.Zone] = struct{}{}
+	}
+	return sizes
+}

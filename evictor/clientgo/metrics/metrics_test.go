@@ -1,0 +1,154 @@
+package metrics_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/common/expfmt"
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// expect compares the metrics of these names with samples, without buckets.
+func expect(t *testing.T, m prometheus.Gatherer, want string, names ...string) {
+	t.Helper()
+	families, err := m.Gather()
+	require.NoError(t, err)
+	var text strings.Builder
+	for _, family := range families {
+		if slices.Contains(names, family.GetName()) {
+			_, err := expfmt.MetricFamilyToText(&text, family)
+			require.NoError(t, err)
+		}
+	}
+	samples := slices.DeleteFunc(strings.Split(text.String(), "\n"), func(line string) bool { return line == "" || line[0] == '#' || strings.Contains(line, "_bucket") })
+	require.Equal(t, strings.Fields(want), strings.Fields(strings.Join(samples, "\n")))
+}
+
+func TestUpstreamsNamesAndLabels(t *testing.T) {
+	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(2))
+	m := metrics.New(metrics.Options{Clock: cluster.Clock()})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	e := cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m, OnPass: m.Pass})
+	m.Watch(e, nil)
+	cluster.Fail("a-0")
+	cluster.Advance(7 * time.Minute)
+	require.NotEmpty(t, cluster.Evicted())
+	expect(t, registry, strings.ReplaceAll(`
+evictkit_queue_depth{queue="evictions"} 0
+evictkit_queue_depth{queue="lifts"} 0
+evictkit_queue_depth{queue="nodes"} 0
+evictkit_queue_depth{queue="writes"} 0
+node_collector_evictions_total{zone=":0:a"} 1
+node_collector_evictions_total{zone=":0:b"} 0
+node_collector_unhealthy_nodes_in_zone{zone=":0:a"} 1
+node_collector_unhealthy_nodes_in_zone{zone=":0:b"} 0
+node_collector_zone_health{zone=":0:a"} 66.66666666666667
+node_collector_zone_health{zone=":0:b"} 100
+node_collector_zone_size{zone=":0:a"} 3
+node_collector_zone_size{zone=":0:b"} 3
+taint_eviction_controller_pod_deletion_duration_seconds_sum 0
+taint_eviction_controller_pod_deletion_duration_seconds_count 2
+taint_eviction_controller_pod_deletions_total 2`, ":0:", ":\x00:"),
+		"node_collector_zone_health", "node_collector_zone_size", "node_collector_unhealthy_nodes_in_zone", "node_collector_evictions_total",
+		"taint_eviction_controller_pod_deletions_total", "taint_eviction_controller_pod_deletion_duration_seconds", "evictkit_queue_depth")
+}
+
+func TestLatencyIsInSecondsSinceTheDeadline(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	m := metrics.New(metrics.Options{Clock: clock})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Taint: &v1.Taint{}, Deadline: time.Unix(997, 0)})
+	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Taint: &v1.Taint{}, Deadline: time.Unix(997, 0), DryRun: true})
+	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Deadline: time.Unix(997, 0)}) // emptied, not tainted
+	expect(t, registry, `
+taint_eviction_controller_pod_deletion_duration_seconds_sum 3
+taint_eviction_controller_pod_deletion_duration_seconds_count 1
+taint_eviction_controller_pod_deletions_total 1`, "taint_eviction_controller_pod_deletions_total", "taint_eviction_controller_pod_deletion_duration_seconds")
+}
+
+// refusing answers each write with an error.
+type refusing struct{ err error }
+
+func (r refusing) UpdateConditions(context.Context, *v1.Node, []v1.NodeCondition) error { return r.err }
+func (r refusing) UpdateTaints(context.Context, *v1.Node, taints.Change) error          { return r.err }
+func (r refusing) UpdateLabels(context.Context, *v1.Node, map[string]string) error      { return r.err }
+func (r refusing) Evict(context.Context, evictor.PodRef, evictor.Decision) error        { return r.err }
+func (r refusing) MarkNotReady(context.Context, evictor.PodRef) error                   { return r.err }
+
+func TestErrorsAreCountedByTheirKind(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	ctx := context.Background()
+	for _, err := range []error{
+		nil, apierrors.NewTooManyRequests("the budget", 1), apierrors.NewConflict(v1.Resource("nodes"), "n", nil),
+		errors.New("connection refused"), context.DeadlineExceeded,
+	} {
+		clients := m.Clients(evictor.Clients{NodeWriter: refusing{err}, PodWriter: refusing{err}})
+		require.Equal(t, err, clients.NodeWriter.UpdateConditions(ctx, nil, nil))
+		require.Equal(t, err, clients.NodeWriter.UpdateTaints(ctx, nil, taints.Change{}))
+		require.Equal(t, err, clients.NodeWriter.UpdateLabels(ctx, nil, nil))
+		require.Equal(t, err, clients.PodWriter.Evict(ctx, evictor.PodRef{}, evictor.Decision{}))
+		require.Equal(t, err, clients.PodWriter.MarkNotReady(ctx, evictor.PodRef{}))
+	}
+	var want strings.Builder
+	for _, operation := range []string{"conditions", "evict", "labels", "mark", "taints"} {
+		for _, reason := range []string{"Conflict", "NoAnswer", "TooManyRequests", "Unreachable"} {
+			fmt.Fprintf(&want, "evictkit_api_errors_total{operation=%q,reason=%q} 1\n", operation, reason)
+		}
+	}
+	expect(t, registry, want.String(), "evictkit_api_errors_total")
+}
+
+func TestRequestsAreCounted(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	m := metrics.New(metrics.Options{})
+	client := http.Client{Transport: m.Transport(http.DefaultTransport)}
+	response, err := client.Get(server.URL)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	server.Close()
+	response, err = client.Get(server.URL)
+	if err == nil {
+		response.Body.Close()
+	}
+	require.Error(t, err)
+	count, err := testutil.GatherAndCount(gathered(t, m), "rest_client_requests_total")
+	require.NoError(t, err)
+	require.Equal(t, 2, count, "one for 404, one for no answer")
+}
+
+func TestAnUnwellObserverShows(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	var unwell error
+	m.Watch(nil, func() error { return unwell })
+	expect(t, gathered(t, m), "evictkit_observer_healthy 1", "evictkit_observer_healthy")
+	unwell = errors.New("blind")
+	expect(t, gathered(t, m), "evictkit_observer_healthy 0", "evictkit_observer_healthy")
+}
+
+func gathered(t *testing.T, m *metrics.Metrics) prometheus.Gatherer {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	require.NoError(t, registry.Register(m))
+	return registry
+}

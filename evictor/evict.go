@@ -141,8 +141,7 @@ func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
 
 // release lets the overdue pods of one node go: its turn has come.
 func (e *Evictor) release(rec *record, now time.Time) {
-	rec.overdue = false
-	delete(e.gates.overdue, rec.name)
+	e.forgetOverdue(rec)
 	for _, key := range sortedPods(rec.pods) {
 		tp := rec.pods[key]
 		st, ok := e.pods.Get(key)

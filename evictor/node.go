@@ -73,11 +73,10 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if q, ok := e.queues[rec.zone]; ok {
 		q.Remove(queueKey{Node: rec.name})
-		q.Remove(queueKey{Node: rec.name, Release: true})
 	}
 	e.endTurn(rec)
+	e.forgetOverdue(rec)
 	e.count(rec, false)
-	delete(e.gates.overdue, rec.name)
 	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)

@@ -245,3 +245,31 @@ func TestBackoffOfAWriteDoesNotHoldLiftingBack(t *testing.T) {
 	c.Advance(5 * time.Second)
 	require.Empty(t, c.Taints("a-0"))
 }
+
+// Nodes that have nothing overdue any more do not go on waiting for their turn to let it go.
+func TestWhatIsNotOverdueAnyMoreTakesNoTurns(t *testing.T) {
+	for what, end := range map[string]func(c *evictortest.Cluster, e *evictor.Evictor, node string){
+		"recovered": func(c *evictortest.Cluster, _ *evictor.Evictor, node string) { c.Recover(node) },
+		"recovered while nothing can be written": func(c *evictortest.Cluster, _ *evictor.Evictor, node string) {
+			c.SetAPIDown(true)
+			c.Recover(node)
+		},
+		"held": func(_ *evictortest.Cluster, e *evictor.Evictor, node string) { e.Hold(node, "repair") },
+	} {
+		c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.PodsPerNode(1))
+		e := c.Start(config())
+		nodes := []string{"a-0", "a-1", "a-2", "a-3"}
+		c.Fail(nodes...)
+		c.Advance(2 * time.Minute)
+		e.Pause("maintenance")
+		c.Advance(8 * time.Minute)
+		e.Resume("maintenance")
+		c.Advance(0)
+		require.Len(t, e.Waiting(), 3, what)
+		for _, node := range nodes {
+			end(c, e, node)
+		}
+		c.Advance(5 * time.Second)
+		require.Empty(t, e.Waiting(), what)
+	}
+}

@@ -44,8 +44,8 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	rec.writeConditions = v.Expired
 	if v.Ready == v1.ConditionTrue {
 		delete(e.bad, rec.name)
-		rec.waitSettle, rec.emptied, rec.markPods, rec.marked, rec.overdue = false, false, false, nil, false
-		delete(e.gates.overdue, rec.name)
+		rec.waitSettle, rec.emptied, rec.markPods, rec.marked = false, false, false, nil
+		e.forgetOverdue(rec)
 	} else {
 		e.bad[rec.name] = rec
 	}

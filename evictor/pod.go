@@ -115,6 +115,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 			e.untrack(key, rec)
 		}
 		rec.pods = nil
+		e.forgetOverdue(rec)
 		return
 	}
 	present := make(map[PodKey]struct{}, len(rec.pods))

@@ -186,6 +186,15 @@ func (e *Evictor) enqueueRelease(rec *record) {
 	e.queue(rec.zone).AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: queueKey{Node: rec.name, Release: true}, Due: time.Unix(0, 0), Identity: string(rec.uid)})
 }
 
+// forgetOverdue drops that pods of the node are overdue, and its turn to let them go; e.mu is held.
+func (e *Evictor) forgetOverdue(rec *record) {
+	rec.overdue = false
+	delete(e.gates.overdue, rec.name)
+	if q, ok := e.queues[rec.zone]; ok {
+		q.Remove(queueKey{Node: rec.name, Release: true})
+	}
+}
+
 func (e *Evictor) zoneOrder() []zone.Key {
 	return slices.SortedFunc(maps.Keys(e.queues), zone.Key.Compare)
 }

@@ -7,10 +7,11 @@
 // other, so that the rest of the sequence can be compared too. How often each rule fired is logged, and one
 // that never does fails its test.
 //
-//   - queue_test.go: ratelimitqueue.Queue and scheduler.RateLimitedTimedQueue.
+//   - queue_test.go, turn_test.go: ratelimitqueue.Queue and scheduler.RateLimitedTimedQueue.
 //   - work_test.go: timedworker.Set and tainteviction.TimedWorkerQueue.
 //   - zone_test.go: zone keys and states, and topology.GetZoneKey and nodelifecycle.Controller.
 //   - match_test.go: tolerations, and ToleratesTaint and GetMatchingTolerations.
-//   - stay_test.go: how long a pod stays, and tainteviction.Controller.
 //   - patch_test.go: taint patches, and AddOrUpdateTaintOnNode, RemoveTaintOffNode and SwapNodeControllerTaint.
+//
+// How long a pod stays under its taints is compared by package differential: upstream exports no function for it.
 package parts

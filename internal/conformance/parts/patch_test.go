@@ -35,7 +35,7 @@ func runPatches(t *testing.T, s *script, f fired) {
 	}
 	p := &patched{t, s, f, fake.NewSimpleClientset(node.DeepCopy()), fake.NewSimpleClientset(node.DeepCopy())}
 	for !s.over() {
-		time.Sleep(pick(s, 1, 1500*time.Millisecond, time.Minute))
+		s.sleep(1, 1500*time.Millisecond, time.Minute)
 		switch s.below(4) {
 		case 0:
 			p.add()

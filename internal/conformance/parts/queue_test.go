@@ -95,7 +95,7 @@ func (q *queues) sleep() {
 		time.Sleep(wait - pick(q.script, 0, time.Nanosecond))
 		return
 	}
-	time.Sleep(pick(q.script, time.Nanosecond, 100*time.Millisecond, time.Second, 7*time.Second))
+	q.script.sleep(time.Nanosecond, 100*time.Millisecond, time.Second, 7*time.Second)
 }
 
 // add tells upstream at once, and returns what tells ours.
@@ -151,130 +151,6 @@ func (q *queues) setRate(rate float32) {
 		q.fired[differential.RateOne]++
 		q.upstream.SwapLimiter(2)
 		q.upstream.SwapLimiter(1)
-	}
-}
-
-// turn is an item that upstream handed out, and what became of it.
-type turn struct {
-	scheduler.TimedValue
-	meanwhile func() // what happened while it was worked on, for ours
-	done      bool
-	wait      time.Duration
-	again     string // the identity of what was added in its place
-}
-
-// try lets upstream hand out what it does, and ours after it.
-func (q *queues) try() {
-	var turns []turn
-	q.upstream.Try(logr.Discard(), func(v scheduler.TimedValue) (bool, time.Duration) {
-		w := turn{TimedValue: v, meanwhile: func() {}, done: !q.oneIn(2)}
-		q.meddle(&w)
-		if !w.done {
-			w.wait = pick(q.script, 0, time.Second, 100*time.Millisecond, 3*time.Second)
-		}
-		turns = append(turns, w)
-		return w.done, w.wait
-	})
-	for _, w := range turns {
-		q.take(w)
-	}
-	_, ok := q.ours.Take()
-	require.False(q, ok, "ours hands out more")
-	q.spend()
-}
-
-// meddle adds and removes while an item is handed out.
-func (q *queues) meddle(w *turn) {
-	if q.steady {
-		return
-	}
-	switch q.below(12) {
-	case 6:
-		w.meanwhile = q.remove(w.Value)
-	case 7:
-		w.meanwhile = q.remove(key(q.below(6)))
-	case 8:
-		w.meanwhile = q.add(w.Value, q.uid())
-	case 9:
-		w.meanwhile = q.add(key(q.below(6)), q.uid())
-	case 10, 11:
-		w.again = q.uid()
-		remove, add := q.remove(w.Value), q.add(w.Value, w.again)
-		w.meanwhile = func() { remove(); add() }
-	}
-}
-
-// take is the same turn in ours.
-func (q *queues) take(w turn) {
-	q.lineUp(w.Value)
-	item, ok := q.ours.Take()
-	require.True(q, ok, "only upstream hands out %s", w.Value)
-	require.Equal(q, w.Value, item.Key)
-	require.Equal(q, w.UID, item.Identity)
-	if !q.requeued[w.Value] {
-		require.Equal(q, w.AddedAt, item.Added)
-	}
-	w.meanwhile()
-	if w.done {
-		item.Done()
-	} else {
-		item.Retry(w.wait + time.Nanosecond) // see spend
-		q.retried[w.Value] = true
-	}
-	if w.again != "" {
-		q.fired[addedInFlight]++
-		q.again(w.Value, w.again)
-	}
-}
-
-// head is what ours would hand out next.
-func (q *queues) head() (key string, due time.Time, ok bool) {
-	for _, item := range q.ours.Snapshot() {
-		if item.State == ratelimitqueue.StateQueued {
-			status, _ := q.ours.Get(item.Key)
-			return item.Key, status.Due, true
-		}
-	}
-	return "", due, false
-}
-
-// lineUp lets those that are due at the same time as upstream's choice wait behind it.
-func (q *queues) lineUp(choice string) {
-	for moved := 0; ; moved++ {
-		first, due, ok := q.head()
-		if !ok || first == choice {
-			return
-		}
-		status, _ := q.ours.Get(choice)
-		require.Equal(q, due, status.Due, "%s is due before %s", first, choice)
-		require.Less(q, moved, 6)
-		q.fired[firstCome]++
-		before, _ := q.ours.Get(first)
-		q.ours.Remove(first)
-		q.ours.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: first, Identity: before.Identity, Due: due})
-		q.requeued[first] = true
-	}
-}
-
-// spend takes the token that upstream spends on finding out that nothing is due. With an item whose retry was told
-// a nanosecond later, as upstream lets it wait, ours would have had work for the token.
-func (q *queues) spend() {
-	first, due, ok := q.head()
-	if !ok || !due.After(time.Now()) {
-		return
-	}
-	q.ours.Add("token", struct{}{})
-	item, ok := q.ours.Take()
-	if !ok {
-		require.Equal(q, ratelimitqueue.Removed, q.ours.Remove("token"))
-		return
-	}
-	require.Equal(q, "token", item.Key)
-	item.Drop()
-	if q.retried[first] && time.Until(due) == time.Nanosecond {
-		q.fired[exactRetry]++
-	} else {
-		q.fired[tokenForNothing]++
 	}
 }
 

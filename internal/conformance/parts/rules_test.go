@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -118,5 +119,8 @@ func (s *script) oneIn(n int) bool { return s.below(n) == n-1 }
 
 // pick returns one of the values.
 func pick[T any](s *script, values ...T) T { return values[s.below(len(values))] }
+
+// sleep lets one of the durations pass in the bubble.
+func (s *script) sleep(durations ...time.Duration) { time.Sleep(pick(s, durations...)) }
 
 func key(i int) string { return fmt.Sprintf("key-%d", i) }

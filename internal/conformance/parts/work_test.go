@@ -286,7 +286,7 @@ func TestUpstreamsWorkStillOverlapsAndIsForgotten(t *testing.T) {
 
 func TestTimedWorkIsUpstreams(t *testing.T) {
 	f := fired{}
-	inBubbles(t, 600, 500, func(t *testing.T, s *script) { runWorks(t, s, f) })
+	inBubbles(t, 400, 500, func(t *testing.T, s *script) { runWorks(t, s, f) })
 	f.requireAll(t, workRules...)
 }
 

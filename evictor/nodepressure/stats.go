@@ -42,32 +42,35 @@ type Pod struct {
 // Usage is what a pod uses. What is not known is 0; so is what is negative.
 type Usage struct {
 	// Memory is the working set of the pod, in bytes.
-	Memory int64
+	Memory int64 `json:"memory,omitempty"`
 	// Processes is how many it has.
-	Processes int64
+	Processes int64 `json:"processes,omitempty"`
 	// EphemeralStorage is what counts against its limit, in bytes: containers, logs and local volumes
 	// together.
-	EphemeralStorage int64
-	Volumes          []VolumeUsage
-	Containers       []ContainerUsage
+	EphemeralStorage int64            `json:"ephemeralStorage,omitempty"`
+	Volumes          []VolumeUsage    `json:"volumes,omitempty"`
+	Containers       []ContainerUsage `json:"containers,omitempty"`
 }
 
 // Disk is what something uses of a file system.
-type Disk struct{ Bytes, Inodes int64 }
+type Disk struct {
+	Bytes  int64 `json:"bytes,omitempty"`
+	Inodes int64 `json:"inodes,omitempty"`
+}
 
 // VolumeUsage is what a volume of a pod uses.
 type VolumeUsage struct {
-	Name string
-	Disk Disk
+	Name string `json:"name"`
+	Disk Disk   `json:"disk"`
 }
 
 // ContainerUsage is what a container uses: memory as a working set in bytes, its writable layer, and its
 // logs.
 type ContainerUsage struct {
-	Name   string
-	Memory int64
-	Rootfs Disk
-	Logs   Disk
+	Name   string `json:"name"`
+	Memory int64  `json:"memory,omitempty"`
+	Rootfs Disk   `json:"rootfs"`
+	Logs   Disk   `json:"logs"`
 }
 
 // counted says which parts of a pod's disk usage lie on the file system of a signal.

@@ -1,0 +1,67 @@
+package noderecord
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// Kinds of events.
+const (
+	KindCondition = "condition" // a node condition begins or ends
+	KindReclaim   = "reclaim"   // what no pod needs would be got back
+	KindEvict     = "evict"
+	KindStuck     = "stuck" // no pod may be evicted
+)
+
+// Event is something that the kubelet would do, or say.
+type Event struct {
+	// T is when, in seconds.
+	T    float64 `json:"t"`
+	Kind string  `json:"kind"`
+	// Condition is set with KindCondition; True says that it begins.
+	Condition v1.NodeConditionType `json:"condition,omitempty"`
+	True      bool                 `json:"true,omitempty"`
+	// Threshold, Available and Since say why: the threshold that is met, what was available, and since when it is met.
+	Threshold string  `json:"threshold,omitempty"`
+	Available int64   `json:"available,omitempty"`
+	Since     float64 `json:"since,omitempty"`
+	// Reclaim is what would be got back, by its name.
+	Reclaim []string `json:"reclaim,omitempty"`
+	// Pod, Cause, GracePeriodSeconds and Message are set with KindEvict.
+	Pod                string `json:"pod,omitempty"`
+	Cause              string `json:"cause,omitempty"`
+	GracePeriodSeconds int64  `json:"gracePeriodSeconds,omitempty"`
+	Message            string `json:"message,omitempty"`
+}
+
+// String is a line of a story.
+func (e Event) String() string {
+	at := fmt.Sprintf("%12s  ", time.Duration(e.T*float64(time.Second)).Round(time.Millisecond))
+	why := fmt.Sprintf("%s since %s", e.Threshold, time.Duration(e.Since*float64(time.Second)).Round(time.Millisecond))
+	switch e.Kind {
+	case KindCondition:
+		if !e.True {
+			return at + string(e.Condition) + " ends"
+		}
+		return fmt.Sprintf("%s%s begins: %s, %d available", at, e.Condition, e.Threshold, e.Available)
+	case KindReclaim:
+		return fmt.Sprintf("%sreclaim %s: %s", at, strings.Join(e.Reclaim, " and "), why)
+	case KindStuck:
+		return fmt.Sprintf("%sno pod may be evicted: %s", at, why)
+	}
+	if e.Threshold == "" {
+		why = "its limit of local storage"
+	}
+	return fmt.Sprintf("%sevict %s with %ds to end: %s\n%14s%s", at, e.Pod, e.GracePeriodSeconds, why, "", strings.TrimSpace(e.Message))
+}
+
+// because fills in why.
+func (e Event) because(met nodepressure.MetThreshold, zero time.Time) Event {
+	e.Threshold, e.Available, e.Since = met.Threshold.String(), met.Sample.Available, met.Since.Sub(zero).Seconds()
+	return e
+}

@@ -1,0 +1,76 @@
+package noderecord
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// Node is how the node is configured.
+type Node struct {
+	Settings nodepressure.Settings `json:"settings"`
+	Layout   nodepressure.Layout   `json:"layout"`
+	// Ranking is ByUsage, also when it is empty, or ByQOS.
+	Ranking string `json:"ranking,omitempty"`
+}
+
+var rankings = map[string]nodepressure.Ranking{"": nodepressure.ByUsage, "ByUsage": nodepressure.ByUsage, "ByQOS": nodepressure.ByQOS}
+
+// Config is the configuration of a machine, or every fault of the node.
+func (n Node) Config() (nodepressure.Config, error) {
+	config, err := n.Settings.Config()
+	if err != nil {
+		return nodepressure.Config{}, err
+	}
+	ranking, ok := rankings[n.Ranking]
+	if !ok {
+		return nodepressure.Config{}, fmt.Errorf("unknown ranking %q, want ByUsage or ByQOS", n.Ranking)
+	}
+	config.Layout, config.Ranking = n.Layout, ranking
+	return config, nil
+}
+
+// Amount is how much there is of something, and how much at most.
+type Amount struct {
+	Available int64 `json:"available"`
+	Capacity  int64 `json:"capacity"`
+}
+
+// Sample is one measurement of a node.
+type Sample struct {
+	// T is its time in seconds.
+	T       float64                        `json:"t"`
+	Signals map[nodepressure.Signal]Amount `json:"signals"`
+	// Pods are the active ones, by namespace/name; nil where the usage is not known.
+	Pods map[string]*nodepressure.Usage `json:"pods,omitempty"`
+}
+
+// Key names a pod in a sample.
+func Key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
+
+// At is the time of the sample since time 0.
+func (s *Sample) At() time.Duration { return time.Duration(s.T * float64(time.Second)) }
+
+// Stats is the sample as a machine takes it, its pods in the order of their names.
+func (s *Sample) Stats(pods map[string]*v1.Pod, at time.Time) nodepressure.Stats {
+	stats := nodepressure.Stats{Signals: make(map[nodepressure.Signal]nodepressure.Sample, len(s.Signals))}
+	for signal, amount := range s.Signals {
+		stats.Signals[signal] = nodepressure.Sample{Available: amount.Available, Capacity: amount.Capacity, Time: at}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Pods)) {
+		stats.Pods = append(stats.Pods, nodepressure.Pod{Pod: pods[key], Usage: s.Pods[key]})
+	}
+	return stats
+}
+
+// line is one line of a file: exactly one of its fields is set.
+type line[P any] struct {
+	Node   *Node   `json:"node,omitempty"`
+	Pod    P       `json:"pod,omitempty"`
+	Sample *Sample `json:"sample,omitempty"`
+}

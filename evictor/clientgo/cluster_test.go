@@ -20,7 +20,7 @@ import (
 // node is a node whose kubelet reported Ready.
 func node(name string) *v1.Node {
 	return &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-" + "node-" + "of-" + "test", Labels: map[string]string{v1.LabelTopologyZone: "a"}, CreationTimestamp: metav1.Now()},
+		ObjectMeta: metav1.ObjectMeta{Name: name, UID: "uid-node", Labels: map[string]string{v1.LabelTopologyZone: "a"}, CreationTimestamp: metav1.Now()},
 		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: metav1.Now()}}},
 	}
 }

@@ -44,7 +44,7 @@
 //
 // # What else there is
 //
-// Subpackage metrics has Prometheus metrics under upstream's names. CheckPermissions says by verb and
+// Subpackage metrics has Prometheus metrics under upstream's names. CheckServer says by verb and
 // resource what the account may not do. The program examples/controller has all of it; examples/manager does
 // the same within controller-runtime.
 package clientgo

@@ -65,7 +65,7 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.D
 // the evictor, which waits better: hence no retries.
 func (w *podWriter) evict(ctx context.Context, eviction *policyv1.Eviction) error {
 	if c, ok := w.client.CoreV1().RESTClient().(*rest.RESTClient); ok && c != nil {
-		return c.Post().MaxRetries(0).AbsPath("/api/v1").Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
+		return c.Post().MaxRetries(0).Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
 			Body(eviction).Do(ctx).Error()
 	}
 	return w.client.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake has no such client

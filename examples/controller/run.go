@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
 // run is the program: it returns nil when the context ends and all is handed over.
@@ -31,6 +34,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	m := metrics.New(metrics.Options{})
+	config.Wrap(m.Transport)
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("client: %w", err)
@@ -40,16 +45,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("client of the events: %w", err)
 	}
 
-	factory := informers.NewSharedInformerFactory(client, 0)
-	cluster, err := clientgo.New(client, factory, clientgo.Options{
+	watch := clientgo.Options{
 		EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, EventClient: events, Logger: logger,
 		LeaseSilence: min(20*time.Second, o.evictor.NodeMonitorGracePeriod*2/5),
-	})
+	}
+	if err := clientgo.CheckServer(ctx, client, needed(&o, watch)); err != nil {
+		return err
+	}
+	factory := informers.NewSharedInformerFactory(client, 0)
+	cluster, err := clientgo.New(client, factory, watch)
 	if err != nil {
 		return err
 	}
 	leader := newLeadership(client, o.leader, logger)
-	e, err := evictor.New(o.evictor, cluster.Clients(), evictor.Options{Logger: logger, DryRun: o.dryRun, MayWrite: leader.mayWrite})
+	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{
+		Logger: logger, Observer: m, OnPass: m.Pass, DryRun: o.dryRun, MayWrite: leader.mayWrite,
+		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
+	})
 	if err != nil {
 		return err
 	}
@@ -57,12 +69,49 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	leader.changed = e.Kick
+	m.Watch(e, cluster.Health)
 
+	stopMetrics, err := serve(o.metricsAddress, observed(m, func() error { return ready(cluster) }), logger)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	stopDebug, err := serve(o.debugAddress, debugging(e, leader.mayWrite, cluster.Health), logger)
+	if err != nil {
+		return err
+	}
+	defer stopDebug()
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	defer factory.Shutdown()
 	defer stopWatching()
 	factory.Start(watching.Done())
 	return leader.run(ctx, e.Run)
+}
+
+// needed are the permissions of the flags.
+func needed(o *options, watch clientgo.Options) []clientgo.Permission {
+	all := watch.Permissions()
+	if o.dryRun {
+		all = slices.DeleteFunc(all, func(p clientgo.Permission) bool { return !slices.Contains([]string{"get", "list", "watch"}, p.Verb) })
+	}
+	if o.leader.elect {
+		for _, verb := range []string{"get", "create", "update"} {
+			lease := clientgo.Permission{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: o.leader.namespace}
+			if verb != "create" {
+				lease.Name = o.leader.resourceName // a create has no name to be allowed by
+			}
+			all = append(all, lease)
+		}
+	}
+	return all
+}
+
+// ready is nil once this replica could act if it led.
+func ready(cluster *clientgo.Cluster) error {
+	if !cluster.Synced() {
+		return errors.New("the lists are not complete yet")
+	}
+	return cluster.Health()
 }
 
 // connection is how to reach the API server.

@@ -1,0 +1,131 @@
+package clientgo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/kubernetes"
+)
+
+// OldestServer is the oldest version of Kubernetes whose API server has everything that a Cluster asks
+// of it: policy/v1 Evictions and leases of coordination.k8s.io/v1.
+const OldestServer = "1.22"
+
+// ServerTooOldError says that the API server is older than OldestServer.
+type ServerTooOldError struct{ Version string }
+
+// Error implements error.
+func (e *ServerTooOldError) Error() string {
+	return fmt.Sprintf("the API server is %s, which is too old: %s is the oldest that is supported", e.Version, OldestServer)
+}
+
+// Permission is one thing that an account must be allowed to do.
+type Permission struct {
+	Verb, Group, Resource, Subresource string
+	Namespace                          string // empty is all of them
+	Name                               string // empty is all of them
+}
+
+// String is like "patch nodes/status" or "watch leases.coordination.k8s.io in kube-node-lease".
+func (p Permission) String() string {
+	text := p.Verb + " " + p.Resource
+	if p.Group != "" {
+		text += "." + p.Group
+	}
+	if p.Subresource != "" {
+		text += "/" + p.Subresource
+	}
+	if p.Name != "" {
+		text += " " + p.Name
+	}
+	if p.Namespace != "" {
+		text += " in " + p.Namespace
+	}
+	return text
+}
+
+// PermissionError names what an account may not do and must.
+type PermissionError struct{ Missing []Permission }
+
+// Error implements error.
+func (e *PermissionError) Error() string {
+	missing := make([]string, len(e.Missing))
+	for i, p := range e.Missing {
+		missing[i] = p.String()
+	}
+	return "no permission to " + strings.Join(missing, ", ")
+}
+
+// Permissions are those that a Cluster with these options needs. An account that only looks (dry run) needs
+// those without patch, create and delete.
+func (o Options) Permissions() []Permission {
+	var all []Permission
+	add := func(p Permission, verbs ...string) {
+		for _, verb := range verbs {
+			p.Verb = verb
+			all = append(all, p)
+		}
+	}
+	leases := Permission{Group: coordinationv1.GroupName, Resource: "leases", Namespace: v1.NamespaceNodeLease}
+	if o.ShareInformers {
+		leases.Namespace = ""
+	}
+	add(Permission{Resource: "nodes"}, "list", "watch", "patch")
+	add(Permission{Resource: "nodes", Subresource: "status"}, "patch")
+	add(Permission{Resource: "pods"}, "list", "watch")
+	add(Permission{Resource: "pods", Subresource: "status"}, "patch")
+	if o.EvictionAPI {
+		add(Permission{Resource: "pods", Subresource: "eviction"}, "create")
+	} else {
+		add(Permission{Resource: "pods"}, "delete")
+	}
+	add(leases, "get", "list", "watch")
+	if o.DaemonSets {
+		add(Permission{Group: "apps", Resource: "daemonsets"}, "list", "watch")
+	}
+	add(Permission{Resource: "events"}, "create", "patch")
+	return all
+}
+
+// CheckServer asks the API server for its version and whether the account has each of the permissions. The
+// error is a *ServerTooOldError, a *PermissionError that names all that are missing, or that of
+// a request that failed. It is for programs that want to say so before they start; a Cluster without
+// permissions also runs, and each error names the verb and the resource.
+func CheckServer(ctx context.Context, client kubernetes.Interface, needed []Permission) error {
+	info, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return fmt.Errorf("clientgo: asking the API server for its version: %w", err)
+	}
+	if is, err := version.ParseGeneric(info.GitVersion); err == nil && is.LessThan(version.MustParseGeneric(OldestServer)) {
+		return &ServerTooOldError{Version: info.GitVersion}
+	}
+	var missing []Permission
+	for _, p := range needed {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: p.Namespace, Verb: p.Verb, Group: p.Group, Resource: p.Resource, Subresource: p.Subresource, Name: p.Name,
+			},
+		}}
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		switch {
+		case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):
+			return nil // it may not even ask, or is told by no authorizer: the requests themselves will tell
+		case err != nil:
+			return fmt.Errorf("clientgo: asking whether %s is allowed: %w", p, err)
+		case !answer.Status.Allowed:
+			missing = append(missing, p)
+		}
+	}
+	if len(missing) > 0 {
+		return &PermissionError{Missing: missing}
+	}
+	return nil
+}
+

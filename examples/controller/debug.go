@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// state is what /debug/evictor answers: what is pending, why, and until when.
+type state struct {
+	MayWrite  string          `json:"mayWrite"` // "yes", or why not
+	Observer  string          `json:"seesWell"` // "yes", or why not
+	Paused    []string        `json:"paused,omitempty"`
+	AllDown   bool            `json:"allZonesDown"`
+	Zones     []zone.Status   `json:"zones"`
+	Backlogs  []backlog       `json:"backlogs"`
+	Waiting   []waitingNode   `json:"waitingNodes"`
+	Evictions []armedEviction `json:"evictions"`
+}
+
+type backlog struct {
+	Name   string `json:"name"`
+	Len    int    `json:"len"`
+	Oldest string `json:"oldest"`
+}
+
+type waitingNode struct {
+	Node  string     `json:"node"`
+	Zone  string     `json:"zone"`
+	Since time.Time  `json:"since"`
+	Turn  *time.Time `json:"turn"` // null while the zone is stopped
+}
+
+type armedEviction struct {
+	Pod     string    `json:"pod"`
+	Node    string    `json:"node"`
+	Due     time.Time `json:"due"`
+	Attempt int       `json:"attempt,omitempty"`
+	Why     string    `json:"why"`
+}
+
+// debugging serves /debug/evictor, with ?explain=NODE or ?explain=NAMESPACE/POD the decisions about one, and
+// /debug/pprof.
+func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
+		if key := r.URL.Query().Get("explain"); key != "" {
+			for _, d := range e.Explain(key) {
+				fmt.Fprintln(w, d)
+			}
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		if err := encoder.Encode(stateOf(e, mayWrite(), observer())); err != nil {
+			return // the caller is gone
+		}
+	})
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+func stateOf(e *evictor.Evictor, mayWrite, observer error) state {
+	s := state{
+		MayWrite: told(mayWrite), Observer: told(observer), Paused: e.Paused(), AllDown: e.AllZonesDown(),
+		Zones: e.Zones(), Waiting: []waitingNode{}, Evictions: []armedEviction{},
+	}
+	for _, b := range e.Backlogs() {
+		s.Backlogs = append(s.Backlogs, backlog{b.Name, b.Len, b.Oldest.Round(time.Millisecond).String()})
+	}
+	for _, w := range e.Waiting() {
+		n := waitingNode{Node: w.Node, Zone: w.Zone.String(), Since: w.Since}
+		if !w.Turn.IsZero() {
+			n.Turn = &w.Turn
+		}
+		s.Waiting = append(s.Waiting, n)
+	}
+	for _, p := range e.Evictions() {
+		s.Evictions = append(s.Evictions, armedEviction{Pod: p.Pod.String(), Node: p.Pod.Node, Due: p.Due, Attempt: p.Attempt, Why: p.Why.String()})
+	}
+	return s
+}
+
+func told(err error) string {
+	if err == nil {
+		return "yes"
+	}
+	return err.Error()
+}

@@ -90,6 +90,19 @@ func TestEveryZoneDownLiftsWhatItsPassSwaps(t *testing.T) {
 	require.Empty(t, c.Evicted())
 }
 
+func TestAPassComesBeforeTheEvictionsOfItsInstant(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(68 * time.Second)
+	require.Equal(t, []string{"45.000"}, noExecute(c))
+	c.Fail("a-1")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"105.000"}, times(says(c, "AllZonesDisrupted")), "when a-0-p0 is due")
+	require.Empty(t, c.Evicted())
+	require.Len(t, says(c, `"cancel"`), 1)
+}
+
 func TestAHealthyZoneThatGoesAwayLeavesTheOthersDown(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.Zone("b", 1))
 	c.Start(config())

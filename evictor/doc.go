@@ -59,6 +59,8 @@
 //	start and TimeAdded
 //	nothing is evicted from a node that   the verdict counts, not the taint                 TestNothingLeavesBetweenTheReportAndThePass
 //	has reported Ready
+//	a pass comes before the evictions     it may call them off; upstream leaves it to chance  TestAPassComesBeforeTheEvictionsOfItsInstant
+//	that are due at its instant
 //	failed writes and evictions are       an outage of the API must lose nothing            TestOutageOfTheAPI
 //	retried until done or not wanted
 //	a failed taint costs its token        an outage must not save up a burst                TestRateHoldsThroughAnOutageOfTheAPI

@@ -128,4 +128,3 @@ func CheckServer(ctx context.Context, client kubernetes.Interface, needed []Perm
 	}
 	return nil
 }
-

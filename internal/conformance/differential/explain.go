@@ -193,6 +193,13 @@ func (e *explainer) singles() {
 				e.explain(i, MovedNotCanceled)
 			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
 				e.explain(i, MovedNotCanceled)
+			case l.Kind == scenario.KindCancel && !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-slack, l.T+slack, same) && e.onPass(l.T):
+				e.explain(i, PassFirst)
+				for k, o := range e.left {
+					if o.Side == UpstreamSide && o.Kind == scenario.KindEvict && same(o.Line) {
+						e.explain(k, PassFirst)
+					}
+				}
 			case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
 				e.explain(i, SamePass) // upstream has just begun to taint it
 			}
@@ -230,6 +237,11 @@ func (e *explainer) singles() {
 			}
 		}
 	}
+}
+
+// onPass says whether it is the instant of a pass.
+func (e *explainer) onPass(t time.Duration) bool {
+	return (t-e.started(t))%e.settings.NodeMonitorPeriod == 0
 }
 
 // verdict is what ours thought of the node right after that moment.

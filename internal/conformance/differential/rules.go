@@ -17,6 +17,7 @@ var (
 	MarkedByVerdict  = Rule{"MarkedByVerdict", "pods are marked once in an outage"}
 	MovedNotCanceled = Rule{"MovedNotCanceled", "a moved eviction is not reported as"}
 	ReportedReady    = Rule{"ReportedReady", "nothing is evicted from a node that"}
+	PassFirst        = Rule{"PassFirst", "a pass comes before the evictions"}
 	OwnGrace         = Rule{"OwnGrace", "after a start, own-taint evictions"}
 	EmptyZone        = Rule{"EmptyZone", "a zone without a node that counts"}
 	FailedWrites     = Rule{"FailedWrites", "failed writes and evictions are"}
@@ -39,6 +40,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, OwnGrace, EmptyZone, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, PassFirst, OwnGrace, EmptyZone, FailedWrites,
 	AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, RateOne, RateZero,
 }

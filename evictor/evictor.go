@@ -87,11 +87,12 @@ type record struct {
 	waitSettle      bool   // failed since before all zones were down: one more grace period
 	grant           *nodeItem
 	conflicts       int
-	emptied         bool      // without taints: its pods were deleted, and later ones go at once
-	budgets         time.Time // and until then disruption budgets hold some of them back
-	unseen          time.Time // until when a taint that was written counts although the store does not show it
-	counted         bool      // it counts towards MaxFailedNodes
-	busy            bool      // a write is in flight under Run
+	emptied         bool                   // without taints: its pods were deleted, and later ones go at once
+	settled         map[types.UID]struct{} // without taints: pods that were evicted or spared in this outage
+	budgets         time.Time              // and until then disruption budgets hold some of them back
+	unseen          time.Time              // until when a taint that was written counts although the store does not show it
+	counted         bool                   // it counts towards MaxFailedNodes
+	busy            bool                   // a write is in flight under Run
 
 	markPods bool                   // pods have to be marked not Ready
 	marked   map[types.UID]struct{} // those marked in this outage

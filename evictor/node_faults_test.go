@@ -273,3 +273,77 @@ func TestWhatIsNotOverdueAnyMoreTakesNoTurns(t *testing.T) {
 		require.Empty(t, e.Waiting(), what)
 	}
 }
+
+// lateDeletions does not show yet that pods are on their way out.
+type lateDeletions struct{ evictor.PodStore }
+
+func (s lateDeletions) Pod(key evictor.PodKey) (*v1.Pod, bool) {
+	pod, ok := s.PodStore.Pod(key)
+	return undeleted(pod), ok
+}
+
+func (s lateDeletions) PodsOnNode(node string, visit func(*v1.Pod) bool) {
+	s.PodStore.PodsOnNode(node, func(pod *v1.Pod) bool { return visit(undeleted(pod)) })
+}
+
+func undeleted(pod *v1.Pod) *v1.Pod {
+	if pod != nil {
+		pod.DeletionTimestamp = nil
+	}
+	return pod
+}
+
+// A pod is evicted once, also while the store does not show it.
+func TestEvictionThatTheStoreDoesNotShowYetIsMadeOnce(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction = taintBased
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+		clients := c.Clients()
+		clients.Pods = lateDeletions{clients.Pods}
+		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+		require.NoError(t, err)
+		c.Feed(e)
+		tries := map[string]int{}
+		c.FailWrites(func(write, object string) error {
+			if write == "evict" {
+				if tries[object]++; object == "default/a-0-p1" && tries[object] < 3 {
+					return errors.New("unavailable")
+				}
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		for range 400 {
+			c.Advance(time.Second)
+			e.NodeChanged("a-0")
+			_, err := e.Step(context.Background())
+			require.NoError(t, err)
+		}
+		require.Equal(t, map[string]int{"default/a-0-p0": 1, "default/a-0-p1": 3}, tries)
+	}
+}
+
+// A pod that stays on a failed node is told of once in an outage.
+func TestSparedPodsAreToldOfOnceInAnOutage(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Phase("a-0-p0", v1.PodSucceeded)
+	spared := 0
+	e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		if d.Kind == evictor.PodSpared {
+			spared++
+		}
+	})})
+	for outage := range 2 {
+		c.Fail("a-0")
+		for range 10 {
+			c.Advance(time.Minute)
+			e.NodeChanged("a-0")
+		}
+		require.Equal(t, outage+1, spared)
+		c.Recover("a-0")
+		c.Advance(time.Minute)
+	}
+}

@@ -44,7 +44,7 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	rec.writeConditions = v.Expired
 	if v.Ready == v1.ConditionTrue {
 		delete(e.bad, rec.name)
-		rec.waitSettle, rec.emptied, rec.markPods, rec.marked = false, false, false, nil
+		rec.waitSettle, rec.emptied, rec.settled, rec.markPods, rec.marked = false, false, nil, false, nil
 		e.forgetOverdue(rec)
 	} else {
 		e.bad[rec.name] = rec

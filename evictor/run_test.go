@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -189,5 +190,65 @@ func TestLiftThatWaitsForAWriteIsTriedSoonAfterItsFirstFailure(t *testing.T) {
 		pass(2)
 		require.True(t, failed)
 		require.Empty(t, c.Taints("a-0"))
+	})
+}
+
+// What arrives on a node while its pods are marked or deleted one after the other is marked and deleted too.
+func TestPodThatArrivesWhileOthersAreWrittenIsWrittenToo(t *testing.T) {
+	for write, line := range map[string]string{"podStatus": `"podNotReady"`, "evict": `"evict"`} {
+		synctest.Test(t, func(t *testing.T) {
+			cfg := config()
+			cfg.TaintBasedEviction = write != "evict"
+			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+			_, pass := run(t, c, cfg, evictor.Options{})
+			hang := make(chan struct{})
+			var once sync.Once
+			c.FailWrites(func(kind, object string) error {
+				if kind == write {
+					once.Do(func() { <-hang })
+				}
+				return nil
+			})
+			c.Fail("a-0")
+			pass(330)
+			c.AddPod("late", "a-0", v1.Toleration{Operator: v1.TolerationOpExists})
+			c.PodReady("late", write == "podStatus")
+			pass(10)
+			close(hang)
+			pass(1)
+			require.Len(t, says(c, "late", line), 1, write)
+		})
+	}
+}
+
+// A node that recovers while its last pod is deleted was not emptied: when it fails again its pods have their time again.
+func TestRecoveryDuringTheLastEvictionIsARecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config()
+		cfg.TaintBasedEviction, cfg.MaxFailedNodes = false, 1
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+		_, pass := run(t, c, cfg, evictor.Options{})
+		hang := make(chan struct{})
+		var once sync.Once
+		c.FailWrites(func(kind, object string) error {
+			if kind == "evict" {
+				once.Do(func() { <-hang })
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		pass(330)
+		c.Recover("a-0")
+		pass(10)
+		close(hang)
+		pass(10)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+		c.AddPod("late", "a-0")
+		c.Fail("a-0", "a-1")
+		pass(120)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+		c.Recover("a-0")
+		pass(330)
+		require.Equal(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted(), "a-0 does not count")
 	})
 }

@@ -37,9 +37,25 @@ type dryPod struct {
 	notReady bool
 }
 
-func dryRunClients(real Clients, e *Evictor) Clients {
-	d := &dryRun{real: real, e: e, nodes: make(map[string]*dryNode), pods: make(map[PodKey]dryPod)}
-	return Clients{Nodes: d, Pods: d, NodeWriter: d, PodWriter: d}
+func newDryRun(real Clients, e *Evictor) *dryRun {
+	return &dryRun{real: real, e: e, nodes: make(map[string]*dryNode), pods: make(map[PodKey]dryPod)}
+}
+
+func (d *dryRun) clients() Clients { return Clients{Nodes: d, Pods: d, NodeWriter: d, PodWriter: d} }
+
+// heard forgets the conditions of a node whose lease was renewed. A kubelet that found them on its node would
+// report soon, but this one finds its own, and need not for minutes.
+func (d *dryRun) heard(node string) {
+	d.mu.Lock()
+	shadow := d.nodes[node]
+	changed := shadow != nil && len(shadow.conditions) > 0
+	if changed {
+		shadow.conditions = nil
+	}
+	d.mu.Unlock()
+	if changed {
+		d.e.NodeChanged(node)
+	}
 }
 
 func (d *dryRun) Synced() bool { return d.real.Nodes.Synced() }

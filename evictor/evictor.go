@@ -141,6 +141,7 @@ type Evictor struct {
 	opts    Options
 	clock   clock.PassiveClock
 	matcher taints.Matcher
+	dry     *dryRun // nil but in a dry run
 
 	active atomic.Bool
 	inbox  inbox
@@ -214,7 +215,8 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	e.inbox.init()
 	e.out.init(cfg.ExplainSize)
 	if opts.DryRun {
-		e.clients = dryRunClients(clients, e)
+		e.dry = newDryRun(clients, e)
+		e.clients = e.dry.clients()
 	}
 	healthConfig := cfg.health()
 	healthConfig.Clock = (*steadyClock)(e)

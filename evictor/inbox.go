@@ -80,13 +80,17 @@ func (e *Evictor) PodChanged(key PodKey) {
 // the stamp itself is compared with nothing else. It costs O(1), allocates nothing, and is ignored for
 // a node that the evictor has not seen yet.
 func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
-	e.monitor.ObserveRenewal(node, renewTime)
+	if e.monitor.ObserveRenewal(node, renewTime) && e.dry != nil {
+		e.dry.heard(node)
+	}
 }
 
 // LeaseObserved is LeaseRenewed for a lease with its resourceVersion: one older than the last seen, as
 // a relist from a stale cache brings it, is ignored.
 func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
-	e.monitor.ObserveLease(node, renewTime, resourceVersion)
+	if e.monitor.ObserveLease(node, renewTime, resourceVersion) && e.dry != nil {
+		e.dry.heard(node)
+	}
 }
 
 // Kick wakes Run and asks closed permissions again.

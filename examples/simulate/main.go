@@ -1,5 +1,8 @@
 // Simulate plays a scenario through the evictor in virtual time and tells what became of it. Without
 // arguments it plays an embedded one: go run -C examples ./simulate.
+//
+// With --pressure it plays a record of what a node and its pods used through the kubelet's eviction machine
+// instead, and with --pressure-live what the machine that it runs on uses, of which --record makes a record.
 package main
 
 import (
@@ -31,6 +34,7 @@ type flags struct {
 	quiet              bool
 	seed               int64
 	until              time.Duration
+	pressure           pressureFlags
 }
 
 func main() {
@@ -56,6 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	set.BoolVar(&f.quiet, "quiet", false, "no story and no progress")
 	set.Int64Var(&f.seed, "seed", 0, "accepted for scripts; nothing in a simulation is random")
 	set.DurationVar(&f.until, "until", 0, "end there instead of where the scenario says")
+	f.pressure.add(set)
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -64,6 +69,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	if set.Changed("until") && f.until < 0 {
 		return fmt.Errorf("--until %s is negative", f.until)
+	}
+	if on, err := f.pressure.check(set); err != nil {
+		return err
+	} else if on {
+		return pressure(ctx, f, stdout, stderr)
 	}
 	s, err := load(f.scenario)
 	if err != nil {
@@ -119,17 +129,11 @@ func outputs(f flags, stdout, stderr io.Writer) (options simulator.Options, done
 		return errors.Join(errs...)
 	}
 	if f.timeline != "" {
-		w := stdout
-		if f.timeline != "-" {
-			file, err := os.Create(f.timeline)
-			if err != nil {
-				return options, nil, fmt.Errorf("timeline: %w", err)
-			}
-			closers = append(closers, file.Close)
-			w = file
+		buffered, closer, err := create("timeline", f.timeline, stdout)
+		if err != nil {
+			return options, nil, err
 		}
-		buffered := bufio.NewWriterSize(w, 1<<16)
-		closers = append([]func() error{buffered.Flush}, closers...)
+		closers = append(closers, closer)
 		var line []byte
 		options.Line = func(l scenario.Line) error {
 			line = append(l.AppendJSON(line[:0]), '\n')
@@ -147,4 +151,18 @@ func outputs(f flags, stdout, stderr io.Writer) (options simulator.Options, done
 		closers = append(closers, bar.Finish)
 	}
 	return options, done, nil
+}
+
+// create opens a file for writing, or stdout for "-"; closing flushes it.
+func create(what, path string, stdout io.Writer) (w *bufio.Writer, closer func() error, err error) {
+	if path == "-" {
+		w = bufio.NewWriterSize(stdout, 1<<16)
+		return w, w.Flush, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	w = bufio.NewWriterSize(file, 1<<16)
+	return w, func() error { return errors.Join(w.Flush(), file.Close()) }, nil
 }

@@ -41,8 +41,8 @@ type Event struct {
 
 // String is a line of a story.
 func (e Event) String() string {
-	at := fmt.Sprintf("%12s  ", time.Duration(e.T*float64(time.Second)).Round(time.Millisecond))
-	why := fmt.Sprintf("%s since %s", e.Threshold, time.Duration(e.Since*float64(time.Second)).Round(time.Millisecond))
+	at := fmt.Sprintf("%12s  ", seconds(e.T))
+	why := fmt.Sprintf("%s since %s", e.Threshold, seconds(e.Since))
 	switch e.Kind {
 	case KindCondition:
 		if !e.True {

@@ -3,6 +3,7 @@ package noderecord
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -54,7 +55,9 @@ type Sample struct {
 func Key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
 // At is the time of the sample since time 0.
-func (s *Sample) At() time.Duration { return time.Duration(s.T * float64(time.Second)) }
+func (s *Sample) At() time.Duration { return seconds(s.T) }
+
+func seconds(t float64) time.Duration { return time.Duration(math.Round(t * float64(time.Second))) }
 
 // Stats is the sample as a machine takes it, its pods in the order of their names.
 func (s *Sample) Stats(pods map[string]*v1.Pod, at time.Time) nodepressure.Stats {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+	"github.com/evictkit/evictkit/examples/cgroup"
+	"github.com/evictkit/evictkit/internal/noderecord"
+)
+
+// playLive measures until the context ends, which is no error.
+func playLive(ctx context.Context, f flags, s *nodeStory) (err error) {
+	var node noderecord.Node
+	if err := f.pressure.settings(&node); err != nil {
+		return err
+	}
+	if s.player, err = noderecord.NewPlayer(node); err != nil {
+		return err
+	}
+	l := &live{node: cgroup.Node{Dir: f.pressure.cgroup, Proc: f.pressure.proc}, pods: map[string]*v1.Pod{}}
+	root, err := l.node.Root()
+	if err != nil {
+		return fmt.Errorf("--cgroup: %w", err)
+	}
+	if f.pressure.to != "" {
+		w, closer, err := create("record", f.pressure.to, s.out)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, closer()) }()
+		if l.record, err = noderecord.NewWriter(w, node); err != nil {
+			return err
+		}
+	}
+	s.begin(node)
+	if root {
+		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo\n\n", f.pressure.cgroup)
+	}
+	ticker := time.NewTicker(f.pressure.interval)
+	defer ticker.Stop()
+	began := time.Now()
+	for {
+		sample, err := l.measure(time.Since(began))
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(s.out, signals(sample))
+		s.tell(sample, s.player.Play(sample, l.pods))
+		if f.until > 0 && time.Since(began)+f.pressure.interval > f.until {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// live is a machine that is measured.
+type live struct {
+	node   cgroup.Node
+	pods   map[string]*v1.Pod
+	record *noderecord.Writer // nil for none
+}
+
+// measure takes a sample and records it, after the pods that are new or have changed. Those that are gone are
+// forgotten.
+func (l *live) measure(at time.Duration) (*noderecord.Sample, error) {
+	signals, err := l.node.Signals()
+	if err != nil {
+		return nil, err
+	}
+	pods, err := l.node.Pods()
+	if err != nil {
+		return nil, err
+	}
+	sample := &noderecord.Sample{T: at.Round(time.Millisecond).Seconds(), Signals: signals, Pods: map[string]*nodepressure.Usage{}}
+	for _, pod := range pods {
+		key := noderecord.Key(pod.Pod)
+		sample.Pods[key] = pod.Usage
+		if known := l.pods[key]; known != nil && reflect.DeepEqual(known.Spec, pod.Spec) {
+			continue
+		}
+		l.pods[key] = pod.Pod
+		if l.record != nil {
+			if err := l.record.Pod(pod.Pod); err != nil {
+				return nil, err
+			}
+		}
+	}
+	maps.DeleteFunc(l.pods, func(key string, _ *v1.Pod) bool { return sample.Pods[key] == nil })
+	if l.record == nil {
+		return sample, nil
+	}
+	return sample, l.record.Sample(sample)
+}
+
+// signals is a line about a sample.
+func signals(sample *noderecord.Sample) string {
+	var parts []string
+	for _, signal := range nodepressure.Signals() {
+		amount, ok := sample.Signals[signal]
+		if !ok {
+			continue
+		}
+		text := func(n int64) string { return humanize.Comma(n) }
+		if signal.Resource() == v1.ResourceMemory {
+			text = func(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
+		}
+		parts = append(parts, fmt.Sprintf("%s %s of %s", signal, text(amount.Available), text(amount.Capacity)))
+	}
+	return fmt.Sprintf("%12s  %s; %d pods", sample.At(), strings.Join(parts, ", "), len(sample.Pods))
+}

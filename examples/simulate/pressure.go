@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+	"github.com/evictkit/evictkit/internal/noderecord"
+)
+
+type pressureFlags struct {
+	record        string
+	live          bool
+	cgroup        string
+	to            string
+	kubeletConfig string
+	interval      time.Duration
+	proc          string // of tests
+}
+
+func (f *pressureFlags) add(set *pflag.FlagSet) {
+	set.StringVar(&f.record, "pressure", "", "play the record of a node in `FILE` through the kubelet's eviction machine. A record is JSON lines: "+
+		`{"node":{}}, then {"pod":POD} and {"sample":{"t":SECONDS,"signals":{SIGNAL:{"available":N,"capacity":N}},"pods":{"NAMESPACE/NAME":{"memory":BYTES,"processes":N}}}}. `+
+		"internal/noderecord/doc.go has it in full")
+	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and tell what the kubelet would do, until interrupted or --until")
+	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
+	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`")
+	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
+	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: the thresholds of a kubelet's configuration `FILE`, its other fields passed over; without it those of the record, or the defaults")
+}
+
+// check says whether a node is to be played, and what does not go together.
+func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
+	on = f.live || set.Changed("pressure")
+	switch {
+	case f.live && set.Changed("pressure"):
+		return on, errors.New("--pressure and --pressure-live exclude each other")
+	case on && set.Changed("scenario"):
+		return on, errors.New("--scenario is of a cluster, and --pressure of a node")
+	case !on && set.Changed("kubelet-config"):
+		return on, errors.New("--kubelet-config needs --pressure or --pressure-live")
+	case f.interval <= 0:
+		return on, fmt.Errorf("--interval %s is not positive", f.interval)
+	}
+	for _, name := range []string{"cgroup", "record", "interval"} {
+		if !f.live && set.Changed(name) {
+			return on, fmt.Errorf("--%s needs --pressure-live", name)
+		}
+	}
+	return on, nil
+}
+
+// pressure plays a node.
+func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
+	s := &nodeStory{out: stdout, counts: map[string]int{}}
+	if f.timeline == "-" {
+		s.out = stderr
+	}
+	if f.quiet {
+		s.out = io.Discard
+	}
+	if f.timeline != "" {
+		w, closer, err := create("timeline", f.timeline, stdout)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, closer()) }()
+		s.timeline = json.NewEncoder(w)
+	}
+	if f.pressure.live {
+		err = playLive(ctx, f, s)
+	} else {
+		err = playRecord(ctx, f, s)
+	}
+	if err == nil {
+		s.end()
+	}
+	return errors.Join(err, s.failed)
+}
+
+func playRecord(ctx context.Context, f flags, s *nodeStory) error {
+	file, err := os.Open(f.pressure.record)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	reader, err := noderecord.NewReader(f.pressure.record, file)
+	if err != nil {
+		return err
+	}
+	node := reader.Node()
+	if err := f.pressure.settings(&node); err != nil {
+		return err
+	}
+	if s.player, err = noderecord.NewPlayer(node); err != nil {
+		return err
+	}
+	s.begin(node)
+	for ctx.Err() == nil {
+		sample, err := reader.Sample()
+		if errors.Is(err, io.EOF) || err == nil && f.until > 0 && sample.At() > f.until {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s.tell(sample, s.player.Play(sample, reader.Pods()))
+	}
+	return ctx.Err()
+}
+
+// settings puts those of a kubelet's configuration file into the node.
+func (f *pressureFlags) settings(node *noderecord.Node) error {
+	if f.kubeletConfig == "" {
+		return nil
+	}
+	data, err := os.ReadFile(f.kubeletConfig)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := yaml.Unmarshal(data, &fields); err != nil {
+		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
+	}
+	node.Settings = nodepressure.Settings{}
+	if err := json.Unmarshal(text, &node.Settings); err != nil {
+		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
+	}
+	if _, err := node.Config(); err != nil {
+		return fmt.Errorf("%s: %w", f.kubeletConfig, err)
+	}
+	return nil
+}
+
+// nodeStory tells what becomes of a node.
+type nodeStory struct {
+	out      io.Writer
+	timeline *json.Encoder // nil for none
+	player   *noderecord.Player
+	counts   map[string]int // events by kind
+	samples  int
+	last     time.Duration
+	failed   error
+}
+
+func (s *nodeStory) begin(node noderecord.Node) {
+	fmt.Fprintf(s.out, "%s, thresholds:\n", node.Layout)
+	for _, threshold := range s.player.Thresholds() {
+		fmt.Fprintf(s.out, "  %s\n", threshold)
+	}
+	fmt.Fprintln(s.out)
+}
+
+func (s *nodeStory) tell(sample *noderecord.Sample, events []noderecord.Event) {
+	s.samples++
+	s.last = sample.At()
+	for _, event := range events {
+		if event.Kind != noderecord.KindCondition || event.True {
+			s.counts[event.Kind]++
+		}
+		fmt.Fprintln(s.out, event)
+		if s.timeline != nil && s.failed == nil {
+			s.failed = s.timeline.Encode(event)
+		}
+	}
+}
+
+func (s *nodeStory) end() {
+	n := func(i int) string { return humanize.Comma(int64(i)) }
+	fmt.Fprintf(s.out, "\n%s samples over %s: %s pods evicted, a condition began %s times\n",
+		n(s.samples), s.last.Round(time.Millisecond), n(s.counts[noderecord.KindEvict]), n(s.counts[noderecord.KindCondition]))
+}

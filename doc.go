@@ -1,5 +1,6 @@
 // Package evictkit is the eviction machinery of Kubernetes as a library: what kube-controller-manager
-// does when nodes fail, in small packages that can be used one by one, without k8s.io/kubernetes.
+// does when nodes fail, and the kubelet when its node runs short, in small packages that can be used one by
+// one, without k8s.io/kubernetes.
 //
 //	leases, node status ─▶ health ── who is alive ──▶ zone ── state, rate per zone ─┐
 //	                         │                                                      ▼
@@ -18,8 +19,10 @@
 //   - taints: which taints should this node carry, and how long does this pod tolerate them?
 //   - evictor: all of it together, behind small interfaces; its page has the table of differences from
 //     upstream.
+//   - evictor/nodepressure: is this node short of memory, disk or process numbers, and which pod goes first?
 //   - evictor/evictortest: how do I test my controller in virtual time?
 //
-// zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing; timedworker and
-// evictor start goroutines only inside Run. All of them read time only from the clock they are given.
+// zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing; timedworker,
+// evictor and the manager of evictor/nodepressure start goroutines only inside Run. All of them read time
+// only from the clock they are given.
 package evictkit

@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,12 +15,46 @@ type inbox struct {
 	hasNode map[string]struct{}
 	hasPod  map[PodKey]struct{}
 	wake    chan struct{} // size 1: a pending wake-up is enough
+
+	watching atomic.Bool // the nodes have been listed
+	leases   map[string]earlyLease
+}
+
+// earlyLease is one that was seen before its node could be: before the first pass.
+type earlyLease struct {
+	renewTime       time.Time
+	resourceVersion string
 }
 
 func (b *inbox) init() {
 	b.hasNode = make(map[string]struct{})
 	b.hasPod = make(map[PodKey]struct{})
 	b.wake = make(chan struct{}, 1)
+	b.leases = make(map[string]earlyLease)
+}
+
+// early keeps a lease for the first pass, the newest of each node; false once that has begun.
+func (b *inbox) early(node string, l earlyLease) bool {
+	if b.watching.Load() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.watching.Load() {
+		return false
+	}
+	b.leases[node] = l
+	return true
+}
+
+// watch ends that, and returns what was kept.
+func (b *inbox) watch() map[string]earlyLease {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.watching.Store(true)
+	leases := b.leases
+	b.leases = nil
+	return leases
 }
 
 func (b *inbox) kick() {
@@ -78,8 +113,11 @@ func (e *Evictor) PodChanged(key PodKey) {
 // LeaseRenewed tells the renewTime of a node's lease, whenever the lease is seen. A stamp that differs
 // from the last one, in either direction, is a sign of life at the time of the call by our own clock;
 // the stamp itself is compared with nothing else. It costs O(1), allocates nothing, and is ignored for
-// a node that the evictor has not seen yet.
+// a node that the evictor has not seen yet. What is told before the first Step counts at that Step.
 func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
+	if e.inbox.early(node, earlyLease{renewTime: renewTime}) {
+		return
+	}
 	if e.monitor.ObserveRenewal(node, renewTime) && e.dry != nil {
 		e.dry.heard(node)
 	}
@@ -88,6 +126,9 @@ func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
 // LeaseObserved is LeaseRenewed for a lease with its resourceVersion: one older than the last seen, as
 // a relist from a stale cache brings it, is ignored.
 func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
+	if e.inbox.early(node, earlyLease{renewTime, resourceVersion}) {
+		return
+	}
 	if e.monitor.ObserveLease(node, renewTime, resourceVersion) && e.dry != nil {
 		e.dry.heard(node)
 	}

@@ -102,6 +102,11 @@ func (e *Evictor) plan() bool {
 	for _, key := range pods {
 		e.syncPod(key, now)
 	}
+	if !e.started {
+		for name, lease := range e.inbox.watch() {
+			e.monitor.ObserveLease(name, lease.renewTime, lease.resourceVersion)
+		}
+	}
 	next, ok := e.monitor.Next()
 	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left) {
 		e.pass(now)

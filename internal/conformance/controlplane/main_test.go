@@ -1,0 +1,145 @@
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// The fleet of all tests: 500 nodes with 2,500 pods. Periods are a fifth of the usual ones.
+var fleetConfig = FleetConfig{Zones: 5, NodesPerZone: 100, PodsPerNode: 5, Toleration: 6 * time.Second, Renewal: 3 * time.Second, Report: time.Minute}
+
+const (
+	grace   = 10 * time.Second // of silence
+	soon    = 40 * time.Second // for what is due now, on a machine that does other work too
+	period  = time.Second
+	isAlive = "zone-0-node-99" // no test stops it
+)
+
+// cluster is the control plane with its fleet, which the tests share.
+type cluster struct {
+	*Fleet
+	plane  *Plane
+	view   *View
+	client kubernetes.Interface
+	ctx    context.Context
+	// Of a user whose requests are counted, and who may do everything.
+	kubeconfig, controller string
+}
+
+var (
+	stop     []func()
+	startAll = sync.OnceValues(startCluster)
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for i := len(stop) - 1; i >= 0; i-- {
+		stop[i]()
+	}
+	os.Exit(code)
+}
+
+func startCluster() (*cluster, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	plane, err := StartPlane(ctx, os.Stderr)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	stop = append(stop, func() { _ = plane.Stop() }, cancel)
+	c := &cluster{plane: plane, ctx: ctx}
+	if c.client, err = kubernetes.NewForConfig(plane.Config); err != nil {
+		return nil, err
+	}
+	const group = "controllers"
+	if c.kubeconfig, err = plane.Kubeconfig("controller", group); err != nil {
+		return nil, err
+	}
+	_, err = c.client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: group},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if c.controller, err = plane.BuildController(ctx); err != nil {
+		return nil, err
+	}
+	for _, namespace := range []string{v1.NamespaceNodeLease, metav1.NamespaceSystem} {
+		// The API server makes them too, in its own time.
+		_, _ = c.client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	}
+	if c.view, err = WatchCluster(ctx, c.client); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	c.Fleet, err = StartFleet(ctx, c.client, c.view, fleetConfig)
+	fmt.Fprintf(os.Stderr, "%d nodes, %d pods registered in %s\n", len(c.Nodes()), len(c.Nodes())*fleetConfig.PodsPerNode, time.Since(began).Round(time.Second))
+	return c, err
+}
+
+// start gives a test the cluster, in which all is well.
+func start(t *testing.T) *cluster {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts a control plane")
+	}
+	c, err := startAll()
+	require.NoError(t, err)
+	return c
+}
+
+// flags are those that both controllers know.
+func (c *cluster) flags(more ...string) []string {
+	return append([]string{
+		"--kubeconfig=" + c.kubeconfig, "--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--node-monitor-period=" + period.String(), "--node-monitor-grace-period=" + grace.String(), "--node-startup-grace-period=" + grace.String(),
+		"--node-eviction-rate=10", "--secondary-node-eviction-rate=10",
+	}, more...)
+}
+
+// run starts our controller, and heals the cluster before it stops it at the end of the test.
+func (c *cluster) run(t *testing.T, name string, more ...string) *Process {
+	t.Helper()
+	p, err := c.plane.StartProcess(name, c.controller, c.flags(append([]string{"--metrics-address=", "--debug-address="}, more...)...)...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(p.Log())
+		}
+		require.True(t, p.Terminate(soon), "SIGTERM ends it")
+	})
+	t.Cleanup(func() { c.heal(t) })
+	return p
+}
+
+// heal makes all well again: a controller has to run.
+func (c *cluster) heal(t *testing.T) {
+	t.Helper()
+	c.Start(c.Nodes()...)
+	require.NoError(t, c.view.Wait(c.ctx, soon, func(now *Now) string {
+		for _, name := range c.Nodes() {
+			if node := now.Node(name); ReadyOf(node) != v1.ConditionTrue || HasNoExecute(node) {
+				return name + " is not well"
+			}
+			for _, name := range c.Pods(name) {
+				if pod := now.Pod(name); pod != nil && pod.DeletionTimestamp != nil {
+					return name + " is still being deleted"
+				}
+			}
+		}
+		return ""
+	}))
+	require.NoError(t, c.FillPods(c.ctx))
+}

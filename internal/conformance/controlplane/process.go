@@ -1,0 +1,102 @@
+package controlplane
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// Process is a controller under test.
+type Process struct {
+	Name string
+	log  *os.File
+	cmd  *exec.Cmd
+	done chan struct{} // closed when it has ended
+}
+
+// BuildController builds the controller of this library's examples, into the plane's directory.
+func (p *Plane) BuildController(ctx context.Context) (path string, err error) {
+	path = p.path("controller")
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("..", "..", "..", "examples"), "-o", path, "./controller")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the controller: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// StartProcess starts a program, whose output goes to a file of that name.
+func (p *Plane) StartProcess(name, path string, args ...string) (*Process, error) {
+	log, err := os.Create(p.path(name + ".log"))
+	if err != nil {
+		return nil, err
+	}
+	c := &Process{Name: name, log: log, cmd: exec.Command(path, args...), done: make(chan struct{})}
+	c.cmd.Stdout, c.cmd.Stderr = log, log
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = c.cmd.Wait() // ProcessState tells
+		close(c.done)
+	}()
+	return c, nil
+}
+
+// Kill ends the process with kill -9, and returns when it has ended.
+func (c *Process) Kill() {
+	_ = c.cmd.Process.Kill()
+	<-c.done
+}
+
+// Terminate asks the process to end, and kills it when it has not done so in time; false means that it had to be killed.
+func (c *Process) Terminate(timeout time.Duration) (ended bool) {
+	_ = c.cmd.Process.Signal(syscall.SIGTERM)
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+		return true
+	case <-timer.C:
+		c.Kill()
+		return false
+	}
+}
+
+// Ended says whether it has ended, by itself or not.
+func (c *Process) Ended() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Usage is what the process has used when it has ended: seconds of CPU and bytes of memory at most.
+func (c *Process) Usage() (cpu time.Duration, memory int64) {
+	<-c.done
+	cpu = c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+	if usage, ok := c.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		memory = usage.Maxrss << 10 // kilobytes on Linux
+	}
+	return cpu, memory
+}
+
+// Log is the end of what the process has written.
+func (c *Process) Log() string {
+	const most = 4000
+	text, err := os.ReadFile(c.log.Name())
+	if err != nil {
+		return err.Error()
+	}
+	if len(text) > most {
+		text = text[len(text)-most:]
+		text = text[bytes.IndexByte(text, '\n')+1:]
+	}
+	return string(text)
+}

@@ -66,8 +66,8 @@ func (k *kubelet) conditions() (list []v1.NodeCondition) {
 // run renews, reports and looks after pods until ctx ends. What fails is tried again at the next turn, as kubelets do.
 func (k *kubelet) run(ctx context.Context) {
 	k.since = metav1.Now()
-	k.renew(ctx)
 	k.report(ctx)
+	k.renew(ctx)
 	k.fleet.view.Look(func(now *Now) {
 		for _, name := range k.fleet.Pods(k.name) {
 			if pod := now.Pod(name); pod != nil {

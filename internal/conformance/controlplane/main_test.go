@@ -28,13 +28,15 @@ const (
 // cluster is the control plane with its fleet, which the tests share.
 type cluster struct {
 	*Fleet
-	plane  *Plane
-	view   *View
-	client kubernetes.Interface
-	ctx    context.Context
-	// Of a user whose requests are counted, and who may do everything.
-	kubeconfig, controller string
+	plane      *Plane
+	view       *View
+	client     kubernetes.Interface
+	ctx        context.Context
+	controller string // the program
 }
+
+// group has users whose requests are counted, and who may do everything.
+const group = "controllers"
 
 var (
 	stop     []func()
@@ -59,10 +61,6 @@ func startCluster() (*cluster, error) {
 	stop = append(stop, func() { _ = plane.Stop() }, cancel)
 	c := &cluster{plane: plane, ctx: ctx}
 	if c.client, err = kubernetes.NewForConfig(plane.Config); err != nil {
-		return nil, err
-	}
-	const group = "controllers"
-	if c.kubeconfig, err = plane.Kubeconfig("controller", group); err != nil {
 		return nil, err
 	}
 	_, err = c.client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
@@ -101,26 +99,37 @@ func start(t *testing.T) *cluster {
 }
 
 // flags are those that both controllers know.
-func (c *cluster) flags(more ...string) []string {
+func flags(more ...string) []string {
 	return append([]string{
-		"--kubeconfig=" + c.kubeconfig, "--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400",
+		"--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400",
 		"--node-monitor-period=" + period.String(), "--node-monitor-grace-period=" + grace.String(), "--node-startup-grace-period=" + grace.String(),
 		"--node-eviction-rate=10", "--secondary-node-eviction-rate=10",
 	}, more...)
 }
 
-// run starts our controller, and heals the cluster before it stops it at the end of the test.
+// run starts our controller as a user of that name, and heals the cluster before it stops it at the end of the test.
 func (c *cluster) run(t *testing.T, name string, more ...string) *Process {
 	t.Helper()
-	p, err := c.plane.StartProcess(name, c.controller, c.flags(append([]string{"--metrics-address=", "--debug-address="}, more...)...)...)
+	p := c.process(t, name, c.controller, append([]string{"--metrics-address=", "--debug-address="}, more...)...)
+	t.Cleanup(func() { c.heal(t) })
+	return p
+}
+
+// process starts a controller, and stops it at the end of the test unless it has ended.
+func (c *cluster) process(t *testing.T, name, program string, more ...string) *Process {
+	t.Helper()
+	kubeconfig, err := c.plane.Kubeconfig(name, group)
+	require.NoError(t, err)
+	p, err := c.plane.StartProcess(name, program, flags(append([]string{"--kubeconfig=" + kubeconfig}, more...)...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log(p.Log())
 		}
-		require.True(t, p.Terminate(soon), "SIGTERM ends it")
+		if !p.Ended() {
+			require.True(t, p.Terminate(soon), "SIGTERM ends it")
+		}
 	})
-	t.Cleanup(func() { c.heal(t) })
 	return p
 }
 

@@ -1,0 +1,128 @@
+package controlplane
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// The API server is killed for a minute while pods are being evicted. All that were to leave do so, once; nobody is
+// condemned for the silence that was the API server's.
+func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
+	c := start(t)
+	c.run(t, "api-killed")
+	nodes := c.Zone(2)[:40]
+	pods := c.uids(nodes...)
+	others := without(c.uids(c.Nodes()...), pods)
+	c.Stop(nodes...)
+	c.wait(t, soon, func(now *Now) string {
+		if leave(now, pods) == "" {
+			return "no pod has left yet"
+		}
+		return ""
+	})
+	c.plane.KillAPIServer()
+	remaining := 0
+	c.view.Look(func(now *Now) {
+		for _, uid := range pods {
+			if _, gone := now.Evicted(uid); !gone {
+				remaining++
+			}
+		}
+	})
+	t.Logf("killed with %d of %d pods to go", remaining, len(pods))
+	require.Positive(t, remaining, "or it was not during evictions")
+	outage := time.NewTimer(time.Minute)
+	<-outage.C
+	require.NoError(t, c.plane.StartAPIServer())
+	well := func(now *Now) string {
+		for _, node := range c.Nodes() {
+			if _, unknown := now.Unknown(node); unknown && now.Pod(c.Pods(node)[0]) != nil && others[c.Pods(node)[0]] != "" {
+				return fmt.Sprintf("node %s was condemned", node)
+			}
+		}
+		return leave(now, others)
+	}
+	c.wait(t, 2*soon, func(now *Now) string { return remain(now, pods) })
+	c.hold(t, grace+fleetConfig.Toleration, well)
+	requests, err := c.plane.Requests("api-killed")
+	require.NoError(t, err)
+	deletions := map[string]int{}
+	for _, r := range requests {
+		if r.Verb == "delete" && r.Resource == "pods" && r.Code < 300 {
+			deletions[r.Name]++
+			require.Equal(t, 1, deletions[r.Name], r)
+			require.NotEmpty(t, pods[r.Name], r)
+		}
+	}
+}
+
+// The leader is killed while tolerations run. The follower goes on: the pods leave when they were to.
+func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
+	c := start(t)
+	const tolerated = 30 * time.Second
+	elect := []string{"--leader-elect=true", "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s", "--metrics-address=", "--debug-address="}
+	leader := c.process(t, "leader", c.controller, elect...)
+	held := make(chan struct{})
+	watched, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Watch(c.ctx, metav1.ListOptions{FieldSelector: "metadata.name=evictkit-controller"})
+	require.NoError(t, err)
+	go func() {
+		<-watched.ResultChan()
+		close(held)
+	}()
+	select {
+	case <-held:
+		watched.Stop()
+	case <-time.After(soon):
+		t.Fatal("nobody leads")
+	}
+	c.process(t, "follower", c.controller, elect...)
+	t.Cleanup(func() { c.heal(t) })
+
+	node := c.Zone(3)[7]
+	long := map[string]types.UID{}
+	for i := range 3 {
+		pod := c.Pod(fmt.Sprint("long-", i), node)
+		seconds := int64(tolerated / time.Second)
+		for k := range pod.Spec.Tolerations {
+			pod.Spec.Tolerations[k].TolerationSeconds = &seconds
+		}
+		pod, err := c.client.CoreV1().Pods(pod.Namespace).Create(c.ctx, pod, metav1.CreateOptions{})
+		require.NoError(t, err)
+		long[pod.Name] = pod.UID
+	}
+	c.Stop(node)
+	c.wait(t, soon, func(now *Now) string { return untainted(now, []string{node}) })
+	var tainted time.Time
+	var added *metav1.Time
+	c.view.Look(func(now *Now) {
+		tainted, _ = now.Tainted(node)
+		added = timeAdded(now.Node(node))
+	})
+	c.hold(t, 5*time.Second, func(now *Now) string { return leave(now, long) })
+	leader.Kill()
+	c.wait(t, tolerated+soon, func(now *Now) string { return remain(now, long) })
+	c.view.Look(func(now *Now) {
+		require.Equal(t, added, timeAdded(now.Node(node)), "the taint stays")
+		for name, uid := range long {
+			at, _ := now.Evicted(uid)
+			require.GreaterOrEqual(t, at.Sub(tainted), tolerated-time.Second, name)
+			require.LessOrEqual(t, at.Sub(tainted), tolerated+5*time.Second, name)
+		}
+	})
+}
+
+// timeAdded is that of the node's taint for being unreachable, nil when it has none.
+func timeAdded(node *v1.Node) *metav1.Time {
+	for i := range node.Spec.Taints {
+		if t := &node.Spec.Taints[i]; t.Key == v1.TaintNodeUnreachable && t.Effect == v1.TaintEffectNoExecute {
+			return t.TimeAdded
+		}
+	}
+	return nil
+}

@@ -67,7 +67,9 @@ func untainted(now *Now, nodes []string) string {
 
 func (c *cluster) wait(t *testing.T, timeout time.Duration, holds func(*Now) (missing string)) {
 	t.Helper()
+	began := time.Now()
 	require.NoError(t, c.view.Wait(c.ctx, timeout, holds))
+	t.Logf("waited %s", time.Since(began).Round(time.Second/10))
 }
 
 func (c *cluster) hold(t *testing.T, d time.Duration, holds func(*Now) (wrong string)) {

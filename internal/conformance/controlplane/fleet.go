@@ -114,6 +114,13 @@ func (f *Fleet) Stop(nodes ...string) {
 	}
 }
 
+// LastBeat is when the last renewal or report of a kubelet that has been stopped was answered.
+func (f *Fleet) LastBeat(node string) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.kubelet[node].beat
+}
+
 // FillPods makes the pods that are missing on nodes whose kubelets run, and returns when all are ready there.
 func (f *Fleet) FillPods(ctx context.Context) error {
 	var missing []*v1.Pod

@@ -23,6 +23,7 @@ type kubelet struct {
 	// Used by register and run only.
 	lease *coordinationv1.Lease
 	since metav1.Time // it is well
+	beat  time.Time   // of its last sign of life; read by LastBeat when it has stopped
 
 	mu   sync.Mutex         // guards what follows
 	todo map[string]*v1.Pod // by name: to be started, marked ready again or deleted for good
@@ -108,20 +109,17 @@ func (k *kubelet) renew(ctx context.Context) {
 			return
 		}
 	}
-	k.lease = lease
+	k.lease, k.beat = lease, time.Now()
 }
 
 func (k *kubelet) report(ctx context.Context) {
-	_ = k.patchNode(ctx, map[string]any{"status": map[string]any{"conditions": k.conditions()}})
-}
-
-func (k *kubelet) patchNode(ctx context.Context, change any) error {
-	patch, err := json.Marshal(change)
-	if err != nil {
-		return err
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"conditions": k.conditions()}})
+	if err == nil {
+		_, err = k.fleet.client.CoreV1().Nodes().Patch(ctx, k.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	}
-	_, err = k.fleet.client.CoreV1().Nodes().Patch(ctx, k.name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	return err
+	if err == nil {
+		k.beat = time.Now()
+	}
 }
 
 // hear notes a pod that there is something to do for.

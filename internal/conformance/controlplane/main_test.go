@@ -12,6 +12,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -19,10 +20,9 @@ import (
 var fleetConfig = FleetConfig{Zones: 5, NodesPerZone: 100, PodsPerNode: 5, Toleration: 6 * time.Second, Renewal: 3 * time.Second, Report: time.Minute}
 
 const (
-	grace   = 10 * time.Second // of silence
-	soon    = 40 * time.Second // for what is due now, on a machine that does other work too
-	period  = time.Second
-	isAlive = "zone-0-node-99" // no test stops it
+	grace  = 10 * time.Second // of silence
+	soon   = 40 * time.Second // for what is due now, on a machine that does other work too
+	period = time.Second
 )
 
 // cluster is the control plane with its fleet, which the tests share.
@@ -74,7 +74,7 @@ func startCluster() (*cluster, error) {
 	if c.controller, err = plane.BuildController(ctx); err != nil {
 		return nil, err
 	}
-	for _, namespace := range []string{v1.NamespaceNodeLease, metav1.NamespaceSystem} {
+	for _, namespace := range []string{metav1.NamespaceDefault, v1.NamespaceNodeLease, metav1.NamespaceSystem} {
 		// The API server makes them too, in its own time.
 		_, _ = c.client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	}
@@ -131,6 +131,23 @@ func (c *cluster) process(t *testing.T, name, program string, more ...string) *P
 		}
 	})
 	return p
+}
+
+// active returns when a controller is at work: it removes a taint that a node should not have.
+func (c *cluster) active(t *testing.T) {
+	t.Helper()
+	node := c.Nodes()[0]
+	_, err := c.client.CoreV1().Nodes().Patch(c.ctx, node, types.StrategicMergePatchType,
+		[]byte(`{"spec":{"taints":[{"key":"node.kubernetes.io/unschedulable","effect":"NoSchedule"}]}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	c.wait(t, soon, func(now *Now) string {
+		for _, node := range c.Nodes() {
+			if taints := now.Node(node).Spec.Taints; len(taints) > 0 {
+				return fmt.Sprintf("node %s has the taint %s", node, taints[0].ToString())
+			}
+		}
+		return ""
+	})
 }
 
 // heal makes all well again: a controller has to run.

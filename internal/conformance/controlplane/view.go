@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 )
@@ -36,22 +36,37 @@ func WatchCluster(ctx context.Context, client kubernetes.Interface) (*View, erro
 	nodes, pods := client.CoreV1().Nodes(), client.CoreV1().Pods(metav1.NamespaceDefault)
 	synced := []cache.InformerSynced{
 		v.watch(ctx, &v1.Node{}, cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return nodes.List(ctx, o) },
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return nodes.Watch(ctx, o)
-			},
+			ListWithContextFunc:  persistent(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return nodes.List(ctx, o) }),
+			WatchFuncWithContext: persistent(nodes.Watch),
 		}),
 		v.watch(ctx, &v1.Pod{}, cache.ListWatch{
-			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				return pods.Watch(ctx, o)
-			},
+			ListWithContextFunc:  persistent(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) }),
+			WatchFuncWithContext: persistent(pods.Watch),
 		}),
 	}
 	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil, ctx.Err()
 	}
 	return v, nil
+}
+
+// persistent tries again while nobody listens. Without that the informer would do it, less and less often.
+func persistent[T any](try func(context.Context, metav1.ListOptions) (T, error)) func(context.Context, metav1.ListOptions) (T, error) {
+	return func(ctx context.Context, o metav1.ListOptions) (T, error) {
+		for {
+			result, err := try(ctx, o)
+			if !utilnet.IsConnectionRefused(err) {
+				return result, err
+			}
+			wait := time.NewTimer(time.Second / 4)
+			select {
+			case <-ctx.Done():
+				wait.Stop()
+				return result, err
+			case <-wait.C:
+			}
+		}
+	}
 }
 
 func (v *View) watch(ctx context.Context, kind runtime.Object, lw cache.ListWatch) cache.InformerSynced {

@@ -252,3 +252,24 @@ func TestRecoveryDuringTheLastEvictionIsARecovery(t *testing.T) {
 		require.Equal(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted(), "a-0 does not count")
 	})
 }
+
+// Whatever happens beside Run, whose writes take their time side by side, comes to rest too.
+func TestWhateverHappensBesideRunComesToRest(t *testing.T) {
+	for seed := range int64(100) {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLife(t, seed)
+			t.Log("seed", seed, l.cfg)
+			l.c.FailWrites(nil)
+			l.c.FailWrites(func(write, object string) error {
+				l.mu.Lock()
+				took := time.Duration(l.r.Intn(3)*l.r.Intn(1500)) * time.Millisecond
+				l.mu.Unlock()
+				time.Sleep(took)
+				return l.write(write, object)
+			})
+			e, pass := run(t, l.c, l.cfg, l.options())
+			l.e = e
+			l.play(func(d time.Duration) { pass(int(d / time.Second)) }, nil)
+		})
+	}
+}

@@ -1,0 +1,236 @@
+package evictor_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"sync"
+	"testing"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// machine is the naive model of a node.
+type machine struct {
+	zone             string
+	failed, cordoned bool
+	held             bool
+	notReady         bool // its live kubelet says so
+}
+
+// life is a cluster to which everything happens, in an order that a seed decides.
+type life struct {
+	t   *testing.T
+	c   *evictortest.Cluster
+	cfg evictor.Config
+
+	mu       sync.Mutex // guards what follows; not held while the evictor acts
+	r        *rand.Rand
+	e        *evictor.Evictor
+	machines map[string]*machine
+	names    []string // of all machines that there ever were, in order
+	pods     int
+	writes   int
+	faulty   int // one write of so many fails; 0: none
+	lively   int // during one write of so many something happens; 0: none
+	leader   bool
+	most     int // failed nodes that were tainted at once
+	log      []string
+}
+
+func newLife(t *testing.T, seed int64) *life {
+	l := &life{t: t, r: rand.New(rand.NewSource(seed)), cfg: config(), machines: map[string]*machine{}, leader: true}
+	maybe := func(n int) bool { return l.r.Intn(n) == 0 }
+	l.cfg.NodeEvictionRate = 1
+	l.cfg.TaintBasedEviction, l.cfg.PodEvictionTimeout = !maybe(3), time.Minute
+	if maybe(4) {
+		l.cfg.NodeMonitorPeriod = 0
+	}
+	if maybe(3) {
+		l.cfg.MaxFailedNodes = 1 + l.r.Intn(4)
+	}
+	if maybe(4) {
+		l.cfg.MaxNodesPerSecond = 0.2
+	}
+	reports := []time.Duration{30 * time.Second, 90 * time.Second, 2 * time.Hour}[l.r.Intn(3)]
+	options := []evictortest.Option{evictortest.PodsPerNode(l.r.Intn(3)), evictortest.Heartbeats(10*time.Second, reports)}
+	for i := range 1 + l.r.Intn(3) {
+		key, n := string(rune('a'+i)), 1+l.r.Intn(5)
+		options = append(options, evictortest.Zone(key, n))
+		for k := range n {
+			name := fmt.Sprintf("%s-%d", key, k)
+			l.machines[name] = &machine{zone: key}
+			l.names = append(l.names, name)
+		}
+	}
+	l.c = evictortest.New(t, options...)
+	l.c.FailWrites(l.write)
+	return l
+}
+
+func (l *life) options() evictor.Options {
+	return evictor.Options{Clock: l.c.Clock(), Observer: evictor.ObserverFunc(l.observe), MayWrite: func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.leader {
+			return errors.New("not the leader")
+		}
+		return nil
+	}}
+}
+
+// write decides about a write of the evictor's.
+func (l *life) write(_, object string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.writes++; l.writes > 50000 {
+		l.t.Fatalf("it goes round in circles")
+	}
+	if l.lively > 0 && l.r.Intn(l.lively) == 0 {
+		l.happen()
+	}
+	if l.faulty == 0 || l.r.Intn(l.faulty) > 0 {
+		return nil
+	}
+	switch l.r.Intn(5) {
+	case 0:
+		return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+	case 1:
+		return apierrors.NewTooManyRequests("later", l.r.Intn(5))
+	case 2:
+		panic("a bug of the client's")
+	default:
+		return errors.New("unavailable")
+	}
+}
+
+func (l *life) observe(d evictor.Decision) {
+	if d.Kind != evictor.TaintsWritten {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	tainted := 0
+	for name := range l.machines {
+		if l.c.HasNoExecute(name) {
+			tainted++
+		}
+	}
+	l.most = max(l.most, tainted)
+}
+
+func (l *life) any() (string, *machine) {
+	for {
+		name := l.names[l.r.Intn(len(l.names))]
+		if m := l.machines[name]; m != nil {
+			return name, m
+		}
+	}
+}
+
+// each calls f for every machine of the zone, in order.
+func (l *life) each(zone string, f func(string, *machine)) {
+	for _, name := range l.names {
+		if m := l.machines[name]; m != nil && (zone == "" || m.zone == zone) {
+			f(name, m)
+		}
+	}
+}
+
+func (l *life) fail(name string, m *machine) {
+	m.failed = true
+	l.c.Fail(name)
+}
+
+// recover brings a failed machine back; one that says itself that it is not ready goes on to.
+func (l *life) recover(name string, m *machine) {
+	if m.failed {
+		m.failed, m.notReady = false, false
+	}
+	l.c.Recover(name)
+}
+
+// happen lets one thing happen; l.mu is held.
+func (l *life) happen() {
+	name, m := l.any()
+	key := string(rune('a' + l.r.Intn(3)))
+	what := l.r.Intn(20)
+	l.log = append(l.log, fmt.Sprintf("%s: %d on %s, %s", l.c.Clock().Since(evictortest.Epoch), what, name, key))
+	switch what {
+	case 0, 1, 2:
+		l.fail(name, m)
+	case 3, 4:
+		l.recover(name, m)
+	case 5:
+		l.each(key, l.fail)
+	case 6:
+		l.each(key, l.recover)
+	case 7:
+		m.cordoned = !m.cordoned
+		l.c.Cordon(name, m.cordoned)
+	case 8:
+		m.held = true
+		l.e.Hold(name, "repair")
+	case 9:
+		m.held = false
+		l.e.Release(name)
+	case 10:
+		l.e.Pause("maintenance")
+	case 11:
+		l.e.Resume("maintenance")
+	case 12:
+		l.e.SetObserverHealth(errors.New("blind"))
+	case 13:
+		l.e.SetObserverHealth(nil)
+	case 14:
+		m.zone = key
+		l.c.Relabel(name, zone.Key{Zone: key})
+	case 15:
+		if len(l.machines) > 1 {
+			delete(l.machines, name)
+			l.e.Release(name)
+			l.c.DeleteNode(name)
+		}
+	case 16:
+		for _, name := range l.names {
+			if l.machines[name] == nil {
+				l.machines[name] = &machine{zone: key}
+				l.c.AddNode(name, zone.Key{Zone: key})
+				break
+			}
+		}
+	case 17:
+		l.pods++
+		l.c.AddPod(fmt.Sprint("pod-", l.pods), name, evictortest.TolerateFor(v1.TaintNodeUnreachable, int64(l.r.Intn(100))))
+	case 18:
+		if !m.failed && l.lively == 0 {
+			m.notReady = !m.notReady
+			status := v1.ConditionTrue
+			if m.notReady {
+				status = v1.ConditionFalse
+			}
+			l.c.Condition(name, v1.NodeReady, status)
+		}
+	case 19:
+		l.leader = !l.leader
+	}
+}
+
+// kubelets report where the API does not say what they said last: a write of ours that read an older node took it back.
+func (l *life) kubelets() {
+	l.each("", func(name string, m *machine) {
+		node, _ := l.c.Clients().Nodes.Node(name)
+		for _, c := range node.Status.Conditions {
+			if c.Status == v1.ConditionUnknown && !m.failed {
+				l.c.Condition(name, v1.NodeDiskPressure, v1.ConditionFalse)
+				break
+			}
+		}
+	})
+}

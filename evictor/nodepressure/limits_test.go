@@ -48,6 +48,7 @@ func TestStorageLimits(t *testing.T) {
 		{"WritableLayerSplit", []edit{storageLimit("1Gi"), diskUse("2Gi", "1Gi", "0"), whole("0")}, SplitImageFs, "", ""},
 		{"LogsBesideImageFs", []edit{storageLimit("1Gi"), diskUse("0", "1025Mi", "0"), whole("0")}, DedicatedImageFs, ContainerLimit, `Container main exceeded its local ephemeral storage limit "1Gi". `},
 		{"ContainerLimitOfNothingIsNone", []edit{storageLimit("0"), diskUse("1Gi", "0", "0"), whole("0")}, SingleFs, "", ""},
+		{"ContainerLimitOfNothingBesideAnInitContainer", []edit{storageLimit("0"), initLimit, diskUse("2Gi", "0", "0")}, SingleFs, "", ""},
 		{"InitContainersHaveNoLimitOfTheirOwn", []edit{initLimit, diskUse("9Gi", "0", "0"), whole("0"), func(p *Pod) { p.Usage.Containers[0].Name = "init" }}, SingleFs, "", ""},
 		{"VolumeAboveLimit", []edit{diskUse("0", "0", "2Gi"), sized("1Gi", "")}, SingleFs, EmptyDirLimit, `Usage of EmptyDir volume "local" exceeds the limit "1Gi". `},
 		{"VolumeInMemory", []edit{diskUse("0", "0", "2Gi"), sized("1Gi", v1.StorageMediumMemory)}, SingleFs, EmptyDirLimit, `Usage of EmptyDir volume "local" exceeds the limit "1Gi". `},

@@ -96,7 +96,10 @@ func TestHardPreemptsSoft(t *testing.T) {
 		require.Equal(t, []string{"10s kill a 600s", "25s a interrupted", "25s kill a 1s"}, log)
 	})
 	t.Run("WhileWaitingForCleanup", func(t *testing.T) {
-		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.cleanup = 150, 25*time.Second }, func(w *world, _ *Manager) {
+		log := during(t, config, nil, func(w *world, _ *Manager) {
+			w.left, w.cleanup = 150, 25*time.Second
+			w.onKill = func(context.Context, Eviction) { time.Sleep(500 * time.Millisecond) }
+		}, func(w *world, _ *Manager) {
 			time.Sleep(12 * time.Second)
 			w.set(50)
 			time.Sleep(10 * time.Second)
@@ -128,6 +131,13 @@ func TestHardIsNotInterrupted(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 	require.Equal(t, []string{"0s kill a 1s"}, log)
+
+	log = during(t, hardMemory, nil, func(w *world, _ *Manager) { w.left = 0 }, func(_ *world, m *Manager) {
+		time.Sleep(500 * time.Millisecond)
+		m.Notify()
+		time.Sleep(time.Second)
+	})
+	require.Equal(t, []string{"0s kill a 1s", "1s kill a 1s"}, log, "nor is the wait for what it held")
 }
 
 func TestManagerReclaimsFirst(t *testing.T) {

@@ -206,6 +206,7 @@ func TestInodesAreNotBytes(t *testing.T) {
 	ranked := Rank(pods, NodeFsInodesFree, SingleFs, nil)
 	require.Equal(t, []string{"many-and-a-request", "few-and-no-request"}, names(ranked))
 	require.Zero(t, ranked[0].Requested)
+	require.Zero(t, Rank([]Pod{build("pod", mid, requests("inodes", "1k"))}, NodeFsInodesFree, SingleFs, nil)[0].Requested, "they cannot be requested")
 	require.EqualValues(t, 500_000, ranked[0].Over())
 }
 

@@ -78,13 +78,12 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 		if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
 			total.Add(q)
 			sidecars.Add(q)
-			q = sidecars
-		} else {
-			q = q.DeepCopy()
-			q.Add(sidecars)
+			continue
 		}
+		q = q.DeepCopy()
+		q.Add(sidecars)
 		if q.Cmp(most) > 0 {
-			most = q.DeepCopy()
+			most = q
 		}
 	}
 	if most.Cmp(total) > 0 {

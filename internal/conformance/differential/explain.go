@@ -70,11 +70,6 @@ func Compare(p *Played) Result {
 		e.fired[SamePass] = later
 	}
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
-	// What upstream does a little later it may not do at all before the end.
-	end := e.settings.Until - e.late - time.Second
-	e.left = slices.DeleteFunc(e.left, func(l Left) bool {
-		return l.Side == OursSide && l.T > end && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
-	})
 	e.rule = make([]Rule, len(e.left))
 	e.zones()
 	e.singles()
@@ -82,11 +77,16 @@ func Compare(p *Played) Result {
 	e.forgive()
 	result := Result{Lines: len(p.Upstream), Fired: e.fired}
 	for i, l := range e.left {
-		if e.rule[i] == (Rule{}) {
+		if e.rule[i] == (Rule{}) && !e.cutOff(l) {
 			result.Unexplained = append(result.Unexplained, l)
 		}
 	}
 	return result
+}
+
+// cutOff says whether upstream, which does it a little later, may not have come to it before the end.
+func (e *explainer) cutOff(l Left) bool {
+	return l.Side == OursSide && l.T > e.settings.Until-e.late-time.Second && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
 }
 
 func (e *explainer) explain(i int, r Rule) {
@@ -133,8 +133,12 @@ func (e *explainer) other(i int, from, to time.Duration) (int, bool) {
 
 // pair explains a line together with that of the other side.
 func (e *explainer) pair(i int, from, to time.Duration, r Rule) bool {
+	return e.pairIf(i, from, to, r, func(Left) bool { return true })
+}
+
+func (e *explainer) pairIf(i int, from, to time.Duration, r Rule, is func(Left) bool) bool {
 	k, ok := e.other(i, from, to)
-	if ok {
+	if ok = ok && is(e.left[k]); ok {
 		e.explain(i, r)
 		e.explain(k, r)
 		e.fired[r]-- // one difference
@@ -200,6 +204,8 @@ func (e *explainer) singles() {
 						e.explain(k, PassFirst)
 					}
 				}
+			case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.Upstream, o.Node, o.T) }):
+				// upstream had another reason to evict it before it tainted the node
 			case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
 				e.explain(i, SamePass) // upstream has just begun to taint it
 			}
@@ -211,7 +217,7 @@ func (e *explainer) singles() {
 					e.explain(i, RestartLoses)
 				} else if upstream && l.Kind == scenario.KindEvict {
 					until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
-					if !e.pair(i, l.T, until, OwnGrace) && at > 0 && l.T <= until && carries(e.Upstream, l.Node, l.T) {
+					if !e.pair(i, l.T, until, OwnGrace) && l.T <= until && carries(e.Upstream, l.Node, l.T+slack) {
 						e.explain(i, OwnGrace) // it was not needed any more by then
 					}
 				}

@@ -84,6 +84,9 @@ func (e *explainer) exactToken() {
 			}
 		}
 		another := func(o scenario.Line) bool { return e.zoneOf[o.Node] == zone && o.Node != l.Node }
+		if gone := e.removed[l.Node]; gone >= l.T && gone <= l.T+late {
+			e.open(zone, l.T, rule)
+		}
 		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.wrote(e.Upstream, scenario.KindCondition, l.T+slack, l.T+late, another)) {
 			e.open(zone, l.T, rule)
 		}

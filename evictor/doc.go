@@ -136,7 +136,7 @@
 //	a number of inodes
 //	requests of storage count in pods with     the kubelet forgets them: such pods seem to exceed    nodepressure: TestRequests
 //	resources of their own                     what they requested
-//	a container file system is watched from    the kubelet derives its thresholds during the first   nodepressure: TestFirstOfTheDueThresholds
+//	a container file system is watched from    the kubelet derives its thresholds during the first   nodepressure: TestContainerFsFromTheFirstSample
 //	the first pass                             pass and uses them from the second
 //	all thresholds of a file system count for  the kubelet copies one hard and one soft threshold    nodepressure: TestDeriveContainerFs
 //	the container file system on it
@@ -148,6 +148,8 @@
 //	last as long as their shortage
 //	conditions have an order                   the kubelet's messages name them in random order      nodepressure: TestConditions
 //	the QoS class comes from resources         a status may be wrong or not yet written              nodepressure: TestAdmission
+//	requests above limits, which the API       the kubelet adds up all containers, and others may    nodepressure: TestQOSClass
+//	refuses, make a pod Burstable              make up for it
 //	100.0%, 0.0% and the like turn a           they are 100% and 0%, however written                 nodepressure: TestParseThresholds
 //	threshold off
 //	NaN%, 10%% and a minimum reclaim above     nobody means them                                     nodepressure: TestSettingsFaults

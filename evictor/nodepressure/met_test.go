@@ -247,6 +247,15 @@ func TestStaleOverAGap(t *testing.T) {
 	require.True(t, d.Met[0].Stale)
 }
 
+// TestContainerFsFromTheFirstSample: its thresholds are derived before anything is measured.
+func TestContainerFsFromTheFirstSample(t *testing.T) {
+	n := newNode(t, thresholds(softly(NodeFsAvailable, "1Gi", time.Minute)), build("pod", mid))
+	d := n.observe(ContainerFsAvailable, "0")
+	require.Len(t, d.Met, 1)
+	require.Equal(t, epoch, d.Met[0].Since)
+	require.Equal(t, []v1.NodeConditionType{v1.NodeDiskPressure}, d.Conditions)
+}
+
 // TestClockThatGoesBack stands still.
 func TestClockThatGoesBack(t *testing.T) {
 	n := newNode(t, thresholds(softly(MemoryAvailable, "1Gi", time.Minute)), build("pod", mid))

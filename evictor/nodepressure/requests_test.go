@@ -80,6 +80,10 @@ func TestQOSClass(t *testing.T) {
 		{"OnlyMemory", []edit{requests("memory", "1Gi"), limits("memory", "1Gi")}, v1.PodQOSBurstable},
 		{"LimitsWithoutRequests", []edit{limits("cpu", "1", "memory", "1Gi")}, v1.PodQOSBurstable},
 		{"LimitsAbove", []edit{requests("cpu", "1", "memory", "1Gi"), limits("cpu", "2", "memory", "1Gi")}, v1.PodQOSBurstable},
+		{"RequestsAboveLimitsElsewhereBelow", []edit{
+			requests("cpu", "2", "memory", "1Gi"), limits("cpu", "1", "memory", "1Gi"),
+			inits(v1.Container{Name: "init", Resources: v1.ResourceRequirements{Requests: both("1", "1Gi"), Limits: both("2", "1Gi")}}),
+		}, v1.PodQOSBurstable},
 		{"InitContainerWithout", []edit{guaranteed("1Gi"), inits(v1.Container{Name: "init"})}, v1.PodQOSBurstable},
 		{"InitContainerWith", []edit{guaranteed("1Gi"), inits(v1.Container{Name: "init", Resources: full})}, v1.PodQOSGuaranteed},
 		{"PodLevelGuaranteed", []edit{podLevel(full.Requests, full.Limits)}, v1.PodQOSGuaranteed},

@@ -3,7 +3,7 @@ package pressure
 // Rule is a deliberate difference. Row is the beginning of its row in the table of package evictor.
 type Rule struct{ Name, Row string }
 
-// The rules of decisions, of the manager's loop, of derived thresholds and of parsing.
+// The rules of decisions, of the manager's loop, of classes, of derived thresholds and of parsing.
 var (
 	ThresholdOrder = Rule{"ThresholdOrder", "of several thresholds that are due, hard"}
 	PodTies        = Rule{"PodTies", "of equal pods the first by name goes"}
@@ -19,6 +19,7 @@ var (
 
 	HardPreempts = Rule{"HardPreempts", "a hard eviction takes the place of a"}
 
+	QOSSums   = Rule{"QOSSums", "requests above limits, which the API"}
 	OneOfEach = Rule{"OneOfEach", "all thresholds of a file system count for"}
 
 	ParseOff    = Rule{"ParseOff", "100.0%, 0.0% and the like turn a"}

@@ -67,7 +67,7 @@ func TestSeries(t *testing.T) {
 func TestRulesNameTheirRows(t *testing.T) {
 	page, err := os.ReadFile("../../../evictor/doc.go")
 	require.NoError(t, err)
-	for _, rule := range append([]Rule{HardPreempts, OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...) {
+	for _, rule := range append([]Rule{HardPreempts, QOSSums, OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...) {
 		require.Len(t, regexp.MustCompile(`(?m)^//\t`+regexp.QuoteMeta(rule.Row)+`  `).FindAll(page, -1), 1, rule.Name)
 	}
 }

@@ -60,6 +60,7 @@ func (b *background) RunWithContext(ctx context.Context) {
 		return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: upstream})
 	}
 	b.recorders.Store(&recorders{node: from(nodeComponent), taint: from(taintComponent)})
+	defer b.recorders.Store(nil) // a recorder that is shut down complains
 	b.guard.run(ctx)
 }
 

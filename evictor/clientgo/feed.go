@@ -42,14 +42,28 @@ func leaseHandler(e Target) cache.ResourceEventHandler {
 	return renewals(func(l *coordinationv1.Lease) { e.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion) })
 }
 
-// renewals is a handler of the nodes' leases that have been renewed at all.
+// renewals is a handler of the nodes' leases, told when one is first seen and when it was renewed; relists and
+// resyncs bring leases again that were not.
 func renewals(handle func(*coordinationv1.Lease)) cache.ResourceEventHandler {
-	seen := func(obj any) {
-		if l, ok := obj.(*coordinationv1.Lease); ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil {
-			handle(l)
-		}
+	return cache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) {
+			if l, ok := nodeLease(obj); ok {
+				handle(l)
+			}
+		},
+		UpdateFunc: func(was, obj any) {
+			old, known := nodeLease(was)
+			if l, ok := nodeLease(obj); ok && (!known || !old.Spec.RenewTime.Equal(l.Spec.RenewTime) || old.UID != l.UID) {
+				handle(l)
+			}
+		},
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: seen, UpdateFunc: func(_, obj any) { seen(obj) }}
+}
+
+// nodeLease is a node's lease that has been renewed at all.
+func nodeLease(obj any) (*coordinationv1.Lease, bool) {
+	l, ok := obj.(*coordinationv1.Lease)
+	return l, ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil
 }
 
 // slimLease keeps when it was renewed.

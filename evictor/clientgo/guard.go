@@ -159,15 +159,15 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 		return true
 	}
 	obj, ok, err := c.leases.GetStore().GetByKey(live.Namespace + "/" + live.Name)
-	l, isLease := obj.(*coordinationv1.Lease)
-	return err == nil && ok && isLease && l.Spec.RenewTime != nil && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
+	l, renewed := nodeLease(obj)
+	return err == nil && ok && renewed && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
 }
 
 // lastRenewed names the leases that were renewed last.
 func (c *Cluster) lastRenewed(n int) []string {
 	var leases []*coordinationv1.Lease
 	for _, obj := range c.leases.GetStore().List() {
-		if l, ok := obj.(*coordinationv1.Lease); ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil {
+		if l, ok := nodeLease(obj); ok {
 			leases = append(leases, l)
 		}
 	}

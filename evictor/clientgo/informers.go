@@ -39,11 +39,11 @@ type sources struct {
 func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, error) {
 	var s sources
 	fresh := true
-	own := func(slot runtime.Object, make func() cache.SharedIndexInformer) cache.SharedIndexInformer {
+	own := func(slot runtime.Object, make func(resync time.Duration) cache.SharedIndexInformer) cache.SharedIndexInformer {
 		made := false
-		informer := factory.InformerFor(slot, func(kubernetes.Interface, time.Duration) cache.SharedIndexInformer {
+		informer := factory.InformerFor(slot, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 			made = true
-			return make()
+			return make(resync)
 		})
 		fresh = fresh && made
 		return informer
@@ -56,9 +56,9 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 			return s, fmt.Errorf("clientgo: the informer of pods: %w", err)
 		}
 	} else {
-		s.nodes = own(nodeSlot{}, func() cache.SharedIndexInformer {
+		s.nodes = own(nodeSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
 			nodes := c.client.CoreV1().Nodes()
-			return watched(c, &s, "nodes", &v1.Node{}, c.slimNode, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
+			return watched(c, &s, resync, "nodes", &v1.Node{}, c.slimNode, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
 				list, err := nodes.List(ctx, o)
 				if err != nil {
 					return nil, nil, err
@@ -66,10 +66,10 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 				return &list.ListMeta, list.Items, nil
 			})
 		})
-		s.pods = own(podSlot{}, func() cache.SharedIndexInformer {
+		s.pods = own(podSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
 			pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
 			index := cache.Indexers{indexByNode: nodeOf}
-			return watched(c, &s, "pods", &v1.Pod{}, c.slimPod, index, pods.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Pod, error) {
+			return watched(c, &s, resync, "pods", &v1.Pod{}, c.slimPod, index, pods.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Pod, error) {
 				list, err := pods.List(ctx, o)
 				if err != nil {
 					return nil, nil, err
@@ -77,9 +77,9 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 				return &list.ListMeta, list.Items, nil
 			})
 		})
-		s.leases = own(leaseSlot{}, func() cache.SharedIndexInformer {
+		s.leases = own(leaseSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
 			leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
-			return watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []coordinationv1.Lease, error) {
+			return watched(c, &s, resync, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []coordinationv1.Lease, error) {
 				list, err := leases.List(ctx, o)
 				if err != nil {
 					return nil, nil, err
@@ -89,10 +89,10 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 		})
 	}
 	if c.opts.DaemonSets {
-		s.daemonSets = own(daemonSetSlot{}, func() cache.SharedIndexInformer {
+		s.daemonSets = own(daemonSetSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
 			sets := c.client.AppsV1().DaemonSets(metav1.NamespaceAll)
 			index := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-			return watched(c, &s, "daemonsets", &appsv1.DaemonSet{}, slimDaemonSet, index, sets.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []appsv1.DaemonSet, error) {
+			return watched(c, &s, resync, "daemonsets", &appsv1.DaemonSet{}, slimDaemonSet, index, sets.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []appsv1.DaemonSet, error) {
 				list, err := sets.List(ctx, o)
 				if err != nil {
 					return nil, nil, err
@@ -102,7 +102,7 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 		})
 	}
 	c.background = &background{SharedIndexInformer: s.leases, opts: c.opts, guard: c.guard}
-	own(backgroundSlot{}, func() cache.SharedIndexInformer { return c.background })
+	own(backgroundSlot{}, func(time.Duration) cache.SharedIndexInformer { return c.background })
 	if !fresh {
 		return s, fmt.Errorf("clientgo: the factory serves another Cluster already; make one factory for each")
 	}
@@ -115,7 +115,7 @@ type settled struct{ cache.SharedIndexInformer }
 func (settled) SetTransform(cache.TransformFunc) error { return nil }
 
 // watched makes an informer that keeps what slim leaves of each object.
-func watched[T any](c *Cluster, s *sources, what string, example runtime.Object, slim func(*T) runtime.Object, index cache.Indexers,
+func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, example runtime.Object, slim func(*T) runtime.Object, index cache.Indexers,
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
@@ -124,7 +124,7 @@ func watched[T any](c *Cluster, s *sources, what string, example runtime.Object,
 	if index == nil {
 		index = cache.Indexers{}
 	}
-	informer := cache.NewSharedIndexInformer(lw, example, 0, index)
+	informer := cache.NewSharedIndexInformer(lw, example, resync, index)
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if whole, ok := obj.(*T); ok {
 			return slim(whole), nil

@@ -42,6 +42,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !ok:
 			status(w, apierrors.NewNotFound(v1.Resource("any"), r.URL.Path))
+		case r.URL.Query().Get("sendInitialEvents") != "": // as servers before 1.32 answer
+			status(w, apierrors.NewInvalid(v1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", nil))
 		case r.URL.Query().Get("watch") != "":
 			w.WriteHeader(http.StatusOK)
 			w.(http.Flusher).Flush()

@@ -1,0 +1,272 @@
+//go:build go1.25
+
+package clientgo_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
+)
+
+// heard is a Target that keeps what it was told of the observer.
+type heard struct {
+	mu     sync.Mutex
+	health []string
+}
+
+func (*heard) NodeChanged(string)                      {}
+func (*heard) PodChanged(evictor.PodKey)               {}
+func (*heard) LeaseObserved(string, time.Time, string) {}
+func (h *heard) SetObserverHealth(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text := "well"
+	if err != nil {
+		text = err.Error()
+	}
+	h.health = append(h.health, text)
+}
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.health)
+}
+
+// guarded plays a cluster of two nodes in a bubble; kubelets of the nodes named by alive renew every ten seconds.
+type guarded struct {
+	*heard
+	client  *fake.Clientset
+	cluster *clientgo.Cluster
+
+	mu    sync.Mutex
+	alive []string
+	// blind: what is written is not told to watches. mute: reads fail.
+	blind, mute bool
+}
+
+func (g *guarded) set(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+}
+
+func (g *guarded) is(what *bool) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return *what
+}
+
+// never is no resync; 0 makes client-go before 0.35 wait on a channel from outside the bubble.
+const never = 1000 * time.Hour
+
+var errDown = apierrors.NewServiceUnavailable("down")
+
+// shownWatch passes on the events that may be seen, until it is stopped.
+type shownWatch struct {
+	watch.Interface
+	events  <-chan watch.Event
+	stopped <-chan struct{}
+	stop    func()
+}
+
+func (w *shownWatch) ResultChan() <-chan watch.Event { return w.events }
+
+func (w *shownWatch) Stop() {
+	w.Interface.Stop()
+	w.stop()
+}
+
+func (w *shownWatch) forward(to chan<- watch.Event, seen func() bool) {
+	defer close(to)
+	for event := range w.Interface.ResultChan() {
+		if !seen() {
+			continue
+		}
+		select {
+		case to <- event:
+		case <-w.stopped:
+			return
+		}
+	}
+}
+
+// play runs a test in a bubble once everything is synced.
+func play(t *testing.T, do func(t *testing.T, g *guarded)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		g := &guarded{heard: &heard{}, client: fake.NewClientset([]runtime.Object{node("a-0"), node("a-1"), lease("a-0"), lease("a-1")}...), alive: []string{"a-0", "a-1"}}
+		g.client.PrependWatchReactor("leases", func(action clienttesting.Action) (bool, watch.Interface, error) {
+			if g.is(&g.mute) {
+				return true, nil, errDown
+			}
+			real, err := g.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+			if err != nil {
+				return true, nil, err
+			}
+			seen := watch.NewProxyWatcher(make(chan watch.Event))
+			forwarded := make(chan watch.Event)
+			shown := &shownWatch{Interface: real, events: forwarded, stopped: seen.StopChan(), stop: seen.Stop}
+			go shown.forward(forwarded, func() bool { return !g.is(&g.blind) })
+			return true, shown, nil
+		})
+		g.client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if g.is(&g.mute) && action.GetVerb() != "update" {
+				return true, nil, errDown
+			}
+			return false, nil, nil
+		})
+		factory := informers.NewSharedInformerFactory(g.client, never)
+		var err error
+		g.cluster, err = clientgo.New(g.client, factory, clientgo.Options{})
+		require.NoError(t, err)
+		require.NoError(t, g.cluster.Feed(g))
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		go func() {
+			for ctx.Err() == nil {
+				g.mu.Lock()
+				alive := slices.Clone(g.alive)
+				g.mu.Unlock()
+				for _, name := range alive {
+					_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Update(ctx, lease(name), metav1.UpdateOptions{})
+					if err != nil && ctx.Err() == nil {
+						t.Errorf("renewing: %v", err)
+					}
+				}
+				select {
+				case <-time.After(10 * time.Second):
+				case <-ctx.Done():
+				}
+			}
+		}()
+		do(t, g)
+		cancel()
+		factory.Shutdown()
+	})
+}
+
+func TestAQuietClusterIsWell(t *testing.T) {
+	play(t, func(t *testing.T, g *guarded) {
+		time.Sleep(10 * time.Minute)
+		g.set(func() { g.alive = []string{"a-1"} })
+		time.Sleep(10 * time.Minute)
+		require.Empty(t, g.all(), "one that lives is enough")
+	})
+}
+
+func TestNobodyRenewsIndeed(t *testing.T) {
+	play(t, func(t *testing.T, g *guarded) {
+		g.set(func() { g.alive = nil })
+		time.Sleep(10 * time.Minute)
+		require.Empty(t, g.all(), "what is seen is the truth")
+		require.NoError(t, g.cluster.Health())
+	})
+}
+
+func TestAWatchThatStandsStill(t *testing.T) {
+	play(t, func(t *testing.T, g *guarded) {
+		time.Sleep(time.Minute)
+		g.set(func() { g.blind = true })
+		time.Sleep(35 * time.Second)
+		told := g.all()
+		require.Len(t, told, 1, "before a grace period of 50 s ends")
+		require.Contains(t, told[0], "the watch of leases stands still")
+		require.Error(t, g.cluster.Health())
+		time.Sleep(5 * time.Minute)
+		require.Len(t, g.all(), 1, "once")
+		g.set(func() { g.blind = false })
+		time.Sleep(15 * time.Second)
+		require.Equal(t, "well", g.all()[1])
+	})
+}
+
+func TestAnAPIThatDoesNotAnswer(t *testing.T) {
+	play(t, func(t *testing.T, g *guarded) {
+		time.Sleep(time.Minute)
+		g.set(func() { g.blind, g.mute = true, true })
+		time.Sleep(35 * time.Second)
+		told := g.all()
+		require.Len(t, told, 1)
+		require.Contains(t, told[0], "none can be read")
+		g.set(func() { g.blind, g.mute = false, false })
+		time.Sleep(15 * time.Second)
+		require.Equal(t, "well", g.all()[1])
+	})
+}
+
+func TestOneWhoIsFedLaterIsTold(t *testing.T) {
+	play(t, func(t *testing.T, g *guarded) {
+		g.set(func() { g.blind, g.mute = true, true })
+		time.Sleep(35 * time.Second)
+		later := &heard{}
+		require.NoError(t, g.cluster.Feed(later))
+		require.Len(t, later.all(), 1)
+		require.Contains(t, later.all()[0], "none can be read")
+	})
+}
+
+// TestAWatchThatCannotBeHad: without pods nothing is known of who would be evicted.
+func TestAWatchThatCannotBeHad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		client := fake.NewClientset()
+		var mu sync.Mutex
+		var broken error
+		var watches []*watch.RaceFreeFakeWatcher
+		client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return broken != nil, nil, broken
+		})
+		client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			w := watch.NewRaceFreeFake()
+			watches = append(watches, w)
+			return true, w, broken
+		})
+		factory := informers.NewSharedInformerFactory(client, never)
+		cluster, err := clientgo.New(client, factory, clientgo.Options{})
+		require.NoError(t, err)
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		time.Sleep(time.Minute)
+		require.NoError(t, cluster.Health())
+		mu.Lock()
+		broken = apierrors.NewForbidden(v1.Resource("pods"), "", errors.New(`User "evictor" cannot watch resource "pods"`))
+		for _, w := range watches {
+			w.Stop()
+		}
+		mu.Unlock()
+		time.Sleep(time.Minute)
+		require.ErrorContains(t, cluster.Health(), `the watch of pods is broken`)
+		require.ErrorContains(t, cluster.Health(), `cannot watch resource "pods"`)
+		mu.Lock()
+		broken = nil
+		mu.Unlock()
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, cluster.Health())
+		cancel()
+		factory.Shutdown()
+	})
+}

@@ -151,7 +151,7 @@ func (l *life) emptied(node string) bool {
 	return empty
 }
 
-func stepped(t *testing.T, seed int64) (timeline []string) {
+func steppedLife(t *testing.T, seed int64) (timeline []string) {
 	l := newLife(t, seed)
 	t.Log("seed", seed, l.cfg)
 	if l.r.Intn(3) == 0 {
@@ -177,7 +177,7 @@ func stepped(t *testing.T, seed int64) (timeline []string) {
 // Whatever happens to a cluster, in the end it is as the rules have it; and the same happens in the same way.
 func TestWhateverHappensComesToRest(t *testing.T) {
 	for seed := range int64(100) {
-		require.Equal(t, stepped(t, seed), stepped(t, seed), seed)
+		require.Equal(t, steppedLife(t, seed), stepped(t, seed), seed)
 	}
 }
 

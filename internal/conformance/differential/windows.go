@@ -41,8 +41,12 @@ func (e *explainer) openWindows() {
 				e.rateOfPass(zone, r.at)
 			}
 			before = r.rate
-			if r.empty {
-				e.open(zone, r.at, EmptyZone)
+			if r.empty { // upstream forgets it at any pass, and has a new queue for it at the next
+				until := forever
+				if i+1 < len(rates) {
+					until = rates[i+1].at
+				}
+				e.openUntil(zone, r.at, max(until, e.quietAfter(zone, r.at)), EmptyZone)
 			}
 		}
 		if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until somebody needs it

@@ -1,0 +1,148 @@
+package clientgo
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// randomPod has every combination of what the evictor reads.
+func randomPod(r *rand.Rand, i int) *v1.Pod {
+	coin := func() bool { return r.IntN(2) == 0 }
+	at := func() metav1.Time { return metav1.NewTime(time.Unix(1_700_000_000+r.Int64N(1e6), 0)) }
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: fmt.Sprint("ns", i%3), Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint("uid", i)), ResourceVersion: fmt.Sprint(i), CreationTimestamp: at(),
+	}}
+	if coin() {
+		p.Spec.NodeName = fmt.Sprint("node", r.IntN(3))
+	}
+	for range r.IntN(3) {
+		t := v1.Toleration{Key: fmt.Sprint("key", r.IntN(3)), Operator: v1.TolerationOpExists}
+		if coin() {
+			seconds := r.Int64N(3)
+			t.TolerationSeconds = &seconds
+		}
+		p.Spec.Tolerations = append(p.Spec.Tolerations, t)
+	}
+	p.Status.Phase = []v1.PodPhase{v1.PodPending, v1.PodRunning, v1.PodSucceeded, v1.PodFailed, ""}[r.IntN(5)]
+	for _, kind := range []v1.PodConditionType{v1.PodInitialized, v1.PodScheduled, v1.PodReady, v1.DisruptionTarget} {
+		if coin() {
+			c := v1.PodCondition{Type: kind, Status: []v1.ConditionStatus{v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}[r.IntN(3)], LastTransitionTime: at()}
+			if kind == v1.DisruptionTarget && coin() {
+				c.Reason = disruptionReason
+			}
+			p.Status.Conditions = append(p.Status.Conditions, c)
+		}
+	}
+	if coin() {
+		started := at()
+		p.Status.StartTime = &started
+	}
+	if r.IntN(4) == 0 {
+		deleted := at()
+		p.DeletionTimestamp = &deleted
+	}
+	if r.IntN(4) == 0 {
+		p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
+	}
+	if coin() {
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: []string{"ReplicaSet", "DaemonSet"}[r.IntN(2)], Controller: &[]bool{coin()}[0]}}
+	}
+	return p
+}
+
+// read is everything that the evictor and the writers read of a pod.
+func read(p *v1.Pod) []any {
+	owner := metav1.GetControllerOf(p)
+	ready := conditionOf(p.Status.Conditions, v1.PodReady)
+	scheduled := conditionOf(p.Status.Conditions, v1.PodScheduled)
+	var bound int64
+	if scheduled != nil && scheduled.Status == v1.ConditionTrue {
+		bound = scheduled.LastTransitionTime.Unix()
+	}
+	return []any{
+		p.Namespace, p.Name, p.UID, p.ResourceVersion, p.CreationTimestamp.Unix(), p.Spec.NodeName, p.Status.Phase, p.DeletionTimestamp != nil,
+		append([]v1.Toleration{}, p.Spec.Tolerations...), p.Annotations[v1.MirrorPodAnnotationKey] != "", owner != nil && owner.Kind == daemonSetKind,
+		ready != nil, ready != nil && ready.Status == v1.ConditionTrue, bound, disrupted(p), seconds(p.Status.StartTime), seconds(p.DeletionTimestamp),
+	}
+}
+
+func TestAKeptPodReadsLikeTheWholeOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	c := &Cluster{}
+	store := &podStore{pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByNode: nodeOf})}
+	whole := make(map[evictor.PodKey]*v1.Pod)
+	for i := range 2000 {
+		p := randomPod(r, i)
+		whole[evictor.PodKey{Namespace: p.Namespace, Name: p.Name}] = p
+		require.NoError(t, store.pods.Add(c.slimPod(p)))
+	}
+	onNode := make(map[string]int)
+	for key, p := range whole {
+		kept, ok := store.Pod(key)
+		require.True(t, ok)
+		require.Equal(t, read(p), read(kept))
+		onNode[p.Spec.NodeName]++
+	}
+	_, ok := store.Pod(evictor.PodKey{Namespace: "ns0", Name: "none"})
+	require.False(t, ok)
+	for _, node := range []string{"node0", "node1", "node2", "none"} {
+		count := 0
+		store.PodsOnNode(node, func(kept *v1.Pod) bool {
+			count++
+			require.Equal(t, read(whole[evictor.PodKey{Namespace: kept.Namespace, Name: kept.Name}]), read(kept), "in an object that was used for another")
+			return true
+		})
+		require.Equal(t, onNode[node], count)
+	}
+	visited := 0
+	store.PodsOnNode("node0", func(*v1.Pod) bool { visited++; return false })
+	require.Equal(t, 1, visited)
+}
+
+func TestEqualTolerationsAreOne(t *testing.T) {
+	c := &Cluster{}
+	list := func(seconds int64) *v1.Pod {
+		return &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}}}}
+	}
+	kept := func(p *v1.Pod) *v1.Toleration { return &c.slimPod(p).(*pod).tolerations[0] }
+	require.Same(t, kept(list(300)), kept(list(300)))
+	require.NotSame(t, kept(list(300)), kept(list(30)))
+	require.NotSame(t, kept(list(300)), &list(300).Spec.Tolerations[0])
+}
+
+func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {
+	c := &Cluster{opts: Options{DaemonSets: true}}
+	store := &podStore{
+		pods:       cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByNode: nodeOf}),
+		daemonSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
+	}
+	for _, set := range []struct {
+		name string
+		app  map[string]string
+	}{{"agent", map[string]string{"app": "agent"}}, {"of-everything", nil}} {
+		require.NoError(t, store.daemonSets.Add(slimDaemonSet(&appsv1.DaemonSet{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: set.name}, Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: set.app}},
+		})))
+	}
+	for _, p := range []struct {
+		namespace, app string
+		daemon         bool
+	}{{"ns", "agent", true}, {"ns", "web", false}, {"other", "agent", false}} {
+		whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.app, Labels: map[string]string{"app": p.app}}}
+		require.NoError(t, store.pods.Add(c.slimPod(whole)))
+		kept, ok := store.Pod(evictor.PodKey{Namespace: p.namespace, Name: p.app})
+		require.True(t, ok)
+		require.Equal(t, p.daemon, metav1.GetControllerOf(kept) != nil, "an empty selector selects nothing")
+	}
+}

@@ -119,7 +119,7 @@ func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, e
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
-	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: &link{what: what, clock: c.opts.Clock}}
+	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger}}
 	s.links = append(s.links, lw.link)
 	if index == nil {
 		index = cache.Indexers{}

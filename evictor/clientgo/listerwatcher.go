@@ -2,6 +2,7 @@ package clientgo
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -44,8 +45,11 @@ func (l *listerWatcher[T]) ListWithContext(ctx context.Context, o metav1.ListOpt
 	if o.ResourceVersion == "0" {
 		o.ResourceVersion, o.ResourceVersionMatch = "", ""
 	}
-	about, page, err := l.listed(ctx, o)
-	l.link.note(err)
+	var page []T
+	about, err := reconnect(ctx, l.link, func() (about *metav1.ListMeta, err error) {
+		about, page, err = l.listed(ctx, o)
+		return about, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -58,16 +62,15 @@ func (l *listerWatcher[T]) ListWithContext(ctx context.Context, o metav1.ListOpt
 
 // WatchWithContext begins a watch.
 func (l *listerWatcher[T]) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := l.watched(ctx, o)
-	l.link.note(err)
-	return w, err
+	return reconnect(ctx, l.link, func() (watch.Interface, error) { return l.watched(ctx, o) })
 }
 
 // link is how it stands between an informer and the API: the error of the last list or watch, and since when there has
 // been one.
 type link struct {
-	what  string
-	clock clock.PassiveClock
+	what   string
+	clock  clock.PassiveClock
+	logger *slog.Logger
 
 	mu    sync.Mutex
 	err   error     // guarded by mu
@@ -78,8 +81,12 @@ func (l *link) note(err error) {
 	now := l.clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil && l.err == nil {
+	switch {
+	case err != nil && l.err == nil:
 		l.since = now
+		l.logger.Warn("reading fails, and is tried again", "what", l.what, "error", err)
+	case err == nil && l.err != nil:
+		l.logger.Info("reading goes on", "what", l.what, "after", now.Sub(l.since).Round(time.Second))
 	}
 	l.err = err
 }

@@ -94,13 +94,14 @@ type record struct {
 	counted         bool                   // it counts towards MaxFailedNodes
 	busy            bool                   // a write is in flight under Run
 
-	markPods bool                   // pods have to be marked not Ready
-	marked   map[types.UID]struct{} // those marked in this outage
-	taints   []seenTaint
-	eligible bool // our own NoExecute taints arm evictions, as of the last arming
-	rearm    bool // taints changed since then
-	pods     map[PodKey]*trackedPod
-	overdue  bool // pods became due while evictions were not permitted
+	podsChanged bool                   // one of its pods changed since they were listed to be written
+	markPods    bool                   // pods have to be marked not Ready
+	marked      map[types.UID]struct{} // those marked in this outage
+	taints      []seenTaint
+	eligible    bool // our own NoExecute taints arm evictions, as of the last arming
+	rearm       bool // taints changed since then
+	pods        map[PodKey]*trackedPod
+	overdue     bool // pods became due while evictions were not permitted
 }
 
 // seenTaint is a NoExecute taint of a node and when it began to count.

@@ -13,10 +13,7 @@ import (
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
 // outage. What fails is tried again, the others are not held up.
 func (e *Evictor) markPods(ctx context.Context, rec *record) error {
-	return e.eachPod(rec, func(pod *v1.Pod) bool {
-		_, done := rec.marked[pod.UID]
-		return !done && podReady(pod) && !finished(pod)
-	}, func() { rec.markPods = false }, func(ref PodRef) (goOn bool, err error) {
+	return e.eachPod(rec, &rec.marked, func(pod *v1.Pod) bool { return podReady(pod) && !finished(pod) }, func() { rec.markPods = false }, func(ref PodRef) (goOn bool, err error) {
 		e.mu.Lock()
 		still := rec.markPods && !rec.beatSince && !e.zones.AllDown() && e.records[rec.name] == rec
 		e.mu.Unlock()
@@ -49,10 +46,9 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		held map[podUID]struct{}
 		wait time.Duration
 	)
-	return e.eachPod(rec, func(pod *v1.Pod) bool {
-		_, done := rec.settled[pod.UID]
+	return e.eachPod(rec, &rec.settled, func(pod *v1.Pod) bool {
 		_, later := held[pod.UID]
-		return !done && !later
+		return !later
 	}, func() {
 		if e.records[rec.name] != rec || !e.wanted(rec) {
 			return // it recovered meanwhile, say
@@ -116,12 +112,12 @@ func note(set *map[podUID]struct{}, uid podUID) {
 	(*set)[uid] = struct{}{}
 }
 
-// eachPod acts on those of the node's pods that are not being deleted and are wanted, and on those that came
-// meanwhile. When there is none any more it calls none, before an event of another can be read. An error of one
-// pod does not hold the others up. wanted and none are called with e.mu held.
-func (e *Evictor) eachPod(rec *record, wanted func(*v1.Pod) bool, none func(), act func(PodRef) (goOn bool, err error)) error {
-	for {
-		refs := e.podsOf(rec, wanted, none)
+// eachPod acts on those of the node's pods that are wanted, neither being deleted nor noted already, and on those
+// that came meanwhile. When there is none any more it calls none, before an event of another can be read. An error
+// of one pod does not hold the others up. wanted and none are called with e.mu held, which guards noted too.
+func (e *Evictor) eachPod(rec *record, noted *map[podUID]struct{}, wanted func(*v1.Pod) bool, none func(), act func(PodRef) (goOn bool, err error)) error {
+	for again := false; ; again = true {
+		refs := e.podsOf(rec, again, noted, wanted, none)
 		if len(refs) == 0 {
 			return nil
 		}
@@ -141,17 +137,26 @@ func (e *Evictor) eachPod(rec *record, wanted func(*v1.Pod) bool, none func(), a
 	}
 }
 
-func (e *Evictor) podsOf(rec *record, wanted func(*v1.Pod) bool, none func()) (refs []PodRef) {
+// podsOf lists them, again only if any changed since.
+func (e *Evictor) podsOf(rec *record, again bool, noted *map[podUID]struct{}, wanted func(*v1.Pod) bool, none func()) (refs []PodRef) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if again && !rec.podsChanged {
+		none()
+		return nil
+	}
+	rec.podsChanged = false
 	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
-		if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && wanted(pod) {
+		if _, done := (*noted)[pod.UID]; !done && pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && wanted(pod) {
 			refs = append(refs, refOf(pod))
 		}
 		return true
 	})
-	if len(refs) == 0 {
+	switch {
+	case len(refs) == 0:
 		none()
+	case *noted == nil:
+		*noted = make(map[podUID]struct{}, len(refs))
 	}
 	return refs
 }

@@ -76,6 +76,7 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	if rec == nil {
 		return
 	}
+	rec.podsChanged = true
 	if rec.known && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.markPods && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
 		if _, done := rec.marked[pod.UID]; !done {
 			rec.markPods = true

@@ -176,7 +176,7 @@ func steppedLife(t *testing.T, seed int64) (timeline []string) {
 
 // Whatever happens to a cluster, in the end it is as the rules have it; and the same happens in the same way.
 func TestWhateverHappensComesToRest(t *testing.T) {
-	for seed := range int64(100) {
+	for seed := range int64(60) {
 		require.Equal(t, steppedLife(t, seed), steppedLife(t, seed), seed)
 	}
 }
@@ -215,7 +215,7 @@ func (s *informer) Nodes(visit func(*v1.Node) bool) {
 
 // The same where every node is seen with a delay of its own.
 func TestWhateverIsSeenLateComesToRest(t *testing.T) {
-	for seed := range int64(50) {
+	for seed := range int64(30) {
 		l := newLife(t, seed)
 		t.Log("seed", seed, l.cfg)
 		clients := l.c.Clients()

@@ -255,7 +255,7 @@ func TestRecoveryDuringTheLastEvictionIsARecovery(t *testing.T) {
 
 // Whatever happens beside Run, whose writes take their time side by side, comes to rest too.
 func TestWhateverHappensBesideRunComesToRest(t *testing.T) {
-	for seed := range int64(100) {
+	for seed := range int64(60) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLife(t, seed)
 			t.Log("seed", seed, l.cfg)

@@ -98,6 +98,12 @@ func (k *kubelet) renew(ctx context.Context) {
 	leases := k.fleet.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
 	now := metav1.NowMicro()
 	k.lease.Spec.RenewTime = &now
+	if store := k.fleet.Config.store; store != nil {
+		if store.renew(ctx, k.lease) == nil {
+			k.renewed()
+		}
+		return
+	}
 	lease, err := leases.Update(ctx, k.lease, metav1.UpdateOptions{})
 	if err != nil {
 		// Perhaps the last renewal was done and its answer was lost.
@@ -109,7 +115,13 @@ func (k *kubelet) renew(ctx context.Context) {
 			return
 		}
 	}
-	k.lease, k.beat = lease, time.Now()
+	k.lease = lease
+	k.renewed()
+}
+
+func (k *kubelet) renewed() {
+	k.beat = time.Now()
+	k.fleet.Renewals.Add(1)
 }
 
 func (k *kubelet) report(ctx context.Context) {
@@ -163,18 +175,20 @@ func (k *kubelet) tendPod(ctx context.Context, pod *v1.Pod) error {
 		now := int64(0)
 		return pods.Delete(ctx, pod.Name, metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: &metav1.Preconditions{UID: &pod.UID}})
 	}
-	since := metav1.Now()
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID},
-		"status": map[string]any{"phase": v1.PodRunning, "startTime": since, "conditions": []v1.PodCondition{
-			{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: since}, {Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: since},
-		}},
-	})
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": pod.UID}, "status": runningNow()})
 	if err != nil {
 		return err
 	}
 	_, err = pods.Patch(ctx, pod.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
 	return err
+}
+
+// runningNow is the status of a pod that is started now.
+func runningNow() v1.PodStatus {
+	since := metav1.Now()
+	return v1.PodStatus{Phase: v1.PodRunning, StartTime: &since, Conditions: []v1.PodCondition{
+		{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: since}, {Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: since},
+	}}
 }
 
 func podReady(pod *v1.Pod) bool {

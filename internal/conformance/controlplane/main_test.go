@@ -40,7 +40,7 @@ const group = "controllers"
 
 var (
 	stop     []func()
-	startAll = sync.OnceValues(startCluster)
+	startAll = sync.OnceValues(func() (*cluster, error) { return startCluster(fleetConfig) })
 )
 
 func TestMain(m *testing.M) {
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func startCluster() (*cluster, error) {
+func startCluster(config FleetConfig) (*cluster, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	plane, err := StartPlane(ctx, os.Stderr)
 	if err != nil {
@@ -81,9 +81,14 @@ func startCluster() (*cluster, error) {
 	if c.view, err = WatchCluster(ctx, c.client); err != nil {
 		return nil, err
 	}
+	if config.PastAPIServer {
+		if config.store, err = plane.store(); err != nil {
+			return nil, err
+		}
+	}
 	began := time.Now()
-	c.Fleet, err = StartFleet(ctx, c.client, c.view, fleetConfig)
-	fmt.Fprintf(os.Stderr, "%d nodes, %d pods registered in %s\n", len(c.Nodes()), len(c.Nodes())*fleetConfig.PodsPerNode, time.Since(began).Round(time.Second))
+	c.Fleet, err = StartFleet(ctx, c.client, c.view, config)
+	fmt.Fprintf(os.Stderr, "%d nodes, %d pods registered in %s\n", len(c.Nodes()), len(c.Nodes())*config.PodsPerNode, time.Since(began).Round(time.Second))
 	return c, err
 }
 

@@ -51,6 +51,7 @@ func StartPlane(ctx context.Context, log io.Writer) (*Plane, error) {
 		return nil, err
 	}
 	p.processes.Etcd = &envtest.Etcd{Path: programs.Etcd, DataDir: mkdir(p.path("etcd")), StartTimeout: startTimeout, StopTimeout: startTimeout}
+	p.processes.Etcd.Configure().Set("unsafe-no-fsync", "true") // nothing kills etcd, and disks differ
 	server := &envtest.APIServer{Path: programs.APIServer, CertDir: mkdir(p.path("certificates")), StartTimeout: startTimeout, StopTimeout: killed}
 	server.Configure().Set("audit-policy-file", p.path("policy.yaml")).Set("audit-log-path", p.path("audit.log"))
 	p.processes.APIServer = server

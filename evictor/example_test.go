@@ -48,8 +48,8 @@ func ExampleEvictor_Explain() {
 	// 00:00:55 node a-0: zone :a: Normal, 1 of 3 not ready, rate 0.1/s; waits for its turn
 	// 00:00:55 node a-0: conditions set: Ready=Unknown, MemoryPressure=Unknown, DiskPressure=Unknown, PIDPressure=Unknown
 	// 00:00:55 node a-0: taint node.kubernetes.io/unreachable:NoSchedule added, taint node.kubernetes.io/unreachable:NoExecute added
-	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
 	// 00:00:55 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2), due 00:05:55
+	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
 	// 00:02:05 node a-0: Ready Unknown → True
 	// 00:02:05 pod default/a-0-p0: eviction cancelled: NodeReady
 	// 00:02:05 node a-0: taint node.kubernetes.io/unreachable:NoSchedule removed, taint node.kubernetes.io/unreachable:NoExecute removed

@@ -36,6 +36,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if node == nil {
 		return result
 	}
+	// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too.
+	later := p.mark && len(p.conditions) > 0
+	p.mark = p.mark && !later
 	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)
 
@@ -49,6 +52,8 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	e.mu.Unlock()
 	e.deliver()
 	switch {
+	case err == nil && later:
+		return timedworker.Blocked(0)
 	case err == nil && !p.heldBack:
 		return rest
 	case err == nil || closed:

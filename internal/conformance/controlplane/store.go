@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,7 +23,7 @@ var wire = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
 // store connects to etcd, for as long as the plane runs.
 func (p *Plane) store() (*store, error) {
-	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{p.processes.Etcd.URL.String()}, DialTimeout: startTimeout})
+	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{p.processes.Etcd.URL.String()}, DialTimeout: startTimeout, Logger: zap.NewNop()})
 	if err != nil {
 		return nil, fmt.Errorf("connecting to etcd: %w", err)
 	}

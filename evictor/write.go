@@ -36,8 +36,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if node == nil {
 		return result
 	}
-	// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too.
-	later := p.mark && len(p.conditions) > 0
+	// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too; before they are
+	// deleted, they are marked.
+	later := p.mark && !p.empty && len(p.conditions) > 0
 	p.mark = p.mark && !later
 	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)

@@ -52,9 +52,10 @@ type Config struct {
 	// emptied and not yet back); 0 means no cap.
 	MaxFailedNodes int
 
-	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight: node writes,
-	// lifting of taints (its own workers, so that hanging writes cannot hold recovery back) and
-	// evictions. Step ignores them.
+	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight: node writes and the
+	// marking of their pods, lifting of taints (its own workers, so that hanging writes cannot hold recovery
+	// back) and evictions. Step ignores them. The client's own rate limit is what protects the API server; few
+	// workers only let nodes and pods wait for each other when it is slow.
 	NodeWorkers, LiftWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
@@ -77,9 +78,9 @@ func DefaultConfig() Config {
 		UnhealthyZoneThreshold:    0.55,
 		TaintBasedEviction:        true,
 		PodEvictionTimeout:        5 * time.Minute,
-		NodeWorkers:               8,
+		NodeWorkers:               32,
 		LiftWorkers:               2,
-		PodWorkers:                8,
+		PodWorkers:                32,
 		RetryInitial:              100 * time.Millisecond,
 		RetryMax:                  time.Minute,
 		GateInterval:              time.Second,

@@ -2,6 +2,8 @@ package controlplane
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -35,15 +37,14 @@ type cluster struct {
 	controller string // the program
 }
 
-// group has users whose requests are counted, and who may do everything.
-const group = "controllers"
-
 var (
 	stop     []func()
 	startAll = sync.OnceValues(func() (*cluster, error) { return startCluster(fleetConfig) })
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	_ = flag.Set("test.parallel", "16") // they wait, most of the time
 	code := m.Run()
 	for i := len(stop) - 1; i >= 0; i-- {
 		stop[i]()
@@ -63,20 +64,19 @@ func startCluster(config FleetConfig) (*cluster, error) {
 	if c.client, err = kubernetes.NewForConfig(plane.Config); err != nil {
 		return nil, err
 	}
-	_, err = c.client.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: group},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		return nil, err
-	}
 	if c.controller, err = plane.BuildController(ctx); err != nil {
 		return nil, err
 	}
 	for _, namespace := range []string{metav1.NamespaceDefault, v1.NamespaceNodeLease, metav1.NamespaceSystem} {
 		// The API server makes them too, in its own time.
 		_, _ = c.client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	}
+	if err := errors.Join(
+		c.applyManifests(ctx),
+		c.bind(ctx, administrators, "cluster-admin"),
+		c.bind(ctx, evictors, "evictor", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}),
+	); err != nil {
+		return nil, err
 	}
 	if c.view, err = WatchCluster(ctx, c.client); err != nil {
 		return nil, err
@@ -115,15 +115,15 @@ func flags(more ...string) []string {
 // run starts our controller as a user of that name, and heals the cluster before it stops it at the end of the test.
 func (c *cluster) run(t *testing.T, name string, more ...string) *Process {
 	t.Helper()
-	p := c.process(t, name, c.controller, append([]string{"--metrics-address=", "--debug-address="}, more...)...)
+	p := c.process(t, name, []string{ours, evictors}, c.controller, append([]string{"--metrics-address=", "--debug-address="}, more...)...)
 	t.Cleanup(func() { c.heal(t) })
 	return p
 }
 
-// process starts a controller, and stops it at the end of the test unless it has ended.
-func (c *cluster) process(t *testing.T, name, program string, more ...string) *Process {
+// process starts a controller as a user of that name and of those groups, and stops it at the end of the test unless it has ended.
+func (c *cluster) process(t *testing.T, name string, groups []string, program string, more ...string) *Process {
 	t.Helper()
-	kubeconfig, err := c.plane.Kubeconfig(name, group)
+	kubeconfig, err := c.plane.Kubeconfig(name, groups...)
 	require.NoError(t, err)
 	p, err := c.plane.StartProcess(name, program, flags(append([]string{"--kubeconfig=" + kubeconfig}, more...)...)...)
 	require.NoError(t, err)

@@ -67,7 +67,7 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	c := start(t)
 	const tolerated = 30 * time.Second
 	elect := []string{"--leader-elect=true", "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s", "--metrics-address=", "--debug-address="}
-	leader := c.process(t, "leader", c.controller, elect...)
+	leader := c.process(t, "leader", []string{ours}, c.controller, elect...)
 	held := make(chan struct{})
 	watched, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Watch(c.ctx, metav1.ListOptions{FieldSelector: "metadata.name=evictkit-controller"})
 	require.NoError(t, err)
@@ -81,8 +81,7 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	case <-time.After(soon):
 		t.Fatal("nobody leads")
 	}
-	c.process(t, "follower", c.controller, elect...)
-	t.Cleanup(func() { c.heal(t) })
+	follower := c.process(t, "follower", []string{ours}, c.controller, elect...)
 
 	node := c.Zone(3)[7]
 	long := map[string]types.UID{}
@@ -115,6 +114,23 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 			require.LessOrEqual(t, at.Sub(tainted), tolerated+5*time.Second, name)
 		}
 	})
+
+	require.NotEmpty(t, c.holder(t))
+	require.True(t, follower.Terminate(soon))
+	require.Empty(t, c.holder(t), "SIGTERM hands over the lease")
+	c.process(t, "successor", []string{ours}, c.controller, elect...)
+	c.heal(t)
+}
+
+// holder is who leads, empty when the lease was given back.
+func (c *cluster) holder(t *testing.T) string {
+	t.Helper()
+	lease, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(c.ctx, "evictkit-controller", metav1.GetOptions{})
+	require.NoError(t, err)
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
 }
 
 // timeAdded is that of the node's taint for being unreachable, nil when it has none.
@@ -125,4 +141,22 @@ func timeAdded(node *v1.Node) *metav1.Time {
 		}
 	}
 	return nil
+}
+
+// Whoever may not do what the controller has to is told so, with the verb and the resource.
+func TestMissingPermissionIsNamed(t *testing.T) {
+	c := start(t)
+	p := c.process(t, "nobody", []string{"nothing"}, c.controller, "--metrics-address=", "--debug-address=")
+	ended := time.NewTimer(soon)
+	defer ended.Stop()
+	select {
+	case <-p.done:
+	case <-ended.C:
+		t.Fatal("it goes on")
+	}
+	require.False(t, p.cmd.ProcessState.Success())
+	for _, words := range []string{"patch", "nodes", "list", "pods", "delete"} {
+		require.Contains(t, p.Log(), words)
+	}
+	t.Log(p.Log())
 }

@@ -77,14 +77,23 @@ func (c *Process) Ended() bool {
 	}
 }
 
-// Usage is what the process has used when it has ended: seconds of CPU and bytes of memory at most.
-func (c *Process) Usage() (cpu time.Duration, memory int64) {
-	<-c.done
-	cpu = c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
-	if usage, ok := c.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		memory = usage.Maxrss << 10 // kilobytes on Linux
+// Memory is how many bytes of memory the process, which still runs, has had resident at most; 0 where the system does not
+// tell. What is told of it when it has ended counts its parent from before it became that program.
+func (c *Process) Memory() int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
+	if err != nil {
+		return 0
 	}
-	return cpu, memory
+	_, after, _ := bytes.Cut(text, []byte("VmHWM:"))
+	var kilobytes int64
+	_, _ = fmt.Sscan(string(after), &kilobytes)
+	return kilobytes << 10
+}
+
+// CPU is what the process has used of it when it has ended.
+func (c *Process) CPU() time.Duration {
+	<-c.done
+	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
 }
 
 // Log is the end of what the process has written.

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -30,6 +32,15 @@ type apiServer struct {
 
 	mu       sync.Mutex
 	requests map[string]int // guarded by mu: by method and path
+
+	election http.HandlerFunc // the lease of the leader; nil has none
+}
+
+// seen are the requests so far.
+func (s *apiServer) seen() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.requests)
 }
 
 const contentType = "application/vnd.kubernetes.protobuf"
@@ -54,11 +65,13 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == "/version":
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"major":"1","minor":"36","gitVersion":%q}`, s.gitVersion)
+	case strings.Contains(r.URL.Path, "/namespaces/kube-system/leases") && s.election != nil:
+		s.election(w, r)
 	case resource == "selfsubjectaccessreviews":
 		s.review(w, r)
 	case r.Method == http.MethodGet && r.URL.Query().Get("watch") != "":
 		s.watch(w, r, resource)
-	case r.Method == http.MethodGet && s.count(resource) > 0:
+	case r.Method == http.MethodGet && slices.Contains([]string{"nodes", "pods", "leases"}, resource):
 		s.list(w, r, resource)
 	case r.Method == http.MethodPost:
 		s.accept(w, r)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -54,6 +53,8 @@ func BenchmarkLargeClusterAtRest(b *testing.B) {
 	}
 }
 
+var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
+
 type process struct {
 	pid            int
 	address, debug string
@@ -62,15 +63,7 @@ type process struct {
 // begin starts the controller and returns when it serves.
 func begin(t testing.TB, server string) process {
 	t.Helper()
-	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(kubeconfig, []byte(fmt.Sprintf(`
-apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: %q}}]
-contexts: [{name: c, context: {cluster: c}}]
-current-context: c
-`, server)), 0o600))
-	command := exec.Command(os.Args[0], "--kubeconfig", kubeconfig, "--leader-elect=false", "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0")
+	command := exec.Command(os.Args[0], "--kubeconfig", kubeconfig(t, server), "--leader-elect=false", "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0")
 	command.Env = append(os.Environ(), "EVICTKIT_TEST_CONTROLLER=1")
 	stderr, err := command.StderrPipe()
 	require.NoError(t, err)
@@ -79,7 +72,7 @@ current-context: c
 	go func() {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
-			if found := regexp.MustCompile(`msg=serving address=(\S+)`).FindStringSubmatch(lines.Text()); found != nil {
+			if found := serving.FindStringSubmatch(lines.Text()); found != nil {
 				addresses <- found[1]
 			} else if !strings.Contains(lines.Text(), "level=INFO") {
 				t.Log(lines.Text())

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
@@ -22,6 +23,7 @@ type leadership struct {
 	options leaderOptions
 	logger  *slog.Logger
 	changed func()
+	watched *leaderelection.HealthzAdaptor
 	// leading is the context of the leadership, which client-go ends before anything else when the lease is lost.
 	leading atomic.Pointer[context.Context]
 }
@@ -32,7 +34,7 @@ var (
 )
 
 func newLeadership(client kubernetes.Interface, o leaderOptions, logger *slog.Logger) *leadership {
-	l := &leadership{client: client, options: o, logger: logger, changed: func() {}}
+	l := &leadership{client: client, options: o, logger: logger, changed: func() {}, watched: leaderelection.NewLeaderHealthzAdaptor(leaseStuck)}
 	if !o.elect {
 		l.lead(context.Background())
 	}
@@ -45,6 +47,12 @@ func (l *leadership) mayWrite() error {
 	}
 	return errFollower
 }
+
+// leaseStuck is how long after the end of its lease a leader that still believes to lead is ill.
+const leaseStuck = 20 * time.Second
+
+// healthy is nil unless this replica leads with a lease that ended long ago.
+func (l *leadership) healthy() error { return l.watched.Check(nil) }
 
 // run runs what leads or waits to lead. When the context ends it lets that finish first and then gives
 // the lease away, so that the next leader meets no write of this one. It returns errLostLease when the lease could
@@ -107,6 +115,7 @@ func (l *leadership) elector() (*leaderelection.LeaderElector, error) {
 		RenewDeadline:   l.options.renewDeadline,
 		RetryPeriod:     l.options.retry,
 		ReleaseOnCancel: true,
+		WatchDog:        l.watched,
 		Name:            l.options.resourceName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: l.lead,

@@ -5,10 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/evictkit/evictkit/evictor"
 )
@@ -81,22 +85,53 @@ func parse(args []string, out io.Writer) (options, error) {
 	return o, o.validate()
 }
 
+// validate reports every flag at fault.
 func (o *options) validate() error {
-	var errs field.ErrorList
-	flag := func(name string) *field.Path { return field.NewPath("--" + name) }
+	var errs []error
+	refuse := func(flag string, value any, why string) {
+		errs = append(errs, fmt.Errorf("--%s=%v: %s", flag, value, why))
+	}
 	if o.qps <= 0 {
-		errs = append(errs, field.Invalid(flag("kube-api-qps"), o.qps, "must be above 0"))
+		refuse("kube-api-qps", o.qps, "must be above 0")
 	}
 	if o.burst < 1 {
-		errs = append(errs, field.Invalid(flag("kube-api-burst"), o.burst, "must be at least 1"))
+		refuse("kube-api-burst", o.burst, "must be at least 1")
 	}
-	for _, address := range []struct{ flag, value string }{{"metrics-address", o.metricsAddress}, {"debug-address", o.debugAddress}} {
-		if address.value == "" {
-			continue
-		}
-		if _, _, err := net.SplitHostPort(address.value); err != nil {
-			errs = append(errs, field.Invalid(flag(address.flag), address.value, "must be host:port"))
+	for flag, address := range map[string]string{"metrics-address": o.metricsAddress, "debug-address": o.debugAddress} {
+		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+			refuse(flag, address, "must be host:port")
 		}
 	}
-	return errors.Join(errs.ToAggregate(), o.evictor.Validate())
+	if l := &o.leader; l.elect {
+		switch {
+		case l.resourceLock != "leases":
+			refuse("leader-elect-resource-lock", l.resourceLock, "must be leases")
+		case l.retry <= 0:
+			refuse("leader-elect-retry-period", l.retry, "must be above 0")
+		case l.renewDeadline.Seconds() <= leaderelection.JitterFactor*l.retry.Seconds():
+			refuse("leader-elect-renew-deadline", l.renewDeadline, fmt.Sprintf("must be above %g times --leader-elect-retry-period", leaderelection.JitterFactor))
+		case l.leaseDuration <= l.renewDeadline:
+			refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
+		}
+	}
+	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Validate())...))
 }
+
+// flagErrors names the flags of the fields that are at fault.
+func flagErrors(err error) []error {
+	var several utilerrors.Aggregate
+	if !errors.As(err, &several) {
+		return nil
+	}
+	var errs []error
+	for _, one := range several.Errors() {
+		var fault *field.Error
+		if errors.As(one, &fault) {
+			one = fmt.Errorf("--%s=%v: %s", strings.ToLower(capital.ReplaceAllString(fault.Field, "-$0")), fault.BadValue, fault.Detail)
+		}
+		errs = append(errs, one)
+	}
+	return errs
+}
+
+var capital = regexp.MustCompile("[A-Z]")

@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		LeaseSilence: min(20*time.Second, o.evictor.NodeMonitorGracePeriod*2/5),
 	}
 	if err := clientgo.CheckServer(ctx, client, needed(&o, watch)); err != nil {
-		return err
+		return finished(ctx, err)
 	}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	cluster, err := clientgo.New(client, factory, watch)
@@ -71,7 +71,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	leader.changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	stopMetrics, err := serve(o.metricsAddress, observed(m, func() error { return ready(cluster) }), logger)
+	stopMetrics, err := serve(o.metricsAddress, observed(m, leader.healthy, func() error { return ready(cluster) }), logger)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// TestFlagsAreUpstreams: the names and defaults of kube-controller-manager 1.36 for what concerns nodes.
+func TestFlagsAreUpstreams(t *testing.T) {
+	defaults, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	named, err := parse([]string{
+		"--kube-api-qps=20", "--kube-api-burst=30", "--leader-elect=true", "--leader-elect-lease-duration=15s", "--leader-elect-renew-deadline=10s",
+		"--leader-elect-retry-period=2s", "--leader-elect-resource-lock=leases", "--leader-elect-resource-namespace=kube-system",
+		"--node-monitor-period=5s", "--node-monitor-grace-period=50s", "--node-startup-grace-period=60s", "--node-eviction-rate=0.1",
+		"--secondary-node-eviction-rate=0.01", "--large-cluster-size-threshold=50", "--unhealthy-zone-threshold=0.55",
+		"--enable-taint-manager=true", "--pod-eviction-timeout=5m", // up to 1.26
+	}, io.Discard)
+	require.NoError(t, err)
+	require.Equal(t, defaults, named)
+	require.Equal(t, evictor.DefaultConfig(), defaults.evictor)
+	require.NotEqual(t, "kube-controller-manager", defaults.leader.resourceName, "its lease is its own")
+	require.Equal(t, "127.0.0.1:10259", defaults.debugAddress, "what is pending is told to nobody else")
+}
+
+func TestFlagsArrive(t *testing.T) {
+	o, err := parse([]string{"--node-monitor-period=0", "--node-eviction-rate=3", "--max-failed-nodes=7", "--use-eviction-api", "--dry-run"}, io.Discard)
+	require.NoError(t, err)
+	want := evictor.DefaultConfig()
+	want.NodeMonitorPeriod, want.NodeEvictionRate, want.MaxFailedNodes = 0, 3, 7
+	require.Equal(t, want, o.evictor)
+	require.True(t, o.evictionAPI)
+	require.True(t, o.dryRun)
+	require.Equal(t, 15*time.Second, o.leader.leaseDuration)
+}
+
+func TestHelp(t *testing.T) {
+	var out bytes.Buffer
+	_, err := parse([]string{"--help"}, &out)
+	require.ErrorIs(t, err, pflag.ErrHelp)
+	require.Contains(t, out.String(), "--node-monitor-grace-period")
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// kubeconfig is a file that names the server.
+func kubeconfig(t testing.TB, server string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(path, []byte(fmt.Sprintf(`
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: %q}}]
+contexts: [{name: c, context: {cluster: c}}]
+current-context: c
+`, server)), 0o600))
+	return path
+}
+
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	small := newAPIServer()
+	small.nodes = 2
+	small.Start()
+	t.Cleanup(small.Close)
+	old := newAPIServer()
+	old.gitVersion = "v1.18.6"
+	old.Start()
+	t.Cleanup(old.Close)
+	strict := newAPIServer()
+	strict.denied = func(verb, resource string) bool { return resource == "nodes/status" || verb == "delete" }
+	strict.Start()
+	t.Cleanup(strict.Close)
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"NoKubeconfig":      {nil, "no kubeconfig: give --kubeconfig FILE, or run in a pod with a service account"},
+		"NoSuchFile":        {[]string{"--kubeconfig=/no/such"}, "kubeconfig: stat /no/such: no such file or directory"},
+		"NotAFlag":          {[]string{"--nonsense"}, "unknown flag: --nonsense"},
+		"NotANumber":        {[]string{"--kube-api-qps=many"}, `invalid argument "many" for "--kube-api-qps" flag: strconv.ParseFloat: parsing "many": invalid syntax`},
+		"AnArgument":        {[]string{"nonsense"}, `unknown argument "nonsense"`},
+		"OutOfRange":        {[]string{"--kube-api-qps=0", "--unhealthy-zone-threshold=2"}, "[--kube-api-qps=0: must be above 0, --unhealthy-zone-threshold=2: must lie in (0,1]]"},
+		"NegativeDuration":  {[]string{"--node-monitor-grace-period=-1s"}, "--node-monitor-grace-period=-1s: must be"},
+		"ElectionDurations": {[]string{"--leader-elect-renew-deadline=20s"}, "--leader-elect-lease-duration=15s: must be above --leader-elect-renew-deadline"},
+		"NoAddress":         {[]string{"--metrics-address=10258"}, "--metrics-address=10258: must be host:port"},
+		"AddressInUse": {
+			[]string{"--kubeconfig", kubeconfig(t, small.URL), "--metrics-address", small.Listener.Addr().String()},
+			"cannot serve: listen tcp " + small.Listener.Addr().String() + ": bind: address already in use",
+		},
+		"TooOld":       {[]string{"--kubeconfig", kubeconfig(t, old.URL)}, "the API server is v1.18.6, which is too old: 1.22 is the oldest that is supported"},
+		"NoPermission": {[]string{"--kubeconfig", kubeconfig(t, strict.URL)}, "no permission to patch nodes/status, delete pods"},
+		"NoServer":     {[]string{"--kubeconfig", kubeconfig(t, "http://127.0.0.1:1")}, "clientgo: asking the API server for its version: Get \"http://127.0.0.1:1/version\": dial tcp 127.0.0.1:1: connect: connection refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := run(context.Background(), c.args, io.Discard)
+			require.Error(t, err)
+			if strings.HasSuffix(c.want, "must be") {
+				require.Contains(t, oneLine(err), c.want)
+			} else {
+				require.Equal(t, c.want, oneLine(err))
+			}
+		})
+	}
+}
+
+func TestDryRunNeedsNoPermissionToWrite(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 1
+	s.denied = func(verb, _ string) bool { return verb != "get" && verb != "list" && verb != "watch" }
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--dry-run", "--leader-elect=false")
+	r.ready(t)
+	require.NoError(t, r.stop())
+	for request := range s.seen() {
+		require.True(t, strings.HasPrefix(request, "GET ") || strings.HasSuffix(request, "/selfsubjectaccessreviews"), request)
+	}
+}
+
+func TestWhatIsPendingIsTold(t *testing.T) {
+	s := newAPIServer()
+	s.nodes, s.pods = 3, 6
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--leader-elect=false")
+	r.ready(t)
+	require.Equal(t, "ok\n", fetch("http://"+r.metrics+"/healthz"))
+	require.Eventually(t, func() bool {
+		return strings.Contains(fetch("http://"+r.metrics+"/metrics"), `node_collector_zone_size{zone=":`)
+	}, 20*time.Second, 10*time.Millisecond)
+	require.Contains(t, fetch("http://"+r.metrics+"/metrics"), `rest_client_requests_total{code="200",`)
+	var told state
+	require.NoError(t, json.Unmarshal([]byte(fetch("http://"+r.debug+"/debug/evictor")), &told))
+	require.Equal(t, "yes", told.MayWrite)
+	require.Equal(t, "yes", told.Observer)
+	require.Len(t, told.Zones, 3)
+	require.Len(t, told.Backlogs, 4)
+	require.Contains(t, fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "seen for the first time")
+	require.NoError(t, r.stop())
+	require.NotContains(t, fetch("http://"+r.metrics+"/metrics"), "node_collector", "nobody serves any more")
+}
+
+// leases lets a server keep one election's lease.
+func leases(s *apiServer, refuse func(r *http.Request) bool) {
+	var mu sync.Mutex
+	var kept []byte
+	s.election = func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case refuse(r):
+			s.refuse(w, apierrors.NewServiceUnavailable("down"))
+			return
+		case r.Method != http.MethodGet:
+			kept, _ = io.ReadAll(r.Body)
+		case kept == nil:
+			s.refuse(w, apierrors.NewNotFound(v1.Resource("leases"), "none"))
+			return
+		}
+		_, _ = w.Write(kept)
+	}
+}
+
+func TestTheEndHandsTheLeaseOver(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 1
+	leases(s, func(*http.Request) bool { return false })
+	s.Start()
+	t.Cleanup(s.Close)
+	first := start(t, s)
+	first.ready(t)
+	first.leads(t)
+	second := start(t, s)
+	second.ready(t)
+	require.Contains(t, fetch("http://"+second.debug+"/debug/evictor"), errFollower.Error())
+	require.NoError(t, first.stop())
+	began := time.Now()
+	second.leads(t)
+	require.Less(t, time.Since(began), 10*time.Second, "it does not wait for a lease of 15 s to end")
+	require.NoError(t, second.stop())
+}
+
+func TestALostLeaseEndsTheProgram(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 1
+	down := make(chan struct{})
+	leases(s, func(*http.Request) bool {
+		select {
+		case <-down:
+			return true
+		default:
+			return false
+		}
+	})
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=100ms")
+	r.leads(t)
+	close(down)
+	select {
+	case err := <-r.ended:
+		require.ErrorIs(t, err, errLostLease)
+	case <-time.After(time.Minute):
+		require.Fail(t, "it goes on without a lease")
+	}
+}
+
+// running is the program in this process.
+type running struct {
+	cancel         context.CancelFunc
+	ended          chan error
+	metrics, debug string
+}
+
+// log hands out the addresses that are served.
+type log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *log) addresses() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []string
+	for _, match := range serving.FindAllStringSubmatch(l.text.String(), -1) {
+		found = append(found, match[1])
+	}
+	return found
+}
+
+func start(t *testing.T, s *apiServer, args ...string) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{cancel: cancel, ended: make(chan error, 1)}
+	t.Cleanup(cancel)
+	out := &log{}
+	go func() {
+		r.ended <- run(ctx, append([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0"}, args...), out)
+	}()
+	require.Eventually(t, func() bool { return len(out.addresses()) == 2 }, time.Minute, 10*time.Millisecond)
+	r.metrics, r.debug = out.addresses()[0], out.addresses()[1]
+	return r
+}
+
+func (r *running) ready(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return fetch("http://"+r.metrics+"/readyz") == "ok\n" }, time.Minute, 10*time.Millisecond)
+}
+
+func (r *running) leads(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool { return strings.Contains(fetch("http://"+r.debug+"/debug/evictor"), `"mayWrite": "yes"`) }, time.Minute, 10*time.Millisecond)
+}
+
+// stop ends it as SIGTERM does.
+func (r *running) stop() error {
+	r.cancel()
+	return <-r.ended
+}

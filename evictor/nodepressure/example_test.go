@@ -1,6 +1,7 @@
 package nodepressure_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -125,4 +126,48 @@ func ExampleAdmit() {
 	// Output:
 	// true
 	// false
+}
+
+// shop is a node whose agent measures and kills; here both are made up.
+type shop struct{ closed context.CancelFunc }
+
+func (s shop) Stats(context.Context) (nodepressure.Stats, error) {
+	return nodepressure.Stats{
+		Signals: map[nodepressure.Signal]nodepressure.Sample{
+			nodepressure.MemoryAvailable: nodepressure.MemorySample(50*mi, 3600*mi, time.Now()),
+		},
+		Pods: []nodepressure.Pod{
+			{Pod: requesting("cart", "2Gi"), Usage: using(1500 * mi)},
+			{Pod: requesting("search", "1Gi"), Usage: using(1900 * mi)},
+		},
+	}, nil
+}
+
+func (s shop) Reclaim(context.Context, nodepressure.Reclaim) error { return nil }
+
+func (s shop) Kill(_ context.Context, eviction nodepressure.Eviction) error {
+	fmt.Println("kill", eviction.Pod.Name, "for want of", eviction.Cause)
+	s.closed() // for this example one is enough
+	return nil
+}
+
+func (s shop) CleanedUp(*v1.Pod) bool { return true }
+
+func ExampleManager() {
+	machine, err := nodepressure.New(nodepressure.DefaultConfig())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	node := shop{closed: cancel}
+	manager, err := nodepressure.NewManager(machine, nodepressure.Clients{StatsProvider: node, Reclaimer: node, Killer: node}, nodepressure.DefaultManagerConfig())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(manager.Run(ctx))
+	// Output:
+	// kill search for want of memory.available
+	// context canceled
 }

@@ -98,6 +98,7 @@ type nodePlan struct {
 	// What became of it, as the write goes on.
 	tainted  bool // the node has its NoExecute taint
 	heldBack bool // taints were left out, because they are not permitted or wanted any more
+	again    bool // there is more to do, when those that wait have had their turn
 }
 
 func (p *nodePlan) nothing() bool {

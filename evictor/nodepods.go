@@ -11,8 +11,9 @@ import (
 )
 
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
-// outage. What fails is tried again, the others are not held up.
-func (e *Evictor) markPods(ctx context.Context, rec *record) error {
+// outage. What fails is tried again, the others are not held up. Under Run it ends after any pod when a node waits for
+// a worker: pods are many, and a node that is to be declared Unknown must not wait for them.
+func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error {
 	return e.eachPod(rec, &rec.marked, func(pod *v1.Pod) bool { return podReady(pod) && !finished(pod) }, func() { rec.markPods = false }, func(ref PodRef) (goOn bool, err error) {
 		e.mu.Lock()
 		still := rec.markPods && !rec.beatSince && !e.zones.AllDown() && e.records[rec.name] == rec
@@ -35,8 +36,15 @@ func (e *Evictor) markPods(ctx context.Context, rec *record) error {
 		if err == nil {
 			e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 		}
-		return true, nil
+		p.again = !p.empty && e.maxTurns > 0 && e.nodeWaits()
+		return !p.again, nil
 	})
+}
+
+// nodeWaits says whether a node write is due that no worker has taken.
+func (e *Evictor) nodeWaits() bool {
+	due, some := e.writes.Next()
+	return some && !due.After(e.clock.Now())
 }
 
 // emptyNode deletes the pods of a failed node, where nothing is tainted. What a disruption budget holds back has had

@@ -38,8 +38,8 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	}
 	// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too; before they are
 	// deleted, they are marked.
-	later := p.mark && !p.empty && len(p.conditions) > 0
-	p.mark = p.mark && !later
+	p.again = p.mark && !p.empty && len(p.conditions) > 0
+	p.mark = p.mark && !p.again
 	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)
 
@@ -53,7 +53,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	e.mu.Unlock()
 	e.deliver()
 	switch {
-	case err == nil && later:
+	case err == nil && p.again:
 		return timedworker.Blocked(0)
 	case err == nil && !p.heldBack:
 		return rest
@@ -247,7 +247,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 	}
 	var errs []error
 	if p.mark {
-		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec) }))
+		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}
 	if p.empty {
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))

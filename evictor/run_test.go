@@ -21,8 +21,13 @@ import (
 
 // run lets an evictor Run on the cluster until the test ends; pass lets seconds of both clocks go by.
 func run(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, options evictor.Options) (e *evictor.Evictor, pass func(seconds int)) {
+	return runWith(t, c, cfg, c.Clients(), options)
+}
+
+// runWith is run with clients that may be others than the cluster's own.
+func runWith(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, clients evictor.Clients, options evictor.Options) (e *evictor.Evictor, pass func(seconds int)) {
 	options.Clock = clock.RealClock{}
-	e, err := evictor.New(cfg, c.Clients(), options)
+	e, err := evictor.New(cfg, clients, options)
 	require.NoError(t, err)
 	c.Feed(e)
 	ctx, stop := context.WithCancel(context.Background())

@@ -19,7 +19,7 @@ import (
 type slowMarks struct{ evictor.PodWriter }
 
 func (w slowMarks) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {
-	time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
+	time.Sleep(time.Second) // the bubble's clock
 	return w.PodWriter.MarkNotReady(ctx, pod)
 }
 

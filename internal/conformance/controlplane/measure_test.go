@@ -52,6 +52,8 @@ func (s *sized) waitReady(t *testing.T, timeout time.Duration) {
 		_, err := get("http://" + s.metrics + "/readyz")
 		return err == nil
 	}, timeout, time.Second/4)
+	now := s.status(t)
+	t.Logf("everything is listed after %s of CPU; memory of the process: %.1f MiB at most", now.cpu, mib(now.peak))
 }
 
 // quiet measures while nothing fails, and returns the share of a core and the renewals a second.

@@ -37,7 +37,6 @@ func TestHundredThousandNodes(t *testing.T) {
 	}, kubeconfig))
 	s := startSized(t, plane, controller, kubeconfig)
 	s.waitReady(t, 20*time.Minute)
-	t.Logf("ready after %s of CPU, memory of the process: %.0f MiB at most", s.status(t).cpu, mib(s.status(t).peak))
 	s.quiet(t, &api.Renewals, func(d time.Duration) { <-time.After(d) })
 	text, err := get("http://" + s.metrics + "/metrics")
 	require.NoError(t, err)

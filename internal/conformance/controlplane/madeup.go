@@ -109,12 +109,12 @@ func object(kind, namespace, name string, i int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: namespace, Name: name, ResourceVersion: strconv.Itoa(100_000_000 + i), CreationTimestamp: metav1.Now(),
 		UID:           types.UID(fmt.Sprintf("%s-%032d", kind[:3], i)),
-		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: managed}}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(managed)}},
 	}
 }
 
 // managed is of the usual size.
-var managed = []byte(`{"f:status":{"f:conditions":{` + fmt.Sprintf("%01000d", 0) + `}}}`)
+var managed = `{"f:status":{"f:conditions":{` + fmt.Sprintf("%01000d", 0) + `}}}`
 
 func (m *MadeUp) nodeName(i int) string { return fmt.Sprintf("zone-%d-node-%d", i%m.Zones, i) }
 
@@ -181,7 +181,7 @@ func (m *MadeUp) renew(ctx context.Context, w http.ResponseWriter) {
 			}
 			m.Renewals.Add(1)
 		}
-		if w.(http.Flusher).Flush(); ctx.Err() != nil {
+		if http.NewResponseController(w).Flush() != nil {
 			return
 		}
 	}

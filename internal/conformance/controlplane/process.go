@@ -77,25 +77,6 @@ func (c *Process) Ended() bool {
 	}
 }
 
-// Memory is how many bytes of memory the process, which still runs, has had resident at most; 0 where the system does not
-// tell. What is told of it when it has ended counts its parent from before it became that program.
-func (c *Process) Memory() int64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		return 0
-	}
-	_, after, _ := bytes.Cut(text, []byte("VmHWM:"))
-	var kilobytes int64
-	_, _ = fmt.Sscan(string(after), &kilobytes)
-	return kilobytes << 10
-}
-
-// CPU is what the process has used of it when it has ended.
-func (c *Process) CPU() time.Duration {
-	<-c.done
-	return c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
-}
-
 // Log is the end of what the process has written.
 func (c *Process) Log() string {
 	const most = 4000

@@ -181,7 +181,7 @@ func (m *MadeUp) renew(ctx context.Context, w http.ResponseWriter) {
 			}
 			m.Renewals.Add(1)
 		}
-		if http.NewResponseController(w).Flush() != nil {
+		if http.NewResponseController(w).Flush() != nil || ctx.Err() != nil {
 			return
 		}
 	}

@@ -68,16 +68,16 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 
 	electing, release := context.WithCancel(context.WithoutCancel(ctx))
 	defer release()
-	elected := make(chan error, 1)
+	elected := make(chan struct{})
 	elector, err := l.elector()
 	if err != nil {
 		stop(err)
-		<-worked
+		_ = <-worked // that it was told to end
 		return err
 	}
 	go func() {
+		defer close(elected)
 		elector.Run(electing)
-		elected <- nil
 	}()
 	select {
 	case err := <-worked: // the context has ended, or the work failed
@@ -86,17 +86,17 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		return finished(ctx, err)
 	case <-elected:
 		stop(errLostLease)
-		<-worked
+		_ = <-worked // that it was told to end
 		return errLostLease
 	}
 }
 
 // finished is what the end of the work means: nothing when it was asked to end.
 func finished(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
+	if ctx.Err() == nil {
+		return err
 	}
-	return err
+	return nil
 }
 
 func (l *leadership) elector() (*leaderelection.LeaderElector, error) {

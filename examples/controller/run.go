@@ -57,7 +57,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	leader := newLeadership(client, o.leader, logger)
+	electing, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "leader-election")) // not to wait behind evictions
+	if err != nil {
+		return fmt.Errorf("client of the leader election: %w", err)
+	}
+	leader := newLeadership(electing, o.leader, logger)
 	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{
 		Logger: logger, Observer: m, OnPass: m.Pass, DryRun: o.dryRun, MayWrite: leader.mayWrite,
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -32,6 +33,7 @@ func disrupted(p *v1.Pod) bool {
 // podWriter implements evictor.PodWriter.
 type podWriter struct {
 	client      kubernetes.Interface
+	evictions   kubernetes.Interface
 	pods        *podStore
 	clock       clock.PassiveClock
 	evictionAPI bool
@@ -53,22 +55,22 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.D
 		}
 		if !disrupted(p) {
 			condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
-			if err := w.patchCondition(ctx, ref, "", condition); err != nil {
+			if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", condition); err != nil {
 				return failed("patching the condition DisruptionTarget of pod", "pods", ref.String(), err)
 			}
 		}
 	}
-	return failed("deleting pod", "pods", ref.String(), w.client.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options))
+	return failed("deleting pod", "pods", ref.String(), w.evictions.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options))
 }
 
 // evict creates an Eviction. A client waits and tries again by itself after 429, up to ten times, and would hold a worker of
 // the evictor, which waits better: hence no retries.
 func (w *podWriter) evict(ctx context.Context, eviction *policyv1.Eviction) error {
-	if c, ok := w.client.CoreV1().RESTClient().(*rest.RESTClient); ok && c != nil {
+	if c, ok := w.evictions.CoreV1().RESTClient().(*rest.RESTClient); ok && c != nil {
 		return c.Post().MaxRetries(0).Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
 			Body(eviction).Do(ctx).Error()
 	}
-	return w.client.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake has no such client
+	return w.evictions.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake has no such client
 }
 
 // MarkNotReady implements evictor.PodWriter. The resourceVersion keeps what a kubelet has just reported.
@@ -79,12 +81,12 @@ func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error 
 	if !ok || p.UID != ref.UID {
 		return failed("marking pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
 	}
-	err := w.patchCondition(ctx, ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
+	err := patchCondition(ctx, w.client, w.clock.Now(), ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
 	return failed("patching the condition Ready of pod", "pods", ref.String(), err)
 }
 
 // patchCondition sets what is set of the condition and leaves its other fields and conditions as they are.
-func (w *podWriter) patchCondition(ctx context.Context, ref evictor.PodRef, version string, c v1.PodCondition) error {
+func patchCondition(ctx context.Context, client kubernetes.Interface, now time.Time, ref evictor.PodRef, version string, c v1.PodCondition) error {
 	type condition struct {
 		Type               v1.PodConditionType `json:"type"`
 		Status             v1.ConditionStatus  `json:"status"`
@@ -100,11 +102,11 @@ func (w *podWriter) patchCondition(ctx context.Context, ref evictor.PodRef, vers
 		Status   status    `json:"status"`
 	}{
 		patchMeta{UID: ref.UID, ResourceVersion: version},
-		status{[]condition{{c.Type, c.Status, metav1.NewTime(w.clock.Now()), c.Reason, c.Message}}},
+		status{[]condition{{c.Type, c.Status, metav1.NewTime(now), c.Reason, c.Message}}},
 	})
 	if err != nil {
 		return fmt.Errorf("condition %s: %w", c.Type, err)
 	}
-	_, err = w.client.CoreV1().Pods(ref.Namespace).Patch(ctx, ref.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
+	_, err = client.CoreV1().Pods(ref.Namespace).Patch(ctx, ref.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{}, "status")
 	return err
 }

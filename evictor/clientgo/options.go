@@ -33,6 +33,10 @@ type Options struct {
 	// events from using up the other's rate.
 	EventClient kubernetes.Interface
 
+	// EvictionClient evicts the pods; nil means the client of everything else. One of its own keeps evictions from using up
+	// the rate of node writes: lifted taints above all. Upstream's two controllers have one each.
+	EvictionClient kubernetes.Interface
+
 	// LeaseSilence is how long no lease of anybody may advance, or a watch be broken, before the guard
 	// looks for itself. 0 means 20s, twice the time in which a kubelet renews its lease; below 0 there is no guard.
 	LeaseSilence time.Duration
@@ -56,6 +60,9 @@ func (o Options) validate() error {
 func (o Options) withDefaults(client kubernetes.Interface) Options {
 	if o.EventClient == nil {
 		o.EventClient = client
+	}
+	if o.EvictionClient == nil {
+		o.EvictionClient = client
 	}
 	if o.LeaseSilence == 0 {
 		o.LeaseSilence = defaultLeaseSilence

@@ -147,6 +147,24 @@ func TestWritesArePatchesWithPreconditions(t *testing.T) {
 	}, s.wrote())
 }
 
+func TestEvictionsMayHaveAClientOfTheirOwn(t *testing.T) {
+	others := &server{}
+	web := httptest.NewServer(others)
+	t.Cleanup(web.Close)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: web.URL})
+	require.NoError(t, err)
+	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
+	for _, api := range []bool{false, true} {
+		s := &server{}
+		clients := s.clients(t, clientgo.Options{EvictionClient: client, EvictionAPI: api})
+		require.NoError(t, clients.PodWriter.Evict(context.Background(), ref, evictor.Decision{Taint: &v1.Taint{}}))
+		require.Empty(t, s.wrote())
+		require.NoError(t, clients.PodWriter.MarkNotReady(context.Background(), ref))
+		require.Len(t, s.wrote(), 1)
+	}
+	require.Len(t, others.wrote(), 3, "a condition, a deletion; an eviction")
+}
+
 func TestAnotherPodUnderTheNameIsNotTouched(t *testing.T) {
 	s := &server{}
 	clients := s.clients(t, clientgo.Options{})

@@ -48,7 +48,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	c := &o.evictor
 	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "file with the cluster and the credentials; none means those of the pod that this runs in")
 	fs.StringVar(&o.master, "master", "", "address of the API server, instead of the kubeconfig's")
-	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server; events have as many again")
+	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server, for nodes, for evictions and for events each")
 	fs.IntVar(&o.burst, "kube-api-burst", 30, "requests that may go at once after a quiet time")
 
 	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two looks at the nodes; 0 gives verdicts exactly when they are due")

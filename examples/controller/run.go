@@ -36,17 +36,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	m := metrics.New(metrics.Options{})
 	config.Wrap(m.Transport)
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("client: %w", err)
-	}
-	events, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "events"))
-	if err != nil {
-		return fmt.Errorf("client of the events: %w", err)
+	// Each has its own rate, as upstream's controllers have: events do not hold evictions up, evictions not the lifting of
+	// taints, and nothing the lease.
+	var client, evictions, events, electing *kubernetes.Clientset
+	for agent, to := range map[string]**kubernetes.Clientset{"nodes": &client, "evictions": &evictions, "events": &events, "leader-election": &electing} {
+		if *to, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), agent)); err != nil {
+			return fmt.Errorf("client for %s: %w", agent, err)
+		}
 	}
 
 	watch := clientgo.Options{
-		EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, EventClient: events, Logger: logger,
+		EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, EvictionClient: evictions, EventClient: events, Logger: logger,
 		LeaseSilence: min(20*time.Second, o.evictor.NodeMonitorGracePeriod*2/5),
 	}
 	if err := clientgo.CheckServer(ctx, client, needed(&o, watch)); err != nil {
@@ -56,10 +56,6 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	cluster, err := clientgo.New(client, factory, watch)
 	if err != nil {
 		return err
-	}
-	electing, err := kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), "leader-election")) // not to wait behind evictions
-	if err != nil {
-		return fmt.Errorf("client of the leader election: %w", err)
 	}
 	leader := newLeadership(electing, o.leader, logger)
 	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{

@@ -1,0 +1,79 @@
+package clientgo_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+	"k8s.io/client-go/discovery/fake"
+	clientset "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/evictkit/evictkit/evictor/clientgo"
+)
+
+// account is a client that may do what allowed says, on a server of that version.
+func account(git string, allowed func(*authorizationv1.ResourceAttributes) (bool, error)) *clientset.Clientset {
+	client := clientset.NewClientset()
+	client.Discovery().(*fake.FakeDiscovery).FakedServerVersion = &version.Info{GitVersion: git}
+	client.PrependReactor("create", "selfsubjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		review := action.(clienttesting.CreateAction).GetObject().(*authorizationv1.SelfSubjectAccessReview)
+		ok, err := allowed(review.Spec.ResourceAttributes)
+		review.Status.Allowed = ok
+		return true, review, err
+	})
+	return client
+}
+
+func everything(*authorizationv1.ResourceAttributes) (bool, error) { return true, nil }
+
+func TestMissingPermissionsAreNamed(t *testing.T) {
+	client := account("v1.36.3", func(asked *authorizationv1.ResourceAttributes) (bool, error) {
+		return asked.Resource != "leases" && asked.Subresource != "status", nil
+	})
+	err := clientgo.CheckServer(context.Background(), client, clientgo.Options{}.Permissions())
+	var missing *clientgo.PermissionError
+	require.ErrorAs(t, err, &missing)
+	require.Len(t, missing.Missing, 5)
+	require.EqualError(t, err, "no permission to patch nodes/status, patch pods/status, get leases.coordination.k8s.io in kube-node-lease, "+
+		"list leases.coordination.k8s.io in kube-node-lease, watch leases.coordination.k8s.io in kube-node-lease")
+	require.NoError(t, clientgo.CheckServer(context.Background(), account("v1.36.3", everything), clientgo.Options{}.Permissions()))
+}
+
+func TestPermissionsFollowTheOptions(t *testing.T) {
+	texts := func(o clientgo.Options) (all []string) {
+		for _, p := range o.Permissions() {
+			all = append(all, p.String())
+		}
+		return all
+	}
+	least := texts(clientgo.Options{})
+	more := texts(clientgo.Options{EvictionAPI: true, DaemonSets: true, ShareInformers: true})
+	require.Contains(t, least, "delete pods")
+	require.NotContains(t, more, "delete pods")
+	for _, p := range []string{"create pods/eviction", "watch daemonsets.apps", "watch leases.coordination.k8s.io"} {
+		require.False(t, slices.Contains(least, p), p)
+		require.Contains(t, more, p)
+	}
+}
+
+func TestAServerThatIsTooOldIsNamed(t *testing.T) {
+	for git, old := range map[string]bool{"v1.18.6": true, "v1.21.14-eks-1": true, "v1.22.0": false, "v1.36.3+k3s1": false, "v2.0.0": false, "": false, "unknown": false} {
+		err := clientgo.CheckServer(context.Background(), account(git, everything), nil)
+		var tooOld *clientgo.ServerTooOldError
+		require.Equal(t, old, errors.As(err, &tooOld), "%s: %v", git, err)
+	}
+}
+
+func TestAFailedQuestionIsAnError(t *testing.T) {
+	down := errors.New("connection refused")
+	client := account("v1.36.3", func(*authorizationv1.ResourceAttributes) (bool, error) { return false, down })
+	err := clientgo.CheckServer(context.Background(), client, clientgo.Options{}.Permissions())
+	require.ErrorIs(t, err, down)
+	require.ErrorContains(t, err, "asking whether list nodes is allowed")
+}

@@ -72,7 +72,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	elector, err := l.elector()
 	if err != nil {
 		stop(err)
-		_ = <-worked // that it was told to end
+		<-worked // it was told to end
 		return err
 	}
 	go func() {
@@ -86,7 +86,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		return finished(ctx, err)
 	case <-elected:
 		stop(errLostLease)
-		_ = <-worked // that it was told to end
+		<-worked // it was told to end
 		return errLostLease
 	}
 }

@@ -10,22 +10,45 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return
-		}
+	err := program(ctx)
+	stop()
+	if err != nil && !errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "controller:", oneLine(err))
-		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
+		os.Exit(1)
 	}
 }
+
+func program(ctx context.Context) error {
+	o, err := parse(os.Args[1:], os.Stderr)
+	if err != nil {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level(o.verbosity)}))
+	klog.SetSlogLogger(logger) // client-go's
+	return run(ctx, o, logger)
+}
+
+func level(verbosity int) slog.Level {
+	switch {
+	case verbosity >= 4:
+		return slog.LevelDebug
+	case verbosity >= 2:
+		return slog.LevelInfo
+	default:
+		return slog.LevelWarn
+	}
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

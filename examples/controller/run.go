@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -15,7 +13,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/klog/v2"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
@@ -23,13 +20,7 @@ import (
 )
 
 // run is the program: it returns nil when the context ends and all is handed over.
-func run(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parse(args, out)
-	if err != nil {
-		return err
-	}
-	logger := slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level(o.verbosity)}))
-	klog.SetSlogLogger(logger)
+func run(ctx context.Context, o options, logger *slog.Logger) error {
 	config, err := connection(&o)
 	if err != nil {
 		return err
@@ -132,16 +123,3 @@ func connection(o *options) (*rest.Config, error) {
 	config.UserAgent = "evictkit-controller"
 	return config, nil
 }
-
-func level(verbosity int) slog.Level {
-	switch {
-	case verbosity >= 4:
-		return slog.LevelDebug
-	case verbosity >= 2:
-		return slog.LevelInfo
-	default:
-		return slog.LevelWarn
-	}
-}
-
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,6 +32,15 @@ contexts: [{name: c, context: {cluster: c}}]
 current-context: c
 `, server)), 0o600))
 	return path
+}
+
+// try is the program but for client-go's log, which is the whole process's.
+func try(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args, out)
+	if err != nil {
+		return err
+	}
+	return run(ctx, o, slog.New(slog.NewTextHandler(out, nil)))
 }
 
 func TestErrorsSayWhatToDo(t *testing.T) {
@@ -69,7 +79,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"NoServer":     {[]string{"--kubeconfig", kubeconfig(t, "http://127.0.0.1:1")}, "clientgo: asking the API server for its version: Get \"http://127.0.0.1:1/version\": dial tcp 127.0.0.1:1: connect: connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := run(context.Background(), c.args, io.Discard)
+			err := try(context.Background(), c.args, io.Discard)
 			require.Error(t, err)
 			if strings.HasSuffix(c.want, "must be") {
 				require.Contains(t, oneLine(err), c.want)
@@ -218,7 +228,7 @@ func start(t *testing.T, s *apiServer, args ...string) *running {
 	t.Cleanup(cancel)
 	out := &log{}
 	go func() {
-		r.ended <- run(ctx, append([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0"}, args...), out)
+		r.ended <- try(ctx, append([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0"}, args...), out)
 	}()
 	require.Eventually(t, func() bool { return len(out.addresses()) == 2 }, time.Minute, 10*time.Millisecond)
 	r.metrics, r.debug = out.addresses()[0], out.addresses()[1]

@@ -84,20 +84,20 @@ func TestSingleNodes(t *testing.T) {
 	all := c.uids(c.Nodes()...)
 	stopped := append(c.Zone(0)[:5:5], c.Zone(1)[:5]...)
 	back, replaced, edited := c.Zone(0)[20], c.Zone(0)[30], c.Zone(1)[40:45]
-	t.Run("side by side", func(t *testing.T) {
-		t.Run("nodes stop and their pods leave when their tolerations end", func(t *testing.T) {
+	t.Run("SideBySide", func(t *testing.T) {
+		t.Run("NodesStopAndTheirPodsLeaveWhenTolerationsEnd", func(t *testing.T) {
 			t.Parallel()
 			c.nodesStop(t, stopped)
 		})
-		t.Run("a node that comes back just before its pods are due keeps them", func(t *testing.T) {
+		t.Run("NodeThatComesBackInTimeKeepsItsPods", func(t *testing.T) {
 			t.Parallel()
 			c.nodeComesBack(t, back)
 		})
-		t.Run("a pod that took the name of another lives", func(t *testing.T) {
+		t.Run("PodThatTookTheNameOfAnotherLives", func(t *testing.T) {
 			t.Parallel()
 			c.podIsReplaced(t, replaced)
 		})
-		t.Run("a foreign controller that edits taints loses no write and costs none", func(t *testing.T) {
+		t.Run("ForeignControllerLosesNoWriteOfTaints", func(t *testing.T) {
 			t.Parallel()
 			c.foreignTaints(t, edited)
 		})

@@ -186,7 +186,7 @@ func requireCountedOnce(t *testing.T, e *evictor.Evictor, nodes int) {
 }
 
 // Karmada: whatever the number of workers, a zone's nodes are tainted at one rate, with a burst of one. Some
-// writes fail, and cost their turn. In upstream_test.go the same under Run.
+// writes fail, and cost their turn. In porting_run_test.go the same under Run.
 func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		c := evictortest.New(t, evictortest.Zone("a", 60), evictortest.Zone("b", 3), evictortest.PodsPerNode(3))

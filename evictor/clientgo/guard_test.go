@@ -109,7 +109,9 @@ func (w *shownWatch) forward(to chan<- watch.Event, seen func() bool) {
 }
 
 // play runs a test in a bubble once everything is synced.
-func play(t *testing.T, do func(t *testing.T, g *guarded)) {
+func play(t *testing.T, do func(t *testing.T, g *guarded)) { playResynced(t, never, do) }
+
+func playResynced(t *testing.T, resync time.Duration, do func(t *testing.T, g *guarded)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -134,7 +136,7 @@ func play(t *testing.T, do func(t *testing.T, g *guarded)) {
 			}
 			return false, nil, nil
 		})
-		factory := informers.NewSharedInformerFactory(g.client, never)
+		factory := informers.NewSharedInformerFactory(g.client, resync)
 		var err error
 		g.cluster, err = clientgo.New(g.client, factory, clientgo.Options{})
 		require.NoError(t, err)
@@ -170,6 +172,9 @@ func TestAQuietClusterIsWell(t *testing.T) {
 		g.set(func() { g.alive = []string{"a-1"} })
 		time.Sleep(10 * time.Minute)
 		require.Empty(t, g.all(), "one that lives is enough")
+		for _, action := range g.client.Actions() {
+			require.NotEqual(t, "get", action.GetVerb(), "nothing is read live while something is seen")
+		}
 	})
 }
 
@@ -196,6 +201,16 @@ func TestAWatchThatStandsStill(t *testing.T) {
 		g.set(func() { g.blind = false })
 		time.Sleep(15 * time.Second)
 		require.Equal(t, "well", g.all()[1])
+	})
+}
+
+// TestAResyncIsNoRenewal: what the informer has is told again and again.
+func TestAResyncIsNoRenewal(t *testing.T) {
+	playResynced(t, 3*time.Second, func(t *testing.T, g *guarded) {
+		time.Sleep(time.Minute)
+		g.set(func() { g.blind = true })
+		time.Sleep(35 * time.Second)
+		require.Len(t, g.all(), 1)
 	})
 }
 

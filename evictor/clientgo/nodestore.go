@@ -104,12 +104,9 @@ func (s *nodeStore) wrote(node *v1.Node) {
 	}
 }
 
-// newer says whether a is a later version of the same object than b. Versions that are not numbers
-// cannot be compared, and then the informer is believed.
+// newer says whether a is a later version than b. Versions are the cluster's, so a node that took the name of another
+// is later. Those that are not numbers cannot be compared, and then the informer is believed.
 func newer(a, b *v1.Node) bool {
-	if a.UID != b.UID {
-		return false
-	}
 	va, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
 	vb, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
 	return errA == nil && errB == nil && va > vb

@@ -92,10 +92,12 @@ func (s *server) clients(t *testing.T, o clientgo.Options) evictor.Clients {
 	}
 	n, p := node("a-0"), pod("p", "a-0")
 	n.ResourceVersion, p.ResourceVersion = "41", "42"
+	marked := pod("marked", "a-0")
+	marked.Status.Conditions = append(marked.Status.Conditions, v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "DeletionByTaintManager"})
 	n.Spec.Taints = []v1.Taint{{Key: "theirs", Effect: v1.TaintEffectNoSchedule}}
 	s.lists = map[string]runtime.Object{
 		"/api/v1/nodes": listed("NodeList", "v1", n),
-		"/api/v1/pods":  listed("PodList", "v1", p),
+		"/api/v1/pods":  listed("PodList", "v1", p, marked),
 		"/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases": listed("LeaseList", "coordination.k8s.io/v1", lease("a-0")),
 	}
 	web := httptest.NewServer(s)
@@ -131,6 +133,8 @@ func TestWritesArePatchesWithPreconditions(t *testing.T) {
 	require.NoError(t, clients.PodWriter.MarkNotReady(ctx, ref))
 	require.NoError(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}))
 	require.NoError(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{}))
+	marked := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "marked"}, UID: "uid-pod", Node: "a-0"}
+	require.NoError(t, clients.PodWriter.Evict(ctx, marked, evictor.Decision{Taint: &v1.Taint{}}))
 	const remove = `DELETE /api/v1/namespaces/shop/pods/p application/json {"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"uid-pod"}}`
 	require.Equal(t, []string{
 		`PATCH /api/v1/nodes/a-0/status application/strategic-merge-patch+json {"metadata":{"uid":"uid-node","resourceVersion":"41"},` +
@@ -144,6 +148,7 @@ func TestWritesArePatchesWithPreconditions(t *testing.T) {
 			`{"type":"DisruptionTarget","status":"True","lastTransitionTime":"2026-05-01T12:00:00Z","reason":"DeletionByTaintManager","message":"Taint manager: deleting due to NoExecute taint"}]}}`,
 		remove,
 		remove,
+		strings.ReplaceAll(remove, "pods/p", "pods/marked"),
 	}, s.wrote())
 }
 

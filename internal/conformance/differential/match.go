@@ -80,7 +80,7 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 		byIdentity[identity(l)] = append(byIdentity[identity(l)], i)
 	}
 	paired := make([]bool, len(upstream))
-	zoneLag, nodeLag := map[string]time.Duration{}, map[string]time.Duration{}
+	zoneLag, nodeLag, tainted := map[string]time.Duration{}, map[string]time.Duration{}, map[string]time.Duration{} // the last by upstream
 	for _, l := range taintsFirst(ours) {
 		candidates := byIdentity[identity(l)]
 		found := -1
@@ -94,14 +94,19 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 			case served(l, direct):
 				most = max(late, zoneLag[zoneOf[l.Node]]) + 2*tick // its phase, and what float32 makes of the rate
 			case l.Kind == scenario.KindEvict || l.Kind == scenario.KindCancel:
-				if most = tick; lag > most { // it follows from the taint
+				switch follows := upstream[i].T - tainted[l.Node]; {
+				case lag <= tick:
+					most = tick
+				case follows >= 0 && follows <= tick: // a pod that came between our taint and upstream's
+					most = nodeLag[l.Node] + tick
+				default: // it follows from the taint
 					least, most = nodeLag[l.Node]-tick, nodeLag[l.Node]+tick
 				}
 			}
 			if lag >= least && lag <= most {
 				found = i
 				if served(l, direct) {
-					zoneLag[zoneOf[l.Node]], nodeLag[l.Node] = lag, lag
+					zoneLag[zoneOf[l.Node]], nodeLag[l.Node], tainted[l.Node] = lag, lag, upstream[i].T
 					if late > 0 && lag >= late-slack {
 						later++
 					}

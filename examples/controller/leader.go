@@ -60,8 +60,11 @@ func (l *leadership) healthy() error { return l.watched.Check(nil) }
 func (l *leadership) run(ctx context.Context, work func(context.Context) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	worked := make(chan error, 1)
-	go func() { worked <- work(working) }()
+	worked, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		worked <- work(working)
+	}()
 	if !l.options.elect {
 		return finished(ctx, <-worked)
 	}
@@ -72,7 +75,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	elector, err := l.elector()
 	if err != nil {
 		stop(err)
-		<-worked // it was told to end
+		<-ended // it was told to
 		return err
 	}
 	go func() {
@@ -86,7 +89,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		return finished(ctx, err)
 	case <-elected:
 		stop(errLostLease)
-		<-worked // it was told to end
+		<-ended // it was told to
 		return errLostLease
 	}
 }

@@ -18,7 +18,7 @@
 // their transforms leave away. A pod is kept in about 300 bytes, a node without images, addresses and
 // annotations; Options.KeepNode saves more of it. Where watch-list is not to be had, lists are read in pages of 500, each
 // made small before the next is asked for. A program that has whole nodes and pods in its factory's informers
-// anyway sets Options.ShareInformers, and nothing is watched twice.
+// anyway sets Options.ShareInformers, and nothing is watched twice. The factory's resync brings nothing here but work.
 //
 // # How it writes
 //
@@ -33,14 +33,18 @@
 // Options.EvictionAPI an Eviction (policy/v1) is created instead: a disruption budget answers it with
 // 429, and the evictor waits as long as the answer asks and holds no worker meanwhile.
 //
+// A write that is under way when the context of Run ends is finished, within four seconds, so that no pod is left
+// with the condition and without its deletion. Options.EvictionClient and Options.EventClient keep evictions and
+// events from using up the rate of node writes.
+//
 // # The guard
 //
-// A controller whose watch is broken sees no heartbeats, and must not take that for the death of all nodes. While
-// a watch cannot be had, or no lease of anybody has been seen to advance for Options.LeaseSilence, the guard
-// reads a few leases live before anyone is condemned. If they cannot be read, or have advanced unseen, the evictor is told
-// (SetObserverHealth): verdicts freeze and nothing is tainted or evicted until the guard is content
-// again. If nobody renews indeed, it is told nothing, and acts. It must notice before grace periods
-// end: keep LeaseSilence well below NodeMonitorGracePeriod.
+// A controller whose watch is broken sees no heartbeats, and must not take that for the death of all nodes. When
+// a watch could not be had for Options.LeaseSilence, the evictor is told (SetObserverHealth): verdicts freeze, and
+// nothing is tainted or evicted until the guard is content again. When no lease of anybody has been seen to
+// advance for as long, the guard reads a few leases live first, those renewed last. If they cannot be read, or
+// have advanced unseen, the evictor is told; if nobody renews indeed it is not, and acts. The guard must notice before
+// grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod.
 //
 // # What else there is
 //

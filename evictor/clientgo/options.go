@@ -37,8 +37,8 @@ type Options struct {
 	// the rate of node writes: lifted taints above all. Upstream's two controllers have one each.
 	EvictionClient kubernetes.Interface
 
-	// LeaseSilence is how long no lease of anybody may advance, or a watch be broken, before the guard
-	// looks for itself. 0 means 20s, twice the time in which a kubelet renews its lease; below 0 there is no guard.
+	// LeaseSilence is how long no lease of anybody may advance before the guard looks for itself, and how long
+	// a watch may be broken. 0 means 20s, twice the time in which a kubelet renews its lease; below 0 there is no guard.
 	LeaseSilence time.Duration
 
 	// Clock is the real clock when nil.

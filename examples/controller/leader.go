@@ -60,13 +60,15 @@ func (l *leadership) healthy() error { return l.watched.Check(nil) }
 func (l *leadership) run(ctx context.Context, work func(context.Context) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	worked, ended := make(chan error, 1), make(chan struct{})
+	worked := make(chan struct{})
+	var result error // of the work; read once worked is closed
 	go func() {
-		defer close(ended)
-		worked <- work(working)
+		defer close(worked)
+		result = work(working)
 	}()
 	if !l.options.elect {
-		return finished(ctx, <-worked)
+		<-worked
+		return finished(ctx, result)
 	}
 
 	electing, release := context.WithCancel(context.WithoutCancel(ctx))
@@ -75,7 +77,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	elector, err := l.elector()
 	if err != nil {
 		stop(err)
-		<-ended // it was told to
+		<-worked
 		return err
 	}
 	go func() {
@@ -83,13 +85,13 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		elector.Run(electing)
 	}()
 	select {
-	case err := <-worked: // the context has ended, or the work failed
+	case <-worked: // the context has ended, or the work failed
 		release()
 		<-elected
-		return finished(ctx, err)
+		return finished(ctx, result)
 	case <-elected:
 		stop(errLostLease)
-		<-ended // it was told to
+		<-worked
 		return errLostLease
 	}
 }

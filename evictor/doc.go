@@ -109,8 +109,8 @@
 //	caps over all zones (off by default)  rates add up over zones                           TestCaps
 //	parameters are validated              upstream accepts NaN and negative rates           TestConfigReportsEveryFault
 //	a token is spent only on what is due  upstream spends one on looking                    ratelimitqueue: TestNoTokenForWhatIsNotDue
-//	who is due at the same time is served upstream serves them in no order                  ratelimitqueue: TestRateAndOrder
-//	in the order of coming
+//	who is due at the same time is        upstream serves them in no order                  ratelimitqueue: TestRateAndOrder
+//	served in the order of coming
 //	a retry is due when it says           upstream adds a nanosecond                        ratelimitqueue: TestRetry
 //	what is added again while it is in    it is new work, which upstream forgets            ratelimitqueue: TestRemoveWhileInFlight, timedworker: TestWhileRunning
 //	flight waits for its holder to end
@@ -120,7 +120,8 @@
 //	only NoExecute taints get a time      nothing is counted from the others                taints: TestApply
 //	a value on one of our taints is       upstream looks at key and effect only             taints: TestDiff
 //	taken away
-//	a swap of our two taints is one write else both are there for a moment                  taints: TestDiff
+//	a swap of our two taints is one       else both are there for a moment                  taints: TestDiff
+//	write
 //
 // # Differences from the kubelet
 //

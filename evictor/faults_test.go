@@ -98,12 +98,7 @@ func TestZoneThatReturnsKnowsOfThePause(t *testing.T) {
 func TestFailureAfterTheTaintCostsNoMoreTurns(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
 	c.Start(config())
-	c.FailWrites(func(write, object string) error {
-		if write == "podStatus" {
-			return errors.New("forbidden")
-		}
-		return nil
-	})
+	forbid(c, "podStatus")
 	c.Fail("a-0", "a-1", "a-2")
 	c.Advance(3 * time.Minute)
 	require.Equal(t, []string{"45.000", "55.000", "65.000"}, times(says(c, "NoExecute", "add")))
@@ -115,12 +110,7 @@ func TestPodsThatCannotBeMarkedAreEvictedAllTheSame(t *testing.T) {
 	cfg.TaintBasedEviction = false
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	c.Start(cfg)
-	c.FailWrites(func(write, object string) error {
-		if write == "podStatus" {
-			return errors.New("forbidden")
-		}
-		return nil
-	})
+	forbid(c, "podStatus")
 	c.Fail("a-0")
 	c.Advance(10 * time.Minute)
 	require.Equal(t, []string{"305.000"}, times(says(c, `"evict"`)))

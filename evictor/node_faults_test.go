@@ -233,12 +233,7 @@ func TestBackoffOfAWriteDoesNotHoldLiftingBack(t *testing.T) {
 	cfg.NodeEvictionRate = 0
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 	c.Start(cfg)
-	c.FailWrites(func(write, object string) error {
-		if write == "podStatus" {
-			return errors.New("forbidden")
-		}
-		return nil
-	})
+	forbid(c, "podStatus")
 	c.Fail("a-0")
 	c.Advance(5 * time.Minute)
 	require.NotEmpty(t, c.Taints("a-0"))

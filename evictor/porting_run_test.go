@@ -12,35 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
-
-// running lets Run play in a synctest bubble, where the real clock is virtual, beside a cluster that is
-// moved along with it.
-func running(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, clients evictor.Clients, observer evictor.Observer) (e *evictor.Evictor, pass func(time.Duration)) {
-	e, err := evictor.New(cfg, clients, evictor.Options{Clock: clock.RealClock{}, Observer: observer})
-	require.NoError(t, err)
-	c.Feed(e)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		require.ErrorIs(t, <-done, context.Canceled)
-	})
-	return e, func(d time.Duration) {
-		for ; d > 0; d -= time.Second {
-			time.Sleep(time.Second)
-			c.Advance(time.Second)
-			synctest.Wait()
-		}
-	}
-}
 
 // turns notes when writes that cost a turn begin, and lets them take time.
 type turns struct {
@@ -94,11 +71,11 @@ func sixWorkersTakeTime(t *testing.T, taintBased bool, takes func(since time.Dur
 		time.Sleep(takes(since, n))
 	}}
 	clients.NodeWriter, clients.PodWriter = slow, slow
-	_, pass := running(t, c, sixWorkers(taintBased), clients, nil)
+	_, pass := runWith(t, c, sixWorkers(taintBased), clients, evictor.Options{})
 	for i := range 30 {
 		c.Fail(fmt.Sprintf("a-%d", i))
 	}
-	pass(4 * time.Minute)
+	pass(240)
 	mu.Lock()
 	defer mu.Unlock()
 	require.Len(t, began, 30)
@@ -111,13 +88,13 @@ func TestZoneThatFlipsWhileRunWorks(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8), evictortest.PodsPerNode(1))
 		var mu sync.Mutex
 		evicted := map[string]int{}
-		e, pass := running(t, c, config(), c.Clients(), evictor.ObserverFunc(func(d evictor.Decision) {
+		e, pass := run(t, c, config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
 			if d.Kind == evictor.PodEvicted {
 				mu.Lock()
 				evicted[d.Pod.Name]++
 				mu.Unlock()
 			}
-		}))
+		})})
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() {
 			defer close(stopped)
@@ -131,16 +108,16 @@ func TestZoneThatFlipsWhileRunWorks(t *testing.T) {
 			}
 		}()
 		c.Fail("a-0", "a-1", "a-2")
-		pass(2 * time.Minute)
+		pass(120)
 		close(stop)
 		<-stopped
 		c.Relabel("a-1", zone.Key{Zone: "b"})
-		pass(6 * time.Second)
+		pass(6)
 		requireCountedOnce(t, e, 16)
 		status, ok := e.Node("a-1")
 		require.True(t, ok)
 		require.Equal(t, zone.Key{Zone: "b"}, status.Zone)
-		pass(6 * time.Minute)
+		pass(360)
 		mu.Lock()
 		defer mu.Unlock()
 		require.Equal(t, map[string]int{"a-0-p0": 1, "a-1-p0": 1, "a-2-p0": 1}, evicted)

@@ -162,9 +162,10 @@ func (e *Evictor) prefer(key zone.Key, q *nodeQueue, now time.Time) {
 	}
 }
 
-// releases counts the nodes that wait in each zone for their overdue pods to be let go; e.mu is held.
+// releases counts the nodes that wait in each zone for their overdue pods to be let go, which matters only while the
+// cap on failed nodes holds the others back; e.mu is held.
 func (e *Evictor) releases() map[zone.Key]int {
-	if len(e.gates.overdue) == 0 {
+	if e.cfg.MaxFailedNodes == 0 || len(e.gates.overdue) == 0 {
 		return nil
 	}
 	waiting := make(map[zone.Key]int)

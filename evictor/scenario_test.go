@@ -24,6 +24,16 @@ func config() evictor.Config {
 	return c
 }
 
+// forbid lets all writes of that kind fail.
+func forbid(c *evictortest.Cluster, kind string) {
+	c.FailWrites(func(write, _ string) error {
+		if write == kind {
+			return errors.New("forbidden")
+		}
+		return nil
+	})
+}
+
 // says returns the lines of the timeline that hold all of the words, without what surrounds t.
 func says(c *evictortest.Cluster, words ...string) (found []string) {
 next:

@@ -6,7 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/internal/tolerationcases"
 )
+
+func seconds(n int64) *int64 { return &n }
 
 func TestTolerates(t *testing.T) {
 	const (
@@ -137,7 +141,7 @@ func TestUntolerated(t *testing.T) {
 }
 
 func TestMatchingDoesNotAllocate(t *testing.T) {
-	taints, tolerations := typical()
+	taints, tolerations := tolerationcases.Typical()
 	tolerations = append(tolerations, v1.Toleration{Key: taints[0].Key, Operator: operatorLt, Value: "no number"})
 	numeric := Matcher{NumericOperators: true}
 	require.Zero(t, testing.AllocsPerRun(100, func() {

@@ -116,10 +116,10 @@ func (w *shownWatch) forward(to chan<- watch.Event, seen func() bool) {
 	}
 }
 
-// play runs a test in a bubble once everything is synced.
-func play(t *testing.T, do func(t *testing.T, g *guarded)) { playResynced(t, never, do) }
+// inBubble runs a test in a bubble once everything is synced.
+func inBubble(t *testing.T, do func(t *testing.T, g *guarded)) { inBubbleResynced(t, never, do) }
 
-func playResynced(t *testing.T, resync time.Duration, do func(t *testing.T, g *guarded)) {
+func inBubbleResynced(t *testing.T, resync time.Duration, do func(t *testing.T, g *guarded)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -175,7 +175,7 @@ func playResynced(t *testing.T, resync time.Duration, do func(t *testing.T, g *g
 }
 
 func TestAQuietClusterIsWell(t *testing.T) {
-	play(t, func(t *testing.T, g *guarded) {
+	inBubble(t, func(t *testing.T, g *guarded) {
 		time.Sleep(10 * time.Minute)
 		g.set(func() { g.alive = []string{"a-1"} })
 		time.Sleep(10 * time.Minute)
@@ -187,7 +187,7 @@ func TestAQuietClusterIsWell(t *testing.T) {
 }
 
 func TestNobodyRenewsIndeed(t *testing.T) {
-	play(t, func(t *testing.T, g *guarded) {
+	inBubble(t, func(t *testing.T, g *guarded) {
 		g.set(func() { g.alive = nil })
 		time.Sleep(10 * time.Minute)
 		require.Empty(t, g.all(), "what is seen is the truth")
@@ -196,7 +196,7 @@ func TestNobodyRenewsIndeed(t *testing.T) {
 }
 
 func TestAWatchThatStandsStill(t *testing.T) {
-	play(t, func(t *testing.T, g *guarded) {
+	inBubble(t, func(t *testing.T, g *guarded) {
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind = true })
 		time.Sleep(35 * time.Second)
@@ -214,7 +214,7 @@ func TestAWatchThatStandsStill(t *testing.T) {
 
 // TestAResyncIsNoRenewal: what the informer has is told again and again.
 func TestAResyncIsNoRenewal(t *testing.T) {
-	playResynced(t, 3*time.Second, func(t *testing.T, g *guarded) {
+	inBubbleResynced(t, 3*time.Second, func(t *testing.T, g *guarded) {
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind = true })
 		time.Sleep(35 * time.Second)
@@ -223,7 +223,7 @@ func TestAResyncIsNoRenewal(t *testing.T) {
 }
 
 func TestAnAPIThatDoesNotAnswer(t *testing.T) {
-	play(t, func(t *testing.T, g *guarded) {
+	inBubble(t, func(t *testing.T, g *guarded) {
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind, g.mute = true, true })
 		time.Sleep(35 * time.Second)
@@ -237,7 +237,7 @@ func TestAnAPIThatDoesNotAnswer(t *testing.T) {
 }
 
 func TestOneWhoIsFedLaterIsTold(t *testing.T) {
-	play(t, func(t *testing.T, g *guarded) {
+	inBubble(t, func(t *testing.T, g *guarded) {
 		g.set(func() { g.blind, g.mute = true, true })
 		time.Sleep(35 * time.Second)
 		later := &heard{}

@@ -2,6 +2,7 @@ package nodepressure
 
 import (
 	"cmp"
+	"fmt"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -171,7 +172,7 @@ var protectionNames = [...]string{"Evictable", "StaticPod", "MirrorPod", "Critic
 // String is the name of the constant.
 func (p Protection) String() string {
 	if int(p) >= len(protectionNames) {
-		return "Protection(?)"
+		return fmt.Sprintf("Protection(%d)", uint8(p))
 	}
 	return protectionNames[p]
 }

@@ -109,7 +109,7 @@ func TestLayoutsAreWrittenByName(t *testing.T) {
 func TestNamesOfConstants(t *testing.T) {
 	require.Equal(t, "Nothing ReclaimNode EvictPods Stuck Action(4)", join(Nothing, ReclaimNode, EvictPods, Stuck, Action(4)))
 	require.Equal(t, "DeadContainers UnusedImages Reclaim(0)", join(DeadContainers, UnusedImages, Reclaim(0)))
-	require.Equal(t, "Evictable StaticPod MirrorPod CriticalPod Protection(?)", join(Evictable, StaticPod, MirrorPod, CriticalPod, Protection(9)))
+	require.Equal(t, "Evictable StaticPod MirrorPod CriticalPod Protection(9)", join(Evictable, StaticPod, MirrorPod, CriticalPod, Protection(9)))
 }
 
 // TestNotifyAt: TestUpdateThreshold's case, and a percentage.

@@ -1,30 +1,32 @@
 package pressure
 
-// Rule is a deliberate difference. Row is the beginning of its row in the table of package evictor.
-type Rule struct{ Name, Row string }
+import "github.com/evictkit/evictkit/internal/conformance/rule"
+
+// Rule is a deliberate difference.
+type Rule = rule.Rule
 
 // The rules of decisions, of the manager's loop, of classes, of derived thresholds and of parsing.
 var (
-	ThresholdOrder = Rule{"ThresholdOrder", "of several thresholds that are due, hard"}
-	PodTies        = Rule{"PodTies", "of equal pods the first by name goes"}
-	InodeUnit      = Rule{"InodeUnit", "a request of storage is not taken from"}
-	PodLevel       = Rule{"PodLevel", "requests of storage count in pods with"}
-	FirstPass      = Rule{"FirstPass", "a container file system is watched from"}
-	StaleOverGap   = Rule{"StaleOverGap", "a sample seen before is stale though one"}
-	EmptySample    = Rule{"EmptySample", "after reclaiming, a sample of nothing is"}
-	NoTransition   = Rule{"NoTransition", "without a transition period, conditions"}
-	ConditionOrder = Rule{"ConditionOrder", "conditions have an order"}
-	QOSStatus      = Rule{"QOSStatus", "the QoS class comes from resources"}
-	NegativeGrace  = Rule{"NegativeGrace", "a negative maximal grace period defers to"}
+	ThresholdOrder = rule.New("ThresholdOrder", "of several thresholds that are due, hard")
+	PodTies        = rule.New("PodTies", "of equal pods the first by name goes")
+	InodeUnit      = rule.New("InodeUnit", "a request of storage is not taken from")
+	PodLevel       = rule.New("PodLevel", "requests of storage count in pods with")
+	FirstPass      = rule.New("FirstPass", "a container file system is watched from")
+	StaleOverGap   = rule.New("StaleOverGap", "a sample seen before is stale though one")
+	EmptySample    = rule.New("EmptySample", "after reclaiming, a sample of nothing is")
+	NoTransition   = rule.New("NoTransition", "without a transition period, conditions")
+	ConditionOrder = rule.New("ConditionOrder", "conditions have an order")
+	QOSStatus      = rule.New("QOSStatus", "the QoS class comes from resources")
+	NegativeGrace  = rule.New("NegativeGrace", "a negative maximal grace period defers to")
 
-	HardPreempts = Rule{"HardPreempts", "a hard eviction takes the place of a"}
+	HardPreempts = rule.New("HardPreempts", "a hard eviction takes the place of a")
 
-	QOSSums   = Rule{"QOSSums", "requests above limits, which the API"}
-	OneOfEach = Rule{"OneOfEach", "all thresholds of a file system count for"}
+	QOSSums   = rule.New("QOSSums", "requests above limits, which the API")
+	OneOfEach = rule.New("OneOfEach", "all thresholds of a file system count for")
 
-	ParseOff    = Rule{"ParseOff", "100.0%, 0.0% and the like turn a"}
-	ParseStrict = Rule{"ParseStrict", "NaN%, 10%% and a minimum reclaim above"}
-	EveryFault  = Rule{"EveryFault", "every fault of the settings is reported"}
+	ParseOff    = rule.New("ParseOff", "100.0%, 0.0% and the like turn a")
+	ParseStrict = rule.New("ParseStrict", "NaN%, 10%% and a minimum reclaim above")
+	EveryFault  = rule.New("EveryFault", "every fault of the settings is reported")
 )
 
 // decisions are the rules that a replay can leave out.

@@ -99,23 +99,17 @@ func (s *apiServer) count(resource string) int {
 	return map[string]int{"nodes": s.nodes, "pods": s.pods, "leases": s.nodes}[resource]
 }
 
-// object is the one of that number, as large as on real clusters.
+// object is the one of that number.
 func (s *apiServer) object(resource string, i int) runtime.Object {
 	meta := metav1.ObjectMeta{
 		Name: fmt.Sprintf("%s-%06d", resource, i), UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)), ResourceVersion: strconv.Itoa(1000 + i),
-		CreationTimestamp: metav1.NewTime(began), ManagedFields: managed,
+		CreationTimestamp: metav1.NewTime(began),
 	}
 	switch resource {
 	case "nodes":
 		meta.Name, meta.Labels = nodeName(i), map[string]string{v1.LabelTopologyZone: fmt.Sprint("zone-", i%3), v1.LabelHostname: nodeName(i), v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64"}
 		n := &v1.Node{ObjectMeta: meta}
-		for _, kind := range []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure} {
-			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: kind, Status: v1.ConditionFalse, LastHeartbeatTime: metav1.NewTime(began), Reason: "KubeletHasEnough", Message: "kubelet has enough of it"})
-		}
 		n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(began), Reason: "KubeletReady"})
-		for j := range 50 {
-			n.Status.Images = append(n.Status.Images, v1.ContainerImage{Names: []string{fmt.Sprintf("registry.example/images/a-name-of-an-image@sha256:%064d", j)}, SizeBytes: 1e8})
-		}
 		return n
 	case "pods":
 		meta.Namespace, meta.Labels = fmt.Sprint("namespace-", i%200), map[string]string{"app": "web", "pod-template-hash": "5d4f8c7b9"}
@@ -124,18 +118,8 @@ func (s *apiServer) object(resource string, i int) runtime.Object {
 			{Key: v1.TaintNodeNotReady, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds},
 			{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds},
 		}}}
-		for c := range 2 {
-			container := v1.Container{Name: fmt.Sprint("container-", c), Image: "registry.example/images/a-name-of-an-image:v1.2.3", Command: []string{"/bin/server"}}
-			for e := range 20 {
-				container.Env = append(container.Env, v1.EnvVar{Name: fmt.Sprint("A_VARIABLE_", e), Value: "a value of some length"})
-			}
-			p.Spec.Containers = append(p.Spec.Containers, container)
-			p.Status.ContainerStatuses = append(p.Status.ContainerStatuses, v1.ContainerStatus{Name: container.Name, Ready: true, Image: container.Image, ContainerID: "containerd://" + strings.Repeat("a", 64)})
-		}
 		p.Status.Phase = v1.PodRunning
-		for _, kind := range []v1.PodConditionType{v1.PodInitialized, v1.PodReady, v1.ContainersReady, v1.PodScheduled} {
-			p.Status.Conditions = append(p.Status.Conditions, v1.PodCondition{Type: kind, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(began)})
-		}
+		p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(began)}}
 		return p
 	default:
 		meta.Name, meta.Namespace = nodeName(i), v1.NamespaceNodeLease
@@ -145,10 +129,7 @@ func (s *apiServer) object(resource string, i int) runtime.Object {
 	}
 }
 
-var (
-	began   = time.Now().Add(-time.Hour).Truncate(time.Second)
-	managed = []metav1.ManagedFieldsEntry{{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:status":{` + strings.Repeat(`"f:conditions":{},`, 100) + `"f:phase":{}}}`)}}
-)
+var began = time.Now().Add(-time.Hour).Truncate(time.Second)
 
 func nodeName(i int) string {
 	return fmt.Sprintf("ip-10-0-%d-%d.region.compute.internal", i/256, i%256)

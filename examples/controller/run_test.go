@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -104,9 +105,27 @@ func TestDryRunNeedsNoPermissionToWrite(t *testing.T) {
 	}
 }
 
+var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
+
+func fetch(url string) string {
+	response, err := http.Get(url)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return string(body)
+}
+
 func TestWhatIsPendingIsTold(t *testing.T) {
+	for name, watchLists := range map[string]bool{"pages": false, "watch-list": true} {
+		t.Run(name, func(t *testing.T) { tellsWhatIsPending(t, watchLists) })
+	}
+}
+
+func tellsWhatIsPending(t *testing.T, watchLists bool) {
 	s := newAPIServer()
-	s.nodes, s.pods = 3, 6
+	s.nodes, s.pods, s.watchLists = 3, 6, watchLists
 	s.Start()
 	t.Cleanup(s.Close)
 	r := start(t, s, "--leader-elect=false")

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -19,13 +20,21 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
+// controller-runtime has a flag of its own, --kubeconfig.
+var (
+	metricsAddress = flag.String("metrics-address", ":8080", "where /metrics is served; 0 for nowhere")
+	healthAddress  = flag.String("health-address", ":8081", "where /healthz and /readyz are served; 0 for nowhere")
+)
+
 func main() {
+	flag.Parse()
 	ctrl.SetLogger(logr.FromSlogHandler(slog.Default().Handler()))
 	if err := run(ctrl.SetupSignalHandler()); err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
@@ -40,7 +49,7 @@ func run(ctx context.Context) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		LeaderElection: true, LeaderElectionID: "evictkit-manager", LeaderElectionNamespace: "kube-system", LeaderElectionReleaseOnCancel: true,
-		HealthProbeBindAddress: ":10258",
+		HealthProbeBindAddress: *healthAddress, Metrics: server.Options{BindAddress: *metricsAddress},
 	})
 	if err != nil {
 		return fmt.Errorf("manager: %w", err)
@@ -66,7 +75,7 @@ func addEvictor(mgr manager.Manager, config evictor.Config) error {
 	if err != nil {
 		return err
 	}
-	measured := evictormetrics.New(evictormetrics.Options{})
+	measured := evictormetrics.New(evictormetrics.Options{OmitRequests: true}) // controller-runtime counts them
 	e, err := evictor.New(config, measured.Clients(cluster.Clients()), evictor.Options{
 		Logger: slog.Default(), Observer: measured, OnPass: measured.Pass, MayWrite: leading(mgr.Elected()),
 	})

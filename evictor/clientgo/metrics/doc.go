@@ -20,7 +20,7 @@
 //	evictkit_api_errors_total{operation,reason}                  failed writes by their kind
 //	evictkit_decisions_total{kind}                               everything decided
 //	evictkit_observer_healthy                                    0 while the cluster is not seen well enough to act
-//	rest_client_requests_total{code,method,host}                 requests, with Transport
+//	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //
 // The label zone is upstream's: region and zone with ":\x00:" between them, empty where a node has neither.
 // Durations are in seconds; upstream's pod_deletion_duration_seconds, up to 1.36 at least, is in

@@ -17,6 +17,9 @@ import (
 type Options struct {
 	// Clock is the evictor's clock; nil is the real one.
 	Clock clock.PassiveClock
+	// OmitRequests leaves out rest_client_requests_total, for a registry that has it already: those of
+	// controller-runtime and of k8s.io/component-base do, for all clients of the process.
+	OmitRequests bool
 }
 
 // Metrics measures one evictor. It is an evictor.Observer and a prometheus.Collector. All methods are safe
@@ -88,6 +91,9 @@ func New(opts Options) *Metrics {
 	m.apiErrors = count(own, "api_errors_total", "Failed writes by what was tried and the kind of the error.", "operation", "reason")
 	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
 	m.requests = count("rest_client", "requests_total", "Number of HTTP requests, partitioned by status code, method, and host.", "code", "method", "host")
+	if opts.OmitRequests {
+		m.counters = m.counters[:len(m.counters)-1]
+	}
 	return m
 }
 

@@ -137,6 +137,13 @@ func TestRequestsAreCounted(t *testing.T) {
 	require.Equal(t, 2, count, "one for 404, one for no answer")
 }
 
+func TestRequestsCanBeCountedElsewhere(t *testing.T) {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(prometheus.NewCounterVec(prometheus.CounterOpts{Name: "rest_client_requests_total", Help: "Somebody else's."}, []string{"code", "method", "host"}))
+	require.ErrorContains(t, registry.Register(metrics.New(metrics.Options{})), "rest_client_requests_total")
+	require.NoError(t, registry.Register(metrics.New(metrics.Options{OmitRequests: true})))
+}
+
 func TestAnUnwellObserverShows(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	var unwell error

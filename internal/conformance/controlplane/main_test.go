@@ -64,7 +64,7 @@ func startCluster(config FleetConfig) (*cluster, error) {
 	if c.client, err = kubernetes.NewForConfig(plane.Config); err != nil {
 		return nil, err
 	}
-	if c.controller, err = plane.BuildController(ctx); err != nil {
+	if c.controller, err = plane.BuildExample(ctx, "controller"); err != nil {
 		return nil, err
 	}
 	for _, namespace := range []string{metav1.NamespaceDefault, v1.NamespaceNodeLease, metav1.NamespaceSystem} {
@@ -123,9 +123,15 @@ func (c *cluster) run(t *testing.T, name string, more ...string) *Process {
 // process starts a controller as a user of that name and of those groups, and stops it at the end of the test unless it has ended.
 func (c *cluster) process(t *testing.T, name string, groups []string, program string, more ...string) *Process {
 	t.Helper()
+	return c.program(t, name, groups, program, flags(more...)...)
+}
+
+// program starts any program that takes --kubeconfig in the same way.
+func (c *cluster) program(t *testing.T, name string, groups []string, program string, more ...string) *Process {
+	t.Helper()
 	kubeconfig, err := c.plane.Kubeconfig(name, groups...)
 	require.NoError(t, err)
-	p, err := c.plane.StartProcess(name, program, flags(append([]string{"--kubeconfig=" + kubeconfig}, more...)...)...)
+	p, err := c.plane.StartProcess(name, program, append([]string{"--kubeconfig=" + kubeconfig}, more...)...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -70,7 +70,7 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	const tolerated = 40 * time.Second
 	elect := []string{"--leader-elect=true", "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s", "--metrics-address=", "--debug-address="}
 	leader := c.process(t, "leader", []string{ours}, c.controller, elect...)
-	first := c.leads(t, "")
+	first := c.leads(t, leaseName, "")
 	follower := c.process(t, "follower", []string{ours}, c.controller, elect...)
 
 	node := c.Zone(3)[7]
@@ -95,13 +95,11 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	})
 	c.hold(t, 5*time.Second, func(now *Now) string { return leave(now, long) })
 	leader.Kill()
-	second := c.leads(t, first)
+	second := c.leads(t, leaseName, first)
 	require.True(t, follower.Terminate(soon))
-	lease, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(c.ctx, leaseName, metav1.GetOptions{})
-	require.NoError(t, err)
-	require.Empty(t, *lease.Spec.HolderIdentity, "SIGTERM hands over the lease")
+	c.handsOver(t, leaseName)
 	c.process(t, "successor", []string{ours}, c.controller, elect...)
-	c.leads(t, second)
+	c.leads(t, leaseName, second)
 	require.Less(t, time.Since(tainted), tolerated-grace-period, "this machine is too busy: the successor cannot watch for a grace period before the pods are due")
 	c.wait(t, tolerated+soon, func(now *Now) string { return remain(now, long) })
 	c.view.Look(func(now *Now) {
@@ -117,10 +115,18 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 
 const leaseName = "evictkit-controller"
 
-// leads returns who leads as soon as that is not that one, or nobody.
-func (c *cluster) leads(t *testing.T, not string) string {
+// handsOver asserts that whoever led has given that lease up.
+func (c *cluster) handsOver(t *testing.T, lease string) {
 	t.Helper()
-	watched, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Watch(c.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + leaseName})
+	held, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(c.ctx, lease, metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Empty(t, *held.Spec.HolderIdentity, "SIGTERM hands over the lease")
+}
+
+// leads returns who holds that lease as soon as that is not that one, or nobody.
+func (c *cluster) leads(t *testing.T, lease, not string) string {
+	t.Helper()
+	watched, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Watch(c.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + lease})
 	require.NoError(t, err)
 	defer watched.Stop()
 	timer := time.NewTimer(soon)
@@ -128,9 +134,9 @@ func (c *cluster) leads(t *testing.T, not string) string {
 	for {
 		select {
 		case event := <-watched.ResultChan():
-			lease, ok := event.Object.(*coordinationv1.Lease)
+			held, ok := event.Object.(*coordinationv1.Lease)
 			require.True(t, ok)
-			if holder := lease.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != not {
+			if holder := held.Spec.HolderIdentity; holder != nil && *holder != "" && *holder != not {
 				return *holder
 			}
 		case <-timer.C:
@@ -147,6 +153,19 @@ func timeAdded(node *v1.Node) *metav1.Time {
 		}
 	}
 	return nil
+}
+
+// The evictor within controller-runtime works once it leads, and gives the lease up when it ends.
+func TestManagerActsOnceItLeads(t *testing.T) {
+	c := start(t)
+	program, err := c.plane.BuildExample(c.ctx, "manager")
+	require.NoError(t, err)
+	const lease = "evictkit-manager"
+	p := c.program(t, "manager", []string{administrators}, program, "--metrics-address=0", "--health-address=0")
+	c.leads(t, lease, "")
+	c.active(t)
+	require.True(t, p.Terminate(soon), p.Log())
+	c.handsOver(t, lease)
 }
 
 // Whoever may not do what the controller has to is told so, with the verb and the resource.

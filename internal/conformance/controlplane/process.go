@@ -19,12 +19,12 @@ type Process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// BuildController builds the controller of this library's examples, into the plane's directory.
-func (p *Plane) BuildController(ctx context.Context) (path string, err error) {
-	path = p.path("controller")
-	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("..", "..", "..", "examples"), "-o", path, "./controller")
+// BuildExample builds a program of this library's examples, into the plane's directory.
+func (p *Plane) BuildExample(ctx context.Context, name string) (path string, err error) {
+	path = p.path(name)
+	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("..", "..", "..", "examples"), "-o", path, "./"+name)
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the controller: %w\n%s", err, out)
+		return "", fmt.Errorf("building %s: %w\n%s", name, err, out)
 	}
 	return path, nil
 }

@@ -40,7 +40,8 @@ type explainer struct {
 	rates   map[string][]rateAt // of zones, by ours
 	windows map[string][]window
 	unrest  map[string][]span
-	late    time.Duration // how much later upstream taints
+	late    time.Duration      // how much later upstream taints
+	lags    map[string][]lagAt // of zones
 }
 
 type rateAt struct {
@@ -66,7 +67,7 @@ func Compare(p *Played) Result {
 	}
 	e.late = p.Against.late(e.settings)
 	var later int
-	if e.left, later = match(ours, upstream, t.zoneOf, e.late, !e.settings.TaintBasedEviction); later > 0 {
+	if e.left, later, e.lags = match(ours, upstream, t.zoneOf, e.late, !e.settings.TaintBasedEviction); later > 0 {
 		e.fired[SamePass] = later
 	}
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
@@ -86,7 +87,17 @@ func Compare(p *Played) Result {
 
 // cutOff says whether upstream, which does it a little later, may not have come to it before the end.
 func (e *explainer) cutOff(l Left) bool {
-	return l.Side == OursSide && l.T > e.settings.Until-e.late-time.Second && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
+	return l.Side == OursSide && l.T > e.settings.Until-e.late-max(time.Second, e.lag(e.zoneOf[l.Node], l.T)+2*tick) && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
+}
+
+// lag is how far upstream was behind in that zone with the node that it served last.
+func (e *explainer) lag(zone string, t time.Duration) (by time.Duration) {
+	for _, l := range e.lags[zone] {
+		if l.at <= t {
+			by = max(l.by, 0)
+		}
+	}
+	return by
 }
 
 func (e *explainer) explain(i int, r Rule) {

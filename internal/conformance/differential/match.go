@@ -70,11 +70,16 @@ func served(l scenario.Line, direct bool) bool {
 	return l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd
 }
 
+// lagAt is how far upstream lagged behind ours with a node that it served at that time.
+type lagAt struct{ at, by time.Duration }
+
 // match pairs lines that say the same at the same moment, and returns what is left, in order of time. How far
 // upstream lags behind in tainting, a tick for each token, carries over to what follows from the taint.
 //
-// late is how much later upstream taints than it declares a node Unknown: v1.18 does it one pass later. It returns how often it did.
-func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.Duration, direct bool) (left []Left, later int) {
+// late is how much later upstream taints than it declares a node Unknown: v1.18 does it one pass later. It returns how often it did,
+// and how far upstream lagged behind in each zone.
+func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.Duration, direct bool) (left []Left, later int, lags map[string][]lagAt) {
+	lags = map[string][]lagAt{}
 	byIdentity := map[scenario.Line][]int{}
 	for i, l := range upstream {
 		byIdentity[identity(l)] = append(byIdentity[identity(l)], i)
@@ -107,6 +112,7 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 				found = i
 				if served(l, direct) {
 					zoneLag[zoneOf[l.Node]], nodeLag[l.Node], tainted[l.Node] = lag, lag, upstream[i].T
+					lags[zoneOf[l.Node]] = append(lags[zoneOf[l.Node]], lagAt{upstream[i].T, lag})
 					if late > 0 && lag >= late-slack {
 						later++
 					}
@@ -125,5 +131,5 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 			left = append(left, Left{UpstreamSide, l})
 		}
 	}
-	return left, later
+	return left, later, lags
 }

@@ -56,8 +56,9 @@ func (e *explainer) openWindows() {
 	e.idleTokens()
 	e.exactToken()
 	e.sameSecond()
-	for _, r := range e.Rewrites {
-		e.open(e.zoneOf[r.Node], r.T, TokenTwice)
+	for _, r := range e.Rewrites { // ours had that token as much sooner as upstream lags behind
+		zone := e.zoneOf[r.Node]
+		e.open(zone, r.T-e.lag(zone, r.T)-slack, TokenTwice)
 	}
 	for _, down := range e.outages {
 		e.openAll(down.from, FailedWrites)

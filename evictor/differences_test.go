@@ -48,6 +48,20 @@ func TestANodeIsServedOnce(t *testing.T) {
 	require.Equal(t, []string{"55.000", "65.000"}, times(append(says(c, "NoExecute", `"add"`, "a-1"), says(c, "NoExecute", `"add"`, "a-2")...)))
 }
 
+func TestANodeKeepsItsTurn(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 10))
+	c.Start(config())
+	c.Fail("a-7", "a-8", "a-9")
+	c.Advance(15 * time.Second)
+	c.Fail("a-0", "a-1") // found two passes later, while the others wait
+	c.Advance(2 * time.Minute)
+	var served []string
+	for _, node := range []string{"a-7", "a-8", "a-9", "a-0", "a-1"} {
+		served = append(served, times(says(c, "NoExecute", `"add"`, node))...)
+	}
+	require.Equal(t, []string{"45.000", "55.000", "65.000", "75.000", "85.000"}, served)
+}
+
 func TestANodeThatNeedsNoTaintCostsNoToken(t *testing.T) {
 	for _, end := range []func(c *evictortest.Cluster){
 		func(c *evictortest.Cluster) { c.Recover("a-1") },

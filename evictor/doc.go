@@ -70,6 +70,7 @@
 //	at which it is due
 //	a token taints a node that is not     upstream writes the same taints again with it     TestANodeIsServedOnce
 //	tainted yet
+//	a node keeps its turn while it waits  upstream queues it anew, last, at every pass      TestANodeKeepsItsTurn
 //	a node that is Ready again, or gone,  the others wait for it                            TestANodeThatNeedsNoTaintCostsNoToken
 //	costs no token
 //	the rate that a pass sets holds for   upstream may serve one more at the rate before    TestTheRateOfAPassHoldsForItsNodes

@@ -36,10 +36,14 @@ func (o *order) next(cluster *simulator.Cluster, key zone.Key, waiting []string)
 	now := cluster.Clock.Elapsed()
 	seen, at, unseen := "", forever, ""
 	for _, name := range waiting {
+		empty := o.direct && !deletes(cluster, name)
 		first := o.after(name, now-early)
+		if empty && first < now-slack { // its pods left for another reason, and its turn is still to come
+			first = o.after(name, now-slack)
+		}
 		if first < at {
 			seen, at = name, first
-		} else if first == forever && unseen == "" && o.direct && !deletes(cluster, name) {
+		} else if first == forever && unseen == "" && empty {
 			unseen = name
 		}
 	}

@@ -35,6 +35,7 @@ var (
 	ExactToken   = rule.New("ExactToken", "a token is handed out at the instant")
 	SameSecond   = rule.New("SameSecond", "Ready that changes within the second")
 	TokenTwice   = rule.New("TokenTwice", "a token taints a node that is not")
+	Requeued     = rule.New("Requeued", "a node keeps its turn while it waits")
 	RateOne      = rule.New("RateOne", "a rate of exactly 1 resumes after 0")
 	RateZero     = rule.New("RateZero", "rate 0 holds no token")
 )
@@ -43,5 +44,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, PassFirst, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, RateOne, RateZero,
+	AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero,
 }

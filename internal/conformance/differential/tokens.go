@@ -111,3 +111,27 @@ func (e *explainer) sameSecond() {
 		}
 	}
 }
+
+// requeued: upstream queues anew, at every pass, the nodes that wait, beside those that the pass finds. So a node that ours
+// serves just before a pass comes after these when upstream, which is a little later, has not served it by then.
+func (e *explainer) requeued() {
+	period := e.settings.NodeMonitorPeriod
+	for i, l := range e.left {
+		if l.Side != OursSide || e.rule[i] != (Rule{}) || !served(l.Line, !e.settings.TaintBasedEviction) {
+			continue
+		}
+		zone, began := e.zoneOf[l.Node], e.started(l.T)
+		pass := l.T - (l.T-began)%period + period
+		k, later := e.other(i, pass-slack, forever)
+		if !later || pass > l.T+e.lag(zone, l.T)+2*tick {
+			continue
+		}
+		for _, d := range e.Decisions {
+			found := d.Kind == evictor.NodeQueued && e.zoneOf[d.Node] == zone && d.Time.Sub(epoch) >= pass-slack && d.Time.Sub(epoch) <= pass+slack
+			if found && e.wrote(e.Upstream, l.Kind, pass-slack, e.left[k].T, func(o scenario.Line) bool { return o.Node == d.Node && served(o, !e.settings.TaintBasedEviction) }) {
+				e.open(zone, l.T, Requeued)
+				break
+			}
+		}
+	}
+}

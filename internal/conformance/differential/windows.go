@@ -60,6 +60,7 @@ func (e *explainer) openWindows() {
 		zone := e.zoneOf[r.Node]
 		e.open(zone, r.T-e.lag(zone, r.T)-slack, TokenTwice)
 	}
+	e.requeued()
 	for _, down := range e.outages {
 		e.openAll(down.from, FailedWrites)
 		if e.drifted(down) {

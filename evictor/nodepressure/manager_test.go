@@ -118,6 +118,27 @@ func TestHardPreemptsSoft(t *testing.T) {
 	})
 }
 
+// TestHardReclaimsBesideSoft: what no pod needs is got back at once, though nobody is left to be evicted.
+func TestHardReclaimsBesideSoft(t *testing.T) {
+	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(NodeFsAvailable, "100"))
+	log := during(t, config, func(w *world) Clients {
+		return Clients{Reclaimer: w, Killer: w, StatsProvider: statsFunc(func(ctx context.Context) (Stats, error) {
+			stats, err := w.Stats(ctx)
+			if time.Since(w.began) >= 20*time.Second {
+				stats.Pods, stats.Signals[NodeFsAvailable] = nil, Sample{Time: time.Now()}
+			}
+			return stats, err
+		})}
+	}, func(w *world, _ *Manager) {
+		w.left = 150
+		w.onKill = func(ctx context.Context, _ Eviction) {
+			<-ctx.Done()
+			w.note("interrupted")
+		}
+	}, wait(25*time.Second))
+	require.Equal(t, []string{"10s kill a 5s", "20s reclaim DeadContainers", "20s reclaim UnusedImages", "25s interrupted"}, log)
+}
+
 // TestHardIsNotInterrupted: notifications wait until it is over.
 func TestHardIsNotInterrupted(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
@@ -196,6 +217,35 @@ func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 		w.cleanup = 3500 * time.Millisecond
 	}, wait(7*time.Second))
 	require.Equal(t, []string{"0s kill a 1s", "1s kill b 1s", "6s kill a 1s"}, log[:3])
+}
+
+// TestManagerKillsNobodyAfterItsEnd: of several pods those whose turn has not come live on.
+func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
+	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
+		for i := range w.pods {
+			diskUse("0", "0", "2Gi")(&w.pods[i])
+			sized("1Gi", "")(&w.pods[i])
+		}
+		w.onKill = func(ctx context.Context, _ Eviction) { <-ctx.Done() }
+	}, wait(time.Second))
+	require.Equal(t, []string{"0s kill a 1s"}, log)
+}
+
+// TestCleanupTimeoutBelowPoll: the timeout holds.
+func TestCleanupTimeoutBelowPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{began: time.Now(), signal: MemoryAvailable, cleanup: time.Hour, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
+		machine, err := New(hardMemory)
+		require.NoError(t, err)
+		config := DefaultManagerConfig()
+		config.CleanupPoll = time.Minute
+		m, err := NewManager(machine, Clients{StatsProvider: w, Killer: w}, config)
+		require.NoError(t, err)
+		ctx, stop := context.WithTimeout(context.Background(), 35*time.Second)
+		defer stop()
+		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
+		require.Equal(t, []string{"0s kill a 1s", "30s kill a 1s"}, w.log)
+	})
 }
 
 func TestManagerRunsOnce(t *testing.T) {

@@ -54,6 +54,10 @@ func TestRanking(t *testing.T) {
 			build("exceeds", high, requests("memory", "100Mi"), memoryUse("104857601")),
 			build("exactly", low, requests("memory", "100Mi"), memoryUse("100Mi")),
 		}},
+		{"MemoryExceedsByAFraction", MemoryAvailable, []Pod{
+			build("exceeds", high, requests("memory", "0.1Gi"), memoryUse("107374183")),
+			build("below", low, requests("memory", "0.1Gi"), memoryUse("107374182")),
+		}},
 		{"MemoryDifference", MemoryAvailable, []Pod{
 			build("burstable-high", mid, requests("memory", "100Mi"), memoryUse("800Mi")),
 			build("best-effort-high", mid, memoryUse("500Mi")),

@@ -204,15 +204,18 @@ func TestManagerReportsFailures(t *testing.T) {
 	require.Equal(t, []string{
 		"0s kill a 1s", "1s error: nodepressure: killing pod default/a: undead", "1s kill a 1s", "1.5s error: nodepressure: killing pod default/a: undead",
 	}, log, "it counts as evicted: the next pass comes once it is cleaned up")
+
+	log = during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
+		w.aboveLimits()
+		w.killErr = errors.New("undead")
+	}, wait(1500*time.Millisecond))
+	require.Equal(t, "1s error: nodepressure: killing pod default/a: undead\nnodepressure: killing pod default/b: undead", log[2])
 }
 
 // TestManagerKillsAllThatExceedLimits: one after the other, and waits for all of them.
 func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
-		for i := range w.pods {
-			diskUse("0", "0", "2Gi")(&w.pods[i])
-			sized("1Gi", "")(&w.pods[i])
-		}
+		w.aboveLimits()
 		w.onKill = func(context.Context, Eviction) { time.Sleep(time.Second) }
 		w.cleanup = 3500 * time.Millisecond
 	}, wait(7*time.Second))
@@ -222,10 +225,7 @@ func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 // TestManagerKillsNobodyAfterItsEnd: of several pods those whose turn has not come live on.
 func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
-		for i := range w.pods {
-			diskUse("0", "0", "2Gi")(&w.pods[i])
-			sized("1Gi", "")(&w.pods[i])
-		}
+		w.aboveLimits()
 		w.onKill = func(ctx context.Context, _ Eviction) { <-ctx.Done() }
 	}, wait(time.Second))
 	require.Equal(t, []string{"0s kill a 1s"}, log)

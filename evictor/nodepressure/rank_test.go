@@ -183,6 +183,7 @@ func TestUnknownUsage(t *testing.T) {
 	require.Equal(t, []string{"unknown-low", "unknown", "known"}, names(Rank(pods, MemoryAvailable, SingleFs, nil)))
 	require.Equal(t, []string{"unknown-low", "known", "unknown"}, names(Rank(pods, PIDAvailable, SingleFs, nil)))
 	require.Equal(t, []string{"known", "unknown", "unknown-low"}, names(Rank(pods, MemoryAvailable, SingleFs, ByQOS)))
+	require.Equal(t, []string{"z", "a"}, names(Rank([]Pod{build("a", mid, memoryUse("1Gi")), build("z", mid)}, MemoryAvailable, SingleFs, ByQOS)))
 	require.Zero(t, unknown.Uses(MemoryAvailable, SingleFs))
 
 	// Of equals the name decides, though one requests more.

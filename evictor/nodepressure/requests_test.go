@@ -75,6 +75,7 @@ func TestQOSClass(t *testing.T) {
 	}{
 		{"Nothing", nil, v1.PodQOSBestEffort},
 		{"Zero", []edit{requests("cpu", "0", "memory", "0"), limits("memory", "0")}, v1.PodQOSBestEffort},
+		{"Negative", []edit{requests("cpu", "-1"), limits("memory", "-1")}, v1.PodQOSBestEffort},
 		{"OtherResources", []edit{requests("ephemeral-storage", "1Gi"), limits("example.com/gpu", "1")}, v1.PodQOSBestEffort},
 		{"Request", []edit{requests("cpu", "1m")}, v1.PodQOSBurstable},
 		{"Limit", []edit{limits("cpu", "1m")}, v1.PodQOSBurstable},

@@ -45,6 +45,14 @@ func (w *world) set(available int64) {
 	w.left = available
 }
 
+// aboveLimits makes every pod exceed the size of its volume.
+func (w *world) aboveLimits() {
+	for i := range w.pods {
+		diskUse("0", "0", "2Gi")(&w.pods[i])
+		sized("1Gi", "")(&w.pods[i])
+	}
+}
+
 func (w *world) Stats(context.Context) (Stats, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

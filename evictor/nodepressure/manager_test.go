@@ -108,6 +108,16 @@ func TestHardPreemptsSoft(t *testing.T) {
 		})
 		require.Equal(t, []string{"10s kill a 600s", "20s kill a 1s"}, log)
 	})
+	t.Run("ByALimit", func(t *testing.T) {
+		config := config
+		config.LocalStorageLimits = true
+		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(w *world, _ *Manager) {
+			time.Sleep(25 * time.Second)
+			w.aboveLimits()
+			time.Sleep(5500 * time.Millisecond)
+		})
+		require.Equal(t, []string{"10s kill a 600s", "30s a interrupted", "30s kill a 1s"}, log[:3])
+	})
 	t.Run("NotBySofterNews", func(t *testing.T) {
 		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(_ *world, m *Manager) {
 			time.Sleep(25 * time.Second)
@@ -231,35 +241,6 @@ func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s"}, log)
 }
 
-// TestCleanupTimeoutBelowPoll: the timeout holds.
-func TestCleanupTimeoutBelowPoll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{began: time.Now(), signal: MemoryAvailable, cleanup: time.Hour, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
-		machine, err := New(hardMemory)
-		require.NoError(t, err)
-		config := DefaultManagerConfig()
-		config.CleanupPoll = time.Minute
-		m, err := NewManager(machine, Clients{StatsProvider: w, Killer: w}, config)
-		require.NoError(t, err)
-		ctx, stop := context.WithTimeout(context.Background(), 35*time.Second)
-		defer stop()
-		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
-		require.Equal(t, []string{"0s kill a 1s", "30s kill a 1s"}, w.log)
-	})
-}
-
-func TestManagerRunsOnce(t *testing.T) {
-	var m *Manager
-	during(t, hardMemory, nil, func(_ *world, manager *Manager) { m = manager }, func(_ *world, m *Manager) {
-		synctest.Wait()
-		require.ErrorIs(t, m.Run(context.Background()), ErrRunning)
-	})
-	ended, end := context.WithCancelCause(context.Background())
-	cause := errors.New("over")
-	end(cause)
-	require.ErrorIs(t, m.Run(ended), cause, "it may run again")
-}
-
 func TestManagerTellsDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{began: time.Now(), signal: NodeFsAvailable, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
@@ -275,20 +256,4 @@ func TestManagerTellsDecisions(t *testing.T) {
 		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
 		require.Equal(t, []string{"ReclaimNode", "EvictPods"}, told)
 	})
-}
-
-func TestManagerConfigFaults(t *testing.T) {
-	machine, err := New(Config{})
-	require.NoError(t, err)
-	w := &world{}
-	_, err = NewManager(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{CleanupPoll: -1})
-	for _, name := range []string{"monitoringPeriod", "cleanupTimeout", "cleanupPoll"} {
-		require.ErrorContains(t, err, name)
-	}
-	for _, clients := range []Clients{{}, {StatsProvider: w}, {Killer: w}} {
-		_, err = NewManager(machine, clients, DefaultManagerConfig())
-		require.ErrorContains(t, err, "needs a machine, a StatsProvider and a Killer")
-	}
-	_, err = NewManager(nil, Clients{StatsProvider: w, Killer: w}, DefaultManagerConfig())
-	require.Error(t, err)
 }

@@ -281,6 +281,7 @@ func TestThresholdsAreInTheOrderOfActing(t *testing.T) {
 	n := newNode(t, thresholds(
 		softly(MemoryAvailable, "2Gi", time.Minute), hardly(PIDAvailable, "100"), hardly(NodeFsInodesFree, "100"), hardly(NodeFsAvailable, "1Gi"), hardly(MemoryAvailable, "1Gi"),
 	))
+	n.machine.Thresholds()[0] = Threshold{} // they are copies
 	var got []string
 	for _, threshold := range n.machine.Thresholds() {
 		got = append(got, threshold.String())

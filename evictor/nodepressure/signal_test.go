@@ -86,6 +86,15 @@ func TestDeriveContainerFs(t *testing.T) {
 	derived, err = DeriveContainerFs([]Threshold{hardly(NodeFsAvailable, "1Gi"), hardly(NodeFsAvailable, "2Gi")}, SingleFs)
 	require.NoError(t, err)
 	require.Len(t, derived, 4, "all of them are derived")
+	var many []Threshold
+	for i := range 30 {
+		many = append(many, percent(PIDAvailable, float32(i+1)/100), percent(MemoryAvailable, float32(i+1)/100))
+	}
+	derived, err = DeriveContainerFs(many, SingleFs)
+	require.NoError(t, err)
+	for i := range 30 {
+		require.Equal(t, []Threshold{many[2*i+1], many[2*i]}, []Threshold{derived[i], derived[30+i]}, "those of a signal keep their order")
+	}
 	derived, err = DeriveContainerFs([]Threshold{hardly(MemoryAvailable, "1Gi")}, DedicatedImageFs)
 	require.NoError(t, err)
 	require.Len(t, derived, 1)

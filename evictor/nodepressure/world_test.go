@@ -45,12 +45,15 @@ func (w *world) set(available int64) {
 	w.left = available
 }
 
-// aboveLimits makes every pod exceed the size of its volume.
+// aboveLimits puts pods in the place of all that exceed the size of their volume.
 func (w *world) aboveLimits() {
-	for i := range w.pods {
-		diskUse("0", "0", "2Gi")(&w.pods[i])
-		sized("1Gi", "")(&w.pods[i])
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	above := make([]Pod, len(w.pods))
+	for i, pod := range w.pods {
+		above[i] = build(pod.Name, mid, diskUse("0", "0", "2Gi"), sized("1Gi", ""))
 	}
+	w.pods = above
 }
 
 func (w *world) Stats(context.Context) (Stats, error) {

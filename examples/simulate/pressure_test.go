@@ -96,7 +96,7 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 		{"KubeletConfig", []string{"--kubelet-config", "x"}, "--kubelet-config needs --pressure"},
 		{"Interval", []string{"--pressure-live", "--interval", "0s"}, "--interval 0s is not positive"},
 		{"NoCgroup", []string{"--pressure-live", "--cgroup", "nowhere"}, "--cgroup: stat nowhere"},
-		{"TwiceStdout", []string{"--pressure-live", "--record", "-", "--timeline", "-"}, "--timeline and --record cannot both go to stdout"},
+		{"TwiceStdout", []string{"--pressure-live", "--cgroup", "nowhere", "--record", "-", "--timeline", "-"}, "--timeline and --record cannot both go to stdout"},
 		{"NoTimeline", []string{"--pressure", record, "--timeline", "no/where"}, "timeline: open no/where"},
 		{"NoRecord", []string{"--pressure-live", "--cgroup", t.TempDir(), "--record", "no/where"}, "record: open no/where"},
 	} {

@@ -133,11 +133,15 @@
 //	ones go first, in a fixed order            kubelet's order is random but for memory
 //	a hard eviction takes the place of a       the kubelet waits until the soft one is over, while   nodepressure: TestHardPreemptsSoft
 //	soft one in progress                       memory runs out
+//	a notification waits for a hard eviction   the kubelet makes a pass beside the one in progress,  nodepressure: TestHardIsNotInterrupted
+//	in progress                                and may evict two pods for one shortage
 //	of equal pods the first by name goes       the kubelet's order is that of its unstable sort      nodepressure: TestRankingTiesGoByName
 //	a request of storage is not taken from     bytes are no inodes                                   nodepressure: TestInodesAreNotBytes
 //	a number of inodes
 //	requests of storage count in pods with     the kubelet forgets them: such pods seem to exceed    nodepressure: TestRequests
 //	resources of their own                     what they requested
+//	of a request that is no whole number the   it still tells who exceeds what they requested; the   nodepressure: TestRequests
+//	fraction does not count                    kubelet compares differences of less than a byte
 //	a container file system is watched from    the kubelet derives its thresholds during the first   nodepressure: TestContainerFsFromTheFirstSample
 //	the first pass                             pass and uses them from the second
 //	all thresholds of a file system count for  the kubelet copies one hard and one soft threshold    nodepressure: TestDeriveContainerFs
@@ -148,6 +152,7 @@
 //	no relief
 //	without a transition period, conditions    the kubelet never sets them                           nodepressure: TestConditionsWithoutTransitionPeriod
 //	last as long as their shortage
+//	a clock that goes back stands still        a shortage that lasts is as old as it was             nodepressure: TestClockThatGoesBack
 //	conditions have an order                   the kubelet's messages name them in random order      nodepressure: TestConditions
 //	the QoS class comes from resources         a status may be wrong or not yet written              nodepressure: TestAdmission
 //	requests above limits, which the API       the kubelet adds up all containers, and others may    nodepressure: TestQOSClass
@@ -159,6 +164,8 @@
 //	every fault of the settings is reported    the kubelet stops at the first                        nodepressure: TestSettingsReportEveryFault
 //	a negative maximal grace period defers to  so it is documented, and not done                     nodepressure: TestGracePeriodOfSoftEvictions
 //	the pod
+//	the condition of an evicted pod has no     the API of 1.32, which is enough here, has none       nodepressure: TestApply
+//	observed generation
 //	volumes without a measured size do not     the kubelet crashes on them                           nodepressure: TestUnknownUsage
 //	count
 package evictor

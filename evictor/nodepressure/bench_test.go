@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -32,13 +33,13 @@ func benchPods() []Pod {
 }
 
 // benchMachine is the default configuration on a fake clock; stats are fresh samples of it all.
-func benchMachine(b *testing.B, memory int64) (*Machine, Stats) {
-	b.Helper()
+func benchMachine(tb testing.TB, memory int64) (*Machine, Stats) {
+	tb.Helper()
 	config := DefaultConfig()
 	config.Clock = clocktesting.NewFakePassiveClock(epoch)
 	machine, err := New(config)
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	stats := Stats{Pods: benchPods(), Signals: map[Signal]Sample{}}
 	for _, signal := range Signals() {
@@ -46,6 +47,11 @@ func benchMachine(b *testing.B, memory int64) (*Machine, Stats) {
 	}
 	stats.Signals[MemoryAvailable] = Sample{Available: memory, Capacity: 1 << 41}
 	return machine, stats
+}
+
+func TestNothingMetAllocatesNothing(t *testing.T) {
+	machine, stats := benchMachine(t, 1<<40)
+	require.Zero(t, testing.AllocsPerRun(100, func() { machine.Observe(stats) }))
 }
 
 // Nothing is met: the thresholds and every pod's limits of local storage are looked at.

@@ -11,8 +11,9 @@ import (
 // Config configures a Machine. Start from DefaultConfig or from a kubelet's Settings. The zero Config is
 // valid and watches nothing.
 type Config struct {
-	// Thresholds say when the node is short of what. Their order does not matter. Those of the container
-	// file system are derived, see DeriveContainerFs.
+	// Thresholds say when the node is short of what. Their order matters only among the hard ones of a signal,
+	// and among its soft ones: of those that are due the first is acted on. Those of the container file system
+	// are derived, see DeriveContainerFs.
 	Thresholds []Threshold
 	// PressureTransitionPeriod is how long a node condition outlasts the shortage that set it, so that it
 	// does not flap; 0 ends it with the shortage.

@@ -1,6 +1,7 @@
 package nodepressure_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -125,6 +126,15 @@ func TestAfterReclaim(t *testing.T) {
 	require.Equal(t, Stuck, n.machine.AfterReclaim(n.observe(NodeFsAvailable, "0"), Stats{}).Action)
 	d := n.observe(MemoryAvailable, "0")
 	require.Equal(t, d, n.machine.AfterReclaim(d, sample(MemoryAvailable, "2Gi")), "there was nothing to reclaim")
+}
+
+// TestNegativeCapacity: two shares of it do not add up to plenty that would be wanted.
+func TestNegativeCapacity(t *testing.T) {
+	n := newNode(t, thresholds(Threshold{Signal: NodeFsAvailable, Value: Value{Percentage: 0.9}, MinReclaim: Value{Percentage: 0.9}}), build("pod", mid))
+	d := n.observe(NodeFsAvailable, "0")
+	require.Equal(t, ReclaimNode, d.Action)
+	after := Stats{Signals: map[Signal]Sample{NodeFsAvailable: {Capacity: math.MinInt64}}}
+	require.Equal(t, Nothing, n.machine.AfterReclaim(d, after).Action)
 }
 
 // TestProtectedPodsNeverGo: they are passed over, and when nobody else is there the node is stuck.

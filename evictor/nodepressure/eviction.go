@@ -46,7 +46,8 @@ type Eviction struct {
 	Message string
 	// Annotations are for that event; nil where a limit was exceeded.
 	Annotations map[string]string
-	// Condition is to be set in the pod's status, its times not filled in; nil where a limit was exceeded.
+	// Condition is to be set in the pod's status, its times not filled in, nor its observed generation where the
+	// API has one; nil where a limit was exceeded.
 	Condition *v1.PodCondition
 }
 

@@ -52,6 +52,18 @@ func TestMessages(t *testing.T) {
 			"PodLevel", MemoryAvailable, "500Mi", []edit{podLevel(list("memory", "250Mi"), nil), uses("main", "100Mi")},
 			memory + "Pod pod was using 1Gi, request is 250Mi, has larger consumption of memory. " + blame("main", "100Mi", "0", "memory"), "main", "100Mi", 5,
 		},
+		{
+			"PodLevelUnderDisk", NodeFsAvailable, "500Mi", []edit{podLevel(list("memory", "1", "ephemeral-storage", "1"), nil), memoryUse("1Gi")},
+			"The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 500Mi. ", "", "", 3,
+		},
+		{
+			"NegativeMemoryIsNothing", MemoryAvailable, "500Mi", []edit{podLevel(list("memory", "1Gi"), nil), uses("main", "-1"), func(p *Pod) { p.Usage.Memory = -1 }},
+			memory + "Pod pod was using 0, request is 1Gi, has larger consumption of memory. ", "", "", 5,
+		},
+		{
+			"NegativeDiskIsNothing", NodeFsAvailable, "500Mi", []edit{storage("100Mi"), diskUse("-1Gi", "150Mi", "0")},
+			"The node was low on resource: ephemeral-storage. Threshold quantity: 1Gi, available: 500Mi. " + blame("main", "150Mi", "100Mi", "ephemeral-storage"), "main", "150Mi", 3,
+		},
 		{"PodLevelOfOthers", MemoryAvailable, "500Mi", []edit{podLevel(list("cpu", "1"), nil), uses()}, memory, "", "", 3},
 		{
 			"Disk", NodeFsAvailable, "500Mi", []edit{storage("100Mi"), diskUse("100Mi", "50Mi", "1Gi")},
@@ -74,7 +86,7 @@ func TestMessages(t *testing.T) {
 			}
 			if tc.annotations == 5 {
 				require.Equal(t, "pod", e.Annotations[OffendingPodKey])
-				require.Equal(t, "1Gi", e.Annotations[OffendingPodUsageKey])
+				require.Contains(t, e.Message, "Pod pod was using "+e.Annotations[OffendingPodUsageKey]+", ")
 			}
 			require.Equal(t, string(tc.signal), e.Cause)
 			require.True(t, e.Hard)
@@ -97,6 +109,7 @@ func TestGracePeriodOfSoftEvictions(t *testing.T) {
 		{"OwnBelowCap", 50, seconds(30), 30},
 		{"OwnIsNothing", 50, seconds(0), 0},
 		{"CapIsNothing", 0, seconds(30), 0},
+		{"CapIsNothingWithoutOwn", 0, nil, 0},
 		{"NegativeDefersToThePod", -1, seconds(120), 120},
 		{"NegativeDefersToTheDefault", -1, nil, 30},
 	} {

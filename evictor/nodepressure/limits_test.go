@@ -50,6 +50,15 @@ func TestStorageLimits(t *testing.T) {
 		{"ContainerLimitOfNothingIsNone", []edit{storageLimit("0"), diskUse("1Gi", "0", "0"), whole("0")}, SingleFs, "", ""},
 		{"ContainerLimitOfNothingBesideAnInitContainer", []edit{storageLimit("0"), initLimit, diskUse("2Gi", "0", "0")}, SingleFs, "", ""},
 		{"InitContainersHaveNoLimitOfTheirOwn", []edit{initLimit, diskUse("9Gi", "0", "0"), whole("0"), func(p *Pod) { p.Usage.Containers[0].Name = "init" }}, SingleFs, "", ""},
+		{
+			"UsageInAnotherOrder",
+			[]edit{storageLimit("1Gi"), diskUse("2Gi", "0", "0"), whole("0"), func(p *Pod) {
+				p.Spec.Containers = append(p.Spec.Containers, v1.Container{Name: "second"})
+				p.Usage.Containers = append([]ContainerUsage{{Name: "second"}}, p.Usage.Containers...)
+			}},
+			SingleFs, ContainerLimit, `Container main exceeded its local ephemeral storage limit "1Gi". `,
+		},
+		{"NegativeLogsAreNothing", []edit{storageLimit("1Gi"), diskUse("1025Mi", "-1Gi", "0"), whole("0")}, SingleFs, ContainerLimit, `Container main exceeded its local ephemeral storage limit "1Gi". `},
 		{"VolumeAboveLimit", []edit{diskUse("0", "0", "2Gi"), sized("1Gi", "")}, SingleFs, EmptyDirLimit, `Usage of EmptyDir volume "local" exceeds the limit "1Gi". `},
 		{"VolumeInMemory", []edit{diskUse("0", "0", "2Gi"), sized("1Gi", v1.StorageMediumMemory)}, SingleFs, EmptyDirLimit, `Usage of EmptyDir volume "local" exceeds the limit "1Gi". `},
 		{"VolumeExactlyAtLimit", []edit{diskUse("0", "0", "1Gi"), sized("1Gi", "")}, SingleFs, "", ""},

@@ -11,7 +11,7 @@ import (
 )
 
 // Machine decides from one sample of a node after the other. It starts no goroutine, does no I/O and
-// keeps nothing of what it is given but times. All methods are safe for concurrent use.
+// keeps nothing of what it is given but the times and amounts of samples. All methods are safe for concurrent use.
 type Machine struct {
 	config Config
 	clock  clock.PassiveClock

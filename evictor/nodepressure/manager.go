@@ -147,7 +147,7 @@ func (m *Manager) pass(ctx context.Context, hardOnly bool) []Eviction {
 	}
 	d := m.machine.Observe(stats)
 	m.tell(d)
-	if hardOnly && !hard(d.Evictions) {
+	if hardOnly && !hard(d) {
 		return nil
 	}
 	if d.Action == ReclaimNode {
@@ -160,7 +160,14 @@ func (m *Manager) pass(ctx context.Context, hardOnly bool) []Eviction {
 	return d.Evictions
 }
 
-func hard(evictions []Eviction) bool { return len(evictions) > 0 && evictions[0].Hard }
+// hard says whether a decision does not wait for a soft eviction: to reclaim may help, though nobody can be
+// evicted.
+func hard(d Decision) bool {
+	if d.Threshold.Signal != "" {
+		return d.Threshold.Hard()
+	}
+	return len(d.Evictions) > 0 // above their limits
+}
 
 // reclaim returns the sample taken after it, an empty one when there is none.
 func (m *Manager) reclaim(ctx context.Context, what []Reclaim) Stats {
@@ -183,13 +190,16 @@ func (m *Manager) reclaim(ctx context.Context, what []Reclaim) Stats {
 // evict kills pods one after the other and waits for what they held. Meanwhile passes go on only when the
 // eviction is soft, and the evictions of one that is hard are returned, to take its place.
 func (m *Manager) evict(ctx context.Context, evictions []Eviction) []Eviction {
-	soft := !hard(evictions)
+	soft := !evictions[0].Hard
 	killing, stop := context.WithCancel(ctx)
 	dead := make(chan struct{})
 	var failed error // written before dead is closed
 	go func() {
 		defer close(dead)
 		for _, e := range evictions {
+			if killing.Err() != nil {
+				return // the others live on
+			}
 			if err := m.clients.Killer.Kill(killing, e); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("nodepressure: killing pod %s/%s: %w", e.Pod.Namespace, e.Pod.Name, err))
 			}
@@ -210,8 +220,8 @@ func (m *Manager) evict(ctx context.Context, evictions []Eviction) []Eviction {
 		}
 	}
 	deadline := m.config.Clock.Now().Add(m.config.CleanupTimeout)
-	for ctx.Err() == nil && m.config.Clock.Now().Before(deadline) {
-		if next := m.pause(ctx, m.config.CleanupPoll, nil, soft); len(next) > 0 {
+	for left := m.config.CleanupTimeout; left > 0 && ctx.Err() == nil; left = deadline.Sub(m.config.Clock.Now()) {
+		if next := m.pause(ctx, min(m.config.CleanupPoll, left), nil, soft); len(next) > 0 {
 			return next
 		}
 		if m.cleanedUp(evictions) {

@@ -108,6 +108,16 @@ func TestHardPreemptsSoft(t *testing.T) {
 		})
 		require.Equal(t, []string{"10s kill a 600s", "20s kill a 1s"}, log)
 	})
+	t.Run("ByALimit", func(t *testing.T) {
+		config := config
+		config.LocalStorageLimits = true
+		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(w *world, _ *Manager) {
+			time.Sleep(25 * time.Second)
+			w.aboveLimits()
+			time.Sleep(5500 * time.Millisecond)
+		})
+		require.Equal(t, []string{"10s kill a 600s", "30s a interrupted", "30s kill a 1s"}, log[:3])
+	})
 	t.Run("NotBySofterNews", func(t *testing.T) {
 		log := during(t, config, nil, func(w *world, _ *Manager) { w.left, w.onKill = 150, graceful(w) }, func(_ *world, m *Manager) {
 			time.Sleep(25 * time.Second)
@@ -116,6 +126,27 @@ func TestHardPreemptsSoft(t *testing.T) {
 		})
 		require.Equal(t, []string{"10s kill a 600s", "8m45s a interrupted"}, log, "at the end, by the context")
 	})
+}
+
+// TestHardReclaimsBesideSoft: what no pod needs is got back at once, though nobody is left to be evicted.
+func TestHardReclaimsBesideSoft(t *testing.T) {
+	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(NodeFsAvailable, "100"))
+	log := during(t, config, func(w *world) Clients {
+		return Clients{Reclaimer: w, Killer: w, StatsProvider: statsFunc(func(ctx context.Context) (Stats, error) {
+			stats, err := w.Stats(ctx)
+			if time.Since(w.began) >= 20*time.Second {
+				stats.Pods, stats.Signals[NodeFsAvailable] = nil, Sample{Time: time.Now()}
+			}
+			return stats, err
+		})}
+	}, func(w *world, _ *Manager) {
+		w.left = 150
+		w.onKill = func(ctx context.Context, _ Eviction) {
+			<-ctx.Done()
+			w.note("interrupted")
+		}
+	}, wait(25*time.Second))
+	require.Equal(t, []string{"10s kill a 5s", "20s reclaim DeadContainers", "20s reclaim UnusedImages", "25s interrupted"}, log)
 }
 
 // TestHardIsNotInterrupted: notifications wait until it is over.
@@ -183,31 +214,31 @@ func TestManagerReportsFailures(t *testing.T) {
 	require.Equal(t, []string{
 		"0s kill a 1s", "1s error: nodepressure: killing pod default/a: undead", "1s kill a 1s", "1.5s error: nodepressure: killing pod default/a: undead",
 	}, log, "it counts as evicted: the next pass comes once it is cleaned up")
+
+	log = during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
+		w.aboveLimits()
+		w.killErr = errors.New("undead")
+	}, wait(1500*time.Millisecond))
+	require.Equal(t, "1s error: nodepressure: killing pod default/a: undead\nnodepressure: killing pod default/b: undead", log[2])
 }
 
 // TestManagerKillsAllThatExceedLimits: one after the other, and waits for all of them.
 func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
-		for i := range w.pods {
-			diskUse("0", "0", "2Gi")(&w.pods[i])
-			sized("1Gi", "")(&w.pods[i])
-		}
+		w.aboveLimits()
 		w.onKill = func(context.Context, Eviction) { time.Sleep(time.Second) }
 		w.cleanup = 3500 * time.Millisecond
 	}, wait(7*time.Second))
 	require.Equal(t, []string{"0s kill a 1s", "1s kill b 1s", "6s kill a 1s"}, log[:3])
 }
 
-func TestManagerRunsOnce(t *testing.T) {
-	var m *Manager
-	during(t, hardMemory, nil, func(_ *world, manager *Manager) { m = manager }, func(_ *world, m *Manager) {
-		synctest.Wait()
-		require.ErrorIs(t, m.Run(context.Background()), ErrRunning)
-	})
-	ended, end := context.WithCancelCause(context.Background())
-	cause := errors.New("over")
-	end(cause)
-	require.ErrorIs(t, m.Run(ended), cause, "it may run again")
+// TestManagerKillsNobodyAfterItsEnd: of several pods those whose turn has not come live on.
+func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
+	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
+		w.aboveLimits()
+		w.onKill = func(ctx context.Context, _ Eviction) { <-ctx.Done() }
+	}, wait(time.Second))
+	require.Equal(t, []string{"0s kill a 1s"}, log)
 }
 
 func TestManagerTellsDecisions(t *testing.T) {
@@ -225,20 +256,4 @@ func TestManagerTellsDecisions(t *testing.T) {
 		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
 		require.Equal(t, []string{"ReclaimNode", "EvictPods"}, told)
 	})
-}
-
-func TestManagerConfigFaults(t *testing.T) {
-	machine, err := New(Config{})
-	require.NoError(t, err)
-	w := &world{}
-	_, err = NewManager(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{CleanupPoll: -1})
-	for _, name := range []string{"monitoringPeriod", "cleanupTimeout", "cleanupPoll"} {
-		require.ErrorContains(t, err, name)
-	}
-	for _, clients := range []Clients{{}, {StatsProvider: w}, {Killer: w}} {
-		_, err = NewManager(machine, clients, DefaultManagerConfig())
-		require.ErrorContains(t, err, "needs a machine, a StatsProvider and a Killer")
-	}
-	_, err = NewManager(nil, Clients{StatsProvider: w, Killer: w}, DefaultManagerConfig())
-	require.Error(t, err)
 }

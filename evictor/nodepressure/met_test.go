@@ -174,6 +174,9 @@ func TestConditions(t *testing.T) {
 	n.after(1)
 	require.Equal(t, all[:1], n.machine.Observe(stats("2Gi", "2Gi", "200")).Conditions, "the others were last met five minutes ago")
 	require.Equal(t, all[:1], n.machine.Conditions())
+	next, pending = n.machine.Next()
+	require.True(t, pending)
+	require.Equal(t, epoch.Add(6*time.Minute), next)
 	n.after(5 * time.Minute)
 	require.Equal(t, all[:1], n.machine.Conditions(), "as of the last Observe")
 	require.Empty(t, n.machine.Observe(stats("2Gi", "2Gi", "200")).Conditions)
@@ -191,15 +194,19 @@ func TestConditionsWithoutTransitionPeriod(t *testing.T) {
 }
 
 func TestNodeConditions(t *testing.T) {
-	got := NodeConditions([]v1.NodeConditionType{v1.NodeDiskPressure, v1.NodeMemoryPressure})
-	require.Equal(t, []v1.NodeCondition{
+	under := []v1.NodeCondition{
 		{Type: v1.NodeMemoryPressure, Status: v1.ConditionTrue, Reason: "KubeletHasInsufficientMemory", Message: "kubelet has insufficient memory available"},
 		{Type: v1.NodeDiskPressure, Status: v1.ConditionTrue, Reason: "KubeletHasDiskPressure", Message: "kubelet has disk pressure"},
-		{Type: v1.NodePIDPressure, Status: v1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
-	}, got)
-	for _, condition := range NodeConditions(nil) {
-		require.Equal(t, v1.ConditionFalse, condition.Status)
+		{Type: v1.NodePIDPressure, Status: v1.ConditionTrue, Reason: "KubeletHasInsufficientPID", Message: "kubelet has insufficient PID available"},
 	}
+	without := []v1.NodeCondition{
+		{Type: v1.NodeMemoryPressure, Status: v1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "kubelet has sufficient memory available"},
+		{Type: v1.NodeDiskPressure, Status: v1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "kubelet has no disk pressure"},
+		{Type: v1.NodePIDPressure, Status: v1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "kubelet has sufficient PID available"},
+	}
+	require.Equal(t, under, NodeConditions([]v1.NodeConditionType{v1.NodePIDPressure, v1.NodeDiskPressure, v1.NodeMemoryPressure}))
+	require.Equal(t, []v1.NodeCondition{under[0], under[1], without[2]}, NodeConditions([]v1.NodeConditionType{v1.NodeDiskPressure, v1.NodeMemoryPressure}))
+	require.Equal(t, without, NodeConditions(nil))
 }
 
 // TestUpdatedStats: upstream's six cases: only what was measured since the last time is acted on.
@@ -274,6 +281,7 @@ func TestThresholdsAreInTheOrderOfActing(t *testing.T) {
 	n := newNode(t, thresholds(
 		softly(MemoryAvailable, "2Gi", time.Minute), hardly(PIDAvailable, "100"), hardly(NodeFsInodesFree, "100"), hardly(NodeFsAvailable, "1Gi"), hardly(MemoryAvailable, "1Gi"),
 	))
+	n.machine.Thresholds()[0] = Threshold{} // they are copies
 	var got []string
 	for _, threshold := range n.machine.Thresholds() {
 		got = append(got, threshold.String())

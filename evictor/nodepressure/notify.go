@@ -6,5 +6,5 @@ package nodepressure
 // computed anew now and then; the kubelet does every 10s.
 func NotifyAt(threshold Threshold, sample Sample, reclaimable int64) int64 {
 	quantity := threshold.Value.At(sample.Capacity)
-	return sample.Capacity - whole(&quantity) + reclaimable
+	return add(add(sample.Capacity, -whole(&quantity)), reclaimable)
 }

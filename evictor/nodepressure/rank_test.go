@@ -54,6 +54,10 @@ func TestRanking(t *testing.T) {
 			build("exceeds", high, requests("memory", "100Mi"), memoryUse("104857601")),
 			build("exactly", low, requests("memory", "100Mi"), memoryUse("100Mi")),
 		}},
+		{"MemoryExceedsByAFraction", MemoryAvailable, []Pod{
+			build("exceeds", high, requests("memory", "0.1Gi"), memoryUse("107374183")),
+			build("below", low, requests("memory", "0.1Gi"), memoryUse("107374182")),
+		}},
 		{"MemoryDifference", MemoryAvailable, []Pod{
 			build("burstable-high", mid, requests("memory", "100Mi"), memoryUse("800Mi")),
 			build("best-effort-high", mid, memoryUse("500Mi")),
@@ -179,6 +183,7 @@ func TestUnknownUsage(t *testing.T) {
 	require.Equal(t, []string{"unknown-low", "unknown", "known"}, names(Rank(pods, MemoryAvailable, SingleFs, nil)))
 	require.Equal(t, []string{"unknown-low", "known", "unknown"}, names(Rank(pods, PIDAvailable, SingleFs, nil)))
 	require.Equal(t, []string{"known", "unknown", "unknown-low"}, names(Rank(pods, MemoryAvailable, SingleFs, ByQOS)))
+	require.Equal(t, []string{"z", "a"}, names(Rank([]Pod{build("a", mid, memoryUse("1Gi")), build("z", mid)}, MemoryAvailable, SingleFs, ByQOS)))
 	require.Zero(t, unknown.Uses(MemoryAvailable, SingleFs))
 
 	// Of equals the name decides, though one requests more.

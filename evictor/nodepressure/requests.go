@@ -3,6 +3,7 @@ package nodepressure
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -19,8 +20,9 @@ func limitOf(name v1.ResourceName) amount {
 	return func(r *v1.ResourceRequirements) (resource.Quantity, bool) { q, ok := r.Limits[name]; return q, ok }
 }
 
-// request is what the pod requests of a resource, in whole units rounded up, its overhead included when
-// it requests any. A request at the level of the pod stands for those of its containers.
+// request is what the pod requests of a resource, its overhead included when it requests any: in whole
+// units rounded down, so that whoever uses more than it uses more than the exact amount. A request at the
+// level of the pod stands for those of its containers.
 func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	if pod.Spec.Resources == nil && len(pod.Spec.InitContainers)+len(pod.Spec.Overhead) == 0 {
 		if sum, exact := requestOfContainers(pod.Spec.Containers, name); exact {
@@ -28,7 +30,7 @@ func request(pod *v1.Pod, name v1.ResourceName) int64 {
 		}
 	}
 	var total resource.Quantity
-	if r := pod.Spec.Resources; r != nil && podLevel(name) && (len(r.Requests) > 0 || len(r.Limits) > 0) {
+	if r := pod.Spec.Resources; r != nil && podLevel(name) && (anyPodLevel(r.Requests) || anyPodLevel(r.Limits)) {
 		total = r.Requests[name].DeepCopy()
 	} else {
 		total, _ = aggregate(pod, requestOf(name))
@@ -36,7 +38,11 @@ func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	if overhead, ok := pod.Spec.Overhead[name]; ok && !total.IsZero() {
 		total.Add(overhead)
 	}
-	return whole(&total)
+	n := whole(&total)
+	if total.CmpInt64(n) < 0 {
+		n--
+	}
+	return n
 }
 
 // requestOfContainers is what most pods request, at less cost; it is exact when all requests are whole.
@@ -56,7 +62,19 @@ func requestOfContainers(containers []v1.Container, name v1.ResourceName) (sum i
 }
 
 // podLevel says whether a resource can be requested for a pod as a whole.
-func podLevel(name v1.ResourceName) bool { return name == v1.ResourceCPU || name == v1.ResourceMemory }
+func podLevel(name v1.ResourceName) bool {
+	return name == v1.ResourceCPU || name == v1.ResourceMemory || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
+}
+
+// anyPodLevel says whether one of them counts; upstream passes the others over.
+func anyPodLevel(list v1.ResourceList) bool {
+	for name := range list {
+		if podLevel(name) {
+			return true
+		}
+	}
+	return false
+}
 
 // aggregate is what the containers of a pod need together, and whether any of them says so: the sum of
 // the containers and sidecars, or if that is more, of an init container and the sidecars started before

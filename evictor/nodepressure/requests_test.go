@@ -41,7 +41,8 @@ func TestRequests(t *testing.T) {
 	}{
 		{"None", nil, "0", "0"},
 		{"Containers", []edit{requests("memory", "1Mi", "ephemeral-storage", "10Mi"), second}, "3Mi", "30Mi"},
-		{"FractionsAreRoundedUp", []edit{requests("memory", "1500m")}, "2", "0"},
+		{"FractionsAreRoundedDown", []edit{requests("memory", "1500m", "ephemeral-storage", "0.1Gi")}, "1", "107374182"},
+		{"FractionsAreAddedFirst", []edit{requests("memory", "1500m"), inits(initContainer("sidecar", list("memory", "1500m")))}, "3", "0"},
 		{"BeyondInt64", []edit{requests("memory", "10E")}, "9223372036854775807", "0"},
 		{"InitBelow", []edit{requests("memory", "5Mi"), inits(initContainer("init", list("memory", "3Mi")))}, "5Mi", "0"},
 		{"InitAbove", []edit{requests("memory", "5Mi"), inits(initContainer("init", list("memory", "7Mi")))}, "7Mi", "0"},
@@ -51,6 +52,8 @@ func TestRequests(t *testing.T) {
 		{"Overhead", []edit{requests("memory", "5Mi"), overhead("memory", "1Mi", "ephemeral-storage", "1Mi")}, "6Mi", "0"},
 		{"PodLevel", []edit{requests("memory", "5Mi", "ephemeral-storage", "10Mi"), podLevel(list("memory", "9Mi"), nil), overhead("memory", "1Mi")}, "10Mi", "10Mi"},
 		{"PodLevelOfOthers", []edit{requests("memory", "5Mi"), podLevel(list("cpu", "1"), nil)}, "0", "0"},
+		{"PodLevelOfHugePages", []edit{requests("memory", "5Mi"), podLevel(list("hugepages-2Mi", "2Mi"), nil)}, "0", "0"},
+		{"PodLevelOfWhatCannotBe", []edit{requests("memory", "5Mi"), podLevel(list("ephemeral-storage", "1Gi"), list("example.com/gpu", "1"))}, "5Mi", "0"},
 		{"PodLevelLimits", []edit{requests("memory", "5Mi"), podLevel(nil, list("memory", "9Mi"))}, "0", "0"},
 		{"PodLevelEmpty", []edit{requests("memory", "5Mi"), podLevel(nil, nil)}, "5Mi", "0"},
 	} {
@@ -72,6 +75,7 @@ func TestQOSClass(t *testing.T) {
 	}{
 		{"Nothing", nil, v1.PodQOSBestEffort},
 		{"Zero", []edit{requests("cpu", "0", "memory", "0"), limits("memory", "0")}, v1.PodQOSBestEffort},
+		{"Negative", []edit{requests("cpu", "-1"), limits("memory", "-1")}, v1.PodQOSBestEffort},
 		{"OtherResources", []edit{requests("ephemeral-storage", "1Gi"), limits("example.com/gpu", "1")}, v1.PodQOSBestEffort},
 		{"Request", []edit{requests("cpu", "1m")}, v1.PodQOSBurstable},
 		{"Limit", []edit{limits("cpu", "1m")}, v1.PodQOSBurstable},

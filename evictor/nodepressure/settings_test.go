@@ -196,11 +196,11 @@ func TestConfigFaults(t *testing.T) {
 			reclaiming(hardly(NodeFsAvailable, "1"), "-1"),
 		},
 		PressureTransitionPeriod: -1,
-		Layout:                   7,
+		Layout:                   3,
 	})
 	for _, part := range []string{
 		"thresholds[0].signal", "thresholds[1].value: Required", "thresholds[2].value", "thresholds[3].value", "thresholds[4].value", "not both", "thresholds[4].gracePeriod",
-		"thresholds[5].minReclaim", "pressureTransitionPeriod", "layout: Invalid value: \"Layout(7)\"",
+		"thresholds[5].minReclaim", "pressureTransitionPeriod", "layout: Invalid value: \"Layout(3)\"",
 	} {
 		require.ErrorContains(t, err, part)
 	}

@@ -2,6 +2,7 @@ package nodepressure_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -85,6 +86,15 @@ func TestDeriveContainerFs(t *testing.T) {
 	derived, err = DeriveContainerFs([]Threshold{hardly(NodeFsAvailable, "1Gi"), hardly(NodeFsAvailable, "2Gi")}, SingleFs)
 	require.NoError(t, err)
 	require.Len(t, derived, 4, "all of them are derived")
+	var many []Threshold
+	for i := range 30 {
+		many = append(many, percent(PIDAvailable, float32(i+1)/100), percent(MemoryAvailable, float32(i+1)/100))
+	}
+	derived, err = DeriveContainerFs(many, SingleFs)
+	require.NoError(t, err)
+	for i := range 30 {
+		require.Equal(t, []Threshold{many[2*i+1], many[2*i]}, []Threshold{derived[i], derived[30+i]}, "those of a signal keep their order")
+	}
 	derived, err = DeriveContainerFs([]Threshold{hardly(MemoryAvailable, "1Gi")}, DedicatedImageFs)
 	require.NoError(t, err)
 	require.Len(t, derived, 1)
@@ -118,4 +128,8 @@ func TestNotifyAt(t *testing.T) {
 	require.Equal(t, bytesOf("4Gi"), sample.Capacity)
 	require.Equal(t, bytesOf("3Gi")+7, NotifyAt(hardly(MemoryAvailable, "1Gi"), sample, 7))
 	require.Equal(t, bytesOf("3Gi"), NotifyAt(percent(MemoryAvailable, 0.25), sample, 0))
+	require.EqualValues(t, math.MaxInt64, NotifyAt(hardly(MemoryAvailable, "1"), sample, math.MaxInt64))
+	require.EqualValues(t, math.MaxInt64, MemorySample(math.MaxInt64, 1, epoch).Capacity)
+	require.EqualValues(t, math.MinInt64, MemorySample(math.MinInt64, -1, epoch).Capacity)
+	require.EqualValues(t, 2, MemorySample(3, -1, epoch).Capacity)
 }

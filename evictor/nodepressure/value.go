@@ -54,12 +54,16 @@ func whole(q *resource.Quantity) int64 {
 	return q.Value()
 }
 
-// add is a+b without overflow.
+// add is a+b; it saturates where the sum has no int64.
 func add(a, b int64) int64 {
-	if sum := a + b; b < 0 || sum >= a {
+	switch sum := a + b; {
+	case b >= 0 && sum < a:
+		return math.MaxInt64
+	case b < 0 && sum > a:
+		return math.MinInt64
+	default:
 		return sum
 	}
-	return math.MaxInt64
 }
 
 var (

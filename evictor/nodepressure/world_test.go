@@ -45,6 +45,17 @@ func (w *world) set(available int64) {
 	w.left = available
 }
 
+// aboveLimits puts pods in the place of all that exceed the size of their volume.
+func (w *world) aboveLimits() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	above := make([]Pod, len(w.pods))
+	for i, pod := range w.pods {
+		above[i] = build(pod.Name, mid, diskUse("0", "0", "2Gi"), sized("1Gi", ""))
+	}
+	w.pods = above
+}
+
 func (w *world) Stats(context.Context) (Stats, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

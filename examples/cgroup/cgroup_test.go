@@ -2,8 +2,10 @@ package cgroup
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -60,6 +62,12 @@ func TestSignals(t *testing.T) {
 		{"Root", files{}, map[nodepressure.Signal]noderecord.Amount{
 			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine},
 		}},
+		{"RootWithMoreFreeThanThereIs", files{"proc/meminfo": "MemTotal: 4000 kB\nMemFree: 3600 kB\nInactive(file): 500 kB\n"}, map[nodepressure.Signal]noderecord.Amount{
+			nodepressure.MemoryAvailable: {Available: machine, Capacity: machine},
+		}},
+		{"UsedBeyondTheLimit", files{"cgroup/memory.max": "500000\n"}.uses(".", 600_000, 0), map[nodepressure.Signal]noderecord.Amount{
+			nodepressure.MemoryAvailable: {Available: -100_000, Capacity: 500_000},
+		}},
 		{"Processes", files{"cgroup/pids.current": "68", "cgroup/pids.max": "100"}, map[nodepressure.Signal]noderecord.Amount{
 			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine}, nodepressure.PIDAvailable: {Available: 32, Capacity: 100},
 		}},
@@ -97,7 +105,8 @@ func TestPods(t *testing.T) {
 			uses("kubepods", 9, 0).uses("kubepods/besteffort/pod1", 500, 100).uses("kubepods/burstable/pod2", 600, 100).uses("kubepods/pod3", 700, 100), []string{
 			"cgroup/pod1 BestEffort 400 of 0", "cgroup/pod2 Burstable 500 of 0", "cgroup/pod3 Guaranteed 600 of 1000",
 		}},
-		{"NoKubelet", files{"cgroup/b/memory.min": "max", "cgroup/empty/cgroup.procs": "1"}.uses("b", 600, 100).uses("a", 500, 100).uses("a/deeper", 100, 0), []string{
+		{"OnlyGuaranteed", files{}.uses("kubepods", 9, 0).uses("kubepods/pod3", 700, 100), []string{"cgroup/pod3 Burstable 600 of 0"}},
+		{"NoKubelet", files{"cgroup/b/memory.min": "max", "cgroup/aa-empty/cgroup.procs": "1"}.uses("b", 600, 100).uses("a", 500, 100).uses("a/deeper", 100, 0), []string{
 			"cgroup/a Burstable 400 of 0", "cgroup/b Burstable 500 of 0",
 		}},
 		{"None", files{}, nil},
@@ -117,6 +126,10 @@ func TestPods(t *testing.T) {
 	pods, err := node(t, files{"cgroup/a/pids.current": "12"}.uses("a", 1, 0)).Pods()
 	require.NoError(t, err)
 	require.EqualValues(t, 12, pods[0].Usage.Processes)
+	pods, err = node(t, files{}.uses("a", 1, 0)).Pods()
+	require.NoError(t, err)
+	require.Zero(t, pods[0].Usage.Processes, "nothing counts them")
+	require.True(t, gone(&fs.PathError{Err: syscall.ENODEV}), "removed while it was read")
 }
 
 func TestFaultsNameTheFile(t *testing.T) {
@@ -127,6 +140,9 @@ func TestFaultsNameTheFile(t *testing.T) {
 	}{
 		{"Meminfo", files{"proc/meminfo": "MemFree: 1 kB\n"}, "meminfo: there is no MemTotal"},
 		{"MeminfoNumber", files{"proc/meminfo": "MemTotal: much kB\n"}, `meminfo: MemTotal: "much" is no number`},
+		{"MeminfoNegative", files{"proc/meminfo": "MemTotal: -1 kB\n"}, `meminfo: MemTotal: "-1" is no number`},
+		{"MeminfoCutOff", files{"proc/meminfo": "MemTotal:\n"}, "meminfo: there is no MemTotal"},
+		{"MeminfoOfOtherNames", files{"proc/meminfo": "MemTotalOfTwo: 1 kB\n"}, "meminfo: there is no MemTotal"},
 		{"Current", files{"cgroup/memory.current": "x", "cgroup/memory.stat": "inactive_file 1"}, `memory.current: "x" is no number`},
 		{"Stat", files{"cgroup/memory.current": "1", "cgroup/memory.stat": "file 1"}, "memory.stat: there is no inactive_file"},
 		{"NoStat", files{"cgroup/memory.current": "1"}, "memory.stat: no such file"},

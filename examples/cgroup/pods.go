@@ -29,7 +29,7 @@ func (n Node) kubepods() (dir string, ok bool) {
 	return "", false
 }
 
-// Pods measures the pods, in the order of their names. One that ends meanwhile is left out.
+// Pods measures the pods, by class and in the order of their names. One that ends meanwhile is left out.
 func (n Node) Pods() ([]nodepressure.Pod, error) {
 	parent, kubelets := n.kubepods()
 	if !kubelets {

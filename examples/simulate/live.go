@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"reflect"
 	"strings"
@@ -17,8 +18,8 @@ import (
 	"github.com/evictkit/evictkit/internal/noderecord"
 )
 
-// playLive measures until the context ends, which is no error.
-func playLive(ctx context.Context, f flags, s *nodeStory) (err error) {
+// playLive measures until the context ends, which is no error. Stdout is for a record that goes there.
+func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err error) {
 	var node noderecord.Node
 	if err := f.pressure.settings(&node); err != nil {
 		return err
@@ -32,7 +33,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory) (err error) {
 		return fmt.Errorf("--cgroup: %w", err)
 	}
 	if f.pressure.to != "" {
-		w, closer, err := create("record", f.pressure.to, s.out)
+		w, closer, err := create("record", f.pressure.to, stdout)
 		if err != nil {
 			return err
 		}

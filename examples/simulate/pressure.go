@@ -33,7 +33,7 @@ func (f *pressureFlags) add(set *pflag.FlagSet) {
 		"internal/noderecord/doc.go has it in full")
 	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and tell what the kubelet would do, until interrupted or --until")
 	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
-	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`")
+	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`, - for stdout (then the story goes to stderr)")
 	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
 	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: the thresholds of a kubelet's configuration `FILE`, its other fields passed over; without it those of the record, or the defaults")
 }
@@ -48,6 +48,8 @@ func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
 		return on, errors.New("--scenario is of a cluster, and --pressure of a node")
 	case !on && set.Changed("kubelet-config"):
 		return on, errors.New("--kubelet-config needs --pressure or --pressure-live")
+	case f.to == "-" && set.Lookup("timeline").Value.String() == "-":
+		return on, errors.New("--timeline and --record cannot both go to stdout")
 	case f.interval <= 0:
 		return on, fmt.Errorf("--interval %s is not positive", f.interval)
 	}
@@ -62,7 +64,7 @@ func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
 // pressure plays a node.
 func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	s := &nodeStory{out: stdout, counts: map[string]int{}}
-	if f.timeline == "-" {
+	if f.timeline == "-" || f.pressure.to == "-" {
 		s.out = stderr
 	}
 	if f.quiet {
@@ -77,7 +79,7 @@ func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error
 		s.timeline = json.NewEncoder(w)
 	}
 	if f.pressure.live {
-		err = playLive(ctx, f, s)
+		err = playLive(ctx, f, s, stdout)
 	} else {
 		err = playRecord(ctx, f, s)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -95,6 +96,7 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 		{"KubeletConfig", []string{"--kubelet-config", "x"}, "--kubelet-config needs --pressure"},
 		{"Interval", []string{"--pressure-live", "--interval", "0s"}, "--interval 0s is not positive"},
 		{"NoCgroup", []string{"--pressure-live", "--cgroup", "nowhere"}, "--cgroup: stat nowhere"},
+		{"TwiceStdout", []string{"--pressure-live", "--cgroup", "nowhere", "--record", "-", "--timeline", "-"}, "--timeline and --record cannot both go to stdout"},
 		{"NoTimeline", []string{"--pressure", record, "--timeline", "no/where"}, "timeline: open no/where"},
 		{"NoRecord", []string{"--pressure-live", "--cgroup", t.TempDir(), "--record", "no/where"}, "record: open no/where"},
 	} {
@@ -176,4 +178,14 @@ func TestLiveEndsWhenInterrupted(t *testing.T) {
 	written, err := os.ReadFile(to)
 	require.NoError(t, err)
 	require.Equal(t, 2, bytes.Count(written, []byte("\n")))
+
+	var record, story bytes.Buffer
+	f.pressure.to, f.quiet = "-", true
+	require.NoError(t, pressure(ctx, f, &record, &story))
+	require.Empty(t, story.String())
+	require.Equal(t, 2, strings.Count(record.String(), "\n"))
+	f.quiet = false
+	require.NoError(t, pressure(ctx, f, io.Discard, &story))
+	require.Contains(t, story.String(), "thresholds:")
+	require.NotContains(t, story.String(), `{"node"`)
 }

@@ -67,6 +67,32 @@ func TestPlayedPodsComeBack(t *testing.T) {
 	require.Contains(t, story[3], "3s  no pod may be evicted: memory.available < 100 since 2s", "said once")
 }
 
+// TestTheSameIsToldOnce: a node that nothing helps says so once, and again after it was well or is short of
+// something else.
+func TestTheSameIsToldOnce(t *testing.T) {
+	short := func(t int, signal string, available int) string {
+		return fmt.Sprintf(`{"sample":{"t":%d,"signals":{"%s":{"available":%d,"capacity":1000}},"pods":{"shop/cart":{}}}}`+"\n", t, signal, available)
+	}
+	story := play(t, `{"node":{}}`+"\n"+static+short(0, "nodefs.available", 1)+short(1, "nodefs.available", 1)+short(2, "imagefs.available", 1)+
+		short(3, "imagefs.available", 1)+short(4, "imagefs.available", 999)+short(5, "imagefs.available", 1))
+	require.Equal(t, []string{
+		"0s  DiskPressure begins: nodefs.available < 10%, 1 available",
+		"0s  reclaim DeadContainers and UnusedImages: nodefs.available < 10% since 0s", "0s  no pod may be evicted: nodefs.available < 10% since 0s",
+		"2s  reclaim DeadContainers and UnusedImages: imagefs.available < 15% since 2s", "2s  no pod may be evicted: imagefs.available < 15% since 2s",
+		"5s  reclaim DeadContainers and UnusedImages: imagefs.available < 15% since 5s", "5s  no pod may be evicted: imagefs.available < 15% since 5s",
+	}, story)
+}
+
+// TestHugeAmounts: what an evicted pod used does not make less available, and everything can be missing.
+func TestHugeAmounts(t *testing.T) {
+	pods := `"shop/cart":{"memory":9223372036854775807}`
+	story := play(t, `{"node":{}}`+"\n"+cart+memory(0, 0, pods)+memory(1, 9223372036854775807, pods)+memory(2, -9223372036854775808, pods)+memory(3, 9223372036854775807, pods))
+	require.Len(t, story, 3)
+	require.Equal(t, "0s  MemoryPressure begins: memory.available < 100Mi, 0 available", story[0])
+	require.Contains(t, story[1], "0s  evict shop/cart")
+	require.Equal(t, "2s  no pod may be evicted: memory.available < 100Mi since 2s", story[2])
+}
+
 func TestPlayedDisk(t *testing.T) {
 	disk := func(t float64) string {
 		return fmt.Sprintf(`{"sample":{"t":%v,"signals":{"imagefs.available":{"available":1,"capacity":1000}},"pods":{"shop/cart":{"containers":[{"name":"main","rootfs":{"bytes":600}}]},"shop/search":null}}}`+"\n", t)

@@ -1,6 +1,7 @@
 package noderecord
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -21,7 +22,7 @@ type Player struct {
 	now        time.Time
 	gone       map[string]*v1.Pod // evicted
 	conditions []v1.NodeConditionType
-	repeated   string // the last reclaim or stuck event, which is told once
+	told       map[string]string // the threshold of the last reclaim and of the last stuck event, each told once
 }
 
 // NewPlayer returns a player that has seen nothing, or the faults of the node.
@@ -30,7 +31,7 @@ func NewPlayer(node Node) (*Player, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Player{layout: node.Layout, now: zero, gone: map[string]*v1.Pod{}}
+	p := &Player{layout: node.Layout, now: zero, gone: map[string]*v1.Pod{}, told: map[string]string{}}
 	config.Clock = playerClock{p}
 	p.machine, err = nodepressure.New(config)
 	return p, err
@@ -65,7 +66,7 @@ func (p *Player) Play(sample *Sample, pods map[string]*v1.Pod) []Event {
 	}
 	switch d.Action {
 	case nodepressure.Nothing:
-		p.repeated = ""
+		clear(p.told)
 	case nodepressure.Stuck:
 		events = p.once(events, Event{T: sample.T, Kind: KindStuck}.because(why, zero))
 	case nodepressure.EvictPods:
@@ -81,13 +82,13 @@ func (p *Player) Play(sample *Sample, pods map[string]*v1.Pod) []Event {
 	return events
 }
 
-// once adds an event unless the same stood last.
+// once adds an event unless the last of its kind had the same threshold.
 func (p *Player) once(events []Event, e Event) []Event {
-	if name := e.Kind + e.Threshold; name != p.repeated {
-		p.repeated = name
-		return append(events, e)
+	if p.told[e.Kind] == e.Threshold {
+		return events
 	}
-	return events
+	p.told[e.Kind] = e.Threshold
+	return append(events, e)
 }
 
 // without is the sample as if the evicted pods were not there. A pod that was described anew since is another one.
@@ -97,7 +98,7 @@ func (p *Player) without(stats nodepressure.Stats) nodepressure.Stats {
 			return false
 		}
 		for signal, sample := range stats.Signals {
-			sample.Available += pod.Uses(signal, p.layout)
+			sample.Available += min(pod.Uses(signal, p.layout), math.MaxInt64-max(sample.Available, 0))
 			stats.Signals[signal] = sample
 		}
 		return true

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -132,7 +131,7 @@ func (r *Reader) check(s *Sample) error {
 		if !signal.Valid() {
 			return fmt.Errorf("signals: there is no signal %q, want one of %v", signal, nodepressure.Signals())
 		}
-		if amount.Capacity < 0 || amount.Available == math.MinInt64 {
+		if amount.Capacity < 0 {
 			return fmt.Errorf("signals: %s: capacity %d is negative", signal, amount.Capacity)
 		}
 	}

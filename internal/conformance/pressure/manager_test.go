@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -69,9 +68,7 @@ func (o *ours) Reclaim(_ context.Context, what nodepressure.Reclaim) error {
 }
 
 func (o *ours) Kill(_ context.Context, e nodepressure.Eviction) error {
-	k := kill{pod: e.Pod.Name, seconds: e.GracePeriodSeconds, message: e.Message, annotations: e.Annotations}
-	e.Apply(&k.status, metav1.NewTime(time.Now()))
-	o.now().killed = append(o.now().killed, k)
+	o.now().killed = append(o.now().killed, killOf(e, time.Now(), true))
 	o.polls = 0
 	return nil
 }
@@ -100,7 +97,7 @@ func did(passes []pass) (result []done) {
 // is in progress. Then ours goes on to pass.
 func TestManagers(t *testing.T) {
 	compared, kills, preempts := 0, 0, 0
-	for seed := range int64(600) {
+	for seed := range int64(1200) {
 		s, kubelets := played(t, seed)
 		differs, err := replayed(s, kubelets, acts...)
 		require.NoError(t, err)

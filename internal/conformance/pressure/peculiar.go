@@ -18,20 +18,42 @@ func (r *replay) ranking() nodepressure.Ranking {
 			x.Requested, y.Requested = storageRequest(a), storageRequest(b)
 		}
 		c := nodepressure.ByUsage.Compare(starved, &x, &y)
-		if starved != nodepressure.ResourceInodes || !r.as(InodeUnit) || a.Pod.Usage == nil || b.Pod.Usage == nil {
+		if a.Pod.Usage == nil || b.Pod.Usage == nil {
 			return c
 		}
-		// What they exceed is compared without the request, and by how much with it.
-		if a.Exceeds() != b.Exceeds() || a.Priority != b.Priority {
-			return c
+		switch starved {
+		case v1.ResourceMemory, v1.ResourceEphemeralStorage:
+			// Ours takes requests without their fractions, which only makes more pods equal.
+			if c == 0 && r.as(PodTies) {
+				return compareExactly(starved, a, b)
+			}
+		case nodepressure.ResourceInodes:
+			// What they exceed is compared without the request, and by how much with it.
+			if r.as(InodeUnit) && a.Exceeds() == b.Exceeds() && a.Priority == b.Priority {
+				return compareExactly(v1.ResourceEphemeralStorage, a, b)
+			}
 		}
-		return cmp.Compare(b.Used-storageRequest(b), a.Used-storageRequest(a))
+		return c
 	})
 }
 
+// compareExactly puts the larger difference to the request first.
+func compareExactly(requested v1.ResourceName, a, b *nodepressure.Candidate) int {
+	over := func(c *nodepressure.Candidate) int64 {
+		q := podresource.GetResourceRequestQuantity(c.Pod.Pod, requested)
+		return c.Used*1000 - q.MilliValue()
+	}
+	return cmp.Compare(over(b), over(a))
+}
+
 func storageRequest(c *nodepressure.Candidate) int64 {
-	q := podresource.GetResourceRequestQuantity(c.Pod.Pod, v1.ResourceEphemeralStorage)
-	return q.Value()
+	return milliRequest(v1.ResourceEphemeralStorage, c) / 1000
+}
+
+// milliRequest is what a pod requests, in thousandths.
+func milliRequest(name v1.ResourceName, c *nodepressure.Candidate) int64 {
+	q := podresource.GetResourceRequestQuantity(c.Pod.Pod, name)
+	return q.MilliValue()
 }
 
 // reclaimsOf is what ours reclaims for a signal.

@@ -65,7 +65,7 @@ func (r *replay) pass(s step, p *pass, first bool) {
 	stats.Signals = r.signals(s.stats.Signals, first)
 	d := r.machine.Observe(stats)
 	if d.Action == nodepressure.Nothing || len(d.Evictions) > 0 && d.Threshold.Signal == "" {
-		r.compare(p, outcome{killed: kills(d.Evictions, p.at)})
+		r.compare(p, outcome{killed: r.kills(d.Evictions, p.at)})
 		return
 	}
 	var wanted []outcome
@@ -167,17 +167,27 @@ func (r *replay) outcome(d nodepressure.Decision, s step, p *pass) outcome {
 	if most := r.series.config.MaxPodGracePeriodSeconds; r.as(NegativeGrace) && most < 0 && !eviction.Hard {
 		eviction.GracePeriodSeconds = most
 	}
-	o.killed = kills([]nodepressure.Eviction{eviction}, p.at)
+	o.killed = r.kills([]nodepressure.Eviction{eviction}, p.at)
 	return o
 }
 
-func kills(evictions []nodepressure.Eviction, at time.Time) (killed []kill) {
+func (r *replay) kills(evictions []nodepressure.Eviction, at time.Time) (killed []kill) {
 	for _, e := range evictions {
-		k := kill{pod: e.Pod.Name, seconds: e.GracePeriodSeconds, message: e.Message, annotations: e.Annotations}
-		e.Apply(&k.status, metav1.NewTime(at))
-		killed = append(killed, k)
+		killed = append(killed, killOf(e, at, r.as(Generation)))
 	}
 	return killed
+}
+
+// killOf is an eviction carried out, with the generation of the pod or without.
+func killOf(e nodepressure.Eviction, at time.Time, generation bool) kill {
+	k := kill{pod: e.Pod.Name, seconds: e.GracePeriodSeconds, message: e.Message, annotations: e.Annotations}
+	e.Apply(&k.status, metav1.NewTime(at))
+	for i := range k.status.Conditions {
+		if generation {
+			k.status.Conditions[i].ObservedGeneration = e.Pod.Generation
+		}
+	}
+	return k
 }
 
 // compare says when the kubelet did none of what was to be expected.

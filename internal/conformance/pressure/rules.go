@@ -18,6 +18,7 @@ var (
 	ConditionOrder = rule.New("ConditionOrder", "conditions have an order")
 	QOSStatus      = rule.New("QOSStatus", "the QoS class comes from resources")
 	NegativeGrace  = rule.New("NegativeGrace", "a negative maximal grace period defers to")
+	Generation     = rule.New("Generation", "the condition of an evicted pod has no")
 
 	HardPreempts = rule.New("HardPreempts", "a hard eviction takes the place of a")
 
@@ -31,7 +32,7 @@ var (
 
 // decisions are the rules that a replay can leave out.
 var decisions = []Rule{
-	ThresholdOrder, PodTies, InodeUnit, PodLevel, FirstPass, StaleOverGap, EmptySample, NoTransition, ConditionOrder, QOSStatus, NegativeGrace,
+	ThresholdOrder, PodTies, InodeUnit, PodLevel, FirstPass, StaleOverGap, EmptySample, NoTransition, ConditionOrder, QOSStatus, NegativeGrace, Generation,
 }
 
 // acts are those of them that change what is done, not only what is said.

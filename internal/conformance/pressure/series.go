@@ -125,7 +125,7 @@ func randomUsage(r *rand.Rand, pod *v1.Pod) *nodepressure.Usage {
 	}
 	some := func() int64 { return r.Int63n(4) * 50 }
 	disk := func() nodepressure.Disk { return nodepressure.Disk{Bytes: some(), Inodes: some()} }
-	u := &nodepressure.Usage{Memory: r.Int63n(5) * 60, Processes: r.Int63n(4), EphemeralStorage: some() + some()}
+	u := &nodepressure.Usage{Memory: r.Int63n(5)*60 + r.Int63n(2), Processes: r.Int63n(4), EphemeralStorage: some() + some()}
 	for _, volume := range pod.Spec.Volumes {
 		if r.Intn(5) > 0 {
 			u.Volumes = append(u.Volumes, nodepressure.VolumeUsage{Name: volume.Name, Disk: disk()})
@@ -141,7 +141,7 @@ func randomUsage(r *rand.Rand, pod *v1.Pod) *nodepressure.Usage {
 }
 
 func randomPod(r *rand.Rand, name string) *v1.Pod {
-	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)}}
+	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name), Generation: 7}}
 	if r.Intn(5) > 0 {
 		priority := int32(r.Intn(3))
 		if r.Intn(10) == 0 {
@@ -204,8 +204,12 @@ func randomResources(r *rand.Rand) v1.ResourceRequirements {
 		if same {
 			request, limit = 60, 60
 		}
+		fraction := int64(0)
+		if request < limit && r.Intn(3) == 0 {
+			fraction = 500
+		}
 		if same || r.Intn(3) > 0 {
-			result.Requests[name] = *resource.NewQuantity(request, resource.BinarySI)
+			result.Requests[name] = *resource.NewMilliQuantity(request*1000+fraction, resource.BinarySI)
 		}
 		if same || r.Intn(3) > 0 {
 			result.Limits[name] = *resource.NewQuantity(limit, resource.BinarySI)

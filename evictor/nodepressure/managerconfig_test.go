@@ -1,0 +1,60 @@
+//go:build go1.25
+
+package nodepressure_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	. "github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// TestCleanupTimeoutBelowPoll: the timeout holds.
+func TestCleanupTimeoutBelowPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{began: time.Now(), signal: MemoryAvailable, cleanup: time.Hour, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
+		machine, err := New(hardMemory)
+		require.NoError(t, err)
+		config := DefaultManagerConfig()
+		config.CleanupPoll = time.Minute
+		m, err := NewManager(machine, Clients{StatsProvider: w, Killer: w}, config)
+		require.NoError(t, err)
+		ctx, stop := context.WithTimeout(context.Background(), 35*time.Second)
+		defer stop()
+		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
+		require.Equal(t, []string{"0s kill a 1s", "30s kill a 1s"}, w.log)
+	})
+}
+
+func TestManagerRunsOnce(t *testing.T) {
+	var m *Manager
+	during(t, hardMemory, nil, func(_ *world, manager *Manager) { m = manager }, func(_ *world, m *Manager) {
+		synctest.Wait()
+		require.ErrorIs(t, m.Run(context.Background()), ErrRunning)
+	})
+	ended, end := context.WithCancelCause(context.Background())
+	cause := errors.New("over")
+	end(cause)
+	require.ErrorIs(t, m.Run(ended), cause, "it may run again")
+}
+
+func TestManagerConfigFaults(t *testing.T) {
+	machine, err := New(Config{})
+	require.NoError(t, err)
+	w := &world{}
+	_, err = NewManager(machine, Clients{StatsProvider: w, Killer: w}, ManagerConfig{CleanupPoll: -1})
+	for _, name := range []string{"monitoringPeriod", "cleanupTimeout", "cleanupPoll"} {
+		require.ErrorContains(t, err, name)
+	}
+	for _, clients := range []Clients{{}, {StatsProvider: w}, {Killer: w}} {
+		_, err = NewManager(machine, clients, DefaultManagerConfig())
+		require.ErrorContains(t, err, "needs a machine, a StatsProvider and a Killer")
+	}
+	_, err = NewManager(nil, Clients{StatsProvider: w, Killer: w}, DefaultManagerConfig())
+	require.Error(t, err)
+}

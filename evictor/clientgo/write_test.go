@@ -225,6 +225,21 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	require.Len(t, s.wrote(), 2)
 }
 
+// TestNothingIsBegunAfterTheEnd: the pods of a node are written one by one, and the lease is handed over after the last.
+func TestNothingIsBegunAfterTheEnd(t *testing.T) {
+	s := &server{}
+	clients := s.clients(t, clientgo.Options{})
+	n, ok := clients.Nodes.Node("a-0")
+	require.True(t, ok)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
+	require.ErrorIs(t, clients.NodeWriter.UpdateLabels(ctx, n, map[string]string{"a": "b"}), context.Canceled)
+	require.ErrorIs(t, clients.PodWriter.MarkNotReady(ctx, ref), context.Canceled)
+	require.ErrorIs(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}), context.Canceled)
+	require.Empty(t, s.wrote())
+}
+
 // TestWhatWasWrittenShowsAtOnce: the next write is made from what the last one left, before the watch brings it.
 func TestWhatWasWrittenShowsAtOnce(t *testing.T) {
 	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {

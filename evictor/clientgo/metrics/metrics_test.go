@@ -71,6 +71,29 @@ taint_eviction_controller_pod_deletions_total 2`, ":0:", ":\x00:"),
 		"taint_eviction_controller_pod_deletions_total", "taint_eviction_controller_pod_deletion_duration_seconds", "evictkit_queue_depth")
 }
 
+// TestEvictionsOfNodes are counted as upstream counts them: what a node's turn brings.
+func TestEvictionsOfNodes(t *testing.T) {
+	own, other := v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}
+	theirs, schedule := v1.Taint{Key: "theirs", Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoSchedule}
+	for name, row := range map[string]struct {
+		d    evictor.Decision
+		want string
+	}{
+		"added":         {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{schedule, own}}, `node_collector_evictions_total{zone=""} 1`},
+		"swapped":       {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{other}}, ""},
+		"NoSchedule":    {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{schedule}}, ""},
+		"beside theirs": {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{theirs}}, `node_collector_evictions_total{zone=""} 1`},
+		"emptied":       {evictor.Decision{Kind: evictor.NodeEmptied}, `node_collector_evictions_total{zone=""} 1`},
+		"dry run":       {evictor.Decision{Kind: evictor.NodeEmptied, DryRun: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := metrics.New(metrics.Options{})
+			m.Observe(row.d)
+			expect(t, gathered(t, m), row.want, "node_collector_evictions_total")
+		})
+	}
+}
+
 func TestLatencyIsInSecondsSinceTheDeadline(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
 	m := metrics.New(metrics.Options{Clock: clock})

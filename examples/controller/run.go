@@ -62,12 +62,12 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	leader.changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	stopMetrics, err := serve(o.metricsAddress, observed(m, leader.healthy, func() error { return ready(cluster) }), logger)
+	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, func() error { return ready(cluster) }), logger)
 	if err != nil {
 		return err
 	}
 	defer stopMetrics()
-	stopDebug, err := serve(o.debugAddress, debugging(e, leader.mayWrite, cluster.Health), logger)
+	stopDebug, err := serve(debugFlag, o.debugAddress, debugging(e, leader.mayWrite, cluster.Health), logger)
 	if err != nil {
 		return err
 	}

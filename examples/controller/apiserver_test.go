@@ -32,6 +32,7 @@ type apiServer struct {
 
 	mu       sync.Mutex
 	requests map[string]int // guarded by mu: by method and path
+	by       map[string]int // guarded by mu: by user agent
 
 	election http.HandlerFunc // the lease of the leader; nil has none
 }
@@ -43,6 +44,13 @@ func (s *apiServer) seen() map[string]int {
 	return maps.Clone(s.requests)
 }
 
+// agents are those that have asked, by the number of their requests.
+func (s *apiServer) agents() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.by)
+}
+
 const contentType = "application/vnd.kubernetes.protobuf"
 
 var (
@@ -51,7 +59,7 @@ var (
 )
 
 func newAPIServer() *apiServer {
-	s := &apiServer{gitVersion: "v1.36.3", denied: func(string, string) bool { return false }, requests: make(map[string]int)}
+	s := &apiServer{gitVersion: "v1.36.3", denied: func(string, string) bool { return false }, requests: make(map[string]int), by: make(map[string]int)}
 	s.Server = httptest.NewUnstartedServer(s)
 	return s
 }
@@ -59,6 +67,7 @@ func newAPIServer() *apiServer {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests[r.Method+" "+r.URL.Path]++
+	s.by[r.UserAgent()]++
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", contentType)
 	switch resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; {

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,6 +187,9 @@ func TestTheEndHandsTheLeaseOver(t *testing.T) {
 	second := start(t, s)
 	second.ready(t)
 	require.Contains(t, fetch("http://"+second.debug+"/debug/evictor"), errFollower.Error())
+	for _, agent := range []string{"evictkit-controller/nodes", "evictkit-controller/leader-election"} {
+		require.Contains(t, s.agents(), agent)
+	}
 	require.NoError(t, first.stop())
 	began := time.Now()
 	second.leads(t)
@@ -216,6 +220,35 @@ func TestALostLeaseEndsTheProgram(t *testing.T) {
 	case <-time.After(time.Minute):
 		require.Fail(t, "it goes on without a lease")
 	}
+}
+
+// TestARenewalThatHangsCostsNoLease: it is given up in time for another.
+func TestARenewalThatHangsCostsNoLease(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 1
+	var hang, hung, after atomic.Bool
+	leases(s, func(*http.Request) bool { return false })
+	kept := s.election
+	s.election = func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPut && hang.CompareAndSwap(true, false):
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			hung.Store(true)
+			return
+		case r.Method == http.MethodPut && hung.Load():
+			after.Store(true)
+		}
+		kept(w, r)
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=100ms")
+	r.leads(t)
+	hang.Store(true)
+	require.Eventually(t, after.Load, time.Minute, 10*time.Millisecond)
+	r.leads(t)
+	require.NoError(t, r.stop())
 }
 
 // running is the program in this process.

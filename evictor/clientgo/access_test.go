@@ -77,3 +77,16 @@ func TestAFailedQuestionIsAnError(t *testing.T) {
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "asking whether list nodes is allowed")
 }
+
+func TestAServerThatIsNotThereIsNotWaitedFor(t *testing.T) {
+	client := account("v1.36.3", everything)
+	ctx, cancel := context.WithCancel(context.Background())
+	hang := make(chan struct{})
+	defer close(hang)
+	client.PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
+		cancel() // the program is asked to end
+		<-hang
+		return false, nil, nil
+	})
+	require.ErrorIs(t, clientgo.CheckServer(ctx, client, nil), context.Canceled)
+}

@@ -338,7 +338,9 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 			w.Stop()
 		}
 		mu.Unlock()
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Second)
+		require.NoError(t, cluster.Health(), "it may come back")
+		time.Sleep(50 * time.Second)
 		require.ErrorContains(t, cluster.Health(), `the watch of pods is broken`)
 		require.ErrorContains(t, cluster.Health(), `cannot watch resource "pods"`)
 		mu.Lock()

@@ -167,14 +167,18 @@ func TestTheFactorysTransformIsForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		n := node("a-0")
-		n.Annotations = map[string]string{"large": "text"}
-		client := fake.NewClientset(n)
+		client := fake.NewClientset()
 		factory := informers.NewSharedInformerFactoryWithOptions(client, never, informers.WithTransform(func(obj any) (any, error) { return obj, nil }))
 		cluster, err := clientgo.New(client, factory, clientgo.Options{})
 		require.NoError(t, err)
 		factory.Start(ctx.Done())
 		factory.WaitForCacheSync(ctx.Done())
+		synctest.Wait()
+		n := node("a-0") // by the watch: what is listed is small before any transform
+		n.Annotations = map[string]string{"large": "text"}
+		_, err = client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		require.NoError(t, err)
+		synctest.Wait()
 		kept, ok := cluster.Clients().Nodes.Node("a-0")
 		require.True(t, ok)
 		require.Empty(t, kept.Annotations)

@@ -35,6 +35,7 @@ type apiServer struct {
 	by       map[string]int // guarded by mu: by user agent
 
 	election http.HandlerFunc // the lease of the leader; nil has none
+	written  func()           // called at each write of a node or pod; may be nil
 }
 
 // seen are the requests so far.
@@ -84,6 +85,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.list(w, r, resource)
 	case r.Method == http.MethodPost:
 		s.accept(w, r)
+	case r.Method == http.MethodPatch && s.written != nil:
+		s.written()
+		s.refuse(w, apierrors.NewNotFound(v1.Resource(resource), r.URL.Path))
 	default:
 		s.refuse(w, apierrors.NewNotFound(v1.Resource(resource), r.URL.Path))
 	}

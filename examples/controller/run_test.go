@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -18,8 +20,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
 // kubeconfig is a file that names the server.
@@ -219,6 +225,59 @@ func TestALostLeaseEndsTheProgram(t *testing.T) {
 		require.ErrorIs(t, err, errLostLease)
 	case <-time.After(time.Minute):
 		require.Fail(t, "it goes on without a lease")
+	}
+}
+
+// TestAFollowerWritesNothing: it sees that nodes are silent, and says so only when the leader's lease has ended.
+func TestAFollowerWritesNothing(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 2
+	holder, renewed, duration := "another", metav1.NowMicro(), int32(4)
+	first := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "evictkit-controller"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, AcquireTime: &renewed, LeaseDurationSeconds: &duration},
+	}
+	var taken, early atomic.Bool
+	leases(s, func(*http.Request) bool { return false })
+	kept := s.election
+	s.election = func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && !taken.Load() {
+			s.encode(w, first.DeepCopy())
+			return
+		}
+		taken.Store(true)
+		kept(w, r)
+	}
+	wrote := make(chan struct{}, 1000)
+	s.written = func() {
+		if !taken.Load() {
+			early.Store(true)
+		}
+		wrote <- struct{}{}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--node-monitor-grace-period=1s", "--node-monitor-period=100ms")
+	require.Eventually(t, func() bool {
+		return strings.Contains(fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "Unknown")
+	}, time.Minute, 10*time.Millisecond)
+	select {
+	case <-wrote:
+	case <-time.After(time.Minute):
+		require.Fail(t, "the next leader writes nothing")
+	}
+	require.False(t, early.Load())
+	require.NoError(t, r.stop())
+}
+
+// TestWhatIsNotWellIsNotOK to a probe, which reads the code only.
+func TestWhatIsNotWellIsNotOK(t *testing.T) {
+	well := func() error { return nil }
+	ill := func() error { return errors.New("ill") }
+	for path, code := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+		answer := httptest.NewRecorder()
+		observed(metrics.New(metrics.Options{}), well, ill).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		require.Equal(t, code, answer.Code, path)
 	}
 }
 

@@ -119,6 +119,22 @@ func TestDryRunNeedsNoPermissionToWrite(t *testing.T) {
 	}
 }
 
+// TestDryRunDecidesAndWritesNothing: what it says that it wrote comes after the write.
+func TestDryRunDecidesAndWritesNothing(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 2
+	var wrote atomic.Int32
+	s.written = func() { wrote.Add(1) }
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--dry-run", "--leader-elect=false", "--node-monitor-grace-period=1s", "--node-monitor-period=100ms")
+	require.Eventually(t, func() bool {
+		return strings.Contains(fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "unreachable:NoSchedule")
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, r.stop())
+	require.Zero(t, wrote.Load())
+}
+
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
 
 func fetch(url string) string {

@@ -103,9 +103,13 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	})
 }
 
-// heldByBudget tells that a disruption budget holds an eviction back, and for how long.
+// heldByBudget tells that a disruption budget holds an eviction back, or an API server that has too much to do, and for
+// how long.
 func (e *Evictor) heldByBudget(why Decision, err error) time.Duration {
-	why.Kind, why.Reason, why.Err = EvictionDelayed, "DisruptionBudget", err
+	why.Kind, why.Reason, why.Err = EvictionDelayed, "TooManyRequests", err
+	if apierrors.HasStatusCause(err, "DisruptionBudget") { // policyv1.DisruptionBudgetCause
+		why.Reason = "DisruptionBudget"
+	}
 	e.decide(why)
 	if wait := retryAfter(err); wait > 0 {
 		return wait

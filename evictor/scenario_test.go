@@ -10,7 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -277,6 +279,34 @@ func TestDisruptionBudgetBlocksWithoutLosing(t *testing.T) {
 	blocked = false
 	c.Advance(11 * time.Second)
 	require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
+}
+
+// TestTooManyRequestsAreNamed: an API server that has too much to do answers 429 as a budget does.
+func TestTooManyRequestsAreNamed(t *testing.T) {
+	overload := apierrors.NewTooManyRequests("try again later", 10)
+	budget := apierrors.NewTooManyRequests("it would violate the pod's disruption budget", 10)
+	budget.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
+	for want, answer := range map[string]error{"TooManyRequests": overload, "DisruptionBudget": fmt.Errorf("evicting: %w", budget)} {
+		t.Run(want, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+			reasons := make(map[string]int)
+			c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+				if d.Kind == evictor.EvictionDelayed {
+					reasons[d.Reason]++
+				}
+			})})
+			c.FailWrites(func(write, _ string) error {
+				if write == "evict" {
+					return answer
+				}
+				return nil
+			})
+			c.Fail("a-0")
+			c.Advance(10 * time.Minute)
+			require.Len(t, reasons, 1)
+			require.NotZero(t, reasons[want])
+		})
+	}
 }
 
 func TestPauseHoldsHarmAndNotRecovery(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -99,7 +100,7 @@ func (o Options) Permissions() []Permission {
 // a request that failed. It is for programs that want to say so before they start; a Cluster without
 // permissions also runs, and each error names the verb and the resource.
 func CheckServer(ctx context.Context, client kubernetes.Interface, needed []Permission) error {
-	info, err := client.Discovery().ServerVersion()
+	info, err := serverVersion(ctx, client)
 	if err != nil {
 		return fmt.Errorf("clientgo: asking the API server for its version: %w", err)
 	}
@@ -127,4 +128,24 @@ func CheckServer(ctx context.Context, client kubernetes.Interface, needed []Perm
 		return &PermissionError{Missing: missing}
 	}
 	return nil
+}
+
+// serverVersion does not wait longer than the context allows, of which the discovery client knows nothing: a server
+// that is not there at all takes half a minute.
+func serverVersion(ctx context.Context, client kubernetes.Interface) (*apiversion.Info, error) {
+	var (
+		info     *apiversion.Info // both are read once answered is closed
+		err      error
+		answered = make(chan struct{})
+	)
+	go func() {
+		defer close(answered)
+		info, err = client.Discovery().ServerVersion()
+	}()
+	select {
+	case <-answered:
+		return info, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }

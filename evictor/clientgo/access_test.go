@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery/fake"
@@ -45,6 +46,14 @@ func TestMissingPermissionsAreNamed(t *testing.T) {
 	require.NoError(t, clientgo.CheckServer(context.Background(), account("v1.36.3", everything), clientgo.Options{}.Permissions()))
 }
 
+// TestWhoMayNotAskIsNotHeldUp: the requests themselves will tell.
+func TestWhoMayNotAskIsNotHeldUp(t *testing.T) {
+	for _, answer := range []error{apierrors.NewForbidden(authorizationv1.Resource("selfsubjectaccessreviews"), "", nil), apierrors.NewNotFound(authorizationv1.Resource("selfsubjectaccessreviews"), "")} {
+		client := account("v1.36.3", func(*authorizationv1.ResourceAttributes) (bool, error) { return false, answer })
+		require.NoError(t, clientgo.CheckServer(context.Background(), client, clientgo.Options{}.Permissions()))
+	}
+}
+
 func TestPermissionsFollowTheOptions(t *testing.T) {
 	texts := func(o clientgo.Options) (all []string) {
 		for _, p := range o.Permissions() {
@@ -54,7 +63,11 @@ func TestPermissionsFollowTheOptions(t *testing.T) {
 	}
 	least := texts(clientgo.Options{})
 	more := texts(clientgo.Options{EvictionAPI: true, DaemonSets: true, ShareInformers: true})
-	require.Contains(t, least, "delete pods")
+	require.Equal(t, []string{
+		"list nodes", "watch nodes", "patch nodes", "patch nodes/status", "list pods", "watch pods", "patch pods/status", "delete pods",
+		"get leases.coordination.k8s.io in kube-node-lease", "list leases.coordination.k8s.io in kube-node-lease", "watch leases.coordination.k8s.io in kube-node-lease",
+		"create events", "patch events",
+	}, least)
 	require.NotContains(t, more, "delete pods")
 	for _, p := range []string{"create pods/eviction", "watch daemonsets.apps", "watch leases.coordination.k8s.io"} {
 		require.False(t, slices.Contains(least, p), p)
@@ -76,4 +89,17 @@ func TestAFailedQuestionIsAnError(t *testing.T) {
 	err := clientgo.CheckServer(context.Background(), client, clientgo.Options{}.Permissions())
 	require.ErrorIs(t, err, down)
 	require.ErrorContains(t, err, "asking whether list nodes is allowed")
+}
+
+func TestAServerThatIsNotThereIsNotWaitedFor(t *testing.T) {
+	client := account("v1.36.3", everything)
+	ctx, cancel := context.WithCancel(context.Background())
+	hang := make(chan struct{})
+	defer close(hang)
+	client.PrependReactor("get", "version", func(clienttesting.Action) (bool, runtime.Object, error) {
+		cancel() // the program is asked to end
+		<-hang
+		return false, nil, nil
+	})
+	require.ErrorIs(t, clientgo.CheckServer(ctx, client, nil), context.Canceled)
 }

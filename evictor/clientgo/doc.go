@@ -34,7 +34,7 @@
 // 429, and the evictor waits as long as the answer asks and holds no worker meanwhile.
 //
 // A write that is under way when the context of Run ends is finished, within four seconds, so that no pod is left
-// with the condition and without its deletion. Options.EvictionClient and Options.EventClient keep evictions and
+// with the condition and without its deletion; none is begun after. Options.EvictionClient and Options.EventClient keep evictions and
 // events from using up the rate of node writes.
 //
 // # The guard

@@ -15,8 +15,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What the guard reads when nothing renews: the leases renewed last, whose nodes lived last.
-const probedLeases = 3
+// What the guard reads when nothing renews: the leases renewed last, whose nodes lived last. Those that are gone tell
+// nothing of the others.
+const (
+	probedLeases = 3
+	triedLeases  = 16
+)
 
 // guard tells evictors whether the cluster is seen well enough to condemn nodes.
 type guard struct {
@@ -45,14 +49,18 @@ func (g *guard) health() error {
 	return g.err
 }
 
-// tell adds an evictor to those that are told.
+// tell adds an evictor to those that are told, once it knows what they know: what is found meanwhile must not reach
+// it before what was found earlier, or it would wait for the end of something that has ended.
 func (g *guard) tell(e Target) {
-	g.mu.Lock()
-	g.told = append(g.told, e)
-	err := g.err
-	g.mu.Unlock()
-	if err != nil {
-		e.SetObserverHealth(err)
+	for knows := error(nil); ; e.SetObserverHealth(knows) {
+		g.mu.Lock()
+		if (knows == nil) == (g.err == nil) {
+			g.told = append(g.told, e)
+			g.mu.Unlock()
+			return
+		}
+		knows = g.err
+		g.mu.Unlock()
 	}
 }
 
@@ -113,18 +121,19 @@ func (g *guard) look(ctx context.Context) error {
 		g.remember(nil)
 		return nil
 	}
-	if unseen != nil && !g.c.sees(unseen) {
-		return fmt.Errorf("the watch of leases stands still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
-	}
 	live, err := g.probe(ctx)
 	if err != nil {
 		return fmt.Errorf("no lease was seen to advance for %s, and none can be read: %w", quiet.Round(time.Second), err)
 	}
 	g.remember(live)
-	if live != nil {
+	switch {
+	case live == nil:
+		return nil
+	case unseen != nil && !g.c.sees(unseen):
+		return fmt.Errorf("the watch of leases stands still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
+	default:
 		return was // it may just be under way; the next look knows
 	}
-	return nil
 }
 
 func (g *guard) remember(unseen *coordinationv1.Lease) {
@@ -137,7 +146,8 @@ func (g *guard) remember(unseen *coordinationv1.Lease) {
 func (g *guard) probe(ctx context.Context) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.c.opts.LeaseSilence/2)
 	defer cancel()
-	for _, name := range g.c.lastRenewed(probedLeases) {
+	read := 0
+	for _, name := range g.c.lastRenewed(triedLeases) {
 		live, err := g.c.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -148,6 +158,9 @@ func (g *guard) probe(ctx context.Context) (*coordinationv1.Lease, error) {
 			return nil, err
 		case !g.c.sees(live):
 			return live, nil
+		}
+		if read++; read == probedLeases {
+			break
 		}
 	}
 	return nil, nil

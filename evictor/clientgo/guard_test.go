@@ -212,6 +212,63 @@ func TestAWatchThatStandsStill(t *testing.T) {
 	})
 }
 
+// TestLeasesThatAreGoneTellNothing: those renewed last may be of nodes that were removed, unseen too.
+func TestLeasesThatAreGoneTellNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, g *guarded) {
+		time.Sleep(61 * time.Second)
+		leases := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
+		removed := []string{"b-0", "b-1", "b-2"}
+		for _, name := range removed {
+			_, err := leases.Create(t.Context(), lease(name), metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
+		time.Sleep(time.Second)
+		g.set(func() { g.blind = true })
+		for _, name := range removed {
+			require.NoError(t, leases.Delete(t.Context(), name, metav1.DeleteOptions{}))
+		}
+		time.Sleep(35 * time.Second)
+		require.Len(t, g.all(), 1)
+		require.Contains(t, g.all()[0], "node a-0 renewed its lease unseen")
+	})
+}
+
+// TestARenewalOfALeaseThatIsGone cannot be seen any more, and nobody waits for it.
+func TestARenewalOfALeaseThatIsGone(t *testing.T) {
+	inBubble(t, func(t *testing.T, g *guarded) {
+		time.Sleep(time.Minute)
+		g.set(func() { g.blind = true })
+		time.Sleep(35 * time.Second)
+		require.Len(t, g.all(), 1)
+		g.set(func() { g.alive, g.blind = nil, false })
+		time.Sleep(time.Second)
+		for _, name := range []string{"a-0", "a-1"} {
+			require.NoError(t, g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Delete(t.Context(), name, metav1.DeleteOptions{}))
+		}
+		time.Sleep(15 * time.Second)
+		require.NoError(t, g.cluster.Health())
+	})
+}
+
+// TestFewAreRead: the guard asks again and again while nobody renews.
+func TestFewAreRead(t *testing.T) {
+	inBubble(t, func(t *testing.T, g *guarded) {
+		for _, name := range []string{"b-0", "b-1", "b-2"} {
+			_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Create(t.Context(), lease(name), metav1.CreateOptions{})
+			require.NoError(t, err)
+		}
+		g.set(func() { g.alive = nil })
+		time.Sleep(time.Minute)
+		read := make(map[string]bool)
+		for _, action := range g.client.Actions() {
+			if get, ok := action.(clienttesting.GetAction); ok && action.GetVerb() == "get" {
+				read[get.GetName()] = true
+			}
+		}
+		require.Len(t, read, 3)
+	})
+}
+
 // TestAResyncIsNoRenewal: what the informer has is told again and again.
 func TestAResyncIsNoRenewal(t *testing.T) {
 	inBubbleResynced(t, 3*time.Second, func(t *testing.T, g *guarded) {
@@ -281,7 +338,9 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 			w.Stop()
 		}
 		mu.Unlock()
-		time.Sleep(time.Minute)
+		time.Sleep(10 * time.Second)
+		require.NoError(t, cluster.Health(), "it may come back")
+		time.Sleep(50 * time.Second)
 		require.ErrorContains(t, cluster.Health(), `the watch of pods is broken`)
 		require.ErrorContains(t, cluster.Health(), `cannot watch resource "pods"`)
 		mu.Lock()

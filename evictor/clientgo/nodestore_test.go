@@ -2,11 +2,14 @@ package clientgo
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 func versionOf(version string) *v1.Node {
@@ -46,4 +49,36 @@ func TestWhatWasWrittenIsForgotten(t *testing.T) {
 	require.Empty(t, s.written)
 	s.wrote(versionOf("12"))
 	require.Empty(t, s.written, "there is no such node")
+}
+
+// TestAKeptNodeHasWhatIsRead by the evictor and written back, and what KeepNode adds.
+func TestAKeptNodeHasWhatIsRead(t *testing.T) {
+	at := metav1.NewTime(time.Unix(1_700_000_000, 0))
+	later := metav1.NewTime(at.Add(time.Minute))
+	whole := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Annotations: map[string]string{"large": "text", "hold": "yes"}, Labels: map[string]string{"other": "label"},
+		},
+		Spec: v1.NodeSpec{Unschedulable: true, Taints: []v1.Taint{{Key: "theirs", Value: "v", Effect: v1.TaintEffectNoExecute, TimeAdded: &at}}},
+		Status: v1.NodeStatus{
+			Images:     []v1.ContainerImage{{Names: []string{"image"}}},
+			Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse, LastHeartbeatTime: later, LastTransitionTime: at, Reason: "KubeletNotReady", Message: "text"}},
+		},
+	}
+	kept := &v1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Labels: map[string]string{}},
+		Spec:       whole.Spec,
+		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse, LastHeartbeatTime: later, LastTransitionTime: at, Reason: "KubeletNotReady"}}},
+	}
+	for _, label := range []string{
+		"topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
+		zone.LabelExcludeDisruption, "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+	} {
+		whole.Labels[label], kept.Labels[label] = "of "+label, "of "+label
+	}
+	require.Equal(t, kept, (&Cluster{}).slimNode(whole))
+	kept.Annotations = map[string]string{"hold": "yes"}
+	require.Equal(t, kept, (&Cluster{opts: Options{KeepNode: func(whole, kept *v1.Node) {
+		kept.Annotations = map[string]string{"hold": whole.Annotations["hold"]}
+	}}}).slimNode(whole))
 }

@@ -146,3 +146,19 @@ func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {
 		require.Equal(t, p.daemon, metav1.GetControllerOf(kept) != nil, "an empty selector selects nothing")
 	}
 }
+
+// TestAPodThatHasTheCondition is not given it again; somebody else's, or one that was taken back, is another.
+func TestAPodThatHasTheCondition(t *testing.T) {
+	for want, conditions := range map[bool][]v1.PodCondition{
+		true: {{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "DeletionByTaintManager"}},
+		false: {
+			{Type: v1.DisruptionTarget, Status: v1.ConditionFalse, Reason: "DeletionByTaintManager"},
+			{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: "PreemptionByScheduler"},
+			{Type: v1.PodReady, Status: v1.ConditionTrue, Reason: "DeletionByTaintManager"},
+		},
+	} {
+		for _, c := range conditions {
+			require.Equal(t, want, disrupted(&v1.Pod{Status: v1.PodStatus{Conditions: []v1.PodCondition{c}}}), c)
+		}
+	}
+}

@@ -117,3 +117,72 @@ func TestAFactoryServesOneCluster(t *testing.T) {
 	_, err = clientgo.New(client, factory, clientgo.Options{})
 	require.ErrorContains(t, err, "serves another Cluster")
 }
+
+func TestKeepNodeHasNoMeaningWithWholeNodes(t *testing.T) {
+	client := fake.NewClientset()
+	_, err := clientgo.New(client, informers.NewSharedInformerFactory(client, 0), clientgo.Options{ShareInformers: true, KeepNode: func(_, _ *v1.Node) {}})
+	require.ErrorContains(t, err, "keepNode")
+}
+
+// TestEventsGoWhereTheyAreTold: about which object, from which component, by which client.
+func TestEventsGoWhereTheyAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		client, events := fake.NewClientset(), fake.NewClientset()
+		factory := informers.NewSharedInformerFactory(client, never)
+		cluster, err := clientgo.New(client, factory, clientgo.Options{EventClient: events, Component: "ours"})
+		require.NoError(t, err)
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		synctest.Wait()
+		sink := cluster.Clients().EventSink
+		sink.Event(evictor.Event{Node: "n", NodeUID: "uid-node", Type: v1.EventTypeNormal, Reason: evictor.EventNodeNotReady, Message: "text"})
+		time.Sleep(time.Second) // events of one instant would have one name
+		sink.Event(evictor.Event{
+			Node: "n", Pod: evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod"}, Type: v1.EventTypeNormal, Reason: evictor.EventTaintManagerEviction, Message: "text",
+		})
+		synctest.Wait()
+		list, err := events.CoreV1().Events(v1.NamespaceAll).List(ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		about := make(map[string]v1.ObjectReference)
+		for _, event := range list.Items {
+			require.Equal(t, "ours", event.Source.Component)
+			about[event.Reason] = event.InvolvedObject
+		}
+		require.Equal(t, map[string]v1.ObjectReference{
+			"NodeNotReady":         {APIVersion: "v1", Kind: "Node", Name: "n", UID: "uid-node"},
+			"TaintManagerEviction": {APIVersion: "v1", Kind: "Pod", Namespace: "shop", Name: "p", UID: "uid-pod"},
+		}, about)
+		for _, action := range client.Actions() {
+			require.NotEqual(t, "events", action.GetResource().Resource)
+		}
+		cancel()
+		factory.Shutdown()
+	})
+}
+
+// TestTheFactorysTransformIsForOthers: it does not replace what makes our objects small.
+func TestTheFactorysTransformIsForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		client := fake.NewClientset()
+		factory := informers.NewSharedInformerFactoryWithOptions(client, never, informers.WithTransform(func(obj any) (any, error) { return obj, nil }))
+		cluster, err := clientgo.New(client, factory, clientgo.Options{})
+		require.NoError(t, err)
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		synctest.Wait()
+		n := node("a-0") // by the watch: what is listed is small before any transform
+		n.Annotations = map[string]string{"large": "text"}
+		_, err = client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
+		require.NoError(t, err)
+		synctest.Wait()
+		kept, ok := cluster.Clients().Nodes.Node("a-0")
+		require.True(t, ok)
+		require.Empty(t, kept.Annotations)
+		cancel()
+		factory.Shutdown()
+	})
+}

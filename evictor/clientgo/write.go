@@ -17,14 +17,18 @@ import (
 )
 
 // How long a write may take, with the wait for the client's own rate limit, and how long it has left when the
-// context of Run ends: it is finished rather than cut off, and does not outlive a leader's lease.
+// context of Run ends: it is finished rather than cut off, and does not outlive a leader's lease. None is begun after.
 const (
 	writeTimeout = 30 * time.Second
 	finishWithin = 4 * time.Second
 )
 
-// finishing returns the context of one write, which outlives ctx by finishWithin at most.
+// finishing returns the context of one write, which outlives ctx by finishWithin at most; what is begun when ctx has
+// ended has none left. The pods of a node are marked one after another, and each would have those seconds anew.
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx.Err() != nil {
+		return ctx, func() {}
+	}
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	stop := context.AfterFunc(ctx, func() {
 		timer := time.AfterFunc(finishWithin, cancel)

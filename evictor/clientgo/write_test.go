@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -31,7 +32,8 @@ type server struct {
 	lists map[string]runtime.Object // by path
 
 	mu       sync.Mutex
-	requests []string // guarded by mu: writes, as "METHOD path type body"
+	requests []string     // guarded by mu: writes, as "METHOD path type body"
+	listed   []url.Values // guarded by mu: of lists
 	answer   func(w http.ResponseWriter, r *http.Request)
 }
 
@@ -49,6 +51,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		default:
+			s.mu.Lock()
+			s.listed = append(s.listed, r.URL.Query())
+			s.mu.Unlock()
 			_ = json.NewEncoder(w).Encode(list)
 		}
 		return
@@ -194,6 +199,33 @@ func TestTheUIDOfAnotherIsAConflict(t *testing.T) {
 	require.ErrorContains(t, err, "patching the labels of node a-0")
 }
 
+// TestWhatIsInvalidStaysSo: only the UID is a precondition.
+func TestWhatIsInvalidStaysSo(t *testing.T) {
+	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {
+		status(w, &apierrors.StatusError{ErrStatus: metav1.Status{
+			Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.taints"}}},
+		}})
+	}}
+	clients := s.clients(t, clientgo.Options{})
+	n, ok := clients.Nodes.Node("a-0")
+	require.True(t, ok)
+	require.True(t, apierrors.IsInvalid(clients.NodeWriter.UpdateLabels(context.Background(), n, map[string]string{"a": "b"})))
+}
+
+// TestListsAreReadInPages: the API server answers resourceVersion 0 with everything at once.
+func TestListsAreReadInPages(t *testing.T) {
+	s := &server{}
+	s.clients(t, clientgo.Options{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	require.Len(t, s.listed, 3)
+	for _, query := range s.listed {
+		require.Equal(t, "500", query.Get("limit"))
+		require.Empty(t, query.Get("resourceVersion"))
+	}
+}
+
 func TestEvictionHoldsNoWorkerWhileABudgetHoldsIt(t *testing.T) {
 	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
@@ -223,6 +255,21 @@ func TestWhatIsUnderWayIsFinished(t *testing.T) {
 	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
 	require.NoError(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}))
 	require.Len(t, s.wrote(), 2)
+}
+
+// TestNothingIsBegunAfterTheEnd: the pods of a node are written one by one, and the lease is handed over after the last.
+func TestNothingIsBegunAfterTheEnd(t *testing.T) {
+	s := &server{}
+	clients := s.clients(t, clientgo.Options{})
+	n, ok := clients.Nodes.Node("a-0")
+	require.True(t, ok)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	ref := evictor.PodRef{PodKey: evictor.PodKey{Namespace: "shop", Name: "p"}, UID: "uid-pod", Node: "a-0"}
+	require.ErrorIs(t, clients.NodeWriter.UpdateLabels(ctx, n, map[string]string{"a": "b"}), context.Canceled)
+	require.ErrorIs(t, clients.PodWriter.MarkNotReady(ctx, ref), context.Canceled)
+	require.ErrorIs(t, clients.PodWriter.Evict(ctx, ref, evictor.Decision{Taint: &v1.Taint{}}), context.Canceled)
+	require.Empty(t, s.wrote())
 }
 
 // TestWhatWasWrittenShowsAtOnce: the next write is made from what the last one left, before the watch brings it.

@@ -32,8 +32,10 @@ type apiServer struct {
 
 	mu       sync.Mutex
 	requests map[string]int // guarded by mu: by method and path
+	by       map[string]int // guarded by mu: by user agent
 
 	election http.HandlerFunc // the lease of the leader; nil has none
+	written  func()           // called at each write of a node or pod; may be nil
 }
 
 // seen are the requests so far.
@@ -41,6 +43,13 @@ func (s *apiServer) seen() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.requests)
+}
+
+// agents are those that have asked, by the number of their requests.
+func (s *apiServer) agents() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.by)
 }
 
 const contentType = "application/vnd.kubernetes.protobuf"
@@ -51,7 +60,7 @@ var (
 )
 
 func newAPIServer() *apiServer {
-	s := &apiServer{gitVersion: "v1.36.3", denied: func(string, string) bool { return false }, requests: make(map[string]int)}
+	s := &apiServer{gitVersion: "v1.36.3", denied: func(string, string) bool { return false }, requests: make(map[string]int), by: make(map[string]int)}
 	s.Server = httptest.NewUnstartedServer(s)
 	return s
 }
@@ -59,6 +68,7 @@ func newAPIServer() *apiServer {
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.requests[r.Method+" "+r.URL.Path]++
+	s.by[r.UserAgent()]++
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", contentType)
 	switch resource := r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]; {
@@ -75,6 +85,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.list(w, r, resource)
 	case r.Method == http.MethodPost:
 		s.accept(w, r)
+	case r.Method == http.MethodPatch && s.written != nil:
+		s.written()
+		s.refuse(w, apierrors.NewNotFound(v1.Resource(resource), r.URL.Path))
 	default:
 		s.refuse(w, apierrors.NewNotFound(v1.Resource(resource), r.URL.Path))
 	}

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,8 +26,12 @@ type leadership struct {
 	logger  *slog.Logger
 	changed func()
 	watched *leaderelection.HealthzAdaptor
-	// leading is the context of the leadership, which client-go ends before anything else when the lease is lost.
+	// leading is the context of the leadership. client-go ends it too late when the lease is lost: it tries to give the
+	// lease away first.
 	leading atomic.Pointer[context.Context]
+	expiry  *time.Timer   // ends the term unless the lease is renewed
+	lost    chan struct{} // closed then
+	worked  chan struct{} // closed when nothing is under way any more
 }
 
 var (
@@ -34,7 +40,8 @@ var (
 )
 
 func newLeadership(client kubernetes.Interface, o leaderOptions, logger *slog.Logger) *leadership {
-	l := &leadership{client: client, options: o, logger: logger, changed: func() {}, watched: leaderelection.NewLeaderHealthzAdaptor(leaseStuck)}
+	l := &leadership{client: client, options: o, logger: logger, changed: func() {}, watched: leaderelection.NewLeaderHealthzAdaptor(leaseStuck), lost: make(chan struct{}), worked: make(chan struct{})}
+	l.expiry = time.AfterFunc(math.MaxInt64, sync.OnceFunc(func() { close(l.lost) }))
 	if !o.elect {
 		l.lead(context.Background())
 	}
@@ -42,6 +49,11 @@ func newLeadership(client kubernetes.Interface, o leaderOptions, logger *slog.Lo
 }
 
 func (l *leadership) mayWrite() error {
+	select {
+	case <-l.lost:
+		return errLostLease
+	default:
+	}
 	if term := l.leading.Load(); term != nil && (*term).Err() == nil {
 		return nil
 	}
@@ -56,18 +68,18 @@ func (l *leadership) healthy() error { return l.watched.Check(nil) }
 
 // run runs what leads or waits to lead. When the context ends it lets that finish first and then gives
 // the lease away, so that the next leader meets no write of this one. It returns errLostLease when the lease could
-// not be renewed, at once, for somebody else may have it.
+// not be renewed for the renew deadline: what is under way then has the rest of the lease to finish.
 func (l *leadership) run(ctx context.Context, work func(context.Context) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	worked := make(chan struct{})
+	defer l.expiry.Stop()
 	var result error // of the work; read once worked is closed
 	go func() {
-		defer close(worked)
+		defer close(l.worked)
 		result = work(working)
 	}()
 	if !l.options.elect {
-		<-worked
+		<-l.worked
 		return finished(ctx, result)
 	}
 
@@ -77,7 +89,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	elector, err := l.elector()
 	if err != nil {
 		stop(err)
-		<-worked
+		<-l.worked
 		return err
 	}
 	go func() {
@@ -85,15 +97,18 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		elector.Run(electing)
 	}()
 	select {
-	case <-worked: // the context has ended, or the work failed
+	case <-l.worked: // the context has ended, or the work failed
 		release()
 		<-elected
 		return finished(ctx, result)
 	case <-elected:
-		stop(errLostLease)
-		<-worked
-		return errLostLease
+	case <-l.lost:
 	}
+	stop(errLostLease)
+	<-l.worked
+	release()
+	<-elected
+	return errLostLease
 }
 
 // finished is what the end of the work means: nothing when it was asked to end.
@@ -111,11 +126,11 @@ func (l *leadership) elector() (*leaderelection.LeaderElector, error) {
 	}
 	id := host + "_" + string(uuid.NewUUID())
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
+		Lock: &termLock{l: l, Interface: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: l.options.namespace, Name: l.options.resourceName},
 			Client:     l.client.CoordinationV1(),
 			LockConfig: resourcelock.ResourceLockConfig{Identity: id},
-		},
+		}},
 		LeaseDuration:   l.options.leaseDuration,
 		RenewDeadline:   l.options.renewDeadline,
 		RetryPeriod:     l.options.retry,

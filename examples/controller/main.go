@@ -22,6 +22,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal does not wait
 	err := program(ctx)
 	stop()
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {

@@ -39,6 +39,11 @@ type leaderOptions struct {
 	resourceLock, resourceName, namespace string
 }
 
+const (
+	metricsFlag = "metrics-address"
+	debugFlag   = "debug-address"
+)
+
 // parse reads the flags. The error is pflag.ErrHelp after --help, or names every flag at fault.
 func parse(args []string, out io.Writer) (options, error) {
 	o := options{evictor: evictor.DefaultConfig()}
@@ -73,8 +78,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.StringVar(&o.leader.resourceName, "leader-elect-resource-name", "evictkit-controller", "name of the lease")
 	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
 
-	fs.StringVar(&o.metricsAddress, "metrics-address", ":10258", "where /metrics, /healthz and /readyz are served; empty is nowhere")
-	fs.StringVar(&o.debugAddress, "debug-address", "127.0.0.1:10259", "where /debug/evictor is served; empty is nowhere")
+	fs.StringVar(&o.metricsAddress, metricsFlag, ":10258", "where /metrics, /healthz and /readyz are served; empty is nowhere")
+	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10259", "where /debug/evictor is served; empty is nowhere")
 	fs.IntVarP(&o.verbosity, "v", "v", 2, "0 logs warnings, 2 what is written, 4 every decision")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -91,33 +96,48 @@ func (o *options) validate() error {
 	refuse := func(flag string, value any, why string) {
 		errs = append(errs, fmt.Errorf("--%s=%v: %s", flag, value, why))
 	}
-	if o.qps <= 0 {
+	if !(o.qps > 0) { // nor NaN, which client-go would take for no limit
 		refuse("kube-api-qps", o.qps, "must be above 0")
 	}
 	if o.burst < 1 {
 		refuse("kube-api-burst", o.burst, "must be at least 1")
 	}
-	for flag, address := range map[string]string{"metrics-address": o.metricsAddress, "debug-address": o.debugAddress} {
-		if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
-			refuse(flag, address, "must be host:port")
+	for _, served := range []struct{ flag, address string }{{metricsFlag, o.metricsAddress}, {debugFlag, o.debugAddress}} {
+		if _, _, err := net.SplitHostPort(served.address); served.address != "" && err != nil {
+			refuse(served.flag, served.address, "must be host:port")
 		}
 	}
-	if l := &o.leader; l.elect {
-		switch {
-		case l.resourceLock != "leases":
-			refuse("leader-elect-resource-lock", l.resourceLock, "must be leases")
-		case l.retry <= 0:
-			refuse("leader-elect-retry-period", l.retry, "must be above 0")
-		case l.renewDeadline.Seconds() <= leaderelection.JitterFactor*l.retry.Seconds():
-			refuse("leader-elect-renew-deadline", l.renewDeadline, fmt.Sprintf("must be above %g times --leader-elect-retry-period", leaderelection.JitterFactor))
-		case l.leaseDuration <= l.renewDeadline:
-			refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
-		}
+	if o.leader.elect {
+		o.leader.validate(refuse)
 	}
 	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Validate())...))
 }
 
-// flagErrors names the flags of the fields that are at fault.
+func (l *leaderOptions) validate(refuse func(flag string, value any, why string)) {
+	if l.resourceLock != "leases" {
+		refuse("leader-elect-resource-lock", l.resourceLock, "must be leases")
+	}
+	if l.resourceName == "" {
+		refuse("leader-elect-resource-name", l.resourceName, "must not be empty")
+	}
+	if l.namespace == "" {
+		refuse("leader-elect-resource-namespace", l.namespace, "must not be empty")
+	}
+	switch {
+	case l.retry <= 0:
+		refuse("leader-elect-retry-period", l.retry, "must be above 0")
+	case l.renewDeadline.Seconds() <= leaderelection.JitterFactor*l.retry.Seconds():
+		refuse("leader-elect-renew-deadline", l.renewDeadline, fmt.Sprintf("must be above %g times --leader-elect-retry-period", leaderelection.JitterFactor))
+	}
+	switch {
+	case l.leaseDuration < time.Second: // a lease counts in whole ones, and 0 is refused by the API server again and again
+		refuse("leader-elect-lease-duration", l.leaseDuration, "must be at least 1s")
+	case l.leaseDuration <= l.renewDeadline:
+		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
+	}
+}
+
+// flagErrors names the flags of the fields that are at fault, and of those that these are compared with.
 func flagErrors(err error) []error {
 	var several utilerrors.Aggregate
 	if !errors.As(err, &several) {
@@ -127,11 +147,18 @@ func flagErrors(err error) []error {
 	for _, one := range several.Errors() {
 		var fault *field.Error
 		if errors.As(one, &fault) {
-			one = fmt.Errorf("--%s=%v: %s", strings.ToLower(capital.ReplaceAllString(fault.Field, "-$0")), fault.BadValue, fault.Detail)
+			one = fmt.Errorf("%s=%v: %s", flagOf(fault.Field), fault.BadValue, fieldName.ReplaceAllStringFunc(fault.Detail, flagOf))
 		}
 		errs = append(errs, one)
 	}
 	return errs
 }
 
-var capital = regexp.MustCompile("[A-Z]")
+func flagOf(field string) string {
+	return "--" + strings.ToLower(capital.ReplaceAllString(field, "-$0"))
+}
+
+var (
+	capital   = regexp.MustCompile("[A-Z]")
+	fieldName = regexp.MustCompile("[a-z]+([A-Z][a-z]+)+")
+)

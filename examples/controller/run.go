@@ -31,7 +31,12 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	// taints, and nothing the lease.
 	var client, evictions, events, electing *kubernetes.Clientset
 	for agent, to := range map[string]**kubernetes.Clientset{"nodes": &client, "evictions": &evictions, "events": &events, "leader-election": &electing} {
-		if *to, err = kubernetes.NewForConfig(rest.AddUserAgent(rest.CopyConfig(config), agent)); err != nil {
+		own := rest.CopyConfig(config)
+		own.UserAgent += "/" + agent
+		if to == &electing {
+			own.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream: one request that hangs costs no lease
+		}
+		if *to, err = kubernetes.NewForConfig(own); err != nil {
 			return fmt.Errorf("client for %s: %w", agent, err)
 		}
 	}
@@ -62,12 +67,12 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	leader.changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	stopMetrics, err := serve(o.metricsAddress, observed(m, leader.healthy, func() error { return ready(cluster) }), logger)
+	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, func() error { return ready(cluster) }), logger)
 	if err != nil {
 		return err
 	}
 	defer stopMetrics()
-	stopDebug, err := serve(o.debugAddress, debugging(e, leader.mayWrite, cluster.Health), logger)
+	stopDebug, err := serve(debugFlag, o.debugAddress, debugging(e, leader.mayWrite, cluster.Health), logger)
 	if err != nil {
 		return err
 	}
@@ -120,6 +125,6 @@ func connection(o *options) (*rest.Config, error) {
 	config.QPS, config.Burst = o.qps, o.burst
 	config.ContentType = "application/vnd.kubernetes.protobuf"
 	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
-	config.UserAgent = "evictkit-controller"
+	config.UserAgent = "evictkit-controller" // which managedFields name too
 	return config, nil
 }

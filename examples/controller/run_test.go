@@ -4,21 +4,28 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
 // kubeconfig is a file that names the server.
@@ -70,10 +77,17 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"OutOfRange":        {[]string{"--kube-api-qps=0", "--unhealthy-zone-threshold=2"}, "[--kube-api-qps=0: must be above 0, --unhealthy-zone-threshold=2: must lie in (0,1]]"},
 		"NegativeDuration":  {[]string{"--node-monitor-grace-period=-1s"}, "--node-monitor-grace-period=-1s: must be"},
 		"ElectionDurations": {[]string{"--leader-elect-renew-deadline=20s"}, "--leader-elect-lease-duration=15s: must be above --leader-elect-renew-deadline"},
+		"Everything":        {[]string{"--leader-elect-resource-lock=endpoints", "--leader-elect-retry-period=0", "--leader-elect-lease-duration=5s"}, "[--leader-elect-resource-lock=endpoints: must be leases, --leader-elect-retry-period=0s: must be above 0, --leader-elect-lease-duration=5s: must be above --leader-elect-renew-deadline]"},
+		"NoNumber":          {[]string{"--kube-api-qps=NaN"}, "--kube-api-qps=NaN: must be above 0"},
+		"NoBurst":           {[]string{"--kube-api-burst=0"}, "--kube-api-burst=0: must be at least 1"},
+		"NoLeaseName":       {[]string{"--leader-elect-resource-name=", "--leader-elect-resource-namespace="}, "[--leader-elect-resource-name=: must not be empty, --leader-elect-resource-namespace=: must not be empty]"},
+		"LeaseTooShort":     {[]string{"--leader-elect-lease-duration=900ms", "--leader-elect-renew-deadline=500ms", "--leader-elect-retry-period=100ms"}, "--leader-elect-lease-duration=900ms: must be at least 1s"},
+		"TooManyRetries":    {[]string{"--leader-elect-retry-period=9s"}, "--leader-elect-renew-deadline=10s: must be above 1.2 times --leader-elect-retry-period"},
+		"AnotherFlag":       {[]string{"--node-monitor-period=1m", "--node-startup-grace-period=2m"}, "--node-monitor-grace-period=50s: must exceed --node-monitor-period"},
 		"NoAddress":         {[]string{"--metrics-address=10258"}, "--metrics-address=10258: must be host:port"},
 		"AddressInUse": {
 			[]string{"--kubeconfig", kubeconfig(t, small.URL), "--metrics-address", small.Listener.Addr().String()},
-			"cannot serve: listen tcp " + small.Listener.Addr().String() + ": bind: address already in use",
+			"--metrics-address=" + small.Listener.Addr().String() + ": cannot serve: listen tcp " + small.Listener.Addr().String() + ": bind: address already in use",
 		},
 		"TooOld":       {[]string{"--kubeconfig", kubeconfig(t, old.URL)}, "the API server is v1.18.6, which is too old: 1.22 is the oldest that is supported"},
 		"NoPermission": {[]string{"--kubeconfig", kubeconfig(t, strict.URL)}, "no permission to patch nodes/status, delete pods"},
@@ -103,6 +117,22 @@ func TestDryRunNeedsNoPermissionToWrite(t *testing.T) {
 	for request := range s.seen() {
 		require.True(t, strings.HasPrefix(request, "GET ") || strings.HasSuffix(request, "/selfsubjectaccessreviews"), request)
 	}
+}
+
+// TestDryRunDecidesAndWritesNothing: what it says that it wrote comes after the write.
+func TestDryRunDecidesAndWritesNothing(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 2
+	var wrote atomic.Int32
+	s.written = func() { wrote.Add(1) }
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--dry-run", "--leader-elect=false", "--node-monitor-grace-period=1s", "--node-monitor-period=100ms")
+	require.Eventually(t, func() bool {
+		return strings.Contains(fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "unreachable:NoSchedule")
+	}, time.Minute, 10*time.Millisecond)
+	require.NoError(t, r.stop())
+	require.Zero(t, wrote.Load())
 }
 
 var serving = regexp.MustCompile(`msg=serving address=(\S+)`)
@@ -179,6 +209,9 @@ func TestTheEndHandsTheLeaseOver(t *testing.T) {
 	second := start(t, s)
 	second.ready(t)
 	require.Contains(t, fetch("http://"+second.debug+"/debug/evictor"), errFollower.Error())
+	for _, agent := range []string{"evictkit-controller/nodes", "evictkit-controller/leader-election"} {
+		require.Contains(t, s.agents(), agent)
+	}
 	require.NoError(t, first.stop())
 	began := time.Now()
 	second.leads(t)
@@ -209,6 +242,88 @@ func TestALostLeaseEndsTheProgram(t *testing.T) {
 	case <-time.After(time.Minute):
 		require.Fail(t, "it goes on without a lease")
 	}
+}
+
+// TestAFollowerWritesNothing: it sees that nodes are silent, and says so only when the leader's lease has ended.
+func TestAFollowerWritesNothing(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 2
+	holder, renewed, duration := "another", metav1.NowMicro(), int32(4)
+	first := &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "evictkit-controller"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed, AcquireTime: &renewed, LeaseDurationSeconds: &duration},
+	}
+	var taken, early atomic.Bool
+	leases(s, func(*http.Request) bool { return false })
+	kept := s.election
+	s.election = func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && !taken.Load() {
+			s.encode(w, first.DeepCopy())
+			return
+		}
+		taken.Store(true)
+		kept(w, r)
+	}
+	wrote := make(chan struct{}, 1000)
+	s.written = func() {
+		if !taken.Load() {
+			early.Store(true)
+		}
+		wrote <- struct{}{}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--node-monitor-grace-period=1s", "--node-monitor-period=100ms")
+	require.Eventually(t, func() bool {
+		return strings.Contains(fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "Unknown")
+	}, time.Minute, 10*time.Millisecond)
+	select {
+	case <-wrote:
+	case <-time.After(time.Minute):
+		require.Fail(t, "the next leader writes nothing")
+	}
+	require.False(t, early.Load())
+	require.NoError(t, r.stop())
+}
+
+// TestWhatIsNotWellIsNotOK to a probe, which reads the code only.
+func TestWhatIsNotWellIsNotOK(t *testing.T) {
+	well := func() error { return nil }
+	ill := func() error { return errors.New("ill") }
+	for path, code := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
+		answer := httptest.NewRecorder()
+		observed(metrics.New(metrics.Options{}), well, ill).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		require.Equal(t, code, answer.Code, path)
+	}
+}
+
+// TestARenewalThatHangsCostsNoLease: it is given up in time for another.
+func TestARenewalThatHangsCostsNoLease(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 1
+	var hang, hung, after atomic.Bool
+	leases(s, func(*http.Request) bool { return false })
+	kept := s.election
+	s.election = func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPut && hang.CompareAndSwap(true, false):
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			hung.Store(true)
+			return
+		case r.Method == http.MethodPut && hung.Load():
+			after.Store(true)
+		}
+		kept(w, r)
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=100ms")
+	r.leads(t)
+	hang.Store(true)
+	require.Eventually(t, after.Load, time.Minute, 10*time.Millisecond)
+	r.leads(t)
+	require.NoError(t, r.stop())
 }
 
 // running is the program in this process.

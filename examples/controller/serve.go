@@ -35,14 +35,14 @@ func observed(m *metrics.Metrics, healthy, ready func() error) http.Handler {
 }
 
 // serve listens at once, so that an address in use is an error before anything begins, and answers until
-// the returned function is called. An empty address is nowhere.
-func serve(address string, handler http.Handler, logger *slog.Logger) (stop func(), err error) {
+// the returned function is called. An empty address is nowhere; an error names the flag.
+func serve(flag, address string, handler http.Handler, logger *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot serve: %w", err)
+		return nil, fmt.Errorf("--%s=%s: cannot serve: %w", flag, address, err)
 	}
 	logger.Info("serving", "address", listener.Addr().String())
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}

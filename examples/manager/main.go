@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -89,7 +90,7 @@ func addEvictor(mgr manager.Manager, config evictor.Config) error {
 	if err := metrics.Registry.Register(measured); err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("evictor", func(*http.Request) error { return cluster.Health() }); err != nil {
+	if err := mgr.AddReadyzCheck("evictor", ready(cluster)); err != nil {
 		return fmt.Errorf("readyz: %w", err)
 	}
 	return mgr.Add(everywhere(func(ctx context.Context) error {
@@ -106,6 +107,16 @@ func addEvictor(mgr manager.Manager, config evictor.Config) error {
 		}
 		return nil
 	}))
+}
+
+// ready is nil once this replica could act if it led.
+func ready(cluster *clientgo.Cluster) healthz.Checker {
+	return func(*http.Request) error {
+		if !cluster.Synced() {
+			return errors.New("the lists are not complete yet")
+		}
+		return cluster.Health()
+	}
 }
 
 // leading permits writes once the channel is closed. A manager that loses its lease ends the program.

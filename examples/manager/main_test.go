@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
 func TestOnlyTheLeaderWrites(t *testing.T) {
@@ -25,4 +30,17 @@ func TestEvictorIsAdded(t *testing.T) {
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Metrics: server.Options{BindAddress: "0"}})
 	require.NoError(t, err)
 	require.NoError(t, addEvictor(mgr, evictor.DefaultConfig()))
+}
+
+func TestAReplicaIsReadyWithCompleteLists(t *testing.T) {
+	client := fake.NewClientset()
+	factory := informers.NewSharedInformerFactory(client, 0)
+	cluster, err := clientgo.New(client, factory, clientgo.Options{})
+	require.NoError(t, err)
+	require.Error(t, ready(cluster)(nil))
+	ctx, cancel := context.WithCancel(context.Background())
+	factory.Start(ctx.Done())
+	require.Eventually(t, func() bool { return ready(cluster)(nil) == nil }, time.Minute, time.Millisecond)
+	cancel()
+	factory.Shutdown()
 }

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -113,7 +114,7 @@ func (m *Metrics) Observe(d evictor.Decision) {
 	m.decisions.WithLabelValues(d.Kind.String()).Inc()
 	switch {
 	case d.DryRun: // nothing was done
-	case d.Kind == evictor.TaintsWritten && addsOwn(d.Added), d.Kind == evictor.NodeEmptied:
+	case d.Kind == evictor.TaintsWritten && hasOwn(d.Added) && !hasOwn(d.Removed), d.Kind == evictor.NodeEmptied: // one for another is no eviction
 		m.evictions.WithLabelValues(m.zoneOf(d.Node)).Inc()
 	case d.Kind == evictor.PodEvicted && d.Taint != nil:
 		m.podDeleted.Inc()
@@ -121,13 +122,8 @@ func (m *Metrics) Observe(d evictor.Decision) {
 	}
 }
 
-func addsOwn(added []v1.Taint) bool {
-	for i := range added {
-		if taints.OwnNoExecute(&added[i]) {
-			return true
-		}
-	}
-	return false
+func hasOwn(list []v1.Taint) bool {
+	return slices.ContainsFunc(list, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
 func (m *Metrics) zoneOf(node string) string {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/common/expfmt"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -69,6 +68,29 @@ taint_eviction_controller_pod_deletion_duration_seconds_count 2
 taint_eviction_controller_pod_deletions_total 2`, ":0:", ":\x00:"),
 		"node_collector_zone_health", "node_collector_zone_size", "node_collector_unhealthy_nodes_in_zone", "node_collector_evictions_total",
 		"taint_eviction_controller_pod_deletions_total", "taint_eviction_controller_pod_deletion_duration_seconds", "evictkit_queue_depth")
+}
+
+// TestEvictionsOfNodes are counted as upstream counts them: what a node's turn brings.
+func TestEvictionsOfNodes(t *testing.T) {
+	own, other := v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}
+	theirs, schedule := v1.Taint{Key: "theirs", Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoSchedule}
+	for name, row := range map[string]struct {
+		d    evictor.Decision
+		want string
+	}{
+		"added":         {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{schedule, own}}, `node_collector_evictions_total{zone=""} 1`},
+		"swapped":       {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{other}}, ""},
+		"NoSchedule":    {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{schedule}}, ""},
+		"beside theirs": {evictor.Decision{Kind: evictor.TaintsWritten, Added: []v1.Taint{own}, Removed: []v1.Taint{theirs}}, `node_collector_evictions_total{zone=""} 1`},
+		"emptied":       {evictor.Decision{Kind: evictor.NodeEmptied}, `node_collector_evictions_total{zone=""} 1`},
+		"dry run":       {evictor.Decision{Kind: evictor.NodeEmptied, DryRun: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := metrics.New(metrics.Options{})
+			m.Observe(row.d)
+			expect(t, gathered(t, m), row.want, "node_collector_evictions_total")
+		})
+	}
 }
 
 func TestLatencyIsInSecondsSinceTheDeadline(t *testing.T) {
@@ -132,9 +154,78 @@ func TestRequestsAreCounted(t *testing.T) {
 		response.Body.Close()
 	}
 	require.Error(t, err)
-	count, err := testutil.GatherAndCount(gathered(t, m), "rest_client_requests_total")
+	host := strings.TrimPrefix(server.URL, "http://")
+	expect(t, gathered(t, m), fmt.Sprintf(`
+rest_client_requests_total{code="404",host=%q,method="GET"} 1
+rest_client_requests_total{code="<error>",host=%q,method="GET"} 1`, host, host), "rest_client_requests_total")
+}
+
+// slowly answers each write after a second of the clock.
+type slowly struct {
+	refusing
+	clock *clocktesting.FakePassiveClock
+}
+
+func (s slowly) UpdateConditions(context.Context, *v1.Node, []v1.NodeCondition) error {
+	s.clock.SetTime(s.clock.Now().Add(time.Second))
+	return nil
+}
+
+// TestDurationsAreInSeconds, in upstream's buckets.
+func TestDurationsAreInSeconds(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	m := metrics.New(metrics.Options{Clock: clock})
+	m.Pass(40 * time.Millisecond)
+	require.NoError(t, m.Clients(evictor.Clients{NodeWriter: slowly{clock: clock}}).NodeWriter.UpdateConditions(context.Background(), nil, nil))
+	m.Observe(evictor.Decision{Kind: evictor.PodEvicted, Taint: &v1.Taint{}, Deadline: clock.Now().Add(time.Second)}) // a clock that was set back
+	expect(t, gathered(t, m), `
+node_collector_update_all_nodes_health_duration_seconds_sum 0.04
+node_collector_update_all_nodes_health_duration_seconds_count 1
+node_collector_update_node_health_duration_seconds_sum 1
+node_collector_update_node_health_duration_seconds_count 1
+taint_eviction_controller_pod_deletion_duration_seconds_sum 0
+taint_eviction_controller_pod_deletion_duration_seconds_count 1`,
+		"node_collector_update_all_nodes_health_duration_seconds", "node_collector_update_node_health_duration_seconds", "taint_eviction_controller_pod_deletion_duration_seconds")
+	families, err := gathered(t, m).Gather()
 	require.NoError(t, err)
-	require.Equal(t, 2, count, "one for 404, one for no answer")
+	bounds := make(map[string][]float64)
+	for _, family := range families {
+		for _, bucket := range family.GetMetric()[0].GetHistogram().GetBucket() {
+			bounds[family.GetName()] = append(bounds[family.GetName()], bucket.GetUpperBound())
+		}
+	}
+	require.Equal(t, map[string][]float64{
+		"node_collector_update_all_nodes_health_duration_seconds": {0.01, 0.04, 0.16, 0.64, 2.56, 10.24, 40.96, 163.84},
+		"node_collector_update_node_health_duration_seconds":      {0.001, 0.004, 0.016, 0.064, 0.256, 1.024, 4.096, 16.384},
+		"taint_eviction_controller_pod_deletion_duration_seconds": {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240},
+	}, bounds)
+}
+
+func TestDecisionsAreCountedByTheirKind(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	m.Observe(evictor.Decision{Kind: evictor.PodSpared})
+	m.Observe(evictor.Decision{Kind: evictor.PodSpared, DryRun: true})
+	expect(t, gathered(t, m), `evictkit_decisions_total{kind="PodSpared"} 2`, "evictkit_decisions_total")
+}
+
+// TestAZoneThatIsGone stays, as upstream shows it.
+func TestAZoneThatIsGone(t *testing.T) {
+	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 1))
+	m := metrics.New(metrics.Options{Clock: cluster.Clock()})
+	e := cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m})
+	m.Watch(e, nil)
+	registry := gathered(t, m)
+	cluster.Advance(time.Minute)
+	expect(t, registry, strings.ReplaceAll(`
+node_collector_zone_size{zone=":0:a"} 3
+node_collector_zone_size{zone=":0:b"} 1`, ":0:", ":\x00:"), "node_collector_zone_size")
+	cluster.DeleteNode("b-0")
+	cluster.Advance(time.Minute)
+	expect(t, registry, strings.ReplaceAll(`
+node_collector_zone_health{zone=":0:a"} 100
+node_collector_zone_health{zone=":0:b"} 100
+node_collector_zone_size{zone=":0:a"} 3
+node_collector_zone_size{zone=":0:b"} 0`, ":0:", ":\x00:"), "node_collector_zone_size", "node_collector_zone_health")
 }
 
 func TestRequestsCanBeCountedElsewhere(t *testing.T) {

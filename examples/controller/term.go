@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// termLock tells the leadership of renewals. The lease is given away only when nothing is under way, and only if it is ours
+// still: client-go, which tries again after a conflict, would give away that of the next leader.
+type termLock struct {
+	resourcelock.Interface
+	l      *leadership
+	holder string // when it was last read
+}
+
+// Get implements resourcelock.Interface.
+func (t *termLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := t.Interface.Get(ctx)
+	if err == nil {
+		t.holder = record.HolderIdentity
+	}
+	return record, raw, err
+}
+
+// Create implements resourcelock.Interface.
+func (t *termLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return t.renew(func() error { return t.Interface.Create(ctx, record) })
+}
+
+// Update implements resourcelock.Interface.
+func (t *termLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity != "" {
+		return t.renew(func() error { return t.Interface.Update(ctx, record) })
+	}
+	if t.holder != t.Identity() {
+		return errLostLease
+	}
+	select {
+	case <-t.l.worked:
+		return t.Interface.Update(ctx, record)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// renew puts the end of the term off, by the renew deadline from before the request.
+func (t *termLock) renew(request func() error) error {
+	began := time.Now()
+	if err := request(); err != nil {
+		return err
+	}
+	t.l.expiry.Reset(t.l.options.renewDeadline - time.Since(began))
+	return nil
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+var usualElection = leaderOptions{
+	elect: true, leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retry: 2 * time.Second, resourceLock: "leases", resourceName: "l", namespace: "n",
+}
+
+// TestATermEndsBeforeTheLease: also when client-go, before it ends the term, waits for an API server that hangs.
+func TestATermEndsBeforeTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var down atomic.Bool
+		var renewed time.Time
+		client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+			if down.Load() {
+				time.Sleep(5 * time.Second)
+				return true, nil, errors.New("no answer")
+			}
+			if action.GetVerb() != "get" {
+				renewed = time.Now()
+			}
+			return false, nil, nil
+		})
+		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
+		var ended time.Time
+		ran := make(chan error)
+		go func() {
+			ran <- l.run(t.Context(), func(ctx context.Context) error {
+				<-ctx.Done()
+				ended = time.Now()
+				require.Error(t, l.mayWrite())
+				time.Sleep(4 * time.Second) // a write that was under way
+				return context.Cause(ctx)
+			})
+		}()
+		time.Sleep(time.Minute)
+		require.NoError(t, l.mayWrite())
+		down.Store(true)
+		require.ErrorIs(t, <-ran, errLostLease)
+		require.Equal(t, usualElection.renewDeadline, ended.Sub(renewed))
+	})
+}
+
+// lock is a resourcelock.Interface that counts its updates.
+type lock struct {
+	resourcelock.Interface
+	holder  string
+	updates int
+}
+
+func (*lock) Identity() string { return "this" }
+
+func (l *lock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: l.holder}, nil, nil
+}
+
+func (l *lock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	l.updates++
+	return nil
+}
+
+func TestTheLeaseIsGivenAway(t *testing.T) {
+	for name, row := range map[string]struct {
+		holder  string
+		working bool
+		want    error
+	}{
+		"by its holder":        {"this", false, nil},
+		"not by another":       {"next", false, errLostLease},
+		"not with work to end": {"this", true, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := &lock{holder: row.holder}
+				l := newLeadership(nil, usualElection, slog.New(slog.DiscardHandler))
+				defer l.expiry.Stop()
+				if !row.working {
+					close(l.worked)
+				}
+				term := &termLock{Interface: inner, l: l}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				_, _, err := term.Get(ctx)
+				require.NoError(t, err)
+				require.Equal(t, row.want, term.Update(ctx, resourcelock.LeaderElectionRecord{}))
+				require.Equal(t, row.want == nil, inner.updates == 1)
+			})
+		})
+	}
+}

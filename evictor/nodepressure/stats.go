@@ -32,7 +32,7 @@ type Stats struct {
 	Pods []Pod
 }
 
-// Pod is a pod with what it uses.
+// Pod is a pod, which must not be nil, with what it uses.
 type Pod struct {
 	*v1.Pod
 	// Usage is nil when it is not known. Such pods are evicted first.

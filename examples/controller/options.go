@@ -78,8 +78,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.StringVar(&o.leader.resourceName, "leader-elect-resource-name", "evictkit-controller", "name of the lease")
 	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
 
-	fs.StringVar(&o.metricsAddress, metricsFlag, ":10258", "where /metrics, /healthz and /readyz are served; empty is nowhere")
-	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10259", "where /debug/evictor is served; empty is nowhere")
+	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "where /metrics, /healthz and /readyz are served; empty is nowhere")
+	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10269", "where /debug/evictor is served; empty is nowhere")
 	fs.IntVarP(&o.verbosity, "v", "v", 2, "0 logs warnings, 2 what is written, 4 every decision")
 	if err := fs.Parse(args); err != nil {
 		return o, err

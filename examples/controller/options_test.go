@@ -27,7 +27,7 @@ func TestFlagsAreUpstreams(t *testing.T) {
 	require.Equal(t, defaults, named)
 	require.Equal(t, evictor.DefaultConfig(), defaults.evictor)
 	require.NotEqual(t, "kube-controller-manager", defaults.leader.resourceName, "its lease is its own")
-	require.Equal(t, "127.0.0.1:10259", defaults.debugAddress, "what is pending is told to nobody else")
+	require.Equal(t, "127.0.0.1:10269", defaults.debugAddress, "what is pending is told to nobody else")
 }
 
 func TestFlagsArrive(t *testing.T) {

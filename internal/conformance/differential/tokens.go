@@ -93,6 +93,32 @@ func (e *explainer) exactToken() {
 	}
 }
 
+// savedToken: a token that was whole just before the rate fell is there for whoever comes later; upstream, which is late, had
+// not got it yet.
+func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
+	last := -forever
+	for _, l := range e.Ours {
+		if l.T < at && e.zoneOf[l.Node] == zone && served(l, !e.settings.TaintBasedEviction) {
+			last = l.T
+		}
+	}
+	for _, d := range e.Decisions { // where there was nothing to delete, nobody saw it
+		if t := d.Time.Sub(epoch); d.Kind == evictor.NodeEmptied && t < at && e.zoneOf[d.Node] == zone {
+			last = max(last, t)
+		}
+	}
+	whole := last + time.Duration(float64(time.Second)/before)
+	if last < 0 || whole > at+slack || whole < at-e.lag(zone, at)-2*tick {
+		return
+	}
+	for i, l := range e.left {
+		if l.Side == OursSide && l.T >= at && e.rule[i] == (Rule{}) && e.zoneOf[l.Node] == zone && served(l.Line, !e.settings.TaintBasedEviction) {
+			e.open(zone, at, ExactToken)
+			return
+		}
+	}
+}
+
 func (e *explainer) rateChanges(zone string, from, to time.Duration) bool {
 	return slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at >= from && r.at <= to })
 }

@@ -39,6 +39,7 @@ func (e *explainer) openWindows() {
 			}
 			if r.rate < before {
 				e.rateOfPass(zone, r.at)
+				e.savedToken(zone, r.at, before)
 			}
 			before = r.rate
 			if r.empty { // upstream forgets it at any pass, and has a new queue for it at the next

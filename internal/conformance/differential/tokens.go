@@ -75,7 +75,9 @@ func (e *explainer) exactToken() {
 			continue
 		}
 		zone := e.zoneOf[l.Node]
-		if e.rateChanges(zone, l.T-slack, l.T+late) {
+		soon := e.lag(zone, l.T) + 2*tick
+		late := max(late, soon)
+		if e.rateChanges(zone, l.T-slack, l.T+late) || e.outage(l.T, l.T+soon) || e.restarted(l.T) <= l.T+soon {
 			e.open(zone, l.T, rule)
 		}
 		for _, m := range e.health[l.Node] {

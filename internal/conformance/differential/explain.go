@@ -186,9 +186,13 @@ func (e *explainer) singles() {
 			if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 				break
 			}
-			if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
-				e.explain(i, SamePass) // the pass that takes the taints away adds it a moment later, and leaves it there
-				e.open(e.zoneOf[l.Node], l.T, SamePass)
+			if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
+				r := RateOfPass // it is added beside the pass that takes the taints away, which leaves it there
+				if e.late > 0 {
+					r = SamePass
+				}
+				e.explain(i, r)
+				e.open(e.zoneOf[l.Node], l.T, r)
 			}
 			if upstream && e.rule[i] == (Rule{}) {
 				e.undone(i, period)

@@ -67,7 +67,7 @@ func Compare(p *Played) Result {
 	}
 	e.late = p.Against.late(e.settings)
 	var later int
-	if e.left, later, e.lags = match(ours, upstream, t.zoneOf, e.late, !e.settings.TaintBasedEviction); later > 0 {
+	if e.left, later, e.lags = match(ours, upstream, t.zoneOf, t.bound, e.late, !e.settings.TaintBasedEviction); later > 0 {
 		e.fired[SamePass] = later
 	}
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
@@ -115,9 +115,9 @@ func (e *explainer) zones() {
 			e.rates[l.Zone] = append(e.rates[l.Zone], rateAt{l.T, l.Rate, l.State, l.Ready+l.NotReady == 0})
 		case scenario.KindCluster:
 			if l.State == scenario.AllZonesDisrupted {
-				e.allDown = append(e.allDown, span{l.T, forever})
+				e.allDown = append(e.allDown, span{l.T, e.restarted(l.T)}) // the next process says it again
 			} else if n := len(e.allDown); n > 0 {
-				e.allDown[n-1].to = l.T
+				e.allDown[n-1].to = min(e.allDown[n-1].to, l.T)
 			}
 		}
 	}
@@ -221,6 +221,11 @@ func (e *explainer) singles() {
 				}
 			case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.Upstream, o.Node, o.T) }):
 				// upstream had another reason to evict it before it tainted the node
+			case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
+				if k, ok := e.other(i, l.T, forever); ok {
+					e.explain(k, BothWays)
+				}
+				e.explain(i, BothWays)
 			case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
 				e.explain(i, SamePass) // upstream has just begun to taint it
 			}
@@ -247,6 +252,8 @@ func (e *explainer) singles() {
 				e.explain(i, Terminating)
 			case upstream && e.state(l.Node, l.T).failing && (!e.state(l.Node, l.T).silent || e.saidNotReady(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionUnknown):
 				e.explain(i, MarkedByVerdict)
+			case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
+				e.explain(i, MarkedByVerdict) // by the next process, which does not know what the node was before
 			case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
 				e.explain(i, Terminating) // it was evicted first
 			case !upstream && e.saidNotReady(l.Node, l.T):
@@ -334,6 +341,23 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 		}
 	}
 	return said && e.state(node, at).silent
+}
+
+// movedByTaint says whether a foreign taint, for which the pod stays less long than for those that were there, moved its
+// eviction. Upstream counts from when it began to wait, finds that passed, and leaves the eviction where it was.
+func (e *explainer) movedByTaint(l Left) bool {
+	for _, d := range e.Decisions {
+		at := d.Time.Sub(epoch)
+		if at > l.T || d.Kind != evictor.EvictionMoved || scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name) != l.Pod {
+			continue
+		}
+		for _, s := range e.foreign[l.Node] {
+			if at >= s.from && at <= s.from+slack {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // armed says whether ours kept an eviction of the pod armed over that moment.

@@ -78,7 +78,7 @@ type lagAt struct{ at, by time.Duration }
 //
 // late is how much later upstream taints than it declares a node Unknown: v1.18 does it one pass later. It returns how often it did,
 // and how far upstream lagged behind in each zone.
-func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.Duration, direct bool) (left []Left, later int, lags map[string][]lagAt) {
+func match(ours, upstream []scenario.Line, zoneOf map[string]string, bound map[string]time.Duration, late time.Duration, direct bool) (left []Left, later int, lags map[string][]lagAt) {
 	lags = map[string][]lagAt{}
 	byIdentity := map[scenario.Line][]int{}
 	for i, l := range upstream {
@@ -102,7 +102,7 @@ func match(ours, upstream []scenario.Line, zoneOf map[string]string, late time.D
 				switch follows := upstream[i].T - tainted[l.Node]; {
 				case lag <= tick:
 					most = tick
-				case follows >= 0 && follows <= tick: // a pod that came between our taint and upstream's
+				case follows >= 0 && follows <= tick || bound[l.Pod] > tainted[l.Node]-nodeLag[l.Node] && bound[l.Pod] <= tainted[l.Node]: // a pod that came between our taint and upstream's
 					most = nodeLag[l.Node] + tick
 				default: // it follows from the taint
 					least, most = nodeLag[l.Node]-tick, nodeLag[l.Node]+tick

@@ -17,6 +17,7 @@ var (
 	Terminating      = rule.New("Terminating", "terminating pods are left alone")
 	AllDownNotMarked = rule.New("AllDownNotMarked", "pods are not marked not Ready while")
 	MarkedByVerdict  = rule.New("MarkedByVerdict", "pods are marked once in an outage,")
+	BothWays         = rule.New("BothWays", "deadlines are recomputed in both")
 	MovedNotCanceled = rule.New("MovedNotCanceled", "a moved eviction is not reported as")
 	ReportedReady    = rule.New("ReportedReady", "nothing is evicted from a node that")
 	PassFirst        = rule.New("PassFirst", "a pass comes before the evictions")
@@ -43,6 +44,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, MovedNotCanceled, ReportedReady, PassFirst, OwnGrace, EmptyZone, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, BothWays, MovedNotCanceled, ReportedReady, PassFirst, OwnGrace, EmptyZone, FailedWrites,
 	AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero,
 }

@@ -38,7 +38,8 @@ func (e *explainer) idleTokens() {
 			}
 		case evictor.NodeDequeued, evictor.NodeRemoved:
 			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
-				e.open(e.zoneOf[d.Node], at, IdleToken)
+				zone := e.zoneOf[d.Node]
+				e.open(zone, at-max(e.late, e.lag(zone, at))-2*tick, IdleToken) // ours had that token as much sooner
 			}
 			delete(waits, d.Node)
 		}

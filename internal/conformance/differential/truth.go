@@ -21,6 +21,7 @@ type truth struct {
 	spared   map[string]bool          // pods that ended or are mirrors
 	added    []moment                 // nodes that came later
 	deleted  map[string]time.Duration // pods that somebody deletes
+	bound    map[string]time.Duration // pods that came later
 	removed  map[string]time.Duration // nodes that are deleted
 	restarts []time.Duration
 	outages  []span
@@ -43,7 +44,7 @@ var epoch = simulator.Epoch
 func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
-	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, removed: map[string]time.Duration{}}
+	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
 		for k := range z.Nodes {
@@ -98,6 +99,8 @@ func (t *truth) event(e *scenario.Event) {
 		t.added = append(t.added, moment{at: at, name: e.AddNode.Name})
 	case e.DeleteNode != nil:
 		t.removed[e.DeleteNode.Node] = at
+	case e.AddPod != nil:
+		t.bound[e.AddPod.Name] = at
 	case e.DeletePod != nil:
 		t.deleted[e.DeletePod.Name] = at
 	case e.Restart != nil:

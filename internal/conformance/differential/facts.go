@@ -1,0 +1,122 @@
+package differential
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// onPass says whether it is the instant of a pass.
+func (e *explainer) onPass(t time.Duration) bool {
+	return (t-e.started(t))%e.settings.NodeMonitorPeriod == 0
+}
+
+// verdict is what ours thought of the node right after that moment.
+func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionStatus) {
+	for _, d := range e.Decisions {
+		if d.Time.Sub(epoch) > at+slack {
+			break
+		}
+		if d.Kind == evictor.NodeVerdict && d.Node == node {
+			ready = d.To
+		}
+	}
+	return ready
+}
+
+// carries says whether the node carries an own NoExecute taint at that moment.
+func carries(lines []scenario.Line, node string, at time.Duration) bool {
+	n := 0
+	for _, l := range lines {
+		if l.T <= at && l.Node == node && l.Kind == scenario.KindTaint && ownNoExecute(l) {
+			if l.Op == scenario.OpAdd {
+				n++
+			} else {
+				n--
+			}
+		}
+	}
+	return n > 0
+}
+
+// outage says whether the API was down at any time between.
+func (e *explainer) outage(from, to time.Duration) bool {
+	for _, s := range e.outages {
+		if s.from <= to && s.to >= from {
+			return true
+		}
+	}
+	return false
+}
+
+var opposed = map[string]string{scenario.OpAdd: scenario.OpRemove, scenario.OpRemove: scenario.OpAdd}
+
+// undone explains two lines of upstream's that undo each other within a pass.
+func (e *explainer) undone(i int, period time.Duration) {
+	l := e.left[i]
+	opposite := identity(l.Line)
+	opposite.Op = opposed[l.Op]
+	for k := i + 1; k < len(e.left) && e.left[k].T <= l.T+period+slack; k++ {
+		if e.rule[k] == (Rule{}) && e.left[k].Side == UpstreamSide && identity(e.left[k].Line) == opposite {
+			e.explain(i, OneWrite)
+			e.explain(k, OneWrite)
+			return
+		}
+	}
+}
+
+// reportedReady says whether the node reported Ready since the last pass.
+func (e *explainer) reportedReady(node string, at time.Duration) bool {
+	m := e.state(node, at)
+	return m.at > 0 && !m.failing && m.at >= at-e.settings.NodeMonitorPeriod-slack
+}
+
+// saidNotReady says whether the last that the node's kubelet said before it fell silent is that it is not Ready.
+func (e *explainer) saidNotReady(node string, at time.Duration) bool {
+	said := false
+	for _, m := range e.health[node] {
+		if m.at <= at && !m.silent {
+			said = m.failing
+		}
+	}
+	return said && e.state(node, at).silent
+}
+
+// movedByTaint says whether a foreign taint, for which the pod stays less long than for those that were there, moved its
+// eviction. Upstream counts from when it began to wait, finds that passed, and leaves the eviction where it was.
+func (e *explainer) movedByTaint(l Left) bool {
+	for _, d := range e.Decisions {
+		at := d.Time.Sub(epoch)
+		if at > l.T || d.Kind != evictor.EvictionMoved || scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name) != l.Pod {
+			continue
+		}
+		for _, s := range e.foreign[l.Node] {
+			if at >= s.from && at <= s.from+slack {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// armed says whether ours kept an eviction of the pod armed over that moment.
+func (e *explainer) armed(pod string, at time.Duration) bool {
+	armed := false
+	for _, d := range e.Decisions {
+		if scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name) != pod {
+			continue
+		}
+		switch t := d.Time.Sub(epoch); {
+		case t > at+slack:
+			return armed
+		case d.Kind == evictor.EvictionArmed || d.Kind == evictor.EvictionMoved:
+			armed = true
+		case d.Kind == evictor.EvictionCancelled || d.Kind == evictor.PodEvicted:
+			armed = false
+		}
+	}
+	return armed
+}

@@ -152,7 +152,7 @@ func (e *explainer) requeued() {
 		zone, began := e.zoneOf[l.Node], e.started(l.T)
 		pass := l.T - (l.T-began)%period + period
 		k, later := e.other(i, pass-slack, forever)
-		if !later || pass > l.T+e.lag(zone, l.T)+2*tick {
+		if !later || pass > l.T+max(e.late, e.lag(zone, l.T))+2*tick {
 			continue
 		}
 		for _, d := range e.Decisions {

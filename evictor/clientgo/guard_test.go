@@ -116,66 +116,65 @@ func (w *shownWatch) forward(to chan<- watch.Event, seen func() bool) {
 	}
 }
 
-// inBubble runs a test in a bubble once everything is synced.
-func inBubble(t *testing.T, do func(t *testing.T, g *guarded)) { inBubbleResynced(t, never, do) }
-
-func inBubbleResynced(t *testing.T, resync time.Duration, do func(t *testing.T, g *guarded)) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		g := &guarded{heard: &heard{}, client: fake.NewClientset([]runtime.Object{node("a-0"), node("a-1"), lease("a-0"), lease("a-1")}...), alive: []string{"a-0", "a-1"}}
-		g.client.PrependWatchReactor("leases", func(action clienttesting.Action) (bool, watch.Interface, error) {
-			if g.is(&g.mute) {
-				return true, nil, errDown
-			}
-			real, err := g.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
-			if err != nil {
-				return true, nil, err
-			}
-			seen := watch.NewProxyWatcher(make(chan watch.Event))
-			forwarded := make(chan watch.Event)
-			shown := &shownWatch{Interface: real, events: forwarded, stopped: seen.StopChan(), stop: seen.Stop}
-			go shown.forward(forwarded, func() bool { return !g.is(&g.blind) })
-			return true, shown, nil
-		})
-		g.client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
-			if g.is(&g.mute) && action.GetVerb() != "update" {
-				return true, nil, errDown
-			}
-			return false, nil, nil
-		})
-		factory := informers.NewSharedInformerFactory(g.client, resync)
-		var err error
-		g.cluster, err = clientgo.New(g.client, factory, clientgo.Options{})
-		require.NoError(t, err)
-		require.NoError(t, g.cluster.Feed(g))
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
-		go func() {
-			for ctx.Err() == nil {
-				g.mu.Lock()
-				alive := slices.Clone(g.alive)
-				g.mu.Unlock()
-				for _, name := range alive {
-					_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Update(ctx, lease(name), metav1.UpdateOptions{})
-					if err != nil && ctx.Err() == nil {
-						t.Errorf("renewing: %v", err)
-					}
-				}
-				select {
-				case <-time.After(10 * time.Second):
-				case <-ctx.Done():
+// startGuarded gives a test, within its bubble, a cluster once everything is synced.
+func startGuarded(t *testing.T, resync time.Duration) *guarded {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &guarded{heard: &heard{}, client: fake.NewClientset([]runtime.Object{node("a-0"), node("a-1"), lease("a-0"), lease("a-1")}...), alive: []string{"a-0", "a-1"}}
+	g.client.PrependWatchReactor("leases", func(action clienttesting.Action) (bool, watch.Interface, error) {
+		if g.is(&g.mute) {
+			return true, nil, errDown
+		}
+		real, err := g.client.Tracker().Watch(action.GetResource(), action.GetNamespace())
+		if err != nil {
+			return true, nil, err
+		}
+		seen := watch.NewProxyWatcher(make(chan watch.Event))
+		forwarded := make(chan watch.Event)
+		shown := &shownWatch{Interface: real, events: forwarded, stopped: seen.StopChan(), stop: seen.Stop}
+		go shown.forward(forwarded, func() bool { return !g.is(&g.blind) })
+		return true, shown, nil
+	})
+	g.client.PrependReactor("*", "leases", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		if g.is(&g.mute) && action.GetVerb() != "update" {
+			return true, nil, errDown
+		}
+		return false, nil, nil
+	})
+	factory := informers.NewSharedInformerFactory(g.client, resync)
+	var err error
+	g.cluster, err = clientgo.New(g.client, factory, clientgo.Options{})
+	require.NoError(t, err)
+	require.NoError(t, g.cluster.Feed(g))
+	factory.Start(ctx.Done())
+	factory.WaitForCacheSync(ctx.Done())
+	go func() {
+		for ctx.Err() == nil {
+			g.mu.Lock()
+			alive := slices.Clone(g.alive)
+			g.mu.Unlock()
+			for _, name := range alive {
+				_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Update(ctx, lease(name), metav1.UpdateOptions{})
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("renewing: %v", err)
 				}
 			}
-		}()
-		do(t, g)
+			select {
+			case <-time.After(10 * time.Second):
+			case <-ctx.Done():
+			}
+		}
+	}()
+	t.Cleanup(func() {
 		cancel()
 		factory.Shutdown()
 	})
+	return g
 }
 
 func TestAQuietClusterIsWell(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		time.Sleep(10 * time.Minute)
 		g.set(func() { g.alive = []string{"a-1"} })
 		time.Sleep(10 * time.Minute)
@@ -187,7 +186,8 @@ func TestAQuietClusterIsWell(t *testing.T) {
 }
 
 func TestNobodyRenewsIndeed(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		g.set(func() { g.alive = nil })
 		time.Sleep(10 * time.Minute)
 		require.Empty(t, g.all(), "what is seen is the truth")
@@ -196,7 +196,8 @@ func TestNobodyRenewsIndeed(t *testing.T) {
 }
 
 func TestAWatchThatStandsStill(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind = true })
 		time.Sleep(35 * time.Second)
@@ -214,7 +215,8 @@ func TestAWatchThatStandsStill(t *testing.T) {
 
 // TestLeasesThatAreGoneTellNothing: those renewed last may be of nodes that were removed, unseen too.
 func TestLeasesThatAreGoneTellNothing(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		time.Sleep(61 * time.Second)
 		leases := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
 		removed := []string{"b-0", "b-1", "b-2"}
@@ -235,7 +237,8 @@ func TestLeasesThatAreGoneTellNothing(t *testing.T) {
 
 // TestARenewalOfALeaseThatIsGone cannot be seen any more, and nobody waits for it.
 func TestARenewalOfALeaseThatIsGone(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind = true })
 		time.Sleep(35 * time.Second)
@@ -252,7 +255,8 @@ func TestARenewalOfALeaseThatIsGone(t *testing.T) {
 
 // TestFewAreRead: the guard asks again and again while nobody renews.
 func TestFewAreRead(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		for _, name := range []string{"b-0", "b-1", "b-2"} {
 			_, err := g.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Create(t.Context(), lease(name), metav1.CreateOptions{})
 			require.NoError(t, err)
@@ -271,7 +275,8 @@ func TestFewAreRead(t *testing.T) {
 
 // TestAResyncIsNoRenewal: what the informer has is told again and again.
 func TestAResyncIsNoRenewal(t *testing.T) {
-	inBubbleResynced(t, 3*time.Second, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, 3*time.Second)
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind = true })
 		time.Sleep(35 * time.Second)
@@ -280,7 +285,8 @@ func TestAResyncIsNoRenewal(t *testing.T) {
 }
 
 func TestAnAPIThatDoesNotAnswer(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		time.Sleep(time.Minute)
 		g.set(func() { g.blind, g.mute = true, true })
 		time.Sleep(35 * time.Second)
@@ -294,7 +300,8 @@ func TestAnAPIThatDoesNotAnswer(t *testing.T) {
 }
 
 func TestOneWhoIsFedLaterIsTold(t *testing.T) {
-	inBubble(t, func(t *testing.T, g *guarded) {
+	synctest.Test(t, func(t *testing.T) {
+		g := startGuarded(t, never)
 		g.set(func() { g.blind, g.mute = true, true })
 		time.Sleep(35 * time.Second)
 		later := &heard{}

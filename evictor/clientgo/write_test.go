@@ -184,33 +184,30 @@ func TestAnotherPodUnderTheNameIsNotTouched(t *testing.T) {
 	require.Empty(t, s.wrote())
 }
 
-func TestTheUIDOfAnotherIsAConflict(t *testing.T) {
+// refusedFor is what a write comes to that the API server finds invalid for that field.
+func refusedFor(t *testing.T, field string) error {
+	t.Helper()
 	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {
 		status(w, &apierrors.StatusError{ErrStatus: metav1.Status{
 			Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
-			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "metadata.uid"}}},
+			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: field}}},
 		}})
 	}}
 	clients := s.clients(t, clientgo.Options{})
 	n, ok := clients.Nodes.Node("a-0")
 	require.True(t, ok)
-	err := clients.NodeWriter.UpdateLabels(context.Background(), n, map[string]string{"a": "b"})
+	return clients.NodeWriter.UpdateLabels(context.Background(), n, map[string]string{"a": "b"})
+}
+
+func TestTheUIDOfAnotherIsAConflict(t *testing.T) {
+	err := refusedFor(t, "metadata.uid")
 	require.True(t, apierrors.IsConflict(err), err)
 	require.ErrorContains(t, err, "patching the labels of node a-0")
 }
 
 // TestWhatIsInvalidStaysSo: only the UID is a precondition.
 func TestWhatIsInvalidStaysSo(t *testing.T) {
-	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {
-		status(w, &apierrors.StatusError{ErrStatus: metav1.Status{
-			Status: metav1.StatusFailure, Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid,
-			Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.taints"}}},
-		}})
-	}}
-	clients := s.clients(t, clientgo.Options{})
-	n, ok := clients.Nodes.Node("a-0")
-	require.True(t, ok)
-	require.True(t, apierrors.IsInvalid(clients.NodeWriter.UpdateLabels(context.Background(), n, map[string]string{"a": "b"})))
+	require.True(t, apierrors.IsInvalid(refusedFor(t, "spec.taints")))
 }
 
 // TestListsAreReadInPages: the API server answers resourceVersion 0 with everything at once.

@@ -91,9 +91,11 @@ func New(opts Options) *Metrics {
 		[]float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
 	m.apiErrors = count(own, "api_errors_total", "Failed writes by what was tried and the kind of the error.", "operation", "reason")
 	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
-	m.requests = count("rest_client", "requests_total", "Number of HTTP requests, partitioned by status code, method, and host.", "code", "method", "host")
-	if opts.OmitRequests {
-		m.counters = m.counters[:len(m.counters)-1]
+	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Subsystem: "rest_client", Name: "requests_total", Help: "Number of HTTP requests, partitioned by status code, method, and host.",
+	}, []string{"code", "method", "host"})
+	if !opts.OmitRequests {
+		m.counters = append(m.counters, m.requests)
 	}
 	return m
 }

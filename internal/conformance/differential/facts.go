@@ -9,6 +9,9 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
+// served says whether the line is one that waits for the zone's rate.
+func (e *explainer) served(l scenario.Line) bool { return served(l, !e.settings.TaintBasedEviction) }
+
 // onPass says whether it is the instant of a pass.
 func (e *explainer) onPass(t time.Duration) bool {
 	return (t-e.started(t))%e.settings.NodeMonitorPeriod == 0

@@ -72,7 +72,7 @@ func (e *explainer) exactToken() {
 		}
 	}
 	for i, l := range e.left {
-		if l.Side != OursSide || e.rule[i] != (Rule{}) || !served(l.Line, !e.settings.TaintBasedEviction) {
+		if l.Side != OursSide || e.rule[i] != (Rule{}) || !e.served(l.Line) {
 			continue
 		}
 		zone := e.zoneOf[l.Node]
@@ -101,7 +101,7 @@ func (e *explainer) exactToken() {
 func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 	last := -forever
 	for _, l := range e.Ours {
-		if l.T < at && e.zoneOf[l.Node] == zone && served(l, !e.settings.TaintBasedEviction) {
+		if l.T < at && e.zoneOf[l.Node] == zone && e.served(l) {
 			last = l.T
 		}
 	}
@@ -115,7 +115,7 @@ func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 		return
 	}
 	for i, l := range e.left {
-		if l.Side == OursSide && l.T >= at && e.rule[i] == (Rule{}) && e.zoneOf[l.Node] == zone && served(l.Line, !e.settings.TaintBasedEviction) {
+		if l.Side == OursSide && l.T >= at && e.rule[i] == (Rule{}) && e.zoneOf[l.Node] == zone && e.served(l.Line) {
 			e.open(zone, at, ExactToken)
 			return
 		}
@@ -146,7 +146,7 @@ func (e *explainer) sameSecond() {
 func (e *explainer) requeued() {
 	period := e.settings.NodeMonitorPeriod
 	for i, l := range e.left {
-		if l.Side != OursSide || e.rule[i] != (Rule{}) || !served(l.Line, !e.settings.TaintBasedEviction) {
+		if l.Side != OursSide || e.rule[i] != (Rule{}) || !e.served(l.Line) {
 			continue
 		}
 		zone, began := e.zoneOf[l.Node], e.started(l.T)
@@ -157,7 +157,7 @@ func (e *explainer) requeued() {
 		}
 		for _, d := range e.Decisions {
 			found := d.Kind == evictor.NodeQueued && e.zoneOf[d.Node] == zone && d.Time.Sub(epoch) >= pass-slack && d.Time.Sub(epoch) <= pass+slack
-			if found && e.wrote(e.Upstream, l.Kind, pass-slack, e.left[k].T, func(o scenario.Line) bool { return o.Node == d.Node && served(o, !e.settings.TaintBasedEviction) }) {
+			if found && e.wrote(e.Upstream, l.Kind, pass-slack, e.left[k].T, func(o scenario.Line) bool { return o.Node == d.Node && e.served(o) }) {
 				e.open(zone, l.T, Requeued)
 				break
 			}

@@ -39,10 +39,7 @@ func (r *replay) ranking() nodepressure.Ranking {
 
 // compareExactly puts the larger difference to the request first.
 func compareExactly(requested v1.ResourceName, a, b *nodepressure.Candidate) int {
-	over := func(c *nodepressure.Candidate) int64 {
-		q := podresource.GetResourceRequestQuantity(c.Pod.Pod, requested)
-		return c.Used*1000 - q.MilliValue()
-	}
+	over := func(c *nodepressure.Candidate) int64 { return c.Used*1000 - milliRequest(requested, c) }
 	return cmp.Compare(over(b), over(a))
 }
 

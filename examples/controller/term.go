@@ -26,13 +26,13 @@ func (t *termLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord,
 
 // Create implements resourcelock.Interface.
 func (t *termLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return t.renew(func() error { return t.Interface.Create(ctx, record) })
+	return t.renew(ctx, func(ctx context.Context) error { return t.Interface.Create(ctx, record) })
 }
 
 // Update implements resourcelock.Interface.
 func (t *termLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity != "" {
-		return t.renew(func() error { return t.Interface.Update(ctx, record) })
+		return t.renew(ctx, func(ctx context.Context) error { return t.Interface.Update(ctx, record) })
 	}
 	if t.holder != t.Identity() {
 		return errLostLease
@@ -45,10 +45,13 @@ func (t *termLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 	}
 }
 
-// renew puts the end of the term off, by the renew deadline from before the request.
-func (t *termLock) renew(request func() error) error {
+// renew puts the end of the term off, by the renew deadline from before the request. It lets the request finish when ctx
+// ends: otherwise a lease that the API server grants just then would be ours without our knowing, and nobody gave it away.
+func (t *termLock) renew(ctx context.Context, request func(context.Context) error) error {
 	began := time.Now()
-	if err := request(); err != nil {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.l.options.renewDeadline)
+	defer cancel()
+	if err := request(ctx); err != nil {
 		return err
 	}
 	t.l.expiry.Reset(t.l.options.renewDeadline - time.Since(began))

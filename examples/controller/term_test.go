@@ -103,3 +103,40 @@ func TestTheLeaseIsGivenAway(t *testing.T) {
 		})
 	}
 }
+
+// slowLock is granted a moment after it was asked for.
+type slowLock struct {
+	lock
+}
+
+func (l *slowLock) Create(ctx context.Context, _ resourcelock.LeaderElectionRecord) error {
+	select {
+	case <-time.After(time.Second):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *slowLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.Create(ctx, record)
+}
+
+// TestALeaseThatIsGrantedAtTheEndIsKnown: or nobody would give it away.
+func TestALeaseThatIsGrantedAtTheEndIsKnown(t *testing.T) {
+	ours := resourcelock.LeaderElectionRecord{HolderIdentity: "this"}
+	for name, write := range map[string]func(*termLock, context.Context) error{
+		"created":    func(term *termLock, ctx context.Context) error { return term.Create(ctx, ours) },
+		"taken over": func(term *termLock, ctx context.Context) error { return term.Update(ctx, ours) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLeadership(nil, usualElection, slog.New(slog.DiscardHandler))
+				defer l.expiry.Stop()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
+				defer cancel()
+				require.NoError(t, write(&termLock{Interface: &slowLock{}, l: l}, ctx))
+			})
+		})
+	}
+}

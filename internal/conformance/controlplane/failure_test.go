@@ -138,7 +138,7 @@ func (c *cluster) nodeComesBack(t *testing.T, node string) {
 	pods := c.uids(node)
 	c.Stop(node)
 	c.wait(t, soon, func(now *Now) string { return untainted(now, []string{node}) })
-	c.hold(t, fleetConfig.Toleration-3*time.Second, func(now *Now) string { return leave(now, pods) })
+	c.hold(t, fleetConfig.Toleration-4*time.Second, func(now *Now) string { return leave(now, pods) })
 	c.Start(node)
 	c.wait(t, soon, func(now *Now) string {
 		if ReadyOf(now.Node(node)) != v1.ConditionTrue {

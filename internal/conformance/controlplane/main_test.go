@@ -92,7 +92,7 @@ func startCluster(config FleetConfig) (*cluster, error) {
 	return c, err
 }
 
-// start gives a test the cluster, in which all is well.
+// start gives a test the cluster, in which all is well. A test that fails leaves it well too, for the others.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	if testing.Short() {
@@ -100,6 +100,11 @@ func start(t *testing.T) *cluster {
 	}
 	c, err := startAll()
 	require.NoError(t, err)
+	t.Cleanup(func() { // after the processes of the test have ended
+		if t.Failed() {
+			c.run(t, "mends-what-"+t.Name()+"-left")
+		}
+	})
 	return c
 }
 

@@ -37,10 +37,10 @@ func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
 		}
 	})
 	t.Logf("killed with %d of %d pods to go", remaining, len(pods))
-	require.Positive(t, remaining, "or it was not during evictions")
 	outage := time.NewTimer(time.Minute)
 	<-outage.C
 	require.NoError(t, c.plane.StartAPIServer())
+	require.Positive(t, remaining, "or it was not during evictions")
 	well := func(now *Now) string {
 		for _, node := range c.Nodes() {
 			if _, unknown := now.Unknown(node); unknown && now.Pod(c.Pods(node)[0]) != nil && others[c.Pods(node)[0]] != "" {

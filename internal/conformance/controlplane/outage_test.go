@@ -113,6 +113,17 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	c.heal(t)
 }
 
+// A controller is asked to end just when it gets the lease, before it knows that it has it.
+func TestTheLeaseIsHandedOverHoweverYoung(t *testing.T) {
+	c := start(t)
+	for i := range 10 {
+		p := c.process(t, fmt.Sprint("brief-", i), []string{ours}, c.controller, "--leader-elect=true", "--metrics-address=", "--debug-address=")
+		c.leads(t, leaseName, "")
+		require.True(t, p.Terminate(soon))
+		c.handsOver(t, leaseName)
+	}
+}
+
 const leaseName = "evictkit-controller"
 
 // handsOver asserts that whoever led has given that lease up.

@@ -233,7 +233,7 @@ func TestALostLeaseEndsTheProgram(t *testing.T) {
 	})
 	s.Start()
 	t.Cleanup(s.Close)
-	r := start(t, s, "--leader-elect-lease-duration=2s", "--leader-elect-renew-deadline=1s", "--leader-elect-retry-period=100ms")
+	r := start(t, s, "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=100ms")
 	r.leads(t)
 	close(down)
 	select {
@@ -318,7 +318,7 @@ func TestARenewalThatHangsCostsNoLease(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	r := start(t, s, "--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=100ms")
+	r := start(t, s, "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=100ms")
 	r.leads(t)
 	hang.Store(true)
 	require.Eventually(t, after.Load, time.Minute, 10*time.Millisecond)

@@ -127,7 +127,7 @@ func (c *cluster) nodesStop(t *testing.T, nodes []string) {
 			require.True(t, ok)
 			for _, pod := range c.Pods(node) {
 				at, _ := now.Evicted(pods[pod])
-				require.GreaterOrEqual(t, at.Sub(tainted), fleetConfig.Toleration-time.Second, "TimeAdded is cut to seconds")
+				require.GreaterOrEqual(t, at.Sub(timeAdded(now.Node(node)).Time), fleetConfig.Toleration) // tainted may be late
 				require.LessOrEqual(t, at.Sub(tainted), fleetConfig.Toleration+5*time.Second)
 			}
 		}
@@ -196,7 +196,7 @@ func TestZoneIsLostAndABudgetHolds(t *testing.T) {
 		require.Empty(t, leave(now, without(c.uidsNow(now), pods)))
 		var last, first time.Time
 		for _, node := range zone {
-			at, _ := now.Tainted(node)
+			at := timeAdded(now.Node(node)).Time // this watch may lag, and by different times
 			if first.IsZero() || at.Before(first) {
 				first = at
 			}
@@ -204,7 +204,7 @@ func TestZoneIsLostAndABudgetHolds(t *testing.T) {
 				last = at
 			}
 		}
-		require.GreaterOrEqual(t, last.Sub(first), 8*time.Second, "a hundred nodes at ten a second")
+		require.GreaterOrEqual(t, last.Sub(first), 8*time.Second, "a hundred nodes at ten a second, cut to seconds")
 	})
 }
 

@@ -287,8 +287,8 @@ func (c *Cluster) turns(until time.Duration) (at time.Duration, reported bool) {
 	}
 }
 
-// Timeline is what was written and what became of zones, as lines of the scenario format, in the order in which it
-// happened.
+// Timeline is what was written and what became of zones, as lines of the scenario format (JSON; t is in seconds since
+// Epoch), in the order in which it happened.
 func (c *Cluster) Timeline() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ type PodRef struct {
 	Node string
 }
 
-// NodeStore reads the user's cache of nodes. Both methods must be safe for concurrent use and must
+// NodeStore reads the user's cache of nodes. All methods must be safe for concurrent use and must
 // not call back into the evictor. The evictor neither changes nor keeps what it is given.
 type NodeStore interface {
 	// Synced says that the store is complete. Nothing is decided before.
@@ -81,7 +81,7 @@ type Event struct {
 	Message string
 }
 
-// Clients are the interfaces through which the evictor sees and changes the cluster. Events may be
+// Clients are the interfaces through which the evictor sees and changes the cluster. EventSink may be
 // nil, the others are required.
 type Clients struct {
 	Nodes      NodeStore

@@ -132,11 +132,14 @@ func (c Config) Validate() error {
 	if c.MaxFailedNodes < 0 {
 		add("maxFailedNodes", c.MaxFailedNodes, "must not be negative")
 	}
-	for name, n := range map[string]int{"nodeWorkers": c.NodeWorkers, "liftWorkers": c.LiftWorkers, "podWorkers": c.PodWorkers} {
+	workers := func(name string, n int) {
 		if n <= 0 {
 			add(name, n, "must be greater than 0")
 		}
 	}
+	workers("nodeWorkers", c.NodeWorkers)
+	workers("liftWorkers", c.LiftWorkers)
+	workers("podWorkers", c.PodWorkers)
 	positive("retryInitial", c.RetryInitial)
 	positive("gateInterval", c.GateInterval)
 	if c.RetryMax < c.RetryInitial {

@@ -43,7 +43,7 @@ const (
 	EvictionMoved
 	// EvictionCancelled: the pod will not be evicted; Reason says why.
 	EvictionCancelled
-	// EvictionDelayed: it is due but held back; Reason says by what.
+	// EvictionDelayed: it is due but held back; Reason says by what. MayHarm is told once a node.
 	EvictionDelayed
 	// PodEvicted: the pod was evicted (written).
 	PodEvicted
@@ -51,7 +51,7 @@ const (
 	PodSpared
 	// WriteFailed: a write did not succeed and will be tried again; Err says why.
 	WriteFailed
-	// GateChanged: a permission opened or closed; Reason says which.
+	// GateChanged: new taints and evictions are held back, Err says why, or go on again (Err is nil).
 	GateChanged
 	// NodeRegistered: a node was seen for the first time.
 	NodeRegistered
@@ -108,9 +108,14 @@ type Decision struct {
 	Tolerated  time.Duration
 	Deadline   time.Time
 
-	// Reason is a short stable text, for example "NodeReady" or "MayHarm".
+	// Reason is a short stable text. Why nobody waits or is evicted any more: NodeReady, NotFailed (it has reported
+	// Ready since the pass, or is held), NodeDeleted, AllZonesDown, TaintRemoved, Tolerated, Completed, MirrorPod,
+	// DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not watched the node for a whole
+	// grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite, DisruptionBudget, TooManyRequests.
+	// Without taints, PodEvictionTimeout is why a pod is evicted. With other kinds it is for people.
 	Reason string
-	Err    error
+	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, EvictionDelayed).
+	Err error
 	// DryRun marks what would have been written.
 	DryRun bool
 }
@@ -143,7 +148,7 @@ func (d Decision) String() string {
 	case AllZonesDownEnded:
 		b.WriteString("cluster: no longer every zone is fully disrupted, heartbeat clocks start anew")
 	case GateChanged:
-		b.WriteString("permission: " + d.Reason)
+		b.WriteString("permission: " + d.reason())
 	default:
 		if d.Pod.Name != "" {
 			fmt.Fprintf(&b, "pod %s: ", d.Pod.PodKey)
@@ -190,7 +195,7 @@ func (d Decision) text() string {
 	case EvictionCancelled:
 		return "eviction cancelled: " + d.Reason
 	case EvictionDelayed:
-		return "eviction held back: " + d.Reason
+		return "eviction held back: " + d.reason()
 	case PodEvicted:
 		return fmt.Sprintf("evicted from node %s: %s", d.Node, strings.Replace(d.why(), "tolerates", "tolerated", 1))
 	case PodSpared:
@@ -205,6 +210,14 @@ func (d Decision) text() string {
 		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
 	}
 	return d.Reason
+}
+
+// reason is Reason with what is behind it.
+func (d Decision) reason() string {
+	if d.Err == nil {
+		return d.Reason
+	}
+	return d.Reason + ": " + d.Err.Error()
 }
 
 // why tells what an eviction follows from.

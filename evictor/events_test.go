@@ -131,3 +131,31 @@ func TestWaitingAndBacklogs(t *testing.T) {
 	require.Equal(t, at(345), first.Why.Deadline)
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")
 }
+
+// What is logged names the node and the pod, where there is one, and says why nothing is done.
+func TestLogNamesWhatItIsAbout(t *testing.T) {
+	var log bytes.Buffer
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := c.Start(config(), evictor.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	e.Pause("upgrade")
+	c.Advance(5 * time.Minute)
+	e.Resume("upgrade")
+	c.Advance(time.Minute)
+	require.Regexp(t, `level=INFO msg="zone :a: .*" kind=ZoneChanged\n`, log.String())
+	require.Contains(t, log.String(), "kind=TaintsWritten node=a-0\n")
+	require.Contains(t, log.String(), "msg=\"permission: taints and evictions are held back: paused: upgrade\" kind=GateChanged\n")
+	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: MayHarm: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0\n")
+	require.Contains(t, log.String(), "msg=\"permission: taints and evictions go on\" kind=GateChanged\n")
+	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0\n")
+}
+
+func TestConfigTellsItsFaultsInTheOrderOfTheFields(t *testing.T) {
+	cfg := evictor.DefaultConfig()
+	cfg.NodeWorkers, cfg.LiftWorkers, cfg.PodWorkers = 0, 0, 0
+	for range 20 {
+		require.EqualError(t, cfg.Validate(), "[nodeWorkers: Invalid value: 0: must be greater than 0, "+
+			"liftWorkers: Invalid value: 0: must be greater than 0, podWorkers: Invalid value: 0: must be greater than 0]")
+	}
+}

@@ -112,12 +112,10 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	}
 	switch {
 	case harm != nil:
-		if !rec.overdue {
-			rec.overdue = true
-			e.gates.overdue[rec.name] = struct{}{}
-			return held("MayHarm", harm, e.cfg.GateInterval)
-		}
-		return checkResult{answer: timedworker.Delay(e.cfg.GateInterval, "MayHarm")}
+		answer := held("MayHarm", harm, e.cfg.GateInterval) // told once a node, with the first of its pods
+		rec.overdue = true
+		e.gates.overdue[rec.name] = struct{}{}
+		return answer
 	case rec.overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.enqueueRelease(rec)

@@ -87,7 +87,14 @@ func (e *Evictor) log(d Decision) {
 		return
 	}
 	_, text, _ := strings.Cut(d.String(), " ")
-	logger.LogAttrs(context.Background(), level, text, slog.String("kind", d.Kind.String()), slog.String("node", d.Node), slog.String("pod", d.Pod.Name))
+	attrs := []slog.Attr{slog.String("kind", d.Kind.String())}
+	if d.Node != "" {
+		attrs = append(attrs, slog.String("node", d.Node))
+	}
+	if d.Pod.Name != "" {
+		attrs = append(attrs, slog.String("pod", d.Pod.PodKey.String()))
+	}
+	logger.LogAttrs(context.Background(), level, text, attrs...)
 }
 
 // Explain returns what was decided about a node (by its name) or a pod (by namespace/name), oldest

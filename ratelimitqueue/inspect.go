@@ -131,7 +131,8 @@ func later(now int64, d time.Duration) int64 {
 
 // Run hands items to fn one after the other, as they can be taken, until the context ends; then it
 // returns the context's error. An item that fn neither retried nor dropped is done when fn returns. It
-// needs a clock with timers. Several Runs, and Take beside them, share the rate.
+// needs a clock with timers. Several Runs, and Take beside them, share the rate. A panic of fn passes
+// through, and its item stays in flight.
 func (q *Queue[K, V]) Run(ctx context.Context, fn func(context.Context, Item[K, V])) error {
 	timers, ok := q.clock.(clock.Clock)
 	if !ok {

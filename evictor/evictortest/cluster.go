@@ -161,20 +161,28 @@ func (c *Cluster) Feed(e *evictor.Evictor) {
 	c.feeds = append(c.feeds, e)
 }
 
-// Start begins an evictor that Advance steps. Of several options the last counts; its clock is the
-// cluster's.
+// Start begins an evictor that Advance steps, in place of one begun before. It makes its first step at once. Of
+// several options the last counts; its clock is the cluster's.
 func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evictor.Evictor {
 	c.t.Helper()
 	c.config = config
 	if len(options) > 0 {
 		c.options = options[len(options)-1]
 	}
-	return c.Restart()
+	return c.begin()
 }
 
 // Restart begins a new evictor with the same configuration and forgets the old one, as when its process
 // is restarted. It makes its first step at once.
 func (c *Cluster) Restart() *evictor.Evictor {
+	c.t.Helper()
+	if c.evictor == nil {
+		c.t.Fatalf("evictortest: cannot restart an evictor that Start did not begin")
+	}
+	return c.begin()
+}
+
+func (c *Cluster) begin() *evictor.Evictor {
 	c.t.Helper()
 	options := c.options
 	options.Clock = c.clock.FakeClock
@@ -205,7 +213,7 @@ func (c *Cluster) Restart() *evictor.Evictor {
 	return e
 }
 
-// Evictor is the one that Start began.
+// Evictor is the one that Start or Restart began, nil before.
 func (c *Cluster) Evictor() *evictor.Evictor { return c.evictor }
 
 func (c *Cluster) step() {
@@ -220,7 +228,7 @@ func (c *Cluster) step() {
 	c.mu.Unlock()
 }
 
-// Advance lets d of virtual time pass.
+// Advance lets d of virtual time pass, none when it is below zero.
 func (c *Cluster) Advance(d time.Duration) {
 	c.t.Helper()
 	until := c.clock.Elapsed() + d
@@ -279,8 +287,8 @@ func (c *Cluster) turns(until time.Duration) (at time.Duration, reported bool) {
 	}
 }
 
-// Timeline is what was written and what became of zones, as lines of the scenario format, in the order in which it
-// happened.
+// Timeline is what was written and what became of zones, as lines of the scenario format (JSON; t is in seconds since
+// Epoch), in the order in which it happened.
 func (c *Cluster) Timeline() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,6 +2,7 @@ package evictortest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -77,21 +78,22 @@ func (c *Cluster) DeleteNode(node string) {
 // AddNode adds a node that reports Ready at once. One of the same name as a deleted node has another UID.
 func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.t.Helper()
-	c.do("add node", node, func(s *simulator.Cluster) bool {
-		if s.AddNode(node, key) != nil {
-			return false
-		}
-		s.StartKubelet(node)
-		return true
-	})
+	c.mu.Lock()
+	err := c.cluster.AddNode(node, key)
+	if err == nil {
+		c.cluster.StartKubelet(node)
+	}
+	c.mu.Unlock()
+	c.must(err)
 }
 
 // AddPod adds a Ready pod of namespace default, without an owner.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()
-	c.do("add pod", name, func(s *simulator.Cluster) bool {
-		return s.AddPod(evictor.PodKey{Namespace: "default", Name: name}, node, simulator.PodSpec{Tolerations: tolerations}) == nil
-	})
+	c.mu.Lock()
+	err := c.cluster.AddPod(evictor.PodKey{Namespace: "default", Name: name}, node, simulator.PodSpec{Tolerations: tolerations})
+	c.mu.Unlock()
+	c.must(err)
 }
 
 // DeletePod deletes a pod of namespace default.
@@ -263,10 +265,13 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 // Its node must exist.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
-	c.do("add pod", pod.Name, func(s *simulator.Cluster) bool {
-		bound, err := s.AddPodObject(pod)
-		return bound && err == nil
-	})
+	c.mu.Lock()
+	bound, err := c.cluster.AddPodObject(pod)
+	c.mu.Unlock()
+	if err == nil && !bound {
+		err = fmt.Errorf("pod %s: node %s does not exist", pod.Name, pod.Spec.NodeName)
+	}
+	c.must(err)
 }
 
 // PodReady sets the Ready condition of a pod of namespace default, as a kubelet does that still reaches the API.

@@ -50,7 +50,11 @@ func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
 		if key := r.URL.Query().Get("explain"); key != "" {
-			for _, d := range e.Explain(key) {
+			decisions := e.Explain(key)
+			if len(decisions) == 0 {
+				http.Error(w, fmt.Sprintf("no decision about %q is remembered: give NODE or NAMESPACE/POD", key), http.StatusNotFound)
+			}
+			for _, d := range decisions {
 				fmt.Fprintln(w, d)
 			}
 			return

@@ -119,6 +119,8 @@ func connection(o *options) (*rest.Config, error) {
 	switch {
 	case errors.Is(err, rest.ErrNotInCluster):
 		return nil, errors.New("no kubeconfig: give --kubeconfig FILE, or run in a pod with a service account")
+	case clientcmd.IsEmptyConfig(err):
+		return nil, fmt.Errorf("kubeconfig: %s names no cluster", o.kubeconfig)
 	case err != nil:
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}

@@ -71,6 +71,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		"NoKubeconfig":      {nil, "no kubeconfig: give --kubeconfig FILE, or run in a pod with a service account"},
 		"NoSuchFile":        {[]string{"--kubeconfig=/no/such"}, "kubeconfig: stat /no/such: no such file or directory"},
+		"EmptyFile":         {[]string{"--kubeconfig=/dev/null"}, "kubeconfig: /dev/null names no cluster"},
 		"NotAFlag":          {[]string{"--nonsense"}, "unknown flag: --nonsense"},
 		"NotANumber":        {[]string{"--kube-api-qps=many"}, `invalid argument "many" for "--kube-api-qps" flag: strconv.ParseFloat: parsing "many": invalid syntax`},
 		"AnArgument":        {[]string{"nonsense"}, `unknown argument "nonsense"`},

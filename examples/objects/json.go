@@ -74,7 +74,7 @@ func (s *stream) jsonDocument(decoder kjson.Decoder, limit *limiter) error {
 		return err
 	}
 	if !isList {
-		return s.object(&w)
+		return s.document(&w)
 	}
 	l.kind = w.Kind
 	return l.end()

@@ -19,6 +19,14 @@ type wire struct {
 	Status     json.RawMessage `json:"status"`
 }
 
+// document takes an object that stands in no list.
+func (s *stream) document(w *wire) error {
+	if w.Kind == "" {
+		return fmt.Errorf("object %d: has no kind", s.objects+1)
+	}
+	return s.object(w)
+}
+
 // object visits a node or pod and counts anything else.
 func (s *stream) object(w *wire) error {
 	s.objects++

@@ -37,8 +37,8 @@ func Stream(r io.Reader, name string, visit func(Object) error) error {
 //
 // An error names the place: name, the line (YAML) or byte (JSON), the number of the object from 1 and its
 // name where it has one. Text that is neither, an object above MaxObject, a node or pod that does not
-// decode or has no name, a list without a kind (kubectl prints it last, so the file was cut off) and a
-// stream without any document are errors, and so is an error of visit, which is wrapped. The count holds
+// decode or has no name, an object without a kind, a list without one (kubectl prints it last, so the file was
+// cut off) and a stream without any document are errors, and so is an error of visit, which is wrapped. The count holds
 // what was read until then.
 func StreamCount(r io.Reader, name string, visit func(Object) error) (Count, error) {
 	s := &stream{visit: visit}

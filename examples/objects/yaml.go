@@ -204,7 +204,7 @@ func (c *cutter) endDocument() error {
 	case c.state != before:
 		line, err = c.number, c.list.end()
 	case c.fields.Items == nil:
-		err = c.stream.object(&c.fields.wire)
+		err = c.stream.document(&c.fields.wire)
 	default:
 		err = c.stream.items(&c.list, c.fields.Items)
 	}

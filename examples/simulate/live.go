@@ -33,7 +33,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		return fmt.Errorf("--cgroup: %w", err)
 	}
 	if f.pressure.to != "" {
-		w, closer, err := create("record", f.pressure.to, stdout)
+		w, closer, err := open("record", f.pressure.to, stdout)
 		if err != nil {
 			return err
 		}

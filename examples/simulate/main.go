@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -38,7 +39,7 @@ type flags struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	// Millions of compact records live long and little else does: collecting sooner costs little time.
 	debug.SetGCPercent(30)
@@ -153,16 +154,24 @@ func outputs(f flags, stdout, stderr io.Writer) (options simulator.Options, done
 	return options, done, nil
 }
 
-// create opens a file for writing, or stdout for "-"; closing flushes it.
+// create is open for much that is written at a time; closing flushes it.
 func create(what, path string, stdout io.Writer) (w *bufio.Writer, closer func() error, err error) {
+	file, closeFile, err := open(what, path, stdout)
+	if err != nil {
+		return nil, nil, err
+	}
+	w = bufio.NewWriterSize(file, 1<<16)
+	return w, func() error { return errors.Join(w.Flush(), closeFile()) }, nil
+}
+
+// open opens a file for writing, or stdout for "-".
+func open(what, path string, stdout io.Writer) (w io.Writer, closer func() error, err error) {
 	if path == "-" {
-		w = bufio.NewWriterSize(stdout, 1<<16)
-		return w, w.Flush, nil
+		return stdout, func() error { return nil }, nil
 	}
 	file, err := os.Create(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", what, err)
 	}
-	w = bufio.NewWriterSize(file, 1<<16)
-	return w, func() error { return errors.Join(w.Flush(), file.Close()) }, nil
+	return file, file.Close, nil
 }

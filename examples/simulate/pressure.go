@@ -71,7 +71,7 @@ func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error
 		s.out = io.Discard
 	}
 	if f.timeline != "" {
-		w, closer, err := create("timeline", f.timeline, stdout)
+		w, closer, err := open("timeline", f.timeline, stdout)
 		if err != nil {
 			return err
 		}

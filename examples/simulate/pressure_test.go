@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -188,4 +189,28 @@ func TestLiveEndsWhenInterrupted(t *testing.T) {
 	require.NoError(t, pressure(ctx, f, io.Discard, &story))
 	require.Contains(t, story.String(), "thresholds:")
 	require.NotContains(t, story.String(), `{"node"`)
+}
+
+// TestLiveRecordIsThereAtOnce: whatever ends the program, what was measured is recorded.
+func TestLiveRecordIsThereAtOnce(t *testing.T) {
+	m := machine{t, t.TempDir()}
+	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
+	m.write("cgroup/cgroup.controllers", "memory\n")
+	to, timeline := filepath.Join(m.dir, "record.jsonl"), filepath.Join(m.dir, "timeline.jsonl")
+	var record, events []byte
+	var recordErr, eventsErr error
+	synctest.Test(t, func(t *testing.T) {
+		f := flags{until: time.Minute, timeline: timeline, pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), to: to, interval: 10 * time.Second}}
+		go func() {
+			time.Sleep(5 * time.Second)
+			m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000 kB\nInactive(file): 0 kB\n")
+			time.Sleep(10 * time.Second)
+			record, recordErr = os.ReadFile(to)
+			events, eventsErr = os.ReadFile(timeline)
+		}()
+		require.NoError(t, pressure(context.Background(), f, io.Discard, io.Discard))
+	})
+	require.NoError(t, errors.Join(recordErr, eventsErr))
+	require.Equal(t, 3, bytes.Count(record, []byte("\n")), "the node and two samples")
+	require.Contains(t, string(events), "MemoryPressure")
 }

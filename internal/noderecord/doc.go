@@ -12,8 +12,8 @@
 //	{"node":{"settings":{"evictionHard":{"memory.available":"100Mi"}},"layout":"SingleFs","ranking":"ByUsage"}}
 //
 // A pod is a Pod of the Kubernetes API, as kubectl prints it. What is read of it is its name, priority,
-// resources, volumes, tolerations and annotations. It stands before the first sample that names it; one of
-// the same name takes its place from then on.
+// resources, volumes, tolerations and annotations. Without a namespace it is in default. It stands before the
+// first sample that names it; one of the same name takes its place from then on.
 //
 //	{"pod":{"metadata":{"namespace":"shop","name":"cart"},"spec":{"containers":[{"name":"main"}]}}}
 //

@@ -56,6 +56,13 @@ func TestPlay(t *testing.T) {
 	}, play(t, node+cart+search+memory(0, 500, pods)+memory(10, 90, pods)+memory(20, 90, pods)+memory(30, 80, pods)+"\n"+memory(40, 80, pods)+memory(60, 80, pods)))
 }
 
+// TestPodWithoutANamespace is in default, as everywhere.
+func TestPodWithoutANamespace(t *testing.T) {
+	pod := `{"pod":{"metadata":{"name":"cart"}}}` + "\n"
+	story := play(t, `{"node":{"settings":{"evictionHard":{"memory.available":"100"}}}}`+"\n"+pod+memory(0, 90, `"default/cart":{"memory":300}`))
+	require.Contains(t, strings.Join(story, "\n"), "evict default/cart ")
+}
+
 // TestPlayedPodsComeBack when they are described anew.
 func TestPlayedPodsComeBack(t *testing.T) {
 	node := `{"node":{"settings":{"evictionHard":{"memory.available":"100"}}}}` + "\n"

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -79,6 +80,9 @@ func (r *Reader) Sample() (*Sample, error) {
 		}
 		if pod.Name == "" {
 			return nil, r.fault(errors.New("a pod has a name"))
+		}
+		if pod.Namespace == "" {
+			pod.Namespace = metav1.NamespaceDefault
 		}
 		r.pods[Key(pod)] = pod
 	}

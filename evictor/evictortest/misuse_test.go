@@ -1,0 +1,35 @@
+package evictortest_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func TestMisuseSaysWhatIsWrong(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		want string
+		use  func(c *evictortest.Cluster)
+	}{
+		{"PodOnNoNode", "pod x: node nope does not exist", func(c *evictortest.Cluster) { c.AddPod("x", "nope") }},
+		{"ObjectOnNoNode", "pod x: node nope does not exist", func(c *evictortest.Cluster) {
+			c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}, Spec: v1.PodSpec{NodeName: "nope"}})
+		}},
+		{"PodTwice", "pod default/a-0-p0 exists already", func(c *evictortest.Cluster) { c.AddPod("a-0-p0", "a-0") }},
+		{"NodeTwice", "node a-0 exists already", func(c *evictortest.Cluster) { c.AddNode("a-0", zone.Key{Zone: "a"}) }},
+		{"NoNode", "cannot fail node nope: it does not exist", func(c *evictortest.Cluster) { c.Fail("nope") }},
+		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := evictortest.New(fatal{}, evictortest.Zone("a", 1), evictortest.PodsPerNode(1))
+			defer func() { require.Contains(t, recover(), "evictortest: "+test.want) }()
+			test.use(c)
+		})
+	}
+}

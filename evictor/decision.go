@@ -142,7 +142,7 @@ func (d Decision) String() string {
 	}
 	switch d.Kind {
 	case ZoneChanged:
-		fmt.Fprintf(&b, "zone %s: %s → %s, %d of %d not ready, rate %s/s", d.Zone, d.FromState, d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
+		fmt.Fprintf(&b, "%s: %s → %s, %d of %d not ready, rate %s/s", zoneName(d.Zone), d.FromState, d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
 	case AllZonesDown:
 		b.WriteString("cluster: every zone is fully disrupted, nothing is evicted for it")
 	case AllZonesDownEnded:
@@ -174,7 +174,7 @@ func (d Decision) text() string {
 		}
 		return "conditions set: " + strings.Join(names, ", ")
 	case NodeQueued:
-		return fmt.Sprintf("zone %s: %s, %d of %d not ready, rate %s/s; waits for its turn", d.Zone, d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
+		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %s/s; waits for its turn", zoneName(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
 	case NodeDequeued:
 		return "no longer waits: " + d.Reason
 	case TaintsWritten:
@@ -210,6 +210,13 @@ func (d Decision) text() string {
 		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
 	}
 	return d.Reason
+}
+
+func zoneName(key zone.Key) string {
+	if key == (zone.Key{}) {
+		return "nodes without a zone"
+	}
+	return "zone " + key.String()
 }
 
 // reason is Reason with what is behind it.

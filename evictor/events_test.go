@@ -151,6 +151,13 @@ func TestLogNamesWhatItIsAbout(t *testing.T) {
 	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0\n")
 }
 
+func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {
+	d := evictor.Decision{Kind: evictor.ZoneChanged, FromState: zone.Initial, State: zone.Normal, Counts: zone.Counts{Total: 3}, Rate: 0.1}
+	require.Equal(t, "00:00:00 nodes without a zone: Initial → Normal, 0 of 3 not ready, rate 0.1/s", d.String())
+	d.Zone.Zone = "a"
+	require.Equal(t, "00:00:00 zone :a: Initial → Normal, 0 of 3 not ready, rate 0.1/s", d.String())
+}
+
 func TestConfigTellsItsFaultsInTheOrderOfTheFields(t *testing.T) {
 	cfg := evictor.DefaultConfig()
 	cfg.NodeWorkers, cfg.LiftWorkers, cfg.PodWorkers = 0, 0, 0

@@ -5,11 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -27,6 +29,9 @@ func TestOnlyTheLeaderWrites(t *testing.T) {
 
 // The evictor fits into a manager and its registry of metrics; nothing is asked of the API server before the start.
 func TestEvictorIsAdded(t *testing.T) {
+	before := metrics.Registry
+	metrics.Registry = prometheus.NewRegistry()
+	defer func() { metrics.Registry = before }()
 	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Metrics: server.Options{BindAddress: "0"}})
 	require.NoError(t, err)
 	require.NoError(t, addEvictor(mgr, evictor.DefaultConfig()))

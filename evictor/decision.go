@@ -43,7 +43,8 @@ const (
 	EvictionMoved
 	// EvictionCancelled: the pod will not be evicted; Reason says why.
 	EvictionCancelled
-	// EvictionDelayed: it is due but held back; Reason says by what. MayHarm is told once a node.
+	// EvictionDelayed: it is due but held back; Reason says by what. It is told again when that
+	// changes, and at each answer of the API server that refuses it (DisruptionBudget, TooManyRequests).
 	EvictionDelayed
 	// PodEvicted: the pod was evicted (written).
 	PodEvicted

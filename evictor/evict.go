@@ -17,6 +17,17 @@ type checkResult struct {
 	why    Decision
 }
 
+// delay is why an eviction that is due waits.
+type delay uint8
+
+const (
+	notSettled delay = iota + 1
+	mayHarm
+	mayWrite
+)
+
+var delays = [...]string{notSettled: "NotSettled", mayHarm: "MayHarm", mayWrite: "MayWrite"}
+
 // evictPod is the work of Evictor.pods: an armed eviction is due. Everything is checked once more
 // against the store and the verdict, then the call is made without any lock.
 func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, eviction]) timedworker.Result {
@@ -95,34 +106,35 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		return checkResult{answer: timedworker.Delay(due.Sub(now), "NotDue")}
 	}
 	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)
-	held := func(reason string, err error, wait time.Duration) checkResult {
-		if w.Attempt == 0 && !rec.overdue {
+	held := func(reason delay, err error, wait time.Duration) checkResult {
+		if tp.delayed != reason {
+			tp.delayed = reason
 			d := decision
-			d.Kind, d.Reason, d.Err = EvictionDelayed, reason, err
+			d.Kind, d.Reason, d.Err = EvictionDelayed, delays[reason], err
 			e.decide(d)
 		}
-		return checkResult{answer: timedworker.Delay(wait, reason)}
+		return checkResult{answer: timedworker.Delay(wait, delays[reason])}
 	}
 	if why.own {
 		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
 		// have not watched for long enough ourselves, waits for the next pass.
 		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) {
-			return held("NotSettled", nil, e.untilPass(rec, now))
+			return held(notSettled, nil, e.untilPass(rec, now))
 		}
 	}
 	switch {
 	case harm != nil:
-		answer := held("MayHarm", harm, e.cfg.GateInterval) // told once a node, with the first of its pods
 		rec.overdue = true
 		e.gates.overdue[rec.name] = struct{}{}
-		return answer
+		return held(mayHarm, harm, e.cfg.GateInterval)
 	case rec.overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.enqueueRelease(rec)
 		return checkResult{answer: timedworker.Delay(e.cfg.RetryMax, "Overdue")}
 	case write != nil:
-		return held("MayWrite", write, e.cfg.GateInterval)
+		return held(mayWrite, write, e.cfg.GateInterval)
 	}
+	tp.delayed = 0
 	return checkResult{ref: refOf(pod), why: decision}
 }
 

@@ -120,6 +120,7 @@ type trackedPod struct {
 	due     time.Time // its deadline when it was armed last
 	armed   bool
 	evicted bool
+	delayed delay // what holds it back, as was told; 0 for nothing
 	// While it is armed: when its toleration ends, and when that was decided.
 	deadline, decided time.Time
 }

@@ -74,6 +74,9 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	if q, ok := e.queues[rec.zone]; ok {
 		q.Remove(queueKey{Node: rec.name})
 	}
+	if rec.grant != nil {
+		rec.grant.Drop() // what is removed while in flight keeps its key until its holder is done
+	}
 	e.endTurn(rec)
 	e.forgetOverdue(rec)
 	e.count(rec, false)

@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -151,7 +152,12 @@ func (d *dryRun) UpdateTaints(_ context.Context, node *v1.Node, change taints.Ch
 }
 
 func (d *dryRun) UpdateLabels(_ context.Context, node *v1.Node, labels map[string]string) error {
-	return d.change(node, func(s *dryNode) { s.labels = labels })
+	return d.change(node, func(s *dryNode) {
+		if s.labels == nil {
+			s.labels = make(map[string]string, len(labels))
+		}
+		maps.Copy(s.labels, labels)
+	})
 }
 
 func (d *dryRun) Pod(key PodKey) (*v1.Pod, bool) {

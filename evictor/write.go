@@ -239,13 +239,14 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, ownNoExecute)
 		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
 	}
+	var errs []error
 	if len(p.labels) > 0 {
 		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
-			return err
+			errs = append(errs, err) // the pods do not wait for labels
+		} else {
+			wrote(Decision{Kind: LabelsWritten})
 		}
-		wrote(Decision{Kind: LabelsWritten})
 	}
-	var errs []error
 	if p.mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}

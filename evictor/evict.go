@@ -121,6 +121,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	case rec.overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.enqueueRelease(rec)
+		e.inbox.kick() // Run hands the turn out
 		return checkResult{answer: timedworker.Delay(e.cfg.RetryMax, "Overdue")}
 	case write != nil:
 		return held("MayWrite", write, e.cfg.GateInterval)

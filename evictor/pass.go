@@ -116,6 +116,9 @@ func (e *Evictor) restarted() {
 	for _, name := range sortedKeys(e.bad) {
 		rec := e.bad[name]
 		rec.waitSettle = true
+		if v, ok := e.monitor.Verdict(name); ok {
+			rec.waitSince = v.Since // later on that is when it last changed
+		}
 		e.attention[name] = rec
 		e.dequeue(rec, "NotSettled", now)
 	}
@@ -162,7 +165,7 @@ func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
 	case rec.waitSettle && v.Ready == v1.ConditionUnknown:
 		return laterOf(v.LastBeat, v.Since).Add(v.Grace), true
 	case rec.waitSettle: // its heartbeats are no news
-		return v.Since.Add(v.Grace), true
+		return rec.waitSince.Add(v.Grace), true
 	}
 	if e.now.Before(rec.unseen) {
 		return rec.unseen, true

@@ -156,7 +156,9 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	e.endTurn(rec)
 	if done {
 		item.Done() // whatever failed after it
-		rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
+		if e.cfg.TaintBasedEviction {
+			rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
+		}
 		return
 	}
 	e.count(rec, false)

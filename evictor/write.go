@@ -102,8 +102,8 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
 // them go; e.mu is held.
 func (e *Evictor) afterBudgets(rec *record) timedworker.Result {
-	if wait := rec.budgets.Sub(e.tick()); wait > 0 {
-		return timedworker.Blocked(wait)
+	if wait := rec.budgets.Sub(e.tick()); wait > 0 && rec.emptied {
+		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
 	return timedworker.Done()
 }

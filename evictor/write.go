@@ -185,6 +185,9 @@ func (e *Evictor) stillTaints(rec *record, node *v1.Node, p *nodePlan) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.records[rec.name] != rec {
+		return false // another node has its name, and must not be observed as this one
+	}
 	execute, _ := e.wantNoExecute(rec, p.tainted)
 	return execute.Key != "" && !e.saysReady(rec, node)
 }

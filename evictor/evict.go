@@ -96,7 +96,8 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	}
 	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)
 	held := func(reason string, err error, wait time.Duration) checkResult {
-		if w.Attempt == 0 && !rec.overdue {
+		if tp.held != reason { // it is tried again and again
+			tp.held = reason
 			d := decision
 			d.Kind, d.Reason, d.Err = EvictionDelayed, reason, err
 			e.decide(d)
@@ -113,13 +114,11 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	}
 	switch {
 	case harm != nil:
-		if !rec.overdue {
-			rec.overdue = true
-			e.gates.overdue[rec.name] = struct{}{}
-			return held("MayHarm", harm, e.cfg.GateInterval)
-		}
-		return checkResult{answer: timedworker.Delay(e.cfg.GateInterval, "MayHarm")}
+		rec.overdue = true
+		e.gates.overdue[rec.name] = struct{}{}
+		return held("MayHarm", harm, e.cfg.GateInterval)
 	case rec.overdue:
+		tp.held = ""
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.enqueueRelease(rec)
 		e.inbox.kick() // Run hands the turn out

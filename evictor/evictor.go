@@ -121,6 +121,7 @@ type trackedPod struct {
 	due     time.Time // its deadline when it was armed last
 	armed   bool
 	evicted bool
+	held    string // what holds it back, as told last
 	// While it is armed: when its toleration ends, and when that was decided.
 	deadline, decided time.Time
 }

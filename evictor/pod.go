@@ -251,7 +251,7 @@ func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.
 		}
 		kind = EvictionMoved
 	}
-	tp.armed, tp.deadline, tp.decided = true, due, now
+	tp.armed, tp.held, tp.deadline, tp.decided = true, "", due, now
 	e.decide(e.evictionDecision(kind, refOf(pod), why, due, now))
 }
 

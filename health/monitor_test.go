@@ -362,3 +362,22 @@ func TestConfigs(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Pass(), "the real clock")
 }
+
+// Being silent before we came is not being watched, however old a node or a snapshot says that its silence is.
+func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	never := node("never", "1", "", -1)
+	never.CreationTimestamp = metav1.NewTime(at(-3600))
+	w.ObserveNode(never)
+	require.Equal(t, []string{"0 never Unknown"}, w.to(59))
+	require.False(t, w.Settled("never"))
+	w.to(65)
+	require.True(t, w.Settled("never"))
+
+	other := watching(t, 5*time.Second)
+	require.NoError(t, other.Restore([]NodeSnapshot{{Node: "a", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 30 * time.Second}}))
+	require.Equal(t, []string{"5 a True", "15 a Unknown"}, other.to(39))
+	require.False(t, other.Settled("a"))
+	other.to(45)
+	require.True(t, other.Settled("a"))
+}

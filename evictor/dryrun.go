@@ -63,24 +63,32 @@ func (d *dryRun) Synced() bool { return d.real.Nodes.Synced() }
 
 func (d *dryRun) Node(name string) (*v1.Node, bool) {
 	node, ok := d.real.Nodes.Node(name)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	shadow := d.nodes[name]
-	if shadow == nil {
-		return node, ok
-	}
-	if !ok || shadow.uid != node.UID {
+	if !ok {
+		d.mu.Lock()
 		delete(d.nodes, name)
-		return node, ok
+		d.mu.Unlock()
+		return nil, false
 	}
-	return shadow.over(node), true
+	return d.overNode(node), true
 }
 
+// Nodes reads nothing but what it is shown: a store may be locked meanwhile.
 func (d *dryRun) Nodes(visit func(*v1.Node) bool) {
-	d.real.Nodes.Nodes(func(node *v1.Node) bool {
-		shown, ok := d.Node(node.Name)
-		return !ok || visit(shown)
-	})
+	d.real.Nodes.Nodes(func(node *v1.Node) bool { return visit(d.overNode(node)) })
+}
+
+func (d *dryRun) overNode(node *v1.Node) *v1.Node {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	shadow := d.nodes[node.Name]
+	if shadow == nil {
+		return node
+	}
+	if shadow.uid != node.UID {
+		delete(d.nodes, node.Name)
+		return node
+	}
+	return shadow.over(node)
 }
 
 // over is a copy of the node with what would have been written.

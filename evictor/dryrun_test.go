@@ -44,3 +44,33 @@ func TestDryRunRemembersTheLabelsOfEveryWrite(t *testing.T) {
 	step()
 	require.Equal(t, 2, written)
 }
+
+// whileVisiting is a store that tells whether it is read from within its own Nodes, where one that locks stands still.
+type whileVisiting struct {
+	evictor.NodeStore
+	visiting, read bool
+}
+
+func (s *whileVisiting) Node(name string) (*v1.Node, bool) {
+	s.read = s.read || s.visiting
+	return s.NodeStore.Node(name)
+}
+
+func (s *whileVisiting) Nodes(visit func(*v1.Node) bool) {
+	s.visiting = true
+	s.NodeStore.Nodes(visit)
+	s.visiting = false
+}
+
+func TestDryRunReadsNoStoreWhileItVisits(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	store := &whileVisiting{NodeStore: clients.Nodes}
+	clients.Nodes = store
+	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock(), DryRun: true})
+	require.NoError(t, err)
+	_, err = e.Step(context.Background())
+	require.NoError(t, err)
+	require.Len(t, e.Zones(), 1)
+	require.False(t, store.read)
+}

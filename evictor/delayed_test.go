@@ -51,3 +51,33 @@ func fence(closed *bool, err error) func() error {
 		return nil
 	}
 }
+
+// A permission that closes or opens is told once, whichever it is.
+func TestBothPermissionsAreToldOf(t *testing.T) {
+	shut := errors.New("not now")
+	for what, permission := range map[string]func(o *evictor.Options, closed *bool){
+		"taints and evictions": func(o *evictor.Options, closed *bool) { o.MayHarm = fence(closed, shut) },
+		"writes":               func(o *evictor.Options, closed *bool) { o.MayWrite = fence(closed, shut) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+			var told []string
+			closed := false
+			options := evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+				if d.Kind == evictor.GateChanged {
+					told = append(told, d.Reason)
+					require.Equal(t, closed, errors.Is(d.Err, shut))
+				}
+			})}
+			permission(&options, &closed)
+			c.Start(config(), options)
+			c.Fail("a-0")
+			c.Advance(5 * time.Minute)
+			closed = true
+			c.Advance(2 * time.Minute)
+			closed = false
+			c.Advance(2 * time.Minute)
+			require.Equal(t, []string{what + " are held back", what + " go on"}, told)
+		})
+	}
+}

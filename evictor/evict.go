@@ -108,7 +108,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
 		// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
 		// it will find that nobody watched.
-		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.passIsLate(now) {
+		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late() {
 			return held("NotSettled", nil, e.untilPass(rec, now))
 		}
 	}
@@ -127,12 +127,6 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		return held("MayWrite", write, e.cfg.GateInterval)
 	}
 	return checkResult{ref: refOf(pod), why: decision}
-}
-
-// passIsLate says whether the pass that is due next comes more than a grace period late, as after the process was frozen.
-func (e *Evictor) passIsLate(now time.Time) bool {
-	next, ok := e.monitor.Next()
-	return ok && now.Sub(next) > e.cfg.NodeMonitorGracePeriod
 }
 
 // untilPass is how long it is until the next verdict about the node can fall.

@@ -381,3 +381,25 @@ func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
 	other.to(45)
 	require.True(t, other.Settled("a"))
 }
+
+func TestLateBeforeThePassThatIs(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		w.clk.SetTime(at(1000))
+		require.False(t, w.Late(), "nothing was promised before the first pass")
+		w.clk.SetTime(epoch)
+		w.to(1000)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 1000))
+		w.to(1030)
+		w.ObserveNode(node("a", "1", v1.ConditionFalse, 1000)) // in exact mode a pass is due since 1000
+		require.False(t, w.Late())
+		w.clk.SetTime(at(1086))
+		require.True(t, w.Late())
+		w.Freeze("watch broken")
+		require.False(t, w.Late())
+		w.Thaw("watch broken")
+		require.False(t, w.Late())
+		require.Zero(t, w.Blind())
+	}
+}

@@ -81,3 +81,21 @@ func TestBothPermissionsAreToldOf(t *testing.T) {
 		})
 	}
 }
+
+// An eviction is called off for the reason that there is: the taint stays while its node is watched anew.
+func TestWatchingAnewIsNoRemovalOfATaint(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	var reasons []string
+	e := c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		if d.Kind == evictor.EvictionCancelled {
+			reasons = append(reasons, d.Reason)
+		}
+	})})
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	e.SetObserverHealth(errors.New("blind"))
+	e.SetObserverHealth(nil)
+	c.Advance(20 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"))
+	require.Equal(t, []string{"NotSettled"}, reasons)
+}

@@ -171,6 +171,7 @@ type Evictor struct {
 	turns     int // handed out and not over yet
 	maxTurns  int // under Run as many as there are node workers; 0 means any number
 	cap       *rate.Limiter
+	served    zone.Key // whose queue a node was last taken from
 	gates     gates
 }
 

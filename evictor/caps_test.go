@@ -1,11 +1,13 @@
 package evictor_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -21,4 +23,23 @@ func TestCapsStarveNoZone(t *testing.T) {
 		require.True(t, c.HasNoExecute("a-0"))
 		require.True(t, c.HasNoExecute("b-0"))
 	}
+}
+
+// A cap so small that its next token never comes is not waited for in circles.
+func TestCapWhoseTokenNeverComes(t *testing.T) {
+	cfg := config()
+	cfg.MaxNodesPerSecond = 1e-12
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Feed(e)
+	c.Fail("a-0", "a-1")
+	for range 20 {
+		c.Advance(5 * time.Second)
+		next, err := e.Step(context.Background())
+		require.NoError(t, err)
+		require.Equal(t, c.Clock().Now().Add(5*time.Second), next)
+	}
+	require.True(t, c.HasNoExecute("a-0"))
+	require.False(t, c.HasNoExecute("a-1"))
 }

@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -315,6 +316,9 @@ func (e *Evictor) queueNext(now time.Time) (next time.Time, ok bool) {
 	}
 	if ok && e.cap != nil {
 		if missing := 1 - e.cap.TokensAt(now); missing > 0 {
+			if missing/float64(e.cap.Limit()) > math.MaxInt64/float64(time.Second) {
+				return next, false // in more than 292 years
+			}
 			at := now.Add(time.Duration(missing/float64(e.cap.Limit())*float64(time.Second)) + 1)
 			if next.Before(at) {
 				next = at

@@ -34,13 +34,12 @@ func (b *behind) Node(name string) (*v1.Node, bool) {
 func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 6))
-		written, replaced := false, false
+		var written, replaced atomic.Bool
 		clients := c.Clients()
 		store := &behind{NodeStore: clients.Nodes}
 		clients.Nodes = store
 		e, pass := runWith(t, c, config(), clients, evictor.Options{MayHarm: func() error {
-			if written && !replaced {
-				replaced = true
+			if written.Load() && replaced.CompareAndSwap(false, true) {
 				store.stuck.Store(nil)
 				c.DeleteNode("a-0")
 				c.AddNode("a-0", zone.Key{Zone: "a"})
@@ -53,12 +52,12 @@ func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 		pass(10)
 		require.True(t, c.HasNoExecute("a-0"))
 		c.FailWrites(func(write, object string) error {
-			if write == "conditions" && !replaced {
-				written = true
+			if write == "conditions" && !replaced.Load() {
+				written.Store(true)
 				node, _ := store.NodeStore.Node("a-0")
 				store.stuck.Store(node)
 			}
-			if write == "taints" && !replaced {
+			if write == "taints" && !replaced.Load() {
 				return errors.New("denied")
 			}
 			return nil
@@ -67,7 +66,7 @@ func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 		pass(10)
 		c.Fail("a-0")
 		pass(120)
-		require.True(t, replaced)
+		require.True(t, replaced.Load())
 		st, ok := e.Node("a-0")
 		require.True(t, ok)
 		require.Equal(t, v1.ConditionUnknown, st.Verdict.Ready)

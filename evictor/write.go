@@ -49,7 +49,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
-	rest := e.afterBudgets(rec)
+	rest := e.afterBudgets(rec, lift)
 	e.mu.Unlock()
 	e.deliver()
 	switch {
@@ -93,7 +93,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	p.tainted = hasOwnNoExecute(node)
 	if p.nothing() {
 		e.settleGrant(rec, &p, nil)
-		return nil, nil, p, e.afterBudgets(rec)
+		return nil, nil, p, e.afterBudgets(rec, lift)
 	}
 	rec.busy = true
 	return rec, node, p, result
@@ -101,8 +101,8 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
 // them go; e.mu is held.
-func (e *Evictor) afterBudgets(rec *record) timedworker.Result {
-	if wait := rec.budgets.Sub(e.tick()); wait > 0 && rec.emptied {
+func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
+	if wait := rec.budgets.Sub(e.tick()); wait > 0 && rec.emptied && !lift {
 		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
 	return timedworker.Done()

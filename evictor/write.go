@@ -245,18 +245,18 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
 	}
 	var errs []error
-	if len(p.labels) > 0 {
-		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
-			errs = append(errs, err) // the pods do not wait for labels
-		} else {
-			wrote(Decision{Kind: LabelsWritten})
-		}
-	}
 	if p.mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}
 	if p.empty {
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
+	}
+	if len(p.labels) > 0 && !p.again { // the pods do not wait for labels
+		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
+			errs = append(errs, err)
+		} else {
+			wrote(Decision{Kind: LabelsWritten})
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -166,7 +166,7 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 	}
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
 	for _, name := range sortedKeys(e.gates.overdue) {
-		if rec := e.records[name]; rec != nil {
+		if rec := e.records[name]; rec != nil && !rec.waitSettle { // those are armed anew after their grace, and wait then
 			e.enqueueRelease(rec)
 		}
 	}

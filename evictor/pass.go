@@ -121,6 +121,9 @@ func (e *Evictor) restarted() {
 		}
 		e.attention[name] = rec
 		e.dequeue(rec, "NotSettled", now)
+		if q, ok := e.queues[rec.zone]; ok {
+			q.Remove(queueKey{Node: name, Release: true}) // what is overdue stays so until it may leave
+		}
 	}
 }
 

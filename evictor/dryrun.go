@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -62,24 +63,32 @@ func (d *dryRun) Synced() bool { return d.real.Nodes.Synced() }
 
 func (d *dryRun) Node(name string) (*v1.Node, bool) {
 	node, ok := d.real.Nodes.Node(name)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	shadow := d.nodes[name]
-	if shadow == nil {
-		return node, ok
-	}
-	if !ok || shadow.uid != node.UID {
+	if !ok {
+		d.mu.Lock()
 		delete(d.nodes, name)
-		return node, ok
+		d.mu.Unlock()
+		return nil, false
 	}
-	return shadow.over(node), true
+	return d.overNode(node), true
 }
 
+// Nodes reads nothing but what it is shown: a store may be locked meanwhile.
 func (d *dryRun) Nodes(visit func(*v1.Node) bool) {
-	d.real.Nodes.Nodes(func(node *v1.Node) bool {
-		shown, ok := d.Node(node.Name)
-		return !ok || visit(shown)
-	})
+	d.real.Nodes.Nodes(func(node *v1.Node) bool { return visit(d.overNode(node)) })
+}
+
+func (d *dryRun) overNode(node *v1.Node) *v1.Node {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	shadow := d.nodes[node.Name]
+	if shadow == nil {
+		return node
+	}
+	if shadow.uid != node.UID {
+		delete(d.nodes, node.Name)
+		return node
+	}
+	return shadow.over(node)
 }
 
 // over is a copy of the node with what would have been written.
@@ -151,7 +160,12 @@ func (d *dryRun) UpdateTaints(_ context.Context, node *v1.Node, change taints.Ch
 }
 
 func (d *dryRun) UpdateLabels(_ context.Context, node *v1.Node, labels map[string]string) error {
-	return d.change(node, func(s *dryNode) { s.labels = labels })
+	return d.change(node, func(s *dryNode) {
+		if s.labels == nil {
+			s.labels = make(map[string]string, len(labels))
+		}
+		maps.Copy(s.labels, labels)
+	})
 }
 
 func (d *dryRun) Pod(key PodKey) (*v1.Pod, bool) {

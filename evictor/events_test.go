@@ -3,7 +3,6 @@ package evictor_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -150,36 +149,6 @@ func TestLogNamesWhatItIsAbout(t *testing.T) {
 	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: MayHarm: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0\n")
 	require.Contains(t, log.String(), "msg=\"permission: taints and evictions go on\" kind=GateChanged\n")
 	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0\n")
-}
-
-// What holds an eviction back is told once, however often it is tried, and for each pod.
-func TestDelayIsToldOnceAPod(t *testing.T) {
-	var follower error
-	var delayed []string
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-	e := c.Start(config(), evictor.Options{
-		MayWrite: func() error { return follower },
-		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.EvictionDelayed {
-				delayed = append(delayed, d.Pod.Name+" "+d.Reason)
-			}
-		}),
-	})
-	c.Fail("a-0")
-	c.Advance(5 * time.Minute)
-	follower = errors.New("another replica leads")
-	c.Advance(5 * time.Minute)
-	require.ElementsMatch(t, []string{"a-0-p0 MayWrite", "a-0-p1 MayWrite"}, delayed)
-	e.Pause("upgrade")
-	c.Advance(time.Minute)
-	require.ElementsMatch(t, []string{"a-0-p0 MayHarm", "a-0-p1 MayHarm"}, delayed[2:])
-	e.Resume("upgrade")
-	c.Advance(5 * time.Minute) // now the node waits for its turn
-	require.Empty(t, c.Evicted())
-	follower = nil
-	c.Advance(time.Minute)
-	require.Len(t, c.Evicted(), 2)
-	require.Len(t, delayed, 4)
 }
 
 func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {

@@ -107,7 +107,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	}
 	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)
 	held := func(reason delay, err error, wait time.Duration) checkResult {
-		if tp.delayed != reason {
+		if tp.delayed != reason { // it is tried again and again
 			tp.delayed = reason
 			d := decision
 			d.Kind, d.Reason, d.Err = EvictionDelayed, delays[reason], err
@@ -117,8 +117,9 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	}
 	if why.own {
 		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
-		// have not watched for long enough ourselves, waits for the next pass.
-		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) {
+		// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
+		// it will find that nobody watched.
+		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late() {
 			return held(notSettled, nil, e.untilPass(rec, now))
 		}
 	}
@@ -128,8 +129,10 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		e.gates.overdue[rec.name] = struct{}{}
 		return held(mayHarm, harm, e.cfg.GateInterval)
 	case rec.overdue:
+		tp.delayed = 0
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.enqueueRelease(rec)
+		e.inbox.kick() // Run hands the turn out
 		return checkResult{answer: timedworker.Delay(e.cfg.RetryMax, "Overdue")}
 	case write != nil:
 		return held(mayWrite, write, e.cfg.GateInterval)

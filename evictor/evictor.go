@@ -81,10 +81,11 @@ type record struct {
 	known    bool     // a pass has given a verdict
 	verdict  health.Verdict
 
-	hold            string // why it is held, empty when it is not
-	beatSince       bool   // a status heartbeat arrived since the last pass
-	writeConditions bool   // the verdict is to be written to the node's status
-	waitSettle      bool   // failed since before all zones were down: one more grace period
+	hold            string    // why it is held, empty when it is not
+	beatSince       bool      // a status heartbeat arrived since the last pass
+	writeConditions bool      // the verdict is to be written to the node's status
+	waitSettle      bool      // failed since before all zones were down: one more grace period
+	waitSince       time.Time // from when that counts
 	grant           *nodeItem
 	conflicts       int
 	emptied         bool                   // without taints: its pods were deleted, and later ones go at once
@@ -170,6 +171,7 @@ type Evictor struct {
 	turns     int // handed out and not over yet
 	maxTurns  int // under Run as many as there are node workers; 0 means any number
 	cap       *rate.Limiter
+	served    zone.Key // whose queue a node was last taken from
 	gates     gates
 }
 

@@ -109,7 +109,16 @@ func (e *Evictor) askWrite() error {
 	now := e.tick()
 	closed := e.gates.write
 	e.mu.Unlock()
-	return e.ask(e.opts.MayWrite, closed, now, func(n gate) { e.gates.write = n })
+	return e.ask(e.opts.MayWrite, closed, now, func(n gate) {
+		was := e.gates.write.err
+		e.gates.write = n
+		switch {
+		case was == nil && n.err != nil:
+			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes are held back", Err: n.err})
+		case was != nil && n.err == nil:
+			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes go on"})
+		}
+	})
 }
 
 func (e *Evictor) ask(fence func() error, last gate, now time.Time, set func(gate)) error {
@@ -157,7 +166,7 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 	}
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
 	for _, name := range sortedKeys(e.gates.overdue) {
-		if rec := e.records[name]; rec != nil {
+		if rec := e.records[name]; rec != nil && !rec.waitSettle { // those are armed anew after their grace, and wait then
 			e.enqueueRelease(rec)
 		}
 	}

@@ -118,8 +118,8 @@ func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
 	if e.inbox.early(node, earlyLease{renewTime: renewTime}) {
 		return
 	}
-	if e.monitor.ObserveRenewal(node, renewTime) && e.dry != nil {
-		e.dry.heard(node)
+	if e.monitor.ObserveRenewal(node, renewTime) {
+		e.heard(node)
 	}
 }
 
@@ -129,8 +129,22 @@ func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersio
 	if e.inbox.early(node, earlyLease{renewTime, resourceVersion}) {
 		return
 	}
-	if e.monitor.ObserveLease(node, renewTime, resourceVersion) && e.dry != nil {
+	if e.monitor.ObserveLease(node, renewTime, resourceVersion) {
+		e.heard(node)
+	}
+}
+
+// heard is told of each sign of life of a lease. In exact mode it wakes Run where a verdict follows; there are too
+// many to wake it for all.
+func (e *Evictor) heard(node string) {
+	if e.dry != nil {
 		e.dry.heard(node)
+	}
+	if e.cfg.NodeMonitorPeriod > 0 {
+		return
+	}
+	if next, ok := e.monitor.Next(); ok && !e.clock.Now().Before(next) {
+		e.inbox.kick()
 	}
 }
 

@@ -74,6 +74,9 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	if q, ok := e.queues[rec.zone]; ok {
 		q.Remove(queueKey{Node: rec.name})
 	}
+	if rec.grant != nil {
+		rec.grant.Drop() // what is removed while in flight keeps its key until its holder is done
+	}
 	e.endTurn(rec)
 	e.forgetOverdue(rec)
 	e.count(rec, false)
@@ -140,7 +143,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
 	p.labels = staleLabels(node.Labels)
 	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.waitSettle && !e.zones.AllDown()
-	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.grant != nil || rec.emptied && e.failing(rec)) && rec.hold == "" && !rec.waitSettle && !now.Before(rec.budgets)
+	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.emptied && e.failing(rec) && !now.Before(rec.budgets) || !rec.emptied && rec.grant != nil) && rec.hold == "" && !rec.waitSettle
 	return p
 }
 

@@ -65,9 +65,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 			e.decide(Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid})
 		}
 		rec.emptied = true
-		if wait > 0 {
-			rec.budgets = e.tick().Add(wait)
-		}
+		rec.budgets = e.tick().Add(wait)
 	}, func(ref PodRef) (goOn bool, err error) {
 		if err := e.askHarm(); err != nil {
 			return false, fmt.Errorf("%w: %w", errClosed, err)

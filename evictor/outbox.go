@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 // outbox delivers decisions to the observer in order and without any lock held, and keeps the last of
@@ -101,6 +103,8 @@ func (e *Evictor) log(d Decision) {
 // first, as far back as Config.ExplainSize remembers. For a pod the decisions about its node and the
 // node's zone are part of the answer.
 func (e *Evictor) Explain(key string) []Decision {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	o := &e.out
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,9 +122,19 @@ func (e *Evictor) Explain(key string) []Decision {
 	} else {
 		nodes[key] = true
 	}
+	zones := map[zone.Key]bool{}
+	for name := range nodes {
+		if rec := e.records[name]; rec != nil {
+			zones[rec.zone] = true
+		}
+	}
 	var answer []Decision
 	for _, d := range ordered {
 		switch {
+		case d.Kind == ZoneChanged:
+			if zones[d.Zone] && (d.FromState != zone.Initial || d.State != zone.Normal) { // that it is there is no news
+				answer = append(answer, *d)
+			}
 		case d.Pod.Name != "":
 			if d.Pod.PodKey.String() == key {
 				answer = append(answer, *d)

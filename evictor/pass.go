@@ -116,8 +116,14 @@ func (e *Evictor) restarted() {
 	for _, name := range sortedKeys(e.bad) {
 		rec := e.bad[name]
 		rec.waitSettle = true
+		if v, ok := e.monitor.Verdict(name); ok {
+			rec.waitSince = v.Since // later on that is when it last changed
+		}
 		e.attention[name] = rec
 		e.dequeue(rec, "NotSettled", now)
+		if q, ok := e.queues[rec.zone]; ok {
+			q.Remove(queueKey{Node: name, Release: true}) // what is overdue stays so until it may leave
+		}
 	}
 }
 
@@ -162,7 +168,7 @@ func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
 	case rec.waitSettle && v.Ready == v1.ConditionUnknown:
 		return laterOf(v.LastBeat, v.Since).Add(v.Grace), true
 	case rec.waitSettle: // its heartbeats are no news
-		return v.Since.Add(v.Grace), true
+		return rec.waitSince.Add(v.Grace), true
 	}
 	if e.now.Before(rec.unseen) {
 		return rec.unseen, true

@@ -143,6 +143,8 @@ func (e *Evictor) liftReason(rec *record) string {
 		return "NodeReady"
 	case rec.hold != "":
 		return rec.hold
+	case rec.waitSettle && len(rec.taints) > 0:
+		return "NotSettled"
 	}
 	return "TaintRemoved"
 }

@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -121,7 +122,12 @@ func (e *Evictor) moveZone(rec *record) {
 // nothing is handed out, or all of it would be tainted at once when they are free.
 func (e *Evictor) takeQueues(now time.Time) {
 	releases := e.releases()
-	for _, key := range e.zoneOrder() {
+	order := e.zoneOrder()
+	if e.cap != nil || e.cfg.MaxFailedNodes > 0 { // in turns, or the first zone took all that the caps leave
+		after := slices.IndexFunc(order, func(key zone.Key) bool { return key.Compare(e.served) > 0 })
+		order = append(order[max(after, 0):], order[:max(after, 0)]...)
+	}
+	for _, key := range order {
 		q := e.queues[key]
 		for !e.allTurnsTaken() && e.capAllows(now, releases[key] > 0) {
 			e.prefer(key, q, now)
@@ -129,6 +135,7 @@ func (e *Evictor) takeQueues(now time.Time) {
 			if !ok {
 				break
 			}
+			e.served = key
 			if releases[key] > 0 {
 				releases[key]--
 			}
@@ -309,6 +316,9 @@ func (e *Evictor) queueNext(now time.Time) (next time.Time, ok bool) {
 	}
 	if ok && e.cap != nil {
 		if missing := 1 - e.cap.TokensAt(now); missing > 0 {
+			if missing/float64(e.cap.Limit()) > math.MaxInt64/float64(time.Second) {
+				return next, false // in more than 292 years
+			}
 			at := now.Add(time.Duration(missing/float64(e.cap.Limit())*float64(time.Second)) + 1)
 			if next.Before(at) {
 				next = at

@@ -24,6 +24,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 	defer e.active.Store(false)
 	e.limitTurns(e.cfg.NodeWorkers)
 	defer e.limitTurns(0)
+	e.plan() // what was told while nobody ran comes before what became due meanwhile
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
 	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.pods.Run} {

@@ -164,6 +164,9 @@ func (u *upstreams) UpdateTaints(_ context.Context, n *v1.Node, change taints.Ch
 }
 
 func (u *upstreams) UpdateLabels(_ context.Context, n *v1.Node, labels map[string]string) error {
+	if err := u.fail("labels"); err != nil {
+		return err
+	}
 	u.change(n.Name, func(n *v1.Node) {
 		for key, value := range labels {
 			n.Labels[key] = value

@@ -49,7 +49,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
-	rest := e.afterBudgets(rec)
+	rest := e.afterBudgets(rec, lift)
 	e.mu.Unlock()
 	e.deliver()
 	switch {
@@ -93,7 +93,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	p.tainted = hasOwnNoExecute(node)
 	if p.nothing() {
 		e.settleGrant(rec, &p, nil)
-		return nil, nil, p, e.afterBudgets(rec)
+		return nil, nil, p, e.afterBudgets(rec, lift)
 	}
 	rec.busy = true
 	return rec, node, p, result
@@ -101,9 +101,9 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
 // them go; e.mu is held.
-func (e *Evictor) afterBudgets(rec *record) timedworker.Result {
-	if wait := rec.budgets.Sub(e.tick()); wait > 0 {
-		return timedworker.Blocked(wait)
+func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
+	if wait := rec.budgets.Sub(e.tick()); wait > 0 && rec.emptied && !lift {
+		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
 	return timedworker.Done()
 }
@@ -156,7 +156,9 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	e.endTurn(rec)
 	if done {
 		item.Done() // whatever failed after it
-		rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
+		if e.cfg.TaintBasedEviction {
+			rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
+		}
 		return
 	}
 	e.count(rec, false)
@@ -183,6 +185,9 @@ func (e *Evictor) stillTaints(rec *record, node *v1.Node, p *nodePlan) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.records[rec.name] != rec {
+		return false // another node has its name, and must not be observed as this one
+	}
 	execute, _ := e.wantNoExecute(rec, p.tainted)
 	return execute.Key != "" && !e.saysReady(rec, node)
 }
@@ -239,18 +244,19 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, ownNoExecute)
 		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
 	}
-	if len(p.labels) > 0 {
-		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
-			return err
-		}
-		wrote(Decision{Kind: LabelsWritten})
-	}
 	var errs []error
 	if p.mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}
 	if p.empty {
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
+	}
+	if len(p.labels) > 0 && !p.again { // the pods do not wait for labels
+		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
+			errs = append(errs, err)
+		} else {
+			wrote(Decision{Kind: LabelsWritten})
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -132,7 +132,7 @@ func (m *Monitor) Pass() []Verdict {
 	switch {
 	case !m.started:
 		m.begin(now)
-	case len(m.frozen) == 0 && m.late(now):
+	case m.late(now):
 		m.blind++
 		m.restart(now)
 	}
@@ -188,8 +188,20 @@ func (m *Monitor) begin(now int64) {
 	}
 }
 
-// late says whether this Pass comes so late that silence may be ours.
+// Late says whether a Pass now would come so late that it lets all clocks start anew. What would harm a node because
+// of a verdict waits for that Pass.
+func (m *Monitor) Late() bool {
+	now := m.time.clock.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.late(m.time.at(now))
+}
+
+// late says whether a Pass now comes so late that silence may be ours.
 func (m *Monitor) late(now int64) bool {
+	if !m.started || len(m.frozen) > 0 {
+		return false
+	}
 	promised := max(m.lastPass+int64(m.config.NodeMonitorPeriod), m.inserted)
 	if m.config.NodeMonitorPeriod == 0 {
 		deadline, ok := m.beats.next()

@@ -362,3 +362,44 @@ func TestConfigs(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Pass(), "the real clock")
 }
+
+// Being silent before we came is not being watched, however old a node or a snapshot says that its silence is.
+func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	never := node("never", "1", "", -1)
+	never.CreationTimestamp = metav1.NewTime(at(-3600))
+	w.ObserveNode(never)
+	require.Equal(t, []string{"0 never Unknown"}, w.to(59))
+	require.False(t, w.Settled("never"))
+	w.to(65)
+	require.True(t, w.Settled("never"))
+
+	other := watching(t, 5*time.Second)
+	require.NoError(t, other.Restore([]NodeSnapshot{{Node: "a", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 30 * time.Second}}))
+	require.Equal(t, []string{"5 a True", "15 a Unknown"}, other.to(39))
+	require.False(t, other.Settled("a"))
+	other.to(45)
+	require.True(t, other.Settled("a"))
+}
+
+func TestLateBeforeThePassThatIs(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		w.clk.SetTime(at(1000))
+		require.False(t, w.Late(), "nothing was promised before the first pass")
+		w.clk.SetTime(epoch)
+		w.to(1000)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 1000))
+		w.to(1030)
+		w.ObserveNode(node("a", "1", v1.ConditionFalse, 1000)) // in exact mode a pass is due since 1000
+		require.False(t, w.Late())
+		w.clk.SetTime(at(1086))
+		require.True(t, w.Late())
+		w.Freeze("watch broken")
+		require.False(t, w.Late())
+		w.Thaw("watch broken")
+		require.False(t, w.Late())
+		require.Zero(t, w.Blind())
+	}
+}

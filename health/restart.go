@@ -23,14 +23,16 @@ func (m *Monitor) Settled(node string) bool {
 	if !ok || !m.nodes[i].known {
 		return false
 	}
-	switch n := &m.nodes[i]; n.judged {
+	n := &m.nodes[i]
+	came := n.watched > m.anew
+	watched := m.time.at(now) >= sum(n.watched, m.beats.lists[m.beats.entries[i].list].grace)
+	switch n.judged {
 	case readyTrue:
 		return false
 	case readyUnknown:
-		return n.confirmed
+		return n.confirmed && (came || watched) // one that never reported is silent since before we came
 	default:
-		grace := m.beats.lists[m.beats.entries[i].list].grace
-		return m.time.at(now) >= sum(n.watched, grace) || n.watched > m.anew && n.since > n.watched
+		return watched || came && n.since > n.watched
 	}
 }
 

@@ -138,11 +138,13 @@ func (q *Queue[K, V]) Run(ctx context.Context, fn func(context.Context, Item[K, 
 	if !ok {
 		return errors.New("ratelimitqueue: Run needs a clock with timers")
 	}
+	defer q.kick() // this Run may be the only one that knew when to look
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if item, ok := q.Take(); ok {
+			q.kick() // what is left is for a Run that is idle
 			fn(ctx, item)
 			item.Done() // void when fn has settled it
 			continue

@@ -77,3 +77,67 @@ func TestSixRunsStayWithinOneRate(t *testing.T) {
 		}
 	})
 }
+
+// A Run that is busy with what it took leaves the rest to those that are idle, though one wake-up was all there was.
+func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, err := New[string, int](Config{})
+		require.NoError(t, err)
+		q.Add("a", 0)
+		q.Add("b", 0)
+		ctx, stop := context.WithCancel(context.Background())
+		began := time.Now()
+		var mu sync.Mutex
+		taken := map[string]time.Duration{}
+		var runs sync.WaitGroup
+		for range 2 {
+			runs.Add(1)
+			go func() {
+				defer runs.Done()
+				_ = q.Run(ctx, func(_ context.Context, item Item[string, int]) {
+					mu.Lock()
+					taken[item.Key] = time.Since(began)
+					mu.Unlock()
+					time.Sleep(time.Minute)
+				})
+			}()
+		}
+		synctest.Wait()
+		require.NoError(t, q.SetRate(1))
+		time.Sleep(10 * time.Second)
+		stop()
+		runs.Wait()
+		require.Equal(t, map[string]time.Duration{"a": time.Second, "b": 2 * time.Second}, taken)
+	})
+}
+
+// The one Run that was woken for an item may end before it is due: the others have to know of it.
+func TestRunThatEndsLeavesWhatItWaitedFor(t *testing.T) {
+	for ends := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			q, err := New[string, int](Config{})
+			require.NoError(t, err)
+			q.Add("a", 0)
+			taken := make(chan string, 1)
+			var stops []func()
+			var runs sync.WaitGroup
+			for range 2 {
+				ctx, stop := context.WithCancel(context.Background())
+				stops = append(stops, stop)
+				runs.Add(1)
+				go func() {
+					defer runs.Done()
+					_ = q.Run(ctx, func(_ context.Context, item Item[string, int]) { taken <- item.Key })
+				}()
+			}
+			synctest.Wait()
+			require.NoError(t, q.SetRate(1))
+			synctest.Wait()
+			stops[ends]()
+			time.Sleep(10 * time.Second)
+			stops[1-ends]()
+			runs.Wait()
+			require.Len(t, taken, 1)
+		})
+	}
+}

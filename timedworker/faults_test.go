@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
 )
 
 func TestScheduledAgainWhileAStepPutItAside(t *testing.T) {
@@ -60,4 +61,26 @@ func TestJitterIsAskedWithoutTheLock(t *testing.T) {
 	_, err := r.Step(context.Background())
 	require.NoError(t, err)
 	require.True(t, asked)
+}
+
+// The zero time has passed, also in a snapshot.
+func TestWorkOfTheZeroTimeIsDueInASnapshot(t *testing.T) {
+	clk := testingclock.NewFakeClock(time.Now())
+	ran := 0
+	newSet := func() *Set[string, int] {
+		s, err := New(func(context.Context, Work[string, int]) Result { ran++; return Done() }, Config{Clock: clk})
+		require.NoError(t, err)
+		return s
+	}
+	s := newSet()
+	clk.Step(time.Second)
+	s.Schedule("soon", 1, clk.Now().Add(time.Second))
+	s.Schedule("zero", 1, time.Time{})
+	items := s.Snapshot()
+	require.Equal(t, "zero", items[0].Key)
+	other := newSet()
+	require.NoError(t, other.Restore(items))
+	_, err := other.Step(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, 1, ran)
 }

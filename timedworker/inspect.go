@@ -103,7 +103,7 @@ func (s *Set[K, P]) Snapshot() []Item[K, P] {
 		r := &s.records[i]
 		return Item[K, P]{Key: s.index.Key(i), Identity: r.identity, Payload: r.payload, In: time.Duration(in), Attempt: int(r.attempt)}
 	}
-	s.due.Each(func(i int32, due int64, seq uint32) { all = append(all, ordered{item(i, due-now), seq}) })
+	s.due.Each(func(i int32, due int64, seq uint32) { all = append(all, ordered{item(i, until(now, due)), seq}) })
 	slices.SortFunc(all, func(a, b ordered) int {
 		if c := cmp.Compare(a.In, b.In); c != 0 {
 			return c
@@ -120,6 +120,14 @@ func (s *Set[K, P]) Snapshot() []Item[K, P] {
 		items = append(items, o.Item)
 	}
 	return items
+}
+
+// until is due less now, which is not below zero, without overflow.
+func until(now, due int64) int64 {
+	if in := due - now; in <= due {
+		return in
+	}
+	return -1 << 63
 }
 
 // Restore schedules the work of a snapshot, each piece as long from now as it was from the snapshot.

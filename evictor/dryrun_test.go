@@ -1,0 +1,76 @@
+package evictor_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// A dry run remembers every label that it would have written, not the last ones only: else each one that it forgets
+// is due again, for ever.
+func TestDryRunRemembersTheLabelsOfEveryWrite(t *testing.T) {
+	node := &v1.Node{}
+	node.Name, node.Labels = "n", map[string]string{v1.LabelOSStable: "linux"}
+	b := &bare{nodes: map[string]*v1.Node{"n": node}}
+	clk := testingclock.NewFakePassiveClock(evictortest.Epoch)
+	written := 0
+	e, err := evictor.New(config(), evictor.Clients{Nodes: b, Pods: b, NodeWriter: b, PodWriter: b}, evictor.Options{
+		Clock: clk, DryRun: true, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Kind == evictor.LabelsWritten {
+				written++
+			}
+		}),
+	})
+	require.NoError(t, err)
+	step := func() {
+		next, err := e.Step(context.Background())
+		require.NoError(t, err)
+		require.True(t, next.After(clk.Now()))
+		clk.SetTime(clk.Now().Add(time.Second))
+	}
+	step()
+	require.Equal(t, 1, written)
+	later := node.DeepCopy()
+	later.Labels[v1.LabelArchStable] = "amd64"
+	b.nodes["n"] = later
+	e.NodeChanged("n")
+	step()
+	require.Equal(t, 2, written)
+}
+
+// whileVisiting is a store that tells whether it is read from within its own Nodes, where one that locks stands still.
+type whileVisiting struct {
+	evictor.NodeStore
+	visiting, read bool
+}
+
+func (s *whileVisiting) Node(name string) (*v1.Node, bool) {
+	s.read = s.read || s.visiting
+	return s.NodeStore.Node(name)
+}
+
+func (s *whileVisiting) Nodes(visit func(*v1.Node) bool) {
+	s.visiting = true
+	s.NodeStore.Nodes(visit)
+	s.visiting = false
+}
+
+func TestDryRunReadsNoStoreWhileItVisits(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	clients := c.Clients()
+	store := &whileVisiting{NodeStore: clients.Nodes}
+	clients.Nodes = store
+	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock(), DryRun: true})
+	require.NoError(t, err)
+	_, err = e.Step(context.Background())
+	require.NoError(t, err)
+	require.Len(t, e.Zones(), 1)
+	require.False(t, store.read)
+}

@@ -1,0 +1,55 @@
+//go:build go1.25
+
+package evictor_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// Exact means on arrival, also for the lease of a node that was given up: nothing else wakes Run for it.
+func TestLeaseOfASilentNodeWakesRunInExactMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 1))
+		c.SetAPIDown(true) // its conditions cannot be written, so that its object still says Ready
+		cfg := config()
+		cfg.NodeMonitorPeriod = 0
+		e, pass := run(t, c, cfg, evictor.Options{})
+		c.Fail("a-0")
+		pass(60)
+		st, _ := e.Node("a-0")
+		require.Equal(t, v1.ConditionUnknown, st.Verdict.Ready)
+		e.LeaseRenewed("a-0", time.Now())
+		synctest.Wait()
+		st, _ = e.Node("a-0")
+		require.Equal(t, v1.ConditionTrue, st.Verdict.Ready)
+	})
+}
+
+// A fence that only an eviction found closed makes its node wait for its zone's rate, and nobody else looks at that queue.
+func TestOverdueEvictionWakesRunForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		c.AddPod("p", "a-0", evictortest.TolerateFor("maintenance", 30))
+		cfg := config()
+		cfg.NodeMonitorPeriod = 0
+		closed := time.Now().Add(29500 * time.Millisecond)
+		_, pass := run(t, c, cfg, evictor.Options{MayHarm: func() error {
+			if since := time.Since(closed); since > 0 && since < time.Second {
+				return errors.New("not now")
+			}
+			return nil
+		}})
+		c.Taint("a-0", v1.Taint{Key: "maintenance", Effect: v1.TaintEffectNoExecute})
+		pass(33)
+		require.Equal(t, []string{"p"}, c.Evicted())
+	})
+}

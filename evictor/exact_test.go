@@ -1,0 +1,51 @@
+package evictor_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// Without taints nothing is waited for to show in the store: a node that fails again soon is emptied at its time.
+func TestNodeThatFailsAgainIsEmptiedInTimeInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod, cfg.TaintBasedEviction, cfg.PodEvictionTimeout, cfg.NodeEvictionRate = 0, false, 10*time.Second, 1
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(cfg)
+	c.Advance(time.Minute)
+	c.AddPod("one", "a-0")
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(11 * time.Second)
+	require.Equal(t, []string{"one"}, c.Evicted())
+	c.Condition("a-0", v1.NodeReady, v1.ConditionTrue)
+	c.Advance(time.Second)
+	c.AddPod("two", "a-0")
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"70.000", "82.000"}, times(says(c, `"evict"`)))
+}
+
+// A node that waits for a grace after its clock started anew, and speaks meanwhile to say that it is not ready, is
+// looked at when that grace ends, and not a grace after what it said.
+func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 50), evictortest.TolerateFor(v1.TaintNodeNotReady, 50))
+	e := c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	e.SetObserverHealth(errors.New("blind"))
+	e.SetObserverHealth(nil)
+	c.Advance(20 * time.Second)
+	c.Recover("a-0")
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"100.000"}, times(says(c, `"evict"`)))
+}

@@ -16,7 +16,7 @@ type Settings struct {
 	// EvictionHard maps signals to quantities ("100Mi") or percentages of the capacity ("10%"). Any map,
 	// even an empty one, replaces the defaults in whole unless MergeDefaultEvictionSettings is set. A
 	// percentage of 0 or 100 turns the threshold off.
-	EvictionHard map[string]string `json:"evictionHard,omitempty"`
+	EvictionHard map[string]string `json:"evictionHard,omitzero"`
 	// EvictionSoft is the same for soft thresholds. Each needs a grace period.
 	EvictionSoft map[string]string `json:"evictionSoft,omitempty"`
 	// EvictionSoftGracePeriod maps signals to durations ("1m30s"). 0 makes the threshold a hard one.
@@ -32,7 +32,7 @@ type Settings struct {
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
 	// EnforceNodeAllocatable with "pods" in it, as by default (nil), copies the hard threshold of memory
 	// to that of allocatable memory.
-	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitempty"`
+	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitzero"`
 }
 
 // DefaultEvictionHard returns the hard thresholds of a kubelet on Linux that was told none.

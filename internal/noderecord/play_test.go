@@ -140,6 +140,17 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
+// TestNothingIsNotTheDefault: empty settings, which replace the defaults, are written as such.
+func TestNothingIsNotTheDefault(t *testing.T) {
+	node := Node{Settings: nodepressure.Settings{EvictionHard: map[string]string{}, EnforceNodeAllocatable: []string{}}}
+	var file bytes.Buffer
+	_, err := NewWriter(&file, node)
+	require.NoError(t, err)
+	r, err := NewReader("record", &file)
+	require.NoError(t, err)
+	require.Equal(t, node, r.Node())
+}
+
 func TestFaultsNameTheLine(t *testing.T) {
 	node := `{"node":{}}` + "\n"
 	for _, tc := range []struct{ name, text, want string }{

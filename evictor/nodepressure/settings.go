@@ -33,6 +33,8 @@ type Settings struct {
 	// EnforceNodeAllocatable with "pods" in it, as by default (nil), copies the hard threshold of memory
 	// to that of allocatable memory.
 	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitzero"`
+	// LocalStorageCapacityIsolation is Config.LocalStorageLimits; nil means true.
+	LocalStorageCapacityIsolation *bool `json:"localStorageCapacityIsolation,omitempty"`
 }
 
 // DefaultEvictionHard returns the hard thresholds of a kubelet on Linux that was told none.
@@ -54,6 +56,7 @@ func (s Settings) Config() (Config, error) {
 	config := DefaultConfig()
 	config.Thresholds = thresholds
 	config.MaxPodGracePeriodSeconds = int64(s.EvictionMaxPodGracePeriod)
+	config.LocalStorageLimits = s.LocalStorageCapacityIsolation == nil || *s.LocalStorageCapacityIsolation
 	if period := s.EvictionPressureTransitionPeriod.Duration; period < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("evictionPressureTransitionPeriod"), period.String(), "must not be negative"))
 	} else if period > 0 {

@@ -176,6 +176,17 @@ func TestSettingsDecodeFromAKubeletsConfiguration(t *testing.T) {
 	require.Equal(t, 5*time.Minute, config.PressureTransitionPeriod)
 }
 
+// TestSettingsTurnLimitsOff: as for a kubelet that cannot measure what its pods use of the disk.
+func TestSettingsTurnLimitsOff(t *testing.T) {
+	for text, want := range map[string]bool{`{"localStorageCapacityIsolation":false}`: false, `{"localStorageCapacityIsolation":true}`: true, `{}`: true} {
+		var s Settings
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		config, err := s.Config()
+		require.NoError(t, err)
+		require.Equal(t, want, config.LocalStorageLimits, text)
+	}
+}
+
 // TestMergingChangesNoInput: maps of settings are read only, and defaults are handed out as copies.
 func TestMergingChangesNoInput(t *testing.T) {
 	given := texts{"pid.available": "100"}

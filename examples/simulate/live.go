@@ -44,7 +44,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 	}
 	s.begin(node)
 	if root {
-		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo\n\n", f.pressure.cgroup)
+		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo and its memory.stat if it has one\n\n", f.pressure.cgroup)
 	}
 	ticker := time.NewTicker(f.pressure.interval)
 	defer ticker.Stop()

@@ -1,6 +1,7 @@
 package nodepressure
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -103,17 +104,18 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 		return err
 	})
 	hard := len(result)
+	var graceErrs field.ErrorList
 	each("evictionSoft", s.EvictionSoft, &errs, func(signal Signal, text string) error {
 		value, off, err := parseThreshold(text)
 		if err == nil && !off {
 			result = append(result, Threshold{Signal: signal, Value: value})
 			if _, ok := s.EvictionSoftGracePeriod[string(signal)]; !ok {
-				errs = append(errs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
+				graceErrs = append(graceErrs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
 			}
 		}
 		return err
 	})
-	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &errs, func(signal Signal, text string) error {
+	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &graceErrs, func(signal Signal, text string) error {
 		grace, err := time.ParseDuration(text)
 		switch {
 		case err != nil:
@@ -124,6 +126,8 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 		graces[signal] = grace
 		return nil
 	})
+	slices.SortStableFunc(graceErrs, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
+	errs = append(errs, graceErrs...)
 	each("evictionMinimumReclaim", s.EvictionMinimumReclaim, &errs, func(signal Signal, text string) error {
 		reclaim, err := parseMinimumReclaim(text)
 		reclaims[signal] = reclaim

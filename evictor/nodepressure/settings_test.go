@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -155,6 +157,22 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	} {
 		require.ErrorContains(t, err, part)
 	}
+}
+
+// TestFaultsOfSettingsAreInOrder: of the fields, and in one of them of the signals.
+func TestFaultsOfSettingsAreInOrder(t *testing.T) {
+	_, err := Settings{
+		EvictionSoft: texts{"nodefs.available": "1Gi", "pid.available": "x"}, EvictionSoftGracePeriod: texts{"imagefs.available": "y", "pid.available": "z"}, EvictionMinimumReclaim: texts{"a": "1"},
+	}.Config()
+	var faults utilerrors.Aggregate
+	require.ErrorAs(t, err, &faults)
+	var fields []string
+	for _, fault := range faults.Errors() {
+		fields = append(fields, fault.(*field.Error).Field)
+	}
+	require.Equal(t, []string{
+		"evictionSoft[pid.available]", "evictionSoftGracePeriod[imagefs.available]", "evictionSoftGracePeriod[nodefs.available]", "evictionSoftGracePeriod[pid.available]", "evictionMinimumReclaim[a]",
+	}, fields)
 }
 
 func TestSettingsDecodeFromAKubeletsConfiguration(t *testing.T) {

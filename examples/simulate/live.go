@@ -56,7 +56,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		}
 		fmt.Fprintln(s.out, signals(sample))
 		s.tell(sample, s.player.Play(sample, l.pods))
-		if f.until > 0 && time.Since(began)+f.pressure.interval > f.until {
+		if f.until >= 0 && time.Since(began)+f.pressure.interval > f.until {
 			return nil
 		}
 		select {

@@ -109,7 +109,7 @@ func playRecord(ctx context.Context, f flags, s *nodeStory) error {
 	s.begin(node)
 	for ctx.Err() == nil {
 		sample, err := reader.Sample()
-		if errors.Is(err, io.EOF) || err == nil && f.until > 0 && sample.At() > f.until {
+		if errors.Is(err, io.EOF) || err == nil && f.until >= 0 && sample.At() > f.until {
 			return nil
 		}
 		if err != nil {

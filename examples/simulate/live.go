@@ -33,9 +33,9 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		return fmt.Errorf("--cgroup: %w", err)
 	}
 	if f.pressure.to != "" {
-		w, closer, err := open("record", f.pressure.to, stdout)
-		if err != nil {
-			return err
+		w, closer, openErr := open("record", f.pressure.to, stdout)
+		if openErr != nil {
+			return openErr
 		}
 		defer func() { err = errors.Join(err, closer()) }()
 		if l.record, err = noderecord.NewWriter(w, node); err != nil {

@@ -151,6 +151,12 @@ func TestNothingIsNotTheDefault(t *testing.T) {
 	require.Equal(t, node, r.Node())
 }
 
+func TestEveryFaultOfANode(t *testing.T) {
+	_, err := Node{Settings: nodepressure.Settings{EvictionHard: map[string]string{"a": "1"}}, Ranking: "ByName"}.Config()
+	require.ErrorContains(t, err, "evictionHard[a]")
+	require.ErrorContains(t, err, `unknown ranking "ByName"`)
+}
+
 func TestFaultsNameTheLine(t *testing.T) {
 	node := `{"node":{}}` + "\n"
 	for _, tc := range []struct{ name, text, want string }{

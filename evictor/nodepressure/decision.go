@@ -97,8 +97,8 @@ type Decision struct {
 	// Met are the thresholds that are met, in the order in which they would be acted on.
 	Met []MetThreshold
 
-	// Threshold is the one that is acted on, with the sample that met it. Both are zero when Action is
-	// Nothing, and when pods are evicted for exceeding limits.
+	// Threshold is the one that is acted on, with the sample that met it. Both are zero when Observe finds
+	// Nothing to do, and when pods are evicted for exceeding limits. AfterReclaim leaves them as they were.
 	Threshold Threshold
 	Sample    Sample
 	// Reclaim is what to reclaim first, in order; set with ReclaimNode only.

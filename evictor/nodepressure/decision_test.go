@@ -270,3 +270,15 @@ func TestSeries(t *testing.T) {
 		})
 	}
 }
+
+// TestClockThatBeginsAtNothing: the zero time of a test's clock is a time as any other.
+func TestClockThatBeginsAtNothing(t *testing.T) {
+	n := newNode(t, thresholds(hardly(MemoryAvailable, "1Gi")))
+	n.clock.SetTime(time.Time{})
+	require.Len(t, n.observe(MemoryAvailable, "0").Conditions, 1)
+	n.clock.SetTime(time.Time{}.Add(time.Minute))
+	require.Len(t, n.observe(MemoryAvailable, "2Gi").Conditions, 1, "for the transition period")
+	next, ok := n.machine.Next()
+	require.True(t, ok)
+	require.Equal(t, time.Time{}.Add(5*time.Minute), next)
+}

@@ -20,7 +20,8 @@ type Machine struct {
 	latest  time.Time  // of our own clock, which does not go back
 	watched []watched  // in the order in which they are acted on
 	sampled [signalCount]time.Time
-	seen    [pressureCount]time.Time // when a shortage last called for the condition; zero is never
+	seen    [pressureCount]time.Time // when a shortage last called for the condition
+	ever    [pressureCount]bool      // one has done so
 	called  [pressureCount]bool      // one does so now
 }
 
@@ -64,7 +65,7 @@ func New(config Config) (*Machine, error) {
 func (m *Machine) Thresholds() []Threshold { return slices.Clone(m.config.Thresholds) }
 
 // Observe takes a sample of the node and decides. A Decision is taken once for each sample: when nothing
-// was measured since the last call, nothing is evicted. A pod that exceeds its limits goes before
+// was measured since the last call, nothing is evicted for a threshold. A pod that exceeds its limits goes before
 // anything else is done, and then all such pods go at once; else the first threshold that is due is
 // acted on. It costs a pass over the thresholds and, with LocalStorageLimits, over the pods; ranking them
 // only where one has to go. A clock that goes back stands still.
@@ -159,7 +160,7 @@ func (m *Machine) observe(stats Stats) (d Decision, first int) {
 		last := m.sampled[w.index]
 		w.stale = !w.sample.Time.IsZero() && !last.IsZero() && !w.sample.Time.After(last)
 		condition := signals[w.index].condition
-		m.called[condition], m.seen[condition] = true, now
+		m.called[condition], m.ever[condition], m.seen[condition] = true, true, now
 	}
 	for signal, sample := range stats.Signals {
 		// What was seen stays seen while a sample is missing.
@@ -210,7 +211,7 @@ func (w *watched) judge(samples map[Signal]Sample, now time.Time) {
 func (m *Machine) conditions(now time.Time) []v1.NodeConditionType {
 	var result []v1.NodeConditionType
 	for i, seen := range m.seen {
-		if m.called[i] || !seen.IsZero() && now.Sub(seen) < m.config.PressureTransitionPeriod {
+		if m.called[i] || m.ever[i] && now.Sub(seen) < m.config.PressureTransitionPeriod {
 			result = append(result, conditionTypes[i])
 		}
 	}
@@ -245,7 +246,7 @@ func (m *Machine) Next() (time.Time, bool) {
 	}
 	for i, seen := range m.seen {
 		end := seen.Add(m.config.PressureTransitionPeriod)
-		if !seen.IsZero() && !m.called[i] && end.After(m.latest) {
+		if m.ever[i] && !m.called[i] && end.After(m.latest) {
 			sooner(end)
 		}
 	}

@@ -150,7 +150,7 @@ func (m *Manager) pass(ctx context.Context, hardOnly bool) []Eviction {
 	if hardOnly && !hard(d) {
 		return nil
 	}
-	if d.Action == ReclaimNode {
+	if d.Action == ReclaimNode && ctx.Err() == nil {
 		d = m.machine.AfterReclaim(d, m.reclaim(ctx, d.Reclaim))
 		m.tell(d)
 	}
@@ -169,12 +169,15 @@ func hard(d Decision) bool {
 	return len(d.Evictions) > 0 // above their limits
 }
 
-// reclaim returns the sample taken after it, an empty one when there is none.
+// reclaim returns the sample taken after it, an empty one when there is none or the context has ended.
 func (m *Manager) reclaim(ctx context.Context, what []Reclaim) Stats {
 	if m.clients.Reclaimer == nil {
 		return Stats{}
 	}
 	for _, r := range what {
+		if ctx.Err() != nil {
+			return Stats{}
+		}
 		if err := m.clients.Reclaimer.Reclaim(ctx, r); err != nil {
 			m.report(fmt.Errorf("nodepressure: reclaiming %s: %w", r, err))
 		}

@@ -241,6 +241,40 @@ func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s"}, log)
 }
 
+// TestManagerReclaimsNothingAfterItsEnd: whether it comes while the node is measured or while something is reclaimed.
+func TestManagerReclaimsNothingAfterItsEnd(t *testing.T) {
+	config := thresholds(hardly(NodeFsAvailable, "100"))
+	for _, tc := range []struct {
+		name                 string
+		inStats, inReclaimer bool
+		want                 []string
+	}{
+		{"Measuring", true, false, nil},
+		{"Reclaiming", false, true, []string{"0s reclaim DeadContainers"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, stop := context.WithCancel(context.Background())
+				end := func(now bool) {
+					if now {
+						stop()
+					}
+				}
+				w := &world{began: time.Now(), signal: NodeFsAvailable, onReclaim: func() { end(tc.inReclaimer) }, pods: []Pod{build("a", low)}}
+				machine, err := New(config)
+				require.NoError(t, err)
+				m, err := NewManager(machine, Clients{Reclaimer: w, Killer: w, StatsProvider: statsFunc(func(ctx context.Context) (Stats, error) {
+					end(tc.inStats)
+					return w.Stats(ctx)
+				})}, DefaultManagerConfig())
+				require.NoError(t, err)
+				require.ErrorIs(t, m.Run(ctx), context.Canceled)
+				require.Equal(t, tc.want, w.log)
+			})
+		})
+	}
+}
+
 func TestManagerTellsDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{began: time.Now(), signal: NodeFsAvailable, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}

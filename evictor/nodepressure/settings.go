@@ -1,6 +1,7 @@
 package nodepressure
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -16,7 +17,7 @@ type Settings struct {
 	// EvictionHard maps signals to quantities ("100Mi") or percentages of the capacity ("10%"). Any map,
 	// even an empty one, replaces the defaults in whole unless MergeDefaultEvictionSettings is set. A
 	// percentage of 0 or 100 turns the threshold off.
-	EvictionHard map[string]string `json:"evictionHard,omitempty"`
+	EvictionHard map[string]string `json:"evictionHard,omitzero"`
 	// EvictionSoft is the same for soft thresholds. Each needs a grace period.
 	EvictionSoft map[string]string `json:"evictionSoft,omitempty"`
 	// EvictionSoftGracePeriod maps signals to durations ("1m30s"). 0 makes the threshold a hard one.
@@ -32,7 +33,9 @@ type Settings struct {
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
 	// EnforceNodeAllocatable with "pods" in it, as by default (nil), copies the hard threshold of memory
 	// to that of allocatable memory.
-	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitempty"`
+	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitzero"`
+	// LocalStorageCapacityIsolation is Config.LocalStorageLimits; nil means true.
+	LocalStorageCapacityIsolation *bool `json:"localStorageCapacityIsolation,omitempty"`
 }
 
 // DefaultEvictionHard returns the hard thresholds of a kubelet on Linux that was told none.
@@ -54,6 +57,7 @@ func (s Settings) Config() (Config, error) {
 	config := DefaultConfig()
 	config.Thresholds = thresholds
 	config.MaxPodGracePeriodSeconds = int64(s.EvictionMaxPodGracePeriod)
+	config.LocalStorageLimits = s.LocalStorageCapacityIsolation == nil || *s.LocalStorageCapacityIsolation
 	if period := s.EvictionPressureTransitionPeriod.Duration; period < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("evictionPressureTransitionPeriod"), period.String(), "must not be negative"))
 	} else if period > 0 {
@@ -100,17 +104,18 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 		return err
 	})
 	hard := len(result)
+	var graceErrs field.ErrorList
 	each("evictionSoft", s.EvictionSoft, &errs, func(signal Signal, text string) error {
 		value, off, err := parseThreshold(text)
 		if err == nil && !off {
 			result = append(result, Threshold{Signal: signal, Value: value})
 			if _, ok := s.EvictionSoftGracePeriod[string(signal)]; !ok {
-				errs = append(errs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
+				graceErrs = append(graceErrs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
 			}
 		}
 		return err
 	})
-	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &errs, func(signal Signal, text string) error {
+	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &graceErrs, func(signal Signal, text string) error {
 		grace, err := time.ParseDuration(text)
 		switch {
 		case err != nil:
@@ -121,6 +126,8 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 		graces[signal] = grace
 		return nil
 	})
+	slices.SortStableFunc(graceErrs, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
+	errs = append(errs, graceErrs...)
 	each("evictionMinimumReclaim", s.EvictionMinimumReclaim, &errs, func(signal Signal, text string) error {
 		reclaim, err := parseMinimumReclaim(text)
 		reclaims[signal] = reclaim

@@ -2,12 +2,14 @@ package nodepressure_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -157,6 +159,23 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	}
 }
 
+// TestFaultsOfSettingsAreInOrder: of the fields, and in one of them of the signals.
+func TestFaultsOfSettingsAreInOrder(t *testing.T) {
+	_, err := Settings{
+		EvictionSoft: texts{"nodefs.available": "1Gi", "pid.available": "x"}, EvictionSoftGracePeriod: texts{"imagefs.available": "y", "pid.available": "z"}, EvictionMinimumReclaim: texts{"a": "1"},
+	}.Config()
+	var faults utilerrors.Aggregate
+	require.ErrorAs(t, err, &faults)
+	var fields []string
+	for _, fault := range faults.Errors() {
+		name, _, _ := strings.Cut(fault.Error(), ":")
+		fields = append(fields, name)
+	}
+	require.Equal(t, []string{
+		"evictionSoft[pid.available]", "evictionSoftGracePeriod[imagefs.available]", "evictionSoftGracePeriod[nodefs.available]", "evictionSoftGracePeriod[pid.available]", "evictionMinimumReclaim[a]",
+	}, fields)
+}
+
 func TestSettingsDecodeFromAKubeletsConfiguration(t *testing.T) {
 	var s Settings
 	require.NoError(t, json.Unmarshal([]byte(`{"evictionHard":{"memory.available":"5%"},"evictionSoft":{"memory.available":"1Gi"},"evictionSoftGracePeriod":{"memory.available":"1m30s"},
@@ -174,6 +193,17 @@ func TestSettingsDecodeFromAKubeletsConfiguration(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, DefaultConfig(), config)
 	require.Equal(t, 5*time.Minute, config.PressureTransitionPeriod)
+}
+
+// TestSettingsTurnLimitsOff: as for a kubelet that cannot measure what its pods use of the disk.
+func TestSettingsTurnLimitsOff(t *testing.T) {
+	for text, want := range map[string]bool{`{"localStorageCapacityIsolation":false}`: false, `{"localStorageCapacityIsolation":true}`: true, `{}`: true} {
+		var s Settings
+		require.NoError(t, json.Unmarshal([]byte(text), &s))
+		config, err := s.Config()
+		require.NoError(t, err)
+		require.Equal(t, want, config.LocalStorageLimits, text)
+	}
 }
 
 // TestMergingChangesNoInput: maps of settings are read only, and defaults are handed out as copies.

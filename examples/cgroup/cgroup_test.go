@@ -65,6 +65,9 @@ func TestSignals(t *testing.T) {
 		{"RootWithMoreFreeThanThereIs", files{"proc/meminfo": "MemTotal: 4000 kB\nMemFree: 3600 kB\nInactive(file): 500 kB\n"}, map[nodepressure.Signal]noderecord.Amount{
 			nodepressure.MemoryAvailable: {Available: machine, Capacity: machine},
 		}},
+		{"RootThatTellsWhatItUses", files{"cgroup/memory.stat": "anon 1000000\nfile 500000\nkernel 90000\ninactive_file 200000\n"}, map[nodepressure.Signal]noderecord.Amount{
+			nodepressure.MemoryAvailable: {Available: machine - 1_300_000, Capacity: machine},
+		}},
 		{"UsedBeyondTheLimit", files{"cgroup/memory.max": "500000\n"}.uses(".", 600_000, 0), map[nodepressure.Signal]noderecord.Amount{
 			nodepressure.MemoryAvailable: {Available: -100_000, Capacity: 500_000},
 		}},
@@ -73,6 +76,9 @@ func TestSignals(t *testing.T) {
 		}},
 		{"ProcessesOfTheKernel", files{"cgroup/pids.current": "68", "cgroup/pids.max": "max"}, map[nodepressure.Signal]noderecord.Amount{
 			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine}, nodepressure.PIDAvailable: {Available: 32700, Capacity: 32768},
+		}},
+		{"NoProcessesAllowed", files{"cgroup/pids.current": "2", "cgroup/pids.max": "0"}, map[nodepressure.Signal]noderecord.Amount{
+			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine}, nodepressure.PIDAvailable: {Available: -2, Capacity: 0},
 		}},
 		{"Allocatable", files{"cgroup/kubepods.slice/memory.max": "2000000"}.uses("kubepods.slice", 600_000, 100_000), map[nodepressure.Signal]noderecord.Amount{
 			nodepressure.MemoryAvailable: {Available: 1500 * 1024, Capacity: machine}, nodepressure.AllocatableMemoryAvailable: {Available: 1_500_000, Capacity: 2_000_000},
@@ -106,6 +112,10 @@ func TestPods(t *testing.T) {
 			"cgroup/pod1 BestEffort 400 of 0", "cgroup/pod2 Burstable 500 of 0", "cgroup/pod3 Guaranteed 600 of 1000",
 		}},
 		{"OnlyGuaranteed", files{}.uses("kubepods", 9, 0).uses("kubepods/pod3", 700, 100), []string{"cgroup/pod3 Burstable 600 of 0"}},
+		{"GuaranteedWithoutMemoryMin", files{"cgroup/kubepods/pod3/memory.max": "1000", "cgroup/kubepods/pod3/memory.min": "0", "cgroup/kubepods/burstable/pod2/memory.max": "1000"}.
+			uses("kubepods", 9, 0).uses("kubepods/burstable/pod2", 600, 100).uses("kubepods/pod3", 700, 100), []string{
+			"cgroup/pod2 Burstable 500 of 0", "cgroup/pod3 Guaranteed 600 of 1000",
+		}},
 		{"NoKubelet", files{"cgroup/b/memory.min": "max", "cgroup/aa-empty/cgroup.procs": "1"}.uses("b", 600, 100).uses("a", 500, 100).uses("a/deeper", 100, 0), []string{
 			"cgroup/a Burstable 400 of 0", "cgroup/b Burstable 500 of 0",
 		}},
@@ -145,6 +155,7 @@ func TestFaultsNameTheFile(t *testing.T) {
 		{"MeminfoOfOtherNames", files{"proc/meminfo": "MemTotalOfTwo: 1 kB\n"}, "meminfo: there is no MemTotal"},
 		{"Current", files{"cgroup/memory.current": "x", "cgroup/memory.stat": "inactive_file 1"}, `memory.current: "x" is no number`},
 		{"Stat", files{"cgroup/memory.current": "1", "cgroup/memory.stat": "file 1"}, "memory.stat: there is no inactive_file"},
+		{"StatOfTheRoot", files{"cgroup/memory.stat": "anon 1\nfile x\n"}, `memory.stat: file: "x" is no number`},
 		{"NoStat", files{"cgroup/memory.current": "1"}, "memory.stat: no such file"},
 		{"NoMax", files{}.uses(".", 1, 0), "memory.max: no such file"},
 		{"NegativeMax", files{"cgroup/memory.max": "-1"}.uses(".", 1, 0), `memory.max: "-1" is no number`},

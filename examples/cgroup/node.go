@@ -59,11 +59,11 @@ func (n Node) Signals() (map[nodepressure.Signal]noderecord.Amount, error) {
 		}
 		signals[nodepressure.AllocatableMemoryAvailable] = of(used, limit, memory.Capacity)
 	}
-	pids, err := n.pids()
+	pids, counted, err := n.pids()
 	if err != nil {
 		return nil, err
 	}
-	if pids.Capacity > 0 {
+	if counted {
 		signals[nodepressure.PIDAvailable] = pids
 	}
 	return signals, nil
@@ -87,12 +87,8 @@ func (n Node) memory() (noderecord.Amount, error) {
 		return noderecord.Amount{}, err
 	}
 	if root {
-		free, err := field(n.proc("meminfo"), "MemFree")
-		if err != nil {
-			return noderecord.Amount{}, err
-		}
-		inactive, err := field(n.proc("meminfo"), "Inactive(file)")
-		return of(max(total-free-inactive, 0), unlimited, total), err
+		used, err := n.rootWorkingSet(total)
+		return of(used, unlimited, total), err
 	}
 	used, err := workingSet(n.Dir)
 	if err != nil {
@@ -102,16 +98,40 @@ func (n Node) memory() (noderecord.Amount, error) {
 	return of(used, limit, total), err
 }
 
-// pids has no capacity where nothing counts processes.
-func (n Node) pids() (noderecord.Amount, error) {
+// rootWorkingSet is what the kubelet makes of the memory.stat of the root cgroup, which has no memory.current; where
+// there is none, it is what the machine has neither free nor as inactive file pages.
+func (n Node) rootWorkingSet(total int64) (int64, error) {
+	stat := filepath.Join(n.Dir, "memory.stat")
+	used, err := field(stat, "anon")
+	if errors.Is(err, fs.ErrNotExist) {
+		free, err := field(n.proc("meminfo"), "MemFree")
+		if err != nil {
+			return 0, err
+		}
+		inactive, err := field(n.proc("meminfo"), "Inactive(file)")
+		return max(total-free-inactive, 0), err
+	}
+	if err != nil {
+		return 0, err
+	}
+	file, err := field(stat, "file")
+	if err != nil {
+		return 0, err
+	}
+	inactive, err := field(stat, "inactive_file")
+	return max(used+file-inactive, 0), err
+}
+
+// pids says too whether anything counts processes.
+func (n Node) pids() (amount noderecord.Amount, counted bool, err error) {
 	used, err := optional(filepath.Join(n.Dir, "pids.current"))
 	if err != nil || used == unlimited {
-		return noderecord.Amount{}, err
+		return noderecord.Amount{}, false, err
 	}
 	limit, err := optional(filepath.Join(n.Dir, "pids.max"))
 	if err != nil {
-		return noderecord.Amount{}, err
+		return noderecord.Amount{}, false, err
 	}
 	most, err := number(n.proc("sys/kernel/pid_max"))
-	return of(used, limit, most), err
+	return of(used, limit, most), true, err
 }

@@ -105,6 +105,12 @@ func measure(dir string, class v1.PodQOSClass) (nodepressure.Pod, error) {
 	if err != nil {
 		return nodepressure.Pod{}, err
 	}
+	if class == v1.PodQOSGuaranteed && request <= 0 {
+		// It may use what it requests.
+		if request, err = optional(filepath.Join(dir, "memory.max")); err != nil {
+			return nodepressure.Pod{}, err
+		}
+	}
 	processes, err := optional(filepath.Join(dir, "pids.current"))
 	if err != nil {
 		return nodepressure.Pod{}, err

@@ -33,9 +33,9 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		return fmt.Errorf("--cgroup: %w", err)
 	}
 	if f.pressure.to != "" {
-		w, closer, err := open("record", f.pressure.to, stdout)
-		if err != nil {
-			return err
+		w, closer, openErr := open("record", f.pressure.to, stdout)
+		if openErr != nil {
+			return openErr
 		}
 		defer func() { err = errors.Join(err, closer()) }()
 		if l.record, err = noderecord.NewWriter(w, node); err != nil {
@@ -44,7 +44,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 	}
 	s.begin(node)
 	if root {
-		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo\n\n", f.pressure.cgroup)
+		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo and its memory.stat if it has one\n\n", f.pressure.cgroup)
 	}
 	ticker := time.NewTicker(f.pressure.interval)
 	defer ticker.Stop()
@@ -56,7 +56,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		}
 		fmt.Fprintln(s.out, signals(sample))
 		s.tell(sample, s.player.Play(sample, l.pods))
-		if f.until > 0 && time.Since(began)+f.pressure.interval > f.until {
+		if f.until >= 0 && time.Since(began)+f.pressure.interval > f.until {
 			return nil
 		}
 		select {

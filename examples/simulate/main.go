@@ -34,7 +34,7 @@ type flags struct {
 	scenario, timeline string
 	quiet              bool
 	seed               int64
-	until              time.Duration
+	until              time.Duration // of a node negative for no end
 	pressure           pressureFlags
 }
 
@@ -74,6 +74,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if on, err := f.pressure.check(set); err != nil {
 		return err
 	} else if on {
+		if !set.Changed("until") {
+			f.until = -1
+		}
 		return pressure(ctx, f, stdout, stderr)
 	}
 	s, err := load(f.scenario)

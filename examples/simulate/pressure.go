@@ -71,9 +71,9 @@ func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error
 		s.out = io.Discard
 	}
 	if f.timeline != "" {
-		w, closer, err := open("timeline", f.timeline, stdout)
-		if err != nil {
-			return err
+		w, closer, openErr := open("timeline", f.timeline, stdout)
+		if openErr != nil {
+			return openErr
 		}
 		defer func() { err = errors.Join(err, closer()) }()
 		s.timeline = json.NewEncoder(w)
@@ -109,7 +109,7 @@ func playRecord(ctx context.Context, f flags, s *nodeStory) error {
 	s.begin(node)
 	for ctx.Err() == nil {
 		sample, err := reader.Sample()
-		if errors.Is(err, io.EOF) || err == nil && f.until > 0 && sample.At() > f.until {
+		if errors.Is(err, io.EOF) || err == nil && f.until >= 0 && sample.At() > f.until {
 			return nil
 		}
 		if err != nil {

@@ -59,6 +59,9 @@ func TestTimelineOfARecord(t *testing.T) {
 	story, _, err = simulate(t, "--pressure", record, "--until", "30s")
 	require.NoError(t, err)
 	require.Contains(t, story, "2 samples over 10s: 0 pods evicted")
+	story, _, err = simulate(t, "--pressure", record, "--until", "0s")
+	require.NoError(t, err)
+	require.Contains(t, story, "1 samples over 0s: 0 pods evicted")
 }
 
 // TestWithOtherThresholds: what a kubelet would have done that is configured otherwise.

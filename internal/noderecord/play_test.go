@@ -140,6 +140,23 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
+// TestNothingIsNotTheDefault: empty settings, which replace the defaults, are written as such.
+func TestNothingIsNotTheDefault(t *testing.T) {
+	node := Node{Settings: nodepressure.Settings{EvictionHard: map[string]string{}, EnforceNodeAllocatable: []string{}}}
+	var file bytes.Buffer
+	_, err := NewWriter(&file, node)
+	require.NoError(t, err)
+	r, err := NewReader("record", &file)
+	require.NoError(t, err)
+	require.Equal(t, node, r.Node())
+}
+
+func TestEveryFaultOfANode(t *testing.T) {
+	_, err := Node{Settings: nodepressure.Settings{EvictionHard: map[string]string{"a": "1"}}, Ranking: "ByName"}.Config()
+	require.ErrorContains(t, err, "evictionHard[a]")
+	require.ErrorContains(t, err, `unknown ranking "ByName"`)
+}
+
 func TestFaultsNameTheLine(t *testing.T) {
 	node := `{"node":{}}` + "\n"
 	for _, tc := range []struct{ name, text, want string }{

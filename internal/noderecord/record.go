@@ -1,6 +1,7 @@
 package noderecord
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -25,12 +26,12 @@ var rankings = map[string]nodepressure.Ranking{"": nodepressure.ByUsage, "ByUsag
 // Config is the configuration of a machine, or every fault of the node.
 func (n Node) Config() (nodepressure.Config, error) {
 	config, err := n.Settings.Config()
-	if err != nil {
-		return nodepressure.Config{}, err
-	}
 	ranking, ok := rankings[n.Ranking]
 	if !ok {
-		return nodepressure.Config{}, fmt.Errorf("unknown ranking %q, want ByUsage or ByQOS", n.Ranking)
+		err = errors.Join(err, fmt.Errorf("unknown ranking %q, want ByUsage or ByQOS", n.Ranking))
+	}
+	if err != nil {
+		return nodepressure.Config{}, err
 	}
 	config.Layout, config.Ranking = n.Layout, ranking
 	return config, nil

@@ -52,6 +52,12 @@ func benchMachine(tb testing.TB, memory int64) (*Machine, Stats) {
 func TestNothingMetAllocatesNothing(t *testing.T) {
 	machine, stats := benchMachine(t, 1<<40)
 	require.Zero(t, testing.AllocsPerRun(100, func() { machine.Observe(stats) }))
+	few := Stats{Pods: stats.Pods, Signals: map[Signal]Sample{MemoryAvailable: {Available: 1, Capacity: 1 << 41}}}
+	require.NotEmpty(t, machine.Observe(few).Met)
+	var d Decision
+	require.Zero(t, testing.AllocsPerRun(100, func() { d = machine.Observe(stats) }), "the condition outlasts what called for it")
+	require.Empty(t, d.Met)
+	require.Equal(t, []v1.NodeConditionType{v1.NodeMemoryPressure}, d.Conditions)
 }
 
 // Nothing is met: the thresholds and every pod's limits of local storage are looked at.

@@ -92,7 +92,7 @@ type Decision struct {
 	Time   time.Time
 	Action Action
 	// Conditions are the node's pressure conditions that are True now, in the order MemoryPressure,
-	// DiskPressure, PIDPressure.
+	// DiskPressure, PIDPressure. It must not be changed: later decisions with the same ones share it.
 	Conditions []v1.NodeConditionType
 	// Met are the thresholds that are met, in the order in which they would be acted on.
 	Met []MetThreshold

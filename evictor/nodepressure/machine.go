@@ -23,6 +23,7 @@ type Machine struct {
 	seen    [pressureCount]time.Time // when a shortage last called for the condition
 	ever    [pressureCount]bool      // one has done so
 	called  [pressureCount]bool      // one does so now
+	under   []v1.NodeConditionType   // the conditions as returned last; never changed
 }
 
 // watched is a threshold and its state. Amounts are whole units, rounded up: no less than that many are
@@ -209,16 +210,21 @@ func (w *watched) judge(samples map[Signal]Sample, now time.Time) {
 // conditions are those that a shortage calls for, or did less than the transition period ago; nil when
 // there is none. Called with the lock.
 func (m *Machine) conditions(now time.Time) []v1.NodeConditionType {
-	var result []v1.NodeConditionType
+	var under [pressureCount]v1.NodeConditionType
+	n := 0
 	for i, seen := range m.seen {
 		if m.called[i] || m.ever[i] && now.Sub(seen) < m.config.PressureTransitionPeriod {
-			result = append(result, conditionTypes[i])
+			under[n] = conditionTypes[i]
+			n++
 		}
 	}
-	return result
+	if !slices.Equal(m.under, under[:n]) { // who has the old ones keeps them
+		m.under = append([]v1.NodeConditionType(nil), under[:n]...)
+	}
+	return m.under
 }
 
-// Conditions returns the node's pressure conditions as of the last Observe.
+// Conditions returns the node's pressure conditions as of the last Observe. They must not be changed.
 func (m *Machine) Conditions() []v1.NodeConditionType {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -403,3 +403,21 @@ func TestLateBeforeThePassThatIs(t *testing.T) {
 		require.Zero(t, w.Blind())
 	}
 }
+
+// The first report is a sign of life whatever time it is stamped with, also by a clock that is behind: that of the
+// node's creation, for example.
+func TestFirstReportWithTheTimeOfTheCreation(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", "", -1))
+	require.Equal(t, []string{"0 a ", "65 a Unknown"}, w.to(70))
+	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)))
+	require.Equal(t, Observation{}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)), "the same again")
+	require.Equal(t, []string{"75 a True", "115 a Unknown"}, w.to(200))
+
+	w = watching(t, 5*time.Second)
+	n := node("a", "1", "", -1)
+	w.ObserveNode(n)
+	w.to(70)
+	n.Status.Conditions = UnknownConditions(n, at(65))
+	require.Equal(t, Observation{}, w.ObserveNode(n), "what we wrote")
+}

@@ -97,7 +97,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		rec.rearm = true
 		e.NodeChanged(rec.name)
 	}
-	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
+	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
 	if !finite {
 		return dropped(e.unarmedReason(rec))
 	}
@@ -115,13 +115,19 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		}
 		return checkResult{answer: timedworker.Delay(wait, delays[reason])}
 	}
-	if why.own {
-		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
-		// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
-		// it will find that nobody watched.
-		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late() {
-			return held(notSettled, nil, e.untilPass(rec, now))
+	// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
+	// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
+	// it will find that nobody watched. Taints of others go on.
+	if why.own && (e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late()) {
+		wait := e.untilPass(rec, now)
+		due, other, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, false)
+		if finite {
+			wait = min(wait, due.Sub(now))
 		}
+		if !finite || wait > 0 {
+			return held(notSettled, nil, wait)
+		}
+		decision = e.evictionDecision(PodEvicted, refOf(pod), other, due, now)
 	}
 	switch {
 	case harm != nil:

@@ -36,10 +36,10 @@ func podReady(pod *v1.Pod) bool {
 // spared says why a pod is never evicted, empty when it may be. Completed pods hold no resources, and
 // mirror pods only show what a kubelet runs: deleting one brings it back at once.
 func spared(pod *v1.Pod) string {
-	switch {
-	case finished(pod):
+	if finished(pod) {
 		return "Completed"
-	case pod.Annotations[v1.MirrorPodAnnotationKey] != "":
+	}
+	if _, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror {
 		return "MirrorPod"
 	}
 	return ""
@@ -221,7 +221,7 @@ func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 		e.cancelPod(key, tp, why, now)
 		return
 	}
-	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
+	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
 	if !finite {
 		e.cancelPod(key, tp, e.unarmedReason(rec), now)
 		return
@@ -241,7 +241,12 @@ func (e *Evictor) unarmedReason(rec *record) string {
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
 	if tp.armed {
 		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && st.Payload == why {
-			return // when it is tried next is another matter: it may wait for its backoff
+			// When it is tried next is another matter: it may wait for its backoff. But if it waits for its node to be
+			// watched, a taint of others may evict it now.
+			if tp.delayed == notSettled {
+				e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: why, At: now})
+			}
+			return
 		}
 	}
 	tp.due = due
@@ -274,11 +279,11 @@ func (e *Evictor) cancelPod(key PodKey, tp *trackedPod, reason string, now time.
 }
 
 // dueAt is the earliest end over the finite tolerations used, each counted from the later of its
-// taint's start and the pod's binding. finite is false when nothing evicts the pod.
-func (e *Evictor) dueAt(rec *record, tp *trackedPod, tolerations []v1.Toleration) (due time.Time, why eviction, finite bool) {
+// taint's start and the pod's binding. Our own taints count if own says so. finite is false when nothing evicts the pod.
+func (e *Evictor) dueAt(rec *record, tp *trackedPod, tolerations []v1.Toleration, own bool) (due time.Time, why eviction, finite bool) {
 	for i := range rec.taints {
 		seen := &rec.taints[i]
-		if seen.own && !rec.eligible {
+		if seen.own && !own {
 			continue
 		}
 		start := laterOf(seen.start, tp.bound)

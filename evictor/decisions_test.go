@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -46,4 +47,85 @@ func TestMirrorPodsStayWhateverTheirAnnotationSays(t *testing.T) {
 	})
 	u.pass(0)
 	require.Empty(t, u.evicted)
+}
+
+// cancelled starts a cluster of one zone and returns the reasons of the evictions that are called off.
+func cancelled(t *testing.T, options ...evictortest.Option) (*evictortest.Cluster, *[]string) {
+	var reasons []string
+	c := evictortest.New(t, append([]evictortest.Option{evictortest.Zone("a", 3), evictortest.PodsPerNode(1)}, options...)...)
+	c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		if d.Kind == evictor.EvictionCancelled {
+			reasons = append(reasons, d.Reason)
+		}
+	})})
+	return c, &reasons
+}
+
+func TestTaintThatIsRemovedFromAHealthyNodeIsTheReason(t *testing.T) {
+	c, reasons := cancelled(t, evictortest.Tolerations(evictortest.TolerateFor("drain", 300)))
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	c.Untaint("a-0", "drain", v1.TaintEffectNoExecute)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"TaintRemoved"}, *reasons)
+}
+
+func TestTaintThatIsRemovedIsTheReasonBesideOneThatIsTolerated(t *testing.T) {
+	forever := v1.Toleration{Key: "soft", Operator: v1.TolerationOpExists}
+	c, reasons := cancelled(t, evictortest.Tolerations(forever, evictortest.TolerateFor("drain", 300)))
+	c.Taint("a-0", v1.Taint{Key: "soft", Effect: v1.TaintEffectNoExecute})
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	c.Untaint("a-0", "drain", v1.TaintEffectNoExecute)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"TaintRemoved"}, *reasons)
+}
+
+func TestNodeThatIsReadyIsTheReasonBesideATaintThatIsTolerated(t *testing.T) {
+	forever := v1.Toleration{Key: "soft", Operator: v1.TolerationOpExists}
+	c, reasons := cancelled(t, evictortest.Tolerations(forever, evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)))
+	c.Taint("a-0", v1.Taint{Key: "soft", Effect: v1.TaintEffectNoExecute})
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"NodeReady"}, *reasons)
+}
+
+func TestTolerationThatIsLengthenedForEverIsTheReason(t *testing.T) {
+	c, reasons := cancelled(t)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	c.Tolerate("a-0-p0", v1.Toleration{Operator: v1.TolerationOpExists})
+	c.Advance(0)
+	require.Equal(t, []string{"Tolerated"}, *reasons)
+}
+
+// A failed node that loses its Ready condition is not Ready, and its taint is still there.
+func TestNodeThatLosesItsReadyConditionIsNotFailed(t *testing.T) {
+	u := newUpstreams(t, config())
+	var reasons []string
+	var err error
+	u.e, err = evictor.New(config(), evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u}, evictor.Options{
+		Clock: u.clk,
+		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Kind == evictor.EvictionCancelled || d.Kind == evictor.NodeDequeued {
+				reasons = append(reasons, d.Kind.String()+" "+d.Reason)
+			}
+		}),
+	})
+	require.NoError(t, err)
+	for _, name := range []string{"node0", "node1", "node2", "node3"} {
+		u.node(name, "", longAgo, v1.ConditionTrue)
+		u.reporting[name] = true
+	}
+	u.pod("pod0", "node0").Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeNotReady, 300)}
+	u.pass(10 * time.Second)
+	u.says("node0", v1.ConditionFalse)
+	u.says("node1", v1.ConditionFalse)
+	u.pass(9 * time.Second)
+	u.says("node0", "")
+	u.says("node1", "")
+	u.pass(10 * time.Second)
+	require.Equal(t, []string{"EvictionCancelled NotFailed", "NodeDequeued NotFailed"}, reasons)
 }

@@ -99,7 +99,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	}
 	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
 	if !finite {
-		return dropped(e.unarmedReason(rec))
+		return dropped(e.unarmedReason(rec, w.Payload))
 	}
 	if due.After(now) {
 		tp.due = due

@@ -112,7 +112,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	}
 	if len(rec.taints) == 0 {
 		for _, key := range sortedPods(rec.pods) {
-			e.cancelPod(key, rec.pods[key], e.liftReason(rec), now)
+			e.unarmPod(key, rec.pods[key], now)
 			e.untrack(key, rec)
 		}
 		rec.pods = nil
@@ -137,14 +137,16 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 
 func (e *Evictor) liftReason(rec *record) string {
 	switch {
-	case e.zones.AllDown():
-		return "AllZonesDown"
 	case rec.verdict.Ready == v1.ConditionTrue:
 		return "NodeReady"
+	case e.zones.AllDown():
+		return "AllZonesDown"
 	case rec.hold != "":
 		return rec.hold
 	case rec.waitSettle && len(rec.taints) > 0:
 		return "NotSettled"
+	case !e.failing(rec):
+		return "NotFailed"
 	}
 	return "TaintRemoved"
 }
@@ -223,19 +225,24 @@ func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 	}
 	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
 	if !finite {
-		e.cancelPod(key, tp, e.unarmedReason(rec), now)
+		e.unarmPod(key, tp, now)
 		return
 	}
 	e.schedulePod(key, tp, pod, due, why, now)
 }
 
-func (e *Evictor) unarmedReason(rec *record) string {
+// unarmedReason is why an eviction is not wanted any more: what became of its taint.
+func (e *Evictor) unarmedReason(rec *record, why eviction) string {
+	if why.own && !rec.eligible {
+		return e.liftReason(rec)
+	}
 	for i := range rec.taints {
-		if !rec.taints[i].own || rec.eligible {
+		seen := &rec.taints[i]
+		if seen.taint.Key == why.taint.Key && seen.taint.Value == why.taint.Value || seen.own && why.own {
 			return "Tolerated"
 		}
 	}
-	return e.liftReason(rec)
+	return "TaintRemoved"
 }
 
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
@@ -276,6 +283,14 @@ func (e *Evictor) cancelPod(key PodKey, tp *trackedPod, reason string, now time.
 	if e.pods.CancelIdentity(key, string(tp.uid)) == timedworker.Cancelled && reason != "NodeDeleted" {
 		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: tp.rec.name, Pod: PodRef{PodKey: key, UID: tp.uid, Node: tp.rec.name}, Toleration: -1, Reason: reason})
 	}
+}
+
+// unarmPod is cancelPod where what asked for the eviction does not any more.
+func (e *Evictor) unarmPod(key PodKey, tp *trackedPod, now time.Time) {
+	if st, ok := e.pods.Get(key); tp.armed && ok {
+		e.cancelPod(key, tp, e.unarmedReason(tp.rec, st.Payload), now)
+	}
+	tp.armed = false
 }
 
 // dueAt is the earliest end over the finite tolerations used, each counted from the later of its

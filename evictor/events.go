@@ -35,7 +35,7 @@ func eventOf(d Decision) (Event, bool) {
 		event.Reason, event.Message = EventTaintManagerEviction, fmt.Sprintf("Marking for deletion Pod %s", d.Pod.PodKey)
 	case d.Kind == EvictionCancelled:
 		event.Reason, event.Message = EventTaintManagerEviction, fmt.Sprintf("Cancelling deletion of Pod %s", d.Pod.PodKey)
-	case d.Kind == NodeEmptied:
+	case d.Kind == NodeEmptied && d.Reason != reasonNoPods:
 		event.Reason, event.Message = EventDeletingAllPods, fmt.Sprintf("Node %s event: Deleting all Pods from Node %s.", d.Node, d.Node)
 	default:
 		return Event{}, false

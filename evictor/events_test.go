@@ -77,6 +77,17 @@ func TestEventsWithoutTaints(t *testing.T) {
 	}, events)
 }
 
+func TestNodeWithoutPodsHasNoneDeleted(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+	events := told(t, cfg, func(c *evictortest.Cluster, advance func(time.Duration)) {
+		c.DeletePod("a-0-p0")
+		c.Fail("a-0")
+		advance(2 * time.Minute)
+	})
+	require.Equal(t, []string{"Normal NodeNotReady: Node a-0 status is now: NodeNotReady"}, events)
+}
+
 func TestLooking(t *testing.T) {
 	var log bytes.Buffer
 	c := evictortest.New(t, evictortest.Zone("r:a", 3), evictortest.PodsPerNode(2))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // While we wait for a node to be watched, which holds only what our own taint asks for, taints of others go on.
@@ -128,4 +129,28 @@ func TestNodeThatLosesItsReadyConditionIsNotFailed(t *testing.T) {
 	u.says("node1", "")
 	u.pass(10 * time.Second)
 	require.Equal(t, []string{"EvictionCancelled NotFailed", "NodeDequeued NotFailed"}, reasons)
+}
+
+// brake is a policy without states, which stops while two of the cluster are down.
+type brake struct{}
+
+func (brake) State(zone.Counts) zone.State { return 0 }
+func (brake) Rate(s zone.Situation) float64 {
+	if s.Cluster.Bad >= 2 {
+		return 0
+	}
+	return 1
+}
+
+func TestPolicyWithoutStatesStopsAZoneFromTheStart(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Condition("a-1", v1.NodeReady, v1.ConditionFalse)
+	e := c.Start(config(), evictor.Options{Policy: brake{}})
+	c.Advance(time.Minute)
+	require.Equal(t, []zone.Status{{Zone: zone.Key{Zone: "a"}, State: zone.Initial, Counts: zone.Counts{Total: 6, Bad: 2}, Members: 6}}, e.Zones())
+	require.Empty(t, noExecute(c))
+	c.Condition("a-1", v1.NodeReady, v1.ConditionTrue)
+	c.Advance(10 * time.Second)
+	require.Len(t, noExecute(c), 1)
 }

@@ -154,3 +154,50 @@ func TestPolicyWithoutStatesStopsAZoneFromTheStart(t *testing.T) {
 	c.Advance(10 * time.Second)
 	require.Len(t, noExecute(c), 1)
 }
+
+// A node that renews its lease lives, though its status stays Unknown: it is tainted, but its pods stay until it is silent
+// for a whole grace period again.
+func TestUnknownNodeThatRenewsKeepsItsPods(t *testing.T) {
+	u := newUpstreams(t, config())
+	for _, name := range []string{"node0", "node1", "node2"} {
+		u.node(name, "", longAgo, v1.ConditionTrue)
+		u.reporting[name] = true
+	}
+	u.pod("pod0", "node0").Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)}
+	u.pass(10 * time.Second)
+	delete(u.reporting, "node0")
+	u.pass(time.Minute)
+	for range 100 {
+		u.e.LeaseRenewed("node0", u.clk.Now())
+		u.pass(10 * time.Second)
+	}
+	require.Contains(t, u.taints("node0"), "node.kubernetes.io/unreachable:NoExecute")
+	require.Empty(t, u.evicted)
+	u.pass(45 * time.Second)
+	require.Equal(t, []string{"pod0"}, u.evicted)
+}
+
+// What goes with its node, or by itself, is neither evicted nor told to be spared.
+func TestPodsThatGoAreNotToldToBeSpared(t *testing.T) {
+	events := told(t, config(), func(c *evictortest.Cluster, advance func(time.Duration)) {
+		for _, node := range []string{"a-0", "a-1"} {
+			c.Taint(node, v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+			c.Tolerate(node+"-p0", evictortest.TolerateFor("drain", 60))
+		}
+		advance(time.Second)
+		c.DeletePod("a-0-p0")
+		c.DeleteNode("a-1")
+		advance(5 * time.Minute)
+	})
+	require.Equal(t, []string{"Normal RemovingNode: Node a-1 event: Removing Node a-1 from Controller"}, events)
+}
+
+func TestVerdictsCountThoughTheyCannotBeWritten(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := c.Start(config())
+	forbid(c, "conditions")
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(time.Minute)
+	require.Empty(t, says(c, `"Unknown"`))
+	require.Equal(t, zone.PartialDisruption, e.Zones()[0].State)
+}

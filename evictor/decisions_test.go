@@ -201,3 +201,20 @@ func TestVerdictsCountThoughTheyCannotBeWritten(t *testing.T) {
 	require.Empty(t, says(c, `"Unknown"`))
 	require.Equal(t, zone.PartialDisruption, e.Zones()[0].State)
 }
+
+func TestTaintOfAnotherValueBeginsAnew(t *testing.T) {
+	u := newUpstreams(t, config())
+	u.node("node0", "", longAgo, v1.ConditionTrue)
+	u.reporting["node0"] = true
+	u.pod("pod0", "node0").Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor("drain", 100)}
+	u.pass(0)
+	for _, value := range []string{"disk", "fan"} {
+		u.change("node0", func(n *v1.Node) {
+			n.Spec.Taints = []v1.Taint{{Key: "drain", Value: value, Effect: v1.TaintEffectNoExecute}}
+		})
+		u.pass(70 * time.Second)
+		require.Empty(t, u.evicted)
+	}
+	u.pass(30 * time.Second)
+	require.Equal(t, []string{"pod0"}, u.evicted)
+}

@@ -31,7 +31,7 @@
 //
 // A node without labels is in the zone with the empty key; one without conditions counts as not ready and is
 // Unknown after the start-up grace; without a creation time, or with one in the future, that grace runs from when it was first
-// seen. Without a UID it never differs from another. A taint with an unknown effect is left alone. A toleration that has a value with Exists
+// seen. Two of a name that both have no UID never differ. A taint with an unknown effect is left alone. A toleration that has a value with Exists
 // ignores it; tolerationSeconds of zero and below mean at once, 9e18 the longest duration there is. A pod on a node that does not exist is ignored until the node
 // appears. Events may come out of order and twice: they only name keys. A clock that goes back stands
 // still; one that jumps ahead by more than a grace period starts all heartbeat clocks anew.
@@ -49,6 +49,8 @@
 //	taints stay through a restart         nothing changed for the node                      TestRestartKeepsDeadlines
 //	deadlines are recomputed in both      a longer toleration counts, a shorter one too     TestDeadlinesMoveBothWays
 //	directions on every change
+//	a taint of another value is another   its toleration begins anew; upstream evicts when  TestTaintOfAnotherValueBeginsAnew
+//	taint                                 the old one's would have ended
 //	a moved eviction is not reported as   the eviction still comes                          TestDeadlinesMoveBothWays
 //	cancelled
 //	NoSchedule and NoExecute are lifted   else pods are scheduled there only to be evicted  TestRecoveryCancelsAndLiftsInOneWrite

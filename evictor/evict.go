@@ -147,9 +147,13 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	return checkResult{ref: refOf(pod), why: decision}
 }
 
-// untilPass is how long it is until the next verdict about the node can fall.
+// untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
 func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
-	if next, ok := e.monitor.Next(); ok && next.After(now) {
+	next, ok := e.monitor.Next()
+	if at, settles := e.monitor.SettlesAt(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
+		next, ok = earlier(next, ok, at)
+	}
+	if ok && next.After(now) {
 		return next.Sub(now)
 	}
 	if at, ok := e.waitsUntil(rec); ok && at.After(now) {

@@ -421,3 +421,25 @@ func TestFirstReportWithTheTimeOfTheCreation(t *testing.T) {
 	n.Status.Conditions = UnknownConditions(n, at(65))
 	require.Equal(t, Observation{}, w.ObserveNode(n), "what we wrote")
 }
+
+func TestSettlesAt(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionFalse, 0))
+		w.ObserveNode(node("b", "2", v1.ConditionTrue, 0))
+		w.ObserveNode(node("c", "3", v1.ConditionUnknown, 0))
+		_, ok := w.SettlesAt("a")
+		require.False(t, ok, "no verdict yet")
+		w.to(1)
+		settles, ok := w.SettlesAt("a")
+		require.True(t, ok)
+		w.clk.SetTime(settles.Add(-1))
+		require.False(t, w.Settled("a"))
+		w.clk.SetTime(settles)
+		require.True(t, w.Settled("a"))
+		for _, other := range []string{"b", "c", "nowhere"} {
+			_, ok := w.SettlesAt(other)
+			require.False(t, ok)
+		}
+	}
+}

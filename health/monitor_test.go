@@ -443,3 +443,19 @@ func TestSettlesAt(t *testing.T) {
 		}
 	}
 }
+
+// Ready has changed when it changed, though the report that says so is of the second of the one before; those that follow
+// repeat its transition.
+func TestReportsAfterAChangeWithinASecondChangeNothing(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 9))
+	w.to(10)
+	for _, stamp := range []float64{9, 19, 29} {
+		n := node("a", "1", v1.ConditionFalse, stamp)
+		n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at(9))
+		w.ObserveNode(n)
+		w.to(stamp + 11)
+		v, _ := w.Verdict("a")
+		require.Equal(t, at(15), v.Since)
+	}
+}

@@ -52,7 +52,8 @@ func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 		return Observation{}
 	}
 	status := readinessOf(ready.Status)
-	first := n.observed == readyMissing && status != readyUnknown // with Unknown it may be what we wrote
+	theirs := status != readyUnknown // what we wrote is no news
+	first, changed := theirs && n.observed == readyMissing, theirs && n.observed != status
 	if n.observed == readyMissing {
 		n.observed = status
 		m.relist(i)
@@ -62,14 +63,15 @@ func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 		m.touch(i)
 	}
 	stamp := ready.LastHeartbeatTime.UnixNano()
-	if n.heartbeat == stamp && !first {
-		return Observation{}
-	}
-	n.heartbeat = stamp
-	if transition := ready.LastTransitionTime.UnixNano(); transition != n.transition {
+	heartbeat := first || n.heartbeat != stamp
+	if transition := ready.LastTransitionTime.UnixNano(); transition != n.transition && (heartbeat || changed) {
 		n.transition = transition
 		n.since = m.note(now)
 	}
+	if !heartbeat {
+		return Observation{}
+	}
+	n.heartbeat = stamp
 	m.beat(i, now)
 	return Observation{Heartbeat: true}
 }

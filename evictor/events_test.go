@@ -177,3 +177,19 @@ func TestConfigTellsItsFaultsInTheOrderOfTheFields(t *testing.T) {
 			"liftWorkers: Invalid value: 0: must be greater than 0, podWorkers: Invalid value: 0: must be greater than 0]")
 	}
 }
+
+func TestNoEventTellsOfAReadyConditionThatIsGone(t *testing.T) {
+	u := newUpstreams(t, config())
+	var events sink
+	var err error
+	u.e, err = evictor.New(config(), evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u, EventSink: &events}, evictor.Options{Clock: u.clk})
+	require.NoError(t, err)
+	for _, name := range []string{"node0", "node1"} {
+		u.node(name, "", longAgo, v1.ConditionTrue)
+		u.reporting[name] = true
+	}
+	u.pass(10 * time.Second)
+	u.says("node0", "")
+	u.pass(10 * time.Minute)
+	require.Len(t, events, 2, "that they were registered")
+}

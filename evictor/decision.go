@@ -110,10 +110,10 @@ type Decision struct {
 	Deadline   time.Time
 
 	// Reason is a short stable text. Why nobody waits or is evicted any more: NodeReady, NotFailed (it has reported
-	// Ready since the pass, or is held), NodeDeleted, AllZonesDown, TaintRemoved, Tolerated, Completed, MirrorPod,
+	// Ready since the pass, is held, or has no Ready condition any more), NodeDeleted, AllZonesDown, TaintRemoved, Tolerated, Completed, MirrorPod,
 	// DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not watched the node for a whole
 	// grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite, DisruptionBudget, TooManyRequests.
-	// Without taints, PodEvictionTimeout is why a pod is evicted. With other kinds it is for people.
+	// Without taints, PodEvictionTimeout is why a pod is evicted, and NoPods tells of a node that had none. With other kinds it is for people.
 	Reason string
 	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, EvictionDelayed).
 	Err error
@@ -206,6 +206,9 @@ func (d Decision) text() string {
 	case NodeRemoved:
 		return "gone: " + d.Reason
 	case NodeEmptied:
+		if d.Reason == reasonNoPods {
+			return "it has no pods to delete"
+		}
 		return "its pods were deleted"
 	case WriteFailed:
 		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)

@@ -31,7 +31,7 @@
 //
 // A node without labels is in the zone with the empty key; one without conditions counts as not ready and is
 // Unknown after the start-up grace; without a creation time, or with one in the future, that grace runs from when it was first
-// seen. Without a UID it never differs from another. A taint with an unknown effect is left alone. A toleration that has a value with Exists
+// seen. Two of a name that both have no UID never differ. A taint with an unknown effect is left alone. A toleration that has a value with Exists
 // ignores it; tolerationSeconds of zero and below mean at once, 9e18 the longest duration there is. A pod on a node that does not exist is ignored until the node
 // appears. Events may come out of order and twice: they only name keys. A clock that goes back stands
 // still; one that jumps ahead by more than a grace period starts all heartbeat clocks anew.
@@ -49,6 +49,8 @@
 //	taints stay through a restart         nothing changed for the node                      TestRestartKeepsDeadlines
 //	deadlines are recomputed in both      a longer toleration counts, a shorter one too     TestDeadlinesMoveBothWays
 //	directions on every change
+//	a taint of another value is another   its toleration begins anew; upstream evicts when  TestTaintOfAnotherValueBeginsAnew
+//	taint                                 the old one's would have ended
 //	a moved eviction is not reported as   the eviction still comes                          TestDeadlinesMoveBothWays
 //	cancelled
 //	NoSchedule and NoExecute are lifted   else pods are scheduled there only to be evicted  TestRecoveryCancelsAndLiftsInOneWrite
@@ -59,6 +61,14 @@
 //	start and TimeAdded
 //	nothing is evicted from a node that   the verdict counts, not the taint                 TestNothingLeavesBetweenTheReportAndThePass
 //	has reported Ready
+//	an Unknown node that renews its lease it lives; upstream goes on to evict them          TestUnknownNodeThatRenewsKeepsItsPods
+//	keeps its pods
+//	a failed node that loses its Ready    nothing is known of it for the start-up grace;    TestNodeThatLosesItsReadyConditionIsNotFailed
+//	condition waits and evicts no more    upstream leaves all as it is
+//	a deleted node takes what was armed   its pods are PodGC's; upstream evicts them        TestPodsThatGoAreNotToldToBeSpared
+//	for its pods along
+//	no event tells that the eviction of   nobody was spared                                 TestPodsThatGoAreNotToldToBeSpared
+//	a pod that is gone is cancelled
 //	a pass comes before the evictions     it may call them off; upstream leaves it to chance  TestAPassComesBeforeTheEvictionsOfItsInstant
 //	that are due at its instant
 //	failed writes and evictions are       an outage of the API must lose nothing            TestOutageOfTheAPI
@@ -71,6 +81,10 @@
 //	a token taints a node that is not     upstream writes the same taints again with it     TestANodeIsServedOnce
 //	tainted yet
 //	a node keeps its turn while it waits  upstream queues it anew, last, at every pass      TestANodeKeepsItsTurn
+//	a node whose labels name another zone upstream leaves it in the old zone's queue, and   TestNodeChangesZoneWhileItWaits
+//	takes its place along                 queues it in the new one too
+//	a zone that goes and comes back earns upstream makes a new queue, with a token          TestZoneThatEmptiesAndReturnsEarnsNoToken
+//	no token
 //	a node that is Ready again, or gone,  the others wait for it                            TestANodeThatNeedsNoTaintCostsNoToken
 //	costs no token
 //	the rate that a pass sets holds for   upstream may serve one more at the rate before    TestTheRateOfAPassHoldsForItsNodes
@@ -87,12 +101,16 @@
 //	pass has swapped, too
 //	a healthy zone that goes away leaves  upstream forgets the zone, and takes them for     TestAHealthyZoneThatGoesAwayLeavesTheOthersDown
 //	the others all down                   down before that
+//	a verdict counts in its zone though   upstream counts only nodes that it could update   TestVerdictsCountThoughTheyCannotBeWritten
+//	it could not be written
 //	pods are marked once in an outage,    a live kubelet is not fought                      TestPodsAreMarkedOnceInAnOutage
 //	and only by our own verdict
 //	a recreated node starts afresh        identity is the UID                               TestRecreatedNodeAndPodAreOthers
 //	pods are evicted by UID               a name may have another pod by now                TestRecreatedNodeAndPodAreOthers
 //	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay, TestMirrorPodsStay
 //	terminating pods are left alone       somebody has decided about them already           TestTerminatingPodsAreLeftAlone
+//	without taints no pod's status is set the event tells why it went                       TestEventsWithoutTaints
+//	to NodeLost
 //	a disruption budget delays            429 means later                                   TestDisruptionBudgetBlocksWithoutLosing
 //	a zone that grows beyond the large    the rate follows the size at every pass           zone: TestAPartialZoneThatGrowsGetsItsRate
 //	size changes its rate
@@ -102,6 +120,14 @@
 //	of the report before has changed      second report for the first
 //	lease and status report are separate  upstream forgets the lease at each report and     health: TestReportDoesNotForgetLease
 //	signs of life                         may notice silence a pass late
+//	a lease that is set back is a sign of the node's clock was corrected; upstream waits    health: TestRemoteClockAnHourOffDoesNoHarm
+//	life                                  until it has caught up
+//	an object older than one seen before  a relist from a stale cache is no sign of life    health: TestStaleRelistDoesNotRevive
+//	is ignored
+//	a pass that is late by more than a    we slept, or our clock jumped; upstream finds     TestClockThatJumpsForwardCondemnsNobody
+//	grace period starts all clocks anew   everybody Unknown
+//	a creation that is absent or in the   upstream finds a node without one Unknown at once health: TestNeverReported
+//	future means first seen
 //	a pause stops taints and evictions,   operators need a brake that does not stop recovery TestPauseHoldsHarmAndNotRecovery
 //	recovery goes on
 //	verdicts freeze while the observer    our own blindness is no news about nodes          TestBadObserverFreezesVerdicts

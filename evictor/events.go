@@ -25,7 +25,7 @@ func eventOf(d Decision) (Event, bool) {
 		event.Reason, event.Message = EventRegisteredNode, fmt.Sprintf("Node %s event: Registered Node %s in Controller", d.Node, d.Node)
 	case d.Kind == NodeRemoved:
 		event.Reason, event.Message = EventRemovingNode, fmt.Sprintf("Node %s event: Removing Node %s from Controller", d.Node, d.Node)
-	case d.Kind == NodeVerdict && d.From == v1.ConditionTrue:
+	case d.Kind == NodeVerdict && d.From == v1.ConditionTrue && d.To != "": // of a condition that is gone upstream tells nothing
 		event.Reason, event.Message = EventNodeNotReady, fmt.Sprintf("Node %s status is now: NodeNotReady", d.Node)
 	case d.Kind == PodMarkedNotReady:
 		event.Type, event.Reason, event.Message = v1.EventTypeWarning, EventNodeNotReady, "Node is not ready"
@@ -35,7 +35,7 @@ func eventOf(d Decision) (Event, bool) {
 		event.Reason, event.Message = EventTaintManagerEviction, fmt.Sprintf("Marking for deletion Pod %s", d.Pod.PodKey)
 	case d.Kind == EvictionCancelled:
 		event.Reason, event.Message = EventTaintManagerEviction, fmt.Sprintf("Cancelling deletion of Pod %s", d.Pod.PodKey)
-	case d.Kind == NodeEmptied:
+	case d.Kind == NodeEmptied && d.Reason != reasonNoPods:
 		event.Reason, event.Message = EventDeletingAllPods, fmt.Sprintf("Node %s event: Deleting all Pods from Node %s.", d.Node, d.Node)
 	default:
 		return Event{}, false

@@ -77,6 +77,17 @@ func TestEventsWithoutTaints(t *testing.T) {
 	}, events)
 }
 
+func TestNodeWithoutPodsHasNoneDeleted(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+	events := told(t, cfg, func(c *evictortest.Cluster, advance func(time.Duration)) {
+		c.DeletePod("a-0-p0")
+		c.Fail("a-0")
+		advance(2 * time.Minute)
+	})
+	require.Equal(t, []string{"Normal NodeNotReady: Node a-0 status is now: NodeNotReady"}, events)
+}
+
 func TestLooking(t *testing.T) {
 	var log bytes.Buffer
 	c := evictortest.New(t, evictortest.Zone("r:a", 3), evictortest.PodsPerNode(2))
@@ -165,4 +176,20 @@ func TestConfigTellsItsFaultsInTheOrderOfTheFields(t *testing.T) {
 		require.EqualError(t, cfg.Validate(), "[nodeWorkers: Invalid value: 0: must be greater than 0, "+
 			"liftWorkers: Invalid value: 0: must be greater than 0, podWorkers: Invalid value: 0: must be greater than 0]")
 	}
+}
+
+func TestNoEventTellsOfAReadyConditionThatIsGone(t *testing.T) {
+	u := newUpstreams(t, config())
+	var events sink
+	var err error
+	u.e, err = evictor.New(config(), evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u, EventSink: &events}, evictor.Options{Clock: u.clk})
+	require.NoError(t, err)
+	for _, name := range []string{"node0", "node1"} {
+		u.node(name, "", longAgo, v1.ConditionTrue)
+		u.reporting[name] = true
+	}
+	u.pass(10 * time.Second)
+	u.says("node0", "")
+	u.pass(10 * time.Minute)
+	require.Len(t, events, 2, "that they were registered")
 }

@@ -97,9 +97,9 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		rec.rearm = true
 		e.NodeChanged(rec.name)
 	}
-	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
+	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
 	if !finite {
-		return dropped(e.unarmedReason(rec))
+		return dropped(e.unarmedReason(rec, w.Payload))
 	}
 	if due.After(now) {
 		tp.due = due
@@ -115,13 +115,19 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 		}
 		return checkResult{answer: timedworker.Delay(wait, delays[reason])}
 	}
-	if why.own {
-		// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
-		// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
-		// it will find that nobody watched.
-		if e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late() {
-			return held(notSettled, nil, e.untilPass(rec, now))
+	// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
+	// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
+	// it will find that nobody watched. Taints of others go on.
+	if why.own && (e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late()) {
+		wait := e.untilPass(rec, now)
+		due, other, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, false)
+		if finite {
+			wait = min(wait, due.Sub(now))
 		}
+		if !finite || wait > 0 {
+			return held(notSettled, nil, wait)
+		}
+		decision = e.evictionDecision(PodEvicted, refOf(pod), other, due, now)
 	}
 	switch {
 	case harm != nil:
@@ -141,9 +147,13 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	return checkResult{ref: refOf(pod), why: decision}
 }
 
-// untilPass is how long it is until the next verdict about the node can fall.
+// untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
 func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
-	if next, ok := e.monitor.Next(); ok && next.After(now) {
+	next, ok := e.monitor.Next()
+	if at, settles := e.monitor.SettlesAt(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
+		next, ok = earlier(next, ok, at)
+	}
+	if ok && next.After(now) {
 		return next.Sub(now)
 	}
 	if at, ok := e.waitsUntil(rec); ok && at.After(now) {

@@ -31,7 +31,7 @@ type Options struct {
 	Observer Observer
 	// Logger gets every decision, writes and failures at Info and the rest at Debug; nil means no logging.
 	Logger *slog.Logger
-	// Policy replaces the zone policy that Config describes.
+	// Policy replaces the zone policy that Config describes. It must not call the evictor.
 	Policy zone.Policy
 	// MayWrite is asked before every write: leadership, for example. An error stops all writes while
 	// it lasts and is the reason that observers see. Nil means yes.

@@ -49,3 +49,16 @@ func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
 	c.Advance(2 * time.Minute)
 	require.Equal(t, []string{"100.000"}, times(says(c, `"evict"`)))
 }
+
+// A node that says it is not Ready is settled one grace period after a start, and not only when some deadline passes.
+func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(293 * time.Second)
+	c.Restart()
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"333.000"}, times(says(c, `"evict"`)))
+}

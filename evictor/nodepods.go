@@ -62,7 +62,11 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 			return // it recovered meanwhile, say
 		}
 		if !rec.emptied {
-			e.decide(Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid})
+			d := Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
+			if len(rec.settled) == 0 && len(held) == 0 {
+				d.Reason = reasonNoPods
+			}
+			e.decide(d)
 		}
 		rec.emptied = true
 		rec.budgets = e.tick().Add(wait)
@@ -191,4 +195,7 @@ func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision,
 	return why, true, true
 }
 
-const reasonTimeout = "PodEvictionTimeout"
+const (
+	reasonTimeout = "PodEvictionTimeout"
+	reasonNoPods  = "NoPods"
+)

@@ -211,7 +211,7 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 	}
 	switch {
 	case !e.failing(rec):
-		e.dequeue(rec, "NodeReady", now)
+		e.dequeue(rec, e.liftReason(rec), now)
 	case down:
 		e.dequeue(rec, "AllZonesDown", now)
 	case rec.hold != "":

@@ -36,10 +36,10 @@ func podReady(pod *v1.Pod) bool {
 // spared says why a pod is never evicted, empty when it may be. Completed pods hold no resources, and
 // mirror pods only show what a kubelet runs: deleting one brings it back at once.
 func spared(pod *v1.Pod) string {
-	switch {
-	case finished(pod):
+	if finished(pod) {
 		return "Completed"
-	case pod.Annotations[v1.MirrorPodAnnotationKey] != "":
+	}
+	if _, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror {
 		return "MirrorPod"
 	}
 	return ""
@@ -112,7 +112,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	}
 	if len(rec.taints) == 0 {
 		for _, key := range sortedPods(rec.pods) {
-			e.cancelPod(key, rec.pods[key], e.liftReason(rec), now)
+			e.unarmPod(key, rec.pods[key], now)
 			e.untrack(key, rec)
 		}
 		rec.pods = nil
@@ -137,14 +137,16 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 
 func (e *Evictor) liftReason(rec *record) string {
 	switch {
-	case e.zones.AllDown():
-		return "AllZonesDown"
 	case rec.verdict.Ready == v1.ConditionTrue:
 		return "NodeReady"
+	case e.zones.AllDown():
+		return "AllZonesDown"
 	case rec.hold != "":
 		return rec.hold
 	case rec.waitSettle && len(rec.taints) > 0:
 		return "NotSettled"
+	case !e.failing(rec):
+		return "NotFailed"
 	}
 	return "TaintRemoved"
 }
@@ -221,27 +223,37 @@ func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 		e.cancelPod(key, tp, why, now)
 		return
 	}
-	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations)
+	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
 	if !finite {
-		e.cancelPod(key, tp, e.unarmedReason(rec), now)
+		e.unarmPod(key, tp, now)
 		return
 	}
 	e.schedulePod(key, tp, pod, due, why, now)
 }
 
-func (e *Evictor) unarmedReason(rec *record) string {
+// unarmedReason is why an eviction is not wanted any more: what became of its taint.
+func (e *Evictor) unarmedReason(rec *record, why eviction) string {
+	if why.own && !rec.eligible {
+		return e.liftReason(rec)
+	}
 	for i := range rec.taints {
-		if !rec.taints[i].own || rec.eligible {
+		seen := &rec.taints[i]
+		if seen.taint.Key == why.taint.Key && seen.taint.Value == why.taint.Value || seen.own && why.own {
 			return "Tolerated"
 		}
 	}
-	return e.liftReason(rec)
+	return "TaintRemoved"
 }
 
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
 	if tp.armed {
 		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && st.Payload == why {
-			return // when it is tried next is another matter: it may wait for its backoff
+			// When it is tried next is another matter: it may wait for its backoff. But if it waits for its node to be
+			// watched, a taint of others may evict it now.
+			if tp.delayed == notSettled {
+				e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: why, At: now})
+			}
+			return
 		}
 	}
 	tp.due = due
@@ -273,12 +285,20 @@ func (e *Evictor) cancelPod(key PodKey, tp *trackedPod, reason string, now time.
 	}
 }
 
+// unarmPod is cancelPod where what asked for the eviction does not any more.
+func (e *Evictor) unarmPod(key PodKey, tp *trackedPod, now time.Time) {
+	if st, ok := e.pods.Get(key); tp.armed && ok {
+		e.cancelPod(key, tp, e.unarmedReason(tp.rec, st.Payload), now)
+	}
+	tp.armed = false
+}
+
 // dueAt is the earliest end over the finite tolerations used, each counted from the later of its
-// taint's start and the pod's binding. finite is false when nothing evicts the pod.
-func (e *Evictor) dueAt(rec *record, tp *trackedPod, tolerations []v1.Toleration) (due time.Time, why eviction, finite bool) {
+// taint's start and the pod's binding. Our own taints count if own says so. finite is false when nothing evicts the pod.
+func (e *Evictor) dueAt(rec *record, tp *trackedPod, tolerations []v1.Toleration, own bool) (due time.Time, why eviction, finite bool) {
 	for i := range rec.taints {
 		seen := &rec.taints[i]
-		if seen.own && !rec.eligible {
+		if seen.own && !own {
 			continue
 		}
 		start := laterOf(seen.start, tp.bound)

@@ -69,6 +69,9 @@ func (e *Evictor) retireQueue(key zone.Key, now time.Time) {
 // enqueue lets a failed node wait for its zone's rate; e.mu is held.
 func (e *Evictor) enqueue(rec *record, now time.Time) {
 	q := e.queue(rec.zone)
+	if st, ok := e.zones.Zone(rec.zone); ok && st.State == zone.Initial {
+		_ = q.SetRate(st.Rate) // a policy of the user's that knows no states: no change told of its first rate, if that was 0
+	}
 	key := queueKey{Node: rec.name}
 	if st, ok := q.Get(key); ok && st.State == ratelimitqueue.StateHeld {
 		q.Remove(key) // handed out before, and its taint is not there: somebody removed it

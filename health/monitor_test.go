@@ -403,3 +403,59 @@ func TestLateBeforeThePassThatIs(t *testing.T) {
 		require.Zero(t, w.Blind())
 	}
 }
+
+// The first report is a sign of life whatever time it is stamped with, also by a clock that is behind: that of the
+// node's creation, for example.
+func TestFirstReportWithTheTimeOfTheCreation(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", "", -1))
+	require.Equal(t, []string{"0 a ", "65 a Unknown"}, w.to(70))
+	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)))
+	require.Equal(t, Observation{}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)), "the same again")
+	require.Equal(t, []string{"75 a True", "115 a Unknown"}, w.to(200))
+
+	w = watching(t, 5*time.Second)
+	n := node("a", "1", "", -1)
+	w.ObserveNode(n)
+	w.to(70)
+	n.Status.Conditions = UnknownConditions(n, at(65))
+	require.Equal(t, Observation{}, w.ObserveNode(n), "what we wrote")
+}
+
+func TestSettlesAt(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionFalse, 0))
+		w.ObserveNode(node("b", "2", v1.ConditionTrue, 0))
+		w.ObserveNode(node("c", "3", v1.ConditionUnknown, 0))
+		_, ok := w.SettlesAt("a")
+		require.False(t, ok, "no verdict yet")
+		w.to(1)
+		settles, ok := w.SettlesAt("a")
+		require.True(t, ok)
+		w.clk.SetTime(settles.Add(-1))
+		require.False(t, w.Settled("a"))
+		w.clk.SetTime(settles)
+		require.True(t, w.Settled("a"))
+		for _, other := range []string{"b", "c", "nowhere"} {
+			_, ok := w.SettlesAt(other)
+			require.False(t, ok)
+		}
+	}
+}
+
+// Ready has changed when it changed, though the report that says so is of the second of the one before; those that follow
+// repeat its transition.
+func TestReportsAfterAChangeWithinASecondChangeNothing(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 9))
+	w.to(10)
+	for _, stamp := range []float64{9, 19, 29} {
+		n := node("a", "1", v1.ConditionFalse, stamp)
+		n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at(9))
+		w.ObserveNode(n)
+		w.to(stamp + 11)
+		v, _ := w.Verdict("a")
+		require.Equal(t, at(15), v.Since)
+	}
+}

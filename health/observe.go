@@ -20,8 +20,9 @@ func (m *Monitor) note(now int64) int64 {
 
 // ObserveNode reads the node's identity, creation and Ready condition; it keeps nothing of the object.
 // A node with another UID than the one known by its name starts afresh. A heartbeat time that differs
-// from the last one, earlier or later, is a sign of life; it is compared with nothing else. An object
-// whose resourceVersion is older than the last one seen of the same node is ignored.
+// from the last one, earlier or later, is a sign of life, and so is True or False where there was no Ready
+// condition; it is compared with nothing else. An object whose resourceVersion is older than the last one
+// seen of the same node is ignored.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 	ready := find(node, v1.NodeReady)
 	clockNow := m.time.clock.Now()
@@ -51,6 +52,8 @@ func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 		return Observation{}
 	}
 	status := readinessOf(ready.Status)
+	theirs := status != readyUnknown // what we wrote is no news
+	first, changed := theirs && n.observed == readyMissing, theirs && n.observed != status
 	if n.observed == readyMissing {
 		n.observed = status
 		m.relist(i)
@@ -60,14 +63,15 @@ func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 		m.touch(i)
 	}
 	stamp := ready.LastHeartbeatTime.UnixNano()
-	if n.heartbeat == stamp {
-		return Observation{}
-	}
-	n.heartbeat = stamp
-	if transition := ready.LastTransitionTime.UnixNano(); transition != n.transition {
+	heartbeat := first || n.heartbeat != stamp
+	if transition := ready.LastTransitionTime.UnixNano(); transition != n.transition && (heartbeat || changed) {
 		n.transition = transition
 		n.since = m.note(now)
 	}
+	if !heartbeat {
+		return Observation{}
+	}
+	n.heartbeat = stamp
 	m.beat(i, now)
 	return Observation{Heartbeat: true}
 }

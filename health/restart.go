@@ -36,6 +36,18 @@ func (m *Monitor) Settled(node string) bool {
 	}
 }
 
+// SettlesAt is when a node that reports not Ready will have been watched for long enough to be Settled; false for
+// others, of which an Unknown one is settled by a Pass.
+func (m *Monitor) SettlesAt(node string) (time.Time, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.index.Find(node)
+	if !ok || m.nodes[i].judged != readyFalse {
+		return time.Time{}, false
+	}
+	return m.time.time(sum(m.nodes[i].watched, m.beats.lists[m.beats.entries[i].list].grace)), true
+}
+
 // Restart lets all clocks start anew now, as if every node had given a sign of life: for the moment
 // when the observer sees again. A node that was Unknown stays Unknown until it reports, but is not
 // Settled before one more grace period.

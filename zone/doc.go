@@ -49,8 +49,8 @@
 //
 // The rates of all zones are set anew whenever the counts changed, so a zone that stays partially
 // disrupted but crosses the size threshold gets its new rate, and a new zone that ends the all-down
-// state frees the old ones with it; upstream does neither. A zone of nothing but excluded members keeps
-// its state instead of being made anew in every pass, and one that empties and fills again between two
+// state frees the old ones with it; upstream does neither. A zone of nothing but excluded members is
+// Normal instead of being made anew in every pass, and one that empties and fills again between two
 // evaluations was never gone. A member that changes zone is counted once, in the new one.
 //
 // # Cost and concurrency

@@ -61,7 +61,7 @@ func (t *Tracker[K]) Zones() []Status {
 	return all
 }
 
-// Zone returns a copy of one zone, and false when no member is in it.
+// Zone returns a copy of one zone, and false when no member is in it, or was at the last Evaluate.
 func (t *Tracker[K]) Zone(key Key) (Status, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -94,6 +94,15 @@ func TestAZoneOfExcludedMembersStays(t *testing.T) {
 	require.False(t, tracker.AllDown())
 }
 
+func TestAZoneWhoseMembersAreAllExcludedIsNormalAgain(t *testing.T) {
+	tracker := newTracker(t)
+	tracker.Set("a", zoneA, bad)
+	tracker.Set("b", zoneB, good)
+	tracker.Evaluate()
+	tracker.Set("a", zoneA, Member{Excluded: true})
+	require.Equal(t, []Change{{Zone: zoneA, From: FullDisruption, To: Normal, PreviousRate: 0.1, Rate: 0.1}}, tracker.Evaluate())
+}
+
 func TestAZoneVanishesAndReturns(t *testing.T) {
 	tracker := newTracker(t)
 	setAll(tracker, zoneA, 1, 0)

@@ -167,7 +167,7 @@ func (c *Cluster) DeleteNode(name string) bool {
 	n.deleted = true
 	n.epoch++
 	if c.load != nil {
-		c.load.remove(i)
+		c.load.update(c, i)
 	}
 	delete(c.nodeByID, name)
 	if c.NodeChanged != nil {

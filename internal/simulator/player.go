@@ -206,7 +206,7 @@ func (p *player) line(l scenario.Line) {
 	if p.options.Line == nil {
 		return
 	}
-	if len(p.pending) > 0 && l.T.Round(time.Millisecond) != p.pending[0].T.Round(time.Millisecond) {
+	if len(p.pending) > 0 && scenario.Compare(scenario.Line{T: l.T}, scenario.Line{T: p.pending[0].T}) != 0 {
 		p.flush()
 	}
 	p.pending = append(p.pending, l)

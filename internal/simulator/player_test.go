@@ -43,3 +43,15 @@ func TestSmoke(t *testing.T) {
 	}
 	t.Logf("%+v", r)
 }
+
+// 1.0001s and 1.0005s are both printed as 1.000.
+func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
+	c := New(&Clock{})
+	p := &player{cluster: c, seen: map[string]struct{}{}}
+	var got []scenario.Line
+	p.options.Line = func(l scenario.Line) error { got = append(got, l); return nil }
+	p.line(scenario.Line{T: 1000100 * time.Microsecond, Kind: scenario.KindZone})
+	p.line(scenario.Line{T: 1000500 * time.Microsecond, Kind: scenario.KindCondition})
+	p.flush()
+	require.LessOrEqual(t, scenario.Compare(got[0], got[1]), 0, "%s", []string{string(got[0].AppendJSON(nil)), string(got[1].AppendJSON(nil))})
+}

@@ -31,7 +31,7 @@ type Cluster struct {
 	podIndex keyindex.Index[podID] // numbers the pods
 	specs    map[string]*PodSpec
 	spaces   []string // namespaces, by index
-	spaceOf  map[string]uint16
+	spaceOf  map[string]uint32
 
 	renewals fifo
 	reports  fifo
@@ -45,7 +45,7 @@ type Cluster struct {
 }
 
 type podID struct {
-	space uint16
+	space uint32
 	name  string
 }
 
@@ -126,7 +126,7 @@ func New(clock VirtualClock) *Cluster {
 		Clock:    clock,
 		nodeByID: make(map[string]int32),
 		specs:    make(map[string]*PodSpec),
-		spaceOf:  make(map[string]uint16),
+		spaceOf:  make(map[string]uint32),
 	}
 }
 
@@ -149,10 +149,10 @@ func (c *Cluster) podChanged(id podID) {
 	}
 }
 
-func (c *Cluster) space(namespace string) uint16 {
+func (c *Cluster) space(namespace string) uint32 {
 	i, ok := c.spaceOf[namespace]
 	if !ok {
-		i = uint16(len(c.spaces))
+		i = uint32(len(c.spaces))
 		c.spaces = append(c.spaces, namespace)
 		c.spaceOf[namespace] = i
 	}

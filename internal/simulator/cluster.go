@@ -64,6 +64,7 @@ type node struct {
 	firstPod      int32
 	epoch         uint32 // a recovered kubelet starts new rounds of renewals
 	pods          int32  // neither terminating nor of a DaemonSet
+	finished      int32  // of them: completed, so that they miss nothing when the node falls silent
 	failedAt      int64
 	failed        bool
 	deleted       bool

@@ -201,7 +201,7 @@ func (c *Cluster) Fail(name string) bool {
 	}
 	n := &c.nodes[i]
 	n.failed, n.failedAt = true, c.now()
-	c.stats.stranded(c.now(), int(n.pods))
+	c.stats.stranded(c.now(), int(n.pods-n.finished))
 	c.stats.failures++
 	return true
 }
@@ -214,7 +214,7 @@ func (c *Cluster) Recover(name string) bool {
 		return false
 	}
 	n := &c.nodes[i]
-	c.stats.stranded(c.now(), -int(n.pods))
+	c.stats.stranded(c.now(), -int(n.pods-n.finished))
 	c.stats.recovered(n)
 	n.failed = false
 	for p := n.firstPod; p >= 0; {

@@ -100,15 +100,18 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 // counted keeps a node's load and the number of pods without a live node, when the pod starts (+1) or
 // stops (-1) counting.
 func (c *Cluster) counted(p *pod, by int32) {
-	if p.terminating || p.phase.finished() || p.spec.OwnerKind == "DaemonSet" {
+	if p.terminating || p.spec.OwnerKind == "DaemonSet" {
 		return
 	}
 	n := &c.nodes[p.node]
 	n.pods += by
+	if p.phase.finished() {
+		n.finished += by
+	}
 	if c.load != nil {
 		c.load.update(c, p.node)
 	}
-	if n.failed {
+	if n.failed && !p.phase.finished() {
 		c.stats.stranded(c.now(), int(by))
 	}
 }

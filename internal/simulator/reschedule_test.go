@@ -5,8 +5,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/zone"
 )
 
 func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
@@ -37,4 +40,28 @@ func TestPodsThatFoundNoNodeAreTriedAtEachPass(t *testing.T) {
 	})
 	require.Equal(t, 1, r.Rescheduled)
 	require.Contains(t, lines, `{"t":305.000,"kind":"schedule","node":"b-000","pod":"a-000-p0-r1"}`)
+}
+
+// The format counts the pods that are neither terminating nor of a DaemonSet.
+func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
+	c := New(&Clock{})
+	for _, name := range []string{"a", "b", "c"} {
+		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
+	}
+	controller := true
+	add := func(name, node string, phase v1.PodPhase) {
+		_, err := c.AddPodObject(&v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "j", Controller: &controller}}},
+			Spec:       v1.PodSpec{NodeName: node}, Status: v1.PodStatus{Phase: phase},
+		})
+		require.NoError(t, err)
+	}
+	add("done", "b", v1.PodSucceeded)
+	add("runs", "a", v1.PodRunning)
+	lines, _ := playOn(t, c, &scenario.Scenario{
+		Events:     []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
+		Reschedule: &scenario.Reschedule{},
+		Until:      at(5 * time.Minute),
+	})
+	require.Contains(t, lines[len(lines)-1], `"kind":"schedule","node":"c","pod":"runs-r1"`)
 }

@@ -38,8 +38,8 @@ func (s *Stats) evicted(now int64, n *node) {
 
 // recovered counts the pods of a node that came back before anything was done to it.
 func (s *Stats) recovered(n *node) {
-	if !tainted(n) && n.pods > 0 {
-		s.beforeTurn += int(n.pods)
+	if pods := int(n.pods - n.finished); !tainted(n) && pods > 0 {
+		s.beforeTurn += pods
 		s.beforeNodes++
 	}
 }

@@ -26,7 +26,7 @@ type world struct {
 type node struct {
 	name      string
 	zone      *zone
-	failed    bool // means nothing in a zone that a trace drives
+	failed    bool // in a zone that a trace drives: at the start
 	gone      bool
 	deletedBy int // number of the event
 
@@ -58,7 +58,11 @@ func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 	}
 	twice := duplicates{}
 	for name, key := range inventory.Nodes() {
-		twice.add(!w.start(&node{name: name, zone: w.zone(key)}), name)
+		silent := false
+		if s, ok := inventory.(silencer); ok {
+			silent = s.Silent(name)
+		}
+		twice.add(!w.start(&node{name: name, zone: w.zone(key), failed: silent}), name)
 	}
 	twice.report(f, "cluster: files", "node")
 	for i := range s.Cluster.Zones {
@@ -191,7 +195,7 @@ func (n *node) failedAt(at time.Duration) bool {
 		return n.failed
 	}
 	if at <= 0 {
-		return false
+		return n.failed
 	}
 	rank, _ := n.zone.search(n.name)
 	sample := driver.Trace.Sample(driver.Trace.Index(at - 1))

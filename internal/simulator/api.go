@@ -173,6 +173,9 @@ func (v inventory) Nodes() iter.Seq2[string, scenario.ZoneKey] {
 	}
 }
 
+// Silent says whether the node's kubelet is silent from the start.
+func (v inventory) Silent(node string) bool { return v.c.Failed(node) }
+
 func (v inventory) Pod(namespace, name string) (node string, ok bool) {
 	i, ok := v.c.findPod(evictor.PodKey{Namespace: namespace, Name: name})
 	if !ok {

@@ -97,8 +97,8 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			restart = true
 			continue
 		}
-		if err := p.happen(&e); err != nil {
-			return fmt.Errorf("event at %s: %w", at, err)
+		if err := p.happen(&e.Event); err != nil {
+			return fmt.Errorf("event %d (at %v): %w", e.number, at, err)
 		}
 	}
 	for i := range p.traces {

@@ -56,11 +56,17 @@ type player struct {
 	seen     map[string]struct{}
 	pending  []scenario.Line // of one millisecond, to be sorted
 	lineErr  error
-	events   []scenario.Event
+	events   []numbered
 	traces   []driver
 	apiDown  bool
 	next     time.Time     // of the evictor; zero: nothing is due
 	origin   time.Duration // of the evictor's passes: when its process began
+}
+
+// numbered is an event with its place in the file, counted from 1.
+type numbered struct {
+	scenario.Event
+	number int
 }
 
 // driver lets a trace decide which nodes of a zone are alive.
@@ -83,8 +89,10 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, err
 	}
 	p.report.Nodes, p.report.Pods = len(c.nodes), c.podIndex.Len()
-	p.events = slices.Clone(s.Events)
-	slices.SortStableFunc(p.events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
+	for i, e := range s.Events {
+		p.events = append(p.events, numbered{e, i + 1})
+	}
+	slices.SortStableFunc(p.events, func(a, b numbered) int { return cmp.Compare(a.Time(), b.Time()) })
 	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
 		if p.apiDown {
 			return apierrors.NewServiceUnavailable("the API is down")

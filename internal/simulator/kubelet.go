@@ -26,6 +26,9 @@ type turn struct {
 }
 
 func (f *fifo) push(t turn) {
+	if t.at < 0 {
+		return // after the end of time
+	}
 	if f.length == len(f.ring) {
 		grown := make([]turn, max(16, 2*len(f.ring)))
 		for i := range f.length {

@@ -280,7 +280,7 @@ func (d *driver) drive(p *player, at time.Duration) {
 		}
 	}
 	d.at = -1
-	for k := j + 1; k < d.trace.Len(); k++ {
+	for k := j + 1; k < d.trace.Len() && time.Duration(k) <= never/d.trace.Gap(); k++ {
 		if d.trace.Sample(k) != sample {
 			d.at = time.Duration(k) * d.trace.Gap()
 			return

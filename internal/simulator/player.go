@@ -248,8 +248,8 @@ var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
 // successor is the name under which an evicted pod comes back.
 func successor(name string) string {
 	if m := reborn.FindStringSubmatchIndex(name); m != nil {
-		if n, err := strconv.Atoi(name[m[2]:m[3]]); err == nil {
-			return name[:m[0]] + "-r" + strconv.Itoa(n+1)
+		if n, err := strconv.ParseInt(name[m[2]:m[3]], 10, 63); err == nil {
+			return name[:m[0]] + "-r" + strconv.FormatInt(n+1, 10)
 		}
 	}
 	return name + "-r1"

@@ -9,7 +9,7 @@ import (
 // podExists says whether a pod's name is taken, as far as the scenario decides it.
 func (w *world) podExists(namespace, name string) bool {
 	if namespace == "default" {
-		if node, ok := w.addedPods[name]; ok && w.exists(node) {
+		if node, ok := w.addedPods[name]; ok && !node.gone {
 			return true
 		}
 	}
@@ -21,8 +21,9 @@ func (w *world) podExists(namespace, name string) bool {
 			return true
 		}
 	}
-	node, ok := w.inventory.Pod(namespace, name)
-	return ok && (node == "" || w.nodes[node] == nil || !w.nodes[node].gone)
+	name, ok := w.inventory.Pod(namespace, name)
+	n := w.nodes[name]
+	return ok && (n == nil || n.initial && !n.gone)
 }
 
 // podKnown says whether a pod ever existed, by its name or, with rescheduling, by the name it came back as.

@@ -231,6 +231,9 @@ func (w *Writer) UpdateConditions(ctx context.Context, object *v1.Node, conditio
 	if err != nil {
 		return err
 	}
+	if n.version != versionOf(object) {
+		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
+	}
 	merged := append([]v1.NodeCondition(nil), object.Status.Conditions...)
 	for _, c := range conditions {
 		if i := findCondition(merged, c.Type); i >= 0 {

@@ -16,6 +16,9 @@ import (
 
 const never = time.Duration(math.MaxInt64)
 
+// maxLaps bounds how often pods may come back and be evicted at one instant.
+const maxLaps = 1000
+
 // run goes from instant to instant. Renewals between two instants at which anything else happens only
 // tell the evictor of a sign of life, so they need no step of their own.
 func (p *player) run(ctx context.Context) error {
@@ -119,7 +122,10 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			return err
 		}
 	}
-	for {
+	for lap := 0; ; lap++ {
+		if lap == maxLaps {
+			return fmt.Errorf("at %v pods come back and are evicted again without end: reschedule.after is too short", at)
+		}
 		p.comeBack(at)
 		next, err := p.subject.Step(ctx)
 		if err != nil {

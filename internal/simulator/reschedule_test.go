@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -64,4 +66,20 @@ func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
 		Until:      at(5 * time.Minute),
 	})
 	require.Contains(t, lines[len(lines)-1], `"kind":"schedule","node":"c","pod":"runs-r1"`)
+}
+
+// Pods that tolerate a taint for no time at all may come back on nodes that have it.
+func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
+	c := New(&Clock{})
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
+	}
+	spec := PodSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
+	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
+	taint := func(node string) scenario.Event {
+		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Node: node, Key: "k", Effect: "NoExecute"}}
+	}
+	s := &scenario.Scenario{Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
+	_, err := Play(context.Background(), s, c, Options{})
+	require.EqualError(t, err, "at 1m0s pods come back and are evicted again without end: reschedule.after is too short")
 }

@@ -238,7 +238,7 @@ func (p *player) finish() (*Report, error) {
 	r.EvictedFromLive, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	r.Rescheduled, r.Waiting = c.stats.returned, len(c.comebacks)
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
-	r.Left = c.left()
+	r.Left = c.left(p.settings.TaintBasedEviction)
 	r.Stranded = time.Duration(min(c.stats.integral, 9.2e9) * float64(time.Second))
 	return r, p.lineErr
 }

@@ -67,6 +67,7 @@ type node struct {
 	finished      int32  // of them: completed, so that they miss nothing when the node falls silent
 	failedAt      int64
 	failed        bool
+	wasTainted    bool // with a NoExecute taint of ours, since it failed
 	deleted       bool
 	unschedulable bool
 	version       uint64
@@ -136,6 +137,7 @@ func (c *Cluster) now() int64 { return int64(c.Clock.Elapsed()) }
 func (c *Cluster) nodeChanged(n *node) {
 	c.serial++
 	n.version = c.serial
+	n.wasTainted = n.wasTainted || tainted(n)
 	if c.load != nil {
 		c.load.update(c, c.nodeByID[n.name])
 	}

@@ -25,6 +25,11 @@ type plainNode struct {
 	since  time.Duration // of its silence
 	silent bool
 	taints map[string]bool // own NoExecute
+	was    bool            // tainted with one since it fell silent
+}
+
+func (n *plainNode) own() bool {
+	return n.taints[v1.TaintNodeUnreachable] || n.taints[v1.TaintNodeNotReady]
 }
 
 // naive follows the events and the timeline and counts anew what the report tells.
@@ -84,7 +89,7 @@ func (m *naive) event(e *scenario.Event) {
 	case e.Fail != nil:
 		for _, name := range m.chosen(e.Fail) {
 			if n := m.nodes[name]; !n.silent {
-				n.silent, n.since = true, m.at
+				n.silent, n.since, n.was = true, m.at, n.own()
 				m.r.NodeFailures++
 			}
 		}
@@ -93,7 +98,9 @@ func (m *naive) event(e *scenario.Event) {
 			m.recover(name, m.nodes[name])
 		}
 	case e.Taint != nil:
-		m.nodes[e.Taint.Node].taints[e.Taint.Key] = true
+		n := m.nodes[e.Taint.Node]
+		n.taints[e.Taint.Key] = true
+		n.was = n.was || n.own()
 	case e.Untaint != nil:
 		delete(m.nodes[e.Untaint.Node].taints, e.Untaint.Key)
 	case e.DeleteNode != nil:
@@ -123,7 +130,7 @@ func (m *naive) recover(name string, n *plainNode) {
 			spared++
 		}
 	}
-	if spared > 0 && !n.taints[v1.TaintNodeUnreachable] && !n.taints[v1.TaintNodeNotReady] {
+	if spared > 0 && !n.was {
 		m.r.CameBackNodes++
 		m.r.CameBackPods += spared
 	}
@@ -142,7 +149,9 @@ func (m *naive) line(t *testing.T, l *scenario.Line) {
 			m.seen[l.Node] = true
 		}
 		if l.Effect == "NoExecute" {
-			m.nodes[l.Node].taints[l.Key] = l.Op == "add"
+			n := m.nodes[l.Node]
+			n.taints[l.Key] = l.Op == "add"
+			n.was = n.was || n.own()
 		}
 	case scenario.KindPodNotReady:
 		m.r.MarkedPods++

@@ -203,7 +203,7 @@ func (c *Cluster) Fail(name string) bool {
 		return false
 	}
 	n := &c.nodes[i]
-	n.failed, n.failedAt = true, c.now()
+	n.failed, n.failedAt, n.wasTainted = true, c.now(), tainted(n)
 	c.stats.stranded(c.now(), int(n.pods-n.finished))
 	c.stats.failures++
 	return true

@@ -38,3 +38,20 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
 	}
 }
+
+// A node whose taint was lifted because every zone was down had been tainted all the same.
+func TestNodesThatCameBackAfterTheirTaintWasLiftedWereTainted(t *testing.T) {
+	lines, r := play(t, &scenario.Scenario{
+		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
+		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(int64(3000))}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+			{At: at(3 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(6 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+		},
+		Until: at(10 * time.Minute),
+	})
+	require.Contains(t, lines, `{"t":215.000,"kind":"taint","node":"a-000","key":"node.kubernetes.io/unreachable","effect":"NoExecute","op":"remove"}`)
+	require.Equal(t, 2, r.CameBackNodes)
+	require.Equal(t, 4, r.CameBackPods)
+}

@@ -38,7 +38,7 @@ func (s *Stats) evicted(now int64, n *node) {
 
 // recovered counts the pods of a node that came back before anything was done to it.
 func (s *Stats) recovered(n *node) {
-	if pods := int(n.pods - n.finished); !tainted(n) && pods > 0 {
+	if pods := int(n.pods - n.finished); !n.wasTainted && pods > 0 {
 		s.beforeTurn += pods
 		s.beforeNodes++
 	}

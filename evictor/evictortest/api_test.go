@@ -96,3 +96,18 @@ func TestMethodsSideBySide(t *testing.T) {
 	}
 	all.Wait()
 }
+
+func TestAPodOnASilentNodeIsTerminatingSinceItWasDeleted(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 1), evictortest.PodsPerNode(1))
+	c.Fail("a-0")
+	c.Advance(5 * time.Minute)
+	c.DeletePod("a-0-p0")
+	c.Advance(time.Minute)
+	c.DeletePod("a-0-p0") // again, which changes nothing
+	pod, ok := c.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: "a-0-p0"})
+	require.True(t, ok)
+	require.Equal(t, evictortest.Epoch.Add(5*time.Minute), pod.DeletionTimestamp.Time)
+	c.Recover("a-0")
+	_, ok = c.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: "a-0-p0"})
+	require.False(t, ok)
+}

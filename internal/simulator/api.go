@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -110,7 +111,7 @@ func (c *Cluster) fill(o *podObject, i int32) *v1.Pod {
 		o.Annotations = mirror
 	}
 	if p.terminating {
-		o.deleted = stamp(p.bound)
+		o.deleted = stamp(int64(p.deleted) * int64(time.Second))
 		o.DeletionTimestamp = &o.deleted
 	}
 	return &o.Pod

@@ -80,6 +80,7 @@ type pod struct {
 	node        int32
 	next        int32
 	previous    int32
+	deleted     uint32 // when it began to terminate, in seconds
 	bound       int64
 	ready       bool
 	terminating bool

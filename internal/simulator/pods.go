@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,7 +153,7 @@ func (c *Cluster) deletePod(i int32) {
 	}
 	if !p.terminating {
 		c.counted(p, -1)
-		p.terminating = true
+		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
 		c.podChanged(c.podIndex.Key(i))
 	}
 }

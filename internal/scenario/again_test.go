@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -45,4 +46,19 @@ func TestAddedPodsAreBounded(t *testing.T) {
 	require.NoError(t, s.Check(nil))
 	s.Events = append(s.Events, Event{At: after(0), AddNode: &AddNode{Name: "two", PodsPerNode: 50_000}})
 	require.EqualError(t, s.Check(nil), `event 2 (at 0s): addNode: podsPerNode: with it 100000033 pods are generated; at most 100000000 are allowed`)
+}
+
+func TestManyDeletedPodsAndAddedNodes(t *testing.T) {
+	const n = 20_000
+	s := sound()
+	s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "d", Nodes: 1, PodsPerNode: n})
+	for i := range n {
+		s.Events = append(s.Events, Event{At: after(0), DeletePod: &DeletePod{Name: PodName("d-000", i)}})
+	}
+	for i := range n {
+		s.Events = append(s.Events, Event{At: after(0), AddNode: &AddNode{Name: fmt.Sprint("e-", i), Zone: "e"}})
+	}
+	began := time.Now()
+	require.NoError(t, s.Check(nil))
+	require.Less(t, time.Since(began), 5*time.Second, "grows with the product of both")
 }

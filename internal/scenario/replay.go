@@ -279,6 +279,6 @@ func (w *world) deletePod(f *faults, d *DeletePod) {
 		if namespace == "default" {
 			delete(w.addedPods, name)
 		}
-		w.deletedPods[podName{namespace, name}] = true
+		w.deletedPods[podName{namespace, name}] = w.owner(namespace, name)
 	}
 }

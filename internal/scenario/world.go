@@ -18,9 +18,9 @@ type world struct {
 	zones         map[ZoneKey]*zone
 	size, podSize int // of what is generated
 
-	addedPods   map[string]*node // pods of namespace default that addPod made, and their nodes
-	everAdded   map[string]bool  // all that addPod ever made
-	deletedPods map[podName]bool // by deletePod, since it last existed
+	addedPods   map[string]*node  // pods of namespace default that addPod made, and their nodes
+	everAdded   map[string]bool   // all that addPod ever made
+	deletedPods map[podName]*node // by deletePod, since it last existed; the node that it was generated with, if any
 }
 
 type node struct {
@@ -59,7 +59,7 @@ func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 		zones:       make(map[ZoneKey]*zone),
 		addedPods:   make(map[string]*node),
 		everAdded:   make(map[string]bool),
-		deletedPods: make(map[podName]bool),
+		deletedPods: make(map[podName]*node),
 	}
 	twice := duplicates{}
 	for name, key := range inventory.Nodes() {
@@ -175,11 +175,6 @@ func (w *world) addNode(n *node, at time.Duration) {
 	n.everPods, n.everDaemons = n.pods, n.daemons
 	if before := w.nodes[n.name]; before != nil {
 		n.everPods, n.everDaemons = max(n.pods, before.everPods), max(n.daemons, before.everDaemons)
-	}
-	for p := range w.deletedPods {
-		if owner, _, _, ok := generatedPod(p.name); ok && p.namespace == "default" && owner == n.name {
-			delete(w.deletedPods, p)
-		}
 	}
 	w.nodes[n.name] = n
 	n.zone.keep(at)

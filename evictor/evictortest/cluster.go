@@ -88,7 +88,7 @@ func Tolerations(tolerations ...v1.Toleration) Option {
 	return func(l *layout) { l.tolerations = tolerations }
 }
 
-// Heartbeats replaces the kubelets' periods, of 10s and 5m.
+// Heartbeats replaces the kubelets' periods, of 10s and 5m. Both must be positive.
 func Heartbeats(lease, status time.Duration) Option {
 	return func(l *layout) { l.interval, l.report = lease, status }
 }
@@ -101,6 +101,9 @@ func New(t TB, options ...Option) *Cluster {
 	}}
 	for _, option := range options {
 		option(&l)
+	}
+	if l.interval <= 0 || l.report <= 0 {
+		t.Fatalf("evictortest: the periods of kubelets must be positive")
 	}
 	c := &Cluster{t: t, clock: fakeClock{testingclock.NewFakeClock(Epoch)}}
 	c.cluster = simulator.New(c.clock)
@@ -214,7 +217,11 @@ func (c *Cluster) begin() *evictor.Evictor {
 }
 
 // Evictor is the one that Start or Restart began, nil before.
-func (c *Cluster) Evictor() *evictor.Evictor { return c.evictor }
+func (c *Cluster) Evictor() *evictor.Evictor {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.evictor
+}
 
 func (c *Cluster) step() {
 	c.t.Helper()

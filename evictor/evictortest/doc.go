@@ -19,5 +19,6 @@
 // written, as the lines of the scenario format.
 //
 // Clients gives the cluster's interfaces to an evictor that the test drives itself, with Step or with
-// Run; then Advance moves the clock and the kubelets only. All methods are safe for concurrent use.
+// Run; then Advance moves the clock and the kubelets only. Start, Restart and
+// Advance are called one at a time; all other methods are safe for concurrent use, beside them too.
 package evictortest

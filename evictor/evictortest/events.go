@@ -262,9 +262,13 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 }
 
 // AddPodObject adds a pod as its object says: owner, mirror annotation, conditions, phase, tolerations.
-// Its node must exist.
+// Its node must exist. Without a namespace it is in default.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
+	if pod.Namespace == "" {
+		pod = pod.DeepCopy()
+		pod.Namespace = "default"
+	}
 	c.mu.Lock()
 	bound, err := c.cluster.AddPodObject(pod)
 	c.mu.Unlock()

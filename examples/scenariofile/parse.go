@@ -90,6 +90,10 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 		w.walk(node, as.Elem())
 	case as.Kind() == reflect.Slice && node.Kind == yaml.SequenceNode:
 		for _, item := range node.Content {
+			if item.Tag == "!!null" || item.Alias != nil && item.Alias.Tag == "!!null" {
+				w.add(item.Line, "an item of a list is empty") // decoding would leave it out
+				continue
+			}
 			w.walk(item, as.Elem())
 		}
 	case as.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
@@ -114,6 +118,9 @@ func scalarFault(node *yaml.Node, as reflect.Type) error {
 	var number float64
 	if err := node.Decode(&number); err != nil || number != math.Trunc(number) {
 		return fmt.Errorf("%s is not a whole number", node.Value)
+	}
+	if number == 1<<63 || number < -1<<63 { // decoding would wrap these
+		return fmt.Errorf("%s is too large", node.Value)
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type Inventory interface {
 	Pod(namespace, name string) (node string, ok bool)
 }
 
+// silencer is an Inventory that knows nodes whose kubelets are silent from the start.
+type silencer interface{ Silent(node string) bool }
+
 // Limits on what a scenario generates, so that a digit too many is an error and not an exhausted machine.
 const (
 	MaxNodes       = 1_000_000

@@ -9,11 +9,11 @@ import (
 // podExists says whether a pod's name is taken, as far as the scenario decides it.
 func (w *world) podExists(namespace, name string) bool {
 	if namespace == "default" {
-		if node, ok := w.addedPods[name]; ok && w.exists(node) {
+		if node, ok := w.addedPods[name]; ok && !node.gone {
 			return true
 		}
 	}
-	if w.deletedPods[podName{namespace, name}] {
+	if n, ok := w.deletedPods[podName{namespace, name}]; ok && n == w.owner(namespace, name) {
 		return false
 	}
 	if owner, daemon, i, ok := generatedPod(name); ok && namespace == "default" && w.exists(owner) {
@@ -21,8 +21,17 @@ func (w *world) podExists(namespace, name string) bool {
 			return true
 		}
 	}
-	node, ok := w.inventory.Pod(namespace, name)
-	return ok && (node == "" || w.nodes[node] == nil || !w.nodes[node].gone)
+	name, ok := w.inventory.Pod(namespace, name)
+	n := w.nodes[name]
+	return ok && (n == nil || n.initial && !n.gone)
+}
+
+// owner is the node of that name, gone or not, whose generated pod may have this one; nil: there is none.
+func (w *world) owner(namespace, name string) *node {
+	if owner, _, _, ok := generatedPod(name); ok && namespace == "default" {
+		return w.nodes[owner]
+	}
+	return nil
 }
 
 // podKnown says whether a pod ever existed, by its name or, with rescheduling, by the name it came back as.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // checkTraces checks availability and ties each trace to its zone.
@@ -102,10 +103,10 @@ func (w *world) act(f *faults, e *Event, number int) {
 		w.mustExist(f, e.Uncordon.Node)
 	case e.DeleteNode != nil:
 		if n := w.mustExist(f, e.DeleteNode.Node); n != nil {
-			w.deleteNode(n, number)
+			w.deleteNode(n, number, e.Time())
 		}
 	case e.AddNode != nil:
-		w.add(f, e.AddNode)
+		w.add(f, e.AddNode, e.Time())
 	case e.AddPod != nil:
 		w.addPod(f, e.AddPod)
 	case e.DeletePod != nil:
@@ -225,7 +226,7 @@ func (w *world) taint(f *faults, node, key, effect string) {
 	}
 }
 
-func (w *world) add(f *faults, a *AddNode) {
+func (w *world) add(f *faults, a *AddNode, at time.Duration) {
 	label(f, "zone", a.Zone)
 	label(f, "region", a.Region)
 	if !bounded(f, "podsPerNode", a.PodsPerNode, MaxPodsPerNode) {
@@ -239,12 +240,17 @@ func (w *world) add(f *faults, a *AddNode) {
 		f.add("node %q exists already", a.Name)
 		return
 	}
+	if w.podSize += a.PodsPerNode; w.podSize > MaxPods {
+		f.add("podsPerNode: with it %d pods are generated; at most %d are allowed", w.podSize, MaxPods)
+		w.podSize -= a.PodsPerNode
+		return
+	}
 	var pods duplicates
 	for i := range a.PodsPerNode {
 		pods.add(w.podExists("default", PodName(a.Name, i)), PodName(a.Name, i))
 	}
 	pods.report(f, "podsPerNode", "pod")
-	w.addNode(&node{name: a.Name, zone: w.zone(ZoneKey{a.Region, a.Zone}), pods: a.PodsPerNode})
+	w.addNode(&node{name: a.Name, zone: w.zone(ZoneKey{a.Region, a.Zone}), pods: a.PodsPerNode}, at)
 }
 
 func (w *world) addPod(f *faults, a *AddPod) {
@@ -257,7 +263,7 @@ func (w *world) addPod(f *faults, a *AddPod) {
 	case w.podExists("default", a.Name):
 		f.add("pod %q exists already", a.Name)
 	case n != nil:
-		w.addedPods[a.Name] = n.name
+		w.addedPods[a.Name] = n
 		w.everAdded[a.Name] = true
 	}
 }
@@ -273,6 +279,6 @@ func (w *world) deletePod(f *faults, d *DeletePod) {
 		if namespace == "default" {
 			delete(w.addedPods, name)
 		}
-		w.deletedPods[podName{namespace, name}] = true
+		w.deletedPods[podName{namespace, name}] = w.owner(namespace, name)
 	}
 }

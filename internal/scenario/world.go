@@ -18,15 +18,16 @@ type world struct {
 	zones         map[ZoneKey]*zone
 	size, podSize int // of what is generated
 
-	addedPods   map[string]string // pods of namespace default that addPod made, and their nodes
+	addedPods   map[string]*node  // pods of namespace default that addPod made, and their nodes
 	everAdded   map[string]bool   // all that addPod ever made
-	deletedPods map[podName]bool  // by deletePod, since it last existed
+	deletedPods map[podName]*node // by deletePod, since it last existed; the node that it was generated with, if any
 }
 
 type node struct {
 	name      string
 	zone      *zone
-	failed    bool // means nothing in a zone that a trace drives
+	initial   bool
+	failed    bool // in a zone that a trace drives: at the start
 	gone      bool
 	deletedBy int // number of the event
 
@@ -40,6 +41,10 @@ type zone struct {
 	nodes  []*node // those that exist, by name
 	driven bool    // by a trace
 	trace  *ZoneTrace
+
+	// What a trace last decided about, when nodes came or went at the instant changed.
+	before  []*node
+	changed time.Duration
 }
 
 type podName struct{ namespace, name string }
@@ -52,13 +57,17 @@ func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 		faults:      f,
 		nodes:       make(map[string]*node),
 		zones:       make(map[ZoneKey]*zone),
-		addedPods:   make(map[string]string),
+		addedPods:   make(map[string]*node),
 		everAdded:   make(map[string]bool),
-		deletedPods: make(map[podName]bool),
+		deletedPods: make(map[podName]*node),
 	}
 	twice := duplicates{}
 	for name, key := range inventory.Nodes() {
-		twice.add(!w.start(&node{name: name, zone: w.zone(key)}), name)
+		silent := false
+		if s, ok := inventory.(silencer); ok {
+			silent = s.Silent(name)
+		}
+		twice.add(!w.start(&node{name: name, zone: w.zone(key), failed: silent}), name)
 	}
 	twice.report(f, "cluster: files", "node")
 	for i := range s.Cluster.Zones {
@@ -110,6 +119,8 @@ func (w *world) fits(place string, z *Zone) bool {
 	if w.size > MaxNodes || w.podSize > MaxPods {
 		f.add("%s: with it the zones have %d nodes and %d pods; at most %d and %d are allowed",
 			place, w.size, w.podSize, MaxNodes, MaxPods)
+		w.size -= z.Nodes
+		w.podSize -= z.Nodes * (z.PodsPerNode + z.DaemonSetPodsPerNode)
 		return false
 	}
 	return true
@@ -120,6 +131,7 @@ func (w *world) start(n *node) bool {
 	if w.nodes[n.name] != nil {
 		return false
 	}
+	n.initial = true
 	w.nodes[n.name] = n
 	n.zone.nodes = append(n.zone.nodes, n)
 	return true
@@ -159,29 +171,34 @@ func (w *world) node(name string) (*node, error) {
 func (w *world) exists(name string) bool { n := w.nodes[name]; return n != nil && !n.gone }
 
 // addNode adds a node whose name is free.
-func (w *world) addNode(n *node) {
+func (w *world) addNode(n *node, at time.Duration) {
 	n.everPods, n.everDaemons = n.pods, n.daemons
 	if before := w.nodes[n.name]; before != nil {
 		n.everPods, n.everDaemons = max(n.pods, before.everPods), max(n.daemons, before.everDaemons)
 	}
-	for p := range w.deletedPods {
-		if owner, _, _, ok := generatedPod(p.name); ok && p.namespace == "default" && owner == n.name {
-			delete(w.deletedPods, p)
-		}
-	}
 	w.nodes[n.name] = n
-	i, _ := n.zone.search(n.name)
+	n.zone.keep(at)
+	i, _ := search(n.zone.nodes, n.name)
 	n.zone.nodes = slices.Insert(n.zone.nodes, i, n)
 }
 
-func (w *world) deleteNode(n *node, event int) {
+func (w *world) deleteNode(n *node, event int, at time.Duration) {
 	n.gone, n.deletedBy = true, event
-	i, _ := n.zone.search(n.name)
+	w.podSize -= n.pods + n.daemons
+	n.zone.keep(at)
+	i, _ := search(n.zone.nodes, n.name)
 	n.zone.nodes = slices.Delete(n.zone.nodes, i, i+1)
 }
 
-func (z *zone) search(name string) (int, bool) {
-	return slices.BinarySearchFunc(z.nodes, name, func(n *node, name string) int { return cmp.Compare(n.name, name) })
+// keep notes what a trace last decided about, before a node comes or goes.
+func (z *zone) keep(at time.Duration) {
+	if z.trace != nil && (z.before == nil || z.changed != at) {
+		z.before, z.changed = slices.Clone(z.nodes), at
+	}
+}
+
+func search(nodes []*node, name string) (int, bool) {
+	return slices.BinarySearchFunc(nodes, name, func(n *node, name string) int { return cmp.Compare(n.name, name) })
 }
 
 // failedAt says whether a node has failed when the events of an instant happen: traces come after them.
@@ -191,11 +208,15 @@ func (n *node) failedAt(at time.Duration) bool {
 		return n.failed
 	}
 	if at <= 0 {
-		return false
+		return n.failed
 	}
-	rank, _ := n.zone.search(n.name)
+	decided := n.zone.nodes
+	if n.zone.before != nil && n.zone.changed == at {
+		decided = n.zone.before
+	}
+	rank, found := search(decided, n.name)
 	sample := driver.Trace.Sample(driver.Trace.Index(at - 1))
-	return rank >= driver.Trace.Alive(sample, len(n.zone.nodes), driver.Scale)
+	return found && decided[rank] == n && rank >= driver.Trace.Alive(sample, len(decided), driver.Scale)
 }
 
 // duplicates counts names that are taken and keeps the first for the report.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -110,7 +111,7 @@ func (c *Cluster) fill(o *podObject, i int32) *v1.Pod {
 		o.Annotations = mirror
 	}
 	if p.terminating {
-		o.deleted = stamp(p.bound)
+		o.deleted = stamp(int64(p.deleted) * int64(time.Second))
 		o.DeletionTimestamp = &o.deleted
 	}
 	return &o.Pod
@@ -173,6 +174,9 @@ func (v inventory) Nodes() iter.Seq2[string, scenario.ZoneKey] {
 	}
 }
 
+// Silent says whether the node's kubelet is silent from the start.
+func (v inventory) Silent(node string) bool { return v.c.Failed(node) }
+
 func (v inventory) Pod(namespace, name string) (node string, ok bool) {
 	i, ok := v.c.findPod(evictor.PodKey{Namespace: namespace, Name: name})
 	if !ok {
@@ -227,6 +231,9 @@ func (w *Writer) UpdateConditions(ctx context.Context, object *v1.Node, conditio
 	n, err := w.node(ctx, "conditions", object)
 	if err != nil {
 		return err
+	}
+	if n.version != versionOf(object) {
+		return apierrors.NewConflict(nodeResource, n.name, errOtherVersion)
 	}
 	merged := append([]v1.NodeCondition(nil), object.Status.Conditions...)
 	for _, c := range conditions {

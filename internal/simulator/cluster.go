@@ -31,7 +31,7 @@ type Cluster struct {
 	podIndex keyindex.Index[podID] // numbers the pods
 	specs    map[string]*PodSpec
 	spaces   []string // namespaces, by index
-	spaceOf  map[string]uint16
+	spaceOf  map[string]uint32
 
 	renewals fifo
 	reports  fifo
@@ -45,7 +45,7 @@ type Cluster struct {
 }
 
 type podID struct {
-	space uint16
+	space uint32
 	name  string
 }
 
@@ -64,8 +64,10 @@ type node struct {
 	firstPod      int32
 	epoch         uint32 // a recovered kubelet starts new rounds of renewals
 	pods          int32  // neither terminating nor of a DaemonSet
+	finished      int32  // of them: completed, so that they miss nothing when the node falls silent
 	failedAt      int64
 	failed        bool
+	wasTainted    bool // with a NoExecute taint of ours, since it failed
 	deleted       bool
 	unschedulable bool
 	version       uint64
@@ -78,6 +80,7 @@ type pod struct {
 	node        int32
 	next        int32
 	previous    int32
+	deleted     uint32 // when it began to terminate, in seconds
 	bound       int64
 	ready       bool
 	terminating bool
@@ -126,7 +129,7 @@ func New(clock VirtualClock) *Cluster {
 		Clock:    clock,
 		nodeByID: make(map[string]int32),
 		specs:    make(map[string]*PodSpec),
-		spaceOf:  make(map[string]uint16),
+		spaceOf:  make(map[string]uint32),
 	}
 }
 
@@ -135,6 +138,7 @@ func (c *Cluster) now() int64 { return int64(c.Clock.Elapsed()) }
 func (c *Cluster) nodeChanged(n *node) {
 	c.serial++
 	n.version = c.serial
+	n.wasTainted = n.wasTainted || tainted(n)
 	if c.load != nil {
 		c.load.update(c, c.nodeByID[n.name])
 	}
@@ -149,10 +153,10 @@ func (c *Cluster) podChanged(id podID) {
 	}
 }
 
-func (c *Cluster) space(namespace string) uint16 {
+func (c *Cluster) space(namespace string) uint32 {
 	i, ok := c.spaceOf[namespace]
 	if !ok {
-		i = uint16(len(c.spaces))
+		i = uint32(len(c.spaces))
 		c.spaces = append(c.spaces, namespace)
 		c.spaceOf[namespace] = i
 	}

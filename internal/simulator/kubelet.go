@@ -26,6 +26,9 @@ type turn struct {
 }
 
 func (f *fifo) push(t turn) {
+	if t.at < 0 {
+		return // after the end of time
+	}
 	if f.length == len(f.ring) {
 		grown := make([]turn, max(16, 2*len(f.ring)))
 		for i := range f.length {
@@ -200,8 +203,8 @@ func (c *Cluster) Fail(name string) bool {
 		return false
 	}
 	n := &c.nodes[i]
-	n.failed, n.failedAt = true, c.now()
-	c.stats.stranded(c.now(), int(n.pods))
+	n.failed, n.failedAt, n.wasTainted = true, c.now(), tainted(n)
+	c.stats.stranded(c.now(), int(n.pods-n.finished))
 	c.stats.failures++
 	return true
 }
@@ -214,7 +217,7 @@ func (c *Cluster) Recover(name string) bool {
 		return false
 	}
 	n := &c.nodes[i]
-	c.stats.stranded(c.now(), -int(n.pods))
+	c.stats.stranded(c.now(), -int(n.pods-n.finished))
 	c.stats.recovered(n)
 	n.failed = false
 	for p := n.firstPod; p >= 0; {

@@ -54,10 +54,6 @@ func (l *loadIndex) update(c *Cluster, i int32) {
 	l.down(c, l.up(c, at))
 }
 
-func (l *loadIndex) remove(i int32) {
-	delete(l.tainted, i)
-}
-
 func (l *loadIndex) take(c *Cluster, i int32) {
 	at := int(l.position[i]) - 1
 	if at < 0 {

@@ -16,6 +16,9 @@ import (
 
 const never = time.Duration(math.MaxInt64)
 
+// maxLaps bounds how often pods may come back and be evicted at one instant.
+const maxLaps = 1000
+
 // run goes from instant to instant. Renewals between two instants at which anything else happens only
 // tell the evictor of a sign of life, so they need no step of their own.
 func (p *player) run(ctx context.Context) error {
@@ -97,8 +100,8 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			restart = true
 			continue
 		}
-		if err := p.happen(&e); err != nil {
-			return fmt.Errorf("event at %s: %w", at, err)
+		if err := p.happen(&e.Event); err != nil {
+			return fmt.Errorf("event %d (at %v): %w", e.number, at, err)
 		}
 	}
 	for i := range p.traces {
@@ -119,7 +122,10 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			return err
 		}
 	}
-	for {
+	for lap := 0; ; lap++ {
+		if lap == maxLaps {
+			return fmt.Errorf("at %v pods come back and are evicted again without end: reschedule.after is too short", at)
+		}
 		p.comeBack(at)
 		next, err := p.subject.Step(ctx)
 		if err != nil {
@@ -280,7 +286,7 @@ func (d *driver) drive(p *player, at time.Duration) {
 		}
 	}
 	d.at = -1
-	for k := j + 1; k < d.trace.Len(); k++ {
+	for k := j + 1; k < d.trace.Len() && time.Duration(k) <= never/d.trace.Gap(); k++ {
 		if d.trace.Sample(k) != sample {
 			d.at = time.Duration(k) * d.trace.Gap()
 			return

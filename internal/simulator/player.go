@@ -56,11 +56,17 @@ type player struct {
 	seen     map[string]struct{}
 	pending  []scenario.Line // of one millisecond, to be sorted
 	lineErr  error
-	events   []scenario.Event
+	events   []numbered
 	traces   []driver
 	apiDown  bool
 	next     time.Time     // of the evictor; zero: nothing is due
 	origin   time.Duration // of the evictor's passes: when its process began
+}
+
+// numbered is an event with its place in the file, counted from 1.
+type numbered struct {
+	scenario.Event
+	number int
 }
 
 // driver lets a trace decide which nodes of a zone are alive.
@@ -83,8 +89,10 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, err
 	}
 	p.report.Nodes, p.report.Pods = len(c.nodes), c.podIndex.Len()
-	p.events = slices.Clone(s.Events)
-	slices.SortStableFunc(p.events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
+	for i, e := range s.Events {
+		p.events = append(p.events, numbered{e, i + 1})
+	}
+	slices.SortStableFunc(p.events, func(a, b numbered) int { return cmp.Compare(a.Time(), b.Time()) })
 	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
 		if p.apiDown {
 			return apierrors.NewServiceUnavailable("the API is down")
@@ -206,7 +214,7 @@ func (p *player) line(l scenario.Line) {
 	if p.options.Line == nil {
 		return
 	}
-	if len(p.pending) > 0 && l.T.Round(time.Millisecond) != p.pending[0].T.Round(time.Millisecond) {
+	if len(p.pending) > 0 && scenario.Compare(scenario.Line{T: l.T}, scenario.Line{T: p.pending[0].T}) != 0 {
 		p.flush()
 	}
 	p.pending = append(p.pending, l)
@@ -230,7 +238,7 @@ func (p *player) finish() (*Report, error) {
 	r.EvictedFromLive, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	r.Rescheduled, r.Waiting = c.stats.returned, len(c.comebacks)
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
-	r.Left = c.left()
+	r.Left = c.left(p.settings.TaintBasedEviction)
 	r.Stranded = time.Duration(min(c.stats.integral, 9.2e9) * float64(time.Second))
 	return r, p.lineErr
 }
@@ -240,8 +248,8 @@ var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
 // successor is the name under which an evicted pod comes back.
 func successor(name string) string {
 	if m := reborn.FindStringSubmatchIndex(name); m != nil {
-		if n, err := strconv.Atoi(name[m[2]:m[3]]); err == nil {
-			return name[:m[0]] + "-r" + strconv.Itoa(n+1)
+		if n, err := strconv.ParseInt(name[m[2]:m[3]], 10, 63); err == nil {
+			return name[:m[0]] + "-r" + strconv.FormatInt(n+1, 10)
 		}
 	}
 	return name + "-r1"

@@ -43,3 +43,30 @@ func TestSmoke(t *testing.T) {
 	}
 	t.Logf("%+v", r)
 }
+
+// 1.0001s and 1.0005s are both printed as 1.000.
+func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
+	c := New(&Clock{})
+	p := &player{cluster: c, seen: map[string]struct{}{}}
+	var got []scenario.Line
+	p.options.Line = func(l scenario.Line) error { got = append(got, l); return nil }
+	p.line(scenario.Line{T: 1000100 * time.Microsecond, Kind: scenario.KindZone})
+	p.line(scenario.Line{T: 1000500 * time.Microsecond, Kind: scenario.KindCondition})
+	p.flush()
+	require.LessOrEqual(t, scenario.Compare(got[0], got[1]), 0, "%s", []string{string(got[0].AppendJSON(nil)), string(got[1].AppendJSON(nil))})
+}
+
+// What only the run can know names its event too: here the pod is still terminating when it is added again.
+func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
+	_, err := Play(context.Background(), &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3}}},
+		Events: []scenario.Event{
+			{At: at(3 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-001"}},
+			{At: at(time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-000"}},
+			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+			{At: at(2 * time.Minute), DeletePod: &scenario.DeletePod{Name: "x"}},
+		},
+		Until: at(5 * time.Minute),
+	}, New(&Clock{}), Options{})
+	require.EqualError(t, err, "event 1 (at 3m0s): pod default/x exists already")
+}

@@ -3,6 +3,7 @@ package simulator
 import (
 	"fmt"
 	"strconv"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -100,15 +101,18 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 // counted keeps a node's load and the number of pods without a live node, when the pod starts (+1) or
 // stops (-1) counting.
 func (c *Cluster) counted(p *pod, by int32) {
-	if p.terminating || p.phase.finished() || p.spec.OwnerKind == "DaemonSet" {
+	if p.terminating || p.spec.OwnerKind == "DaemonSet" {
 		return
 	}
 	n := &c.nodes[p.node]
 	n.pods += by
+	if p.phase.finished() {
+		n.finished += by
+	}
 	if c.load != nil {
 		c.load.update(c, p.node)
 	}
-	if n.failed {
+	if n.failed && !p.phase.finished() {
 		c.stats.stranded(c.now(), int(by))
 	}
 }
@@ -149,7 +153,7 @@ func (c *Cluster) deletePod(i int32) {
 	}
 	if !p.terminating {
 		c.counted(p, -1)
-		p.terminating = true
+		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
 		c.podChanged(c.podIndex.Key(i))
 	}
 }
@@ -167,7 +171,7 @@ func (c *Cluster) DeleteNode(name string) bool {
 	n.deleted = true
 	n.epoch++
 	if c.load != nil {
-		c.load.remove(i)
+		c.load.update(c, i)
 	}
 	delete(c.nodeByID, name)
 	if c.NodeChanged != nil {

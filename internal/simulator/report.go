@@ -39,7 +39,7 @@ type Report struct {
 	// Left is what is still on silent nodes at the end, by why.
 	Left map[string]int
 
-	// Stranded is the time that pods were without a live node, all pods together.
+	// Stranded is the time that pods were without a live node, all pods together but for those of DaemonSets and completed ones.
 	Stranded time.Duration
 }
 
@@ -52,8 +52,8 @@ const (
 	LeftCompleted   = "completed or mirror pods, never evicted"
 )
 
-// left sorts what is still on silent nodes.
-func (c *Cluster) left() map[string]int {
+// left sorts what is still on silent nodes. Without taints only a DaemonSet's pods are left for ever.
+func (c *Cluster) left(taintBased bool) map[string]int {
 	left := make(map[string]int)
 	for i := range c.nodes {
 		n := &c.nodes[i]
@@ -67,6 +67,10 @@ func (c *Cluster) left() map[string]int {
 				left[LeftTerminating]++
 			case pod.phase.finished() || pod.spec.Mirror:
 				left[LeftCompleted]++
+			case !taintBased && pod.spec.OwnerKind == "DaemonSet":
+				left[LeftForever]++
+			case !taintBased:
+				left[LeftTurn]++
 			case !tainted(n) && toleratesForever(pod.spec):
 				left[LeftForever]++
 			case !tainted(n):
@@ -84,7 +88,7 @@ func (c *Cluster) left() map[string]int {
 var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
 
 func toleratesForever(s *PodSpec) bool {
-	return s.OwnerKind == "DaemonSet" || taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
+	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
 }
 
 // note counts a line.

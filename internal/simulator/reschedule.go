@@ -33,7 +33,15 @@ func (p *player) nextComeback() (time.Duration, bool) {
 	if len(c.comebacks) == c.refused {
 		return 0, false
 	}
-	return time.Duration(c.comebacks[c.refused].at) + p.settings.RescheduleAfter, true
+	return p.due(&c.comebacks[c.refused]), true
+}
+
+// due is when an evicted pod comes back, at the earliest.
+func (p *player) due(b *comeback) time.Duration {
+	if due := time.Duration(b.at) + p.settings.RescheduleAfter; due >= 0 {
+		return due
+	}
+	return never
 }
 
 // comeBack schedules the pods whose time has come. comebacks is in order of eviction; its first refused
@@ -50,7 +58,7 @@ func (p *player) comeBack(at time.Duration) {
 	i := 0
 	for ; i < len(c.comebacks); i++ {
 		b := c.comebacks[i]
-		if time.Duration(b.at)+p.settings.RescheduleAfter > at {
+		if p.due(&b) > at {
 			break
 		}
 		if i < old && !retry || full[b.spec] {

@@ -38,8 +38,8 @@ func (s *Stats) evicted(now int64, n *node) {
 
 // recovered counts the pods of a node that came back before anything was done to it.
 func (s *Stats) recovered(n *node) {
-	if !tainted(n) && n.pods > 0 {
-		s.beforeTurn += int(n.pods)
+	if pods := int(n.pods - n.finished); !n.wasTainted && pods > 0 {
+		s.beforeTurn += pods
 		s.beforeNodes++
 	}
 }
@@ -59,6 +59,6 @@ func delaysOf(all []time.Duration) Delays {
 		return Delays{}
 	}
 	slices.Sort(all)
-	at := func(share float64) time.Duration { return all[int(share*float64(len(all)-1))] }
-	return Delays{Median: at(0.5), P99: at(0.99), Worst: all[len(all)-1]}
+	at := func(percent int) time.Duration { return all[(percent*len(all)+99)/100-1] } // the least that so many do not exceed
+	return Delays{Median: at(50), P99: at(99), Worst: all[len(all)-1]}
 }

@@ -1,0 +1,267 @@
+package simulator
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// plainPod and plainNode are what naive remembers.
+type plainPod struct {
+	node                       string
+	daemon, owned, terminating bool
+}
+
+type plainNode struct {
+	zone   string
+	since  time.Duration // of its silence
+	silent bool
+	taints map[string]bool // own NoExecute
+	was    bool            // tainted with one since it fell silent
+}
+
+func (n *plainNode) own() bool {
+	return n.taints[v1.TaintNodeUnreachable] || n.taints[v1.TaintNodeNotReady]
+}
+
+// naive follows the events and the timeline and counts anew what the report tells.
+type naive struct {
+	s       *scenario.Scenario
+	nodes   map[string]*plainNode
+	pods    map[string]*plainPod
+	waiting map[string]bool
+	at      time.Duration
+	r       Report
+	delays  []time.Duration
+	seen    map[string]bool
+}
+
+func newNaive(s *scenario.Scenario) *naive {
+	m := &naive{s: s, nodes: map[string]*plainNode{}, pods: map[string]*plainPod{}, waiting: map[string]bool{}, seen: map[string]bool{}}
+	for i := range s.Cluster.Zones {
+		z := &s.Cluster.Zones[i]
+		for k := range z.Nodes {
+			n := z.NodeName(k)
+			m.nodes[n] = &plainNode{zone: z.Name, taints: map[string]bool{}}
+			for p := range z.PodsPerNode {
+				m.pods[scenario.PodName(n, p)] = &plainPod{node: n, owned: true}
+			}
+			for p := range z.DaemonSetPodsPerNode {
+				m.pods[scenario.DaemonSetPodName(n, p)] = &plainPod{node: n, owned: true, daemon: true}
+			}
+		}
+	}
+	return m
+}
+
+// move lets time pass.
+func (m *naive) move(to time.Duration) {
+	without := len(m.waiting)
+	for _, p := range m.pods {
+		if m.nodes[p.node].silent && !p.daemon && !p.terminating {
+			without++
+		}
+	}
+	m.r.Stranded += time.Duration(without) * (to - m.at)
+	m.at = to
+}
+
+func (m *naive) chosen(s *scenario.Selector) (names []string) {
+	for name, n := range m.nodes {
+		if name == s.Node || s.Zone != nil && n.zone == *s.Zone {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func (m *naive) event(e *scenario.Event) {
+	m.move(e.Time())
+	switch {
+	case e.Fail != nil:
+		for _, name := range m.chosen(e.Fail) {
+			if n := m.nodes[name]; !n.silent {
+				n.silent, n.since, n.was = true, m.at, n.own()
+				m.r.NodeFailures++
+			}
+		}
+	case e.Recover != nil:
+		for _, name := range m.chosen(e.Recover) {
+			m.recover(name, m.nodes[name])
+		}
+	case e.Taint != nil:
+		n := m.nodes[e.Taint.Node]
+		n.taints[e.Taint.Key] = true
+		n.was = n.was || n.own()
+	case e.Untaint != nil:
+		delete(m.nodes[e.Untaint.Node].taints, e.Untaint.Key)
+	case e.DeleteNode != nil:
+		for name, p := range m.pods {
+			if p.node == e.DeleteNode.Node {
+				delete(m.pods, name)
+			}
+		}
+		delete(m.nodes, e.DeleteNode.Node)
+	case e.AddPod != nil:
+		m.pods[e.AddPod.Name] = &plainPod{node: e.AddPod.Node}
+	}
+}
+
+func (m *naive) recover(name string, n *plainNode) {
+	if !n.silent {
+		return
+	}
+	n.silent = false
+	spared := 0
+	for pod, p := range m.pods {
+		switch {
+		case p.node != name:
+		case p.terminating:
+			delete(m.pods, pod)
+		case !p.daemon:
+			spared++
+		}
+	}
+	if spared > 0 && !n.was {
+		m.r.CameBackNodes++
+		m.r.CameBackPods += spared
+	}
+}
+
+func (m *naive) line(t *testing.T, l *scenario.Line) {
+	m.move(l.T)
+	switch l.Kind {
+	case scenario.KindCondition:
+		if l.Type == "Ready" {
+			m.r.Unknown++
+		}
+	case scenario.KindTaint:
+		if l.Effect == "NoExecute" && l.Op == "add" {
+			m.r.Tainted++
+			m.seen[l.Node] = true
+		}
+		if l.Effect == "NoExecute" {
+			n := m.nodes[l.Node]
+			n.taints[l.Key] = l.Op == "add"
+			n.was = n.was || n.own()
+		}
+	case scenario.KindPodNotReady:
+		m.r.MarkedPods++
+	case scenario.KindEvict:
+		p, n := m.pods[l.Pod], m.nodes[l.Node]
+		require.NotNil(t, p, l.Pod)
+		require.Equal(t, l.Node, p.node)
+		require.False(t, p.terminating, l.Pod)
+		m.r.Evicted++
+		if n.silent {
+			m.delays = append(m.delays, l.T-n.since)
+			p.terminating = true
+		} else {
+			m.r.EvictedFromLive++
+			delete(m.pods, l.Pod)
+		}
+		if p.owned && !p.daemon && m.s.Reschedule != nil {
+			m.waiting[l.Pod] = true
+		}
+	case scenario.KindSchedule:
+		m.r.Rescheduled++
+		before := l.Pod[:strings.LastIndex(l.Pod, "-r")]
+		for name := range m.waiting {
+			if name == before || strings.HasPrefix(name, before+"-r") {
+				delete(m.waiting, name)
+			}
+		}
+		m.pods[l.Pod] = &plainPod{node: l.Node, owned: true}
+	case scenario.KindCancel:
+		m.r.Writes-- // is none
+		m.r.Passes++ // used for the number of cancellations
+	}
+	if l.Kind != scenario.KindZone && l.Kind != scenario.KindCluster && l.Kind != scenario.KindSchedule {
+		m.r.Writes++
+	}
+}
+
+// The figures of the story are what the timeline says.
+func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
+	for seed := range int64(300) {
+		s := randomScenario(seed)
+		if s.Check(nil) != nil {
+			continue
+		}
+		if s.Reschedule != nil && *s.Reschedule.After == 0 {
+			s.Reschedule = nil
+		}
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			m := newNaive(s)
+			events := slices.Clone(s.Events)
+			var lines []scenario.Line
+			r, err := Play(context.Background(), s, New(&Clock{}), Options{Line: func(l scenario.Line) error {
+				lines = append(lines, l)
+				return nil
+			}})
+			require.NoError(t, err)
+			for i := range lines {
+				for len(events) > 0 && events[0].Time() <= lines[i].T {
+					m.event(&events[0])
+					events = events[1:]
+				}
+				if l := &lines[i]; l.Kind == scenario.KindEvict && m.pods[l.Pod] == nil { // comes back and leaves at one instant
+					k := slices.IndexFunc(lines[i:], func(l scenario.Line) bool { return l.Kind == scenario.KindSchedule })
+					for lines[i+k].Pod != l.Pod {
+						k++
+					}
+					require.Equal(t, l.T, lines[i+k].T)
+					m.line(t, &lines[i+k])
+					lines[i+k].Kind = ""
+				}
+				if lines[i].Kind != "" {
+					m.line(t, &lines[i])
+				}
+			}
+			for len(events) > 0 && events[0].Time() <= s.Settings().Until {
+				m.event(&events[0])
+				events = events[1:]
+			}
+			m.move(s.Settings().Until)
+			left, terminating := 0, 0
+			for _, p := range m.pods {
+				if m.nodes[p.node].silent {
+					left++
+					if p.terminating {
+						terminating++
+					}
+				}
+			}
+			cancelled := 0
+			for _, n := range r.Cancelled {
+				cancelled += n
+			}
+			leftTold := 0
+			for _, n := range r.Left {
+				leftTold += n
+			}
+			slices.Sort(m.delays)
+			var delays Delays
+			if n := len(m.delays); n > 0 {
+				delays = Delays{m.delays[(n-1)/2], m.delays[min(n-1, (99*n-1)/100)], m.delays[n-1]}
+			}
+			got, want := *r, m.r
+			require.InDelta(t, want.Stranded.Seconds(), got.Stranded.Seconds(), 0.001)
+			want.Stranded, want.Until, want.Nodes, want.Pods, want.Zones = got.Stranded, got.Until, got.Nodes, got.Pods, got.Zones
+			require.Equal(t, want.Passes, cancelled)
+			require.Equal(t, left, leftTold)
+			require.Equal(t, terminating, r.Left[LeftTerminating])
+			want.Passes, want.Cancelled, want.Left = got.Passes, got.Cancelled, got.Left
+			want.TaintedNodes, want.Waiting, want.Delays = len(m.seen), len(m.waiting), delays
+			require.Equal(t, want, got)
+		})
+	}
+}

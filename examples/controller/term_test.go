@@ -140,3 +140,31 @@ func TestALeaseThatIsGrantedAtTheEndIsKnown(t *testing.T) {
 		})
 	}
 }
+
+// TestALeaderThatCannotEndIsIll: a probe ends what neither renews its lease nor stops to work.
+func TestALeaderThatCannotEndIsIll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var down atomic.Bool
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return down.Load(), nil, errors.New("no answer")
+		})
+		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
+		stuck, ran := make(chan struct{}), make(chan error)
+		go func() {
+			ran <- l.run(t.Context(), func(context.Context) error {
+				<-stuck
+				return nil
+			})
+		}()
+		time.Sleep(time.Minute)
+		require.NoError(t, l.mayWrite())
+		require.NoError(t, l.healthy())
+		down.Store(true)
+		time.Sleep(time.Minute)
+		ill := l.healthy()
+		close(stuck)
+		require.ErrorIs(t, <-ran, errLostLease)
+		require.ErrorContains(t, ill, "failed election to renew leadership")
+	})
+}

@@ -134,6 +134,8 @@ func (l *leaderOptions) validate(refuse func(flag string, value any, why string)
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be at least 1s")
 	case l.leaseDuration <= l.renewDeadline:
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
+	case l.leaseDuration.Truncate(time.Second) <= l.renewDeadline: // a lease shows others no more
+		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline in whole seconds")
 	}
 }
 

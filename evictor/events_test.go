@@ -182,6 +182,32 @@ func TestDelayIsToldOnceAPod(t *testing.T) {
 	require.Len(t, delayed, 4)
 }
 
+// An event is a write too, and the leader records it.
+func TestAFollowerRecordsNoEvents(t *testing.T) {
+	follower := errors.New("another replica leads")
+	var events sink
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	clients := c.Clients()
+	clients.EventSink = &events
+	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock(), MayWrite: func() error { return follower }})
+	require.NoError(t, err)
+	c.Feed(e)
+	advance := func(d time.Duration) {
+		for ; d > 0; d -= time.Second {
+			_, err := e.Step(context.Background())
+			require.NoError(t, err)
+			c.Advance(time.Second)
+		}
+	}
+	c.Fail("a-0")
+	advance(time.Minute)
+	require.Len(t, e.Explain("a-0"), 3, "registered, its zone, Unknown: %v", e.Explain("a-0"))
+	require.Empty(t, events)
+	follower = nil
+	advance(10 * time.Second)
+	require.Equal(t, sink{"Warning NodeNotReady: Node is not ready"}, events)
+}
+
 func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {
 	d := evictor.Decision{Kind: evictor.ZoneChanged, FromState: zone.Initial, State: zone.Normal, Counts: zone.Counts{Total: 3}, Rate: 0.1}
 	require.Equal(t, "00:00:00 nodes without a zone: Initial → Normal, 0 of 3 not ready, rate 0.1/s", d.String())

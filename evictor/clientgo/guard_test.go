@@ -359,3 +359,27 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 		factory.Shutdown()
 	})
 }
+
+// TestAWatchThatIsRefusedWhileListsAreNot: a list now and then is no watch, and does not make it well again.
+func TestAWatchThatIsRefusedWhileListsAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		client := fake.NewClientset()
+		client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
+			return true, nil, apierrors.NewForbidden(v1.Resource("pods"), "", errors.New(`User "evictor" cannot watch resource "pods"`))
+		})
+		factory := informers.NewSharedInformerFactory(client, never)
+		cluster, err := clientgo.New(client, factory, clientgo.Options{})
+		require.NoError(t, err)
+		factory.Start(ctx.Done())
+		factory.WaitForCacheSync(ctx.Done())
+		time.Sleep(30 * time.Second)
+		for range 300 {
+			require.ErrorContains(t, cluster.Health(), `cannot watch resource "pods"`)
+			time.Sleep(time.Second)
+		}
+		cancel()
+		factory.Shutdown()
+	})
+}

@@ -119,8 +119,9 @@ func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, e
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
-	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger}}
-	s.links = append(s.links, lw.link)
+	to := func() *link { return &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger} }
+	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: to(), lists: to()}
+	s.links = append(s.links, lw.link, lw.lists)
 	if index == nil {
 		index = cache.Indexers{}
 	}

@@ -58,7 +58,7 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 	} else {
 		s.nodes = own(nodeSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
 			nodes := c.client.CoreV1().Nodes()
-			return watched(c, &s, resync, "nodes", &v1.Node{}, c.slimNode, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
+			return watched(c, &s, resync, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
 				list, err := nodes.List(ctx, o)
 				if err != nil {
 					return nil, nil, err

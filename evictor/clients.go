@@ -66,7 +66,7 @@ type PodWriter interface {
 	MarkNotReady(ctx context.Context, pod PodRef) error
 }
 
-// EventSink receives the events that upstream records. It must not block.
+// EventSink receives the events that upstream records, while Options.MayWrite permits writes. It must not block.
 type EventSink interface {
 	Event(Event)
 }

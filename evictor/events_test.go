@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"testing"
@@ -160,6 +161,32 @@ func TestLogNamesWhatItIsAbout(t *testing.T) {
 	require.Contains(t, log.String(), "msg=\"pod default/a-0-p0: eviction held back: MayHarm: paused: upgrade\" kind=EvictionDelayed node=a-0 pod=default/a-0-p0\n")
 	require.Contains(t, log.String(), "msg=\"permission: taints and evictions go on\" kind=GateChanged\n")
 	require.Contains(t, log.String(), "kind=PodEvicted node=a-0 pod=default/a-0-p0\n")
+}
+
+// An event is a write too, and the leader records it.
+func TestAFollowerRecordsNoEvents(t *testing.T) {
+	follower := errors.New("another replica leads")
+	var events sink
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	clients := c.Clients()
+	clients.EventSink = &events
+	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock(), MayWrite: func() error { return follower }})
+	require.NoError(t, err)
+	c.Feed(e)
+	advance := func(d time.Duration) {
+		for ; d > 0; d -= time.Second {
+			_, err := e.Step(context.Background())
+			require.NoError(t, err)
+			c.Advance(time.Second)
+		}
+	}
+	c.Fail("a-0")
+	advance(time.Minute)
+	require.Len(t, e.Explain("a-0"), 3, "registered, its zone, Unknown: %v", e.Explain("a-0"))
+	require.Empty(t, events)
+	follower = nil
+	advance(10 * time.Second)
+	require.Equal(t, sink{"Warning NodeNotReady: Node is not ready"}, events)
 }
 
 func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {

@@ -33,7 +33,7 @@ type Options struct {
 	Logger *slog.Logger
 	// Policy replaces the zone policy that Config describes. It must not call the evictor.
 	Policy zone.Policy
-	// MayWrite is asked before every write: leadership, for example. An error stops all writes while
+	// MayWrite is asked before every write and event: leadership, for example. An error stops all of them while
 	// it lasts and is the reason that observers see. Nil means yes.
 	MayWrite func() error
 	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. Nil means yes.

@@ -67,7 +67,7 @@ func (e *Evictor) tell(d Decision) {
 	}
 	e.log(d)
 	if e.clients.EventSink != nil {
-		if event, ok := eventOf(d); ok {
+		if event, ok := eventOf(d); ok && e.askWrite() == nil {
 			e.clients.EventSink.Event(event)
 		}
 	}

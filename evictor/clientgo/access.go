@@ -75,9 +75,6 @@ func (o Options) Permissions() []Permission {
 		}
 	}
 	leases := Permission{Group: coordinationv1.GroupName, Resource: "leases", Namespace: v1.NamespaceNodeLease}
-	if o.ShareInformers {
-		leases.Namespace = ""
-	}
 	add(Permission{Resource: "nodes"}, "list", "watch", "patch")
 	add(Permission{Resource: "nodes", Subresource: "status"}, "patch")
 	add(Permission{Resource: "pods"}, "list", "watch")
@@ -87,7 +84,11 @@ func (o Options) Permissions() []Permission {
 	} else {
 		add(Permission{Resource: "pods"}, "delete")
 	}
-	add(leases, "get", "list", "watch")
+	add(leases, "get")
+	if o.ShareInformers {
+		leases.Namespace = ""
+	}
+	add(leases, "list", "watch")
 	if o.DaemonSets {
 		add(Permission{Group: "apps", Resource: "daemonsets"}, "list", "watch")
 	}

@@ -73,6 +73,8 @@ func TestPermissionsFollowTheOptions(t *testing.T) {
 		require.False(t, slices.Contains(least, p), p)
 		require.Contains(t, more, p)
 	}
+	require.NotContains(t, more, "get leases.coordination.k8s.io", "the guard reads the nodes' ones only")
+	require.Contains(t, more, "get leases.coordination.k8s.io in kube-node-lease")
 }
 
 func TestAServerThatIsTooOldIsNamed(t *testing.T) {

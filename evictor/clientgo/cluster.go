@@ -73,7 +73,7 @@ func (c *Cluster) Clients() evictor.Clients {
 	return evictor.Clients{
 		Nodes:      c.nodes,
 		Pods:       c.pods,
-		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, clock: c.opts.Clock},
+		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock},
 		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI},
 		EventSink:  c.background,
 	}

@@ -42,7 +42,7 @@
 // A controller whose watch is broken sees no heartbeats, and must not take that for the death of all nodes. When
 // a watch could not be had for Options.LeaseSilence, the evictor is told (SetObserverHealth): verdicts freeze, and
 // nothing is tainted or evicted until the guard is content again. When no lease of anybody has been seen to
-// advance for as long, the guard reads a few leases live first, those renewed last. If they cannot be read, or
+// advance for as long, the guard reads a few leases live first, those renewed last, and others at each look. If they cannot be read, or
 // have advanced unseen, the evictor is told; if nobody renews indeed it is not, and acts. The guard must notice before
 // grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod.
 //

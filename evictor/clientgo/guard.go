@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// What the guard reads when nothing renews: the leases renewed last, whose nodes lived last. Those that are gone tell
-// nothing of the others.
+// What the guard reads at one look when nothing renews: first the leases renewed last, whose nodes lived last, then those
+// before them. Those that are gone tell nothing of the others, and neither do those of nodes that failed as the watch did.
 const (
 	probedLeases = 3
 	triedLeases  = 16
@@ -24,7 +24,8 @@ const (
 
 // guard tells evictors whether the cluster is seen well enough to condemn nodes.
 type guard struct {
-	c *Cluster
+	c    *Cluster
+	next int // run's own: the first lease to be read at the next look, counted from that renewed last
 
 	mu       sync.Mutex
 	advanced time.Time             // guarded by mu: when a lease was last seen to advance
@@ -118,10 +119,11 @@ func (g *guard) look(ctx context.Context) error {
 	quiet, was, unseen := now.Sub(g.advanced), g.err, g.unseen
 	g.mu.Unlock()
 	if quiet < silence {
+		g.next = 0
 		g.remember(nil)
 		return nil
 	}
-	live, err := g.probe(ctx)
+	live, err := g.probe(ctx, unseen)
 	if err != nil {
 		return fmt.Errorf("no lease was seen to advance for %s, and none can be read: %w", quiet.Round(time.Second), err)
 	}
@@ -142,12 +144,18 @@ func (g *guard) remember(unseen *coordinationv1.Lease) {
 	g.unseen = unseen
 }
 
-// probe reads a few leases live and returns one that has advanced unseen, if any.
-func (g *guard) probe(ctx context.Context) (*coordinationv1.Lease, error) {
+// probe reads a few leases live, that one first which had advanced unseen before, and returns one that has, if any.
+func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, g.c.opts.LeaseSilence/2)
 	defer cancel()
+	names := g.c.lastRenewed(g.next, triedLeases)
+	if unseen != nil {
+		names = append([]string{unseen.Name}, names...)
+		g.next--
+	}
 	read := 0
-	for _, name := range g.c.lastRenewed(triedLeases) {
+	for _, name := range names {
+		g.next++
 		live, err := g.c.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
@@ -176,8 +184,8 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 	return err == nil && ok && renewed && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
 }
 
-// lastRenewed names the leases that were renewed last.
-func (c *Cluster) lastRenewed(n int) []string {
+// lastRenewed names n of the leases in the order in which they were renewed, the last first, from that one on and around.
+func (c *Cluster) lastRenewed(from, n int) []string {
 	var leases []*coordinationv1.Lease
 	for _, obj := range c.leases.GetStore().List() {
 		if l, ok := nodeLease(obj); ok {
@@ -188,8 +196,8 @@ func (c *Cluster) lastRenewed(n int) []string {
 		return cmp.Or(b.Spec.RenewTime.Compare(a.Spec.RenewTime.Time), cmp.Compare(a.Name, b.Name))
 	})
 	names := make([]string, 0, n)
-	for _, l := range leases[:min(n, len(leases))] {
-		names = append(names, l.Name)
+	for i := range min(n, len(leases)) {
+		names = append(names, leases[(from+i)%len(leases)].Name)
 	}
 	return names
 }

@@ -58,7 +58,7 @@ func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, e
 	} else {
 		s.nodes = own(nodeSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
 			nodes := c.client.CoreV1().Nodes()
-			return watched(c, &s, resync, "nodes", &v1.Node{}, c.slimNode, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
+			return watched(c, &s, resync, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
 				list, err := nodes.List(ctx, o)
 				if err != nil {
 					return nil, nil, err
@@ -119,8 +119,9 @@ func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, e
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
-	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger}}
-	s.links = append(s.links, lw.link)
+	to := func() *link { return &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger} }
+	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: to(), lists: to()}
+	s.links = append(s.links, lw.link, lw.lists)
 	if index == nil {
 		index = cache.Indexers{}
 	}

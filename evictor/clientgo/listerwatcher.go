@@ -20,7 +20,8 @@ type listerWatcher[T any] struct {
 	slim    func(*T) runtime.Object
 	listed  func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error)
 	watched func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	link    *link
+	link    *link // of watches
+	lists   *link // apart, for a list that can be had does not make well a watch that cannot
 }
 
 // IsWatchListSemanticsUnSupported passes on what a fake clientset says of itself.
@@ -46,7 +47,7 @@ func (l *listerWatcher[T]) ListWithContext(ctx context.Context, o metav1.ListOpt
 		o.ResourceVersion, o.ResourceVersionMatch = "", ""
 	}
 	var page []T
-	about, err := reconnect(ctx, l.link, func() (about *metav1.ListMeta, err error) {
+	about, err := reconnect(ctx, l.lists, func() (about *metav1.ListMeta, err error) {
 		about, page, err = l.listed(ctx, o)
 		return about, err
 	})
@@ -62,7 +63,11 @@ func (l *listerWatcher[T]) ListWithContext(ctx context.Context, o metav1.ListOpt
 
 // WatchWithContext begins a watch.
 func (l *listerWatcher[T]) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	return reconnect(ctx, l.link, func() (watch.Interface, error) { return l.watched(ctx, o) })
+	w, err := reconnect(ctx, l.link, func() (watch.Interface, error) { return l.watched(ctx, o) })
+	if err == nil {
+		l.lists.note(nil) // a watch-list needs none
+	}
+	return w, err
 }
 
 // link is how it stands between an informer and the API: the error of the last list or watch, and since when there has

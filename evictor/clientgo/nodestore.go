@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/zone"
@@ -18,7 +17,7 @@ var keptLabels = []string{
 }
 
 // slimNode is what is kept of a node.
-func (c *Cluster) slimNode(whole *v1.Node) runtime.Object {
+func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
 	kept := &v1.Node{ObjectMeta: slim(&whole.ObjectMeta)}
 	for _, key := range keptLabels {
 		if value, ok := whole.Labels[key]; ok {
@@ -40,6 +39,14 @@ func (c *Cluster) slimNode(whole *v1.Node) runtime.Object {
 		c.opts.KeepNode(whole, kept)
 	}
 	return kept
+}
+
+// kept is the node as the informer will have it.
+func (c *Cluster) kept(whole *v1.Node) *v1.Node {
+	if c.opts.ShareInformers {
+		return whole
+	}
+	return c.slimNode(whole)
 }
 
 // nodeStore is the informer's nodes and, until the informer has them too, nodes as our own writes left

@@ -20,7 +20,8 @@ type Options struct {
 	DaemonSets bool
 
 	// ShareInformers uses the factory's ordinary informers, with whole objects and the leases of all namespaces, for
-	// programs that have them anyway. The default is informers of Cluster's own, which keep little.
+	// programs that have them anyway. The default is informers of Cluster's own, which keep little. Of watches that
+	// others make, the guard sees only that of the leases stand still, not that those of nodes and pods are broken.
 	ShareInformers bool
 	// KeepNode, when not nil, copies from the whole node to the one that is kept what Options.Hold of the
 	// evictor or other code needs beyond what the evictor reads. It must be fast, and not keep whole.

@@ -68,6 +68,7 @@ func uidRefused(err error) bool {
 type nodeWriter struct {
 	client kubernetes.Interface
 	nodes  *nodeStore
+	kept   func(*v1.Node) *v1.Node
 	clock  clock.PassiveClock
 }
 
@@ -112,6 +113,6 @@ func (w *nodeWriter) patch(ctx context.Context, what string, node *v1.Node, kind
 	if err != nil {
 		return failed(what, "nodes", node.Name, err)
 	}
-	w.nodes.wrote(written)
+	w.nodes.wrote(w.kept(written))
 	return nil
 }

@@ -290,3 +290,33 @@ func TestWhatWasWrittenShowsAtOnce(t *testing.T) {
 		return true
 	})
 }
+
+// TestWhatWasWrittenShowsAsItIsKept: a hold that reads what is not kept would come and go with each write.
+func TestWhatWasWrittenShowsAsItIsKept(t *testing.T) {
+	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {
+		n := node("a-0")
+		n.TypeMeta, n.ResourceVersion, n.Annotations = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}, "101", map[string]string{"hold": "yes"}
+		_ = json.NewEncoder(w).Encode(n)
+	}}
+	for name, row := range map[string]struct {
+		options clientgo.Options
+		want    map[string]string
+	}{
+		"kept small": {},
+		"kept more": {
+			clientgo.Options{KeepNode: func(_, kept *v1.Node) { kept.Annotations = map[string]string{"ours": "too"} }},
+			map[string]string{"ours": "too"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clients := s.clients(t, row.options)
+			n, ok := clients.Nodes.Node("a-0")
+			require.True(t, ok)
+			require.NoError(t, clients.NodeWriter.UpdateLabels(context.Background(), n, map[string]string{"a": "b"}))
+			n, ok = clients.Nodes.Node("a-0")
+			require.True(t, ok)
+			require.Equal(t, "101", n.ResourceVersion)
+			require.Equal(t, row.want, n.Annotations)
+		})
+	}
+}

@@ -146,6 +146,7 @@ func (l *leadership) elector() (*leaderelection.LeaderElector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
+	l.watched.SetLeaderElection(elector) // which only leaderelection.RunOrDie does by itself
 	return elector, nil
 }
 

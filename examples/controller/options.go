@@ -68,7 +68,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 is none")
 	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "nodes that may be tainted by us at once; 0 is any number")
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
-	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing")
+	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")
 
 	fs.BoolVar(&o.leader.elect, "leader-elect", true, "act only while holding the lease, so that several replicas can run")
 	fs.DurationVar(&o.leader.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long others wait after the leader's last renewal")
@@ -87,6 +87,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	if rest := fs.Args(); len(rest) > 0 {
 		return o, fmt.Errorf("unknown argument %q", rest[0])
 	}
+	o.leader.elect = o.leader.elect && !o.dryRun // it would keep the lease from those that act
 	return o, o.validate()
 }
 
@@ -134,6 +135,8 @@ func (l *leaderOptions) validate(refuse func(flag string, value any, why string)
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be at least 1s")
 	case l.leaseDuration <= l.renewDeadline:
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
+	case l.leaseDuration.Truncate(time.Second) <= l.renewDeadline: // a lease shows others no more
+		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline in whole seconds")
 	}
 }
 

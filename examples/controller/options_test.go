@@ -47,3 +47,11 @@ func TestHelp(t *testing.T) {
 	require.ErrorIs(t, err, pflag.ErrHelp)
 	require.Contains(t, out.String(), "--node-monitor-grace-period")
 }
+
+// TestALeaseCountsInWholeSeconds: others read 10 of 10.9, and would lead while this one still tries to renew.
+func TestALeaseCountsInWholeSeconds(t *testing.T) {
+	_, err := parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=10.5s"}, io.Discard)
+	require.EqualError(t, err, "--leader-elect-lease-duration=10.9s: must be above --leader-elect-renew-deadline in whole seconds")
+	_, err = parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=9.5s"}, io.Discard)
+	require.NoError(t, err)
+}

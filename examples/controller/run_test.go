@@ -120,6 +120,22 @@ func TestDryRunNeedsNoPermissionToWrite(t *testing.T) {
 	}
 }
 
+// TestDryRunHoldsNoLease: it would keep it from those that act, and needs none to write nothing.
+func TestDryRunHoldsNoLease(t *testing.T) {
+	s := newAPIServer()
+	s.nodes = 1
+	s.denied = func(verb, _ string) bool { return verb != "get" && verb != "list" && verb != "watch" }
+	leases(s, func(*http.Request) bool { return false })
+	s.Start()
+	t.Cleanup(s.Close)
+	r := start(t, s, "--dry-run")
+	r.leads(t)
+	require.NoError(t, r.stop())
+	for request := range s.seen() {
+		require.NotContains(t, request, "/namespaces/kube-system/leases")
+	}
+}
+
 // TestDryRunDecidesAndWritesNothing: what it says that it wrote comes after the write.
 func TestDryRunDecidesAndWritesNothing(t *testing.T) {
 	s := newAPIServer()

@@ -20,6 +20,9 @@ func (t *termLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord,
 	record, raw, err := t.Interface.Get(ctx)
 	if err == nil {
 		t.holder = record.HolderIdentity
+		if t.holder != "" && t.holder != t.Identity() && t.l.mayWrite() == nil {
+			t.l.expiry.Reset(0) // client-go asks on until the renew deadline, while the other leads
+		}
 	}
 	return record, raw, err
 }

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -139,4 +142,64 @@ func TestALeaseThatIsGrantedAtTheEndIsKnown(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestALeaderThatCannotEndIsIll: a probe ends what neither renews its lease nor stops to work.
+func TestALeaderThatCannotEndIsIll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		var down atomic.Bool
+		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return down.Load(), nil, errors.New("no answer")
+		})
+		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
+		stuck, ran := make(chan struct{}), make(chan error)
+		go func() {
+			ran <- l.run(t.Context(), func(context.Context) error {
+				<-stuck
+				return nil
+			})
+		}()
+		time.Sleep(time.Minute)
+		require.NoError(t, l.mayWrite())
+		require.NoError(t, l.healthy())
+		down.Store(true)
+		time.Sleep(time.Minute)
+		ill := l.healthy()
+		close(stuck)
+		require.ErrorIs(t, <-ran, errLostLease)
+		require.ErrorContains(t, ill, "failed election to renew leadership")
+	})
+}
+
+// TestALeaseThatAnotherHoldsEndsTheTerm at once, and not with the renew deadline: the other writes already.
+func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
+		var ended time.Time
+		ran := make(chan error)
+		go func() {
+			ran <- l.run(t.Context(), func(ctx context.Context) error {
+				<-ctx.Done()
+				ended = time.Now()
+				return context.Cause(ctx)
+			})
+		}()
+		time.Sleep(time.Minute)
+		require.NoError(t, l.mayWrite())
+		leases := client.CoordinationV1().Leases(usualElection.namespace)
+		lease, err := leases.Get(t.Context(), usualElection.resourceName, metav1.GetOptions{})
+		require.NoError(t, err)
+		lease, next := lease.DeepCopy(), "next"
+		lease.Spec.HolderIdentity = &next
+		_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "l", nil)
+		})
+		taken := time.Now()
+		require.ErrorIs(t, <-ran, errLostLease)
+		require.LessOrEqual(t, ended.Sub(taken), usualElection.retry)
+	})
 }

@@ -93,6 +93,9 @@ func addEvictor(mgr manager.Manager, config evictor.Config) error {
 	if err := mgr.AddReadyzCheck("evictor", ready(cluster)); err != nil {
 		return fmt.Errorf("readyz: %w", err)
 	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil { // without one there is no /healthz
+		return fmt.Errorf("healthz: %w", err)
+	}
 	return mgr.Add(everywhere(func(ctx context.Context) error {
 		factory.Start(ctx.Done())
 		go func() {

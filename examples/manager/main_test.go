@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"net"
+	"net/http"
 	"testing"
 	"time"
 
@@ -48,4 +50,33 @@ func TestAReplicaIsReadyWithCompleteLists(t *testing.T) {
 	require.Eventually(t, func() bool { return ready(cluster)(nil) == nil }, time.Minute, time.Millisecond)
 	cancel()
 	factory.Shutdown()
+}
+
+// TestTheManagerIsProbed: without a check of its own there is no /healthz.
+func TestTheManagerIsProbed(t *testing.T) {
+	before := metrics.Registry
+	metrics.Registry = prometheus.NewRegistry()
+	defer func() { metrics.Registry = before }()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{HealthProbeBindAddress: address, Metrics: server.Options{BindAddress: "0"}})
+	require.NoError(t, err)
+	require.NoError(t, addEvictor(mgr, evictor.DefaultConfig()))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	code := func(path string) int {
+		response, err := http.Get("http://" + address + path)
+		if err != nil {
+			return 0
+		}
+		defer response.Body.Close()
+		return response.StatusCode
+	}
+	require.Eventually(t, func() bool { return code("/readyz") == http.StatusInternalServerError }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, http.StatusOK, code("/healthz"))
+	cancel()
+	require.NoError(t, <-ended)
 }

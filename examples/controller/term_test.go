@@ -176,6 +176,10 @@ func TestALeaderThatCannotEndIsIll(t *testing.T) {
 func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
+		var lost atomic.Bool
+		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return lost.Load(), nil, apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "l", nil)
+		})
 		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
 		var ended time.Time
 		ran := make(chan error)
@@ -195,9 +199,7 @@ func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
 		lease.Spec.HolderIdentity = &next
 		_, err = leases.Update(t.Context(), lease, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return true, nil, apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "l", nil)
-		})
+		lost.Store(true)
 		taken := time.Now()
 		require.ErrorIs(t, <-ran, errLostLease)
 		require.LessOrEqual(t, ended.Sub(taken), usualElection.retry)

@@ -1,7 +1,10 @@
 package scenariofile_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -26,4 +29,21 @@ func TestWholeNumbersThatAreTooLarge(t *testing.T) {
 	s, err := scenariofile.Parse("f", []byte("cluster: {zones: [{name: a, tolerationSeconds: 9e18}]}\nuntil: 1m"))
 	require.NoError(t, err)
 	require.EqualValues(t, 9e18, *s.Cluster.Zones[0].TolerationSeconds)
+}
+
+// The parser compares each key of a mapping with each other.
+func TestManyKeysTakeNoHours(t *testing.T) {
+	keys := func(format string) (text string) {
+		b := new(strings.Builder)
+		for i := range 60_000 {
+			fmt.Fprintf(b, format, i)
+		}
+		return b.String()
+	}
+	for _, text := range []string{keys("k%d: 1\n"), keys("until: %dm\n"), "until: {" + keys("k%d: 1,") + "}"} {
+		began := time.Now()
+		_, err := scenariofile.Parse("f", []byte(text))
+		require.Error(t, err)
+		require.Less(t, time.Since(began), 3*time.Second)
+	}
 }

@@ -98,6 +98,8 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 		}
 	case as.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
 		w.fields(node, as)
+	case node.Kind == yaml.MappingNode:
+		node.Content = nil // is no scalar and no list, as decoding will say
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":
 		if err := scalarFault(node, as); err != nil {
 			w.add(node.Line, "%v", err)
@@ -133,8 +135,20 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 			known[tag] = as.Field(i).Type
 		}
 	}
+	first := make(map[string]int, len(known)) // lines
+	// Decoding compares each key with each other, so that it gets only those that are known, once.
+	var kept []*yaml.Node
+	defer func() { node.Content = kept }()
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
+		if line, twice := first[key.Value]; twice {
+			w.add(key.Line, "mapping key %q already defined at line %d", key.Value, line)
+			continue
+		}
+		if _, ok := known[key.Value]; key.Kind == yaml.ScalarNode && ok || key.Tag == "!!merge" {
+			first[key.Value] = key.Line
+			kept = append(kept, key, value)
+		}
 		switch field, ok := known[key.Value]; {
 		case key.Kind == yaml.ScalarNode && ok:
 			w.walk(value, field)

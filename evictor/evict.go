@@ -145,6 +145,9 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 // untilPass is how long it is until the next verdict about the node can fall.
 func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
 	if next, ok := e.monitor.Next(); ok && next.After(now) {
+		if e.cfg.NodeMonitorPeriod == 0 { // the node may have been watched for long enough before any deadline
+			return min(next.Sub(now), e.cfg.GateInterval)
+		}
 		return next.Sub(now)
 	}
 	if at, ok := e.waitsUntil(rec); ok && at.After(now) {

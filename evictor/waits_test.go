@@ -1,0 +1,53 @@
+package evictor_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// An eviction that is due before its node has been watched for a grace period goes when that has passed. In exact mode
+// no pass comes by, and a node that speaks has no deadline then.
+func TestEvictionAfterARestartWaitsForItsGraceAndNoLongerInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Heartbeats(10*time.Second, 10*time.Second))
+	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeNotReady, 100))
+	c.Start(cfg)
+	c.Advance(time.Minute)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(65 * time.Second)
+	c.Restart() // at 125; p is due at 160
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"165.000"}, times(says(c, `"evict"`)))
+}
+
+// Kick asks again at once, also on behalf of the writes and evictions that were tried in vain.
+func TestKickHurriesWhatWaitsForAPermission(t *testing.T) {
+	cfg := config()
+	cfg.GateInterval = time.Hour
+	var closed error
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("one", 30))
+	e := c.Start(cfg, evictor.Options{MayWrite: func() error { return closed }})
+	c.Fail("a-1")
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-1"))
+	closed = errors.New("not the leader")
+	c.Recover("a-1")
+	c.Fail("a-2")
+	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
+	c.Advance(2 * time.Minute)
+	closed = nil
+	e.Kick()
+	c.Advance(0)
+	require.Empty(t, c.Taints("a-1"))
+	require.True(t, c.HasNoExecute("a-2"))
+	require.Equal(t, []string{"p"}, c.Evicted())
+}

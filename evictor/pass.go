@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -133,14 +134,14 @@ func (e *Evictor) attend(now time.Time) {
 	if len(e.attention) == 0 {
 		return
 	}
-	names := sortedKeys(e.attention)
-	clear(e.attention)
-	for _, name := range names {
-		rec := e.records[name]
-		if rec == nil || !rec.known {
-			continue
+	left := e.attention
+	e.attention = make(map[string]*record)
+	defer func() { maps.Copy(e.attention, left) }() // what a panic of the user's code has left
+	for _, name := range sortedKeys(left) {
+		if rec := e.records[name]; rec != nil && rec.known {
+			e.consider(rec, now)
 		}
-		e.consider(rec, now)
+		delete(left, name)
 	}
 }
 

@@ -106,7 +106,7 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	eligible := e.failing(rec) && rec.hold == "" && !rec.waitSettle && !e.zones.AllDown()
 	changed := e.seeTaints(rec, node, now) || eligible != rec.eligible || rec.rearm
-	rec.eligible, rec.rearm = eligible, false
+	rec.eligible, rec.rearm = eligible, changed // until it is done: a store may panic
 	if !changed {
 		return
 	}
@@ -115,7 +115,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 			e.cancelPod(key, rec.pods[key], e.liftReason(rec), now)
 			e.untrack(key, rec)
 		}
-		rec.pods = nil
+		rec.pods, rec.rearm = nil, false
 		e.forgetOverdue(rec)
 		return
 	}
@@ -133,6 +133,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 			e.untrack(key, rec)
 		}
 	}
+	rec.rearm = false
 }
 
 func (e *Evictor) liftReason(rec *record) string {

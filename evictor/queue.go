@@ -246,7 +246,14 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 		e.release(rec, now)
 		return
 	}
+	looked := false
+	defer func() {
+		if !looked { // the store panicked
+			item.Retry(0)
+		}
+	}()
 	node, ok := e.clients.Nodes.Node(rec.name)
+	looked = true
 	if !ok || node.UID != rec.uid || !e.failing(rec) || rec.hold != "" || e.saysReady(rec, node) {
 		// The last pass still said failed; the next one will see for itself.
 		item.Drop()

@@ -46,7 +46,9 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	if v.Ready == v1.ConditionTrue {
 		delete(e.bad, rec.name)
 		rec.waitSettle, rec.emptied, rec.settled, rec.markPods, rec.marked = false, false, nil, false, nil
-		e.forgetOverdue(rec)
+		if rec.overdue {
+			e.release(rec, now) // pods that taints of others evict wait for no turn any more
+		}
 	} else {
 		e.bad[rec.name] = rec
 	}

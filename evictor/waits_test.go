@@ -51,3 +51,24 @@ func TestKickHurriesWhatWaitsForAPermission(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-2"))
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
+
+// Pods that became overdue under a pause wait for the turn of their failed node. When it is well again none comes: what
+// others evict from it goes on then.
+func TestOverdueEvictionGoesOnWhenItsNodeIsReady(t *testing.T) {
+	cfg := config()
+	cfg.RetryMax = time.Hour
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := c.Start(cfg)
+	c.AddPod("p", "a-0", evictortest.TolerateFor("one", 30))
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(time.Minute)
+	e.Pause("maintenance")
+	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	e.Resume("maintenance")
+	c.Advance(time.Minute)
+	require.Empty(t, c.Evicted())
+	c.Recover("a-0", "a-1", "a-2")
+	c.Advance(10 * time.Second)
+	require.Equal(t, []string{"p"}, c.Evicted())
+}

@@ -213,7 +213,7 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 		rec.writeConditions = true
 	}
 	switch {
-	case !e.failing(rec):
+	case !e.failing(rec), e.saysReady(rec, node): // a verdict may be frozen
 		e.dequeue(rec, "NodeReady", now)
 	case down:
 		e.dequeue(rec, "AllZonesDown", now)

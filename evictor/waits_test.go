@@ -72,3 +72,25 @@ func TestOverdueEvictionGoesOnWhenItsNodeIsReady(t *testing.T) {
 	c.Advance(10 * time.Second)
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
+
+// A node that reports Ready while verdicts are frozen leaves its queue once, and not with each report anew.
+func TestNodeThatReportsReadyWhileVerdictsAreFrozenIsNotQueuedAgain(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.NodeEvictionRate = period, 0.001
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Heartbeats(10*time.Second, 10*time.Second))
+		told := map[evictor.Kind]int{}
+		e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Node == "a-1" {
+				told[d.Kind]++
+			}
+		})})
+		c.Fail("a-0", "a-1")
+		c.Advance(time.Minute)
+		e.SetObserverHealth(errors.New("blind"))
+		c.Recover("a-1")
+		c.Advance(10 * time.Minute)
+		require.Equal(t, 1, told[evictor.NodeQueued], period)
+		require.Equal(t, 1, told[evictor.NodeDequeued], period)
+	}
+}

@@ -287,7 +287,9 @@ func (e *Evictor) count(rec *record, failed bool) {
 func (e *Evictor) recount(rec *record, node *v1.Node) {
 	failed := rec.emptied
 	if e.cfg.TaintBasedEviction {
-		failed = e.carries(rec, node)
+		if failed = e.carries(rec, node); failed && !rec.unseen.IsZero() {
+			e.attention[rec.name] = rec // to count again when that ends
+		}
 	}
 	e.count(rec, failed || rec.grant != nil)
 }

@@ -94,3 +94,35 @@ func TestNodeThatReportsReadyWhileVerdictsAreFrozenIsNotQueuedAgain(t *testing.T
 		require.Equal(t, 1, told[evictor.NodeDequeued], period)
 	}
 }
+
+// A node that lost its taint before the store was seen to have it leaves its place under the cap after a grace period,
+// also when nobody waits to taint it again.
+func TestTaintThatIsNeverSeenLeavesItsPlaceUnderTheCap(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.MaxFailedNodes = period, 1
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		e := c.Start(cfg)
+		c.FailWrites(func(write, object string) error {
+			switch {
+			case write != "podStatus" || object != "default/a-0-p0":
+			case !c.HasNoExecute("a-0"):
+				return errors.New("unavailable") // so that the pod is marked after the node is tainted, in one go
+			default:
+				e.Hold("a-0", "a technician is there")
+				c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute)
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		e.Pause("maintenance")
+		c.Advance(time.Minute)
+		e.Resume("maintenance")
+		c.Advance(time.Minute)
+		require.NotEmpty(t, says(c, `"taint"`, "a-0", "NoExecute"))
+		require.False(t, c.HasNoExecute("a-0"))
+		c.Fail("a-1")
+		c.Advance(2 * time.Minute)
+		require.True(t, c.HasNoExecute("a-1"), period)
+	}
+}

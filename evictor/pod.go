@@ -241,7 +241,7 @@ func (e *Evictor) unarmedReason(rec *record) string {
 
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
 	if tp.armed {
-		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && st.Payload == why {
+		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && (st.Payload == why || st.Queued) {
 			return // when it is tried next is another matter: it may wait for its backoff
 		}
 	}

@@ -89,6 +89,7 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	node, ok := e.clients.Nodes.Node(rec.name)
 	if !ok || node.UID != rec.uid {
 		tp.armed = false
+		rec.rearm = true // for when it is there again, as nothing had happened
 		e.NodeChanged(rec.name)
 		return gone
 	}

@@ -94,6 +94,7 @@ type record struct {
 	unseen          time.Time              // until when a taint that was written counts although the store does not show it
 	counted         bool                   // it counts towards MaxFailedNodes
 	busy            bool                   // a write is in flight under Run
+	closed          bool                   // a write of it waits for a permission
 
 	podsChanged bool                   // one of its pods changed since they were listed to be written
 	markPods    bool                   // pods have to be marked not Ready

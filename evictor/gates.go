@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/evictkit/evictkit/timedworker"
 )
 
 // ErrPaused is wrapped by the reason of evictions that Pause holds back.
@@ -119,6 +121,25 @@ func (e *Evictor) askWrite() error {
 			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes go on"})
 		}
 	})
+}
+
+// hurry lets what waits for a permission ask again now; e.mu is held.
+func (e *Evictor) hurry(now time.Time) {
+	for _, name := range sortedKeys(e.records) {
+		rec := e.records[name]
+		for _, set := range []*timedworker.Set[string, struct{}]{e.lifts, e.writes} {
+			if _, scheduled := set.Get(name); scheduled && rec.closed {
+				set.Schedule(name, struct{}{}, now)
+			}
+		}
+		rec.closed = false
+		for _, key := range sortedPods(rec.pods) {
+			tp := rec.pods[key]
+			if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= mayHarm {
+				e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: st.Payload, At: now})
+			}
+		}
+	}
 }
 
 func (e *Evictor) ask(fence func() error, last gate, now time.Time, set func(gate)) error {

@@ -152,6 +152,7 @@ func (e *Evictor) heard(node string) {
 func (e *Evictor) Kick() {
 	e.mu.Lock()
 	e.gates.expire()
+	e.hurry(e.tick())
 	e.mu.Unlock()
 	e.inbox.kick()
 }

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -45,7 +46,9 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	if v.Ready == v1.ConditionTrue {
 		delete(e.bad, rec.name)
 		rec.waitSettle, rec.emptied, rec.settled, rec.markPods, rec.marked = false, false, nil, false, nil
-		e.forgetOverdue(rec)
+		if rec.overdue {
+			e.release(rec, now) // pods that taints of others evict wait for no turn any more
+		}
 	} else {
 		e.bad[rec.name] = rec
 	}
@@ -133,14 +136,14 @@ func (e *Evictor) attend(now time.Time) {
 	if len(e.attention) == 0 {
 		return
 	}
-	names := sortedKeys(e.attention)
-	clear(e.attention)
-	for _, name := range names {
-		rec := e.records[name]
-		if rec == nil || !rec.known {
-			continue
+	left := e.attention
+	e.attention = make(map[string]*record)
+	defer func() { maps.Copy(e.attention, left) }() // what a panic of the user's code has left
+	for _, name := range sortedKeys(left) {
+		if rec := e.records[name]; rec != nil && rec.known {
+			e.consider(rec, now)
 		}
-		e.consider(rec, now)
+		delete(left, name)
 	}
 }
 
@@ -212,6 +215,8 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 	switch {
 	case !e.failing(rec):
 		e.dequeue(rec, e.liftReason(rec), now)
+	case e.saysReady(rec, node): // the verdict may be frozen
+		e.dequeue(rec, "NodeReady", now)
 	case down:
 		e.dequeue(rec, "AllZonesDown", now)
 	case rec.hold != "":

@@ -106,7 +106,7 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	eligible := e.failing(rec) && rec.hold == "" && !rec.waitSettle && !e.zones.AllDown()
 	changed := e.seeTaints(rec, node, now) || eligible != rec.eligible || rec.rearm
-	rec.eligible, rec.rearm = eligible, false
+	rec.eligible, rec.rearm = eligible, changed // until it is done: a store may panic
 	if !changed {
 		return
 	}
@@ -115,7 +115,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 			e.unarmPod(key, rec.pods[key], now)
 			e.untrack(key, rec)
 		}
-		rec.pods = nil
+		rec.pods, rec.rearm = nil, false
 		e.forgetOverdue(rec)
 		return
 	}
@@ -133,6 +133,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 			e.untrack(key, rec)
 		}
 	}
+	rec.rearm = false
 }
 
 func (e *Evictor) liftReason(rec *record) string {
@@ -247,7 +248,7 @@ func (e *Evictor) unarmedReason(rec *record, why eviction) string {
 
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
 	if tp.armed {
-		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && st.Payload == why {
+		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && (st.Payload == why || st.Queued) {
 			// When it is tried next is another matter: it may wait for its backoff. But if it waits for its node to be
 			// watched, a taint of others may evict it now.
 			if tp.delayed == notSettled {

@@ -249,7 +249,14 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 		e.release(rec, now)
 		return
 	}
+	looked := false
+	defer func() {
+		if !looked { // the store panicked
+			item.Retry(0)
+		}
+	}()
 	node, ok := e.clients.Nodes.Node(rec.name)
+	looked = true
 	if !ok || node.UID != rec.uid || !e.failing(rec) || rec.hold != "" || e.saysReady(rec, node) {
 		// The last pass still said failed; the next one will see for itself.
 		item.Drop()
@@ -283,7 +290,9 @@ func (e *Evictor) count(rec *record, failed bool) {
 func (e *Evictor) recount(rec *record, node *v1.Node) {
 	failed := rec.emptied
 	if e.cfg.TaintBasedEviction {
-		failed = e.carries(rec, node)
+		if failed = e.carries(rec, node); failed && !rec.unseen.IsZero() {
+			e.attention[rec.name] = rec // to count again when that ends
+		}
 	}
 	e.count(rec, failed || rec.grant != nil)
 }

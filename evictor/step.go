@@ -89,6 +89,14 @@ func (e *Evictor) plan() bool {
 	now := e.tick()
 	e.setHarm(harm, now)
 	nodes, pods := e.inbox.take()
+	defer func() { // a panic of the user's code leaves the rest for another Step
+		for _, name := range nodes {
+			e.NodeChanged(name)
+		}
+		for _, key := range pods {
+			e.PodChanged(key)
+		}
+	}()
 	if !e.started {
 		nodes = nodes[:0]
 		e.clients.Nodes.Nodes(func(node *v1.Node) bool {
@@ -96,11 +104,11 @@ func (e *Evictor) plan() bool {
 			return true
 		})
 	}
-	for _, name := range nodes {
-		e.syncNode(name, now)
+	for ; len(nodes) > 0; nodes = nodes[1:] {
+		e.syncNode(nodes[0], now)
 	}
-	for _, key := range pods {
-		e.syncPod(key, now)
+	for ; len(pods) > 0; pods = pods[1:] {
+		e.syncPod(pods[0], now)
 	}
 	if !e.started {
 		for name, lease := range e.inbox.watch() {

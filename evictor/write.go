@@ -45,6 +45,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 
 	e.mu.Lock()
 	rec.busy = false
+	rec.closed = rec.closed || closed || p.heldBack
 	e.settleGrant(rec, &p, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})

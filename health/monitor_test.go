@@ -441,6 +441,19 @@ func TestSettlesAt(t *testing.T) {
 			_, ok := w.SettlesAt(other)
 			require.False(t, ok)
 		}
+
+		w = watching(t, period)
+		n := node("d", "4", "", -1) // silent since before we came
+		n.CreationTimestamp = metav1.NewTime(at(-100))
+		w.ObserveNode(n)
+		w.to(1)
+		require.False(t, w.Settled("d"))
+		settles, ok = w.SettlesAt("d")
+		require.True(t, ok)
+		w.clk.SetTime(settles.Add(-1))
+		require.False(t, w.Settled("d"))
+		w.clk.SetTime(settles)
+		require.True(t, w.Settled("d"))
 	}
 }
 

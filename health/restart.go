@@ -36,13 +36,16 @@ func (m *Monitor) Settled(node string) bool {
 	}
 }
 
-// SettlesAt is when a node that reports not Ready will have been watched for long enough to be Settled; false for
-// others, of which an Unknown one is settled by a Pass.
+// SettlesAt is when a node that reports not Ready, or that a Pass has found silent for a whole grace period, will
+// have been watched for long enough to be Settled; false for others, of which an Unknown one waits for that Pass.
 func (m *Monitor) SettlesAt(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	i, ok := m.index.Find(node)
-	if !ok || m.nodes[i].judged != readyFalse {
+	if !ok {
+		return time.Time{}, false
+	}
+	if n := &m.nodes[i]; n.judged != readyFalse && (n.judged != readyUnknown || !n.confirmed) {
 		return time.Time{}, false
 	}
 	return m.time.time(sum(m.nodes[i].watched, m.beats.lists[m.beats.entries[i].list].grace)), true

@@ -119,12 +119,14 @@ func TestCompletedPodsStay(t *testing.T) {
 func TestMirrorPodsStay(t *testing.T) {
 	for _, taints := range []bool{true, false} {
 		c := evictortest.New(t, evictortest.Zone("a", 2))
-		for _, name := range []string{"static", "daemon", "plain"} {
+		for _, name := range []string{"static", "odd", "daemon", "plain"} {
 			pod := &v1.Pod{}
 			pod.Namespace, pod.Name, pod.Spec.NodeName, pod.Status.Phase = "default", name, "a-0", v1.PodRunning
 			switch name {
 			case "static":
 				pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
+			case "odd": // the kubelet does not look at the value
+				pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: ""}
 			case "daemon":
 				yes := true
 				pod.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d", Controller: &yes}}

@@ -69,7 +69,7 @@ func (c *Cluster) slimPod(whole *v1.Pod) runtime.Object {
 	if disrupted(whole) {
 		p.facts |= podDisrupted
 	}
-	if whole.Annotations[v1.MirrorPodAnnotationKey] != "" {
+	if _, mirror := whole.Annotations[v1.MirrorPodAnnotationKey]; mirror {
 		p.facts |= podMirror
 	}
 	if owner := metav1.GetControllerOfNoCopy(whole); owner != nil && owner.Kind == daemonSetKind {

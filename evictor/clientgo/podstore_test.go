@@ -53,7 +53,7 @@ func randomPod(r *rand.Rand, i int) *v1.Pod {
 		p.DeletionTimestamp = &deleted
 	}
 	if r.IntN(4) == 0 {
-		p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "x"}
+		p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: []string{"x", ""}[r.IntN(2)]}
 	}
 	if coin() {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: []string{"ReplicaSet", "DaemonSet"}[r.IntN(2)], Controller: &[]bool{coin()}[0]}}
@@ -66,13 +66,14 @@ func read(p *v1.Pod) []any {
 	owner := metav1.GetControllerOf(p)
 	ready := conditionOf(p.Status.Conditions, v1.PodReady)
 	scheduled := conditionOf(p.Status.Conditions, v1.PodScheduled)
+	_, mirror := p.Annotations[v1.MirrorPodAnnotationKey]
 	var bound int64
 	if scheduled != nil && scheduled.Status == v1.ConditionTrue {
 		bound = scheduled.LastTransitionTime.Unix()
 	}
 	return []any{
 		p.Namespace, p.Name, p.UID, p.ResourceVersion, p.CreationTimestamp.Unix(), p.Spec.NodeName, p.Status.Phase, p.DeletionTimestamp != nil,
-		append([]v1.Toleration{}, p.Spec.Tolerations...), p.Annotations[v1.MirrorPodAnnotationKey] != "", owner != nil && owner.Kind == daemonSetKind,
+		append([]v1.Toleration{}, p.Spec.Tolerations...), mirror, owner != nil && owner.Kind == daemonSetKind,
 		ready != nil, ready != nil && ready.Status == v1.ConditionTrue, bound, disrupted(p), seconds(p.Status.StartTime), seconds(p.DeletionTimestamp),
 	}
 }

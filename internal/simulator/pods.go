@@ -44,7 +44,8 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 	if _, ok := c.nodeByID[object.Spec.NodeName]; !ok {
 		return false, nil
 	}
-	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: object.Annotations[v1.MirrorPodAnnotationKey] != ""}
+	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
+	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors}
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind = owner.Kind
 		if owner.Kind != "ReplicaSet" { // one for each pod would defeat sharing, and only the kind decides

@@ -45,6 +45,22 @@ func carries(lines []scenario.Line, node string, at time.Duration) bool {
 	return n > 0
 }
 
+// liftedAtOnce says whether upstream's taint of the node came between, only to be lifted before anything followed from it.
+func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
+	added := -forever
+	for _, l := range e.Upstream {
+		if l.Node != node || l.Kind != scenario.KindTaint || !ownNoExecute(l) {
+			continue
+		}
+		if l.Op == scenario.OpAdd {
+			added = l.T
+		} else if added >= from && added <= to && l.T <= added+slack {
+			return true
+		}
+	}
+	return false
+}
+
 // outage says whether the API was down at any time between.
 func (e *explainer) outage(from, to time.Duration) bool {
 	for _, s := range e.outages {

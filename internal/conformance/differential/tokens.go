@@ -61,7 +61,7 @@ func (e *explainer) exactToken() {
 					e.explain(k, rule)
 				}
 			}
-			if e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late {
+			if e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.liftedAtOnce(l.Node, l.T, l.T+late) {
 				e.explain(i, rule)
 			}
 		}

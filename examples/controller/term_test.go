@@ -190,7 +190,7 @@ func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
 				return context.Cause(ctx)
 			})
 		}()
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute + time.Second) // between two renewals
 		require.NoError(t, l.mayWrite())
 		leases := client.CoordinationV1().Leases(usualElection.namespace)
 		lease, err := leases.Get(t.Context(), usualElection.resourceName, metav1.GetOptions{})

@@ -110,10 +110,11 @@ type Decision struct {
 	Deadline   time.Time
 
 	// Reason is a short stable text. Why nobody waits or is evicted any more: NodeReady, NotFailed (it has reported
-	// Ready since the pass, is held, or has no Ready condition any more), NodeDeleted, AllZonesDown, TaintRemoved, Tolerated, Completed, MirrorPod,
-	// DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not watched the node for a whole
-	// grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite, DisruptionBudget, TooManyRequests.
-	// Without taints, PodEvictionTimeout is why a pod is evicted, and NoPods tells of a node that had none. With other kinds it is for people.
+	// Ready since the pass, is held, or has no Ready condition any more), NodeDeleted, AllZonesDown, TaintRemoved,
+	// Tolerated, Completed, MirrorPod, DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not
+	// watched the node for a whole grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite,
+	// DisruptionBudget, TooManyRequests. Without taints, PodEvictionTimeout is why a pod is evicted, and NoPods tells of
+	// a node that had none. With other kinds it is for people.
 	Reason string
 	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, EvictionDelayed).
 	Err error

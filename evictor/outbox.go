@@ -103,33 +103,25 @@ func (e *Evictor) log(d Decision) {
 // first, as far back as Config.ExplainSize remembers. For a pod the decisions about its node and the
 // node's zone are part of the answer.
 func (e *Evictor) Explain(key string) []Decision {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	o := &e.out
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	ordered := make([]*Decision, 0, len(o.ring))
-	for i := range o.ring {
-		ordered = append(ordered, &o.ring[(o.next+i)%len(o.ring)])
-	}
-	nodes := map[string]bool{}
+	nodes := map[string]bool{key: true}
 	if namespace, name, ok := strings.Cut(key, "/"); ok {
-		for _, d := range ordered {
+		nodes = map[string]bool{}
+		e.out.each(func(d *Decision) {
 			if d.Pod.Namespace == namespace && d.Pod.Name == name && d.Node != "" {
 				nodes[d.Node] = true
 			}
-		}
-	} else {
-		nodes[key] = true
+		})
 	}
 	zones := map[zone.Key]bool{}
+	e.mu.Lock() // no longer than this: there may be much to read
 	for name := range nodes {
 		if rec := e.records[name]; rec != nil {
 			zones[rec.zone] = true
 		}
 	}
+	e.mu.Unlock()
 	var answer []Decision
-	for _, d := range ordered {
+	e.out.each(func(d *Decision) {
 		switch {
 		case d.Kind == ZoneChanged:
 			if zones[d.Zone] && (d.FromState != zone.Initial || d.State != zone.Normal) { // that it is there is no news
@@ -142,6 +134,15 @@ func (e *Evictor) Explain(key string) []Decision {
 		case nodes[d.Node] && d.Node != "", d.Kind == AllZonesDown, d.Kind == AllZonesDownEnded:
 			answer = append(answer, *d)
 		}
-	}
+	})
 	return answer
+}
+
+// each visits what is remembered, oldest first.
+func (o *outbox) each(visit func(*Decision)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.ring {
+		visit(&o.ring[(o.next+i)%len(o.ring)])
+	}
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -21,6 +22,17 @@ import (
 
 var usualElection = leaderOptions{
 	elect: true, leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retry: 2 * time.Second, resourceLock: "leases", resourceName: "l", namespace: "n",
+}
+
+// lead begins a leadership; the channel tells how it ended.
+func lead(t *testing.T, client kubernetes.Interface, work func(context.Context, *leadership) error) (*leadership, <-chan error) {
+	t.Helper()
+	l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
+	ran := make(chan error)
+	go func() {
+		ran <- l.run(t.Context(), func(ctx context.Context) error { return work(ctx, l) })
+	}()
+	return l, ran
 }
 
 // TestATermEndsBeforeTheLease: also when client-go, before it ends the term, waits for an API server that hangs.
@@ -39,18 +51,14 @@ func TestATermEndsBeforeTheLease(t *testing.T) {
 			}
 			return false, nil, nil
 		})
-		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
 		var ended time.Time
-		ran := make(chan error)
-		go func() {
-			ran <- l.run(t.Context(), func(ctx context.Context) error {
-				<-ctx.Done()
-				ended = time.Now()
-				require.Error(t, l.mayWrite())
-				time.Sleep(4 * time.Second) // a write that was under way
-				return context.Cause(ctx)
-			})
-		}()
+		l, ran := lead(t, client, func(ctx context.Context, l *leadership) error {
+			<-ctx.Done()
+			ended = time.Now()
+			require.Error(t, l.mayWrite())
+			time.Sleep(4 * time.Second) // a write that was under way
+			return context.Cause(ctx)
+		})
 		time.Sleep(time.Minute)
 		require.NoError(t, l.mayWrite())
 		down.Store(true)
@@ -152,14 +160,11 @@ func TestALeaderThatCannotEndIsIll(t *testing.T) {
 		client.PrependReactor("*", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return down.Load(), nil, errors.New("no answer")
 		})
-		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
-		stuck, ran := make(chan struct{}), make(chan error)
-		go func() {
-			ran <- l.run(t.Context(), func(context.Context) error {
-				<-stuck
-				return nil
-			})
-		}()
+		stuck := make(chan struct{})
+		l, ran := lead(t, client, func(context.Context, *leadership) error {
+			<-stuck
+			return nil
+		})
 		time.Sleep(time.Minute)
 		require.NoError(t, l.mayWrite())
 		require.NoError(t, l.healthy())
@@ -180,16 +185,12 @@ func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
 		client.PrependReactor("update", "leases", func(clienttesting.Action) (bool, runtime.Object, error) {
 			return lost.Load(), nil, apierrors.NewConflict(schema.GroupResource{Resource: "leases"}, "l", nil)
 		})
-		l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
 		var ended time.Time
-		ran := make(chan error)
-		go func() {
-			ran <- l.run(t.Context(), func(ctx context.Context) error {
-				<-ctx.Done()
-				ended = time.Now()
-				return context.Cause(ctx)
-			})
-		}()
+		l, ran := lead(t, client, func(ctx context.Context, _ *leadership) error {
+			<-ctx.Done()
+			ended = time.Now()
+			return context.Cause(ctx)
+		})
 		time.Sleep(time.Minute + time.Second) // between two renewals
 		require.NoError(t, l.mayWrite())
 		leases := client.CoordinationV1().Leases(usualElection.namespace)

@@ -2,13 +2,13 @@
 // does when nodes fail, and the kubelet when its node runs short, in small packages that can be used one by
 // one, without k8s.io/kubernetes.
 //
-//	leases, node status ─▶ health ── who is alive ──▶ zone ── state, rate per zone ─┐
-//	                         │                                                      ▼
-//	                         └── failed nodes ───────────────▶ ratelimitqueue (one a zone), paced
-//	                                                                                │
-//	conditions, cordons ────▶ taints ── which taints ──▶ evictor writes them ◀──────┘
-//	                                                             │ seen again as node events
-//	pods, tainted nodes ────▶ taints ── for how long tolerated ──▶ timedworker ──▶ evictor evicts the pod
+//	leases, node status -> health -- who is alive --> zone -- state, rate per zone -+
+//	                         |                                                      v
+//	                         +-- failed nodes ---------------> ratelimitqueue (one a zone), paced
+//	                                                                                |
+//	conditions, cordons ----> taints -- which taints --> evictor writes them ◀------+
+//	                                                             | seen again as node events
+//	pods, tainted nodes ----> taints -- for how long tolerated --> timedworker --> evictor evicts the pod
 //
 // Which package answers which question:
 //
@@ -20,6 +20,7 @@
 //   - evictor: all of it together, behind small interfaces; its page has the table of differences from
 //     upstream.
 //   - evictor/nodepressure: is this node short of memory, disk or process numbers, and which pod goes first?
+//     Its packages summary and cgroup measure for it.
 //   - evictor/evictortest: how do I test my controller in virtual time?
 //
 // zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing; timedworker,

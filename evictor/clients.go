@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"context"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -56,8 +57,8 @@ type NodeWriter interface {
 
 // PodWriter writes pods. The UID of the reference is a precondition of both calls: a pod that was
 // replaced under its name must not be touched. NotFound and Conflict mean that the pod is not there
-// any more or changed and is looked at again; TooManyRequests (a disruption budget) is retried after
-// the time the error suggests, without growing backoff.
+// any more or changed and is looked at again; TooManyRequests (a disruption budget) is retried after the time the error
+// suggests or, where it suggests none, after one that grows from Config.GateInterval to Config.RetryMax.
 type PodWriter interface {
 	// Evict deletes the pod or creates an Eviction for it, as the implementation chooses. The decision
 	// says why.
@@ -81,7 +82,32 @@ type Event struct {
 	Message string
 }
 
-// Clients are the interfaces through which the evictor sees and changes the cluster. EventSink may be
+// Target is told what changes in a cluster. An Evictor is one; its methods of these names say what each means.
+type Target interface {
+	NodeChanged(name string)
+	PodChanged(key PodKey)
+	LeaseObserved(node string, renewTime time.Time, resourceVersion string)
+	SetObserverHealth(err error)
+}
+
+var _ Target = (*Evictor)(nil)
+
+// Source brings what changes in a cluster to those that are to know: informers, for example. All methods must be safe for
+// concurrent use.
+type Source interface {
+	// Feed tells the target of every node, pod and lease that is there, once the source runs, and of all that change
+	// from then on. New calls it, so that no evictor is left without; an error, which fails New, may also say
+	// that the source cannot serve such a configuration.
+	Feed(to Target, config Config) error
+	// Run brings what is fed until the context ends. Evictor.Run runs it beside itself, for longer than its own last write.
+	// Who calls Step runs it himself. Several calls at a time are one until the last of their contexts ends. To return
+	// earlier ends Evictor.Run, with this error.
+	Run(ctx context.Context) error
+	// Awaits says in a few words what is still to come before the stores are complete; empty when nothing is.
+	Awaits() string
+}
+
+// Clients are the interfaces through which the evictor sees and changes the cluster. Source and EventSink may be
 // nil, the others are required.
 type Clients struct {
 	Nodes      NodeStore
@@ -89,4 +115,7 @@ type Clients struct {
 	NodeWriter NodeWriter
 	PodWriter  PodWriter
 	EventSink  EventSink
+	// Source feeds the evictor. Without one the program does, with NodeChanged, PodChanged and LeaseRenewed, and
+	// nothing is decided before it has begun to.
+	Source Source
 }

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -54,7 +55,8 @@ type Config struct {
 
 	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight: node writes and the
 	// marking of their pods, lifting of taints (its own workers, so that hanging writes cannot hold recovery
-	// back) and evictions. Step ignores them. The client's own rate limit is what protects the API server; few
+	// back) and evictions. Evictions that the API server has refused have an eighth of PodWorkers, at least one, of their own.
+	// Step ignores them. The client's own rate limit is what protects the API server; few
 	// workers only let nodes and pods wait for each other when it is slow.
 	NodeWorkers, LiftWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
@@ -62,9 +64,13 @@ type Config struct {
 	// GateInterval is how long a closed permission (Options.MayWrite, Options.MayHarm) is left alone
 	// before it is asked again; Kick asks at once.
 	GateInterval time.Duration
-	// ExplainSize is how many decisions Explain remembers, for the whole evictor.
+	// ExplainSize is how many decisions Explain remembers, for the whole evictor, at most 1048576. Each takes about
+	// half a KiB.
 	ExplainSize int
 }
+
+// maxExplainSize bounds ExplainSize: more would be a mistake, and half a GiB.
+const maxExplainSize = 1 << 20
 
 // DefaultConfig returns upstream's defaults, see the fields.
 func DefaultConfig() Config {
@@ -145,8 +151,8 @@ func (c Config) Validate() error {
 	if c.RetryMax < c.RetryInitial {
 		add("retryMax", c.RetryMax.String(), "must not be less than retryInitial")
 	}
-	if c.ExplainSize < 0 {
-		add("explainSize", c.ExplainSize, "must not be negative")
+	if c.ExplainSize < 0 || c.ExplainSize > maxExplainSize {
+		add("explainSize", c.ExplainSize, fmt.Sprintf("must lie between 0 and %d", maxExplainSize))
 	}
 	return errs.ToAggregate()
 }

@@ -60,12 +60,14 @@ const (
 	NodeRemoved
 	// NodeEmptied: the pods of a failed node were deleted, without taints (written).
 	NodeEmptied
+	// Awaiting: nothing is decided yet; Reason says what is waited for. An empty one: that has come.
+	Awaiting
 )
 
 var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",
-	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied",
+	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting",
 }
 
 // String is the name of the constant.
@@ -102,15 +104,16 @@ type Decision struct {
 	// Added and Removed are the taints written.
 	Added, Removed []v1.Taint
 
-	// Taint is the one that decides an eviction, Toleration the index of the pod's toleration used for
-	// it (-1: none), Tolerated how long it allows, Deadline when it ends.
+	// Taint is the one that decides an eviction, Toleration the index in the pod's spec.tolerations of the one used for
+	// it (from 0; -1: none), Tolerated how long it allows, Deadline when it ends.
 	Taint      *v1.Taint
 	Toleration int
 	Tolerated  time.Duration
 	Deadline   time.Time
 
 	// Reason is a short stable text. Why nobody waits or is evicted any more: NodeReady, NotFailed (it has reported
-	// Ready since the pass, is held, or has no Ready condition any more), NodeDeleted, AllZonesDown, TaintRemoved,
+	// Ready since the pass, is held, or has no Ready condition any more), Tainted (the node has our taint already, by
+	// another replica, say), NodeDeleted, AllZonesDown, TaintRemoved,
 	// Tolerated, Completed, MirrorPod, DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not
 	// watched the node for a whole grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite,
 	// DisruptionBudget, TooManyRequests. Without taints, PodEvictionTimeout is why a pod is evicted, and NoPods tells of
@@ -120,6 +123,11 @@ type Decision struct {
 	Err error
 	// DryRun marks what would have been written.
 	DryRun bool
+
+	// In what Explain returns, a delay or a failure that repeats is one decision: Times is how often it was decided in a
+	// row, when more than once, Time and Last are when first and last. The rest is as it was the last time.
+	Times int
+	Last  time.Time
 }
 
 // Observer is told every decision, in order. It is called without any lock held and must not block;
@@ -151,6 +159,12 @@ func (d Decision) String() string {
 		b.WriteString("cluster: no longer every zone is fully disrupted, heartbeat clocks start anew")
 	case GateChanged:
 		b.WriteString("permission: " + d.reason())
+	case Awaiting:
+		if d.Reason == "" {
+			b.WriteString("cluster: all is there, decisions begin")
+		} else {
+			b.WriteString("cluster: nothing is decided, it waits for " + d.Reason)
+		}
 	default:
 		if d.Pod.Name != "" {
 			fmt.Fprintf(&b, "pod %s: ", d.Pod.PodKey)
@@ -158,6 +172,9 @@ func (d Decision) String() string {
 			fmt.Fprintf(&b, "node %s: ", d.Node)
 		}
 		b.WriteString(d.text())
+	}
+	if d.Times > 1 {
+		fmt.Fprintf(&b, " (%d times, last at %s)", d.Times, d.Last.UTC().Format("15:04:05"))
 	}
 	return b.String()
 }
@@ -240,7 +257,7 @@ func (d Decision) why() string {
 	case d.Toleration < 0:
 		return fmt.Sprintf("does not tolerate %s", d.Taint.ToString())
 	default:
-		return fmt.Sprintf("tolerates %s for %s (toleration %d)", d.Taint.ToString(), d.Tolerated, d.Toleration+1)
+		return fmt.Sprintf("tolerates %s for %s (tolerations[%d])", d.Taint.ToString(), d.Tolerated, d.Toleration)
 	}
 }
 

@@ -134,12 +134,11 @@ func TestNodeThatLosesItsReadyConditionIsNotFailed(t *testing.T) {
 // brake is a policy without states, which stops while two of the cluster are down.
 type brake struct{}
 
-func (brake) State(zone.Counts) zone.State { return 0 }
-func (brake) Rate(s zone.Situation) float64 {
+func (brake) Decide(s zone.Situation) zone.Ruling {
 	if s.Cluster.Bad >= 2 {
-		return 0
+		return zone.Ruling{}
 	}
-	return 1
+	return zone.Ruling{Rate: 1}
 }
 
 func TestPolicyWithoutStatesStopsAZoneFromTheStart(t *testing.T) {
@@ -148,7 +147,7 @@ func TestPolicyWithoutStatesStopsAZoneFromTheStart(t *testing.T) {
 	c.Condition("a-1", v1.NodeReady, v1.ConditionFalse)
 	e := c.Start(config(), evictor.Options{Policy: brake{}})
 	c.Advance(time.Minute)
-	require.Equal(t, []zone.Status{{Zone: zone.Key{Zone: "a"}, State: zone.Initial, Counts: zone.Counts{Total: 6, Bad: 2}, Members: 6}}, e.Zones())
+	require.Equal(t, []zone.Status[zone.Key]{{Zone: zone.Key{Zone: "a"}, State: zone.Initial, Counts: zone.Counts{Total: 6, Bad: 2}, Members: 6}}, e.Zones())
 	require.Empty(t, noExecute(c))
 	c.Condition("a-1", v1.NodeReady, v1.ConditionTrue)
 	c.Advance(10 * time.Second)

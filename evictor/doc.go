@@ -1,7 +1,7 @@
 // Package evictor puts the pieces together: node and pod events in; conditions, taints and evictions out.
 //
-// An Evictor is told by name what changed (NodeChanged, PodChanged) and when leases were renewed
-// (LeaseRenewed). It reads the truth from the stores when it acts, decides, checks once more, and writes
+// An Evictor is told by its Source, or by the program, by name what changed (NodeChanged, PodChanged) and when leases were renewed
+// (LeaseRenewed); until somebody tells it anything it decides nothing. It reads the truth from the stores when it acts, decides, checks once more, and writes
 // through the small interfaces in Clients. Step does everything that is due now and says when to call again; Run is a
 // loop over the same code with workers. Every decision reaches the Observer with its reasons, and Explain
 // tells those about one node or pod.
@@ -20,7 +20,15 @@
 // # Permissions
 //
 // MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and
-// evictions; recovery is never blocked. DryRun decides everything and writes nothing. Hold spares one node.
+// evictions; recovery is never blocked. DryRun decides everything and writes nothing. Hold spares one node, at once.
+//
+// # When the API server fails
+//
+// What could not be written because the API server was not reached, did not answer in time, had an error of its own or too much
+// to do is tried again with a backoff that grows up to RetryMax; and one write of these each pass, jittered, finds out when it is back.
+// As soon as anything is answered, all of it is tried again at once, within the workers and the rate limit of the client. An answer about one
+// object is no outage: a conflict is read again within seconds, a disruption budget asked again for longer each time, and
+// what is forbidden, invalid or refused by a webhook keeps its backoff.
 //
 // # What it is not
 //
@@ -59,6 +67,8 @@
 //	write
 //	a swap of our two taints keeps its    it is one outage                                  TestSwapIsOneOutage
 //	start and TimeAdded
+//	a taint that went and came back while its TimeAdded says so; upstream counts on from the    TestTaintThatCameBackUnseenCountsAnew
+//	nobody looked counts anew             first one
 //	nothing is evicted from a node that   the verdict counts, not the taint                 TestNothingLeavesBetweenTheReportAndThePass
 //	has reported Ready
 //	an Unknown node that renews its lease it lives; upstream goes on to evict them          TestUnknownNodeThatRenewsKeepsItsPods
@@ -72,7 +82,8 @@
 //	a pass comes before the evictions     it may call them off; upstream leaves it to chance  TestAPassComesBeforeTheEvictionsOfItsInstant
 //	that are due at its instant
 //	failed writes and evictions are       an outage of the API must lose nothing            TestOutageOfTheAPI
-//	retried until done or not wanted
+//	retried until done or not wanted, and                                                   TestAllIsDoneWithinAPassOfTheReturnOfTheAPI
+//	within a pass of the API's return
 //	a failed taint costs its token        an outage must not save up a burst                TestRateHoldsThroughAnOutageOfTheAPI
 //	rate 0 holds no token                 0 means stop; upstream hands out the one it has   ratelimitqueue: TestRateZeroHandsOutNothing
 //	a rate of exactly 1 resumes after 0   upstream's queue stays stopped                    ratelimitqueue: TestSwapFromZeroResumes
@@ -80,6 +91,8 @@
 //	at which it is due
 //	a token taints a node that is not     upstream writes the same taints again with it     TestANodeIsServedOnce
 //	tainted yet
+//	a take-over spends no token on nodes  they are served                                   TestTakeOverGoesOnAtThePace
+//	that are tainted
 //	a node keeps its turn while it waits  upstream queues it anew, last, at every pass      TestANodeKeepsItsTurn
 //	a node whose labels name another zone upstream leaves it in the old zone's queue, and   TestNodeChangesZoneWhileItWaits
 //	takes its place along                 queues it in the new one too
@@ -107,11 +120,13 @@
 //	and only by our own verdict
 //	a recreated node starts afresh        identity is the UID                               TestRecreatedNodeAndPodAreOthers
 //	pods are evicted by UID               a name may have another pod by now                TestRecreatedNodeAndPodAreOthers
+//	a pod is evicted once for all reasons  the store shows its deletion late                TestPodIsEvictedOnceForAllReasons
 //	completed and mirror pods stay        deleting them frees nothing                       TestCompletedPodsStay, TestMirrorPodsStay
 //	terminating pods are left alone       somebody has decided about them already           TestTerminatingPodsAreLeftAlone
 //	without taints no pod's status is set the event tells why it went                       TestEventsWithoutTaints
 //	to NodeLost
-//	a disruption budget delays            429 means later                                   TestDisruptionBudgetBlocksWithoutLosing
+//	a disruption budget delays, for       429 means later                                   TestDisruptionBudgetBlocksWithoutLosing, TestRefusedEvictionsBackOff
+//	longer each time
 //	a zone that grows beyond the large    the rate follows the size at every pass           zone: TestAPartialZoneThatGrowsGetsItsRate
 //	size changes its rate
 //	a zone without a node that counts is  there is nothing wrong with it; upstream keeps    zone: TestAZoneOfExcludedMembersStays
@@ -122,17 +137,22 @@
 //	signs of life                         may notice silence a pass late
 //	a lease that is set back is a sign of the node's clock was corrected; upstream waits    health: TestRemoteClockAnHourOffDoesNoHarm
 //	life                                  until it has caught up
-//	an object older than one seen before  a relist from a stale cache is no sign of life    health: TestStaleRelistDoesNotRevive
-//	is ignored
-//	a pass that is late by more than a    we slept, or our clock jumped; upstream finds     TestClockThatJumpsForwardCondemnsNobody
-//	grace period starts all clocks anew   everybody Unknown
+//	an object older than one seen before  a relist from a stale cache is no sign of life,   health: TestStaleRelistDoesNotRevive
+//	is ignored, and nothing is written    and brings no taint back that was lifted          TestTaintOfAnOlderVersionEvictsNobody
+//	or evicted because of it
+//	a gap between two passes adds one     we slept, or our clock jumped; upstream finds     TestClockThatJumpsForwardCondemnsNobody
+//	period to anybody's silence at most   everybody Unknown                                 health: TestAnyRhythmOfCalls
+//	versions that fall for several        etcd was restored; upstream compares no versions  health: TestVersionsFallForAll
+//	objects are compared anew
 //	a creation that is absent or in the   upstream finds a node without one Unknown at once health: TestNeverReported
 //	future means first seen
 //	a pause stops taints and evictions,   operators need a brake that does not stop recovery TestPauseHoldsHarmAndNotRecovery
 //	recovery goes on
+//	after it, what our own taints evict   zones pace our own verdicts; taints of others are TestForeignTaintsWaitForNoZone
+//	is paced, and nothing else            somebody's order
 //	verdicts freeze while the observer    our own blindness is no news about nodes          TestBadObserverFreezesVerdicts
 //	is not healthy
-//	a node can be held                    somebody knows better                             TestHoldWatchesAndDoesNotTaint
+//	a node can be held, at once           somebody knows better                             TestHoldWatchesAndDoesNotTaint, TestHoldActsWhateverTheStoreShows
 //	caps over all zones (off by default)  rates add up over zones                           TestCaps
 //	parameters are validated              upstream accepts NaN and negative rates           TestConfigReportsEveryFault
 //	a token is spent only on what is due  upstream spends one on looking                    ratelimitqueue: TestNoTokenForWhatIsNotDue
@@ -161,6 +181,10 @@
 //	soft one in progress                       memory runs out
 //	a notification waits for a hard eviction   the kubelet makes a pass beside the one in progress,  nodepressure: TestHardIsNotInterrupted
 //	in progress                                and may evict two pods for one shortage
+//	while a Kill has not returned, conditions  the kubelet measures nothing, and says what was true  nodepressure: TestConditionsFollowWhileAKillHangs
+//	and admission follow the node              when it began
+//	a pod whose Kill hangs is passed over      the kubelet chooses it again and again, and nobody    nodepressure: TestKillThatHangsIsGivenUp
+//	until that returns                         else, while the node stays short
 //	of equal pods the first by name goes       the kubelet's order is that of its unstable sort      nodepressure: TestRankingTiesGoByName
 //	a request of storage is not taken from     bytes are no inodes                                   nodepressure: TestInodesAreNotBytes
 //	a number of inodes
@@ -178,7 +202,8 @@
 //	no relief
 //	without a transition period, conditions    the kubelet never sets them                           nodepressure: TestConditionsWithoutTransitionPeriod
 //	last as long as their shortage
-//	a clock that goes back stands still        a shortage that lasts is as old as it was             nodepressure: TestClockThatGoesBack
+//	when the clock goes back no time passes,   a shortage that lasts is as old as it was             nodepressure: TestClockThatGoesBack
+//	and what follows counts
 //	conditions have an order                   the kubelet's messages name them in random order      nodepressure: TestConditions
 //	the QoS class comes from resources         a status may be wrong or not yet written              nodepressure: TestAdmission
 //	requests above limits, which the API       the kubelet adds up all containers, and others may    nodepressure: TestQOSClass

@@ -35,6 +35,7 @@ func TestDryRunRemembersTheLabelsOfEveryWrite(t *testing.T) {
 		require.True(t, next.After(clk.Now()))
 		clk.SetTime(clk.Now().Add(time.Second))
 	}
+	e.NodeChanged("n")
 	step()
 	require.Equal(t, 1, written)
 	later := node.DeepCopy()

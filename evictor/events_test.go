@@ -104,7 +104,7 @@ func TestLooking(t *testing.T) {
 	second, _ := e.Node("a-1")
 	require.True(t, second.Waiting)
 	require.Equal(t, v1.ConditionUnknown, second.Verdict.Ready)
-	require.Equal(t, []zone.Status{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}, Members: 3}}, e.Zones())
+	require.Equal(t, []zone.Status[zone.Key]{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}, Members: 3}}, e.Zones())
 	require.False(t, e.AllZonesDown())
 	pending := e.Evictions()
 	require.Len(t, pending, 2)
@@ -139,7 +139,7 @@ func TestWaitingAndBacklogs(t *testing.T) {
 	require.Equal(t, evictor.Backlog{Name: "evictions", Len: 6, Oldest: (427 - 345) * time.Second}, e.Backlogs()[1], "the first are overdue")
 	pending := e.Evictions()
 	first := pending[slices.IndexFunc(pending, func(p evictor.Pending) bool { return p.Pod.Name == "a-0-p0" })]
-	require.Equal(t, "00:00:45 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2), due 00:05:45", first.Why.String())
+	require.Equal(t, "00:00:45 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:45", first.Why.String())
 	require.Equal(t, at(345), first.Why.Deadline)
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")
 }

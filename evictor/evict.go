@@ -7,73 +7,117 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
 // checkResult is the outcome of the last check before an eviction.
 type checkResult struct {
-	answer timedworker.Answer
-	ref    PodRef
-	why    Decision
+	answer             timedworker.Answer
+	ref                PodRef
+	why                Decision
+	refused, conflicts int        // how often in a row, so far
+	group              pods.Group // with whom it may be refused
+	apart              bool       // it is to wait with those that were refused
 }
-
-// delay is why an eviction that is due waits.
-type delay uint8
-
-const (
-	notSettled delay = iota + 1
-	mayHarm
-	mayWrite
-)
-
-var delays = [...]string{notSettled: "NotSettled", mayHarm: "MayHarm", mayWrite: "MayWrite"}
 
 // evictPod is the work of Evictor.pods: an armed eviction is due. Everything is checked once more
 // against the store and the verdict, then the call is made without any lock.
-func (e *Evictor) evictPod(ctx context.Context, w timedworker.Work[PodKey, eviction]) timedworker.Result {
+func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (r timedworker.Result, wait time.Duration, refused bool) {
 	harm := e.askHarm()
 	write := e.askWrite()
-	check := e.lastCheck(w, harm, write)
+	check := e.lastCheck(w, apart, harm, write)
 	e.deliver()
-	if !check.answer.Proceeds() {
-		return check.answer.Result()
+	if check.apart || !check.answer.Proceeds() {
+		return check.answer.Result(), 0, check.apart
 	}
-	err := e.guarded(w.Key, func() error { return e.clients.PodWriter.Evict(ctx, check.ref, check.why) })
-	e.mu.Lock()
+	err := e.evict(ctx, check.ref, check.why)
 	defer e.deliver()
+	var next time.Duration
+	switch {
+	case apierrors.IsTooManyRequests(err):
+		wait = e.refusedBy(check.why, err, check.refused+1)
+	case apierrors.IsConflict(err):
+		wait = e.conflictWait(check.conflicts + 1)
+	case outage.Failing(err):
+		next = e.untilProbe()
+	}
+	e.mu.Lock()
 	defer e.mu.Unlock()
 	tp := e.tracked[w.Key]
 	mine := tp != nil && string(tp.uid) == w.Identity
+	if mine && next > 0 {
+		e.outage.Failed(task{pod: w.Key}, e.tick(), next)
+	} else {
+		e.outage.Ended(task{pod: w.Key}, e.tick())
+	}
 	switch {
 	case err == nil, apierrors.IsNotFound(err):
 		if mine {
-			tp.armed, tp.evicted = false, err == nil
+			tp.armed = false
 		}
 		if err == nil {
 			e.decide(check.why)
 		}
-		return timedworker.Done()
+		return timedworker.Done(), 0, false
 	case apierrors.IsTooManyRequests(err):
-		return timedworker.Blocked(e.heldByBudget(check.why, err))
+		if mine {
+			tp.refused = check.refused + 1
+		}
+		e.refusing.Add(check.group, e.tick().Add(wait), e.now)
+		return timedworker.Done(), wait, true
 	default:
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: check.ref.Node, Pod: check.ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
-		return timedworker.Retry()
+		if wait == 0 {
+			return timedworker.Retry(), 0, false
+		}
+		if mine {
+			tp.conflicts = check.conflicts + 1
+		}
+		return timedworker.Blocked(wait), 0, false
 	}
 }
 
+// evict makes the call for which e.evicted.Begin was asked, with nothing locked, and notes what became of it.
+func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
+	done := false // nor will it be if the client ends the goroutine
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.evicted.End(ref.PodKey, ref.UID, ref.Node, done)
+	}()
+	err := e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
+	done = err == nil
+	return err
+}
+
 // lastCheck reads pod and node again.
-func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write error) checkResult {
+func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result checkResult) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.tick()
+	defer func() {
+		if !result.answer.Proceeds() {
+			e.outage.Ended(task{pod: w.Key}, now)
+		}
+	}()
 	gone := checkResult{answer: timedworker.Cancel("Gone")}
 	tp := e.tracked[w.Key]
-	if tp == nil || string(tp.uid) != w.Identity || tp.evicted {
+	if tp == nil || string(tp.uid) != w.Identity {
 		return gone
 	}
 	rec := tp.rec
 	pod, ok := e.clients.Pods.Pod(w.Key)
-	if !ok || pod.UID != tp.uid || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil {
+	notShown := func() checkResult {
+		tp.delayed = pods.NotShown
+		rec.rearm = true // to look at it again at the node's next event
+		return checkResult{answer: timedworker.Delay(e.cfg.GateInterval, tp.delayed.String())}
+	}
+	if ok && tp.knowsNewer(pod) {
+		return notShown()
+	}
+	if !ok || pod.UID != tp.uid || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil || e.wasEvicted(pod) {
 		tp.armed = false
 		e.PodChanged(w.Key)
 		return gone
@@ -86,72 +130,79 @@ func (e *Evictor) lastCheck(w timedworker.Work[PodKey, eviction], harm, write er
 	if why := spared(pod); why != "" {
 		return dropped(why)
 	}
-	node, ok := e.clients.Nodes.Node(rec.name)
-	if !ok || node.UID != rec.uid {
-		tp.armed = false
-		rec.rearm = true // for when it is there again, as nothing had happened
-		e.NodeChanged(rec.name)
-		return gone
+	if e.current(rec) == nil {
+		return notShown()
 	}
-	if e.seeTaints(rec, node, now) {
+	if rec.rearm || e.wanted(rec) != rec.eligible {
 		// The event, which is still to come, finds nothing new; the other pods have to be decided upon too.
 		rec.rearm = true
 		e.NodeChanged(rec.name)
 	}
-	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
-	if !finite {
-		return dropped(e.unarmedReason(rec, w.Payload))
+	a := rec.taints.Check(e.matcher, tp.asked(pod), e.own, e.wanted(rec), e.permits(rec, harm, write, now), now)
+	if a.Why.Forever {
+		return dropped(e.unarmedReason(rec, w.Value))
 	}
-	if due.After(now) {
-		tp.due = due
-		return checkResult{answer: timedworker.Delay(due.Sub(now), "NotDue")}
+	if a.Delay == pods.NotDue {
+		tp.due = a.Why.At
+		return checkResult{answer: timedworker.Delay(a.Wait, a.Delay.String())}
 	}
-	decision := e.evictionDecision(PodEvicted, refOf(pod), why, due, now)
-	held := func(reason delay, err error, wait time.Duration) checkResult {
-		if tp.delayed != reason { // it is tried again and again
-			tp.delayed = reason
-			d := decision
-			d.Kind, d.Reason, d.Err = EvictionDelayed, delays[reason], err
-			e.decide(d)
-		}
-		return checkResult{answer: timedworker.Delay(wait, delays[reason])}
+	decision := e.evictionDecision(PodEvicted, refOf(pod), e.evictionOf(rec, a.Why), a.Why.At, now)
+	if !a.Evict {
+		e.holdBack(tp, a, decision, harm, write)
+		return checkResult{answer: timedworker.Delay(a.Wait, a.Delay.String())}
 	}
-	// The verdict counts, not the taint: a kubelet that has just reported Ready, or a node that we
-	// have not watched for long enough ourselves, waits for the next pass. So does all while that is so late that
-	// it will find that nobody watched. Taints of others go on.
-	if why.own && (e.saysReady(rec, node) || !e.monitor.Settled(rec.name) || e.monitor.Late()) {
-		wait := e.untilPass(rec, now)
-		due, other, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, false)
-		if finite {
-			wait = min(wait, due.Sub(now))
-		}
-		if !finite || wait > 0 {
-			return held(notSettled, nil, wait)
-		}
-		decision = e.evictionDecision(PodEvicted, refOf(pod), other, due, now)
+	group := pods.GroupOf(pod)
+	if !apart && e.refusing.Has(group, now) {
+		return checkResult{answer: timedworker.Cancel("Refusing"), apart: true}
 	}
-	switch {
-	case harm != nil:
-		rec.overdue = true
-		e.gates.overdue[rec.name] = struct{}{}
-		return held(mayHarm, harm, e.cfg.GateInterval)
-	case rec.overdue:
-		tp.delayed = 0
+	if !e.evicted.Begin(w.Key) { // its node is being emptied
+		return checkResult{answer: timedworker.Delay(e.cfg.RetryInitial, "Evicting")}
+	}
+	tp.delayed = 0
+	return checkResult{ref: refOf(pod), why: decision, refused: tp.refused, conflicts: tp.conflicts, group: group}
+}
+
+// permits is what holds evictions from the node back; e.mu is held. The verdict counts, not the taint: for our own taints a
+// kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
+func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
+	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: rec.overdue, Again: e.cfg.RetryMax}
+	if rec.tainted && (e.saysReady(rec) || !e.monitor.Settled(rec.name)) {
+		p.Unsettled = e.untilPass(rec, now)
+	}
+	return p
+}
+
+// holdBack notes, and tells once of each reason, that an eviction that is due waits; e.mu is held.
+func (e *Evictor) holdBack(tp *trackedPod, a pods.Answer, why Decision, harm, write error) {
+	was := tp.delayed
+	tp.delayed = a.Delay
+	why.Kind, why.Reason = EvictionDelayed, a.Delay.String()
+	switch rec := tp.rec; a.Delay {
+	case pods.Overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.enqueueRelease(rec)
 		e.inbox.kick() // Run hands the turn out
-		return checkResult{answer: timedworker.Delay(e.cfg.RetryMax, "Overdue")}
-	case write != nil:
-		return held(mayWrite, write, e.cfg.GateInterval)
+		return
+	case pods.MayHarm:
+		e.gates.waiting[rec.name] = rec
+		why.Err = harm
+		if a.Own {
+			rec.overdue = true
+			e.gates.overdue[rec.name] = struct{}{}
+		}
+	case pods.MayWrite:
+		e.gates.waiting[rec.name] = rec
+		why.Err = write
 	}
-	tp.delayed = 0
-	return checkResult{ref: refOf(pod), why: decision}
+	if was != a.Delay { // it is tried again and again
+		e.decide(why)
+	}
 }
 
 // untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
 func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
 	next, ok := e.monitor.Next()
-	if at, settles := e.monitor.SettlesAt(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
+	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
 		next, ok = earlier(next, ok, at)
 	}
 	if ok && next.After(now) {
@@ -172,6 +223,6 @@ func (e *Evictor) release(rec *record, now time.Time) {
 		if !tp.armed || !ok {
 			continue
 		}
-		e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: st.Payload, At: now})
+		e.pods.Schedule(key, tp, st.Value, now)
 	}
 }

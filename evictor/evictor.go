@@ -3,7 +3,9 @@ package evictor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +17,8 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/taints"
@@ -23,6 +27,9 @@ import (
 )
 
 // Options are what a program, not an operator, decides. The zero Options are valid.
+//
+// Policy, Hold, Prefer and OnPass are called, like the stores, while the evictor is locked: they must be fast and must neither
+// call the evictor nor wait for somebody who does. The rest, the writers and the event sink are called with nothing locked.
 type Options struct {
 	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, that is a
 	// clock.Clock.
@@ -42,7 +49,7 @@ type Options struct {
 	// remembered and taken for granted, so that the decisions that follow from it are seen too.
 	DryRun bool
 	// Hold says of a node that it is never tainted or emptied by us, and why; it is still watched. It
-	// is asked whenever the node changes, must be fast and must not call the evictor. See also Evictor.Hold.
+	// is asked whenever the node is read, must be fast and must not call the evictor. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
 	// Prefer, when not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next;
 	// they are given in the order in which they would be. A name that does not wait leaves that order. It is
@@ -52,7 +59,8 @@ type Options struct {
 	// changed, verdicts, zones and what follows from them, without the writes. It must be fast and must
 	// not call the evictor.
 	OnPass func(took time.Duration)
-	// Jitter spreads the backoff of failed writes; nil means none.
+	// Jitter spreads the backoff of failed writes, and the probes of an API server that fails; nil means none, which is for
+	// simulations: programs that lost the same API server must not all come back at one instant.
 	Jitter func(time.Duration) time.Duration
 }
 
@@ -81,16 +89,19 @@ type record struct {
 	known    bool     // a pass has given a verdict
 	verdict  health.Verdict
 
-	hold            string    // why it is held, empty when it is not
-	beatSince       bool      // a status heartbeat arrived since the last pass
-	writeConditions bool      // the verdict is to be written to the node's status
-	waitSettle      bool      // failed since before all zones were down: one more grace period
-	waitSince       time.Time // from when that counts
+	hold            string             // why the program holds it, as of the last look; see held
+	ready           v1.ConditionStatus // what its kubelet says, as of the last look
+	tainted         bool               // it carries our NoExecute taint, as of the last look
+	beatSince       bool               // a status heartbeat arrived since the last pass
+	writeConditions bool               // the verdict is to be written to the node's status
+	waitSettle      bool               // failed since before all zones were down: one more grace period
 	grant           *nodeItem
-	conflicts       int
+	conflicts       int                    // in a row
+	conflicted      string                 // the version that was too old
 	emptied         bool                   // without taints: its pods were deleted, and later ones go at once
 	settled         map[types.UID]struct{} // without taints: pods that were evicted or spared in this outage
-	budgets         time.Time              // and until then disruption budgets hold some of them back
+	refused         map[types.UID]refusal  // and those that the API server refuses to evict
+	budgets         time.Time              // until when that holds all that are left back
 	unseen          time.Time              // until when a taint that was written counts although the store does not show it
 	counted         bool                   // it counts towards MaxFailedNodes
 	busy            bool                   // a write is in flight under Run
@@ -99,30 +110,25 @@ type record struct {
 	podsChanged bool                   // one of its pods changed since they were listed to be written
 	markPods    bool                   // pods have to be marked not Ready
 	marked      map[types.UID]struct{} // those marked in this outage
-	taints      []seenTaint
-	eligible    bool // our own NoExecute taints arm evictions, as of the last arming
-	rearm       bool // taints changed since then
+	taints      pods.Seen              // as of the last look
+	eligible    bool                   // our own NoExecute taints arm evictions, as of the last arming
+	rearm       bool                   // taints changed since then
 	pods        map[PodKey]*trackedPod
 	overdue     bool // pods became due while evictions were not permitted
-}
-
-// seenTaint is a NoExecute taint of a node and when it began to count.
-type seenTaint struct {
-	taint v1.Taint
-	own   bool
-	start time.Time
 }
 
 // trackedPod is a pod on a node with NoExecute taints. It lives until the pod is gone, another or not
 // bound there, or the node has no such taint.
 type trackedPod struct {
-	uid     types.UID
-	rec     *record
-	bound   time.Time // or, if it was there before, when the node was tainted
-	due     time.Time // its deadline when it was armed last
-	armed   bool
-	evicted bool
-	delayed delay // what holds it back, as was told; 0 for nothing
+	uid       types.UID
+	version   uint64 // of the object that was seen last
+	rec       *record
+	bound     time.Time // or, if it was there before, when the node was tainted
+	due       time.Time // its deadline when it was armed last
+	armed     bool
+	delayed   pods.Delay // what holds it back; 0 for nothing
+	refused   int        // how often in a row the API server refused to evict it
+	conflicts int        // in a row
 	// While it is armed: when its toleration ends, and when that was decided.
 	deadline, decided time.Time
 }
@@ -136,13 +142,20 @@ type eviction struct {
 	tolerated  time.Duration
 }
 
+// refusal is how often in a row the API server refused an eviction, and until when it is not asked again.
+type refusal struct {
+	times int
+	until time.Time
+}
+
 // Evictor watches nodes and pods through its clients and decides which nodes to taint and which pods
-// to evict. Feed it with NodeChanged, PodChanged and LeaseRenewed, and drive it with Step or Run. All
+// to evict. Its Clients' Source feeds it, or the program with NodeChanged, PodChanged and LeaseRenewed; Step or Run drive it. All
 // methods are safe for concurrent use; only one Step or Run may be active.
 type Evictor struct {
 	cfg     Config
 	clients Clients
 	opts    Options
+	source  Source // nil when the program feeds
 	clock   clock.PassiveClock
 	matcher taints.Matcher
 	dry     *dryRun // nil but in a dry run
@@ -151,22 +164,28 @@ type Evictor struct {
 	inbox  inbox
 	out    outbox
 
-	monitor *health.Monitor
-	writes  *timedworker.Set[string, struct{}]
-	lifts   *timedworker.Set[string, struct{}]
-	pods    *timedworker.Set[PodKey, eviction]
+	monitor  *health.Monitor
+	writes   *timedworker.Set[string, struct{}]
+	lifts    *timedworker.Set[string, struct{}]
+	pods     *evictions
+	refusal  timedworker.Backoff // of evictions that the API server refuses
+	conflict timedworker.Backoff // of what the API server did not accept because it was old
 
-	mu        sync.Mutex // guards what follows and every record; never held over a write or a callback but the stores'
+	mu        sync.Mutex // guards what follows and every record; held over the stores and those Options that say so, never over a write
 	started   bool
+	awaited   string    // what nothing is decided for want of, as it was told last
 	now       time.Time // latest instant seen: a clock that goes back stands still
 	records   map[string]*record
-	zones     *zone.Tracker[string]
+	zones     *zone.Tracker[string, zone.Key]
 	queues    map[zone.Key]*nodeQueue
 	oldQueues map[zone.Key]retiredQueue
 	bad       map[string]*record // known and not Ready
 	attention map[string]*record // to be looked at in the next pass
 	left      bool               // a node is gone since the last pass, which may change what zones there are
 	tracked   map[PodKey]*trackedPod
+	evicted   pods.Evicted[PodKey]
+	refusing  pods.Refusing
+	outage    *outage.Outage[task]
 	holds     map[string]string
 	failed    int // nodes counted towards MaxFailedNodes
 	turns     int // handed out and not over yet
@@ -181,22 +200,13 @@ type retiredQueue struct {
 	until time.Time
 }
 
-// New checks the configuration and the clients and returns an Evictor. It starts nothing and asks the
-// clients nothing.
+// New checks the configuration and the clients and returns an Evictor, which the clients' source feeds from then on. It
+// starts nothing and asks the clients nothing.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	var errs field.ErrorList
-	for _, c := range []struct {
-		name string
-		nil  bool
-	}{{"nodes", clients.Nodes == nil}, {"pods", clients.Pods == nil}, {"nodeWriter", clients.NodeWriter == nil}, {"podWriter", clients.PodWriter == nil}} {
-		if c.nil {
-			errs = append(errs, field.Required(field.NewPath("clients", c.name), ""))
-		}
-	}
-	if err := errs.ToAggregate(); err != nil {
+	if err := faults(clients, opts).ToAggregate(); err != nil {
 		return nil, err
 	}
 	if opts.Clock == nil {
@@ -206,6 +216,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		cfg:       cfg,
 		clients:   clients,
 		opts:      opts,
+		source:    clients.Source,
 		clock:     opts.Clock,
 		matcher:   taints.Matcher{NumericOperators: cfg.NumericTolerations},
 		records:   make(map[string]*record),
@@ -216,9 +227,10 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		tracked:   make(map[PodKey]*trackedPod),
 		holds:     make(map[string]string),
 		gates:     newGates(),
+		outage:    outage.New[task](probeInterval(cfg)),
 	}
 	e.inbox.init()
-	e.out.init(cfg.ExplainSize)
+	e.out.size = cfg.ExplainSize
 	if opts.DryRun {
 		e.dry = newDryRun(clients, e)
 		e.clients = e.dry.clients()
@@ -240,6 +252,8 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		e.cap = rate.NewLimiter(rate.Limit(cfg.MaxNodesPerSecond), 1)
 	}
 	backoff := timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter}
+	e.conflict = timedworker.Backoff{Initial: cfg.RetryInitial, Factor: 2, Max: max(cfg.RetryInitial, min(cfg.RetryMax, maxConflictWait)), Jitter: opts.Jitter}
+	e.refusal = timedworker.Backoff{Initial: min(cfg.GateInterval, cfg.RetryMax), Factor: 2, Max: cfg.RetryMax, Jitter: opts.Jitter}
 	work := func(workers int) timedworker.Config {
 		return timedworker.Config{Workers: workers, Clock: opts.Clock, Backoff: backoff, OnPanic: e.panicked}
 	}
@@ -249,10 +263,52 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.lifts, err = timedworker.New(e.liftNode, work(cfg.LiftWorkers)); err != nil {
 		return nil, err
 	}
-	if e.pods, err = timedworker.New(e.evictPod, work(cfg.PodWorkers)); err != nil {
+	if e.pods, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
 		return nil, err
 	}
+	if e.source != nil {
+		if err := e.source.Feed(e, cfg); err != nil {
+			return nil, err
+		}
+	}
 	return e, nil
+}
+
+// faults are what is missing, or there in type alone, and would panic at its first use.
+func faults(clients Clients, opts Options) (errs field.ErrorList) {
+	for _, client := range []struct {
+		name  string
+		value any
+	}{{"nodes", clients.Nodes}, {"pods", clients.Pods}, {"nodeWriter", clients.NodeWriter}, {"podWriter", clients.PodWriter}} {
+		if client.value == nil || isNil(client.value) {
+			errs = append(errs, field.Required(field.NewPath("clients", client.name), ""))
+		}
+	}
+	for _, option := range []struct {
+		path  *field.Path
+		value any
+	}{
+		{field.NewPath("clients", "eventSink"), clients.EventSink},
+		{field.NewPath("clients", "source"), clients.Source},
+		{field.NewPath("options", "clock"), opts.Clock},
+		{field.NewPath("options", "observer"), opts.Observer},
+		{field.NewPath("options", "policy"), opts.Policy},
+	} {
+		if option.value != nil && isNil(option.value) {
+			errs = append(errs, field.Invalid(option.path, fmt.Sprintf("%T(nil)", option.value), "must not be nil within an interface; leave it out"))
+		}
+	}
+	return errs
+}
+
+// isNil says whether there is nothing behind an interface but a type.
+func isNil(value any) bool {
+	switch v := reflect.ValueOf(value); v.Kind() {
+	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
 }
 
 // steadyClock is the evictor's clock without steps back.
@@ -269,11 +325,15 @@ func (e *Evictor) tick() time.Time {
 	return e.now
 }
 
-// Hold keeps a node from being tainted or emptied by us until Release; it is still watched, counted
-// and its own taints of ours are lifted. The reason is told to whoever asks why.
+// Hold keeps a node from being tainted or emptied by us until Release. It acts at once, whatever the store shows of the node,
+// which is still watched and counted; taints of ours that it carries are lifted. The reason is told to whoever asks why.
 func (e *Evictor) Hold(node, reason string) {
 	e.mu.Lock()
 	e.holds[node] = reason
+	if rec := e.records[node]; rec != nil {
+		e.dequeue(rec, e.held(rec), e.tick())
+		e.attention[node] = rec
+	}
 	e.mu.Unlock()
 	e.NodeChanged(node)
 }
@@ -282,21 +342,11 @@ func (e *Evictor) Hold(node, reason string) {
 func (e *Evictor) Release(node string) {
 	e.mu.Lock()
 	delete(e.holds, node)
+	if rec := e.records[node]; rec != nil {
+		e.attention[node] = rec
+	}
 	e.mu.Unlock()
 	e.NodeChanged(node)
-}
-
-// held says why a node is held; e.mu is held.
-func (e *Evictor) held(node *v1.Node) string {
-	if reason, ok := e.holds[node.Name]; ok {
-		return orDefault(reason, "Held")
-	}
-	if e.opts.Hold != nil {
-		if reason, ok := e.opts.Hold(node); ok {
-			return orDefault(reason, "Held")
-		}
-	}
-	return ""
 }
 
 func orDefault(s, otherwise string) string {

@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -61,4 +62,21 @@ func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
 	c.Restart()
 	c.Advance(2 * time.Minute)
 	require.Equal(t, []string{"333.000"}, times(says(c, `"evict"`)))
+}
+
+// After a gap in which nobody listened a node that says it is not Ready waits for one more grace, and no Step asks to
+// be called at once meanwhile.
+func TestNodeThatSaysItIsNotReadyWaitsAfterAGapInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := c.Start(cfg)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	c.Clock().Step(10 * time.Minute)
+	next, err := e.Step(context.Background())
+	require.NoError(t, err)
+	require.True(t, next.After(c.Clock().Now()), "%v at %v", next, c.Clock().Now())
+	require.Empty(t, says(c, "Unknown"))
 }

@@ -15,7 +15,7 @@ type fatal struct{}
 func (fatal) Helper()                           {}
 func (fatal) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// Driving an evictor oneself: feed it, step it, and come back when it says. Run(ctx) does the same in a
+// Driving an evictor oneself: step it, and come back when it says. Run(ctx) does the same in a
 // loop, with workers.
 func ExampleEvictor_Step() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
@@ -24,7 +24,6 @@ func ExampleEvictor_Step() {
 		fmt.Println(err) // every fault of the configuration
 		return
 	}
-	cluster.Feed(e)
 	next, err := e.Step(context.Background())
 	fmt.Println(next.Sub(evictortest.Epoch), err)
 	// Output:
@@ -48,7 +47,7 @@ func ExampleEvictor_Explain() {
 	// 00:00:55 node a-0: zone :a: Normal, 1 of 3 not ready, rate 0.1/s; waits for its turn
 	// 00:00:55 node a-0: conditions set: Ready=Unknown, MemoryPressure=Unknown, DiskPressure=Unknown, PIDPressure=Unknown
 	// 00:00:55 node a-0: taint node.kubernetes.io/unreachable:NoSchedule added, taint node.kubernetes.io/unreachable:NoExecute added
-	// 00:00:55 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2), due 00:05:55
+	// 00:00:55 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:55
 	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
 	// 00:02:05 node a-0: Ready Unknown → True
 	// 00:02:05 pod default/a-0-p0: eviction cancelled: NodeReady
@@ -67,6 +66,6 @@ func ExampleOptions_dryRun() {
 	cluster.Advance(10 * time.Minute)
 	fmt.Println(cluster.Taints("a-0"), cluster.Evicted())
 	// Output:
-	// 00:05:55 (dry run) pod default/a-0-p0: evicted from node a-0: tolerated node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2)
+	// 00:05:55 (dry run) pod default/a-0-p0: evicted from node a-0: tolerated node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1])
 	// [] []
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -18,7 +19,8 @@ type gates struct {
 	observer error
 	harm     gate
 	write    gate
-	overdue  map[string]struct{} // nodes with pods that became due while harm was closed
+	overdue  map[string]struct{} // nodes of which our own taints made pods due while harm was closed
+	waiting  map[string]*record  // nodes of which writes or evictions wait for a permission
 }
 
 // gate caches the answer of a closed permission until it is to be asked again.
@@ -27,7 +29,9 @@ type gate struct {
 	until time.Time
 }
 
-func newGates() gates { return gates{overdue: make(map[string]struct{})} }
+func newGates() gates {
+	return gates{overdue: make(map[string]struct{}), waiting: make(map[string]*record)}
+}
 
 func (g *gates) expire() {
 	g.harm.until = time.Time{}
@@ -35,8 +39,8 @@ func (g *gates) expire() {
 }
 
 // Pause stops new taints and evictions until Resume with the same reason; reasons add up. Lifting and
-// cancelling go on, deadlines run on and are armed, tokens do not accrue. What is overdue when the last
-// pause ends is checked again and leaves node by node, at the zone's rate.
+// cancelling go on, deadlines run on and are armed, tokens do not accrue. When the last pause ends, what taints of others
+// made due meanwhile leaves at once; what our own made due is checked again and leaves node by node, at the zone's rate.
 func (e *Evictor) Pause(reason string) {
 	e.mu.Lock()
 	if !slices.Contains(e.gates.pauses, reason) {
@@ -123,10 +127,12 @@ func (e *Evictor) askWrite() error {
 	})
 }
 
-// hurry lets what waits for a permission ask again now; e.mu is held.
-func (e *Evictor) hurry(now time.Time) {
-	for _, name := range sortedKeys(e.records) {
-		rec := e.records[name]
+// askAgain lets what waits for a permission ask again now; e.mu is held.
+func (e *Evictor) askAgain(now time.Time) {
+	waiting := e.gates.waiting
+	e.gates.waiting = make(map[string]*record)
+	for _, name := range sortedKeys(waiting) {
+		rec := waiting[name]
 		for _, set := range []*timedworker.Set[string, struct{}]{e.lifts, e.writes} {
 			if _, scheduled := set.Get(name); scheduled && rec.closed {
 				set.Schedule(name, struct{}{}, now)
@@ -135,8 +141,8 @@ func (e *Evictor) hurry(now time.Time) {
 		rec.closed = false
 		for _, key := range sortedPods(rec.pods) {
 			tp := rec.pods[key]
-			if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= mayHarm {
-				e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: st.Payload, At: now})
+			if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= pods.MayHarm {
+				e.pods.Schedule(key, tp, st.Value, now)
 			}
 		}
 	}
@@ -186,6 +192,7 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 		old.queue.Resume(reason)
 	}
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
+	e.askAgain(now)
 	for _, name := range sortedKeys(e.gates.overdue) {
 		if rec := e.records[name]; rec != nil && !rec.waitSettle { // those are armed anew after their grace, and wait then
 			e.enqueueRelease(rec)

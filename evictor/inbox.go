@@ -15,6 +15,7 @@ type inbox struct {
 	hasNode map[string]struct{}
 	hasPod  map[PodKey]struct{}
 	wake    chan struct{} // size 1: a pending wake-up is enough
+	fed     atomic.Bool   // something has been told at all
 
 	watching atomic.Bool // the nodes have been listed
 	leases   map[string]earlyLease
@@ -44,6 +45,7 @@ func (b *inbox) early(node string, l earlyLease) bool {
 		return false
 	}
 	b.leases[node] = l
+	b.fed.Store(true)
 	return true
 }
 
@@ -95,6 +97,7 @@ func (e *Evictor) NodeChanged(name string) {
 		b.nodes = append(b.nodes, name)
 	}
 	b.mu.Unlock()
+	b.fed.Store(true)
 	b.kick()
 }
 
@@ -107,6 +110,7 @@ func (e *Evictor) PodChanged(key PodKey) {
 		b.pods = append(b.pods, key)
 	}
 	b.mu.Unlock()
+	b.fed.Store(true)
 	b.kick()
 }
 
@@ -152,7 +156,7 @@ func (e *Evictor) heard(node string) {
 func (e *Evictor) Kick() {
 	e.mu.Lock()
 	e.gates.expire()
-	e.hurry(e.tick())
+	e.askAgain(e.tick())
 	e.mu.Unlock()
 	e.inbox.kick()
 }

@@ -69,6 +69,7 @@ func TestNodeWithNothingButAName(t *testing.T) {
 	clk := testingclock.NewFakePassiveClock(evictortest.Epoch)
 	e, err := evictor.New(config(), evictor.Clients{Nodes: b, Pods: b, NodeWriter: b, PodWriter: b}, evictor.Options{Clock: clk})
 	require.NoError(t, err)
+	e.NodeChanged("n")
 	for range 13 {
 		_, err := e.Step(context.Background())
 		require.NoError(t, err)

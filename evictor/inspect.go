@@ -12,7 +12,7 @@ import (
 )
 
 // Zones returns a copy of every zone, in the order of their keys, as of the last monitor pass.
-func (e *Evictor) Zones() []zone.Status { return e.zones.Zones() }
+func (e *Evictor) Zones() []zone.Status[zone.Key] { return e.zones.Zones() }
 
 // AllZonesDown says whether every zone with a counted node was fully disrupted at the last pass.
 func (e *Evictor) AllZonesDown() bool { return e.zones.AllDown() }
@@ -37,10 +37,10 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || !rec.known {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: rec.hold}
+	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.held(rec)}
 	if q, ok := e.queues[rec.zone]; ok {
 		st, known := q.Get(queueKey{Node: name})
-		status.Waiting = known && st.State == ratelimitqueue.StateQueued
+		status.Waiting = known && st.State == ratelimitqueue.StateWaiting
 	}
 	for _, tp := range rec.pods {
 		if tp.armed {
@@ -63,15 +63,15 @@ type Pending struct {
 // Evictions returns what is armed, in the order in which it is due.
 func (e *Evictor) Evictions() []Pending {
 	now := e.clock.Now()
-	items := e.pods.Snapshot()
+	items := e.pods.Items()
 	pending := make([]Pending, len(items))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i, it := range items {
-		ref := PodRef{PodKey: it.Key, UID: podUID(it.Identity), Node: it.Payload.node}
-		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempt}
+		ref := PodRef{PodKey: it.Key, UID: podUID(it.Identity), Node: it.Value.node}
+		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts}
 		if tp := e.tracked[it.Key]; tp != nil && tp.uid == ref.UID {
-			pending[i].Why = e.evictionDecision(EvictionArmed, ref, it.Payload, tp.deadline, tp.decided)
+			pending[i].Why = e.evictionDecision(EvictionArmed, ref, it.Value, tp.deadline, tp.decided)
 		}
 	}
 	return pending
@@ -101,7 +101,7 @@ func (e *Evictor) Waiting() []Waiting {
 		q := queues[key]
 		next, moves := q.Next()
 		rate := q.Rate()
-		for place, item := range slices.DeleteFunc(q.Snapshot(), func(i queueItem) bool { return i.State != ratelimitqueue.StateQueued }) {
+		for place, item := range slices.DeleteFunc(q.Snapshot().Items, func(i queueItem) bool { return i.State != ratelimitqueue.StateWaiting }) {
 			w := Waiting{Node: item.Key.Node, Zone: key, Since: now.Add(-item.Waited)}
 			if moves && rate > 0 {
 				w.Turn = next.Add(time.Duration(float64(place) / rate * float64(time.Second)))

@@ -13,52 +13,43 @@ import (
 
 // syncNode reads the node again and notes what it says; e.mu is held. It writes nothing.
 func (e *Evictor) syncNode(name string, now time.Time) {
-	node, ok := e.clients.Nodes.Node(name)
+	node, s := e.look(name)
+	if s == another && e.monitor.ObserveNode(node).Stale { // what was there before
+		s = older
+	}
 	rec := e.records[name]
-	if rec != nil && (!ok || node.UID != rec.uid) {
+	if rec != nil && (s == missing || s == another) {
 		e.forgetNode(rec, now)
 		rec = nil
 	}
-	if !ok {
+	if s == missing || s == older {
 		return
 	}
-	seen := e.monitor.ObserveNode(node)
-	if seen.Stale {
-		return
-	}
-	first := rec == nil
-	if first {
-		key := zone.KeyOf(node.Labels)
-		rec = &record{name: name, uid: node.UID, zone: key}
-		e.records[name] = rec
-		e.attention[name] = rec
-		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
-	}
-	if seen.Heartbeat {
-		rec.beatSince = true
-		if rec.verdict.Expired {
-			rec.writeConditions = false // the kubelet spoke: the next pass decides
-		}
-	}
-	excluded := zone.Excluded(node.Labels)
-	rec.nextZone = zone.KeyOf(node.Labels)
-	if rec.nextZone != rec.zone || excluded != rec.excluded {
-		rec.excluded = excluded
-		e.attention[name] = rec
-	}
-	if hold := e.held(node); hold != rec.hold {
-		rec.hold = hold
-		e.attention[name] = rec
+	if rec == nil {
+		rec = e.register(node, now)
 	}
 	if e.failing(rec) {
 		e.attention[name] = rec
-		if e.saysReady(rec, node) {
+		switch {
+		case e.saysReady(rec):
 			e.dequeue(rec, "NodeReady", now)
+		case e.carries(rec) && rec.grant == nil:
+			e.dequeue(rec, "Tainted", now) // by another replica, say
 		}
 	}
-	e.recount(rec, node)
-	e.arm(rec, node, now)
+	e.recount(rec)
+	e.arm(rec, now)
 	e.scheduleWrites(rec, node, now)
+}
+
+// register begins to watch a node; e.mu is held.
+func (e *Evictor) register(node *v1.Node, now time.Time) *record {
+	rec := &record{name: node.Name, uid: node.UID, zone: zone.KeyOf(node.Labels)}
+	e.records[rec.name] = rec
+	e.attention[rec.name] = rec
+	e.decide(Decision{Time: now, Kind: NodeRegistered, Node: rec.name, NodeUID: rec.uid})
+	e.note(rec, node, e.monitor.ObserveNode(node).Heartbeat)
+	return rec
 }
 
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
@@ -79,6 +70,8 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	}
 	e.endTurn(rec)
 	e.forgetOverdue(rec)
+	delete(e.gates.waiting, rec.name)
+	e.evicted.Forget(rec.name)
 	e.count(rec, false)
 	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
@@ -86,6 +79,8 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.left = true
 	e.writes.Cancel(rec.name)
 	e.lifts.Cancel(rec.name)
+	e.outage.Ended(task{node: rec.name}, now)
+	e.outage.Ended(task{node: rec.name, lift: true}, now)
 }
 
 // nodePlan is what is to be written to a node now.
@@ -118,7 +113,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 		conditions = overlay(conditions, p.conditions)
 	}
 	want := taints.ForConditions(conditions, node.Spec.Unschedulable)
-	if rec.hold != "" {
+	if e.held(rec) != "" {
 		want = cordoned(node)
 	}
 	managed := taints.OwnNoSchedule
@@ -130,6 +125,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 			want = append(want, ownOf(node.Spec.Taints)...)
 			want = keepWithNoExecute(want, node.Spec.Taints)
 		case execute.Key != "":
+			execute.TimeAdded = rec.taints.Outage(node.Spec.Taints, e.own)
 			want = append(want, execute)
 			want = keepWithNoExecute(want, node.Spec.Taints)
 		case has:
@@ -143,7 +139,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
 	p.labels = staleLabels(node.Labels)
 	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.waitSettle && !e.zones.AllDown()
-	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.emptied && e.failing(rec) && !now.Before(rec.budgets) || !rec.emptied && rec.grant != nil) && rec.hold == "" && !rec.waitSettle
+	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.emptied && e.failing(rec) && (rec.podsChanged || !now.Before(rec.budgets)) || !rec.emptied && rec.grant != nil) && e.held(rec) == "" && !rec.waitSettle
 	return p
 }
 
@@ -153,7 +149,7 @@ func (e *Evictor) wantNoExecute(rec *record, has bool) (taint v1.Taint, keep boo
 	switch {
 	case !rec.known:
 		return v1.Taint{}, true
-	case rec.hold != "" || e.zones.AllDown() || rec.verdict.Ready == v1.ConditionTrue:
+	case e.held(rec) != "" || e.zones.AllDown() || rec.verdict.Ready == v1.ConditionTrue:
 		return v1.Taint{}, false
 	case rec.verdict.Ready == "":
 		return v1.Taint{}, true
@@ -275,5 +271,5 @@ func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
 // events that a try causes would make it try for ever: it reads the truth when it runs. What is under way
 // may not know of it, and runs once more.
 func wake(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
-	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, At: now, OnDuplicate: timedworker.KeepEarliest})
+	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
 }

@@ -24,7 +24,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error 
 		if err := e.mayWrite(); err != nil {
 			return false, err
 		}
-		err = e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) })
+		err = e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) }))
 		if err != nil && !apierrors.IsNotFound(err) {
 			return true, err
 		}
@@ -47,30 +47,12 @@ func (e *Evictor) nodeWaits() bool {
 	return some && !due.After(e.clock.Now())
 }
 
-// emptyNode deletes the pods of a failed node, where nothing is tainted. What a disruption budget holds back has had
-// its turn all the same: it is tried again when the API said, and takes no turn from other nodes.
+// emptyNode deletes the pods of a failed node, where nothing is tainted. What the API server refuses to evict has had
+// its turn all the same: it is tried again later, and takes no turn from other nodes.
 func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
-	var (
-		held map[podUID]struct{}
-		wait time.Duration
-	)
 	return e.eachPod(rec, &rec.settled, func(pod *v1.Pod) bool {
-		_, later := held[pod.UID]
-		return !later
-	}, func() {
-		if e.records[rec.name] != rec || !e.wanted(rec) {
-			return // it recovered meanwhile, say
-		}
-		if !rec.emptied {
-			d := Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
-			if len(rec.settled) == 0 && len(held) == 0 {
-				d.Reason = reasonNoPods
-			}
-			e.decide(d)
-		}
-		rec.emptied = true
-		rec.budgets = e.tick().Add(wait)
-	}, func(ref PodRef) (goOn bool, err error) {
+		return !e.now.Before(rec.refused[pod.UID].until)
+	}, func() { e.emptied(rec) }, func(ref PodRef) (goOn bool, err error) {
 		if err := e.askHarm(); err != nil {
 			return false, fmt.Errorf("%w: %w", errClosed, err)
 		}
@@ -78,25 +60,27 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 			return false, err
 		}
 		why, still, there := e.lastCheckWithoutTaints(rec, ref)
-		if !still {
+		switch {
+		case !still:
 			return false, nil
-		}
-		if there && why.Kind == PodEvicted {
-			err := e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) })
-			switch {
-			case apierrors.IsTooManyRequests(err):
-				note(&held, ref.UID)
-				if until := e.heldByBudget(why, err); wait == 0 || until < wait {
-					wait = until
-				}
+		case there && why.Kind == EvictionDelayed: // a taint evicts it at this moment
+			e.refuse(rec, ref.UID, 0, e.cfg.RetryInitial)
+			return true, nil
+		case there && why.Kind == PodEvicted:
+			err := e.evict(ctx, ref, why)
+			if apierrors.IsTooManyRequests(err) {
+				times := e.refusals(rec, ref.UID) + 1
+				e.refuse(rec, ref.UID, times, e.refusedBy(why, err, times))
 				return true, nil
-			case err != nil && !apierrors.IsNotFound(err):
+			}
+			if err != nil && !apierrors.IsNotFound(err) {
 				return true, err
 			}
 			there = err == nil
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
+		delete(rec.refused, ref.UID)
 		note(&rec.settled, ref.UID)
 		if there {
 			e.decide(why)
@@ -105,9 +89,46 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	})
 }
 
-// heldByBudget tells that a disruption budget holds an eviction back, or an API server that has too much to do, and for
-// how long.
-func (e *Evictor) heldByBudget(why Decision, err error) time.Duration {
+// emptied notes that of the node's pods none is left but those that the API server refuses to evict; e.mu is held.
+func (e *Evictor) emptied(rec *record) {
+	if e.records[rec.name] != rec || !e.wanted(rec) {
+		return // it recovered meanwhile, say
+	}
+	if !rec.emptied {
+		d := Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
+		if len(rec.settled) == 0 && len(rec.refused) == 0 {
+			d.Reason = reasonNoPods
+		}
+		e.decide(d)
+	}
+	rec.emptied, rec.budgets = true, time.Time{}
+	for _, r := range rec.refused {
+		if rec.budgets.IsZero() || r.until.Before(rec.budgets) {
+			rec.budgets = r.until
+		}
+	}
+}
+
+// refusals is how often in a row the API server has refused to evict the pod of a node that is being emptied.
+func (e *Evictor) refusals(rec *record, uid podUID) int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return rec.refused[uid].times
+}
+
+// refuse notes that the pod is not to be evicted for that long.
+func (e *Evictor) refuse(rec *record, uid podUID, times int, wait time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if rec.refused == nil {
+		rec.refused = make(map[podUID]refusal)
+	}
+	rec.refused[uid] = refusal{times, e.tick().Add(wait)}
+}
+
+// refusedBy tells that a disruption budget holds an eviction back, or an API server that has too much to do, and says for how
+// long: as it asks or, where it does not say, for longer each time, up to Config.RetryMax.
+func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
 	why.Kind, why.Reason, why.Err = EvictionDelayed, "TooManyRequests", err
 	if apierrors.HasStatusCause(err, "DisruptionBudget") { // policyv1.DisruptionBudgetCause
 		why.Reason = "DisruptionBudget"
@@ -116,7 +137,7 @@ func (e *Evictor) heldByBudget(why Decision, err error) time.Duration {
 	if wait := retryAfter(err); wait > 0 {
 		return wait
 	}
-	return e.cfg.GateInterval
+	return max(e.refusal.Delay(times, nil), e.cfg.RetryInitial)
 }
 
 func note(set *map[podUID]struct{}, uid podUID) {
@@ -180,17 +201,18 @@ func (e *Evictor) podsOf(rec *record, again bool, noted *map[podUID]struct{}, wa
 func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision, still, there bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	node, ok := e.clients.Nodes.Node(rec.name)
-	if !ok || node.UID != rec.uid || e.records[rec.name] != rec || !e.wanted(rec) || e.saysReady(rec, node) {
+	if e.current(rec) == nil || !e.wanted(rec) || e.saysReady(rec) {
 		return why, false, false
 	}
 	pod, there := e.clients.Pods.Pod(ref.PodKey)
-	if !there || pod.UID != ref.UID || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil {
+	if !there || pod.UID != ref.UID || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil || e.wasEvicted(pod) {
 		return why, true, false
 	}
 	why = Decision{Time: e.tick(), Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
 	if spared := sparedWithoutTaints(pod); spared != "" {
 		why.Kind, why.Reason = PodSpared, spared
+	} else if !e.evicted.Begin(ref.PodKey) {
+		why.Kind = EvictionDelayed
 	}
 	return why, true, true
 }

@@ -15,11 +15,16 @@ type outbox struct {
 	mu         sync.Mutex
 	pending    []Decision
 	delivering bool
-	ring       []Decision
-	next       int
+	ring       []Decision // it grows up to size
+	size, next int
+	repeats    map[subject]int // where in the ring the newest decision about somebody is, if it is one that may repeat
 }
 
-func (o *outbox) init(size int) { o.ring = make([]Decision, 0, size) }
+// subject is who a decision is about.
+type subject struct {
+	node string
+	pod  PodKey
+}
 
 // decide records a decision; it is delivered by the next deliver.
 func (e *Evictor) decide(d Decision) {
@@ -27,16 +32,48 @@ func (e *Evictor) decide(d Decision) {
 	o := &e.out
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if size := cap(o.ring); size > 0 {
-		if len(o.ring) < size {
-			o.ring = append(o.ring, d)
-		} else {
-			o.ring[o.next] = d
-			o.next = (o.next + 1) % size
-		}
-	}
+	o.remember(d)
 	if e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil {
 		o.pending = append(o.pending, d)
+	}
+}
+
+// remember keeps a decision for Explain; o.mu is held. What repeats the newest one about the same pod or node counts there.
+func (o *outbox) remember(d Decision) {
+	if o.size == 0 {
+		return
+	}
+	about := subject{d.Node, d.Pod.PodKey}
+	may := d.Kind == EvictionDelayed || d.Kind == WriteFailed
+	if at, ok := o.repeats[about]; ok && may && o.ring[at].Kind == d.Kind && o.ring[at].Reason == d.Reason {
+		first := o.ring[at]
+		d.Time, d.Times, d.Last = first.Time, max(first.Times, 1)+1, d.Time
+		o.ring[at] = d
+		return
+	}
+	at := len(o.ring)
+	if at < o.size {
+		o.ring = append(o.ring, d)
+	} else {
+		at = o.next
+		o.forget(at)
+		o.ring[at] = d
+		o.next = (o.next + 1) % o.size
+	}
+	delete(o.repeats, about)
+	if may {
+		if o.repeats == nil {
+			o.repeats = make(map[subject]int)
+		}
+		o.repeats[about] = at
+	}
+}
+
+// forget drops where the repeats of a decision count that leaves the ring; o.mu is held.
+func (o *outbox) forget(at int) {
+	old := subject{o.ring[at].Node, o.ring[at].Pod.PodKey}
+	if newest, ok := o.repeats[old]; ok && newest == at {
+		delete(o.repeats, old)
 	}
 }
 
@@ -80,7 +117,7 @@ func (e *Evictor) log(d Decision) {
 	}
 	level := slog.LevelDebug
 	switch d.Kind {
-	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged:
+	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, Awaiting:
 		level = slog.LevelInfo
 	case WriteFailed:
 		level = slog.LevelWarn
@@ -131,7 +168,7 @@ func (e *Evictor) Explain(key string) []Decision {
 			if d.Pod.PodKey.String() == key {
 				answer = append(answer, *d)
 			}
-		case nodes[d.Node] && d.Node != "", d.Kind == AllZonesDown, d.Kind == AllZonesDownEnded:
+		case nodes[d.Node] && d.Node != "", d.Kind == AllZonesDown, d.Kind == AllZonesDownEnded, d.Kind == Awaiting:
 			answer = append(answer, *d)
 		}
 	})

@@ -45,10 +45,8 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	rec.writeConditions = v.Expired
 	if v.Ready == v1.ConditionTrue {
 		delete(e.bad, rec.name)
-		rec.waitSettle, rec.emptied, rec.settled, rec.markPods, rec.marked = false, false, nil, false, nil
-		if rec.overdue {
-			e.release(rec, now) // pods that taints of others evict wait for no turn any more
-		}
+		rec.waitSettle, rec.emptied, rec.settled, rec.refused, rec.markPods, rec.marked = false, false, nil, nil, false, nil
+		e.forgetOverdue(rec)
 	} else {
 		e.bad[rec.name] = rec
 	}
@@ -87,7 +85,7 @@ func (e *Evictor) member(rec *record) {
 // evaluateZones sets the rates and enters or leaves the state in which every zone is down.
 func (e *Evictor) evaluateZones(now time.Time) {
 	transition := zone.None
-	for _, c := range e.zones.Evaluate() {
+	for _, c := range e.zones.EvaluateAt(now) {
 		transition = c.Cluster
 		if c.Gone {
 			e.retireQueue(c.Zone, now)
@@ -119,9 +117,6 @@ func (e *Evictor) restarted() {
 	for _, name := range sortedKeys(e.bad) {
 		rec := e.bad[name]
 		rec.waitSettle = true
-		if v, ok := e.monitor.Verdict(name); ok {
-			rec.waitSince = v.Since // later on that is when it last changed
-		}
 		e.attention[name] = rec
 		e.dequeue(rec, "NotSettled", now)
 		if q, ok := e.queues[rec.zone]; ok {
@@ -167,11 +162,11 @@ func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
 	}
-	switch {
-	case rec.waitSettle && v.Ready == v1.ConditionUnknown:
-		return laterOf(v.LastBeat, v.Since).Add(v.Grace), true
-	case rec.waitSettle: // its heartbeats are no news
-		return rec.waitSince.Add(v.Grace), true
+	if rec.waitSettle {
+		if at, settles := e.monitor.Settles(rec.name); settles {
+			return at, true
+		}
+		return v.LastBeat.Add(v.Grace), true // or when it has been silent for so long
 	}
 	if e.now.Before(rec.unseen) {
 		return rec.unseen, true
@@ -193,12 +188,8 @@ func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
 // consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
 // to be lifted.
 func (e *Evictor) consider(rec *record, now time.Time) {
-	node, ok := e.clients.Nodes.Node(rec.name)
-	if !ok || node.UID != rec.uid {
-		e.NodeChanged(rec.name)
-		return
-	}
-	e.recount(rec, node)
+	node := e.current(rec)
+	e.recount(rec)
 	down := e.zones.AllDown()
 	if rec.waitSettle {
 		if down || !e.monitor.Settled(rec.name) {
@@ -209,32 +200,34 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 			rec.waitSettle = false
 		}
 	}
-	if rec.verdict.Expired && !rec.beatSince && readyStatus(node) != v1.ConditionUnknown {
+	if rec.verdict.Expired && !rec.beatSince && rec.ready != v1.ConditionUnknown {
 		rec.writeConditions = true
 	}
 	switch {
 	case !e.failing(rec):
 		e.dequeue(rec, e.liftReason(rec), now)
-	case e.saysReady(rec, node): // the verdict may be frozen
+	case e.saysReady(rec): // the verdict may be frozen
 		e.dequeue(rec, "NodeReady", now)
 	case down:
 		e.dequeue(rec, "AllZonesDown", now)
-	case rec.hold != "":
-		e.dequeue(rec, rec.hold, now)
+	case e.held(rec) != "":
+		e.dequeue(rec, e.held(rec), now)
 	case rec.waitSettle:
-	case e.cfg.TaintBasedEviction:
-		switch {
-		case hasOwnNoExecute(node) || rec.grant != nil:
-		case e.carries(rec, node):
-			e.attention[rec.name] = rec
-		default:
-			e.enqueue(rec, now)
-		}
-	default:
+	case !e.cfg.TaintBasedEviction:
 		e.considerEmptying(rec, now)
+	case rec.grant != nil:
+	case e.carries(rec):
+		e.dequeue(rec, "Tainted", now)
+		if !rec.tainted {
+			e.attention[rec.name] = rec // until it is known whether it is
+		}
+	case node != nil:
+		e.enqueue(rec, now)
 	}
-	e.arm(rec, node, now)
-	e.scheduleWrites(rec, node, now)
+	e.arm(rec, now)
+	if node != nil {
+		e.scheduleWrites(rec, node, now)
+	}
 }
 
 // considerEmptying is the way without taints: a node that failed for long enough waits for its zone's

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
@@ -64,14 +65,20 @@ func sortedPods(pods map[PodKey]*trackedPod) []PodKey {
 // syncPod reads the pod again; e.mu is held.
 func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	pod, ok := e.clients.Pods.Pod(key)
-	if tp := e.tracked[key]; tp != nil && (!ok || pod.UID != tp.uid || pod.Spec.NodeName != tp.rec.name) {
-		// Gone, replaced or elsewhere: what was armed for the old one must not hit the new one.
-		e.pods.CancelIdentity(key, string(tp.uid))
-		e.untrack(key, tp.rec)
-	}
-	if !ok || pod.Spec.NodeName == "" {
+	tp := e.tracked[key]
+	if tp != nil && ok && tp.knowsNewer(pod) {
 		return
 	}
+	if tp != nil && (!ok || pod.UID != tp.uid || pod.Spec.NodeName != tp.rec.name) {
+		// Gone, replaced or elsewhere: what was armed for the old one must not hit the new one.
+		e.disarm(key, tp)
+		e.untrack(key, tp.rec)
+	}
+	if !ok {
+		e.evicted.Shown(key)
+		return
+	}
+	e.wasEvicted(pod)
 	rec := e.records[pod.Spec.NodeName]
 	if rec == nil {
 		return
@@ -94,6 +101,17 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	}
 }
 
+// wasEvicted says whether the pod was evicted though the store does not show it to go yet; e.mu is held.
+func (e *Evictor) wasEvicted(pod *v1.Pod) bool {
+	return e.evicted.Has(PodKey{Namespace: pod.Namespace, Name: pod.Name}, pod.UID, pod.DeletionTimestamp != nil)
+}
+
+// knowsNewer says whether a newer version of the pod was seen than this one, which is ignored then.
+func (tp *trackedPod) knowsNewer(pod *v1.Pod) bool {
+	v := version(pod.ResourceVersion)
+	return v != 0 && v < tp.version
+}
+
 func (e *Evictor) untrack(key PodKey, rec *record) {
 	delete(rec.pods, key)
 	if tp := e.tracked[key]; tp != nil && tp.rec == rec {
@@ -101,15 +119,13 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 	}
 }
 
-// arm compares the node's NoExecute taints with those seen before and, when they or what we make of
-// our own ones changed, decides anew about every pod on the node; e.mu is held.
-func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
-	eligible := e.failing(rec) && rec.hold == "" && !rec.waitSettle && !e.zones.AllDown()
-	changed := e.seeTaints(rec, node, now) || eligible != rec.eligible || rec.rearm
-	rec.eligible, rec.rearm = eligible, changed // until it is done: a store may panic
-	if !changed {
+// arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
+func (e *Evictor) arm(rec *record, now time.Time) {
+	eligible := e.wanted(rec)
+	if eligible == rec.eligible && !rec.rearm {
 		return
 	}
+	rec.eligible, rec.rearm = eligible, true // until it is done: a store may panic
 	if len(rec.taints) == 0 {
 		for _, key := range sortedPods(rec.pods) {
 			e.unarmPod(key, rec.pods[key], now)
@@ -129,7 +145,7 @@ func (e *Evictor) arm(rec *record, node *v1.Node, now time.Time) {
 	})
 	for key, tp := range rec.pods {
 		if _, ok := present[key]; !ok {
-			e.pods.CancelIdentity(key, string(tp.uid))
+			e.disarm(key, tp)
 			e.untrack(key, rec)
 		}
 	}
@@ -142,8 +158,8 @@ func (e *Evictor) liftReason(rec *record) string {
 		return "NodeReady"
 	case e.zones.AllDown():
 		return "AllZonesDown"
-	case rec.hold != "":
-		return rec.hold
+	case e.held(rec) != "":
+		return e.held(rec)
 	case rec.waitSettle && len(rec.taints) > 0:
 		return "NotSettled"
 	case !e.failing(rec):
@@ -152,50 +168,15 @@ func (e *Evictor) liftReason(rec *record) string {
 	return "TaintRemoved"
 }
 
-// seeTaints notes the node's NoExecute taints and when each began to count, and says whether any came
-// or went. What is seen to appear counts from now; what was there when we started counts from its
-// TimeAdded, unless that is absent, in the future or before the node itself.
-func (e *Evictor) seeTaints(rec *record, node *v1.Node, now time.Time) (changed bool) {
-	var current []seenTaint
-	for i := range node.Spec.Taints {
-		t := &node.Spec.Taints[i]
-		if t.Effect != v1.TaintEffectNoExecute {
-			continue
-		}
-		own := e.cfg.TaintBasedEviction && taints.OwnNoExecute(t)
-		seen := seenTaint{taint: v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect}, own: own, start: now}
-		if !e.started {
-			seen.start = plausibleStart(t, node, now)
-		}
-		known := false
-		for _, old := range rec.taints {
-			same := old.taint.Key == t.Key && old.taint.Value == t.Value
-			if same || own && old.own { // a swap of our own taints is one outage
-				seen.start = old.start
-				known = known || same
-			}
-		}
-		changed = changed || !known
-		current = append(current, seen)
-	}
-	changed = changed || len(current) != len(rec.taints)
-	rec.taints = current
-	return changed
-}
-
-func plausibleStart(t *v1.Taint, node *v1.Node, now time.Time) time.Time {
-	if t.TimeAdded == nil || t.TimeAdded.After(now) || t.TimeAdded.Time.Before(node.CreationTimestamp.Time) {
-		return now
-	}
-	return t.TimeAdded.Time
-}
-
 // armPod decides when, if at all, the pod is to be evicted; e.mu is held.
 func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 	key := PodKey{Namespace: pod.Namespace, Name: pod.Name}
 	tp := e.tracked[key]
+	if tp != nil && tp.knowsNewer(pod) {
+		return
+	}
 	if tp != nil && (tp.uid != pod.UID || tp.rec != rec) {
-		e.pods.CancelIdentity(key, string(tp.uid))
+		e.disarm(key, tp)
 		e.untrack(key, tp.rec)
 		tp = nil
 	}
@@ -211,12 +192,13 @@ func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 		rec.pods[key] = tp
 		e.tracked[key] = tp
 	}
-	if tp.evicted {
+	tp.version = version(pod.ResourceVersion)
+	if e.wasEvicted(pod) {
 		return
 	}
 	if pod.DeletionTimestamp != nil {
 		// On its way out: nothing to decide, and no cancellation to report.
-		e.pods.CancelIdentity(key, string(tp.uid))
+		e.disarm(key, tp)
 		tp.armed = false
 		return
 	}
@@ -224,12 +206,24 @@ func (e *Evictor) armPod(rec *record, pod *v1.Pod, now time.Time) {
 		e.cancelPod(key, tp, why, now)
 		return
 	}
-	due, why, finite := e.dueAt(rec, tp, pod.Spec.Tolerations, rec.eligible)
-	if !finite {
+	due := rec.taints.Deadline(e.matcher, tp.asked(pod), e.own, rec.eligible)
+	if due.Forever {
 		e.unarmPod(key, tp, now)
 		return
 	}
-	e.schedulePod(key, tp, pod, due, why, now)
+	e.schedulePod(key, tp, pod, due.At, e.evictionOf(rec, due), now)
+}
+
+// asked is what a deadline of the pod is decided from.
+func (tp *trackedPod) asked(pod *v1.Pod) pods.Pod {
+	return pods.Pod{Bound: tp.bound, Tolerations: pod.Spec.Tolerations}
+}
+
+// evictionOf is why a pod has to leave by that deadline.
+func (e *Evictor) evictionOf(rec *record, d taints.Deadline) eviction {
+	why := eviction{node: rec.name, taint: *d.Taint, own: e.own(d.Taint), toleration: d.Toleration, tolerated: d.For}
+	why.taint.TimeAdded = nil // two evictions are the same, or not, without it
+	return why
 }
 
 // unarmedReason is why an eviction is not wanted any more: what became of its taint.
@@ -237,29 +231,29 @@ func (e *Evictor) unarmedReason(rec *record, why eviction) string {
 	if why.own && !rec.eligible {
 		return e.liftReason(rec)
 	}
-	for i := range rec.taints {
-		seen := &rec.taints[i]
-		if seen.taint.Key == why.taint.Key && seen.taint.Value == why.taint.Value || seen.own && why.own {
-			return "Tolerated"
-		}
+	if rec.taints.Has(&why.taint, e.own) {
+		return "Tolerated"
 	}
 	return "TaintRemoved"
 }
 
 func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.Time, why eviction, now time.Time) {
 	if tp.armed {
-		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && (st.Payload == why || st.Queued) {
+		if st, ok := e.pods.Get(key); ok && (tp.due.Equal(due) || !tp.due.After(now) && !due.After(now)) && (st.Value == why || st.Queued) {
 			// When it is tried next is another matter: it may wait for its backoff. But if it waits for its node to be
-			// watched, a taint of others may evict it now.
-			if tp.delayed == notSettled {
-				e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: why, At: now})
+			// shown or watched, a look at the node or a taint of others may let it go now.
+			if tp.delayed == pods.NotShown || tp.delayed == pods.NotSettled {
+				e.pods.Schedule(key, tp, why, now)
 			}
 			return
 		}
 	}
 	tp.due = due
-	result := e.pods.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Payload: why, At: due})
+	result := e.pods.Schedule(key, tp, why, due)
 	kind := EvictionArmed
+	if !tp.armed {
+		tp.refused, tp.conflicts = 0, 0
+	}
 	if tp.armed {
 		if result == timedworker.Unchanged {
 			return
@@ -275,13 +269,19 @@ func (e *Evictor) evictionDecision(kind Kind, ref PodRef, why eviction, due, now
 	return Decision{Time: now, Kind: kind, Node: why.node, Pod: ref, Taint: &taint, Toleration: why.toleration, Tolerated: why.tolerated, Deadline: due}
 }
 
+// disarm drops the pod's work; e.mu is held.
+func (e *Evictor) disarm(key PodKey, tp *trackedPod) timedworker.CancelResult {
+	e.outage.Ended(task{pod: key}, e.now)
+	return e.pods.Cancel(key, tp)
+}
+
 // cancelPod drops what is armed for the pod, if anything, and reports it once. It needs no permission.
 func (e *Evictor) cancelPod(key PodKey, tp *trackedPod, reason string, now time.Time) {
 	if !tp.armed {
 		return
 	}
 	tp.armed = false
-	if e.pods.CancelIdentity(key, string(tp.uid)) == timedworker.Cancelled && reason != "NodeDeleted" {
+	if e.disarm(key, tp) == timedworker.Cancelled && reason != "NodeDeleted" {
 		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: tp.rec.name, Pod: PodRef{PodKey: key, UID: tp.uid, Node: tp.rec.name}, Toleration: -1, Reason: reason})
 	}
 }
@@ -289,37 +289,9 @@ func (e *Evictor) cancelPod(key PodKey, tp *trackedPod, reason string, now time.
 // unarmPod is cancelPod where what asked for the eviction does not any more.
 func (e *Evictor) unarmPod(key PodKey, tp *trackedPod, now time.Time) {
 	if st, ok := e.pods.Get(key); tp.armed && ok {
-		e.cancelPod(key, tp, e.unarmedReason(tp.rec, st.Payload), now)
+		e.cancelPod(key, tp, e.unarmedReason(tp.rec, st.Value), now)
 	}
 	tp.armed = false
-}
-
-// dueAt is the earliest end over the finite tolerations used, each counted from the later of its
-// taint's start and the pod's binding. Our own taints count if own says so. finite is false when nothing evicts the pod.
-func (e *Evictor) dueAt(rec *record, tp *trackedPod, tolerations []v1.Toleration, own bool) (due time.Time, why eviction, finite bool) {
-	for i := range rec.taints {
-		seen := &rec.taints[i]
-		if seen.own && !own {
-			continue
-		}
-		start := laterOf(seen.start, tp.bound)
-		one := eviction{node: rec.name, taint: seen.taint, own: seen.own, toleration: e.matcher.Using(&seen.taint, tolerations)}
-		if one.toleration >= 0 {
-			d, forever := taints.Seconds(&tolerations[one.toleration])
-			if forever {
-				continue
-			}
-			one.tolerated = d
-		}
-		at := start.Add(one.tolerated)
-		if at.Before(start) { // beyond what time.Time can hold: for ever
-			continue
-		}
-		if !finite || at.Before(due) {
-			due, why, finite = at, one, true
-		}
-	}
-	return due, why, finite
 }
 
 // boundAt is when a pod that we did not see arrive was bound, as far as its object tells.

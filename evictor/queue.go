@@ -9,7 +9,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/ratelimitqueue"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -33,14 +32,12 @@ func (e *Evictor) queue(key zone.Key) *nodeQueue {
 		policy = e.cfg.policy()
 	}
 	q, err := ratelimitqueue.New[queueKey, struct{}](ratelimitqueue.Config{
-		Rate:  policy.Rate(zone.Situation{Zone: key, State: zone.Initial}),
+		Rate:  ratelimitqueue.Unlimited, // there is no token to keep: SetRate fills the bucket
 		Burst: 1,
 		Clock: e.clock,
-
-		OnDuplicate: ratelimitqueue.KeepEarliest, // see prefer
 	})
-	if err != nil { // a policy of the user's gave no valid rate: nothing leaves
-		q, _ = ratelimitqueue.New[queueKey, struct{}](ratelimitqueue.Config{Burst: 1, Clock: e.clock})
+	if err != nil || q.SetRate(policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.now}).Rate) != nil {
+		_ = q.SetRate(0) // a policy of the user's gave no valid rate: nothing leaves
 	}
 	if e.gates.harm.err != nil {
 		q.Pause("MayHarm")
@@ -73,7 +70,7 @@ func (e *Evictor) enqueue(rec *record, now time.Time) {
 		_ = q.SetRate(st.Rate) // a policy of the user's that knows no states: no change told of its first rate, if that was 0
 	}
 	key := queueKey{Node: rec.name}
-	if st, ok := q.Get(key); ok && st.State == ratelimitqueue.StateHeld {
+	if st, ok := q.Get(key); ok && st.State == ratelimitqueue.StateKept {
 		q.Remove(key) // handed out before, and its taint is not there: somebody removed it
 	}
 	switch q.AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: key, Due: now, Identity: string(rec.uid)}) {
@@ -95,7 +92,7 @@ func (e *Evictor) dequeue(rec *record, reason string, now time.Time) {
 		return
 	}
 	q.Remove(key)
-	if st.State == ratelimitqueue.StateQueued {
+	if st.State == ratelimitqueue.StateWaiting {
 		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
 	}
 }
@@ -115,7 +112,7 @@ func (e *Evictor) moveZone(rec *record) {
 			continue
 		}
 		old.Remove(key)
-		if st.State == ratelimitqueue.StateQueued {
+		if st.State == ratelimitqueue.StateWaiting {
 			e.queue(rec.zone).AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: key, Due: st.Due, Identity: string(rec.uid)})
 		}
 	}
@@ -157,8 +154,8 @@ func (e *Evictor) prefer(key zone.Key, q *nodeQueue, now time.Time) {
 		return
 	}
 	var waiting []string
-	for _, item := range q.Snapshot() {
-		if item.State == ratelimitqueue.StateQueued && !item.Key.Release && item.In <= 0 {
+	for _, item := range q.Snapshot().Items {
+		if item.State == ratelimitqueue.StateWaiting && !item.Key.Release && item.In <= 0 {
 			waiting = append(waiting, item.Key.Node)
 		}
 	}
@@ -168,7 +165,7 @@ func (e *Evictor) prefer(key zone.Key, q *nodeQueue, now time.Time) {
 	first, _ := q.Get(queueKey{Node: waiting[0]})
 	if name := e.opts.Prefer(key, waiting); name != waiting[0] && slices.Contains(waiting, name) {
 		rec := e.records[name]
-		q.AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: queueKey{Node: name}, Due: first.Due.Add(-1), Identity: string(rec.uid)})
+		q.AddEntry(ratelimitqueue.Entry[queueKey, struct{}]{Key: queueKey{Node: name}, Due: first.Due.Add(-1), Identity: string(rec.uid), OnDuplicate: ratelimitqueue.KeepEarliest})
 	}
 }
 
@@ -184,7 +181,7 @@ func (e *Evictor) releases() map[zone.Key]int {
 		if rec == nil || e.queues[rec.zone] == nil {
 			continue
 		}
-		if st, ok := e.queues[rec.zone].Get(queueKey{Node: name, Release: true}); ok && st.State == ratelimitqueue.StateQueued {
+		if st, ok := e.queues[rec.zone].Get(queueKey{Node: name, Release: true}); ok && st.State == ratelimitqueue.StateWaiting {
 			waiting[rec.zone]++
 		}
 	}
@@ -252,12 +249,16 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 	looked := false
 	defer func() {
 		if !looked { // the store panicked
-			item.Retry(0)
+			item.Blocked(0)
 		}
 	}()
-	node, ok := e.clients.Nodes.Node(rec.name)
+	node := e.current(rec)
 	looked = true
-	if !ok || node.UID != rec.uid || !e.failing(rec) || rec.hold != "" || e.saysReady(rec, node) {
+	if node == nil { // it is looked at again when the store has caught up
+		item.Blocked(e.cfg.GateInterval)
+		return
+	}
+	if !e.wanted(rec) || e.saysReady(rec) || e.carries(rec) {
 		// The last pass still said failed; the next one will see for itself.
 		item.Drop()
 		e.attention[rec.name] = rec
@@ -287,24 +288,14 @@ func (e *Evictor) count(rec *record, failed bool) {
 }
 
 // recount is count by what the node carries or has been through; e.mu is held.
-func (e *Evictor) recount(rec *record, node *v1.Node) {
+func (e *Evictor) recount(rec *record) {
 	failed := rec.emptied
 	if e.cfg.TaintBasedEviction {
-		if failed = e.carries(rec, node); failed && !rec.unseen.IsZero() {
+		if failed = e.carries(rec); failed && !rec.tainted {
 			e.attention[rec.name] = rec // to count again when that ends
 		}
 	}
 	e.count(rec, failed || rec.grant != nil)
-}
-
-// carries says whether the node has our NoExecute taint. A store lags behind the writes: for one grace period
-// what was written is there until the store has shown it; e.mu is held.
-func (e *Evictor) carries(rec *record, node *v1.Node) bool {
-	if hasOwnNoExecute(node) {
-		rec.unseen = time.Time{}
-		return true
-	}
-	return e.now.Before(rec.unseen)
 }
 
 // failing says whether the verdict is one that taints; e.mu is held.
@@ -345,35 +336,4 @@ func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {
 		return b, true
 	}
 	return a, true
-}
-
-// saysReady says whether the kubelet has reported Ready since the verdict; e.mu is held. An object that
-// still says Ready because our own Unknown is not written yet does not count.
-func (e *Evictor) saysReady(rec *record, node *v1.Node) bool {
-	if readyStatus(node) != v1.ConditionTrue {
-		return false
-	}
-	if e.monitor.ObserveNode(node).Heartbeat {
-		rec.beatSince = true
-	}
-	return !rec.verdict.Expired || rec.beatSince
-}
-
-// readyStatus is the node's Ready condition, empty when it has none.
-func readyStatus(node *v1.Node) v1.ConditionStatus {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == v1.NodeReady {
-			return node.Status.Conditions[i].Status
-		}
-	}
-	return ""
-}
-
-func hasOwnNoExecute(node *v1.Node) bool {
-	for i := range node.Spec.Taints {
-		if taints.OwnNoExecute(&node.Spec.Taints[i]) {
-			return true
-		}
-	}
-	return false
 }

@@ -51,6 +51,42 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
+// What is there in type alone would panic at its first use: it is a fault like what is missing.
+func TestNewNamesWhatIsThereInTypeAlone(t *testing.T) {
+	var store *bare
+	var clk *simulator.Clock
+	var policy *zone.DisruptionPolicy
+	var sink *silent
+	var source *brought
+	_, err := evictor.New(evictor.DefaultConfig(), evictor.Clients{Nodes: store, Pods: store, NodeWriter: store, PodWriter: store, EventSink: sink, Source: source},
+		evictor.Options{Clock: clk, Policy: policy, Observer: evictor.ObserverFunc(nil)})
+	for _, name := range []string{"clients.nodes", "clients.pods", "clients.nodeWriter", "clients.podWriter", "clients.eventSink", "clients.source", "options.clock", "options.observer", "options.policy"} {
+		require.ErrorContains(t, err, name)
+	}
+}
+
+type silent struct{}
+
+func (*silent) Event(evictor.Event) {}
+
+func TestExplainSizeIsBounded(t *testing.T) {
+	cfg := evictor.DefaultConfig()
+	cfg.ExplainSize = math.MaxInt
+	require.ErrorContains(t, cfg.Validate(), "explainSize")
+	_, err := evictor.New(cfg, evictor.Clients{}, evictor.Options{})
+	require.ErrorContains(t, err, "explainSize")
+	cfg.ExplainSize = 1 << 20
+	require.NoError(t, cfg.Validate())
+}
+
+// The index of a toleration is the same in a decision and in what it says.
+func TestTolerationIsCountedFromZero(t *testing.T) {
+	d := evictor.Decision{Kind: evictor.EvictionArmed, Pod: evictor.PodRef{PodKey: evictor.PodKey{Namespace: "default", Name: "p"}}, Taint: &v1.Taint{Key: "k"}}
+	require.Contains(t, d.String(), "(tolerations[0])")
+	d.Toleration = -1
+	require.Contains(t, d.String(), "does not tolerate k")
+}
+
 func TestDeadlinesMoveBothWays(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2))
 	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 100))

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,9 @@ import (
 )
 
 // Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node
-// writes and, apart from them, lifts. It returns after the context has ended and every write in flight
-// has returned, with the context's error. ErrRunning is returned beside another Step or Run, and an
-// error where the clock has no timers.
+// writes and, apart from them, lifts. It runs the clients' Source too. It returns after the context has ended and every
+// write in flight has returned, with the context's error. ErrRunning is returned beside another Step or Run, and an
+// error where the clock has no timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
 	timers, ok := e.clock.(clock.Clock)
 	if !ok {
@@ -24,10 +25,11 @@ func (e *Evictor) Run(ctx context.Context) error {
 	defer e.active.Store(false)
 	e.limitTurns(e.cfg.NodeWorkers)
 	defer e.limitTurns(0)
-	e.plan() // what was told while nobody ran comes before what became due meanwhile
 	ctx, stop := context.WithCancelCause(ctx)
+	defer e.runSource(ctx, stop)() // what is written last is seen and told, too
+	e.plan()                       // what was told while nobody ran comes before what became due meanwhile
 	var workers sync.WaitGroup
-	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.pods.Run} {
+	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.pods.fresh.Run, e.pods.refused.Run} {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
@@ -44,9 +46,12 @@ func (e *Evictor) Run(ctx context.Context) error {
 	for {
 		wait := e.cfg.GateInterval
 		forever := false
-		if e.plan() {
+		planned := e.plan()
+		if planned {
 			e.hand()
-			e.deliver()
+		}
+		e.deliver()
+		if planned {
 			next, idle := e.planNext()
 			switch {
 			case !idle:
@@ -74,6 +79,25 @@ func (e *Evictor) Run(ctx context.Context) error {
 		case <-timer.C():
 		}
 		timer.Stop()
+	}
+}
+
+// runSource runs the source until the returned function is called, which waits for its end.
+func (e *Evictor) runSource(ctx context.Context, failed context.CancelCauseFunc) (stop func()) {
+	if e.source == nil {
+		return func() {}
+	}
+	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := e.source.Run(watching); watching.Err() == nil {
+			failed(fmt.Errorf("evictor: its source has ended: %w", cmp.Or(err, errors.New("no error"))))
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
 	}
 }
 

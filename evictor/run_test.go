@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -157,7 +158,7 @@ func TestEventsWhileAFailureIsToldDoNotCutItsBackoffShort(t *testing.T) {
 		var tries atomic.Int32
 		c.FailWrites(func(write, object string) error {
 			tries.Add(1)
-			return errors.New("unavailable")
+			return apierrors.NewForbidden(v1.Resource("nodes"), object, errors.New("no")) // which is no outage
 		})
 		c.Fail("a-0")
 		pass(45)

@@ -14,8 +14,8 @@ const maxLaps = 16
 // Step does everything that is due now, in line and in order: heartbeats and verdicts, zones and
 // rates, lifting, then what the queues hand out, then evictions. It returns the instant at which it
 // wants to be called again; the zero time means not before something is fed. An item is tried at most
-// once in a Step: what fails is due again after its backoff. While the store is not synced nothing is
-// decided and Step asks to be called again after Config.GateInterval.
+// once in a Step: what fails is due again after its backoff. While the store is not synced, or nobody has
+// fed the evictor, nothing is decided and Step asks to be called again after Config.GateInterval.
 //
 // The error is ErrRunning beside another Step or Run, or that of the context.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
@@ -62,7 +62,7 @@ func (e *Evictor) act(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := e.pods.Step(ctx)
+	err := e.pods.Step(ctx)
 	e.deliver()
 	return err
 }
@@ -78,9 +78,9 @@ func (e *Evictor) hand() {
 }
 
 // plan reads the inbox and, when a monitor pass is due, takes all decisions of the pass. It writes
-// nothing; it schedules writes. False means that the store is not synced.
+// nothing; it schedules writes. False means that something is waited for before anything is decided.
 func (e *Evictor) plan() bool {
-	if !e.clients.Nodes.Synced() {
+	if !e.complete() {
 		return false
 	}
 	harm := e.askHarm()
@@ -116,12 +116,13 @@ func (e *Evictor) plan() bool {
 		}
 	}
 	next, ok := e.monitor.Next()
-	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left) {
+	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue(now)) {
 		e.pass(now)
 		if e.opts.OnPass != nil {
 			e.opts.OnPass(max(0, e.clock.Since(now)))
 		}
 	}
+	e.probe(now)
 	e.started = true
 	return true
 }
@@ -148,6 +149,7 @@ func (e *Evictor) planNext() (next time.Time, idle bool) {
 		}
 	}
 	consider(e.monitor.Next())
+	consider(e.outage.Next())
 	if e.gates.write.err == nil {
 		consider(e.queueNext(now))
 	} else {
@@ -158,11 +160,18 @@ func (e *Evictor) planNext() (next time.Time, idle bool) {
 	}
 	if e.cfg.NodeMonitorPeriod == 0 {
 		consider(e.attendAt())
+		consider(e.zones.NextAt(now))
 	}
 	if !e.inbox.empty() {
 		return now, false
 	}
 	return next, next.IsZero() || now.Before(next)
+}
+
+// policyDue says whether the zone policy wants to be asked although nothing changed.
+func (e *Evictor) policyDue(now time.Time) bool {
+	next, ok := e.zones.NextAt(now)
+	return ok && !now.Before(next)
 }
 
 func laterOf(a, b time.Time) time.Time {

@@ -125,7 +125,10 @@ func (u *upstreams) pass(d time.Duration) {
 			return
 		}
 		u.clk.SetTime(u.clk.Now().Add(5 * time.Second))
-		for name := range u.reporting {
+		for name, reports := range u.reporting {
+			if !reports {
+				continue
+			}
 			u.conditions(name, slices.Clone(u.nodes[name].Status.Conditions)...)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
@@ -42,10 +43,29 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	p.mark = p.mark && !p.again
 	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)
+	fails := !closed && outage.Failing(err)
+	conflict := !fails && apierrors.IsConflict(err)
+	next := time.Duration(0)
+	if fails {
+		next = e.untilProbe()
+	}
 
 	e.mu.Lock()
 	rec.busy = false
-	rec.closed = rec.closed || closed || p.heldBack
+	rec.conflicts, rec.conflicted = rec.conflicts+1, node.ResourceVersion
+	if !conflict {
+		rec.conflicts, rec.conflicted = 0, ""
+	}
+	conflicts := rec.conflicts
+	if fails && e.records[name] == rec {
+		e.outage.Failed(task{node: name, lift: lift}, e.tick(), next)
+	} else {
+		e.outage.Ended(task{node: name, lift: lift}, e.tick())
+	}
+	if (closed || p.heldBack) && e.records[name] == rec {
+		rec.closed = true
+		e.gates.waiting[name] = rec
+	}
 	e.settleGrant(rec, &p, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
@@ -60,6 +80,8 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		return rest
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
+	case conflict:
+		return timedworker.Blocked(e.conflictWait(conflicts))
 	default:
 		return timedworker.Retry()
 	}
@@ -77,13 +99,8 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	case rec.busy:
 		return nil, nil, p, timedworker.Blocked(e.cfg.RetryInitial)
 	}
-	node, ok := e.clients.Nodes.Node(name)
-	if !ok || node.UID != rec.uid {
-		e.NodeChanged(name)
-		return nil, nil, p, timedworker.Done()
-	}
-	if e.monitor.ObserveNode(node).Heartbeat {
-		rec.beatSince = true
+	if node = e.current(rec); node == nil {
+		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
 	p = e.planNode(rec, node, e.tick())
 	if lift {
@@ -93,6 +110,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	}
 	p.tainted = hasOwnNoExecute(node)
 	if p.nothing() {
+		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 		e.settleGrant(rec, &p, nil)
 		return nil, nil, p, e.afterBudgets(rec, lift)
 	}
@@ -114,7 +132,7 @@ func (e *Evictor) guarded(key any, write func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
 			e.panicked(key, value, debug.Stack())
-			err = fmt.Errorf("panic: %v", value)
+			err = fmt.Errorf("%w: %v", outage.ErrPanic, value)
 		}
 	}()
 	return write()
@@ -149,14 +167,13 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	if !e.cfg.TaintBasedEviction {
 		done = rec.emptied
 	}
-	if !done && apierrors.IsConflict(err) && rec.conflicts < maxConflicts {
-		rec.conflicts++
+	if !done && 0 < rec.conflicts && rec.conflicts <= maxConflicts {
 		return // the turn is kept for reading again
 	}
 	rec.conflicts = 0
 	e.endTurn(rec)
 	if done {
-		item.Done() // whatever failed after it
+		item.Keep() // whatever failed after it
 		if e.cfg.TaintBasedEviction {
 			rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
 		}
@@ -167,7 +184,7 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 		item.Drop()
 		return
 	}
-	item.Retry(0)
+	item.RetryAfter(0)
 	if e.records[rec.name] == rec {
 		e.attention[rec.name] = rec // the turn is void when the node has left that queue meanwhile
 	}
@@ -175,12 +192,19 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 
 // wanted says whether the verdict still asks for a NoExecute taint, or for the node to be emptied.
 func (e *Evictor) wanted(rec *record) bool {
-	return e.failing(rec) && rec.hold == "" && !rec.waitSettle && !e.zones.AllDown()
+	return e.failing(rec) && e.held(rec) == "" && !rec.waitSettle && !e.zones.AllDown()
+}
+
+// currentUnlocked is current for whoever does not hold e.mu.
+func (e *Evictor) currentUnlocked(rec *record) *v1.Node {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.current(rec)
 }
 
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
-func (e *Evictor) stillTaints(rec *record, node *v1.Node, p *nodePlan) bool {
+func (e *Evictor) stillTaints(rec *record, p *nodePlan) bool {
 	if !slices.ContainsFunc(p.change.Add, ownNoExecute) {
 		return true
 	}
@@ -190,7 +214,7 @@ func (e *Evictor) stillTaints(rec *record, node *v1.Node, p *nodePlan) bool {
 		return false // another node has its name, and must not be observed as this one
 	}
 	execute, _ := e.wantNoExecute(rec, p.tainted)
-	return execute.Key != "" && !e.saysReady(rec, node)
+	return execute.Key != "" && !e.saysReady(rec)
 }
 
 func ownNoExecute(t v1.Taint) bool { return taints.OwnNoExecute(&t) }
@@ -224,22 +248,22 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		e.mu.Unlock()
 	}
 	if len(p.conditions) > 0 {
-		if err := try("conditions", func() error { return e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions) }); err != nil {
+		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions)) }); err != nil {
 			return err
 		}
 		e.mu.Lock()
 		rec.writeConditions = false
 		e.mu.Unlock()
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.conditions})
-		if fresh, ok := e.clients.Nodes.Node(node.Name); ok && fresh.UID == node.UID {
+		if fresh := e.currentUnlocked(rec); fresh != nil {
 			node = fresh // with the resourceVersion of the write just made, where the store shows it
 		}
 	}
-	if len(p.change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, node, p)) {
+	if len(p.change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
 		p.change, p.heldBack = withoutHarm(p.change), true
 	}
 	if !p.change.Empty() {
-		if err := try("taints", func() error { return e.clients.NodeWriter.UpdateTaints(ctx, node, p.change) }); err != nil {
+		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.change)) }); err != nil {
 			return err
 		}
 		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, ownNoExecute)
@@ -253,7 +277,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
 	}
 	if len(p.labels) > 0 && !p.again { // the pods do not wait for labels
-		if err := try("labels", func() error { return e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels) }); err != nil {
+		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels)) }); err != nil {
 			errs = append(errs, err)
 		} else {
 			wrote(Decision{Kind: LabelsWritten})

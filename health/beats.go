@@ -1,139 +1,271 @@
 package health
 
-// none is the index of no entry.
+import (
+	"math"
+
+	"github.com/evictkit/evictkit/internal/dueheap"
+	"github.com/evictkit/evictkit/internal/slab"
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// none is the number of no entry.
 const none int32 = -1
 
-// beats keeps entries in the order of their last beat, one list for each grace period, as a slab with
-// links: a beat is O(1) and allocates nothing, and the head of each list is what expires next. It is not safe
-// for concurrent use.
+// beats knows when each entry was last heard, and which one is due next. Entries have small numbers, which the owner's
+// index gives. It is not safe for concurrent use.
+//
+// Most entries share one grace period. They stand in a line, in the order of their last beats, so that a beat moves
+// its entry to the end and the head is due first: O(1), without allocation. What does not fit into the line stands in
+// a heap by its deadline, O(log n): strays, whose beat is older than that of the line's tail, and entries with a
+// grace period of their own.
+//
+// All clocks start anew in O(1): that begins a round. An entry that was not touched in this round was last heard at its
+// beginning and is not out, whatever the entry itself says. All such entries with the common grace are in the line, and
+// those with their own are in stale, the shortest grace first.
 type beats struct {
-	entries []entry
-	lists   []list
+	entries slab.Slab[entry]
+	grace   int64 // the common one
+
+	round uint32
+	anew  int64 // when the round began
+
+	line    list // by last beat
+	strays  list // in no order; by deadline they are in timed
+	out     list // expired and handed out in this round
+	ownOut  list // the same of those with their own grace
+	timed   dueheap.Heap
+	own     slab.Slab[ownGrace]
+	touched int32 // root of those with their own grace that were touched in this round
+	stale   int32 // root of those that were not
 }
 
+// entry is small, so that what a beat needs lies together in half a line of the cache.
 type entry struct {
-	beat       int64 // nanoseconds since the owner's base
-	stamp      int64 // what the beat brought, where the owner compares it: beside the beat for the cache
-	prev, next int32
-	list       int16
-	listed     bool // false once its expiry was handed out, until the next beat
-	used       bool
-	stamped    bool
-	flagged    bool // the owner has something to undo at the next beat
+	beat       int64
+	stamp      int64 // the owner's: what the last beat brought, noStamp when nothing
+	prev, next int32 // in the list of its place
+	round      uint32
+	place      place
+	hasOwn     bool
+	flagged    bool // the owner's: there is something to undo at the next beat
 }
 
-type list struct {
-	grace      int64
-	head, tail int32
+// place is where an entry stands, if it was touched in this round.
+type place uint8
+
+const (
+	nowhere place = iota
+	inLine
+	stray
+	timed // with a grace period of its own
+	out
+)
+
+const noStamp = math.MinInt64
+
+func newBeats(grace int64) beats {
+	return beats{grace: grace, line: empty, strays: empty, out: empty, ownOut: empty, touched: none, stale: none}
 }
 
-// listOf returns the list for a grace period, made on demand.
-func (b *beats) listOf(grace int64) int16 {
-	for i := range b.lists {
-		if b.lists[i].grace == grace {
-			return int16(i)
-		}
-	}
-	b.lists = append(b.lists, list{grace: grace, head: none, tail: none})
-	return int16(len(b.lists) - 1)
-}
-
-// add makes the entry of that number, which the owner's index gave; it is not listed before its first
-// put.
-func (b *beats) add(i int32) {
-	if int(i) == len(b.entries) {
-		b.entries = append(b.entries, entry{})
-	}
-	b.entries[i] = entry{prev: none, next: none, used: true}
+// add makes the entry with the common grace; it is nowhere before its first put.
+func (b *beats) add(i int32) *entry {
+	e := b.entries.Use(i)
+	*e = entry{stamp: noStamp, prev: none, next: none, round: b.round}
+	return e
 }
 
 func (b *beats) remove(i int32) {
-	b.unlist(i)
-	b.entries[i] = entry{}
+	b.detach(i)
+	b.own.Free(i)
+	b.entries.Free(i)
 }
 
-func (b *beats) unlist(i int32) {
-	e := &b.entries[i]
-	if !e.listed {
-		return
+func (b *beats) lastBeat(e *entry) int64 {
+	if e.round != b.round {
+		return b.anew
 	}
-	l := &b.lists[e.list]
-	if e.prev == none {
-		l.head = e.next
-	} else {
-		b.entries[e.prev].next = e.next
-	}
-	if e.next == none {
-		l.tail = e.prev
-	} else {
-		b.entries[e.next].prev = e.prev
-	}
-	e.prev, e.next, e.listed = none, none, false
+	return e.beat
 }
 
-// put records a beat. One that is not older than all others, which is what a clock gives, goes to the
-// end at once; an older one is sorted in from the front.
-func (b *beats) put(i int32, list int16, beat int64) {
-	e := &b.entries[i]
-	l := &b.lists[list]
-	if e.listed && e.list == list && l.tail == i && beat >= e.beat {
+// isOut says whether the entry was handed out since its last beat.
+func (b *beats) isOut(e *entry) bool { return e.place == out && e.round == b.round }
+
+func (b *beats) graceOf(i int32, e *entry) int64 {
+	if e.hasOwn {
+		return b.own.At(i).grace
+	}
+	return b.grace
+}
+
+func (b *beats) deadline(i int32, e *entry) int64 { return sum(b.lastBeat(e), b.graceOf(i, e)) }
+
+// put records a beat.
+func (b *beats) put(i int32, beat int64) {
+	e := b.entries.At(i)
+	switch {
+	case b.line.tail == i && beat >= b.lastBeat(e):
+		e.beat, e.round, e.place = beat, b.round, inLine
+	case e.place == timed && e.round == b.round:
 		e.beat = beat
-		return
-	}
-	b.unlist(i)
-	e.beat, e.list, e.listed = beat, list, true
-	if l.tail == none || b.entries[l.tail].beat <= beat {
-		b.link(i, l.tail, none, l)
-		return
-	}
-	after := l.head
-	for b.entries[after].beat <= beat {
-		after = b.entries[after].next
-	}
-	b.link(i, b.entries[after].prev, after, l)
-}
-
-func (b *beats) link(i, prev, next int32, l *list) {
-	b.entries[i].prev, b.entries[i].next = prev, next
-	if prev == none {
-		l.head = i
-	} else {
-		b.entries[prev].next = i
-	}
-	if next == none {
-		l.tail = i
-	} else {
-		b.entries[next].prev = i
+		b.timed.Set(i, sum(beat, b.own.At(i).grace), 0)
+	default:
+		b.detach(i)
+		b.enlist(i, e, beat)
 	}
 }
 
-// expired takes one entry out whose last beat plus grace is at or before now, or returns none.
-func (b *beats) expired(now int64) int32 {
-	for l := range b.lists {
-		if i := b.lists[l].head; i != none && sum(b.entries[i].beat, b.lists[l].grace) <= now {
-			b.unlist(i)
-			return i
+// setGrace gives the entry another grace period from its last beat on.
+func (b *beats) setGrace(i int32, grace int64) {
+	e := b.entries.At(i)
+	beat, isOut := b.lastBeat(e), b.isOut(e)
+	wasPut := e.place != nowhere
+	b.detach(i)
+	switch e.hasOwn = grace != b.grace; {
+	case e.hasOwn:
+		b.own.Use(i).grace = grace
+	default:
+		b.own.Free(i)
+	}
+	switch {
+	case isOut:
+		b.setOut(i, e, beat)
+	case wasPut:
+		b.enlist(i, e, beat)
+	}
+}
+
+// enlist lets a detached entry wait for its deadline.
+func (b *beats) enlist(i int32, e *entry, beat int64) {
+	e.beat = beat
+	switch tail := b.line.tail; {
+	case e.hasOwn:
+		e.place = timed
+		b.insertOwn(&b.touched, i)
+		b.timed.Set(i, sum(beat, b.own.At(i).grace), 0)
+	case tail == none || b.lastBeat(b.entries.At(tail)) <= beat:
+		e.place = inLine
+		b.link(&b.line, i, e)
+	default:
+		e.place = stray
+		b.link(&b.strays, i, e)
+		b.timed.Set(i, sum(beat, b.grace), 0)
+	}
+}
+
+// setOut says of a detached entry that it was handed out.
+func (b *beats) setOut(i int32, e *entry, beat int64) {
+	e.beat, e.place = beat, out
+	if e.hasOwn {
+		b.insertOwn(&b.touched, i)
+		b.link(&b.ownOut, i, e)
+	} else {
+		b.link(&b.out, i, e)
+	}
+}
+
+// detach takes the entry from where it stands. It has been touched in this round then.
+func (b *beats) detach(i int32) {
+	e := b.entries.At(i)
+	switch isStale := e.round != b.round; {
+	case e.place == nowhere:
+	case e.hasOwn && isStale:
+		b.removeOwn(&b.stale, i)
+	case e.hasOwn:
+		b.removeOwn(&b.touched, i)
+		if e.place == out {
+			b.unlink(&b.ownOut, e)
+		} else {
+			b.timed.Remove(i)
+		}
+	case isStale || e.place == inLine:
+		b.unlink(&b.line, e)
+	case e.place == stray:
+		b.unlink(&b.strays, e)
+		b.timed.Remove(i)
+	default:
+		b.unlink(&b.out, e)
+	}
+	e.place, e.round = nowhere, b.round
+}
+
+// earliest is what is due next.
+func (b *beats) earliest() (number int32, deadline int64) {
+	number, deadline = none, math.MaxInt64
+	if i := b.line.head; i != none {
+		number, deadline = i, sum(b.lastBeat(b.entries.At(i)), b.grace)
+	}
+	if i, due, ok := b.timed.Min(); ok && (due < deadline || number == none) {
+		number, deadline = i, due
+	}
+	if i := b.stale; i != none {
+		if due := sum(b.anew, b.own.At(i).grace); due < deadline || number == none {
+			number, deadline = i, due
 		}
 	}
-	return none
+	return number, deadline
 }
 
-// next is the earliest deadline of what is listed.
-func (b *beats) next() (deadline int64, ok bool) {
-	for l := range b.lists {
-		if i := b.lists[l].head; i != none {
-			if d := sum(b.entries[i].beat, b.lists[l].grace); !ok || d < deadline {
-				deadline, ok = d, true
+// expire hands out the entry with the earliest deadline that is at or before now, or returns none.
+func (b *beats) expire(now int64) int32 {
+	i, deadline := b.earliest()
+	if i == none || deadline > now {
+		return none
+	}
+	e := b.entries.At(i)
+	beat := b.lastBeat(e)
+	b.detach(i)
+	b.setOut(i, e, beat)
+	return i
+}
+
+// restart lets all clocks start anew at that time; what was handed out waits for its deadline again.
+func (b *beats) restart(at int64) {
+	b.round++ // one restart a second goes round in 136 years
+	b.anew = at
+	b.line = b.join(b.out, b.join(b.strays, b.line))
+	b.out, b.strays, b.ownOut = empty, empty, empty
+	b.timed = dueheap.Heap{}
+	b.stale, b.touched = b.meld(b.stale, b.touched), none
+	if b.stale != none {
+		b.own.At(b.stale).parent = none
+	}
+}
+
+// each visits every entry.
+func (b *beats) each(visit func(i int32)) {
+	for _, l := range []list{b.line, b.strays, b.out} {
+		for i := l.head; i != none; i = b.entries.At(i).next {
+			visit(i)
+		}
+	}
+	b.eachOwn(b.touched, math.MaxInt64, visit)
+	b.eachOwn(b.stale, math.MaxInt64, visit)
+}
+
+// late visits every entry whose deadline is at or before now, and costs what it visits and what is out.
+func (b *beats) late(now int64, visit func(i int32, deadline int64)) {
+	for _, l := range []list{b.out, b.ownOut} {
+		for i := l.head; i != none; i = b.entries.At(i).next {
+			if due := b.deadline(i, b.entries.At(i)); due <= now { // else it got a longer grace since
+				visit(i, due)
 			}
 		}
 	}
-	return deadline, ok
+	for i := b.line.head; i != none; i = b.entries.At(i).next {
+		due := sum(b.lastBeat(b.entries.At(i)), b.grace)
+		if due > now {
+			break
+		}
+		visit(i, due)
+	}
+	b.timed.Until(now, visit)
+	b.eachOwn(b.stale, steady.Sub(now, b.anew), func(i int32) { visit(i, sum(b.anew, b.own.At(i).grace)) })
 }
 
-// sum adds without overflow.
-func sum(a, b int64) int64 {
-	if s := a + b; s >= a {
+// sum adds a grace period without overflow.
+func sum(a, grace int64) int64 {
+	if s := a + grace; s >= a {
 		return s
 	}
-	return 1<<63 - 1
+	return math.MaxInt64
 }

@@ -127,3 +127,231 @@ func BenchmarkMemory(b *testing.B) {
 		runtime.KeepAlive(m)
 	}
 }
+
+// each reports the cost of one of n operations that an iteration makes.
+func each(b *testing.B, n int) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
+}
+
+// Restore of 100,000 nodes in the order of their names, of ten different silences.
+func BenchmarkRestoreMany(b *testing.B) {
+	s := MonitorSnapshot{Version: 1, Started: true, Nodes: make([]NodeSnapshot, many)}
+	r := rand.New(rand.NewSource(1))
+	for i := range s.Nodes {
+		s.Nodes[i] = NodeSnapshot{Node: fmt.Sprintf("node-%06d.example", i), UID: "uid", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: time.Duration(r.Intn(10)) * time.Second}
+	}
+	b.ResetTimer()
+	for range b.N {
+		m, _ := NewMonitor(DefaultConfig())
+		if err := m.Restore(s); err != nil {
+			b.Fatal(err)
+		}
+	}
+	each(b, many)
+}
+
+// Forget of all 100,000 nodes before anything was told of them, the newest first.
+func BenchmarkForgetMany(b *testing.B) {
+	names := shuffled()
+	for range b.N {
+		b.StopTimer()
+		m, _ := NewMonitor(DefaultConfig())
+		for _, name := range names {
+			m.ObserveNode(node(name, "uid", v1.ConditionTrue, 0))
+		}
+		b.StartTimer()
+		for i := range names {
+			m.Forget(names[many-1-i], "uid")
+		}
+	}
+	each(b, many)
+}
+
+// 100,000 nodes without a Ready condition, created in any order.
+func BenchmarkObserveManyThatNeverReported(b *testing.B) {
+	nodes := make([]*v1.Node, many)
+	r := rand.New(rand.NewSource(1))
+	for i, name := range shuffled() {
+		nodes[i] = node(name, "uid", "", -1)
+		nodes[i].CreationTimestamp.Time = epoch.Add(-time.Duration(r.Intn(3600)) * time.Second)
+	}
+	b.ResetTimer()
+	for range b.N {
+		m, _ := NewMonitor(DefaultConfig())
+		for _, n := range nodes {
+			m.ObserveNode(n)
+		}
+	}
+	each(b, many)
+}
+
+// The first report of a node that came a pass before, among 100,000 that renew in any order.
+func BenchmarkFirstReport(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	names := shuffled()
+	m := monitorOfMany(b, clk, names)
+	clk.SetTime(epoch.Add(time.Second))
+	b.ResetTimer()
+	const fresh = 1000
+	for range b.N {
+		b.StopTimer()
+		m.Pass()
+		for i := range fresh {
+			m.Forget(fmt.Sprint("new-", i), "")
+		}
+		for i, name := range names {
+			clk.SetTime(clk.Now().Add(100 * time.Microsecond)) // all within ten seconds
+			m.ObserveRenewal(name, clk.Now())
+			if i == many/2 {
+				for i := range fresh {
+					m.Observe(Report{Node: fmt.Sprint("new-", i), Created: clk.Now()})
+				}
+			}
+		}
+		reports := make([]Report, fresh)
+		for i := range reports {
+			reports[i] = Report{Node: fmt.Sprint("new-", i), Ready: v1.ConditionTrue, Heartbeat: clk.Now()}
+		}
+		b.StartTimer()
+		for _, r := range reports {
+			m.Observe(r)
+		}
+	}
+	each(b, fresh)
+}
+
+// SetGrace of any of 100,000 keys whose beats are in order.
+func BenchmarkSetGrace(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	d, _ := NewDeadlines[string](DeadlinesConfig{Grace: time.Hour, Clock: clk})
+	names := shuffled()
+	for i, name := range names {
+		clk.SetTime(epoch.Add(time.Duration(i) * time.Microsecond))
+		d.Beat(name)
+	}
+	rand.New(rand.NewSource(2)).Shuffle(many, func(i, j int) { names[i], names[j] = names[j], names[i] })
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		d.SetGrace(names[i%many], time.Duration(2+i/many%2)*time.Hour)
+	}
+}
+
+// 30,000 keys come, each with a grace of its own, are asked for the next, and go.
+func BenchmarkManyGracesComeAndGo(b *testing.B) {
+	const graces = 30_000
+	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: testingclock.NewFakePassiveClock(epoch)})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	for range b.N {
+		for i := range graces {
+			d.Beat(i)
+			d.SetGrace(i, time.Hour+time.Duration(i*7919%graces))
+			d.Next()
+		}
+		for i := range graces {
+			d.Forget(i)
+		}
+	}
+	b.StopTimer()
+	each(b, graces)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/graces, "B-kept/key")
+	runtime.KeepAlive(d)
+}
+
+// All clocks of 100,000 keys start anew, of which each has its own grace, and one beats.
+func BenchmarkReset(b *testing.B) {
+	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: testingclock.NewFakePassiveClock(epoch)})
+	for i := range many {
+		d.Beat(i)
+		d.SetGrace(i, time.Hour+time.Duration(i*7919%many))
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		d.Reset()
+		d.Next()
+		d.Beat(i % many)
+	}
+}
+
+// The same for a monitor of 100,000 nodes, of which one renews.
+func BenchmarkRestart(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	names := shuffled()
+	m := monitorOfMany(b, clk, names)
+	b.ResetTimer()
+	for i := range b.N {
+		m.Restart()
+		m.Next()
+		m.ObserveRenewal(names[i%many], epoch.Add(time.Duration(i)))
+	}
+}
+
+// A beat of any of 100,000 keys that all have their own grace.
+func BenchmarkBeatOwnGrace(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	d, _ := NewDeadlines[string](DeadlinesConfig{Grace: time.Hour, Clock: clk})
+	names := shuffled()
+	for i, name := range names {
+		d.Beat(name)
+		d.SetGrace(name, time.Hour+time.Duration(i)*time.Millisecond)
+	}
+	rand.New(rand.NewSource(2)).Shuffle(many, func(i, j int) { names[i], names[j] = names[j], names[i] })
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if i%64 == 0 {
+			clk.SetTime(clk.Now().Add(time.Millisecond))
+		}
+		d.Beat(names[i%many])
+	}
+}
+
+// Who is late, where ten of 100,000 are.
+func BenchmarkLate(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: clk})
+	for i := range many {
+		clk.SetTime(epoch.Add(time.Duration(i) * time.Millisecond))
+		d.Beat(i)
+	}
+	clk.SetTime(epoch.Add(time.Hour + 9*time.Millisecond))
+	b.ResetTimer()
+	for range b.N {
+		if len(d.Late()) != 10 {
+			b.Fatal("not ten")
+		}
+	}
+}
+
+// What is kept after 1,000,000 keys came and went, and the longest that one Forget took.
+func BenchmarkMillionComeAndGo(b *testing.B) {
+	const keys = 1_000_000
+	for range b.N {
+		var before, peak, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour})
+		for i := range keys {
+			d.Beat(i)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&peak)
+		worst := time.Duration(0)
+		for i := range keys {
+			began := time.Now()
+			d.Forget(i)
+			worst = max(worst, time.Since(began))
+		}
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		b.ReportMetric(100*float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/float64(peak.HeapAlloc-before.HeapAlloc), "%kept")
+		b.ReportMetric(float64(worst.Nanoseconds()), "worst-ns")
+		runtime.KeepAlive(d)
+	}
+}

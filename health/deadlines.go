@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // DeadlinesConfig configures Deadlines.
@@ -31,13 +32,16 @@ func (c DeadlinesConfig) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Deadlines says which keys have been silent for their grace period. A beat counts when it is made, by
-// the clock given; a key is expired from its last beat plus its grace on. All methods are safe for
-// concurrent use. Memory is bounded by the keys that had a beat and were not forgotten.
+// Deadlines says which keys have been silent for their grace period. A beat counts when it is made, by the clock
+// given; a key is due from its last beat plus its grace on. All time counts, also while nobody calls: an observer
+// that could not hear calls Reset. All methods are safe for concurrent use. Each operation that reads the clock has a
+// twin with At in its name that takes the reading instead. Memory is bounded by the keys that are tracked, and
+// follows them when they are forgotten. A key that cannot be hashed panics, as in a map, and changes nothing.
 type Deadlines[K comparable] struct {
+	clock clock.PassiveClock
+
 	mu    sync.Mutex // guards what follows
-	time  steady
-	grace int16
+	time  steady.Time
 	beats beats
 	index keyindex.Index[K] // numbers the entries of beats
 }
@@ -47,138 +51,218 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	d := &Deadlines[K]{time: newSteady(config.Clock)}
-	d.grace = d.beats.listOf(int64(config.Grace))
-	return d, nil
+	return &Deadlines[K]{clock: clockOr(config.Clock), beats: newBeats(int64(config.Grace))}, nil
 }
 
-// Beat records a sign of life now. An unknown key is tracked from now on. O(1), without allocation
-// for a known key.
-func (d *Deadlines[K]) Beat(key K) { d.BeatAt(key, d.time.clock.Now()) }
-
-// BeatAt is Beat with the time already read from the clock. One that is before another call's counts
-// as that call's: no time passes backwards.
-func (d *Deadlines[K]) BeatAt(key K, now time.Time) {
-	d.mu.Lock()
-	i, ok := d.index.Find(key)
-	if !ok {
-		i = d.track(key)
+func clockOr(c clock.PassiveClock) clock.PassiveClock {
+	if c == nil {
+		return clock.RealClock{}
 	}
-	d.beat(i, now)
-	d.mu.Unlock()
+	return c
 }
 
-func (d *Deadlines[K]) beat(i int32, now time.Time) {
-	d.beats.put(i, d.beats.entries[i].list, d.time.at(now))
+// Noted says what a beat brought.
+type Noted struct {
+	// New: the key was not tracked before.
+	New bool
+	// Late is by how much the beat came after the key's deadline; 0 when it came in time.
+	Late time.Duration
+	// HandedOut: Expired had handed the key out since the beat before. Whoever acted on that can undo it now.
+	HandedOut bool
 }
 
-func (d *Deadlines[K]) track(key K) int32 {
+// Beat records a sign of life now. An unknown key is tracked from now on. O(1) without allocation for a known key with
+// the common grace, O(log n) for one with its own.
+func (d *Deadlines[K]) Beat(key K) Noted { return d.BeatAt(key, d.clock.Now()) }
+
+// BeatAt is Beat at a reading of the clock.
+func (d *Deadlines[K]) BeatAt(key K, now time.Time) Noted {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i, ok := d.index.Find(key)
+	at := d.time.Read(now)
+	if !ok {
+		d.track(key, at)
+		return Noted{New: true}
+	}
+	return d.beat(i, at)
+}
+
+func (d *Deadlines[K]) beat(i int32, at int64) Noted {
+	e := d.beats.entries.At(i)
+	noted := Noted{Late: max(0, time.Duration(steady.Sub(at, d.beats.deadline(i, e)))), HandedOut: d.beats.isOut(e)}
+	d.beats.put(i, at)
+	return noted
+}
+
+func (d *Deadlines[K]) track(key K, beat int64) int32 {
 	i, _ := d.index.Insert(key)
 	d.beats.add(i)
-	d.beats.entries[i].list = d.grace
+	d.beats.put(i, beat)
 	return i
 }
 
-// Handle names a tracked key without a look-up. It is valid until the key is forgotten; using it
-// afterwards beats for nobody or for the key that took its place, so forget last.
+// Handle names a tracked key without a look-up. It is valid until the key is forgotten; afterwards it may name the key
+// that took its place, so forget last.
 type Handle int32
 
 // Track returns the key's handle. An unknown key is tracked, with a first beat now.
 func (d *Deadlines[K]) Track(key K) Handle {
-	now := d.time.clock.Now()
+	now := d.clock.Now()
+	return d.TrackSinceAt(key, now, now)
+}
+
+// TrackAt is Track at a reading of the clock.
+func (d *Deadlines[K]) TrackAt(key K, now time.Time) Handle { return d.TrackSinceAt(key, now, now) }
+
+// TrackSince is Track with a first beat in the past: when an object was created, say, or last seen by somebody else.
+// The instant may come from another machine: it becomes an age when it is seen, and one that is zero or in the future
+// counts as now. For a tracked key it changes nothing.
+func (d *Deadlines[K]) TrackSince(key K, since time.Time) Handle {
+	return d.TrackSinceAt(key, since, d.clock.Now())
+}
+
+// TrackSinceAt is TrackSince at a reading of the clock.
+func (d *Deadlines[K]) TrackSinceAt(key K, since, now time.Time) Handle {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i, ok := d.index.Find(key)
+	at := d.time.Read(now)
 	if !ok {
-		i = d.track(key)
-		d.beat(i, now)
+		i = d.track(key, plausible(&d.time, since, at))
 	}
 	return Handle(i)
 }
 
-// BeatHandle is BeatAt by handle.
-func (d *Deadlines[K]) BeatHandle(h Handle, now time.Time) {
-	d.mu.Lock()
-	if h >= 0 && int(h) < len(d.beats.entries) && d.beats.entries[h].used {
-		d.beat(int32(h), now)
+// plausible is the steady time of an instant that another machine wrote, or now where it cannot be true.
+func plausible(t *steady.Time, instant time.Time, now int64) int64 {
+	if instant.IsZero() {
+		return now
 	}
-	d.mu.Unlock()
+	return min(t.Of(instant), now)
 }
 
-// SetGrace gives a tracked key a grace period of its own, from its last beat on, and says whether the
-// key is known. A grace that is not positive is ignored. There should be few different ones: each is a
-// list to look at.
+// BeatHandle is Beat by handle. It does nothing when nobody has the handle.
+func (d *Deadlines[K]) BeatHandle(h Handle) Noted { return d.BeatHandleAt(h, d.clock.Now()) }
+
+// BeatHandleAt is BeatHandle at a reading of the clock.
+func (d *Deadlines[K]) BeatHandleAt(h Handle, now time.Time) Noted {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.beats.entries.Has(int32(h)) {
+		return Noted{}
+	}
+	return d.beat(int32(h), d.time.Read(now))
+}
+
+// SetGrace gives a tracked key a grace period of its own, from its last beat on. It is false, and nothing has
+// changed, when the key is not tracked or the grace is not positive. O(log n), however many different ones there are.
+// It does not make a key that was handed out due again.
 func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i, ok := d.index.Find(key)
 	if !ok || grace <= 0 {
-		return ok
+		return false
 	}
-	list := d.beats.listOf(int64(grace))
-	if d.beats.entries[i].listed {
-		d.beats.put(i, list, d.beats.entries[i].beat)
-	} else {
-		d.beats.entries[i].list = list
-	}
+	d.beats.setGrace(i, int64(grace))
 	return true
 }
 
-// Expired yields each key whose deadline has passed, earliest deadline first within a grace period,
-// and each only once until its next beat. Nothing is locked while the caller's code runs, which may
-// call any method. It costs what expired.
+// Expired yields each key whose deadline has passed, in the order of their deadlines, and each only once until its next
+// beat. The time is read once, at the beginning. Nothing is locked while the caller's code runs, which may call any
+// method. It costs what expired.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
+	return func(yield func(K) bool) { d.ExpiredAt(d.clock.Now())(yield) }
+}
+
+// ExpiredAt is Expired at a reading of the clock.
+func (d *Deadlines[K]) ExpiredAt(now time.Time) iter.Seq[K] {
 	return func(yield func(K) bool) {
-		now := d.time.clock.Now()
+		d.mu.Lock()
+		at := d.time.Read(now)
+		d.mu.Unlock()
 		for {
-			d.mu.Lock()
-			i := d.beats.expired(d.time.at(now))
-			if i == none {
-				d.mu.Unlock()
-				return
-			}
-			key := d.index.Key(i)
-			d.mu.Unlock()
-			if !yield(key) {
+			key, ok := d.expire(at)
+			if !ok || !yield(key) {
 				return
 			}
 		}
 	}
 }
 
-// Next is the earliest deadline of a key that Expired has not handed out since its last beat; false
-// when there is none. It may lie in the past.
-func (d *Deadlines[K]) Next() (time.Time, bool) {
+func (d *Deadlines[K]) expire(at int64) (key K, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n, ok := d.beats.next()
-	if !ok {
-		return time.Time{}, false
+	i := d.beats.expire(at)
+	if i == none {
+		return key, false
 	}
-	return d.time.time(n), true
+	return d.index.Key(i), true
 }
 
-// Forget drops the key and says whether it was known.
+// Late is a key whose deadline has passed, and by how much.
+type Late[K comparable] struct {
+	Key K
+	By  time.Duration
+}
+
+// Late returns who is late now, whether handed out or not, the latest first. It costs what it returns.
+func (d *Deadlines[K]) Late() []Late[K] { return d.LateAt(d.clock.Now()) }
+
+// LateAt is Late at a reading of the clock.
+func (d *Deadlines[K]) LateAt(now time.Time) []Late[K] {
+	all := d.lateAt(now)
+	slices.SortStableFunc(all, func(a, b Late[K]) int { return cmp.Compare(b.By, a.By) })
+	return all
+}
+
+func (d *Deadlines[K]) lateAt(now time.Time) (all []Late[K]) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := d.time.Read(now)
+	d.beats.late(at, func(i int32, deadline int64) {
+		all = append(all, Late[K]{d.index.Key(i), time.Duration(steady.Sub(at, deadline))})
+	})
+	return all
+}
+
+// Next is the earliest deadline of a key that Expired has not handed out since its last beat; false when there is none.
+// It may lie in the past.
+func (d *Deadlines[K]) Next() (time.Time, bool) { return d.NextAt(d.clock.Now()) }
+
+// NextAt is Next at a reading of the clock.
+func (d *Deadlines[K]) NextAt(now time.Time) (time.Time, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.time.Read(now) // the clock may have been set since the last one
+	i, deadline := d.beats.earliest()
+	if i == none {
+		return time.Time{}, false
+	}
+	return d.time.Instant(deadline), true
+}
+
+// Forget drops the key and says whether it was tracked.
 func (d *Deadlines[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	i, ok := d.index.Find(key)
-	if !ok {
-		return false
+	if ok {
+		d.index.Delete(key)
+		d.beats.remove(i)
 	}
-	d.index.Delete(key)
-	d.beats.remove(i)
-	return true
+	return ok
 }
 
-// Len is the number of keys.
+// Len is the number of keys. O(1).
 func (d *Deadlines[K]) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.index.Len()
 }
 
-// Status is what is known of one key.
+// Status is what is known of one key. The instants are told as the clock showed them when it was last read.
 type Status struct {
 	LastBeat, Deadline time.Time
 	Grace              time.Duration
@@ -194,72 +278,19 @@ func (d *Deadlines[K]) Get(key K) (Status, bool) {
 	if !ok {
 		return Status{}, false
 	}
-	e := &d.beats.entries[i]
-	grace := d.beats.lists[e.list].grace
-	return Status{LastBeat: d.time.time(e.beat), Deadline: d.time.time(sum(e.beat, grace)), Grace: time.Duration(grace), HandedOut: !e.listed}, true
+	e := d.beats.entries.At(i)
+	return Status{
+		LastBeat: d.time.Instant(d.beats.lastBeat(e)), Deadline: d.time.Instant(d.beats.deadline(i, e)),
+		Grace: time.Duration(d.beats.graceOf(i, e)), HandedOut: d.beats.isOut(e),
+	}, true
 }
 
-// Reset lets every key's clock start anew, as if all had a beat now: for an observer that was blind.
-func (d *Deadlines[K]) Reset() {
-	now := d.time.clock.Now()
+// Reset lets every key's clock start anew, as if all had a beat now: for an observer that could not hear. O(1).
+func (d *Deadlines[K]) Reset() { d.ResetAt(d.clock.Now()) }
+
+// ResetAt is Reset at a reading of the clock.
+func (d *Deadlines[K]) ResetAt(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	at := d.time.at(now)
-	for i := range d.beats.entries {
-		if d.beats.entries[i].used {
-			d.beats.put(int32(i), d.beats.entries[i].list, at)
-		}
-	}
-}
-
-// DeadlineSnapshot is one key in a snapshot. Silent is how long it had been silent, so that the time
-// while nobody watched is not counted.
-type DeadlineSnapshot[K comparable] struct {
-	Key       K             `json:"key"`
-	Silent    time.Duration `json:"silent"`
-	Grace     time.Duration `json:"grace"`
-	HandedOut bool          `json:"handedOut,omitempty"`
-}
-
-// Snapshot returns every key, the longest silent first.
-func (d *Deadlines[K]) Snapshot() []DeadlineSnapshot[K] {
-	now := d.time.clock.Now()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	at := d.time.at(now)
-	all := make([]DeadlineSnapshot[K], 0, d.index.Len())
-	for i := range d.beats.entries {
-		if e := &d.beats.entries[i]; e.used {
-			all = append(all, DeadlineSnapshot[K]{d.index.Key(int32(i)), time.Duration(at - e.beat), time.Duration(d.beats.lists[e.list].grace), !e.listed})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b DeadlineSnapshot[K]) int { return cmp.Compare(b.Silent, a.Silent) })
-	return all
-}
-
-// Restore tracks the keys of a snapshot as silent for as long as they were when it was taken. A key
-// that is tracked already is an error, and so is a grace or a silence that is not plausible; then
-// nothing is changed.
-func (d *Deadlines[K]) Restore(snapshot []DeadlineSnapshot[K]) error {
-	now := d.time.clock.Now()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	seen := make(map[K]struct{}, len(snapshot))
-	for _, s := range snapshot {
-		_, known := d.index.Find(s.Key)
-		_, twice := seen[s.Key]
-		seen[s.Key] = struct{}{}
-		if known || twice || s.Grace <= 0 || s.Silent < 0 {
-			return fmt.Errorf("health: cannot restore key %v: tracked already, twice, or of no plausible time", s.Key)
-		}
-	}
-	at := d.time.at(now)
-	for _, s := range snapshot {
-		i := d.track(s.Key)
-		d.beats.put(i, d.beats.listOf(int64(s.Grace)), at-int64(s.Silent))
-		if s.HandedOut {
-			d.beats.unlist(i)
-		}
-	}
-	return nil
+	d.beats.restart(d.time.Read(now))
 }

@@ -1,8 +1,8 @@
 package health
 
 import (
+	"cmp"
 	"encoding/json"
-	"math/rand"
 	"slices"
 	"testing"
 	"time"
@@ -26,9 +26,9 @@ func TestDeadlines(t *testing.T) {
 	clk.SetTime(at(3))
 	h := d.Track("b")
 	require.Equal(t, h, d.Track("b"))
-	d.BeatHandle(99, at(3))
+	d.BeatHandleAt(99, at(3))
 	require.False(t, d.SetGrace("unheard", time.Second))
-	require.True(t, d.SetGrace("b", 0), "ignored")
+	require.False(t, d.SetGrace("b", 0), "no grace at all")
 	require.True(t, d.SetGrace("b", 2*time.Second))
 	next, _ := d.Next()
 	require.Equal(t, at(5), next)
@@ -39,9 +39,8 @@ func TestDeadlines(t *testing.T) {
 	st, ok := d.Get("b")
 	require.True(t, ok)
 	require.Equal(t, Status{LastBeat: at(3), Deadline: at(4), Grace: time.Second, HandedOut: true}, st)
-	d.BeatHandle(h, at(9.5))
+	d.BeatHandleAt(h, at(9.5))
 	clk.SetTime(at(10))
-	d.BeatAt("b", at(1)) // before what was seen: counts as then
 	for id := range d.Expired() {
 		require.Equal(t, "a", id)
 		d.Beat("a") // from inside the loop
@@ -69,7 +68,7 @@ func TestDeadlinesSnapshot(t *testing.T) {
 	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
 	text, err := json.Marshal(d.Snapshot())
 	require.NoError(t, err)
-	var snapshot []DeadlineSnapshot[string]
+	var snapshot DeadlinesSnapshot[string]
 	require.NoError(t, json.Unmarshal(text, &snapshot))
 	other, clock := deadlines(t)
 	require.NoError(t, other.Restore(snapshot))
@@ -80,74 +79,109 @@ func TestDeadlinesSnapshot(t *testing.T) {
 	require.Equal(t, []string{"b"}, slices.Collect(other.Expired()))
 }
 
-// operations compares with a map that is scanned.
-func operations(t testing.TB, ops []byte) {
+func TestBeatSaysThatItWasLate(t *testing.T) {
 	d, clk := deadlines(t)
-	type entry struct {
-		beat  time.Time
-		grace time.Duration
-		out   bool
-	}
-	m := map[string]*entry{}
-	keys := []string{"a", "b", "c", "d", "e", "f"}
-	for n := 0; n+1 < len(ops); n += 2 {
-		key, arg := keys[int(ops[n]/8)%len(keys)], time.Duration(ops[n+1]%16)*time.Second
-		switch ops[n] % 8 {
-		case 0, 1, 2:
-			d.Beat(key)
-			if m[key] == nil {
-				m[key] = &entry{grace: 10 * time.Second}
-			}
-			m[key].beat, m[key].out = clk.Now(), false
-		case 3, 4:
-			clk.SetTime(clk.Now().Add(arg))
-		case 5:
-			require.Equal(t, m[key] != nil, d.Forget(key))
-			delete(m, key)
-		case 6:
-			if d.SetGrace(key, arg+time.Second) {
-				m[key].grace = arg + time.Second
-			}
-		case 7:
-			var want []string
-			for k, e := range m {
-				if !e.out && !e.beat.Add(e.grace).After(clk.Now()) {
-					want = append(want, k)
-					e.out = true
-				}
-			}
-			require.ElementsMatch(t, want, slices.Collect(d.Expired()))
-		}
-		var next time.Time
-		for k, e := range m {
-			st, ok := d.Get(k)
-			require.True(t, ok)
-			require.Equal(t, Status{LastBeat: e.beat, Deadline: e.beat.Add(e.grace), Grace: e.grace, HandedOut: e.out}, st)
-			if deadline := e.beat.Add(e.grace); !e.out && (next.IsZero() || deadline.Before(next)) {
-				next = deadline
-			}
-		}
-		got, ok := d.Next()
-		require.Equal(t, !next.IsZero(), ok)
-		require.True(t, got.Equal(next))
-		require.Equal(t, len(m), d.Len())
-	}
+	require.Equal(t, Noted{New: true}, d.Beat("a"))
+	clk.SetTime(at(10))
+	require.Equal(t, Noted{}, d.Beat("a"), "at its deadline")
+	clk.SetTime(at(23))
+	require.Equal(t, Noted{Late: 3 * time.Second}, d.Beat("a"))
+	clk.SetTime(at(40))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
+	require.Equal(t, Noted{Late: 7 * time.Second, HandedOut: true}, d.BeatHandle(d.Track("a")))
+	require.Equal(t, Noted{}, d.BeatAt("a", at(41)))
+	require.Equal(t, Noted{}, d.BeatHandle(-1))
+	require.Equal(t, Noted{}, d.BeatHandle(1))
 }
 
-func TestOperationsAgainstAModel(t *testing.T) {
-	for seed := range int64(300) {
-		ops := make([]byte, 400)
-		rand.New(rand.NewSource(seed)).Read(ops)
-		operations(t, ops)
+func TestWhoIsLate(t *testing.T) {
+	d, clk := deadlines(t)
+	for i, key := range []string{"a", "b", "c", "d"} {
+		clk.SetTime(at(float64(i)))
+		d.Beat(key)
 	}
+	d.SetGrace("d", 8*time.Second)
+	require.Empty(t, d.Late())
+	require.Equal(t, []Late[string]{{"a", time.Second}, {"b", 0}, {"d", 0}}, sorted(d.LateAt(at(11))))
+	clk.SetTime(at(12.5))
+	for range d.Expired() { // those that were handed out are late as well
+		break
+	}
+	require.Equal(t, []Late[string]{{"a", 2500 * time.Millisecond}, {"b", 1500 * time.Millisecond}, {"d", 1500 * time.Millisecond}, {"c", 500 * time.Millisecond}}, sorted(d.Late()))
+	d.SetGrace("a", time.Minute)
+	d.Beat("b")
+	require.Equal(t, []Late[string]{{"d", 1500 * time.Millisecond}, {"c", 500 * time.Millisecond}}, d.Late())
+	d.Reset()
+	require.Empty(t, d.Late())
+	require.Equal(t, []Late[string]{{"d", time.Second}}, d.LateAt(at(21.5)), "by its own grace, from the reset on")
 }
 
-func FuzzOperations(f *testing.F) {
-	f.Add([]byte{0, 0, 8, 0, 3, 5, 6, 2, 3, 9, 7, 0, 5, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, ops []byte) {
-		if len(ops) > 800 {
-			ops = ops[:800]
-		}
-		operations(t, ops)
+// sorted puts those that are late by the same in the order of their keys.
+func sorted(all []Late[string]) []Late[string] {
+	slices.SortStableFunc(all, func(a, b Late[string]) int {
+		return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(a.Key, b.Key))
 	})
+	return all
+}
+
+func TestTrackSince(t *testing.T) {
+	d, clk := deadlines(t)
+	d.Beat("before")
+	clk.SetTime(at(100))
+	for key, since := range map[string]time.Time{"then": at(95), "never": {}, "in the future": at(101), "long ago": time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC)} {
+		require.Equal(t, d.TrackSince(key, since), d.TrackAt(key, at(100)))
+	}
+	d.TrackSince("before", at(50))
+	for key, left := range map[string]float64{"then": 5, "never": 10, "in the future": 10, "before": -90} {
+		st, ok := d.Get(key)
+		require.True(t, ok)
+		require.Equal(t, at(100+left), st.Deadline, key)
+	}
+	st, _ := d.Get("long ago")
+	require.Less(t, st.Deadline.Year(), 1800)
+	require.Equal(t, "long ago", d.Late()[0].Key)
+}
+
+// A key that cannot be hashed panics to its caller, with nothing locked and nothing changed.
+func TestKeyThatCannotBeHashed(t *testing.T) {
+	d, err := NewDeadlines[any](DeadlinesConfig{Grace: time.Minute})
+	require.NoError(t, err)
+	d.Beat("x")
+	bad := []int{1}
+	for name, operation := range map[string]func(){
+		"Beat":       func() { d.Beat(bad) },
+		"Track":      func() { d.Track(bad) },
+		"TrackSince": func() { d.TrackSince(bad, epoch) },
+		"SetGrace":   func() { d.SetGrace(bad, time.Second) },
+		"Forget":     func() { d.Forget(bad) },
+		"Get":        func() { d.Get(bad) },
+		"Restore": func() {
+			_ = d.Restore(DeadlinesSnapshot[any]{Version: 1, Keys: []KeySnapshot[any]{{Key: "y", Grace: 1}, {Key: bad, Grace: 1}}})
+		},
+	} {
+		require.Panics(t, operation, name)
+		require.Equal(t, 1, d.Len())
+	}
+	_, ok := d.Get("x")
+	require.True(t, ok)
+	require.Len(t, d.Snapshot().Keys, 1)
+}
+
+func TestDeadlinesRefuseASnapshot(t *testing.T) {
+	good := KeySnapshot[string]{Key: "a", Grace: time.Second, Silent: time.Second}
+	for name, s := range map[string]DeadlinesSnapshot[string]{
+		"version":  {Version: 2, Keys: []KeySnapshot[string]{good}},
+		"none":     {Keys: []KeySnapshot[string]{good}},
+		"twice":    {Version: 1, Keys: []KeySnapshot[string]{good, good}},
+		"grace":    {Version: 1, Keys: []KeySnapshot[string]{{Key: "a"}}},
+		"silence":  {Version: 1, Keys: []KeySnapshot[string]{{Key: "a", Grace: 1, Silent: -1}}},
+		"all that": {Version: 1, Keys: []KeySnapshot[string]{good, {Key: "b"}}},
+	} {
+		d, _ := deadlines(t)
+		require.Error(t, d.Restore(s), name)
+		require.Zero(t, d.Len())
+		d.Beat("b")
+		require.Error(t, d.Restore(DeadlinesSnapshot[string]{Version: 1, Keys: []KeySnapshot[string]{good}}), "beside b")
+		require.Equal(t, 1, d.Len())
+	}
 }

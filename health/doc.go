@@ -1,23 +1,12 @@
-// Package health tells who is alive, from signs of life seen by our own clock, and when that next
-// changes.
-//
-// # Local time
-//
-// A node's clock may be an hour off, or be set back while it runs. So a time written by another machine
-// is only compared with the one it wrote before: when it differs, in either direction, that is a sign of
-// life, and it happened when we saw it. A node whose clock steps back therefore stays alive. What must not pass for a
-// sign of life is an old object seen again, as a relist from a stale cache shows it: an object whose
-// resourceVersion is older than one seen before is ignored in whole, where the versions are numbers that can be
-// compared. Our own clock may jump too: a clock that goes back stands still, and a Pass
-// that comes more than a grace period late finds that we were the ones who slept, and lets all clocks
-// start anew instead of condemning everybody.
+// Package health tells who is alive, from signs of life seen by our own clock, and when that next changes.
 //
 // # Two layers
 //
-// Deadlines is the plain part, for any comparable key: Beat it, ask what is Expired and what is Next.
-// Recording a beat is O(1) and allocates nothing; finding the expired costs what expired.
+// Deadlines is the plain part, for any comparable key: Beat it, ask who is Expired or Late and when is Next. A beat is
+// O(1) and allocates nothing; finding the expired costs what expired.
 //
-// Monitor is the Kubernetes part. It is told of Node objects and lease renewals and gives verdicts:
+// Monitor is the Kubernetes part. It is told of Node objects, or plain Reports, and of lease renewals, and gives
+// verdicts:
 //
 //	                 Ready condition    silent for              verdict
 //	never reported   missing            startup grace, 60s      Unknown, NodeStatusNeverUpdated
@@ -25,15 +14,56 @@
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
 // A renewal keeps a node from becoming Unknown; only its own status report makes it anything else again.
-// UnknownConditions gives the conditions to write. A node is its UID: one that was deleted and created
-// again starts afresh. The default grace of 50s is more than the 45s in which a kubelet's dead HTTP/2 connection
-// is noticed.
+// UnknownConditions gives the conditions to write. The default grace of 50s is more than the 45s in which a kubelet's
+// dead HTTP/2 connection is noticed.
 //
-// # Two grids
+// With a NodeMonitorPeriod, 5s by default, a Monitor works on a grid: heartbeats are noted at the pass that follows
+// them and verdicts fall at passes, strictly after the grace, as in kube-controller-manager. With 0 it is exact:
+// heartbeats are noted on arrival and verdicts fall at the deadline. Next says when to call Pass; nobody needs to
+// poll.
 //
-// With a NodeMonitorPeriod, 5s by default, heartbeats are noted at the pass that follows them and
-// verdicts fall at passes, strictly after the grace, as upstream does. With 0 both are exact: noted on
-// arrival, judged at the deadline. Next says when to call Pass; nobody needs to poll.
+// # Whose time
 //
-// All types are safe for concurrent use, start no goroutine and call nothing back.
+// A node's clock may be an hour off, or be set back while it runs. So a time that another machine wrote is only
+// compared with the one it wrote before: when it differs, in either direction, that is a sign of life, and it
+// happened when we saw it. Only a creation, and the start that TrackSince is given, count as instants. They become
+// ages once, when they are seen. One in the future counts as now, and a node that comes while a Monitor runs is no
+// older than the last Pass.
+//
+// Our own clock may be set too. Elapsed time is what counts. Where readings have a monotonic part, as those of the
+// real clock do, that part alone tells it, and setting the wall clock by an hour or a day moves no deadline. Where they
+// have none, back means that no time passed and forward is time. The instants that methods return are told as the clock
+// shows them now.
+//
+// # Listening
+//
+// A Monitor that was asleep has heard nobody, which says nothing about the nodes. So it counts in listened time:
+//
+//  1. Between two passes of the grid it grows by one period at most. In exact mode it grows by the gap between two
+//     calls; one that lasts more than a fifth longer than the wait for Next counts as a twentieth of a grace.
+//  2. A node is Unknown after one grace period of listened silence.
+//  3. After a loss, more unheard time than a grace at a stretch, what has failed is Settled only after one more grace.
+//
+// So one gap that nobody explains condemns nobody: it counts for a tenth of a grace at most, as the defaults are. And
+// no rhythm of calls keeps a Monitor silent for ever: every gap counts for something, and losses unsettle at most once
+// in two graces. Only, in exact mode a sleep that ends just when Next asked for a call looks like waiting for it.
+//
+// Deadlines counts all time. Whoever could not hear calls Reset, as Restart for a Monitor; to stop verdicts while that
+// lasts there are Freeze and Thaw.
+//
+// # Old objects seen again
+//
+// What must not pass for a sign of life is an old object, as a relist from a stale cache shows it. An object whose
+// resourceVersion is older than the newest one seen under its name is ignored in whole, whatever its UID, where the
+// versions are numbers that can be compared. Nodes compare with nodes and leases with leases. An object of another UID
+// that is not older is another node, which starts afresh; a UID that is learned late is adopted.
+//
+// When etcd is restored from a backup all versions fall, and the objects are alive. What tells the two apart is a
+// heartbeat or renewTime later than any that the object ever showed, which no old cache can have: that is a sign of
+// life whatever the version. When two objects of a kind show it, a new epoch begins for the kind, in which versions
+// are compared anew; until an object has shown a version in it, again only a later stamp is a sign of life. So a
+// stale relist, or a backup, does not revive a dead node, and a node whose clock steps back does not die.
+//
+// All types are safe for concurrent use, start no goroutine and call nothing back but the clock. No operation is
+// linear in what it neither changes nor returns.
 package health

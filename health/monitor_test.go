@@ -3,6 +3,7 @@ package health
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -164,7 +165,10 @@ func TestVersions(t *testing.T) {
 		a, b  string
 		older bool
 	}{{"1", "2", true}, {"2", "1", false}, {"9", "10", true}, {"10", "9", false}, {"", "1", false}, {"1", "", false}, {"x", "1", false}, {"01", "2", false}, {"7", "7", false}} {
-		require.Equal(t, tc.older, olderVersion(tc.a, tc.b), "%q %q", tc.a, tc.b)
+		var k epochs
+		v := version{number: parseVersion(tc.b), peak: 1}
+		believed, _ := k.see(&v, parseVersion(tc.a), 1, 1)
+		require.Equal(t, tc.older, !believed, "%q %q", tc.a, tc.b)
 	}
 }
 
@@ -273,7 +277,8 @@ func TestOwnClockJumps(t *testing.T) {
 		w.clk.SetTime(at(86400 + 39))
 		require.Len(t, w.Pass(), 1)
 		require.EqualValues(t, 1, w.Blind())
-		require.Len(t, w.to(86400+50), 2, "a clock that goes back stands still")
+		require.Empty(t, w.to(86400+50), "neither jump was silence")
+		require.Len(t, w.to(86400+100), 2, "and what follows counts from there")
 	}
 }
 
@@ -311,16 +316,18 @@ func TestMonitorSnapshot(t *testing.T) {
 	w.to(31)
 	text, err := json.Marshal(w.Snapshot())
 	require.NoError(t, err)
-	var snapshot []NodeSnapshot
+	var snapshot MonitorSnapshot
 	require.NoError(t, json.Unmarshal(text, &snapshot))
-	require.Equal(t, "a", snapshot[0].Node)
-	require.Equal(t, 26*time.Second, snapshot[0].Silent)
+	require.Equal(t, "a", snapshot.Nodes[0].Node)
+	require.Equal(t, 26*time.Second, snapshot.Nodes[0].Silent)
 	other := watching(t, 5*time.Second)
-	require.Error(t, other.Restore(append(snapshot, snapshot[0])))
+	twice := snapshot
+	twice.Nodes = append(slices.Clone(twice.Nodes), twice.Nodes[0])
+	require.Error(t, other.Restore(twice))
 	require.NoError(t, other.Restore(snapshot))
 	require.Error(t, other.Restore(snapshot))
 	require.False(t, other.ObserveRenewal("a", at(1)), "the lease is known")
-	require.Equal(t, []string{"5 a True", "5 b ", "15 a Unknown", "30 b Unknown"}, other.to(100), "the time while down is not counted")
+	require.Equal(t, []string{"19 a Unknown", "34 b Unknown"}, other.to(100), "as it would have been at 50 and 65: the time while down is not counted")
 }
 
 func TestUnknownConditions(t *testing.T) {
@@ -375,32 +382,55 @@ func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
 	require.True(t, w.Settled("never"))
 
 	other := watching(t, 5*time.Second)
-	require.NoError(t, other.Restore([]NodeSnapshot{{Node: "a", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 30 * time.Second}}))
-	require.Equal(t, []string{"5 a True", "15 a Unknown"}, other.to(39))
+	require.NoError(t, other.Restore(MonitorSnapshot{Version: 1, Started: true, Nodes: []NodeSnapshot{{Node: "a", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 30 * time.Second}}}))
+	require.Equal(t, []string{"15 a Unknown"}, other.to(39))
 	require.False(t, other.Settled("a"))
 	other.to(45)
 	require.True(t, other.Settled("a"))
 }
 
-func TestLateBeforeThePassThatIs(t *testing.T) {
+// What has failed is not Settled from the moment on at which a Pass would find that nobody listened for more than a
+// grace period, and for one more grace after it.
+func TestSettledWaitsForThePassThatFindsALoss(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		w := watching(t, period)
-		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		alive := func(seconds float64) {
+			for next := w.clk.Now().Sub(epoch).Seconds() + 1; next <= seconds; next++ {
+				w.to(next)
+				w.ObserveRenewal("alive", at(next))
+			}
+		}
+		w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
+		w.ObserveNode(node("alive", "1", v1.ConditionTrue, 0))
 		w.clk.SetTime(at(1000))
-		require.False(t, w.Late(), "nothing was promised before the first pass")
+		require.False(t, w.Settled("dead"), "no verdict yet")
 		w.clk.SetTime(epoch)
-		w.to(1000)
-		w.ObserveNode(node("a", "1", v1.ConditionTrue, 1000))
-		w.to(1030)
-		w.ObserveNode(node("a", "1", v1.ConditionFalse, 1000)) // in exact mode a pass is due since 1000
-		require.False(t, w.Late())
-		w.clk.SetTime(at(1086))
-		require.True(t, w.Late())
-		w.Freeze("watch broken")
-		require.False(t, w.Late())
-		w.Thaw("watch broken")
-		require.False(t, w.Late())
+		w.Pass()
+		alive(100)
+		require.True(t, w.Settled("dead"))
+		w.clk.SetTime(at(141))
+		require.True(t, w.Settled("dead"), "not long enough to matter")
+		alive(300)
+		require.True(t, w.Settled("dead"))
 		require.Zero(t, w.Blind())
+		w.Freeze("watch broken")
+		w.clk.SetTime(at(600))
+		require.True(t, w.Settled("dead"), "nothing was promised")
+		w.Thaw("watch broken")
+		require.False(t, w.Settled("dead"), "all clocks started anew")
+		require.Empty(t, w.Pass())
+		require.Zero(t, w.Blind())
+		alive(700)
+		require.True(t, w.Settled("dead"))
+		w.clk.SetTime(at(800))
+		require.False(t, w.Settled("dead"), "the pass is to come")
+		require.Empty(t, w.Pass())
+		require.EqualValues(t, 1, w.Blind())
+		alive(838)
+		require.False(t, w.Settled("dead"))
+		alive(846)
+		require.True(t, w.Settled("dead"), "one more grace")
+		require.EqualValues(t, 1, w.Blind())
 	}
 }
 
@@ -422,23 +452,24 @@ func TestFirstReportWithTheTimeOfTheCreation(t *testing.T) {
 	require.Equal(t, Observation{}, w.ObserveNode(n), "what we wrote")
 }
 
-func TestSettlesAt(t *testing.T) {
+func TestSettles(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		w := watching(t, period)
 		w.ObserveNode(node("a", "1", v1.ConditionFalse, 0))
 		w.ObserveNode(node("b", "2", v1.ConditionTrue, 0))
 		w.ObserveNode(node("c", "3", v1.ConditionUnknown, 0))
-		_, ok := w.SettlesAt("a")
+		_, ok := w.Settles("a")
 		require.False(t, ok, "no verdict yet")
 		w.to(1)
-		settles, ok := w.SettlesAt("a")
+		settles, ok := w.Settles("a")
 		require.True(t, ok)
+		w.to(settles.Sub(epoch).Seconds() - 1e-9)
 		w.clk.SetTime(settles.Add(-1))
 		require.False(t, w.Settled("a"))
 		w.clk.SetTime(settles)
 		require.True(t, w.Settled("a"))
 		for _, other := range []string{"b", "c", "nowhere"} {
-			_, ok := w.SettlesAt(other)
+			_, ok := w.Settles(other)
 			require.False(t, ok)
 		}
 
@@ -448,8 +479,9 @@ func TestSettlesAt(t *testing.T) {
 		w.ObserveNode(n)
 		w.to(1)
 		require.False(t, w.Settled("d"))
-		settles, ok = w.SettlesAt("d")
+		settles, ok = w.Settles("d")
 		require.True(t, ok)
+		w.to(settles.Sub(epoch).Seconds() - 1e-9)
 		w.clk.SetTime(settles.Add(-1))
 		require.False(t, w.Settled("d"))
 		w.clk.SetTime(settles)
@@ -457,8 +489,8 @@ func TestSettlesAt(t *testing.T) {
 	}
 }
 
-// Ready has changed when it changed, though the report that says so is of the second of the one before; those that follow
-// repeat its transition.
+// Ready has changed when it changed, though the report that says so is of the second of the one before; those that
+// follow repeat its transition.
 func TestReportsAfterAChangeWithinASecondChangeNothing(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.ObserveNode(node("a", "1", v1.ConditionTrue, 9))

@@ -159,7 +159,7 @@ func TestUpstreamsReadyShapes(t *testing.T) {
 			require.True(t, ok)
 			require.Equal(t, says, v.Observed)
 			require.Equal(t, want, v.Ready)
-			require.Equal(t, want, w.Snapshot()[0].Ready)
+			require.Equal(t, want, w.Snapshot().Nodes[0].Ready)
 			w.to(grace + 5)
 		}
 	}

@@ -3,23 +3,39 @@ package ratelimitqueue
 import (
 	"fmt"
 	"math/rand"
+	"runtime"
 	"testing"
+	"time"
 
 	"k8s.io/utils/clock"
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// Shuffled string keys, 100,000 items waiting.
-func benchmarkRemoveAdd(b *testing.B, clk clock.PassiveClock) {
-	names := make([]string, 100000)
+// shuffled are string keys in no order, as an informer delivers them.
+func shuffled(n int) []string {
+	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("node-%06d.example", i)
 	}
 	rand.New(rand.NewSource(1)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-	q, _ := New[string, int](Config{Rate: 0.1, Clock: clk})
+	return names
+}
+
+func filled(b *testing.B, config Config, names []string) *Queue[string, int] {
+	q, err := New[string, int](config)
+	if err != nil {
+		b.Fatal(err)
+	}
 	for i, name := range names {
 		q.Add(name, i)
 	}
+	return q
+}
+
+// Shuffled string keys, 100,000 items waiting.
+func benchmarkRemoveAdd(b *testing.B, clk clock.PassiveClock) {
+	names := shuffled(100000)
+	q := filled(b, Config{Rate: 0.1, Clock: clk}, names)
 	b.ReportAllocs()
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
@@ -34,3 +50,90 @@ func BenchmarkRemoveAdd100000FakeClock(b *testing.B) {
 }
 
 func BenchmarkRemoveAdd100000RealClock(b *testing.B) { benchmarkRemoveAdd(b, clock.RealClock{}) }
+
+// The same in a group, whose items are in ten domains.
+func BenchmarkGroupRemoveAdd100000FakeClock(b *testing.B) {
+	names := shuffled(100000)
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Rate: 0.1, Clock: testingclock.NewFakePassiveClock(epoch)})
+	for i, name := range names {
+		g.Add(i%10, name, i)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		name := names[i%len(names)]
+		g.Remove(name)
+		g.Add(i%10, name, i)
+	}
+}
+
+// One of 100,000 is handed out and waits again behind the others.
+func BenchmarkTakeRetry100000(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	q := filled(b, Config{Rate: Unlimited, Clock: clk}, shuffled(100000))
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		clk.SetTime(clk.Now().Add(1))
+		item, _ := q.Take()
+		item.Blocked(0)
+	}
+}
+
+// The same in a group of 1,000 domains.
+func BenchmarkGroupTakeRetry100000(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Rate: Unlimited, Clock: clk})
+	for i, name := range shuffled(100000) {
+		g.Add(i%1000, name, i)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i++ {
+		clk.SetTime(clk.Now().Add(1))
+		item, _ := g.Take()
+		item.Blocked(0)
+	}
+}
+
+// The first filling of an empty queue: string keys, values of 8 bytes.
+func BenchmarkFill100000(b *testing.B) {
+	names := shuffled(100000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	for range b.N {
+		filled(b, Config{Rate: 1}, names)
+	}
+	b.StopTimer()
+	runtime.ReadMemStats(&after)
+	items := float64(b.N * len(names))
+	b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/items, "B/item")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/items, "ns/item")
+}
+
+// What is left of 1,000,000 items of 64 bytes that came and went, and what a snapshot of the one that stayed takes.
+func BenchmarkAfterAPeakOf1000000(b *testing.B) {
+	names := shuffled(1000000)
+	for range b.N {
+		q, _ := New[string, [64]byte](Config{Rate: 1})
+		empty := heap()
+		for _, name := range names {
+			q.Add(name, [64]byte{})
+		}
+		peak := heap() - empty
+		var longest time.Duration
+		for _, name := range names[1:] {
+			began := time.Now()
+			q.Remove(name)
+			longest = max(longest, time.Since(began))
+		}
+		b.ReportMetric(float64(heap()-empty)/float64(peak)*100, "%kept")
+		b.ReportMetric(float64(peak)/float64(len(names)), "B/item")
+		b.ReportMetric(float64(longest.Microseconds()), "us-longest-Remove")
+		began := time.Now()
+		q.Snapshot()
+		b.ReportMetric(float64(time.Since(began).Microseconds()), "us-Snapshot")
+		runtime.KeepAlive(q)
+	}
+}

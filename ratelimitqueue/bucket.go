@@ -4,119 +4,137 @@ import (
 	"math"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// bucket is the token bucket. A rate of 0 is checked here, because a rate.Limiter of limit 0 still
-// hands out a stored token; and a change of rate keeps whole tokens only.
+// bucket is a token bucket in steady time. Its sums are those of golang.org/x/time/rate, and so are the instants at
+// which a token is there; but its tokens can be read and set, stand still, and rate 0 holds none.
 type bucket struct {
-	rate    float64
-	burst   int
-	limiter *rate.Limiter // nil at rate 0
-	paused  float64       // tokens kept by a pause, -1 when not paused
+	rate   float64 // 0: stopped
+	burst  float64
+	tokens float64 // as of at
+	at     int64
+	frozen bool // none accrue
 }
 
-func newBucket(r float64, burst int) bucket {
-	b := bucket{rate: r, burst: burst, paused: -1}
-	b.fill(float64(burst), time.Time{})
+// newBucket returns a full one.
+func newBucket(rate float64, burst int, now int64) bucket {
+	b := bucket{rate: rate, burst: float64(burst), tokens: float64(burst), at: now}
+	b.empty()
 	return b
 }
 
-// fill starts a limiter that holds that many tokens.
-func (b *bucket) fill(tokens float64, now time.Time) {
-	b.limiter = nil
-	if b.rate <= 0 {
-		return
+// empty takes the tokens from a bucket that is stopped.
+func (b *bucket) empty() {
+	if b.rate == 0 {
+		b.tokens = 0
 	}
-	b.limiter = rate.NewLimiter(rate.Limit(b.rate), b.burst)
-	if tokens >= float64(b.burst) {
-		return
-	}
-	// A limiter can only be emptied; emptied that long ago it holds them now.
-	since := min(tokens/b.rate, maxWait.Seconds())
-	b.limiter.AllowN(now.Add(-time.Duration(since*float64(time.Second))), b.burst)
 }
 
-// tokens is how many there are, with their fraction. A stopped bucket holds none.
-func (b *bucket) tokens(now time.Time) float64 {
+// have is how many tokens there are, with their fraction. An unlimited bucket is full.
+func (b *bucket) have(now int64) float64 {
 	switch {
-	case b.limiter == nil:
-		return 0
-	case b.paused >= 0:
-		return b.paused
+	case b.rate == Unlimited:
+		return b.burst
+	case b.frozen || b.rate == 0:
+		return b.tokens
 	}
-	return min(max(b.limiter.TokensAt(now), 0), float64(b.burst))
+	return min(b.tokens+time.Duration(steady.Sub(now, b.at)).Seconds()*b.rate, b.burst)
 }
 
-func (b *bucket) setRate(r float64, now time.Time) {
-	if r == b.rate {
+// settle notes the tokens as they are now.
+func (b *bucket) settle(now int64) { b.tokens, b.at = b.have(now), now }
+
+// setRate keeps whole tokens and no fractions.
+func (b *bucket) setRate(rate float64, now int64) {
+	if rate == b.rate {
 		return
 	}
-	tokens := b.whole(now)
-	b.rate = r
-	b.fill(tokens, now)
-	if b.paused >= 0 {
-		b.paused = tokens
-	}
+	b.tokens, b.at = b.whole(now), now
+	b.rate = rate
+	b.empty()
 }
 
 // whole is how many items could be taken now.
-func (b *bucket) whole(now time.Time) float64 {
-	tokens := b.tokens(now)
-	n := math.Floor(tokens)
-	if n < float64(b.burst) && b.forgiven(n+1-tokens) {
+func (b *bucket) whole(now int64) float64 {
+	have := b.have(now)
+	n := math.Floor(have)
+	if n < b.burst && b.rate > 0 && b.forgiven(n+1-have) {
 		n++
 	}
 	return n
 }
 
-// pause keeps the tokens there are; none accrue until resume.
-func (b *bucket) pause(now time.Time) { b.paused = b.tokens(now) }
-
-func (b *bucket) resume(now time.Time) {
-	tokens := b.paused
-	b.paused = -1
-	b.fill(tokens, now)
+func (b *bucket) freeze(now int64) {
+	b.settle(now)
+	b.frozen = true
 }
 
-// take spends a token, if there is one.
-func (b *bucket) take(now time.Time) bool {
-	return b.limiter != nil && b.paused < 0 && b.ready(now) && b.limiter.AllowN(now, 1)
+func (b *bucket) thaw(now int64) {
+	b.settle(now)
+	b.frozen = false
 }
 
-// next is the first instant, not before at, at which take succeeds; false when it never does as things
-// are.
-func (b *bucket) next(now, at time.Time) (time.Time, bool) {
-	if b.limiter == nil || b.paused >= 0 {
-		return time.Time{}, false
+// ready says whether a token is there.
+func (b *bucket) ready(now int64) bool {
+	switch {
+	case b.frozen || b.rate == 0:
+		return false
+	case b.rate == Unlimited:
+		return true
 	}
-	if at.Before(now) {
-		at = now
-	}
-	missing := 1 - b.limiter.TokensAt(now)
-	if missing <= 0 {
-		return at, true
-	}
-	seconds := missing / b.rate
-	if seconds > maxWait.Seconds() {
-		return time.Time{}, false
-	}
-	ready := now.Add(time.Duration(seconds * float64(time.Second)))
-	for !b.ready(ready) {
-		ready = ready.Add(1) // the float rounding of the limiter
-	}
-	if ready.Before(at) {
-		ready = at
-	}
-	return ready, true
+	return b.forgiven(1 - b.have(now))
 }
 
-// ready says whether take would succeed at that instant.
-func (b *bucket) ready(at time.Time) bool { return b.forgiven(1 - b.limiter.TokensAt(at)) }
-
-// forgiven is the limiter's own arithmetic: what takes less than a nanosecond to accrue is not missing.
+// forgiven says whether so much of a token is missing that it takes less than a nanosecond to accrue: none then.
 func (b *bucket) forgiven(missing float64) bool {
 	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
+}
+
+// take spends a token, which is there.
+func (b *bucket) take(now int64) {
+	if b.rate != Unlimited {
+		b.tokens, b.at = b.have(now)-1, now
+	}
+}
+
+// next is the first instant from that one on at which there is a token, by a nanosecond of rounding; false when there
+// never is one.
+func (b *bucket) next(from int64) (int64, bool) {
+	if b.frozen || b.rate == 0 {
+		return 0, false
+	}
+	if b.ready(from) {
+		return from, true
+	}
+	at, ok := b.reaches(1)
+	for ok && !b.ready(at) {
+		at++
+	}
+	return max(at, from), ok
+}
+
+// full is an instant at which the bucket is full; false when it never is. One that saves no tokens up is as full as it
+// gets.
+func (b *bucket) full() (int64, bool) {
+	if b.rate == Unlimited || b.rate == 0 {
+		return b.at, true
+	}
+	if b.frozen {
+		return 0, false
+	}
+	at, ok := b.reaches(b.burst)
+	return at + 1, ok
+}
+
+// reaches is when there are that many tokens, but for rounding; false when it is too far away. It does not depend on the
+// instant at which it is asked.
+func (b *bucket) reaches(tokens float64) (int64, bool) {
+	seconds := (tokens - b.tokens) / b.rate
+	if seconds > maxWait.Seconds() || b.at > math.MaxInt64-int64(maxWait) {
+		return 0, false
+	}
+	return b.at + max(0, int64(seconds*float64(time.Second))), true
 }
 
 // maxWait is beyond what a duration holds with some room: a token that far away never comes.

@@ -24,7 +24,7 @@ func Example() {
 	}
 	for item, ok := queue.Take(); ok; item, ok = queue.Take() {
 		fmt.Println("fail over", item.Key, item.Value.Region) // nothing is locked here
-		item.Done()                                           // known until Remove: it is not handed out twice
+		item.Keep()                                           // known until Remove: it is not handed out twice
 	}
 	fmt.Println("come back in", queue.Wait())
 	fmt.Println(queue.Add("blue", cluster{}))
@@ -34,7 +34,7 @@ func Example() {
 	// blue Known
 	// fail over blue r1
 	// come back in 2s
-	// Held
+	// Kept
 }
 
 // Rate 0 holds everything and forgets nothing.

@@ -20,7 +20,7 @@ func TestFaultDoubleFinish(t *testing.T) {
 	f := queue(t, Config{Rate: 1, Burst: 10})
 	f.Add("a", 1)
 	one, _ := f.Take()
-	one.Retry(0)
+	one.RetryAfter(0)
 	two, ok := f.Take()
 	require.True(t, ok)
 	one.Done()
@@ -32,7 +32,7 @@ func TestFaultDoubleFinish(t *testing.T) {
 func TestFaultRestoreFar(t *testing.T) {
 	f := queue(t, Config{Rate: 1, Burst: 10})
 	f.step(time.Hour)
-	require.NoError(t, f.Restore([]SnapshotItem[string, int]{{Key: "a", State: StateQueued, In: math.MaxInt64}}))
+	require.NoError(t, f.Restore(Snapshot[string, int]{Version: 1, Rate: 1, Tokens: 1, Items: []SnapshotItem[string, int]{{Key: "a", State: StateWaiting, In: math.MaxInt64}}}))
 	require.Empty(t, f.takes())
 }
 

@@ -1,15 +1,6 @@
 package ratelimitqueue
 
-import (
-	"cmp"
-	"context"
-	"errors"
-	"fmt"
-	"slices"
-	"time"
-
-	"k8s.io/utils/clock"
-)
+import "time"
 
 // Status is a copy of what is known of one key.
 type Status[V any] struct {
@@ -17,152 +8,64 @@ type Status[V any] struct {
 	Value      V
 	Identity   string
 	Added, Due time.Time
-	Attempts   int
+	// Attempts is how many tries failed, LastError what the last one was ended with by Fail, if it was.
+	Attempts  int
+	LastError error
 }
 
-// Get returns what is known of the key.
-func (q *Queue[K, V]) Get(key K) (Status[V], bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i, ok := q.index.Find(key)
-	if !ok || q.records[i].state == 0 {
-		return Status[V]{}, false
-	}
-	r := &q.records[i]
-	return Status[V]{State: r.state, Value: r.value, Identity: r.identity, Added: q.time(r.added), Due: q.time(r.dueAt), Attempts: int(r.attempts)}, true
+// Stats is what a queue or a group holds now, and what it has done since it was made.
+type Stats struct {
+	// Waiting and Kept are how many keys wait and are kept; InFlight is how many holders have not ended, those
+	// included whose work was called off.
+	Waiting, InFlight, Kept int
+	// Added is how often something new was taken in: what was not known, what is to have another turn, what was restored.
+	// HandedOut is how many items were.
+	Added, HandedOut uint64
+	// Done, Dropped, Retried and Blocked are how many ended so: Done with Keep, Retried with RetryAfter, Fail and
+	// panics. What was said after the work was called off is not counted.
+	Done, Dropped, Retried, Blocked uint64
+	// Panicked is how many functions of the user did, what Run runs among them.
+	Panicked uint64
+	// LastLateness is how long after it was due the last item was handed out, MaxLateness the longest of these.
+	LastLateness, MaxLateness time.Duration
+	// LastError is the last one given to Fail, or that of a panic in what Run runs, and LastErrorAt when that was; nil
+	// and zero if there was none.
+	LastError   error
+	LastErrorAt time.Time
 }
 
 // Len is how many items wait.
-func (q *Queue[K, V]) Len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := q.due.Len()
-	for i := range q.waiters {
-		if q.records[i].state == StateQueued {
-			n++
-		}
-	}
-	return n
+func (c *core[K, V]) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts[StateWaiting]
 }
 
-// SnapshotItem is one known key. Waited and In are times from the snapshot, not instants, so that they
-// can be restored by another process.
-type SnapshotItem[K comparable, V any] struct {
-	Key      K             `json:"key"`
-	Value    V             `json:"value"`
-	Identity string        `json:"identity,omitempty"`
-	State    State         `json:"state"`
-	Waited   time.Duration `json:"waited"`
-	In       time.Duration `json:"in"`
-	Attempts int           `json:"attempts,omitempty"`
+// Stats returns what there is and what was done. It costs nothing that grows.
+func (c *core[K, V]) Stats() Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stats := c.stats
+	stats.Waiting, stats.InFlight, stats.Kept = c.counts[StateWaiting], c.out+c.exemptOut, c.counts[StateKept]
+	return stats
 }
 
-// Snapshot returns every known key, in the order in which the waiting ones are due; those in flight and
-// held come where their due time was.
-func (q *Queue[K, V]) Snapshot() []SnapshotItem[K, V] {
-	clockNow := q.clock.Now()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.tick(clockNow)
-	var numbers []int32
-	for i := range q.records {
-		if q.records[i].state != 0 {
-			numbers = append(numbers, int32(i))
-		}
+// find returns the record of a known key; c.mu is held.
+func (c *core[K, V]) find(key K) (i int32, r *record[V], ok bool) {
+	if i, ok = c.index.Find(key); !ok {
+		return 0, nil, false
 	}
-	slices.SortFunc(numbers, func(a, b int32) int {
-		x, y := &q.records[a], &q.records[b]
-		if c := cmp.Compare(x.dueAt, y.dueAt); c != 0 {
-			return c
-		}
-		return cmp.Compare(int32(x.seq-y.seq), 0)
-	})
-	items := make([]SnapshotItem[K, V], len(numbers))
-	for n, i := range numbers {
-		r := &q.records[i]
-		items[n] = SnapshotItem[K, V]{
-			Key: q.index.Key(i), Value: r.value, Identity: r.identity, State: r.state,
-			Waited: time.Duration(now - r.added), In: time.Duration(r.dueAt - now), Attempts: int(r.attempts),
-		}
-	}
-	return items
+	r = c.records.At(i)
+	return i, r, r.state != 0
 }
 
-// Restore adds the items of a snapshot to a queue that knows none of them. What was in flight waits
-// again, because nobody holds it any more. A key that is known or comes twice is an error, and then
-// nothing is changed.
-func (q *Queue[K, V]) Restore(items []SnapshotItem[K, V]) error {
-	clockNow := q.clock.Now()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	seen := make(map[K]struct{}, len(items))
-	for _, it := range items {
-		_, known := q.index.Find(it.Key)
-		_, twice := seen[it.Key]
-		seen[it.Key] = struct{}{}
-		if known || twice || it.State == 0 || it.State > StateHeld {
-			return fmt.Errorf("ratelimitqueue: cannot restore key %v: it is known already, twice in the snapshot, or in no valid state", it.Key)
-		}
+func (c *core[K, V]) status(r *record[V]) Status[V] {
+	status := Status[V]{
+		State: r.state, Value: r.value, Identity: r.identity,
+		Added: c.time.Instant(r.added), Due: c.time.Instant(r.due),
 	}
-	now := q.tick(clockNow)
-	for _, it := range items {
-		i, _ := q.index.Insert(it.Key)
-		if int(i) == len(q.records) {
-			q.records = append(q.records, record[V]{})
-		}
-		q.fresh(i, Entry[K, V]{Key: it.Key, Value: it.Value, Identity: it.Identity}, now-int64(it.Waited), later(now, it.In))
-		r := &q.records[i]
-		r.attempts = int32(it.Attempts)
-		if it.State == StateHeld {
-			r.state = StateHeld
-			q.due.Remove(i)
-		}
+	if r.tried != nil {
+		status.Attempts, status.LastError = int(r.tried.attempts), r.tried.err
 	}
-	return nil
-}
-
-// later adds without overflow.
-func later(now int64, d time.Duration) int64 {
-	if sum := now + int64(d); d < 0 || sum >= now {
-		return sum
-	}
-	return 1<<63 - 1
-}
-
-// Run hands items to fn one after the other, as they can be taken, until the context ends; then it
-// returns the context's error. An item that fn neither retried nor dropped is done when fn returns. It
-// needs a clock with timers. Several Runs, and Take beside them, share the rate. A panic of fn passes
-// through, and its item stays in flight.
-func (q *Queue[K, V]) Run(ctx context.Context, fn func(context.Context, Item[K, V])) error {
-	timers, ok := q.clock.(clock.Clock)
-	if !ok {
-		return errors.New("ratelimitqueue: Run needs a clock with timers")
-	}
-	defer q.kick() // this Run may be the only one that knew when to look
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if item, ok := q.Take(); ok {
-			q.kick() // what is left is for a Run that is idle
-			fn(ctx, item)
-			item.Done() // void when fn has settled it
-			continue
-		}
-		next, ok := q.Next()
-		if !ok {
-			select {
-			case <-ctx.Done():
-			case <-q.wake:
-			}
-			continue
-		}
-		timer := timers.NewTimer(max(next.Sub(timers.Now()), 0))
-		select {
-		case <-ctx.Done():
-		case <-q.wake:
-		case <-timer.C():
-		}
-		timer.Stop()
-	}
+	return status
 }

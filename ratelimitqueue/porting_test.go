@@ -34,7 +34,7 @@ func TestSixWorkersStayWithinOneRate(t *testing.T) {
 				taken = append(taken, now)
 				mu.Unlock()
 				if item.Value%3 == 0 && item.Attempts == 0 {
-					item.Retry(0)
+					item.RetryAfter(0)
 				} else {
 					item.Done()
 				}
@@ -42,7 +42,7 @@ func TestSixWorkersStayWithinOneRate(t *testing.T) {
 			f.step(250 * time.Millisecond)
 		}
 		require.Len(t, taken, burst+49, "the burst, and then one in two seconds up to 98")
-		require.True(t, slices.IsSortedFunc(f.Snapshot(), func(a, b SnapshotItem[string, int]) int { return int(a.In - b.In) }))
+		require.True(t, slices.IsSortedFunc(f.Snapshot().Items, func(a, b SnapshotItem[string, int]) int { return int(a.In - b.In) }))
 		for i := range taken {
 			for j := i; j < len(taken); j++ {
 				within := 0.5*(taken[j]-taken[i]).Seconds() + float64(burst)
@@ -67,7 +67,7 @@ func sixTimes(f func()) {
 
 // Karmada: at rate 0 no worker takes even one, whether the queue began like that or was stopped with its burst saved.
 func TestRateZeroHandsOutNothing(t *testing.T) {
-	for _, rate := range []float64{0, 0.5} {
+	for _, rate := range []float64{Stopped, 0.5} {
 		f := queue(t, Config{Rate: rate, Burst: 6})
 		for i := range 10 {
 			f.Add(fmt.Sprint(i), i)
@@ -88,7 +88,7 @@ func TestRateZeroHandsOutNothing(t *testing.T) {
 
 // Katalyst, kubernetes#104639: from 0 any rate resumes, exactly 1 too, whatever the rate was before.
 func TestSwapFromZeroResumes(t *testing.T) {
-	for _, before := range []float64{0, 0.1, 1, 100000} {
+	for _, before := range []float64{Stopped, 0.1, 1, 100000} {
 		for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
 			f := queue(t, Config{Rate: before})
 			f.Add("a", 0)
@@ -122,7 +122,7 @@ func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
 		}
 		if item, ok := f.Take(); ok && item.Key == "blocked" {
 			blocked = append(blocked, second)
-			item.Retry(20 * time.Second)
+			item.RetryAfter(20 * time.Second)
 		} else if ok {
 			others = append(others, item.Key)
 			item.Done()
@@ -150,7 +150,7 @@ func TestUpstreamsQueueKeepsOrder(t *testing.T) {
 				require.Equal(t, Removed, f.Remove(row.removed))
 			}
 			var waiting []string
-			for _, item := range f.Snapshot() {
+			for _, item := range f.Snapshot().Items {
 				waiting = append(waiting, item.Key)
 			}
 			require.Equal(t, row.want, waiting)
@@ -184,7 +184,7 @@ func TestUpstreamsQueueRetriesLater(t *testing.T) {
 		order = append(order, item.Key)
 		require.Equal(t, epoch.Add(time.Duration(slices.Index([]string{"one", "two", "three"}, item.Key)+1)*time.Millisecond), item.Added)
 		if item.Key == "two" && item.Attempts == 0 {
-			item.Retry(2 * time.Millisecond)
+			item.RetryAfter(2 * time.Millisecond)
 		} else {
 			item.Done()
 		}
@@ -212,7 +212,7 @@ func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
 		removed := make(chan RemoveResult)
 		go func() { removed <- f.Remove("two") }()
 		require.Equal(t, RemovedInFlight, <-removed)
-		item.Retry(time.Millisecond)
+		item.RetryAfter(time.Millisecond)
 	}
 	f.step(time.Hour)
 	require.Empty(t, f.takes())
@@ -222,11 +222,11 @@ func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
 // Upstream's TestClear: nothing is left, and everything may be added again.
 func TestUpstreamsQueueClears(t *testing.T) {
 	f := three(t)
-	for _, item := range f.Snapshot() {
+	for _, item := range f.Snapshot().Items {
 		f.Remove(item.Key)
 	}
 	require.Zero(t, f.Len())
-	require.Empty(t, f.Snapshot())
+	require.Empty(t, f.Snapshot().Items)
 	require.Empty(t, f.takes())
 	require.Equal(t, Added, f.Add("one", 0))
 }
@@ -246,11 +246,11 @@ func TestUpstreamsQueueSwapsItsRate(t *testing.T) {
 }
 
 // Upstream's TestAddAfterTry: what was dealt with is not handed out again unless it was removed.
-func TestUpstreamsQueueHoldsWhatIsDone(t *testing.T) {
+func TestUpstreamsQueueKeepsWhatIsDone(t *testing.T) {
 	f := three(t)
 	require.Equal(t, Removed, f.Remove("two"))
 	require.Equal(t, []string{"one", "three"}, f.takes())
-	require.Equal(t, Held, f.Add("one", 0))
+	require.Equal(t, Kept, f.Add("one", 0))
 	require.Empty(t, f.takes())
 	require.Equal(t, Removed, f.Remove("one"))
 	require.Equal(t, Added, f.Add("one", 0))

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/rand"
 	"testing"
 	"time"
 
@@ -35,7 +34,7 @@ func (f *fixture) step(d time.Duration) { f.clk.SetTime(f.clk.Now().Add(d)) }
 func (f *fixture) takes() (keys []string) {
 	for item, ok := f.Take(); ok; item, ok = f.Take() {
 		keys = append(keys, item.Key)
-		item.Done()
+		item.Keep()
 	}
 	return keys
 }
@@ -95,7 +94,7 @@ func TestChangeOfRateKeepsWholeTokens(t *testing.T) {
 	f.wantNext(109 * time.Second)
 	require.NoError(t, f.SetRate(0.1), "no change")
 	f.wantNext(109 * time.Second)
-	for _, rate := range []float64{math.NaN(), math.Inf(1), -1} {
+	for _, rate := range []float64{math.NaN(), math.Inf(1), -2} {
 		require.ErrorContains(t, f.SetRate(rate), "rate")
 	}
 	require.Equal(t, 0.1, f.Rate())
@@ -111,7 +110,7 @@ func TestChangeOfRateKeepsWhatCouldBeTaken(t *testing.T) {
 		require.Equal(t, []string{"a"}, early.takes())
 		early.Add("b", 0)
 		early.step(10*time.Second - 5)
-		rounded := queue(t, Config{})
+		rounded := queue(t, Config{Rate: Stopped})
 		rounded.step(1)
 		require.NoError(t, rounded.SetRate(10))
 		rounded.Add("a", 0)
@@ -142,10 +141,10 @@ func TestRetry(t *testing.T) {
 	f.AddEntry(Entry[string, int]{Key: "b", Due: epoch.Add(5 * time.Second)})
 	item, ok := f.Take()
 	require.True(t, ok)
-	require.Equal(t, InFlight, f.Add("a", 2))
+	require.Equal(t, InFlight, f.AddEntry(Entry[string, int]{Key: "a", Value: 2, Due: epoch.Add(5 * time.Second), OnDuplicate: Replace}))
 	require.Zero(t, item.Attempts)
-	item.Retry(5 * time.Second)
-	item.Retry(time.Hour) // only the first counts
+	require.Equal(t, Ended{Held: true, Newer: true}, item.RetryAfter(5*time.Second))
+	require.Equal(t, Ended{}, item.RetryAfter(time.Hour), "only the first counts")
 	f.step(5 * time.Second)
 	item, ok = f.Take()
 	require.True(t, ok)
@@ -156,9 +155,9 @@ func TestRetry(t *testing.T) {
 	require.Equal(t, epoch.Add(5*time.Second), item.Due)
 	_, ok = f.Take()
 	require.False(t, ok, "a retry costs a token too")
-	item.Retry(math.MaxInt64)
+	item.RetryAfter(math.MaxInt64)
 	st, _ := f.Get("a")
-	require.Equal(t, StateQueued, st.State)
+	require.Equal(t, StateWaiting, st.State)
 }
 
 func TestPolicies(t *testing.T) {
@@ -170,9 +169,9 @@ func TestPolicies(t *testing.T) {
 	}{
 		{KeepFirst, 1, 5, false}, {KeepEarliest, 1, 1, true}, {KeepEarliest, 9, 5, false}, {Replace, 9, 9, true},
 	} {
-		f := queue(t, Config{Rate: 1, OnDuplicate: tc.policy})
+		f := queue(t, Config{Rate: 1})
 		f.AddEntry(Entry[string, int]{Key: "k", Value: 1, Due: epoch.Add(5 * time.Second)})
-		require.Equal(t, Known, f.AddEntry(Entry[string, int]{Key: "k", Value: 2, Due: epoch.Add(tc.due * time.Second)}))
+		require.Equal(t, Known, f.AddEntry(Entry[string, int]{Key: "k", Value: 2, Due: epoch.Add(tc.due * time.Second), OnDuplicate: tc.policy}))
 		st, _ := f.Get("k")
 		require.Equal(t, epoch.Add(tc.want*time.Second), st.Due)
 		require.Equal(t, tc.newValue, st.Value == 2)
@@ -191,7 +190,7 @@ func TestIdentity(t *testing.T) {
 	_, ok := f.Take()
 	require.False(t, ok, "the first holder is not done")
 	require.Equal(t, 1, f.Len())
-	item.Retry(0) // void, but lets the next one go
+	require.Equal(t, Ended{Newer: true}, item.RetryAfter(0), "void, but lets the next one go")
 	item, ok = f.Take()
 	require.True(t, ok)
 	require.Equal(t, 3, item.Value)
@@ -202,7 +201,7 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestRemoveWhileInFlight(t *testing.T) {
-	for _, end := range []func(Item[string, int]){Item[string, int].Done, Item[string, int].Drop, func(i Item[string, int]) { i.Retry(0) }} {
+	for _, end := range []func(Item[string, int]) Ended{Item[string, int].Done, Item[string, int].Drop, Item[string, int].Keep, func(i Item[string, int]) Ended { return i.RetryAfter(0) }} {
 		f := queue(t, Config{Rate: 1000, Burst: 10})
 		f.Add("k", 1)
 		item, _ := f.Take()
@@ -235,11 +234,11 @@ func TestRemoveWhileInFlight(t *testing.T) {
 	Item[string, int]{}.Done() // of no queue
 }
 
-func TestHeldUntilRemoved(t *testing.T) {
+func TestKeptUntilRemoved(t *testing.T) {
 	f := queue(t, Config{Rate: 1000, Burst: 10})
 	f.Add("k", 1)
 	require.Equal(t, []string{"k"}, f.takes())
-	require.Equal(t, Held, f.Add("k", 2))
+	require.Equal(t, Kept, f.Add("k", 2))
 	require.Empty(t, f.takes())
 	require.Equal(t, Removed, f.Remove("k"))
 	require.Equal(t, Added, f.Add("k", 3))
@@ -266,9 +265,9 @@ func TestPause(t *testing.T) {
 	require.Equal(t, 5*time.Second, f.Wait())
 }
 
-func TestFence(t *testing.T) {
+func TestPermission(t *testing.T) {
 	closed, asked := error(nil), 0
-	f := queue(t, Config{Rate: 1, FenceInterval: 5 * time.Second, Fence: func() error { asked++; return closed }})
+	f := queue(t, Config{Rate: 1, PermissionInterval: 5 * time.Second, Permission: func() error { asked++; return closed }})
 	require.Empty(t, f.takes())
 	require.Zero(t, asked, "nothing is due")
 	f.Add("a", 0)
@@ -296,181 +295,65 @@ func TestClockThatGoesBack(t *testing.T) {
 func TestSnapshotAndRestore(t *testing.T) {
 	f := queue(t, Config{Rate: 1, Burst: 2})
 	f.AddEntry(Entry[string, int]{Key: "later", Value: 1, Due: epoch.Add(time.Minute), Identity: "u"})
-	f.Add("held", 2)
+	f.Add("kept", 2)
 	f.Add("flying", 3)
 	item, _ := f.Take()
-	item.Done()
+	item.Keep()
 	f.Take()
 	f.step(10 * time.Second)
 	text, err := json.Marshal(f.Snapshot())
 	require.NoError(t, err)
-	var items []SnapshotItem[string, int]
-	require.NoError(t, json.Unmarshal(text, &items))
-	require.Equal(t, []SnapshotItem[string, int]{
-		{Key: "held", Value: 2, State: StateHeld, Waited: 10 * time.Second, In: -10 * time.Second},
-		{Key: "flying", Value: 3, State: StateInFlight, Waited: 10 * time.Second, In: -10 * time.Second},
-		{Key: "later", Value: 1, Identity: "u", State: StateQueued, Waited: 10 * time.Second, In: 50 * time.Second},
-	}, items)
+	var s Snapshot[string, int]
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.Equal(t, Snapshot[string, int]{Version: 1, Rate: 1, TokensAge: 10 * time.Second, Items: []SnapshotItem[string, int]{
+		{Key: "kept", State: StateKept, Waited: 10 * time.Second, In: -10 * time.Second, Place: 2},
+		{Key: "flying", Value: 3, State: StateInFlight, Waited: 10 * time.Second, Place: 3, PutOff: 10 * time.Second},
+		{Key: "later", Value: 1, Identity: "u", State: StateWaiting, Waited: 10 * time.Second, In: 50 * time.Second, Place: 1},
+	}}, s)
 	other := queue(t, Config{Rate: 1, Burst: 9})
-	require.NoError(t, other.Restore(items))
-	require.ErrorContains(t, other.Restore(items), "held")
-	require.Error(t, queue(t, Config{}).Restore([]SnapshotItem[string, int]{{Key: "k"}}))
+	require.NoError(t, other.Restore(s))
+	require.ErrorContains(t, other.Restore(s), "keys already")
 	require.Equal(t, []string{"flying"}, other.takes())
-	require.Equal(t, Held, other.Add("held", 0))
+	require.Equal(t, Kept, other.Add("kept", 0))
 	other.wantNext(50 * time.Second)
 }
 
 func TestConfig(t *testing.T) {
-	err := Config{Rate: math.NaN(), Burst: -1, FenceInterval: -1, OnDuplicate: 9}.Validate()
-	for _, name := range []string{"rate", "burst", "fenceInterval", "onDuplicate"} {
+	err := Config{Rate: math.NaN(), Burst: -1, PermissionInterval: -1, Backoff: Backoff{Factor: 0.5}}.Validate()
+	for _, name := range []string{"rate", "burst", "permissionInterval", "backoff.factor"} {
 		require.ErrorContains(t, err, name)
 	}
-	_, err = New[string, int](Config{Rate: -1})
-	require.ErrorContains(t, err, "rate")
-	q, err := New[string, int](Config{})
+	for _, rate := range []float64{-2, math.Inf(1), 0} {
+		_, err = New[string, int](Config{Rate: rate})
+		require.ErrorContains(t, err, "rate")
+	}
+	require.ErrorContains(t, Config{}.Validate(), "Required", "a rate that was forgotten is a fault")
+	q, err := New[string, int](Config{Rate: Stopped})
 	require.NoError(t, err)
 	q.Add("k", 1)
 	_, ok := q.Take()
-	require.False(t, ok, "the zero Config is a stopped queue")
-	require.ErrorContains(t, queue(t, Config{}).Run(context.Background(), nil), "timers")
+	require.False(t, ok)
+	require.Zero(t, q.Rate())
+	require.ErrorContains(t, queue(t, Config{Rate: 1}).Run(context.Background(), nil), "timers")
 	require.Equal(t, "Known RemovedInFlight InFlight State(7)", Known.String()+" "+RemovedInFlight.String()+" "+StateInFlight.String()+" "+State(7).String())
 }
 
-type modelItem struct {
-	due   time.Time
-	seq   int
-	state State
-	value int
-}
-
-// operations runs a sequence on the queue and on a map, and compares after each.
-func operations(t testing.TB, ops []byte) {
-	f := queue(t, Config{Rate: 1, Burst: 2})
-	m := map[string]*modelItem{}
-	flying := map[string]Item[string, int]{}
-	tokens, last, seq := 2.0, epoch, 0
-	keys := []string{"a", "b", "c", "d", "e"}
-	accrue := func() {
-		tokens = min(2, tokens+f.clk.Now().Sub(last).Seconds())
-		last = f.clk.Now()
-	}
-	for n := 0; n+1 < len(ops); n += 2 {
-		key, arg := keys[int(ops[n]/8)%len(keys)], time.Duration(ops[n+1]%8)*500*time.Millisecond
-		it := m[key]
-		switch ops[n] % 8 {
-		case 0, 1:
-			result := f.AddEntry(Entry[string, int]{Key: key, Value: n, Due: f.clk.Now().Add(arg)})
-			switch {
-			case it == nil:
-				require.Equal(t, Added, result)
-				if _, old := flying[key]; !old {
-					seq++
-					m[key] = &modelItem{f.clk.Now().Add(arg), seq, StateQueued, n}
-				} else {
-					delete(flying, key) // keep the model simple: end the old holder through the queue
-					f.Remove(key)
-					return
-				}
-			case it.state == StateQueued:
-				require.Equal(t, Known, result)
-			case it.state == StateInFlight:
-				require.Equal(t, InFlight, result)
-				it.value = n
-			default:
-				require.Equal(t, Held, result)
-			}
-		case 2:
-			f.step(arg)
-		case 3, 4:
-			accrue()
-			var head string
-			for k, it := range m {
-				if it.state == StateQueued && !it.due.After(f.clk.Now()) && (head == "" || it.due.Before(m[head].due) || it.due.Equal(m[head].due) && it.seq < m[head].seq) {
-					head = k
-				}
-			}
-			item, ok := f.Take()
-			require.Equal(t, head != "" && tokens >= 1, ok)
-			if ok {
-				require.Equal(t, head, item.Key)
-				require.Equal(t, m[head].value, item.Value)
-				tokens--
-				m[head].state = StateInFlight
-				flying[head] = item
-			}
-		case 5, 6:
-			item, ok := flying[key]
-			if !ok {
-				continue
-			}
-			delete(flying, key)
-			switch {
-			case ops[n]%8 == 5:
-				item.Retry(arg)
-				it.state, it.due = StateQueued, f.clk.Now().Add(arg)
-			case arg == 0:
-				item.Drop()
-				delete(m, key)
-			default:
-				item.Done()
-				it.state = StateHeld
-			}
-		case 7:
-			if _, inFlight := flying[key]; inFlight {
-				continue
-			}
-			require.Equal(t, it != nil, f.Remove(key) == Removed)
-			delete(m, key)
-		}
-		waiting := 0
-		for k, it := range m {
-			st, ok := f.Get(k)
-			require.True(t, ok)
-			require.Equal(t, it.state, st.State)
-			if it.state == StateQueued {
-				waiting++
-				require.True(t, it.due.Equal(st.Due))
-			}
-		}
-		require.Equal(t, waiting, f.Len())
-		require.Equal(t, len(m), f.index.Len())
-	}
-}
-
-func TestOperationsAgainstAModel(t *testing.T) {
-	for seed := range int64(300) {
-		ops := make([]byte, 400)
-		rand.New(rand.NewSource(seed)).Read(ops)
-		operations(t, ops)
-	}
-}
-
-func FuzzOperations(f *testing.F) {
-	f.Add([]byte{0, 1, 3, 0, 5, 2, 2, 4, 3, 0, 6, 1, 7, 0})
-	f.Fuzz(func(t *testing.T, ops []byte) {
-		if len(ops) > 800 {
-			ops = ops[:800]
-		}
-		operations(t, ops)
-	})
-}
-
-func TestFenceIsAskedWhenAdding(t *testing.T) {
+func TestPermissionIsAskedWhenAdding(t *testing.T) {
 	var closed error
 	clock := testingclock.NewFakeClock(time.Unix(0, 0))
-	q, err := New[string, int](Config{Rate: 1, Clock: clock, Fence: func() error { return closed }})
+	q, err := New[string, int](Config{Rate: 1, Clock: clock, Permission: func() error { return closed }})
 	require.NoError(t, err)
 	require.Equal(t, Added, q.AddEntry(Entry[string, int]{Key: "a", Identity: "1"}))
 	require.Equal(t, Added, q.AddEntry(Entry[string, int]{Key: "b", Identity: "1"}))
 	closed = errors.New("not the leader")
-	require.Equal(t, Fenced, q.Add("c", 1), "nothing new is taken in")
+	require.Equal(t, NotPermitted, q.Add("c", 1), "nothing new is taken in")
 	require.Equal(t, Known, q.AddEntry(Entry[string, int]{Key: "a", Identity: "1"}))
-	require.Equal(t, Fenced, q.AddEntry(Entry[string, int]{Key: "b", Identity: "2"}))
+	require.Equal(t, NotPermitted, q.AddEntry(Entry[string, int]{Key: "b", Identity: "2"}))
 	require.Equal(t, 1, q.Len(), "the old b must not be handed out, and the new one was not taken in")
 	require.Equal(t, NotFound, q.Remove("b"))
 	closed = nil
-	require.Equal(t, Fenced, q.Add("c", 1), "a closed fence is left alone for a while")
+	require.Equal(t, NotPermitted, q.Add("c", 1), "a refusal is left alone for a while")
 	clock.Step(time.Second)
 	require.Equal(t, Added, q.Add("c", 1))
-	require.Equal(t, "Fenced", Fenced.String())
+	require.Equal(t, "NotPermitted", NotPermitted.String())
 }

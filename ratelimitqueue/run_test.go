@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 			done <- q.Run(ctx, func(_ context.Context, item Item[string, int]) {
 				at = append(at, time.Since(began))
 				if item.Key == "again" && item.Attempts == 0 {
-					item.Retry(time.Second)
+					item.RetryAfter(time.Second)
 				}
 			})
 		}()
@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []time.Duration{time.Second, 11 * time.Second, 21 * time.Second}, at)
-		require.Equal(t, Held, q.Add("b", 0), "what fn did not settle is done")
+		require.Equal(t, Added, q.Add("b", 0), "what fn did not end is done, and forgotten")
 		stop()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})
@@ -63,7 +63,7 @@ func TestSixRunsStayWithinOneRate(t *testing.T) {
 					mu.Unlock()
 					time.Sleep(5 * time.Second)
 					if item.Value%3 == 0 && item.Attempts == 0 {
-						item.Retry(0)
+						item.RetryAfter(0)
 					}
 				})
 			}()
@@ -81,7 +81,7 @@ func TestSixRunsStayWithinOneRate(t *testing.T) {
 // A Run that is busy with what it took leaves the rest to those that are idle, though one wake-up was all there was.
 func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, err := New[string, int](Config{})
+		q, err := New[string, int](Config{Rate: Stopped})
 		require.NoError(t, err)
 		q.Add("a", 0)
 		q.Add("b", 0)
@@ -115,7 +115,7 @@ func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
 func TestRunThatEndsLeavesWhatItWaitedFor(t *testing.T) {
 	for ends := range 2 {
 		synctest.Test(t, func(t *testing.T) {
-			q, err := New[string, int](Config{})
+			q, err := New[string, int](Config{Rate: Stopped})
 			require.NoError(t, err)
 			q.Add("a", 0)
 			taken := make(chan string, 1)

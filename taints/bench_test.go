@@ -80,3 +80,22 @@ func BenchmarkDiffWithoutChange(b *testing.B) {
 		}
 	}
 }
+
+// When a pod has to leave: the typical case with a start for each taint, and the taints of others only.
+func BenchmarkDeadlineOf2x4(b *testing.B) {
+	taints, tolerations := tolerationcases.Typical()
+	begun := make([]Begun, len(taints))
+	for i := range taints {
+		begun[i] = Begun{taints[i], now}
+	}
+	for name, counts := range map[string]func(*v1.Taint) bool{"all": nil, "foreign": func(t *v1.Taint) bool { return !OwnNoExecute(t) }} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for i := 0; i < b.N; i++ {
+				if d := DeadlineOf(begun, now, tolerations, counts); d.At.IsZero() != d.Forever {
+					b.Fatal(d)
+				}
+			}
+		})
+	}
+}

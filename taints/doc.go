@@ -23,6 +23,19 @@
 // used decides, where zero or less is at once; without a finite one the stay is for ever. This is what
 // the taint eviction controller of Kubernetes does.
 //
+// # When does it have to leave?
+//
+// Taints of a node seldom begin together. Keep each with its start, as [Begun]; [DeadlineOf] gives the pod's deadline, and the
+// taint and toleration that decide. A pod bound later than the taint began has its whole toleration from then on.
+//
+//	deadline := taints.DeadlineOf(begun, bound, pod.Spec.Tolerations, nil)
+//	if !deadline.Forever {
+//		evictAt(pod, deadline.At) // because of deadline.Taint
+//	}
+//
+// [PlausibleStart] is the start of a taint that was there before anybody watched. The last argument of DeadlineOf leaves taints
+// out: those of a node that has just reported Ready, for example.
+//
 // # Matching
 //
 // A toleration matches a taint when its key is empty or equal, its effect is empty or equal, and its

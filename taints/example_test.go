@@ -77,6 +77,40 @@ func ExampleDiff() {
 	// {"metadata":{"uid":"7f3a","resourceVersion":"42"},"spec":{"taints":[{"key":"example.com/batch","effect":"NoSchedule"},{"key":"node.kubernetes.io/unreachable","effect":"NoExecute","timeAdded":"2026-03-04T12:00:00Z"}]}}
 }
 
+// After a restart: the node carries two taints that began at different times, and the pod was bound between them.
+func ExampleDeadlineOf() {
+	noon := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	at := func(minutes int) *metav1.Time {
+		return &metav1.Time{Time: noon.Add(time.Duration(minutes) * time.Minute)}
+	}
+	node := v1.Node{
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: *at(-60)},
+		Spec: v1.NodeSpec{Taints: []v1.Taint{
+			{Key: "example.com/maintenance", Effect: v1.TaintEffectNoExecute, TimeAdded: at(0)},
+			{Key: "node.kubernetes.io/unreachable", Effect: v1.TaintEffectNoExecute, TimeAdded: at(12)},
+		}},
+	}
+	var begun []taints.Begun
+	for _, taint := range node.Spec.Taints {
+		begun = append(begun, taints.Begun{Taint: taint, Start: taints.PlausibleStart(&taint, node.CreationTimestamp.Time, at(15).Time)})
+	}
+	tenMinutes, fiveMinutes := int64(600), int64(300)
+	tolerations := []v1.Toleration{
+		{Key: "example.com/maintenance", Operator: v1.TolerationOpExists, TolerationSeconds: &tenMinutes},
+		{Key: "node.kubernetes.io/unreachable", Operator: v1.TolerationOpExists, TolerationSeconds: &fiveMinutes},
+	}
+	bound := at(8).Time
+	show := func(d taints.Deadline) {
+		fmt.Println(d.At.Format("15:04"), d.Taint.Key, "toleration", d.Toleration, "of", d.For)
+	}
+	show(taints.DeadlineOf(begun, bound, tolerations, nil))
+	foreign := func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }
+	show(taints.DeadlineOf(begun, bound, tolerations, foreign)) // the node has reported Ready, say
+	// Output:
+	// 12:17 node.kubernetes.io/unreachable toleration 1 of 5m0s
+	// 12:18 example.com/maintenance toleration 0 of 10m0s
+}
+
 // The NoSchedule taints follow from the conditions and the cordon; those of others are left alone.
 func ExampleForConditions() {
 	have := []v1.Taint{

@@ -67,8 +67,8 @@ func (a Answer) String() string {
 
 // Checked is a function for New that asks check right before it acts, each time: what was decided when the
 // work was scheduled may not be true any more.
-func Checked[K comparable, P any](check func(context.Context, Work[K, P]) Answer, act func(context.Context, Work[K, P]) Result) func(context.Context, Work[K, P]) Result {
-	return func(ctx context.Context, w Work[K, P]) Result {
+func Checked[K comparable, V any](check func(context.Context, Work[K, V]) Answer, act func(context.Context, Work[K, V]) Result) func(context.Context, Work[K, V]) Result {
+	return func(ctx context.Context, w Work[K, V]) Result {
 		if answer := check(ctx, w); !answer.Proceeds() {
 			return answer.Result()
 		}

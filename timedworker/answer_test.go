@@ -14,7 +14,7 @@ func TestCheckedAsksRightBeforeActing(t *testing.T) {
 	acted, clock := 0, testingclock.NewFakeClock(time.Unix(0, 0))
 	s, err := New(Checked(
 		func(_ context.Context, w Work[string, int]) Answer {
-			require.Zero(t, w.Attempt, "a delay is no failed try")
+			require.Zero(t, w.Attempts, "a delay is no failed try")
 			if w.Key == "gone" {
 				return Cancel("recovered")
 			}
@@ -50,40 +50,4 @@ func TestAnswerInWords(t *testing.T) {
 	require.Equal(t, "budget", Delay(0, "budget").Reason())
 	require.Equal(t, Done(), Proceed().Result())
 	require.Equal(t, Proceed(), Answer{})
-}
-
-func TestFenceIsAskedWhenArming(t *testing.T) {
-	var closed error
-	clock := testingclock.NewFakeClock(time.Unix(0, 0))
-	s, err := New(func(context.Context, Work[string, string]) Result { return Done() }, Config{Clock: clock, Fence: func() error { return closed }})
-	require.NoError(t, err)
-	later := clock.Now().Add(time.Hour)
-	require.Equal(t, Scheduled, s.ScheduleEntry(Entry[string, string]{Key: "a", Identity: "1", At: later}))
-	require.Equal(t, Scheduled, s.ScheduleEntry(Entry[string, string]{Key: "b", Identity: "1", At: later}))
-	closed = context.Canceled
-	require.Equal(t, Fenced, s.Schedule("c", "", later), "nothing new is armed")
-	require.Equal(t, Moved, s.ScheduleEntry(Entry[string, string]{Key: "a", Identity: "1", At: later.Add(1)}), "what is armed may move")
-	require.Equal(t, Fenced, s.ScheduleEntry(Entry[string, string]{Key: "b", Identity: "2", At: later}))
-	require.Equal(t, NotFound, s.Cancel("b"), "the old one must not run, and the new one is not armed")
-	closed = nil
-	require.Equal(t, Fenced, s.Schedule("c", "", later), "a closed fence is left alone for a while")
-	clock.Step(time.Second)
-	require.Equal(t, Scheduled, s.Schedule("c", "", later))
-	require.Equal(t, "Fenced", Fenced.String())
-}
-
-func TestFenceIsAskedWhenArmingBehindRunningWork(t *testing.T) {
-	var closed error
-	var s *Set[string, string]
-	clock := testingclock.NewFakeClock(time.Unix(0, 0))
-	s, err := New(func(_ context.Context, w Work[string, string]) Result {
-		closed = context.Canceled
-		require.Equal(t, Fenced, s.Schedule(w.Key, "again", clock.Now()))
-		return Done()
-	}, Config{Clock: clock, Fence: func() error { return closed }})
-	require.NoError(t, err)
-	s.Schedule("a", "", clock.Now())
-	_, err = s.Step(context.Background())
-	require.NoError(t, err)
-	require.Zero(t, s.Len())
 }

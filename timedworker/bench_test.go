@@ -29,7 +29,7 @@ func BenchmarkCancelSchedule150000FakeClock(b *testing.B) {
 	set, _ := New(func(context.Context, Work[podName, int32]) Result { return Done() }, Config{Clock: clk})
 	names := podNames(150000)
 	entry := func(i int) Entry[podName, int32] {
-		return Entry[podName, int32]{Key: names[i], Identity: "0a1b2c3d-uid", At: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
+		return Entry[podName, int32]{Key: names[i], Identity: "0a1b2c3d-uid", Due: epoch.Add(time.Duration(i*7919%300000) * time.Millisecond)}
 	}
 	for i := range names {
 		set.ScheduleEntry(entry(i))
@@ -52,7 +52,7 @@ func BenchmarkMemory1000000(b *testing.B) {
 		runtime.ReadMemStats(&before)
 		set, _ := New(func(context.Context, Work[podName, int32]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 		for k, name := range names {
-			set.ScheduleEntry(Entry[podName, int32]{Key: name, Identity: "uid", At: epoch.Add(time.Duration(k))})
+			set.ScheduleEntry(Entry[podName, int32]{Key: name, Identity: "uid", Due: epoch.Add(time.Duration(k))})
 		}
 		runtime.GC()
 		runtime.ReadMemStats(&after)
@@ -92,3 +92,23 @@ func benchmarkDue(b *testing.B, spread time.Duration) {
 func BenchmarkDueAtOneInstant1000000(b *testing.B) { benchmarkDue(b, 0) }
 
 func BenchmarkDueSpread1000000(b *testing.B) { benchmarkDue(b, time.Microsecond) }
+
+// What is kept after 1,000,000 keys came and went, in percent of the peak, and what the first filling allocates.
+func BenchmarkKeptAfter1000000(b *testing.B) {
+	keys := names(1000000)
+	for i := 0; i < b.N; i++ {
+		before, allocatedBefore := allocated()
+		set, _ := New(func(context.Context, Work[string, int64]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+		for _, key := range keys {
+			set.Schedule(key, 1, epoch)
+		}
+		peak, allocatedThen := allocated()
+		for _, key := range keys {
+			set.Cancel(key)
+		}
+		after, _ := allocated()
+		b.ReportMetric(100*float64(after-before)/float64(peak-before), "%kept")
+		b.ReportMetric(float64(allocatedThen-allocatedBefore)/1e6, "B/filling")
+		runtime.KeepAlive(set)
+	}
+}

@@ -1,59 +1,48 @@
 package timedworker
 
 import (
-	"math"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/backoff"
 )
 
-// Config configures a Set. The zero Config is valid.
+// Config configures a Set. The zero Config is valid. Its functions are called with no lock held and may call the Set; they
+// must be safe for concurrent use under Run.
 type Config struct {
 	// Workers bounds how much work Run has in flight; 0 means 8.
 	Workers int
-	// Clock is the real clock when nil. Step and everything else need only Now; Run also needs timers,
-	// that is a clock.Clock.
+	// Clock is the real clock when nil. Run also needs timers, that is a clock.Clock.
 	Clock clock.PassiveClock
-	// Backoff is waited after failed tries.
+	// Backoff is waited after tries that ended with Retry or Fail.
 	Backoff Backoff
-	// Fence, when not nil, is asked when work is armed and again before each try, without any lock held. While
-	// it returns an error nothing new is armed (Schedule answers Fenced; feed it again once the fence is open)
-	// and nothing starts; what is armed stays, may be moved, and waits. It is asked again after FenceInterval
-	// (0 means 1s) or when Kick is called. Cancelling is never refused.
-	Fence         func() error
-	FenceInterval time.Duration
-	// OnPanic, when not nil, is told of a panic in a piece of work, which counts as a failed try.
+	// Permission, when not nil, is asked when work is scheduled and again before each try. While it returns an
+	// error no new key is taken in (scheduling answers NotPermitted; schedule again once it is open) and nothing
+	// starts; what waits stays, may be moved, and goes on waiting. It is asked again after PermissionInterval
+	// (0 means 1s) or when Kick is called. A panic counts as an error. Cancelling needs no permission.
+	Permission         func() error
+	PermissionInterval time.Duration
+	// OnError, when not nil, is told of each error with which a try failed, also that of a panic.
+	OnError func(key any, err error)
+	// OnPanic, when not nil, is told of each panic in the work, and in Permission (then the key is nil), Jitter and
+	// OnError.
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Backoff is exponential: Initial after the first failure, then Factor times as long, at most Max.
-// Zero fields mean 100ms, 2 and one minute.
-type Backoff struct {
-	Initial time.Duration
-	Factor  float64
-	Max     time.Duration
-	// Jitter, when not nil, changes each delay, for example to a random part of it. What it returns
-	// below zero is zero.
-	Jitter func(time.Duration) time.Duration
-}
+// Backoff is how long to wait after failed tries: Initial (0 means 100ms) after the first, then Factor (0 means 2)
+// times as long, at most Max (0 means one minute). Jitter, when not nil, changes each delay.
+type Backoff = backoff.Backoff
 
 // Validate reports every fault at once.
 func (c Config) Validate() error {
-	var errs field.ErrorList
-	duration := func(name string, d time.Duration) {
-		if d < 0 {
-			errs = append(errs, field.Invalid(field.NewPath(name), d.String(), "must not be negative"))
-		}
-	}
+	errs := c.Backoff.Validate(field.NewPath("backoff"))
 	if c.Workers < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("workers"), c.Workers, "must not be negative"))
 	}
-	duration("fenceInterval", c.FenceInterval)
-	duration("backoff.initial", c.Backoff.Initial)
-	duration("backoff.max", c.Backoff.Max)
-	if f := c.Backoff.Factor; math.IsNaN(f) || math.IsInf(f, 0) || f != 0 && f < 1 {
-		errs = append(errs, field.Invalid(field.NewPath("backoff.factor"), f, "must be a finite number of at least 1"))
+	if c.PermissionInterval < 0 {
+		errs = append(errs, field.Invalid(field.NewPath("permissionInterval"), c.PermissionInterval.String(), "must not be negative"))
 	}
 	return errs.ToAggregate()
 }
@@ -65,30 +54,9 @@ func (c Config) withDefaults() Config {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	if c.FenceInterval == 0 {
-		c.FenceInterval = time.Second
+	if c.PermissionInterval == 0 {
+		c.PermissionInterval = time.Second
 	}
-	if c.Backoff.Initial == 0 {
-		c.Backoff.Initial = 100 * time.Millisecond
-	}
-	if c.Backoff.Factor == 0 {
-		c.Backoff.Factor = 2
-	}
-	if c.Backoff.Max == 0 {
-		c.Backoff.Max = time.Minute
-	}
+	c.Backoff = c.Backoff.Default()
 	return c
-}
-
-// delay is how long to wait after that many failures.
-func (b Backoff) delay(failures int) time.Duration {
-	d := float64(b.Initial) * math.Pow(b.Factor, float64(failures-1))
-	delay := b.Max
-	if d < float64(b.Max) {
-		delay = time.Duration(d)
-	}
-	if b.Jitter != nil {
-		delay = max(b.Jitter(delay), 0)
-	}
-	return delay
 }

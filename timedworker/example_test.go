@@ -17,7 +17,7 @@ type podKey struct{ Namespace, Name string }
 func Example() {
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	evictions, err := timedworker.New(func(ctx context.Context, w timedworker.Work[podKey, string]) timedworker.Result {
-		fmt.Println(clk.Now().Format(time.TimeOnly), "evict", w.Key.Name, "because of", w.Payload)
+		fmt.Println(clk.Now().Format(time.TimeOnly), "evict", w.Key.Name, "because of", w.Value)
 		return timedworker.Done()
 	}, timedworker.Config{Workers: 8, Clock: clk})
 	if err != nil {
@@ -44,8 +44,8 @@ func ExampleSet_ScheduleEntry() {
 		fmt.Println("ran for", w.Identity)
 		return timedworker.Fail(timedworker.Final(errors.New("trying again would not help")))
 	}, timedworker.Config{Clock: clk})
-	set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-1", At: clk.Now()})
-	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", At: clk.Now()}))
+	set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-1", Due: clk.Now()})
+	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", Due: clk.Now()}))
 	fmt.Println(set.CancelIdentity("db-0", "uid-1")) // a late event of the old one
 	set.Step(context.Background())
 	fmt.Println(set.Len())

@@ -1,159 +1,89 @@
 package timedworker
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"time"
-)
+import "time"
 
 // Status is a copy of what is known of one key.
-type Status[P any] struct {
+type Status[V any] struct {
 	Identity string
-	Payload  P
+	Value    V
 	// Running: the work has started; Due is not set then.
 	Running bool
-	// Queued: more work waits until the running one has returned.
-	Queued  bool
-	Due     time.Time
-	Attempt int
+	// Queued: more work waits until the running one has ended.
+	Queued bool
+	// Due is when its turn comes, as the clock showed it when it was last read.
+	Due time.Time
+	// Attempts is how many tries failed, LastError the last error that one of them told.
+	Attempts  int
+	LastError error
 }
 
-// Get returns what is known of the key; false when nothing is scheduled or running.
-func (s *Set[K, P]) Get(key K) (Status[P], bool) {
+// Get returns what is known of the key; false when nothing is scheduled or running. Work that was cancelled while it
+// runs is there until it ends.
+func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, ok := s.index.Find(key)
 	if !ok {
-		return Status[P]{}, false
+		return Status[V]{}, false
 	}
-	r := &s.records[i]
-	st := Status[P]{Identity: r.identity, Payload: r.payload, Running: r.running, Queued: s.backlogs[i] != nil, Attempt: int(r.attempt)}
-	if s.due.Has(i) {
-		st.Due = s.time(s.due.Due(i))
+	r := s.records.At(i)
+	status := Status[V]{Identity: r.identity, Value: r.value}
+	if r.tried != nil {
+		status.Attempts, status.LastError = r.tried.attempts, r.tried.err
 	}
-	return st, true
+	if r.holder != 0 {
+		status.Running, status.Queued = true, s.running[r.holder-1].next != nil
+		return status, true
+	}
+	status.Due = s.time.Instant(s.heap(i).Due(i))
+	return status, true
 }
 
 // Len is how many keys are scheduled or running.
-func (s *Set[K, P]) Len() int {
+func (s *Set[K, V]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.index.Len()
+	return s.waiting() + len(s.running)
 }
 
-// Running is how many are running.
-func (s *Set[K, P]) Running() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.running
-}
+// Next is when something that is not running is due first, or when a closed permission is asked again if
+// that is later; it may lie in the past. False means that nothing will start before something is scheduled or resumed.
+func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.read()) }
 
-// Next is when something that is not running is due first, or when a closed fence is asked again if
-// that is later; false when nothing is scheduled. It may lie in the past.
-func (s *Set[K, P]) Next() (time.Time, bool) {
+// NextAt is Next with the clock's reading.
+func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.tick(now)
 	n, ok := s.nextDue()
 	if !ok {
 		return time.Time{}, false
 	}
-	return s.time(n), true
+	return s.time.Instant(n), true
 }
 
-func (s *Set[K, P]) nextDue() (int64, bool) {
+// nextDue is Next in steady time; s.mu is held.
+func (s *Set[K, V]) nextDue() (int64, bool) {
+	if len(s.pauses) > 0 {
+		return 0, false
+	}
 	_, due, ok := s.due.Min()
-	if ok && s.fence != nil && due < s.fenced {
-		due = s.fenced
+	if _, aside, some := s.aside.Min(); some && (!ok || aside < due) {
+		due, ok = aside, true
+	}
+	if ok && s.closed != nil {
+		due = max(due, s.opens)
 	}
 	return due, ok
 }
 
-// Kick asks a closed fence again when something is next due.
-func (s *Set[K, P]) Kick() {
-	s.mu.Lock()
-	s.fence = nil
-	s.mu.Unlock()
-	s.kick()
-}
-
-// Item is one piece of work in a snapshot. In is the time until it is due, not an instant, so that it
-// can be restored by another process; below zero it is overdue.
-type Item[K comparable, P any] struct {
-	Key      K             `json:"key"`
-	Identity string        `json:"identity,omitempty"`
-	Payload  P             `json:"payload"`
-	In       time.Duration `json:"in"`
-	Attempt  int           `json:"attempt,omitempty"`
-}
-
-// Snapshot returns all work that is not done, in the order in which it is due; what is running comes
-// first, as due now.
-func (s *Set[K, P]) Snapshot() []Item[K, P] {
-	clockNow := s.config.Clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.tick(clockNow)
-	type ordered struct {
-		Item[K, P]
-		seq uint32
+// Wait is how long it is until Next, for callers that come back later, as reconcilers do with RequeueAfter: at
+// least one nanosecond while something will start, also when it is due, and 0 when nothing will.
+func (s *Set[K, V]) Wait() time.Duration {
+	now := s.read()
+	next, ok := s.NextAt(now)
+	if !ok {
+		return 0
 	}
-	all := make([]ordered, 0, s.index.Len())
-	item := func(i int32, in int64) Item[K, P] {
-		r := &s.records[i]
-		return Item[K, P]{Key: s.index.Key(i), Identity: r.identity, Payload: r.payload, In: time.Duration(in), Attempt: int(r.attempt)}
-	}
-	s.due.Each(func(i int32, due int64, seq uint32) { all = append(all, ordered{item(i, until(now, due)), seq}) })
-	slices.SortFunc(all, func(a, b ordered) int {
-		if c := cmp.Compare(a.In, b.In); c != 0 {
-			return c
-		}
-		return cmp.Compare(int32(a.seq-b.seq), 0)
-	})
-	items := make([]Item[K, P], 0, len(all)+s.running)
-	for i := range s.records {
-		if s.records[i].running {
-			items = append(items, item(int32(i), 0))
-		}
-	}
-	for _, o := range all {
-		items = append(items, o.Item)
-	}
-	return items
-}
-
-// until is due less now, which is not below zero, without overflow.
-func until(now, due int64) int64 {
-	if in := due - now; in <= due {
-		return in
-	}
-	return -1 << 63
-}
-
-// Restore schedules the work of a snapshot, each piece as long from now as it was from the snapshot.
-// A key that is there already or twice is an error, and then nothing is changed.
-func (s *Set[K, P]) Restore(items []Item[K, P]) error {
-	clockNow := s.config.Clock.Now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := make(map[K]struct{}, len(items))
-	for _, it := range items {
-		_, known := s.index.Find(it.Key)
-		_, twice := seen[it.Key]
-		seen[it.Key] = struct{}{}
-		if known || twice {
-			return fmt.Errorf("timedworker: cannot restore key %v: it is scheduled already, or in the snapshot twice", it.Key)
-		}
-	}
-	now := s.tick(clockNow)
-	for _, it := range items {
-		i, _ := s.index.Insert(it.Key)
-		if int(i) == len(s.records) {
-			s.records = append(s.records, record[P]{})
-		}
-		at := addTo(now, it.In)
-		s.records[i] = record[P]{identity: it.Identity, payload: it.Payload, asked: at, attempt: int32(it.Attempt)}
-		s.enqueue(i, at)
-	}
-	return nil
+	return max(next.Sub(now), 1)
 }

@@ -18,7 +18,7 @@ import (
 func TestEarlierDeadlineWins(t *testing.T) {
 	r := recorded(t, Config{})
 	again := func(payload int, in time.Duration) ScheduleResult {
-		return r.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Payload: payload, At: epoch.Add(in), OnDuplicate: KeepEarliest})
+		return r.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Value: payload, Due: epoch.Add(in), OnDuplicate: KeepEarliest})
 	}
 	require.Equal(t, Scheduled, again(1, time.Minute))
 	require.Equal(t, Unchanged, again(2, time.Hour))
@@ -27,7 +27,7 @@ func TestEarlierDeadlineWins(t *testing.T) {
 	require.Equal(t, Unchanged, again(5, 45*time.Second))
 	require.Empty(t, r.step(t, 29*time.Second))
 	require.Equal(t, []string{"pod"}, r.step(t, time.Second))
-	require.Equal(t, 4, r.ran[0].Payload, "that of the earliest")
+	require.Equal(t, 4, r.ran[0].Value, "that of the earliest")
 	require.Empty(t, r.step(t, 2*time.Hour), "once")
 }
 
@@ -36,7 +36,7 @@ func TestEarlierDeadlineWins(t *testing.T) {
 func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 	r := recorded(t, Config{Workers: 1})
 	reconcile := func(deadline time.Duration) ScheduleResult {
-		return r.ScheduleEntry(Entry[string, int]{Key: "blocked", Identity: "1", At: epoch.Add(deadline), OnDuplicate: KeepEarliest})
+		return r.ScheduleEntry(Entry[string, int]{Key: "blocked", Identity: "1", Due: epoch.Add(deadline), OnDuplicate: KeepEarliest})
 	}
 	r.result = func(w Work[string, int]) Result {
 		if w.Key == "blocked" {
@@ -68,8 +68,8 @@ func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 // Karpenter, kubernetes#107543: a pod that took the name of another, with another UID, is not evicted by the work of
 // that one, whatever that is doing, and has its own time.
 func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
-	old := Entry[string, int]{Key: "pod", Identity: "old", Payload: 1, At: epoch.Add(time.Minute)}
-	young := Entry[string, int]{Key: "pod", Identity: "young", Payload: 2, At: epoch.Add(time.Hour), OnDuplicate: KeepEarliest}
+	old := Entry[string, int]{Key: "pod", Identity: "old", Value: 1, Due: epoch.Add(time.Minute)}
+	young := Entry[string, int]{Key: "pod", Identity: "young", Value: 2, Due: epoch.Add(time.Hour), OnDuplicate: KeepEarliest}
 	for name, before := range map[string]func(*testing.T, *recorder){
 		"it waits": func(*testing.T, *recorder) {},
 		"it failed and backs off": func(t *testing.T, r *recorder) {
@@ -110,7 +110,7 @@ func requireOnlyYoung(t *testing.T, r *recorder) {
 		if len(r.step(t, time.Minute)) == 0 {
 			continue
 		}
-		require.Equal(t, Work[string, int]{Key: "pod", Identity: "young", Payload: 2, Due: epoch.Add(time.Hour)}, r.ran[0])
+		require.Equal(t, Work[string, int]{Key: "pod", Identity: "young", Value: 2, Due: epoch.Add(time.Hour)}, shown(r.ran[0]))
 		require.Zero(t, r.Len())
 		return
 	}
@@ -121,20 +121,20 @@ func requireOnlyYoung(t *testing.T, r *recorder) {
 // minutes after five minutes, not after five more.
 func TestRestoreKeepsAFiveMinuteDeadline(t *testing.T) {
 	first := recorded(t, Config{})
-	first.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Payload: 7, At: first.in(5 * time.Minute)})
+	first.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Value: 7, Due: first.in(5 * time.Minute)})
 	require.Empty(t, first.step(t, 4*time.Minute))
 	text, err := json.Marshal(first.Snapshot())
 	require.NoError(t, err)
 
 	second := recorded(t, Config{})
 	second.clk.Step(3 * time.Hour) // another machine, another clock
-	var items []Item[string, int]
+	var items Snapshot[string, int]
 	require.NoError(t, json.Unmarshal(text, &items))
 	require.NoError(t, second.Restore(items))
-	require.Equal(t, Unchanged, second.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", At: second.in(5 * time.Minute), OnDuplicate: KeepEarliest}))
+	require.Equal(t, Unchanged, second.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Due: second.in(5 * time.Minute), OnDuplicate: KeepEarliest}))
 	require.Empty(t, second.step(t, time.Minute-1))
 	require.Equal(t, []string{"pod"}, second.step(t, 1))
-	require.Equal(t, 7, second.ran[0].Payload)
+	require.Equal(t, 7, second.ran[0].Value)
 }
 
 // Upstream's TestExecute, TestExecuteDelayed, TestCancel and TestCancelAndRead: five keys, each added twice.
@@ -154,7 +154,7 @@ func TestUpstreamsTimedWork(t *testing.T) {
 			r := recorded(t, Config{})
 			at := r.in(row.in)
 			add := func(key string) ScheduleResult {
-				return r.ScheduleEntry(Entry[string, int]{Key: key, At: at, OnDuplicate: KeepFirst})
+				return r.ScheduleEntry(Entry[string, int]{Key: key, Due: at, OnDuplicate: KeepFirst})
 			}
 			for _, want := range []ScheduleResult{Scheduled, Unchanged} {
 				for _, key := range []string{"1", "2", "3", "4", "5"} {
@@ -180,7 +180,7 @@ func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
 		begun, end := make(chan struct{}), make(chan struct{})
 		r := recorded(t, Config{})
 		r.result = func(w Work[string, int]) Result {
-			if w.Payload == 1 {
+			if w.Value == 1 {
 				close(begun)
 				<-end
 			}
@@ -200,8 +200,8 @@ func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
 		require.NoError(t, <-stepped)
 		st, ok := r.Get("pod")
 		require.True(t, ok)
-		require.Equal(t, Status[int]{Payload: 2, Due: r.in(time.Minute)}, st)
+		require.Equal(t, Status[int]{Value: 2, Due: r.in(time.Minute)}, st)
 		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
-		require.Equal(t, 2, r.ran[0].Payload)
+		require.Equal(t, 2, r.ran[0].Value)
 	}
 }

@@ -1,12 +1,13 @@
 package timedworker
 
 import (
-	"errors"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/final"
 )
 
-// Result is how one try of a piece of work ended. Make one with Done, Retry, RetryAfter, Blocked, Drop
-// or Fail; the zero Result is Done.
+// Result is how one try of a piece of work ended. Make one with Done, Drop, Retry, RetryAfter, Blocked or
+// Fail; the zero Result is Done. What the work says after it was cancelled is void.
 type Result struct {
 	outcome outcome
 	after   time.Duration
@@ -17,6 +18,7 @@ type outcome uint8
 
 const (
 	done outcome = iota
+	dropped
 	retryBackoff
 	retryAfter
 	blocked
@@ -25,40 +27,33 @@ const (
 // Done ends the work: it succeeded.
 func Done() Result { return Result{} }
 
-// Drop ends the work: it is not wanted any more. It differs from Done only for the reader.
-func Drop() Result { return Result{} }
+// Drop ends the work: it is not wanted any more. It differs from Done in Stats.
+func Drop() Result { return Result{outcome: dropped} }
 
-// Retry tries again after the backoff, which grows with each failed try.
+// Retry tries again after Config.Backoff, which grows with each failed try.
 func Retry() Result { return Result{outcome: retryBackoff} }
 
 // RetryAfter tries again after d, counted as a failed try; d below zero is zero.
 func RetryAfter(d time.Duration) Result { return Result{outcome: retryAfter, after: max(d, 0)} }
 
 // Blocked tries again after d because something else does not permit it yet. It is no failure: the
-// attempts and the backoff do not grow.
+// attempts and the backoff do not grow. Blocked(0) is tried again at once, but not in the same Step.
 func Blocked(d time.Duration) Result { return Result{outcome: blocked, after: max(d, 0)} }
 
-// Fail is Retry for an error, Done for nil and Drop for one that Final wrapped.
+// Fail is Retry for an error, Done for nil and Drop for one that Final wrapped. Config.OnError and Stats show
+// the error, and Status while the work waits for its next try.
 func Fail(err error) Result {
-	var f final
-	if err == nil || errors.As(err, &f) {
-		return Result{err: err}
+	switch {
+	case err == nil:
+		return Done()
+	case final.Is(err):
+		return Result{outcome: dropped, err: err}
 	}
 	return Result{outcome: retryBackoff, err: err}
 }
 
-// Err is the error given to Fail, if any.
-func (r Result) Err() error { return r.err }
+// over says whether the work is not to be tried again.
+func (r Result) over() bool { return r.outcome <= dropped }
 
-type final struct{ err error }
-
-func (f final) Error() string { return f.err.Error() }
-func (f final) Unwrap() error { return f.err }
-
-// Final marks an error that trying again cannot mend. Nil stays nil.
-func Final(err error) error {
-	if err == nil {
-		return nil
-	}
-	return final{err}
-}
+// Final marks an error that trying again cannot mend, for Fail. Nil stays nil.
+func Final(err error) error { return final.Mark(err) }

@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // Run runs what becomes due on Config.Workers goroutines, until the context ends and all running work
 // has returned; then it returns the context's error. What is scheduled stays scheduled. ErrRunning is
 // returned beside another Step or Run, and an error where the clock has no timers.
-func (s *Set[K, P]) Run(ctx context.Context) error {
+func (s *Set[K, V]) Run(ctx context.Context) error {
 	timers, ok := s.config.Clock.(clock.Clock)
 	if !ok {
 		return fmt.Errorf("timedworker: Run needs a clock with timers, %T has none", s.config.Clock)
@@ -20,44 +22,19 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	defer s.end()
+	defer s.stop()
 	defer s.disarm()
 	var workers sync.WaitGroup
 	for range s.config.Workers {
 		workers.Add(1)
-		go func() {
-			defer workers.Done()
-			s.work(ctx)
-		}()
+		go s.worker(ctx, &workers)
 	}
 	defer workers.Wait()
 	var fires <-chan time.Time
 	for {
-		clockNow := timers.Now()
-		s.mu.Lock()
-		now := s.tick(clockNow)
-		next, some := s.nextDue()
-		timer := s.timer
-		switch {
-		case !some:
-			s.armed = never
-		case next <= now:
-			s.rouse()
-			s.armed = unwatched // until a worker claims or finds nothing
-		default:
-			s.armed = next
-		}
-		s.mu.Unlock()
-		if some && next > now {
-			if timer == nil {
-				timer = timers.NewTimer(time.Duration(next - now))
-				fires = timer.C()
-				s.mu.Lock()
-				s.timer = timer
-				s.mu.Unlock()
-			} else {
-				timer.Reset(time.Duration(next - now))
-			}
+		wait, some := s.look()
+		if some && wait > 0 {
+			fires = s.arm(timers, wait)
 		}
 		select { // woken for nothing it looks once more
 		case <-ctx.Done():
@@ -68,8 +45,43 @@ func (s *Set[K, P]) Run(ctx context.Context) error {
 	}
 }
 
+// look says how long it is until something is due. When it is already, it rouses a worker.
+func (s *Set[K, V]) look() (wait time.Duration, some bool) {
+	at := s.read()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.tick(at)
+	next, some := s.nextDue()
+	switch {
+	case !some:
+		s.armed = never
+	case next <= now:
+		s.rouse()
+		s.armed = unwatched // until a worker claims or finds nothing
+	default:
+		s.armed = next
+	}
+	return time.Duration(steady.Sub(next, now)), some
+}
+
+// arm sets the timer, which it makes first if there is none.
+func (s *Set[K, V]) arm(timers clock.Clock, wait time.Duration) <-chan time.Time {
+	s.mu.Lock()
+	timer := s.timer
+	s.mu.Unlock()
+	if timer != nil {
+		timer.Reset(wait)
+		return timer.C()
+	}
+	timer = timers.NewTimer(wait)
+	s.mu.Lock()
+	s.timer = timer
+	s.mu.Unlock()
+	return timer.C()
+}
+
 // rouse lets one idle worker look; s.mu is held. The worker rouses the next one if there is more.
-func (s *Set[K, P]) rouse() {
+func (s *Set[K, V]) rouse() {
 	if s.idle == 0 {
 		return
 	}
@@ -81,7 +93,7 @@ func (s *Set[K, P]) rouse() {
 
 // watch lets Run's timer wait for what is due next, unless it does or no worker is idle: one that ends its work
 // looks for itself. s.mu is held, but not while the clock is called.
-func (s *Set[K, P]) watch() {
+func (s *Set[K, V]) watch() {
 	if s.armed == unwatched && s.idle > 0 {
 		s.rearm()
 	}
@@ -90,9 +102,9 @@ func (s *Set[K, P]) watch() {
 // rearm sets Run's timer for what is next due, for a worker that found nothing more due; s.mu is held, but not
 // while the clock is called. Whoever sets the timer for another time meanwhile may come first: then Run sets
 // it once more.
-func (s *Set[K, P]) rearm() {
+func (s *Set[K, V]) rearm() {
 	next, some := s.nextDue()
-	now, timer := s.latest, s.timer
+	now, timer := s.time.Elapsed(), s.timer
 	switch {
 	case !some:
 		s.armed = never
@@ -113,7 +125,7 @@ func (s *Set[K, P]) rearm() {
 	}
 }
 
-func (s *Set[K, P]) disarm() {
+func (s *Set[K, V]) disarm() {
 	s.mu.Lock()
 	timer := s.timer
 	s.timer = nil
@@ -123,72 +135,40 @@ func (s *Set[K, P]) disarm() {
 	}
 }
 
-// work is one worker: it claims and runs what is due, one by one, so that what is not claimed can still
-// be cancelled. When nothing more is due it sets Run's timer, if nobody has.
-func (s *Set[K, P]) work(ctx context.Context) {
-	var (
-		i      int32
-		w      Work[K, P]
-		result Result
-		have   bool
-	)
-	for {
-		// What is due by the clock as it was last read is due: the clock is read again only when nothing
-		// is, or when a retry counts from now.
-		read := !have || result.outcome != done
-		var clockNow time.Time
-		if read {
-			clockNow = s.config.Clock.Now()
+// worker is one of Run's: it runs what is due, one by one, so that what is not claimed can still be cancelled. When a
+// function of the user ends the goroutine, another takes over.
+func (s *Set[K, V]) worker(ctx context.Context, workers *sync.WaitGroup) {
+	ended := false
+	defer func() {
+		if ended {
+			workers.Done()
+		} else {
+			go s.worker(ctx, workers)
 		}
-		s.mu.Lock()
-		if _, due, ok := s.due.Min(); !read && (!ok || due > s.latest) {
-			s.mu.Unlock()
-			clockNow, read = s.config.Clock.Now(), true
-			s.mu.Lock()
-		}
-		now := s.latest
-		if read {
-			now = s.tick(clockNow)
-		}
-		if have {
-			s.finish(i, w.Key, result, now)
-			have = false
-		}
-		if s.config.Fence != nil {
-			if _, due, ok := s.due.Min(); ok && due <= now {
-				s.mu.Unlock()
-				open := s.permitted(now)
-				s.mu.Lock()
-				if !open {
-					now = -never // claims nothing
-				}
-			}
-		}
-		if ctx.Err() == nil {
-			i, w, have = s.claim(now)
-		}
-		if have {
-			if _, due, ok := s.due.Min(); ok && due <= now {
-				s.rouse()
-			} else {
-				s.watch() // this work may take long
-			}
-			s.mu.Unlock()
-			result = s.withDelay(w, s.try(ctx, w))
-			continue
-		}
-		s.idle++
-		s.rearm()
-		s.mu.Unlock()
-		select {
-		case <-ctx.Done():
-		case <-s.tokens:
-		}
-		s.mu.Lock()
-		s.idle--
-		s.mu.Unlock()
-		if ctx.Err() != nil {
-			return
+	}()
+	t := &try[K, V]{set: s}
+	defer s.abandon(t)
+	for ctx.Err() == nil {
+		if s.advance(ctx, t) {
+			s.perform(ctx, t)
+		} else {
+			s.rest(ctx)
 		}
 	}
+	ended = true
+}
+
+// rest waits until something is due. It sets Run's timer for that, if nobody has.
+func (s *Set[K, V]) rest(ctx context.Context) {
+	s.mu.Lock()
+	s.idle++
+	s.rearm()
+	s.mu.Unlock()
+	select {
+	case <-ctx.Done():
+	case <-s.tokens:
+	}
+	s.mu.Lock()
+	s.idle--
+	s.mu.Unlock()
 }

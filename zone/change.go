@@ -44,23 +44,45 @@ func (t *Transition) UnmarshalText(text []byte) error {
 	return fmt.Errorf("zone: unknown transition %q", text)
 }
 
-// Change is one zone whose state or rate changed, or that is gone. When the cluster as a whole entered
-// or left the state in which every zone is down, every zone has a Change, and all of them say so in
-// Cluster. It encodes to JSON.
-type Change struct {
-	Zone Key `json:"zone"`
-	// From is Initial for a zone that is evaluated for the first time. To equals From when only the
-	// rate changed.
+// transitionTo is from one answer to "is every zone down?" to the next.
+func transitionTo(was, is bool) Transition {
+	switch {
+	case is && !was:
+		return Entered
+	case was && !is:
+		return Left
+	}
+	return None
+}
+
+// Change is one domain whose state, rate or pending changed, or that is gone. When the cluster as a whole
+// entered or left the state in which every zone is down, every domain has a Change, and all of them say so in
+// Cluster. It encodes to JSON as far as D does.
+type Change[D comparable] struct {
+	Zone D `json:"zone"`
+	// From is Initial for a domain that is evaluated for the first time. To equals From when only the
+	// rate or pending changed.
 	From State `json:"from"`
 	To   State `json:"to"`
-	// PreviousRate and Rate are in nodes a second; 0 stops. A zone that was not evaluated before had
+	// PreviousRate and Rate are in nodes a second; 0 stops. A domain that was not evaluated before had
 	// the rate 0.
 	PreviousRate float64 `json:"previousRate"`
 	Rate         float64 `json:"rate"`
+	// PreviousPending and Pending say what becomes of evictions that were decided before: Cancel while
+	// every zone is down, else what the policy says. A domain that was not evaluated before had GoOn.
+	PreviousPending Pending `json:"previousPending"`
+	Pending         Pending `json:"pending"`
 	// Counts are those that decided.
 	Counts  Counts     `json:"counts"`
 	Cluster Transition `json:"cluster"`
-	// Gone: the zone has no member any more, not even an excluded one, and is forgotten. To is Initial
-	// and Rate is 0, which is where it would begin if it came back.
+	// Gone: the domain has no member any more, not even an excluded one, and is forgotten. To, Rate and
+	// Pending are Initial, 0 and GoOn, which is where it would begin if it came back.
 	Gone bool `json:"gone,omitempty"`
+}
+
+func changeOf[D comparable](key D, before, after standing, counts Counts, cluster Transition, gone bool) Change[D] {
+	return Change[D]{
+		Zone: key, From: before.state, To: after.state, PreviousRate: before.rate, Rate: after.rate,
+		PreviousPending: before.pending, Pending: after.pending, Counts: counts, Cluster: cluster, Gone: gone,
+	}
 }

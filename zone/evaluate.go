@@ -1,132 +1,332 @@
 package zone
 
 import (
-	"math"
 	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// finding is what one evaluation saw of a domain, and what the policy says of it.
-type finding struct {
-	domain *domain // of it only key may be read without mu
-	counts Counts
-	rate   float64
-	state  State
-	empty  bool
+// reading is the time of one evaluation, which is read when it is first needed.
+type reading struct {
+	now   time.Time
+	taken bool
 }
 
-// Evaluate returns the zones whose state or rate changed since the last call, in the order of their
-// keys; nil when there are none, at once when nothing was Set or Removed differently. On entering or
-// leaving the state in which every zone is down it returns all zones. Each change is returned once, so
-// one caller should act on them; concurrent calls are safe and each sees some.
+// take reads the clock unless the time was given or taken; mu is not held, for the clock is the user's.
+func (ds *domains[D]) take(r *reading) {
+	if !r.taken {
+		r.now, r.taken = ds.clock.Now(), true
+	}
+}
+
+// Evaluate returns the domains whose state, rate or pending changed since the last call, in order; nil when
+// there are none, at once when there was no Set or Remove that changed a count and no policy wants to be asked
+// again. On entering or leaving the state in which every zone is down it returns all domains. Each change is returned
+// once, so one caller should act on them, and others follow with a Reader; concurrent calls are safe and each
+// sees some.
 //
-// It judges the counts of one instant. Whenever any of them changed, every zone is judged anew, because
-// a rate may depend on the whole cluster. The policy is asked while no lock is held that other methods
-// need. When it panics nothing is changed, and the next call starts over.
-func (t *Tracker[K]) Evaluate() []Change {
-	t.evaluation.Lock()
-	defer t.evaluation.Unlock()
-	version, cluster, changed := t.observe()
-	if !changed {
+// It judges the counts of one instant. The policy is asked while no lock is held that other methods need. When
+// it panics nothing is changed, and the next call starts over.
+func (t *Tracker[K, D]) Evaluate() []Change[D] { return t.domains.evaluate(reading{}) }
+
+// EvaluateAt is Evaluate at a reading of the clock.
+func (t *Tracker[K, D]) EvaluateAt(now time.Time) []Change[D] {
+	return t.domains.evaluate(reading{now, true})
+}
+
+// Next is when Evaluate is to be called although nothing was Set or Removed, because a policy asked for it; false
+// when none did. It may lie in the past.
+func (t *Tracker[K, D]) Next() (time.Time, bool) { return t.NextAt(t.domains.clock.Now()) }
+
+// NextAt is Next at a reading of the clock.
+func (t *Tracker[K, D]) NextAt(now time.Time) (time.Time, bool) {
+	ds := &t.domains
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	ds.time.Read(now) // the clock may have been set since the last reading
+	if ds.wake == never {
+		return time.Time{}, false
+	}
+	return ds.time.Instant(ds.wake), true
+}
+
+// Reconsider makes the next Evaluate ask about every domain, though no count has changed: for policies whose
+// parameters have.
+func (t *Tracker[K, D]) Reconsider() {
+	ds := &t.domains
+	ds.mu.Lock()
+	ds.requests++
+	ds.mu.Unlock()
+}
+
+// judgement is what an evaluation comes to, before anybody is told.
+type judgement struct {
+	all      bool   // a count changed, so every domain is asked about
+	dirty    int    // how many domains were
+	requests uint64 // of Reconsider
+	cluster  Counts
+	now      int64 // steady; it means something when the time was taken
+	up, down int   // how many domains there are of these weights
+	allDown  bool
+	wake     int64
+}
+
+func (ds *domains[D]) evaluate(r reading) []Change[D] {
+	ds.evaluation.Lock()
+	defer ds.evaluation.Unlock()
+	if ds.calm(&r) {
 		return nil
 	}
-	down := t.judge(cluster)
-	return t.commit(version, down)
-}
-
-// observe copies the counts if any changed; evaluation is held.
-func (t *Tracker[K]) observe() (version uint64, cluster Counts, changed bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.version == t.evaluated {
-		return 0, Counts{}, false
+	ds.asked = ds.asked[:0]
+	j := judgement{up: ds.up, down: ds.down, wake: never}
+	if !ds.observe(&j, &r) {
+		return nil
 	}
-	t.scratch = slices.Grow(t.scratch[:0], len(t.order))[:len(t.order)]
-	for i, d := range t.order {
-		f := &t.scratch[i] // written field by field: a struct built aside and copied costs more
-		f.domain, f.counts, f.rate, f.empty = d, d.counts, 0, d.members == 0
+	ds.enter()
+	ds.round++
+	if ds.standard != nil {
+		ds.judgeStandard(&j, &r)
+	} else {
+		ds.judge(&j, &r)
 	}
-	return t.version, t.cluster, true
-}
-
-// judge asks the policy about every finding and says whether all zones are down; evaluation is held, and
-// mu is not.
-func (t *Tracker[K]) judge(cluster Counts) (down bool) {
-	down = cluster.Total > 0
-	for i := range t.scratch {
-		f := &t.scratch[i]
-		f.state = t.stateOf(f.counts)
-		if f.counts.Total > 0 && f.state != FullDisruption {
-			down = false
-		}
+	if j.allDown = j.down > 0 && j.up == 0; j.allDown != ds.allDown {
+		ds.asked = append(ds.asked[:0], ds.known...) // all are told of it
 	}
-	if down {
-		return true // every rate stays 0
-	}
-	for i := range t.scratch {
-		f := &t.scratch[i]
-		f.rate = t.rateOf(f, cluster)
-	}
-	return false
-}
-
-func (t *Tracker[K]) stateOf(c Counts) State {
-	if t.standard != nil {
-		return t.standard.state(c)
-	}
-	if s := t.policy.State(c); s >= Initial && s <= FullDisruption {
-		return s
-	}
-	return Initial
-}
-
-func (t *Tracker[K]) rateOf(f *finding, cluster Counts) float64 {
-	if t.standard != nil {
-		return t.standard.rate(f.state, f.counts.Total) // Validate saw to it that it is a rate
-	}
-	rate := t.policy.Rate(Situation{Zone: f.domain.key, State: f.state, Counts: f.counts, Cluster: cluster})
-	if !validRate(rate) {
-		return 0
-	}
-	return rate
-}
-
-// validRate says whether a rate is a finite number of at least 0.
-func validRate(rate float64) bool { return rate >= 0 && rate <= math.MaxFloat64 }
-
-// commit makes the findings the state and returns what they changed; evaluation is held.
-// Members may have come and gone since observe: version then tells the next Evaluate to look again, and
-// a zone that was empty but is not any more is kept.
-func (t *Tracker[K]) commit(version uint64, down bool) []Change {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	transition := None
-	switch {
-	case down && !t.allDown:
-		transition = Entered
-	case !down && t.allDown:
-		transition = Left
-	}
-	t.allDown, t.evaluated = down, version
-	var changes []Change
-	gone := false
-	for i := range t.scratch {
-		f := &t.scratch[i]
-		d := f.domain
-		f.domain = nil // do not keep what is gone alive
-		away := f.empty && d.members == 0
-		if away {
-			f.state, f.rate = Initial, 0
-			delete(t.domains, d.key)
-			gone = true
-		}
-		if away || f.state != d.state || f.rate != d.rate || transition != None {
-			changes = append(changes, Change{Zone: d.key, From: d.state, To: f.state, PreviousRate: d.rate, Rate: f.rate,
-				Counts: f.counts, Cluster: transition, Gone: away})
-		}
-		d.state, d.rate = f.state, f.rate
-	}
-	if gone {
-		t.order = slices.DeleteFunc(t.order, func(d *domain) bool { return t.domains[d.key] != d })
+	dropped := ds.dropped // only commit and Restore change it
+	changes := ds.commit(&j, &r)
+	if ds.dropped != dropped {
+		ds.known = slices.DeleteFunc(ds.known, func(d *domain[D]) bool { return d.gone.Load() != 0 })
+		clear(ds.asked) // do not keep alive what is gone
 	}
 	return changes
 }
+
+// calm says whether there is nothing to tell, where that can be seen at once: no count has changed and no policy wants to
+// be asked, or the standard policy says of each domain whose counts changed what it said before. Then these are judged
+// with that. Evaluation is held.
+func (ds *domains[D]) calm(r *reading) bool {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if r.taken {
+		ds.time.Read(r.now)
+	}
+	if !ds.changedLocked() {
+		return ds.wake == never
+	}
+	if ds.standard == nil || ds.requests != ds.answered {
+		return false
+	}
+	for _, d := range ds.dirty {
+		if !d.judged || d.members == 0 || !d.stays(ds.standard) {
+			return false
+		}
+	}
+	for i, d := range ds.dirty {
+		d.seen, d.decided, d.dirty = d.counts, d.counts, false
+		ds.dirty[i] = nil
+	}
+	ds.dirty = ds.dirty[:0]
+	return true
+}
+
+// stays says whether the policy says of the domain what it said before; mu is held.
+func (d *domain[D]) stays(p *DisruptionPolicy) bool {
+	state := p.state(d.counts)
+	return state == d.ruled.state && p.rate(state, d.counts.Total) == d.ruled.rate && (d.counts.Total > 0) == (d.weight != weightless)
+}
+
+// observe takes over the counts of the dirty domains, and says whether there is anything to do; evaluation is held.
+func (ds *domains[D]) observe(j *judgement, r *reading) bool {
+	ds.mu.Lock()
+	if ds.standard == nil && !r.taken && (ds.changedLocked() || ds.wake != never) {
+		ds.mu.Unlock()
+		ds.take(r)
+		ds.mu.Lock()
+	}
+	defer ds.mu.Unlock()
+	if r.taken {
+		j.now = ds.time.Read(r.now)
+	}
+	if !ds.changedLocked() {
+		return ds.wake != never && j.now >= ds.wake
+	}
+	j.all, j.dirty, j.requests, j.cluster = true, len(ds.dirty), ds.requests, ds.total
+	ds.asked = append(ds.asked, ds.dirty...)
+	for _, d := range ds.asked {
+		d.seen, d.empty = d.counts, d.members == 0
+	}
+	return true
+}
+
+func (ds *domains[D]) changedLocked() bool { return len(ds.dirty) > 0 || ds.requests != ds.answered }
+
+// enter makes new domains known, each in its place; evaluation is held.
+func (ds *domains[D]) enter() {
+	if len(ds.asked) > 1 {
+		slices.SortFunc(ds.asked, ds.order)
+	}
+	for _, d := range ds.asked {
+		if !d.observed {
+			at, _ := slices.BinarySearchFunc(ds.known, d, ds.order)
+			ds.known = slices.Insert(ds.known, at, d)
+			d.observed = true
+		}
+	}
+}
+
+// judgeStandard asks the standard policy about the domains whose counts changed; evaluation is held.
+func (ds *domains[D]) judgeStandard(j *judgement, r *reading) {
+	for _, d := range ds.asked {
+		state := ds.standard.state(d.seen)
+		d.next = Ruling{State: state, Rate: ds.standard.rate(state, d.seen.Total)} // Validate saw to it that it is one
+		ds.weigh(j, d)
+		if !d.judged || state != d.ruled.state {
+			ds.take(r)
+		}
+	}
+}
+
+// judge asks the policies about all domains when any count changed, else about those for which it is time; evaluation
+// is held, and mu is not.
+func (ds *domains[D]) judge(j *judgement, r *reading) {
+	ds.asked = ds.asked[:0]
+	for _, d := range ds.known {
+		if !j.all && d.askAt > j.now {
+			j.wake = min(j.wake, d.askAt)
+			continue
+		}
+		d.next = ds.policyFor(d.key).Decide(d.situation(j.cluster, j.now, r.now)).valid()
+		ds.asked = append(ds.asked, d)
+		ds.weigh(j, d)
+		if !d.empty { // one that is goes now, or is not empty any more, and then dirty
+			j.wake = min(j.wake, d.nextAsk(j.now))
+		}
+	}
+}
+
+func (ds *domains[D]) policyFor(key D) Policy {
+	if ds.policyOf != nil {
+		if own := ds.policyOf(key); own != nil {
+			return own
+		}
+	}
+	return ds.policy
+}
+
+// weigh notes that the domain was asked about, and how it counts now.
+func (ds *domains[D]) weigh(j *judgement, d *domain[D]) {
+	d.round = ds.round
+	j.add(d.weight, -1)
+	j.add(d.nextWeight(), 1)
+}
+
+func (j *judgement) add(w weight, by int) {
+	switch w {
+	case up:
+		j.up += by
+	case down:
+		j.down += by
+	}
+}
+
+// commit makes the judgement what is told, and returns what that changed; evaluation is held. Members may have come
+// and gone since observe: their domains stay dirty, and one that was empty but is not any more is kept.
+func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	if ds.standard != nil && r.taken {
+		j.now = ds.time.Read(r.now)
+	}
+	was, transition, number := ds.allDown, transitionTo(ds.allDown, j.allDown), ds.commits+1
+	for _, d := range ds.asked {
+		before := d.stands(was)
+		if d.round == ds.round {
+			d.settle(j.now, ds.standard == nil)
+		}
+		after, gone := d.stands(j.allDown), d.empty && d.members == 0
+		switch {
+		case gone:
+			ds.dropLocked(d, number)
+			after = start
+		case before == after && transition == None:
+			continue
+		default:
+			ds.touchLocked(d, number)
+		}
+		changes = append(changes, changeOf(d.key, before, after, d.decided, transition, gone))
+	}
+	ds.allDown, ds.up, ds.down, ds.wake = j.allDown, j.up, j.down, j.wake
+	if len(changes) > 0 {
+		ds.commits = number
+	}
+	if j.all {
+		ds.answered = j.requests
+		ds.cleanLocked(j.dirty)
+	}
+	return changes
+}
+
+// cleanLocked takes from the first of the dirty domains, which were judged, those whose counts still are what was
+// judged.
+func (ds *domains[D]) cleanLocked(judged int) {
+	still := ds.dirty[:0]
+	for i, d := range ds.dirty {
+		if i < judged && d.counts == d.seen && d.empty == (d.members == 0) {
+			d.dirty = false
+		} else {
+			still = append(still, d)
+		}
+	}
+	clear(ds.dirty[len(still):]) // do not keep alive what is gone
+	ds.dirty = still
+}
+
+// settle makes what the policy said at that time what is told; evaluation and mu are held. Since when members are bad
+// is noted if somebody asks: it would take a reading of the clock for many a single member that goes down.
+func (d *domain[D]) settle(now int64, noteBad bool) {
+	if !d.judged || d.next.State != d.ruled.state {
+		d.before, d.since = Initial, now
+		if d.judged {
+			d.before = d.ruled.state
+		}
+	}
+	if bad := d.seen.Bad > 0; bad != d.bad && noteBad {
+		d.bad, d.badSince = bad, now
+	}
+	d.ruled = standing{d.next.State, d.next.Rate, d.next.Pending}
+	d.askAt, d.weight, d.decided = d.nextAsk(now), d.nextWeight(), d.seen
+	d.judged = true
+}
+
+// situation is what the policy is asked about; evaluation is held.
+func (d *domain[D]) situation(cluster Counts, now int64, clockNow time.Time) Situation {
+	s := Situation{Counts: d.seen, Cluster: cluster, State: Initial, Before: Initial, Now: clockNow}
+	if d.judged {
+		s.State, s.Before, s.StateFor = d.ruled.state, d.before, age(now, d.since)
+	}
+	if d.bad && d.seen.Bad > 0 {
+		s.BadFor = age(now, d.badSince)
+	}
+	return s
+}
+
+func (d *domain[D]) nextAsk(now int64) int64 {
+	if d.next.AskAfter <= 0 {
+		return never
+	}
+	return steady.Add(now, d.next.AskAfter)
+}
+
+func (d *domain[D]) nextWeight() weight {
+	switch {
+	case d.seen.Total == 0:
+		return weightless
+	case d.next.State == FullDisruption:
+		return down
+	}
+	return up
+}
+
+// age is how long ago a steady time was.
+func age(now, since int64) time.Duration { return time.Duration(max(steady.Sub(now, since), 0)) }

@@ -14,9 +14,9 @@ type curious struct {
 	ask *func()
 }
 
-func (c curious) Rate(s Situation) float64 {
+func (c curious) Decide(s Situation) Ruling {
 	(*c.ask)()
-	return c.DisruptionPolicy.Rate(s)
+	return c.DisruptionPolicy.Decide(s)
 }
 
 func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
@@ -36,7 +36,7 @@ func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
 	require.Equal(t, 1, asked)
 	changes := tracker.Evaluate()
 	require.Len(t, changes, 1)
-	require.Equal(t, Change{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}, changes[0])
+	require.Equal(t, Change[Key]{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}, changes[0])
 	require.Equal(t, 3, asked)
 	ask = func() {}
 	require.Nil(t, tracker.Evaluate())
@@ -53,7 +53,7 @@ func TestAZoneThatFillsDuringAnEvaluationIsKept(t *testing.T) {
 	ask = func() { tracker.Set("a-1", zoneA, good) }
 	require.Nil(t, tracker.Evaluate())
 	require.Nil(t, tracker.Evaluate())
-	require.Equal(t, []Status{{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{1, 0}, Members: 1}}, tracker.Zones())
+	require.Equal(t, []Status[Key]{{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{1, 0}, Members: 1}}, tracker.Zones())
 }
 
 func TestAPolicyThatPanicsChangesNothing(t *testing.T) {
@@ -75,15 +75,14 @@ type fixed struct {
 	rate  float64
 }
 
-func (f fixed) State(Counts) State     { return f.state }
-func (f fixed) Rate(Situation) float64 { return f.rate }
+func (f fixed) Decide(Situation) Ruling { return Ruling{State: f.state, Rate: f.rate} }
 
 func TestWhatAPolicyMustNotSay(t *testing.T) {
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1} {
 		tracker, err := NewTracker[string](fixed{Normal, rate})
 		require.NoError(t, err)
 		tracker.Set("a-0", zoneA, good)
-		require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Normal, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v stops", rate)
+		require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v stops", rate)
 		tracker.Set("a-1", zoneA, good)
 		require.Nil(t, tracker.Evaluate(), "and is no change every time")
 	}
@@ -91,7 +90,7 @@ func TestWhatAPolicyMustNotSay(t *testing.T) {
 		tracker, err := NewTracker[string](fixed{state, 1})
 		require.NoError(t, err)
 		tracker.Set("a-0", zoneA, good)
-		require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Initial, Rate: 1, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v is no verdict", state)
+		require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Initial, Rate: 1, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v is no verdict", state)
 	}
 }
 

@@ -2,6 +2,10 @@ package zone_test
 
 import (
 	"fmt"
+	"strings"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/zone"
 )
@@ -57,35 +61,118 @@ func Example() {
 	//   r1:b: FullDisruption to Normal, 1 of 2 bad, rate 0 to 0.1, cluster Left
 }
 
-// oneFifth lets nodes be replaced at a steady rate while at most a fifth of the whole cluster is down.
-type oneFifth struct{ rate float64 }
-
-func (p oneFifth) State(c zone.Counts) zone.State {
-	return zone.DefaultPolicy().State(c)
-}
-
-func (p oneFifth) Rate(s zone.Situation) float64 {
-	if s.Cluster.Bad*5 > s.Cluster.Total {
-		return 0
-	}
-	return p.rate
-}
-
-// A policy of one's own is two pure methods. This one looks at the whole cluster.
-func ExamplePolicy() {
-	pools, err := zone.NewTracker[int](oneFifth{rate: 2})
+// A policy of one's own stands on the default one here and is stricter: while more than a fifth of the whole
+// cluster is down it starts nothing, and what was decided before waits.
+func ExamplePolicyFunc() {
+	pools, err := zone.New[int](zone.Config[string]{Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+		ruling := zone.DefaultPolicy().Decide(s)
+		if s.Cluster.Bad*5 > s.Cluster.Total {
+			ruling.Rate, ruling.Pending = 0, zone.Wait
+		}
+		return ruling
+	})})
 	if err != nil {
 		panic(err)
 	}
 	for i := 0; i < 10; i++ {
-		pools.Set(i, zone.Key{Zone: "pool"}, zone.Member{Ready: i > 1})
+		pools.Set(i, "spot", zone.Member{Ready: i > 1})
 	}
 	fmt.Println(pools.Evaluate()[0].Rate)
-	pools.Set(9, zone.Key{Zone: "pool"}, zone.Member{})
-	fmt.Println(pools.Evaluate()[0].Rate)
+	pools.Set(9, "spot", zone.Member{})
+	change := pools.Evaluate()[0]
+	fmt.Println(change.Rate, change.Pending)
 	// Output:
-	// 2
+	// 0.1
+	// 0 Wait
+}
+
+// Each domain can have a policy of its own: here the number of bad machines that a health check allows. When
+// that is edited, Reconsider lets the next Evaluate see it.
+func ExampleConfig() {
+	maxUnhealthy := map[string]int{"workers": 1, "gpus": 0}
+	checks, err := zone.New[string](zone.Config[string]{
+		Policy: zone.DefaultPolicy(),
+		PolicyOf: func(check string) zone.Policy {
+			return zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+				if s.Counts.Bad > maxUnhealthy[check] {
+					return zone.Ruling{State: zone.PartialDisruption, Pending: zone.Cancel}
+				}
+				return zone.Ruling{State: zone.Normal, Rate: 1}
+			})
+		},
+		Compare: strings.Compare,
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, machine := range []string{"w-1", "w-2", "w-3"} {
+		checks.Set(machine, "workers", zone.Member{Ready: machine != "w-3"})
+	}
+	checks.Set("g-1", "gpus", zone.Member{})
+	checks.Set("g-2", "gpus", zone.Member{Ready: true})
+	tell := func() {
+		for _, c := range checks.Evaluate() {
+			fmt.Println(c.Zone, c.To, c.Rate, c.Pending)
+		}
+	}
+	tell()
+	maxUnhealthy["gpus"] = 1
+	checks.Reconsider()
+	tell()
+	// Output:
+	// gpus PartialDisruption 0 Cancel
+	// workers Normal 1 GoOn
+	// gpus Normal 1 GoOn
+}
+
+// A pause after a storm until it has been quiet for ten minutes: the ruling changes by time alone, so the policy
+// says when to ask again, and Next when to evaluate.
+func ExampleTracker_Next() {
+	const quiet = 10 * time.Minute
+	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	zones, err := zone.New[int](zone.Config[zone.Key]{Clock: clk, Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+		ruling := zone.DefaultPolicy().Decide(s)
+		calm, before := s.In(ruling.State)
+		if ruling.State == zone.Normal && before == zone.FullDisruption && calm < quiet {
+			ruling.Rate, ruling.AskAfter = 0, quiet-calm
+		}
+		return ruling
+	})})
+	if err != nil {
+		panic(err)
+	}
+	lost := zone.Key{Zone: "a"}
+	zones.Set(1, lost, zone.Member{})
+	zones.Set(2, zone.Key{Zone: "b"}, zone.Member{Ready: true})
+	zones.Evaluate()
+	zones.Set(1, lost, zone.Member{Ready: true})
+	fmt.Println(zones.Evaluate()[0].Rate)
+
+	next, _ := zones.Next()
+	clk.SetTime(next)
+	fmt.Println(next.Format(time.TimeOnly), zones.Evaluate()[0].Rate)
+	// Output:
 	// 0
+	// 12:10:00 0.1
+}
+
+// A reader follows what another part of the program evaluates, and takes nothing away from it.
+func ExampleTracker_Reader() {
+	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
+	if err != nil {
+		panic(err)
+	}
+	metrics := zones.Reader()
+	zones.Set("n-1", zone.Key{Zone: "a"}, zone.Member{Ready: true})
+	zones.Evaluate() // the controller acts on what this returns
+	zones.Set("n-2", zone.Key{Zone: "b"}, zone.Member{})
+	zones.Evaluate()
+	for _, c := range metrics.Changes() {
+		fmt.Println(c.Zone, c.From, c.To)
+	}
+	// Output:
+	// :a Initial Normal
+	// :b Initial FullDisruption
 }
 
 // Excluded members belong to a zone, and may be evicted, but do not count.

@@ -43,6 +43,16 @@ func Excluded(labels map[string]string) bool {
 	return ok
 }
 
+// ZoneKey is the string that upstream has in place of a Key, as GetZoneKey of k8s.io/component-helpers/node/topology
+// gives it for such a node: region, a colon, a zero byte, a colon, zone ("region:\x00:zone"), and "" for the zero
+// Key. It is for those who keep domains under upstream's names, in metrics or a map of their own.
+func (k Key) ZoneKey() string {
+	if k == (Key{}) {
+		return ""
+	}
+	return k.Region + ":\x00:" + k.Zone
+}
+
 // String is region:zone, for people and files; two different keys may read alike when their parts hold
 // colons, so compare Keys and not strings.
 func (k Key) String() string { return k.Region + ":" + k.Zone }

@@ -48,6 +48,9 @@ func TestExcluded(t *testing.T) {
 func TestKeyStringAndCompare(t *testing.T) {
 	require.Equal(t, "r1:a", Key{"r1", "a"}.String())
 	require.Equal(t, ":", Key{}.String())
+	require.Equal(t, "r1:\x00:a", Key{"r1", "a"}.ZoneKey())
+	require.Equal(t, ":\x00:a", Key{"", "a"}.ZoneKey())
+	require.Empty(t, Key{}.ZoneKey())
 	sorted := []Key{{}, {"", "a"}, {"a", ""}, {"a", "a"}, {"a", "b"}, {"b", "a"}}
 	shuffled := []Key{sorted[4], sorted[2], sorted[5], sorted[0], sorted[3], sorted[1]}
 	slices.SortFunc(shuffled, Key.Compare)
@@ -71,6 +74,15 @@ func TestNames(t *testing.T) {
 		require.NoError(t, back.UnmarshalText(text))
 		require.Equal(t, state, back)
 	}
+	for pending, name := range map[Pending]string{GoOn: "GoOn", Wait: "Wait", Cancel: "Cancel"} {
+		require.Equal(t, name, pending.String())
+		text, err := pending.MarshalText()
+		require.NoError(t, err)
+		back := Pending(9)
+		require.NoError(t, back.UnmarshalText(text))
+		require.Equal(t, pending, back)
+	}
+	require.Equal(t, Cancel, max(GoOn, Cancel, Wait), "the strictest")
 	for transition, name := range map[Transition]string{None: "None", Entered: "Entered", Left: "Left"} {
 		require.Equal(t, name, transition.String())
 		text, err := transition.MarshalText()
@@ -82,10 +94,16 @@ func TestNames(t *testing.T) {
 }
 
 func TestWhatIsNoName(t *testing.T) {
+	require.Equal(t, "Pending(3)", Pending(3).String())
+	_, err := Pending(3).MarshalText()
+	require.EqualError(t, err, "zone: Pending(3) is no answer about what is pending")
+	pending := Wait
+	require.EqualError(t, pending.UnmarshalText([]byte("wait")), `zone: unknown answer "wait" about what is pending`)
+	require.Equal(t, Wait, pending)
 	require.Equal(t, "State(0)", State(0).String())
 	require.Equal(t, "State(5)", State(5).String())
 	require.Equal(t, "Transition(3)", Transition(3).String())
-	_, err := State(0).MarshalText()
+	_, err = State(0).MarshalText()
 	require.EqualError(t, err, "zone: State(0) is not a state")
 	_, err = Transition(3).MarshalText()
 	require.EqualError(t, err, "zone: Transition(3) is not a transition")
@@ -97,12 +115,12 @@ func TestWhatIsNoName(t *testing.T) {
 }
 
 func TestChangeEncodesToJSON(t *testing.T) {
-	c := Change{Zone: Key{"r", "a"}, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{Total: 2, Bad: 1}, Cluster: Left}
+	c := Change[Key]{Zone: Key{"r", "a"}, From: Initial, To: Normal, Rate: 0.1, PreviousPending: Cancel, Pending: Wait, Counts: Counts{Total: 2, Bad: 1}, Cluster: Left}
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"zone":{"region":"r","zone":"a"},"from":"Initial","to":"Normal","previousRate":0,"rate":0.1,
-		"counts":{"total":2,"bad":1},"cluster":"Left"}`, string(text))
-	var back Change
+		"previousPending":"Cancel","pending":"Wait","counts":{"total":2,"bad":1},"cluster":"Left"}`, string(text))
+	var back Change[Key]
 	require.NoError(t, json.Unmarshal(text, &back))
 	require.Equal(t, c, back)
 }

@@ -2,21 +2,24 @@ package zone
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"math/rand"
+	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// model is a tracker that remembers members and nothing else, and counts them anew at every question.
+// model is a tracker that remembers members and what was told of zones. It counts anew at every question, and
+// asks the policy about every zone at every evaluation.
 type model struct {
 	policy  Policy
 	members map[string]placed
-	zones   map[Key]judged // every zone that had a member since it was last gone
+	zones   map[Key]*judged // every zone that had a member since it was last gone
 	allDown bool
+
+	last    time.Time // of the clock
+	elapsed time.Duration
 }
 
 type placed struct {
@@ -24,19 +27,38 @@ type placed struct {
 	Member
 }
 
+// judged is what was told of a zone. Until it is evaluated that is its start, and state is Initial.
 type judged struct {
-	state State
-	rate  float64
+	evaluated     bool
+	state, before State
+	rate          float64
+	pending       Pending
+	counts        Counts
+	since         time.Duration
+	badSince      time.Duration // -1 when none is
+	ask           time.Duration // -1 for never
 }
 
-func newModel(p Policy) *model {
-	return &model{policy: p, members: map[string]placed{}, zones: map[Key]judged{}}
+func newModel(p Policy, now time.Time) *model {
+	return &model{policy: p, members: map[string]placed{}, zones: map[Key]*judged{}, last: now}
+}
+
+// at is how much time has passed.
+func (m *model) at(now time.Time) time.Duration {
+	if now.After(m.last) {
+		m.elapsed += now.Sub(m.last)
+	}
+	m.last = now
+	return m.elapsed
 }
 
 func (m *model) set(key string, zone Key, member Member) {
+	if old, ok := m.members[key]; ok && member.Identity == "" {
+		member.Identity = old.Identity
+	}
 	m.members[key] = placed{zone, member}
 	if _, ok := m.zones[zone]; !ok {
-		m.zones[zone] = judged{Initial, 0}
+		m.zones[zone] = &judged{state: Initial, before: Initial, badSince: -1, ask: -1}
 	}
 }
 
@@ -75,13 +97,26 @@ func (m *model) keys() []Key {
 	return keys
 }
 
-func (m *model) evaluate() (changes []Change) {
-	cluster, _ := m.count(nil)
+// told is the standing of a zone and the counts that decided, before every zone is down or after.
+func (z *judged) told(allDown bool) (standing, Counts) {
+	if z.evaluated && allDown {
+		return standing{z.state, 0, Cancel}, z.counts
+	}
+	return standing{z.state, z.rate, z.pending}, z.counts
+}
+
+func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
+	at := m.at(now)
+	before := map[Key]standing{}
 	counted, full := 0, 0
-	for k := range m.zones {
-		if c, _ := m.count(&k); c.Total > 0 {
+	cluster, _ := m.count(nil)
+	for _, k := range m.keys() {
+		z := m.zones[k]
+		before[k], _ = z.told(m.allDown)
+		m.judge(k, cluster, at)
+		if z.counts.Total > 0 {
 			counted++
-			if m.policy.State(c) == FullDisruption {
+			if z.state == FullDisruption {
 				full++
 			}
 		}
@@ -93,150 +128,134 @@ func (m *model) evaluate() (changes []Change) {
 	}
 	m.allDown = down
 	for _, k := range m.keys() {
-		was := m.zones[k]
-		counts, members := m.count(&k)
+		_, members := m.count(&k)
+		after, counts := m.zones[k].told(down)
 		if members == 0 {
 			delete(m.zones, k)
-			changes = append(changes, Change{Zone: k, From: was.state, To: Initial, PreviousRate: was.rate, Cluster: transition, Gone: true})
-			continue
+			after = standing{state: Initial}
 		}
-		is := judged{state: m.policy.State(counts)}
-		if !down {
-			is.rate = m.policy.Rate(Situation{Zone: k, State: is.state, Counts: counts, Cluster: cluster})
-		}
-		m.zones[k] = is
-		if is != was || transition != None {
-			changes = append(changes, Change{Zone: k, From: was.state, To: is.state, PreviousRate: was.rate, Rate: is.rate, Counts: counts, Cluster: transition})
+		if members == 0 || before[k] != after || transition != None {
+			changes = append(changes, expected(k, before[k], after, counts, transition, members == 0))
 		}
 	}
 	return changes
+}
+
+func expected(k Key, before, after standing, counts Counts, transition Transition, gone bool) Change[Key] {
+	return Change[Key]{Zone: k, From: before.state, To: after.state, PreviousRate: before.rate, Rate: after.rate,
+		PreviousPending: before.pending, Pending: after.pending, Counts: counts, Cluster: transition, Gone: gone}
+}
+
+func (m *model) judge(k Key, cluster Counts, at time.Duration) {
+	z := m.zones[k]
+	s := Situation{Cluster: cluster, State: z.state, Before: z.before, Now: m.last}
+	s.Counts, _ = m.count(&k)
+	if z.evaluated {
+		s.StateFor = at - z.since
+	}
+	if z.badSince >= 0 && s.Counts.Bad > 0 {
+		s.BadFor = at - z.badSince
+	}
+	r := m.policy.Decide(s)
+	if !z.evaluated || r.State != z.state {
+		z.before, z.since = z.state, at
+	}
+	if s.Counts.Bad == 0 {
+		z.badSince = -1
+	} else if z.badSince < 0 {
+		z.badSince = at
+	}
+	z.ask = -1
+	if r.AskAfter > 0 {
+		z.ask = at + r.AskAfter
+	}
+	z.evaluated, z.state, z.rate, z.pending, z.counts = true, r.State, r.Rate, r.Pending, s.Counts
+}
+
+// next is when the policy wants to be asked again, as the clock shows it.
+func (m *model) next(now time.Time) (time.Time, bool) {
+	m.at(now)
+	least := time.Duration(math.MaxInt64)
+	for _, z := range m.zones {
+		if z.ask >= 0 {
+			least = min(least, z.ask)
+		}
+	}
+	return m.last.Add(least - m.elapsed), least != math.MaxInt64
 }
 
 // check compares all that can be asked, and the tracker's invariants.
-func (m *model) check(t *testing.T, tracker *Tracker[string]) {
+func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time) {
 	t.Helper()
-	want := make([]Status, 0, len(m.zones))
+	want := make([]Status[Key], 0, len(m.zones))
 	sum := Counts{}
 	for _, k := range m.keys() {
 		counts, members := m.count(&k)
-		want = append(want, Status{Zone: k, State: m.zones[k].state, Rate: m.zones[k].rate, Counts: counts, Members: members})
+		is, _ := m.zones[k].told(m.allDown)
+		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Pending: is.pending, Counts: counts, Members: members})
 		sum.Total += counts.Total
 		sum.Bad += counts.Bad
 	}
-	require.Equal(t, want, tracker.Zones())
+	if got := tracker.Zones(); !slices.Equal(want, got) {
+		require.Equal(t, want, got)
+	}
 	for _, s := range want {
-		got, ok := tracker.Zone(s.Zone)
-		require.True(t, ok)
-		require.Equal(t, s, got)
+		if got, ok := tracker.Zone(s.Zone); !ok || got != s {
+			require.Equal(t, s, got)
+		}
 	}
-	require.Equal(t, sum, tracker.Cluster())
-	require.Equal(t, m.allDown, tracker.AllDown())
-	require.Equal(t, len(m.members), tracker.Len())
+	if tracker.Cluster() != sum || tracker.AllDown() != m.allDown || tracker.Len() != len(m.members) {
+		require.Equal(t, sum, tracker.Cluster())
+		require.Equal(t, m.allDown, tracker.AllDown())
+		require.Equal(t, len(m.members), tracker.Len())
+	}
 	for key, p := range m.members {
-		zone, member, ok := tracker.Get(key)
-		require.True(t, ok)
-		require.Equal(t, p, placed{zone, member})
-	}
-
-	tracker.mu.Lock()
-	defer tracker.mu.Unlock()
-	require.Len(t, tracker.domains, len(tracker.order))
-	for i, d := range tracker.order {
-		require.Same(t, d, tracker.domains[d.key])
-		require.True(t, i == 0 || tracker.order[i-1].key.Compare(d.key) < 0, "in order")
-		require.True(t, 0 <= d.counts.Bad && d.counts.Bad <= d.counts.Total && d.counts.Total <= d.members)
-		require.True(t, !tracker.allDown || d.rate == 0, "no rate while all zones are down")
-	}
-	for _, r := range tracker.members {
-		require.Same(t, r.domain, tracker.domains[r.domain.key], "no member in a dropped zone")
-	}
-}
-
-// cautious stops everywhere when more than half of the cluster is bad: its rates depend on all zones.
-type cautious struct{ DisruptionPolicy }
-
-func (c cautious) Rate(s Situation) float64 {
-	if 2*s.Cluster.Bad > s.Cluster.Total {
-		return 0
-	}
-	return c.DisruptionPolicy.Rate(s)
-}
-
-// play reads operations off the program, a byte for each decision, and applies them to both sides.
-func play(t *testing.T, policy Policy, program []byte) (changes int) {
-	tracker, err := NewTracker[string](policy)
-	require.NoError(t, err)
-	m := newModel(policy)
-	zones := []Key{{}, {"", "a"}, {"a", ""}, {"r", "b"}}
-	next := func() int {
-		if len(program) == 0 {
-			return 0
-		}
-		b := program[0]
-		program = program[1:]
-		return int(b)
-	}
-	for len(program) > 0 {
-		switch op := next() % 16; {
-		case op < 9:
-			key, z, what := fmt.Sprint("n", next()%12), zones[next()%len(zones)], next()
-			member := Member{Ready: what%3 == 0, Excluded: what/3%5 == 0, Identity: []string{"", "u", "v"}[what/15%3]}
-			tracker.Set(key, z, member)
-			m.set(key, z, member)
-		case op < 11:
-			key := fmt.Sprint("n", next()%12)
-			require.Equal(t, m.remove(key, ""), tracker.Remove(key))
-		case op < 12:
-			key, identity := fmt.Sprint("n", next()%12), []string{"", "u", "v"}[next()%3]
-			require.Equal(t, m.remove(key, identity), tracker.RemoveIdentity(key, identity))
-		case op < 15:
-			want, got := m.evaluate(), tracker.Evaluate()
-			require.Equal(t, want, got)
-			require.Nil(t, tracker.Evaluate(), "each change once")
-			changes += len(got)
-		default: // through another process
-			text, err := json.Marshal(tracker.Snapshot())
-			require.NoError(t, err)
-			var s Snapshot[string]
-			require.NoError(t, json.Unmarshal(text, &s))
-			tracker, err = NewTracker[string](policy)
-			require.NoError(t, err)
-			require.NoError(t, tracker.Restore(s))
-			require.Equal(t, s, tracker.Snapshot())
-		}
-		m.check(t, tracker)
-	}
-	return changes
-}
-
-func small() DisruptionPolicy {
-	rate := 0.3
-	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 4, UnhealthyThreshold: 0.55, FullDisruptionRate: &rate}
-}
-
-func TestTrackerEqualsModel(t *testing.T) {
-	changes := 0
-	for seed := int64(0); seed < 60; seed++ {
-		program := make([]byte, 600)
-		rand.New(rand.NewSource(seed)).Read(program)
-		for _, policy := range []Policy{small(), cautious{small()}} {
-			if !t.Run(fmt.Sprintf("%T/%d", policy, seed), func(t *testing.T) { changes += play(t, policy, program) }) {
-				return
-			}
+		if zone, member, ok := tracker.Get(key); !ok || p != (placed{zone, member}) {
+			require.Equal(t, p, placed{zone, member})
 		}
 	}
-	require.Greater(t, changes, 1000, "the programs reach something")
+	wantNext, wantOK := m.next(now)
+	if got, ok := tracker.NextAt(now); ok != wantOK || ok && !got.Equal(wantNext) {
+		require.Equal(t, wantOK, ok)
+		require.Equal(t, wantNext, got)
+	}
+	checkInvariants(t, &tracker.domains)
+	for i := range int32(tracker.index.Cap()) {
+		if tracker.members.Has(i) && tracker.members.At(i).domain != tracker.domains.byKey[tracker.members.At(i).domain.key] {
+			require.Fail(t, "a member in a dropped zone")
+		}
+	}
 }
 
-func FuzzTracker(f *testing.F) {
-	f.Add([]byte{0, 0, 1, 1, 0, 1, 1, 1, 12, 0, 2, 3, 3, 12})           // all down, then a ready newcomer in a new zone
-	f.Add([]byte{0, 0, 1, 3, 12, 9, 0, 12, 0, 0, 1, 3, 12})             // a zone vanishes and returns
-	f.Add([]byte{0, 0, 1, 0, 12, 0, 0, 2, 0, 12, 15, 12, 11, 0, 1, 12}) // an excluded member moves
-	f.Fuzz(func(t *testing.T, program []byte) {
-		if len(program) > 400 {
-			return
+// checkInvariants holds while nothing runs.
+func checkInvariants(t *testing.T, ds *domains[Key]) {
+	t.Helper()
+	holds := func(ok bool, what string) {
+		if !ok {
+			require.Fail(t, what)
 		}
-		play(t, small(), program)
-		play(t, cautious{small()}, program)
-	})
+	}
+	holds(slices.IsSortedFunc(ds.known, ds.order), "the known are in order")
+	weights := map[weight]int{}
+	for _, d := range ds.known {
+		holds(d.observed && d.gone.Load() == 0 && ds.byKey[d.key] == d, "what is known is there")
+		weights[d.weight]++
+	}
+	holds(ds.up == weights[up] && ds.down == weights[down], "the weights are counted")
+	linked := 0
+	for d, newer := ds.newest, (*domain[Key])(nil); d != nil; d, newer = d.older, d {
+		holds(d.newer == newer && (newer == nil || newer.changed >= d.changed), "the list is in the order of changes")
+		holds(ds.byKey[d.key] == d && d.changed <= ds.commits, "and holds what is there")
+		linked++
+	}
+	for _, d := range ds.byKey {
+		holds(0 <= d.counts.Bad && d.counts.Bad <= d.counts.Total && d.counts.Total <= d.members, "counts add up")
+		holds(d.observed || d.dirty, "a new one is looked at")
+		holds(d.dirty || d.counts == d.seen && d.seen == d.decided, "what is not dirty is judged")
+		holds(d.dirty == slices.Contains(ds.dirty, d), "flag and list agree")
+		if d.changed > 0 {
+			linked--
+		}
+	}
+	holds(linked == 0, "what changed is in the list")
 }

@@ -1,107 +1,128 @@
 package zone
 
 import (
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"fmt"
+	"math"
+	"time"
 )
 
-// Policy decides what counts mean and how fast a zone may be evicted. It must be a pure function of its
-// arguments. A tracker asks it about every zone whenever any count changed, holding no lock that
-// reading the tracker, Set or Remove need; only Evaluate and Restore must not be called from within.
+// Policy decides what the counts of a domain mean, how fast it may be evicted, and what becomes of
+// evictions that are pending there.
+//
+// It must be a pure function of the Situation: the same one gets the same ruling. Where the passing of
+// time alone can change a ruling, Ruling.AskAfter says when, and until then it must not change. A tracker asks
+// about every domain whenever any count changed, and about a domain whose AskAfter has passed. It holds no lock
+// then that reading the tracker, Set or Remove need; only Evaluate and Restore must not be called from within.
+//
+// A policy can stand on another one: take the ruling of DisruptionPolicy.Decide and make it stricter.
 type Policy interface {
-	// State classifies a zone, also one without counted members. What is none of the constants is taken
-	// as Initial.
-	State(Counts) State
-	// Rate is in nodes a second; 0 stops, and so does what is no finite number of at least 0. It is not
-	// asked while every zone is down: then all rates are 0.
-	Rate(Situation) float64
+	Decide(Situation) Ruling
 }
 
-// Situation is what a rate may depend on.
+// PolicyFunc is a function as a Policy.
+type PolicyFunc func(Situation) Ruling
+
+// Decide calls the function.
+func (f PolicyFunc) Decide(s Situation) Ruling { return f(s) }
+
+// Situation is what a policy is asked about: one domain at one instant. Ages begin with the evaluation that
+// first saw what they are the age of, so at that one they are 0. They count elapsed time, whatever is done to the
+// wall clock.
 type Situation struct {
-	Zone  Key
-	State State // what the policy's State said of Counts
-	// Counts are the zone's; Total is 0 when all its members are excluded.
+	// Counts are the domain's; Total is 0 when all its members are excluded, or when it has none any more.
 	Counts Counts
-	// Cluster counts all zones together, for policies that stop at a share of the whole.
+	// Cluster counts all domains together, for policies that stop at a share of the whole.
 	Cluster Counts
+	// State is the one that the last evaluation gave the domain, Initial at the first; StateFor is for how
+	// long it has had it. A policy that enters a state at one line and leaves it at another needs them.
+	State    State
+	StateFor time.Duration
+	// Before is the state that it had before that one, Initial when there was none.
+	Before State
+	// BadFor is for how long at least one counted member has been bad, 0 when none is.
+	BadFor time.Duration
+	// Now is the evaluation's time as the clock shows it. For ages use those above.
+	Now time.Time
 }
 
-// DisruptionPolicy is kube-controller-manager's policy with its parameters. The zero value is not valid,
-// for want of a threshold; start from DefaultPolicy. It is a value and safe to share.
-type DisruptionPolicy struct {
-	// EvictionRate applies in states Initial and Normal, and in FullDisruption unless
-	// FullDisruptionRate is given; in nodes a second, 0 stops. Upstream's --node-eviction-rate.
-	EvictionRate float64 `json:"evictionRate"`
-	// SecondaryEvictionRate applies in PartialDisruption to zones that count more than
-	// LargeZoneThreshold members; the others stop. Upstream's --secondary-node-eviction-rate.
-	SecondaryEvictionRate float64 `json:"secondaryEvictionRate"`
-	// LargeZoneThreshold is the size from which on a zone is still small: it must be exceeded. It is
-	// compared with one zone, as upstream does in spite of the name --large-cluster-size-threshold.
-	LargeZoneThreshold int `json:"largeZoneThreshold"`
-	// UnhealthyThreshold in (0,1] is the share of bad members from which on, when there are more than
-	// two of them, a zone is partially disrupted. It is compared as float32 on both sides, as upstream
-	// does, so that 11 of 20 reaches 0.55. Upstream's --unhealthy-zone-threshold.
-	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
-	// FullDisruptionRate, when not nil, is the rate of a zone that is wholly down while another is not.
-	// Upstream has no such parameter and evicts at EvictionRate.
-	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
+// In says of the state that a ruling is about to give: for how long the domain has had it, 0 when it enters it with
+// this ruling, and which state came before. So a policy knows how long a disruption has been over.
+func (s Situation) In(state State) (length time.Duration, before State) {
+	if state == s.State {
+		return s.StateFor, s.Before
+	}
+	return 0, s.State
 }
 
-// DefaultPolicy returns kube-controller-manager's defaults: 0.1 nodes a second, 0.01 in partial
-// disruption of zones of more than 50, partial from 55 % on.
-func DefaultPolicy() DisruptionPolicy {
-	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 50, UnhealthyThreshold: 0.55}
+// Ruling is what a policy says of a domain.
+type Ruling struct {
+	// State classifies the counts. What is none of the constants is taken as Initial.
+	State State
+	// Rate is in nodes a second; 0 stops, and so does what is no finite number of at least 0.
+	Rate float64
+	// Pending is what becomes of evictions that were decided before and are still to come. What is none of
+	// the constants is taken as Wait.
+	Pending Pending
+	// AskAfter is when to ask again though no count has changed; 0 and less mean never.
+	AskAfter time.Duration
 }
 
-// Validate returns every fault at once: rates that are negative or not finite, a negative size, a
-// threshold outside (0,1].
-func (p DisruptionPolicy) Validate() error {
-	var errs field.ErrorList
-	rate := func(name string, r float64) {
-		if !validRate(r) {
-			errs = append(errs, field.Invalid(field.NewPath(name), r, "must be a finite number of at least 0"))
+// Pending is what becomes of evictions in a domain that were decided before and wait for their time: those of the
+// pods on a tainted node, say. They rise in strictness, so that the strictest of several answers is their max.
+type Pending uint8
+
+// The answers. The zero value is GoOn.
+const (
+	// GoOn: they are carried out when their time comes, also at rate 0, which only holds back new ones.
+	GoOn Pending = iota
+	// Wait: they are kept and not carried out, until it is GoOn again.
+	Wait
+	// Cancel: they are given up, and so is what led to them: taints of ours are lifted.
+	Cancel
+)
+
+var pendingNames = [...]string{"GoOn", "Wait", "Cancel"}
+
+// String is the name of the constant.
+func (p Pending) String() string {
+	if int(p) >= len(pendingNames) {
+		return fmt.Sprintf("Pending(%d)", uint8(p))
+	}
+	return pendingNames[p]
+}
+
+// MarshalText writes the name; what is none of the constants is an error.
+func (p Pending) MarshalText() ([]byte, error) {
+	if int(p) >= len(pendingNames) {
+		return nil, fmt.Errorf("zone: %s is no answer about what is pending", p)
+	}
+	return []byte(pendingNames[p]), nil
+}
+
+// UnmarshalText reads what MarshalText wrote. An unknown name is an error and changes nothing.
+func (p *Pending) UnmarshalText(text []byte) error {
+	for i, name := range pendingNames {
+		if name == string(text) {
+			*p = Pending(i)
+			return nil
 		}
 	}
-	rate("evictionRate", p.EvictionRate)
-	rate("secondaryEvictionRate", p.SecondaryEvictionRate)
-	if p.FullDisruptionRate != nil {
-		rate("fullDisruptionRate", *p.FullDisruptionRate)
-	}
-	if p.LargeZoneThreshold < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("largeZoneThreshold"), p.LargeZoneThreshold, "must not be negative"))
-	}
-	if !(p.UnhealthyThreshold > 0 && p.UnhealthyThreshold <= 1) { // NaN too
-		errs = append(errs, field.Invalid(field.NewPath("unhealthyThreshold"), p.UnhealthyThreshold, "must lie in (0,1]"))
-	}
-	return errs.ToAggregate()
+	return fmt.Errorf("zone: unknown answer %q about what is pending", text)
 }
 
-// State is FullDisruption when some are bad and none is good, PartialDisruption when more than two are
-// bad and they reach UnhealthyThreshold, else Normal, also without any member. It mirrors upstream's
-// ComputeZoneState.
-func (p DisruptionPolicy) State(c Counts) State { return p.state(c) }
-
-func (p *DisruptionPolicy) state(c Counts) State {
-	switch {
-	case c.Total > 0 && c.Bad == c.Total:
-		return FullDisruption
-	case c.Bad > 2 && float32(c.Bad)/float32(c.Total) >= float32(p.UnhealthyThreshold):
-		return PartialDisruption
+// valid is the ruling with what a policy must not say replaced by what stops.
+func (r Ruling) valid() Ruling {
+	if r.State < Initial || r.State > FullDisruption {
+		r.State = Initial
 	}
-	return Normal
+	if !validRate(r.Rate) {
+		r.Rate = 0
+	}
+	if r.Pending > Cancel {
+		r.Pending = Wait
+	}
+	return r
 }
 
-// Rate is the zone's rate by its state and size, in nodes a second.
-func (p DisruptionPolicy) Rate(s Situation) float64 { return p.rate(s.State, s.Counts.Total) }
-
-func (p *DisruptionPolicy) rate(s State, size int) float64 {
-	switch {
-	case s == PartialDisruption && size > p.LargeZoneThreshold:
-		return p.SecondaryEvictionRate
-	case s == PartialDisruption:
-		return 0
-	case s == FullDisruption && p.FullDisruptionRate != nil:
-		return *p.FullDisruptionRate
-	}
-	return p.EvictionRate
-}
+// validRate says whether a rate is a finite number of at least 0.
+func validRate(rate float64) bool { return rate >= 0 && rate <= math.MaxFloat64 }

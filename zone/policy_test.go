@@ -10,6 +10,8 @@ import (
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
+func stateOf(p Policy, c Counts) State { return p.Decide(Situation{Counts: c}).State }
+
 func TestStateOfCounts(t *testing.T) {
 	for name, row := range map[string]struct {
 		counts Counts
@@ -35,7 +37,7 @@ func TestStateOfCounts(t *testing.T) {
 		"a hundred":                          {Counts{100, 100}, FullDisruption},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.want, DefaultPolicy().State(row.counts))
+			require.Equal(t, row.want, stateOf(DefaultPolicy(), row.counts))
 			require.Equal(t, row.counts.Total, row.counts.Good()+row.counts.Bad)
 		})
 	}
@@ -44,14 +46,14 @@ func TestStateOfCounts(t *testing.T) {
 func TestStateWithOtherThresholds(t *testing.T) {
 	p := DefaultPolicy()
 	p.UnhealthyThreshold = 1
-	require.Equal(t, Normal, p.State(Counts{100, 99}))
-	require.Equal(t, FullDisruption, p.State(Counts{100, 100}), "full comes first")
+	require.Equal(t, Normal, stateOf(p, Counts{100, 99}))
+	require.Equal(t, FullDisruption, stateOf(p, Counts{100, 100}), "full comes first")
 	p.UnhealthyThreshold = 0.001
-	require.Equal(t, Normal, p.State(Counts{100, 2}), "more than two, at any threshold")
-	require.Equal(t, PartialDisruption, p.State(Counts{100, 3}))
+	require.Equal(t, Normal, stateOf(p, Counts{100, 2}), "more than two, at any threshold")
+	require.Equal(t, PartialDisruption, stateOf(p, Counts{100, 3}))
 	p.UnhealthyThreshold = 1e-300 // 0 as float32
 	require.NoError(t, p.Validate())
-	require.Equal(t, PartialDisruption, p.State(Counts{1_000_000, 3}))
+	require.Equal(t, PartialDisruption, stateOf(p, Counts{1_000_000, 3}))
 }
 
 func TestRateOfState(t *testing.T) {
@@ -81,7 +83,10 @@ func TestRateOfState(t *testing.T) {
 		"partial, the threshold is 0": {DisruptionPolicy{SecondaryEvictionRate: 1}, PartialDisruption, Counts{4, 3}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, row.want, row.policy.Rate(Situation{State: row.state, Counts: row.counts}))
+			ruling := row.policy.Decide(Situation{State: row.state, Counts: row.counts})
+			require.Equal(t, row.want, ruling.Rate)
+			require.Equal(t, GoOn, ruling.Pending)
+			require.Zero(t, ruling.AskAfter)
 		})
 	}
 }
@@ -145,7 +150,7 @@ func TestStateEqualsUpstreams(t *testing.T) {
 				counts.Bad++
 			}
 		}
-		got := p.State(counts)
+		got := stateOf(p, counts)
 		require.Equal(t, upstreamState(nodes, float32(p.UnhealthyThreshold)), got, "%v at %v", counts, p.UnhealthyThreshold)
 		seen[got]++
 	}

@@ -23,7 +23,7 @@ func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, restored := range []bool{false, true} {
 				tracker := newTracker(t)
-				both := func(down map[Key]int) []Change {
+				both := func(down map[Key]int) []Change[Key] {
 					setAll(tracker, zoneA, 10, down[zoneA])
 					setAll(tracker, zoneB, 10, down[zoneB])
 					return tracker.Evaluate()
@@ -33,7 +33,7 @@ func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 				if restored {
 					text, err := json.Marshal(tracker.Snapshot())
 					require.NoError(t, err)
-					var snapshot Snapshot[string]
+					var snapshot Snapshot[string, Key]
 					require.NoError(t, json.Unmarshal(text, &snapshot))
 					tracker = newTracker(t)
 					require.NoError(t, tracker.Restore(snapshot))
@@ -51,7 +51,7 @@ func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 	}
 }
 
-func requireNormal(t *testing.T, tracker *Tracker[string]) {
+func requireNormal(t *testing.T, tracker *Tracker[string, Key]) {
 	t.Helper()
 	for _, zone := range tracker.Zones() {
 		require.Equal(t, Normal, zone.State)
@@ -61,7 +61,7 @@ func requireNormal(t *testing.T, tracker *Tracker[string]) {
 
 // Katalyst: a share is of all, not of the rest. The counts travel as one struct, so that neither is taken for the other.
 func TestTotalAndBadCannotBeConfused(t *testing.T) {
-	var _ func(Policy, Counts) State = Policy.State // no two numbers side by side
+	var _ Counts = Situation{}.Counts // no two numbers side by side
 	policy := DefaultPolicy()
 	policy.UnhealthyThreshold = 0.2
 	tracker, err := NewTracker[string](policy)
@@ -113,7 +113,7 @@ func TestZoneThatFlipsDuringAnEvaluation(t *testing.T) {
 	tracker.Set("a-0", zoneC, bad)
 	tracker.Evaluate()
 	tracker.Evaluate()
-	require.Equal(t, []Status{
+	require.Equal(t, []Status[Key]{
 		{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{2, 0}, Members: 2},
 		{Zone: zoneB, State: Normal, Rate: 0.1, Counts: Counts{3, 0}, Members: 3},
 		{Zone: zoneC, State: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}, Members: 1},

@@ -2,25 +2,47 @@ package zone
 
 import (
 	"cmp"
+	"fmt"
+	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/slab"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Snapshot is all that a tracker knows but its policy, as plain data. It encodes to JSON as far as K
-// does.
-type Snapshot[K comparable] struct {
+// snapshotVersion is the only one there has been.
+const snapshotVersion = 1
+
+// Snapshot is all that a tracker knows but its policy, as plain data. It holds ages and remaining times and no
+// instants, so that it can be restored by another clock. It encodes to JSON as far as K and D do.
+type Snapshot[K, D comparable] struct {
+	// Version is 1.
+	Version int  `json:"version"`
 	AllDown bool `json:"allDown"`
-	// Zones are in the order of their keys.
-	Zones []ZoneSnapshot[K] `json:"zones"`
+	// Zones are in the order of the tracker's domains.
+	Zones []ZoneSnapshot[K, D] `json:"zones"`
 }
 
-// ZoneSnapshot is one zone with its members. State and Rate are those of the last Evaluate; counts are
+// ZoneSnapshot is one domain with its members. State, Rate and Pending are those of the last Evaluate; counts are
 // not kept, they follow from the members.
-type ZoneSnapshot[K comparable] struct {
-	Zone  Key     `json:"zone"`
-	State State   `json:"state"`
-	Rate  float64 `json:"rate"`
+type ZoneSnapshot[K, D comparable] struct {
+	Zone D `json:"zone"`
+	// New: it was not evaluated yet, and of what follows only Members means something.
+	New     bool    `json:"new,omitempty"`
+	State   State   `json:"state"`
+	Before  State   `json:"before"`
+	Rate    float64 `json:"rate"`
+	Pending Pending `json:"pending"`
+	// StateFor and BadFor are as in Situation; BadFor is nil when no counted member was bad, and under a
+	// DisruptionPolicy, which does not ask for it.
+	StateFor time.Duration  `json:"stateFor"`
+	BadFor   *time.Duration `json:"badFor,omitempty"`
+	// AskAfter is in how long the policy wants to be asked again, nil if it does not.
+	AskAfter *time.Duration `json:"askAfter,omitempty"`
 	// Members are in the order in which their keys were first Set.
 	Members []MemberSnapshot[K] `json:"members"`
 }
@@ -33,78 +55,145 @@ type MemberSnapshot[K comparable] struct {
 
 // Snapshot returns a copy of everything, of one instant. The same calls in the same order give the same
 // snapshot. It costs O(n log n), most of it not under the lock.
-func (t *Tracker[K]) Snapshot() Snapshot[K] {
-	type member struct {
-		zone     *ZoneSnapshot[K]
-		sequence uint64
-		MemberSnapshot[K]
-	}
-	t.mu.Lock()
-	s := Snapshot[K]{AllDown: t.allDown, Zones: make([]ZoneSnapshot[K], len(t.order))}
-	of := make(map[*domain]*ZoneSnapshot[K], len(t.order))
-	for i, d := range t.order {
-		s.Zones[i] = ZoneSnapshot[K]{Zone: d.key, State: d.state, Rate: d.rate, Members: make([]MemberSnapshot[K], 0, d.members)}
-		of[d] = &s.Zones[i]
-	}
-	all := make([]member, 0, len(t.members))
-	for key, r := range t.members {
-		all = append(all, member{of[r.domain], r.sequence, MemberSnapshot[K]{key, r.Member}})
-	}
-	t.mu.Unlock()
+func (t *Tracker[K, D]) Snapshot() Snapshot[K, D] { return t.SnapshotAt(t.domains.clock.Now()) }
 
-	slices.SortFunc(all, func(a, b member) int { return cmp.Compare(a.sequence, b.sequence) })
-	for _, m := range all {
-		m.zone.Members = append(m.zone.Members, m.MemberSnapshot)
+// SnapshotAt is Snapshot at a reading of the clock.
+func (t *Tracker[K, D]) SnapshotAt(now time.Time) Snapshot[K, D] {
+	members, zones, allDown := t.copyAt(now)
+	ds := &t.domains
+	order := slices.SortedFunc(maps.Keys(zones), ds.order)
+	s := Snapshot[K, D]{Version: snapshotVersion, AllDown: allDown, Zones: make([]ZoneSnapshot[K, D], len(order))}
+	at := make(map[*domain[D]]int, len(order))
+	for i, d := range order {
+		s.Zones[i], at[d] = zones[d], i
+	}
+	slices.SortFunc(members, func(a, b memberCopy[K, D]) int { return cmp.Compare(a.sequence, b.sequence) })
+	for _, m := range members {
+		z := &s.Zones[at[m.domain]]
+		z.Members = append(z.Members, m.MemberSnapshot)
 	}
 	return s
 }
 
-// Restore replaces everything by the snapshot, also one that another process took. The next Evaluate
-// returns what the policy now sees differently from the snapshot: nothing, when neither the members nor
-// the policy changed. All faults of a snapshot are returned at once, and then nothing is changed.
-func (t *Tracker[K]) Restore(s Snapshot[K]) error {
+type memberCopy[K, D comparable] struct {
+	domain   *domain[D]
+	sequence uint64
+	MemberSnapshot[K]
+}
+
+// copyAt copies what a snapshot needs, in no order.
+func (t *Tracker[K, D]) copyAt(clockNow time.Time) (members []memberCopy[K, D], zones map[*domain[D]]ZoneSnapshot[K, D], allDown bool) {
+	ds := &t.domains
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	now := ds.time.Read(clockNow)
+	zones = make(map[*domain[D]]ZoneSnapshot[K, D], len(ds.byKey))
+	for _, d := range ds.byKey {
+		z := ZoneSnapshot[K, D]{Zone: d.key, New: !d.judged, State: Initial, Before: Initial, Members: make([]MemberSnapshot[K], 0, d.members)}
+		if d.judged {
+			stands := d.stands(ds.allDown)
+			z.State, z.Before, z.Rate, z.Pending, z.StateFor = stands.state, d.before, stands.rate, stands.pending, age(now, d.since)
+			if d.bad {
+				z.BadFor = pointer(age(now, d.badSince))
+			}
+			if d.askAt != never {
+				z.AskAfter = pointer(max(0, time.Duration(steady.Sub(d.askAt, now))))
+			}
+		}
+		zones[d] = z
+	}
+	members = make([]memberCopy[K, D], 0, t.index.Len())
+	for i := range int32(t.index.Cap()) {
+		if t.members.Has(i) {
+			r := t.members.At(i)
+			members = append(members, memberCopy[K, D]{r.domain, r.sequence, MemberSnapshot[K]{t.index.Key(i), r.Member}})
+		}
+	}
+	return members, zones, ds.allDown
+}
+
+func pointer[T any](value T) *T { return &value }
+
+// Restore replaces everything by the snapshot, also one that another process took, as if the clock had stood
+// still since it was taken. The next Evaluate asks about every domain and returns what the policy now sees
+// differently from the snapshot: nothing, when neither the members nor the policy changed. All faults of a snapshot,
+// an unknown Version among them, are returned at once, and then nothing is changed.
+func (t *Tracker[K, D]) Restore(s Snapshot[K, D]) error {
+	return t.RestoreAt(s, t.domains.clock.Now())
+}
+
+// RestoreAt is Restore at a reading of the clock.
+func (t *Tracker[K, D]) RestoreAt(s Snapshot[K, D], now time.Time) error {
 	if err := s.validate(); err != nil {
 		return err
 	}
-	t.evaluation.Lock()
-	defer t.evaluation.Unlock()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.members = make(map[K]*record)
-	t.domains = make(map[Key]*domain, len(s.Zones))
-	t.order, t.cluster, t.allDown = nil, Counts{}, s.AllDown
-	t.version++ // also when there is no member: the zones may be gone
-	for _, z := range s.Zones {
-		d := &domain{key: z.Zone, state: z.State, rate: z.Rate}
-		t.insertLocked(d)
-		for _, m := range z.Members {
-			t.sequence++
-			r := &record{domain: d, sequence: t.sequence, Member: m.Member}
-			t.members[m.Key] = r
-			t.countLocked(r, 1)
+	ds := &t.domains
+	ds.evaluation.Lock()
+	defer ds.evaluation.Unlock()
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	at := ds.time.Read(now)
+	t.index, t.members = keyindex.Index[K]{}, slab.Slab[record[D]]{}
+	ds.emptyLocked()
+	ds.allDown = s.AllDown
+	for i := range s.Zones {
+		z := &s.Zones[i]
+		d := ds.findLocked(z.Zone)
+		if !z.New {
+			z.restore(d, at)
+			ds.touchLocked(d, ds.commits)
+			ds.wake = min(ds.wake, d.askAt)
 		}
+		if !d.dirty { // also without a member: the next evaluation finds it gone
+			d.dirty = true
+			ds.dirty = append(ds.dirty, d)
+		}
+		for _, m := range z.Members {
+			t.addLocked(m.Key, d, m.Member)
+		}
+		d.decided = d.counts // as far as anybody knows
 	}
 	return nil
 }
 
-func (s Snapshot[K]) validate() error {
+// emptyLocked drops every domain, in a commit of its own; evaluation is held too.
+func (ds *domains[D]) emptyLocked() {
+	ds.commits++
+	for _, d := range ds.byKey {
+		ds.dropLocked(d, ds.commits)
+	}
+	ds.known, ds.asked, ds.dirty = nil, nil, nil
+	ds.up, ds.down, ds.wake, ds.total = 0, 0, never, Counts{}
+	ds.requests++ // the next evaluation looks, also when there is no domain any more
+}
+
+// restore makes the domain what the snapshot says of it, at that steady time.
+func (z *ZoneSnapshot[K, D]) restore(d *domain[D], now int64) {
+	d.judged = true
+	d.ruled = standing{z.State, z.Rate, z.Pending}
+	d.before, d.since = z.Before, steady.Add(now, -z.StateFor)
+	if z.BadFor != nil {
+		d.bad, d.badSince = true, steady.Add(now, -*z.BadFor)
+	}
+	if z.AskAfter != nil {
+		d.askAt = steady.Add(now, *z.AskAfter)
+	}
+}
+
+func (s Snapshot[K, D]) validate() error {
 	var errs field.ErrorList
-	zones := make(map[Key]bool, len(s.Zones))
+	if s.Version != snapshotVersion {
+		errs = append(errs, field.Invalid(field.NewPath("version"), s.Version, fmt.Sprintf("must be %d", snapshotVersion)))
+	}
+	zones := make(map[D]bool, len(s.Zones))
 	members := make(map[K]bool)
-	for i, z := range s.Zones {
-		path := field.NewPath("zones").Index(i)
+	for i := range s.Zones {
+		z, path := &s.Zones[i], field.NewPath("zones").Index(i)
 		if zones[z.Zone] {
-			errs = append(errs, field.Duplicate(path.Child("zone"), z.Zone.String()))
+			errs = append(errs, field.Duplicate(path.Child("zone"), fmt.Sprint(z.Zone)))
 		}
 		zones[z.Zone] = true
-		if z.State < Initial || z.State > FullDisruption {
-			errs = append(errs, field.Invalid(path.Child("state"), z.State.String(), "must be one of the states"))
-		}
-		if !validRate(z.Rate) {
-			errs = append(errs, field.Invalid(path.Child("rate"), z.Rate, "must be a finite number of at least 0"))
-		} else if s.AllDown && z.Rate != 0 {
-			errs = append(errs, field.Invalid(path.Child("rate"), z.Rate, "must be 0 while all zones are down"))
-		}
+		errs = append(errs, z.validate(path, s.AllDown)...)
 		for j, m := range z.Members {
 			if members[m.Key] {
 				errs = append(errs, field.Duplicate(path.Child("members").Index(j).Child("key"), m.Key))
@@ -113,4 +202,35 @@ func (s Snapshot[K]) validate() error {
 		}
 	}
 	return errs.ToAggregate()
+}
+
+func (z *ZoneSnapshot[K, D]) validate(path *field.Path, allDown bool) (errs field.ErrorList) {
+	invalid := func(name string, value any, why string) {
+		errs = append(errs, field.Invalid(path.Child(name), value, why))
+	}
+	for _, state := range []struct {
+		name string
+		State
+	}{{"state", z.State}, {"before", z.Before}} {
+		if state.State < Initial || state.State > FullDisruption {
+			invalid(state.name, state.String(), "must be one of the states")
+		}
+	}
+	if !validRate(z.Rate) {
+		invalid("rate", z.Rate, "must be a finite number of at least 0")
+	} else if allDown && z.Rate != 0 {
+		invalid("rate", z.Rate, "must be 0 while all zones are down")
+	}
+	if z.Pending > Cancel {
+		invalid("pending", z.Pending.String(), "must be one of the answers")
+	}
+	for _, age := range []struct {
+		name string
+		*time.Duration
+	}{{"stateFor", &z.StateFor}, {"badFor", z.BadFor}, {"askAfter", z.AskAfter}} {
+		if age.Duration != nil && *age.Duration < 0 {
+			invalid(age.name, age.String(), "must not be negative")
+		}
+	}
+	return errs
 }

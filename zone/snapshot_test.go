@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -16,16 +17,16 @@ func TestSnapshotSurvivesAnotherProcess(t *testing.T) {
 	tracker.Evaluate()
 	text, err := json.Marshal(tracker.Snapshot())
 	require.NoError(t, err)
-	require.JSONEq(t, `{"allDown":false,"zones":[
-		{"zone":{"region":"r","zone":"a"},"state":"FullDisruption","rate":0.1,"members":[
+	require.JSONEq(t, `{"version":1,"allDown":false,"zones":[
+		{"zone":{"region":"r","zone":"a"},"state":"FullDisruption","before":"Initial","rate":0.1,"pending":"GoOn","stateFor":0,"members":[
 			{"key":"a-0","member":{"ready":false}},
 			{"key":"a-1","member":{"ready":false}},
 			{"key":"spare","member":{"ready":true,"excluded":true,"identity":"uid"}}]},
-		{"zone":{"region":"r","zone":"b"},"state":"Normal","rate":0.1,"members":[
+		{"zone":{"region":"r","zone":"b"},"state":"Normal","before":"Initial","rate":0.1,"pending":"GoOn","stateFor":0,"members":[
 			{"key":"b-0","member":{"ready":true}},
 			{"key":"b-1","member":{"ready":true}}]}]}`, string(text))
 
-	var s Snapshot[string]
+	var s Snapshot[string, Key]
 	require.NoError(t, json.Unmarshal(text, &s))
 	other := newTracker(t)
 	setAll(other, zoneC, 9, 0)
@@ -59,7 +60,7 @@ func TestRestoreKeepsAllDown(t *testing.T) {
 	require.True(t, other.AllDown())
 	require.Nil(t, other.Evaluate(), "it was entered already")
 	other.Set("a-0", zoneA, good)
-	require.Equal(t, []Change{{Zone: zoneA, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, Cluster: Left}}, other.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, Rate: 0.1, PreviousPending: Cancel, Counts: Counts{2, 1}, Cluster: Left}}, other.Evaluate())
 }
 
 func TestRestoreReportsWhatAnotherPolicySees(t *testing.T) {
@@ -71,15 +72,15 @@ func TestRestoreReportsWhatAnotherPolicySees(t *testing.T) {
 	other, err := NewTracker[string](p)
 	require.NoError(t, err)
 	require.NoError(t, other.Restore(tracker.Snapshot()))
-	require.Equal(t, []Change{{Zone: zoneA, From: Normal, To: Normal, PreviousRate: 0.1, Rate: 5, Counts: Counts{2, 0}}}, other.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: Normal, PreviousRate: 0.1, Rate: 5, Counts: Counts{2, 0}}}, other.Evaluate())
 }
 
 func TestRestoreOfZonesWithoutMembers(t *testing.T) {
 	tracker := newTracker(t)
-	require.NoError(t, tracker.Restore(Snapshot[string]{AllDown: true, Zones: []ZoneSnapshot[string]{{Zone: zoneA, State: FullDisruption}}}))
-	require.Equal(t, []Change{{Zone: zoneA, From: FullDisruption, To: Initial, Cluster: Left, Gone: true}}, tracker.Evaluate())
+	require.NoError(t, tracker.Restore(Snapshot[string, Key]{Version: 1, AllDown: true, Zones: []ZoneSnapshot[string, Key]{{Zone: zoneA, State: FullDisruption, Before: Normal}}}))
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Initial, PreviousPending: Cancel, Cluster: Left, Gone: true}}, tracker.Evaluate())
 	setAll(tracker, zoneA, 1, 0)
-	require.NoError(t, tracker.Restore(Snapshot[string]{}))
+	require.NoError(t, tracker.Restore(Snapshot[string, Key]{Version: 1}))
 	require.Zero(t, tracker.Len())
 	require.Nil(t, tracker.Evaluate())
 }
@@ -90,12 +91,15 @@ func TestRestoreRefusesAsAWhole(t *testing.T) {
 	setAll(tracker, zoneC, 3, 0)
 	tracker.Evaluate()
 	before := tracker.Snapshot()
-	err := tracker.Restore(Snapshot[string]{AllDown: true, Zones: []ZoneSnapshot[string]{
+	require.EqualError(t, tracker.Restore(Snapshot[string, Key]{Version: 2}), "version: Invalid value: 2: must be 1")
+	past := -time.Second
+	err := tracker.Restore(Snapshot[string, Key]{AllDown: true, Zones: []ZoneSnapshot[string, Key]{
 		{Zone: zoneA, State: Normal, Rate: 1, Members: member("n")},
 		{Zone: zoneB, State: 0, Rate: math.NaN(), Members: member("n")},
-		{Zone: zoneA, State: 9, Members: member("m")},
+		{Zone: zoneA, State: 9, Before: Normal, Pending: 3, StateFor: past, BadFor: &past, AskAfter: &past, Members: member("m")},
 	}})
 	for _, fault := range []string{
+		"version: Invalid value: 0", "zones[0].before", "zones[2].pending", "Pending(3)", "zones[2].stateFor", "zones[2].badFor", "zones[2].askAfter", "-1s",
 		"zones[0].rate", "must be 0 while all zones are down", "zones[1].state", "State(0)", "zones[1].rate", "zones[1].members[0].key", `Duplicate value: "n"`,
 		"zones[2].zone", `"r:a"`, "zones[2].state", "State(9)",
 	} {

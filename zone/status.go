@@ -1,73 +1,91 @@
 package zone
 
-// Status is a copy of what is known of a zone: its state and rate as of the last Evaluate, its counts
-// as of now. It encodes to JSON.
-type Status struct {
-	Zone  Key   `json:"zone"`
+import "slices"
+
+// Status is a copy of what is known of a domain: its state, rate and pending as of the last Evaluate, its counts
+// as of now. It encodes to JSON as far as D does.
+type Status[D comparable] struct {
+	Zone  D     `json:"zone"`
 	State State `json:"state"`
-	// Rate is in nodes a second; 0 stops, and is the rate of a zone not yet evaluated.
-	Rate   float64 `json:"rate"`
-	Counts Counts  `json:"counts"`
-	// Members are all that are in the zone, excluded ones too, so at least Counts.Total. It is 0 for a
-	// zone that the next Evaluate will report gone.
+	// Rate is in nodes a second; 0 stops, and is the rate of a domain not yet evaluated.
+	Rate float64 `json:"rate"`
+	// Pending is Cancel while every zone is down, and GoOn for a domain not yet evaluated.
+	Pending Pending `json:"pending"`
+	Counts  Counts  `json:"counts"`
+	// Members are all that are in the domain, excluded ones too, so at least Counts.Total. It is 0 for a
+	// domain that the next Evaluate will report gone.
 	Members int `json:"members"`
 }
 
-func (d *domain) status() Status {
-	return Status{Zone: d.key, State: d.state, Rate: d.rate, Counts: d.counts, Members: d.members}
+func (ds *domains[D]) statusLocked(d *domain[D]) Status[D] {
+	s := d.stands(ds.allDown)
+	return Status[D]{Zone: d.key, State: s.state, Rate: s.rate, Pending: s.pending, Counts: d.counts, Members: d.members}
 }
 
-// AllDown says whether, as of the last Evaluate, some zone has counted members and every zone that has
+// AllDown says whether, as of the last Evaluate, some domain has counted members and every domain that has
 // is fully disrupted.
-func (t *Tracker[K]) AllDown() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.allDown
+func (t *Tracker[K, D]) AllDown() bool {
+	t.domains.mu.Lock()
+	defer t.domains.mu.Unlock()
+	return t.domains.allDown
 }
 
-// Cluster returns the counts of all zones together, as of now.
-func (t *Tracker[K]) Cluster() Counts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.cluster
+// Cluster returns the counts of all domains together, as of now.
+func (t *Tracker[K, D]) Cluster() Counts {
+	t.domains.mu.Lock()
+	defer t.domains.mu.Unlock()
+	return t.domains.total
 }
 
 // Len is the number of members, excluded ones too.
-func (t *Tracker[K]) Len() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.members)
+func (t *Tracker[K, D]) Len() int {
+	t.domains.mu.Lock()
+	defer t.domains.mu.Unlock()
+	return t.index.Len()
 }
 
 // Get returns what was Set for the member, and false when it is not known.
-func (t *Tracker[K]) Get(key K) (Key, Member, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r, ok := t.members[key]
+func (t *Tracker[K, D]) Get(key K) (domain D, member Member, ok bool) {
+	t.domains.mu.Lock()
+	defer t.domains.mu.Unlock()
+	i, ok := t.index.Find(key)
 	if !ok {
-		return Key{}, Member{}, false
+		return domain, member, false
 	}
+	r := t.members.At(i)
 	return r.domain.key, r.Member, true
 }
 
-// Zones returns a copy of every zone, in the order of their keys; empty, not nil, when there is none.
-func (t *Tracker[K]) Zones() []Status {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := make([]Status, len(t.order))
-	for i, d := range t.order {
-		all[i] = d.status()
+// Zones returns a copy of every domain, in order; empty, not nil, when there is none.
+func (t *Tracker[K, D]) Zones() []Status[D] {
+	ds := &t.domains
+	type status struct {
+		*domain[D]
+		Status[D]
 	}
-	return all
+	ds.mu.Lock()
+	all := make([]status, 0, len(ds.byKey))
+	for _, d := range ds.byKey {
+		all = append(all, status{d, ds.statusLocked(d)})
+	}
+	ds.mu.Unlock()
+
+	slices.SortFunc(all, func(a, b status) int { return ds.order(a.domain, b.domain) })
+	statuses := make([]Status[D], len(all))
+	for i := range all {
+		statuses[i] = all[i].Status
+	}
+	return statuses
 }
 
-// Zone returns a copy of one zone, and false when no member is in it, or was at the last Evaluate.
-func (t *Tracker[K]) Zone(key Key) (Status, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	d, ok := t.domains[key]
+// Zone returns a copy of one domain, and false when no member is in it, or was at the last Evaluate.
+func (t *Tracker[K, D]) Zone(domain D) (Status[D], bool) {
+	ds := &t.domains
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	d, ok := ds.byKey[domain]
 	if !ok {
-		return Status{}, false
+		return Status[D]{}, false
 	}
-	return d.status(), true
+	return ds.statusLocked(d), true
 }

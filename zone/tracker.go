@@ -3,9 +3,30 @@ package zone
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
+	"reflect"
+
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/slab"
 )
+
+// Config configures New. Policy is required, the rest is optional.
+type Config[D comparable] struct {
+	// Policy decides about every domain that PolicyOf gives no other. One with a Validate() error method is
+	// checked by New.
+	Policy Policy
+	// PolicyOf, when not nil, may give a domain a policy of its own; nil leaves it to Policy. It is asked in
+	// every evaluation, before that policy and under its terms: it must not call Evaluate or Restore. When what it
+	// would answer has changed, call Tracker.Reconsider.
+	PolicyOf func(domain D) Policy
+	// Compare is the order in which domains are returned: negative when a comes before b, 0 only when they are
+	// the same. When nil they come in the order in which they were first Set.
+	Compare func(a, b D) int
+	// Clock is the real clock when nil. It is read in evaluations for policies that look at time, and when
+	// an age begins or ends.
+	Clock clock.PassiveClock
+}
 
 // Member is what counts of one member. The zero Member is one that is not ready.
 type Member struct {
@@ -13,140 +34,130 @@ type Member struct {
 	Ready bool `json:"ready"`
 	// Excluded members belong to a zone, and keep it, but count neither as good nor as bad.
 	Excluded bool `json:"excluded,omitempty"`
-	// Identity tells members of one key apart (a UID); empty never differs.
+	// Identity tells members of one key apart (a UID). Empty is none: it never differs from another.
 	Identity string `json:"identity,omitempty"`
 }
 
-// domain is a zone that has, or at the last evaluation had, a member.
-type domain struct {
-	key     Key
-	state   State   // as of the last evaluation, Initial before the first
-	rate    float64 // likewise, and 0 before the first
-	counts  Counts
-	members int // excluded ones too
-}
-
-// record is a member and where it is. It is reached by pointer so that a member that only flips costs
-// one hash of its key.
-type record struct {
-	domain *domain
+// record is a member and where it is.
+type record[D comparable] struct {
+	domain *domain[D]
 	Member
 	sequence uint64 // rises with the first Set of each key: the order of Snapshot
 }
 
-// Tracker counts members by zone and says what changed. All methods are safe for concurrent use. Its
-// memory is bounded by the members that were Set and not Removed. It must be made by NewTracker.
-type Tracker[K comparable] struct {
-	policy Policy
-	// standard is the policy when it is a DisruptionPolicy. Passing it a Situation through the interface
-	// is a third of the cost of an evaluation, and it needs only two of its fields.
-	standard *DisruptionPolicy
+// Tracker counts members, which have keys of type K, by failure domain, which has a key of type D, and says what
+// changed. All methods are safe for concurrent use. Its memory is bounded by the members that were Set
+// and not Removed, and follows them when they go. A key that cannot be hashed panics, as in a map, and changes
+// nothing. It must be made by NewTracker or New.
+type Tracker[K, D comparable] struct {
+	domains domains[D]
 
-	// evaluation serialises Evaluate and Restore, the only ones that drop a domain or write a state or
-	// a rate. It is taken before mu. While it is held mu is released for the policy's calls.
-	evaluation sync.Mutex
-	scratch    []finding // guarded by evaluation
-
-	mu        sync.Mutex // guards what follows, and every domain and record
-	members   map[K]*record
-	domains   map[Key]*domain
-	order     []*domain // the same domains, by key
-	cluster   Counts    // the sum of all domains' counts
-	allDown   bool
-	sequence  uint64
-	version   uint64 // rises with every change of a count
-	evaluated uint64 // the version that the states and rates belong to
+	// Guarded by domains.mu.
+	index    keyindex.Index[K] // numbers the members
+	members  slab.Slab[record[D]]
+	sequence uint64
 }
 
-// NewTracker returns an empty tracker. A nil policy is an error, and so is one with a Validate() error
-// method that objects; that error is wrapped.
-func NewTracker[K comparable](policy Policy) (*Tracker[K], error) {
-	if policy == nil {
+// NewTracker returns an empty tracker of Kubernetes zones, which are ordered by their keys, on the real clock: New
+// with nothing but a policy. A nil policy is an error, and so is one with a Validate() error method that objects;
+// that error is wrapped.
+func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
+	return New[K](Config[Key]{Policy: policy, Compare: Key.Compare})
+}
+
+// New returns an empty tracker of domains of any kind: node pools, racks, health checks. Its errors are those of
+// NewTracker.
+//
+//	racks, err := zone.New[string](zone.Config[Rack]{Policy: zone.DefaultPolicy()})
+func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
+	if isNil(config.Policy) {
 		return nil, errors.New("zone: no policy; DefaultPolicy is upstream's")
 	}
-	if v, ok := policy.(interface{ Validate() error }); ok {
+	if v, ok := config.Policy.(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {
 			return nil, fmt.Errorf("zone: policy: %w", err)
 		}
 	}
-	t := &Tracker[K]{policy: policy, members: make(map[K]*record), domains: make(map[Key]*domain)}
-	if p, ok := policy.(DisruptionPolicy); ok {
-		t.standard = &p
-	}
+	t := &Tracker[K, D]{}
+	t.domains.init(config)
 	return t, nil
 }
 
-// Set adds the member or replaces all that was known of it, in whichever zone and of whichever identity
-// it was before. A zone that is not known is made. It costs O(1), but for the first member of a zone,
-// and does not allocate for a member that stays in its zone.
-func (t *Tracker[K]) Set(key K, zone Key, m Member) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.members[key]
+// isNil finds a nil pointer or function in the interface too: it would panic when first asked.
+func isNil(policy Policy) bool {
+	if policy == nil {
+		return true
+	}
+	switch v := reflect.ValueOf(policy); v.Kind() {
+	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
+		return v.IsNil()
+	default:
+		return false
+	}
+}
+
+// Set adds the member or replaces what was known of it, in whichever domain and of whichever identity
+// it was before. Without an Identity the one that is known stays. A domain that is not known is made. It costs
+// O(1) and does not allocate for a member that stays in its domain.
+func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
+	ds := &t.domains
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	i, ok := t.index.Find(key)
+	if !ok {
+		t.addLocked(key, ds.findLocked(domain), m)
+		return
+	}
+	r := t.members.At(i)
+	if m.Identity == "" {
+		m.Identity = r.Identity
+	}
 	switch {
-	case r == nil:
-		t.sequence++
-		r = &record{domain: t.domainLocked(zone), sequence: t.sequence, Member: m}
-		t.members[key] = r
-	case r.domain.key != zone:
-		t.countLocked(r, -1)
-		r.domain, r.Member = t.domainLocked(zone), m
+	case r.domain.key != domain:
+		d := ds.findLocked(domain)
+		ds.countLocked(r, -1)
+		r.domain, r.Member = d, m
 	case r.Ready == m.Ready && r.Excluded == m.Excluded:
 		r.Identity = m.Identity
 		return
 	default:
-		t.countLocked(r, -1)
+		ds.countLocked(r, -1)
 		r.Member = m
 	}
-	t.countLocked(r, 1)
+	ds.countLocked(r, 1)
 }
 
-// domainLocked finds the zone's domain or makes it.
-func (t *Tracker[K]) domainLocked(key Key) *domain {
-	d, ok := t.domains[key]
-	if !ok {
-		d = &domain{key: key, state: Initial}
-		t.insertLocked(d)
-	}
-	return d
+// addLocked adds a member that is not known. Both its keys were looked up: one that cannot be hashed has panicked, and
+// nothing had changed.
+func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
+	t.sequence++
+	i, _ := t.index.Insert(key)
+	r := t.members.Use(i)
+	*r = record[D]{domain: d, sequence: t.sequence, Member: m}
+	t.domains.countLocked(r, 1)
 }
 
-func (t *Tracker[K]) insertLocked(d *domain) {
-	t.domains[d.key] = d
-	at, _ := slices.BinarySearchFunc(t.order, d.key, func(d *domain, k Key) int { return d.key.Compare(k) })
-	t.order = slices.Insert(t.order, at, d)
-}
-
-// countLocked adds the member to its zone's counts (by is 1) or takes it away (-1).
-func (t *Tracker[K]) countLocked(r *record, by int) {
-	t.version++
-	r.domain.members += by
-	if r.Excluded {
-		return
-	}
-	r.domain.counts.Total += by
-	t.cluster.Total += by
-	if !r.Ready {
-		r.domain.counts.Bad += by
-		t.cluster.Bad += by
-	}
-}
-
-// Remove forgets the member and says whether it was known. Its zone goes with the next Evaluate if this
+// Remove forgets the member and says whether it was known. Its domain goes with the next Evaluate if this
 // was the last member. It costs O(1).
-func (t *Tracker[K]) Remove(key K) bool { return t.RemoveIdentity(key, "") }
+func (t *Tracker[K, D]) Remove(key K) bool { return t.RemoveIdentity(key, "") }
 
 // RemoveIdentity is Remove, but leaves a member of another identity alone and returns false: a late
 // event of a deleted object does not remove the new one of its name. Identities differ only when
 // neither is empty.
-func (t *Tracker[K]) RemoveIdentity(key K, identity string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r, ok := t.members[key]
-	if !ok || identity != "" && r.Identity != "" && r.Identity != identity {
+func (t *Tracker[K, D]) RemoveIdentity(key K, identity string) bool {
+	ds := &t.domains
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	i, ok := t.index.Find(key)
+	if !ok {
 		return false
 	}
-	t.countLocked(r, -1)
-	delete(t.members, key)
+	r := t.members.At(i)
+	if identity != "" && r.Identity != "" && r.Identity != identity {
+		return false
+	}
+	ds.countLocked(r, -1)
+	t.members.Free(i)
+	t.index.Delete(key)
 	return true
 }

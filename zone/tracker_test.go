@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
 )
 
 var (
@@ -18,15 +19,15 @@ var (
 	excluded = Member{Ready: true, Excluded: true}
 )
 
-func newTracker(t *testing.T) *Tracker[string] {
+func newTracker(t *testing.T) *Tracker[string, Key] {
 	t.Helper()
-	tracker, err := NewTracker[string](DefaultPolicy())
+	tracker, err := New[string](Config[Key]{Policy: DefaultPolicy(), Compare: Key.Compare, Clock: clocktesting.NewFakePassiveClock(epoch)})
 	require.NoError(t, err)
 	return tracker
 }
 
 // setAll gives a zone the members zone-0, zone-1 ... of which the first ones are bad.
-func setAll(tracker *Tracker[string], zone Key, total, down int) {
+func setAll(tracker *Tracker[string, Key], zone Key, total, down int) {
 	for i := 0; i < total; i++ {
 		tracker.Set(fmt.Sprint(zone.Zone, "-", i), zone, Member{Ready: i >= down})
 	}
@@ -38,6 +39,10 @@ func TestNewTrackerWantsAValidPolicy(t *testing.T) {
 	_, err = NewTracker[string](DisruptionPolicy{EvictionRate: -1})
 	require.ErrorContains(t, err, "evictionRate")
 	require.ErrorContains(t, err, "unhealthyThreshold", "all faults")
+	_, err = NewTracker[string]((*DisruptionPolicy)(nil))
+	require.ErrorContains(t, err, "no policy", "nil behind an interface")
+	_, err = New[string](Config[int]{Policy: PolicyFunc(nil)})
+	require.ErrorContains(t, err, "no policy")
 	p := DefaultPolicy()
 	_, err = NewTracker[int](&p)
 	require.NoError(t, err, "a pointer will do, and any comparable key")
@@ -50,20 +55,20 @@ func TestAZoneBeginsAndChanges(t *testing.T) {
 	setAll(tracker, zoneA, 4, 0)
 	status, ok := tracker.Zone(zoneA)
 	require.True(t, ok)
-	require.Equal(t, Status{Zone: zoneA, State: Initial, Counts: Counts{4, 0}, Members: 4}, status, "no rate before it is evaluated")
+	require.Equal(t, Status[Key]{Zone: zoneA, State: Initial, Counts: Counts{4, 0}, Members: 4}, status, "no rate before it is evaluated")
 
-	require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{4, 0}}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{4, 0}}}, tracker.Evaluate())
 	require.Nil(t, tracker.Evaluate())
 	setAll(tracker, zoneA, 4, 2)
 	require.Nil(t, tracker.Evaluate(), "counts are not a change")
 	setAll(tracker, zoneB, 1, 0)
 	setAll(tracker, zoneA, 4, 3)
-	require.Equal(t, []Change{
+	require.Equal(t, []Change[Key]{
 		{Zone: zoneA, From: Normal, To: PartialDisruption, PreviousRate: 0.1, Counts: Counts{4, 3}},
 		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
 	}, tracker.Evaluate(), "by key")
 	setAll(tracker, zoneA, 4, 4)
-	require.Equal(t, []Change{{Zone: zoneA, From: PartialDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{4, 4}}}, tracker.Evaluate(),
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{4, 4}}}, tracker.Evaluate(),
 		"while another zone is not down, a zone that is gets the primary rate")
 	require.False(t, tracker.AllDown())
 	require.Equal(t, Counts{5, 4}, tracker.Cluster())
@@ -76,21 +81,21 @@ func TestAPartialZoneThatGrowsGetsItsRate(t *testing.T) {
 	require.Len(t, changes, 1)
 	require.Zero(t, changes[0].Rate)
 	tracker.Set("one more", zoneA, bad)
-	require.Equal(t, []Change{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, Rate: 0.01, Counts: Counts{51, 41}}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, Rate: 0.01, Counts: Counts{51, 41}}}, tracker.Evaluate())
 	require.True(t, tracker.Remove("one more"))
-	require.Equal(t, []Change{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, PreviousRate: 0.01, Counts: Counts{50, 40}}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, PreviousRate: 0.01, Counts: Counts{50, 40}}}, tracker.Evaluate())
 }
 
 // Upstream deletes such a zone in every pass and makes it anew in the next, with a full bucket.
 func TestAZoneOfExcludedMembersStays(t *testing.T) {
 	tracker := newTracker(t)
 	tracker.Set("spare", zoneA, Member{Excluded: true})
-	require.Equal(t, []Change{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1}}, tracker.Evaluate())
 	for i := 0; i < 3; i++ {
 		tracker.Set("spare", zoneA, Member{Excluded: true, Ready: i%2 == 0})
 		require.Nil(t, tracker.Evaluate())
 	}
-	require.Equal(t, []Status{{Zone: zoneA, State: Normal, Rate: 0.1, Members: 1}}, tracker.Zones())
+	require.Equal(t, []Status[Key]{{Zone: zoneA, State: Normal, Rate: 0.1, Members: 1}}, tracker.Zones())
 	require.False(t, tracker.AllDown())
 }
 
@@ -100,7 +105,7 @@ func TestAZoneWhoseMembersAreAllExcludedIsNormalAgain(t *testing.T) {
 	tracker.Set("b", zoneB, good)
 	tracker.Evaluate()
 	tracker.Set("a", zoneA, Member{Excluded: true})
-	require.Equal(t, []Change{{Zone: zoneA, From: FullDisruption, To: Normal, PreviousRate: 0.1, Rate: 0.1}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, PreviousRate: 0.1, Rate: 0.1}}, tracker.Evaluate())
 }
 
 func TestAZoneVanishesAndReturns(t *testing.T) {
@@ -112,13 +117,13 @@ func TestAZoneVanishesAndReturns(t *testing.T) {
 	tracker.Remove("b-1")
 	status, ok := tracker.Zone(zoneB)
 	require.True(t, ok, "until it is evaluated")
-	require.Equal(t, Status{Zone: zoneB, State: FullDisruption, Rate: 0.1}, status)
-	require.Equal(t, []Change{{Zone: zoneB, From: FullDisruption, To: Initial, PreviousRate: 0.1, Gone: true}}, tracker.Evaluate())
+	require.Equal(t, Status[Key]{Zone: zoneB, State: FullDisruption, Rate: 0.1}, status)
+	require.Equal(t, []Change[Key]{{Zone: zoneB, From: FullDisruption, To: Initial, PreviousRate: 0.1, Gone: true}}, tracker.Evaluate())
 	_, ok = tracker.Zone(zoneB)
 	require.False(t, ok)
 	require.Nil(t, tracker.Evaluate(), "gone once")
 	setAll(tracker, zoneB, 1, 0)
-	require.Equal(t, []Change{{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}}, tracker.Evaluate())
 }
 
 func TestAZoneEmptyBetweenTwoEvaluationsWasNeverGone(t *testing.T) {
@@ -130,7 +135,7 @@ func TestAZoneEmptyBetweenTwoEvaluationsWasNeverGone(t *testing.T) {
 	require.Nil(t, tracker.Evaluate())
 	tracker.Set("b-0", zoneB, good)
 	tracker.Remove("b-0")
-	require.Equal(t, []Change{{Zone: zoneB, From: Initial, To: Initial, Gone: true}}, tracker.Evaluate(),
+	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Initial, To: Initial, Gone: true}}, tracker.Evaluate(),
 		"one that came and went is told of, for those who made something for it")
 }
 
@@ -179,11 +184,30 @@ func TestIdentity(t *testing.T) {
 	require.False(t, ok)
 }
 
+// None erases no identity, and one that is learned late is adopted.
+func TestIdentityIsNotErased(t *testing.T) {
+	tracker := newTracker(t)
+	tracker.Set("n", zoneA, Member{Identity: "old"})
+	tracker.Set("n", zoneB, good)
+	tracker.Set("n", zoneB, good)
+	_, member, _ := tracker.Get("n")
+	require.Equal(t, Member{Ready: true, Identity: "old"}, member)
+	require.False(t, tracker.RemoveIdentity("n", "new"))
+
+	tracker.Set("m", zoneA, good)
+	tracker.Set("m", zoneA, Member{Ready: true, Identity: "late"})
+	require.False(t, tracker.RemoveIdentity("m", "other"))
+	require.True(t, tracker.RemoveIdentity("m", "late"))
+	tracker.Set("m", zoneA, good)
+	_, member, _ = tracker.Get("m")
+	require.Empty(t, member.Identity, "with the member it is forgotten")
+}
+
 func TestConcurrentUse(t *testing.T) {
 	tracker, err := NewTracker[int](DefaultPolicy())
 	require.NoError(t, err)
 	zones := []Key{zoneA, zoneB, zoneC}
-	last := map[Key]Change{}
+	last := map[Key]Change[Key]{}
 	var feeders sync.WaitGroup
 	done := make(chan struct{})
 	for worker := 0; worker < 4; worker++ {

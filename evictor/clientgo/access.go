@@ -85,7 +85,7 @@ func (o Options) Permissions() []Permission {
 		add(Permission{Resource: "pods"}, "delete")
 	}
 	add(leases, "get")
-	if o.ShareInformers {
+	if o.Factory != nil {
 		leases.Namespace = ""
 	}
 	add(leases, "list", "watch")
@@ -96,16 +96,20 @@ func (o Options) Permissions() []Permission {
 	return all
 }
 
-// CheckServer asks the API server for its version and whether the account has each of the permissions. The
-// error is a *ServerTooOldError, a *PermissionError that names all that are missing, or that of
-// a request that failed. It is for programs that want to say so before they start; a Cluster without
-// permissions also runs, and each error names the verb and the resource.
-func CheckServer(ctx context.Context, client kubernetes.Interface, needed []Permission) error {
-	info, err := serverVersion(ctx, client)
+// Check asks the API server for its version and whether the account has each of these permissions; Options.Permissions are those
+// that the Cluster needs. The error is a *ServerTooOldError, a *PermissionError that names all that are missing, or that of
+// a request that failed. A version that cannot be read, as that of a server built without one, is a warning in the log. It is
+// for programs that want to say so before they start; a Cluster without permissions also runs, and each error names the verb and
+// the resource.
+func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
+	info, err := serverVersion(ctx, c.client)
 	if err != nil {
 		return fmt.Errorf("clientgo: asking the API server for its version: %w", err)
 	}
-	if is, err := version.ParseGeneric(info.GitVersion); err == nil && is.LessThan(version.MustParseGeneric(OldestServer)) {
+	switch is, err := version.ParseGeneric(info.GitVersion); {
+	case err != nil || is.Major() == 0:
+		c.opts.Logger.Warn("the API server does not say which version it is", "version", info.GitVersion, "oldestSupported", OldestServer)
+	case is.LessThan(version.MustParseGeneric(OldestServer)):
 		return &ServerTooOldError{Version: info.GitVersion}
 	}
 	var missing []Permission
@@ -115,7 +119,7 @@ func CheckServer(ctx context.Context, client kubernetes.Interface, needed []Perm
 				Namespace: p.Namespace, Verb: p.Verb, Group: p.Group, Resource: p.Resource, Subresource: p.Subresource, Name: p.Name,
 			},
 		}}
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		answer, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):
 			return nil // it may not even ask, or is told by no authorizer: the requests themselves will tell

@@ -1,12 +1,14 @@
 package clientgo
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -17,39 +19,38 @@ type Cluster struct {
 	client kubernetes.Interface
 	opts   Options
 
-	nodes      *nodeStore
-	pods       *podStore
-	leases     cache.SharedIndexInformer
-	background *background
-	guard      *guard
+	nodes   *nodeStore
+	pods    *podStore
+	leases  cache.SharedIndexInformer
+	sources sources
+	events  *eventSink
+	guard   *guard
+	writes  *writes
 
-	mu     sync.Mutex
-	synced []cache.InformerSynced // guarded by mu
+	mu      sync.Mutex
+	awaited []awaited      // guarded by mu: what must have come before the stores are complete
+	asked   time.Time      // guarded by mu: when an evictor looked last, or could have begun to
+	runs    int            // guarded by mu: calls of Run that have not returned
+	state   runState       // guarded by mu
+	stop    func()         // ends what Run began; set by the first Run, called by the last
+	running sync.WaitGroup // what Run began
 }
 
-// Target is what a Cluster feeds: an *evictor.Evictor.
-type Target interface {
-	NodeChanged(name string)
-	PodChanged(key evictor.PodKey)
-	LeaseObserved(node string, renewTime time.Time, resourceVersion string)
-	SetObserverHealth(err error)
-}
-
-var _ Target = (*evictor.Evictor)(nil)
-
-// New makes the informers in the factory, which must have been made with the same client, and starts nothing. A factory serves
-// one Cluster; an error says so, or what is wrong with the options.
-func New(client kubernetes.Interface, factory informers.SharedInformerFactory, opts Options) (*Cluster, error) {
-	if err := opts.validate(); err != nil {
+// New returns a Cluster. It starts nothing and sends nothing: Run does, which an evictor with the Cluster's Clients does by
+// itself. An error is every fault of the client and the options.
+func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
+	if err := opts.validate(client); err != nil {
 		return nil, err
 	}
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
-	sources, err := c.informers(factory)
+	c.writes = &writes{clock: c.opts.Clock, silence: c.guard.bound}
+	c.events = &eventSink{opts: c.opts}
+	sources, err := c.informers()
 	if err != nil {
 		return nil, err
 	}
-	c.nodes = newNodeStore(sources.nodes.GetIndexer(), c.Synced)
+	c.nodes = newNodeStore(sources.nodes.GetIndexer(), c.complete)
 	c.pods = &podStore{pods: sources.pods.GetIndexer()}
 	c.leases = sources.leases
 	// Before any handler of Feed: what is written becomes visible to the store, then to the evictor.
@@ -59,65 +60,110 @@ func New(client kubernetes.Interface, factory informers.SharedInformerFactory, o
 	if _, err := sources.leases.AddEventHandler(renewals(c.guard.renewed)); err != nil {
 		return nil, fmt.Errorf("clientgo: the informer of leases: %w", err)
 	}
-	c.synced = []cache.InformerSynced{c.background.running, sources.nodes.HasSynced, sources.pods.HasSynced, sources.leases.HasSynced}
+	c.awaited = []awaited{{"nodes", sources.nodes.HasSynced}, {"pods", sources.pods.HasSynced}, {"leases", sources.leases.HasSynced}}
 	if sources.daemonSets != nil {
 		c.pods.daemonSets = sources.daemonSets.GetIndexer()
-		c.synced = append(c.synced, sources.daemonSets.HasSynced)
+		c.awaited = append(c.awaited, awaited{"daemonsets", sources.daemonSets.HasSynced})
 	}
-	c.background.sources = sources
+	c.sources = sources
 	return c, nil
 }
 
-// Clients are the evictor's clients on this cluster.
+// NewForConfig is New with clients made from the configuration, in protobuf. Nodes, evictions and events get one each, with a
+// rate limit of its own, as upstream's controllers have: events hold no eviction up, and evictions do not keep taints from being
+// lifted. Without a rate each has kube-controller-manager's, 20 a second after 30 at once; client-go's own default is too slow for
+// a zone that is lost. A client that the options name is used instead.
+func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
+	if config == nil {
+		return nil, field.Required(field.NewPath("config"), "nil")
+	}
+	var client kubernetes.Interface
+	for _, to := range []struct {
+		agent  string
+		client *kubernetes.Interface
+	}{{"nodes", &client}, {"evictions", &opts.EvictionClient}, {"events", &opts.EventClient}} {
+		if *to.client != nil {
+			continue
+		}
+		own := rest.CopyConfig(config)
+		own.RateLimiter = nil // or all would share it
+		if own.QPS == 0 {
+			own.QPS, own.Burst = 20, max(own.Burst, 30)
+		}
+		own.ContentType, own.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
+		if own.UserAgent == "" {
+			own.UserAgent = rest.DefaultKubernetesUserAgent()
+		}
+		own.UserAgent += "/" + to.agent
+		made, err := kubernetes.NewForConfig(own)
+		if err != nil {
+			return nil, fmt.Errorf("clientgo: the client for %s: %w", to.agent, err)
+		}
+		*to.client = made
+	}
+	return New(client, opts)
+}
+
+// Clients are the evictor's clients on this cluster, which is their source.
 func (c *Cluster) Clients() evictor.Clients {
 	return evictor.Clients{
 		Nodes:      c.nodes,
 		Pods:       c.pods,
-		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock},
-		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI},
-		EventSink:  c.background,
+		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock, writes: c.writes},
+		PodWriter:  &podWriter{client: c.client, evictions: c.opts.EvictionClient, pods: c.pods, clock: c.opts.Clock, evictionAPI: c.opts.EvictionAPI, writes: c.writes},
+		EventSink:  c.events,
+		Source:     c,
 	}
-}
-
-// Synced says that the factory has been started and its informers have delivered everything that there
-// was, to the stores and to those that Feed feeds.
-func (c *Cluster) Synced() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, synced := range c.synced {
-		if !synced() {
-			return false
-		}
-	}
-	return true
 }
 
 // Health is what the guard last told the evictor: nil, or why the cluster is not seen well enough to act.
 func (c *Cluster) Health() error { return c.guard.health() }
 
-// Feed lets the informers tell an evictor what changed, and the guard how well the cluster is seen. It
-// may be called before or after the factory is started, and for several. The error is an informer's that has stopped.
-func (c *Cluster) Feed(e Target) error {
-	var registered []cache.ResourceEventHandlerRegistration
+// Feed implements evictor.Source: the informers tell what changed, and the guard how well the cluster is
+// seen. It may be called at any time before Run ends, and for several targets. An error is that of a setting which contradicts the
+// configuration, or of an informer that has stopped.
+func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
+	if absent(to) {
+		return errors.New("clientgo: feeding nil")
+	}
+	if err := c.guard.serve(config.NodeMonitorGracePeriod); err != nil {
+		return err
+	}
+	var told []awaited
 	for _, feed := range []struct {
+		what     string
 		informer cache.SharedIndexInformer
 		handler  cache.ResourceEventHandler
 	}{
-		{c.background.sources.nodes, nodeHandler(e)},
-		{c.background.sources.pods, podHandler(e)},
-		{c.background.sources.leases, leaseHandler(e)},
+		{"nodes", c.sources.nodes, nodeHandler(to)},
+		{"pods", c.sources.pods, podHandler(to)},
+		{"leases", c.sources.leases, leaseHandler(to)},
 	} {
 		r, err := feed.informer.AddEventHandler(feed.handler)
 		if err != nil {
 			return fmt.Errorf("clientgo: feeding: %w", err)
 		}
-		registered = append(registered, r)
+		told = append(told, awaited{feed.what, r.HasSynced})
 	}
-	c.guard.tell(e)
+	c.guard.tell(to)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, r := range registered {
-		c.synced = append(c.synced, r.HasSynced)
+	c.awaited = append(c.awaited, told...)
+	return nil
+}
+
+// serve takes the grace period of an evictor into account, 0 for one without. The guard looks eight times in a silence, and may
+// wait half of one for an answer.
+func (g *guard) serve(grace time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	asked := g.c.opts.LeaseSilence
+	if notices := asked + asked/8 + asked/2; grace > 0 && notices > grace {
+		return field.Invalid(field.NewPath("leaseSilence"), asked.String(),
+			fmt.Sprintf("the guard may need %s to notice, which is more than nodeMonitorGracePeriod (%s): 20s or two fifths of that is the default", notices, grace))
+	}
+	if asked == 0 && grace > 0 {
+		g.silence = min(g.silence, grace*2/5)
 	}
 	return nil
 }

@@ -37,27 +37,38 @@ type podWriter struct {
 	pods        *podStore
 	clock       clock.PassiveClock
 	evictionAPI bool
+	writes      *writes
 }
 
 // Evict implements evictor.PodWriter.
 func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.Decision) error {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
+	mark := false
+	if !w.evictionAPI && why.Taint != nil {
+		p, ok := w.pods.Pod(ref.PodKey)
+		if !ok || p.UID != ref.UID {
+			return failed("deleting pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
+		}
+		mark = !disrupted(p)
+	}
+	began := w.clock.Now()
+	err := w.remove(ctx, ref, mark)
+	w.writes.note(began, ref.String(), err)
+	return err
+}
+
+// remove creates an Eviction, or deletes the pod, and marks it first if it is to.
+func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
 	if w.evictionAPI {
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, DeleteOptions: &options}
 		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, eviction))
 	}
-	if why.Taint != nil {
-		p, ok := w.pods.Pod(ref.PodKey)
-		if !ok || p.UID != ref.UID {
-			return failed("deleting pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
-		}
-		if !disrupted(p) {
-			condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
-			if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", condition); err != nil {
-				return failed("patching the condition DisruptionTarget of pod", "pods", ref.String(), err)
-			}
+	if mark {
+		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}
+		if err := patchCondition(ctx, w.evictions, w.clock.Now(), ref, "", condition); err != nil {
+			return failed("patching the condition DisruptionTarget of pod", "pods", ref.String(), err)
 		}
 	}
 	return failed("deleting pod", "pods", ref.String(), w.evictions.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options))
@@ -81,7 +92,9 @@ func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error 
 	if !ok || p.UID != ref.UID {
 		return failed("marking pod", "pods", ref.String(), apierrors.NewNotFound(v1.Resource("pods"), ref.Name))
 	}
-	err := patchCondition(ctx, w.client, w.clock.Now(), ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
+	began := w.clock.Now()
+	err := patchCondition(ctx, w.client, began, ref, p.ResourceVersion, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionFalse})
+	w.writes.note(began, ref.String(), err)
 	return failed("patching the condition Ready of pod", "pods", ref.String(), err)
 }
 

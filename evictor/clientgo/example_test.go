@@ -4,21 +4,18 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// An evictor on a clientset and its informers.
+// An evictor on a clientset.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	client := fake.NewClientset(node("a-0")) // kubernetes.NewForConfig(config)
-
-	factory := informers.NewSharedInformerFactory(client, 0)
-	cluster, err := clientgo.New(client, factory, clientgo.Options{})
+	client := fake.NewClientset(node("a-0"))
+	cluster, err := clientgo.New(client, clientgo.Options{}) // or NewForConfig(config, …)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -35,11 +32,6 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	if err := cluster.Feed(e); err != nil {
-		fmt.Println(err)
-		return
-	}
-	factory.Start(ctx.Done())
 	fmt.Println(e.Run(ctx))
 	// Output:
 	// a-0 NodeRegistered

@@ -18,7 +18,7 @@ func each(handle func(obj any)) cache.ResourceEventHandler {
 	}
 }
 
-func nodeHandler(e Target) cache.ResourceEventHandler {
+func nodeHandler(e evictor.Target) cache.ResourceEventHandler {
 	return each(func(obj any) {
 		if node, ok := obj.(*v1.Node); ok {
 			e.NodeChanged(node.Name)
@@ -26,7 +26,7 @@ func nodeHandler(e Target) cache.ResourceEventHandler {
 	})
 }
 
-func podHandler(e Target) cache.ResourceEventHandler {
+func podHandler(e evictor.Target) cache.ResourceEventHandler {
 	return each(func(obj any) {
 		switch p := obj.(type) {
 		case *pod:
@@ -38,7 +38,7 @@ func podHandler(e Target) cache.ResourceEventHandler {
 }
 
 // leaseHandler tells of renewals only: a lease that is gone is no news of its node.
-func leaseHandler(e Target) cache.ResourceEventHandler {
+func leaseHandler(e evictor.Target) cache.ResourceEventHandler {
 	return renewals(func(l *coordinationv1.Lease) { e.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion) })
 }
 

@@ -15,7 +15,7 @@ import (
 func TestAWriteEnds(t *testing.T) {
 	for name, row := range map[string]struct{ end, want time.Duration }{
 		"in its time":              {end: time.Hour, want: writeTimeout},
-		"after the end":            {end: 10 * time.Second, want: 10*time.Second + finishWithin},
+		"after the end":            {end: 10 * time.Second, want: 10*time.Second + FinishWithin},
 		"in its time all the same": {end: writeTimeout - time.Second, want: writeTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
 )
 
 // What the guard reads at one look when nothing renews: first the leases renewed last, whose nodes lived last, then those
@@ -29,12 +31,21 @@ type guard struct {
 
 	mu       sync.Mutex
 	advanced time.Time             // guarded by mu: when a lease was last seen to advance
+	silence  time.Duration         // guarded by mu: Options.LeaseSilence, or its default for those that are fed
 	err      error                 // guarded by mu: what was told last
-	told     []Target              // guarded by mu
+	told     []evictor.Target      // guarded by mu
 	unseen   *coordinationv1.Lease // guarded by mu: a renewal that was read live and has not been seen yet
 }
 
-func newGuard(c *Cluster) *guard { return &guard{c: c} }
+func newGuard(c *Cluster) *guard {
+	return &guard{c: c, silence: cmp.Or(c.opts.LeaseSilence, defaultLeaseSilence)}
+}
+
+func (g *guard) bound() time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.silence
+}
 
 // renewed notes that a lease was seen to advance.
 func (g *guard) renewed(*coordinationv1.Lease) {
@@ -52,7 +63,7 @@ func (g *guard) health() error {
 
 // tell adds an evictor to those that are told, once it knows what they know: what is found meanwhile must not reach
 // it before what was found earlier, or it would wait for the end of something that has ended.
-func (g *guard) tell(e Target) {
+func (g *guard) tell(e evictor.Target) {
 	for knows := error(nil); ; e.SetObserverHealth(knows) {
 		g.mu.Lock()
 		if (knows == nil) == (g.err == nil) {
@@ -67,21 +78,24 @@ func (g *guard) tell(e Target) {
 
 // run looks until the context ends.
 func (g *guard) run(ctx context.Context) {
-	silence := g.c.opts.LeaseSilence
-	if silence < 0 {
-		<-ctx.Done()
+	if g.bound() < 0 {
 		return
 	}
 	g.renewed(nil) // silence counts from here
-	ticker := g.c.opts.Clock.NewTicker(max(silence/8, time.Millisecond))
-	defer ticker.Stop()
 	for {
+		timer := g.c.opts.Clock.NewTimer(max(g.bound()/8, time.Millisecond))
 		select {
 		case <-ctx.Done():
+			timer.Stop()
 			return
-		case <-ticker.C():
-			if g.c.Synced() { // nothing is decided before
-				g.found(g.look(ctx))
+		case <-timer.C():
+			if !g.c.Synced() {
+				continue // nothing is decided before
+			}
+			g.found(g.look(ctx))
+			g.prod()
+			if g.c.writes.ill() != nil {
+				g.c.tryWriting(ctx)
 			}
 		}
 	}
@@ -109,8 +123,8 @@ func (g *guard) found(err error) {
 
 // look says what is wrong, nil when nothing is or when the leases, read live, say what the informer says.
 func (g *guard) look(ctx context.Context) error {
-	silence, now := g.c.opts.LeaseSilence, g.c.opts.Clock.Now()
-	for _, l := range g.c.background.sources.links {
+	silence, now := g.bound(), g.c.opts.Clock.Now()
+	for _, l := range g.c.sources.links {
 		if since, err := l.broken(now); err != nil && since >= silence {
 			return fmt.Errorf("the watch of %s is broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
@@ -146,7 +160,8 @@ func (g *guard) remember(unseen *coordinationv1.Lease) {
 
 // probe reads a few leases live, that one first which had advanced unseen before, and returns one that has, if any.
 func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coordinationv1.Lease, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.c.opts.LeaseSilence/2)
+	patience := g.bound() / 2
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	names := g.c.lastRenewed(g.next, triedLeases)
 	if unseen != nil {
@@ -161,7 +176,7 @@ func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coord
 		case apierrors.IsNotFound(err):
 			continue
 		case err != nil && errors.Is(err, context.DeadlineExceeded):
-			return nil, fmt.Errorf("no answer within %s: %w", g.c.opts.LeaseSilence/2, err)
+			return nil, fmt.Errorf("no answer within %s: %w", patience, err)
 		case err != nil:
 			return nil, err
 		case !g.c.sees(live):

@@ -141,13 +141,18 @@ func startGuarded(t *testing.T, resync time.Duration) *guarded {
 		}
 		return false, nil, nil
 	})
-	factory := informers.NewSharedInformerFactory(g.client, resync)
+	var o clientgo.Options
+	if resync != never {
+		o.Factory = informers.NewSharedInformerFactory(g.client, resync)
+	}
 	var err error
-	g.cluster, err = clientgo.New(g.client, factory, clientgo.Options{})
+	g.cluster, err = clientgo.New(g.client, o)
 	require.NoError(t, err)
-	require.NoError(t, g.cluster.Feed(g))
-	factory.Start(ctx.Done())
-	factory.WaitForCacheSync(ctx.Done())
+	require.NoError(t, g.cluster.Feed(g, evictor.Config{}))
+	ran := make(chan error)
+	go func() { ran <- g.cluster.Run(ctx) }()
+	synctest.Wait()
+	require.True(t, g.cluster.Synced())
 	go func() {
 		for ctx.Err() == nil {
 			g.mu.Lock()
@@ -167,7 +172,7 @@ func startGuarded(t *testing.T, resync time.Duration) *guarded {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		factory.Shutdown()
+		require.NoError(t, <-ran)
 	})
 	return g
 }
@@ -330,7 +335,7 @@ func TestOneWhoIsFedLaterIsTold(t *testing.T) {
 		g.set(func() { g.blind, g.mute = true, true })
 		time.Sleep(35 * time.Second)
 		later := &heard{}
-		require.NoError(t, g.cluster.Feed(later))
+		require.NoError(t, g.cluster.Feed(later, evictor.Config{}))
 		require.Len(t, later.all(), 1)
 		require.Contains(t, later.all()[0], "none can be read")
 	})
@@ -357,11 +362,9 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 			watches = append(watches, w)
 			return true, w, broken
 		})
-		factory := informers.NewSharedInformerFactory(client, never)
-		cluster, err := clientgo.New(client, factory, clientgo.Options{})
+		cluster, err := clientgo.New(client, clientgo.Options{})
 		require.NoError(t, err)
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
+		go func() { require.NoError(t, cluster.Run(ctx)) }()
 		time.Sleep(time.Minute)
 		require.NoError(t, cluster.Health())
 		mu.Lock()
@@ -380,8 +383,6 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 		mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		require.NoError(t, cluster.Health())
-		cancel()
-		factory.Shutdown()
 	})
 }
 
@@ -394,17 +395,13 @@ func TestAWatchThatIsRefusedWhileListsAreNot(t *testing.T) {
 		client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, watch.Interface, error) {
 			return true, nil, apierrors.NewForbidden(v1.Resource("pods"), "", errors.New(`User "evictor" cannot watch resource "pods"`))
 		})
-		factory := informers.NewSharedInformerFactory(client, never)
-		cluster, err := clientgo.New(client, factory, clientgo.Options{})
+		cluster, err := clientgo.New(client, clientgo.Options{})
 		require.NoError(t, err)
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
+		go func() { require.NoError(t, cluster.Run(ctx)) }()
 		time.Sleep(30 * time.Second)
 		for range 300 {
 			require.ErrorContains(t, cluster.Health(), `cannot watch resource "pods"`)
 			time.Sleep(time.Second)
 		}
-		cancel()
-		factory.Shutdown()
 	})
 }

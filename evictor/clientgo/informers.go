@@ -2,6 +2,7 @@ package clientgo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,19 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-)
-
-// The slots of the factory, which keeps one informer for each type of object: types of our own keep ours apart from those that
-// others get from the same factory.
-type (
-	nodeSlot       struct{ runtime.Object }
-	podSlot        struct{ runtime.Object }
-	leaseSlot      struct{ runtime.Object }
-	daemonSetSlot  struct{ runtime.Object }
-	backgroundSlot struct{ runtime.Object }
 )
 
 // indexByNode is the name of the index of pods by the node they are bound to.
@@ -32,90 +21,62 @@ const indexByNode = "evictkit/node"
 // sources are the informers that a Cluster reads; daemonSets may be nil.
 type sources struct {
 	nodes, pods, leases, daemonSets cache.SharedIndexInformer
+	own                             []cache.SharedIndexInformer // those of them that no factory runs
 	links                           []*link
 }
 
-// informers makes them in the factory.
-func (c *Cluster) informers(factory informers.SharedInformerFactory) (sources, error) {
+// noResync is never. 0 would be, too, but lets informers of client-go before 0.35 wait on a channel that every program shares, which
+// stops the time of a synctest bubble.
+const noResync = 1000 * time.Hour
+
+// informers makes them, or takes the factory's.
+func (c *Cluster) informers() (sources, error) {
 	var s sources
-	fresh := true
-	own := func(slot runtime.Object, make func(resync time.Duration) cache.SharedIndexInformer) cache.SharedIndexInformer {
-		made := false
-		informer := factory.InformerFor(slot, func(_ kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
-			made = true
-			return make(resync)
-		})
-		fresh = fresh && made
-		return informer
-	}
-	if c.opts.ShareInformers {
+	if factory := c.opts.Factory; factory != nil {
 		s.nodes = factory.Core().V1().Nodes().Informer()
 		s.pods = factory.Core().V1().Pods().Informer()
 		s.leases = factory.Coordination().V1().Leases().Informer()
+		if _, ok := s.pods.GetIndexer().GetIndexers()[indexByNode]; ok {
+			return s, errors.New("clientgo: the factory serves another Cluster already; make one factory for each")
+		}
 		if err := s.pods.AddIndexers(cache.Indexers{indexByNode: nodeOf}); err != nil {
 			return s, fmt.Errorf("clientgo: the informer of pods: %w", err)
 		}
 	} else {
-		s.nodes = own(nodeSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
-			nodes := c.client.CoreV1().Nodes()
-			return watched(c, &s, resync, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Node, error) {
-				list, err := nodes.List(ctx, o)
-				if err != nil {
-					return nil, nil, err
-				}
-				return &list.ListMeta, list.Items, nil
-			})
-		})
-		s.pods = own(podSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
-			pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
-			index := cache.Indexers{indexByNode: nodeOf}
-			return watched(c, &s, resync, "pods", &v1.Pod{}, c.slimPod, index, pods.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []v1.Pod, error) {
-				list, err := pods.List(ctx, o)
-				if err != nil {
-					return nil, nil, err
-				}
-				return &list.ListMeta, list.Items, nil
-			})
-		})
-		s.leases = own(leaseSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
-			leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
-			return watched(c, &s, resync, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []coordinationv1.Lease, error) {
-				list, err := leases.List(ctx, o)
-				if err != nil {
-					return nil, nil, err
-				}
-				return &list.ListMeta, list.Items, nil
-			})
-		})
+		nodes := c.client.CoreV1().Nodes()
+		s.nodes = watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch,
+			listed(nodes.List, func(l *v1.NodeList) (*metav1.ListMeta, []v1.Node) { return &l.ListMeta, l.Items }))
+		pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
+		s.pods = watched(c, &s, "pods", &v1.Pod{}, c.slimPod, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
+			listed(pods.List, func(l *v1.PodList) (*metav1.ListMeta, []v1.Pod) { return &l.ListMeta, l.Items }))
+		leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
+		s.leases = watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch,
+			listed(leases.List, func(l *coordinationv1.LeaseList) (*metav1.ListMeta, []coordinationv1.Lease) {
+				return &l.ListMeta, l.Items
+			}))
 	}
 	if c.opts.DaemonSets {
-		s.daemonSets = own(daemonSetSlot{}, func(resync time.Duration) cache.SharedIndexInformer {
-			sets := c.client.AppsV1().DaemonSets(metav1.NamespaceAll)
-			index := cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}
-			return watched(c, &s, resync, "daemonsets", &appsv1.DaemonSet{}, slimDaemonSet, index, sets.Watch, func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []appsv1.DaemonSet, error) {
-				list, err := sets.List(ctx, o)
-				if err != nil {
-					return nil, nil, err
-				}
-				return &list.ListMeta, list.Items, nil
-			})
-		})
-	}
-	c.background = &background{SharedIndexInformer: s.leases, opts: c.opts, guard: c.guard}
-	own(backgroundSlot{}, func(time.Duration) cache.SharedIndexInformer { return c.background })
-	if !fresh {
-		return s, fmt.Errorf("clientgo: the factory serves another Cluster already; make one factory for each")
+		sets := c.client.AppsV1().DaemonSets(metav1.NamespaceAll)
+		s.daemonSets = watched(c, &s, "daemonsets", &appsv1.DaemonSet{}, slimDaemonSet, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}, sets.Watch,
+			listed(sets.List, func(l *appsv1.DaemonSetList) (*metav1.ListMeta, []appsv1.DaemonSet) { return &l.ListMeta, l.Items }))
 	}
 	return s, nil
 }
 
-// settled is an informer whose transform is settled: that of the factory, made for others, does not replace it.
-type settled struct{ cache.SharedIndexInformer }
+// listed is a typed list function that tells its objects apart from what is said of all of them.
+func listed[L, T any](list func(context.Context, metav1.ListOptions) (*L, error), parts func(*L) (*metav1.ListMeta, []T)) func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error) {
+	return func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []T, error) {
+		l, err := list(ctx, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		about, items := parts(l)
+		return about, items, nil
+	}
+}
 
-func (settled) SetTransform(cache.TransformFunc) error { return nil }
-
-// watched makes an informer that keeps what slim leaves of each object.
-func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, example runtime.Object, slim func(*T) runtime.Object, index cache.Indexers,
+// watched makes an informer of the Cluster's own, which keeps what slim leaves of each object.
+func watched[T any](c *Cluster, s *sources, what string, example runtime.Object, slim func(*T) runtime.Object, index cache.Indexers,
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
@@ -125,7 +86,7 @@ func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, e
 	if index == nil {
 		index = cache.Indexers{}
 	}
-	informer := cache.NewSharedIndexInformer(lw, example, resync, index)
+	informer := cache.NewSharedIndexInformer(lw, example, noResync, index)
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if whole, ok := obj.(*T); ok {
 			return slim(whole), nil
@@ -135,7 +96,8 @@ func watched[T any](c *Cluster, s *sources, resync time.Duration, what string, e
 	if err != nil {
 		c.opts.Logger.Error("clientgo: objects are kept whole", "what", what, "error", err) // a started one; this is not
 	}
-	return settled{informer}
+	s.own = append(s.own, informer)
+	return informer
 }
 
 // nodeOf is the index function of pods.

@@ -1,7 +1,9 @@
 package clientgo
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
@@ -15,6 +17,9 @@ var keptLabels = []string{
 	v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion,
 	zone.LabelExcludeDisruption, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
+
+// keptConditions are those too, each once. A kubelet may write any number of others, with reasons and messages of any length.
+var keptConditions = []v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeNetworkUnavailable}
 
 // slimNode is what is kept of a node.
 func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
@@ -30,10 +35,12 @@ func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
 	kept.Spec.Unschedulable = whole.Spec.Unschedulable
 	kept.Spec.Taints = whole.Spec.Taints // the whole list is written back
 	for i := range whole.Status.Conditions {
-		c := &whole.Status.Conditions[i]
-		kept.Status.Conditions = append(kept.Status.Conditions, v1.NodeCondition{
-			Type: c.Type, Status: c.Status, LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime, Reason: c.Reason,
-		})
+		if c := &whole.Status.Conditions[i]; slices.Contains(keptConditions, c.Type) && !slices.ContainsFunc(kept.Status.Conditions, func(k v1.NodeCondition) bool { return k.Type == c.Type }) {
+			kept.Status.Conditions = append(kept.Status.Conditions, v1.NodeCondition{
+				Type: c.Type, Status: v1.ConditionStatus(short(string(c.Status))), Reason: short(c.Reason),
+				LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime,
+			})
+		}
 	}
 	if c.opts.KeepNode != nil {
 		c.opts.KeepNode(whole, kept)
@@ -41,9 +48,18 @@ func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
 	return kept
 }
 
+// short is a text that keeps nothing of a long one alive but its beginning.
+func short(text string) string {
+	const longest = 256
+	if len(text) <= longest {
+		return text
+	}
+	return strings.Clone(text[:longest])
+}
+
 // kept is the node as the informer will have it.
 func (c *Cluster) kept(whole *v1.Node) *v1.Node {
-	if c.opts.ShareInformers {
+	if c.opts.Factory != nil {
 		return whole
 	}
 	return c.slimNode(whole)

@@ -1,12 +1,17 @@
 package clientgo
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 )
@@ -19,12 +24,13 @@ type Options struct {
 	// false), also the pods that one selects without owning them, as upstream did.
 	DaemonSets bool
 
-	// ShareInformers uses the factory's ordinary informers, with whole objects and the leases of all namespaces, for
-	// programs that have them anyway. The default is informers of Cluster's own, which keep little. Of watches that
+	// Factory, when not nil, is whose ordinary informers are used, with whole objects and the leases of all namespaces: for
+	// programs that have them anyway, so that nothing is watched twice. The Cluster's Run starts it, until its own end, as far
+	// as the program has not. Nil is informers of the Cluster's own, which keep little. Of watches that
 	// others make, the guard sees only that of the leases stand still, not that those of nodes and pods are broken.
-	ShareInformers bool
+	Factory informers.SharedInformerFactory
 	// KeepNode, when not nil, copies from the whole node to the one that is kept what Options.Hold of the
-	// evictor or other code needs beyond what the evictor reads. It must be fast, and not keep whole.
+	// evictor or other code needs beyond what the evictor reads: conditions of its own, for example. It must be fast, and not keep whole.
 	KeepNode func(whole, kept *v1.Node)
 
 	// Component is the source of the events. Empty means upstream's: "node-controller", and
@@ -39,7 +45,9 @@ type Options struct {
 	EvictionClient kubernetes.Interface
 
 	// LeaseSilence is how long no lease of anybody may advance before the guard looks for itself, and how long
-	// a watch may be broken. 0 means 20s, twice the time in which a kubelet renews its lease; below 0 there is no guard.
+	// a watch may be broken. 0 means 20s, twice the time in which a kubelet renews its lease, or two fifths of the grace
+	// period of the evictor that is fed, where that is less. Below 0 there is no guard. One with which the guard could not
+	// notice before that grace period ends is refused where the evictor is made.
 	LeaseSilence time.Duration
 
 	// Clock is the real clock when nil.
@@ -50,12 +58,31 @@ type Options struct {
 
 const defaultLeaseSilence = 20 * time.Second
 
-func (o Options) validate() error {
+// validate reports every fault at once.
+func (o Options) validate(client kubernetes.Interface) error {
 	var errs field.ErrorList
-	if o.ShareInformers && o.KeepNode != nil {
-		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no meaning with shareInformers, which keep whole nodes"))
+	if absent(client) {
+		errs = append(errs, field.Required(field.NewPath("client"), "nil"))
+	}
+	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "factory": o.Factory, "clock": o.Clock} {
+		if value != nil && absent(value) {
+			errs = append(errs, field.Invalid(field.NewPath(name), fmt.Sprintf("%T(nil)", value), "leave it nil, without a type, for the default"))
+		}
+	}
+	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	if o.Factory != nil && o.KeepNode != nil {
+		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no meaning with factory, whose nodes are whole"))
 	}
 	return errs.ToAggregate()
+}
+
+// absent says whether a value is nil, with or without a type.
+func absent(value any) bool {
+	if value == nil {
+		return true
+	}
+	v := reflect.ValueOf(value)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func (o Options) withDefaults(client kubernetes.Interface) Options {
@@ -64,9 +91,6 @@ func (o Options) withDefaults(client kubernetes.Interface) Options {
 	}
 	if o.EvictionClient == nil {
 		o.EvictionClient = client
-	}
-	if o.LeaseSilence == 0 {
-		o.LeaseSilence = defaultLeaseSilence
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

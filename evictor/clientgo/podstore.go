@@ -19,7 +19,7 @@ import (
 type pod struct {
 	record
 	node        unique.Handle[string]
-	tolerations []v1.Toleration   // shared, read only
+	tolerations tolerations
 	labels      map[string]string // only to be matched with DaemonSets
 	phase       v1.PodPhase
 	facts       podFacts
@@ -50,7 +50,7 @@ var phases = map[v1.PodPhase]v1.PodPhase{
 // slimPod is what is kept of a pod.
 func (c *Cluster) slimPod(whole *v1.Pod) runtime.Object {
 	p := &pod{
-		record: recordOf(&whole.ObjectMeta), node: unique.Make(whole.Spec.NodeName), tolerations: sharedTolerations.of(whole.Spec.Tolerations),
+		record: recordOf(&whole.ObjectMeta), node: unique.Make(whole.Spec.NodeName), tolerations: tolerationsOf(whole.Spec.Tolerations),
 		phase: phases[whole.Status.Phase], created: seconds(&whole.CreationTimestamp), started: seconds(whole.Status.StartTime), deleted: seconds(whole.DeletionTimestamp),
 	}
 	if c.opts.DaemonSets {
@@ -103,12 +103,12 @@ var (
 
 // show writes the pod as the evictor reads it into an object that it may reuse.
 func (p *pod) show(o *v1.Pod) {
-	conditions := o.Status.Conditions[:0]
+	conditions, tolerated := o.Status.Conditions[:0], o.Spec.Tolerations[:0]
 	*o = v1.Pod{}
 	o.Namespace, o.Name, o.UID, o.ResourceVersion = p.namespace.Value(), p.name, p.uid, p.version
 	o.CreationTimestamp = fromSeconds(p.created)
 	o.Labels = p.labels
-	o.Spec.NodeName, o.Spec.Tolerations = p.node.Value(), p.tolerations
+	o.Spec.NodeName, o.Spec.Tolerations = p.node.Value(), p.tolerations.appendTo(tolerated)
 	o.Status.Phase = p.phase
 	if p.started != 0 {
 		at := fromSeconds(p.started)

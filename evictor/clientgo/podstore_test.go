@@ -116,10 +116,13 @@ func TestEqualTolerationsAreOne(t *testing.T) {
 	list := func(seconds int64) *v1.Pod {
 		return &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}}}}
 	}
-	kept := func(p *v1.Pod) *v1.Toleration { return &c.slimPod(p).(*pod).tolerations[0] }
-	require.Same(t, kept(list(300)), kept(list(300)))
-	require.NotSame(t, kept(list(300)), kept(list(30)))
-	require.NotSame(t, kept(list(300)), &list(300).Spec.Tolerations[0])
+	kept := func(p *v1.Pod) tolerations { return c.slimPod(p).(*pod).tolerations }
+	require.Equal(t, kept(list(300)), kept(list(300)))
+	require.NotEqual(t, kept(list(300)), kept(list(30)))
+	whole := list(300)
+	own := kept(whole)
+	*whole.Spec.Tolerations[0].TolerationSeconds = 1
+	require.Equal(t, int64(300), *own.appendTo(nil)[0].TolerationSeconds, "nothing of the whole pod is kept")
 }
 
 func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {

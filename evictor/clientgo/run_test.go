@@ -56,14 +56,15 @@ func tenLines(t *testing.T, share bool) {
 		synctest.Wait()
 	}
 
-	factory := informers.NewSharedInformerFactory(client, never)
-	cluster, err := clientgo.New(client, factory, clientgo.Options{ShareInformers: share})
+	var o clientgo.Options
+	if share {
+		o.Factory = informers.NewSharedInformerFactory(client, never)
+	}
+	cluster, err := clientgo.New(client, o)
 	require.NoError(t, err)
 	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
 	require.NoError(t, err)
-	require.NoError(t, cluster.Feed(e))
 	require.False(t, cluster.Synced())
-	factory.Start(ctx.Done())
 	ran := make(chan error)
 	go func() { ran <- e.Run(ctx) }()
 
@@ -94,7 +95,7 @@ func tenLines(t *testing.T, share bool) {
 	require.Empty(t, n.Spec.Taints)
 	cancel()
 	require.ErrorIs(t, <-ran, context.Canceled)
-	factory.Shutdown()
+	require.False(t, cluster.Synced(), "nobody tells it anything any more")
 }
 
 // sources are the components that recorded events, by reason.
@@ -112,15 +113,15 @@ func sources(t *testing.T, client *fake.Clientset) map[string]string {
 func TestAFactoryServesOneCluster(t *testing.T) {
 	client := fake.NewClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
-	_, err := clientgo.New(client, factory, clientgo.Options{})
+	_, err := clientgo.New(client, clientgo.Options{Factory: factory})
 	require.NoError(t, err)
-	_, err = clientgo.New(client, factory, clientgo.Options{})
+	_, err = clientgo.New(client, clientgo.Options{Factory: factory})
 	require.ErrorContains(t, err, "serves another Cluster")
 }
 
 func TestKeepNodeHasNoMeaningWithWholeNodes(t *testing.T) {
 	client := fake.NewClientset()
-	_, err := clientgo.New(client, informers.NewSharedInformerFactory(client, 0), clientgo.Options{ShareInformers: true, KeepNode: func(_, _ *v1.Node) {}})
+	_, err := clientgo.New(client, clientgo.Options{Factory: informers.NewSharedInformerFactory(client, 0), KeepNode: func(_, _ *v1.Node) {}})
 	require.ErrorContains(t, err, "keepNode")
 }
 
@@ -130,11 +131,9 @@ func TestEventsGoWhereTheyAreTold(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		client, events := fake.NewClientset(), fake.NewClientset()
-		factory := informers.NewSharedInformerFactory(client, never)
-		cluster, err := clientgo.New(client, factory, clientgo.Options{EventClient: events, Component: "ours"})
+		cluster, err := clientgo.New(client, clientgo.Options{EventClient: events, Component: "ours"})
 		require.NoError(t, err)
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
+		go func() { require.NoError(t, cluster.Run(ctx)) }()
 		synctest.Wait()
 		sink := cluster.Clients().EventSink
 		sink.Event(evictor.Event{Node: "n", NodeUID: "uid-node", Type: v1.EventTypeNormal, Reason: evictor.EventNodeNotReady, Message: "text"})
@@ -157,32 +156,5 @@ func TestEventsGoWhereTheyAreTold(t *testing.T) {
 		for _, action := range client.Actions() {
 			require.NotEqual(t, "events", action.GetResource().Resource)
 		}
-		cancel()
-		factory.Shutdown()
-	})
-}
-
-// TestTheFactorysTransformIsForOthers: it does not replace what makes our objects small.
-func TestTheFactorysTransformIsForOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		client := fake.NewClientset()
-		factory := informers.NewSharedInformerFactoryWithOptions(client, never, informers.WithTransform(func(obj any) (any, error) { return obj, nil }))
-		cluster, err := clientgo.New(client, factory, clientgo.Options{})
-		require.NoError(t, err)
-		factory.Start(ctx.Done())
-		factory.WaitForCacheSync(ctx.Done())
-		synctest.Wait()
-		n := node("a-0") // by the watch: what is listed is small before any transform
-		n.Annotations = map[string]string{"large": "text"}
-		_, err = client.CoreV1().Nodes().Create(ctx, n, metav1.CreateOptions{})
-		require.NoError(t, err)
-		synctest.Wait()
-		kept, ok := cluster.Clients().Nodes.Node("a-0")
-		require.True(t, ok)
-		require.Empty(t, kept.Annotations)
-		cancel()
-		factory.Shutdown()
 	})
 }

@@ -16,14 +16,15 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// How long a write may take, with the wait for the client's own rate limit, and how long it has left when the
-// context of Run ends: it is finished rather than cut off, and does not outlive a leader's lease. None is begun after.
-const (
-	writeTimeout = 30 * time.Second
-	finishWithin = 4 * time.Second
-)
+// FinishWithin is how long a write that is under way may still take when the context of Run ends: it is finished rather than cut
+// off. None is begun after. What a leader writes so ends before the next one's term if its lease lasts at least
+// this much longer than it tries to renew it.
+const FinishWithin = 4 * time.Second
 
-// finishing returns the context of one write, which outlives ctx by finishWithin at most; what is begun when ctx has
+// writeTimeout is how long a write may take, with the wait for the client's own rate limit.
+const writeTimeout = 30 * time.Second
+
+// finishing returns the context of one write, which outlives ctx by FinishWithin at most; what is begun when ctx has
 // ended has none left. The pods of a node are marked one after another, and each would have those seconds anew.
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
@@ -31,7 +32,7 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	stop := context.AfterFunc(ctx, func() {
-		timer := time.AfterFunc(finishWithin, cancel)
+		timer := time.AfterFunc(FinishWithin, cancel)
 		context.AfterFunc(write, func() { timer.Stop() })
 	})
 	return write, func() {
@@ -70,6 +71,7 @@ type nodeWriter struct {
 	nodes  *nodeStore
 	kept   func(*v1.Node) *v1.Node
 	clock  clock.PassiveClock
+	writes *writes
 }
 
 // UpdateConditions implements evictor.NodeWriter.
@@ -109,7 +111,9 @@ func (w *nodeWriter) UpdateLabels(ctx context.Context, node *v1.Node, labels map
 func (w *nodeWriter) patch(ctx context.Context, what string, node *v1.Node, kind types.PatchType, body []byte, subresource ...string) error {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
+	began := w.clock.Now()
 	written, err := w.client.CoreV1().Nodes().Patch(ctx, node.Name, kind, body, metav1.PatchOptions{}, subresource...)
+	w.writes.note(began, node.Name, err)
 	if err != nil {
 		return failed(what, "nodes", node.Name, err)
 	}

@@ -17,7 +17,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -109,17 +108,16 @@ func (s *server) clients(t *testing.T, o clientgo.Options) evictor.Clients {
 	t.Cleanup(web.Close)
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: web.URL, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}})
 	require.NoError(t, err)
-	factory := informers.NewSharedInformerFactory(client, 0)
 	o.Clock, o.LeaseSilence = clocktesting.NewFakeClock(now), -1
-	cluster, err := clientgo.New(client, factory, o)
+	cluster, err := clientgo.New(client, o)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(factory.Shutdown)
-	t.Cleanup(cancel)
-	factory.Start(ctx.Done())
-	for kind, synced := range factory.WaitForCacheSync(ctx.Done()) {
-		require.True(t, synced, kind)
-	}
+	ran := make(chan error)
+	go func() { ran <- cluster.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ran)
+	})
 	require.Eventually(t, cluster.Synced, 10*time.Second, time.Millisecond)
 	return cluster.Clients()
 }

@@ -3,6 +3,7 @@ package evictortest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,14 +45,17 @@ type Cluster struct {
 	faults  []func(write, object string) error
 	down    error
 	latency time.Duration
-	feeds   []*evictor.Evictor
+	feeds   []evictor.Target
 	evictor *evictor.Evictor
 	config  evictor.Config
 	options evictor.Options
 	next    time.Time
+	driven  []*driven
 }
 
 type layout struct {
+	given       map[string]bool // the options that would replace what they gave before
+	fault       string
 	zones       []zoneLayout
 	podsPerNode int
 	tolerations []v1.Toleration
@@ -80,27 +84,43 @@ func Zone(name string, nodes int) Option {
 
 // PodsPerNode gives every node so many pods of namespace default, owned by a ReplicaSet and named
 // <node>-p0, <node>-p1, …
-func PodsPerNode(n int) Option { return func(l *layout) { l.podsPerNode = n } }
+func PodsPerNode(n int) Option {
+	return once("PodsPerNode", func(l *layout) { l.podsPerNode = n })
+}
+
+// once is an option that may be given once: a second one would replace it unseen.
+func once(name string, option Option) Option {
+	return func(l *layout) {
+		if l.given[name] {
+			l.fault = name + " is given twice"
+		}
+		l.given[name] = true
+		option(l)
+	}
+}
 
 // Tolerations replaces the pods' tolerations. Without it they tolerate not-ready and unreachable for
 // 300 seconds, as the API server's admission makes them.
 func Tolerations(tolerations ...v1.Toleration) Option {
-	return func(l *layout) { l.tolerations = tolerations }
+	return once("Tolerations", func(l *layout) { l.tolerations = tolerations })
 }
 
 // Heartbeats replaces the kubelets' periods, of 10s and 5m. Both must be positive.
 func Heartbeats(lease, status time.Duration) Option {
-	return func(l *layout) { l.interval, l.report = lease, status }
+	return once("Heartbeats", func(l *layout) { l.interval, l.report = lease, status })
 }
 
 // New lays out a cluster in which all is well.
 func New(t TB, options ...Option) *Cluster {
 	t.Helper()
-	l := layout{interval: 10 * time.Second, report: 5 * time.Minute, tolerations: []v1.Toleration{
+	l := layout{given: make(map[string]bool), interval: 10 * time.Second, report: 5 * time.Minute, tolerations: []v1.Toleration{
 		TolerateFor(v1.TaintNodeNotReady, 300), TolerateFor(v1.TaintNodeUnreachable, 300),
 	}}
 	for _, option := range options {
 		option(&l)
+	}
+	if l.fault != "" {
+		t.Fatalf("evictortest: %s", l.fault)
 	}
 	if l.interval <= 0 || l.report <= 0 {
 		t.Fatalf("evictortest: the periods of kubelets must be positive")
@@ -129,7 +149,7 @@ func New(t TB, options ...Option) *Cluster {
 	}
 	c.cluster.Renewed = func(name string, at time.Time) {
 		for _, e := range c.feeds {
-			e.LeaseRenewed(name, at)
+			e.LeaseObserved(name, at, "")
 		}
 	}
 	c.writer = &simulator.Writer{Cluster: c.cluster, Line: func(l scenario.Line) { c.lines = append(c.lines, l) }}
@@ -152,25 +172,21 @@ func (c *Cluster) must(err error) {
 // Clock is the cluster's clock, for what the test runs beside it. Move it with Advance only.
 func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock.FakeClock }
 
-// Clients are the cluster as an evictor sees it. Feed tells that evictor of what changes.
+// Clients are the cluster as an evictor sees it, which is fed with what changes there.
 func (c *Cluster) Clients() evictor.Clients {
-	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c)}
+	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: (*source)(c)}
 }
 
-// Feed tells an evictor, from now on, of every node, pod and lease that changes.
-func (c *Cluster) Feed(e *evictor.Evictor) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.feeds = append(c.feeds, e)
-}
-
-// Start begins an evictor that Advance steps, in place of one begun before. It makes its first step at once. Of
-// several options the last counts; its clock is the cluster's.
+// Start begins an evictor that Advance steps, in place of one begun before. It makes its first step at once. There may be
+// one Options; its clock is the cluster's.
 func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evictor.Evictor {
 	c.t.Helper()
+	if len(options) > 1 {
+		c.t.Fatalf("evictortest: Start with %d Options, of which only one could count", len(options))
+	}
 	c.config = config
-	if len(options) > 0 {
-		c.options = options[len(options)-1]
+	if len(options) == 1 {
+		c.options = options[0]
 	}
 	return c.begin()
 }
@@ -203,14 +219,10 @@ func (c *Cluster) begin() *evictor.Evictor {
 	e, err := evictor.New(c.config, c.Clients(), options)
 	c.must(err)
 	c.mu.Lock()
-	for i, fed := range c.feeds {
-		if fed == c.evictor {
-			c.feeds = append(c.feeds[:i], c.feeds[i+1:]...)
-			break
-		}
+	if before := c.evictor; before != nil {
+		c.feeds = slices.DeleteFunc(c.feeds, func(fed evictor.Target) bool { return fed == before })
 	}
 	c.evictor = e
-	c.feeds = append(c.feeds, e)
 	c.mu.Unlock()
 	c.step()
 	return e
@@ -225,14 +237,19 @@ func (c *Cluster) Evictor() *evictor.Evictor {
 
 func (c *Cluster) step() {
 	c.t.Helper()
-	if c.evictor == nil {
-		return
+	if c.evictor != nil {
+		next, err := c.evictor.Step(context.Background())
+		c.must(err)
+		c.mu.Lock()
+		c.next = next
+		c.mu.Unlock()
 	}
-	next, err := c.evictor.Step(context.Background())
-	c.must(err)
 	c.mu.Lock()
-	c.next = next
+	all := slices.Clone(c.driven)
 	c.mu.Unlock()
+	for _, d := range all {
+		c.stepDriven(d)
+	}
 }
 
 // Advance lets d of virtual time pass, none when it is below zero.
@@ -242,21 +259,17 @@ func (c *Cluster) Advance(d time.Duration) {
 	c.step() // what the test did since the last call
 	for {
 		next := until
-		c.mu.Lock()
-		if !c.next.IsZero() {
-			next = min(next, max(c.next.Sub(Epoch), c.clock.Elapsed()))
+		if due, some := c.due(); some {
+			next = min(next, max(due.Sub(Epoch), c.clock.Elapsed()))
 		}
-		c.mu.Unlock()
 		if at, ok := c.turns(next); ok {
 			next = at
 		} else {
 			c.move(next)
 		}
 		c.step()
-		c.mu.Lock()
-		idle := c.next.IsZero() || c.next.Sub(Epoch) > next
-		c.mu.Unlock()
-		if next >= until && idle {
+		due, some := c.due()
+		if next >= until && (!some || due.Sub(Epoch) > next) {
 			return
 		}
 	}

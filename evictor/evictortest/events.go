@@ -3,6 +3,7 @@ package evictortest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -13,6 +14,14 @@ import (
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
+
+// podKey reads the name of a pod as Evicted writes it.
+func podKey(name string) evictor.PodKey {
+	if namespace, rest, ok := strings.Cut(name, "/"); ok {
+		return evictor.PodKey{Namespace: namespace, Name: rest}
+	}
+	return evictor.PodKey{Namespace: "default", Name: name}
+}
 
 // do changes the cluster; a change to what does not exist fails the test.
 func (c *Cluster) do(what, name string, change func(*simulator.Cluster) bool) {
@@ -87,20 +96,20 @@ func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.must(err)
 }
 
-// AddPod adds a Ready pod of namespace default, without an owner.
+// AddPod adds a Ready pod without an owner. The name of a pod is namespace/name here and below, or a name in namespace default.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()
 	c.mu.Lock()
-	err := c.cluster.AddPod(evictor.PodKey{Namespace: "default", Name: name}, node, simulator.PodSpec{Tolerations: tolerations})
+	err := c.cluster.AddPod(podKey(name), node, simulator.PodSpec{Tolerations: tolerations})
 	c.mu.Unlock()
 	c.must(err)
 }
 
-// DeletePod deletes a pod of namespace default.
+// DeletePod deletes a pod.
 func (c *Cluster) DeletePod(name string) {
 	c.t.Helper()
 	c.do("delete pod", name, func(s *simulator.Cluster) bool {
-		return s.DeletePod(evictor.PodKey{Namespace: "default", Name: name})
+		return s.DeletePod(podKey(name))
 	})
 }
 
@@ -239,19 +248,19 @@ func (w *writers) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {
 	return w.write("podStatus", pod.PodKey.String(), func() error { return w.writer.MarkNotReady(ctx, pod) })
 }
 
-// Tolerate replaces the tolerations of a pod of namespace default.
+// Tolerate replaces the tolerations of a pod.
 func (c *Cluster) Tolerate(pod string, tolerations ...v1.Toleration) {
 	c.t.Helper()
 	c.do("change the tolerations of pod", pod, func(s *simulator.Cluster) bool {
-		return s.SetTolerations(evictor.PodKey{Namespace: "default", Name: pod}, tolerations)
+		return s.SetTolerations(podKey(pod), tolerations)
 	})
 }
 
-// Phase sets the phase of a pod of namespace default.
+// Phase sets the phase of a pod.
 func (c *Cluster) Phase(pod string, phase v1.PodPhase) {
 	c.t.Helper()
 	c.do("set the phase of pod", pod, func(s *simulator.Cluster) bool {
-		return s.SetPhase(evictor.PodKey{Namespace: "default", Name: pod}, phase)
+		return s.SetPhase(podKey(pod), phase)
 	})
 }
 
@@ -278,10 +287,10 @@ func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.must(err)
 }
 
-// PodReady sets the Ready condition of a pod of namespace default, as a kubelet does that still reaches the API.
+// PodReady sets the Ready condition of a pod, as a kubelet does that still reaches the API.
 func (c *Cluster) PodReady(pod string, ready bool) {
 	c.t.Helper()
 	c.do("set the Ready condition of pod", pod, func(s *simulator.Cluster) bool {
-		return s.SetReady(evictor.PodKey{Namespace: "default", Name: pod}, ready)
+		return s.SetReady(podKey(pod), ready)
 	})
 }

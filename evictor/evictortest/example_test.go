@@ -43,7 +43,7 @@ func ExampleCluster() {
 	// 00:00:55 node a-0: zone :a: Normal, 1 of 3 not ready, rate 0.1/s; waits for its turn
 	// 00:00:55 node a-0: conditions set: Ready=Unknown, MemoryPressure=Unknown, DiskPressure=Unknown, PIDPressure=Unknown
 	// 00:00:55 node a-0: taint node.kubernetes.io/unreachable:NoSchedule added, taint node.kubernetes.io/unreachable:NoExecute added
-	// 00:00:55 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2), due 00:05:55
+	// 00:00:55 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:55
 	// 00:00:55 pod default/a-0-p0: marked not Ready, node a-0 is unreachable
-	// 00:05:55 pod default/a-0-p0: evicted from node a-0: tolerated node.kubernetes.io/unreachable:NoExecute for 5m0s (toleration 2)
+	// 00:05:55 pod default/a-0-p0: evicted from node a-0: tolerated node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1])
 }

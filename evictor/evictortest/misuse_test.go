@@ -7,6 +7,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -25,6 +26,12 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"NodeTwice", "node a-0 exists already", func(c *evictortest.Cluster) { c.AddNode("a-0", zone.Key{Zone: "a"}) }},
 		{"NoNode", "cannot fail node nope: it does not exist", func(c *evictortest.Cluster) { c.Fail("nope") }},
 		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
+		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {
+			c.Start(evictor.DefaultConfig(), evictor.Options{}, evictor.Options{})
+		}},
+		{"OptionTwice", "PodsPerNode is given twice", func(*evictortest.Cluster) {
+			evictortest.New(fatal{}, evictortest.PodsPerNode(1), evictortest.PodsPerNode(2))
+		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := evictortest.New(fatal{}, evictortest.Zone("a", 1), evictortest.PodsPerNode(1))

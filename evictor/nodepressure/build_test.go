@@ -124,7 +124,7 @@ func evicted(evictions []Eviction) []string {
 	return result
 }
 
-// node is a machine on a fake clock, told of amounts by name.
+// node is a machine on a fake clock, given amounts by name.
 type node struct {
 	t       *testing.T
 	clock   *clocktesting.FakePassiveClock

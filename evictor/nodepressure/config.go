@@ -31,7 +31,8 @@ type Config struct {
 	Clock clock.PassiveClock
 }
 
-// DefaultConfig returns what a kubelet on Linux with one file system does that was told nothing.
+// DefaultConfig returns what a kubelet on Linux with one file system does that was given no settings. For
+// Windows see Settings.OperatingSystem.
 func DefaultConfig() Config {
 	thresholds, errs := Settings{}.thresholds()
 	if len(errs) > 0 {

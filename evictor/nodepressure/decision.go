@@ -32,7 +32,7 @@ func (a Action) String() string {
 	return actionNames[a]
 }
 
-// Reclaim is a kind of resource that the node holds and no running pod needs.
+// Reclaim is a kind of resource that the node keeps and no running pod needs.
 type Reclaim uint8
 
 // What can be reclaimed. The kubelet gets memory and processes back from pods only.
@@ -80,8 +80,8 @@ type MetThreshold struct {
 	Since time.Time
 	// Due: the grace period has passed since then.
 	Due bool
-	// Held: enough is available again, but less than the threshold and its minimum reclaim together.
-	Held bool
+	// Rising: enough is available again, but less than the threshold and its minimum reclaim together.
+	Rising bool
 	// Stale: the sample is not newer than the one before, so that nothing is evicted because of it.
 	Stale bool
 }

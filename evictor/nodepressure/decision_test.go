@@ -58,7 +58,7 @@ func TestFirstOfTheDueThresholds(t *testing.T) {
 	n.machine.Observe(shortOf(pods, MemoryAvailable))
 	n.after(time.Hour)
 	require.Equal(t, PIDAvailable, n.machine.Observe(shortOf(pods, MemoryAvailable, PIDAvailable)).Threshold.Signal)
-	// One whose sample is stale lets the next one have its turn.
+	// One whose sample is stale leaves it to the next one.
 	n = newNode(t, thresholds(hardly(MemoryAvailable, "1Gi"), hardly(PIDAvailable, "100")), pods...)
 	stale := shortOf(pods, MemoryAvailable, PIDAvailable)
 	stale.Signals[MemoryAvailable] = Sample{Time: epoch}

@@ -171,3 +171,47 @@ func ExampleManager() {
 	// kill search for want of memory.available
 	// context canceled
 }
+
+// slow is a node on which a pod takes 20 seconds to end. Kill only begins to end it.
+type slow struct {
+	shop
+	clock *clocktesting.FakeClock
+	ends  time.Time
+}
+
+func (s *slow) Kill(_ context.Context, eviction nodepressure.Eviction) error {
+	fmt.Println(s.clock.Now().Format("15:04:05"), "kill", eviction.Pod.Name)
+	s.ends = s.clock.Now().Add(20 * time.Second)
+	return nil
+}
+
+func (s *slow) CleanedUp(*v1.Pod) bool { return !s.clock.Now().Before(s.ends) }
+
+// A loop of one's own, here in virtual time.
+func ExampleManager_Step() {
+	clock := clocktesting.NewFakeClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+	config, managing := nodepressure.DefaultConfig(), nodepressure.DefaultManagerConfig()
+	config.Clock, managing.Clock = clock, clock
+	machine, err := nodepressure.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	node := &slow{clock: clock}
+	manager, err := nodepressure.NewManager(machine, nodepressure.Clients{StatsProvider: node, Killer: node}, managing)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for end := clock.Now().Add(30 * time.Second); clock.Now().Before(end); {
+		next, err := manager.Step(context.Background())
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		clock.SetTime(next)
+	}
+	// Output:
+	// 00:00:00 kill search
+	// 00:00:20 kill search
+}

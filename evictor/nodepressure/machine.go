@@ -2,12 +2,15 @@ package nodepressure
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // Machine decides from one sample of a node after the other. It starts no goroutine, does no I/O and
@@ -16,14 +19,14 @@ type Machine struct {
 	config Config
 	clock  clock.PassiveClock
 
-	mu      sync.Mutex // guards what follows
-	latest  time.Time  // of our own clock, which does not go back
-	watched []watched  // in the order in which they are acted on
+	mu      sync.Mutex  // guards what follows
+	time    steady.Time // of our own clock; all instants but those of samples are counted in it
+	watched []watched   // in the order in which they are acted on
 	sampled [signalCount]time.Time
-	seen    [pressureCount]time.Time // when a shortage last called for the condition
-	ever    [pressureCount]bool      // one has done so
-	called  [pressureCount]bool      // one does so now
-	under   []v1.NodeConditionType   // the conditions as returned last; never changed
+	seen    [pressureCount]int64   // when a shortage last called for the condition
+	ever    [pressureCount]bool    // one has done so
+	called  [pressureCount]bool    // one does so now
+	under   []v1.NodeConditionType // the conditions as returned last; never changed
 }
 
 // watched is a threshold and its state. Amounts are whole units, rounded up: no less than that many are
@@ -33,10 +36,10 @@ type watched struct {
 	index  int   // of the signal
 	value  int64 // amounts that do not depend on the capacity
 	total  int64 // value and minimum reclaim together
-	since  time.Time
+	since  int64
 	met    bool
 	due    bool // met for its grace period
-	held   bool // met only because of the minimum reclaim
+	rising bool // met only because of the minimum reclaim
 	stale  bool
 	sample Sample
 }
@@ -69,7 +72,7 @@ func (m *Machine) Thresholds() []Threshold { return slices.Clone(m.config.Thresh
 // was measured since the last call, nothing is evicted for a threshold. A pod that exceeds its limits goes before
 // anything else is done, and then all such pods go at once; else the first threshold that is due is
 // acted on. It costs a pass over the thresholds and, with LocalStorageLimits, over the pods; ranking them
-// only where one has to go. A clock that goes back stands still.
+// only where one has to go.
 func (m *Machine) Observe(stats Stats) Decision {
 	d, first := m.observe(stats)
 	if m.config.LocalStorageLimits {
@@ -141,19 +144,16 @@ func (w *watched) amount(capacity int64, withReclaim bool) int64 {
 // observe moves the state on and returns what is so now, with the index in Met of the threshold to act
 // on or -1.
 func (m *Machine) observe(stats Stats) (d Decision, first int) {
-	now := m.clock.Now()
+	reading := m.clock.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if now.Before(m.latest) {
-		now = m.latest
-	}
-	m.latest = now
-	d.Time = now
+	now := m.time.Read(reading)
+	d.Time = m.time.Instant(now)
 	m.called = [pressureCount]bool{}
 	count := 0
 	for i := range m.watched {
 		w := &m.watched[i]
-		w.judge(stats.Signals, now)
+		w.compare(stats.Signals, now)
 		if !w.met {
 			continue
 		}
@@ -183,19 +183,19 @@ func (m *Machine) observe(stats Stats) (d Decision, first int) {
 		if first < 0 && w.due && !w.stale {
 			first = len(d.Met)
 		}
-		d.Met = append(d.Met, MetThreshold{Threshold: w.Threshold, Sample: w.sample, Since: w.since, Due: w.due, Held: w.held, Stale: w.stale})
+		d.Met = append(d.Met, MetThreshold{Threshold: w.Threshold, Sample: w.sample, Since: m.time.Instant(w.since), Due: w.due, Rising: w.rising, Stale: w.stale})
 	}
 	return d, first
 }
 
-// judge says whether the threshold is met, since when, and whether it is due. Only one that was due is
-// held by its minimum reclaim.
-func (w *watched) judge(samples map[Signal]Sample, now time.Time) {
+// compare says whether the threshold is met, since when, and whether it is due. Only one that was due
+// stays met until its minimum reclaim is available.
+func (w *watched) compare(samples map[Signal]Sample, now int64) {
 	sample, ok := samples[w.Signal]
 	below := ok && w.amount(sample.Capacity, false) > sample.Available
-	w.held = ok && !below && w.due && w.amount(sample.Capacity, true) > sample.Available
+	w.rising = ok && !below && w.due && w.amount(sample.Capacity, true) > sample.Available
 	was := w.met
-	w.met = below || w.held
+	w.met = below || w.rising
 	if !w.met {
 		w.due = false
 		return
@@ -203,17 +203,17 @@ func (w *watched) judge(samples map[Signal]Sample, now time.Time) {
 	if !was {
 		w.since = now
 	}
-	w.due = now.Sub(w.since) >= w.GracePeriod
+	w.due = now-w.since >= int64(w.GracePeriod)
 	w.sample = sample
 }
 
 // conditions are those that a shortage calls for, or did less than the transition period ago; nil when
 // there is none. Called with the lock.
-func (m *Machine) conditions(now time.Time) []v1.NodeConditionType {
+func (m *Machine) conditions(now int64) []v1.NodeConditionType {
 	var under [pressureCount]v1.NodeConditionType
 	n := 0
 	for i, seen := range m.seen {
-		if m.called[i] || m.ever[i] && now.Sub(seen) < m.config.PressureTransitionPeriod {
+		if m.called[i] || m.ever[i] && now-seen < int64(m.config.PressureTransitionPeriod) {
 			under[n] = conditionTypes[i]
 			n++
 		}
@@ -228,7 +228,7 @@ func (m *Machine) conditions(now time.Time) []v1.NodeConditionType {
 func (m *Machine) Conditions() []v1.NodeConditionType {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.conditions(m.latest)
+	return m.conditions(m.time.Elapsed())
 }
 
 // Admit says whether the node takes the pod, as of the last Observe.
@@ -236,25 +236,23 @@ func (m *Machine) Admit(pod *v1.Pod) Admission { return Admit(m.Conditions(), po
 
 // Next is when the decision next changes though the samples do not: when a grace period ends, or a
 // condition that nothing calls for any more. It is false when neither is pending.
-func (m *Machine) Next() (time.Time, bool) {
+func (m *Machine) Next() (next time.Time, pending bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var next time.Time
-	sooner := func(t time.Time) {
-		if next.IsZero() || t.Before(next) {
-			next = t
-		}
-	}
+	first := int64(math.MaxInt64)
 	for i := range m.watched {
 		if w := &m.watched[i]; w.met && !w.due {
-			sooner(w.since.Add(w.GracePeriod))
+			first, pending = min(first, steady.Add(w.since, w.GracePeriod)), true
 		}
 	}
 	for i, seen := range m.seen {
-		end := seen.Add(m.config.PressureTransitionPeriod)
-		if m.ever[i] && !m.called[i] && end.After(m.latest) {
-			sooner(end)
+		end := steady.Add(seen, m.config.PressureTransitionPeriod)
+		if m.ever[i] && !m.called[i] && end > m.time.Elapsed() {
+			first, pending = min(first, end), true
 		}
 	}
-	return next, !next.IsZero()
+	if !pending {
+		return time.Time{}, false
+	}
+	return m.time.Instant(first), true
 }

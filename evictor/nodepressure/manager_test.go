@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/utils/clock"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-var hardMemory = thresholds(hardly(MemoryAvailable, "100"))
-
-// TestManagerEvictsOneAndWaits: one pod a pass, then for what it held; the next pass follows at once.
+// TestManagerEvictsOneAndWaits: one pod a pass, then for what it used; the next pass follows at once.
 func TestManagerEvictsOneAndWaits(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
 		w.cleanup = 2500 * time.Millisecond
@@ -56,10 +55,6 @@ func TestManagerIsNotified(t *testing.T) {
 	})
 	require.Equal(t, []string{"0s pass 1", "0s pass 2", "4s pass 3", "14s pass 4"}, log[:4])
 }
-
-type statsFunc func(context.Context) (Stats, error)
-
-func (f statsFunc) Stats(ctx context.Context) (Stats, error) { return f(ctx) }
 
 // TestHardPreemptsSoft: while a pod has its grace period in a soft eviction, memory runs out.
 func TestHardPreemptsSoft(t *testing.T) {
@@ -131,6 +126,7 @@ func TestHardPreemptsSoft(t *testing.T) {
 // TestHardReclaimsBesideSoft: what no pod needs is got back at once, though nobody is left to be evicted.
 func TestHardReclaimsBesideSoft(t *testing.T) {
 	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(NodeFsAvailable, "100"))
+	config.MaxPodGracePeriodSeconds = 600
 	log := during(t, config, func(w *world) Clients {
 		return Clients{Reclaimer: w, Killer: w, StatsProvider: statsFunc(func(ctx context.Context) (Stats, error) {
 			stats, err := w.Stats(ctx)
@@ -146,18 +142,18 @@ func TestHardReclaimsBesideSoft(t *testing.T) {
 			w.note("interrupted")
 		}
 	}, wait(25*time.Second))
-	require.Equal(t, []string{"10s kill a 5s", "20s reclaim DeadContainers", "20s reclaim UnusedImages", "25s interrupted"}, log)
+	require.Equal(t, []string{"10s kill a 600s", "20s reclaim DeadContainers", "20s reclaim UnusedImages", "25s interrupted"}, log)
 }
 
 // TestHardIsNotInterrupted: notifications wait until it is over.
 func TestHardIsNotInterrupted(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
 		w.left = 0
-		w.onKill = func(context.Context, Eviction) { time.Sleep(12 * time.Second) }
+		w.onKill = func(context.Context, Eviction) { time.Sleep(8 * time.Second) }
 	}, func(w *world, m *Manager) {
 		time.Sleep(5 * time.Second)
 		m.Notify()
-		time.Sleep(7500 * time.Millisecond)
+		time.Sleep(3500 * time.Millisecond)
 		w.set(1000)
 		time.Sleep(time.Minute)
 	})
@@ -168,7 +164,7 @@ func TestHardIsNotInterrupted(t *testing.T) {
 		m.Notify()
 		time.Sleep(time.Second)
 	})
-	require.Equal(t, []string{"0s kill a 1s", "1s kill a 1s"}, log, "nor is the wait for what it held")
+	require.Equal(t, []string{"0s kill a 1s", "1s kill a 1s"}, log, "nor is the wait for what it used")
 }
 
 func TestManagerReclaimsFirst(t *testing.T) {
@@ -212,14 +208,16 @@ func TestManagerReportsFailures(t *testing.T) {
 
 	log = during(t, hardMemory, nil, func(w *world, _ *Manager) { w.left, w.killErr = 0, errors.New("undead") }, wait(1500*time.Millisecond))
 	require.Equal(t, []string{
-		"0s kill a 1s", "1s error: nodepressure: killing pod default/a: undead", "1s kill a 1s", "1.5s error: nodepressure: killing pod default/a: undead",
+		"0s kill a 1s", "0s error: nodepressure: killing pod default/a: undead", "1s kill a 1s", "1s error: nodepressure: killing pod default/a: undead",
 	}, log, "it counts as evicted: the next pass comes once it is cleaned up")
 
 	log = during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
 		w.aboveLimits()
 		w.killErr = errors.New("undead")
 	}, wait(1500*time.Millisecond))
-	require.Equal(t, "1s error: nodepressure: killing pod default/a: undead\nnodepressure: killing pod default/b: undead", log[2])
+	require.Equal(t, []string{
+		"0s kill a 1s", "0s error: nodepressure: killing pod default/a: undead", "0s kill b 1s", "0s error: nodepressure: killing pod default/b: undead",
+	}, log[:4])
 }
 
 // TestManagerKillsAllThatExceedLimits: one after the other, and waits for all of them.
@@ -232,7 +230,7 @@ func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s", "1s kill b 1s", "6s kill a 1s"}, log[:3])
 }
 
-// TestManagerKillsNobodyAfterItsEnd: of several pods those whose turn has not come live on.
+// TestManagerKillsNobodyAfterItsEnd: of several pods those that were not reached live on.
 func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
 		w.aboveLimits()
@@ -260,7 +258,8 @@ func TestManagerReclaimsNothingAfterItsEnd(t *testing.T) {
 						stop()
 					}
 				}
-				w := &world{began: time.Now(), signal: NodeFsAvailable, onReclaim: func() { end(tc.inReclaimer) }, pods: []Pod{build("a", low)}}
+				w := newWorld(clock.RealClock{})
+				w.signal, w.left, w.onReclaim, w.pods = NodeFsAvailable, 0, func() { end(tc.inReclaimer) }, w.pods[:1]
 				machine, err := New(config)
 				require.NoError(t, err)
 				m, err := NewManager(machine, Clients{Reclaimer: w, Killer: w, StatsProvider: statsFunc(func(ctx context.Context) (Stats, error) {
@@ -275,19 +274,20 @@ func TestManagerReclaimsNothingAfterItsEnd(t *testing.T) {
 	}
 }
 
-func TestManagerTellsDecisions(t *testing.T) {
+func TestManagerShowsDecisions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{began: time.Now(), signal: NodeFsAvailable, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
+		w := newWorld(clock.RealClock{})
+		w.signal, w.left, w.pods = NodeFsAvailable, 0, w.pods[:1]
 		machine, err := New(thresholds(hardly(NodeFsAvailable, "100")))
 		require.NoError(t, err)
-		var told []string
+		var shown []string
 		config := DefaultManagerConfig()
-		config.OnDecision = func(d Decision) { told = append(told, d.Action.String()) }
+		config.OnDecision = func(d Decision) { shown = append(shown, d.Action.String()) }
 		m, err := NewManager(machine, Clients{StatsProvider: w, Reclaimer: w, Killer: w}, config)
 		require.NoError(t, err)
 		ctx, stop := context.WithTimeout(context.Background(), time.Millisecond)
 		defer stop()
 		require.ErrorIs(t, m.Run(ctx), context.DeadlineExceeded)
-		require.Equal(t, []string{"ReclaimNode", "EvictPods"}, told)
+		require.Equal(t, []string{"ReclaimNode", "EvictPods"}, shown)
 	})
 }

@@ -10,14 +10,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"k8s.io/utils/clock"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestCleanupTimeoutBelowPoll: the timeout holds.
+// TestCleanupTimeoutBelowPoll: the timeout counts.
 func TestCleanupTimeoutBelowPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{began: time.Now(), signal: MemoryAvailable, cleanup: time.Hour, died: map[string]time.Time{}, pods: []Pod{build("a", low)}}
+		w := newWorld(clock.RealClock{})
+		w.left, w.cleanup = 0, time.Hour
 		machine, err := New(hardMemory)
 		require.NoError(t, err)
 		config := DefaultManagerConfig()
@@ -41,6 +43,23 @@ func TestManagerRunsOnce(t *testing.T) {
 	cause := errors.New("over")
 	end(cause)
 	require.ErrorIs(t, m.Run(ended), cause, "it may run again")
+}
+
+// TestRunAgainDecidesAnew: of what was decided before its end nobody is killed any more.
+func TestRunAgainDecidesAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := runNode(t, Config{LocalStorageLimits: true}, func(w *world) {
+			w.aboveLimits()
+			w.onKill = func(ctx context.Context, _ Eviction) { <-ctx.Done() }
+		})
+		time.Sleep(time.Second)
+		n.end(t)
+		n.world.pods = nil
+		n.begin()
+		time.Sleep(time.Minute)
+		n.end(t)
+		require.Equal(t, []string{"0s kill a 1s"}, n.world.log)
+	})
 }
 
 func TestManagerConfigFaults(t *testing.T) {

@@ -82,24 +82,24 @@ func TestMinReclaim(t *testing.T) {
 				n.after(time.Minute)
 				return n.machine.Observe(Stats{Pods: n.pods, Signals: map[Signal]Sample{MemoryAvailable: {Available: available, Capacity: bytesOf("10Gi")}}})
 			}
-			require.Equal(t, Nothing, observe(enough-1).Action, "not met before, so not held")
+			require.Equal(t, Nothing, observe(enough-1).Action, "not met before, so it does not stay met")
 			require.Equal(t, EvictPods, observe(bytesOf("500Mi")).Action)
 			d := observe(enough - 1)
-			require.Equal(t, EvictPods, d.Action, "held")
-			require.True(t, d.Met[0].Held)
+			require.Equal(t, EvictPods, d.Action, "until the minimum reclaim is there")
+			require.True(t, d.Met[0].Rising)
 			require.Equal(t, epoch.Add(2*time.Minute), d.Met[0].Since)
 			d = observe(enough)
 			require.Equal(t, Nothing, d.Action)
 			require.Empty(t, d.Met)
 			require.Equal(t, []v1.NodeConditionType{v1.NodeMemoryPressure}, d.Conditions, "for the transition period")
-			require.Empty(t, observe(enough-1).Met, "not held any more")
+			require.Empty(t, observe(enough-1).Met, "it is over")
 		})
 	}
 }
 
-// TestOnlyWhatWasDueIsHeld: a soft threshold that was met, but not for its grace period, is over as soon as
+// TestOnlyWhatWasDueStaysMet: a soft threshold that was met, but not for its grace period, is over as soon as
 // its value is available.
-func TestOnlyWhatWasDueIsHeld(t *testing.T) {
+func TestOnlyWhatWasDueStaysMet(t *testing.T) {
 	n := newNode(t, thresholds(reclaiming(softly(MemoryAvailable, "1Gi", time.Minute), "1Gi")), build("pod", mid))
 	require.Len(t, n.observe(MemoryAvailable, "500Mi").Met, 1)
 	n.after(30 * time.Second)
@@ -108,7 +108,7 @@ func TestOnlyWhatWasDueIsHeld(t *testing.T) {
 	require.Len(t, n.observe(MemoryAvailable, "500Mi").Met, 1)
 	n.after(time.Minute)
 	require.Equal(t, EvictPods, n.observe(MemoryAvailable, "500Mi").Action)
-	require.True(t, n.observe(MemoryAvailable, "1Gi").Met[0].Held)
+	require.True(t, n.observe(MemoryAvailable, "1Gi").Met[0].Rising)
 }
 
 // TestMissingSampleEndsAShortage: what is not measured is not short, and is short anew afterwards.
@@ -119,7 +119,7 @@ func TestMissingSampleEndsAShortage(t *testing.T) {
 	require.True(t, n.observe(MemoryAvailable, "0").Met[0].Due)
 	n.after(time.Minute)
 	require.Empty(t, n.machine.Observe(Stats{}).Met)
-	require.Empty(t, n.observe(MemoryAvailable, "1Gi").Met, "nothing to hold")
+	require.Empty(t, n.observe(MemoryAvailable, "1Gi").Met, "nothing stays met")
 	d := n.observe(MemoryAvailable, "0")
 	require.Equal(t, n.clock.Now(), d.Met[0].Since)
 	require.False(t, d.Met[0].Due)
@@ -263,7 +263,7 @@ func TestContainerFsFromTheFirstSample(t *testing.T) {
 	require.Equal(t, []v1.NodeConditionType{v1.NodeDiskPressure}, d.Conditions)
 }
 
-// TestClockThatGoesBack stands still.
+// TestClockThatGoesBack: no time has passed, what follows counts from there, and instants are as the clock shows them now.
 func TestClockThatGoesBack(t *testing.T) {
 	n := newNode(t, thresholds(softly(MemoryAvailable, "1Gi", time.Minute)), build("pod", mid))
 	n.observe(MemoryAvailable, "0")
@@ -271,9 +271,11 @@ func TestClockThatGoesBack(t *testing.T) {
 	require.Equal(t, Nothing, n.observe(MemoryAvailable, "0").Action)
 	n.after(-time.Hour)
 	d := n.observe(MemoryAvailable, "0")
-	require.Equal(t, epoch.Add(30*time.Second), d.Time)
-	require.Equal(t, epoch, d.Met[0].Since)
-	n.after(time.Hour + 30*time.Second)
+	require.Equal(t, epoch.Add(30*time.Second-time.Hour), d.Time)
+	require.Equal(t, epoch.Add(-time.Hour), d.Met[0].Since)
+	n.after(30*time.Second - 1)
+	require.Equal(t, Nothing, n.observe(MemoryAvailable, "0").Action)
+	n.after(1)
 	require.Equal(t, EvictPods, n.observe(MemoryAvailable, "0").Action)
 }
 

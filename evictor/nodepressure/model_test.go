@@ -2,8 +2,11 @@ package nodepressure_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
+	"os"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -14,15 +17,43 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// model decides from the whole history anew each time, with exact quantities and without any state.
+// model decides from the whole history, with exact quantities. What it found for a step it does not find again.
 type model struct {
 	config  Config // thresholds of the container file system derived
 	history []seen
 }
 
 type seen struct {
-	at    time.Time
+	at    time.Duration // how much time has passed, by the rule of package steady
 	stats Stats
+	met   []metAt // by threshold
+}
+
+// metAt says whether a threshold was met, whether due, and since which step.
+type metAt struct {
+	met, due bool
+	since    int
+}
+
+// observe adds a step to the history.
+func (m *model) observe(at time.Duration, stats Stats) {
+	m.history = append(m.history, seen{at: at, stats: stats})
+	n := len(m.history) - 1
+	for i, t := range m.config.Thresholds {
+		var before metAt
+		if n > 0 {
+			before = m.history[n-1].met[i]
+		}
+		now := metAt{met: short(t, stats, false) || before.due && short(t, stats, true)}
+		if now.met {
+			now.since = n
+			if before.met {
+				now.since = before.since
+			}
+			now.due = at-m.history[now.since].at >= t.GracePeriod
+		}
+		m.history[n].met = append(m.history[n].met, now)
+	}
 }
 
 // short says whether less than the threshold, and its minimum reclaim when that counts, is available.
@@ -38,22 +69,6 @@ func short(t Threshold, stats Stats, withReclaim bool) bool {
 	return limit.CmpInt64(s.Available) > 0
 }
 
-// met says whether a threshold was met at step n, whether due, and since which step.
-func (m *model) met(t Threshold, n int) (met, due bool, since int) {
-	if n < 0 {
-		return false, false, 0
-	}
-	wasMet, wasDue, first := m.met(t, n-1)
-	met = short(t, m.history[n].stats, false) || wasDue && short(t, m.history[n].stats, true)
-	if !met {
-		return false, false, 0
-	}
-	if !wasMet {
-		first = n
-	}
-	return true, m.history[n].at.Sub(m.history[first].at) >= t.GracePeriod, first
-}
-
 // fresh says whether the sample of a signal at step n is newer than the last one before.
 func (m *model) fresh(signal Signal, n int) bool {
 	at := m.history[n].stats.Signals[signal].Time
@@ -65,19 +80,40 @@ func (m *model) fresh(signal Signal, n int) bool {
 	return true
 }
 
+// called is the last step at which a shortage called for a condition.
+func (m *model) called(condition v1.NodeConditionType) (step int, ok bool) {
+	for n := len(m.history) - 1; n >= 0; n-- {
+		for i, t := range m.config.Thresholds {
+			if m.history[n].met[i].met && t.Signal.Condition() == condition {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// next is how much time passes until a grace period ends, or a condition that nothing calls for.
+func (m *model) next() (in time.Duration, pending bool) {
+	last := len(m.history) - 1
+	now := m.history[last]
+	in = time.Duration(math.MaxInt64)
+	for i, t := range m.config.Thresholds {
+		if met := now.met[i]; met.met && !met.due {
+			in, pending = min(in, t.GracePeriod-(now.at-m.history[met.since].at)), true
+		}
+	}
+	for _, condition := range m.conditions() {
+		if at, _ := m.called(condition); at != last {
+			in, pending = min(in, m.config.PressureTransitionPeriod-(now.at-m.history[at].at)), true
+		}
+	}
+	return in, pending
+}
+
 func (m *model) conditions() (under []v1.NodeConditionType) {
 	last := len(m.history) - 1
 	for _, condition := range []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure} {
-		called := slices.ContainsFunc(m.config.Thresholds, func(t Threshold) bool {
-			for n := last; n >= 0; n-- {
-				age := m.history[last].at.Sub(m.history[n].at)
-				if met, _, _ := m.met(t, n); met && t.Signal.Condition() == condition && (n == last || age < m.config.PressureTransitionPeriod) {
-					return true
-				}
-			}
-			return false
-		})
-		if called {
+		if at, ok := m.called(condition); ok && (at == last || m.history[last].at-m.history[at].at < m.config.PressureTransitionPeriod) {
 			under = append(under, condition)
 		}
 	}
@@ -89,8 +125,8 @@ func (m *model) acts() (first Threshold, found bool) {
 	last := len(m.history) - 1
 	for _, hard := range []bool{true, false} {
 		for _, signal := range Signals() {
-			for _, t := range m.config.Thresholds {
-				if _, due, _ := m.met(t, last); due && t.Hard() == hard && t.Signal == signal && m.fresh(signal, last) {
+			for i, t := range m.config.Thresholds {
+				if m.history[last].met[i].due && t.Hard() == hard && t.Signal == signal && m.fresh(signal, last) {
 					return t, true
 				}
 			}
@@ -136,8 +172,8 @@ func before(a, b Pod, signal Signal, layout Layout) bool {
 	return a.Name < b.Name
 }
 
-// next is the first evictable pod that no other evictable pod goes before.
-func (m *model) next(pods []Pod, signal Signal) string {
+// victim is the first evictable pod that no other evictable pod goes before.
+func (m *model) victim(pods []Pod, signal Signal) string {
 	for _, candidate := range pods {
 		if ProtectionOf(candidate.Pod) == Evictable && !slices.ContainsFunc(pods, func(other Pod) bool {
 			return ProtectionOf(other.Pod) == Evictable && before(other, candidate, signal, m.config.Layout)
@@ -148,57 +184,133 @@ func (m *model) next(pods []Pod, signal Signal) string {
 	return ""
 }
 
-// TestRandomSeries plays random series on the machine and on the model.
-func TestRandomSeries(t *testing.T) {
-	acted := map[Action]int{}
-	for seed := int64(0); seed < 150; seed++ {
-		r := rand.New(rand.NewSource(seed))
-		config := randomConfig(r)
-		n := newNode(t, config, randomPods(r)...)
-		m := &model{config: config}
-		m.config.Thresholds = n.machine.Thresholds()
-		for step := 0; step < 20; step++ {
-			where := fmt.Sprintf("seed %d step %d", seed, step)
-			n.after(time.Duration(r.Intn(40)) * time.Second)
-			stats := randomStats(r, n.clock.Now(), n.pods)
-			m.history = append(m.history, seen{n.clock.Now(), stats})
-			d := n.machine.Observe(stats)
-			acted[d.Action]++
+// operations is how many samples TestRandomSeries plays: more when the environment says so.
+func operations(t *testing.T) int {
+	text := os.Getenv("EVICTKIT_OPERATIONS")
+	if text == "" {
+		return 3000
+	}
+	n, err := strconv.Atoi(text)
+	require.NoError(t, err)
+	return n
+}
 
-			require.Equal(t, m.conditions(), d.Conditions, where)
-			require.Equal(t, d.Conditions, n.machine.Conditions(), where)
-			for i, threshold := range m.config.Thresholds {
-				met, due, since := m.met(threshold, len(m.history)-1)
-				at := slices.IndexFunc(d.Met, func(found MetThreshold) bool { return found.Threshold.String() == threshold.String() })
-				require.Equal(t, met, at >= 0, "%s threshold %d", where, i)
-				if met {
-					require.Equal(t, due, d.Met[at].Due, where)
-					require.Equal(t, m.history[since].at, d.Met[at].Since, where)
-					require.Equal(t, !short(threshold, stats, false), d.Met[at].Held, where)
-				}
-			}
-			first, found := m.acts()
-			require.Equal(t, found, d.Action != Nothing, where)
-			if !found {
-				continue
-			}
-			require.Equal(t, first.String(), d.Threshold.String(), where)
-			var want []string
-			if name := m.next(stats.Pods, first.Signal); name != "" {
-				want = []string{name}
-			}
-			require.Equal(t, want, evicted(d.Evictions), where)
-			if d.Action != ReclaimNode {
-				continue
-			}
-			again := randomStats(r, n.clock.Now(), n.pods)
-			enough := !slices.ContainsFunc(m.config.Thresholds, func(t Threshold) bool { return short(t, again, true) })
-			require.Equal(t, enough && len(again.Signals) > 0, n.machine.AfterReclaim(d, again).Action == Nothing, where)
+// TestRandomSeries plays random series on the machine and on the model, by clocks whose wall is set at random.
+func TestRandomSeries(t *testing.T) {
+	const steps = 20
+	acted := map[Action]int{}
+	for seed := int64(0); int(seed)*steps < operations(t); seed++ {
+		s := newRandomSeries(t, seed)
+		for step := 0; step < steps; step++ {
+			s.where = fmt.Sprintf("seed %d step %d", seed, step)
+			s.step(t, acted)
 		}
 	}
+	t.Log(acted)
 	for _, action := range []Action{Nothing, ReclaimNode, EvictPods, Stuck} {
 		require.Greater(t, acted[action], 20, action.String())
 	}
+}
+
+// randomSeries is a machine and its model on a random clock.
+type randomSeries struct {
+	r       *rand.Rand
+	clock   *setClock
+	passed  time.Duration // as the rule counts it
+	machine *Machine
+	model   *model
+	pods    []Pod
+	where   string
+}
+
+func newRandomSeries(t *testing.T, seed int64) *randomSeries {
+	r := rand.New(rand.NewSource(seed))
+	s := &randomSeries{r: r, clock: newSetClock(r.Intn(2) == 0)}
+	config := randomConfig(r)
+	s.pods = randomPods(r)
+	config.Clock = s.clock
+	machine, err := New(config)
+	require.NoError(t, err)
+	s.machine, s.model = machine, &model{config: config}
+	s.model.config.Thresholds = machine.Thresholds()
+	return s
+}
+
+// advance moves the clock on, and sometimes sets its wall.
+func (s *randomSeries) advance() {
+	d := time.Duration(s.r.Intn(40)) * time.Second
+	s.clock.passed += d
+	if s.r.Intn(10) > 0 {
+		s.passed += d
+		return
+	}
+	jump := jumps[s.r.Intn(len(jumps))]
+	s.clock.set += jump
+	switch {
+	case !s.clock.wallOnly: // nothing but the monotonic part counts
+		s.passed += d
+	case jump > 0:
+		s.passed += d + jump
+	}
+}
+
+func (s *randomSeries) step(t *testing.T, acted map[Action]int) {
+	first := len(s.model.history) == 0
+	s.advance()
+	if first {
+		s.passed = 0
+	}
+	stats := randomStats(s.r, epoch.Add(s.passed), s.pods)
+	s.model.observe(s.passed, stats)
+	d := s.machine.Observe(stats)
+	acted[d.Action]++
+
+	require.Equal(t, s.model.conditions(), d.Conditions, s.where)
+	require.Equal(t, d.Conditions, s.machine.Conditions(), s.where)
+	next, pending := s.machine.Next()
+	wantNext, wantPending := s.model.next()
+	require.Equal(t, wantPending, pending, s.where)
+	if pending {
+		require.Equal(t, wantNext, next.Sub(d.Time), s.where)
+	}
+	s.met(t, d, stats)
+	threshold, found := s.model.acts()
+	require.Equal(t, found, d.Action != Nothing, s.where)
+	if !found {
+		return
+	}
+	require.Equal(t, threshold.String(), d.Threshold.String(), s.where)
+	var want []string
+	if name := s.model.victim(stats.Pods, threshold.Signal); name != "" {
+		want = []string{name}
+	}
+	require.Equal(t, want, evicted(d.Evictions), s.where)
+	if d.Action != ReclaimNode {
+		return
+	}
+	again := randomStats(s.r, epoch.Add(s.passed), s.pods)
+	enough := !slices.ContainsFunc(s.model.config.Thresholds, func(t Threshold) bool { return short(t, again, true) })
+	require.Equal(t, enough && len(again.Signals) > 0, s.machine.AfterReclaim(d, again).Action == Nothing, s.where)
+}
+
+// met compares what is met, since when.
+func (s *randomSeries) met(t *testing.T, d Decision, stats Stats) {
+	now := s.model.history[len(s.model.history)-1]
+	i := 0 // in d.Met, which has the order of the thresholds
+	for n, threshold := range s.model.config.Thresholds {
+		if !now.met[n].met {
+			continue
+		}
+		require.Greater(t, len(d.Met), i, s.where)
+		met := d.Met[i]
+		i++
+		require.Equal(t, threshold, met.Threshold, s.where)
+		require.Equal(t, now.met[n].due, met.Due, s.where)
+		require.Equal(t, now.at-s.model.history[now.met[n].since].at, d.Time.Sub(met.Since), s.where)
+		require.Equal(t, !short(threshold, stats, false), met.Rising, s.where)
+		require.Equal(t, !s.model.fresh(threshold.Signal, len(s.model.history)-1), met.Stale, s.where)
+	}
+	require.Len(t, d.Met, i, s.where)
 }
 
 func randomConfig(r *rand.Rand) Config {

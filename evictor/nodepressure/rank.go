@@ -100,8 +100,8 @@ func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
 	return compareOver(a, b)
 }
 
-// Rank returns the pods in the order in which they would be evicted for a shortage that the signal tells
-// of, protected ones among them. The layout says what of their disk usage counts; a nil ranking is
+// Rank returns the pods in the order in which they would be evicted for a shortage of what the signal
+// measures, protected ones among them. The layout says what of their disk usage counts; a nil ranking is
 // ByUsage.
 func Rank(pods []Pod, signal Signal, layout Layout, ranking Ranking) []Candidate {
 	if ranking == nil {

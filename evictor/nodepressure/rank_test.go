@@ -247,7 +247,7 @@ func TestRankingByQOS(t *testing.T) {
 	require.Equal(t, want[:1], evicted(newNode(t, config, pods...).observe(MemoryAvailable, "0").Evictions))
 }
 
-// TestOwnRanking: whoever wants another order brings it, and is told what is short.
+// TestOwnRanking: whoever wants another order brings it, and is given what is short.
 func TestOwnRanking(t *testing.T) {
 	var asked v1.ResourceName
 	ranking := RankingFunc(func(starved v1.ResourceName, a, b *Candidate) int {

@@ -6,14 +6,19 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Settings are the fields of a KubeletConfiguration that concern node pressure, with its names, so that
 // one decodes from the file of a kubelet, and with its defaults: the zero Settings are those of a kubelet
-// that was told nothing.
+// on Linux that was given none.
 type Settings struct {
+	// OperatingSystem says whose defaults count: v1.Linux, also when it is empty, or v1.Windows. It is no field of a
+	// KubeletConfiguration: a kubelet knows where it runs, and a node's status and its label
+	// kubernetes.io/os say it.
+	OperatingSystem v1.OSName `json:"operatingSystem,omitempty"`
 	// EvictionHard maps signals to quantities ("100Mi") or percentages of the capacity ("10%"). Any map,
 	// even an empty one, replaces the defaults in whole unless MergeDefaultEvictionSettings is set. A
 	// percentage of 0 or 100 turns the threshold off.
@@ -27,7 +32,7 @@ type Settings struct {
 	// EvictionPressureTransitionPeriod is how long a condition outlasts its shortage; 0 means 5m.
 	EvictionPressureTransitionPeriod metav1.Duration `json:"evictionPressureTransitionPeriod,omitempty"`
 	// EvictionMaxPodGracePeriod caps, in seconds, what a pod gets to shut down in a soft eviction.
-	// Negative means that the pod's own grace period holds, as the kubelet's documentation has it.
+	// Negative means that the pod keeps its own grace period, as the kubelet's documentation has it.
 	EvictionMaxPodGracePeriod int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 	// MergeDefaultEvictionSettings adds the defaults of the signals that EvictionHard does not name.
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
@@ -38,15 +43,21 @@ type Settings struct {
 	LocalStorageCapacityIsolation *bool `json:"localStorageCapacityIsolation,omitempty"`
 }
 
-// DefaultEvictionHard returns the hard thresholds of a kubelet on Linux that was told none.
-func DefaultEvictionHard() map[string]string {
-	return map[string]string{
-		string(MemoryAvailable):   "100Mi",
-		string(NodeFsAvailable):   "10%",
-		string(NodeFsInodesFree):  "5%",
-		string(ImageFsAvailable):  "15%",
-		string(ImageFsInodesFree): "5%",
+// DefaultEvictionHard returns the hard thresholds of a kubelet that was given none: on Windows, which keeps
+// more memory for itself, memory is short sooner, and there are no inodes. Of an operating system that has no
+// nodes there are none.
+func DefaultEvictionHard(on v1.OSName) map[string]string {
+	defaults := map[string]string{string(NodeFsAvailable): "10%", string(ImageFsAvailable): "15%"}
+	switch on {
+	case v1.Linux, "":
+		defaults[string(MemoryAvailable)] = "100Mi"
+		defaults[string(NodeFsInodesFree)], defaults[string(ImageFsInodesFree)] = "5%", "5%"
+	case v1.Windows:
+		defaults[string(MemoryAvailable)] = "500Mi"
+	default:
+		clear(defaults)
 	}
+	return defaults
 }
 
 // Config returns the configuration that the settings describe, for a node of one file system; set its
@@ -81,18 +92,21 @@ func (s Settings) ParseThresholds() ([]Threshold, error) {
 
 func (s Settings) hard() map[string]string {
 	if s.EvictionHard == nil {
-		return DefaultEvictionHard()
+		return DefaultEvictionHard(s.OperatingSystem)
 	}
 	if !s.MergeDefaultEvictionSettings {
 		return s.EvictionHard
 	}
-	merged := DefaultEvictionHard()
+	merged := DefaultEvictionHard(s.OperatingSystem)
 	maps.Copy(merged, s.EvictionHard)
 	return merged
 }
 
 func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 	var errs field.ErrorList
+	if s.OperatingSystem != "" && s.OperatingSystem != v1.Linux && s.OperatingSystem != v1.Windows {
+		errs = append(errs, field.NotSupported(field.NewPath("operatingSystem"), s.OperatingSystem, []v1.OSName{v1.Linux, v1.Windows}))
+	}
 	graces := make(map[Signal]time.Duration, len(s.EvictionSoftGracePeriod))
 	reclaims := make(map[Signal]Value, len(s.EvictionMinimumReclaim))
 	var result []Threshold

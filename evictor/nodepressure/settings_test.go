@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
@@ -212,8 +213,32 @@ func TestMergingChangesNoInput(t *testing.T) {
 	_, err := Settings{EvictionHard: given, MergeDefaultEvictionSettings: true}.ParseThresholds()
 	require.NoError(t, err)
 	require.Equal(t, texts{"pid.available": "100"}, given)
-	DefaultEvictionHard()["memory.available"] = "broken"
-	require.Equal(t, "100Mi", DefaultEvictionHard()["memory.available"])
+	DefaultEvictionHard(v1.Linux)["memory.available"] = "broken"
+	require.Equal(t, "100Mi", DefaultEvictionHard(v1.Linux)["memory.available"])
+}
+
+// TestDefaultsOfWindows: they are those of its kubelet, alone and where they are merged.
+func TestDefaultsOfWindows(t *testing.T) {
+	require.Equal(t, texts{"memory.available": "500Mi", "nodefs.available": "10%", "imagefs.available": "15%"}, DefaultEvictionHard(v1.Windows))
+	require.Equal(t, DefaultEvictionHard(v1.Linux), DefaultEvictionHard(""))
+	require.Empty(t, DefaultEvictionHard("plan9"))
+	named := func(s Settings) (names []string) {
+		config, err := s.Config()
+		require.NoError(t, err)
+		for _, threshold := range config.Thresholds {
+			names = append(names, threshold.String())
+		}
+		return names
+	}
+	require.Equal(t, []string{"memory.available < 500Mi", "allocatableMemory.available < 500Mi", "nodefs.available < 10%", "imagefs.available < 15%"}, named(Settings{OperatingSystem: v1.Windows}))
+	require.Equal(t, []string{"memory.available < 500Mi", "allocatableMemory.available < 500Mi", "nodefs.available < 20%", "imagefs.available < 15%"},
+		named(Settings{OperatingSystem: v1.Windows, EvictionHard: texts{"nodefs.available": "20%"}, MergeDefaultEvictionSettings: true}))
+
+	_, err := Settings{OperatingSystem: "Windows"}.Config()
+	require.ErrorContains(t, err, `operatingSystem: Unsupported value: "Windows": supported values: "linux", "windows"`)
+	var decoded Settings
+	require.NoError(t, json.Unmarshal([]byte(`{"operatingSystem":"windows"}`), &decoded))
+	require.Equal(t, v1.Windows, decoded.OperatingSystem)
 }
 
 func TestConfigFaults(t *testing.T) {

@@ -83,7 +83,7 @@ func (s Signal) index() int {
 // Valid says whether there is such a signal.
 func (s Signal) Valid() bool { return s.index() >= 0 }
 
-// Condition is the node condition that tells of a shortage, empty for an unknown signal.
+// Condition is the node condition that says that there is a shortage, empty for an unknown signal.
 func (s Signal) Condition() v1.NodeConditionType {
 	if i := s.index(); i >= 0 {
 		return conditionTypes[signals[i].condition]

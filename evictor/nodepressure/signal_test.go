@@ -122,13 +122,9 @@ func TestNamesOfConstants(t *testing.T) {
 	require.Equal(t, "Evictable StaticPod MirrorPod CriticalPod Protection(9)", join(Evictable, StaticPod, MirrorPod, CriticalPod, Protection(9)))
 }
 
-// TestNotifyAt: TestUpdateThreshold's case, and a percentage.
-func TestNotifyAt(t *testing.T) {
+func TestMemorySample(t *testing.T) {
 	sample := MemorySample(bytesOf("3Gi"), bytesOf("1Gi"), epoch)
 	require.Equal(t, bytesOf("4Gi"), sample.Capacity)
-	require.Equal(t, bytesOf("3Gi")+7, NotifyAt(hardly(MemoryAvailable, "1Gi"), sample, 7))
-	require.Equal(t, bytesOf("3Gi"), NotifyAt(percent(MemoryAvailable, 0.25), sample, 0))
-	require.EqualValues(t, math.MaxInt64, NotifyAt(hardly(MemoryAvailable, "1"), sample, math.MaxInt64))
 	require.EqualValues(t, math.MaxInt64, MemorySample(math.MaxInt64, 1, epoch).Capacity)
 	require.EqualValues(t, math.MinInt64, MemorySample(math.MinInt64, -1, epoch).Capacity)
 	require.EqualValues(t, 2, MemorySample(3, -1, epoch).Capacity)

@@ -1,24 +1,22 @@
-//go:build go1.25
-
 package nodepressure_test
 
 import (
 	"context"
 	"fmt"
 	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// world is a node whose memory is what its pods use, in the virtual time of a bubble.
+var hardMemory = thresholds(hardly(MemoryAvailable, "100"))
+
+// world is a node whose memory is what its pods use.
 type world struct {
-	t      *testing.T
+	clock  clock.PassiveClock
 	began  time.Time
 	mu     sync.Mutex // guards what follows
 	signal Signal
@@ -29,14 +27,19 @@ type world struct {
 	statsErr, reclaimErr, killErr error
 	onKill                        func(ctx context.Context, e Eviction)
 	onReclaim                     func()
-	cleanup                       time.Duration // how long a dead pod holds what it held
+	cleanup                       time.Duration // how long a dead pod keeps what it used
 	died                          map[string]time.Time
+}
+
+// newWorld has plenty of memory and two pods, of which a goes first.
+func newWorld(c clock.PassiveClock) *world {
+	return &world{clock: c, began: c.Now(), signal: MemoryAvailable, left: 1000, died: map[string]time.Time{}, pods: []Pod{build("a", low), build("b", mid)}}
 }
 
 func (w *world) note(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.log = append(w.log, fmt.Sprintf("%s ", time.Since(w.began))+fmt.Sprintf(format, args...))
+	w.log = append(w.log, fmt.Sprintf("%s ", w.clock.Since(w.began))+fmt.Sprintf(format, args...))
 }
 
 func (w *world) set(available int64) {
@@ -59,7 +62,7 @@ func (w *world) aboveLimits() {
 func (w *world) Stats(context.Context) (Stats, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Stats{Pods: w.pods, Signals: map[Signal]Sample{w.signal: {Available: w.left, Capacity: 1000, Time: time.Now()}}}, w.statsErr
+	return Stats{Pods: w.pods, Signals: map[Signal]Sample{w.signal: {Available: w.left, Capacity: 1000, Time: w.clock.Now()}}}, w.statsErr
 }
 
 func (w *world) Reclaim(_ context.Context, what Reclaim) error {
@@ -77,44 +80,13 @@ func (w *world) Kill(ctx context.Context, e Eviction) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.died[e.Pod.Name] = time.Now()
+	w.died[e.Pod.Name] = w.clock.Now()
 	return w.killErr
 }
 
 func (w *world) CleanedUp(pod *v1.Pod) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.died[pod.Name]) >= w.cleanup
-}
-
-// during runs a manager over the world for a while, then play, and returns what was done and reported.
-func during(t *testing.T, config Config, clients func(*world) Clients, setup func(*world, *Manager), play func(*world, *Manager)) (log []string) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, began: time.Now(), signal: MemoryAvailable, left: 1000, died: map[string]time.Time{}, pods: []Pod{build("a", low), build("b", mid)}}
-		machine, err := New(config)
-		require.NoError(t, err)
-		managing := DefaultManagerConfig()
-		managing.OnError = func(err error) { w.note("error: %s", err) }
-		c := Clients{StatsProvider: w, Reclaimer: w, Killer: w}
-		if clients != nil {
-			c = clients(w)
-		}
-		m, err := NewManager(machine, c, managing)
-		require.NoError(t, err)
-		setup(w, m)
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		go func() { done <- m.Run(ctx) }()
-		play(w, m)
-		synctest.Wait()
-		stop()
-		require.ErrorIs(t, <-done, context.Canceled)
-		log = w.log
-	})
-	return log
-}
-
-func wait(d time.Duration) func(*world, *Manager) {
-	return func(*world, *Manager) { time.Sleep(d) }
+	died, dead := w.died[pod.Name]
+	return dead && w.clock.Since(died) >= w.cleanup
 }

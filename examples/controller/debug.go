@@ -13,14 +13,14 @@ import (
 
 // state is what /debug/evictor answers: what is pending, why, and until when.
 type state struct {
-	MayWrite  string          `json:"mayWrite"` // "yes", or why not
-	Observer  string          `json:"seesWell"` // "yes", or why not
-	Paused    []string        `json:"paused,omitempty"`
-	AllDown   bool            `json:"allZonesDown"`
-	Zones     []zone.Status   `json:"zones"`
-	Backlogs  []backlog       `json:"backlogs"`
-	Waiting   []waitingNode   `json:"waitingNodes"`
-	Evictions []armedEviction `json:"evictions"`
+	MayWrite  string                  `json:"mayWrite"` // "yes", or why not
+	Observer  string                  `json:"seesWell"` // "yes", or what is waited for or ill
+	Paused    []string                `json:"paused,omitempty"`
+	AllDown   bool                    `json:"allZonesDown"`
+	Zones     []zone.Status[zone.Key] `json:"zones"`
+	Backlogs  []backlog               `json:"backlogs"`
+	Waiting   []waitingNode           `json:"waitingNodes"`
+	Evictions []armedEviction         `json:"evictions"`
 }
 
 type backlog struct {

@@ -16,14 +16,18 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// leadership is whether this replica may write. The evictor runs in all of them, so that the one that takes over has seen
-// what the others have seen.
+// leadership is whether this replica may write, until it loses the lease or gives it up. The evictor runs in all of them, so that
+// the one that takes over has seen what the others have seen.
 type leadership struct {
 	client  kubernetes.Interface
 	options leaderOptions
 	logger  *slog.Logger
+	sees    func() error          // nil while this replica is fit to lead
+	blind   atomic.Pointer[error] // why it gives the lease up
 	changed func()
 	watched *leaderelection.HealthzAdaptor
 	// leading is the context of the leadership. client-go ends it too late when the lease is lost: it tries to give the
@@ -37,10 +41,12 @@ type leadership struct {
 var (
 	errFollower  = errors.New("another replica leads")
 	errLostLease = errors.New("the lease was lost: another replica may lead now")
+	errBlind     = errors.New("this replica is not fit to lead")
+	errStuck     = errors.New("the evictor does not end: the program does")
 )
 
-func newLeadership(client kubernetes.Interface, o leaderOptions, logger *slog.Logger) *leadership {
-	l := &leadership{client: client, options: o, logger: logger, changed: func() {}, watched: leaderelection.NewLeaderHealthzAdaptor(leaseStuck), lost: make(chan struct{}), worked: make(chan struct{})}
+func newLeadership(client kubernetes.Interface, o leaderOptions, sees func() error, logger *slog.Logger) *leadership {
+	l := &leadership{client: client, options: o, logger: logger, sees: sees, changed: func() {}, watched: leaderelection.NewLeaderHealthzAdaptor(leaseStuck), lost: make(chan struct{}), worked: make(chan struct{})}
 	l.expiry = time.AfterFunc(math.MaxInt64, sync.OnceFunc(func() { close(l.lost) }))
 	if !o.elect {
 		l.lead(context.Background())
@@ -53,6 +59,9 @@ func (l *leadership) mayWrite() error {
 	case <-l.lost:
 		return errLostLease
 	default:
+	}
+	if why := l.blind.Load(); why != nil {
+		return *why
 	}
 	if term := l.leading.Load(); term != nil && (*term).Err() == nil {
 		return nil
@@ -68,7 +77,9 @@ func (l *leadership) healthy() error { return l.watched.Check(nil) }
 
 // run runs what leads or waits to lead. When the context ends it lets that finish first and then gives
 // the lease away, so that the next leader meets no write of this one. It returns errLostLease when the lease could
-// not be renewed for the renew deadline: what is under way then has the rest of the lease to finish.
+// not be renewed for the renew deadline: what is under way then has the rest of the lease to finish. A replica that is not fit to
+// lead waits before it asks for the lease; one that is not any more gives it away in the same way, and gets errBlind, or errStuck when
+// what runs does not end.
 func (l *leadership) run(ctx context.Context, work func(context.Context) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -82,20 +93,29 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		<-l.worked
 		return finished(ctx, result)
 	}
-
-	electing, release := context.WithCancel(context.WithoutCancel(ctx))
-	defer release()
-	elected := make(chan struct{})
 	elector, err := l.elector()
 	if err != nil {
 		stop(err)
 		<-l.worked
 		return err
 	}
+	if !l.watchSight(func(why error) bool { return why == nil }) {
+		return finished(ctx, result)
+	}
+
+	electing, release := context.WithCancel(context.WithoutCancel(ctx))
+	defer release()
+	elected, blind := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(elected)
 		elector.Run(electing)
 	}()
+	go func() {
+		if l.watchSight(l.goesBlind) {
+			close(blind)
+		}
+	}()
+	reason := errLostLease
 	select {
 	case <-l.worked: // the context has ended, or the work failed
 		release()
@@ -103,12 +123,52 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 		return finished(ctx, result)
 	case <-elected:
 	case <-l.lost:
+	case <-blind:
+		reason = fmt.Errorf("%w: %w", errBlind, *l.blind.Load())
+		l.logger.Warn("the lease is given up, if this replica has it", "why", reason)
 	}
-	stop(errLostLease)
-	<-l.worked
+	stop(reason)
+	select {
+	case <-l.worked:
+	case <-l.unfinished():
+		return fmt.Errorf("%w: %w", errStuck, reason)
+	}
 	release()
 	<-elected
-	return errLostLease
+	if ctx.Err() != nil && errors.Is(reason, errBlind) {
+		return nil
+	}
+	return reason
+}
+
+// goesBlind notes that this replica is not fit to lead any more: from then on it neither writes nor renews the lease.
+func (l *leadership) goesBlind(why error) bool {
+	if why != nil {
+		l.blind.Store(&why)
+	}
+	return why != nil
+}
+
+// watchSight asks once in a retry period until the answer will do, and says false when the work ends first.
+func (l *leadership) watchSight(enough func(error) bool) bool {
+	ticker := time.NewTicker(l.options.retry)
+	defer ticker.Stop()
+	for !enough(l.sees()) {
+		select {
+		case <-l.worked:
+			return false
+		case <-ticker.C:
+		}
+	}
+	return true
+}
+
+// unfinished tells when what a replica gives up for should have ended; a lost lease is waited for, with the probe to end it.
+func (l *leadership) unfinished() <-chan time.Time {
+	if l.blind.Load() == nil {
+		return nil
+	}
+	return time.After(clientgo.FinishWithin + time.Second)
 }
 
 // finished is what the end of the work means: nothing when it was asked to end.
@@ -153,4 +213,29 @@ func (l *leadership) elector() (*leaderelection.LeaderElector, error) {
 func (l *leadership) lead(term context.Context) {
 	l.leading.Store(&term)
 	l.changed()
+}
+
+// terms are the leaderships of a replica, one after another.
+type terms struct {
+	next    func() *leadership
+	current atomic.Pointer[leadership]
+}
+
+func newTerms(next func() *leadership) *terms {
+	t := &terms{next: next}
+	t.current.Store(next())
+	return t
+}
+
+func (t *terms) mayWrite() error { return t.current.Load().mayWrite() }
+func (t *terms) healthy() error  { return t.current.Load().healthy() }
+
+// run runs the work until the context ends or the lease is lost. A replica that gave the lease up goes on, to be fit again.
+func (t *terms) run(ctx context.Context, work func(context.Context) error) error {
+	for {
+		if err := t.current.Load().run(ctx, work); !errors.Is(err, errBlind) || errors.Is(err, errStuck) {
+			return err
+		}
+		t.current.Store(t.next())
+	}
 }

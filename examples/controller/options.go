@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
 // options are the flags. Names and defaults are kube-controller-manager's where it has them.
@@ -114,6 +115,18 @@ func (o *options) validate() error {
 	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Validate())...))
 }
 
+// podsOfANode is how many pods a kubelet runs unless it is told otherwise.
+const podsOfANode = 110
+
+// warnings are of flags that are allowed and hinder each other; each names both.
+func (o *options) warnings() (all []string) {
+	if needed := o.evictor.NodeEvictionRate * podsOfANode; float64(o.qps) < needed {
+		all = append(all, fmt.Sprintf("--kube-api-qps=%g: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), and they will be late",
+			o.qps, o.evictor.NodeEvictionRate, needed, podsOfANode))
+	}
+	return all
+}
+
 func (l *leaderOptions) validate(refuse func(flag string, value any, why string)) {
 	if l.resourceLock != "leases" {
 		refuse("leader-elect-resource-lock", l.resourceLock, "must be leases")
@@ -135,8 +148,9 @@ func (l *leaderOptions) validate(refuse func(flag string, value any, why string)
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be at least 1s")
 	case l.leaseDuration <= l.renewDeadline:
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
-	case l.leaseDuration.Truncate(time.Second) <= l.renewDeadline: // a lease shows others no more
-		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline in whole seconds")
+	case l.leaseDuration.Truncate(time.Second) < l.renewDeadline+clientgo.FinishWithin: // a lease shows others whole ones
+		refuse("leader-elect-lease-duration", l.leaseDuration, fmt.Sprintf(
+			"must be at least --leader-elect-renew-deadline and the %s in which a leader finishes its last writes, in whole seconds", clientgo.FinishWithin))
 	}
 }
 

@@ -41,6 +41,21 @@ func TestFlagsArrive(t *testing.T) {
 	require.Equal(t, 15*time.Second, o.leader.leaseDuration)
 }
 
+// TestFlagsThatHinderEachOtherAreWarnedOf, by the names of both.
+func TestFlagsThatHinderEachOtherAreWarnedOf(t *testing.T) {
+	for args, want := range map[string][]string{
+		"--kube-api-qps=20":       nil,
+		"--kube-api-qps=5":        {"--kube-api-qps=5: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), and they will be late"},
+		"--node-eviction-rate=2":  {"--kube-api-qps=20: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), and they will be late"},
+		"--node-eviction-rate=0":  nil,
+		"--kube-api-qps=1000.125": nil,
+	} {
+		o, err := parse([]string{args}, io.Discard)
+		require.NoError(t, err)
+		require.Equal(t, want, o.warnings(), args)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	var out bytes.Buffer
 	_, err := parse([]string{"--help"}, &out)
@@ -51,7 +66,9 @@ func TestHelp(t *testing.T) {
 // TestALeaseCountsInWholeSeconds: others read 10 of 10.9, and would lead while this one still tries to renew.
 func TestALeaseCountsInWholeSeconds(t *testing.T) {
 	_, err := parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=10.5s"}, io.Discard)
-	require.EqualError(t, err, "--leader-elect-lease-duration=10.9s: must be above --leader-elect-renew-deadline in whole seconds")
-	_, err = parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=9.5s"}, io.Discard)
+	require.EqualError(t, err, "--leader-elect-lease-duration=10.9s: must be at least --leader-elect-renew-deadline and the 4s in which a leader finishes its last writes, in whole seconds")
+	_, err = parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=6.5s"}, io.Discard)
+	require.Error(t, err)
+	_, err = parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=6s"}, io.Discard)
 	require.NoError(t, err)
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,39 +20,36 @@ import (
 
 // run is the program: it returns nil when the context ends and all is handed over.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
+	for _, warning := range o.warnings() {
+		logger.Warn(warning)
+	}
 	config, err := connection(&o)
 	if err != nil {
 		return err
 	}
 	m := metrics.New(metrics.Options{})
 	config.Wrap(m.Transport)
-	// Each has its own rate, as upstream's controllers have: events do not hold evictions up, evictions not the lifting of
-	// taints, and nothing the lease.
-	var client, evictions, events, electing *kubernetes.Clientset
-	for agent, to := range map[string]**kubernetes.Clientset{"nodes": &client, "evictions": &evictions, "events": &events, "leader-election": &electing} {
-		own := rest.CopyConfig(config)
-		own.UserAgent += "/" + agent
-		if to == &electing {
-			own.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream: one request that hangs costs no lease
-		}
-		if *to, err = kubernetes.NewForConfig(own); err != nil {
-			return fmt.Errorf("client for %s: %w", agent, err)
-		}
+	election := rest.CopyConfig(config)
+	election.UserAgent += "/leader-election"
+	election.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream: one request that hangs costs no lease
+	electing, err := kubernetes.NewForConfig(election)
+	if err != nil {
+		return fmt.Errorf("client for leader election: %w", err)
 	}
-
-	watch := clientgo.Options{
-		EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, EvictionClient: evictions, EventClient: events, Logger: logger,
-		LeaseSilence: min(20*time.Second, o.evictor.NodeMonitorGracePeriod*2/5),
-	}
-	if err := clientgo.CheckServer(ctx, client, needed(&o, watch)); err != nil {
-		return finished(ctx, err)
-	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	cluster, err := clientgo.New(client, factory, watch)
+	watch := clientgo.Options{EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, Logger: logger}
+	cluster, err := clientgo.NewForConfig(config, watch)
 	if err != nil {
 		return err
 	}
-	leader := newLeadership(electing, o.leader, logger)
+	if err := cluster.Check(ctx, needed(&o, watch)); err != nil {
+		return finished(ctx, err)
+	}
+	changed := func() {}
+	leader := newTerms(func() *leadership {
+		l := newLeadership(electing, o.leader, cluster.MayLead, logger)
+		l.changed = func() { changed() }
+		return l
+	})
 	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{
 		Logger: logger, Observer: m, OnPass: m.Pass, DryRun: o.dryRun, MayWrite: leader.mayWrite,
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
@@ -61,27 +57,28 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := cluster.Feed(e); err != nil {
-		return err
-	}
-	leader.changed = e.Kick
+	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, func() error { return ready(cluster) }), logger)
+	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts), logger)
 	if err != nil {
 		return err
 	}
 	defer stopMetrics()
-	stopDebug, err := serve(debugFlag, o.debugAddress, debugging(e, leader.mayWrite, cluster.Health), logger)
+	stopDebug, err := serve(debugFlag, o.debugAddress, debugging(e, leader.mayWrite, cluster.MayLead), logger)
 	if err != nil {
 		return err
 	}
 	defer stopDebug()
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
-	defer factory.Shutdown()
-	defer stopWatching()
-	factory.Start(watching.Done())
-	return leader.run(ctx, e.Run)
+	watched := make(chan error, 1)
+	go func() { watched <- cluster.Run(watching) }() // for longer than a term
+	err = leader.run(ctx, e.Run)
+	stopWatching()
+	if errors.Is(err, errStuck) {
+		return err // the evictor's Run would be waited for
+	}
+	return errors.Join(err, <-watched)
 }
 
 // needed are the permissions of the flags.
@@ -102,14 +99,6 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	return all
 }
 
-// ready is nil once this replica could act if it led.
-func ready(cluster *clientgo.Cluster) error {
-	if !cluster.Synced() {
-		return errors.New("the lists are not complete yet")
-	}
-	return cluster.Health()
-}
-
 // connection is how to reach the API server.
 func connection(o *options) (*rest.Config, error) {
 	config, err := rest.InClusterConfig()
@@ -125,8 +114,6 @@ func connection(o *options) (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = o.qps, o.burst
-	config.ContentType = "application/vnd.kubernetes.protobuf"
-	config.AcceptContentTypes = "application/vnd.kubernetes.protobuf,application/json"
 	config.UserAgent = "evictkit-controller" // which managedFields name too
 	return config, nil
 }

@@ -25,6 +25,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
@@ -250,7 +251,7 @@ func TestALostLeaseEndsTheProgram(t *testing.T) {
 	})
 	s.Start()
 	t.Cleanup(s.Close)
-	r := start(t, s, "--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=100ms")
+	r := start(t, s, "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=100ms")
 	r.leads(t)
 	close(down)
 	select {
@@ -303,15 +304,75 @@ func TestAFollowerWritesNothing(t *testing.T) {
 	require.NoError(t, r.stop())
 }
 
-// TestWhatIsNotWellIsNotOK to a probe, which reads the code only.
-func TestWhatIsNotWellIsNotOK(t *testing.T) {
-	well := func() error { return nil }
-	ill := func() error { return errors.New("ill") }
-	for path, code := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable} {
-		answer := httptest.NewRecorder()
-		observed(metrics.New(metrics.Options{}), well, ill).ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-		require.Equal(t, code, answer.Code, path)
+// TestWhatIsIllIsNamed, and not OK to a probe, which reads the code only: a new process would not mend a broken watch.
+func TestWhatIsIllIsNamed(t *testing.T) {
+	ill := errors.New("ill")
+	for part, codes := range map[string]struct{ healthz, readyz int }{
+		"lease":   {http.StatusServiceUnavailable, http.StatusServiceUnavailable},
+		"passes":  {http.StatusServiceUnavailable, http.StatusServiceUnavailable},
+		"watches": {http.StatusOK, http.StatusServiceUnavailable},
+		"none":    {http.StatusOK, http.StatusOK},
+	} {
+		about := func(name string) error {
+			if name == part {
+				return ill
+			}
+			return nil
+		}
+		parts := func() []clientgo.Part {
+			return []clientgo.Part{{Name: "watches", Err: about("watches")}, {Name: "passes", Err: about("passes")}}
+		}
+		handler := observed(metrics.New(metrics.Options{}), func() error { return about("lease") }, parts)
+		for path, code := range map[string]int{"/healthz": codes.healthz, "/readyz": codes.readyz} {
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+			require.Equal(t, code, answer.Code, path+" "+part)
+			if part == "none" {
+				require.Equal(t, "ok\n", answer.Body.String())
+			} else {
+				require.Equal(t, part+": ill\n", answer.Body.String())
+			}
+		}
 	}
+}
+
+// TestALeaderThatSeesNothingGivesTheLeaseUp: two API servers over one etcd, and the one that the leader talks to serves no leases of nodes
+// any more. All else is well, its own lease too.
+func TestALeaderThatSeesNothingGivesTheLeaseUp(t *testing.T) {
+	var broken atomic.Bool
+	a, b := newAPIServer(), newAPIServer()
+	a.nodes, b.nodes = 200, 200 // of which some renew at any time
+	leases(a, func(*http.Request) bool { return false })
+	b.election = a.election
+	inner := a.Server.Config.Handler
+	a.Server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken.Load() && strings.Contains(r.URL.Path, "/namespaces/kube-node-lease/leases") {
+			w.Header().Set("Content-Type", contentType)
+			a.refuse(w, apierrors.NewServiceUnavailable("watch cache"))
+			return
+		}
+		inner.ServeHTTP(w, r)
+	})
+	for _, s := range []*apiServer{a, b} {
+		s.Start()
+		t.Cleanup(s.Close)
+	}
+	flags := []string{"--node-monitor-grace-period=5s", "--node-monitor-period=500ms"} // the guard looks after 2 s
+	first := start(t, a, flags...)
+	first.ready(t)
+	first.leads(t)
+	second := start(t, b, flags...)
+	second.ready(t)
+	broken.Store(true)
+	a.CloseClientConnections()
+	second.leads(t)
+	require.NotContains(t, fetch("http://"+first.debug+"/debug/evictor"), `"mayWrite": "yes"`)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		require.Contains(t, fetch("http://"+first.metrics+path), "watches: ")
+		require.Equal(t, "ok\n", fetch("http://"+second.metrics+path))
+	}
+	require.NoError(t, first.stop())
+	require.NoError(t, second.stop())
 }
 
 // TestARenewalThatHangsCostsNoLease: it is given up in time for another.
@@ -335,7 +396,7 @@ func TestARenewalThatHangsCostsNoLease(t *testing.T) {
 	}
 	s.Start()
 	t.Cleanup(s.Close)
-	r := start(t, s, "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=100ms")
+	r := start(t, s, "--leader-elect-lease-duration=10s", "--leader-elect-renew-deadline=6s", "--leader-elect-retry-period=100ms")
 	r.leads(t)
 	hang.Store(true)
 	require.Eventually(t, after.Load, time.Minute, 10*time.Millisecond)

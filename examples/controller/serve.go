@@ -4,31 +4,49 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// observed is what /healthz, /readyz and /metrics tell about.
-func observed(m *metrics.Metrics, healthy, ready func() error) http.Handler {
+// observed is what /healthz, /readyz and /metrics tell about: the lease, and the parts of seeing and writing. Both probes name what
+// is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes.
+func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	for path, ask := range map[string]func() error{"/healthz": healthy, "/readyz": ready} {
+	for path, fails := range map[string]func(part string) bool{
+		"/healthz": func(part string) bool { return part == "lease" || part == "passes" },
+		"/readyz":  func(string) bool { return true },
+	} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
-			if err := ask(); err != nil {
-				http.Error(w, err.Error(), http.StatusServiceUnavailable)
-				return
+			var text strings.Builder
+			code := http.StatusOK
+			for _, part := range append([]clientgo.Part{{Name: "lease", Err: lease()}}, parts()...) {
+				if part.Err == nil {
+					continue
+				}
+				fmt.Fprintf(&text, "%s: %v\n", part.Name, part.Err)
+				if fails(part.Name) {
+					code = http.StatusServiceUnavailable
+				}
 			}
-			fmt.Fprintln(w, "ok")
+			if text.Len() == 0 {
+				text.WriteString("ok\n")
+			}
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, text.String()) // who asked may be gone
 		})
 	}
 	return mux

@@ -51,6 +51,9 @@ func (t *termLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 // renew puts the end of the term off, by the renew deadline from before the request. It lets the request finish when ctx
 // ends: otherwise a lease that the API server grants just then would be ours without our knowing, and nobody gave it away.
 func (t *termLock) renew(ctx context.Context, request func(context.Context) error) error {
+	if why := t.l.blind.Load(); why != nil {
+		return *why
+	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.l.options.renewDeadline)
 	defer cancel()

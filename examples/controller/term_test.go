@@ -24,10 +24,12 @@ var usualElection = leaderOptions{
 	elect: true, leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retry: 2 * time.Second, resourceLock: "leases", resourceName: "l", namespace: "n",
 }
 
+func sees() error { return nil }
+
 // lead begins a leadership; the channel tells how it ended.
 func lead(t *testing.T, client kubernetes.Interface, work func(context.Context, *leadership) error) (*leadership, <-chan error) {
 	t.Helper()
-	l := newLeadership(client, usualElection, slog.New(slog.DiscardHandler))
+	l := newLeadership(client, usualElection, sees, slog.New(slog.DiscardHandler))
 	ran := make(chan error)
 	go func() {
 		ran <- l.run(t.Context(), func(ctx context.Context) error { return work(ctx, l) })
@@ -98,7 +100,7 @@ func TestTheLeaseIsGivenAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := &lock{holder: row.holder}
-				l := newLeadership(nil, usualElection, slog.New(slog.DiscardHandler))
+				l := newLeadership(nil, usualElection, sees, slog.New(slog.DiscardHandler))
 				defer l.expiry.Stop()
 				if !row.working {
 					close(l.worked)
@@ -142,7 +144,7 @@ func TestALeaseThatIsGrantedAtTheEndIsKnown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLeadership(nil, usualElection, slog.New(slog.DiscardHandler))
+				l := newLeadership(nil, usualElection, sees, slog.New(slog.DiscardHandler))
 				defer l.expiry.Stop()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
 				defer cancel()

@@ -12,11 +12,12 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -37,97 +38,58 @@ var (
 func main() {
 	flag.Parse()
 	ctrl.SetLogger(logr.FromSlogHandler(slog.Default().Handler()))
-	if err := run(ctrl.SetupSignalHandler()); err != nil {
+	config, err := ctrl.GetConfig()
+	if err == nil {
+		err = run(ctrl.SetupSignalHandler(), config)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context) error {
-	config, err := ctrl.GetConfig()
+// run is all that it takes. The evictor runs in every replica, so that the next leader has seen what this one has seen; only a
+// leader that sees and can write writes, and any other neither takes nor keeps the lease.
+func run(ctx context.Context, config *rest.Config) error {
+	cluster, err := clientgo.NewForConfig(config, clientgo.Options{Logger: slog.Default()})
 	if err != nil {
-		return fmt.Errorf("kubeconfig: %w", err)
+		return err
+	}
+	id := resourcelock.ResourceLockConfig{Identity: string(uuid.NewUUID())}
+	lease, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, "kube-system", "evictkit-manager", id, config, 10*time.Second)
+	if err != nil {
+		return fmt.Errorf("lease: %w", err)
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		LeaderElection: true, LeaderElectionID: "evictkit-manager", LeaderElectionNamespace: "kube-system", LeaderElectionReleaseOnCancel: true,
+		LeaderElection: true, LeaderElectionResourceLockInterface: cluster.Lock(lease), LeaderElectionReleaseOnCancel: true,
 		HealthProbeBindAddress: *healthAddress, Metrics: server.Options{BindAddress: *metricsAddress},
 	})
 	if err != nil {
 		return fmt.Errorf("manager: %w", err)
 	}
-	if err := addEvictor(mgr, evictor.DefaultConfig()); err != nil {
-		return err
-	}
-	// Reconcilers go here: ctrl.NewControllerManagedBy(mgr)...
-	return mgr.Start(ctx)
-}
-
-// addEvictor runs an evictor with the manager. It runs in every replica, so that the next leader has seen what this one has
-// seen; only the leader writes.
-func addEvictor(mgr manager.Manager, config evictor.Config) error {
-	protobuf := rest.CopyConfig(mgr.GetConfig())
-	protobuf.ContentType, protobuf.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
-	client, err := kubernetes.NewForConfig(protobuf)
-	if err != nil {
-		return fmt.Errorf("client: %w", err)
-	}
-	factory := informers.NewSharedInformerFactory(client, 0)
-	cluster, err := clientgo.New(client, factory, clientgo.Options{Logger: slog.Default()})
-	if err != nil {
-		return err
-	}
 	measured := evictormetrics.New(evictormetrics.Options{OmitRequests: true}) // controller-runtime counts them
-	e, err := evictor.New(config, measured.Clients(cluster.Clients()), evictor.Options{
-		Logger: slog.Default(), Observer: measured, OnPass: measured.Pass, MayWrite: leading(mgr.Elected()),
+	e, err := evictor.New(evictor.DefaultConfig(), measured.Clients(cluster.Clients()), evictor.Options{
+		Logger: slog.Default(), Observer: measured, OnPass: measured.Pass, MayWrite: leading(mgr.Elected(), cluster.MayLead),
 	})
 	if err != nil {
 		return err
 	}
-	if err := cluster.Feed(e); err != nil {
-		return err
-	}
 	measured.Watch(e, cluster.Health)
-	if err := metrics.Registry.Register(measured); err != nil {
-		return fmt.Errorf("metrics: %w", err)
+	// Reconcilers go here: ctrl.NewControllerManagedBy(mgr)...
+	if err := errors.Join(metrics.Registry.Register(measured), mgr.Add(everywhere(e.Run)),
+		mgr.AddReadyzCheck("evictor", func(*http.Request) error { return cluster.MayLead() }),
+		mgr.AddHealthzCheck("ping", healthz.Ping)); err != nil {
+		return fmt.Errorf("manager: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("evictor", ready(cluster)); err != nil {
-		return fmt.Errorf("readyz: %w", err)
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil { // without one there is no /healthz
-		return fmt.Errorf("healthz: %w", err)
-	}
-	return mgr.Add(everywhere(func(ctx context.Context) error {
-		factory.Start(ctx.Done())
-		go func() {
-			select {
-			case <-mgr.Elected():
-				e.Kick() // permissions are asked again at once
-			case <-ctx.Done():
-			}
-		}()
-		if err := e.Run(ctx); !errors.Is(err, context.Canceled) {
-			return err
-		}
-		return nil
-	}))
+	return mgr.Start(ctx)
 }
 
-// ready is nil once this replica could act if it led.
-func ready(cluster *clientgo.Cluster) healthz.Checker {
-	return func(*http.Request) error {
-		if !cluster.Synced() {
-			return errors.New("the lists are not complete yet")
-		}
-		return cluster.Health()
-	}
-}
-
-// leading permits writes once the channel is closed. A manager that loses its lease ends the program.
-func leading(elected <-chan struct{}) func() error {
+// leading permits writes once the channel is closed, while mayLead does. A manager that loses its lease ends the program.
+func leading(elected <-chan struct{}, mayLead func() error) func() error {
 	return func() error {
 		select {
 		case <-elected:
-			return nil
+			return mayLead()
 		default:
 			return errors.New("another replica leads")
 		}
@@ -137,8 +99,15 @@ func leading(elected <-chan struct{}) func() error {
 // everywhere runs in every replica, leader or not.
 type everywhere func(context.Context) error
 
+var _ manager.LeaderElectionRunnable = everywhere(nil)
+
 // Start implements manager.Runnable.
-func (f everywhere) Start(ctx context.Context) error { return f(ctx) }
+func (f everywhere) Start(ctx context.Context) error {
+	if err := f(ctx); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (everywhere) NeedLeaderElection() bool { return false }

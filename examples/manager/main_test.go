@@ -2,6 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"net"
 	"net/http"
 	"testing"
@@ -9,50 +14,23 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-
-	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
 func TestOnlyTheLeaderWrites(t *testing.T) {
 	elected := make(chan struct{})
-	may := leading(elected)
+	var blind error
+	may := leading(elected, func() error { return blind })
 	require.Error(t, may())
 	close(elected)
 	require.NoError(t, may())
+	blind = errors.New("blind")
+	require.ErrorIs(t, may(), blind)
 	require.False(t, everywhere(nil).NeedLeaderElection(), "the others watch")
 }
 
-// The evictor fits into a manager and its registry of metrics; nothing is asked of the API server before the start.
-func TestEvictorIsAdded(t *testing.T) {
-	before := metrics.Registry
-	metrics.Registry = prometheus.NewRegistry()
-	defer func() { metrics.Registry = before }()
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{Metrics: server.Options{BindAddress: "0"}})
-	require.NoError(t, err)
-	require.NoError(t, addEvictor(mgr, evictor.DefaultConfig()))
-}
-
-func TestAReplicaIsReadyWithCompleteLists(t *testing.T) {
-	client := fake.NewClientset()
-	factory := informers.NewSharedInformerFactory(client, 0)
-	cluster, err := clientgo.New(client, factory, clientgo.Options{})
-	require.NoError(t, err)
-	require.Error(t, ready(cluster)(nil))
-	ctx, cancel := context.WithCancel(context.Background())
-	factory.Start(ctx.Done())
-	require.Eventually(t, func() bool { return ready(cluster)(nil) == nil }, time.Minute, time.Millisecond)
-	cancel()
-	factory.Shutdown()
-}
-
-// TestTheManagerIsProbed: without a check of its own there is no /healthz.
+// TestTheManagerIsProbed: it is alive, and not ready while it does not see the cluster; asked to end, it ends.
 func TestTheManagerIsProbed(t *testing.T) {
 	before := metrics.Registry
 	metrics.Registry = prometheus.NewRegistry()
@@ -61,12 +39,11 @@ func TestTheManagerIsProbed(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	mgr, err := ctrl.NewManager(&rest.Config{Host: "http://127.0.0.1:1"}, ctrl.Options{HealthProbeBindAddress: address, Metrics: server.Options{BindAddress: "0"}})
-	require.NoError(t, err)
-	require.NoError(t, addEvictor(mgr, evictor.DefaultConfig()))
+	require.NoError(t, flag.Set("health-address", address))
+	require.NoError(t, flag.Set("metrics-address", "0"))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- mgr.Start(ctx) }()
+	go func() { ended <- run(ctx, &rest.Config{Host: "http://127.0.0.1:1"}) }()
 	code := func(path string) int {
 		response, err := http.Get("http://" + address + path)
 		if err != nil {
@@ -79,4 +56,18 @@ func TestTheManagerIsProbed(t *testing.T) {
 	require.Equal(t, http.StatusOK, code("/healthz"))
 	cancel()
 	require.NoError(t, <-ended)
+}
+
+// TestTheProgramIsShort: what it takes, with leadership, health and errors, is one function of at most 40 lines.
+func TestTheProgramIsShort(t *testing.T) {
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, "main.go", nil, 0)
+	require.NoError(t, err)
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "run" {
+			require.LessOrEqual(t, files.Position(f.End()).Line-files.Position(f.Pos()).Line+1, 40)
+			return
+		}
+	}
+	require.Fail(t, "there is no run")
 }

@@ -42,6 +42,10 @@ func (s *stream) object(w *wire) error {
 		meta, spec, status = &o.Pod.ObjectMeta, &o.Pod.Spec, &o.Pod.Status
 	default:
 		s.count.Skipped++
+		if s.count.Kinds == nil {
+			s.count.Kinds = make(map[string]int)
+		}
+		s.count.Kinds[w.Kind]++
 		return nil
 	}
 	for _, part := range []struct {

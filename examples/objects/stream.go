@@ -23,6 +23,8 @@ type Object struct {
 type Count struct {
 	Nodes, Pods int
 	Skipped     int // objects of other kinds
+	// Kinds are how many objects of each other kind there were; nil: none.
+	Kinds map[string]int
 }
 
 // Stream is StreamCount for callers who do not care how many objects there were.

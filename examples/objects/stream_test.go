@@ -235,10 +235,10 @@ func TestStreamReaderErrors(t *testing.T) {
 }
 
 func TestStreamReadsPiecemeal(t *testing.T) {
-	for _, text := range []string{kubectlYAML, `{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Pod","metadata":{"name":"p1"}}],"kind":"List"}` + "\n---\n{\"kind\":\"Service\"}\n"} {
+	for text, other := range map[string]string{kubectlYAML: "Deployment", `{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Pod","metadata":{"name":"p1"}}],"kind":"List"}` + "\n---\n{\"kind\":\"Service\"}\n": "Service"} {
 		count, err := objects.StreamCount(iotest.OneByteReader(strings.NewReader(text)), "f", func(objects.Object) error { return nil })
 		require.NoError(t, err)
-		require.Equal(t, objects.Count{Nodes: 1, Pods: 1, Skipped: 1}, count)
+		require.Equal(t, objects.Count{Nodes: 1, Pods: 1, Skipped: 1, Kinds: map[string]int{other: 1}}, count)
 	}
 }
 

@@ -8,41 +8,56 @@ import (
 	"github.com/evictkit/evictkit/internal/simulator"
 )
 
-// ReadObjects streams the objects of the files into the cluster, the nodes of all files before the pods. It
-// returns how many pods are not bound to any of the nodes.
-func ReadObjects(c *simulator.Cluster, files []string) (unbound int, err error) {
-	for _, pass := range []func(objects.Object) error{
-		func(o objects.Object) error {
-			if o.Node == nil {
-				return nil
-			}
-			return c.AddNodeObject(o.Node)
-		},
-		func(o objects.Object) error {
-			if o.Pod == nil {
-				return nil
-			}
-			bound, err := c.AddPodObject(o.Pod)
-			if !bound {
-				unbound++
-			}
-			return err
-		},
-	} {
-		for _, file := range files {
-			if err := stream(file, pass); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return unbound, nil
+// Left is what files hold and a simulation does not play.
+type Left struct {
+	Unbound int            // pods that are bound to none of the nodes
+	Kinds   map[string]int // objects of other kinds than Node and Pod; nil: none
 }
 
-func stream(file string, visit func(objects.Object) error) error {
+// ReadObjects streams the objects of the files into the cluster, the nodes of all files before the pods. It
+// returns what it left out. What the cluster leaves out of the objects that it took, the cluster tells.
+func ReadObjects(c *simulator.Cluster, files []string) (left Left, err error) {
+	nodes := func(o objects.Object) error {
+		if o.Node == nil {
+			return nil
+		}
+		return c.AddNodeObject(o.Node)
+	}
+	pods := func(o objects.Object) error {
+		if o.Pod == nil {
+			return nil
+		}
+		bound, err := c.AddPodObject(o.Pod)
+		if !bound {
+			left.Unbound++
+		}
+		return err
+	}
+	for _, file := range files {
+		count, err := stream(file, nodes)
+		if err != nil {
+			return Left{}, err
+		}
+		for kind, n := range count.Kinds {
+			if left.Kinds == nil {
+				left.Kinds = make(map[string]int)
+			}
+			left.Kinds[kind] += n
+		}
+	}
+	for _, file := range files {
+		if _, err := stream(file, pods); err != nil {
+			return Left{}, err
+		}
+	}
+	return left, nil
+}
+
+func stream(file string, visit func(objects.Object) error) (objects.Count, error) {
 	r, err := os.Open(file)
 	if err != nil {
-		return fmt.Errorf("cluster.files: %w", err)
+		return objects.Count{}, fmt.Errorf("cluster.files: %w", err)
 	}
 	defer r.Close()
-	return objects.Stream(r, file, visit)
+	return objects.StreamCount(r, file, visit)
 }

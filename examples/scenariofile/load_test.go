@@ -41,6 +41,7 @@ func TestLoadEverything(t *testing.T) {
 	require.Equal(t, 10*time.Minute, trace.Gap())
 	require.Equal(t, 15, trace.Sample(1))
 	want := &scenario.Scenario{
+		Edition: scenario.Edition2,
 		Config: scenario.Config{
 			NodeMonitorPeriod: after(5 * time.Second), NodeMonitorGracePeriod: after(40 * time.Second), NodeStartupGracePeriod: after(time.Minute),
 			NodeEvictionRate: ptr(0.1), SecondaryNodeEvictionRate: ptr(0.01), LargeClusterSizeThreshold: ptr(50), UnhealthyZoneThreshold: ptr(0.55),
@@ -50,7 +51,7 @@ func TestLoadEverything(t *testing.T) {
 		Cluster: scenario.Cluster{
 			Files: []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
 			Zones: []scenario.Zone{
-				{Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(int64(300)), DaemonSetPodsPerNode: 1},
+				{Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(scenario.TolerationSeconds(300)), DaemonSetPodsPerNode: 1},
 				{Name: "b", Nodes: 10},
 			},
 		},
@@ -66,8 +67,9 @@ func TestLoadEverything(t *testing.T) {
 			{At: after(4 * time.Minute), Uncordon: &scenario.NodeRef{Node: "a-005"}},
 			{At: after(5 * time.Minute), DeleteNode: &scenario.NodeRef{Node: "a-006"}},
 			{At: after(5 * time.Minute), AddNode: &scenario.AddNode{Name: "b-100", Zone: "b", Region: "r1", PodsPerNode: 5}},
-			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-007", TolerationSeconds: ptr(int64(30))}},
+			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-007", TolerationSeconds: ptr(scenario.TolerationSeconds(30))}},
 			{At: after(6 * time.Minute), DeletePod: &scenario.DeletePod{Name: "x"}},
+			{At: after(6 * time.Minute), ForceDelete: &scenario.DeletePod{Name: "a-001-p0"}},
 			{At: after(7 * time.Minute), API: &scenario.API{State: "down"}},
 			{At: after(8 * time.Minute), Restart: &scenario.Restart{}},
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
-	"github.com/evictkit/evictkit/examples/cgroup"
+	"github.com/evictkit/evictkit/evictor/nodepressure/cgroup"
 	"github.com/evictkit/evictkit/internal/noderecord"
 )
 
@@ -24,13 +25,16 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 	if err := f.pressure.settings(&node); err != nil {
 		return err
 	}
-	if s.player, err = noderecord.NewPlayer(node); err != nil {
-		return err
-	}
-	l := &live{node: cgroup.Node{Dir: f.pressure.cgroup, Proc: f.pressure.proc}, pods: map[string]*v1.Pod{}}
+	l := &live{node: cgroup.Node{Dir: f.pressure.cgroup, Proc: f.pressure.proc, NodeFs: f.pressure.nodeFs, ImageFs: f.pressure.imageFs}, pods: map[string]*v1.Pod{}}
 	root, err := l.node.Root()
 	if err != nil {
 		return fmt.Errorf("--cgroup: %w", err)
+	}
+	if node.Layout, err = l.node.Layout(); err != nil {
+		return fmt.Errorf("--nodefs and --imagefs: %w", err)
+	}
+	if s.player, err = noderecord.NewPlayer(node); err != nil {
+		return err
 	}
 	if f.pressure.to != "" {
 		w, closer, openErr := open("record", f.pressure.to, stdout)
@@ -42,7 +46,9 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 			return err
 		}
 	}
-	s.begin(node)
+	if s.layout = node.Layout.String(); f.pressure.nodeFs != "" {
+		s.layout += fmt.Sprintf(" (nodefs %s, imagefs %s)", f.pressure.nodeFs, cmp.Or(f.pressure.imageFs, f.pressure.nodeFs))
+	}
 	if root {
 		fmt.Fprintf(s.out, "%s has no memory.current: memory is that of the machine, from /proc/meminfo and its memory.stat if it has one\n\n", f.pressure.cgroup)
 	}
@@ -54,6 +60,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		if err != nil {
 			return err
 		}
+		s.watch(sample)
 		fmt.Fprintln(s.out, signals(sample))
 		s.tell(sample, s.player.Play(sample, l.pods))
 		if f.until >= 0 && time.Since(began)+f.pressure.interval > f.until {
@@ -77,16 +84,15 @@ type live struct {
 // measure takes a sample and records it, after the pods that are new or have changed. Those that are gone are
 // forgotten.
 func (l *live) measure(at time.Duration) (*noderecord.Sample, error) {
-	signals, err := l.node.Signals()
+	stats, err := l.node.Stats(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	pods, err := l.node.Pods()
-	if err != nil {
-		return nil, err
+	sample := &noderecord.Sample{T: at.Round(time.Millisecond).Seconds(), Signals: map[nodepressure.Signal]noderecord.Amount{}, Pods: map[string]*nodepressure.Usage{}}
+	for signal, measured := range stats.Signals {
+		sample.Signals[signal] = noderecord.Amount{Available: measured.Available, Capacity: measured.Capacity}
 	}
-	sample := &noderecord.Sample{T: at.Round(time.Millisecond).Seconds(), Signals: signals, Pods: map[string]*nodepressure.Usage{}}
-	for _, pod := range pods {
+	for _, pod := range stats.Pods {
 		key := noderecord.Key(pod.Pod)
 		sample.Pods[key] = pod.Usage
 		if known := l.pods[key]; known != nil && reflect.DeepEqual(known.Spec, pod.Spec) {
@@ -115,7 +121,7 @@ func signals(sample *noderecord.Sample) string {
 			continue
 		}
 		text := func(n int64) string { return humanize.Comma(n) }
-		if signal.Resource() == v1.ResourceMemory {
+		if resource := signal.Resource(); resource == v1.ResourceMemory || resource == v1.ResourceEphemeralStorage {
 			text = func(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 		}
 		parts = append(parts, fmt.Sprintf("%s %s of %s", signal, text(amount.Available), text(amount.Capacity)))

@@ -88,7 +88,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		s.Until = &until
 	}
 	cluster := simulator.New(&simulator.Clock{})
-	unbound, err := scenariofile.ReadObjects(cluster, s.Cluster.Files)
+	left, err := scenariofile.ReadObjects(cluster, s.Cluster.Files)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if f.timeline == "-" {
 		w = stderr
 	}
-	if err := tell(w, report, unbound); err != nil {
+	if err := tell(w, report, left); err != nil {
 		return err
 	}
 	fmt.Fprintf(stderr, "played in %s\n", time.Since(began).Round(time.Millisecond))

@@ -104,6 +104,27 @@ items:
 	require.Contains(t, story, "2 nodes and 1 pods")
 	require.Contains(t, story, "1 more pods are bound to no node")
 	require.Contains(t, story, "0 evicted")
+	require.Contains(t, story, "1 objects of kind ConfigMap")
+}
+
+// What a dump holds and nobody plays is named, above all budgets.
+func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(`apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: n, containers: [{name: c, ports: [{containerPort: 1, hostPort: 1}]}]}}
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: one}}
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: two}}
+`), 0o600))
+	file := filepath.Join(dir, "scenario.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nuntil: 1m\n"), 0o600))
+	story, _, err := simulate(t, "--scenario", file)
+	require.NoError(t, err)
+	require.Contains(t, story, "edition 2: grace 50s, generated pods tolerate an outage for 300s")
+	require.Contains(t, story, "2 objects of kind PodDisruptionBudget: deletion does not ask them")
+	require.Contains(t, story, "1 pods with host ports")
 }
 
 // The recorded cluster and outages, where they are.

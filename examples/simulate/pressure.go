@@ -21,6 +21,8 @@ type pressureFlags struct {
 	record        string
 	live          bool
 	cgroup        string
+	nodeFs        string
+	imageFs       string
 	to            string
 	kubeletConfig string
 	interval      time.Duration
@@ -33,9 +35,21 @@ func (f *pressureFlags) add(set *pflag.FlagSet) {
 		"internal/noderecord/doc.go has it in full")
 	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and tell what the kubelet would do, until interrupted or --until")
 	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
+	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: a directory on the kubelet's file system, `DIR`; empty measures no file system")
+	set.StringVar(&f.imageFs, "imagefs", existing("", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"), "with --pressure-live: a directory on the file system of images and writable layers, `DIR`; empty is the kubelet's")
 	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`, - for stdout (then the story goes to stderr)")
 	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
 	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: the thresholds of a kubelet's configuration `FILE`, its other fields passed over; without it those of the record, or the defaults")
+}
+
+// existing is the first directory that exists.
+func existing(otherwise string, dirs ...string) string {
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+	}
+	return otherwise
 }
 
 // check says whether a node is to be played, and what does not go together.
@@ -53,7 +67,7 @@ func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
 	case f.interval <= 0:
 		return on, fmt.Errorf("--interval %s is not positive", f.interval)
 	}
-	for _, name := range []string{"cgroup", "record", "interval"} {
+	for _, name := range []string{"cgroup", "nodefs", "imagefs", "record", "interval"} {
 		if !f.live && set.Changed(name) {
 			return on, fmt.Errorf("--%s needs --pressure-live", name)
 		}
@@ -106,7 +120,7 @@ func playRecord(ctx context.Context, f flags, s *nodeStory) error {
 	if s.player, err = noderecord.NewPlayer(node); err != nil {
 		return err
 	}
-	s.begin(node)
+	s.layout = node.Layout.String()
 	for ctx.Err() == nil {
 		sample, err := reader.Sample()
 		if errors.Is(err, io.EOF) || err == nil && f.until >= 0 && sample.At() > f.until {
@@ -115,6 +129,7 @@ func playRecord(ctx context.Context, f flags, s *nodeStory) error {
 		if err != nil {
 			return err
 		}
+		s.watch(sample)
 		s.tell(sample, s.player.Play(sample, reader.Pods()))
 	}
 	return ctx.Err()
@@ -152,18 +167,46 @@ type nodeStory struct {
 	out      io.Writer
 	timeline *json.Encoder // nil for none
 	player   *noderecord.Player
-	counts   map[string]int // events by kind
+	layout   string
+	measured map[nodepressure.Signal]bool // nil before the first sample
+	counts   map[string]int               // events by kind
 	samples  int
 	last     time.Duration
 	failed   error
 }
 
-func (s *nodeStory) begin(node noderecord.Node) {
-	fmt.Fprintf(s.out, "%s, thresholds:\n", node.Layout)
+// watch says which thresholds are watched, and which are not because nothing measures their signal: with the first sample
+// of all, then when that changes.
+func (s *nodeStory) watch(sample *noderecord.Sample) {
+	first := s.measured == nil
+	if first {
+		s.measured = map[nodepressure.Signal]bool{}
+		fmt.Fprintf(s.out, "%s, thresholds:\n", s.layout)
+	}
+	var not []nodepressure.Threshold
 	for _, threshold := range s.player.Thresholds() {
+		_, measured := sample.Signals[threshold.Signal]
+		switch {
+		case first && measured:
+			fmt.Fprintf(s.out, "  %s\n", threshold)
+		case first:
+			not = append(not, threshold)
+		case measured && !s.measured[threshold.Signal]:
+			fmt.Fprintf(s.out, "%12s  %s is measured from now on\n", sample.At(), threshold.Signal)
+		case !measured && s.measured[threshold.Signal]:
+			fmt.Fprintf(s.out, "%12s  %s is not measured any more\n", sample.At(), threshold.Signal)
+		}
+		s.measured[threshold.Signal] = measured
+	}
+	if len(not) > 0 {
+		fmt.Fprintln(s.out, "not watched, because they are not measured:")
+	}
+	for _, threshold := range not {
 		fmt.Fprintf(s.out, "  %s\n", threshold)
 	}
-	fmt.Fprintln(s.out)
+	if first {
+		fmt.Fprintln(s.out)
+	}
 }
 
 func (s *nodeStory) tell(sample *noderecord.Sample, events []noderecord.Event) {

@@ -70,7 +70,7 @@ func TestWithOtherThresholds(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("kind: KubeletConfiguration\nmaxPods: 110\nevictionHard:\n  memory.available: 20%\n"), 0o600))
 	story, _, err := simulate(t, "--pressure", record, "--kubelet-config", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "SingleFs, thresholds:\n  memory.available < 20%\n  allocatableMemory.available < 20%\n\n")
+	require.Contains(t, story, "SingleFs, thresholds:\n  memory.available < 20%\nnot watched, because they are not measured:\n  allocatableMemory.available < 20%\n\n")
 	require.Contains(t, story, "10s  evict shop/batch with 1s")
 	require.NotContains(t, story, "DiskPressure")
 }
@@ -97,6 +97,8 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 		{"Scenario", []string{"--pressure", record, "--scenario", "x"}, "--scenario is of a cluster"},
 		{"RecordOfARecord", []string{"--pressure", record, "--record", "x"}, "--record needs --pressure-live"},
 		{"Cgroup", []string{"--cgroup", "x"}, "--cgroup needs --pressure-live"},
+		{"NodeFs", []string{"--pressure", record, "--nodefs", "/"}, "--nodefs needs --pressure-live"},
+		{"NoNodeFs", []string{"--pressure-live", "--cgroup", t.TempDir(), "--nodefs", "nowhere"}, "--nodefs and --imagefs: nowhere: no such file"},
 		{"KubeletConfig", []string{"--kubelet-config", "x"}, "--kubelet-config needs --pressure"},
 		{"Interval", []string{"--pressure-live", "--interval", "0s"}, "--interval 0s is not positive"},
 		{"NoCgroup", []string{"--pressure-live", "--cgroup", "nowhere"}, "--cgroup: stat nowhere"},
@@ -165,6 +167,51 @@ func TestLive(t *testing.T) {
 		}
 	}
 	require.Equal(t, strings.Join(events, "\n"), again)
+}
+
+// TestLiveMeasuresDisks where it is said which, and says so of those that it does not measure.
+func TestLiveMeasuresDisks(t *testing.T) {
+	m := machine{t, t.TempDir()}
+	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
+	m.write("cgroup/cgroup.controllers", "memory\n")
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	play := func(nodeFs, imageFs string) string {
+		var out bytes.Buffer
+		f := flags{pressure: pressureFlags{live: true, cgroup: filepath.Join(m.dir, "cgroup"), proc: filepath.Join(m.dir, "proc"), nodeFs: nodeFs, imageFs: imageFs, interval: time.Hour}}
+		require.NoError(t, pressure(ctx, f, &out, &out))
+		return out.String()
+	}
+	watched, not, _ := strings.Cut(play(m.dir, ""), "not watched, because they are not measured:\n")
+	require.Contains(t, watched, "SingleFs (nodefs "+m.dir+", imagefs "+m.dir+"), thresholds:\n  memory.available < 100Mi\n  nodefs.available < 10%\n")
+	require.Contains(t, watched, "  containerfs.available < 10%\n")
+	require.Contains(t, not, "  allocatableMemory.available < 100Mi\n\n")
+	require.Regexp(t, `nodefs.available \d+ [KMGTP]iB of \d+`, not, "as it was measured")
+
+	require.Contains(t, play(m.dir, "/proc"), "DedicatedImageFs (nodefs "+m.dir+", imagefs /proc), thresholds:\n")
+
+	watched, not, _ = strings.Cut(play("", ""), "not watched, because they are not measured:\n")
+	require.Contains(t, watched, "SingleFs, thresholds:\n  memory.available < 100Mi\n")
+	for _, signal := range []string{"nodefs.available", "nodefs.inodesFree", "imagefs.available", "imagefs.inodesFree", "containerfs.available", "containerfs.inodesFree"} {
+		require.NotContains(t, watched, signal)
+		require.Contains(t, not, "  "+signal+" < ")
+	}
+}
+
+// TestSignalsThatComeAndGo are said: a record need not begin with all of them.
+func TestSignalsThatComeAndGo(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record.jsonl")
+	sample := func(at int, signals string) string {
+		return fmt.Sprintf(`{"sample":{"t":%d,"signals":{%s}}}`+"\n", at, signals)
+	}
+	memory, disk := `"memory.available":{"available":900000000,"capacity":1000000000}`, `"nodefs.available":{"available":90,"capacity":100}`
+	require.NoError(t, os.WriteFile(file, []byte(`{"node":{"settings":{"evictionHard":{"memory.available":"100Mi","nodefs.available":"10%"}}}}`+"\n"+
+		sample(0, memory)+sample(10, memory+","+disk)+sample(20, memory+","+disk)+sample(30, memory)), 0o600))
+	story, _, err := simulate(t, "--pressure", file)
+	require.NoError(t, err)
+	require.Contains(t, story, "thresholds:\n  memory.available < 100Mi\nnot watched, because they are not measured:\n  allocatableMemory.available < 100Mi\n  nodefs.available < 10%\n")
+	require.Equal(t, 1, strings.Count(story, "         10s  nodefs.available is measured from now on\n"))
+	require.Equal(t, 1, strings.Count(story, "         30s  nodefs.available is not measured any more\n"))
 }
 
 // TestLiveEndsWhenInterrupted and writes what it has.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
+	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/internal/simulator"
 )
@@ -19,13 +20,15 @@ import (
 const mostZoneLines = 60
 
 // tell prints the story of a simulation.
-func tell(out io.Writer, r *simulator.Report, unbound int) error {
+func tell(out io.Writer, r *simulator.Report, left scenariofile.Left) error {
 	w := &strings.Builder{}
 	n := func(i int) string { return humanize.Comma(int64(i)) }
 	fmt.Fprintf(w, "%s nodes and %s pods, %s of virtual time\n", n(r.Nodes), n(r.Pods), r.Until)
-	if unbound > 0 {
-		fmt.Fprintf(w, "%s more pods are bound to no node of the files and were left out\n", n(unbound))
+	fmt.Fprintf(w, "edition %d: grace %s, generated pods tolerate %s\n", r.Settings.Edition, r.Settings.NodeMonitorGracePeriod, tolerate(r.Settings.TolerationSeconds))
+	if left.Unbound > 0 {
+		fmt.Fprintf(w, "%s more pods are bound to no node of the files and were left out\n", n(left.Unbound))
 	}
+	notSimulated(w, r, left)
 	fmt.Fprintf(w, "\nZones\n")
 	for i, l := range r.Zones {
 		if i == mostZoneLines {
@@ -73,6 +76,31 @@ func tell(out io.Writer, r *simulator.Report, unbound int) error {
 	}
 	_, err := io.WriteString(out, w.String())
 	return err
+}
+
+// notSimulated names what the files hold that plays no part.
+func notSimulated(w io.Writer, r *simulator.Report, left scenariofile.Left) {
+	if len(left.Kinds)+len(r.NotSimulated) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nNot simulated\n")
+	for _, kind := range byCount(left.Kinds) {
+		why := ""
+		if kind == "PodDisruptionBudget" {
+			why = ": deletion does not ask them, and time below them is not reported"
+		}
+		fmt.Fprintf(w, "  %s objects of kind %s%s\n", humanize.Comma(int64(left.Kinds[kind])), kind, why)
+	}
+	for _, what := range byCount(r.NotSimulated) {
+		fmt.Fprintf(w, "  %s pods with %s\n", humanize.Comma(int64(r.NotSimulated[what])), what)
+	}
+}
+
+func tolerate(t scenario.TolerationSeconds) string {
+	if t == scenario.NoToleration {
+		return "nothing"
+	}
+	return fmt.Sprintf("an outage for %ds unless their zone says otherwise", t)
 }
 
 func byCount(m map[string]int) []string {

@@ -1,61 +1,104 @@
 // Package dueheap orders small numbers by a due time, and equal times by a sequence number. It is an
 // indexed 4-ary heap: every operation is O(log n), by number. It is not safe for concurrent use.
+//
+// It grows and shrinks by chunks of 64 numbers, so no operation copies the whole heap. It keeps what
+// its numbers need, a spare chunk, and of their places a chunk for each 64 numbers of which one is there.
+// Heaps whose numbers are never the same may share their places, so that many heaps of few numbers each
+// cost no more than one.
 package dueheap
+
+import "math"
 
 // Heap is the heap. The zero Heap is empty and ready.
 type Heap struct {
-	items    []item
-	position []int32 // of each number in items, plus one; 0: not there
+	chunks []*chunk
+	end    int // where the next item comes
+	places *Places
 }
+
+// Sharing returns an empty heap that keeps its places there, beside other heaps. A number is in one of
+// them at most, and Due, Set and Remove are called only on the one that it is in, if it is in any.
+func Sharing(places *Places) Heap { return Heap{places: places} }
 
 type item struct {
 	due    int64
-	seq    uint32
+	seq    uint64
 	number int32
 }
 
-// before compares sequence numbers around their overflow: what is queued together is closer than half
-// of their range.
-func (a item) before(b item) bool {
-	return a.due < b.due || a.due == b.due && int32(a.seq-b.seq) < 0
+// An item's place is its number in the chunks' items. The first three places are never used: with root
+// at 3 the four children of place at are from 4*(at-2) on, so they are a family that lies in one chunk
+// and begins at a place that is easy to come by.
+type (
+	family [4]item
+	chunk  [families]family
+)
+
+const (
+	root      = 3
+	families  = 16
+	chunkSize = 4 * families
+)
+
+// nobody is in the places of the last family that are not used: it comes before nothing.
+var nobody = item{due: math.MaxInt64, seq: math.MaxUint64}
+
+func (a *item) before(b *item) bool {
+	return a.due < b.due || a.due == b.due && a.seq < b.seq
+}
+
+func (h *Heap) at(place int) *item {
+	p := uint(place) // division by shifts
+	return &h.chunks[p/chunkSize][p/4%families][p%4]
 }
 
 // Len is how many numbers there are.
-func (h *Heap) Len() int { return len(h.items) }
+func (h *Heap) Len() int { return max(0, h.end-root) }
 
 // Has says whether the number is there.
-func (h *Heap) Has(number int32) bool {
-	return int(number) < len(h.position) && h.position[number] != 0
-}
+func (h *Heap) Has(number int32) bool { return h.places != nil && h.places.Has(number) }
 
 // Due is the due time of a number that is there.
-func (h *Heap) Due(number int32) int64 { return h.items[h.position[number]-1].due }
+func (h *Heap) Due(number int32) int64 { return h.at(h.places.of(number)).due }
 
 // Min is the number due first.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
-	if len(h.items) == 0 {
+	if h.Len() == 0 {
 		return 0, 0, false
 	}
-	return h.items[0].number, h.items[0].due, true
+	first := &h.chunks[0][0][root]
+	return first.number, first.due, true
 }
 
-// Set adds the number or moves it.
-func (h *Heap) Set(number int32, due int64, seq uint32) {
-	for int(number) >= len(h.position) {
-		h.position = append(h.position, 0)
+// Set adds the number or moves it. Sequence numbers are below 2^64-1.
+func (h *Heap) Set(number int32, due int64, seq uint64) {
+	if h.places == nil {
+		h.places = new(Places)
 	}
 	it := item{due, seq, number}
-	at := int(h.position[number]) - 1
-	if at < 0 {
-		h.items = append(h.items, it)
-		h.up(len(h.items)-1, it)
+	if at := h.places.of(number); at != 0 {
+		if it.before(h.at(at)) {
+			h.up(at, it)
+		} else {
+			h.down(at, it)
+		}
 		return
 	}
-	if it.before(h.items[at]) {
-		h.up(at, it)
-	} else {
-		h.down(at, it)
+	h.end = max(h.end, root)
+	if h.end/chunkSize == len(h.chunks) {
+		h.chunks = append(h.chunks, newChunk())
 	}
+	h.places.use(number)
+	h.end++
+	h.up(h.end-1, it)
+}
+
+func newChunk() *chunk {
+	c := new(chunk)
+	for i := range c {
+		c[i] = family{nobody, nobody, nobody, nobody}
+	}
+	return c
 }
 
 // Remove takes the number out, if it is there.
@@ -63,62 +106,81 @@ func (h *Heap) Remove(number int32) {
 	if !h.Has(number) {
 		return
 	}
-	at := int(h.position[number]) - 1
-	h.position[number] = 0
-	last := len(h.items) - 1
-	it := h.items[last]
-	h.items = h.items[:last]
-	if at == last {
+	at := h.places.of(number)
+	h.places.free(number)
+	h.end--
+	last := h.at(h.end)
+	it := *last
+	*last = nobody
+	h.giveBack()
+	if at == h.end {
 		return
 	}
-	if at > 0 && it.before(h.items[(at-1)/4]) {
+	if at > root && it.before(h.at(parent(at))) {
 		h.up(at, it)
 	} else {
 		h.down(at, it)
 	}
 }
 
-func (h *Heap) place(at int, it item) {
-	h.items[at] = it
-	h.position[it.number] = int32(at) + 1
+// giveBack drops the last chunk when it is empty and the one before as well.
+func (h *Heap) giveBack() {
+	last := len(h.chunks) - 1
+	if h.end <= (last-1)*chunkSize {
+		h.chunks[last] = nil
+		h.chunks = h.chunks[:last]
+	}
+}
+
+func parent(at int) int { return at>>2 + 2 }
+
+// put writes an item, or one that moves, to the place at, whose record the caller has found already.
+func (h *Heap) put(there *item, at int, it *item) {
+	*there = *it
+	h.places.move(it.number, at)
 }
 
 func (h *Heap) up(at int, it item) {
-	for at > 0 {
-		parent := (at - 1) / 4
-		if !it.before(h.items[parent]) {
+	there := h.at(at)
+	for at > root {
+		above := h.at(parent(at))
+		if !it.before(above) {
 			break
 		}
-		h.place(at, h.items[parent])
-		at = parent
+		h.put(there, at, above)
+		there, at = above, parent(at)
 	}
-	h.place(at, it)
+	h.put(there, at, &it)
 }
 
 func (h *Heap) down(at int, it item) {
-	for {
-		first := 4*at + 1
-		if first >= len(h.items) {
+	there := h.at(at)
+	for 4*(at-2) < h.end {
+		below := uint(at - 2)
+		children := &h.chunks[below/families][below%families]
+		least, which := &children[0], 0
+		if c := &children[1]; c.before(least) {
+			least, which = c, 1
+		}
+		if c := &children[2]; c.before(least) {
+			least, which = c, 2
+		}
+		if c := &children[3]; c.before(least) {
+			least, which = c, 3
+		}
+		if !least.before(&it) {
 			break
 		}
-		least := first
-		for c := first + 1; c < min(first+4, len(h.items)); c++ {
-			if h.items[c].before(h.items[least]) {
-				least = c
-			}
-		}
-		if !h.items[least].before(it) {
-			break
-		}
-		h.place(at, h.items[least])
-		at = least
+		h.put(there, at, least)
+		there, at = least, int(4*below)+which
 	}
-	h.place(at, it)
+	h.put(there, at, &it)
 }
 
-// Each calls visit for every number, in no order.
-func (h *Heap) Each(visit func(number int32, due int64, seq uint32)) {
-	for _, it := range h.items {
+// Each calls visit for every number, in no order. It must not change the heap.
+func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
+	for at := root; at < h.end; at++ {
+		it := h.at(at)
 		visit(it.number, it.due, it.seq)
 	}
 }

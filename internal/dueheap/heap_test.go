@@ -1,8 +1,10 @@
 package dueheap
 
 import (
+	"cmp"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +15,7 @@ func TestHeapAgainstAMap(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		var h Heap
 		m := map[int32]item{}
-		seq := uint32(math.MaxUint32 - 500) // it overflows on the way
+		seq := uint64(math.MaxUint32 - 500) // it passes 2^32 on the way
 		for range 2000 {
 			number := r.Int31n(60)
 			if r.Intn(3) == 0 {
@@ -28,11 +30,12 @@ func TestHeapAgainstAMap(t *testing.T) {
 			var least item
 			found := false
 			for _, it := range m {
-				if !found || it.before(least) {
+				if !found || it.before(&least) {
 					least, found = it, true
 				}
-				require.True(t, h.Has(it.number))
-				require.Equal(t, it.due, h.Due(it.number))
+				if !h.Has(it.number) || h.Due(it.number) != it.due {
+					require.Fail(t, "lost or moved", "%v", it)
+				}
 			}
 			got, due, ok := h.Min()
 			require.Equal(t, found, ok)
@@ -43,10 +46,96 @@ func TestHeapAgainstAMap(t *testing.T) {
 			require.Equal(t, len(m), h.Len())
 		}
 		seen := 0
-		h.Each(func(number int32, due int64, s uint32) {
+		h.Each(func(number int32, due int64, s uint64) {
 			seen++
 			require.Equal(t, m[number], item{due, s, number})
 		})
 		require.Equal(t, len(m), seen)
+	}
+}
+
+// What is set first stays first among equals, however many operations come between.
+func TestOrderOfEqualsForEver(t *testing.T) {
+	seqs := []uint64{0, 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 3 << 31, 1 << 62, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64}
+	for _, due := range []int64{math.MinInt64, 0, math.MaxInt64} {
+		var h Heap
+		for _, i := range rand.New(rand.NewSource(1)).Perm(len(seqs)) {
+			h.Set(int32(i), due, seqs[i])
+		}
+		for i := range seqs {
+			number, at, ok := h.Min()
+			require.True(t, ok)
+			require.Equal(t, due, at)
+			require.Equal(t, int32(i), number)
+			h.Remove(number)
+		}
+		require.Zero(t, h.Len())
+	}
+}
+
+// The heap grows over many chunks and is emptied in order, again and again; numbers lie far apart.
+func TestWavesComeOutInOrder(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	var h Heap
+	for range 5 {
+		var in []item
+		for _, number := range r.Perm(9000)[:1+r.Intn(3000)] {
+			it := item{r.Int63n(300), uint64(r.Intn(1 << 40)), int32(number)}
+			h.Set(it.number, r.Int63(), 0)
+			h.Set(it.number, it.due, it.seq)
+			in = append(in, it)
+		}
+		slices.SortFunc(in, func(a, b item) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq)) })
+		for _, it := range in {
+			number, due, _ := h.Min()
+			if number != it.number || due != it.due {
+				require.Fail(t, "out of order")
+			}
+			h.Remove(number)
+			h.Remove(number) // nothing
+		}
+		require.Zero(t, h.Len())
+		require.LessOrEqual(t, len(h.chunks), 2)
+		for c, chunk := range h.places.chunks {
+			require.Same(t, nowhere, chunk)
+			require.Zero(t, h.places.used[c])
+		}
+		require.Zero(t, *nowhere)
+	}
+}
+
+func TestABorderCostsNothing(t *testing.T) {
+	var h Heap
+	for number := range int32(4 * chunkSize) {
+		h.Set(number, 0, 0)
+		require.Zero(t, testing.AllocsPerRun(3, func() {
+			h.Remove(number)
+			h.Set(number, 0, 0)
+		}))
+	}
+}
+
+func TestHeapsThatShareTheirPlaces(t *testing.T) {
+	var places Places
+	heaps := []Heap{Sharing(&places), Sharing(&places)}
+	for number := range int32(200) {
+		heaps[number%2].Set(number, int64(1000-number), 0)
+	}
+	for number := range int32(50) {
+		heaps[number%2].Remove(number)
+		heaps[1-number%2].Set(number, int64(number), 0)
+	}
+	for i := range heaps {
+		last := int64(-1)
+		for heaps[i].Len() > 0 {
+			number, due, ok := heaps[i].Min()
+			require.True(t, ok)
+			require.Equal(t, due, heaps[i].Due(number))
+			require.Greater(t, due, last)
+			last = due
+			require.True(t, places.Has(number))
+			heaps[i].Remove(number)
+			require.False(t, places.Has(number))
+		}
 	}
 }

@@ -2,116 +2,113 @@
 
 package keyindex
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+
+	"github.com/evictkit/evictkit/internal/slab"
+)
+
+var seed = maphash.MakeSeed()
 
 // Index numbers keys. The zero Index is empty and ready.
 type Index[K comparable] struct {
-	seed  maphash.Seed
-	table []slot // open addressing with linear probing; its length is a power of two
-	keys  []K
-	free  []int32
-	live  int
+	directory []*segment // by the first depth bits of the hash; a segment of fewer bits stands there several times
+	depth     uint8
+	spare     *segment // empty
+	keys      slab.Slab[K]
+	numbers   numbers
+	live      int
 }
 
-// slot holds the number of a key plus one, 0 when it is empty, and 32 bits of the key's hash.
-type slot struct {
-	hash   uint32
-	number int32
-}
-
-func (x *Index[K]) find(key K) (hash uint32, at int, found bool) {
-	hash = uint32(maphash.Comparable(x.seed, key))
-	mask := len(x.table) - 1
-	for at = int(hash) & mask; x.table[at].number != 0; at = (at + 1) & mask {
-		if s := x.table[at]; s.hash == hash && x.keys[s.number-1] == key {
-			return hash, at, true
+// probe looks for the key where its hash says: it returns its slot, or the first free one.
+func (x *Index[K]) probe(s *segment, hash uint32, key K) (at uint32, found bool) {
+	for at = hash % slots; s.slots[at].number != 0; at = (at + 1) % slots {
+		if here := s.slots[at]; here.hash == hash && *x.keys.At(here.number - 1) == key {
+			return at, true
 		}
 	}
-	return hash, at, false
+	return at, false
 }
 
-// Find returns the key's number.
+func (x *Index[K]) segment(hash uint32) *segment { return x.directory[hash>>(32-x.depth)] }
+
+// Find returns the key's number, -1 when it is not there.
 func (x *Index[K]) Find(key K) (int32, bool) {
+	hash := uint32(maphash.Comparable(seed, key))
 	if x.live == 0 {
 		return -1, false
 	}
-	_, at, ok := x.find(key)
-	return x.table[at].number - 1, ok
+	s := x.segment(hash)
+	at, ok := x.probe(s, hash, key)
+	return s.slots[at].number - 1, ok
 }
 
-// Insert returns the key's number, a new one when the key is new.
+// Insert returns the key's number, the least free one when the key is new.
 func (x *Index[K]) Insert(key K) (number int32, isNew bool) {
-	if x.live*4 >= len(x.table)*3 {
-		x.grow()
+	hash := uint32(maphash.Comparable(seed, key)) // it panics before anything is changed
+	if x.directory == nil {
+		x.directory = []*segment{new(segment)}
 	}
-	hash, at, ok := x.find(key)
+	s := x.segment(hash)
+	at, ok := x.probe(s, hash, key)
 	if ok {
-		return x.table[at].number - 1, false
+		return s.slots[at].number - 1, false
 	}
-	if last := len(x.free) - 1; last >= 0 {
-		number, x.free = x.free[last], x.free[:last]
-		x.keys[number] = key
-	} else {
-		number = int32(len(x.keys))
-		x.keys = append(x.keys, key)
+	for s.live >= splitAt {
+		x.split(s, hash)
+		s = x.segment(hash)
+		at = s.gap(hash)
 	}
-	x.table[at] = slot{hash, number + 1}
+	number = x.numbers.take()
+	*x.keys.Use(number) = key
+	s.slots[at] = slot{hash, number + 1}
+	s.live++
 	x.live++
 	return number, true
 }
 
-func (x *Index[K]) grow() {
-	if x.table == nil {
-		x.seed = maphash.MakeSeed()
+// Place is where a key was found. It is good for DeleteAt until the index changes.
+type Place struct {
+	Number   int32
+	hash, at uint32
+}
+
+// Locate is Find for those who may delete the key: DeleteAt does not look for it again.
+func (x *Index[K]) Locate(key K) (place Place, ok bool) {
+	place = Place{Number: -1, hash: uint32(maphash.Comparable(seed, key))}
+	if x.live == 0 {
+		return place, false
 	}
-	old := x.table
-	x.table = make([]slot, max(16, 2*len(old)))
-	mask := len(x.table) - 1
-	for _, s := range old {
-		if s.number == 0 {
-			continue
-		}
-		at := int(s.hash) & mask
-		for x.table[at].number != 0 {
-			at = (at + 1) & mask
-		}
-		x.table[at] = s
-	}
+	s := x.segment(place.hash)
+	place.at, ok = x.probe(s, place.hash, key)
+	place.Number = s.slots[place.at].number - 1
+	return place, ok
+}
+
+// DeleteAt removes the key that was found there.
+func (x *Index[K]) DeleteAt(place Place) {
+	s := x.segment(place.hash)
+	s.remove(place.at)
+	x.keys.Free(place.Number)
+	x.numbers.release(place.Number)
+	x.live--
+	x.merge(s, place.hash)
 }
 
 // Delete removes the key and says whether it was there.
 func (x *Index[K]) Delete(key K) bool {
-	if x.live == 0 {
-		return false
+	place, ok := x.Locate(key)
+	if ok {
+		x.DeleteAt(place)
 	}
-	_, at, ok := x.find(key)
-	if !ok {
-		return false
-	}
-	number := x.table[at].number - 1
-	var zero K
-	x.keys[number] = zero
-	x.free = append(x.free, number)
-	x.live--
-	// Close the gap: move back what a probe could not find any more.
-	mask := len(x.table) - 1
-	hole := at
-	for next := (at + 1) & mask; x.table[next].number != 0; next = (next + 1) & mask {
-		home := int(x.table[next].hash) & mask
-		if (next-home)&mask >= (next-hole)&mask {
-			x.table[hole] = x.table[next]
-			hole = next
-		}
-	}
-	x.table[hole] = slot{}
-	return true
+	return ok
 }
 
 // Key returns the key of a number in use.
-func (x *Index[K]) Key(number int32) K { return x.keys[number] }
+func (x *Index[K]) Key(number int32) K { return *x.keys.At(number) }
 
-// Len is how many keys there are, Cap one more than the greatest number ever given.
+// Len is how many keys there are.
 func (x *Index[K]) Len() int { return x.live }
 
 // Cap is one more than the greatest number ever given.
-func (x *Index[K]) Cap() int { return len(x.keys) }
+func (x *Index[K]) Cap() int { return x.numbers.given }

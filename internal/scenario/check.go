@@ -44,6 +44,9 @@ func (s *Scenario) Check(inventory Inventory) error {
 		inventory = nothing{}
 	}
 	var f faults
+	if s.Edition != 0 && s.Edition != Edition1 && s.Edition != Edition2 {
+		f.add("edition: %d is neither %d nor %d", s.Edition, Edition1, Edition2)
+	}
 	s.checkConfig(&f)
 	w := newWorld(s, inventory, &f)
 	w.checkTraces()

@@ -104,11 +104,11 @@ func TestCheckPasses(t *testing.T) {
 	at(4, Event{Uncordon: &NodeRef{"b-000"}})
 	at(4, Event{DeleteNode: &NodeRef{"b-000"}})
 	at(4, Event{Fail: &Selector{Zone: ptr("b"), Count: ptr(2)}})
-	at(5, Event{AddNode: &AddNode{"b-000", "b", "r1", 2}})
+	at(5, Event{AddNode: &AddNode{"b-000", "b", "r1", 2, nil}})
 	at(5, Event{Condition: &Condition{"b-000", "Ready", "False"}}) // a new node is alive
-	at(5, Event{AddNode: &AddNode{"d", "d", "", 0}})
+	at(5, Event{AddNode: &AddNode{"d", "d", "", 0, nil}})
 	at(5, Event{Fail: &Selector{Zone: ptr("d"), Count: ptr(1)}})
-	at(5, Event{AddPod: &AddPod{"new", "d", ptr(int64(-1))}})
+	at(5, Event{AddPod: &AddPod{"new", "d", ptr(TolerationSeconds(-1))}})
 	at(6, Event{DeletePod: &DeletePod{"new"}})
 	at(6, Event{DeletePod: &DeletePod{"new"}}) // it existed
 	at(6, Event{AddPod: &AddPod{"new", "d", nil}})
@@ -221,7 +221,7 @@ func TestCheckFaults(t *testing.T) {
 		{"unknown region", event(Event{Fail: &Selector{Zone: ptr("r3:a")}}), []string{`event 1 (at 1m0s): fail: zone "r3:a" does not exist`}},
 		{"ambiguous zone", func(s *Scenario) {
 			event(Event{Recover: &Selector{Zone: ptr("b")}})(s)
-			event(Event{AddNode: &AddNode{"other", "b", "r2", 0}})(s)
+			event(Event{AddNode: &AddNode{"other", "b", "r2", 0, nil}})(s)
 			event(Event{Recover: &Selector{Zone: ptr("b")}})(s)
 		}, []string{`event 3 (at 1m0s): recover: zone "b" is ambiguous: write one of "r1:b", "r2:b"`}},
 		{"count beyond", event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(11)}}), []string{
@@ -347,4 +347,15 @@ func TestCheckFaultsOfFiles(t *testing.T) {
 		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r2:a", "r1:a"`,
 		`event 2 (at 0s): addPod: pod "x" exists already`,
 	}, "\n"))
+}
+
+func TestEditions(t *testing.T) {
+	for _, edition := range []int{0, Edition1, Edition2} {
+		s := sound()
+		s.Edition = edition
+		require.NoError(t, s.Check(nil))
+	}
+	s := sound()
+	s.Edition = 3
+	require.EqualError(t, s.Check(nil), "edition: 3 is neither 1 nor 2")
 }

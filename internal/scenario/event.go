@@ -16,8 +16,10 @@ type Event struct {
 	AddNode    *AddNode   `yaml:"addNode"`
 	AddPod     *AddPod    `yaml:"addPod"`
 	DeletePod  *DeletePod `yaml:"deletePod"`
-	API        *API       `yaml:"api"`
-	Restart    *Restart   `yaml:"restart"`
+	// ForceDelete removes a pod's object at once, also from a silent node.
+	ForceDelete *DeletePod `yaml:"forceDelete"`
+	API         *API       `yaml:"api"`
+	Restart     *Restart   `yaml:"restart"`
 }
 
 // Actions are the names of the actions that the event has; a sound event has one.
@@ -38,6 +40,7 @@ func (e *Event) Actions() []string {
 		{"addNode", e.AddNode != nil},
 		{"addPod", e.AddPod != nil},
 		{"deletePod", e.DeletePod != nil},
+		{"forceDelete", e.ForceDelete != nil},
 		{"api", e.API != nil},
 		{"restart", e.Restart != nil},
 	} {
@@ -88,19 +91,21 @@ type NodeRef struct {
 }
 
 // AddNode adds a node that is Ready from its first report, which it makes at once. Its pods are
-// <name>-p0, …, without tolerations.
+// <name>-p0, …
 type AddNode struct {
 	Name        string `yaml:"name"`
 	Zone        string `yaml:"zone"` // the label's value; empty: no label
 	Region      string `yaml:"region"`
 	PodsPerNode int    `yaml:"podsPerNode"`
+	// TolerationSeconds is that of its pods; nil: Settings.TolerationSeconds.
+	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"`
 }
 
 // AddPod adds a pod of namespace default without an owner, Ready at once.
 type AddPod struct {
-	Name              string `yaml:"name"`
-	Node              string `yaml:"node"`
-	TolerationSeconds *int64 `yaml:"tolerationSeconds"` // nil: no toleration
+	Name              string             `yaml:"name"`
+	Node              string             `yaml:"node"`
+	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"` // nil: Settings.TolerationSeconds
 }
 
 // DeletePod deletes a pod: a name of namespace default, or namespace/name.

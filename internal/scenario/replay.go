@@ -111,6 +111,8 @@ func (w *world) act(f *faults, e *Event, number int) {
 		w.addPod(f, e.AddPod)
 	case e.DeletePod != nil:
 		w.deletePod(f, e.DeletePod)
+	case e.ForceDelete != nil:
+		w.deletePod(f, e.ForceDelete)
 	case e.API != nil:
 		if e.API.State != APIDown && e.API.State != APIUp {
 			f.add("state: %q is neither %s nor %s", e.API.State, APIDown, APIUp)

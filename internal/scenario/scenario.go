@@ -3,6 +3,7 @@ package scenario
 // Scenario is one scenario file. Fields that may be left out, and for which zero means something, are
 // pointers; Settings resolves them.
 type Scenario struct {
+	Edition      int         `yaml:"edition"` // Edition1 or Edition2, whose rules and defaults hold; 0: the newest
 	Config       Config      `yaml:"config"`
 	Heartbeat    Heartbeat   `yaml:"heartbeat"`
 	Cluster      Cluster     `yaml:"cluster"`
@@ -54,8 +55,9 @@ type Zone struct {
 	Region               string `yaml:"region"` // the region label; empty: none
 	Nodes                int    `yaml:"nodes"`
 	PodsPerNode          int    `yaml:"podsPerNode"`
-	TolerationSeconds    *int64 `yaml:"tolerationSeconds"` // for not-ready and unreachable, NoExecute; nil: no toleration
 	DaemonSetPodsPerNode int    `yaml:"daemonSetPodsPerNode"`
+	// TolerationSeconds is for not-ready and unreachable, NoExecute; nil: Settings.TolerationSeconds.
+	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"`
 }
 
 // ZoneTrace lets a recorded trace drive a zone: that many of its nodes are alive.
@@ -68,7 +70,7 @@ type ZoneTrace struct {
 	Trace *Trace `yaml:"-"`
 }
 
-// Reschedule brings evicted pods back that a controller owns.
+// Reschedule brings pods back that a controller owns, by the rules of the edition.
 type Reschedule struct {
-	After *Duration `yaml:"after"`
+	After *Duration `yaml:"after"` // from when the edition lets the pod be replaced to its first try of a node
 }

@@ -9,7 +9,11 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	require.Equal(t, Defaults(), (&Scenario{}).Settings())
+	require.Equal(t, Defaults(0), (&Scenario{}).Settings())
+	require.Equal(t, Defaults(Edition2), (&Scenario{}).Settings(), "the newest")
+	require.Equal(t, Defaults(Edition1), (&Scenario{Edition: Edition1}).Settings())
+	require.Equal(t, 50*time.Second, Defaults(Edition2).NodeMonitorGracePeriod)
+	require.Equal(t, 40*time.Second, Defaults(Edition1).NodeMonitorGracePeriod)
 
 	s := Scenario{
 		Config: Config{
@@ -22,6 +26,7 @@ func TestSettings(t *testing.T) {
 		Until:      after(5),
 	}
 	require.Equal(t, Settings{
+		Edition: Edition2, TolerationSeconds: 300,
 		NodeMonitorGracePeriod: 1, NodeStartupGracePeriod: 2, SecondaryNodeEvictionRate: 1, UnhealthyZoneThreshold: 1,
 		HeartbeatInterval: 3, StatusInterval: 4, Spread: SpreadNone, Reschedule: true, Until: 5,
 	}, s.Settings())
@@ -140,9 +145,24 @@ func TestEventWithoutTime(t *testing.T) {
 	require.Empty(t, (&Event{}).Actions())
 	all := Event{
 		Fail: &Selector{}, Recover: &Selector{}, Condition: &Condition{}, Taint: &Taint{}, Untaint: &Untaint{}, Cordon: &NodeRef{}, Uncordon: &NodeRef{},
-		DeleteNode: &NodeRef{}, AddNode: &AddNode{}, AddPod: &AddPod{}, DeletePod: &DeletePod{}, API: &API{}, Restart: &Restart{},
+		DeleteNode: &NodeRef{}, AddNode: &AddNode{}, AddPod: &AddPod{}, DeletePod: &DeletePod{}, ForceDelete: &DeletePod{}, API: &API{}, Restart: &Restart{},
 	}
 	require.Equal(t, []string{
-		"fail", "recover", "condition", "taint", "untaint", "cordon", "uncordon", "deleteNode", "addNode", "addPod", "deletePod", "api", "restart",
+		"fail", "recover", "condition", "taint", "untaint", "cordon", "uncordon", "deleteNode", "addNode", "addPod", "deletePod", "forceDelete", "api", "restart",
 	}, all.Actions())
+}
+
+func TestTolerationSeconds(t *testing.T) {
+	for text, want := range map[string]TolerationSeconds{"300": 300, "-1": -1, "0": 0, "0x10": 16, "3.0": 3, "1e1": 10, "none": NoToleration} {
+		var got TolerationSeconds
+		require.NoError(t, got.UnmarshalText([]byte(text)))
+		require.Equal(t, want, got, text)
+		again, err := got.MarshalText()
+		require.NoError(t, err)
+		require.NoError(t, got.UnmarshalText(again))
+		require.Equal(t, want, got, text)
+	}
+	for _, bad := range []string{"", "None", "5m", ".5", ".nan", "1e40"} {
+		require.Error(t, new(TolerationSeconds).UnmarshalText([]byte(bad)), bad)
+	}
 }

@@ -5,8 +5,10 @@ import "time"
 // Settings is what holds for a simulation once the defaults of scenario files have taken the place of
 // what was left out.
 type Settings struct {
+	Edition int // Edition1 or Edition2
+
 	NodeMonitorPeriod         time.Duration // 5s; 0 is exact
-	NodeMonitorGracePeriod    time.Duration // 40s
+	NodeMonitorGracePeriod    time.Duration // 50s; 40s in edition 1
 	NodeStartupGracePeriod    time.Duration // 60s
 	NodeEvictionRate          float64       // 0.1 nodes a second and zone
 	SecondaryNodeEvictionRate float64       // 0.01
@@ -19,17 +21,20 @@ type Settings struct {
 	StatusInterval    time.Duration // 5m
 	Spread            Spread        // even
 
-	Reschedule      bool // evicted pods that a controller owns come back
+	TolerationSeconds TolerationSeconds // of generated pods that say nothing: 300; NoToleration in edition 1
+
+	Reschedule      bool // pods that a controller owns come back
 	RescheduleAfter time.Duration
 	Until           time.Duration
 }
 
-// Defaults are the settings of a scenario that says nothing. They are the scenario format's own: the
-// library's defaults may differ.
-func Defaults() Settings {
-	return Settings{
+// Defaults are the settings of a scenario that says nothing but its edition; 0 is the newest. They are the
+// scenario format's own: the library's defaults may differ.
+func Defaults(edition int) Settings {
+	r := Settings{
+		Edition:                   Edition2,
 		NodeMonitorPeriod:         5 * time.Second,
-		NodeMonitorGracePeriod:    40 * time.Second,
+		NodeMonitorGracePeriod:    50 * time.Second,
 		NodeStartupGracePeriod:    60 * time.Second,
 		NodeEvictionRate:          0.1,
 		SecondaryNodeEvictionRate: 0.01,
@@ -40,13 +45,20 @@ func Defaults() Settings {
 		HeartbeatInterval:         10 * time.Second,
 		StatusInterval:            5 * time.Minute,
 		Spread:                    SpreadEven,
+		TolerationSeconds:         300,
 		RescheduleAfter:           10 * time.Second,
 	}
+	if edition == Edition1 {
+		r.Edition = Edition1
+		r.NodeMonitorGracePeriod = 40 * time.Second
+		r.TolerationSeconds = NoToleration
+	}
+	return r
 }
 
 // Settings returns what the scenario says, and Defaults for the rest. It checks nothing.
 func (s *Scenario) Settings() Settings {
-	r := Defaults()
+	r := Defaults(s.Edition)
 	duration(&r.NodeMonitorPeriod, s.Config.NodeMonitorPeriod)
 	duration(&r.NodeMonitorGracePeriod, s.Config.NodeMonitorGracePeriod)
 	duration(&r.NodeStartupGracePeriod, s.Config.NodeStartupGracePeriod)

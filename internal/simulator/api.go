@@ -308,6 +308,7 @@ func (w *Writer) UpdateLabels(ctx context.Context, object *v1.Node, labels map[s
 		merged[k] = v
 	}
 	n.labels = merged
+	w.Cluster.relabelled()
 	w.Cluster.nodeChanged(n)
 	return nil
 }

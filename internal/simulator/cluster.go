@@ -29,7 +29,7 @@ type Cluster struct {
 	nodeByID map[string]int32
 	pods     []pod
 	podIndex keyindex.Index[podID] // numbers the pods
-	specs    map[string]*PodSpec
+	specs    map[specKey]*PodSpec
 	spaces   []string // namespaces, by index
 	spaceOf  map[string]uint32
 
@@ -37,11 +37,18 @@ type Cluster struct {
 	reports  fifo
 	serial   uint64
 
-	load      *loadIndex // by pods a node has, only with rescheduling
-	comebacks []comeback // evicted pods that wait for a node, in order
-	refused   int        // how many of the first of them found none
-	stats     Stats
-	scratch   podObject
+	resources map[v1.ResourceName]int // numbers of the extended ones
+	needs     map[string]*needs
+	labelSets map[string]*labelSet
+	tallies   []*tally
+	tallied   bool // the tallies are up to date
+
+	load    *loadIndex // only with rescheduling
+	waiting waiting
+	stats   Stats
+	scratch podObject
+
+	notSimulated map[string]int // pods of files, by what of them plays no part
 }
 
 type podID struct {
@@ -71,6 +78,7 @@ type node struct {
 	deleted       bool
 	unschedulable bool
 	version       uint64
+	room          *room // nil: not known, so that everything fits
 }
 
 // pod is one pod; free records have node -1.
@@ -84,6 +92,7 @@ type pod struct {
 	bound       int64
 	ready       bool
 	terminating bool
+	owed        bool // of a StatefulSet: counted as without a live node until it is replaced
 	phase       phase
 	object      *podTimes // only for pods read from files
 }
@@ -121,6 +130,10 @@ type PodSpec struct {
 	OwnerKind   string // of the controller; empty: none
 	OwnerName   string
 	Mirror      bool
+
+	needs          *needs
+	labels         *labelSet // only of pods of files
+	tolerationsKey string    // of shared ones: a text that equal tolerations have in common
 }
 
 // New returns an empty cluster at time 0.
@@ -128,8 +141,12 @@ func New(clock VirtualClock) *Cluster {
 	return &Cluster{
 		Clock:    clock,
 		nodeByID: make(map[string]int32),
-		specs:    make(map[string]*PodSpec),
+		specs:    make(map[specKey]*PodSpec),
 		spaceOf:  make(map[string]uint32),
+
+		resources: make(map[v1.ResourceName]int),
+		needs:     make(map[string]*needs),
+		labelSets: make(map[string]*labelSet),
 	}
 }
 
@@ -201,6 +218,7 @@ func (c *Cluster) AddNodeObject(object *v1.Node) error {
 	n := node{
 		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
 		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,
+		room: c.newRoom(&object.Status),
 	}
 	if len(n.conditions) == 0 {
 		n.conditions, n.reported = healthy, c.now()

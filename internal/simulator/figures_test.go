@@ -255,6 +255,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			}
 			got, want := *r, m.r
 			require.InDelta(t, want.Stranded.Seconds(), got.Stranded.Seconds(), 0.001)
+			want.Settings = got.Settings
 			want.Stranded, want.Until, want.Nodes, want.Pods, want.Zones = got.Stranded, got.Until, got.Nodes, got.Pods, got.Zones
 			require.Equal(t, want.Passes, cancelled)
 			require.Equal(t, left, leftTold)

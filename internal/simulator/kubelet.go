@@ -324,9 +324,11 @@ func (c *Cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
 		return false
 	}
 	c.counted(&c.pods[i], -1)
+	c.occupies(i, -1)
 	c.pods[i].phase = phaseOf(p)
 	c.pods[i].ready = c.pods[i].ready && !c.pods[i].phase.finished()
 	c.counted(&c.pods[i], 1)
+	c.occupies(i, 1)
 	c.podChanged(c.podIndex.Key(i))
 	return true
 }
@@ -339,6 +341,7 @@ func (c *Cluster) SetZone(name string, key zone.Key) bool {
 	}
 	n := &c.nodes[i]
 	n.labels, n.zone = zoneLabels(key), key
+	c.relabelled()
 	c.nodeChanged(n)
 	return true
 }

@@ -1,119 +1,275 @@
 package simulator
 
 import (
+	"strings"
+
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/taints"
 )
 
-// loadIndex orders the nodes on which any pod may land by their load, and keeps those that only some
-// pods tolerate apart: there are few of them.
+// loadIndex orders the nodes on which pods may land by their load, then by name. Nodes that the same rules of pods let in
+// form a group, which is a heap: there are few groups, as there are few pools of nodes in a cluster.
 type loadIndex struct {
-	heap     []int32 // of nodes without taints, least load first, then by name
-	position []int32 // of each node in heap plus one, 0: not there
-	tainted  map[int32]struct{}
+	edition  int
+	rules    []placement
+	ruleOf   map[string]int // number of a rule in rules
+	groups   map[string]*group
+	nodes    []indexed
+	improved []int32 // nodes on which one may land now that could not before; each once
+	version  int     // of all nodes and pods
+}
+
+// placement is what of a pod decides on which nodes it may land, however full they are.
+type placement struct {
+	tolerations []v1.Toleration
+	nodes       *nodeRule
+}
+
+// group is the nodes that match the same rules.
+type group struct {
+	matches string  // for each rule 1 or 0
+	heap    []int32 // least load first
+}
+
+// indexed is where a node stands.
+type indexed struct {
+	group    *group // nil: nobody may land
+	position int
+	load     float64
+	improved bool
+}
+
+func newLoadIndex(edition int) *loadIndex {
+	return &loadIndex{edition: edition, ruleOf: make(map[string]int), groups: make(map[string]*group)}
 }
 
 func (l *loadIndex) less(c *Cluster, a, b int32) bool {
-	x, y := &c.nodes[a], &c.nodes[b]
-	return x.pods < y.pods || x.pods == y.pods && x.name < y.name
+	x, y := l.nodes[a].load, l.nodes[b].load
+	return x < y || x == y && c.nodes[a].name < c.nodes[b].name
 }
 
 func (l *loadIndex) add(c *Cluster, i int32) {
-	for int(i) >= len(l.position) {
-		l.position = append(l.position, 0)
+	for int(i) >= len(l.nodes) {
+		l.nodes = append(l.nodes, indexed{})
 	}
 	l.update(c, i)
 }
 
 // update puts the node where its state and load belong.
 func (l *loadIndex) update(c *Cluster, i int32) {
-	n := &c.nodes[i]
-	ready := findCondition(n.conditions, v1.NodeReady)
-	open := !n.deleted && !n.unschedulable && ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
-	kept := false
-	for k := range n.taints {
-		kept = kept || n.taints[k].Effect != v1.TaintEffectPreferNoSchedule
+	at, key := &l.nodes[i], ""
+	open := c.open(&c.nodes[i])
+	if open {
+		key = l.matching(c, i)
 	}
-	if open && kept {
-		l.tainted[i] = struct{}{}
-	} else {
-		delete(l.tainted, i)
-	}
-	if !open || kept {
+	if at.group != nil && (!open || at.group.matches != key) {
 		l.take(c, i)
+	}
+	if !open {
 		return
 	}
-	at := int(l.position[i]) - 1
-	if at < 0 {
-		l.heap = append(l.heap, i)
-		at = len(l.heap) - 1
-		l.position[i] = int32(at) + 1
+	load := l.loadOf(&c.nodes[i])
+	if at.group == nil {
+		at.load = load
+		l.put(c, i, key)
+		l.better(i)
+		l.version++
+		return
 	}
-	l.down(c, l.up(c, at))
+	if at.load != load {
+		at.load = load
+		at.group.down(l, c, at.group.up(l, c, at.position))
+	}
 }
 
+// open says whether the scheduler lets any pod on the node.
+func (c *Cluster) open(n *node) bool {
+	ready := findCondition(n.conditions, v1.NodeReady)
+	return !n.deleted && !n.unschedulable && ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
+}
+
+// loadOf is by what a node is chosen: its number of pods in edition 1, and where its room is not known a
+// share of it that grows with that number.
+func (l *loadIndex) loadOf(n *node) float64 {
+	switch {
+	case l.edition == scenario.Edition1:
+		return float64(n.pods)
+	case n.room == nil:
+		return float64(n.pods) / usualPods
+	default:
+		return n.room.load()
+	}
+}
+
+// better notes that one may land on the node who could not before.
+func (l *loadIndex) better(i int32) {
+	if at := &l.nodes[i]; at.group != nil && !at.improved {
+		at.improved = true
+		l.improved = append(l.improved, i)
+	}
+}
+
+// takeImproved are the nodes that improved since it was last asked.
+func (l *loadIndex) takeImproved() []int32 {
+	taken := l.improved
+	l.improved = nil
+	for _, i := range taken {
+		l.nodes[i].improved = false
+	}
+	return taken
+}
+
+// matching says which rules a node matches.
+func (l *loadIndex) matching(c *Cluster, i int32) string {
+	key := make([]byte, len(l.rules))
+	for k := range l.rules {
+		key[k] = l.match(&l.rules[k], &c.nodes[i])
+	}
+	return string(key)
+}
+
+func (l *loadIndex) match(r *placement, n *node) byte {
+	if _, not := taints.Untolerated(n.taints, r.tolerations, taints.Scheduling); not || !r.nodes.matches(n) {
+		return '0'
+	}
+	return '1'
+}
+
+// rule numbers the rule of a pod; a new one parts the groups.
+func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
+	r, key := placement{tolerations: s.Tolerations}, s.tolerationsKey
+	if s.needs != nil && l.edition != scenario.Edition1 {
+		r.nodes, key = s.needs.nodes, key+"\x00\x00"+s.needs.rule
+	}
+	number, ok := l.ruleOf[key]
+	if ok {
+		return number
+	}
+	number = len(l.rules)
+	l.rules = append(l.rules, r)
+	l.ruleOf[key] = number
+	before := l.groups
+	l.groups = make(map[string]*group)
+	for _, g := range before {
+		for _, i := range g.heap {
+			at := &l.nodes[i]
+			at.group = nil
+			l.put(c, i, g.matches+string(l.match(&r, &c.nodes[i])))
+		}
+	}
+	return number
+}
+
+// put adds a node that is in no group to the group of that key.
+func (l *loadIndex) put(c *Cluster, i int32, key string) {
+	g := l.groups[key]
+	if g == nil {
+		g = &group{matches: strings.Clone(key)}
+		l.groups[key] = g
+	}
+	g.heap = append(g.heap, i)
+	l.nodes[i].group, l.nodes[i].position = g, len(g.heap)-1
+	g.up(l, c, len(g.heap)-1)
+}
+
+// take takes a node out of its group.
 func (l *loadIndex) take(c *Cluster, i int32) {
-	at := int(l.position[i]) - 1
-	if at < 0 {
-		return
-	}
-	last := len(l.heap) - 1
-	l.swap(at, last)
-	l.heap = l.heap[:last]
-	l.position[i] = 0
+	g, at := l.nodes[i].group, l.nodes[i].position
+	last := len(g.heap) - 1
+	g.swap(l, at, last)
+	g.heap = g.heap[:last]
+	l.nodes[i].group = nil
 	if at < last {
-		l.down(c, l.up(c, at))
+		g.down(l, c, g.up(l, c, at))
+	}
+	if last == 0 {
+		delete(l.groups, g.matches)
 	}
 }
 
-func (l *loadIndex) swap(a, b int) {
-	l.heap[a], l.heap[b] = l.heap[b], l.heap[a]
-	l.position[l.heap[a]], l.position[l.heap[b]] = int32(a)+1, int32(b)+1
+func (g *group) swap(l *loadIndex, a, b int) {
+	g.heap[a], g.heap[b] = g.heap[b], g.heap[a]
+	l.nodes[g.heap[a]].position, l.nodes[g.heap[b]].position = a, b
 }
 
-func (l *loadIndex) up(c *Cluster, at int) int {
-	for at > 0 && l.less(c, l.heap[at], l.heap[(at-1)/2]) {
-		l.swap(at, (at-1)/2)
+func (g *group) up(l *loadIndex, c *Cluster, at int) int {
+	for at > 0 && l.less(c, g.heap[at], g.heap[(at-1)/2]) {
+		g.swap(l, at, (at-1)/2)
 		at = (at - 1) / 2
 	}
 	return at
 }
 
-func (l *loadIndex) down(c *Cluster, at int) {
+func (g *group) down(l *loadIndex, c *Cluster, at int) {
 	for {
 		least := at
-		for child := 2*at + 1; child <= 2*at+2 && child < len(l.heap); child++ {
-			if l.less(c, l.heap[child], l.heap[least]) {
+		for child := 2*at + 1; child <= 2*at+2 && child < len(g.heap); child++ {
+			if l.less(c, g.heap[child], g.heap[least]) {
 				least = child
 			}
 		}
 		if least == at {
 			return
 		}
-		l.swap(at, least)
+		g.swap(l, at, least)
 		at = least
 	}
 }
 
-// best is the node with the fewest pods that the pod may go to.
-func (l *loadIndex) best(c *Cluster, spec *PodSpec) (int32, bool) {
-	best, ok := int32(0), false
-	if len(l.heap) > 0 {
-		best, ok = l.heap[0], true
-	}
-	for i := range l.tainted {
-		if _, not := taints.Untolerated(c.nodes[i].taints, spec.Tolerations, taints.Scheduling); !not && (!ok || l.less(c, i, best)) {
-			best, ok = i, true
+// best is the least loaded node that the pod may go to.
+func (l *loadIndex) best(c *Cluster, s *PodSpec, namespace string) (best int32, ok bool) {
+	best = -1
+	c.recount()
+	rule := l.rule(c, s)
+	for _, g := range l.groups {
+		if g.matches[rule] == '1' {
+			l.search(c, g, 0, s, namespace, &best)
 		}
 	}
-	return best, ok
+	return best, best >= 0
 }
 
-// comeback is an evicted pod that waits for a node.
-type comeback struct {
-	at   int64
-	key  evictor.PodKey
-	spec *PodSpec
+// search looks for a better node among those below a place of the heap, none of which is less loaded than the one there.
+func (l *loadIndex) search(c *Cluster, g *group, at int, s *PodSpec, namespace string, best *int32) {
+	if at >= len(g.heap) || *best >= 0 && !l.less(c, g.heap[at], *best) {
+		return
+	}
+	if l.fits(c, g.heap[at], s, namespace) {
+		*best = g.heap[at]
+		return
+	}
+	first, second := 2*at+1, 2*at+2
+	if second < len(g.heap) && l.less(c, g.heap[second], g.heap[first]) {
+		first, second = second, first
+	}
+	l.search(c, g, first, s, namespace, best)
+	l.search(c, g, second, s, namespace, best)
+}
+
+// bestImproved is best among the nodes that improved since the pod found none.
+func (l *loadIndex) bestImproved(c *Cluster, improved []int32, s *PodSpec, namespace string) (best int32, ok bool) {
+	const few = 32
+	if len(improved) > few {
+		return l.best(c, s, namespace)
+	}
+	best = -1
+	rule := l.rule(c, s)
+	for _, i := range improved {
+		g := l.nodes[i].group
+		if g != nil && g.matches[rule] == '1' && (best < 0 || l.less(c, i, best)) && l.fits(c, i, s, namespace) {
+			best = i
+		}
+	}
+	return best, best >= 0
+}
+
+// fits says whether a node whose rules let the pod in has room for it beside the pods that are there.
+func (l *loadIndex) fits(c *Cluster, i int32, s *PodSpec, namespace string) bool {
+	if l.edition == scenario.Edition1 {
+		return true
+	}
+	n := &c.nodes[i]
+	return (n.room == nil || n.room.fits(s.needs)) && c.among(n, s, namespace)
 }

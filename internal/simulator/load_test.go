@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -43,7 +44,7 @@ func TestPodsComeBackOnTheNodeThatANaiveSearchFinds(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for range 30 {
 		c := New(&Clock{})
-		c.indexLoad()
+		c.indexLoad(scenario.Edition1)
 		c.StartKubelets(1e10, 1e11, true)
 		some := 0
 		for step := range 300 {
@@ -75,7 +76,7 @@ func TestPodsComeBackOnTheNodeThatANaiveSearchFinds(t *testing.T) {
 				c.SetPhase(key, []v1.PodPhase{v1.PodRunning, v1.PodSucceeded}[r.Intn(2)])
 			}
 			for _, spec := range []*PodSpec{{}, {Tolerations: []v1.Toleration{{Key: "k", Operator: v1.TolerationOpExists}}}} {
-				i, ok := c.load.best(c, spec)
+				i, ok := c.load.best(c, c.spec(*spec), "default")
 				got := ""
 				if ok {
 					got = c.nodes[i].name

@@ -170,10 +170,13 @@ func (p *player) happen(e *scenario.Event) error {
 		return p.addNode(e.AddNode)
 	case e.AddPod != nil:
 		key := evictor.PodKey{Namespace: "default", Name: e.AddPod.Name}
-		return c.AddPod(key, e.AddPod.Node, PodSpec{Tolerations: tolerations(e.AddPod.TolerationSeconds)})
+		return c.AddPod(key, e.AddPod.Node, PodSpec{Tolerations: tolerations(e.AddPod.TolerationSeconds, p.settings)})
 	case e.DeletePod != nil:
 		namespace, name := scenario.SplitPodName(e.DeletePod.Name)
 		c.DeletePod(evictor.PodKey{Namespace: namespace, Name: name}) // evicted meanwhile: nothing to delete
+	case e.ForceDelete != nil:
+		namespace, name := scenario.SplitPodName(e.ForceDelete.Name)
+		c.ForceDeletePod(evictor.PodKey{Namespace: namespace, Name: name})
 	case e.API != nil:
 		p.apiDown = e.API.State == scenario.APIDown
 	}
@@ -186,7 +189,7 @@ func (p *player) addNode(a *scenario.AddNode) error {
 		return err
 	}
 	for i := range a.PodsPerNode {
-		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: a.Zone}
+		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: a.Zone, Tolerations: tolerations(a.TolerationSeconds, p.settings)}
 		if err := c.AddPod(evictor.PodKey{Namespace: "default", Name: scenario.PodName(a.Name, i)}, a.Name, spec); err != nil {
 			return err
 		}

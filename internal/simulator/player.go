@@ -84,6 +84,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, err
 	}
 	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
+	p.report.Settings, p.report.NotSimulated = p.settings, c.notSimulated
 	p.report.Until, p.report.Cancelled = p.settings.Until, make(map[string]int)
 	if err := p.generate(); err != nil {
 		return nil, err
@@ -106,7 +107,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, err
 	}
 	if p.settings.Reschedule {
-		c.indexLoad()
+		c.indexLoad(p.settings.Edition)
 	}
 	c.StartKubelets(p.settings.HeartbeatInterval, p.settings.StatusInterval, p.settings.Spread != scenario.SpreadNone)
 	if err := p.drivers(); err != nil {
@@ -129,7 +130,7 @@ func (p *player) generate() error {
 	for i := range p.scenario.Cluster.Zones {
 		z := &p.scenario.Cluster.Zones[i]
 		key := zone.Key(z.Key())
-		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.Name, Tolerations: tolerations(z.TolerationSeconds)}
+		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.Name, Tolerations: tolerations(z.TolerationSeconds, p.settings)}
 		daemon := PodSpec{OwnerKind: "DaemonSet", OwnerName: z.Name, Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}}
 		labels := zoneLabels(key)
 		shared, daemonShared := c.spec(spec), c.spec(daemon)
@@ -159,13 +160,18 @@ func (p *player) addFresh(name, node string, spec *PodSpec) error {
 	return c.addPod(c.id(evictor.PodKey{Namespace: "default", Name: name}), pod{spec: spec, ready: true, bound: c.now()}, node)
 }
 
-// tolerations are those that the API server adds by default, with these seconds; nil means none.
-func tolerations(seconds *int64) []v1.Toleration {
-	if seconds == nil {
+// tolerations are those that the API server adds by default, with these seconds; nil means the settings'.
+func tolerations(given *scenario.TolerationSeconds, s scenario.Settings) []v1.Toleration {
+	seconds := s.TolerationSeconds
+	if given != nil {
+		seconds = *given
+	}
+	if seconds == scenario.NoToleration {
 		return nil
 	}
 	one := func(key string) v1.Toleration {
-		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: seconds}
+		plain := int64(seconds)
+		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &plain}
 	}
 	return []v1.Toleration{one(v1.TaintNodeNotReady), one(v1.TaintNodeUnreachable)}
 }
@@ -192,6 +198,11 @@ func (p *player) restart() (err error) {
 	p.subject = e
 	if p.options.Wrap != nil {
 		p.subject = p.options.Wrap(e, p.cluster)
+	}
+	for i := range p.cluster.nodes { // as informers tell of what they list; the evictor decides nothing before it is told of something
+		if n := &p.cluster.nodes[i]; !n.deleted {
+			e.NodeChanged(n.name)
+		}
 	}
 	return nil
 }
@@ -236,7 +247,7 @@ func (p *player) finish() (*Report, error) {
 	c.stats.stranded(int64(p.settings.Until), 0)
 	r.TaintedNodes, r.NodeFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLive, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.Rescheduled, r.Waiting = c.stats.returned, len(c.comebacks)
+	r.Rescheduled, r.Waiting = c.stats.returned, c.waiting.len()
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = c.left(p.settings.TaintBasedEviction)
 	r.Stranded = time.Duration(min(c.stats.integral, 9.2e9) * float64(time.Second))

@@ -13,24 +13,35 @@ import (
 
 // spec returns the shared form of a pod's spec.
 func (c *Cluster) spec(s PodSpec) *PodSpec {
-	key := fmt.Sprintf("%v|%s|%s|%v", s.Tolerations, s.OwnerKind, s.OwnerName, s.Mirror)
-	if s.Tolerations != nil {
-		key = s.OwnerKind + "|" + s.OwnerName + "|" + strconv.FormatBool(s.Mirror)
-		for i := range s.Tolerations {
-			t := &s.Tolerations[i]
-			seconds := "-"
-			if t.TolerationSeconds != nil {
-				seconds = strconv.FormatInt(*t.TolerationSeconds, 10)
-			}
-			key += "|" + t.Key + "\x00" + string(t.Operator) + "\x00" + t.Value + "\x00" + string(t.Effect) + "\x00" + seconds
-		}
-	}
+	key := specKey{keyOfTolerations(s.Tolerations), s.OwnerKind, s.OwnerName, s.Mirror, s.needs, s.labels}
 	if shared, ok := c.specs[key]; ok {
 		return shared
 	}
 	shared := &s
+	shared.tolerationsKey = key.tolerations
 	c.specs[key] = shared
 	return shared
+}
+
+// specKey tells specs apart.
+type specKey struct {
+	tolerations, ownerKind, ownerName string
+	mirror                            bool
+	needs                             *needs
+	labels                            *labelSet
+}
+
+func keyOfTolerations(tolerations []v1.Toleration) string {
+	key := ""
+	for i := range tolerations {
+		t := &tolerations[i]
+		seconds := "-"
+		if t.TolerationSeconds != nil {
+			seconds = strconv.FormatInt(*t.TolerationSeconds, 10)
+		}
+		key += "|" + t.Key + "\x00" + string(t.Operator) + "\x00" + t.Value + "\x00" + string(t.Effect) + "\x00" + seconds
+	}
+	return key
 }
 
 // AddPod adds a Ready pod bound now to a node that exists.
@@ -44,8 +55,9 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 	if _, ok := c.nodeByID[object.Spec.NodeName]; !ok {
 		return false, nil
 	}
+	c.noteIgnored(&object.Spec)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
-	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors}
+	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind = owner.Kind
 		if owner.Kind != "ReplicaSet" { // one for each pod would defeat sharing, and only the kind decides
@@ -95,8 +107,35 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	n.firstPod = i
 	c.pods[i] = p
 	c.counted(&c.pods[i], 1)
+	c.occupies(i, 1)
 	c.podChanged(id)
 	return nil
+}
+
+// occupies counts what a pod takes of its node while it has not finished, also while it terminates, when it
+// comes (+1) or goes (-1).
+func (c *Cluster) occupies(i int32, by int64) {
+	p := &c.pods[i]
+	if p.phase.finished() {
+		return
+	}
+	if c.tallied && len(c.tallies) > 0 {
+		c.tell(p, c.spaces[c.podIndex.Key(i).space], int(by))
+	}
+	if c.load != nil {
+		c.load.version++
+	}
+	n := &c.nodes[p.node]
+	if n.room == nil {
+		return
+	}
+	n.room.take(p.spec.needs, by)
+	if c.load != nil {
+		c.load.update(c, p.node)
+		if by < 0 {
+			c.load.better(p.node)
+		}
+	}
 }
 
 // counted keeps a node's load and the number of pods without a live node, when the pod starts (+1) or
@@ -121,7 +160,9 @@ func (c *Cluster) counted(p *pod, by int32) {
 // removePod takes the pod out of the cluster.
 func (c *Cluster) removePod(i int32) {
 	p := &c.pods[i]
+	c.isGone(i)
 	c.counted(p, -1)
+	c.occupies(i, -1)
 	if p.previous >= 0 {
 		c.pods[p.previous].next = p.next
 	} else {
@@ -146,8 +187,20 @@ func (c *Cluster) DeletePod(key evictor.PodKey) bool {
 	return true
 }
 
+// ForceDeletePod removes a pod's object at once, also from a failed node, and says whether there was one.
+func (c *Cluster) ForceDeletePod(key evictor.PodKey) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	c.deletionBegins(i)
+	c.removePod(i)
+	return true
+}
+
 func (c *Cluster) deletePod(i int32) {
 	p := &c.pods[i]
+	c.deletionBegins(i)
 	if !c.nodes[p.node].failed {
 		c.removePod(i)
 		return
@@ -166,6 +219,7 @@ func (c *Cluster) DeleteNode(name string) bool {
 		return false
 	}
 	for c.nodes[i].firstPod >= 0 {
+		c.deletionBegins(c.nodes[i].firstPod)
 		c.removePod(c.nodes[i].firstPod)
 	}
 	n := &c.nodes[i]

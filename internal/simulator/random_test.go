@@ -17,7 +17,7 @@ import (
 // randomScenario makes a scenario from a seed: a few zones, half an hour, everything that can happen.
 func randomScenario(seed int64) *scenario.Scenario {
 	r := rand.New(rand.NewSource(seed))
-	s := &scenario.Scenario{Until: at(30 * time.Minute)}
+	s := &scenario.Scenario{Edition: scenario.Edition1, Until: at(30 * time.Minute)}
 	maybe := func(n int) bool { return r.Intn(n) == 0 }
 	if maybe(6) {
 		s.Config.NodeMonitorPeriod = at(0)
@@ -36,7 +36,7 @@ func randomScenario(seed int64) *scenario.Scenario {
 	for i := range 1 + r.Intn(3) {
 		z := scenario.Zone{Name: string(rune('a' + i)), Nodes: 1 + r.Intn(8), PodsPerNode: r.Intn(3), DaemonSetPodsPerNode: r.Intn(2)}
 		if !maybe(3) {
-			z.TolerationSeconds = ptr([]int64{0, 30, 300, -1}[r.Intn(4)])
+			z.TolerationSeconds = ptr([]scenario.TolerationSeconds{0, 30, 300, -1}[r.Intn(4)])
 		}
 		for k := range z.Nodes {
 			nodes = append(nodes, z.NodeName(k))
@@ -82,7 +82,7 @@ func randomScenario(seed int64) *scenario.Scenario {
 			e.DeleteNode = &scenario.NodeRef{Node: node}
 			gone[node] = true
 		case 11:
-			e.AddPod = &scenario.AddPod{Name: fmt.Sprint("extra-", i), Node: node, TolerationSeconds: ptr(int64(r.Intn(100)))}
+			e.AddPod = &scenario.AddPod{Name: fmt.Sprint("extra-", i), Node: node, TolerationSeconds: ptr(scenario.TolerationSeconds(r.Intn(100)))}
 		}
 		s.Events = append(s.Events, e)
 	}

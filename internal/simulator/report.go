@@ -12,6 +12,11 @@ import (
 
 // Report is what a simulation came to.
 type Report struct {
+	Settings scenario.Settings // those in effect
+
+	// NotSimulated counts pods of files by what of them plays no part; nil: none.
+	NotSimulated map[string]int
+
 	Until       time.Duration
 	Nodes, Pods int // at the start
 	Passes      int // calls of Step

@@ -31,9 +31,10 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 		}
 		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", test.spec))
 		_, r := playOn(t, c, &scenario.Scenario{
-			Config: scenario.Config{TaintBasedEviction: &test.taints, NodeEvictionRate: ptr(0.0)},
-			Events: []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
-			Until:  at(30 * time.Minute),
+			Edition: scenario.Edition1,
+			Config:  scenario.Config{TaintBasedEviction: &test.taints, NodeEvictionRate: ptr(0.0)},
+			Events:  []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
+			Until:   at(30 * time.Minute),
 		})
 		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
 	}
@@ -42,8 +43,9 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 // A node whose taint was lifted because every zone was down had been tainted all the same.
 func TestNodesThatCameBackAfterTheirTaintWasLiftedWereTainted(t *testing.T) {
 	lines, r := play(t, &scenario.Scenario{
+		Edition:   scenario.Edition1,
 		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
-		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(int64(3000))}}},
+		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(3000))}}},
 		Events: []scenario.Event{
 			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
 			{At: at(3 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},

@@ -16,7 +16,8 @@ import (
 
 func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
 	_, r := play(t, &scenario.Scenario{
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(int64(10))}}},
+		Edition: scenario.Edition1,
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(10))}}},
 		Events: []scenario.Event{
 			{At: at(time.Minute), DeleteNode: &scenario.NodeRef{Node: "a-001"}},
 			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
@@ -31,6 +32,7 @@ func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
 
 func TestPodsThatFoundNoNodeAreTriedAtEachPass(t *testing.T) {
 	lines, r := play(t, &scenario.Scenario{
+		Edition: scenario.Edition1,
 		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 1}, {Name: "b", Nodes: 1}}},
 		Events: []scenario.Event{
 			{At: at(0), Cordon: &scenario.NodeRef{Node: "b-000"}},
@@ -61,6 +63,7 @@ func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
 	add("done", "b", v1.PodSucceeded)
 	add("runs", "a", v1.PodRunning)
 	lines, _ := playOn(t, c, &scenario.Scenario{
+		Edition:    scenario.Edition1,
 		Events:     []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
 		Reschedule: &scenario.Reschedule{},
 		Until:      at(5 * time.Minute),
@@ -79,7 +82,7 @@ func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
 	taint := func(node string) scenario.Event {
 		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Node: node, Key: "k", Effect: "NoExecute"}}
 	}
-	s := &scenario.Scenario{Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
+	s := &scenario.Scenario{Edition: scenario.Edition1, Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
 	_, err := Play(context.Background(), s, c, Options{})
 	require.EqualError(t, err, "at 1m0s pods come back and are evicted again without end: reschedule.after is too short")
 }

@@ -39,9 +39,9 @@ type Metrics struct {
 	requests    *prometheus.CounterVec
 
 	mu      sync.Mutex
-	e       *evictor.Evictor      // guarded by mu
-	healthy func() error          // guarded by mu
-	zones   map[zone.Key]struct{} // guarded by mu: those that have been shown
+	e       *evictor.Evictor    // guarded by mu
+	healthy func() error        // guarded by mu
+	counted map[string]struct{} // guarded by mu: the zones of which evictions are counted
 }
 
 // Upstream's subsystems and ours.
@@ -69,7 +69,7 @@ func New(opts Options) *Metrics {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
 	}
-	m := &Metrics{clock: opts.Clock, zones: make(map[zone.Key]struct{})}
+	m := &Metrics{clock: opts.Clock, counted: make(map[string]struct{})}
 	count := func(subsystem, name, help string, labels ...string) *prometheus.CounterVec {
 		c := prometheus.NewCounterVec(prometheus.CounterOpts{Subsystem: subsystem, Name: name, Help: help}, labels)
 		m.counters = append(m.counters, c)
@@ -117,7 +117,7 @@ func (m *Metrics) Observe(d evictor.Decision) {
 	switch {
 	case d.DryRun: // nothing was done
 	case d.Kind == evictor.TaintsWritten && hasOwn(d.Added) && !hasOwn(d.Removed), d.Kind == evictor.NodeEmptied: // one for another is no eviction
-		m.evictions.WithLabelValues(m.zoneOf(d.Node)).Inc()
+		m.evicted(m.zoneOf(d.Node))
 	case d.Kind == evictor.PodEvicted && d.Taint != nil:
 		m.podDeleted.Inc()
 		m.podDeletion.Observe(max(0, m.clock.Since(d.Deadline).Seconds()))
@@ -166,16 +166,16 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
 	if e != nil {
-		for key, counts := range m.sizes(e) {
-			share := 100.0 // of a zone that is gone, as upstream has it
-			if counts.Total > 0 {
-				share = 100 * float64(counts.Good()) / float64(counts.Total)
+		zones := e.Zones()
+		m.forget(zones)
+		for _, z := range zones {
+			zone, share := label(z.Zone), 100.0
+			if z.Counts.Total > 0 {
+				share = 100 * float64(z.Counts.Good()) / float64(z.Counts.Total)
 			}
-			zone := label(key)
-			m.evictions.WithLabelValues(zone) // from 0 on
 			gauge(zoneHealth, share, zone)
-			gauge(zoneSize, float64(counts.Total), zone)
-			gauge(unhealthy, float64(counts.Bad), zone)
+			gauge(zoneSize, float64(z.Counts.Total), zone)
+			gauge(unhealthy, float64(z.Counts.Bad), zone)
 		}
 		for _, b := range e.Backlogs() {
 			gauge(depth, float64(b.Len), b.Name)
@@ -194,17 +194,35 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// sizes are the counts of every zone that there is or has been.
-func (m *Metrics) sizes(e *evictor.Evictor) map[zone.Key]zone.Counts {
+// unread is of how many zones evictions are counted at most while nobody collects.
+const unread = 1000
+
+// evicted counts a node of the zone.
+func (m *Metrics) evicted(zone string) {
+	m.mu.Lock()
+	m.counted[zone] = struct{}{}
+	m.evictions.WithLabelValues(zone).Inc()
+	e, many := m.e, len(m.counted) > unread
+	m.mu.Unlock()
+	if many && e != nil {
+		m.forget(e.Zones())
+	}
+}
+
+// forget lets the evictions of these zones be counted, from 0 on, and no others: a kubelet chooses its own zone, and may name
+// another one every minute.
+func (m *Metrics) forget(zones []zone.Status[zone.Key]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	sizes := make(map[zone.Key]zone.Counts, len(m.zones))
-	for key := range m.zones {
-		sizes[key] = zone.Counts{}
+	gone := m.counted
+	m.counted = make(map[string]struct{}, len(zones))
+	for _, z := range zones {
+		zone := label(z.Zone)
+		m.counted[zone] = struct{}{}
+		m.evictions.WithLabelValues(zone)
+		delete(gone, zone)
 	}
-	for _, z := range e.Zones() {
-		sizes[z.Zone] = z.Counts
-		m.zones[z.Zone] = struct{}{}
+	for zone := range gone {
+		m.evictions.DeleteLabelValues(zone)
 	}
-	return sizes
 }

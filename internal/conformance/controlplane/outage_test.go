@@ -68,7 +68,7 @@ func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
 func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	c := start(t)
 	const tolerated = 40 * time.Second
-	elect := []string{"--leader-elect=true", "--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s", "--metrics-address=", "--debug-address="}
+	elect := []string{"--leader-elect=true", "--leader-elect-lease-duration=8s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=1s", "--metrics-address=", "--debug-address="}
 	leader := c.process(t, "leader", []string{ours}, c.controller, elect...)
 	first := c.leads(t, leaseName, "")
 	follower := c.process(t, "follower", []string{ours}, c.controller, elect...)

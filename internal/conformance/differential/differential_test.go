@@ -185,7 +185,7 @@ func TestAChangedTimelineIsNotForgiven(t *testing.T) {
 		c := Generate(1, against)
 		c.Nodes, c.Pods = nil, nil
 		c.Scenario.Config = scenario.Config{TaintBasedEviction: c.Scenario.Config.TaintBasedEviction}
-		c.Scenario.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 6, PodsPerNode: 2, TolerationSeconds: of[int64](30)}}
+		c.Scenario.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 6, PodsPerNode: 2, TolerationSeconds: of[scenario.TolerationSeconds](30)}}
 		c.Scenario.Events = []scenario.Event{{At: seconds(30), Fail: &scenario.Selector{Nodes: []string{"a-001", "a-003"}}}}
 		c.Scenario.Until = seconds(600)
 		p, r, err := oracles.Check(t.Context(), c, against)

@@ -57,7 +57,7 @@ type genNode struct {
 
 // Generate makes a case from a seed.
 func Generate(seed uint64, against Against) *Case {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{}, nodes: map[string]*genNode{}}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{Scenario: scenario.Scenario{Edition: scenario.Edition1}}, nodes: map[string]*genNode{}}
 	g.large = g.one(25)
 	g.config()
 	g.cluster()
@@ -129,7 +129,7 @@ func (g *generator) cluster() {
 			z.Region = "r"
 		}
 		if !g.one(5) {
-			z.TolerationSeconds = of(pick[int64](g, 0, 5, 30, 60, 120, 300))
+			z.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, 0, 5, 30, 60, 120, 300))
 		}
 		g.c.Scenario.Cluster.Zones = append(g.c.Scenario.Cluster.Zones, z)
 		gz := g.zone(z.Key())
@@ -241,7 +241,7 @@ func (g *generator) event(at time.Duration) {
 		g.serial++
 		p := scenario.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
 		if !g.one(3) {
-			p.TolerationSeconds = of(pick[int64](g, 0, 10, 60, 300))
+			p.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, 0, 10, 60, 300))
 		}
 		g.pods = append(g.pods, p.Name)
 		g.add(at, scenario.Event{AddPod: &p})

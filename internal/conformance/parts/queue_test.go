@@ -33,8 +33,9 @@ func newQueues(t *testing.T, s *script, f fired) *queues {
 		rate, burst = pick[float32](s, 0.5, 10), 3
 	}
 	var err error
-	q.ours, err = ratelimitqueue.New[string, struct{}](ratelimitqueue.Config{Rate: float64(rate), Burst: burst})
+	q.ours, err = ratelimitqueue.New[string, struct{}](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Burst: burst})
 	require.NoError(t, err)
+	require.NoError(t, q.ours.SetRate(float64(rate))) // 0 may be said here
 	q.upstream = scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(rate, burst))
 	if rate == 0 { // the first token, which is handed out in spite of the rate
 		q.upstream.Add("probe", "")
@@ -138,9 +139,7 @@ func (q *queues) remove(key string) func() {
 
 func (q *queues) clear() {
 	q.upstream.Clear()
-	for _, item := range q.ours.Snapshot() {
-		q.ours.Remove(item.Key)
-	}
+	q.ours.Clear()
 }
 
 func (q *queues) setRate(rate float32) {

@@ -72,9 +72,9 @@ func (q *queues) take(w turn) {
 	}
 	w.meanwhile()
 	if w.done {
-		item.Done()
+		item.Keep()
 	} else {
-		item.Retry(w.wait + time.Nanosecond) // see spend
+		item.RetryAfter(w.wait + time.Nanosecond) // see spend
 		q.retried[w.Value] = true
 	}
 	if w.again != "" {
@@ -85,8 +85,8 @@ func (q *queues) take(w turn) {
 
 // head is what ours would hand out next.
 func (q *queues) head() (key string, due time.Time, ok bool) {
-	for _, item := range q.ours.Snapshot() {
-		if item.State == ratelimitqueue.StateQueued {
+	for _, item := range q.ours.Snapshot().Items {
+		if item.State == ratelimitqueue.StateWaiting {
 			status, _ := q.ours.Get(item.Key)
 			return item.Key, status.Due, true
 		}

@@ -154,14 +154,14 @@ func (w *works) schedule(i int, keeping bool) {
 	now := time.Now()
 	uid := pick(w.script, "first", "first", "second")
 	at := now.Add(time.Duration(pick(w.script, -1, 0, 1, 2, 6, 20)) * grid)
-	e := timedworker.Entry[int, struct{}]{Key: i, Identity: uid, At: at}
-	if keeping {
-		e.OnDuplicate = timedworker.KeepFirst
+	e := timedworker.Entry[int, struct{}]{Key: i, Identity: uid, Due: at}
+	if !keeping {
+		e.OnDuplicate = timedworker.Replace
 	}
 	created := now
 	if i == lateKey {
 		created = now.Add(-2 * grid)
-		e.At = now.Add(at.Sub(created)) // what upstream makes of it
+		e.Due = now.Add(at.Sub(created)) // what upstream makes of it
 	}
 	before := w.upstream.GetWorkerUnsafe(workKey(i))
 	result := w.ours.ScheduleEntry(e)

@@ -18,14 +18,11 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Upstream's zones have a string for a key, ours its parts.
+// Upstream's zones have a string for a key, ours its parts, which give that string.
 func requireSameZone(t *testing.T, labels map[string]string) {
 	want, key := topology.GetZoneKey(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}), zone.KeyOf(labels)
-	if key == (zone.Key{}) {
-		require.Empty(t, want, labels)
-		return
-	}
-	require.Equal(t, want, key.Region+":\x00:"+key.Zone, labels)
+	require.Equal(t, want, key.ZoneKey(), labels)
+	require.Equal(t, want == "", key == zone.Key{}, labels)
 }
 
 // Each label is absent, empty or one of two values.
@@ -99,14 +96,15 @@ func TestZoneStatesAndRatesAreUpstreams(t *testing.T) {
 					counts := zone.Counts{Total: total, Bad: down}
 					n, want := upstream.ComputeZoneState(conditions[most-down : most+total-down])
 					require.Equal(t, down, n)
-					state := p.State(counts)
+					ruling := p.Decide(zone.Situation{Counts: counts})
+					state := ruling.State
 					require.Equal(t, string(want), state.String(), "%+v %v", counts, threshold)
 					states[state]++
 					qps := upstream.HealthyQPSFunc(total) // Initial too, for the queue is made with it
 					if state == zone.PartialDisruption {
 						qps = upstream.ReducedQPSFunc(total)
 					}
-					require.Equal(t, qps, float32(p.Rate(zone.Situation{State: state, Counts: counts})), "%+v %v", counts, threshold)
+					require.Equal(t, qps, float32(ruling.Rate), "%+v %v", counts, threshold)
 				}
 			}
 		}

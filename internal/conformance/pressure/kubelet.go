@@ -120,6 +120,9 @@ func (k *kubelet) Get(context.Context, bool) (*statsapi.Summary, error) {
 	if failed {
 		return nil, errMade
 	}
+	if s.summary != nil {
+		return s.summary, nil
+	}
 	return summary(stats), nil
 }
 
@@ -164,6 +167,12 @@ func (k *kubelet) kill(pod *v1.Pod, _ bool, seconds *int64, status func(*v1.PodS
 	killed.seconds = *seconds
 	status(&killed.status)
 	k.polls = 0
+	// Upstream this is what the kubelet makes of its pod workers, outside of the package of its manager.
+	if timeout := time.Duration(max(10, *seconds+*seconds/2)) * time.Second; k.step().hang > timeout {
+		time.Sleep(timeout)
+		return errMade
+	}
+	time.Sleep(k.step().hang)
 	return nil
 }
 

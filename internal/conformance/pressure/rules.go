@@ -21,6 +21,7 @@ var (
 	Generation     = rule.New("Generation", "the condition of an evicted pod has no")
 
 	HardPreempts = rule.New("HardPreempts", "a hard eviction takes the place of a")
+	PassedOver   = rule.New("PassedOver", "a pod whose Kill hangs is passed over")
 
 	QOSSums   = rule.New("QOSSums", "requests above limits, which the API")
 	OneOfEach = rule.New("OneOfEach", "all thresholds of a file system count for")

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	statsapi "k8s.io/kubelet/pkg/apis/stats/v1alpha1"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
@@ -28,7 +29,9 @@ type step struct {
 	stats, after        nodepressure.Stats
 	failed, afterFailed bool
 	reclaimFails        bool
-	polls               int // for how many polls killed pods are not cleaned up
+	polls               int               // for how many polls killed pods are not cleaned up
+	hang                time.Duration     // how long a kill takes
+	summary             *statsapi.Summary // what the kubelet is given instead, when it is not nil
 }
 
 // epoch is when samples begin; they are compared only with each other.

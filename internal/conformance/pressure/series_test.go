@@ -14,12 +14,18 @@ import (
 func played(t *testing.T, seed int64) (s *series, passes []pass) {
 	t.Helper()
 	s = newSeries(seed)
+	return s, bubbled(t, s)
+}
+
+// bubbled plays a series on the kubelet's manager, in virtual time.
+func bubbled(t *testing.T, s *series) (passes []pass) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		var err error
 		passes, err = playKubelet(s)
 		require.NoError(t, err)
 	})
-	return s, passes
+	return passes
 }
 
 // TestSeries: random series come to the same with the kubelet and with ours, but for the rules, each of which makes a
@@ -65,5 +71,5 @@ func TestSeries(t *testing.T) {
 
 // TestRulesNameTheirRows: as they begin in the table of package evictor.
 func TestRulesNameTheirRows(t *testing.T) {
-	require.NoError(t, rule.Check(append([]Rule{HardPreempts, QOSSums, OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...)))
+	require.NoError(t, rule.Check(append([]Rule{HardPreempts, PassedOver, QOSSums, OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...)))
 }

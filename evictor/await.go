@@ -1,0 +1,40 @@
+package evictor
+
+import v1 "k8s.io/api/core/v1"
+
+// complete says whether the stores are complete and the evictor is fed, without which it would take silence for death. What
+// is missing is told once when it is first missed, and that it has come. Called without e.mu.
+func (e *Evictor) complete() bool {
+	missing := e.missing()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if (missing == "") != (e.awaited == "") {
+		e.decide(Decision{Time: e.tick(), Kind: Awaiting, Reason: missing})
+	}
+	e.awaited = missing
+	return missing == ""
+}
+
+// missing says what there is to wait for, in words; empty when there is nothing. It asks the stores: without e.mu.
+func (e *Evictor) missing() string {
+	if e.clients.Nodes.Synced() {
+		if e.source == nil && !e.inbox.fed.Load() && e.anyNode() {
+			return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
+		}
+		return ""
+	}
+	if e.source != nil {
+		if what := e.source.Awaits(); what != "" {
+			return what
+		}
+	}
+	return "the store to be synced"
+}
+
+func (e *Evictor) anyNode() (some bool) {
+	e.clients.Nodes.Nodes(func(*v1.Node) bool {
+		some = true
+		return false
+	})
+	return some
+}

@@ -1,0 +1,181 @@
+package clientgo
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// heap is what is in use, in bytes, after a collection.
+func heap() int64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return int64(s.HeapAlloc)
+}
+
+// takes requires that no more than so many bytes are in use than before. What is shared weakly takes more than one collection, and a
+// goroutine of the runtime that must have its turn.
+func takes(t *testing.T, before, most int64) {
+	t.Helper()
+	var took int64
+	for began := time.Now(); time.Since(began) < time.Minute; runtime.Gosched() {
+		if took = heap() - before; took <= most {
+			return
+		}
+	}
+	require.LessOrEqual(t, took, most)
+}
+
+// tolerating is a pod with so many tolerations of 250 bytes each, unlike those of any other number.
+func tolerating(number, tolerations int) *v1.Pod {
+	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: fmt.Sprint("p", number), UID: "u"}}
+	for k := range tolerations {
+		p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{
+			Key: fmt.Sprintf("%s/%d-%d", strings.Repeat("x", 240), number, k), Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute,
+		})
+	}
+	return p
+}
+
+// TestTolerationsGoWithTheirPods: a tenant that creates and deletes pods, each with other tolerations, leaves nothing.
+func TestTolerationsGoWithTheirPods(t *testing.T) {
+	c := &Cluster{}
+	before := heap()
+	for i := range 1000 {
+		_ = c.slimPod(tolerating(i, 50)) // added, and forgotten: 12 MiB
+	}
+	takes(t, before, 1<<20)
+	kept := c.slimPod(tolerating(-1, 50)).(*pod)
+	runtime.GC()
+	require.Len(t, kept.tolerations.appendTo(nil), 50, "while there is such a pod its own stay")
+}
+
+// TestOnePodBringsABoundedNumberOfBytes, of whatever it has many of.
+func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	for name, whole := range map[string]func(i int) *v1.Pod{
+		"tolerations": func(i int) *v1.Pod { return tolerating(i, 4000) },
+		"short tolerations": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			for range 4000 {
+				p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: fmt.Sprint(i), Operator: v1.TolerationOpExists})
+			}
+			return p
+		},
+		"annotations": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: large + fmt.Sprint(i)}
+			return p
+		},
+		"labels": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			p.Labels = map[string]string{large + fmt.Sprint(i): ""}
+			return p
+		},
+		"conditions": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionStatus(large + fmt.Sprint(i)), Message: large + fmt.Sprint(i)}}
+			p.Status.Phase = v1.PodPhase(large + fmt.Sprint(i))
+			return p
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &Cluster{}
+			const pods = 20
+			kept := make([]any, 0, pods)
+			before := heap()
+			for i := range pods {
+				kept = append(kept, c.slimPod(whole(i)))
+			}
+			takes(t, before, pods*(maxTolerations+2048))
+			runtime.KeepAlive(kept)
+		})
+	}
+}
+
+// TestEqualTolerationsAreKeptOnce, as those that admission adds to almost every pod.
+func TestEqualTolerationsAreKeptOnce(t *testing.T) {
+	c := &Cluster{}
+	const pods = 200
+	kept := make([]any, 0, pods)
+	before := heap()
+	for i := range pods {
+		p := tolerating(0, 50)
+		p.Name = fmt.Sprint("p", i)
+		kept = append(kept, c.slimPod(p))
+	}
+	takes(t, before, pods*512)
+	runtime.KeepAlive(kept)
+}
+
+// TestTooManyTolerationsEvictNobodyEarly: those that no NoExecute taint can meet are left away first, and a pod that still has too
+// many counts as one that tolerates everything.
+func TestTooManyTolerationsEvictNobodyEarly(t *testing.T) {
+	c := &Cluster{}
+	show := func(whole *v1.Pod) []v1.Toleration {
+		var shown v1.Pod
+		c.slimPod(whole).(*pod).show(&shown)
+		return shown.Spec.Tolerations
+	}
+	require.Equal(t, toleratesAll, show(tolerating(0, 100)))
+	whole := tolerating(0, 100)
+	for i := range whole.Spec.Tolerations {
+		whole.Spec.Tolerations[i].Effect = v1.TaintEffectNoSchedule
+	}
+	few := tolerating(1, 3).Spec.Tolerations
+	few[1].Effect = ""
+	whole.Spec.Tolerations = append(whole.Spec.Tolerations, few...)
+	require.Equal(t, few, show(whole))
+}
+
+// TestANodeIsKeptInABoundedNumberOfBytes: a kubelet writes its own labels, annotations and status.
+func TestANodeIsKeptInABoundedNumberOfBytes(t *testing.T) {
+	c := &Cluster{}
+	large := strings.Repeat("x", 1<<20)
+	const nodes = 20
+	kept := make([]any, 0, nodes)
+	before := heap()
+	for i := range nodes {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{"l": large}, Annotations: map[string]string{"a": large + fmt.Sprint(i)}}}
+		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionStatus(large + fmt.Sprint(i)), Reason: large + fmt.Sprint(i), Message: large + fmt.Sprint(-i)}}
+		for k := range 4000 {
+			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: v1.NodeConditionType(fmt.Sprint(i, k)), Reason: "X"}, v1.NodeCondition{Type: v1.NodeReady})
+		}
+		kept = append(kept, c.slimNode(n))
+	}
+	takes(t, before, nodes*4096)
+	runtime.KeepAlive(kept)
+}
+
+// TestTolerationsAreReadAsTheyWereWritten, whatever they say.
+func TestTolerationsAreReadAsTheyWereWritten(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	text := func() string {
+		b := make([]byte, r.IntN(3)*r.IntN(200))
+		for i := range b {
+			b[i] = byte(r.IntN(256))
+		}
+		return string(b)
+	}
+	for range 2000 {
+		list := make([]v1.Toleration, r.IntN(5))
+		for i := range list {
+			list[i] = v1.Toleration{Key: text(), Operator: v1.TolerationOperator(text()), Value: text(), Effect: v1.TaintEffect(text())}
+			if r.IntN(2) == 0 {
+				seconds := []int64{0, 1, -1, 300, math.MaxInt64, math.MinInt64, r.Int64()}[r.IntN(7)]
+				list[i].TolerationSeconds = &seconds
+			}
+		}
+		read := tolerationsOf(list).appendTo(nil)
+		require.Equal(t, append([]v1.Toleration{}, list...), append([]v1.Toleration{}, read...))
+	}
+}

@@ -1,0 +1,60 @@
+package clientgo
+
+import (
+	"sync/atomic"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedv1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	recording "k8s.io/client-go/tools/record"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// The sources of upstream's events.
+const (
+	nodeComponent  = "node-controller"
+	taintComponent = "taint-eviction-controller"
+)
+
+// eventSink implements evictor.EventSink, while it runs.
+type eventSink struct {
+	opts      Options
+	recorders atomic.Pointer[recorders]
+}
+
+type recorders struct{ node, taint recording.EventRecorder }
+
+// start begins to record; the returned function ends it.
+func (s *eventSink) start() (stop func()) {
+	broadcaster := recording.NewBroadcaster()
+	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: s.opts.EventClient.CoreV1().Events(v1.NamespaceAll)})
+	from := func(upstream string) recording.EventRecorder {
+		if s.opts.Component != "" {
+			upstream = s.opts.Component
+		}
+		return broadcaster.NewRecorder(scheme.Scheme, v1.EventSource{Component: upstream})
+	}
+	s.recorders.Store(&recorders{node: from(nodeComponent), taint: from(taintComponent)})
+	return func() {
+		s.recorders.Store(nil) // a recorder that is shut down complains
+		broadcaster.Shutdown()
+	}
+}
+
+// Event implements evictor.EventSink. It does not block: what the recorder cannot take is dropped.
+func (s *eventSink) Event(event evictor.Event) {
+	r := s.recorders.Load()
+	if r == nil {
+		return // the evictor decides nothing before Synced, which waits for Run
+	}
+	about := &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: event.Node, UID: event.NodeUID}
+	if event.Pod.Name != "" {
+		about = &v1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: event.Pod.Namespace, Name: event.Pod.Name, UID: event.Pod.UID}
+	}
+	recorder := r.node
+	if event.Reason == evictor.EventTaintManagerEviction {
+		recorder = r.taint
+	}
+	recorder.Event(about, event.Type, event.Reason, event.Message)
+}

@@ -1,0 +1,241 @@
+//go:build go1.25
+
+package clientgo_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
+)
+
+// taintsOf are the taints of all nodes.
+func taintsOf(t *testing.T, client kubernetes.Interface) (all []v1.Taint) {
+	t.Helper()
+	nodes, err := client.CoreV1().Nodes().List(context.Background(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for i := range nodes.Items {
+		all = append(all, nodes.Items[i].Spec.Taints...)
+	}
+	return all
+}
+
+// TestTheShortestProgramSeesTheLiving: nothing of it can be left out, for it has nothing but the constructions and Run.
+func TestTheShortestProgramSeesTheLiving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := fake.NewClientset([]runtime.Object{node("a-0"), node("a-1"), lease("a-0"), lease("a-1")}...)
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
+		require.NoError(t, err)
+		ran := make(chan error)
+		go func() { ran <- e.Run(ctx) }()
+		for range 60 {
+			time.Sleep(10 * time.Second)
+			for _, name := range []string{"a-0", "a-1"} {
+				_, err := client.CoordinationV1().Leases(v1.NamespaceNodeLease).Update(ctx, lease(name), metav1.UpdateOptions{})
+				require.NoError(t, err)
+			}
+		}
+		require.Empty(t, taintsOf(t, client))
+		cancel()
+		require.ErrorIs(t, <-ran, context.Canceled)
+		require.ErrorContains(t, e.Run(t.Context()), "make another Cluster", "a second Run would see nothing")
+	})
+}
+
+// TestAClusterThatDoesNotRunIsAwaited, by name: who steps an evictor runs the Cluster himself.
+func TestAClusterThatDoesNotRunIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(node("a-0"), lease("a-0"))
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
+		require.NoError(t, err)
+		for range 60 {
+			_, err := e.Step(t.Context())
+			require.NoError(t, err)
+			time.Sleep(5 * time.Second)
+		}
+		told := e.Explain("a-0")
+		require.Len(t, told, 1)
+		require.Contains(t, told[0].String(), "nothing is decided, it waits for its Cluster to run")
+		require.Empty(t, client.Actions())
+	})
+}
+
+// TestWhatCannotBeListedIsNamed: a program without a permission waits, and says so.
+func TestWhatCannotBeListedIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := fake.NewClientset(node("a-0"), lease("a-0"))
+		client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
+			return true, nil, apierrors.NewForbidden(v1.Resource("pods"), "", errors.New("no rights"))
+		})
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		ran := make(chan error)
+		go func() { ran <- cluster.Run(ctx) }()
+		time.Sleep(time.Minute)
+		require.False(t, cluster.Synced())
+		require.Contains(t, cluster.Awaits(), "the first list of pods; reading pods fails: pods is forbidden: no rights")
+		cancel()
+		require.NoError(t, <-ran)
+		require.Contains(t, cluster.Awaits(), "another Cluster")
+	})
+}
+
+// TestSeveralRunsAreOne: the last to end ends it, and then it sees nothing and says so.
+func TestSeveralRunsAreOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset(node("a-0"), lease("a-0"))
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		ran := make(chan error)
+		run := func() context.CancelFunc {
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() { ran <- cluster.Run(ctx) }()
+			synctest.Wait()
+			return cancel
+		}
+		first, second := run(), run()
+		first()
+		require.NoError(t, <-ran)
+		require.True(t, cluster.Synced())
+		second()
+		require.NoError(t, <-ran)
+		require.False(t, cluster.Synced())
+		defer run()()
+		require.Error(t, <-ran)
+	})
+}
+
+func TestNilIsAFault(t *testing.T) {
+	var (
+		noClient *kubernetes.Clientset
+		noClock  *clocktesting.FakeClock
+		client   = fake.NewClientset()
+	)
+	for want, try := range map[string]func() error{
+		"client: Required": func() error { _, err := clientgo.New(nil, clientgo.Options{}); return err },
+		"client: Required value: nil": func() error {
+			_, err := clientgo.New(noClient, clientgo.Options{})
+			return err
+		},
+		"config: Required": func() error { _, err := clientgo.NewForConfig(nil, clientgo.Options{}); return err },
+		`[clock: Invalid value: "*testing.FakeClock(nil)": leave it nil, without a type, for the default, eventClient: Invalid value: "*kubernetes.Clientset(nil)": ` +
+			`leave it nil, without a type, for the default, evictionClient: Invalid value: "*kubernetes.Clientset(nil)": leave it nil, without a type, for the default]`: func() error {
+			_, err := clientgo.New(client, clientgo.Options{EventClient: noClient, EvictionClient: noClient, Clock: clock.WithTicker(noClock)})
+			return err
+		},
+		"feeding nil": func() error {
+			cluster, err := clientgo.New(client, clientgo.Options{})
+			require.NoError(t, err)
+			var nobody *evictor.Evictor
+			require.Error(t, cluster.Feed(nobody, evictor.DefaultConfig()))
+			return cluster.Feed(nil, evictor.DefaultConfig())
+		},
+	} {
+		require.ErrorContains(t, try(), want)
+	}
+}
+
+// TestASilenceThatTheGraceDoesNotAllow: the guard would notice too late. Without one it follows the grace period.
+func TestASilenceThatTheGraceDoesNotAllow(t *testing.T) {
+	made := func(silence, grace time.Duration) error {
+		cluster, err := clientgo.New(fake.NewClientset(), clientgo.Options{LeaseSilence: silence})
+		require.NoError(t, err)
+		config := evictor.DefaultConfig()
+		config.NodeMonitorGracePeriod = grace
+		_, err = evictor.New(config, cluster.Clients(), evictor.Options{})
+		return err
+	}
+	require.EqualError(t, made(40*time.Second, 50*time.Second),
+		`leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which is more than nodeMonitorGracePeriod (50s): 20s or two fifths of that is the default`)
+	require.NoError(t, made(30*time.Second, 50*time.Second))
+	require.NoError(t, made(0, 6*time.Second))
+	require.NoError(t, made(-1, 6*time.Second))
+}
+
+// TestTheGuardFollowsTheGrace of the evictor that is fed.
+func TestTheGuardFollowsTheGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		client := fake.NewClientset(node("a-0"), lease("a-0"))
+		cluster, err := clientgo.New(client, clientgo.Options{})
+		require.NoError(t, err)
+		config := evictor.DefaultConfig()
+		config.NodeMonitorGracePeriod = 10 * time.Second
+		require.NoError(t, cluster.Feed(&heard{}, config))
+		client.PrependReactor("get", "leases", func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, errDown })
+		ran := make(chan error)
+		go func() { ran <- cluster.Run(ctx) }()
+		time.Sleep(3900 * time.Millisecond)
+		require.NoError(t, cluster.Health())
+		time.Sleep(time.Second)
+		require.ErrorContains(t, cluster.Health(), "none can be read")
+		cancel()
+		require.NoError(t, <-ran)
+	})
+}
+
+// TestAFactorysInformersAreStarted, also when the program has started the factory before or not at all.
+func TestAFactorysInformersAreStarted(t *testing.T) {
+	for name, early := range map[string]bool{"before": true, "not at all": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				client := fake.NewClientset(node("a-0"), lease("a-0"))
+				factory := informers.NewSharedInformerFactory(client, never)
+				if early {
+					factory.Start(ctx.Done())
+				}
+				cluster, err := clientgo.New(client, clientgo.Options{Factory: factory})
+				require.NoError(t, err)
+				ran := make(chan error)
+				go func() { ran <- cluster.Run(ctx) }()
+				synctest.Wait()
+				require.True(t, cluster.Synced())
+				cancel()
+				require.NoError(t, <-ran)
+				factory.Shutdown()
+			})
+		})
+	}
+}
+
+// TestEachSortOfRequestHasItsOwnRate: events do not hold evictions up, nor these the lifting of taints.
+func TestEachSortOfRequestHasItsOwnRate(t *testing.T) {
+	for asked, want := range map[float32]float32{0: 20, 5: 5} {
+		config := &rest.Config{Host: "http://127.0.0.1:1", QPS: asked, Burst: 7, RateLimiter: flowcontrol.NewFakeAlwaysRateLimiter()}
+		cluster, err := clientgo.NewForConfig(config, clientgo.Options{})
+		require.NoError(t, err)
+		limiters := make(map[flowcontrol.RateLimiter]bool)
+		for _, client := range clientgo.ClientsOf(cluster) {
+			limiters[client.CoreV1().RESTClient().GetRateLimiter()] = true
+		}
+		require.Len(t, limiters, 3)
+		for limiter := range limiters {
+			require.Equal(t, want, limiter.QPS())
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package clientgo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/tools/cache"
+)
+
+// awaited is a list that must be complete, in the store or with one who is fed.
+type awaited struct {
+	what string
+	came cache.InformerSynced
+}
+
+// runState is how far the life of a Cluster is, of which it has one.
+type runState uint8
+
+const (
+	notRun runState = iota
+	runs
+	ended
+)
+
+// Run implements evictor.Source: it runs the informers, the guard and the recorder of events until the context ends.
+// Evictor.Run runs it, so a program need not, unless it wants to see the cluster before or after that, or calls Step: several
+// calls at a time are one, until the last of their contexts ends. A Cluster whose Run has ended sees nothing any more,
+// decides nothing and cannot run again: that is the only error.
+func (c *Cluster) Run(ctx context.Context) error {
+	c.mu.Lock()
+	switch c.state {
+	case ended:
+		c.mu.Unlock()
+		return errors.New("clientgo: the Cluster's Run has ended; make another Cluster")
+	case notRun:
+		c.state = runs
+		c.start()
+	}
+	c.runs++
+	c.mu.Unlock()
+	<-ctx.Done()
+	c.mu.Lock()
+	c.runs--
+	last := c.runs == 0
+	if last {
+		c.state = ended
+	}
+	c.mu.Unlock()
+	if last {
+		c.stop()
+		c.running.Wait()
+	}
+	return nil
+}
+
+// start begins what Run runs; c.mu is held.
+func (c *Cluster) start() {
+	c.asked = c.opts.Clock.Now()
+	ctx, cancel := context.WithCancel(context.Background())
+	endEvents := c.events.start()
+	c.stop = func() {
+		cancel()
+		endEvents()
+	}
+	for _, run := range append([]func(){func() { c.guard.run(ctx) }}, c.sources.runs(ctx)...) {
+		c.running.Add(1)
+		go func() {
+			defer c.running.Done()
+			run()
+		}()
+	}
+	if c.opts.Factory != nil {
+		c.opts.Factory.Start(ctx.Done())
+	}
+}
+
+func (s *sources) runs(ctx context.Context) (all []func()) {
+	for _, informer := range s.own {
+		all = append(all, func() { informer.Run(ctx.Done()) })
+	}
+	return all
+}
+
+// Synced says that the Cluster runs and its informers have delivered everything that there was, to the stores and to those that
+// are fed.
+func (c *Cluster) Synced() bool {
+	state, lists := c.awaits()
+	return state == runs && len(lists) == 0
+}
+
+// complete is Synced for the evictor.
+func (c *Cluster) complete() bool {
+	c.looked()
+	return c.Synced()
+}
+
+// Awaits implements evictor.Source: what is still to come until Synced, and what it fails of.
+func (c *Cluster) Awaits() string {
+	state, lists := c.awaits()
+	switch {
+	case state == notRun:
+		return "its Cluster to run (Cluster.Run, which Evictor.Run does)"
+	case state == ended:
+		return "another Cluster: the Run of this one has ended"
+	case len(lists) == 0:
+		return ""
+	}
+	text := "the first list of " + strings.Join(lists, ", ")
+	for _, l := range c.sources.links {
+		if _, err := l.broken(c.opts.Clock.Now()); err != nil {
+			text += "; reading " + l.what + " fails: " + err.Error()
+		}
+	}
+	return text
+}
+
+// awaits names the lists that have not come, each once. An informer that somebody else has stopped delivers nothing more.
+func (c *Cluster) awaits() (state runState, lists []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.awaited {
+		if !a.came() && !slices.Contains(lists, a.what) {
+			lists = append(lists, a.what)
+		}
+	}
+	state = c.state
+	for _, informer := range []cache.SharedIndexInformer{c.sources.nodes, c.sources.pods, c.sources.leases} {
+		if informer != nil && informer.IsStopped() {
+			state = ended
+		}
+	}
+	return state, lists
+}

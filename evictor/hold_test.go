@@ -1,0 +1,93 @@
+package evictor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// A hold acts at once, whatever the store shows of the node: it leaves the line, and its pods stay.
+func TestHoldActsWhateverTheStoreShows(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		c := evictortest.New(t, evictortest.Zone("a", 8))
+		c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+		r, s := newRelisted(t, c, config())
+		s.run(5 * time.Second)
+		r.keepNode("a-0")
+		r.keepNode("a-1")
+		c.Fail("a-0", "a-1")
+		for !c.HasNoExecute("a-0") {
+			s.run(time.Second)
+		}
+		require.Equal(t, []string{"a-1 in :a"}, waiting(s.e))
+		r.goBack(s.e, stale)
+		s.e.Hold("a-0", "a technician is there")
+		s.e.Hold("a-1", "")
+		require.Empty(t, s.e.Waiting())
+		st, _ := s.e.Node("a-1")
+		require.Equal(t, "Held", st.Held)
+		s.run(2 * time.Minute)
+		require.False(t, c.HasNoExecute("a-1"))
+		require.Empty(t, c.Evicted())
+		require.Equal(t, stale, c.HasNoExecute("a-0"), "lifting needs the node as it is")
+		r.goBack(s.e, false)
+		s.run(6 * time.Second)
+		require.False(t, c.HasNoExecute("a-0"))
+		s.e.Release("a-1")
+		st, _ = s.e.Node("a-1")
+		require.Empty(t, st.Held)
+		s.run(6 * time.Second)
+		require.True(t, c.HasNoExecute("a-1"))
+	}
+}
+
+// A hold that begins while a node's turn is being carried out stops it at the next write.
+func TestHoldDuringATurnVoidsIt(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.FailWrites(func(write, object string) error {
+		if write == "conditions" && object == "a-0" {
+			e.Hold("a-0", "a technician is there")
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1")
+	c.Advance(5 * time.Minute)
+	require.False(t, c.HasNoExecute("a-0"))
+	require.True(t, c.HasNoExecute("a-1"))
+}
+
+// What the program says of a node counts as soon as the node is read, before its event has come.
+func TestHoldOfTheProgramCountsBeforeTheEvent(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: c.Clock(), Hold: func(n *v1.Node) (string, bool) { return "cordoned", n.Spec.Unschedulable }})
+	require.NoError(t, err)
+	s := byHand{t, c, e}
+	c.Fail("a-0")
+	for !c.HasNoExecute("a-0") {
+		for _, node := range []string{"a-0", "a-1", "a-2", "a-3"} {
+			e.NodeChanged(node)
+		}
+		for _, node := range []string{"a-1", "a-2", "a-3"} {
+			e.LeaseRenewed(node, c.Clock().Now())
+		}
+		s.run(time.Second)
+	}
+	e.NodeChanged("a-0")
+	s.run(30 * time.Second)
+	require.Len(t, e.Evictions(), 1)
+	c.Cordon("a-0", true) // and nobody tells
+	for range 60 {
+		for _, node := range []string{"a-1", "a-2", "a-3"} {
+			e.LeaseRenewed(node, c.Clock().Now())
+		}
+		s.run(time.Second)
+	}
+	require.Empty(t, c.Evicted())
+}

@@ -1,0 +1,146 @@
+package evictor
+
+import (
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// sight is what the store shows under a node's name.
+type sight uint8
+
+const (
+	shown   sight = iota // the node as it was seen last, or newer
+	older                // an older version of it, as a relist from a stale cache brings: it is ignored
+	missing              // nothing
+	another              // a node with another UID
+)
+
+// look reads a node from the store: nothing else does, so that identity, version and heartbeat are decided upon in one place. Of
+// a node that we know it notes what the object says; questions are answered from that, and change nothing. e.mu is held.
+func (e *Evictor) look(name string) (*v1.Node, sight) {
+	node, ok := e.clients.Nodes.Node(name)
+	rec := e.records[name]
+	switch {
+	case !ok:
+		return nil, missing
+	case rec == nil:
+		return node, shown
+	case rec.uid != node.UID:
+		return node, another
+	}
+	seen := e.monitor.ObserveNode(node)
+	if seen.Stale {
+		return nil, older
+	}
+	e.note(rec, node, seen.Heartbeat)
+	return node, shown
+}
+
+// current is look for whoever wants to act upon a node that we know: nil unless the store shows it as it is. Then the next event
+// of it, or this one where the node seems to be gone, has it looked at again. e.mu is held.
+func (e *Evictor) current(rec *record) *v1.Node {
+	if e.records[rec.name] != rec {
+		return nil
+	}
+	node, s := e.look(rec.name)
+	if s == missing || s == another {
+		e.NodeChanged(rec.name)
+	}
+	if s != shown {
+		return nil
+	}
+	return node
+}
+
+// note takes over what the node's object says; e.mu is held.
+func (e *Evictor) note(rec *record, node *v1.Node, heartbeat bool) {
+	if heartbeat {
+		rec.beatSince = true
+		if rec.verdict.Expired {
+			rec.writeConditions = false // the kubelet spoke: the next pass decides
+		}
+	}
+	if rec.conflicted != "" && node.ResourceVersion != rec.conflicted {
+		rec.conflicted = ""
+		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
+		sooner(e.writes, rec.name, at)
+		sooner(e.lifts, rec.name, at)
+	}
+	rec.ready = readyStatus(node)
+	if rec.tainted = e.cfg.TaintBasedEviction && hasOwnNoExecute(node); rec.tainted {
+		rec.unseen = time.Time{}
+	}
+	excluded := zone.Excluded(node.Labels)
+	rec.nextZone = zone.KeyOf(node.Labels)
+	hold := e.asksHold(node)
+	if rec.nextZone != rec.zone || excluded != rec.excluded || hold != rec.hold {
+		rec.excluded, rec.hold = excluded, hold
+		e.attention[rec.name] = rec
+	}
+	seen, changed := rec.taints.Observe(node, e.started, e.own, e.now)
+	rec.taints, rec.rearm = seen, rec.rearm || changed
+}
+
+// own says whether a taint is one of those that evict because of our verdict.
+func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && taints.OwnNoExecute(t) }
+
+// asksHold is why the program holds the node, empty when it does not.
+func (e *Evictor) asksHold(node *v1.Node) string {
+	if e.opts.Hold != nil {
+		if reason, held := e.opts.Hold(node); held {
+			return orDefault(reason, "Held")
+		}
+	}
+	return ""
+}
+
+// held is why a node is held, empty when it is not; e.mu is held.
+func (e *Evictor) held(rec *record) string {
+	if reason, held := e.holds[rec.name]; held {
+		return orDefault(reason, "Held")
+	}
+	return rec.hold
+}
+
+// saysReady says whether the kubelet has reported Ready since the verdict; e.mu is held. An object that still says Ready because
+// our own Unknown is not written yet does not count.
+func (e *Evictor) saysReady(rec *record) bool {
+	return rec.ready == v1.ConditionTrue && (!rec.verdict.Expired || rec.beatSince)
+}
+
+// carries says whether the node has our NoExecute taint. A store lags behind the writes: for one grace period what was written is
+// there until the store has shown it; e.mu is held.
+func (e *Evictor) carries(rec *record) bool { return rec.tainted || e.now.Before(rec.unseen) }
+
+// readyStatus is the node's Ready condition, empty when it has none.
+func readyStatus(node *v1.Node) v1.ConditionStatus {
+	for i := range node.Status.Conditions {
+		if node.Status.Conditions[i].Type == v1.NodeReady {
+			return node.Status.Conditions[i].Status
+		}
+	}
+	return ""
+}
+
+func hasOwnNoExecute(node *v1.Node) bool {
+	for i := range node.Spec.Taints {
+		if taints.OwnNoExecute(&node.Spec.Taints[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// version is a resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.
+func version(resourceVersion string) uint64 {
+	v, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,187 @@
+package nodepressure_test
+
+import (
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	. "github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// setClock is a clock whose wall time is set now and then. Its readings have a monotonic part, as those of the real
+// clock do, unless it shows the wall alone.
+type setClock struct {
+	began    time.Time
+	wallOnly bool
+	passed   time.Duration // since it began
+	set      time.Duration // by how much the wall is off
+}
+
+func newSetClock(wallOnly bool) *setClock { return &setClock{began: time.Now(), wallOnly: wallOnly} }
+
+func (c *setClock) Now() time.Time {
+	reading := c.began.Add(c.passed)
+	if c.wallOnly {
+		return reading.Round(0).Add(c.set)
+	}
+	// The seconds of the wall stand above the 30 bits of its nanoseconds.
+	wall := (*uint64)(unsafe.Pointer(&reading))
+	*wall += uint64(int64(c.set/time.Second)) << 30
+	return reading
+}
+
+func (c *setClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+// jumps are what the wall is set by: to a summer's end, and by a day that somebody mistook.
+var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
+
+func TestSetClock(t *testing.T) {
+	c := newSetClock(false)
+	before := c.Now()
+	c.passed, c.set = time.Minute, -time.Hour
+	require.Equal(t, time.Minute, c.Now().Sub(before))
+	require.Equal(t, time.Minute-time.Hour, c.Now().Round(0).Sub(before.Round(0)))
+}
+
+// TestWallIsSetDuringAGracePeriod: it ends when its time has passed, whatever the wall shows.
+func TestWallIsSetDuringAGracePeriod(t *testing.T) {
+	for _, wallOnly := range []bool{false, true} {
+		for _, jump := range jumps {
+			if wallOnly && jump > 0 {
+				continue // forward is time, as nothing else tells
+			}
+			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
+				clock := newSetClock(wallOnly)
+				config := thresholds(softly(MemoryAvailable, "1Gi", 2*time.Minute))
+				config.Clock = clock
+				machine, err := New(config)
+				require.NoError(t, err)
+				short := Stats{Signals: map[Signal]Sample{MemoryAvailable: {}}, Pods: []Pod{build("a", low)}}
+				require.Equal(t, Nothing, machine.Observe(short).Action)
+				clock.passed = 30 * time.Second
+				require.Equal(t, Nothing, machine.Observe(short).Action)
+
+				clock.passed, clock.set = 45*time.Second, jump
+				lost := time.Duration(0)
+				if wallOnly {
+					lost = 15 * time.Second // what had passed when the wall went back does not count
+				}
+				d := machine.Observe(short)
+				require.Equal(t, Nothing, d.Action)
+				require.Equal(t, 45*time.Second-lost, d.Time.Sub(d.Met[0].Since))
+				require.Equal(t, clock.Now().Round(0), d.Time.Round(0), "instants are as the clock shows them now")
+				next, ok := machine.Next()
+				require.True(t, ok)
+				require.Equal(t, 75*time.Second+lost, next.Round(0).Sub(clock.Now().Round(0)))
+
+				clock.passed = 2*time.Minute + lost - 1
+				require.Equal(t, Nothing, machine.Observe(short).Action)
+				clock.passed++
+				require.Equal(t, EvictPods, machine.Observe(short).Action)
+			})
+		}
+	}
+}
+
+// TestWallIsSetDuringATransitionPeriod: a condition outlasts its shortage for as long as it should.
+func TestWallIsSetDuringATransitionPeriod(t *testing.T) {
+	for _, wallOnly := range []bool{false, true} {
+		for _, jump := range jumps {
+			if wallOnly && jump > 0 {
+				continue
+			}
+			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
+				clock := newSetClock(wallOnly)
+				config := thresholds(hardly(MemoryAvailable, "1Gi"))
+				config.Clock = clock
+				machine, err := New(config)
+				require.NoError(t, err)
+				under := []v1.NodeConditionType{v1.NodeMemoryPressure}
+				require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "0")).Conditions)
+				clock.passed, clock.set = time.Second, jump
+				require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
+				lost := time.Duration(0)
+				if wallOnly {
+					lost = time.Second
+				}
+				next, ok := machine.Next()
+				require.True(t, ok)
+				require.Equal(t, config.PressureTransitionPeriod-time.Second+lost, next.Round(0).Sub(clock.Now().Round(0)))
+				clock.passed = config.PressureTransitionPeriod + lost - 1
+				require.Equal(t, under, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
+				clock.passed++
+				require.Empty(t, machine.Observe(sample(MemoryAvailable, "2Gi")).Conditions)
+				require.False(t, pending(machine))
+			})
+		}
+	}
+}
+
+func pending(machine *Machine) bool {
+	_, ok := machine.Next()
+	return ok
+}
+
+// TestWallAloneThatGoesForwardIsTime: nothing else tells.
+func TestWallAloneThatGoesForwardIsTime(t *testing.T) {
+	clock := newSetClock(true)
+	config := thresholds(softly(MemoryAvailable, "1Gi", time.Minute))
+	config.Clock = clock
+	machine, err := New(config)
+	require.NoError(t, err)
+	short := Stats{Signals: map[Signal]Sample{MemoryAvailable: {}}, Pods: []Pod{build("a", low)}}
+	require.Equal(t, Nothing, machine.Observe(short).Action)
+	clock.set = time.Hour
+	require.Equal(t, EvictPods, machine.Observe(short).Action)
+}
+
+// TestJumpsDecideNothing: of two machines that see the same samples at the same moments, one by a clock whose wall is
+// set at random, both decide the same.
+func TestJumpsDecideNothing(t *testing.T) {
+	acted := 0
+	for seed := int64(0); seed < 100; seed++ {
+		r := rand.New(rand.NewSource(seed))
+		config := randomConfig(r)
+		pods := randomPods(r)
+		clocks := []*setClock{newSetClock(false), newSetClock(false)}
+		machines := make([]*Machine, len(clocks))
+		for i, clock := range clocks {
+			config.Clock = clock
+			machine, err := New(config)
+			require.NoError(t, err)
+			machines[i] = machine
+		}
+		for step := 0; step < 20; step++ {
+			passed := time.Duration(r.Intn(40)) * time.Second
+			stats := randomStats(r, epoch.Add(time.Duration(step*20)*time.Second), pods)
+			if r.Intn(3) == 0 {
+				clocks[1].set = jumps[r.Intn(len(jumps))]
+			}
+			var decisions [2]Decision
+			for i, machine := range machines {
+				clocks[i].passed += passed
+				decisions[i] = machine.Observe(stats)
+			}
+			where := fmt.Sprintf("seed %d step %d", seed, step)
+			require.Equal(t, decisions[0].Action, decisions[1].Action, where)
+			require.Equal(t, decisions[0].Conditions, decisions[1].Conditions, where)
+			require.Equal(t, evicted(decisions[0].Evictions), evicted(decisions[1].Evictions), where)
+			require.Len(t, decisions[1].Met, len(decisions[0].Met), where)
+			for i, met := range decisions[0].Met {
+				require.Equal(t, met.Due, decisions[1].Met[i].Due, where)
+				require.Equal(t, decisions[0].Time.Sub(met.Since), decisions[1].Time.Sub(decisions[1].Met[i].Since), where)
+			}
+			require.Equal(t, pending(machines[0]), pending(machines[1]), where)
+			if slices.Contains([]Action{EvictPods, ReclaimNode}, decisions[0].Action) {
+				acted++
+			}
+		}
+	}
+	require.Greater(t, acted, 100)
+}

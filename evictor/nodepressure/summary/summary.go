@@ -1,0 +1,101 @@
+package summary
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor/nodepressure"
+)
+
+// Stats is the sample that the eviction manager of a kubelet takes from its Summary API, whose answer is body. The
+// pods are those that are active on the node, as the API server has them; in the sample they have the same order, each
+// with its usage, or without where the summary does not know it. Pods that are only in the summary do not count.
+//
+// It is an error when body is no JSON or no summary, such as a Status that says why there is none.
+func Stats(body []byte, pods []*v1.Pod) (nodepressure.Stats, error) {
+	var s summary
+	if err := json.Unmarshal(body, &s); err != nil {
+		return nodepressure.Stats{}, fmt.Errorf("summary: %w", err)
+	}
+	if s.Node == nil {
+		return nodepressure.Stats{}, errors.New("summary: there is no node in it")
+	}
+	stats := nodepressure.Stats{Signals: s.Node.signals(), Pods: make([]nodepressure.Pod, 0, len(pods))}
+	usage := make(map[string]*nodepressure.Usage, len(s.Pods))
+	for i := range s.Pods {
+		usage[s.Pods[i].Ref.UID] = s.Pods[i].usage()
+	}
+	for _, pod := range pods {
+		used, known := usage[string(pod.UID)]
+		if static, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror && !known {
+			used = usage[static] // the API server has a mirror of a static pod, with a UID of its own
+		}
+		stats.Pods = append(stats.Pods, nodepressure.Pod{Pod: pod, Usage: used})
+	}
+	return stats, nil
+}
+
+// What follows are the parts of a summary that count, by their names there. What is nil is not known.
+type (
+	summary struct {
+		Node *node `json:"node"`
+		Pods []pod `json:"pods"`
+	}
+	node struct {
+		SystemContainers []container `json:"systemContainers"`
+		Memory           *memory     `json:"memory"`
+		FileSystem       *fileSystem `json:"fs"`
+		Runtime          fileSystems `json:"runtime"`
+		Processes        *processIDs `json:"rlimit"`
+	}
+	memory struct {
+		Time       metav1.Time `json:"time"`
+		Available  *uint64     `json:"availableBytes"`
+		Usage      *uint64     `json:"usageBytes"`
+		WorkingSet *uint64     `json:"workingSetBytes"`
+	}
+	fileSystems struct {
+		Image     *fileSystem `json:"imageFs"`
+		Container *fileSystem `json:"containerFs"`
+	}
+	fileSystem struct {
+		Time       metav1.Time `json:"time"`
+		Available  *uint64     `json:"availableBytes"`
+		Capacity   *uint64     `json:"capacityBytes"`
+		Used       *uint64     `json:"usedBytes"`
+		InodesFree *uint64     `json:"inodesFree"`
+		Inodes     *uint64     `json:"inodes"`
+		InodesUsed *uint64     `json:"inodesUsed"`
+	}
+	processIDs struct {
+		Time    metav1.Time `json:"time"`
+		Most    *int64      `json:"maxpid"`
+		Running *int64      `json:"curproc"`
+	}
+	pod struct {
+		Ref struct {
+			UID string `json:"uid"`
+		} `json:"podRef"`
+		Containers       []container `json:"containers"`
+		Memory           *memory     `json:"memory"`
+		Volumes          []volume    `json:"volume"`
+		EphemeralStorage *fileSystem `json:"ephemeral-storage"`
+		Processes        struct {
+			Count *uint64 `json:"process_count"`
+		} `json:"process_stats"`
+	}
+	container struct {
+		Name   string      `json:"name"`
+		Memory *memory     `json:"memory"`
+		Rootfs *fileSystem `json:"rootfs"`
+		Logs   *fileSystem `json:"logs"`
+	}
+	volume struct {
+		fileSystem
+		Name string `json:"name"`
+	}
+)

@@ -1,0 +1,209 @@
+package evictor_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// relisted is a store that can go back: it shows some objects as they were when they were kept, as a relist from a stale cache
+// does.
+type relisted struct {
+	evictor.Clients
+	nodes map[string]*v1.Node
+	pods  map[evictor.PodKey]*v1.Pod
+	back  bool
+}
+
+func (r *relisted) keepNode(name string) {
+	n, _ := r.Clients.Nodes.Node(name)
+	r.nodes[name] = n.DeepCopy()
+}
+
+func (r *relisted) keepPod(name string) {
+	key := evictor.PodKey{Namespace: "default", Name: name}
+	p, _ := r.Clients.Pods.Pod(key)
+	r.pods[key] = p.DeepCopy()
+}
+
+func (r *relisted) Synced() bool { return true }
+
+func (r *relisted) Nodes(visit func(*v1.Node) bool) { r.Clients.Nodes.Nodes(visit) }
+
+func (r *relisted) Node(name string) (*v1.Node, bool) {
+	if old, kept := r.nodes[name]; r.back && kept {
+		return old, true
+	}
+	return r.Clients.Nodes.Node(name)
+}
+
+func (r *relisted) Pod(key evictor.PodKey) (*v1.Pod, bool) {
+	if old, kept := r.pods[key]; r.back && kept {
+		return old, true
+	}
+	return r.Clients.Pods.Pod(key)
+}
+
+func (r *relisted) PodsOnNode(node string, visit func(*v1.Pod) bool) {
+	stop := false
+	r.Clients.Pods.PodsOnNode(node, func(p *v1.Pod) bool {
+		if _, kept := r.pods[evictor.PodKey{Namespace: p.Namespace, Name: p.Name}]; r.back && kept {
+			return true
+		}
+		stop = !visit(p)
+		return !stop
+	})
+	for _, p := range r.pods {
+		if r.back && !stop && p.Spec.NodeName == node {
+			stop = !visit(p)
+		}
+	}
+}
+
+// goBack begins or ends that, with the events that a relist brings.
+func (r *relisted) goBack(e *evictor.Evictor, back bool) {
+	r.back = back
+	for name := range r.nodes {
+		e.NodeChanged(name)
+	}
+	for key := range r.pods {
+		e.PodChanged(key)
+	}
+}
+
+func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config) (*relisted, byHand) {
+	clients := c.Clients()
+	r := &relisted{Clients: c.Clients(), nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
+	clients.Nodes, clients.Pods = r, r
+	return r, stepped(t, c, cfg, clients)
+}
+
+// A taint whose removal was seen evicts nobody because the store shows it again, whatever makes the evictor look.
+func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		for _, period := range []time.Duration{0, 5 * time.Second} {
+			cfg := config()
+			cfg.NodeMonitorPeriod = period
+			c := evictortest.New(t, evictortest.Zone("a", 5))
+			c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20), v1.Toleration{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists})
+			r, s := newRelisted(t, c, cfg)
+			s.run(20 * time.Second)
+			c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+			s.run(10 * time.Second)
+			r.keepNode("a-0")
+			c.Untaint("a-0", "drain", v1.TaintEffectNoExecute)
+			s.run(5 * time.Second)
+			r.goBack(s.e, true)
+			if silent {
+				c.Fail("a-0")
+			}
+			for range 30 {
+				s.run(5 * time.Second)
+				s.e.PodChanged(evictor.PodKey{Namespace: "default", Name: "p"})
+				s.e.NodeChanged("a-0")
+			}
+			require.Empty(t, c.Evicted(), "silent %v, period %s", silent, period)
+		}
+	}
+}
+
+// An eviction that is due while the store shows its node as it was before waits until the store has caught up. What was seen
+// since stands.
+func TestEvictionWaitsForAStoreThatWentBack(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
+	r, s := newRelisted(t, c, config())
+	s.run(20 * time.Second)
+	r.keepNode("a-0")
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	s.run(10 * time.Second)
+	r.goBack(s.e, true)
+	s.run(30 * time.Second)
+	require.Empty(t, c.Evicted())
+	require.Len(t, s.e.Evictions(), 1)
+	r.goBack(s.e, false)
+	s.run(2 * time.Second)
+	require.Equal(t, []string{"p"}, c.Evicted())
+}
+
+// Tolerations of an older version of a pod do not count either.
+func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
+	r, s := newRelisted(t, c, config())
+	key := evictor.PodKey{Namespace: "default", Name: "p"}
+	version := func(v string) *v1.Pod {
+		p, _ := c.Clients().Pods.Pod(key)
+		p = p.DeepCopy()
+		p.ResourceVersion = v
+		return p
+	}
+	old := version("9")
+	c.Tolerate("p", evictortest.TolerateFor("drain", 60))
+	r.pods[key] = version("10")
+	r.goBack(s.e, true)
+	s.run(5 * time.Second)
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}) // at 5
+	s.run(10 * time.Second)
+	r.pods[key] = old
+	r.goBack(s.e, true)
+	c.Taint("a-0", v1.Taint{Key: "more", Effect: v1.TaintEffectNoExecute}) // so that its pods are listed again
+	c.Untaint("a-0", "more", v1.TaintEffectNoExecute)
+	s.run(45 * time.Second)
+	require.Empty(t, c.Evicted())
+	require.Len(t, s.e.Evictions(), 1)
+	r.pods[key] = version("11")
+	r.goBack(s.e, true)
+	s.run(10 * time.Second)
+	require.Equal(t, []string{"65.000"}, times(says(c, `"evict"`)))
+}
+
+// A node that was deleted and made anew is not taken for deleted again because the store shows the old one once more.
+func TestOlderNodeOfTheSameNameIsIgnored(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	r, s := newRelisted(t, c, config())
+	s.run(20 * time.Second)
+	r.keepNode("a-0")
+	c.DeleteNode("a-0")
+	s.run(10 * time.Second)
+	c.AddNode("a-0", zone.Key{Zone: "a"})
+	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 100))
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}) // at 30
+	s.run(20 * time.Second)
+	r.goBack(s.e, true)
+	s.run(20 * time.Second)
+	require.Len(t, s.e.Evictions(), 1, "nothing became of it")
+	r.goBack(s.e, false)
+	s.run(2 * time.Minute)
+	require.Equal(t, []string{"130.000"}, times(says(c, `"evict"`)))
+}
+
+// Looking at an evictor, or asking it why, changes nothing.
+func TestAskingChangesNothing(t *testing.T) {
+	play := func(ask func(e *evictor.Evictor)) []string {
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		e := c.Start(config())
+		c.Fail("a-0", "a-1")
+		for s := range 400 {
+			if s == 100 {
+				c.Recover("a-1")
+			}
+			ask(e)
+			c.Advance(time.Second)
+		}
+		return c.Timeline()
+	}
+	quiet := play(func(*evictor.Evictor) {})
+	require.NotEmpty(t, quiet)
+	require.Equal(t, quiet, play(func(e *evictor.Evictor) {
+		_, _ = e.Node("a-0")
+		_, _, _ = e.Waiting(), e.Evictions(), e.Backlogs()
+		_, _, _ = e.Explain("a-0"), e.Paused(), e.Zones()
+	}))
+}

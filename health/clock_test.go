@@ -1,0 +1,137 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+var periods = []time.Duration{0, 5 * time.Second}
+
+// clockLife is 400 seconds of a monitor: some nodes live, some die, one never reports, and one comes 2 seconds after
+// each time that the wall was set. It returns what is told, and when.
+func clockLife(t *testing.T, period time.Duration, one clockcases.Case, sets ...int) (told []string, m *Monitor) {
+	clk := one.Clock()
+	config := Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: 60 * time.Second, Clock: clk}
+	m, err := NewMonitor(config)
+	require.NoError(t, err)
+	report := func(name string, second int) {
+		m.Observe(Report{Node: name, UID: "u", Created: clk.Wall(), Ready: v1.ConditionTrue, Heartbeat: clockcases.Start.Add(time.Duration(second) * time.Second)})
+	}
+	for i := range 6 {
+		report(fmt.Sprint("node-", i), 0)
+	}
+	m.Observe(Report{Node: "mute", UID: "u", Created: clk.Wall().Add(-10 * time.Second)})
+	for second := range 400 {
+		if next, ok := m.Next(); ok && !next.After(clk.Now()) {
+			for _, v := range m.Pass() {
+				told = append(told, fmt.Sprintf("%d %s %s", second, v.Node, v.Ready))
+			}
+		}
+		for i := range 6 {
+			if second%10 == i && second < 100*(i+1) { // the first three fall silent
+				report(fmt.Sprint("node-", i), second)
+			}
+		}
+		switch i := slices.Index(sets, second); {
+		case i >= 0:
+			clk.Set(one.Set)
+		case slices.Contains(sets, second-2):
+			m.Observe(Report{Node: fmt.Sprint("new-", second), UID: "u", Created: clk.Wall()})
+		}
+		clk.Pass(time.Second)
+	}
+	return told, m
+}
+
+// What is told does not depend on what somebody sets the wall to, with monotonic readings; without them a clock that
+// goes back stands still for a moment. Forward is time then, in which nobody listened: it condemns nobody.
+func TestWallIsSet(t *testing.T) {
+	for _, period := range periods {
+		for _, one := range clockcases.Cases() {
+			for _, sets := range [][]int{{30}, {97}, {131, 139}, {0, 200}} {
+				still := one
+				still.Set = 0
+				want, _ := clockLife(t, period, still, sets...)
+				got, m := clockLife(t, period, one, sets...)
+				if one.Monotonic {
+					require.Equal(t, want, got, "%v %v %v", period, one, sets)
+					require.Zero(t, m.Blind())
+					continue
+				}
+				// A second may be lost at each time, and a whole pass of the grid.
+				require.Equal(t, names(want), names(got), "%v %v %v", period, one, sets)
+			}
+		}
+	}
+}
+
+// names are who was told of, and as what, whenever.
+func names(told []string) (all []string) {
+	for _, line := range told {
+		var second int
+		var name, ready string
+		_, _ = fmt.Sscan(line, &second, &name, &ready)
+		all = append(all, name+" "+ready)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A node that comes while the wall is wrong was created by a clock that is right.
+func TestNodeComesWhileTheWallIsWrong(t *testing.T) {
+	for _, period := range periods {
+		for _, one := range clockcases.Cases() {
+			clk := one.Clock()
+			m, err := NewMonitor(Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: 60 * time.Second, Clock: clk})
+			require.NoError(t, err)
+			m.Pass()
+			clk.Pass(time.Second)
+			created := clk.Wall()
+			clk.Set(one.Set)
+			m.Pass()
+			clk.Pass(time.Second)
+			m.Observe(Report{Node: "a", UID: "u", Created: created})
+			told := []string{}
+			for second := range 70 {
+				if next, ok := m.Next(); ok && !next.After(clk.Now()) {
+					for _, v := range m.Pass() {
+						told = append(told, fmt.Sprint(second, " ", v.Ready))
+					}
+				}
+				clk.Pass(time.Second)
+			}
+			require.Len(t, told, 2, one)
+			var second int
+			_, _ = fmt.Sscan(told[1], &second)
+			require.GreaterOrEqual(t, second, 55, "%v %v", period, one)
+			v, _ := m.Verdict("a")
+			require.Equal(t, v1.ConditionUnknown, v.Ready)
+		}
+	}
+}
+
+// The same of the plain part: setting the wall moves no deadline, and a start in the past is an age once it is seen.
+func TestWallIsSetBesideDeadlines(t *testing.T) {
+	for _, one := range clockcases.Cases() {
+		clk := one.Clock()
+		d, err := NewDeadlines[string](DeadlinesConfig{Grace: 10 * time.Hour, Clock: clk})
+		require.NoError(t, err)
+		d.Beat("now")
+		d.TrackSince("since", clk.Wall().Add(-2*time.Hour))
+		clk.Set(one.Set)
+		d.TrackSince("later", clk.Wall().Add(-time.Hour))
+		want := 8*time.Hour - one.Counts()
+		next, _ := d.Next()
+		require.Equal(t, want, next.Sub(clk.Now()), one)
+		require.Equal(t, one.Counts() >= 10*time.Hour, slices.Contains(slices.Collect(d.Expired()), "now"), one)
+		st, _ := d.Get("later")
+		require.Equal(t, 9*time.Hour, st.Deadline.Sub(clk.Now()), one)
+	}
+}

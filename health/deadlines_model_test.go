@@ -1,0 +1,236 @@
+package health
+
+import (
+	"encoding/json"
+	"flag"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+var operationsFlag = flag.Int("operations", 150_000, "how many random operations are compared with each model")
+
+// modelKey is what the model knows of a key: a map of these is scanned.
+type modelKey struct {
+	beat  time.Duration
+	grace time.Duration
+	out   bool
+}
+
+// deadlinesLife plays operations on Deadlines and on the model.
+type deadlinesLife struct {
+	t       testing.TB
+	d       *Deadlines[string]
+	clk     *clockcases.Clock
+	real    bool          // the clock has monotonic readings
+	elapsed time.Duration // by the rule of package steady
+	keys    map[string]*modelKey
+	handles map[string]Handle
+}
+
+const modelGrace = 10 * time.Second
+
+var modelKeys = []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
+
+func newDeadlinesLife(t testing.TB, monotonic bool) *deadlinesLife {
+	l := &deadlinesLife{t: t, keys: map[string]*modelKey{}, handles: map[string]Handle{}}
+	l.begin(monotonic)
+	return l
+}
+
+// begin makes an empty tracker on another clock.
+func (l *deadlinesLife) begin(monotonic bool) {
+	l.real, l.clk = monotonic, clockcases.New(monotonic)
+	var err error
+	l.d, err = NewDeadlines[string](DeadlinesConfig{Grace: modelGrace, Clock: l.clk})
+	require.NoError(l.t, err)
+	l.d.Next()
+}
+
+func (l *deadlinesLife) pass(d time.Duration) {
+	l.clk.Pass(d)
+	l.elapsed += d
+}
+
+// set sets the wall. What has passed before is read before.
+func (l *deadlinesLife) set(d time.Duration) {
+	l.d.Next()
+	l.clk.Set(d)
+	if !l.real && d > 0 {
+		l.elapsed += d
+	}
+	l.d.Next()
+}
+
+func (l *deadlinesLife) beat(key string, beat func() Noted) {
+	k := l.keys[key]
+	want := Noted{New: true}
+	if k != nil {
+		want = Noted{Late: max(0, l.elapsed-k.beat-k.grace), HandedOut: k.out}
+	} else {
+		k = &modelKey{grace: modelGrace}
+		l.keys[key] = k
+	}
+	k.beat, k.out = l.elapsed, false
+	require.Equal(l.t, want, beat())
+}
+
+func (l *deadlinesLife) track(key string, ago time.Duration) {
+	since := l.clk.Wall().Add(-ago)
+	if ago == 0 {
+		since = time.Time{}
+	}
+	h := l.d.TrackSince(key, since)
+	if l.keys[key] == nil {
+		l.keys[key] = &modelKey{beat: l.elapsed - max(ago, 0), grace: modelGrace}
+	}
+	require.Equal(l.t, h, l.d.Track(key))
+	l.handles[key] = h
+}
+
+// expired takes as many as that.
+func (l *deadlinesLife) expired(most int) {
+	last := time.Duration(-1 << 63)
+	for key := range l.d.Expired() {
+		k := l.keys[key]
+		require.NotNil(l.t, k)
+		require.False(l.t, k.out, "each once")
+		require.LessOrEqual(l.t, k.beat+k.grace, l.elapsed)
+		require.LessOrEqual(l.t, last, k.beat+k.grace, "in the order of their deadlines")
+		last, k.out = k.beat+k.grace, true
+		if most--; most == 0 {
+			return
+		}
+	}
+	for key, k := range l.keys {
+		require.True(l.t, k.out || k.beat+k.grace > l.elapsed, key)
+	}
+}
+
+func (l *deadlinesLife) late() {
+	want := map[string]time.Duration{}
+	for key, k := range l.keys {
+		if by := l.elapsed - k.beat - k.grace; by >= 0 {
+			want[key] = by
+		}
+	}
+	got := map[string]time.Duration{}
+	all := l.d.Late()
+	for _, late := range all {
+		got[late.Key] = late.By
+	}
+	require.Equal(l.t, want, got)
+	require.Len(l.t, all, len(got), "nobody twice")
+	require.True(l.t, slices.IsSortedFunc(all, func(a, b Late[string]) int { return int(b.By - a.By) }))
+}
+
+// restore goes on with a snapshot on another clock.
+func (l *deadlinesLife) restore(monotonic bool) {
+	snapshot := l.d.Snapshot()
+	require.True(l.t, slices.IsSortedFunc(snapshot.Keys, func(a, b KeySnapshot[string]) int { return int(b.Silent - a.Silent) }))
+	text, err := json.Marshal(snapshot)
+	require.NoError(l.t, err)
+	l.begin(monotonic)
+	var read DeadlinesSnapshot[string]
+	require.NoError(l.t, json.Unmarshal(text, &read))
+	require.NoError(l.t, l.d.Restore(read))
+	for key := range l.handles {
+		if l.keys[key] != nil {
+			l.handles[key] = l.d.Track(key)
+		}
+	}
+}
+
+// check compares all that can be asked.
+func (l *deadlinesLife) check() {
+	now := l.clk.Now()
+	var next time.Duration
+	any := false
+	got, ok := l.d.Next() // reads the clock
+	for key, k := range l.keys {
+		st, known := l.d.Get(key)
+		deadline := k.beat + k.grace
+		if !known || st.Grace != k.grace || st.HandedOut != k.out || st.LastBeat.Sub(now) != k.beat-l.elapsed || st.Deadline.Sub(now) != deadline-l.elapsed {
+			l.t.Fatalf("%s: %+v at %v, expected %+v at %v", key, st, now, k, l.elapsed)
+		}
+		if !k.out && (!any || deadline < next) {
+			next, any = deadline, true
+		}
+	}
+	if ok != any || any && got.Sub(now) != next-l.elapsed || l.d.Len() != len(l.keys) {
+		l.t.Fatalf("Next %v %v, Len %d at %v; expected %v %v of %d", got, ok, l.d.Len(), now, next-l.elapsed, any, len(l.keys))
+	}
+}
+
+// step plays the operation that two bytes say.
+func (l *deadlinesLife) step(op, arg byte) {
+	key, n := modelKeys[int(arg)%len(modelKeys)], int(arg)/len(modelKeys)
+	switch op % 20 {
+	case 0, 1, 2:
+		l.beat(key, func() Noted { return l.d.Beat(key) })
+	case 3:
+		l.beat(key, func() Noted { return l.d.BeatAt(key, l.clk.Now()) })
+	case 4, 5:
+		if h, ok := l.handles[key]; ok && l.keys[key] != nil {
+			l.beat(key, func() Noted { return l.d.BeatHandle(h) })
+		}
+	case 6, 7, 8:
+		l.pass(time.Duration(n) * time.Second)
+	case 9:
+		l.set([]time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}[n%4])
+	case 10:
+		require.Equal(l.t, l.keys[key] != nil, l.d.Forget(key))
+		delete(l.keys, key)
+		delete(l.handles, key)
+	case 11, 12:
+		grace := time.Duration(n-2) * time.Second
+		if ok := l.d.SetGrace(key, grace); ok {
+			l.keys[key].grace = grace
+		} else {
+			require.True(l.t, grace <= 0 || l.keys[key] == nil)
+		}
+	case 13, 14:
+		l.expired(-1)
+	case 15:
+		l.expired(1)
+	case 16:
+		l.late()
+	case 17:
+		l.track(key, time.Duration(n-5)*time.Second)
+	case 18:
+		l.d.Reset()
+		for _, k := range l.keys {
+			k.beat, k.out = l.elapsed, false
+		}
+	case 19:
+		if n%8 == 0 {
+			l.restore(n%16 == 0)
+		}
+	}
+	l.check()
+}
+
+func TestDeadlinesAgainstAModel(t *testing.T) {
+	r := rand.New(rand.NewSource(1))
+	for left := *operationsFlag; left > 0; left -= 1000 {
+		l := newDeadlinesLife(t, left%2000 == 0)
+		for range 1000 {
+			l.step(byte(r.Intn(256)), byte(r.Intn(256)))
+		}
+	}
+}
+
+func FuzzOperations(f *testing.F) {
+	f.Add([]byte{0, 0, 8, 0, 3, 5, 6, 2, 3, 9, 7, 0, 5, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		l := newDeadlinesLife(t, len(ops)%2 == 0)
+		for n := 0; n+1 < min(len(ops), 1600); n += 2 {
+			l.step(ops[n], ops[n+1])
+		}
+	})
+}

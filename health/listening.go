@@ -1,0 +1,120 @@
+package health
+
+import (
+	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// listening keeps listened time, by which all that a Monitor decides is counted: see the package comment for the rule.
+// It is not safe for concurrent use.
+type listening struct {
+	time   steady.Time
+	period int64        // of the grid; 0 in exact mode
+	slack  int64        // of exact mode: so much of a gap counts in any case
+	due    func() int64 // the listened time at which the next node is due, MaxInt64 when none is
+	grace  int64        // more unheard time than that at a stretch is a loss
+
+	started bool  // the first Pass was made; all time counts before
+	from    int64 // steady time: on the grid the slot of the last Pass, in exact mode the last call
+	heard   int64 // listened time at from
+	lost    bool  // in exact mode: there was a loss since the last Pass
+}
+
+func newListening(c Config, due func() int64) listening {
+	grace := int64(c.NodeMonitorGracePeriod)
+	return listening{period: int64(c.NodeMonitorPeriod), slack: grace / 20, grace: grace, due: due}
+}
+
+func (l *listening) grid() bool { return l.period > 0 && l.started }
+
+// read takes a reading of the clock and returns the listened time.
+func (l *listening) read(now time.Time) int64 {
+	t := l.time.Read(now)
+	gap := steady.Sub(t, l.from)
+	if l.grid() {
+		return steady.Add(l.heard, time.Duration(min(gap, l.period)))
+	}
+	if l.started && gap > l.slack {
+		gap = l.counts(gap)
+	}
+	l.heard, l.from = steady.Add(l.heard, time.Duration(gap)), t
+	return l.heard
+}
+
+// counts is how much of a gap between two calls in exact mode was listened to: all of it where nobody was due
+// meanwhile, or where the call that Next had promised came in time or a fifth later than that.
+func (l *listening) counts(gap int64) int64 {
+	promised := max(steady.Sub(l.due(), l.heard), 0)
+	if gap <= sum(promised, promised/5) {
+		return gap
+	}
+	l.lost = l.lost || gap-l.slack > l.grace
+	return l.slack
+}
+
+// pass is read for a Pass. It returns the listened time at which the Pass judges, on the grid that of its slot, and
+// says whether there was a loss since the one before. Slots are counted and not durations, so that a Pass that comes
+// some milliseconds after its slot loses nothing.
+func (l *listening) pass(now time.Time) (at int64, loss bool) {
+	at = l.read(now)
+	loss, l.lost = l.losing(), false
+	if !l.grid() {
+		return at, loss
+	}
+	if slots := steady.Sub(l.time.Elapsed(), l.from) / l.period; slots > 0 {
+		l.from += slots * l.period
+		l.heard = steady.Add(l.heard, time.Duration(l.period))
+	}
+	return l.heard, loss
+}
+
+// losing says whether a Pass at the last reading would find a loss.
+func (l *listening) losing() bool {
+	if l.grid() {
+		return steady.Sub(l.time.Elapsed(), l.from)-l.period > l.grace
+	}
+	return l.lost
+}
+
+// skip lets the time since the last Pass or call not be missed, because nothing was promised.
+func (l *listening) skip(now time.Time) {
+	at := l.read(now)
+	l.lost = false
+	if l.grid() {
+		gap := steady.Sub(l.time.Elapsed(), l.from)
+		l.from += gap / l.period * l.period
+		l.heard = steady.Sub(at, gap%l.period)
+	}
+}
+
+// note is when a heartbeat that arrives at the last reading is noted: on the grid by the Pass that is the first at or
+// after it. at is the listened time of that reading.
+func (l *listening) note(at int64) int64 {
+	if l.grid() && at > l.heard {
+		return steady.Add(l.heard, time.Duration(l.period))
+	}
+	return at
+}
+
+// next is the next slot of the grid.
+func (l *listening) next() time.Time {
+	return l.time.Instant(steady.Add(l.from, time.Duration(l.period)))
+}
+
+// instant is when the clock showed, or will show if somebody listens until then, that listened time.
+func (l *listening) instant(at int64) time.Time {
+	return l.time.Instant(steady.Add(l.from, time.Duration(steady.Sub(at, l.heard))))
+}
+
+// restore begins to listen where somebody else has left off, that long after the last Pass. It returns the listened
+// time of that.
+func (l *listening) restore(at, sincePass int64) (passed int64) {
+	l.started = true
+	if !l.grid() {
+		return steady.Sub(at, sincePass)
+	}
+	l.from = steady.Sub(l.time.Elapsed(), sincePass)
+	l.heard = steady.Sub(at, min(sincePass, l.period))
+	return l.heard
+}

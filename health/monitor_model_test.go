@@ -1,0 +1,374 @@
+package health
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// monitorModel is a Monitor that keeps no order, scans all it knows, and changes every node when all clocks start anew.
+type monitorModel struct {
+	period, grace, startup time.Duration // the graces as they are compared
+	slack                  time.Duration
+	config                 Config
+
+	elapsed time.Duration // by the rule of package steady
+	started bool
+	from    time.Duration
+	heard   time.Duration
+	lost    bool
+
+	nodes        map[string]*modelNode
+	passed, anew time.Duration
+	lossAt       *time.Duration
+	blind        uint64
+	frozen       []string
+}
+
+type modelNode struct {
+	name, uid            string
+	observed, judged     v1.ConditionStatus
+	known, expired, out  bool
+	changed              bool
+	beat, since, watched time.Duration
+	heartbeat            int64
+	transition           int64
+	lease                *int64
+	object, leases       modelVersions
+}
+
+// modelVersions keeps every stamp that it was shown.
+type modelVersions struct {
+	newest uint64
+	fell   bool
+	stamps []int64
+}
+
+func newMonitorModel(c Config) *monitorModel {
+	m := &monitorModel{
+		period: c.NodeMonitorPeriod, grace: c.NodeMonitorGracePeriod, startup: c.NodeStartupGracePeriod, slack: c.NodeMonitorGracePeriod / 20,
+		config: c, nodes: map[string]*modelNode{},
+	}
+	if c.NodeMonitorPeriod > 0 {
+		m.grace++
+		m.startup++
+	}
+	return m
+}
+
+func (m *monitorModel) graceOf(n *modelNode) time.Duration {
+	if n.observed == "" {
+		return m.startup
+	}
+	return m.grace
+}
+
+func (m *monitorModel) grid() bool { return m.started && m.period > 0 }
+
+// due is the deadline of who is due first.
+func (m *monitorModel) due() (due time.Duration, ok bool) {
+	for _, n := range m.nodes {
+		if at := n.beat + m.graceOf(n); !n.out && (!ok || at < due) {
+			due, ok = at, true
+		}
+	}
+	return due, ok
+}
+
+// call is a call that reads the clock.
+func (m *monitorModel) call() time.Duration {
+	gap := m.elapsed - m.from
+	if m.grid() {
+		return m.heard + min(gap, m.period)
+	}
+	if due, ok := m.due(); m.started && ok {
+		if promised := max(due-m.heard, 0); gap > m.slack && float64(gap) > 1.2*float64(promised) {
+			if gap-m.slack > m.config.NodeMonitorGracePeriod {
+				m.lost = true
+			}
+			gap = m.slack
+		}
+	}
+	m.heard += gap
+	m.from = m.elapsed
+	return m.heard
+}
+
+func (m *monitorModel) losing() bool {
+	if m.grid() {
+		return m.elapsed-m.from-m.period > m.config.NodeMonitorGracePeriod
+	}
+	return m.lost
+}
+
+func (m *monitorModel) unsettles(at time.Duration) bool {
+	return m.lossAt == nil || at-*m.lossAt >= 2*max(m.grace, m.startup)
+}
+
+func (m *monitorModel) note(at time.Duration) time.Duration {
+	if m.grid() && m.elapsed > m.from {
+		return m.heard + m.period
+	}
+	return at
+}
+
+func (m *monitorModel) pass() (told []string) {
+	at := m.call()
+	if !m.started {
+		m.started, m.anew = true, at
+		m.from, m.heard = m.elapsed, at
+		for _, n := range m.nodes {
+			n.watched = at
+			if n.observed != "" || n.lease != nil {
+				n.since, n.beat = at, at
+			}
+		}
+	}
+	loss := m.losing()
+	m.lost = false
+	if m.grid() {
+		for slots := 0; m.from+m.period <= m.elapsed; slots++ {
+			m.from += m.period
+			if slots == 0 {
+				m.heard += m.period
+			}
+		}
+		at = m.heard
+	}
+	m.passed = at
+	if len(m.frozen) > 0 {
+		return nil
+	}
+	if loss && m.unsettles(at) {
+		m.blind++
+		m.anew, m.lossAt = at, &at
+	}
+	for _, n := range m.nodes {
+		if !n.out && n.beat+m.graceOf(n) <= at {
+			n.out, n.expired, n.changed = true, true, true
+		}
+		if !n.changed {
+			continue
+		}
+		ready := n.observed
+		if n.expired {
+			ready = v1.ConditionUnknown
+		}
+		if n.known && ready != n.judged {
+			n.since = at
+		}
+		told = append(told, strings.Join([]string{n.name, n.uid, string(n.observed), string(ready), map[bool]string{false: "new"}[n.known], map[bool]string{true: "expired"}[n.expired]}, " "))
+		n.judged, n.known, n.changed = ready, true, false
+	}
+	slices.Sort(told)
+	return told
+}
+
+// all are the versions of every object of the kind.
+func (m *monitorModel) all(kind func(*modelNode) *modelVersions) (all []*modelVersions) {
+	for _, n := range m.nodes {
+		all = append(all, kind(n))
+	}
+	return all
+}
+
+func objects(n *modelNode) *modelVersions { return &n.object }
+func leases(n *modelNode) *modelVersions  { return &n.leases }
+
+// see says whether an object is believed, and whether it is alive.
+func (m *monitorModel) see(kind func(*modelNode) *modelVersions, n *modelNode, number uint64, stamp int64, last *int64) (believed, alive bool) {
+	v := kind(n)
+	latest := last == nil
+	if last != nil {
+		v.stamps = append(v.stamps, *last)
+		latest = stamp > slices.Max(v.stamps)
+	}
+	differs := last == nil || stamp != *last
+	switch {
+	case number == 0:
+		return true, differs
+	case v.newest == 0:
+		v.newest = number
+		return true, latest
+	case number >= v.newest:
+		v.newest, v.fell = number, false
+		return true, differs
+	case !latest:
+		return false, false
+	}
+	v.fell = true
+	fell := 0
+	for _, other := range m.all(kind) {
+		if other.fell {
+			fell++
+		}
+	}
+	if fell == 2 {
+		for _, other := range m.all(kind) {
+			other.newest, other.fell = 0, false
+		}
+		v.newest = number
+	}
+	return true, true
+}
+
+func (m *monitorModel) begin(n *modelNode, r Report, at time.Duration, now time.Time) {
+	noted := m.note(at)
+	*n = modelNode{name: r.Node, uid: string(r.UID), observed: r.Ready, changed: true, beat: noted, since: noted, watched: noted, heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano()}
+	n.object.newest = parseVersion(r.ResourceVersion)
+	m.nodes[r.Node] = n
+	if r.Ready != "" {
+		return
+	}
+	n.heartbeat = r.Created.UnixNano()
+	n.transition = n.heartbeat
+	if age := now.Sub(r.Created); !r.Created.IsZero() && age >= 0 {
+		if m.started {
+			age = min(age, at-m.passed)
+		}
+		n.beat = at - age
+		n.since = n.beat
+	}
+}
+
+// observe takes the reading of the clock without a monotonic part, to which creations compare.
+func (m *monitorModel) observe(r Report, wall time.Time) Observation {
+	at := m.call()
+	number := parseVersion(r.ResourceVersion)
+	n := m.nodes[r.Node]
+	if n == nil {
+		m.begin(&modelNode{}, r, at, wall)
+		return Observation{New: true, Heartbeat: true}
+	}
+	if n.uid != "" && r.UID != "" && n.uid != string(r.UID) {
+		if number != 0 && number < n.object.newest {
+			return Observation{Stale: true}
+		}
+		m.begin(n, r, at, wall)
+		return Observation{New: true, Heartbeat: true}
+	}
+	stamp := r.Heartbeat.UnixNano()
+	if r.Ready == "" {
+		stamp = noStamp
+	}
+	believed, alive := m.see(objects, n, number, stamp, &n.heartbeat)
+	if !believed {
+		return Observation{Stale: true}
+	}
+	if n.uid == "" {
+		n.uid = string(r.UID)
+	}
+	was := n.observed
+	if was != r.Ready {
+		n.observed, n.changed = r.Ready, true
+	}
+	if r.Ready == "" {
+		return Observation{}
+	}
+	changed := was != r.Ready && r.Ready != v1.ConditionUnknown
+	alive = alive || changed && was == ""
+	if t := r.Transition.UnixNano(); t != n.transition && (alive || changed) {
+		n.transition = t
+		n.since = m.note(at)
+	}
+	n.heartbeat = stamp
+	if alive {
+		m.beat(n, at)
+	}
+	return Observation{Heartbeat: alive}
+}
+
+func (m *monitorModel) beat(n *modelNode, at time.Duration) {
+	if n.expired {
+		n.expired, n.changed = false, true
+	}
+	n.beat, n.out = m.note(at), false
+}
+
+func (m *monitorModel) lease(name string, stamp int64, number uint64) bool {
+	n := m.nodes[name]
+	if n == nil {
+		return false
+	}
+	believed, alive := m.see(leases, n, number, stamp, n.lease)
+	if !believed {
+		return false
+	}
+	n.lease = &stamp
+	if alive {
+		m.beat(n, m.call())
+	}
+	return alive
+}
+
+func (m *monitorModel) restart() {
+	at := m.call()
+	m.anew = at
+	for _, n := range m.nodes {
+		n.beat, n.out = m.note(at), false
+		n.since = at
+	}
+}
+
+func (m *monitorModel) thaw(reason string) bool {
+	i := slices.Index(m.frozen, reason)
+	if i < 0 {
+		return false
+	}
+	m.frozen = slices.Delete(m.frozen, i, i+1)
+	if len(m.frozen) == 0 {
+		at := m.call()
+		m.lost = false
+		if m.grid() {
+			for m.from+m.period <= m.elapsed {
+				m.from += m.period
+			}
+			m.heard = at - (m.elapsed - m.from)
+		}
+		m.restart()
+	}
+	return true
+}
+
+func (m *monitorModel) settled(name string) bool {
+	at := m.call()
+	n := m.nodes[name]
+	if n == nil || !n.known || n.judged == v1.ConditionTrue || m.losing() && len(m.frozen) == 0 && m.unsettles(at) {
+		return false
+	}
+	watched := at >= max(n.watched, m.anew)+m.graceOf(n)
+	if n.judged == v1.ConditionUnknown {
+		return watched && n.out
+	}
+	return watched || n.watched > m.anew && n.since > n.watched
+}
+
+// restored is what a monitor that takes over a snapshot does not know: whom somebody else has watched.
+func (m *monitorModel) restored() {
+	at := m.call()
+	m.anew, m.lossAt, m.lost, m.blind = at, nil, false, 0
+	for _, n := range m.nodes {
+		n.watched = at
+	}
+}
+
+// next is the listened time at which a Pass has something to say.
+func (m *monitorModel) next(at time.Duration) (time.Duration, bool) {
+	changed := false
+	for _, n := range m.nodes {
+		changed = changed || n.changed
+	}
+	switch {
+	case !m.started:
+		return at, true
+	case m.grid():
+		return m.heard + m.period, true
+	case len(m.frozen) > 0:
+		return 0, false
+	case changed || m.lost:
+		return m.passed, true
+	}
+	return m.due()
+}

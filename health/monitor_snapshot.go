@@ -1,0 +1,248 @@
+package health
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// MonitorSnapshot is what a monitor knows. It encodes to JSON. It holds ages in listened time and no instants, so the
+// time until it is restored does not count, and it may be restored on another clock.
+type MonitorSnapshot struct {
+	// Version is 1.
+	Version int `json:"version"`
+	// Started: there was a Pass.
+	Started bool `json:"started,omitempty"`
+	// SincePass is the age of the last Pass, on the grid that of its slot.
+	SincePass time.Duration `json:"sincePass,omitempty"`
+	// Frozen are the reasons in force, oldest first.
+	Frozen []string `json:"frozen,omitempty"`
+	// Nodes are in the order of their names.
+	Nodes []NodeSnapshot `json:"nodes,omitempty"`
+}
+
+// NodeSnapshot is one node in a snapshot. On the grid an age may be below zero by less than a period: the Pass that is
+// to come notes it.
+type NodeSnapshot struct {
+	Node string    `json:"node"`
+	UID  types.UID `json:"uid,omitempty"`
+	// Observed and Ready are those of its Verdict. Untold: there was none yet. Changed: the next Pass gives one.
+	Observed v1.ConditionStatus `json:"observed,omitempty"`
+	Ready    v1.ConditionStatus `json:"ready,omitempty"`
+	Untold   bool               `json:"untold,omitempty"`
+	Changed  bool               `json:"changed,omitempty"`
+	// Expired is that of its Verdict. HandedOut: it has been silent since for a whole grace period, once more if all
+	// clocks started anew.
+	Expired   bool `json:"expired,omitempty"`
+	HandedOut bool `json:"handedOut,omitempty"`
+	// Silent is how long ago the last sign of life was noted, Unchanged how long ago Ready changed.
+	Silent    time.Duration `json:"silent"`
+	Unchanged time.Duration `json:"unchanged"`
+	// Heartbeat and Transition are the stamps of the Ready status, Lease that of the lease, in nanoseconds since 1970.
+	Heartbeat  int64  `json:"heartbeat"`
+	Transition int64  `json:"transition"`
+	Lease      *int64 `json:"lease,omitempty"`
+	// ObjectVersions and LeaseVersions are what is known of the versions of the two.
+	ObjectVersions Versions `json:"objectVersions"`
+	LeaseVersions  Versions `json:"leaseVersions"`
+}
+
+// Versions is what a snapshot says of the versions of one object.
+type Versions struct {
+	// Newest is the newest resourceVersion seen, empty when there is none to compare with.
+	Newest string `json:"newest,omitempty"`
+	// Latest is the latest stamp seen, if it is not the last one.
+	Latest *int64 `json:"latest,omitempty"`
+	// Fell: it has shown a later stamp under an older version.
+	Fell bool `json:"fell,omitempty"`
+}
+
+// Snapshot returns what the monitor knows.
+func (m *Monitor) Snapshot() MonitorSnapshot { return m.SnapshotAt(m.clock.Now()) }
+
+// SnapshotAt is Snapshot at a reading of the clock.
+func (m *Monitor) SnapshotAt(now time.Time) MonitorSnapshot {
+	s := m.snapshot(now)
+	slices.SortFunc(s.Nodes, func(a, b NodeSnapshot) int { return cmp.Compare(a.Node, b.Node) })
+	return s
+}
+
+func (m *Monitor) snapshot(now time.Time) MonitorSnapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := m.listening.read(now)
+	l := &m.listening
+	s := MonitorSnapshot{Version: snapshotVersion, Started: l.started, Frozen: slices.Clone(m.frozen), Nodes: make([]NodeSnapshot, 0, m.index.Len())}
+	switch {
+	case l.grid():
+		s.SincePass = age(l.time.Elapsed(), l.from)
+	case l.started:
+		s.SincePass = age(at, m.passed)
+	}
+	m.beats.each(func(i int32) { s.Nodes = append(s.Nodes, m.nodeSnapshot(i, at)) })
+	return s
+}
+
+func age(now, then int64) time.Duration { return time.Duration(steady.Sub(now, then)) }
+
+func (m *Monitor) nodeSnapshot(i int32, at int64) NodeSnapshot {
+	n, e := m.records.At(i), m.beats.entries.At(i)
+	s := NodeSnapshot{
+		Node: m.index.Key(i), UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged],
+		Untold: !n.known, Changed: n.changed != 0, Expired: n.expired, HandedOut: m.beats.isOut(e),
+		Silent: age(at, m.beats.lastBeat(e)), Unchanged: age(at, m.since(n)), Heartbeat: n.heartbeat, Transition: n.transition,
+		ObjectVersions: m.nodes.snapshot(&n.node, n.heartbeat), LeaseVersions: m.leases.snapshot(&n.lease, e.stamp),
+	}
+	if e.stamp != noStamp {
+		lease := e.stamp
+		s.Lease = &lease
+	}
+	return s
+}
+
+// Restore tracks the nodes of a snapshot. From then on the monitor answers as the one of which the snapshot is would
+// have, had its clock stood still meanwhile; but nobody is Settled before one more grace period, because we have not
+// watched. The next Pass returns what has changed since the last one, so whoever has not kept the verdicts asks for
+// them. It is an error, and nothing has changed, when the monitor has seen anything, when the version is not known,
+// and when a node is there twice or something is said of it that cannot be.
+func (m *Monitor) Restore(s MonitorSnapshot) error { return m.RestoreAt(s, m.clock.Now()) }
+
+// RestoreAt is Restore at a reading of the clock.
+func (m *Monitor) RestoreAt(s MonitorSnapshot, now time.Time) error {
+	if err := s.validate(m.config.NodeMonitorPeriod); err != nil {
+		return fmt.Errorf("health: cannot restore: %w", err)
+	}
+	var index keyindex.Index[string] // it numbers the nodes as they come
+	order := make([]int32, len(s.Nodes))
+	for i := range s.Nodes {
+		if _, isNew := index.Insert(s.Nodes[i].Node); !isNew {
+			return fmt.Errorf("health: cannot restore: node %s is there twice", s.Nodes[i].Node)
+		}
+		order[i] = int32(i)
+	}
+	// In this order every beat goes to the end of the line.
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.Nodes[b].Silent, s.Nodes[a].Silent) })
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.index.Len() > 0 || m.listening.started || len(m.frozen) > 0 {
+		return errors.New("health: Restore needs a monitor that has seen nothing yet")
+	}
+	at := m.listening.read(now)
+	m.frozen = slices.Clone(s.Frozen)
+	m.index = index
+	if s.Started {
+		m.anew = at
+		m.passed = m.listening.restore(at, int64(s.SincePass))
+	}
+	for _, i := range order {
+		m.restoreNode(i, &s.Nodes[i], at)
+	}
+	return nil
+}
+
+func (m *Monitor) restoreNode(i int32, s *NodeSnapshot, at int64) {
+	e := m.beats.add(i)
+	n := m.records.Use(i)
+	*n = nodeRecord{
+		uid: string(s.UID), node: m.nodes.restore(s.ObjectVersions), lease: m.leases.restore(s.LeaseVersions), heartbeat: s.Heartbeat, transition: s.Transition,
+		watched: at, observed: readinessOf(s.Observed), judged: readinessOf(s.Ready), known: !s.Untold, expired: s.Expired,
+	}
+	m.setSince(n, steady.Sub(at, int64(s.Unchanged)))
+	if s.Lease != nil {
+		e.stamp = *s.Lease
+	}
+	e.flagged = s.Expired
+	if n.observed == readyMissing {
+		m.beats.setGrace(i, m.startup)
+	}
+	if beat := steady.Sub(at, int64(s.Silent)); s.HandedOut {
+		m.beats.setOut(i, e, beat)
+	} else {
+		m.beats.put(i, beat)
+	}
+	if s.Changed {
+		m.touch(i)
+	}
+}
+
+func (k *epochs) snapshot(v *version, last int64) (s Versions) {
+	if v.epoch == k.number {
+		s.Newest, s.Fell = formatVersion(v.number), v.ahead
+	}
+	if v.peak > last {
+		peak := v.peak
+		s.Latest = &peak
+	}
+	return s
+}
+
+func (k *epochs) restore(s Versions) version {
+	v := version{number: parseVersion(s.Newest), ahead: s.Fell, peak: noStamp}
+	if s.Latest != nil {
+		v.peak = *s.Latest
+	}
+	if v.ahead {
+		k.ahead++
+	}
+	return v
+}
+
+// validate says what cannot be.
+func (s *MonitorSnapshot) validate(period time.Duration) error {
+	if s.Version != snapshotVersion {
+		return fmt.Errorf("a snapshot of version %d", s.Version)
+	}
+	if s.SincePass < 0 || !s.Started && s.SincePass > 0 {
+		return errors.New("the last Pass was at no plausible time")
+	}
+	for i, reason := range s.Frozen {
+		if slices.Contains(s.Frozen[:i], reason) {
+			return fmt.Errorf("frozen for %q twice", reason)
+		}
+	}
+	var nodes, leases int
+	for i := range s.Nodes {
+		n := &s.Nodes[i]
+		if min(n.Silent, n.Unchanged) < -period {
+			return fmt.Errorf("node %s is of an age below zero", n.Node)
+		}
+		if !n.plausible(s.Started) || !n.ObjectVersions.plausible(&nodes) || !n.LeaseVersions.plausible(&leases) {
+			return fmt.Errorf("what is said of node %s cannot be", n.Node)
+		}
+	}
+	return nil
+}
+
+// plausible holds the invariants of a nodeRecord: what the last Pass has told follows from what it knew, and only
+// what has changed since differs.
+func (s *NodeSnapshot) plausible(started bool) bool {
+	observed, ready := readinessOf(s.Observed), readinessOf(s.Ready)
+	follows := ready == observed
+	if s.Expired {
+		follows = ready == readyUnknown
+	}
+	switch {
+	case readinessStatus[observed] != s.Observed || readinessStatus[ready] != s.Ready:
+		return false
+	case !started && !s.Untold, s.Untold && (!s.Changed || s.Ready != ""), !s.Changed && !follows:
+		return false
+	}
+	return s.Expired || !s.HandedOut
+}
+
+// plausible counts those that fell: with several a new epoch would have begun.
+func (s Versions) plausible(fell *int) bool {
+	if s.Fell {
+		*fell++
+	}
+	number := parseVersion(s.Newest)
+	return (number != 0) == (s.Newest != "") && (number != 0 || !s.Fell) && *fell < several
+}

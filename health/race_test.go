@@ -1,0 +1,89 @@
+package health
+
+import (
+	"fmt"
+	"math/rand"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+)
+
+// Everything at once, on the real clock, with graces so short that all of it happens.
+func TestManyAtOnce(t *testing.T) {
+	for _, period := range []time.Duration{0, time.Millisecond} {
+		m, err := NewMonitor(Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 20 * time.Microsecond, NodeStartupGracePeriod: 30 * time.Microsecond})
+		require.NoError(t, err)
+		d, err := NewDeadlines[int](DeadlinesConfig{Grace: 10 * time.Microsecond})
+		require.NoError(t, err)
+		var all sync.WaitGroup
+		for g := range 4 {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				r := rand.New(rand.NewSource(int64(g)))
+				for range 3000 {
+					atOnce(r, m, d)
+				}
+			}()
+		}
+		all.Wait()
+		s := m.Snapshot()
+		require.Len(t, s.Nodes, m.Len())
+		fresh, err := NewMonitor(m.config)
+		require.NoError(t, err)
+		require.NoError(t, fresh.Restore(s))
+		require.Len(t, d.Snapshot().Keys, d.Len())
+	}
+}
+
+func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
+	key := r.Intn(30)
+	name := fmt.Sprint(key)
+	switch r.Intn(14) {
+	case 0, 1:
+		m.ObserveNode(node(name, fmt.Sprint(r.Intn(2)), v1.ConditionTrue, float64(r.Intn(3)-1)))
+	case 2, 3:
+		m.ObserveRenewal(name, time.Now())
+		m.ObserveLease(name, time.Now(), fmt.Sprint(r.Intn(9)))
+	case 4:
+		m.Pass()
+	case 5:
+		m.Next()
+		m.Settled(name)
+		m.Settles(name)
+		m.Verdict(name)
+	case 6:
+		if h, ok := m.Handle(name); ok {
+			m.ObserveRenewalHandle(h, time.Now())
+		}
+	case 7:
+		m.Forget(name, "")
+		m.Snapshot()
+	case 8:
+		m.Freeze("x")
+		m.Frozen()
+	case 9:
+		m.Thaw("x")
+		m.Restart()
+		m.Blind()
+	case 10:
+		d.Beat(key)
+		d.SetGrace(key, time.Duration(1+r.Intn(30))*time.Microsecond)
+	case 11:
+		for key := range d.Expired() {
+			d.Forget(key)
+		}
+	case 12:
+		d.BeatHandleAt(d.Track(key), time.Now())
+		d.Snapshot()
+	case 13:
+		d.Late()
+		d.Next()
+		if r.Intn(9) == 0 {
+			d.Reset()
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package health
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Verdict is what the monitor says of a node, as of the last Pass.
+type Verdict struct {
+	Node string
+	UID  types.UID
+	// Observed is the node's Ready status as its object says, Ready the same after the rules: Unknown
+	// when the node has been silent for too long. Empty means that it has no Ready condition, which
+	// counts as not ready.
+	Observed, Ready v1.ConditionStatus
+	// New: this is the first verdict about this node.
+	New bool
+	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions says what to write.
+	Expired bool
+	// Since is when Ready last changed, LastBeat when the last sign of life was noted; both by our own
+	// clock (a node that never reported starts with its creation), and both moved on by the time since in which
+	// nobody listened: LastBeat plus Grace is the deadline.
+	Since, LastBeat time.Time
+	Grace           time.Duration
+}
+
+type readiness uint8
+
+const (
+	readyMissing readiness = iota
+	readyTrue
+	readyFalse
+	readyUnknown
+)
+
+func readinessOf(s v1.ConditionStatus) readiness {
+	switch s {
+	case "":
+		return readyMissing
+	case v1.ConditionTrue:
+		return readyTrue
+	case v1.ConditionFalse:
+		return readyFalse
+	default:
+		return readyUnknown
+	}
+}
+
+var readinessStatus = [...]v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
+
+func (m *Monitor) verdict(i int32) Verdict {
+	n, e := m.records.At(i), m.beats.entries.At(i)
+	grace := m.config.NodeMonitorGracePeriod
+	if n.observed == readyMissing {
+		grace = m.config.NodeStartupGracePeriod
+	}
+	return Verdict{
+		Node: m.index.Key(i), UID: types.UID(n.uid),
+		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
+		Since: m.listening.instant(m.since(n)), LastBeat: m.listening.instant(m.beats.lastBeat(e)), Grace: grace,
+	}
+}
+
+// Verdict returns the node's verdict as of the last Pass; false when there is none yet. LastBeat may be newer. The
+// instants are told as the clock showed them when it was last read.
+func (m *Monitor) Verdict(node string) (Verdict, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := m.index.Find(node)
+	if !ok || !m.records.At(i).known {
+		return Verdict{}, false
+	}
+	return m.verdict(i), true
+}
+
+func (m *Monitor) since(n *nodeRecord) int64 {
+	if n.round != m.beats.round {
+		return m.restarted
+	}
+	return n.since
+}
+
+func (m *Monitor) setSince(n *nodeRecord, at int64) { n.since, n.round = at, m.beats.round }

@@ -1,0 +1,67 @@
+// Package backoff says how long to wait after failed tries: one rule for the queue and the worker.
+package backoff
+
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Backoff is exponential: Initial after the first failure, then Factor times as long, at most Max.
+// Zero fields mean 100ms, 2 and one minute.
+type Backoff struct {
+	Initial time.Duration
+	Factor  float64
+	Max     time.Duration
+	// Jitter, when not nil, changes each delay, for example to a random part of it. What it returns below zero is zero.
+	// It is called with nothing locked; when it panics the delay is left as it was.
+	Jitter func(time.Duration) time.Duration
+}
+
+// Validate returns every fault at once.
+func (b Backoff) Validate(path *field.Path) (errs field.ErrorList) {
+	duration := func(name string, d time.Duration) {
+		if d < 0 {
+			errs = append(errs, field.Invalid(path.Child(name), d.String(), "must not be negative"))
+		}
+	}
+	duration("initial", b.Initial)
+	duration("max", b.Max)
+	if f := b.Factor; math.IsNaN(f) || math.IsInf(f, 0) || f != 0 && f < 1 {
+		errs = append(errs, field.Invalid(path.Child("factor"), f, "must be a finite number of at least 1"))
+	}
+	return errs
+}
+
+// Default returns the backoff with the defaults in place of zeros.
+func (b Backoff) Default() Backoff {
+	if b.Initial == 0 {
+		b.Initial = 100 * time.Millisecond
+	}
+	if b.Factor == 0 {
+		b.Factor = 2
+	}
+	if b.Max == 0 {
+		b.Max = time.Minute
+	}
+	return b
+}
+
+// Delay is how long to wait after that many failures, at least one, of a backoff without zeros. A panic of Jitter is
+// handed to panicked, which may be nil.
+func (b Backoff) Delay(failures int, panicked func(value any)) (delay time.Duration) {
+	delay = b.Max
+	if d := float64(b.Initial) * math.Pow(b.Factor, float64(failures-1)); d < float64(b.Max) {
+		delay = time.Duration(d)
+	}
+	if b.Jitter == nil {
+		return delay
+	}
+	defer func() {
+		if value := recover(); value != nil && panicked != nil {
+			panicked(value)
+		}
+	}()
+	return max(b.Jitter(delay), 0)
+}

@@ -1,0 +1,86 @@
+package simulator
+
+import v1 "k8s.io/api/core/v1"
+
+// noteIgnored counts what of a pod decides where it may go in a cluster, and does not here.
+func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
+	for _, of := range [...]struct {
+		what string
+		has  bool
+	}{
+		{"required topology spread", spreads(spec)},
+		{"persistent volume claims", claims(spec)},
+		{"host ports", hostPorts(spec)},
+		{"resource claims", someLater(spec, "ResourceClaims")},
+		{"preferred affinity", prefers(spec.Affinity)},
+		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
+		{"scheduling gates", someLater(spec, "SchedulingGates")},
+		{"a priority, which preempts nobody", spec.Priority != nil && *spec.Priority > 0},
+		{"affinity by labels of namespaces", byNamespaceLabels(spec.Affinity)},
+	} {
+		if of.has {
+			if c.notSimulated == nil {
+				c.notSimulated = make(map[string]int)
+			}
+			c.notSimulated[of.what]++
+		}
+	}
+}
+
+func spreads(spec *v1.PodSpec) bool {
+	for i := range spec.TopologySpreadConstraints {
+		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == v1.DoNotSchedule {
+			return true
+		}
+	}
+	return false
+}
+
+func claims(spec *v1.PodSpec) bool {
+	for i := range spec.Volumes {
+		if spec.Volumes[i].PersistentVolumeClaim != nil || someLater(&spec.Volumes[i].VolumeSource, "Ephemeral") {
+			return true
+		}
+	}
+	return false
+}
+
+func hostPorts(spec *v1.PodSpec) bool {
+	for i := range spec.Containers {
+		for k := range spec.Containers[i].Ports {
+			if spec.Containers[i].Ports[k].HostPort > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func prefers(a *v1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	return a.NodeAffinity != nil && len(a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
+		a.PodAffinity != nil && len(a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0 ||
+		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
+}
+
+// byNamespaceLabels says whether terms choose namespaces by labels, of which only the name is known.
+func byNamespaceLabels(a *v1.Affinity) bool {
+	if a == nil {
+		return false
+	}
+	var terms []v1.PodAffinityTerm
+	if a.PodAffinity != nil {
+		terms = append(terms, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+	}
+	if a.PodAntiAffinity != nil {
+		terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+	}
+	for i := range terms {
+		if s := namespaceSelector(&terms[i]); s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,292 @@
+package simulator
+
+import (
+	"encoding/json"
+	"math"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// needs is what a pod asks of its node beyond its tolerations, as far as a file says it. Pods share it, and
+// it does not change. nil asks for nothing.
+type needs struct {
+	requests    []int64 // by number of resource; what lies beyond is 0
+	nodes       *nodeRule
+	near, apart []*tally // required pod affinity, all terms of which the same pods must match, and anti-affinity
+	rule        string   // the same for all whose node rule and extended resources are the same
+}
+
+// Numbers of the resources that every node has. Extended ones are numbered as they are met.
+const (
+	cpu = iota
+	memory
+	ephemeral
+	podCount
+	extended
+)
+
+// resource numbers a resource.
+func (c *Cluster) resource(name v1.ResourceName) int {
+	switch name {
+	case v1.ResourceCPU:
+		return cpu
+	case v1.ResourceMemory:
+		return memory
+	case v1.ResourceEphemeralStorage:
+		return ephemeral
+	case v1.ResourcePods:
+		return podCount
+	}
+	i, ok := c.resources[name]
+	if !ok {
+		i = extended + len(c.resources)
+		c.resources[name] = i
+	}
+	return i
+}
+
+// mostOfOne bounds what one pod asks for, so that sums fit.
+const mostOfOne = 1 << 50
+
+// amounts are quantities by number of resource: thousandths of a CPU, bytes, or pieces.
+func (c *Cluster) amounts(list v1.ResourceList, absent, most int64) []int64 {
+	amounts := []int64{absent, absent, absent, absent}
+	for name, quantity := range list {
+		i := c.resource(name)
+		for len(amounts) <= i {
+			amounts = append(amounts, 0)
+		}
+		value := quantity.Value()
+		if i == cpu {
+			value = quantity.MilliValue()
+		}
+		amounts[i] = min(max(value, 0), most)
+	}
+	return amounts
+}
+
+// requests are what the scheduler counts for a pod: its containers together, or what an init container asks
+// for beside the sidecars before it, whichever is more, and the overhead.
+func (c *Cluster) requests(spec *v1.PodSpec) []int64 {
+	of := func(list v1.ResourceList) []int64 { return c.amounts(list, 0, mostOfOne) }
+	var sum, sidecars, most []int64
+	for i := range spec.Containers {
+		sum = plus(sum, of(spec.Containers[i].Resources.Requests))
+	}
+	for i := range spec.InitContainers {
+		container := &spec.InitContainers[i]
+		asked := of(container.Resources.Requests)
+		if sidecar(container) {
+			sidecars = plus(sidecars, asked)
+			asked = sidecars
+		} else {
+			asked = plus(asked, sidecars)
+		}
+		most = larger(most, asked)
+	}
+	sum = larger(plus(sum, sidecars), most)
+	whole := podResources(spec)
+	for name := range whole {
+		i := c.resource(name)
+		sum = plus(sum, make([]int64, i+1))
+		sum[i] = of(whole)[i]
+	}
+	sum = plus(sum, of(spec.Overhead))
+	sum[podCount] = 1
+	return sum
+}
+
+// plus is a new list.
+func plus(a, b []int64) []int64 { return combine(a, b, func(x, y int64) int64 { return x + y }) }
+
+func larger(a, b []int64) []int64 { return combine(a, b, func(x, y int64) int64 { return max(x, y) }) }
+
+func combine(a, b []int64, of func(x, y int64) int64) []int64 {
+	sum := make([]int64, max(len(a), len(b)))
+	copy(sum, a)
+	for i := range b {
+		sum[i] = of(sum[i], b[i])
+	}
+	return sum
+}
+
+// needsOf returns the shared form of what a pod asks of its node.
+func (c *Cluster) needsOf(object *v1.Pod) *needs {
+	rule := struct {
+		Selector map[string]string `json:",omitempty"`
+		Affinity *v1.NodeSelector  `json:",omitempty"`
+		Extended []int             `json:",omitempty"`
+	}{Selector: object.Spec.NodeSelector}
+	asked := struct {
+		Rule        string
+		Requests    []int64
+		Near, Apart []v1.PodAffinityTerm `json:",omitempty"`
+		Namespace   string               `json:",omitempty"` // of terms that name none
+	}{Requests: c.requests(&object.Spec)}
+	for i, amount := range asked.Requests {
+		if i >= extended && amount > 0 {
+			rule.Extended = append(rule.Extended, i)
+		}
+	}
+	if a := object.Spec.Affinity; a != nil {
+		if a.NodeAffinity != nil {
+			rule.Affinity = a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		}
+		if a.PodAffinity != nil {
+			asked.Near = a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		}
+		if a.PodAntiAffinity != nil {
+			asked.Apart = a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+		}
+	}
+	if len(asked.Near)+len(asked.Apart) > 0 {
+		asked.Namespace = object.Namespace
+	}
+	asked.Rule = keyOf(rule)
+	key := keyOf(asked)
+	if shared, ok := c.needs[key]; ok {
+		return shared
+	}
+	n := &needs{requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended)}
+	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
+	c.needs[key] = n
+	return n
+}
+
+// keyOf is a text that equal values have in common.
+func keyOf(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err.Error() // not for these types
+	}
+	return string(text)
+}
+
+// labelSet is the labels of pods that share them.
+type labelSet map[string]string
+
+// Has and Get make it what selectors are matched against.
+func (l *labelSet) Has(key string) bool {
+	_, ok := l.Lookup(key)
+	return ok
+}
+
+// Get is the value of a label, or "".
+func (l *labelSet) Get(key string) string {
+	value, _ := l.Lookup(key)
+	return value
+}
+
+// Lookup is the value of a label, and whether it is there. A nil set is empty.
+func (l *labelSet) Lookup(key string) (string, bool) {
+	if l == nil {
+		return "", false
+	}
+	value, ok := (*l)[key]
+	return value, ok
+}
+
+func (c *Cluster) labelsOf(meta *metav1.ObjectMeta) *labelSet {
+	if len(meta.Labels) == 0 {
+		return nil
+	}
+	key := keyOf(meta.Labels)
+	shared, ok := c.labelSets[key]
+	if !ok {
+		set := labelSet(meta.Labels)
+		shared = &set
+		c.labelSets[key] = shared
+	}
+	return shared
+}
+
+// room is what a node has for pods; only nodes of files that say it have one.
+type room struct {
+	allocatable, used []int64 // by number of resource
+	cpu, memory       int64   // used, as the load counts them
+}
+
+// What a pod that asks for no CPU or memory counts in a node's load: what the scheduler takes it for.
+const (
+	usualCPU    = 100       // thousandths
+	usualMemory = 200 << 20 // bytes
+	usualPods   = 110       // a node of which nothing is known has room for so many
+)
+
+// newRoom is what the status of a node says; nil when it says nothing. A resource of every node that it
+// leaves out is unlimited, an extended one is not there.
+func (c *Cluster) newRoom(status *v1.NodeStatus) *room {
+	list := status.Allocatable
+	if len(list) == 0 {
+		list = status.Capacity
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return &room{allocatable: c.amounts(list, math.MaxInt64, math.MaxInt64)}
+}
+
+// has is how much of a resource there is for pods, and how much of it is taken.
+func (r *room) has(resource int) (allocatable, used int64) {
+	if resource < len(r.allocatable) {
+		allocatable = r.allocatable[resource]
+	}
+	if resource < len(r.used) {
+		used = r.used[resource]
+	}
+	return allocatable, used
+}
+
+var onePod = []int64{podCount: 1}
+
+// take counts a pod that came (+1) or went (-1).
+func (r *room) take(n *needs, by int64) {
+	requests := onePod
+	if n != nil {
+		requests = n.requests
+	}
+	for len(r.used) < len(requests) {
+		r.used = append(r.used, 0)
+	}
+	for i, amount := range requests {
+		r.used[i] += by * amount
+	}
+	orUsual := func(i int, usual int64) int64 {
+		if requests[i] > 0 {
+			return requests[i]
+		}
+		return usual
+	}
+	r.cpu += by * orUsual(cpu, usualCPU)
+	r.memory += by * orUsual(memory, usualMemory)
+}
+
+// fits says whether a pod finds what it requests.
+func (r *room) fits(n *needs) bool {
+	requests := onePod
+	if n != nil {
+		requests = n.requests
+	}
+	for i, amount := range requests {
+		if allocatable, used := r.has(i); amount > 0 && amount > allocatable-used {
+			return false
+		}
+	}
+	return true
+}
+
+// load is the share of CPU and of memory that is taken, on average.
+func (r *room) load() float64 {
+	share := func(used int64, resource int) float64 {
+		switch allocatable, _ := r.has(resource); {
+		case allocatable == math.MaxInt64:
+			return 0
+		case allocatable == 0:
+			return 1
+		default:
+			return float64(used) / float64(allocatable)
+		}
+	}
+	return (share(r.cpu, cpu) + share(r.memory, memory)) / 2
+}

@@ -1,0 +1,260 @@
+package ratelimitqueue
+
+import (
+	"errors"
+	"math"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// usable fails when a lock was left behind, or anything else that keeps a queue from working.
+func usable(t *testing.T, f *fixture) {
+	t.Helper()
+	require.True(t, f.mu.TryLock(), "it is locked")
+	f.mu.Unlock()
+	f.Clear()
+	require.Equal(t, Added, f.Add("usable", 1))
+	f.step(time.Hour)
+	require.Equal(t, []string{"usable"}, f.takes())
+	f.Clear()
+}
+
+func TestPermissionThatPanics(t *testing.T) {
+	bad := true
+	var told []any
+	f := queue(t, Config{
+		Rate: 1, PermissionInterval: time.Second,
+		Permission: func() error {
+			if bad {
+				panic("permission")
+			}
+			return nil
+		},
+		OnPanic: func(key, value any, stack []byte) {
+			require.Nil(t, key)
+			require.NotEmpty(t, stack)
+			told = append(told, value)
+		},
+	})
+	require.Equal(t, NotPermitted, f.Add("a", 1), "a panic counts as a refusal")
+	bad = false
+	f.Kick()
+	require.Equal(t, Added, f.Add("a", 1))
+	bad = true
+	require.Empty(t, f.takes())
+	require.ErrorContains(t, f.permission.err, "permission panicked: permission")
+	require.Equal(t, []any{"permission", "permission"}, told)
+	require.Equal(t, uint64(2), f.Stats().Panicked)
+	bad = false
+	f.step(time.Hour)
+	usable(t, f)
+}
+
+// A permission that is to be left alone for ever is, until Kick; nothing spins.
+func TestPermissionIntervalWithoutEnd(t *testing.T) {
+	asked := 0
+	var closed error
+	f := queue(t, Config{Rate: 1, PermissionInterval: math.MaxInt64, Permission: func() error { asked++; return closed }})
+	f.step(time.Second)
+	f.Add("a", 1)
+	closed = errors.New("closed")
+	for range 3 {
+		require.Empty(t, f.takes())
+		require.Greater(t, f.Wait(), 200*365*24*time.Hour)
+		f.step(time.Hour)
+	}
+	require.Equal(t, 2, asked, "when adding, and once more")
+	closed = nil
+	f.Kick()
+	require.Equal(t, []string{"a"}, f.takes())
+}
+
+// A Kick that comes while the permission is being refused is not lost.
+func TestKickWhileAsking(t *testing.T) {
+	var f *fixture
+	closed, asked := errors.New("closed"), 0
+	f = queue(t, Config{Rate: 1, PermissionInterval: time.Hour, Permission: func() error {
+		asked++
+		if asked == 1 {
+			return nil
+		}
+		was := closed
+		closed = nil
+		f.Kick() // it has just been opened
+		return was
+	}})
+	f.Add("a", 1)
+	require.Empty(t, f.takes())
+	require.Equal(t, time.Nanosecond, f.Wait(), "asked again at once")
+	require.Equal(t, []string{"a"}, f.takes())
+}
+
+// What is removed, paused or taken while the permission is asked is not handed out.
+func TestWhatChangesWhileAsking(t *testing.T) {
+	var f *fixture
+	var during func()
+	f = queue(t, Config{Rate: 1, Burst: 5, Permission: func() error {
+		if during != nil {
+			during()
+		}
+		return nil
+	}})
+	f.Add("a", 1)
+	f.Add("b", 2)
+	during = func() { during = nil; f.Remove("a") }
+	require.Equal(t, []string{"b"}, f.takes())
+	during = nil
+	f.Add("c", 3)
+	during = func() { during = nil; f.Pause("storm") }
+	require.Empty(t, f.takes())
+	require.True(t, f.Resume("storm"))
+	during = func() { during = nil; f.Take() }
+	require.Empty(t, f.takes())
+	require.Equal(t, 1, f.Stats().InFlight)
+}
+
+func TestGoexitOfThePermission(t *testing.T) {
+	leave := true
+	f := queue(t, Config{Rate: 1, Permission: func() error {
+		if leave {
+			runtime.Goexit()
+		}
+		return nil
+	}})
+	gone(func() { f.Add("a", 1) })
+	require.Zero(t, f.Len())
+	leave = false
+	f.Add("a", 1)
+	leave = true
+	gone(func() { f.Take() })
+	leave = false
+	require.Equal(t, []string{"a"}, f.takes())
+	usable(t, f)
+}
+
+// gone runs f in a goroutine that ends.
+func gone(f func()) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		f()
+	}()
+	<-over
+}
+
+func TestJitterThatPanicsOrEnds(t *testing.T) {
+	jitter := func(time.Duration) time.Duration { panic("jitter") }
+	panicked := 0
+	f := queue(t, Config{
+		Rate: 1000, Burst: 10, OnPanic: func(any, any, []byte) { panicked++ },
+		Backoff: Backoff{Initial: time.Second, Jitter: func(d time.Duration) time.Duration { return jitter(d) }},
+	})
+	f.Add("a", 1)
+	item, _ := f.Take()
+	require.True(t, item.Retry().Held)
+	require.Equal(t, 1, panicked)
+	f.wantNext(time.Second)
+	jitter = func(time.Duration) time.Duration { runtime.Goexit(); return 0 }
+	f.step(time.Second)
+	item, _ = f.Take()
+	gone(func() { item.Retry() })
+	require.True(t, item.Held(), "its end was not told")
+	require.True(t, item.Done().Held)
+	usable(t, f)
+}
+
+func TestErrorsAreSeen(t *testing.T) {
+	var told []string
+	panics := false
+	var inPanic any
+	f := queue(t, Config{
+		Rate: 1000, Burst: 10,
+		OnError: func(key any, err error) {
+			told = append(told, key.(string)+": "+err.Error())
+			if panics {
+				panic("OnError")
+			}
+		},
+		OnPanic: func(_, value any, _ []byte) { inPanic = value; panic("OnPanic") },
+	})
+	f.Add("a", 1)
+	item, _ := f.Take()
+	f.step(time.Second)
+	require.True(t, item.Fail(errors.New("no route")).Held)
+	st, _ := f.Get("a")
+	require.EqualError(t, st.LastError, "no route")
+	require.Equal(t, 1, st.Attempts)
+	require.EqualError(t, f.Stats().LastError, "no route")
+	require.Equal(t, epoch.Add(time.Second), f.Stats().LastErrorAt)
+	panics = true
+	f.step(time.Second)
+	item, _ = f.Take()
+	require.True(t, item.Fail(Final(errors.New("gone for good"))).Held, "though OnError and OnPanic panic")
+	require.Equal(t, "OnError", inPanic)
+	_, known := f.Get("a")
+	require.False(t, known, "an error that trying again cannot mend drops it")
+	panics = false
+	f.Add("b", 1)
+	item, _ = f.Take()
+	f.Remove("b")
+	require.Equal(t, Ended{}, item.Fail(errors.New("called off")))
+	require.Equal(t, Ended{}, item.Fail(errors.New("said twice")))
+	f.Add("c", 1)
+	item, _ = f.Take()
+	require.True(t, item.Fail(nil).Held)
+	require.Equal(t, []string{"a: no route", "a: gone for good", "b: called off"}, told)
+	require.Equal(t, Stats{
+		Added: 3, HandedOut: 4, Done: 1, Dropped: 1, Retried: 1, Panicked: 1,
+		LastLateness: 0, MaxLateness: 900 * time.Millisecond,
+		LastError: f.Stats().LastError, LastErrorAt: epoch.Add(2 * time.Second),
+	}, f.Stats())
+	require.EqualError(t, f.Stats().LastError, "called off")
+	usable(t, f)
+}
+
+// A key that cannot be hashed panics in the hands of who named it, and harms nobody else.
+func TestKeyThatCannotBeHashed(t *testing.T) {
+	bad := func() any { return []int{1} }
+	q, err := New[any, int](Config{Rate: 1, Burst: 5, Permission: func() error { return nil }})
+	require.NoError(t, err)
+	g, err := NewGroup[any, any, int](GroupConfig[any, any]{Rate: 1, Burst: 5})
+	require.NoError(t, err)
+	q.Add("a", 1)
+	g.Add("p", "a", 1)
+	for name, call := range map[string]func(){
+		"Add":          func() { q.Add(bad(), 1) },
+		"Remove":       func() { q.Remove(bad()) },
+		"Get":          func() { q.Get(bad()) },
+		"Restore":      func() { _ = q.Restore(Snapshot[any, int]{Version: 1, Items: []SnapshotItem[any, int]{{Key: bad()}}}) },
+		"group Add":    func() { g.Add("new", bad(), 1) },
+		"group domain": func() { g.Add(bad(), "b", 1) },
+		"Move":         func() { g.Move(bad(), "p") },
+		"Move to":      func() { g.Move("a", bad()) },
+		"SetRate":      func() { _ = g.SetRate(bad(), 1) },
+		"PauseDomain":  func() { g.PauseDomain(bad(), "x") },
+		"ResumeDomain": func() { g.ResumeDomain(bad(), "x") },
+		"ForgetDomain": func() { g.ForgetDomain(bad()) },
+		"Domain":       func() { g.Domain(bad()) },
+		"group Restore": func() {
+			_ = g.Restore(GroupSnapshot[any, any, int]{Version: 1, Items: []GroupSnapshotItem[any, any, int]{{Domain: bad()}}})
+		},
+	} {
+		require.Panics(t, call, name)
+		require.True(t, q.mu.TryLock(), name)
+		q.mu.Unlock()
+		require.True(t, g.mu.TryLock(), name)
+		g.mu.Unlock()
+		require.Equal(t, 1, q.index.Len()+q.Len()-1, name)
+		require.Equal(t, 1, g.index.Len()+g.Len()-1, name)
+	}
+	g.Add("p", "c", 1)
+	require.Equal(t, 1, g.domains.Len(), "the domain that was made in vain is forgotten")
+	_, ok := q.Take()
+	require.True(t, ok)
+	item, ok := g.Take()
+	require.True(t, ok)
+	require.Equal(t, "p", item.Domain)
+}

@@ -1,0 +1,118 @@
+package ratelimitqueue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+// whoHandsOut are a queue and a group on that clock.
+func whoHandsOut(t *testing.T, c *clockcases.Clock, s setup) []*subject {
+	var both []*subject
+	for _, isQueue := range []bool{true, false} {
+		s.queue = isQueue
+		sub := s.make(t, c.Now(), true)
+		sub.clk = c
+		sub.core().clock = c
+		both = append(both, sub)
+	}
+	return both
+}
+
+// Setting the wall clock changes no due time, brings no token and none forward, where readings are monotonic; without
+// that, forward is time and back means that none passed.
+func TestTheWallClockIsSet(t *testing.T) {
+	for _, one := range clockcases.Cases() {
+		t.Run(one.String(), func(t *testing.T) {
+			for i := range 2 {
+				c := one.Clock()
+				q := whoHandsOut(t, c, setup{rate: 0.1, burst: 1, permits: true})[i]
+				entry := func(key string, due time.Time) GroupEntry[string, string, int] {
+					return GroupEntry[string, string, int]{Domain: "p", Key: key, Due: due}
+				}
+				q.add(entry("first", time.Time{}))
+				_, ok := q.take()
+				require.True(t, ok)
+				q.add(entry("read", c.Now().Add(4*time.Second)))
+				q.add(entry("written", c.Wall().Add(5*time.Second))) // as an object of the API carries it
+				c.Pass(time.Second)
+				require.Equal(t, 9*time.Second, q.core().Wait(), "for the token")
+				c.Set(one.Set)
+				want := max(9*time.Second-one.Counts(), 1)
+				require.Equal(t, want, q.core().Wait())
+				st, _ := q.get("read")
+				require.Equal(t, 3*time.Second-one.Counts(), st.Due.Sub(c.Now()))
+				q.add(entry("now written", c.Wall().Add(20*time.Second)))
+				st, _ = q.get("now written")
+				require.Equal(t, 20*time.Second, st.Due.Sub(c.Now()), "by the wall as it is now")
+				if want > 1 {
+					c.Pass(want - time.Millisecond)
+					_, ok = q.take()
+					require.False(t, ok)
+					c.Pass(time.Millisecond)
+				}
+				item, ok := q.take()
+				require.True(t, ok)
+				require.Equal(t, "read", item.Key)
+				require.True(t, item.At(c.Now()).RetryAfter(time.Minute).Held)
+				c.Pass(10 * time.Second)
+				item, ok = q.take()
+				require.True(t, ok)
+				require.Equal(t, "written", item.Key)
+			}
+		})
+	}
+}
+
+// A refusal is left alone for its interval, whatever the wall shows; so are pauses and their tokens.
+func TestTheWallClockIsSetBeforeWhoIsAskedAgain(t *testing.T) {
+	for _, one := range clockcases.Cases() {
+		for i := range 2 {
+			c := one.Clock()
+			q := whoHandsOut(t, c, setup{rate: 0.5, burst: 1, permits: true})[i]
+			q.add(GroupEntry[string, string, int]{Domain: "p", Key: "a"})
+			*q.closed = true
+			_, ok := q.take()
+			require.False(t, ok)
+			asked := q.asked
+			c.Set(one.Set)
+			wait := max(permissionInterval-one.Counts(), 1)
+			require.Equal(t, wait, q.core().Wait(), one)
+			if wait > 1 {
+				_, ok = q.take()
+				require.False(t, ok)
+				require.Equal(t, asked, q.asked)
+			}
+			c.Pass(wait)
+			*q.closed = false
+			_, ok = q.take()
+			require.True(t, ok, one)
+
+			q.add(GroupEntry[string, string, int]{Domain: "p", Key: "b"})
+			q.core().Pause("storm")
+			c.Set(one.Set)
+			require.True(t, q.core().Resume("storm"))
+			require.Equal(t, 2*time.Second, q.core().Wait(), "no token accrued in a pause, however long")
+		}
+	}
+}
+
+// Many small steps back and forth, as a time service makes them, add up to nothing.
+func TestAWallThatTrembles(t *testing.T) {
+	c := clockcases.New(true)
+	q, err := New[string, int](Config{Rate: 1, Clock: c})
+	require.NoError(t, err)
+	q.AddEntry(Entry[string, int]{Key: "a", Due: c.Wall().Add(time.Minute)})
+	for n := range 600 {
+		c.Set(time.Duration(n%7-3) * time.Minute)
+		require.Equal(t, time.Minute-time.Duration(n)*100*time.Millisecond, q.Wait())
+		_, ok := q.Take()
+		require.False(t, ok)
+		c.Pass(100 * time.Millisecond)
+	}
+	_, ok := q.Take()
+	require.True(t, ok)
+}

@@ -1,0 +1,280 @@
+package ratelimitqueue
+
+import (
+	"sync"
+
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/dueheap"
+	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/slab"
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// core is what Queue and Group are made of: records by key, each in a line with a bucket of its own. A queue has one
+// line; a group has one for each domain, and a fleet that says whose turn it is.
+type core[K comparable, V any] struct {
+	config Config
+	clock  clock.PassiveClock
+	wake   chan struct{} // of size 1: something changed that Next did not know of
+
+	mu         sync.Mutex // guards what follows and what a Group adds; never held while user code runs
+	time       steady.Time
+	index      keyindex.Index[K] // numbers the keys
+	records    slab.Slab[record[V]]
+	spare      *tried[V]      // zero
+	places     dueheap.Places // of what waits, in the heaps of the lines
+	lines      []*line        // by number; nil where a domain was forgotten
+	fleet      *fleet         // nil in a queue
+	cap        bucket         // over all lines
+	bound      int            // how many may be in flight; unbounded in a queue
+	prefer     func(line int32) func(due []K) K
+	pauses     []string
+	permission permission
+	counts     [states]int // of the keys by their state
+	seq        uint64      // how many came: the place of the last one among equal due times
+	holders    uint64      // how often an item was handed out: tells each holder from all others
+	out        int         // holders that have not ended, exempt ones apart, whether their items are known or not
+	exemptOut  int         // and those
+	stats      Stats       // its totals
+}
+
+const unbounded = -1
+
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// start prepares a core that has its configuration.
+func (c *core[K, V]) start(config Config) {
+	c.config = config.withDefaults()
+	c.clock = c.config.Clock
+	c.wake = make(chan struct{}, 1)
+	c.time.Read(c.clock.Now())
+	c.cap = newBucket(Unlimited, 1, 0)
+	c.bound = unbounded
+}
+
+// become moves the record to a state, which its line counts too; c.mu is held.
+func (c *core[K, V]) become(r *record[V], s State) {
+	l := c.lines[r.line]
+	c.counts[r.state]--
+	l.counts[r.state]--
+	r.state = s
+	c.counts[s]++
+	l.counts[s]++
+}
+
+// queue lets the record wait in its line, unless an earlier holder has not ended; c.mu is held.
+func (c *core[K, V]) queue(i int32, r *record[V]) {
+	if r.awaits() {
+		return
+	}
+	c.lines[r.line].heap(r.exempt).Set(i, r.due, r.seq)
+	c.changed(r.line)
+	c.kick()
+}
+
+// unqueue takes it out of its line; c.mu is held.
+func (c *core[K, V]) unqueue(i int32, r *record[V]) {
+	if c.places.Has(i) {
+		c.lines[r.line].heap(r.exempt).Remove(i)
+		c.changed(r.line)
+	}
+}
+
+// changed is called when who waits in a line, its bucket or its pauses changed; c.mu is held.
+func (c *core[K, V]) changed(n int32) {
+	if c.fleet == nil {
+		return
+	}
+	l := c.lines[n]
+	if l.forgotten && l.known() == 0 {
+		c.unset(l)
+	}
+	c.fleet.changed(n, l, l.forgotten || l.bucket.rate == c.config.Rate && len(l.pauses) == 0)
+}
+
+// unset ends what was set for a line that is to be forgotten, so that its bucket will be full; c.mu is held.
+func (c *core[K, V]) unset(l *line) {
+	now := c.time.Elapsed()
+	if len(l.pauses) > 0 {
+		l.pauses = nil
+		c.thaw(l, now)
+	}
+	if l.bucket.rate == 0 {
+		l.bucket.setRate(c.config.Rate, now)
+	}
+}
+
+// thaw lets a line's tokens accrue again, if nothing else pauses it; c.mu is held.
+func (c *core[K, V]) thaw(l *line, now int64) {
+	if len(c.pauses) == 0 && len(l.pauses) == 0 {
+		l.bucket.thaw(now)
+	}
+}
+
+// kick tells Run, and whoever else listens, to look at Next again.
+func (c *core[K, V]) kick() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// add lets an entry wait in the line, unless its key is known; c.mu is held.
+func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, permitted bool) AddResult {
+	if !permitted && c.refuse(e.Key, e.Identity) {
+		return NotPermitted
+	}
+	due := now
+	if !e.Due.IsZero() {
+		due = c.time.Of(e.Due)
+	}
+	i, isNew := c.index.Insert(e.Key)
+	if isNew {
+		r := c.records.Use(i)
+		r.line = line
+		c.fresh(i, r, e.Value, e.Identity, now, due, exempt)
+		return Added
+	}
+	r := c.records.At(i)
+	switch {
+	case r.state == 0:
+		r.line = line
+		c.fresh(i, r, e.Value, e.Identity, now, due, exempt)
+		return Added
+	case differ(r.identity, e.Identity):
+		was := r.line
+		c.empty(i, r)
+		r.line = line
+		c.fresh(i, r, e.Value, e.Identity, now, due, exempt)
+		c.changed(was)
+		return Replaced
+	case r.identity == "":
+		r.identity = e.Identity
+	}
+	switch r.state {
+	case StateInFlight:
+		if e.WhileInFlight == Again {
+			c.seq++
+			c.stats.Added++
+			r.tried.newer = &newer[V]{e.Value, now, due, c.seq, e.OnDuplicate, exempt}
+		}
+		return InFlight
+	case StateKept:
+		return Kept
+	}
+	if !e.OnDuplicate.keeps(r.asked(), due) {
+		c.unqueue(i, r)
+		r.replace(e.Value, due, exempt)
+		c.queue(i, r)
+	}
+	return Known
+}
+
+// fresh makes a record whose key was not known an item that waits in r.line; c.mu is held. If an earlier holder of the
+// key has not ended, the item waits for it.
+func (c *core[K, V]) fresh(i int32, r *record[V], value V, identity string, now, due int64, exempt bool) {
+	c.seq++
+	r.replace(value, due, exempt)
+	r.identity, r.added, r.seq = identity, now, c.seq
+	c.stats.Added++
+	c.become(r, StateWaiting)
+	c.queue(i, r)
+}
+
+// refuse says whether adding would take in what is not known yet, which is not permitted; c.mu is held. Another
+// identity must not be handed out in its place.
+func (c *core[K, V]) refuse(key K, identity string) bool {
+	i, ok := c.index.Find(key)
+	if !ok {
+		return true
+	}
+	r := c.records.At(i)
+	switch {
+	case r.state == 0:
+		return true
+	case differ(r.identity, identity):
+		if c.leave(i, r) {
+			c.forget(i)
+		}
+		return true
+	}
+	return false
+}
+
+// empty makes the key of a record unknown, and its holder's word void; c.mu is held. The record is left with nothing
+// but that, and the caller has to call changed.
+func (c *core[K, V]) empty(i int32, r *record[V]) {
+	holder := r.holder()
+	c.unqueue(i, r)
+	c.become(r, 0)
+	c.untry(r)
+	*r = record[V]{line: r.line}
+	if holder != 0 {
+		c.try(r).holder = holder
+	}
+}
+
+// leave makes a known key unknown, and says whether its record is to be forgotten too; c.mu is held. While a holder has
+// not ended the record stays, so that a new item of the key waits for it.
+func (c *core[K, V]) leave(i int32, r *record[V]) (forgets bool) {
+	line := r.line
+	forgets = r.holder() == 0
+	if forgets {
+		c.unqueue(i, r)
+		c.become(r, 0)
+		c.untry(r)
+	} else {
+		c.empty(i, r)
+	}
+	c.changed(line)
+	return forgets
+}
+
+// forget drops the record of a key that is unknown; c.mu is held.
+func (c *core[K, V]) forget(i int32) {
+	c.index.Delete(c.index.Key(i))
+	c.records.Free(i)
+}
+
+// Remove forgets the key, wherever it is. It passes at any rate, paused or not.
+func (c *core[K, V]) Remove(key K) RemoveResult { return c.RemoveIdentity(key, "") }
+
+// RemoveIdentity is Remove for one identity only, so that a late event about an old object cannot
+// remove the new one.
+func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	place, ok := c.index.Locate(key)
+	if !ok {
+		return NotFound
+	}
+	i := place.Number
+	r := c.records.At(i)
+	result := Removed
+	switch {
+	case r.state == 0:
+		return NotFound
+	case differ(r.identity, identity):
+		return OtherIdentity
+	case r.state == StateInFlight:
+		result = RemovedInFlight
+	}
+	if c.leave(i, r) {
+		c.index.DeleteAt(place)
+		c.records.Free(i)
+	}
+	return result
+}
+
+// Clear forgets every key. What holders say afterwards is void. Rates, tokens and pauses stay.
+func (c *core[K, V]) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.records.Each(func(i int32, r *record[V]) {
+		if r.state != 0 && c.leave(i, r) {
+			c.forget(i)
+		}
+	})
+	c.kick()
+}

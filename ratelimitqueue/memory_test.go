@@ -1,0 +1,113 @@
+package ratelimitqueue
+
+import (
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// heap is how much is in use, in bytes.
+func heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func names(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = "node-" + strconv.Itoa(i)
+	}
+	return names
+}
+
+// Memory follows the keys that are there: of a peak next to nothing is kept, whether its keys were removed or handed
+// out; and what is kept for the values of ended items is nothing.
+func TestMemoryFollowsTheKeys(t *testing.T) {
+	keys := names(100_000)
+	ways := map[string]func(*Queue[string, [64]byte]){
+		"removed": func(q *Queue[string, [64]byte]) {
+			for _, key := range keys {
+				q.Remove(key)
+			}
+		},
+		"done": func(q *Queue[string, [64]byte]) {
+			for item, ok := q.Take(); ok; item, ok = q.Take() {
+				item.Done()
+			}
+		},
+		"cleared": func(q *Queue[string, [64]byte]) { q.Clear() },
+		"failed first": func(q *Queue[string, [64]byte]) {
+			var items []Item[string, [64]byte]
+			for item, ok := q.Take(); ok; item, ok = q.Take() {
+				items = append(items, item)
+			}
+			for _, item := range items {
+				q.Add(item.Key, [64]byte{}) // again, meanwhile
+				item.Fail(errEnded)
+			}
+			for _, key := range keys {
+				q.Remove(key)
+			}
+		},
+	}
+	for name, empty := range ways {
+		q, err := New[string, [64]byte](Config{Rate: Unlimited})
+		require.NoError(t, err)
+		before := heap()
+		for _, key := range keys {
+			q.Add(key, [64]byte{})
+		}
+		q.Add("one that stays", [64]byte{})
+		peak := heap() - before
+		empty(q)
+		kept := heap() - before
+		require.Less(t, kept, peak/20, "%s: of %d bytes", name, peak)
+		runtime.KeepAlive(q)
+	}
+	runtime.KeepAlive(keys)
+}
+
+// A value ends with its item, though its key stays known.
+func TestValuesAreNotHeldOnTo(t *testing.T) {
+	q, err := New[int, *[1 << 20]byte](Config{Rate: Unlimited})
+	require.NoError(t, err)
+	before := heap()
+	for i := range 32 {
+		q.Add(i, new([1 << 20]byte))
+		item, _ := q.Take()
+		item.Keep()
+	}
+	require.Equal(t, 32, q.Stats().Kept)
+	require.Less(t, heap()-before, int64(2<<20))
+	runtime.KeepAlive(q)
+}
+
+func TestNoAllocationsOnceWarm(t *testing.T) {
+	keys := names(1000)
+	f := queue(t, Config{Rate: Unlimited})
+	g := group(t, GroupConfig[string, string]{Rate: Unlimited})
+	for _, key := range keys {
+		f.Add(key, 1)
+		g.Add("p", key, 1)
+	}
+	i := 0
+	require.Zero(t, testing.AllocsPerRun(2000, func() {
+		key := keys[i*7919%len(keys)]
+		i++
+		f.Remove(key)
+		f.Add(key, 1)
+		g.Remove(key)
+		g.Add("p", key, 1)
+		item, _ := f.Take()
+		item.RetryAfter(0)
+		other, _ := g.Take()
+		other.Blocked(0)
+		f.Next()
+		g.Wait()
+	}))
+}

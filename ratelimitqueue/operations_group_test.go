@@ -1,0 +1,207 @@
+package ratelimitqueue
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ofGroup plays what only a group can.
+func (p *player) ofGroup() {
+	m, g, domain := p.model, p.subject.g, p.domain()
+	switch p.below(8) {
+	case 0, 1, 2:
+		key := pick(p.choices, keyNames...)
+		p.note("move %s to %s", key, domain)
+		it := m.items[key]
+		if it != nil {
+			m.domain(domain, m.rate)
+			it.domain = domain
+		}
+		p.want("moved", it != nil, g.Move(key, domain))
+	case 3:
+		p.note("pause domain %s", domain)
+		m.sweep()
+		d := m.domain(domain, m.rate)
+		d.forgotten = false
+		if !slices.Contains(d.pauses, "own") {
+			d.pauses = append(d.pauses, "own")
+		}
+		d.note(m.now)
+		d.frozen = true
+		g.PauseDomain(domain, "own")
+	case 4, 5:
+		p.note("resume domain %s", domain)
+		m.sweep()
+		d := m.domains[domain]
+		there := d != nil && len(d.pauses) > 0
+		if there {
+			d.pauses = nil
+			m.thaw(d)
+		}
+		p.want("resumed", there, g.ResumeDomain(domain, "own"))
+	case 6:
+		p.note("forget domain %s", domain)
+		if d := m.domains[domain]; d != nil {
+			d.forgotten = true
+		}
+		g.ForgetDomain(domain)
+	case 7:
+		m.bound = pick(p.choices, -1, 0, 1, 2)
+		p.note("at most %d in flight", m.bound)
+		g.SetMaxInFlight(m.bound)
+	}
+}
+
+// clearOrRestart forgets everything, or stops the subject and goes on with another, on another clock.
+func (p *player) clearOrRestart() {
+	m := p.model
+	if p.below(2) == 0 {
+		p.note("clear")
+		for key := range m.items {
+			m.remove(key, "")
+		}
+		p.subject.core().Clear()
+		return
+	}
+	p.note("restart")
+	m.sweep()
+	text := p.subject.stop(p)
+	m.sweep()
+	for key, it := range m.items {
+		if it.state == StateInFlight {
+			m.end(key, it.holder, it.exempt, blocked, 0, "")
+		}
+	}
+	clear(m.voids)
+	p.held = nil
+	m.out, m.exempt, m.refused, m.until, m.asked = 0, 0, false, 0, 0
+	m.stats, m.lastFail = Stats{Added: uint64(len(m.items))}, ""
+	for _, it := range m.items {
+		it.err = "" // it is for people
+	}
+	p.offset = time.Duration(p.below(100)) * time.Hour
+	p.subject = p.setup.make(p, at(m.now).Add(p.offset), false)
+	require.NoError(p, p.subject.restore(text), "%s", text)
+	if p.setup.queue {
+		return
+	}
+	p.subject.g.SetMaxInFlight(m.bound) // the program's own
+}
+
+// compare asks for everything there is to ask.
+func (p *player) compare() {
+	m, c := p.model, p.subject.core()
+	counts := [states]int{}
+	for _, key := range keyNames {
+		st, ok := p.subject.get(key)
+		it := m.items[key]
+		if p.want("known "+key, it != nil, ok); !ok {
+			continue
+		}
+		counts[it.state]++
+		text := ""
+		if st.LastError != nil {
+			text = st.LastError.Error()
+		}
+		want := GroupStatus[string, int]{it.domain, Status[int]{it.state, it.value, it.identity, at(it.added).Add(p.offset), at(it.due).Add(p.offset), it.attempts, nil}}
+		st.LastError = nil
+		p.want("status of "+key, want, st)
+		p.want("error of "+key, it.err, text)
+	}
+	stats := c.Stats()
+	if p.want("last error", m.lastFail != "", stats.LastError != nil); stats.LastError != nil {
+		p.want("last error", m.lastFail, stats.LastError.Error())
+		p.want("last error at", m.stats.LastErrorAt.Add(p.offset), stats.LastErrorAt)
+	}
+	want := m.stats
+	want.Waiting, want.InFlight, want.Kept = counts[StateWaiting], m.out+m.exempt, counts[StateKept]
+	stats.LastError, stats.LastErrorAt, want.LastErrorAt = nil, time.Time{}, time.Time{}
+	p.want("stats", want, stats)
+	p.want("waiting", counts[StateWaiting], c.Len())
+	next, some := m.next()
+	got, ok := c.Next()
+	if p.want("next", some, ok); ok {
+		p.want("next", at(next).Add(p.offset), got)
+	}
+	p.want("asked", m.asked, p.subject.asked)
+	p.want("paused", len(m.pauses), len(c.Paused()))
+	p.want("numbers in use", p.records(), c.index.Len())
+	for _, name := range domainNames {
+		if !p.setup.queue {
+			p.compareDomain(name)
+		}
+	}
+}
+
+// records is how many keys something is remembered of.
+func (p *player) records() int {
+	n := len(p.model.items)
+	for key := range p.model.voids {
+		if p.model.items[key] == nil {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *player) compareDomain(name string) {
+	m := p.model
+	d := m.domains[name]
+	st, ok := p.subject.g.Domain(name)
+	if p.want("domain "+name, d != nil, ok); !ok {
+		return
+	}
+	counts := [states]int{}
+	for _, it := range m.items {
+		if it.domain == name {
+			counts[it.state]++
+		}
+	}
+	p.want("rate of "+name, max(quarter[d.rate], 0), st.Rate)
+	p.want("counts of "+name, counts, [states]int{0, st.Waiting, st.InFlight, st.Kept})
+	p.want("pauses of "+name, len(d.pauses), len(st.Paused))
+	bound := m.bound
+	m.bound = unbounded // the domain's own Next does not know of it
+	next, some := int64(math.MaxInt64), false
+	for _, key := range m.waiting(name) {
+		if at, ok := d.next(max(m.now, m.items[key].due)); ok {
+			next, some = min(next, at), true
+		}
+	}
+	m.bound = bound
+	if p.want("next of "+name, some, !st.Next.IsZero()); some && st.Next.After(p.subject.clk.Now()) {
+		p.want("next of "+name, at(next).Add(p.offset), st.Next)
+	}
+}
+
+func TestOperationsAgainstTheModel(t *testing.T) {
+	const life = 1000
+	for _, isQueue := range []bool{true, false} {
+		for seed := range uint64(max(*operationsFlag/life, 1)) {
+			newPlayer(t, &seededChoices{state: seed * 7919, left: life}, isQueue).play()
+		}
+	}
+}
+
+func FuzzOperations(f *testing.F) {
+	for seed := range uint64(20) {
+		c := &seededChoices{state: seed}
+		ops := make([]byte, 300)
+		for i := range ops {
+			ops[i] = byte(c.below(256))
+		}
+		f.Add(ops)
+	}
+	f.Fuzz(func(t *testing.T, ops []byte) {
+		if len(ops) > 2000 {
+			ops = ops[:2000]
+		}
+		for _, isQueue := range []bool{true, false} {
+			newPlayer(t, &bytesChoices{ops}, isQueue).play()
+		}
+	})
+}

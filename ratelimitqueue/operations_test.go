@@ -1,0 +1,258 @@
+package ratelimitqueue
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var operationsFlag = flag.Int("operations", 60_000, "how many random operations are compared with the model, for a queue and for a group each")
+
+// held is an item that a holder has not ended yet, or has: what is said twice is void.
+type held struct {
+	item   GroupItem[string, string, int]
+	holder int
+}
+
+// player plays operations on a subject and on the model, and compares after each.
+type player struct {
+	testing.TB
+	choices
+	setup   setup
+	subject *subject
+	model   *model
+	offset  time.Duration // what the subject's clock shows more than the model's
+	held    []held
+	value   int
+	log     []string
+	count   int
+}
+
+var (
+	keyNames    = []string{"a", "b", "c", "d", "e", "f", "g"}
+	domainNames = []string{"p", "q", "r"}
+	quarter     = map[int64]float64{endless: Unlimited, 0: Stopped, 1: 0.25, 2: 0.5, 4: 1, 8: 2}
+)
+
+func newPlayer(t testing.TB, c choices, isQueue bool) *player {
+	p := &player{TB: t, choices: c}
+	rate := pick[int64](c, 1, 4, 8, endless, 0)
+	maxRate := pick[int64](c, 0, 0, 4, 8)
+	p.setup = setup{queue: isQueue, rate: quarter[rate], burst: pick(c, 1, 1, 3), permits: true}
+	bound := -1
+	if !isQueue {
+		p.setup.maxRate, p.setup.maxInFlight, p.setup.prefer = max(quarter[maxRate], 0), pick(c, 0, 0, 2), c.below(3) == 0
+		if p.setup.maxInFlight > 0 {
+			bound = p.setup.maxInFlight
+		}
+	} else {
+		maxRate = 0
+	}
+	p.model = newModel(isQueue, rate, int64(p.setup.burst), maxRate, bound)
+	p.subject = p.setup.make(t, epoch, false)
+	return p
+}
+
+func (p *player) note(format string, args ...any) {
+	p.count++
+	if p.log = append(p.log, fmt.Sprintf(format, args...)); len(p.log) > 60 {
+		p.log = slices.Delete(p.log, 0, 20)
+	}
+}
+
+func (p *player) want(what string, want, got any) {
+	if want != got {
+		p.Helper()
+		for _, line := range p.log {
+			p.Log(line)
+		}
+		p.Fatalf("operation %d: %s: %v, by the model %v", p.count, what, got, want)
+	}
+}
+
+// domain is one that the subject knows or not.
+func (p *player) domain() string {
+	if p.setup.queue {
+		return "p"
+	}
+	return pick(p.choices, domainNames...)
+}
+
+func (p *player) play() {
+	for p.more() {
+		p.operation()
+		p.model.tidy()
+		p.compare()
+	}
+}
+
+func (p *player) operation() {
+	switch p.below(22) {
+	case 0, 1, 2, 3:
+		p.add()
+	case 4, 5, 6:
+		p.take()
+	case 7, 8, 9, 10:
+		p.end()
+	case 11, 12, 13:
+		d := time.Duration(1+p.below(20)) * 125 * time.Millisecond
+		p.note("step %s", d)
+		p.subject.clk.Pass(d)
+		p.model.now += int64(d)
+	case 14:
+		key, identity := pick(p.choices, keyNames...), pick(p.choices, "", "", "x", "y")
+		p.note("remove %s %q", key, identity)
+		p.want("remove", p.model.remove(key, identity), p.subject.core().RemoveIdentity(key, identity))
+	case 15:
+		p.setRate()
+	case 16:
+		p.pause()
+	case 17:
+		p.permission()
+	case 18:
+		p.clearOrRestart()
+	default:
+		if !p.setup.queue {
+			p.ofGroup()
+		}
+	}
+}
+
+func (p *player) add() {
+	p.value++
+	e := GroupEntry[string, string, int]{
+		Domain: p.domain(), Key: pick(p.choices, keyNames...), Value: p.value, Identity: pick(p.choices, "", "", "", "x", "y"),
+		OnDuplicate: Duplicate(p.below(3)), WhileInFlight: WhileInFlight(p.below(5) / 4), Exempt: !p.setup.queue && p.below(6) == 0,
+	}
+	due := p.model.now
+	if in := p.below(8); in > 3 {
+		due += int64(in-6) * int64(500*time.Millisecond)
+		e.Due = at(due).Add(p.offset)
+	}
+	p.note("add %+v", e)
+	p.want("add", p.model.add(e, due), p.subject.add(e))
+}
+
+func (p *player) take() {
+	p.note("take")
+	item, ok := p.subject.take()
+	key := p.model.take(p.setup.prefer)
+	p.want("taken", key, item.Key)
+	if !ok {
+		return
+	}
+	it := p.model.items[key]
+	p.want("domain", it.domain, item.Domain)
+	p.want("value", it.value, item.Value)
+	p.want("identity", it.identity, item.Identity)
+	p.want("attempts", it.attempts, item.Attempts)
+	p.want("due", at(it.due).Add(p.offset), item.Due)
+	p.want("added", at(it.added).Add(p.offset), item.Added)
+	p.held = append(p.held, held{item, it.holder})
+}
+
+func (p *player) end() {
+	if len(p.held) == 0 {
+		return
+	}
+	i := p.below(len(p.held))
+	h := p.held[i]
+	if p.below(8) > 0 { // else it is ended once more later
+		p.held = slices.Delete(p.held, i, i+1)
+	}
+	after := time.Duration(p.below(5)) * 500 * time.Millisecond
+	var got Ended
+	var kind kind
+	var text string
+	what := p.below(8)
+	p.note("end %s: %d, %s", h.item.Key, what, after)
+	it := p.model.items[h.item.Key]
+	p.want("held", it != nil && it.holder == h.holder && it.state == StateInFlight, h.item.Held())
+	switch what {
+	case 0, 1:
+		kind, got = done, h.item.Done()
+	case 2:
+		kind, got = keep, h.item.Keep()
+	case 3:
+		kind, got = drop, h.item.Drop()
+	case 4:
+		kind, got = retry, h.item.RetryAfter(after)
+	case 5:
+		kind, got = blocked, h.item.Blocked(after)
+	case 6:
+		kind, after, got = retry, -1, h.item.Retry()
+	case 7:
+		text = fmt.Sprint("error ", p.value)
+		switch p.below(3) {
+		case 0:
+			kind, text, got = done, "", h.item.Fail(nil)
+		case 1:
+			kind, got = drop, h.item.Fail(Final(errors.New(text)))
+		case 2:
+			kind, after, got = retry, -1, h.item.Fail(errors.New(text))
+		}
+	}
+	p.want("ended", p.model.end(h.item.Key, h.holder, h.item.exempt, kind, after, text), got)
+	p.want("told", p.model.lastFail, p.subject.told)
+}
+
+func (p *player) setRate() {
+	rate, domain := pick[int64](p.choices, 0, 1, 2, 4, 8, endless), p.domain()
+	p.note("rate of %s: %d quarters", domain, rate)
+	p.model.sweep()
+	d := p.model.domain(domain, rate)
+	d.forgotten = false
+	d.setRate(rate, p.model.now)
+	require.NoError(p, p.subject.setRate(domain, quarter[rate]))
+}
+
+func (p *player) pause() {
+	reason := pick(p.choices, "storm", "drill")
+	on := p.below(3) == 0
+	p.note("pause %s %v", reason, on)
+	m := p.model
+	if on {
+		if !slices.Contains(m.pauses, reason) {
+			m.pauses = append(m.pauses, reason)
+		}
+		for _, d := range m.domains {
+			d.note(m.now)
+			d.frozen = true
+		}
+		if m.cap != nil {
+			m.cap.note(m.now)
+			m.cap.frozen = true
+		}
+		p.subject.core().Pause(reason)
+		return
+	}
+	there := slices.Contains(m.pauses, reason)
+	m.pauses = slices.DeleteFunc(m.pauses, func(r string) bool { return r == reason })
+	if there && len(m.pauses) == 0 {
+		for _, d := range m.domains {
+			m.thaw(d)
+		}
+		if m.cap != nil {
+			m.cap.note(m.now)
+			m.cap.frozen = false
+		}
+	}
+	p.want("resumed", there, p.subject.core().Resume(reason))
+}
+
+func (p *player) permission() {
+	if p.below(3) == 0 {
+		p.note("kick")
+		p.model.refused = false
+		p.subject.core().Kick()
+		return
+	}
+	p.model.closed = p.below(4) == 0
+	p.note("closed: %v", p.model.closed)
+	p.setup.closed = p.model.closed
+}

@@ -1,0 +1,62 @@
+package ratelimitqueue
+
+import (
+	"slices"
+	"time"
+)
+
+// Pause hands out nothing until Resume with the same reason; reasons add up. Unlike at rate 0, tokens
+// are kept, but none accrue. Adding and removing go on.
+func (c *core[K, V]) Pause(reason string) { c.PauseAt(reason, c.clock.Now()) }
+
+// PauseAt is Pause at that reading of the clock.
+func (c *core[K, V]) PauseAt(reason string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pause(reason, c.time.Read(now))
+}
+
+// pause adds a reason; c.mu is held.
+func (c *core[K, V]) pause(reason string, now int64) {
+	if !pause(&c.pauses, reason) || len(c.pauses) > 1 {
+		return
+	}
+	c.cap.freeze(now)
+	c.eachLine(func(_ int32, l *line) { l.bucket.freeze(now) })
+}
+
+// Resume ends Pause with that reason and says whether there was one.
+func (c *core[K, V]) Resume(reason string) bool { return c.ResumeAt(reason, c.clock.Now()) }
+
+// ResumeAt is Resume at that reading of the clock.
+func (c *core[K, V]) ResumeAt(reason string, now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := c.time.Read(now)
+	if !resume(&c.pauses, reason) {
+		return false
+	}
+	if len(c.pauses) == 0 {
+		c.cap.thaw(at)
+		c.eachLine(func(_ int32, l *line) { c.thaw(l, at) })
+		c.kick()
+	}
+	return true
+}
+
+// Paused returns the reasons in force, oldest first.
+func (c *core[K, V]) Paused() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.pauses)
+}
+
+// eachLine changes every line; c.mu is held.
+func (c *core[K, V]) eachLine(change func(n int32, l *line)) {
+	for n, l := range c.lines {
+		if l != nil {
+			change(int32(n), l)
+			c.changed(int32(n))
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package ratelimitqueue
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// permission is what Config.Permission answered last.
+type permission struct {
+	err   error
+	until int64  // until when a refusal is not questioned
+	kicks uint64 // how often Kick was called
+}
+
+func (p *permission) closed(now int64) bool { return p.err != nil && now < p.until }
+
+// permitted asks for permission, unless it was refused a moment ago; c.mu is held, but not while it asks.
+func (c *core[K, V]) permitted(now int64) bool {
+	if c.config.Permission == nil {
+		return true
+	}
+	if c.permission.closed(now) {
+		return false
+	}
+	kicks := c.permission.kicks
+	err := c.askPermission()
+	c.permission.err, c.permission.until = err, steady.Add(now, c.config.PermissionInterval)
+	if c.permission.kicks != kicks {
+		c.permission.until = now // the answer may be older than the kick: ask again
+	}
+	return err == nil
+}
+
+func (c *core[K, V]) askPermission() (err error) {
+	c.mu.Unlock()
+	defer c.mu.Lock() // also when the user's code ends the goroutine
+	defer func() {
+		if value := recover(); value != nil {
+			c.panicked(nil, value)
+			err = fmt.Errorf("permission panicked: %v", value)
+		}
+	}()
+	return c.config.Permission()
+}
+
+// Kick asks for permission again at the next Take, though it was refused a moment ago.
+func (c *core[K, V]) Kick() {
+	c.mu.Lock()
+	c.permission.err = nil
+	c.permission.kicks++
+	c.mu.Unlock()
+	c.kick()
+}
+
+// tellError tells the user; nothing is locked.
+func (c *core[K, V]) tellError(key K, err error) {
+	if c.config.OnError == nil {
+		return
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			c.panicked(key, value)
+		}
+	}()
+	c.config.OnError(key, err)
+}
+
+// panicked counts a panic in the user's code, and tells him; nothing is locked. It is called while that panics.
+func (c *core[K, V]) panicked(key, value any) {
+	c.mu.Lock()
+	c.stats.Panicked++
+	c.mu.Unlock()
+	if c.config.OnPanic == nil {
+		return
+	}
+	defer func() { _ = recover() }()
+	c.config.OnPanic(key, value, debug.Stack())
+}

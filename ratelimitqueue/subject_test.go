@@ -1,0 +1,175 @@
+package ratelimitqueue
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+const permissionInterval = 5 * time.Second
+
+var errClosed = errors.New("closed")
+
+// subject is a queue or a group, as the tests of random operations call both.
+type subject struct {
+	q      *Queue[string, int]
+	g      *Group[string, string, int]
+	clk    *clockcases.Clock
+	closed *bool
+	asked  int
+	told   string // what OnError was told last
+}
+
+// setup is how subjects are made.
+type setup struct {
+	queue           bool
+	rate            float64
+	burst           int
+	maxRate         float64
+	maxInFlight     int
+	prefer, permits bool
+	closed          bool
+}
+
+func (s *setup) make(t testing.TB, start time.Time, monotonic bool) *subject {
+	sub := &subject{clk: clockcases.New(monotonic), closed: &s.closed}
+	sub.clk.Set(start.Sub(clockcases.Start))
+	config := GroupConfig[string, string]{
+		Rate: s.rate, Burst: s.burst, Clock: sub.clk, MaxRate: s.maxRate, MaxInFlight: s.maxInFlight,
+		Backoff: Backoff{Initial: time.Second, Max: 8 * time.Second},
+		OnError: func(_ any, err error) { sub.told = err.Error() },
+	}
+	if s.permits {
+		config.PermissionInterval = permissionInterval
+		config.Permission = func() error {
+			sub.asked++
+			if *sub.closed {
+				return errClosed
+			}
+			return nil
+		}
+	}
+	var err error
+	if s.queue {
+		sub.q, err = New[string, int](config.config())
+		require.NoError(t, err)
+		return sub
+	}
+	if s.prefer {
+		config.Prefer = func(_ string, due []string) string { return greatest(due) }
+	}
+	sub.g, err = NewGroup[string, string, int](config)
+	require.NoError(t, err)
+	return sub
+}
+
+func greatest(keys []string) (key string) {
+	for _, k := range keys {
+		key = max(key, k)
+	}
+	return key
+}
+
+func (s *subject) core() *core[string, int] {
+	if s.q != nil {
+		return &s.q.core
+	}
+	return &s.g.core
+}
+
+func (s *subject) add(e GroupEntry[string, string, int]) AddResult {
+	if s.q != nil {
+		return s.q.AddEntry(Entry[string, int]{Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: e.OnDuplicate, WhileInFlight: e.WhileInFlight})
+	}
+	return s.g.AddEntry(e)
+}
+
+func (s *subject) take() (GroupItem[string, string, int], bool) {
+	if s.q != nil {
+		it, ok := s.q.Take()
+		return GroupItem[string, string, int]{Domain: "p", Item: it}, ok
+	}
+	return s.g.Take()
+}
+
+func (s *subject) setRate(domain string, rate float64) error {
+	if s.q != nil {
+		return s.q.SetRate(rate)
+	}
+	return s.g.SetRate(domain, rate)
+}
+
+func (s *subject) get(key string) (GroupStatus[string, int], bool) {
+	if s.q != nil {
+		st, ok := s.q.Get(key)
+		return GroupStatus[string, int]{Domain: "p", Status: st}, ok
+	}
+	return s.g.Get(key)
+}
+
+// stop is the subject as JSON.
+func (s *subject) stop(t testing.TB) []byte {
+	var snapshot any
+	if s.q != nil {
+		snapshot = s.q.Snapshot()
+	} else {
+		snapshot = s.g.Snapshot()
+	}
+	text, err := json.Marshal(snapshot)
+	require.NoError(t, err)
+	return text
+}
+
+// restore takes it up again.
+func (s *subject) restore(text []byte) error {
+	if s.q != nil {
+		var snapshot Snapshot[string, int]
+		if err := json.Unmarshal(text, &snapshot); err != nil {
+			return err
+		}
+		return s.q.Restore(snapshot)
+	}
+	var snapshot GroupSnapshot[string, string, int]
+	if err := json.Unmarshal(text, &snapshot); err != nil {
+		return err
+	}
+	return s.g.Restore(snapshot)
+}
+
+// choices are where random operations come from: bytes, or a seed.
+type choices interface {
+	// below is a number from 0 up to and without n, of at most 256; more says whether the choices go on.
+	below(n int) int
+	more() bool
+}
+
+type bytesChoices struct{ bytes []byte }
+
+func (b *bytesChoices) more() bool { return len(b.bytes) > 0 }
+func (b *bytesChoices) below(n int) int {
+	if len(b.bytes) == 0 {
+		return 0
+	}
+	c := b.bytes[0]
+	b.bytes = b.bytes[1:]
+	return int(c) % n
+}
+
+// seededChoices are a fast generator of so many operations.
+type seededChoices struct {
+	state uint64
+	left  int
+}
+
+func (s *seededChoices) more() bool { s.left--; return s.left >= 0 }
+func (s *seededChoices) below(n int) int {
+	s.state = s.state*6364136223846793005 + 1442695040888963407
+	return int(s.state>>33) % n
+}
+
+func pick[T any](c choices, of ...T) T { return of[c.below(len(of))] }

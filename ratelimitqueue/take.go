@@ -1,0 +1,199 @@
+package ratelimitqueue
+
+import (
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// take hands out the item whose turn it is, and says from which line; c.mu is held, but not while the user is asked.
+func (c *core[K, V]) take(now int64) (it Item[K, V], line int32, ok bool) {
+	n, i, ok := c.first(now)
+	if ok && c.config.Permission != nil {
+		if ok = c.permitted(now); ok {
+			n, i, ok = c.first(now) // nothing was locked meanwhile
+		}
+	}
+	if ok && c.prefer != nil {
+		n, i, ok = c.preferred(n, i, now)
+	}
+	if !ok {
+		return it, 0, false
+	}
+	return c.hand(n, i, now), n, true
+}
+
+// first is who is handed out next, and from which line; c.mu is held.
+func (c *core[K, V]) first(now int64) (n, i int32, ok bool) {
+	if len(c.pauses) > 0 || c.permission.closed(now) || !c.cap.ready(now) {
+		return 0, 0, false
+	}
+	if c.fleet != nil {
+		if n, ok = c.fleet.first(c.lines, now, c.full()); !ok {
+			return 0, 0, false
+		}
+	}
+	l := c.lines[n]
+	if i, ok = l.first(now); !ok {
+		return 0, 0, false
+	}
+	return n, i, l.bucket.ready(now)
+}
+
+// full says whether as many are in flight as may be; c.mu is held.
+func (c *core[K, V]) full() bool { return c.bound != unbounded && c.out >= c.bound }
+
+// preferred lets the user choose among what is due in the line whose turn it is; c.mu is held, but not while he does.
+// What changes meanwhile may give another line the turn, whose items he is asked about then.
+func (c *core[K, V]) preferred(n, i int32, now int64) (int32, int32, bool) {
+	for {
+		if c.records.At(i).exempt {
+			return n, i, true
+		}
+		due := c.dueIn(c.lines[n], now)
+		if len(due) < 2 {
+			return n, i, true
+		}
+		key, chosen := c.askPreference(n, due)
+		was := n
+		var ok bool
+		if n, i, ok = c.first(now); !ok {
+			return 0, 0, false
+		}
+		if n != was {
+			continue
+		}
+		if !chosen || c.records.At(i).exempt {
+			return n, i, true
+		}
+		if j, known := c.index.Find(key); known && c.waits(j, n, now) {
+			i = j
+		}
+		return n, i, true
+	}
+}
+
+// waits says whether the key of that number could be handed out from the line instead of its first; c.mu is held.
+func (c *core[K, V]) waits(i, n int32, now int64) bool {
+	r := c.records.At(i)
+	return r.state == StateWaiting && r.line == n && !r.exempt && r.due <= now && c.places.Has(i)
+}
+
+// dueIn is what is due in the line, in its order; c.mu is held.
+func (c *core[K, V]) dueIn(l *line, now int64) []K {
+	var numbers []int32
+	l.due.Until(now, func(number int32, _ int64) { numbers = append(numbers, number) })
+	slices.SortFunc(numbers, func(a, b int32) int { return c.records.At(a).byDue(c.records.At(b)) })
+	keys := make([]K, len(numbers))
+	for at, number := range numbers {
+		keys[at] = c.index.Key(number)
+	}
+	return keys
+}
+
+// askPreference asks with nothing locked. A panic is no preference.
+func (c *core[K, V]) askPreference(n int32, due []K) (key K, chosen bool) {
+	ask := c.prefer(n)
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	defer func() {
+		if value := recover(); value != nil {
+			c.panicked(due[0], value)
+			chosen = false
+		}
+	}()
+	return ask(due), true
+}
+
+// hand gives the item to a holder, for a token of the line and one of all lines; c.mu is held.
+func (c *core[K, V]) hand(n, i int32, now int64) Item[K, V] {
+	l, r := c.lines[n], c.records.At(i)
+	l.heap(r.exempt).Remove(i)
+	l.bucket.take(now)
+	c.cap.take(now)
+	c.holders++
+	t := c.try(r)
+	t.holder = c.holders
+	c.become(r, StateInFlight)
+	*c.outOf(r.exempt)++
+	c.stats.HandedOut++
+	c.stats.LastLateness = time.Duration(steady.Sub(now, r.due))
+	c.stats.MaxLateness = max(c.stats.MaxLateness, c.stats.LastLateness)
+	if c.fleet != nil {
+		c.fleet.serve(l)
+		c.changed(n)
+	}
+	return Item[K, V]{
+		Key: c.index.Key(i), Value: r.value, Identity: r.identity,
+		Added: c.time.Instant(r.added), Due: c.time.Instant(r.due), Attempts: int(t.attempts),
+		core: c, number: i, holder: t.holder, attempts: t.attempts, exempt: r.exempt,
+	}
+}
+
+// outOf counts the holders of exempt items, or those of the others.
+func (c *core[K, V]) outOf(exempt bool) *int {
+	if exempt {
+		return &c.exemptOut
+	}
+	return &c.out
+}
+
+// Next is the exact instant at which Take next succeeds if nothing changes, not before now; false when
+// it never does as things are: nothing waits, nothing moves at this rate, or all is paused. A permission that was
+// refused is asked then.
+func (c *core[K, V]) Next() (time.Time, bool) { return c.NextAt(c.clock.Now()) }
+
+// NextAt is Next at that reading of the clock.
+func (c *core[K, V]) NextAt(now time.Time) (time.Time, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next, ok := c.next(c.time.Read(now))
+	if !ok {
+		return time.Time{}, false
+	}
+	return c.time.Instant(next), true
+}
+
+func (c *core[K, V]) next(now int64) (at int64, ok bool) {
+	switch {
+	case len(c.pauses) > 0:
+		return 0, false
+	case c.fleet != nil:
+		at, ok = c.fleet.next(now, c.full())
+	case !c.full():
+		at, ok = c.lines[0].next(now, false)
+	}
+	if !ok {
+		return 0, false
+	}
+	if at, ok = c.cap.next(at); !ok {
+		return 0, false
+	}
+	if c.permission.closed(at) {
+		at = c.permission.until
+	}
+	return at, true
+}
+
+// Wait is how long it is until Next, for callers that come back later, as reconcilers do with
+// RequeueAfter: at least one nanosecond while something will become takeable, also when it is takeable
+// now, and 0 when nothing will before something is added or changed. RequeueAfter 0 means "do not come
+// back", which is right then: whatever changes the queue causes its own reconcile.
+func (c *core[K, V]) Wait() time.Duration {
+	wait, ok := c.wait()
+	if !ok {
+		return 0
+	}
+	return max(wait, 1)
+}
+
+// wait is how long it is until Next.
+func (c *core[K, V]) wait() (time.Duration, bool) {
+	reading := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.time.Read(reading)
+	next, ok := c.next(now)
+	return time.Duration(steady.Sub(next, now)), ok
+}

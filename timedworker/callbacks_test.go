@@ -1,0 +1,203 @@
+package timedworker
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	testingclock "k8s.io/utils/clock/testing"
+)
+
+// What the user's functions do must leave nothing locked and nothing stranded.
+
+func TestErrorsAreSeen(t *testing.T) {
+	var told []error
+	r := recorded(t, Config{OnError: func(key any, err error) {
+		require.Equal(t, "k", key)
+		told = append(told, err)
+	}})
+	boom, over := errors.New("boom"), Final(errors.New("over"))
+	r.result = func(Work[string, int]) Result { return Fail(boom) }
+	r.Schedule("k", 1, r.in(0))
+	r.step(t, 0)
+	st, _ := r.Get("k")
+	require.Equal(t, boom, st.LastError)
+	require.Equal(t, 1, st.Attempts)
+	stats := r.Stats()
+	require.Equal(t, boom, stats.LastError)
+	require.Equal(t, epoch, stats.LastErrorAt)
+
+	r.result = func(Work[string, int]) Result { return Blocked(0) }
+	r.step(t, time.Minute)
+	st, _ = r.Get("k")
+	require.Equal(t, boom, st.LastError, "being blocked is no news of it")
+
+	r.result = func(Work[string, int]) Result { return Fail(over) }
+	r.step(t, 0)
+	require.Equal(t, []error{boom, over}, told)
+	stats = r.Stats()
+	require.Equal(t, over, stats.LastError)
+	require.Equal(t, epoch.Add(time.Minute), stats.LastErrorAt)
+	require.EqualValues(t, 1, stats.Dropped)
+	require.Zero(t, stats.Done)
+	_, known := r.Get("k")
+	require.False(t, known)
+}
+
+// OnError finds the try ended: it may schedule the key anew.
+func TestOnErrorMayUseTheSet(t *testing.T) {
+	var r *recorder
+	r = recorded(t, Config{OnError: func(any, error) {
+		st, _ := r.Get("k")
+		require.False(t, st.Running)
+		require.Equal(t, Moved, r.Schedule("k", 2, r.in(time.Second)))
+	}})
+	r.result = func(w Work[string, int]) Result {
+		if w.Value == 1 {
+			return Fail(errors.New("boom"))
+		}
+		return Done()
+	}
+	r.Schedule("k", 1, r.in(0))
+	r.step(t, 0)
+	require.Equal(t, []string{"k"}, r.step(t, time.Second))
+	require.Equal(t, 2, r.ran[0].Value)
+}
+
+func TestPanicIsAFailedTry(t *testing.T) {
+	var told any
+	var errs []error
+	r := recorded(t, Config{
+		OnPanic: func(key, value any, stack []byte) {
+			require.Equal(t, "k", key)
+			require.NotEmpty(t, stack)
+			told = value
+		},
+		OnError: func(_ any, err error) { errs = append(errs, err) },
+	})
+	r.result = func(w Work[string, int]) Result {
+		if w.Key == "k" {
+			panic("boom")
+		}
+		return Done()
+	}
+	r.Schedule("k", 0, r.in(0))
+	r.Schedule("other", 0, r.in(0))
+	require.Equal(t, []string{"k", "other"}, r.step(t, 0))
+	require.Equal(t, "boom", told)
+	require.Len(t, errs, 1)
+	require.ErrorContains(t, errs[0], "the work panicked: boom")
+	require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
+}
+
+func TestCallbacksThatPanic(t *testing.T) {
+	for name, config := range map[string]Config{
+		"jitter":  {Backoff: Backoff{Jitter: func(time.Duration) time.Duration { panic("jitter") }}},
+		"OnError": {OnError: func(any, error) { panic("OnError") }},
+		"OnPanic": {OnPanic: func(any, any, []byte) { panic("OnPanic") }},
+		"all": {
+			Backoff: Backoff{Jitter: func(time.Duration) time.Duration { panic("jitter") }},
+			OnError: func(any, error) { panic("OnError") }, OnPanic: func(any, any, []byte) { panic("OnPanic") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := recorded(t, config)
+			r.result = func(Work[string, int]) Result { panic("the work") }
+			r.Schedule("k", 1, r.in(0))
+			require.Equal(t, []string{"k"}, r.step(t, 0))
+			st, _ := r.Get("k")
+			require.Equal(t, 1, st.Attempts)
+			require.Equal(t, r.in(100*time.Millisecond), st.Due, "the delay is as it would be without jitter")
+			want := map[string]uint64{"jitter": 2, "OnError": 2, "OnPanic": 2, "all": 6}[name]
+			require.Equal(t, want, r.Stats().Panicked)
+			r.result = func(Work[string, int]) Result { return Done() }
+			require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
+		})
+	}
+}
+
+// goexits are the functions of the user, each ending its goroutine once.
+func goexits(t *testing.T, name string) (r *recorder, once *bool) {
+	once = new(bool)
+	leave := func(who string) {
+		if who == name && !*once {
+			*once = true
+			runtime.Goexit()
+		}
+	}
+	r = recorded(t, Config{
+		Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { leave("jitter"); return d }, Max: time.Second},
+		OnError: func(any, error) { leave("OnError") },
+		OnPanic: func(any, any, []byte) { leave("OnPanic") },
+	})
+	r.result = func(Work[string, int]) Result {
+		leave("the work")
+		panic("boom")
+	}
+	return r, once
+}
+
+func TestGoexitIsAFailedTry(t *testing.T) {
+	for _, name := range []string{"the work", "jitter", "OnError", "OnPanic"} {
+		t.Run(name, func(t *testing.T) {
+			r, left := goexits(t, name)
+			r.Schedule("k", 1, r.in(0))
+			over, returned := make(chan struct{}), false
+			go func() {
+				defer close(over)
+				_, _ = r.Step(context.Background())
+				returned = true
+			}()
+			<-over
+			require.True(t, *left)
+			require.False(t, returned, "the goroutine has ended")
+			st, known := r.Get("k")
+			require.True(t, known)
+			require.False(t, st.Running)
+			require.Equal(t, 1, st.Attempts)
+			require.Error(t, st.LastError)
+			r.result = func(Work[string, int]) Result { return Done() }
+			require.Equal(t, []string{"k"}, r.step(t, time.Second), "another Step may run")
+			require.Zero(t, r.Len())
+		})
+	}
+}
+
+func TestRetryWhoseJitterEndsTheGoroutine(t *testing.T) {
+	r, _ := goexits(t, "jitter")
+	r.result = func(Work[string, int]) Result { return Retry() }
+	r.Schedule("k", 1, r.in(0))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_, _ = r.Step(context.Background())
+	}()
+	<-over
+	st, _ := r.Get("k")
+	require.Equal(t, r.in(time.Second), st.Due, "the longest backoff")
+}
+
+func TestKeyThatCannotBeHashed(t *testing.T) {
+	s, err := New(func(context.Context, Work[any, int]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
+	require.NoError(t, err)
+	s.Schedule("good", 1, epoch)
+	before := s.Snapshot()
+	bad := any([]int{1})
+	for _, do := range []func(){
+		func() { s.Schedule(bad, 1, epoch) },
+		func() { s.Cancel(bad) },
+		func() { s.Get(bad) },
+		func() {
+			_ = s.Restore(Snapshot[any, int]{Version: 1, Items: []SnapshotItem[any, int]{{Key: "a"}, {Key: bad}}})
+		},
+	} {
+		require.Panics(t, do)
+		require.Equal(t, before, s.Snapshot(), "nothing is locked and nothing has changed")
+	}
+	ran, err := s.Step(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, 1, ran)
+}

@@ -1,0 +1,137 @@
+package timedworker
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+// setOn returns a Set on that clock, and what ran, by the time that had passed.
+func setOn(t *testing.T, c *clockcases.Clock) (s *Set[string, int], ran *[]string) {
+	ran = new([]string)
+	s, err := New(func(_ context.Context, w Work[string, int]) Result {
+		*ran = append(*ran, w.Key)
+		return Done()
+	}, Config{Clock: c})
+	require.NoError(t, err)
+	return s, ran
+}
+
+// The wall is set between scheduling and the due time: no due time changes, whichever way it was said.
+func TestWallIsSetWhileWorkWaits(t *testing.T) {
+	for _, one := range clockcases.Cases() {
+		t.Run(one.String(), func(t *testing.T) {
+			c := one.Clock()
+			s, ran := setOn(t, c)
+			const far = 48 * time.Hour
+			s.Schedule("reading", 1, c.Now().Add(far))
+			s.Schedule("API", 1, c.Wall().Add(far))
+			c.Pass(time.Hour)
+			s.Next()
+			c.Set(one.Set)
+			left := far - time.Hour - one.Counts()
+			next, ok := s.Next()
+			require.True(t, ok)
+			require.Equal(t, left, next.Sub(c.Now()))
+			require.Equal(t, left, s.Wait())
+			for _, key := range []string{"reading", "API"} {
+				st, _ := s.Get(key)
+				require.Equal(t, left, st.Due.Sub(c.Now()))
+			}
+			for _, item := range s.Snapshot().Items {
+				require.Equal(t, left, item.In)
+			}
+			c.Pass(left - 1)
+			_, err := s.Step(context.Background())
+			require.NoError(t, err)
+			require.Empty(t, *ran, "nothing runs early")
+			c.Pass(1)
+			_, err = s.Step(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, []string{"reading", "API"}, *ran)
+			require.Zero(t, s.Stats().MaxLateness)
+		})
+	}
+}
+
+// What is scheduled after the wall was set is due when that wall says.
+func TestWallIsSetBeforeScheduling(t *testing.T) {
+	for _, one := range clockcases.Cases() {
+		t.Run(one.String(), func(t *testing.T) {
+			c := one.Clock()
+			s, ran := setOn(t, c)
+			c.Set(one.Set)
+			s.Schedule("API", 1, c.Wall().Add(10*time.Second))
+			s.Schedule("now", 1, time.Time{})
+			require.Equal(t, time.Duration(1), s.Wait())
+			_, err := s.Step(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, []string{"now"}, *ran)
+			require.Equal(t, 10*time.Second, s.Wait())
+			c.Pass(10 * time.Second)
+			_, err = s.Step(context.Background())
+			require.NoError(t, err)
+			require.Equal(t, []string{"now", "API"}, *ran)
+		})
+	}
+}
+
+// readLate is a clock that is read by one goroutine while another one reads it and is quicker.
+type readLate struct {
+	*clockcases.Clock
+	meanwhile func()
+}
+
+func (c *readLate) Now() time.Time {
+	now := c.Clock.Now()
+	if f := c.meanwhile; f != nil {
+		c.meanwhile = nil
+		f()
+	}
+	return now
+}
+
+// Without monotonic readings one that comes late looks like a clock that was set back. No time may count twice for it.
+func TestReadingThatComesLate(t *testing.T) {
+	for _, monotonic := range []bool{true, false} {
+		c := &readLate{Clock: clockcases.New(monotonic)}
+		s, err := New(func(context.Context, Work[string, int]) Result { return Done() }, Config{Clock: c})
+		require.NoError(t, err)
+		s.Schedule("k", 1, c.Now().Add(time.Hour))
+		c.meanwhile = func() {
+			c.Pass(50 * time.Minute)
+			require.Equal(t, 10*time.Minute, s.Wait())
+		}
+		s.Schedule("other", 1, c.Now().Add(3*time.Hour)) // reads before, and takes the lock after the other one
+		require.Equal(t, 10*time.Minute, s.Wait())
+		now := c.Now()
+		c.Pass(5 * time.Minute)
+		s.Next()
+		s.NextAt(now)
+		require.Equal(t, 5*time.Minute, s.Wait())
+	}
+}
+
+func TestInstantsThatAreFarAway(t *testing.T) {
+	c := clockcases.New(true)
+	s, ran := setOn(t, c)
+	s.Schedule("never", 1, time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
+	s.Schedule("year 1", 1, time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC))
+	s.Schedule("Unix 0", 1, time.Unix(0, 0))
+	require.Less(t, s.Snapshot().Items[0].In, -200*365*24*time.Hour)
+	_, err := s.Step(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, []string{"year 1", "Unix 0"}, *ran)
+	require.Greater(t, s.Wait(), 200*365*24*time.Hour)
+	s.Clear()
+	ends := Snapshot[string, int]{Version: 1, Items: []SnapshotItem[string, int]{
+		{Key: "first", In: math.MinInt64}, {Key: "last", In: math.MaxInt64, PutOff: math.MaxInt64},
+	}}
+	require.NoError(t, s.Restore(ends))
+	require.Equal(t, ends, s.Snapshot())
+}

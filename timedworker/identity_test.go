@@ -1,0 +1,169 @@
+package timedworker
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// during runs f while the work of "k" runs, which then ends with the result, and returns the values that ran after it.
+func during(t *testing.T, first Entry[string, int], result Result, f func(*recorder)) (values []int) {
+	r := recorded(t, Config{})
+	r.result = func(Work[string, int]) Result {
+		r.result = func(Work[string, int]) Result { return Done() }
+		f(r)
+		return result
+	}
+	first.Key, first.Value = "k", 1
+	r.ScheduleEntry(first)
+	require.Equal(t, []string{"k"}, r.step(t, 0))
+	for range 10 {
+		r.step(t, time.Second)
+		for _, w := range r.ran {
+			values = append(values, w.Value)
+		}
+	}
+	require.Zero(t, r.Len())
+	return values
+}
+
+func TestIdentityThatIsLearnedLate(t *testing.T) {
+	for _, policy := range []Duplicate{KeepFirst, KeepEarliest, Replace} {
+		r := recorded(t, Config{})
+		r.Schedule("k", 1, r.in(time.Minute))
+		r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", Due: r.in(time.Hour), OnDuplicate: policy})
+		require.Equal(t, OtherIdentity, r.CancelIdentity("k", "2"), "it is adopted, though the policy keeps the rest")
+		require.Equal(t, Unchanged, r.ScheduleEntry(Entry[string, int]{Key: "k"}))
+		require.Equal(t, Moved, r.Schedule("k", 2, r.in(time.Second)))
+		require.Equal(t, OtherIdentity, r.CancelIdentity("k", "2"), "none erases none")
+		require.Equal(t, Cancelled, r.CancelIdentity("k", "1"))
+	}
+}
+
+func TestIdentityThatIsLearnedWhileItRuns(t *testing.T) {
+	for _, while := range []WhileInFlight{Again, Ignore} {
+		got := during(t, Entry[string, int]{}, Done(), func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", Value: 2, WhileInFlight: while})
+			require.Equal(t, OtherIdentity, r.CancelIdentity("k", "2"))
+			st, _ := r.Get("k")
+			require.Equal(t, "1", st.Identity)
+		})
+		require.Equal(t, map[WhileInFlight][]int{Again: {2}, Ignore: nil}[while], got)
+	}
+	during(t, Entry[string, int]{}, Done(), func(r *recorder) {
+		r.Schedule("k", 2, r.in(0))
+		r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", WhileInFlight: Ignore})
+		require.Equal(t, OtherIdentity, r.CancelIdentity("k", "2"), "what is queued has learned it too")
+		require.Equal(t, Running, r.CancelIdentity("k", "1"))
+	})
+}
+
+// What is scheduled without an identity behind running work is the same object's.
+func TestIdentityIsNotLostBehindRunningWork(t *testing.T) {
+	got := during(t, Entry[string, int]{Identity: "1"}, Done(), func(r *recorder) {
+		require.Equal(t, Queued, r.Schedule("k", 2, r.in(time.Second)))
+		require.Equal(t, OtherIdentity, r.CancelIdentity("k", "2"))
+	})
+	require.Equal(t, []int{2}, got)
+	r := recorded(t, Config{})
+	r.result = func(Work[string, int]) Result {
+		r.Schedule("k", 2, r.in(time.Second))
+		return Done()
+	}
+	r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
+	r.step(t, 0)
+	require.Equal(t, OtherIdentity, r.CancelIdentity("k", "0"), "a late event about another object")
+	st, _ := r.Get("k")
+	require.Equal(t, "1", st.Identity)
+}
+
+// The new object's work waits behind the old one's; news of it without its identity, and late news of the old one,
+// leave it whose it is.
+func TestSuccessorBehindRunningWorkKeepsItsIdentity(t *testing.T) {
+	got := during(t, Entry[string, int]{Identity: "old"}, Retry(), func(r *recorder) {
+		r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 2})
+		require.Equal(t, Queued, r.Schedule("k", 3, r.in(0)))
+		require.Equal(t, Running, r.CancelIdentity("k", "old"))
+		require.Equal(t, OtherIdentity, r.CancelIdentity("k", "third"))
+	})
+	require.Equal(t, []int{3}, got)
+}
+
+// After a Cancel the key is free: what comes without an identity need not be the old one's.
+func TestCancelledWorkLeavesNoIdentity(t *testing.T) {
+	r := recorded(t, Config{})
+	r.result = func(Work[string, int]) Result {
+		require.Equal(t, Running, r.CancelIdentity("k", "old"))
+		require.Equal(t, Queued, r.ScheduleEntry(Entry[string, int]{Key: "k", WhileInFlight: Ignore}), "there is nothing left to ignore it for")
+		return Retry()
+	}
+	r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old"})
+	r.step(t, 0)
+	st, known := r.Get("k")
+	require.True(t, known)
+	require.Empty(t, st.Identity)
+}
+
+func TestWhileInFlight(t *testing.T) {
+	again := func(policy Duplicate, in time.Duration) func(*recorder) {
+		return func(r *recorder) {
+			require.Equal(t, Queued, r.ScheduleEntry(Entry[string, int]{Key: "k", Value: 8, Due: r.in(0), OnDuplicate: policy}))
+			require.Equal(t, Queued, r.ScheduleEntry(Entry[string, int]{Key: "k", Value: 9, Due: r.in(in), OnDuplicate: policy}))
+		}
+	}
+	for _, end := range []Result{Done(), Drop(), Fail(nil), Fail(Final(errPlayed))} {
+		for _, policy := range []Duplicate{KeepFirst, KeepEarliest, Replace} {
+			require.Equal(t, []int{9}, during(t, Entry[string, int]{}, end, again(policy, time.Second)), "the newest gets a turn of its own")
+		}
+	}
+	for _, end := range []Result{Retry(), RetryAfter(0), Blocked(0), Fail(errPlayed)} {
+		require.Equal(t, []int{1}, during(t, Entry[string, int]{}, end, again(KeepFirst, time.Second)))
+		require.Equal(t, []int{1}, during(t, Entry[string, int]{}, end, again(KeepEarliest, time.Second)))
+		require.Equal(t, []int{9}, during(t, Entry[string, int]{}, end, again(KeepEarliest, -time.Second)))
+		require.Equal(t, []int{9}, during(t, Entry[string, int]{}, end, again(Replace, time.Second)))
+	}
+	for _, end := range []Result{Done(), Retry()} {
+		want := map[outcome][]int{done: nil, retryBackoff: {1}}[end.outcome]
+		require.Equal(t, want, during(t, Entry[string, int]{}, end, func(r *recorder) {
+			e := Entry[string, int]{Key: "k", Value: 9, OnDuplicate: Replace, WhileInFlight: Ignore}
+			require.Equal(t, Unchanged, r.ScheduleEntry(e))
+			e.Identity = "other"
+			require.Equal(t, Unchanged, r.ScheduleEntry(e))
+		}))
+	}
+}
+
+func TestHeld(t *testing.T) {
+	var last Work[string, int]
+	for name, row := range map[string]struct {
+		do   func(*recorder)
+		held bool
+	}{
+		"nothing happens":      {func(*recorder) {}, true},
+		"scheduled again":      {func(r *recorder) { r.Schedule("k", 2, r.in(0)) }, true},
+		"cancelled":            {func(r *recorder) { r.Cancel("k") }, false},
+		"another is cancelled": {func(r *recorder) { r.CancelIdentity("k", "other") }, true},
+		"cleared":              {func(r *recorder) { r.Clear() }, false},
+		"replaced":             {func(r *recorder) { r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"}) }, false},
+		"ignoring another": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other", WhileInFlight: Ignore})
+		}, true},
+		"cancelled, then again": {func(r *recorder) { r.Cancel("k"); r.Schedule("k", 2, r.in(0)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := recorded(t, Config{})
+			r.result = func(w Work[string, int]) Result {
+				require.True(t, w.Held())
+				row.do(r)
+				require.Equal(t, row.held, w.Held())
+				last = w
+				return Done()
+			}
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
+			r.step(t, 0)
+			require.False(t, last.Held(), "its try is over")
+		})
+	}
+	require.False(t, Work[string, int]{}.Held())
+}

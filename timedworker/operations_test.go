@@ -1,0 +1,455 @@
+package timedworker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"math/rand"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+var operations = flag.Int("operations", 100_000, "how many random operations to compare with the model")
+
+// source is where random choices come from.
+type source func(n int) int
+
+// player tells a Set and the model the same, and compares what they answer.
+type player struct {
+	testing.TB
+	below source
+	clock *clockcases.Clock
+	mono  bool
+	set   *Set[string, int]
+	model *model
+	count int // operations
+	value int
+
+	refuses, panics bool // the permission
+	asked           int  // how often it was
+	shouldAsk       int
+	jitter          func(time.Duration) time.Duration
+	told            []error // to OnError
+	stop            context.CancelFunc
+	in              bool // a Step is active
+	cut             bool // it ends before what is due has run
+	workers         []*try[string, int]
+	tries           []*modelTry // what each of the workers has in hand
+}
+
+var (
+	errPlayed    = errors.New("played")
+	backoffOfAll = Backoff{Initial: time.Second, Factor: 2, Max: 6 * time.Second}
+)
+
+const permissionInterval = 3 * time.Second
+
+func play(t testing.TB, below source) *player {
+	p := &player{TB: t, below: below, model: newModel(permissionInterval), mono: below(2) == 0, jitter: func(d time.Duration) time.Duration { return d }}
+	p.clock = clockcases.New(p.mono)
+	p.newSet()
+	return p
+}
+
+// newSet makes a Set with two workers, as Run has them but without its goroutines.
+func (p *player) newSet() {
+	config := Config{Clock: p.clock, Backoff: backoffOfAll, Permission: p.permission, PermissionInterval: permissionInterval}
+	config.Backoff.Jitter = func(d time.Duration) time.Duration { return p.jitter(d) }
+	config.OnError = func(_ any, err error) {
+		p.told = append(p.told, err)
+		if len(p.told)%5 == 0 {
+			p.panicked()
+			panic("OnError")
+		}
+	}
+	config.OnPanic = func(_, value any, stack []byte) {
+		require.NotEmpty(p, stack)
+		if value == "twice" {
+			p.panicked()
+			panic("OnPanic")
+		}
+	}
+	s, err := New(p.work, config)
+	require.NoError(p, err)
+	p.set, p.tries = s, make([]*modelTry, 2)
+	p.workers = []*try[string, int]{{set: s}, {set: s}}
+}
+
+// panicked notes in the model that a function of the user is about to.
+func (p *player) panicked() {
+	p.model.stats.Panicked++
+	p.model.stats.LastError, p.model.erred = errPlayed, p.model.now // only that there is one is compared
+}
+
+func (p *player) permission() error {
+	p.asked++
+	switch {
+	case p.panics:
+		panic("permission")
+	case p.refuses:
+		return errPlayed
+	}
+	return nil
+}
+
+// ask is the permission in the model.
+func (p *player) ask() bool {
+	p.shouldAsk++
+	if p.panics {
+		p.panicked()
+	}
+	return !p.panics && !p.refuses
+}
+
+func (p *player) pick(names ...string) string { return names[p.below(len(names))] }
+func (p *player) key() string                 { return p.pick("a", "b", "c", "d", "e", "f", "g") }
+func (p *player) identity() string            { return p.pick("", "1", "1", "2") }
+func (p *player) seconds(least, most int) time.Duration {
+	return time.Duration(least+p.below(most-least+1)) * time.Second
+}
+
+// act plays one operation that is allowed while work runs.
+func (p *player) act() {
+	p.count++
+	switch p.below(20) {
+	case 0, 1, 2, 3, 4, 5, 6:
+		p.schedule()
+	case 7, 8, 9:
+		key, identity := p.key(), p.identity()
+		require.Equal(p, p.model.cancel(key, identity), p.set.CancelIdentity(key, identity))
+	case 10, 11, 12, 13:
+		p.pass(p.seconds(0, 3))
+	case 14:
+		p.setWall()
+	case 15:
+		p.pause()
+	case 16:
+		p.refuses, p.panics = p.below(3) == 0, p.below(6) == 0
+	case 17:
+		p.set.Kick()
+		p.model.closed = false
+	case 18:
+		if p.below(8) == 0 {
+			p.set.Clear()
+			p.model.clear()
+		}
+	case 19:
+		p.compareSnapshot()
+	}
+	p.compare()
+}
+
+func (p *player) schedule() {
+	p.value++
+	e := Entry[string, int]{Key: p.key(), Value: p.value, Identity: p.identity(), OnDuplicate: Duplicate(p.below(3)), WhileInFlight: WhileInFlight(p.below(2))}
+	due := p.model.now
+	if p.below(4) > 0 {
+		in := p.seconds(-2, 9)
+		due += in
+		e.Due = p.clock.Now().Add(in)
+		if p.below(2) == 0 {
+			e.Due = e.Due.Round(0) // as from an object of the API
+		}
+	}
+	want := p.model.schedule(e, due, p.model.mayTakeIn(p.ask))
+	switch {
+	case e.OnDuplicate == Replace && e.Identity == "" && e.WhileInFlight == Again:
+		require.Equal(p, want, p.set.Schedule(e.Key, e.Value, e.Due))
+	case p.below(2) == 0:
+		require.Equal(p, want, p.set.ScheduleEntryAt(e, p.clock.Now()))
+	default:
+		require.Equal(p, want, p.set.ScheduleEntry(e))
+	}
+}
+
+func (p *player) pass(d time.Duration) {
+	p.clock.Pass(d)
+	p.model.now += d
+	p.set.Next() // or, without monotonic readings, nobody would know that it passed when the wall goes back
+}
+
+func (p *player) setWall() {
+	by := []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 1500 * time.Millisecond}[p.below(5)]
+	if p.below(4) > 0 {
+		by = -time.Hour // forward is time without monotonic readings, and then everything is due
+	}
+	p.clock.Set(by)
+	p.model.now += clockcases.Case{Monotonic: p.mono, Set: by}.Counts()
+	p.set.Next()
+}
+
+func (p *player) pause() {
+	reason := p.pick("one", "two")
+	if p.below(3) == 0 {
+		p.set.Pause(reason)
+		if !slices.Contains(p.model.pauses, reason) {
+			p.model.pauses = append(slices.Clone(p.model.pauses), reason)
+		}
+		return
+	}
+	require.Equal(p, slices.Contains(p.model.pauses, reason), p.set.Resume(reason))
+	p.model.pauses = slices.DeleteFunc(slices.Clone(p.model.pauses), func(r string) bool { return r == reason })
+}
+
+// begun compares what begins with what should.
+func (p *player) begun(w Work[string, int]) *modelTry {
+	try := p.model.start(p.ask)
+	require.NotNil(p, try, "%s may not start", w.Key)
+	require.Equal(p, try.key, w.Key)
+	require.Equal(p, try.identity, w.Identity)
+	require.Equal(p, try.value, w.Value)
+	require.Equal(p, try.attempts, w.Attempts)
+	require.Equal(p, try.due-p.model.now, w.Due.Sub(p.clock.Now()))
+	return try
+}
+
+func (try *modelTry) held() bool {
+	return !try.void && (try.next == nil || !differ(try.identity, try.next.identity))
+}
+
+// work is the function of the Set.
+func (p *player) work(_ context.Context, w Work[string, int]) Result {
+	try := p.begun(w)
+	for range p.below(4) {
+		require.Equal(p, try.held(), w.Held())
+		p.act()
+	}
+	if p.below(12) == 0 {
+		p.stop()
+		p.cut = true
+	}
+	return p.outcome(try, 10)
+}
+
+// worker lets a worker begin what is due, or end what it has in hand.
+func (p *player) worker(i int) {
+	p.count++
+	if t := p.workers[i]; !t.running {
+		if p.set.advance(context.Background(), t) {
+			p.tries[i] = p.begun(t.work)
+		} else {
+			require.Nil(p, p.model.start(p.ask), "more may start")
+		}
+	} else {
+		require.Equal(p, p.tries[i].held(), t.work.Held())
+		t.result = p.outcome(p.tries[i], 8)
+		p.set.conclude(t)
+		if t.running {
+			p.set.end(t)
+		}
+	}
+	p.compare()
+}
+
+// outcome ends a try in one of so many ways.
+func (p *player) outcome(try *modelTry, ways int) Result {
+	p.jitter = func(d time.Duration) time.Duration { return d }
+	delay := p.seconds(-1, 4)
+	after := max(delay, 0)
+	backoff := min(time.Second<<min(try.attempts, 10), 6*time.Second)
+	switch p.below(ways) {
+	case 0:
+		p.model.end(try, dropped, 0, nil)
+		return Drop()
+	case 1:
+		p.jitter = func(d time.Duration) time.Duration { return d / 2 }
+		p.model.end(try, retryBackoff, backoff/2, nil)
+		return Retry()
+	case 2:
+		p.model.end(try, retryAfter, after, nil)
+		return RetryAfter(delay)
+	case 3:
+		p.model.end(try, blocked, after, nil)
+		return Blocked(delay)
+	case 5:
+		p.model.end(try, retryBackoff, backoff, errPlayed)
+		return Fail(errPlayed)
+	case 6:
+		p.model.end(try, dropped, 0, errPlayed)
+		return Fail(Final(errPlayed))
+	case 4:
+		p.jitter = func(time.Duration) time.Duration { panic("jitter") }
+		p.panicked()
+		p.model.end(try, retryBackoff, backoff, errPlayed)
+		return Fail(errPlayed)
+	case 8:
+		p.panicked()
+		p.model.end(try, retryBackoff, backoff, errPlayed)
+		panic(p.pick("once", "twice"))
+	case 9:
+		p.cut = true
+		p.model.end(try, retryBackoff, backoff, errPlayed)
+		runtime.Goexit()
+	}
+	p.model.end(try, done, 0, nil)
+	return Done()
+}
+
+// step plays a Step, in a goroutine because the work may end it.
+func (p *player) step() {
+	p.count++
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	p.stop, p.cut, p.in, p.model.ran = stop, false, true, map[string]bool{}
+	before := p.model.stats.Started
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		ran, err := p.set.Step(ctx)
+		require.Equal(p, ctx.Err(), err)
+		require.EqualValues(p, p.model.stats.Started-before, ran)
+	}()
+	<-over
+	if p.Failed() {
+		p.FailNow()
+	}
+	if !p.cut {
+		require.Nil(p, p.model.start(p.ask), "more may start")
+	}
+	p.in, p.model.ran = false, nil
+	p.compare()
+}
+
+// restart plays the end of the process: another one goes on with the snapshot, by another clock.
+func (p *player) restart() {
+	p.count++
+	text, err := json.Marshal(p.set.Snapshot())
+	require.NoError(p, err)
+	p.model.crash()
+	m := p.model
+	m.stats, m.erred = Stats{Added: uint64(len(m.waiting))}, 0
+	for _, w := range m.waiting {
+		w.err = nil // errors do not encode
+	}
+	if p.below(2) == 0 {
+		p.mono = p.below(2) == 0
+		p.clock = clockcases.New(p.mono)
+		p.clock.Set(p.seconds(-9999, 9999))
+	}
+	p.newSet()
+	var snapshot Snapshot[string, int]
+	require.NoError(p, json.Unmarshal(text, &snapshot))
+	require.NoError(p, p.set.Restore(snapshot))
+	p.compare()
+	p.compareSnapshot()
+}
+
+// compare wants both to know the same.
+func (p *player) compare() {
+	m := p.model
+	require.Equal(p, p.shouldAsk, p.asked)
+	require.Equal(p, len(m.waiting)+len(m.running), p.set.Len())
+	next, some := p.set.Next()
+	want := m.next()
+	require.Equal(p, want != nil, some)
+	if some {
+		require.Equal(p, *want-m.now, next.Sub(p.clock.Now()))
+	}
+	p.compareKey(p.key())
+	if p.below(8) > 0 {
+		return
+	}
+	wait := time.Duration(0)
+	if want != nil {
+		wait = max(*want-m.now, 1)
+	}
+	require.Equal(p, wait, p.set.Wait())
+	stats, expected := p.set.Stats(), m.stats
+	expected.Waiting, expected.Running = len(m.waiting), len(m.running)
+	require.Equal(p, expected.LastError != nil, stats.LastError != nil)
+	if stats.LastError != nil {
+		require.Equal(p, m.erred-m.now, stats.LastErrorAt.Sub(p.clock.Now()))
+	}
+	stats.LastError, stats.LastErrorAt, expected.LastError = nil, time.Time{}, nil
+	require.Equal(p, expected, stats)
+	require.True(p, slices.Equal(m.pauses, p.set.Paused()))
+	if p.in {
+		_, err := p.set.Step(context.Background())
+		require.ErrorIs(p, err, ErrRunning)
+	}
+}
+
+func (p *player) compareKey(key string) {
+	status, known := p.set.Get(key)
+	w, try := p.model.waiting[key], p.model.running[key]
+	require.Equal(p, w != nil || try != nil, known)
+	if try != nil {
+		w = &try.modelWork
+	}
+	if !known {
+		return
+	}
+	require.Equal(p, try != nil, status.Running)
+	require.Equal(p, try != nil && try.next != nil, status.Queued)
+	require.Equal(p, w.identity, status.Identity)
+	require.Equal(p, w.value, status.Value)
+	require.Equal(p, w.attempts, status.Attempts)
+	require.Equal(p, w.err != nil, status.LastError != nil)
+	if try == nil {
+		require.Equal(p, w.due-p.model.now, status.Due.Sub(p.clock.Now()))
+	}
+}
+
+func (p *player) compareSnapshot() {
+	ended := p.model.clone()
+	ended.crash()
+	require.Equal(p, ended.items(), p.set.SnapshotAt(p.clock.Now()).Items)
+}
+
+// operate plays one operation while no work runs.
+func (p *player) operate() {
+	switch n := p.below(40); {
+	case n < 10:
+		p.step()
+	case n < 18:
+		p.worker(n % 2)
+	case n == 18:
+		p.restart()
+	default:
+		p.act()
+	}
+}
+
+func TestOperationsAgainstAModel(t *testing.T) {
+	for played, seed := 0, int64(0); played < *operations; seed++ {
+		played += playSeed(t, seed)
+	}
+}
+
+func playSeed(t *testing.T, seed int64) int {
+	p := play(t, rand.New(rand.NewSource(seed)).Intn)
+	defer func() {
+		if t.Failed() {
+			t.Logf("seed %d, operation %d", seed, p.count)
+		}
+	}()
+	for p.count < min(*operations, 1000) {
+		p.operate()
+	}
+	return p.count
+}
+
+func FuzzOperations(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 1, 2, 2, 1, 1})
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		bytes = bytes[:min(len(bytes), 2000)]
+		p := play(t, func(n int) int {
+			if len(bytes) == 0 {
+				return 0
+			}
+			b := bytes[0]
+			bytes = bytes[1:]
+			return int(b) % n
+		})
+		for len(bytes) > 0 {
+			p.operate()
+		}
+	})
+}

@@ -1,0 +1,220 @@
+//go:build go1.25
+
+package timedworker
+
+import (
+	"context"
+	"errors"
+	"math/rand"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+// running starts Run in the bubble; stop ends it and waits.
+func running[K comparable, V any](t *testing.T, s *Set[K, V]) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	synctest.Wait()
+	return func() {
+		cancel()
+		require.ErrorIs(t, <-done, context.Canceled)
+	}
+}
+
+// Each function of the user ends its worker's goroutine, more often than there are workers.
+func TestRunLosesNoWorkerToGoexit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var leaving atomic.Pointer[string]
+		leave := func(who string) {
+			if name := leaving.Load(); name != nil && *name == who {
+				leaving.Store(nil)
+				runtime.Goexit()
+			}
+		}
+		var done atomic.Int32
+		s, err := New(func(_ context.Context, w Work[int, string]) Result {
+			leave("the work")
+			if w.Attempts == 0 {
+				panic("once")
+			}
+			done.Add(1)
+			return Done()
+		}, Config{
+			Workers: 2, Permission: func() error { leave("permission"); return nil },
+			Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { leave("jitter"); return d }},
+			OnError: func(any, error) { leave("OnError") }, OnPanic: func(any, any, []byte) { leave("OnPanic") },
+		})
+		require.NoError(t, err)
+		stop := running(t, s)
+		for i, name := range []string{"the work", "permission", "jitter", "OnError", "OnPanic", "the work", "permission", "jitter"} {
+			s.Schedule(i, "", time.Now().Add(time.Second))
+			leaving.Store(&name)
+			time.Sleep(2 * time.Minute)
+			require.Nil(t, leaving.Load())
+			require.EqualValues(t, i+1, done.Load(), name)
+		}
+		require.Zero(t, s.Len())
+		stop()
+	})
+}
+
+func TestRunWithAPermissionThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		var asked, ran atomic.Int32
+		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{Permission: func() error {
+			asked.Add(1)
+			if broken.Load() {
+				panic("no lease")
+			}
+			return nil
+		}})
+		require.NoError(t, err)
+		s.Schedule(1, "", time.Now())
+		broken.Store(true)
+		asked.Store(0)
+		stop := running(t, s)
+		time.Sleep(10*time.Second - 1)
+		require.EqualValues(t, 10, asked.Load(), "once a second")
+		broken.Store(false)
+		time.Sleep(time.Second)
+		require.EqualValues(t, 1, ran.Load())
+		stop()
+	})
+}
+
+func TestRunPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran atomic.Int32
+		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{})
+		require.NoError(t, err)
+		stop := running(t, s)
+		s.Schedule(1, "", time.Now().Add(time.Second))
+		s.Pause("operator")
+		time.Sleep(time.Minute)
+		require.Zero(t, ran.Load())
+		s.Schedule(2, "", time.Now())
+		synctest.Wait()
+		require.Zero(t, ran.Load())
+		require.True(t, s.Resume("operator"))
+		synctest.Wait()
+		require.EqualValues(t, 2, ran.Load())
+		s.Schedule(3, "", time.Now().Add(time.Hour))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		require.EqualValues(t, 3, ran.Load())
+		stop()
+	})
+}
+
+// The wall is set while Run's timer waits: what is due runs on time, and what is scheduled then runs when the new wall
+// says.
+func TestRunWhileTheWallIsSet(t *testing.T) {
+	for _, one := range clockcases.Cases() {
+		if one.Counts() > 0 {
+			continue // forward is time there, and all is due; no timer can know
+		}
+		synctest.Test(t, func(t *testing.T) {
+			c := one.Clock()
+			var ran sync.Map
+			s, err := New(func(_ context.Context, w Work[string, int]) Result {
+				ran.Store(w.Key, true)
+				return Done()
+			}, Config{Clock: c})
+			require.NoError(t, err)
+			has := func(key string) bool {
+				synctest.Wait()
+				_, ok := ran.Load(key)
+				return ok
+			}
+			stop := running(t, s)
+			s.Schedule("before", 1, c.Wall().Add(10*time.Second))
+			synctest.Wait()
+			require.Equal(t, 1, c.Timers())
+			c.Set(one.Set)
+			s.Schedule("after", 1, c.Wall().Add(5*time.Second))
+			synctest.Wait()
+			c.Pass(5*time.Second - 1)
+			require.False(t, has("after"), one)
+			c.Pass(1)
+			require.True(t, has("after"), one)
+			c.Pass(5*time.Second - 1)
+			require.False(t, has("before"), one)
+			c.Pass(1)
+			require.True(t, has("before"), one)
+			stop()
+			require.Zero(t, c.Timers())
+		})
+	}
+}
+
+// Many goroutines schedule and cancel while Run works: a key never runs twice at a time, and what Cancel said holds.
+func TestRunKeepsWhatCancelSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const keys = 8
+		var busy [keys]atomic.Bool
+		var begun [keys]sync.Map // by value
+		s, err := New(func(_ context.Context, w Work[int, int]) Result {
+			if !busy[w.Key].CompareAndSwap(false, true) {
+				t.Error("it runs twice at a time")
+			}
+			begun[w.Key].Store(w.Value, true)
+			runtime.Gosched()
+			w.Held()
+			busy[w.Key].Store(false)
+			switch w.Value % 7 {
+			case 0:
+				return Blocked(time.Millisecond)
+			case 1:
+				return Fail(errors.New("no"))
+			case 2:
+				panic("no")
+			}
+			return Done()
+		}, Config{Workers: 4, Backoff: Backoff{Initial: time.Millisecond, Max: time.Millisecond}})
+		require.NoError(t, err)
+		stop := running(t, s)
+		var users sync.WaitGroup
+		for key := range keys { // each has one user, so that an answer is about what it scheduled
+			users.Add(1)
+			go func() {
+				defer users.Done()
+				r := rand.New(rand.NewSource(int64(key)))
+				for value := range 2000 {
+					s.Schedule(key, value, time.Now().Add(time.Duration(r.Intn(3)-1)*time.Millisecond))
+					switch r.Intn(8) {
+					case 0:
+						time.Sleep(time.Millisecond)
+					case 1:
+						s.Snapshot()
+					}
+					if r.Intn(2) == 0 {
+						continue
+					}
+					result := s.Cancel(key)
+					_, before := begun[key].Load(value)
+					if r.Intn(4) == 0 {
+						time.Sleep(2 * time.Millisecond)
+					}
+					if _, after := begun[key].Load(value); after && !before && result == Cancelled {
+						t.Errorf("Cancel answered %v, and then it began", result)
+					}
+				}
+				s.Cancel(key)
+			}()
+		}
+		users.Wait()
+		time.Sleep(time.Minute)
+		require.Zero(t, s.Len())
+		stop()
+	})
+}

@@ -1,0 +1,157 @@
+package timedworker
+
+import "time"
+
+// Schedule lets the work of the key run at that time, at once when it has passed; the zero time is now. Work that
+// waits already is moved and gets the new value.
+func (s *Set[K, V]) Schedule(key K, value V, due time.Time) ScheduleResult {
+	return s.schedule(&Entry[K, V]{Key: key, Value: value, Due: due, OnDuplicate: Replace}, s.read())
+}
+
+// ScheduleEntry is Schedule with an identity and policies. An entry whose identity differs from that of the work that
+// waits takes its place with no failed tries, whatever OnDuplicate says.
+func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) ScheduleResult {
+	return s.schedule(&e, s.read())
+}
+
+// ScheduleEntryAt is ScheduleEntry with the clock's reading.
+func (s *Set[K, V]) ScheduleEntryAt(e Entry[K, V], now time.Time) ScheduleResult {
+	return s.schedule(&e, now)
+}
+
+func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
+	permitted := s.mayTakeIn(now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	due := s.tick(now)
+	if !e.Due.IsZero() {
+		due = s.time.Of(e.Due)
+	}
+	if !permitted && s.refuse(e.Key, e.Identity) {
+		return NotPermitted
+	}
+	i, isNew := s.index.Insert(e.Key)
+	if isNew {
+		s.counts.Added++
+		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due)
+		return Scheduled
+	}
+	known := s.records.At(i)
+	if known.holder != 0 {
+		return s.behind(s.running[known.holder-1], known, e, due)
+	}
+	if differ(known.identity, e.Identity) {
+		s.counts.Added++
+		*known = record[V]{identity: e.Identity, value: e.Value}
+		s.enqueue(i, due)
+		return Replaced
+	}
+	return s.again(i, known, e, due)
+}
+
+// again schedules work that waits already; s.mu is held.
+func (s *Set[K, V]) again(i int32, known *record[V], e *Entry[K, V], due int64) ScheduleResult {
+	if e.Identity != "" {
+		known.identity = e.Identity
+	}
+	if e.OnDuplicate.keeps(s.asked(i), due) {
+		return Unchanged
+	}
+	known.value = e.Value
+	if known.tried != nil {
+		known.tried.asked = due
+	}
+	if due == s.heap(i).Due(i) {
+		return Unchanged
+	}
+	s.enqueue(i, due)
+	return Moved
+}
+
+// queued is work that waits until the running one of its key has ended.
+type queued[V any] struct {
+	record[V]
+	due    int64
+	policy Duplicate
+}
+
+// behind schedules work whose key is running; s.mu is held. It is the same object's where it has no identity, unless
+// the running one was cancelled.
+func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due int64) ScheduleResult {
+	next := &queued[V]{record[V]{identity: e.Identity, value: e.Value}, due, e.OnDuplicate}
+	if !t.void {
+		if running.identity == "" {
+			running.identity = e.Identity
+		}
+		if t.next != nil && t.next.identity == "" {
+			t.next.identity = e.Identity
+		}
+		if e.WhileInFlight == Ignore {
+			return Unchanged
+		}
+		if next.identity == "" {
+			next.identity = running.identity
+		}
+	}
+	if t.next != nil && e.Identity == "" {
+		next.identity = t.next.identity
+	}
+	s.counts.Added++
+	t.next = next
+	return Queued
+}
+
+// refuse says whether scheduling would take in what is not there yet, which a closed permission does not let. Work
+// of another identity must not run in its place. s.mu is held.
+func (s *Set[K, V]) refuse(key K, identity string) bool {
+	i, ok := s.index.Find(key)
+	if !ok {
+		return true
+	}
+	known := s.records.At(i)
+	if known.holder != 0 {
+		return true
+	}
+	if differ(known.identity, identity) {
+		s.drop(key, i)
+		return true
+	}
+	return false
+}
+
+// Cancel drops the key's work. After it returns, the work either has started already or never will.
+func (s *Set[K, V]) Cancel(key K) CancelResult { return s.CancelIdentity(key, "") }
+
+// CancelIdentity is Cancel for one identity only, so that a late event about an old object cannot
+// cancel the new one's work. An identity that is only queued behind another's running work is
+// Cancelled.
+func (s *Set[K, V]) CancelIdentity(key K, identity string) CancelResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.index.Find(key)
+	if !ok {
+		return NotFound
+	}
+	known := s.records.At(i)
+	other := differ(known.identity, identity)
+	if known.holder == 0 {
+		if other {
+			return OtherIdentity
+		}
+		s.drop(key, i)
+		return Cancelled
+	}
+	t := s.running[known.holder-1]
+	queued := t.next != nil && !differ(t.next.identity, identity)
+	if queued {
+		t.next = nil
+	}
+	switch {
+	case !other:
+		t.void = true
+		return Running
+	case queued:
+		return Cancelled
+	}
+	return OtherIdentity
+}

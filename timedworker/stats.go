@@ -1,0 +1,68 @@
+package timedworker
+
+import "time"
+
+// Stats is what a Set has counted since it was made, and what is in it now.
+type Stats struct {
+	// Waiting is how many keys wait for their time, Running how many run.
+	Waiting, Running int
+	// Added is how often new work was taken in: scheduled, queued or restored. Work that was moved is not new.
+	Added uint64
+	// Started is how many tries have begun.
+	Started uint64
+	// Done, Dropped, Retried and Blocked are how many ended so. Retried are Retry, RetryAfter, Fail and panics. What
+	// the work said after it was cancelled is not counted.
+	Done, Dropped, Retried, Blocked uint64
+	// Panicked is how many functions of the user did, the work among them.
+	Panicked uint64
+	// LastLateness is how long after its time the last try began, MaxLateness the most so far, by the clock
+	// as it was last read.
+	LastLateness, MaxLateness time.Duration
+	// LastError is the last error of a try or of a panic, and LastErrorAt when that was; nil and zero if there was none.
+	LastError   error
+	LastErrorAt time.Time
+}
+
+// Stats returns the counts. They are always on and cost no more than a copy.
+func (s *Set[K, V]) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.counts
+	stats.Waiting, stats.Running, stats.Started = s.waiting(), len(s.running), s.started
+	if stats.LastError != nil {
+		stats.LastErrorAt = s.time.Instant(s.erred)
+	}
+	return stats
+}
+
+// seeError notes an error; s.mu is held.
+func (s *Set[K, V]) seeError(err error, now int64) { s.counts.LastError, s.erred = err, now }
+
+// seePanic notes the error of a panic.
+func (s *Set[K, V]) seePanic(err error) {
+	at := s.read()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.counts.Panicked++
+	s.seeError(err, s.tick(at))
+}
+
+// count counts how a try ended; s.mu is held.
+func (s *Set[K, V]) count(t *try[K, V], now int64) {
+	if err := t.result.err; err != nil {
+		s.seeError(err, now)
+	}
+	if t.void {
+		return
+	}
+	switch t.result.outcome {
+	case done:
+		s.counts.Done++
+	case dropped:
+		s.counts.Dropped++
+	case blocked:
+		s.counts.Blocked++
+	default:
+		s.counts.Retried++
+	}
+}

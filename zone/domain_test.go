@@ -1,0 +1,99 @@
+package zone
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func zonesOf[K, D comparable](tracker *Tracker[K, D]) (zones []D) {
+	for _, s := range tracker.Zones() {
+		zones = append(zones, s.Zone)
+	}
+	return zones
+}
+
+func TestOrderOfDomains(t *testing.T) {
+	for name, row := range map[string]struct {
+		compare func(a, b string) int
+		want    []string
+	}{
+		"as they were first set": {nil, []string{"m", "z", "a"}},
+		"by a comparison":        {strings.Compare, []string{"a", "m", "z"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tracker, err := New[int](Config[string]{Policy: DefaultPolicy(), Compare: row.compare})
+			require.NoError(t, err)
+			reader := tracker.Reader()
+			changed := func(changes []Change[string]) (zones []string) {
+				for _, c := range changes {
+					zones = append(zones, c.Zone)
+				}
+				return zones
+			}
+			for i, pool := range []string{"m", "z", "a"} {
+				tracker.Set(i, pool, good)
+				if i == 0 {
+					tracker.Evaluate()
+					reader.Changes()
+				}
+			}
+			require.Equal(t, row.want, zonesOf(tracker))
+			for _, i := range []int{2, 1, 0} {
+				pool, _, _ := tracker.Get(i)
+				tracker.Set(i, pool, bad)
+			}
+			require.Equal(t, row.want, changed(tracker.Evaluate()))
+			require.Equal(t, row.want, changed(reader.Changes()))
+			other, err := New[int](Config[string]{Policy: DefaultPolicy(), Compare: row.compare})
+			require.NoError(t, err)
+			require.NoError(t, other.Restore(tracker.Snapshot()))
+			require.Equal(t, row.want, zonesOf(other))
+		})
+	}
+}
+
+type rack struct{ Row, Place int }
+
+func TestAnyDomain(t *testing.T) {
+	tracker, err := New[string](Config[rack]{Policy: DefaultPolicy()})
+	require.NoError(t, err)
+	tracker.Set("n", rack{3, 1}, bad)
+	tracker.Set("m", rack{3, 2}, good)
+	require.Equal(t, []Change[rack]{
+		{Zone: rack{3, 1}, From: Initial, To: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}},
+		{Zone: rack{3, 2}, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
+	}, tracker.Evaluate())
+	text, err := json.Marshal(tracker.Snapshot())
+	require.NoError(t, err)
+	var s Snapshot[string, rack]
+	require.NoError(t, json.Unmarshal(text, &s))
+	require.NoError(t, tracker.Restore(s))
+	require.Nil(t, tracker.Evaluate())
+}
+
+// A key that cannot be hashed panics, as in a map; nothing has changed, and nothing is locked.
+func TestKeysThatCannotBeHashed(t *testing.T) {
+	tracker, err := New[any](Config[any]{Policy: DefaultPolicy()})
+	require.NoError(t, err)
+	tracker.Set("n", "a", good)
+	tracker.Evaluate()
+	before := tracker.SnapshotAt(epoch)
+	unhashable := []string{"x"}
+	for name, do := range map[string]func(){
+		"a member":                func() { tracker.Set(unhashable, "a", good) },
+		"a new member's domain":   func() { tracker.Set("m", unhashable, good) },
+		"a known member's domain": func() { tracker.Set("n", unhashable, bad) },
+		"removed":                 func() { tracker.Remove(unhashable) },
+		"asked":                   func() { tracker.Zone(unhashable) },
+		"restored": func() {
+			_ = tracker.RestoreAt(Snapshot[any, any]{Version: 1, Zones: []ZoneSnapshot[any, any]{{Zone: unhashable, State: Normal, Before: Normal}}}, epoch)
+		},
+	} {
+		require.Panics(t, do, name)
+		require.Nil(t, tracker.EvaluateAt(epoch), name)
+		require.Equal(t, before, tracker.SnapshotAt(epoch), name)
+	}
+}

@@ -1,0 +1,298 @@
+package zone
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var operations = flag.Int("operations", 60_000, "how many random operations are played beside the model, for each policy")
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func small() DisruptionPolicy {
+	rate := 0.3
+	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 4, UnhealthyThreshold: 0.55, FullDisruptionRate: &rate}
+}
+
+// cautious stops everywhere when more than half of the cluster is bad: its rulings depend on all zones.
+func cautious(s Situation) Ruling {
+	r := small().Decide(s)
+	if 2*s.Cluster.Bad > s.Cluster.Total {
+		r.Rate, r.Pending = 0, Wait
+	}
+	return r
+}
+
+// patient leaves a partial disruption only when fewer than two are bad, waits ten seconds after a disruption is over,
+// and cancels where some member has been bad for a minute: its rulings depend on state and time.
+func patient(s Situation) Ruling {
+	const calm, long = 10 * time.Second, time.Minute
+	r := small().Decide(s)
+	if r.State == Normal && s.State == PartialDisruption && s.Counts.Bad >= 2 {
+		r = Ruling{State: PartialDisruption, Rate: 0.01}
+	}
+	quiet, storm := s.In(r.State)
+	if r.State == Normal && storm > Normal && quiet < calm {
+		r.Rate, r.Pending, r.AskAfter = 0, Wait, calm-quiet
+	}
+	switch left := long - s.BadFor; {
+	case s.Counts.Bad == 0:
+	case left <= 0:
+		r.Pending = Cancel
+	case r.AskAfter == 0 || left < r.AskAfter:
+		r.AskAfter = left
+	}
+	return r
+}
+
+var policies = []struct {
+	name   string
+	policy Policy
+}{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}}
+
+// follower is a Reader and what it should tell.
+type follower struct {
+	reader  *Reader[Key]
+	known   map[Key]standing
+	allDown bool
+}
+
+// life is a tracker with two readers, on a clock of its own, and a model of them.
+type life struct {
+	policy    Policy
+	now       time.Time
+	tracker   *Tracker[string, Key]
+	model     *model
+	followers [2]follower
+	changes   int
+}
+
+func newLife(t *testing.T, policy Policy, now time.Time) *life {
+	l := &life{policy: policy, now: now, model: newModel(policy, now)}
+	l.begin(t)
+	return l
+}
+
+func (l *life) begin(t *testing.T) {
+	var err error
+	l.tracker, err = NewTracker[string](l.policy)
+	require.NoError(t, err)
+	for i := range l.followers {
+		l.followers[i] = follower{reader: l.tracker.Reader(), known: map[Key]standing{}}
+	}
+}
+
+// restored is the life after another process took it over.
+func (l *life) restore(t *testing.T) {
+	text, err := json.Marshal(l.tracker.SnapshotAt(l.now))
+	require.NoError(t, err)
+	l.model.at(l.now)
+	var s Snapshot[string, Key]
+	require.NoError(t, json.Unmarshal(text, &s))
+	l.now = l.now.Add(1000 * time.Hour)
+	l.begin(t)
+	require.NoError(t, l.tracker.RestoreAt(s, l.now))
+	require.Equal(t, s, l.tracker.SnapshotAt(l.now))
+	l.model.last = l.now
+	for k, z := range l.model.zones {
+		z.counts, _ = l.model.count(&k)
+		if z.ask >= 0 {
+			z.ask = max(z.ask, l.model.elapsed)
+		}
+	}
+}
+
+func (l *life) evaluate(t *testing.T) {
+	want, got := l.model.evaluate(l.now), l.tracker.EvaluateAt(l.now)
+	if !slices.Equal(want, got) {
+		require.Equal(t, want, got)
+	}
+	require.Nil(t, l.tracker.EvaluateAt(l.now), "each change once")
+	l.changes += len(got)
+}
+
+// follow lets a reader catch up.
+func (l *life) follow(t *testing.T, f *follower) {
+	transition := transitionTo(f.allDown, l.model.allDown)
+	f.allDown = l.model.allDown
+	var want []Change[Key]
+	keys := l.model.keys()
+	for k := range f.known {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	slices.SortFunc(keys, Key.Compare)
+	for _, k := range keys {
+		before, known := f.known[k]
+		if !known {
+			before = start
+		}
+		z, there := l.model.zones[k]
+		switch {
+		case known && (!there || !z.evaluated): // it may be back, but that is not told before it is evaluated
+			want = append(want, expected(k, before, start, Counts{}, transition, true))
+			delete(f.known, k)
+		case z.evaluated:
+			after, counts := z.told(l.model.allDown)
+			if before != after || transition != None {
+				want = append(want, expected(k, before, after, counts, transition, false))
+			}
+			f.known[k] = after
+		}
+	}
+	if got := f.reader.Changes(); !slices.Equal(want, got) {
+		require.Equal(t, want, got)
+	}
+	require.Nil(t, f.reader.Changes(), "each change once")
+}
+
+// step applies the next operation, which it reads off the program: a byte for each decision.
+func (l *life) step(t *testing.T, next func() int) {
+	zones := [...]Key{{}, {"", "a"}, {"a", ""}, {"r", "b"}}
+	keys := [...]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"}
+	identities := [...]string{"", "u", "v"}
+	key := func() string { return keys[next()%len(keys)] }
+	switch op := next() % 32; {
+	case op < 15:
+		key, z, what := key(), zones[next()%len(zones)], next()
+		member := Member{Ready: what%3 == 0, Excluded: what/3%5 == 0, Identity: identities[what/15%3]}
+		l.tracker.Set(key, z, member)
+		l.model.set(key, z, member)
+	case op < 19:
+		key := key()
+		require.Equal(t, l.model.remove(key, ""), l.tracker.Remove(key))
+	case op < 21:
+		key, identity := key(), identities[next()%3]
+		require.Equal(t, l.model.remove(key, identity), l.tracker.RemoveIdentity(key, identity))
+	case op < 26:
+		l.evaluate(t)
+	case op < 28:
+		l.now = l.now.Add(time.Duration(next()%30) * time.Second)
+	case op < 29:
+		l.model.at(l.now)
+		if at, ok := l.tracker.NextAt(l.now); ok && at.After(l.now) {
+			l.now = at
+		}
+	case op < 30:
+		l.now = l.now.Add(-time.Duration(next()) * time.Minute)
+		l.tracker.Reconsider()
+	case op < 31:
+		l.follow(t, &l.followers[next()%2])
+	default:
+		l.restore(t)
+	}
+}
+
+// bytesOf returns the program's bytes one after the other, and 0 after the last.
+func bytesOf(program []byte) (next func() int, left func() bool) {
+	next = func() int {
+		if len(program) == 0 {
+			return 0
+		}
+		b := program[0]
+		program = program[1:]
+		return int(b)
+	}
+	return next, func() bool { return len(program) > 0 }
+}
+
+func play(t *testing.T, policy Policy, program []byte) (steps, changes int) {
+	l := newLife(t, policy, epoch)
+	next, left := bytesOf(program)
+	for left() {
+		l.step(t, next)
+		l.model.check(t, l.tracker, l.now)
+		steps++
+	}
+	return steps, l.changes
+}
+
+func TestTrackerEqualsModel(t *testing.T) {
+	for _, p := range policies {
+		t.Run(p.name, func(t *testing.T) {
+			changes := 0
+			for seed, steps := int64(0), 0; steps < *operations; seed++ {
+				program := make([]byte, 1500)
+				rand.New(rand.NewSource(seed)).Read(program)
+				s, c := play(t, p.policy, program)
+				steps, changes = steps+s, changes+c
+				if t.Failed() {
+					t.Fatal("seed", seed)
+				}
+			}
+			require.Greater(t, changes, *operations/20, "the programs reach something")
+		})
+	}
+}
+
+func FuzzTracker(f *testing.F) {
+	f.Add([]byte{0, 0, 1, 1, 0, 1, 1, 1, 21, 0, 2, 3, 3, 21})           // all down, then a ready newcomer in a new zone
+	f.Add([]byte{0, 0, 1, 3, 21, 15, 0, 21, 0, 0, 1, 3, 21})            // a zone vanishes and returns
+	f.Add([]byte{0, 0, 1, 0, 21, 0, 0, 2, 0, 21, 31, 21, 19, 0, 1, 21}) // an excluded member moves
+	f.Fuzz(func(t *testing.T, program []byte) {
+		if len(program) > 400 {
+			return
+		}
+		for _, p := range policies {
+			play(t, p.policy, program)
+		}
+	})
+}
+
+// A life that goes on in another process, on another clock, decides as the one whose clock stood still meanwhile.
+func TestRestoredLivesGoOn(t *testing.T) {
+	lives := 10_000
+	if testing.Short() {
+		lives = 500
+	}
+	for seed := range int64(lives) {
+		random := rand.New(rand.NewSource(seed))
+		policy := policies[seed%3].policy
+		next := func() int { return random.Intn(256) }
+		stays := newLife(t, policy, epoch)
+		for range random.Intn(60) {
+			stays.step(t, next)
+		}
+		text, err := json.Marshal(stays.tracker.SnapshotAt(stays.now))
+		require.NoError(t, err)
+		var s Snapshot[string, Key]
+		require.NoError(t, json.Unmarshal(text, &s))
+		moves := newLife(t, policy, epoch.Add(time.Duration(random.Int63n(int64(1e18)))))
+		require.NoError(t, moves.tracker.RestoreAt(s, moves.now))
+		compare(t, seed, stays, moves, next)
+	}
+}
+
+// compare lets both lives go on alike.
+func compare(t *testing.T, seed int64, stays, moves *life, next func() int) {
+	t.Helper()
+	for range 40 {
+		forward := time.Duration(next()) * 100 * time.Millisecond
+		stays.now, moves.now = stays.now.Add(forward), moves.now.Add(forward)
+		if next()%2 == 0 {
+			key, z, member := fmt.Sprint("n", next()%12), Key{"", []string{"", "a"}[next()%2]}, Member{Ready: next()%3 == 0}
+			stays.tracker.Set(key, z, member)
+			moves.tracker.Set(key, z, member)
+		}
+		if next()%3 > 0 {
+			if one, two := stays.tracker.EvaluateAt(stays.now), moves.tracker.EvaluateAt(moves.now); !slices.Equal(one, two) {
+				require.Equal(t, one, two, "seed %d", seed)
+			}
+			require.True(t, slices.Equal(stays.tracker.Zones(), moves.tracker.Zones()), "seed %d", seed)
+		}
+		one, ok := stays.tracker.NextAt(stays.now)
+		two, both := moves.tracker.NextAt(moves.now)
+		require.Equal(t, ok, both)
+		if ok && max(0, one.Sub(stays.now)) != max(0, two.Sub(moves.now)) {
+			require.Equal(t, one.Sub(stays.now), two.Sub(moves.now), "seed %d", seed)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package zone
+
+import (
+	"slices"
+	"sync"
+)
+
+// Reader tells what changed since it was last asked, to somebody who does not evaluate: a second controller,
+// metrics, a page. Any number of Readers follow one tracker; none takes a change away from another, or from those who
+// call Evaluate. All methods are safe for concurrent use.
+//
+// A Reader remembers where each domain stood when it was last asked, and nothing piles up for one that is never
+// asked again: its memory is bounded by the domains there were then. Dropping it is enough.
+type Reader[D comparable] struct {
+	domains *domains[D]
+
+	mu      sync.Mutex // guards what follows; taken before that of domains
+	commits uint64     // as of then
+	dropped uint64
+	allDown bool
+	known   map[D]told[D]
+}
+
+// told is where a reader was told that a domain stands.
+type told[D comparable] struct {
+	domain *domain[D]
+	standing
+}
+
+// Reader returns a new Reader, to which every domain is new.
+func (t *Tracker[K, D]) Reader() *Reader[D] {
+	return &Reader[D]{domains: &t.domains, known: make(map[D]told[D])}
+}
+
+// Changes returns the domains that stand elsewhere than when this Reader was last asked, as Evaluate does and in the
+// same order; nil when there are none. It brings what evaluations found until now and does not evaluate. Several
+// changes of a domain are one, from where it stood to where it stands; one that came and went meanwhile, or
+// changed there and back, is none. Cluster likewise compares two moments: entering and leaving between them is no
+// transition. It costs what changed; when domains have gone, also a look at each that the Reader knows.
+func (r *Reader[D]) Changes() []Change[D] {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.domains.newsSince(r.commits)
+	if now.commits == r.commits {
+		return nil
+	}
+	moves := now.moves
+	for _, d := range r.gone(&now) {
+		moves = append(moves, move[D]{domain: d, standing: start, gone: true})
+	}
+	slices.SortFunc(moves, func(a, b move[D]) int { return r.domains.order(a.domain, b.domain) })
+	transition := transitionTo(r.allDown, now.allDown)
+	r.commits, r.dropped, r.allDown = now.commits, now.dropped, now.allDown
+	var changes []Change[D]
+	for _, m := range moves {
+		before := start
+		if was, ok := r.known[m.domain.key]; ok {
+			before = was.standing
+		}
+		if m.gone {
+			delete(r.known, m.domain.key)
+		} else {
+			r.known[m.domain.key] = told[D]{m.domain, m.standing}
+		}
+		if m.gone || before != m.standing || transition != None {
+			changes = append(changes, changeOf(m.domain.key, before, m.standing, m.counts, transition, m.gone))
+		}
+	}
+	return changes
+}
+
+// gone returns the domains that the reader knows and that have gone and not come back; r.mu is held.
+func (r *Reader[D]) gone(now *news[D]) (gone []*domain[D]) {
+	if now.dropped == r.dropped {
+		return nil
+	}
+	back := make(map[D]struct{}, len(now.moves))
+	for _, m := range now.moves {
+		back[m.domain.key] = struct{}{}
+	}
+	for key, was := range r.known {
+		number := was.domain.gone.Load()
+		if _, ok := back[key]; !ok && number != 0 && number <= now.commits { // a later one is for the next time
+			gone = append(gone, was.domain)
+		}
+	}
+	return gone
+}
+
+// news is what a reader is to learn, as of one instant.
+type news[D comparable] struct {
+	commits, dropped uint64
+	allDown          bool
+	moves            []move[D]
+}
+
+type move[D comparable] struct {
+	domain *domain[D]
+	standing
+	counts Counts
+	gone   bool
+}
+
+func (ds *domains[D]) newsSince(commits uint64) news[D] {
+	ds.mu.Lock()
+	defer ds.mu.Unlock()
+	n := news[D]{commits: ds.commits, dropped: ds.dropped, allDown: ds.allDown}
+	for d := ds.newest; d != nil && d.changed > commits; d = d.older {
+		n.moves = append(n.moves, move[D]{domain: d, standing: d.stands(ds.allDown), counts: d.decided})
+	}
+	return n
+}

@@ -1,0 +1,185 @@
+package zone
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/clockcases"
+)
+
+// noting keeps what a policy was asked.
+type noting struct {
+	asked  []Situation
+	ruling Ruling
+}
+
+func (n *noting) Decide(s Situation) Ruling {
+	n.asked = append(n.asked, s)
+	return n.ruling
+}
+
+func (n *noting) last() Situation { return n.asked[len(n.asked)-1] }
+
+func TestAgesOfASituation(t *testing.T) {
+	policy := &noting{ruling: Ruling{State: Normal}}
+	tracker, err := New[string](Config[string]{Policy: policy})
+	require.NoError(t, err)
+	now := epoch
+	evaluate := func(after time.Duration) Situation {
+		now = now.Add(after)
+		tracker.EvaluateAt(now)
+		return policy.last()
+	}
+	tracker.Set("n", "a", good)
+	require.Equal(t, Situation{Counts: Counts{1, 0}, Cluster: Counts{1, 0}, State: Initial, Before: Initial, Now: now}, evaluate(0))
+	tracker.Set("n", "a", bad)
+	policy.ruling.State = FullDisruption
+	s := evaluate(5 * time.Second)
+	require.Equal(t, Situation{Counts: Counts{1, 1}, Cluster: Counts{1, 1}, State: Normal, StateFor: 5 * time.Second, Before: Initial, Now: now}, s)
+	length, before := s.In(FullDisruption)
+	require.Zero(t, length)
+	require.Equal(t, Normal, before)
+
+	tracker.Set("m", "b", bad)
+	require.Equal(t, 1, len(tracker.EvaluateAt(now.Add(7*time.Second))))
+	s = policy.asked[len(policy.asked)-2]
+	require.Equal(t, 7*time.Second, s.StateFor)
+	require.Equal(t, 7*time.Second, s.BadFor)
+	length, before = s.In(FullDisruption)
+	require.Equal(t, 7*time.Second, length)
+	require.Equal(t, Normal, before)
+	require.Zero(t, policy.last().BadFor, "in the other it begins now")
+
+	tracker.Remove("m")
+	tracker.Set("n", "a", good)
+	evaluate(10 * time.Second)
+	tracker.Set("n", "a", bad)
+	tracker.Set("n2", "a", good)
+	require.Zero(t, evaluate(time.Second).BadFor, "none was bad meanwhile")
+}
+
+func TestPolicyIsAskedAgainWhenItWantsToBe(t *testing.T) {
+	policy := &noting{ruling: Ruling{State: Normal, Rate: 1, AskAfter: time.Minute}}
+	tracker, err := New[string](Config[string]{Policy: policy})
+	require.NoError(t, err)
+	_, ok := tracker.NextAt(epoch)
+	require.False(t, ok)
+	tracker.Set("n", "a", good)
+	tracker.EvaluateAt(epoch)
+	next, ok := tracker.NextAt(epoch)
+	require.True(t, ok)
+	require.Equal(t, epoch.Add(time.Minute), next)
+	require.Nil(t, tracker.EvaluateAt(next.Add(-1)))
+	require.Len(t, policy.asked, 1, "not before")
+
+	tracker.Set("m", "b", good)
+	policy.ruling.AskAfter = 2 * time.Minute
+	tracker.EvaluateAt(epoch.Add(30 * time.Second))
+	require.Len(t, policy.asked, 3, "a count changed")
+	policy.ruling.Rate = 2
+	tracker.EvaluateAt(epoch.Add(150 * time.Second))
+	require.Len(t, policy.asked, 5)
+	policy.ruling.AskAfter = 0
+	tracker.Reconsider()
+	require.Nil(t, tracker.EvaluateAt(epoch.Add(150*time.Second)))
+	require.Len(t, policy.asked, 7)
+	_, ok = tracker.NextAt(epoch)
+	require.False(t, ok)
+	require.Nil(t, tracker.Evaluate())
+	require.Len(t, policy.asked, 7, "never again")
+	policy.ruling.AskAfter = 1<<63 - 1
+	tracker.Reconsider()
+	tracker.EvaluateAt(epoch.Add(151 * time.Second))
+	_, ok = tracker.NextAt(epoch)
+	require.False(t, ok, "in 292 years is never")
+}
+
+// A policy is asked only about what its time has come for.
+func TestOnlyThoseWhoseTimeHasComeAreAsked(t *testing.T) {
+	asked := map[string]int{}
+	tracker, err := New[string](Config[string]{Policy: DefaultPolicy(), PolicyOf: func(pool string) Policy {
+		if pool == "plain" {
+			return nil
+		}
+		return PolicyFunc(func(Situation) Ruling {
+			asked[pool]++
+			return Ruling{State: Normal, AskAfter: map[string]time.Duration{"slow": time.Hour, "fast": time.Minute}[pool]}
+		})
+	}})
+	require.NoError(t, err)
+	for _, pool := range []string{"slow", "plain", "fast"} {
+		tracker.Set(pool, pool, good)
+	}
+	tracker.EvaluateAt(epoch)
+	for minute := range 60 {
+		tracker.EvaluateAt(epoch.Add(time.Duration(minute) * time.Minute))
+	}
+	require.Equal(t, map[string]int{"slow": 1, "fast": 60}, asked)
+	status, _ := tracker.Zone("plain")
+	require.Equal(t, 0.1, status.Rate, "without a policy of its own")
+}
+
+// Setting the wall clock changes no age and no time to ask again, but that forward is time where nothing tells better.
+func TestSetWallClock(t *testing.T) {
+	for _, c := range clockcases.Cases() {
+		t.Run(c.String(), func(t *testing.T) {
+			clk := c.Clock()
+			policy := &noting{ruling: Ruling{State: Normal, AskAfter: 30 * 24 * time.Hour}}
+			tracker, err := New[string](Config[string]{Policy: policy, Clock: clk})
+			require.NoError(t, err)
+			tracker.Set("n", "a", bad)
+			tracker.Evaluate()
+			clk.Pass(10 * time.Second)
+			tracker.Evaluate()
+			clk.Set(c.Set)
+			next, ok := tracker.Next()
+			require.True(t, ok)
+			left := 30*24*time.Hour - 10*time.Second - c.Counts()
+			require.Equal(t, left, next.Sub(clk.Now()))
+			clk.Pass(5 * time.Second)
+			tracker.Set("m", "a", good)
+			tracker.Evaluate()
+			require.Equal(t, 15*time.Second+c.Counts(), policy.last().StateFor)
+			require.Equal(t, 15*time.Second+c.Counts(), policy.last().BadFor)
+
+			text := tracker.Snapshot()
+			require.Equal(t, 15*time.Second+c.Counts(), text.Zones[0].StateFor)
+			require.Equal(t, 30*24*time.Hour, *text.Zones[0].AskAfter)
+		})
+	}
+}
+
+// The clock is read when somebody looks at time, and not for the standard policy while nothing changes.
+func TestClockIsReadWhenItMatters(t *testing.T) {
+	for name, row := range map[string]struct {
+		policy Policy
+		want   int
+	}{
+		"standard": {DefaultPolicy(), 1}, // when the zone began
+		"other":    {PolicyFunc(cautious), 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clk := &counting{}
+			tracker, err := New[string](Config[string]{Policy: row.policy, Clock: clk})
+			require.NoError(t, err)
+			tracker.Set("n", "a", good)
+			tracker.Evaluate()
+			tracker.Evaluate()
+			tracker.Set("m", "a", bad)
+			tracker.Evaluate()
+			tracker.Evaluate()
+			require.Equal(t, row.want, clk.readings)
+		})
+	}
+}
+
+type counting struct{ readings int }
+
+func (c *counting) Now() time.Time {
+	c.readings++
+	return epoch
+}
+
+func (c *counting) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

@@ -124,16 +124,19 @@ func did(passes []pass) (result []done) {
 
 // slow makes the kills of every second step take their time: some less than it takes to give a hard one up, some more,
 // but then no longer than it takes to clean up after it, since the kubelet chooses a pod anew that is being killed.
+// However many follow each other in a pass, the last does not end at the instant of our next pass: which of the two
+// comes first would be anyone's guess.
 func slow(s *series, seed int64) {
+	const odd = 437 * time.Millisecond
 	r := rand.New(rand.NewSource(seed))
 	for i := range s.steps {
 		step := &s.steps[i]
 		switch r.Intn(4) {
 		case 0:
-			step.hang = time.Duration(r.Intn(10))*time.Second + time.Second/2
+			step.hang = time.Duration(r.Intn(10))*time.Second + odd
 		case 1:
 			if most := min(step.polls, 29); most > 0 {
-				step.hang = time.Duration(10+r.Intn(most))*time.Second + time.Second/2
+				step.hang = time.Duration(10+r.Intn(most))*time.Second + odd
 			}
 		}
 	}

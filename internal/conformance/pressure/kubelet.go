@@ -169,10 +169,10 @@ func (k *kubelet) kill(pod *v1.Pod, _ bool, seconds *int64, status func(*v1.PodS
 	k.polls = 0
 	// Upstream this is what the kubelet makes of its pod workers, outside of the package of its manager.
 	if timeout := time.Duration(max(10, *seconds+*seconds/2)) * time.Second; k.step().hang > timeout {
-		time.Sleep(timeout)
+		clock.RealClock{}.Sleep(timeout)
 		return errMade
 	}
-	time.Sleep(k.step().hang)
+	clock.RealClock{}.Sleep(k.step().hang)
 	return nil
 }
 

@@ -138,9 +138,9 @@ func (d *Durations[K]) first(o *observed) (n int, due int64) {
 // met is when a rule for this status comes true.
 func (h *held) met(r Rule) int64 { return steady.Add(h.since, r.For) }
 
-// Expired yields each key with each rule that has come true for it, in the order in which they did, and each only once
-// until the status changes. The time is read once, at the beginning. Nothing is locked while the caller's code runs,
-// which may call any method. It costs O(log n) for each that it yields.
+// Expired yields each key with each rule that has come true for it, in the order in which they did, those of one instant
+// in any, and each only once until the status changes. The time is read once, at the beginning. Nothing is locked while
+// the caller's code runs, which may call any method. It costs O(log n) for each that it yields.
 func (d *Durations[K]) Expired() iter.Seq2[K, Rule] {
 	return func(yield func(K, Rule) bool) { d.ExpiredAt(d.clock.Now())(yield) }
 }

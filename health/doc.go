@@ -61,10 +61,10 @@
 // name, Durations knows the status and when it began:
 //
 //	observed                             the status began
-//	first of all                         at its LastTransitionTime; now, where that is zero or in the future
+//	for the first time                   at its LastTransitionTime; now, where that is zero or in the future
 //	another status than before           likewise, but not before the last observation
 //	the same with another transition     likewise: it has changed and come back
-//	the same, or without a transition    when it did
+//	the same                             when it did before
 //	not there                            when that was first observed
 //
 // A condition that is not there has the status ConditionAbsent, for which a rule may ask; it is not Unknown. Each rule

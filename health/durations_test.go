@@ -107,6 +107,7 @@ func TestRules(t *testing.T) {
 		"claims another, older start":    {{50, ready(no, 49), nil, nil, 59}, {54, ready(no, 49), nil, nil, 59}, {55, ready(no, 3), nil, nil, 64}},
 		"observed late":                  {{0, ready(yes, 0), nil, nil, -1}, {500, ready(no, 300), nil, []string{"a Ready False 10s", "a Ready False 30s"}, -1}},
 		"a status that nobody asks for":  {{0, ready("Maybe", 0), nil, nil, -1}, {5, ready(ConditionAbsent, 5), nil, nil, -1}, {6, ready("", 6), nil, nil, -1}},
+		"absent is not what one says":    {{5, []v1.NodeCondition{condition("KernelDeadlock", ConditionAbsent, 0)}, nil, nil, -1}},
 		"absent":                         {{5, []v1.NodeCondition{}, nil, nil, 20}, {10, []v1.NodeCondition{condition("KernelDeadlock", no, 3)}, nil, nil, -1}},
 		"absent for long":                {{5, []v1.NodeCondition{}, nil, nil, 20}, {21, []v1.NodeCondition{}, nil, []string{"a KernelDeadlock Absent 15s"}, -1}, {22, []v1.NodeCondition{condition("KernelDeadlock", yes, 10)}, []Rule{noDetector}, nil, 26}},
 		"gone absent counts as seen":     {{0, ready(no, 0), nil, nil, 10}, {5, ready(no, 0)[1:], nil, nil, 10}, {10, nil, nil, []string{"a Ready False 10s"}, 20}, {20, nil, nil, []string{"a KernelDeadlock Absent 15s"}, 30}},

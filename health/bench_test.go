@@ -355,3 +355,74 @@ func BenchmarkMillionComeAndGo(b *testing.B) {
 		runtime.KeepAlive(d)
 	}
 }
+
+// durationsOfMany watches 100,000 nodes with the four conditions of a kubelet, of which each hundredth is not Ready.
+func durationsOfMany(b *testing.B, names []string) (d *Durations[string], well, ill []v1.NodeCondition) {
+	d, err := NewDurations[string](DurationsConfig{Clock: testingclock.NewFakePassiveClock(epoch), Rules: []Rule{
+		{v1.NodeReady, v1.ConditionFalse, 5 * time.Minute}, {v1.NodeReady, v1.ConditionUnknown, 10 * time.Minute},
+		{v1.NodeDiskPressure, v1.ConditionTrue, time.Hour}, {"KernelDeadlock", v1.ConditionTrue, time.Minute},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, kind := range kubeletConditions {
+		well, ill = append(well, condition(kind, v1.ConditionFalse, 0)), append(ill, condition(kind, v1.ConditionFalse, 0))
+	}
+	well[0].Status = v1.ConditionTrue
+	for i, name := range names {
+		if i%100 == 0 {
+			d.Observe(name, ill)
+		} else {
+			d.Observe(name, well)
+		}
+	}
+	rand.New(rand.NewSource(2)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return d, well, ill
+}
+
+// An observation that brings no news, of any of 100,000 nodes.
+func BenchmarkObserveConditions(b *testing.B) {
+	names := shuffled()
+	d, well, _ := durationsOfMany(b, names)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		d.Observe(names[i%many], well)
+	}
+}
+
+// One that changes a status, in turn to one that a rule asks for and back.
+func BenchmarkObserveChange(b *testing.B) {
+	names := shuffled()
+	d, well, ill := durationsOfMany(b, names)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if i/many%2 == 0 {
+			d.Observe(names[i%many], ill)
+		} else {
+			d.Observe(names[i%many], well)
+		}
+	}
+}
+
+// 100,000 nodes of which all are to be repaired at once.
+func BenchmarkExpiredConditions(b *testing.B) {
+	names := shuffled()
+	for range b.N {
+		b.StopTimer()
+		d, _, ill := durationsOfMany(b, names)
+		for _, name := range names {
+			d.Observe(name, ill)
+		}
+		b.StartTimer()
+		n := 0
+		for range d.ExpiredAt(epoch.Add(time.Hour)) {
+			n++
+		}
+		if n != many {
+			b.Fatal(n)
+		}
+	}
+	each(b, many)
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// snapshotVersion is the version of both kinds of snapshot.
+// snapshotVersion is the version of every kind of snapshot.
 const snapshotVersion = 1
 
 // DeadlinesSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages and no instants, so

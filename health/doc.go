@@ -1,9 +1,12 @@
 // Package health tells who is alive, from signs of life seen by our own clock, and when that next changes.
 //
-// # Two layers
+// # Three trackers
 //
 // Deadlines is the plain part, for any comparable key: Beat it, ask who is Expired or Late and when is Next. A beat is
 // O(1) and allocates nothing; finding the expired costs what expired.
+//
+// Durations is for conditions, as repair controllers look at them: Observe those of a key, ask who has had one in a
+// status for as long as a Rule asks, and when is Next. See "Conditions that last".
 //
 // Monitor is the Kubernetes part. It is told of Node objects, or plain Reports, and of lease renewals, and gives
 // verdicts:
@@ -26,9 +29,9 @@
 //
 // A node's clock may be an hour off, or be set back while it runs. So a time that another machine wrote is only
 // compared with the one it wrote before: when it differs, in either direction, that is a sign of life, and it
-// happened when we saw it. Only a creation, and the start that TrackSince is given, count as instants. They become
-// ages once, when they are seen. One in the future counts as now, and a node that comes while a Monitor runs is no
-// older than the last Pass.
+// happened when we saw it. Only a creation, the start that TrackSince is given, and the transition of a condition count
+// as instants. They become ages once, when they are seen. One in the future counts as now, a node that comes while a
+// Monitor runs is no older than the last Pass, and a change is no older than the observation before it.
 //
 // Our own clock may be set too. Elapsed time is what counts. Where readings have a monotonic part, as those of the
 // real clock do, that part alone tells it, and setting the wall clock by an hour or a day moves no deadline. Where they
@@ -49,7 +52,24 @@
 // in two graces. Only, in exact mode a sleep that ends just when Next asked for a call looks like waiting for it.
 //
 // Deadlines counts all time. Whoever could not hear calls Reset, as Restart for a Monitor; to stop verdicts while that
-// lasts there are Freeze and Thaw.
+// lasts there are Freeze and Thaw. Durations counts all time too: a status lasts until another one is observed. Whoever
+// could not see observes every key anew before he asks who is Expired.
+//
+// # Conditions that last
+//
+// A Rule is a condition's type, a status and a time, as in a list of unhealthy conditions. Of each condition that rules
+// name, Durations knows the status and when it began:
+//
+//	observed                             the status began
+//	for the first time                   at its LastTransitionTime; now, where that is zero or in the future
+//	another status than before           likewise, but not before the last observation
+//	the same with another transition     likewise: it has changed and come back
+//	the same                             when it did before
+//	not there                            when that was first observed
+//
+// A condition that is not there has the status ConditionAbsent, for which a rule may ask; it is not Unknown. Each rule
+// that comes true for a key is handed out once until that condition changes, which Observe then tells. A writer that
+// sets a new transition with every heartbeat never lets a status grow old.
 //
 // # Old objects seen again
 //

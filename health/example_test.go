@@ -33,6 +33,43 @@ func ExampleDeadlines() {
 	// blue is silent
 }
 
+// Which nodes to repair: a list of conditions with timeouts, as every repair controller has it.
+func ExampleDurations() {
+	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
+	repairs, err := health.NewDurations[string](health.DurationsConfig{Clock: clk, Rules: []health.Rule{
+		{Type: v1.NodeReady, Status: v1.ConditionFalse, For: 5 * time.Minute},
+		{Type: v1.NodeReady, Status: v1.ConditionUnknown, For: 10 * time.Minute},
+		{Type: "KernelDeadlock", Status: v1.ConditionTrue, For: time.Minute},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	since := func(clock string, status v1.ConditionStatus) []v1.NodeCondition {
+		t, _ := time.Parse(time.DateTime, "2000-01-01 "+clock)
+		return []v1.NodeCondition{{Type: v1.NodeReady, Status: status, LastTransitionTime: metav1.NewTime(t)}}
+	}
+	repairs.Observe("node-1", since("11:57:00", v1.ConditionFalse))
+	repairs.Observe("node-2", since("11:00:00", v1.ConditionTrue))
+	lasting, _ := repairs.Get("node-1")
+	fmt.Println("node-1 is not Ready since", lasting[0].Since.Format(time.TimeOnly), "and has", lasting[0].Left, "left")
+	next, _ := repairs.Next()
+	fmt.Println("look again at", next.Format(time.TimeOnly))
+	clk.SetTime(next)
+	for node, rule := range repairs.Expired() {
+		fmt.Println("repair", node, "because of", rule.Type, rule.Status, "for", rule.For)
+	}
+	clk.SetTime(next.Add(time.Minute))
+	for _, rule := range repairs.Observe("node-1", since("12:02:40", v1.ConditionTrue)) {
+		fmt.Println("call off the repair because of", rule.Type, rule.Status)
+	}
+	// Output:
+	// node-1 is not Ready since 11:57:00 and has 2m0s left
+	// look again at 12:02:00
+	// repair node-1 because of Ready False for 5m0s
+	// call off the repair because of Ready False
+}
+
 // Verdicts about nodes, from their objects and leases.
 func ExampleMonitor() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))

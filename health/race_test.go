@@ -87,3 +87,37 @@ func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
 		}
 	}
 }
+
+func TestManyDurationsAtOnce(t *testing.T) {
+	d, err := NewDurations[int](DurationsConfig{Rules: []Rule{{v1.NodeReady, v1.ConditionFalse, 5 * time.Microsecond}, {v1.NodeReady, ConditionAbsent, 20 * time.Microsecond}}})
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			r := rand.New(rand.NewSource(int64(g)))
+			for range 3000 {
+				switch key := r.Intn(30); r.Intn(5) {
+				case 0, 1:
+					d.Observe(key, [][]v1.NodeCondition{nil, ready(v1.ConditionFalse, -1), ready(v1.ConditionTrue, -1)}[r.Intn(3)])
+				case 2:
+					for key := range d.Expired() {
+						d.Get(key)
+					}
+				case 3:
+					d.Next()
+					d.Forget(key)
+				case 4:
+					d.Snapshot()
+				}
+			}
+		}()
+	}
+	all.Wait()
+	s := d.Snapshot()
+	require.Len(t, s.Keys, d.Len())
+	fresh, err := NewDurations[int](DurationsConfig{Rules: d.rules})
+	require.NoError(t, err)
+	require.NoError(t, fresh.Restore(s))
+}

@@ -1,0 +1,138 @@
+package health
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
+)
+
+// ConditionAbsent is the status by which a Rule asks for a condition that is not there.
+const ConditionAbsent v1.ConditionStatus = "Absent"
+
+// Rule asks whether a condition has had a status for a time. Two rules of the same Type and Status with different times
+// are two steps: one may warn and the other repair.
+type Rule struct {
+	Type v1.NodeConditionType
+	// Status is True, False, Unknown or ConditionAbsent. A condition that is absent is not Unknown here: nobody has
+	// said that he does not know.
+	Status v1.ConditionStatus
+	// For must be positive; a nanosecond is at once.
+	For time.Duration
+}
+
+// DurationsConfig configures Durations.
+type DurationsConfig struct {
+	// Rules are those that are watched for every key: at least one, and none twice.
+	Rules []Rule
+	// Clock is the real clock when nil.
+	Clock clock.PassiveClock
+}
+
+// Validate reports every fault at once.
+func (c DurationsConfig) Validate() error {
+	var errs field.ErrorList
+	rules := field.NewPath("rules")
+	if len(c.Rules) == 0 {
+		errs = append(errs, field.Required(rules, "without a rule nothing is watched"))
+	}
+	seen := map[Rule]bool{}
+	for i, r := range c.Rules {
+		path := rules.Index(i)
+		if r.Type == "" {
+			errs = append(errs, field.Required(path.Child("type"), ""))
+		}
+		if standingAsked(r.Status) == unseen {
+			errs = append(errs, field.NotSupported(path.Child("status"), r.Status, standingStatus[isTrue:]))
+		}
+		if r.For <= 0 {
+			errs = append(errs, field.Invalid(path.Child("for"), r.For.String(), "must be greater than 0; a nanosecond is at once"))
+		}
+		if seen[r] {
+			errs = append(errs, field.Duplicate(path, r.Type))
+		}
+		seen[r] = true
+	}
+	return errs.ToAggregate()
+}
+
+// standing is the status of a condition, as far as a rule can ask for it.
+type standing uint8
+
+const (
+	unseen standing = iota // nothing was told of it yet
+	other                  // it is there, with a status for which no rule can ask
+	isTrue
+	isFalse
+	isUnknown
+	isAbsent
+	standings
+)
+
+var standingStatus = [standings]v1.ConditionStatus{"", "", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, ConditionAbsent}
+
+// standingAsked is what a rule asks for, or unseen when there is no such status.
+func standingAsked(status v1.ConditionStatus) standing {
+	for s := isTrue; s < standings; s++ {
+		if standingStatus[s] == status {
+			return s
+		}
+	}
+	return unseen
+}
+
+// standingShown is that of a condition that is there.
+func standingShown(status v1.ConditionStatus) standing {
+	switch s := standingAsked(status); s {
+	case isTrue, isFalse, isUnknown:
+		return s
+	default:
+		return other
+	}
+}
+
+// watched is a condition for which rules ask.
+type watched struct {
+	kind  v1.NodeConditionType
+	rules [standings][]Rule // for each status, the shortest time first: so they come due
+}
+
+// watchedBy are the conditions that rules ask for, in the order in which they are first named.
+func watchedBy(rules []Rule) (all []watched) {
+	for _, r := range rules {
+		n := indexOf(all, r.Type)
+		if n < 0 {
+			n = len(all)
+			all = append(all, watched{kind: r.Type})
+		}
+		of := &all[n].rules[standingAsked(r.Status)]
+		*of = slices.Insert(*of, upTo(*of, r.For), r)
+	}
+	return all
+}
+
+func indexOf(all []watched, kind v1.NodeConditionType) int {
+	return slices.IndexFunc(all, func(w watched) bool { return w.kind == kind })
+}
+
+// upTo is how many of the rules, the shortest first, ask for no longer than that.
+func upTo(rules []Rule, most time.Duration) int {
+	n := 0
+	for n < len(rules) && rules[n].For <= most {
+		n++
+	}
+	return n
+}
+
+// shown is how the condition stands among those of an object, of which the first of a type counts, and since when that
+// is claimed.
+func (w *watched) shown(conditions []v1.NodeCondition) (status standing, claim time.Time) {
+	for i := range conditions {
+		if c := &conditions[i]; c.Type == w.kind {
+			return standingShown(c.Status), c.LastTransitionTime.Time
+		}
+	}
+	return isAbsent, time.Time{}
+}

@@ -1,0 +1,151 @@
+package health
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/internal/dueheap"
+	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/slab"
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// DurationsSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages and no instants, so
+// the time until it is restored does not count, and it may be restored on another clock.
+type DurationsSnapshot[K comparable] struct {
+	// Version is 1.
+	Version int `json:"version"`
+	// Keys are those tracked, the one not observed for longest first.
+	Keys []ConditionsSnapshot[K] `json:"keys,omitempty"`
+}
+
+// ConditionsSnapshot is one key in a snapshot.
+type ConditionsSnapshot[K comparable] struct {
+	Key K `json:"key"`
+	// Seen is how long ago it was last observed.
+	Seen time.Duration `json:"seen"`
+	// Conditions are those for which rules ask, each once.
+	Conditions []ConditionSnapshot `json:"conditions,omitempty"`
+}
+
+// ConditionSnapshot is how one condition of a key stands.
+type ConditionSnapshot struct {
+	Type v1.NodeConditionType `json:"type"`
+	// Status is empty when it is one for which no rule can ask.
+	Status v1.ConditionStatus `json:"status,omitempty"`
+	// Lasted is for how long it has been so, no less than Seen.
+	Lasted time.Duration `json:"lasted"`
+	// Transition is the LastTransitionTime that it last showed, in nanoseconds since 1970, if it showed one.
+	Transition *int64 `json:"transition,omitempty"`
+	// HandedOut is the For of the longest rule that Expired has yielded since; 0 when it has yielded none.
+	HandedOut time.Duration `json:"handedOut,omitempty"`
+}
+
+// Snapshot returns every key.
+func (d *Durations[K]) Snapshot() DurationsSnapshot[K] { return d.SnapshotAt(d.clock.Now()) }
+
+// SnapshotAt is Snapshot at a reading of the clock.
+func (d *Durations[K]) SnapshotAt(now time.Time) DurationsSnapshot[K] {
+	s := DurationsSnapshot[K]{Version: snapshotVersion, Keys: d.keysAt(now)}
+	slices.SortStableFunc(s.Keys, func(a, b ConditionsSnapshot[K]) int { return cmp.Compare(b.Seen, a.Seen) })
+	return s
+}
+
+func (d *Durations[K]) keysAt(now time.Time) []ConditionsSnapshot[K] {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at := d.time.Read(now)
+	all := make([]ConditionsSnapshot[K], 0, d.index.Len())
+	d.observed.Each(func(i int32, o *observed) {
+		k := ConditionsSnapshot[K]{Key: d.index.Key(i), Seen: age(at, o.seen)}
+		for n := range o.held {
+			if h := &o.held[n]; h.status != unseen {
+				k.Conditions = append(k.Conditions, d.watched[n].snapshot(h, at))
+			}
+		}
+		all = append(all, k)
+	})
+	return all
+}
+
+func (w *watched) snapshot(h *held, at int64) ConditionSnapshot {
+	s := ConditionSnapshot{Type: w.kind, Status: standingStatus[h.status], Lasted: age(at, h.since)}
+	if h.claim != noStamp {
+		claim := h.claim
+		s.Transition = &claim
+	}
+	if h.told > 0 {
+		s.HandedOut = w.rules[h.status][h.told-1].For
+	}
+	return s
+}
+
+// Restore tracks the keys of a snapshot as they were when it was taken. From then on the tracker answers as the one of
+// which the snapshot is would have, had its clock stood still meanwhile. The rules may be others by now: a condition for
+// which none asks any more is dropped, one that is new is unknown until the key is observed, and a rule counts as handed
+// out if one for the same status was that asks for as long or longer. It is an error, and nothing has changed, when
+// something is tracked already, when the version is not known, and when a key or a condition of it is there twice or
+// stands as it cannot.
+func (d *Durations[K]) Restore(s DurationsSnapshot[K]) error { return d.RestoreAt(s, d.clock.Now()) }
+
+// RestoreAt is Restore at a reading of the clock.
+func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
+	if s.Version != snapshotVersion {
+		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
+	}
+	var index keyindex.Index[K] // it numbers the keys as they come
+	twice := map[v1.NodeConditionType]bool{}
+	for i := range s.Keys {
+		k := &s.Keys[i]
+		if _, isNew := index.Insert(k.Key); !isNew || k.Seen < 0 {
+			return fmt.Errorf("health: cannot restore key %v: it is there twice, or of no plausible time", k.Key)
+		}
+		clear(twice)
+		for n := range k.Conditions {
+			c := &k.Conditions[n]
+			if twice[c.Type] || !c.plausible(k.Seen) {
+				return fmt.Errorf("health: cannot restore key %v: its condition %q is there twice, or stands as it cannot", k.Key, c.Type)
+			}
+			twice[c.Type] = true
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.index.Len() > 0 {
+		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.index.Len())
+	}
+	at := d.time.Read(now)
+	d.index, d.observed, d.due = index, slab.Slab[observed]{}, dueheap.Heap{}
+	for i := range s.Keys {
+		d.restoreKey(int32(i), &s.Keys[i], at)
+	}
+	return nil
+}
+
+// plausible says whether a condition can stand so, of a key that was seen that long ago.
+func (c *ConditionSnapshot) plausible(seen time.Duration) bool {
+	asked := standingAsked(c.Status) != unseen
+	return c.Lasted >= seen && c.HandedOut >= 0 && c.HandedOut <= c.Lasted && (asked || c.Status == "" && c.HandedOut == 0)
+}
+
+func (d *Durations[K]) restoreKey(i int32, k *ConditionsSnapshot[K], at int64) {
+	o := d.observed.Use(i)
+	o.seen, o.held = steady.Sub(at, int64(k.Seen)), make([]held, len(d.watched))
+	for _, c := range k.Conditions {
+		n := indexOf(d.watched, c.Type)
+		if n < 0 {
+			continue
+		}
+		status := max(standingAsked(c.Status), other)
+		h := held{since: steady.Sub(at, int64(c.Lasted)), claim: noStamp, status: status, told: int32(upTo(d.watched[n].rules[status], c.HandedOut))}
+		if c.Transition != nil {
+			h.claim = *c.Transition
+		}
+		o.held[n] = h
+	}
+	d.wait(i, o)
+}

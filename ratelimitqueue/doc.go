@@ -25,11 +25,13 @@
 //
 // # Words
 //
-// The package timedworker, which runs work at its time, uses the same words for the same things.
+// The package timedworker, which runs work at its time, uses the same words for the same things; it differs in
+// place, Get, Len and Next.
 //
 //	word                  here
 //	Entry                 what is added: Key, Value, Due, Identity, OnDuplicate, WhileInFlight
 //	Due                   when it may be handed out; the zero time is now
+//	place                 among equal due times: first come, first served; a retry keeps it, and so does Replace
 //	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none.
 //	                      Another one takes the key over, whatever the policies say
 //	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest, Replace

@@ -78,6 +78,9 @@
 //
 // # Coming from TimedWorkerQueue
 //
+// For those who use that of k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row on that of v1.36.3, also
+// while work is running.
+//
 //	tainteviction                    here
 //	CreateWorkerQueue(f)             New(f, Config{}) and Run: a bounded number of workers, not one goroutine each
 //	AddWork(args, created, fire)     ScheduleEntry with WhileInFlight Ignore; Again gives another turn

@@ -207,7 +207,7 @@ func TestErrorsAreSeen(t *testing.T) {
 	require.True(t, item.Fail(nil).Held)
 	require.Equal(t, []string{"a: no route", "a: gone for good", "b: called off"}, told)
 	require.Equal(t, Stats{
-		Added: 3, HandedOut: 4, Done: 1, Dropped: 1, Retried: 1, Panicked: 1,
+		Added: 3, HandedOut: 4, Done: 1, Dropped: 1, Retried: 1, Panicked: 2,
 		LastLateness: 0, MaxLateness: 900 * time.Millisecond,
 		LastError: f.Stats().LastError, LastErrorAt: epoch.Add(2 * time.Second),
 	}, f.Stats())

@@ -34,8 +34,8 @@ type Config struct {
 	// Backoff is waited after tries that failed.
 	Backoff Backoff
 	// Permission, when not nil, is asked when an item is added and again before one is handed out, with nothing
-	// locked. While it returns an error no new key is taken in (adding answers NotPermitted; add it again later),
-	// nothing is handed out and no token spent; what waits goes on waiting. A panic of it counts as an error. A
+	// locked. While it returns an error nothing new is taken in, no new key and no further turn of one in flight (adding
+	// answers NotPermitted; add it again later), nothing is handed out and no token spent; what waits goes on waiting. A panic of it counts as an error. A
 	// permission that was refused is asked again after PermissionInterval (0 means 1s) or when Kick is called.
 	// Removing is never refused.
 	Permission         func() error

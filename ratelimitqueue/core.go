@@ -182,8 +182,8 @@ func (c *core[K, V]) fresh(i int32, r *record[V], value V, identity string, now,
 	c.queue(i, r)
 }
 
-// refuse says whether adding would take in what is not known yet, which is not permitted; c.mu is held. Another
-// identity must not be handed out in its place.
+// refuse says whether adding would take in what is not there yet, a key or another turn of one, which is not permitted;
+// c.mu is held. Another identity must not be handed out in its place.
 func (c *core[K, V]) refuse(key K, identity string) bool {
 	i, ok := c.index.Find(key)
 	if !ok {
@@ -199,7 +199,7 @@ func (c *core[K, V]) refuse(key K, identity string) bool {
 		}
 		return true
 	}
-	return false
+	return r.state == StateInFlight
 }
 
 // empty makes the key of a record unknown, and its holder's word void; c.mu is held. The record is left with nothing

@@ -28,8 +28,8 @@ type Stats struct {
 	Panicked uint64
 	// LastLateness is how long after it was due the last item was handed out, MaxLateness the longest of these.
 	LastLateness, MaxLateness time.Duration
-	// LastError is the last one given to Fail, or that of a panic in what Run runs, and LastErrorAt when that was; nil
-	// and zero if there was none.
+	// LastError is the last one given to Fail, or that of a panic, and LastErrorAt when that was; nil and zero if there
+	// was none.
 	LastError   error
 	LastErrorAt time.Time
 }

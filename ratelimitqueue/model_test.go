@@ -218,6 +218,8 @@ func (m *model) add(e GroupEntry[string, string, int], due int64) AddResult {
 	case !permitted && other:
 		m.remove(e.Key, "")
 		return NotPermitted
+	case !permitted && it.state == StateInFlight:
+		return NotPermitted
 	case it == nil:
 		m.fresh(e, due)
 		return Added

@@ -69,12 +69,23 @@ func (c *core[K, V]) tellError(key K, err error) {
 
 // panicked counts a panic in the user's code, and tells him; nothing is locked. It is called while that panics.
 func (c *core[K, V]) panicked(key, value any) {
-	c.mu.Lock()
-	c.stats.Panicked++
-	c.mu.Unlock()
+	c.seePanic(value)
 	if c.config.OnPanic == nil {
 		return
 	}
-	defer func() { _ = recover() }()
+	defer func() {
+		if value := recover(); value != nil {
+			c.seePanic(value)
+		}
+	}()
 	c.config.OnPanic(key, value, debug.Stack())
 }
+
+func (c *core[K, V]) seePanic(value any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.Panicked++
+	c.stats.LastError, c.stats.LastErrorAt = panicError(value), c.time.Instant(c.time.Elapsed())
+}
+
+func panicError(value any) error { return fmt.Errorf("ratelimitqueue: panic: %v", value) }

@@ -357,3 +357,22 @@ func TestPermissionIsAskedWhenAdding(t *testing.T) {
 	require.Equal(t, Added, q.Add("c", 1))
 	require.Equal(t, "NotPermitted", NotPermitted.String())
 }
+
+// A further turn of what is in flight is new too. It is the holder's to try again.
+func TestPermissionIsAskedWhenAddingWhatIsInFlight(t *testing.T) {
+	var closed error
+	f := queue(t, Config{Rate: 1000, Burst: 10, Permission: func() error { return closed }})
+	f.AddEntry(Entry[string, int]{Key: "a", Identity: "1"})
+	item, _ := f.Take()
+	closed = errors.New("not the leader")
+	require.Equal(t, NotPermitted, f.Add("a", 2))
+	require.True(t, item.Held())
+	require.Equal(t, Ended{Held: true}, item.Retry())
+	closed = nil
+	f.step(time.Minute)
+	item, _ = f.Take()
+	require.Zero(t, item.Value)
+	closed = errors.New("not the leader")
+	require.Equal(t, NotPermitted, f.AddEntry(Entry[string, int]{Key: "a", Identity: "2"}))
+	require.False(t, item.Held(), "another one has the key")
+}

@@ -61,7 +61,7 @@ const (
 	Kept
 	// Replaced: another identity had the key; it was removed and the new one added.
 	Replaced
-	// NotPermitted: Config.Permission does not permit taking in what is not known; another identity was removed.
+	// NotPermitted: Config.Permission does not permit taking in anything new; another identity was removed.
 	NotPermitted
 )
 

@@ -3,7 +3,6 @@ package ratelimitqueue
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"k8s.io/utils/clock"
 )
@@ -54,7 +53,7 @@ func (c *core[K, V]) work(item Item[K, V], work func()) {
 		}
 		err := errEnded
 		if value := recover(); value != nil {
-			err = fmt.Errorf("ratelimitqueue: panic: %v", value)
+			err = panicError(value)
 			c.panicked(item.Key, value)
 		}
 		item.Fail(err) // void when the function has ended it

@@ -19,8 +19,9 @@ type Config struct {
 	// Backoff is waited after tries that ended with Retry or Fail.
 	Backoff Backoff
 	// Permission, when not nil, is asked when work is scheduled and again before each try. While it returns an
-	// error no new key is taken in (scheduling answers NotPermitted; schedule again once it is open) and nothing
-	// starts; what waits stays, may be moved, and goes on waiting. It is asked again after PermissionInterval
+	// error nothing new is taken in, no new key and no further turn of one whose work runs (scheduling answers
+	// NotPermitted; schedule again once it is open), and nothing starts; what waits stays, may be moved, and goes on
+	// waiting. It is asked again after PermissionInterval
 	// (0 means 1s) or when Kick is called. A panic counts as an error. Cancelling needs no permission.
 	Permission         func() error
 	PermissionInterval time.Duration

@@ -15,12 +15,13 @@
 //
 // The function given to New does the work, and its Result says what becomes of it. Work is claimed when it
 // starts, one by one, so after Cancel has returned the work either has started, and the answer was Running, or
-// it never will. Work that was cancelled while it runs can ask Held, and is not tried again. Checked puts a
+// it never will. Work that was called off while it runs can ask Held, and is not tried again. Checked puts a
 // last check before the act: proceed, not at all, or not yet.
 //
 // A key is a slot. The Identity of an Entry, a UID say, tells apart what has the same key one after the other:
 // work of an old object never runs for the new one, and CancelIdentity of the old one does not touch the new
-// one's. What is scheduled for a key while its work runs waits for it, or is ignored, as the Entry says.
+// one's. Two pieces of work of one key never run side by side: what is scheduled for a key while its work runs waits
+// for it, or is ignored, as the Entry says.
 //
 // Run is a loop with a timer and workers. Step does what is due now in line, for tests, for simulations and for
 // those who come back by themselves at Next or after Wait. They are two ways to drive the same Set, not at the
@@ -28,13 +29,15 @@
 //
 // # Words
 //
-// The package ratelimitqueue, which hands items out at a rate, uses the same words for the same things.
+// The package ratelimitqueue, which hands items out at a rate, uses the same words for the same things; it differs in
+// place, Get, Len and Next.
 //
 //	word                  here
 //	Entry                 what is scheduled: Key, Value, Due, Identity, OnDuplicate, WhileInFlight
 //	Due                   when it is to run; the zero time is now
-//	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none
-//	Schedule              moves what waits: ScheduleEntry with OnDuplicate Replace
+//	place                 among equal due times: first scheduled, first run; a retry comes last, and so does what moves
+//	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none.
+//	                      Another one takes the key over, whatever the policies say
 //	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest, Replace
 //	in flight             running: its function has been called and has not returned
 //	WhileInFlight         scheduling a key that runs: Again (zero) gives the newest entry a turn of its own once the
@@ -45,14 +48,16 @@
 //	Retry                 failed: again after Config.Backoff, which grows; one more attempt
 //	RetryAfter(d)         failed: again after d; one more attempt
 //	Blocked(d)            not permitted yet, no failure: again after d; attempts and backoff stay
-//	Fail(err)             Done for nil, Drop for what Final wrapped, else Retry; Status, Stats and OnError show the error
+//	Fail(err)             Done for nil, Drop for what Final marked, else Retry; Get, Stats and OnError show the error
 //	Held                  whether the work is still wanted, asked while it runs
 //	Permission            may work be taken in and start? asked again after PermissionInterval, or by Kick
 //	NotPermitted          the answer of scheduling while it is refused
 //	Pause, Resume         nothing starts while there is a reason; scheduling and cancelling go on
-//	Get, Len, Next, Wait  one key; how many wait or run; when the next is due; for how long to wait for it
+//	Get                   one key; one that was cancelled while it runs is known until it ends
+//	Len                   how many wait or run; each number is in Stats
+//	Next, Wait            when what waits is due first, also in the past; for how long to wait for it
 //	Stats                 counts, lateness and the last error, always on
-//	Snapshot, Restore     everything that is not done, as remaining times, for another process
+//	Snapshot, Restore     everything that is not done, as remaining times, and pauses, for another process
 //	Clear                 forgets everything; what runs is not tried again
 //	…At(now)              the same, with the clock's reading passed in
 //
@@ -73,16 +78,19 @@
 //
 // # Coming from TimedWorkerQueue
 //
-//	tainteviction                         here
-//	CreateWorkerQueue(f)                  New(f, Config{}) and Run: a bounded number of workers, not one goroutine each
-//	AddWork(args, created, fire)          ScheduleEntry with WhileInFlight Ignore; Again gives another turn
-//	UpdateWork(args, created, fire)       Schedule: behind running work it waits; upstream ignores it if that was due
-//	                                      at once, and runs both side by side if not
-//	CancelWork(key)                       Cancel: Cancelled, Running or NotFound; upstream says true of work that runs,
-//	                                      unless it was due at once, and lets its successor run beside it
-//	GetWorkerUnsafe(key)                  Get, a copy, of running work too; upstream shows no work that was due at once
-//	CancelAndWait()                       Clear, then end Run's context: Run returns after the work has
-//	created, fire: due after fire−created Due, an instant
-//	key namespace/name                    any comparable key; an Identity tells successors apart
-//	an error ends the work                Fail tries again; Fail(Final(err)) ends it
+// For those who use that of k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row on that of v1.36.3, also
+// while work is running.
+//
+//	tainteviction                    here
+//	CreateWorkerQueue(f)             New(f, Config{}) and Run: a bounded number of workers, not one goroutine each
+//	AddWork(args, created, fire)     ScheduleEntry with WhileInFlight Ignore; Again gives another turn
+//	UpdateWork(args, created, fire)  Schedule, or ScheduleEntry with Replace: behind running work it waits. Upstream ignores
+//	                                 it if that was due at once or at the same time, and runs both side by side if not
+//	CancelWork(key)                  Cancel: Cancelled, Running or NotFound; upstream says true of work that runs, unless it
+//	                                 was due at once, and lets its successor run beside it
+//	GetWorkerUnsafe(key)             Get, a copy, of running work too; upstream shows no work that was due at once
+//	CancelAndWait()                  Clear, then end Run's context: Run returns after the work has
+//	created, fire                    Due, the instant fire; upstream fires fire−created from now, whenever created was
+//	key namespace/name               any comparable key; another Identity takes it over, where AddWork ignores it
+//	f returns an error               Fail tries again; Fail(Final(err)) ends it, as any error does upstream
 package timedworker

@@ -35,8 +35,8 @@ const (
 	Replace
 )
 
-// WhileInFlight says what scheduling does while the key's work runs. Once that was cancelled it does not matter any more:
-// what is scheduled then waits for its end.
+// WhileInFlight says what scheduling does while the key's work runs. Once that was cancelled, or another identity is
+// scheduled, it does not matter any more: what is scheduled then waits for its end, under OnDuplicate.
 type WhileInFlight uint8
 
 // The policies; Again is the zero value.
@@ -71,11 +71,12 @@ const (
 	// Unchanged: it was, and stays as it is (by a policy, or because the time is the same; then the value is the
 	// new one where the policy takes it). An identity learned late is adopted all the same.
 	Unchanged
-	// Queued: it is running; the new work waits for its end, in place of any that did before.
+	// Queued: it is running; the new work waits for its end, in place of any that did before. If it is another
+	// identity's, the running work is not tried again.
 	Queued
 	// Replaced: work of another identity waited and is dropped.
 	Replaced
-	// NotPermitted: Config.Permission does not let new work in; work of another identity that waited is dropped.
+	// NotPermitted: Config.Permission does not let new work in; work of another identity is dropped.
 	NotPermitted
 )
 

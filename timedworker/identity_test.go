@@ -128,10 +128,47 @@ func TestWhileInFlight(t *testing.T) {
 		require.Equal(t, want, during(t, Entry[string, int]{}, end, func(r *recorder) {
 			e := Entry[string, int]{Key: "k", Value: 9, OnDuplicate: Replace, WhileInFlight: Ignore}
 			require.Equal(t, Unchanged, r.ScheduleEntry(e))
-			e.Identity = "other"
+			e.Identity = "1"
 			require.Equal(t, Unchanged, r.ScheduleEntry(e))
 		}))
 	}
+}
+
+// The policies are for more of the same. Another identity takes the key, and what waits then for the end of the old
+// one's work waits as anything does.
+func TestSuccessorIsNotIgnored(t *testing.T) {
+	for _, end := range []Result{Done(), Retry(), Blocked(0)} {
+		got := during(t, Entry[string, int]{Identity: "old"}, end, func(r *recorder) {
+			schedule := func(value int, policy Duplicate, due time.Duration) ScheduleResult {
+				return r.ScheduleEntry(Entry[string, int]{
+					Key: "k", Identity: "new", Value: value, Due: r.in(due), OnDuplicate: policy, WhileInFlight: Ignore,
+				})
+			}
+			require.Equal(t, Queued, schedule(2, KeepFirst, 3*time.Second))
+			require.Equal(t, Unchanged, schedule(3, KeepFirst, time.Second))
+			require.Equal(t, Unchanged, schedule(4, KeepEarliest, 4*time.Second))
+			require.Equal(t, Queued, schedule(5, KeepEarliest, 2*time.Second))
+			require.EqualValues(t, 2, r.Stats().Added)
+		})
+		require.Equal(t, []int{5}, got)
+	}
+}
+
+// What is not permitted is not taken in, but the old one must not run in its place.
+func TestSuccessorThatIsNotPermitted(t *testing.T) {
+	closed := error(nil)
+	r := recorded(t, Config{Permission: func() error { return closed }})
+	r.result = func(w Work[string, int]) Result {
+		closed = errPlayed
+		require.Equal(t, NotPermitted, r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old"}))
+		require.True(t, w.Held())
+		require.Equal(t, NotPermitted, r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new"}))
+		require.False(t, w.Held())
+		return Retry()
+	}
+	r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old"})
+	require.Equal(t, []string{"k"}, r.step(t, 0))
+	require.Zero(t, r.Len())
 }
 
 func TestHeld(t *testing.T) {
@@ -146,9 +183,20 @@ func TestHeld(t *testing.T) {
 		"another is cancelled": {func(r *recorder) { r.CancelIdentity("k", "other") }, true},
 		"cleared":              {func(r *recorder) { r.Clear() }, false},
 		"replaced":             {func(r *recorder) { r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"}) }, false},
+		"ignoring more of it": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", WhileInFlight: Ignore})
+		}, true},
 		"ignoring another": {func(r *recorder) {
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other", WhileInFlight: Ignore})
-		}, true},
+		}, false}, // which takes its key
+		"replaced, and the other one cancelled": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
+			require.Equal(t, Cancelled, r.CancelIdentity("k", "other"))
+		}, false},
+		"replaced, and back again": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
+		}, false},
 		"cancelled, then again": {func(r *recorder) { r.Cancel("k"); r.Schedule("k", 2, r.in(0)) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -70,6 +70,11 @@ func (m *model) schedule(e Entry[string, int], due time.Duration, permitted bool
 	try := m.running[e.Key]
 	fresh := modelWork{key: e.Key, identity: e.Identity, value: e.Value, due: due, asked: due}
 	switch {
+	case !permitted && try != nil:
+		if owner := try.owner(); owner != nil && differ(owner.identity, e.Identity) {
+			try.void, try.next = true, nil
+		}
+		return NotPermitted
 	case !permitted && w == nil:
 		return NotPermitted
 	case !permitted && differ(w.identity, e.Identity):
@@ -102,27 +107,44 @@ func (m *model) schedule(e Entry[string, int], due time.Duration, permitted bool
 }
 
 func (m *model) behind(try *modelTry, next modelNext, while WhileInFlight) ScheduleResult {
-	learned := next.identity
-	if !try.void {
-		if try.identity == "" {
-			try.identity = learned
-		}
-		if try.next != nil && try.next.identity == "" {
-			try.next.identity = learned
-		}
-		if while == Ignore {
+	owner := try.owner()
+	if owner == nil || differ(owner.identity, next.identity) {
+		try.void = true
+		m.stats.Added++
+		try.next = &next
+		return Queued
+	}
+	if owner.identity == "" {
+		owner.identity = next.identity
+	}
+	if try.void {
+		if next.policy == KeepFirst || next.policy == KeepEarliest && next.due >= owner.asked {
 			return Unchanged
 		}
+		owner.value, owner.due, owner.asked = next.value, next.due, next.due
+		return Queued
 	}
-	if learned == "" && !try.void {
-		next.identity = try.identity
+	next.identity = owner.identity
+	if try.next != nil {
+		try.next.identity = owner.identity
 	}
-	if learned == "" && try.next != nil {
-		next.identity = try.next.identity
+	if while == Ignore {
+		return Unchanged
 	}
 	m.stats.Added++
 	try.next = &next
 	return Queued
+}
+
+// owner is who has the key: the work that runs, or once that is void what waits for its end.
+func (t *modelTry) owner() *modelWork {
+	switch {
+	case !t.void:
+		return &t.modelWork
+	case t.next != nil:
+		return &t.next.modelWork
+	}
+	return nil
 }
 
 func (m *model) cancel(key, identity string) CancelResult {
@@ -212,7 +234,7 @@ func (m *model) end(try *modelTry, how outcome, after time.Duration, err error) 
 	over := try.void || how == done || how == dropped
 	if next := try.next; next != nil {
 		keeps := next.policy == KeepFirst || next.policy == KeepEarliest && next.due >= try.asked
-		if over || differ(try.identity, next.identity) || !keeps {
+		if over || !keeps {
 			m.wait(next.modelWork)
 			return
 		}

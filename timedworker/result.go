@@ -7,7 +7,8 @@ import (
 )
 
 // Result is how one try of a piece of work ended. Make one with Done, Drop, Retry, RetryAfter, Blocked or
-// Fail; the zero Result is Done. What the work says after it was cancelled is void.
+// Fail; the zero Result is Done. What the work says is void once it was cancelled or another
+// identity has taken its key.
 type Result struct {
 	outcome outcome
 	after   time.Duration

@@ -9,7 +9,7 @@ func (s *Set[K, V]) Schedule(key K, value V, due time.Time) ScheduleResult {
 }
 
 // ScheduleEntry is Schedule with an identity and policies. An entry whose identity differs from that of the work that
-// waits takes its place with no failed tries, whatever OnDuplicate says.
+// is there takes its place with no failed tries, whatever the policies say; behind running work it waits for the end.
 func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) ScheduleResult {
 	return s.schedule(&e, s.read())
 }
@@ -75,30 +75,52 @@ type queued[V any] struct {
 	policy Duplicate
 }
 
-// behind schedules work whose key is running; s.mu is held. It is the same object's where it has no identity, unless
-// the running one was cancelled.
+// behind schedules work whose key is running; s.mu is held.
 func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due int64) ScheduleResult {
 	next := &queued[V]{record[V]{identity: e.Identity, value: e.Value}, due, e.OnDuplicate}
-	if !t.void {
-		if running.identity == "" {
-			running.identity = e.Identity
+	if owner := t.owner(running); owner != nil && !differ(owner.identity, e.Identity) {
+		if owner.identity == "" {
+			owner.identity = e.Identity
 		}
-		if t.next != nil && t.next.identity == "" {
-			t.next.identity = e.Identity
+		if t.void {
+			return t.next.again(e.Value, e.OnDuplicate, due)
+		}
+		if t.next != nil {
+			t.next.identity = owner.identity
 		}
 		if e.WhileInFlight == Ignore {
 			return Unchanged
 		}
-		if next.identity == "" {
-			next.identity = running.identity
-		}
-	}
-	if t.next != nil && e.Identity == "" {
-		next.identity = t.next.identity
+		next.identity = owner.identity
+	} else {
+		t.void = true // or is already
 	}
 	s.counts.Added++
 	t.next = next
 	return Queued
+}
+
+// again schedules what waits for the end of work that nobody wants any more.
+func (q *queued[V]) again(value V, policy Duplicate, due int64) ScheduleResult {
+	if policy.keeps(q.asked(), due) {
+		return Unchanged
+	}
+	q.value, q.due = value, due
+	if q.tried != nil {
+		q.tried.asked = due
+	}
+	return Queued
+}
+
+// owner is who has the key of running work: that, or once it is void what waits for its end, if anything does.
+func (t *try[K, V]) owner(running *record[V]) *record[V] {
+	switch {
+	case !t.void:
+		return running
+	case t.next != nil:
+		return &t.next.record
+	}
+	return nil
 }
 
 // refuse says whether scheduling would take in what is not there yet, which a closed permission does not let. Work
@@ -110,6 +132,10 @@ func (s *Set[K, V]) refuse(key K, identity string) bool {
 	}
 	known := s.records.At(i)
 	if known.holder != 0 {
+		t := s.running[known.holder-1]
+		if owner := t.owner(known); owner != nil && differ(owner.identity, identity) {
+			t.void, t.next = true, nil
+		}
 		return true
 	}
 	if differ(known.identity, identity) {

@@ -87,7 +87,7 @@ func (s *Set[K, V]) collect(at time.Time) (items []SnapshotItem[K, V], places []
 	for _, t := range s.running {
 		running := s.records.At(t.number)
 		switch next := t.next; {
-		case next != nil && (t.void || next.supersedes(running.identity, t.asked)):
+		case next != nil && (t.void || next.supersedes(t.asked)):
 			add(t.work.Key, &next.record, next.due, next.asked(), s.seq+t.work.started)
 		case !t.void:
 			add(t.work.Key, running, now, t.asked, s.seq+t.work.started)

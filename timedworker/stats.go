@@ -11,7 +11,7 @@ type Stats struct {
 	// Started is how many tries have begun.
 	Started uint64
 	// Done, Dropped, Retried and Blocked are how many ended so. Retried are Retry, RetryAfter, Fail and panics. What
-	// the work said after it was cancelled is not counted.
+	// the work said after it was called off is not counted.
 	Done, Dropped, Retried, Blocked uint64
 	// Panicked is how many functions of the user did, the work among them.
 	Panicked uint64

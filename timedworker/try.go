@@ -21,8 +21,8 @@ type Work[K comparable, V any] struct {
 	started uint64
 }
 
-// Held says whether the work is still wanted, and so whether its Result will count: false once it was cancelled, or
-// work of another identity waits to take its place, and after its end. The zero Work is not held.
+// Held says whether the work is still wanted, and so whether its Result will count: false once it was cancelled or
+// another identity has taken its key, and after its end. The zero Work is not held.
 func (w Work[K, V]) Held() bool {
 	t := w.try
 	if t == nil {
@@ -31,10 +31,7 @@ func (w Work[K, V]) Held() bool {
 	s := t.set
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !t.running || t.work.started != w.started || t.void {
-		return false
-	}
-	return t.next == nil || !differ(s.records.At(t.number).identity, t.next.identity)
+	return t.running && t.work.started == w.started && !t.void
 }
 
 // try is what a Step or a worker of Run has in hand: a piece of work from its start to its end, then the next. But
@@ -44,7 +41,7 @@ type try[K comparable, V any] struct {
 	work    Work[K, V]
 	result  Result
 	running bool
-	void    bool // cancelled: it is not tried again
+	void    bool // cancelled, or another identity took the key: it is not tried again
 	number  int32
 	place   int   // in Set.running
 	asked   int64 // when the work was scheduled to run
@@ -153,7 +150,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 	over := t.void || t.result.over()
 	if next := t.next; next != nil {
 		t.next = nil
-		if over || next.supersedes(r.identity, t.asked) {
+		if over || next.supersedes(t.asked) {
 			s.put(t.number, next.record, next.due)
 			return
 		}
@@ -177,9 +174,7 @@ func (s *Set[K, V]) release(t *try[K, V]) {
 }
 
 // supersedes says whether what was queued takes the place of running work that is to be tried again.
-func (q *queued[V]) supersedes(identity string, asked int64) bool {
-	return differ(identity, q.identity) || !q.policy.keeps(asked, q.due)
-}
+func (q *queued[V]) supersedes(asked int64) bool { return !q.policy.keeps(asked, q.due) }
 
 // endure notes a try that did not end the work.
 func (r *record[V]) endure(asked int64, result Result) {

@@ -9,6 +9,7 @@
 //
 //   - queue_test.go, turn_test.go: ratelimitqueue.Queue and scheduler.RateLimitedTimedQueue.
 //   - work_test.go: timedworker.Set and tainteviction.TimedWorkerQueue.
+//   - queuetable_test.go, worktable_test.go: the migration tables of these two packages, a story for each row.
 //   - zone_test.go: zone keys and states, and topology.GetZoneKey and nodelifecycle.Controller.
 //   - match_test.go: tolerations, and ToleratesTaint and GetMatchingTolerations.
 //   - patch_test.go: taint patches, and AddOrUpdateTaintOnNode, RemoveTaintOffNode and SwapNodeControllerTaint.

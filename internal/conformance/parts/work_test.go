@@ -165,10 +165,10 @@ func (w *works) schedule(i int, keeping bool) {
 	}
 	before := w.upstream.GetWorkerUnsafe(workKey(i))
 	result := w.ours.ScheduleEntry(e)
-	if result == timedworker.Queued {
-		w.fired[queuedBehind]++
-		w.queued[i] = &entry{uid, at, keeping}
-		if _, void := w.void[i]; !void && keeping { // or it would run beside the other, see the test of upstream alone
+	if w.running[i] {
+		_, void := w.void[i]
+		w.behind(i, entry{uid, at, keeping}, result)
+		if !void && keeping { // or it would run beside the other, see the test of upstream alone
 			w.upstream.AddWork(w.ctx, args(i, uid), created, at)
 			require.Same(w, before, w.upstream.GetWorkerUnsafe(workKey(i)), "nothing was added")
 		}
@@ -188,6 +188,23 @@ func (w *works) schedule(i int, keeping bool) {
 		require.True(w, w.upstream.CancelWork(logr.Discard(), workKey(i)))
 		w.upstream.AddWork(w.ctx, args(i, uid), created, at)
 	}
+}
+
+// behind notes what ours lets wait for the end of running work. Another identity takes the key of that; what it waits
+// with is governed as if nothing ran.
+func (w *works) behind(i int, e entry, result timedworker.ScheduleResult) {
+	w.fired[queuedBehind]++
+	_, void := w.void[i]
+	next := w.queued[i]
+	if void && next != nil && next.uid == e.uid && e.keeping {
+		require.Equal(w, timedworker.Unchanged, result)
+		return
+	}
+	require.Equal(w, timedworker.Queued, result)
+	if e.uid != w.last[i] {
+		w.void[i] = struct{}{}
+	}
+	w.queued[i] = &e
 }
 
 func (w *works) cancel(i int) {

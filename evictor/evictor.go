@@ -50,8 +50,8 @@ type Options struct {
 	// is asked whenever the node is read, must be fast and must not call the evictor. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
 	// Prefer, when not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next;
-	// they are given in the order in which they would be. A name that does not wait leaves that order. It is
-	// asked when a token is there, must be fast and must not call the evictor.
+	// they are given in the order in which they would be. A name that does not wait leaves that order, and so does a
+	// panic, which is logged. It is asked when a token is there, must be fast and must not call the evictor.
 	Prefer func(key zone.Key, waiting []string) (node string)
 	// OnPass, when not nil, is told how long each monitor pass took, on the evictor's clock: reading what
 	// changed, verdicts, zones and what follows from them, without the writes. It must be fast and must
@@ -220,7 +220,10 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.zones, err = zone.NewTracker[string](policy); err != nil {
 		return nil, err
 	}
-	if e.turns, err = e.newTurns(policy); err != nil {
+	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.clock.Now()})
+	turnsConfig := cfg.turns(initial.Rate)
+	turnsConfig.Prefer, turnsConfig.OnPanic, turnsConfig.Clock = opts.Prefer, e.panicked, opts.Clock
+	if e.turns, err = turns.New(turnsConfig); err != nil {
 		return nil, err
 	}
 	backoff := timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter}

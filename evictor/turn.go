@@ -7,15 +7,6 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// newTurns returns the turns for the zones' rates, which are those of the policy's first state until a zone is evaluated.
-func (e *Evictor) newTurns(policy zone.Policy) (*turns.Turns, error) {
-	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.clock.Now()})
-	return turns.New(turns.Config{
-		Rate: initial.Rate, MaxRate: e.cfg.MaxNodesPerSecond, MaxFailed: e.cfg.MaxFailedNodes,
-		Prefer: e.opts.Prefer, OnPanic: e.panicked, Clock: e.clock,
-	})
-}
-
 // enqueue lets a failed node wait for its zone's rate; e.mu is held.
 func (e *Evictor) enqueue(rec *record, now time.Time) {
 	st, ok := e.zones.Zone(rec.zone)

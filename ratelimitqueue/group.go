@@ -58,7 +58,7 @@ func (c GroupConfig[D, K]) config() Config {
 
 // Group is a queue for each domain (a zone, a tenant, a cluster), with a rate and tokens of its own, and bounds over all
 // of them. A key is in one domain at a time. Domains that have something to hand out take turns: the one whose last turn
-// is longest ago comes first; within a domain what is due first, and of equal due times what came first. All methods
+// is longest ago comes first (but see GroupConfig.Compare); within a domain what is due first, and of equal due times what came first. All methods
 // are safe for concurrent use. Domains are made when they are first named. One without a key and without a rate or
 // pause of its own is forgotten as soon as its bucket is full, so that leaving and coming back earns no token, and
 // memory is bounded by what is there. It must not be copied.

@@ -179,12 +179,18 @@ func TestStories(t *testing.T) {
 			{0, "wait a1", ""},
 			{0, "take", "a2 b1"}, // domains in the order of their keys
 			{0, "next", "10"},
+			{1, "wait b0 a0", "b0 a0"},
+			{1, "waiting", "a/a1@10 a/a0@20 b/b2@10 b/b0@20"},
+			{2, "leave b0 a0 a3", "b0 a0"},
 			{9.9, "take", ""},
 			{10, "waiting", "a/a1@10 b/b2@10"},
 			{10, "rate b 0", ""},
 			{10, "take", "a1"},
 			{10, "next", "never"},
 			{10, "waiting", "b/b2@never"},
+			{11, "wait c1 a1", "c1"}, // a1 has its turn
+			{11, "waiting", "b/b2@never c/c1@11"},
+			{11, "leave c1", "c1"},
 			{15, "rate b 0.1", ""}, // begins without a token
 			{15, "next", "25"},
 			{25, "take", "b2"},
@@ -283,6 +289,18 @@ func TestStories(t *testing.T) {
 			{21, "well a1", ""},
 			{30, "take", "a2"},
 		}},
+		"more have failed than may": {Config{MaxFailed: 1}, []step{
+			{0, "failed c1 c2", ""}, // the cap was another before a restart
+			{0, "wait a1", "a1"},
+			{0, "take", ""},
+			{0, "well c1", ""},
+			{0, "take", ""},
+			{0, "well c2", ""},
+			{0, "take", "a1"},
+			{1, "served a1", ""}, // it counts, seen or not
+			{1, "wait b1", "b1"},
+			{30, "take", ""},
+		}},
 		"what fails apart from its turn counts after it too": {Config{MaxFailed: 1}, []step{
 			{0, "wait a1 b1", "a1 b1"},
 			{0, "take", "a1"},
@@ -290,7 +308,19 @@ func TestStories(t *testing.T) {
 			{2, "again a1", ""}, // its write seemed to fail, and was done
 			{20, "take", ""},
 			{20, "well a1", ""},
+			{20, "leave a1", "a1"},
 			{20, "take", "b1"},
+			{21, "failed b1", ""},
+			{21, "drop b1", ""},
+			{21, "wait a1", "a1"},
+			{31, "take", ""},
+			{31, "well b1", ""},
+			{31, "take", "a1"},
+			{32, "failed a1", ""},
+			{32, "later a1", ""},
+			{42, "take", ""},
+			{42, "well a1", ""},
+			{42, "take", "a1"},
 		}},
 		"a node that counts is none the less not wanted": {Config{MaxFailed: 2}, []step{
 			{0, "wait a1 b1 c1", "a1 b1 c1"},
@@ -401,6 +431,13 @@ func TestPrefer(t *testing.T) {
 	answer = func(waiting []string) string { return waiting[1] }
 	s.play([]step{{40, "take", "a5"}, {50, "take", "a4"}})
 	require.Len(t, s.told, 5)
+}
+
+// Since when a node waits is not changed by its turns, of which nothing came, or by its domain.
+func TestSince(t *testing.T) {
+	s := newStage(t, Config{})
+	s.play([]step{{3, "wait a1", "a1"}, {4, "take", "a1"}, {5, "again a1", ""}, {6, "move a1 b", ""}})
+	require.Equal(t, []Waiting{{Node: "a1", Zone: domain("b"), Since: at(3), Turn: at(7)}}, s.Waiting(at(7)))
 }
 
 // What is said of a turn that is over changes nothing.

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -173,4 +174,9 @@ func (c Config) health() health.Config {
 		NodeMonitorGracePeriod: c.NodeMonitorGracePeriod,
 		NodeStartupGracePeriod: c.NodeStartupGracePeriod,
 	}
+}
+
+// turns is how fast failed nodes are acted on; until its first evaluation a zone has the rate given.
+func (c Config) turns(initial float64) turns.Config {
+	return turns.Config{Rate: initial, MaxRate: c.MaxNodesPerSecond, MaxFailed: c.MaxFailedNodes}
 }

@@ -165,7 +165,7 @@ func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result ch
 // permits is what holds evictions from the node back; e.mu is held. The verdict counts, not the taint: for our own taints a
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
-	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: rec.overdue, Again: e.cfg.RetryMax}
+	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
 	if rec.tainted && (e.saysReady(rec) || !e.monitor.Settled(rec.name)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
@@ -180,15 +180,14 @@ func (e *Evictor) holdBack(tp *trackedPod, a pods.Answer, why Decision, harm, wr
 	switch rec := tp.rec; a.Delay {
 	case pods.Overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
-		e.enqueueRelease(rec)
+		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
 		e.inbox.kick() // Run hands the turn out
 		return
 	case pods.MayHarm:
 		e.gates.waiting[rec.name] = rec
 		why.Err = harm
 		if a.Own {
-			rec.overdue = true
-			e.gates.overdue[rec.name] = struct{}{}
+			e.turns.Overdue(rec.name)
 		}
 	case pods.MayWrite:
 		e.gates.waiting[rec.name] = rec
@@ -216,7 +215,6 @@ func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
 
 // release lets the overdue pods of one node go: its turn has come.
 func (e *Evictor) release(rec *record, now time.Time) {
-	e.forgetOverdue(rec)
 	for _, key := range sortedPods(rec.pods) {
 		tp := rec.pods[key]
 		st, ok := e.pods.Get(key)

@@ -15,12 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
-	"golang.org/x/time/rate"
-
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
+	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -52,8 +50,8 @@ type Options struct {
 	// is asked whenever the node is read, must be fast and must not call the evictor. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
 	// Prefer, when not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next;
-	// they are given in the order in which they would be. A name that does not wait leaves that order. It is
-	// asked when a token is there, must be fast and must not call the evictor.
+	// they are given in the order in which they would be. A name that does not wait leaves that order, and so does a
+	// panic, which is logged. It is asked when a token is there, must be fast and must not call the evictor.
 	Prefer func(key zone.Key, waiting []string) (node string)
 	// OnPass, when not nil, is told how long each monitor pass took, on the evictor's clock: reading what
 	// changed, verdicts, zones and what follows from them, without the writes. It must be fast and must
@@ -67,18 +65,6 @@ type Options struct {
 // ErrRunning is returned by Step and Run while another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
-// queueKey is a node's slot in the queue of its zone. Release marks a node that is tainted already and
-// whose pods became overdue while evictions were not permitted.
-type queueKey struct {
-	Node    string
-	Release bool
-}
-
-type (
-	nodeQueue = ratelimitqueue.Queue[queueKey, struct{}]
-	nodeItem  = ratelimitqueue.Item[queueKey, struct{}]
-)
-
 // record is what the evictor remembers of one node. It is guarded by Evictor.mu.
 type record struct {
 	name     string
@@ -89,13 +75,12 @@ type record struct {
 	known    bool     // a pass has given a verdict
 	verdict  health.Verdict
 
-	hold            string             // why the program holds it, as of the last look; see held
-	ready           v1.ConditionStatus // what its kubelet says, as of the last look
-	tainted         bool               // it carries our NoExecute taint, as of the last look
-	beatSince       bool               // a status heartbeat arrived since the last pass
-	writeConditions bool               // the verdict is to be written to the node's status
-	waitSettle      bool               // failed since before all zones were down: one more grace period
-	grant           *nodeItem
+	hold            string                 // why the program holds it, as of the last look; see held
+	ready           v1.ConditionStatus     // what its kubelet says, as of the last look
+	tainted         bool                   // it carries our NoExecute taint, as of the last look
+	beatSince       bool                   // a status heartbeat arrived since the last pass
+	writeConditions bool                   // the verdict is to be written to the node's status
+	waitSettle      bool                   // failed since before all zones were down: one more grace period
 	conflicts       int                    // in a row
 	conflicted      string                 // the version that was too old
 	emptied         bool                   // without taints: its pods were deleted, and later ones go at once
@@ -103,7 +88,6 @@ type record struct {
 	refused         map[types.UID]refusal  // and those that the API server refuses to evict
 	budgets         time.Time              // until when that holds all that are left back
 	unseen          time.Time              // until when a taint that was written counts although the store does not show it
-	counted         bool                   // it counts towards MaxFailedNodes
 	busy            bool                   // a write is in flight under Run
 	closed          bool                   // a write of it waits for a permission
 
@@ -114,7 +98,6 @@ type record struct {
 	eligible    bool                   // our own NoExecute taints arm evictions, as of the last arming
 	rearm       bool                   // taints changed since then
 	pods        map[PodKey]*trackedPod
-	overdue     bool // pods became due while evictions were not permitted
 }
 
 // trackedPod is a pod on a node with NoExecute taints. It lives until the pod is gone, another or not
@@ -175,10 +158,10 @@ type Evictor struct {
 	started   bool
 	awaited   string    // what nothing is decided for want of, as it was told last
 	now       time.Time // latest instant seen: a clock that goes back stands still
+	read      time.Time // latest reading of the clock, for those who see to that themselves
 	records   map[string]*record
 	zones     *zone.Tracker[string, zone.Key]
-	queues    map[zone.Key]*nodeQueue
-	oldQueues map[zone.Key]retiredQueue
+	turns     *turns.Turns
 	bad       map[string]*record // known and not Ready
 	attention map[string]*record // to be looked at in the next pass
 	left      bool               // a node is gone since the last pass, which may change what zones there are
@@ -187,17 +170,8 @@ type Evictor struct {
 	refusing  pods.Refusing
 	outage    *outage.Outage[task]
 	holds     map[string]string
-	failed    int // nodes counted towards MaxFailedNodes
-	turns     int // handed out and not over yet
-	maxTurns  int // under Run as many as there are node workers; 0 means any number
-	cap       *rate.Limiter
-	served    zone.Key // whose queue a node was last taken from
+	pooled    bool // the writes are made by Run's workers, and may wait for one
 	gates     gates
-}
-
-type retiredQueue struct {
-	queue *nodeQueue
-	until time.Time
 }
 
 // New checks the configuration and the clients and returns an Evictor, which the clients' source feeds from then on. It
@@ -220,8 +194,6 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		clock:     opts.Clock,
 		matcher:   taints.Matcher{NumericOperators: cfg.NumericTolerations},
 		records:   make(map[string]*record),
-		queues:    make(map[zone.Key]*nodeQueue),
-		oldQueues: make(map[zone.Key]retiredQueue),
 		bad:       make(map[string]*record),
 		attention: make(map[string]*record),
 		tracked:   make(map[PodKey]*trackedPod),
@@ -248,8 +220,11 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.zones, err = zone.NewTracker[string](policy); err != nil {
 		return nil, err
 	}
-	if cfg.MaxNodesPerSecond > 0 {
-		e.cap = rate.NewLimiter(rate.Limit(cfg.MaxNodesPerSecond), 1)
+	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.clock.Now()})
+	turnsConfig := cfg.turns(initial.Rate)
+	turnsConfig.Prefer, turnsConfig.OnPanic, turnsConfig.Clock = opts.Prefer, e.panicked, opts.Clock
+	if e.turns, err = turns.New(turnsConfig); err != nil {
+		return nil, err
 	}
 	backoff := timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter}
 	e.conflict = timedworker.Backoff{Initial: cfg.RetryInitial, Factor: 2, Max: max(cfg.RetryInitial, min(cfg.RetryMax, maxConflictWait)), Jitter: opts.Jitter}
@@ -319,8 +294,8 @@ func (c *steadyClock) Since(t time.Time) time.Duration { return c.clock.Since(t)
 
 // tick reads the clock; e.mu is held.
 func (e *Evictor) tick() time.Time {
-	if now := e.clock.Now(); now.After(e.now) {
-		e.now = now
+	if e.read = e.clock.Now(); e.read.After(e.now) {
+		e.now = e.read
 	}
 	return e.now
 }

@@ -19,8 +19,7 @@ type gates struct {
 	observer error
 	harm     gate
 	write    gate
-	overdue  map[string]struct{} // nodes of which our own taints made pods due while harm was closed
-	waiting  map[string]*record  // nodes of which writes or evictions wait for a permission
+	waiting  map[string]*record // nodes of which writes or evictions wait for a permission
 }
 
 // gate caches the answer of a closed permission until it is to be asked again.
@@ -30,7 +29,7 @@ type gate struct {
 }
 
 func newGates() gates {
-	return gates{overdue: make(map[string]struct{}), waiting: make(map[string]*record)}
+	return gates{waiting: make(map[string]*record)}
 }
 
 func (g *gates) expire() {
@@ -166,36 +165,25 @@ func (e *Evictor) ask(fence func() error, last gate, now time.Time, set func(gat
 	return err
 }
 
-// setHarm acts on a change of the permission to harm; e.mu is held. The queues are paused with it, so
+// setHarm acts on a change of the permission to harm; e.mu is held. The turns are paused with it, so
 // that no tokens accrue meanwhile.
 func (e *Evictor) setHarm(err error, now time.Time) {
-	const reason = "MayHarm"
 	was := e.gates.harm.err
 	e.gates.harm.err = err
 	if (was == nil) == (err == nil) {
 		return
 	}
 	if err != nil {
-		for _, q := range e.queues {
-			q.Pause(reason)
-		}
-		for _, old := range e.oldQueues { // it may come back
-			old.queue.Pause(reason)
-		}
+		e.turns.Pause(e.read)
 		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions are held back", Err: err})
 		return
 	}
-	for _, q := range e.queues {
-		q.Resume(reason)
-	}
-	for _, old := range e.oldQueues {
-		old.queue.Resume(reason)
-	}
+	e.turns.Resume(e.read)
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
 	e.askAgain(now)
-	for _, name := range sortedKeys(e.gates.overdue) {
+	for _, name := range e.turns.AllOverdue() {
 		if rec := e.records[name]; rec != nil && !rec.waitSettle { // those are armed anew after their grace, and wait then
-			e.enqueueRelease(rec)
+			e.turns.WaitToRelease(name, string(rec.uid), rec.zone, e.read)
 		}
 	}
 	for _, name := range sortedKeys(e.records) {

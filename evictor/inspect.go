@@ -1,12 +1,9 @@
 package evictor
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -37,11 +34,7 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || !rec.known {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.held(rec)}
-	if q, ok := e.queues[rec.zone]; ok {
-		st, known := q.Get(queueKey{Node: name})
-		status.Waiting = known && st.State == ratelimitqueue.StateWaiting
-	}
+	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.held(rec), Waiting: e.turns.Waits(name)}
 	for _, tp := range rec.pods {
 		if tp.armed {
 			status.Evictions++
@@ -92,27 +85,16 @@ type Waiting struct {
 // Waiting returns the nodes that wait, zone by zone and in the order of their turns, which
 // Options.Prefer may change.
 func (e *Evictor) Waiting() []Waiting {
-	now := e.clock.Now()
 	e.mu.Lock()
-	queues := maps.Clone(e.queues)
+	e.tick()
+	list := e.turns.Waiting(e.read)
 	e.mu.Unlock()
-	var waiting []Waiting
-	for _, key := range slices.SortedFunc(maps.Keys(queues), zone.Key.Compare) {
-		q := queues[key]
-		next, moves := q.Next()
-		rate := q.Rate()
-		for place, item := range slices.DeleteFunc(q.Snapshot().Items, func(i queueItem) bool { return i.State != ratelimitqueue.StateWaiting }) {
-			w := Waiting{Node: item.Key.Node, Zone: key, Since: now.Add(-item.Waited)}
-			if moves && rate > 0 {
-				w.Turn = next.Add(time.Duration(float64(place) / rate * float64(time.Second)))
-			}
-			waiting = append(waiting, w)
-		}
+	waiting := make([]Waiting, len(list))
+	for i := range list {
+		waiting[i] = Waiting(list[i])
 	}
 	return waiting
 }
-
-type queueItem = ratelimitqueue.SnapshotItem[queueKey, struct{}]
 
 // Backlog is how much work of one sort there is.
 type Backlog struct {

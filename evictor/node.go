@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
@@ -33,7 +34,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		switch {
 		case e.saysReady(rec):
 			e.dequeue(rec, "NodeReady", now)
-		case e.carries(rec) && rec.grant == nil:
+		case e.carries(rec) && e.turns.Of(rec.name) == nil:
 			e.dequeue(rec, "Tainted", now) // by another replica, say
 		}
 	}
@@ -62,17 +63,12 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	}
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
-	if q, ok := e.queues[rec.zone]; ok {
-		q.Remove(queueKey{Node: rec.name})
+	if e.turns.Of(rec.name) != nil {
+		e.inbox.kick() // Run looks for the next one
 	}
-	if rec.grant != nil {
-		rec.grant.Drop() // what is removed while in flight keeps its key until its holder is done
-	}
-	e.endTurn(rec)
-	e.forgetOverdue(rec)
+	e.turns.Forget(rec.name)
 	delete(e.gates.waiting, rec.name)
 	e.evicted.Forget(rec.name)
-	e.count(rec, false)
 	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
@@ -89,9 +85,9 @@ type nodePlan struct {
 	change     taints.Change
 	labels     map[string]string
 	mark       bool
-	empty      bool      // delete its pods, without taints
-	lift       bool      // the change takes NoExecute taints away, or adds none
-	grant      *nodeItem // the turn that the plan counts on
+	empty      bool        // delete its pods, without taints
+	lift       bool        // the change takes NoExecute taints away, or adds none
+	turn       *turns.Turn // what the plan counts on
 
 	// What became of it, as the write goes on.
 	tainted  bool // the node has its NoExecute taint
@@ -106,7 +102,7 @@ func (p *nodePlan) nothing() bool {
 // planNode compares the node with what it should be; e.mu is held. It is pure but for reading the
 // record, and cheap when nothing differs.
 func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
-	p := nodePlan{grant: rec.grant}
+	p := nodePlan{turn: e.turns.Of(rec.name)}
 	conditions := node.Status.Conditions
 	if rec.verdict.Expired && rec.writeConditions && !rec.beatSince {
 		p.conditions = health.UnknownConditions(node, now)
@@ -139,7 +135,7 @@ func (e *Evictor) planNode(rec *record, node *v1.Node, now time.Time) nodePlan {
 	p.lift = p.lift || len(p.change.Add) == 0 && len(p.change.Remove) > 0
 	p.labels = staleLabels(node.Labels)
 	p.mark = rec.markPods && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.waitSettle && !e.zones.AllDown()
-	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.emptied && e.failing(rec) && (rec.podsChanged || !now.Before(rec.budgets)) || !rec.emptied && rec.grant != nil) && e.held(rec) == "" && !rec.waitSettle
+	p.empty = !e.cfg.TaintBasedEviction && e.gates.harm.err == nil && (rec.emptied && e.failing(rec) && (rec.podsChanged || !now.Before(rec.budgets)) || !rec.emptied && p.turn != nil) && e.held(rec) == "" && !rec.waitSettle
 	return p
 }
 
@@ -153,7 +149,7 @@ func (e *Evictor) wantNoExecute(rec *record, has bool) (taint v1.Taint, keep boo
 		return v1.Taint{}, false
 	case rec.verdict.Ready == "":
 		return v1.Taint{}, true
-	case has || rec.grant != nil && !rec.waitSettle:
+	case has || e.turns.Of(rec.name) != nil && !rec.waitSettle:
 		taint, _ = taints.ForReady(rec.verdict.Ready)
 		return taint, false
 	}

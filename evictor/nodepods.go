@@ -36,7 +36,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error 
 		if err == nil {
 			e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 		}
-		p.again = !p.empty && e.maxTurns > 0 && e.nodeWaits()
+		p.again = !p.empty && e.pooled && e.nodeWaits()
 		return !p.again, nil
 	})
 }

@@ -2,6 +2,7 @@ package evictor
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -25,8 +26,9 @@ func (e *Evictor) pass(now time.Time) {
 		}
 	}
 	for _, rec := range e.attention {
-		if rec.known && (rec.nextZone != rec.zone) {
-			e.moveZone(rec)
+		if rec.known && rec.nextZone != rec.zone {
+			rec.zone = rec.nextZone
+			e.turns.Move(rec.name, rec.zone)
 		}
 		e.member(rec)
 	}
@@ -38,15 +40,12 @@ func (e *Evictor) pass(now time.Time) {
 func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	was, known := rec.verdict.Ready, rec.known
 	silent := v.Expired && !rec.verdict.Expired
-	if rec.nextZone != rec.zone {
-		e.moveZone(rec)
-	}
 	rec.verdict, rec.known, rec.beatSince = v, true, false
 	rec.writeConditions = v.Expired
 	if v.Ready == v1.ConditionTrue {
 		delete(e.bad, rec.name)
 		rec.waitSettle, rec.emptied, rec.settled, rec.refused, rec.markPods, rec.marked = false, false, nil, nil, false, nil
-		e.forgetOverdue(rec)
+		e.turns.NotOverdue(rec.name)
 	} else {
 		e.bad[rec.name] = rec
 	}
@@ -88,12 +87,10 @@ func (e *Evictor) evaluateZones(now time.Time) {
 	for _, c := range e.zones.EvaluateAt(now) {
 		transition = c.Cluster
 		if c.Gone {
-			e.retireQueue(c.Zone, now)
+			e.turns.Retire(c.Zone)
 			continue
 		}
-		if err := e.queue(c.Zone).SetRate(c.Rate); err != nil {
-			_ = e.queue(c.Zone).SetRate(0) // a policy of the user's gave no valid rate: nothing leaves
-		}
+		e.turns.SetRate(c.Zone, c.Rate, e.read)
 		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
 	switch transition {
@@ -119,9 +116,7 @@ func (e *Evictor) restarted() {
 		rec.waitSettle = true
 		e.attention[name] = rec
 		e.dequeue(rec, "NotSettled", now)
-		if q, ok := e.queues[rec.zone]; ok {
-			q.Remove(queueKey{Node: name, Release: true}) // what is overdue stays so until it may leave
-		}
+		e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
 	}
 }
 
@@ -215,7 +210,7 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 	case rec.waitSettle:
 	case !e.cfg.TaintBasedEviction:
 		e.considerEmptying(rec, now)
-	case rec.grant != nil:
+	case e.turns.Of(rec.name) != nil:
 	case e.carries(rec):
 		e.dequeue(rec, "Tainted", now)
 		if !rec.tainted {
@@ -244,7 +239,14 @@ func (e *Evictor) considerEmptying(rec *record, now time.Time) {
 	switch {
 	case now.Before(due):
 		e.attention[rec.name] = rec
-	case !rec.emptied && rec.grant == nil:
+	case !rec.emptied && e.turns.Of(rec.name) == nil:
 		e.enqueue(rec, now)
 	}
 }
+
+// failing says whether the verdict is one that taints; e.mu is held.
+func (e *Evictor) failing(rec *record) bool {
+	return rec.known && (rec.verdict.Ready == v1.ConditionFalse || rec.verdict.Ready == v1.ConditionUnknown)
+}
+
+func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }

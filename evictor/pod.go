@@ -132,7 +132,7 @@ func (e *Evictor) arm(rec *record, now time.Time) {
 			e.untrack(key, rec)
 		}
 		rec.pods, rec.rearm = nil, false
-		e.forgetOverdue(rec)
+		e.turns.NotOverdue(rec.name)
 		return
 	}
 	present := make(map[PodKey]struct{}, len(rec.pods))

@@ -1,8 +1,10 @@
 package evictor_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -408,4 +410,19 @@ func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {
 		order = append(order, strings.Split(line, `"`)[9])
 	}
 	require.Equal(t, []string{"a-3", "a-2", "a-1", "a-0"}, order)
+}
+
+// A Prefer that panics leaves the order as it is, and nobody waits for it.
+func TestPreferThatPanicsChoosesNobody(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	var log bytes.Buffer
+	c.Start(config(), evictor.Options{
+		Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Prefer: func(zone.Key, []string) string { panic("a bug of the program's") },
+	})
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	require.True(t, c.HasNoExecute("a-1"))
+	require.Contains(t, log.String(), "a bug of the program's")
 }

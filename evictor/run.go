@@ -23,8 +23,8 @@ func (e *Evictor) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer e.active.Store(false)
-	e.limitTurns(e.cfg.NodeWorkers)
-	defer e.limitTurns(0)
+	e.setWorkers(e.cfg.NodeWorkers)
+	defer e.setWorkers(0)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer e.runSource(ctx, stop)() // what is written last is seen and told, too
 	e.plan()                       // what was told while nobody ran comes before what became due meanwhile
@@ -101,8 +101,11 @@ func (e *Evictor) runSource(ctx context.Context, failed context.CancelCauseFunc)
 	}
 }
 
-func (e *Evictor) limitTurns(n int) {
+// setWorkers tells how many act on nodes, 0 for nobody but Step: while all of them hang no node has a turn, or all would be
+// tainted at once when they are free.
+func (e *Evictor) setWorkers(n int) {
 	e.mu.Lock()
-	e.maxTurns = n
+	e.pooled = n > 0
+	e.turns.Limit(n)
 	e.mu.Unlock()
 }

@@ -67,16 +67,6 @@ func (e *Evictor) act(ctx context.Context) error {
 	return err
 }
 
-// hand takes from the queues, unless no write is permitted.
-func (e *Evictor) hand() {
-	if e.askWrite() != nil {
-		return
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.takeQueues(e.tick())
-}
-
 // plan reads the inbox and, when a monitor pass is due, takes all decisions of the pass. It writes
 // nothing; it schedules writes. False means that something is waited for before anything is decided.
 func (e *Evictor) plan() bool {
@@ -151,7 +141,7 @@ func (e *Evictor) planNext() (next time.Time, idle bool) {
 	consider(e.monitor.Next())
 	consider(e.outage.Next())
 	if e.gates.write.err == nil {
-		consider(e.queueNext(now))
+		consider(e.turns.Next(e.read))
 	} else {
 		consider(laterOf(e.gates.write.until, now.Add(1)), true)
 	}
@@ -172,6 +162,13 @@ func (e *Evictor) planNext() (next time.Time, idle bool) {
 func (e *Evictor) policyDue(now time.Time) bool {
 	next, ok := e.zones.NextAt(now)
 	return ok && !now.Before(next)
+}
+
+func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {
+	if !ok || b.Before(a) {
+		return b, true
+	}
+	return a, true
 }
 
 func laterOf(a, b time.Time) time.Time {

@@ -66,7 +66,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		rec.closed = true
 		e.gates.waiting[name] = rec
 	}
-	e.settleGrant(rec, &p, err)
+	e.endTurn(rec, &p, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
@@ -104,14 +104,14 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	}
 	p = e.planNode(rec, node, e.tick())
 	if lift {
-		p.conditions, p.labels, p.mark, p.empty, p.grant = nil, nil, false, false, nil
+		p.conditions, p.labels, p.mark, p.empty, p.turn = nil, nil, false, false, nil
 	} else if p.lift {
 		p.change = taints.Change{}
 	}
 	p.tainted = hasOwnNoExecute(node)
 	if p.nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
-		e.settleGrant(rec, &p, nil)
+		e.endTurn(rec, &p, nil)
 		return nil, nil, p, e.afterBudgets(rec, lift)
 	}
 	rec.busy = true
@@ -154,40 +154,6 @@ func failedStep(err error) string {
 		return w.step
 	}
 	return "write"
-}
-
-// settleGrant ends the turn in the zone's queue that the write was planned with, if any; e.mu is held. A
-// failed write gives the turn back: every try costs a token, so that an outage of the API saves none up.
-func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
-	item := p.grant
-	if item == nil || rec.grant != item {
-		return // none, or one that came while the write was under way: the next write has it
-	}
-	done := p.tainted
-	if !e.cfg.TaintBasedEviction {
-		done = rec.emptied
-	}
-	if !done && 0 < rec.conflicts && rec.conflicts <= maxConflicts {
-		return // the turn is kept for reading again
-	}
-	rec.conflicts = 0
-	e.endTurn(rec)
-	if done {
-		item.Keep() // whatever failed after it
-		if e.cfg.TaintBasedEviction {
-			rec.unseen = e.tick().Add(e.cfg.NodeMonitorGracePeriod)
-		}
-		return
-	}
-	e.count(rec, false)
-	if err == nil && !e.wanted(rec) {
-		item.Drop()
-		return
-	}
-	item.RetryAfter(0)
-	if e.records[rec.name] == rec {
-		e.attention[rec.name] = rec // the turn is void when the node has left that queue meanwhile
-	}
 }
 
 // wanted says whether the verdict still asks for a NoExecute taint, or for the node to be emptied.

@@ -98,6 +98,13 @@ func (b *bucket) take(now int64) {
 	}
 }
 
+// giveBack takes a spent token back, if there is room for it.
+func (b *bucket) giveBack(now int64) {
+	if b.rate != Unlimited {
+		b.tokens, b.at = min(b.have(now)+1, b.burst), now
+	}
+}
+
 // next is the first instant from that one on at which there is a token, by a nanosecond of rounding; false when there
 // never is one.
 func (b *bucket) next(from int64) (int64, bool) {

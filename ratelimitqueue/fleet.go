@@ -1,6 +1,10 @@
 package ratelimitqueue
 
-import "github.com/evictkit/evictkit/internal/dueheap"
+import (
+	"slices"
+
+	"github.com/evictkit/evictkit/internal/dueheap"
+)
 
 // fleet says which line of a group hands out next. Those that can are served in turns: whose last turn was before that
 // of all others comes first. Every change costs O(log n) of the number of lines.
@@ -8,14 +12,31 @@ type fleet struct {
 	all     rotation
 	exempt  rotation // of those with exempt items, by these alone
 	turns   uint64
+	order   []int32      // of all lines, where it replaces turns
 	retired dueheap.Heap // lines without a key or a setting of their own, by when their bucket is full
 }
 
 // rotation is the lines that will be able to hand out, by when, and those that are, by their turn.
 type rotation struct{ later, ready dueheap.Heap }
 
-// serve gives the line the last turn.
+// insert makes a line a place in the order that replaces the turns.
+func (f *fleet) insert(n int32, place int, lines []*line) {
+	f.order = slices.Insert(f.order, place, n)
+	for i, n := range f.order {
+		lines[n].turn = uint64(i)
+		for _, r := range []*rotation{&f.all, &f.exempt} {
+			if r.ready.Has(n) {
+				r.ready.Set(n, int64(i), 0)
+			}
+		}
+	}
+}
+
+// serve gives the line the last turn, unless they have an order that replaces turns.
 func (f *fleet) serve(l *line) {
+	if len(f.order) > 0 {
+		return
+	}
 	f.turns++
 	l.turn = f.turns
 }

@@ -25,6 +25,11 @@ type GroupConfig[D, K comparable] struct {
 	// their order. A key that is not among them leaves that order, and so does a panic. It is called with nothing
 	// locked when the domain's turn has come and more than one key is due. Without it choosing costs nothing.
 	Prefer func(domain D, due []K) K
+	// Compare, when not nil, is used instead of turns: of the domains that can hand out, the first in this order does, as
+	// slices.SortFunc has it. Without bounds over all domains it says who comes first at one instant, and nothing else;
+	// with them the last may get nothing. It is called while the group is locked, for a domain that is made, which then
+	// costs O(n) of the number of domains, and must not use the group.
+	Compare func(a, b D) int
 	// What follows is as in Config, for the whole group.
 	Clock              clock.PassiveClock
 	Backoff            Backoff
@@ -53,13 +58,14 @@ func (c GroupConfig[D, K]) config() Config {
 
 // Group is a queue for each domain (a zone, a tenant, a cluster), with a rate and tokens of its own, and bounds over all
 // of them. A key is in one domain at a time. Domains that have something to hand out take turns: the one whose last turn
-// is longest ago comes first; within a domain what is due first, and of equal due times what came first. All methods
+// is longest ago comes first (but see GroupConfig.Compare); within a domain what is due first, and of equal due times what came first. All methods
 // are safe for concurrent use. Domains are made when they are first named. One without a key and without a rate or
 // pause of its own is forgotten as soon as its bucket is full, so that leaving and coming back earns no token, and
 // memory is bounded by what is there. It must not be copied.
 type Group[D, K comparable, V any] struct {
 	core[K, V]
 	domains keyindex.Index[D] // numbers the lines; guarded by mu
+	compare func(a, b D) int
 }
 
 // NewGroup returns an empty group, or all faults of the configuration. It starts nothing.
@@ -70,6 +76,7 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 	g := new(Group[D, K, V])
 	g.start(config.config())
 	g.fleet = new(fleet)
+	g.compare = config.Compare
 	if config.MaxRate > 0 {
 		g.cap = newBucket(config.MaxRate, 1, 0)
 	}
@@ -164,22 +171,39 @@ func (g *Group[D, K, V]) sweep(now int64) {
 		g.fleet.drop(n)
 		g.lines[n] = nil
 		g.domains.Delete(g.domains.Key(n))
+		g.fleet.order = slices.DeleteFunc(g.fleet.order, func(m int32) bool { return m == n })
 	}
 }
 
 // line returns the number of the domain's line, made with that rate if there is none; g.mu is held.
 func (g *Group[D, K, V]) line(domain D, rate float64, now int64) int32 {
-	n, isNew := g.domains.Insert(domain)
-	if !isNew {
+	n, ok := g.domains.Find(domain)
+	if ok {
 		return n
 	}
+	place := g.place(domain)
+	n, _ = g.domains.Insert(domain)
 	for int(n) >= len(g.lines) {
 		g.lines = append(g.lines, nil)
 	}
-	l := g.newLine(rate, now)
-	g.fleet.serve(l) // it comes after those that were there before
-	g.lines[n] = l
+	g.lines[n] = g.newLine(rate, now)
+	if g.compare != nil {
+		g.fleet.insert(n, place, g.lines)
+	} else {
+		g.fleet.serve(g.lines[n]) // it comes after those that were there before
+	}
 	return n
+}
+
+// place is where a new domain belongs in the order that replaces the turns; g.mu is held.
+func (g *Group[D, K, V]) place(domain D) int {
+	if g.compare == nil {
+		return 0
+	}
+	place, _ := slices.BinarySearchFunc(g.fleet.order, domain, func(n int32, domain D) int {
+		return g.compare(g.domains.Key(n), domain)
+	})
+	return place
 }
 
 // Take hands out the next item of the domain whose turn it is, for a token of that domain and, with MaxRate, one of the

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,6 +63,55 @@ func TestEachDomainHasItsRate(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, DomainStatus{Rate: 0.5, Waiting: 3, Next: epoch.Add(12 * time.Second)}, status)
 	require.ErrorContains(t, f.SetRate("stopped", math.Inf(1)), "rate")
+}
+
+// An order of the domains replaces their turns, whatever they were made or served in.
+func TestDomainsInOrder(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Rate: 1, Compare: strings.Compare})
+	f.addAll("b", "b1", "b2", "b3")
+	f.addAll("c", "c1")
+	f.addAll("a", "a1", "a2")
+	require.Equal(t, []string{"a/a1", "b/b1", "c/c1"}, f.takes())
+	f.step(time.Second)
+	require.Equal(t, []string{"a/a2", "b/b2"}, f.takes())
+	f.step(time.Hour) // a and c are forgotten
+	f.addAll("c", "c2")
+	_, ok := f.Next()
+	require.True(t, ok)
+	f.addAll("a", "a3")
+	require.Equal(t, []string{"a/a3", "b/b3", "c/c2"}, f.takes())
+
+	f = group(t, GroupConfig[string, string]{Rate: Unlimited, MaxRate: 1, Compare: strings.Compare})
+	f.addAll("b", "b1")
+	f.addAll("a", "a1", "a2")
+	require.Equal(t, []string{"a/a1"}, f.takes())
+	f.step(time.Second)
+	require.Equal(t, []string{"a/a2"}, f.takes(), "b may get nothing")
+
+	f = group(t, GroupConfig[string, string]{Rate: 1, Compare: func(string, string) int { panic("compare") }})
+	f.addAll("a", "a1")
+	require.Panics(t, func() { f.Add("b", "b1", 0) })
+	require.Equal(t, []string{"a/a1"}, f.takes(), "nothing is changed, and nothing locked")
+}
+
+// Who finds nothing to do costs the others nothing.
+func TestTokenOfAllDomainsThatWasNotUsed(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Rate: 0.5, MaxRate: 1})
+	f.addAll("a", "a1", "a2")
+	f.addAll("b", "b1")
+	item, ok := f.Take()
+	require.True(t, ok)
+	item.Unused().Drop()
+	item.Unused().Drop() // it is said once
+	require.Equal(t, []string{"b/b1"}, f.takes())
+	require.Equal(t, 2*time.Second, f.Wait(), "that of its domain is spent")
+	f.step(2 * time.Second)
+	item, ok = f.Take()
+	require.True(t, ok)
+	f.Remove("a2")
+	f.addAll("c", "c1")
+	require.False(t, item.Unused().Done().Held)
+	require.Equal(t, []string{"c/c1"}, f.takes(), "also when its work was called off")
 }
 
 // What bounds over all leave is shared: the domain that was served longest ago comes first.

@@ -17,7 +17,7 @@ type GroupSnapshot[D, K comparable, V any] struct {
 	Tokens    float64       `json:"tokens"`
 	TokensAge time.Duration `json:"tokensAge"`
 	Pauses    []string      `json:"pauses,omitempty"`
-	// Domains are in the order of their turns: the one served longest ago comes first.
+	// Domains are in the order of their turns: the one served longest ago comes first, or that of GroupConfig.Compare.
 	Domains []SnapshotDomain[D]          `json:"domains"`
 	Items   []GroupSnapshotItem[D, K, V] `json:"items"`
 }

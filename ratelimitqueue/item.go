@@ -24,6 +24,7 @@ type Item[K comparable, V any] struct {
 	attempts int32
 	holder   uint64
 	exempt   bool
+	unused   bool
 	reading  time.Time
 }
 
@@ -39,6 +40,13 @@ type Ended struct {
 // At returns the item with its end told at that reading of the clock, for those who read it once for many things.
 func (it Item[K, V]) At(now time.Time) Item[K, V] {
 	it.reading = now
+	return it
+}
+
+// Unused returns the item with its end giving the token of GroupConfig.MaxRate back: nothing was done that it bounds. The token
+// of its own queue or domain stays spent, so that finding nothing to do goes no faster than doing it.
+func (it Item[K, V]) Unused() Item[K, V] {
+	it.unused = true
 	return it
 }
 
@@ -103,6 +111,8 @@ type ending struct {
 	backs bool // after is what the backoff says
 	after time.Duration
 	err   error
+	// unused gives back what was taken of the bound on all lines.
+	unused bool
 }
 
 type kind uint8
@@ -128,6 +138,7 @@ func (it Item[K, V]) end(e ending) Ended {
 	if reading.IsZero() && (e.kind >= retry || e.err != nil) {
 		reading = c.clock.Now()
 	}
+	e.unused = it.unused
 	ended, first := c.end(it.number, it.holder, it.exempt, e, reading)
 	if first && e.err != nil {
 		c.tellError(it.Key, e.err)
@@ -151,6 +162,10 @@ func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading 
 		return Ended{}, false
 	}
 	*c.outOf(exempt)--
+	if e.unused {
+		c.cap.giveBack(now)
+		c.kick()
+	}
 	if e.err != nil {
 		c.stats.LastError, c.stats.LastErrorAt = e.err, c.time.Instant(now)
 	}

@@ -11,6 +11,7 @@ import (
 // everything, and tokens counted in quarters of a nanosecond's worth, which is exact for the rates and times used here.
 type model struct {
 	isQueue  bool
+	compare  bool  // the domain with the greatest name comes first
 	rate     int64 // of new domains, in quarters of an item a second
 	burst    int64
 	now      int64 // nanoseconds
@@ -292,7 +293,12 @@ func (m *model) choose(prefer bool) (key string) {
 	if len(m.pauses) > 0 || m.cap != nil && !m.cap.ready(m.now) {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(m.domains), func(a, b string) int { return cmp.Compare(m.domains[a].turn, m.domains[b].turn) })
+	names := slices.SortedFunc(maps.Keys(m.domains), func(a, b string) int {
+		if m.compare {
+			return cmp.Compare(b, a)
+		}
+		return cmp.Compare(m.domains[a].turn, m.domains[b].turn)
+	})
 	for _, name := range names {
 		if !m.domains[name].ready(m.now) {
 			continue
@@ -364,8 +370,16 @@ func (m *model) next() (next int64, ok bool) {
 	return next, ok
 }
 
+// giveBack returns the token of all domains.
+func (m *model) giveBack(unused bool) {
+	if unused && m.cap != nil {
+		m.cap.note(m.now)
+		m.cap.tokens = min(m.cap.tokens+whole, m.cap.burst*whole)
+	}
+}
+
 // end ends what a holder holds.
-func (m *model) end(key string, holder int, exempt bool, kind kind, after time.Duration, err string) Ended {
+func (m *model) end(key string, holder int, exempt, unused bool, kind kind, after time.Duration, err string) Ended {
 	it := m.items[key]
 	if it == nil || it.holder != holder || it.state != StateInFlight {
 		if m.voids[key] != holder {
@@ -373,12 +387,14 @@ func (m *model) end(key string, holder int, exempt bool, kind kind, after time.D
 		}
 		delete(m.voids, key)
 		*m.outOf(exempt)--
+		m.giveBack(unused)
 		if err != "" {
 			m.stats.LastErrorAt, m.lastFail = at(m.now), err
 		}
 		return Ended{Newer: it != nil}
 	}
 	*m.outOf(exempt)--
+	m.giveBack(unused)
 	n := it.newer
 	it.newer = nil
 	if err != "" {

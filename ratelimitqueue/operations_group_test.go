@@ -73,7 +73,7 @@ func (p *player) clearOrRestart() {
 	m.sweep()
 	for key, it := range m.items {
 		if it.state == StateInFlight {
-			m.end(key, it.holder, it.exempt, blocked, 0, "")
+			m.end(key, it.holder, it.exempt, false, blocked, 0, "")
 		}
 	}
 	clear(m.voids)

@@ -53,7 +53,9 @@ func newPlayer(t testing.TB, c choices, isQueue bool) *player {
 	} else {
 		maxRate = 0
 	}
+	p.setup.compare = !isQueue && c.below(3) == 0
 	p.model = newModel(isQueue, rate, int64(p.setup.burst), maxRate, bound)
+	p.model.compare = p.setup.compare
 	p.subject = p.setup.make(t, epoch, false)
 	return p
 }
@@ -172,6 +174,11 @@ func (p *player) end() {
 	what := p.below(8)
 	p.note("end %s: %d, %s", h.item.Key, what, after)
 	it := p.model.items[h.item.Key]
+	unused := p.below(4) == 0
+	if unused {
+		h.item.Item = h.item.Unused()
+		p.note("unused")
+	}
 	p.want("held", it != nil && it.holder == h.holder && it.state == StateInFlight, h.item.Held())
 	switch what {
 	case 0, 1:
@@ -197,7 +204,7 @@ func (p *player) end() {
 			kind, after, got = retry, -1, h.item.Fail(errors.New(text))
 		}
 	}
-	p.want("ended", p.model.end(h.item.Key, h.holder, h.item.exempt, kind, after, text), got)
+	p.want("ended", p.model.end(h.item.Key, h.holder, h.item.exempt, unused, kind, after, text), got)
 	p.want("told", p.model.lastFail, p.subject.told)
 }
 

@@ -3,6 +3,7 @@ package ratelimitqueue
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,7 @@ type setup struct {
 	maxRate         float64
 	maxInFlight     int
 	prefer, permits bool
+	compare         bool
 	closed          bool
 }
 
@@ -62,6 +64,9 @@ func (s *setup) make(t testing.TB, start time.Time, monotonic bool) *subject {
 	}
 	if s.prefer {
 		config.Prefer = func(_ string, due []string) string { return greatest(due) }
+	}
+	if s.compare {
+		config.Compare = func(a, b string) int { return -strings.Compare(a, b) }
 	}
 	sub.g, err = NewGroup[string, string, int](config)
 	require.NoError(t, err)

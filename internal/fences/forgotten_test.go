@@ -45,6 +45,7 @@ func TestAForgottenFieldIsNeverSilent(t *testing.T) {
 			"MaxRate":     func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"MaxInFlight": func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"Prefer":      func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
+			"Compare":     func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"Clock":       asConfig, "Backoff": asConfig, "Permission": asConfig, "PermissionInterval": asConfig, "OnError": asConfig, "OnPanic": asConfig,
 		}},
 		{timedworker.Config{}, map[string]func(*testing.T){

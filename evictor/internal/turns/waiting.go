@@ -1,0 +1,56 @@
+package turns
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/ratelimitqueue"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Waiting is a node that waits.
+type Waiting struct {
+	Node  string
+	Zone  zone.Key
+	Since time.Time
+	// Turn is when it comes if nothing changes: its place over the rate of its domain, caps apart. It is zero when the domain
+	// is stopped or nothing is permitted.
+	Turn time.Time
+}
+
+// Waiting are the nodes that wait, domain by domain and in the order of their turns.
+func (t *Turns) Waiting(now time.Time) []Waiting {
+	items := t.group.SnapshotAt(now).Items
+	items = slices.DeleteFunc(items, func(i ratelimitqueue.GroupSnapshotItem[zone.Key, key, struct{}]) bool {
+		return i.State != ratelimitqueue.StateWaiting
+	})
+	slices.SortStableFunc(items, func(a, b ratelimitqueue.GroupSnapshotItem[zone.Key, key, struct{}]) int {
+		return cmp.Or(a.Domain.Compare(b.Domain), cmp.Compare(turnOf(a.Exempt), turnOf(b.Exempt)))
+	})
+	waiting := make([]Waiting, len(items))
+	var domain ratelimitqueue.DomainStatus
+	first := 0
+	for n, i := range items {
+		if n == 0 || i.Domain != items[n-1].Domain {
+			domain, _ = t.group.Domain(i.Domain)
+			first = n
+		}
+		waiting[n] = Waiting{Node: i.Key.node, Zone: i.Domain, Since: now.Add(-i.Waited)}
+		if !domain.Next.IsZero() {
+			next := domain.Next
+			if next.Before(now) {
+				next = now
+			}
+			waiting[n].Turn = next.Add(time.Duration(float64(n-first) / domain.Rate * float64(time.Second)))
+		}
+	}
+	return waiting
+}
+
+func turnOf(release bool) int {
+	if release {
+		return 0
+	}
+	return 1
+}

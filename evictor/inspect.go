@@ -37,7 +37,7 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || !rec.known {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.held(rec)}
+	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.about(rec).Hold}
 	if q, ok := e.queues[rec.zone]; ok {
 		st, known := q.Get(queueKey{Node: name})
 		status.Waiting = known && st.State == ratelimitqueue.StateWaiting

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -258,7 +256,7 @@ func (e *Evictor) granted(item nodeItem, now time.Time) {
 		item.Blocked(e.cfg.GateInterval)
 		return
 	}
-	if !e.wanted(rec) || e.saysReady(rec) || e.carries(rec) {
+	if !e.standing(rec).MayBeHarmed() {
 		// The last pass still said failed; the next one will see for itself.
 		item.Drop()
 		e.attention[rec.name] = rec
@@ -291,16 +289,11 @@ func (e *Evictor) count(rec *record, failed bool) {
 func (e *Evictor) recount(rec *record) {
 	failed := rec.emptied
 	if e.cfg.TaintBasedEviction {
-		if failed = e.carries(rec); failed && !rec.tainted {
+		if failed = e.about(rec).Carries; failed && !rec.tainted {
 			e.attention[rec.name] = rec // to count again when that ends
 		}
 	}
 	e.count(rec, failed || rec.grant != nil)
-}
-
-// failing says whether the verdict is one that taints; e.mu is held.
-func (e *Evictor) failing(rec *record) bool {
-	return rec.known && (rec.verdict.Ready == v1.ConditionFalse || rec.verdict.Ready == v1.ConditionUnknown)
 }
 
 // queueNext is when something can next be taken from a queue; e.mu is held.

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor/internal/outage"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -37,10 +35,6 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if node == nil {
 		return result
 	}
-	// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too; before they are
-	// deleted, they are marked.
-	p.again = p.mark && !p.empty && len(p.conditions) > 0
-	p.mark = p.mark && !p.again
 	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
@@ -62,7 +56,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	} else {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 	}
-	if (closed || p.heldBack) && e.records[name] == rec {
+	if (closed || p.HeldBack) && e.records[name] == rec {
 		rec.closed = true
 		e.gates.waiting[name] = rec
 	}
@@ -74,9 +68,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	e.mu.Unlock()
 	e.deliver()
 	switch {
-	case err == nil && p.again:
+	case err == nil && p.Again:
 		return timedworker.Blocked(0)
-	case err == nil && !p.heldBack:
+	case err == nil && !p.HeldBack:
 		return rest
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
@@ -104,12 +98,11 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	}
 	p = e.planNode(rec, node, e.tick())
 	if lift {
-		p.conditions, p.labels, p.mark, p.empty, p.grant = nil, nil, false, false, nil
-	} else if p.lift {
-		p.change = taints.Change{}
+		p = nodePlan{Plan: p.Taints()}
+	} else {
+		p.Plan = p.Rest()
 	}
-	p.tainted = hasOwnNoExecute(node)
-	if p.nothing() {
+	if p.Nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 		e.settleGrant(rec, &p, nil)
 		return nil, nil, p, e.afterBudgets(rec, lift)
@@ -163,7 +156,7 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	if item == nil || rec.grant != item {
 		return // none, or one that came while the write was under way: the next write has it
 	}
-	done := p.tainted
+	done := p.Tainted
 	if !e.cfg.TaintBasedEviction {
 		done = rec.emptied
 	}
@@ -180,7 +173,7 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 		return
 	}
 	e.count(rec, false)
-	if err == nil && !e.wanted(rec) {
+	if err == nil && !e.standing(rec).Wanted() {
 		item.Drop()
 		return
 	}
@@ -188,11 +181,6 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	if e.records[rec.name] == rec {
 		e.attention[rec.name] = rec // the turn is void when the node has left that queue meanwhile
 	}
-}
-
-// wanted says whether the verdict still asks for a NoExecute taint, or for the node to be emptied.
-func (e *Evictor) wanted(rec *record) bool {
-	return e.failing(rec) && e.held(rec) == "" && !rec.waitSettle && !e.zones.AllDown()
 }
 
 // currentUnlocked is current for whoever does not hold e.mu.
@@ -205,19 +193,14 @@ func (e *Evictor) currentUnlocked(rec *record) *v1.Node {
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
 func (e *Evictor) stillTaints(rec *record, p *nodePlan) bool {
-	if !slices.ContainsFunc(p.change.Add, ownNoExecute) {
+	if !p.Harms() {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.records[rec.name] != rec {
-		return false // another node has its name, and must not be observed as this one
-	}
-	execute, _ := e.wantNoExecute(rec, p.tainted)
-	return execute.Key != "" && !e.saysReady(rec)
+	about := e.about(rec)
+	return e.records[rec.name] == rec && about.Taints(p.Tainted) // or another node has its name
 }
-
-func ownNoExecute(t v1.Taint) bool { return taints.OwnNoExecute(&t) }
 
 // errClosed is wrapped by what a closed permission stops.
 var errClosed = errors.New("not permitted")
@@ -247,37 +230,37 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		e.decide(d)
 		e.mu.Unlock()
 	}
-	if len(p.conditions) > 0 {
-		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions)) }); err != nil {
+	if len(p.Conditions) > 0 {
+		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.Conditions)) }); err != nil {
 			return err
 		}
 		e.mu.Lock()
 		rec.writeConditions = false
 		e.mu.Unlock()
-		wrote(Decision{Kind: ConditionsWritten, Conditions: p.conditions})
+		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
 		if fresh := e.currentUnlocked(rec); fresh != nil {
 			node = fresh // with the resourceVersion of the write just made, where the store shows it
 		}
 	}
-	if len(p.change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
-		p.change, p.heldBack = withoutHarm(p.change), true
+	if len(p.Change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
+		p.Withhold()
 	}
-	if !p.change.Empty() {
-		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.change)) }); err != nil {
+	if !p.Change.Empty() {
+		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.Change)) }); err != nil {
 			return err
 		}
-		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, ownNoExecute)
-		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
+		p.Tainted = p.Tainted || p.Harms()
+		wrote(Decision{Kind: TaintsWritten, Added: p.Change.Add, Removed: p.Change.Remove})
 	}
 	var errs []error
-	if p.mark {
+	if p.Mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}
-	if p.empty {
+	if p.Empty {
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
 	}
-	if len(p.labels) > 0 && !p.again { // the pods do not wait for labels
-		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels)) }); err != nil {
+	if len(p.Labels) > 0 && !p.Again { // the pods do not wait for labels
+		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.Labels)) }); err != nil {
 			errs = append(errs, err)
 		} else {
 			wrote(Decision{Kind: LabelsWritten})

@@ -183,13 +183,6 @@ func (e *Evictor) settleGrant(rec *record, p *nodePlan, err error) {
 	}
 }
 
-// currentUnlocked is current for whoever does not hold e.mu.
-func (e *Evictor) currentUnlocked(rec *record) *v1.Node {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.current(rec)
-}
-
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
 func (e *Evictor) stillTaints(rec *record, p *nodePlan) bool {
@@ -226,21 +219,22 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 	}
 	wrote := func(d Decision) {
 		e.mu.Lock()
+		defer e.mu.Unlock()
 		d.Time, d.Node = e.tick(), node.Name
 		e.decide(d)
-		e.mu.Unlock()
+		if d.Kind != ConditionsWritten {
+			return
+		}
+		rec.writeConditions = false
+		if fresh := e.current(rec); fresh != nil {
+			node = fresh // with the resourceVersion of the write just made, where the store shows it
+		}
 	}
 	if len(p.Conditions) > 0 {
 		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.Conditions)) }); err != nil {
 			return err
 		}
-		e.mu.Lock()
-		rec.writeConditions = false
-		e.mu.Unlock()
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
-		if fresh := e.currentUnlocked(rec); fresh != nil {
-			node = fresh // with the resourceVersion of the write just made, where the store shows it
-		}
 	}
 	if len(p.Change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
 		p.Withhold()

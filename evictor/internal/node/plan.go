@@ -67,7 +67,7 @@ func (p *Plan) Withhold() { p.Change, p.HeldBack = withoutHarm(p.Change), true }
 
 // Harms says whether the change adds a NoExecute taint.
 func (p *Plan) Harms() bool {
-	return slices.ContainsFunc(p.Change.Add, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+	return len(those(p.Change.Add, taints.OwnNoExecute)) > 0
 }
 
 // Plan compares the node with what it should be. It is cheap when nothing differs.
@@ -106,15 +106,13 @@ func (in *Input) empties() bool {
 func staleLabels(labels map[string]string) (stale map[string]string) {
 	for _, pair := range [...][2]string{{v1.LabelOSStable, "beta.kubernetes.io/os"}, {v1.LabelArchStable, "beta.kubernetes.io/arch"}} {
 		value, ok := labels[pair[0]]
-		if !ok {
+		if old, there := labels[pair[1]]; !ok || there && old == value {
 			continue
 		}
-		if old, same := labels[pair[1]]; !same || old != value {
-			if stale == nil {
-				stale = make(map[string]string, 2)
-			}
-			stale[pair[1]] = value
+		if stale == nil {
+			stale = make(map[string]string, 2)
 		}
+		stale[pair[1]] = value
 	}
 	return stale
 }

@@ -1,6 +1,8 @@
 package node
 
 import (
+	"slices"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/taints"
@@ -12,22 +14,20 @@ func (in *Input) change(conditions []v1.NodeCondition, tainted bool) (change tai
 	have := in.Node.Spec.Taints
 	want := taints.ForConditions(conditions, in.Node.Spec.Unschedulable)
 	if in.Hold != "" {
-		want = cordoned(in.Node)
+		want = nil
+		if in.Node.Spec.Unschedulable { // which its operator asked for and not we: its taint stays where it is
+			want = those(have, ofCordon)
+		}
 	}
 	if !in.TaintBased {
 		return taints.Diff(have, want, taints.OwnNoSchedule), false
 	}
 	switch execute, keep := in.execute(tainted); {
 	case keep && tainted:
-		for i := range have {
-			if taints.OwnNoExecute(&have[i]) {
-				want = append(want, have[i])
-			}
-		}
-		want = keepWithNoExecute(want, have)
+		want = keepUnready(append(want, those(have, taints.OwnNoExecute)...), have)
 	case execute.Key != "":
 		execute.TimeAdded = in.Since
-		want = keepWithNoExecute(append(want, execute), have)
+		want = keepUnready(append(want, execute), have)
 	case tainted:
 		lift = true
 	}
@@ -39,11 +39,32 @@ func (in *Input) change(conditions []v1.NodeCondition, tainted bool) (change tai
 func (f *Facts) execute(tainted bool) (taint v1.Taint, keep bool) {
 	switch s := f.Standing(); {
 	case s == Unjudged || s == NoCondition:
-		return v1.Taint{}, true
+		return taint, true
 	case s == Settling && tainted, s.Wanted() && (tainted || f.Turn):
 		taint, _ = taints.ForReady(f.Ready)
 	}
 	return taint, false
+}
+
+// keepUnready keeps the NoSchedule taint of an unready node for as long as its NoExecute one
+// stays, so that both are lifted in one write and no pod is scheduled only to be evicted.
+func keepUnready(want, have []v1.Taint) []v1.Taint {
+	if len(those(want, ofUnready)) > 0 {
+		return want
+	}
+	return append(want, those(have, ofUnready)...)
+}
+
+// withoutHarm leaves of a change what needs no permission: lifting. What replaces one of our taints by
+// another is left for later as a whole.
+func withoutHarm(c taints.Change) (lift taints.Change) {
+	for _, t := range c.Remove {
+		swapped := ofReady(&t) && slices.ContainsFunc(c.Add, func(add v1.Taint) bool { return ofReady(&add) && add.Effect == t.Effect })
+		if !swapped {
+			lift.Remove = append(lift.Remove, t)
+		}
+	}
+	return lift
 }
 
 // Managed says whether a taint is one that we add and remove.
@@ -51,55 +72,24 @@ func Managed(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || taints.OwnNoE
 
 // HasNoExecute says whether the node has a NoExecute taint of ours.
 func HasNoExecute(node *v1.Node) bool {
-	for i := range node.Spec.Taints {
-		if taints.OwnNoExecute(&node.Spec.Taints[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// cordoned keeps the taint of a cordoned node, which its operator asked for and not we, where it is.
-func cordoned(node *v1.Node) (kept []v1.Taint) {
-	for _, t := range node.Spec.Taints {
-		if node.Spec.Unschedulable && t.Key == v1.TaintNodeUnschedulable && t.Effect == v1.TaintEffectNoSchedule {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
-// keepWithNoExecute keeps the NoSchedule taint of an unready node for as long as its NoExecute one
-// stays, so that both are lifted in one write and no pod is scheduled only to be evicted.
-func keepWithNoExecute(want, have []v1.Taint) []v1.Taint {
-	for i := range want {
-		if ofReady(&want[i]) && want[i].Effect == v1.TaintEffectNoSchedule {
-			return want
-		}
-	}
-	for i := range have {
-		if ofReady(&have[i]) && have[i].Effect == v1.TaintEffectNoSchedule {
-			want = append(want, have[i])
-		}
-	}
-	return want
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
 func ofReady(t *v1.Taint) bool {
 	return t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable
 }
 
-// withoutHarm leaves of a change what needs no permission: lifting. What replaces one of our taints by
-// another is left for later as a whole.
-func withoutHarm(c taints.Change) (lift taints.Change) {
-	swaps := map[v1.TaintEffect]bool{}
-	for i := range c.Add {
-		swaps[c.Add[i].Effect] = swaps[c.Add[i].Effect] || ofReady(&c.Add[i])
-	}
-	for i := range c.Remove {
-		if t := c.Remove[i]; !swaps[t.Effect] || !ofReady(&t) {
-			lift.Remove = append(lift.Remove, t)
+func ofUnready(t *v1.Taint) bool { return ofReady(t) && t.Effect == v1.TaintEffectNoSchedule }
+
+func ofCordon(t *v1.Taint) bool {
+	return t.Key == v1.TaintNodeUnschedulable && t.Effect == v1.TaintEffectNoSchedule
+}
+
+func those(list []v1.Taint, is func(*v1.Taint) bool) (some []v1.Taint) {
+	for i := range list {
+		if is(&list[i]) {
+			some = append(some, list[i])
 		}
 	}
-	return lift
+	return some
 }

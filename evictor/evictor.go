@@ -258,10 +258,15 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	work := func(workers int) timedworker.Config {
 		return timedworker.Config{Workers: workers, Clock: opts.Clock, Backoff: backoff, OnPanic: e.panicked}
 	}
-	if e.writes, err = timedworker.New(e.writeNode, work(cfg.NodeWorkers)); err != nil {
+	perform := func(lift bool) func(context.Context, timedworker.Work[string, struct{}]) timedworker.Result {
+		return func(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
+			return e.perform(ctx, w.Key, lift)
+		}
+	}
+	if e.writes, err = timedworker.New(perform(false), work(cfg.NodeWorkers)); err != nil {
 		return nil, err
 	}
-	if e.lifts, err = timedworker.New(e.liftNode, work(cfg.LiftWorkers)); err != nil {
+	if e.lifts, err = timedworker.New(perform(true), work(cfg.LiftWorkers)); err != nil {
 		return nil, err
 	}
 	if e.pods, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {

@@ -79,7 +79,12 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 	}
 	excluded := zone.Excluded(object.Labels)
 	rec.nextZone = zone.KeyOf(object.Labels)
-	hold := e.asksHold(object)
+	hold := ""
+	if e.opts.Hold != nil {
+		if reason, held := e.opts.Hold(object); held {
+			hold = cmp.Or(reason, "Held")
+		}
+	}
 	if rec.nextZone != rec.zone || excluded != rec.excluded || hold != rec.hold {
 		rec.excluded, rec.hold = excluded, hold
 		e.attention[rec.name] = rec
@@ -90,16 +95,6 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 
 // own says whether a taint is one of those that evict because of our verdict.
 func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && taints.OwnNoExecute(t) }
-
-// asksHold is why the program holds the node, empty when it does not.
-func (e *Evictor) asksHold(node *v1.Node) string {
-	if e.opts.Hold != nil {
-		if reason, held := e.opts.Hold(node); held {
-			return cmp.Or(reason, "Held")
-		}
-	}
-	return ""
-}
 
 // about is what the node's standing follows from; e.mu is held. A store lags behind the writes: for one grace period a taint that
 // was written is there until the store has shown it.

@@ -18,17 +18,8 @@ import (
 // before it has to wait for another token.
 const maxConflicts = 5
 
-// writeNode brings a node in line with what is wanted of it. It is the work of Evictor.writes.
-func (e *Evictor) writeNode(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
-	return e.perform(ctx, w.Key, false)
-}
-
-// liftNode only writes taints, so that nothing else can hold lifting back.
-func (e *Evictor) liftNode(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
-	return e.perform(ctx, w.Key, true)
-}
-
-// perform reads the truth, compares it with the verdict once more, and writes what differs. One node's
+// perform is the work of Evictor.writes and, where lift says so, of Evictor.lifts, which only write taints, so that nothing else can
+// hold lifting back. It reads the truth, compares it with the verdict once more, and writes what differs. One node's
 // writes never overlap: a second one waits for the first by asking to be scheduled again.
 func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
 	rec, node, p, result := e.prepare(name, lift)

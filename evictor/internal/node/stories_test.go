@@ -236,7 +236,16 @@ func TestStoryOfAPermission(t *testing.T) {
 			w.reports(v1.ConditionTrue)
 			w.judged(v1.ConditionTrue, false)
 		}, "-not-ready:NoSchedule -not-ready:NoExecute@20 lift", ""},
-		step{"nor does the taint of a condition come", func(w *world) { w.Node.Status.Conditions[1].Status = v1.ConditionTrue }, "", ""},
+		step{"what of a condition comes with a lift waits for no worker of its own", func(w *world) {
+			w.NoHarm = false
+			w.Node.Status.Conditions[2].Status = v1.ConditionTrue
+			w.Node.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}}
+		}, "+disk-pressure:NoSchedule -not-ready:NoExecute lift", "disk-pressure:NoSchedule"},
+		step{"that goes as well, permitted or not", func(w *world) {
+			w.NoHarm = true
+			w.Node.Status.Conditions[2].Status = v1.ConditionFalse
+		}, "-disk-pressure:NoSchedule lift", ""},
+		step{"the taint of a condition does not come now", func(w *world) { w.Node.Status.Conditions[1].Status = v1.ConditionTrue }, "", ""},
 	)
 }
 

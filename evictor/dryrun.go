@@ -95,7 +95,7 @@ func (d *dryRun) overNode(node *v1.Node) *v1.Node {
 // over is a copy of the node with what would have been written.
 func (s *dryNode) over(object *v1.Node) *v1.Node {
 	shown := *object
-	if s.heartbeat.Equal(heartbeatOf(object)) {
+	if s.heartbeat.Equal(&node.ReadyOf(object).LastHeartbeatTime) {
 		shown.Status.Conditions = node.Overlay(object.Status.Conditions, s.conditions)
 	}
 	if s.tainted {
@@ -120,15 +120,6 @@ func (s *dryNode) over(object *v1.Node) *v1.Node {
 	return &shown
 }
 
-func heartbeatOf(node *v1.Node) *metav1.Time {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == v1.NodeReady {
-			return &node.Status.Conditions[i].LastHeartbeatTime
-		}
-	}
-	return &metav1.Time{}
-}
-
 func (d *dryRun) change(node *v1.Node, write func(*dryNode)) error {
 	d.mu.Lock()
 	shadow := d.nodes[node.Name]
@@ -144,7 +135,7 @@ func (d *dryRun) change(node *v1.Node, write func(*dryNode)) error {
 
 func (d *dryRun) UpdateConditions(_ context.Context, object *v1.Node, conditions []v1.NodeCondition) error {
 	return d.change(object, func(s *dryNode) {
-		s.heartbeat = *heartbeatOf(object)
+		s.heartbeat = node.ReadyOf(object).LastHeartbeatTime
 		s.conditions = node.Overlay(s.conditions, conditions)
 	})
 }

@@ -73,7 +73,7 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 		sooner(e.writes, rec.name, at)
 		sooner(e.lifts, rec.name, at)
 	}
-	rec.ready = readyStatus(object)
+	rec.ready = node.ReadyOf(object).Status
 	if rec.tainted = e.cfg.TaintBasedEviction && node.HasNoExecute(object); rec.tainted {
 		rec.unseen = time.Time{}
 	}
@@ -110,16 +110,6 @@ func (e *Evictor) about(rec *record) node.Facts {
 func (e *Evictor) standing(rec *record) node.Standing {
 	about := e.about(rec)
 	return about.Standing()
-}
-
-// readyStatus is the node's Ready condition, empty when it has none.
-func readyStatus(node *v1.Node) v1.ConditionStatus {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == v1.NodeReady {
-			return node.Status.Conditions[i].Status
-		}
-	}
-	return ""
 }
 
 // version is a resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.

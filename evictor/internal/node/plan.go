@@ -117,6 +117,16 @@ func staleLabels(labels map[string]string) (stale map[string]string) {
 	return stale
 }
 
+// ReadyOf is the node's Ready condition, an empty one when it has none. It is only to be read.
+func ReadyOf(node *v1.Node) *v1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady {
+			return c
+		}
+	}
+	return &v1.NodeCondition{}
+}
+
 // Overlay returns the conditions with those of changed in place of their namesakes.
 func Overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
 	if len(changed) == 0 {

@@ -108,12 +108,18 @@ func TestPlanInTwo(t *testing.T) {
 	require.True(t, (&Plan{Lift: true, Tainted: true, Again: true}).Nothing())
 }
 
+func TestReadyOf(t *testing.T) {
+	node := &v1.Node{Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: "A", Status: "False"}, {Type: v1.NodeReady, Status: "True"}}}}
+	require.Same(t, &node.Status.Conditions[1], ReadyOf(node))
+	require.Equal(t, &v1.NodeCondition{}, ReadyOf(&v1.Node{}))
+}
+
 func TestOverlay(t *testing.T) {
 	have := []v1.NodeCondition{{Type: "A", Status: "True"}, {Type: "B", Status: "True"}}
 	require.Equal(t, []v1.NodeCondition{{Type: "A", Status: "True"}, {Type: "B", Status: "Unknown"}, {Type: "C", Status: "Unknown"}},
 		Overlay(have, []v1.NodeCondition{{Type: "B", Status: "Unknown"}, {Type: "C", Status: "Unknown"}}))
 	require.Equal(t, v1.ConditionStatus("True"), have[1].Status)
-	require.Equal(t, have, Overlay(have, nil))
+	require.Same(t, &have[0], &Overlay(have, nil)[0], "nothing is copied for nothing")
 	require.Equal(t, have, Overlay(nil, have))
 }
 

@@ -143,6 +143,33 @@ func TestOurTaints(t *testing.T) {
 	}
 }
 
+// The NoSchedule taint of an unready node stays for as long as its NoExecute one does, and no longer; other conditions' follow them.
+func TestTaintsOfAnUnreadyNode(t *testing.T) {
+	noSchedule := func(key string) v1.Taint { return v1.Taint{Key: key, Effect: v1.TaintEffectNoSchedule} }
+	execute := v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}
+	for name, row := range map[string]struct {
+		ready    v1.ConditionStatus
+		pressure bool // on its disk
+		noHarm   bool
+		have     []v1.Taint
+		want     string
+	}{
+		"its condition is gone, and it was not tainted": {"", false, false, []v1.Taint{noSchedule(v1.TaintNodeUnreachable)}, "-unreachable:NoSchedule lift"},
+		"it was":               {"", false, false, []v1.Taint{noSchedule(v1.TaintNodeUnreachable), execute}, ""},
+		"by somebody, lately":  {"", false, false, []v1.Taint{execute}, ""},
+		"beside another":       {"", true, false, []v1.Taint{noSchedule(v1.TaintNodeUnreachable), execute}, "+disk-pressure:NoSchedule"},
+		"which goes":           {"", false, false, []v1.Taint{noSchedule(v1.TaintNodeDiskPressure), execute}, "-disk-pressure:NoSchedule lift"},
+		"Ready, under another": {v1.ConditionTrue, true, true, []v1.Taint{noSchedule(v1.TaintNodeUnreachable)}, "-unreachable:NoSchedule lift"},
+	} {
+		in := Input{Node: healthy(), TaintBased: true, NoHarm: row.noHarm, Facts: Facts{Judged: true, Ready: row.ready}}
+		in.Node.Spec.Taints = row.have
+		if row.pressure {
+			in.Node.Status.Conditions[2].Status = v1.ConditionTrue
+		}
+		require.Equal(t, row.want, told(in.Plan()), name)
+	}
+}
+
 // A node that is as it should be costs next to nothing.
 func TestPlanOfAHealthyNodeAllocatesNothing(t *testing.T) {
 	in := Input{Node: healthy(), Now: at(0), TaintBased: true, Facts: Facts{Judged: true, Ready: v1.ConditionTrue, Says: v1.ConditionTrue}, Budgets: time.Time{}}

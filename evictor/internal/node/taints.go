@@ -81,9 +81,7 @@ func ofReady(t *v1.Taint) bool {
 
 func ofUnready(t *v1.Taint) bool { return ofReady(t) && t.Effect == v1.TaintEffectNoSchedule }
 
-func ofCordon(t *v1.Taint) bool {
-	return t.Key == v1.TaintNodeUnschedulable && t.Effect == v1.TaintEffectNoSchedule
-}
+func ofCordon(t *v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable }
 
 func those(list []v1.Taint, is func(*v1.Taint) bool) (some []v1.Taint) {
 	for i := range list {

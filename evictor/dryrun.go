@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -92,23 +93,23 @@ func (d *dryRun) overNode(node *v1.Node) *v1.Node {
 }
 
 // over is a copy of the node with what would have been written.
-func (s *dryNode) over(node *v1.Node) *v1.Node {
-	shown := *node
-	if s.heartbeat.Equal(heartbeatOf(node)) {
-		shown.Status.Conditions = overlay(node.Status.Conditions, s.conditions)
+func (s *dryNode) over(object *v1.Node) *v1.Node {
+	shown := *object
+	if s.heartbeat.Equal(&node.ReadyOf(object).LastHeartbeatTime) {
+		shown.Status.Conditions = node.Overlay(object.Status.Conditions, s.conditions)
 	}
 	if s.tainted {
 		shown.Spec.Taints = nil
-		for _, t := range node.Spec.Taints {
-			if !managedByUs(&t) {
+		for _, t := range object.Spec.Taints {
+			if !node.Managed(&t) {
 				shown.Spec.Taints = append(shown.Spec.Taints, t)
 			}
 		}
 		shown.Spec.Taints = append(shown.Spec.Taints, s.managed...)
 	}
 	if len(s.labels) > 0 {
-		labels := make(map[string]string, len(node.Labels)+len(s.labels))
-		for k, v := range node.Labels {
+		labels := make(map[string]string, len(object.Labels)+len(s.labels))
+		for k, v := range object.Labels {
 			labels[k] = v
 		}
 		for k, v := range s.labels {
@@ -117,15 +118,6 @@ func (s *dryNode) over(node *v1.Node) *v1.Node {
 		shown.Labels = labels
 	}
 	return &shown
-}
-
-func heartbeatOf(node *v1.Node) *metav1.Time {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == v1.NodeReady {
-			return &node.Status.Conditions[i].LastHeartbeatTime
-		}
-	}
-	return &metav1.Time{}
 }
 
 func (d *dryRun) change(node *v1.Node, write func(*dryNode)) error {
@@ -141,18 +133,18 @@ func (d *dryRun) change(node *v1.Node, write func(*dryNode)) error {
 	return nil
 }
 
-func (d *dryRun) UpdateConditions(_ context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	return d.change(node, func(s *dryNode) {
-		s.heartbeat = *heartbeatOf(node)
-		s.conditions = overlay(s.conditions, conditions)
+func (d *dryRun) UpdateConditions(_ context.Context, object *v1.Node, conditions []v1.NodeCondition) error {
+	return d.change(object, func(s *dryNode) {
+		s.heartbeat = node.ReadyOf(object).LastHeartbeatTime
+		s.conditions = node.Overlay(s.conditions, conditions)
 	})
 }
 
-func (d *dryRun) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) error {
-	return d.change(node, func(s *dryNode) {
+func (d *dryRun) UpdateTaints(_ context.Context, object *v1.Node, change taints.Change) error {
+	return d.change(object, func(s *dryNode) {
 		s.tainted, s.managed = true, nil
-		for _, t := range change.Apply(node.Spec.Taints, d.e.clock.Now()) {
-			if managedByUs(&t) {
+		for _, t := range change.Apply(object.Spec.Taints, d.e.clock.Now()) {
+			if node.Managed(&t) {
 				s.managed = append(s.managed, t)
 			}
 		}

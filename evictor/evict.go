@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
@@ -133,12 +134,13 @@ func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result ch
 	if e.current(rec) == nil {
 		return notShown()
 	}
-	if rec.rearm || e.wanted(rec) != rec.eligible {
+	wanted := e.standing(rec).Wanted()
+	if rec.rearm || wanted != rec.eligible {
 		// The event, which is still to come, finds nothing new; the other pods have to be decided upon too.
 		rec.rearm = true
 		e.NodeChanged(rec.name)
 	}
-	a := rec.taints.Check(e.matcher, tp.asked(pod), e.own, e.wanted(rec), e.permits(rec, harm, write, now), now)
+	a := rec.taints.Check(e.matcher, tp.asked(pod), e.own, wanted, e.permits(rec, harm, write, now), now)
 	if a.Why.Forever {
 		return dropped(e.unarmedReason(rec, w.Value))
 	}
@@ -166,7 +168,7 @@ func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result ch
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
 	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
-	if rec.tainted && (e.saysReady(rec) || !e.monitor.Settled(rec.name)) {
+	if rec.tainted && (e.standing(rec) == node.Reported || !e.monitor.Settled(rec.name)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ type record struct {
 	known    bool     // a pass has given a verdict
 	verdict  health.Verdict
 
-	hold            string                 // why the program holds it, as of the last look; see held
+	hold            string                 // why Options.Hold holds it, as of the last look
 	ready           v1.ConditionStatus     // what its kubelet says, as of the last look
 	tainted         bool                   // it carries our NoExecute taint, as of the last look
 	beatSince       bool                   // a status heartbeat arrived since the last pass
@@ -232,10 +233,15 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	work := func(workers int) timedworker.Config {
 		return timedworker.Config{Workers: workers, Clock: opts.Clock, Backoff: backoff, OnPanic: e.panicked}
 	}
-	if e.writes, err = timedworker.New(e.writeNode, work(cfg.NodeWorkers)); err != nil {
+	perform := func(lift bool) func(context.Context, timedworker.Work[string, struct{}]) timedworker.Result {
+		return func(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
+			return e.perform(ctx, w.Key, lift)
+		}
+	}
+	if e.writes, err = timedworker.New(perform(false), work(cfg.NodeWorkers)); err != nil {
 		return nil, err
 	}
-	if e.lifts, err = timedworker.New(e.liftNode, work(cfg.LiftWorkers)); err != nil {
+	if e.lifts, err = timedworker.New(perform(true), work(cfg.LiftWorkers)); err != nil {
 		return nil, err
 	}
 	if e.pods, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
@@ -304,9 +310,9 @@ func (e *Evictor) tick() time.Time {
 // which is still watched and counted; taints of ours that it carries are lifted. The reason is told to whoever asks why.
 func (e *Evictor) Hold(node, reason string) {
 	e.mu.Lock()
-	e.holds[node] = reason
+	e.holds[node] = cmp.Or(reason, "Held")
 	if rec := e.records[node]; rec != nil {
-		e.dequeue(rec, e.held(rec), e.tick())
+		e.dequeue(rec, e.holds[node], e.tick())
 		e.attention[node] = rec
 	}
 	e.mu.Unlock()
@@ -322,13 +328,6 @@ func (e *Evictor) Release(node string) {
 	}
 	e.mu.Unlock()
 	e.NodeChanged(node)
-}
-
-func orDefault(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func (e *Evictor) panicked(key, value any, stack []byte) {

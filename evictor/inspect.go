@@ -34,7 +34,7 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || !rec.known {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.held(rec), Waiting: e.turns.Waits(name)}
+	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.about(rec).Hold, Waiting: e.turns.Waits(name)}
 	for _, tp := range rec.pods {
 		if tp.armed {
 			status.Evictions++

@@ -1,11 +1,13 @@
 package evictor
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -58,82 +60,56 @@ func (e *Evictor) current(rec *record) *v1.Node {
 }
 
 // note takes over what the node's object says; e.mu is held.
-func (e *Evictor) note(rec *record, node *v1.Node, heartbeat bool) {
+func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 	if heartbeat {
 		rec.beatSince = true
 		if rec.verdict.Expired {
 			rec.writeConditions = false // the kubelet spoke: the next pass decides
 		}
 	}
-	if rec.conflicted != "" && node.ResourceVersion != rec.conflicted {
+	if rec.conflicted != "" && object.ResourceVersion != rec.conflicted {
 		rec.conflicted = ""
 		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
 		sooner(e.writes, rec.name, at)
 		sooner(e.lifts, rec.name, at)
 	}
-	rec.ready = readyStatus(node)
-	if rec.tainted = e.cfg.TaintBasedEviction && hasOwnNoExecute(node); rec.tainted {
+	rec.ready = node.ReadyOf(object).Status
+	if rec.tainted = e.cfg.TaintBasedEviction && node.HasNoExecute(object); rec.tainted {
 		rec.unseen = time.Time{}
 	}
-	excluded := zone.Excluded(node.Labels)
-	rec.nextZone = zone.KeyOf(node.Labels)
-	hold := e.asksHold(node)
+	excluded := zone.Excluded(object.Labels)
+	rec.nextZone = zone.KeyOf(object.Labels)
+	hold := ""
+	if e.opts.Hold != nil {
+		if reason, held := e.opts.Hold(object); held {
+			hold = cmp.Or(reason, "Held")
+		}
+	}
 	if rec.nextZone != rec.zone || excluded != rec.excluded || hold != rec.hold {
 		rec.excluded, rec.hold = excluded, hold
 		e.attention[rec.name] = rec
 	}
-	seen, changed := rec.taints.Observe(node, e.started, e.own, e.now)
+	seen, changed := rec.taints.Observe(object, e.started, e.own, e.now)
 	rec.taints, rec.rearm = seen, rec.rearm || changed
 }
 
 // own says whether a taint is one of those that evict because of our verdict.
 func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && taints.OwnNoExecute(t) }
 
-// asksHold is why the program holds the node, empty when it does not.
-func (e *Evictor) asksHold(node *v1.Node) string {
-	if e.opts.Hold != nil {
-		if reason, held := e.opts.Hold(node); held {
-			return orDefault(reason, "Held")
-		}
+// about is what the node's standing follows from; e.mu is held. A store lags behind the writes: for one grace period a taint that
+// was written is there until the store has shown it.
+func (e *Evictor) about(rec *record) node.Facts {
+	return node.Facts{
+		Judged: rec.known, Ready: rec.verdict.Ready, Expired: rec.verdict.Expired, Says: rec.ready, Beat: rec.beatSince,
+		AllDown: e.zones.AllDown(), Hold: cmp.Or(e.holds[rec.name], rec.hold), Settling: rec.waitSettle,
+		Carries: rec.tainted || e.now.Before(rec.unseen), Turn: e.turns.Of(rec.name) != nil,
 	}
-	return ""
 }
 
-// held is why a node is held, empty when it is not; e.mu is held.
-func (e *Evictor) held(rec *record) string {
-	if reason, held := e.holds[rec.name]; held {
-		return orDefault(reason, "Held")
-	}
-	return rec.hold
-}
-
-// saysReady says whether the kubelet has reported Ready since the verdict; e.mu is held. An object that still says Ready because
-// our own Unknown is not written yet does not count.
-func (e *Evictor) saysReady(rec *record) bool {
-	return rec.ready == v1.ConditionTrue && (!rec.verdict.Expired || rec.beatSince)
-}
-
-// carries says whether the node has our NoExecute taint. A store lags behind the writes: for one grace period what was written is
-// there until the store has shown it; e.mu is held.
-func (e *Evictor) carries(rec *record) bool { return rec.tainted || e.now.Before(rec.unseen) }
-
-// readyStatus is the node's Ready condition, empty when it has none.
-func readyStatus(node *v1.Node) v1.ConditionStatus {
-	for i := range node.Status.Conditions {
-		if node.Status.Conditions[i].Type == v1.NodeReady {
-			return node.Status.Conditions[i].Status
-		}
-	}
-	return ""
-}
-
-func hasOwnNoExecute(node *v1.Node) bool {
-	for i := range node.Spec.Taints {
-		if taints.OwnNoExecute(&node.Spec.Taints[i]) {
-			return true
-		}
-	}
-	return false
+// standing says whether the node may be harmed, and if not, why; e.mu is held.
+func (e *Evictor) standing(rec *record) node.Standing {
+	about := e.about(rec)
+	return about.Standing()
 }
 
 // version is a resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.

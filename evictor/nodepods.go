@@ -16,7 +16,8 @@ import (
 func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error {
 	return e.eachPod(rec, &rec.marked, func(pod *v1.Pod) bool { return podReady(pod) && !finished(pod) }, func() { rec.markPods = false }, func(ref PodRef) (goOn bool, err error) {
 		e.mu.Lock()
-		still := rec.markPods && !rec.beatSince && !e.zones.AllDown() && e.records[rec.name] == rec
+		about := e.about(rec)
+		still := rec.markPods && about.Marks() && e.records[rec.name] == rec
 		e.mu.Unlock()
 		if !still {
 			return false, nil
@@ -36,8 +37,8 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error 
 		if err == nil {
 			e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 		}
-		p.again = !p.empty && e.pooled && e.nodeWaits()
-		return !p.again, nil
+		p.Again = !p.Empty && e.pooled && e.nodeWaits()
+		return !p.Again, nil
 	})
 }
 
@@ -91,7 +92,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 
 // emptied notes that of the node's pods none is left but those that the API server refuses to evict; e.mu is held.
 func (e *Evictor) emptied(rec *record) {
-	if e.records[rec.name] != rec || !e.wanted(rec) {
+	if e.records[rec.name] != rec || !e.standing(rec).Wanted() {
 		return // it recovered meanwhile, say
 	}
 	if !rec.emptied {
@@ -201,7 +202,7 @@ func (e *Evictor) podsOf(rec *record, again bool, noted *map[podUID]struct{}, wa
 func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision, still, there bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.current(rec) == nil || !e.wanted(rec) || e.saysReady(rec) {
+	if e.current(rec) == nil || !e.standing(rec).MayBeHarmed() {
 		return why, false, false
 	}
 	pod, there := e.clients.Pods.Pod(ref.PodKey)

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -115,7 +116,7 @@ func (e *Evictor) restarted() {
 		rec := e.bad[name]
 		rec.waitSettle = true
 		e.attention[name] = rec
-		e.dequeue(rec, "NotSettled", now)
+		e.dequeue(rec, node.Settling.String(), now)
 		e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
 	}
 }
@@ -166,7 +167,7 @@ func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
 	if e.now.Before(rec.unseen) {
 		return rec.unseen, true
 	}
-	if !e.cfg.TaintBasedEviction && e.failing(rec) {
+	if about := e.about(rec); !e.cfg.TaintBasedEviction && about.Failing() {
 		return emptyAt(v, e.cfg.PodEvictionTimeout), true
 	}
 	return e.now, true
@@ -183,45 +184,31 @@ func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
 // consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
 // to be lifted.
 func (e *Evictor) consider(rec *record, now time.Time) {
-	node := e.current(rec)
+	object := e.current(rec)
 	e.recount(rec)
-	down := e.zones.AllDown()
-	if rec.waitSettle {
-		if down || !e.monitor.Settled(rec.name) {
-			if !down {
-				e.attention[rec.name] = rec
-			}
-		} else {
-			rec.waitSettle = false
+	if rec.waitSettle && !e.zones.AllDown() {
+		if rec.waitSettle = !e.monitor.Settled(rec.name); rec.waitSettle {
+			e.attention[rec.name] = rec
 		}
 	}
 	if rec.verdict.Expired && !rec.beatSince && rec.ready != v1.ConditionUnknown {
 		rec.writeConditions = true
 	}
-	switch {
-	case !e.failing(rec):
-		e.dequeue(rec, e.liftReason(rec), now)
-	case e.saysReady(rec): // the verdict may be frozen
-		e.dequeue(rec, "NodeReady", now)
-	case down:
-		e.dequeue(rec, "AllZonesDown", now)
-	case e.held(rec) != "":
-		e.dequeue(rec, e.held(rec), now)
-	case rec.waitSettle:
-	case !e.cfg.TaintBasedEviction:
-		e.considerEmptying(rec, now)
-	case e.turns.Of(rec.name) != nil:
-	case e.carries(rec):
-		e.dequeue(rec, "Tainted", now)
-		if !rec.tainted {
+	about := e.about(rec)
+	switch s := about.Standing(); {
+	case !s.MayBeHarmed():
+		e.dequeue(rec, about.Why(), now)
+		if s == node.Tainted && !rec.tainted {
 			e.attention[rec.name] = rec // until it is known whether it is
 		}
-	case node != nil:
+	case !e.cfg.TaintBasedEviction:
+		e.considerEmptying(rec, now)
+	case object != nil && e.turns.Of(rec.name) == nil:
 		e.enqueue(rec, now)
 	}
 	e.arm(rec, now)
-	if node != nil {
-		e.scheduleWrites(rec, node, now)
+	if object != nil {
+		e.scheduleWrites(rec, object, now)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
@@ -84,16 +85,17 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 		return
 	}
 	rec.podsChanged = true
-	if rec.known && rec.verdict.Ready == v1.ConditionUnknown && !rec.beatSince && !rec.markPods && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
+	about := e.about(rec)
+	if about.Silent() && !rec.markPods && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
 		if _, done := rec.marked[pod.UID]; !done {
 			rec.markPods = true
 			e.attention[rec.name] = rec
-			if !rec.waitSettle && !e.zones.AllDown() {
+			if about.Marks() {
 				wake(e.writes, rec, now)
 			}
 		}
 	}
-	if rec.emptied && e.failing(rec) && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
+	if rec.emptied && about.Standing().Wanted() && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
 		wake(e.writes, rec, now)
 	}
 	if len(rec.taints) > 0 {
@@ -121,7 +123,7 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
 func (e *Evictor) arm(rec *record, now time.Time) {
-	eligible := e.wanted(rec)
+	eligible := e.standing(rec).Wanted()
 	if eligible == rec.eligible && !rec.rearm {
 		return
 	}
@@ -150,22 +152,6 @@ func (e *Evictor) arm(rec *record, now time.Time) {
 		}
 	}
 	rec.rearm = false
-}
-
-func (e *Evictor) liftReason(rec *record) string {
-	switch {
-	case rec.verdict.Ready == v1.ConditionTrue:
-		return "NodeReady"
-	case e.zones.AllDown():
-		return "AllZonesDown"
-	case e.held(rec) != "":
-		return e.held(rec)
-	case rec.waitSettle && len(rec.taints) > 0:
-		return "NotSettled"
-	case !e.failing(rec):
-		return "NotFailed"
-	}
-	return "TaintRemoved"
 }
 
 // armPod decides when, if at all, the pod is to be evicted; e.mu is held.
@@ -228,8 +214,9 @@ func (e *Evictor) evictionOf(rec *record, d taints.Deadline) eviction {
 
 // unarmedReason is why an eviction is not wanted any more: what became of its taint.
 func (e *Evictor) unarmedReason(rec *record, why eviction) string {
-	if why.own && !rec.eligible {
-		return e.liftReason(rec)
+	about := e.about(rec)
+	if s := about.Standing(); why.own && !rec.eligible && !s.Wanted() && (s != node.Settling || len(rec.taints) > 0) {
+		return about.Why()
 	}
 	if rec.taints.Has(&why.taint, e.own) {
 		return "Tolerated"

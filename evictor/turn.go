@@ -55,7 +55,7 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 	switch {
 	case node == nil: // it is looked at again when the store has caught up
 		turn.Later(e.cfg.GateInterval, e.read)
-	case !e.wanted(rec) || e.saysReady(rec) || e.carries(rec):
+	case !e.standing(rec).MayBeHarmed():
 		// The last pass still said failed; the next one will see for itself.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec
@@ -69,7 +69,7 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 func (e *Evictor) recount(rec *record) {
 	failed := rec.emptied
 	if e.cfg.TaintBasedEviction {
-		if failed = e.carries(rec); failed && !rec.tainted {
+		if failed = e.about(rec).Carries; failed && !rec.tainted {
 			e.attention[rec.name] = rec // to count again when that ends
 		}
 	}
@@ -83,7 +83,7 @@ func (e *Evictor) endTurn(rec *record, p *nodePlan, err error) {
 	if turn == nil || e.turns.Of(rec.name) != turn {
 		return // none, or one that came while the write was under way: the next write has it
 	}
-	done := p.tainted
+	done := p.Tainted
 	if !e.cfg.TaintBasedEviction {
 		done = rec.emptied
 	}
@@ -98,7 +98,7 @@ func (e *Evictor) endTurn(rec *record, p *nodePlan, err error) {
 		if e.cfg.TaintBasedEviction {
 			rec.unseen = now.Add(e.cfg.NodeMonitorGracePeriod)
 		}
-	case err == nil && !e.wanted(rec):
+	case err == nil && !e.standing(rec).Wanted():
 		turn.Drop()
 	default:
 		turn.Again(e.read)

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor/internal/outage"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -20,27 +18,14 @@ import (
 // before it has to wait for another token.
 const maxConflicts = 5
 
-// writeNode brings a node in line with what is wanted of it. It is the work of Evictor.writes.
-func (e *Evictor) writeNode(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
-	return e.perform(ctx, w.Key, false)
-}
-
-// liftNode only writes taints, so that nothing else can hold lifting back.
-func (e *Evictor) liftNode(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
-	return e.perform(ctx, w.Key, true)
-}
-
-// perform reads the truth, compares it with the verdict once more, and writes what differs. One node's
+// perform is the work of Evictor.writes and, where lift says so, of Evictor.lifts, which only write taints, so that nothing else can
+// hold lifting back. It reads the truth, compares it with the verdict once more, and writes what differs. One node's
 // writes never overlap: a second one waits for the first by asking to be scheduled again.
 func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
 	rec, node, p, result := e.prepare(name, lift)
 	if node == nil {
 		return result
 	}
-	// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too; before they are
-	// deleted, they are marked.
-	p.again = p.mark && !p.empty && len(p.conditions) > 0
-	p.mark = p.mark && !p.again
 	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
@@ -62,7 +47,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	} else {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 	}
-	if (closed || p.heldBack) && e.records[name] == rec {
+	if (closed || p.HeldBack) && e.records[name] == rec {
 		rec.closed = true
 		e.gates.waiting[name] = rec
 	}
@@ -74,9 +59,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	e.mu.Unlock()
 	e.deliver()
 	switch {
-	case err == nil && p.again:
+	case err == nil && p.Again:
 		return timedworker.Blocked(0)
-	case err == nil && !p.heldBack:
+	case err == nil && !p.HeldBack:
 		return rest
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
@@ -104,12 +89,11 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	}
 	p = e.planNode(rec, node, e.tick())
 	if lift {
-		p.conditions, p.labels, p.mark, p.empty, p.turn = nil, nil, false, false, nil
-	} else if p.lift {
-		p.change = taints.Change{}
+		p = nodePlan{Plan: p.Taints()}
+	} else {
+		p.Plan = p.Rest()
 	}
-	p.tainted = hasOwnNoExecute(node)
-	if p.nothing() {
+	if p.Nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 		e.endTurn(rec, &p, nil)
 		return nil, nil, p, e.afterBudgets(rec, lift)
@@ -156,34 +140,17 @@ func failedStep(err error) string {
 	return "write"
 }
 
-// wanted says whether the verdict still asks for a NoExecute taint, or for the node to be emptied.
-func (e *Evictor) wanted(rec *record) bool {
-	return e.failing(rec) && e.held(rec) == "" && !rec.waitSettle && !e.zones.AllDown()
-}
-
-// currentUnlocked is current for whoever does not hold e.mu.
-func (e *Evictor) currentUnlocked(rec *record) *v1.Node {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.current(rec)
-}
-
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
 func (e *Evictor) stillTaints(rec *record, p *nodePlan) bool {
-	if !slices.ContainsFunc(p.change.Add, ownNoExecute) {
+	if !p.Harms() {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.records[rec.name] != rec {
-		return false // another node has its name, and must not be observed as this one
-	}
-	execute, _ := e.wantNoExecute(rec, p.tainted)
-	return execute.Key != "" && !e.saysReady(rec)
+	about := e.about(rec)
+	return e.records[rec.name] == rec && about.Taints(p.Tainted) // or another node has its name
 }
-
-func ownNoExecute(t v1.Taint) bool { return taints.OwnNoExecute(&t) }
 
 // errClosed is wrapped by what a closed permission stops.
 var errClosed = errors.New("not permitted")
@@ -209,41 +176,42 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 	}
 	wrote := func(d Decision) {
 		e.mu.Lock()
+		defer e.mu.Unlock()
 		d.Time, d.Node = e.tick(), node.Name
 		e.decide(d)
-		e.mu.Unlock()
-	}
-	if len(p.conditions) > 0 {
-		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.conditions)) }); err != nil {
-			return err
+		if d.Kind != ConditionsWritten {
+			return
 		}
-		e.mu.Lock()
 		rec.writeConditions = false
-		e.mu.Unlock()
-		wrote(Decision{Kind: ConditionsWritten, Conditions: p.conditions})
-		if fresh := e.currentUnlocked(rec); fresh != nil {
+		if fresh := e.current(rec); fresh != nil {
 			node = fresh // with the resourceVersion of the write just made, where the store shows it
 		}
 	}
-	if len(p.change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
-		p.change, p.heldBack = withoutHarm(p.change), true
-	}
-	if !p.change.Empty() {
-		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.change)) }); err != nil {
+	if len(p.Conditions) > 0 {
+		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.Conditions)) }); err != nil {
 			return err
 		}
-		p.tainted = p.tainted || slices.ContainsFunc(p.change.Add, ownNoExecute)
-		wrote(Decision{Kind: TaintsWritten, Added: p.change.Add, Removed: p.change.Remove})
+		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
+	}
+	if len(p.Change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
+		p.Withhold()
+	}
+	if !p.Change.Empty() {
+		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.Change)) }); err != nil {
+			return err
+		}
+		p.Tainted = p.Tainted || p.Harms()
+		wrote(Decision{Kind: TaintsWritten, Added: p.Change.Add, Removed: p.Change.Remove})
 	}
 	var errs []error
-	if p.mark {
+	if p.Mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}
-	if p.empty {
+	if p.Empty {
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
 	}
-	if len(p.labels) > 0 && !p.again { // the pods do not wait for labels
-		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.labels)) }); err != nil {
+	if len(p.Labels) > 0 && !p.Again { // the pods do not wait for labels
+		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.Labels)) }); err != nil {
 			errs = append(errs, err)
 		} else {
 			wrote(Decision{Kind: LabelsWritten})

@@ -1,0 +1,144 @@
+package node
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Input is what a plan is made from.
+type Input struct {
+	Facts
+	Node *v1.Node // it is only read
+	Now  time.Time
+	// TaintBased: a node is harmed by a taint. Else it is emptied.
+	TaintBased bool
+	// NoHarm: new taints and evictions are not permitted.
+	NoHarm bool
+	// Unwritten: the conditions that the verdict asks for are still to be written.
+	Unwritten bool
+	// Unmarked: its pods are still to be marked not Ready.
+	Unmarked bool
+	// Since is the TimeAdded of a new taint that goes on with an outage, nil for that which the node carries or else now.
+	Since *metav1.Time
+	// Emptied: it was emptied in this outage. Then what has come since (PodsChanged) goes at once, and what disruption budgets
+	// held back when they may let it go (Budgets).
+	Emptied, PodsChanged bool
+	Budgets              time.Time
+}
+
+// Plan is what is to be written to a node now. The zero Plan is nothing.
+type Plan struct {
+	Conditions []v1.NodeCondition
+	Change     taints.Change
+	Labels     map[string]string
+	Mark       bool // its pods not Ready
+	Empty      bool // delete its pods
+	Again      bool // there is more to do, when those that wait have had their turn
+
+	Lift     bool // the change takes NoExecute taints away, or adds none
+	Tainted  bool // the node has one of ours; who writes the change keeps it true
+	HeldBack bool // harm was left out, because it is not permitted or not wanted any more
+}
+
+// Nothing says whether there is nothing to write.
+func (p *Plan) Nothing() bool {
+	return len(p.Conditions) == 0 && p.Change.Empty() && len(p.Labels) == 0 && !p.Mark && !p.Empty
+}
+
+// Taints is the part of the plan that a worker for lifting writes: taints, and nothing that could hold it back.
+func (p Plan) Taints() Plan { return Plan{Change: p.Change, Lift: p.Lift, Tainted: p.Tainted} }
+
+// Rest is the part for the others: all but a change that lifts.
+func (p Plan) Rest() Plan {
+	if p.Lift {
+		p.Change = taints.Change{}
+	}
+	return p
+}
+
+// Withhold leaves out what does harm.
+func (p *Plan) Withhold() { p.Change, p.HeldBack = withoutHarm(p.Change), true }
+
+// Harms says whether the change adds a NoExecute taint.
+func (p *Plan) Harms() bool {
+	return len(those(p.Change.Add, taints.OwnNoExecute)) > 0
+}
+
+// Plan compares the node with what it should be. It is cheap when nothing differs.
+func (in *Input) Plan() Plan {
+	p := Plan{Tainted: HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks(), Empty: in.empties()}
+	conditions := in.Node.Status.Conditions
+	if in.Unwritten && in.Expired && !in.Beat {
+		p.Conditions = health.UnknownConditions(in.Node, in.Now)
+		conditions = Overlay(conditions, p.Conditions)
+	}
+	if p.Mark && !p.Empty && len(p.Conditions) > 0 {
+		// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too; before they are
+		// deleted, they are marked.
+		p.Mark, p.Again = false, true
+	}
+	p.Change, p.Lift = in.change(conditions, p.Tainted)
+	if in.NoHarm {
+		p.Change = withoutHarm(p.Change)
+	}
+	p.Lift = p.Lift || len(p.Change.Add) == 0 && len(p.Change.Remove) > 0
+	return p
+}
+
+// empties says whether pods of the node are to be deleted now, where nothing is tainted.
+func (in *Input) empties() bool {
+	switch {
+	case in.TaintBased || in.NoHarm || !in.Standing().Wanted():
+		return false
+	case in.Emptied:
+		return in.PodsChanged || !in.Now.Before(in.Budgets)
+	}
+	return in.Turn
+}
+
+// staleLabels are the deprecated labels that differ from the stable ones, which are the truth.
+func staleLabels(labels map[string]string) (stale map[string]string) {
+	for _, pair := range [...][2]string{{v1.LabelOSStable, "beta.kubernetes.io/os"}, {v1.LabelArchStable, "beta.kubernetes.io/arch"}} {
+		value, ok := labels[pair[0]]
+		if old, there := labels[pair[1]]; !ok || there && old == value {
+			continue
+		}
+		if stale == nil {
+			stale = make(map[string]string, 2)
+		}
+		stale[pair[1]] = value
+	}
+	return stale
+}
+
+// ReadyOf is the node's Ready condition, an empty one when it has none. It is only to be read.
+func ReadyOf(node *v1.Node) *v1.NodeCondition {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady {
+			return c
+		}
+	}
+	return &v1.NodeCondition{}
+}
+
+// Overlay returns the conditions with those of changed in place of their namesakes.
+func Overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
+	if len(changed) == 0 {
+		return conditions
+	}
+	merged := append(make([]v1.NodeCondition, 0, len(conditions)+len(changed)), conditions...)
+	for _, c := range changed {
+		if i := slices.IndexFunc(merged, func(m v1.NodeCondition) bool { return m.Type == c.Type }); i >= 0 {
+			merged[i] = c
+		} else {
+			merged = append(merged, c)
+		}
+	}
+	return merged
+}

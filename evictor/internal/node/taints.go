@@ -1,0 +1,93 @@
+package node
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// change is what makes the node's taints those that it should have under these conditions; lift says that a NoExecute one goes
+// and none comes.
+func (in *Input) change(conditions []v1.NodeCondition, tainted bool) (change taints.Change, lift bool) {
+	have := in.Node.Spec.Taints
+	want := taints.ForConditions(conditions, in.Node.Spec.Unschedulable)
+	if in.Hold != "" {
+		want = nil
+		if in.Node.Spec.Unschedulable { // which its operator asked for and not we: its taint stays where it is
+			want = those(have, ofCordon)
+		}
+	}
+	if !in.TaintBased {
+		return taints.Diff(have, want, taints.OwnNoSchedule), false
+	}
+	switch execute, keep := in.execute(tainted); {
+	case keep && tainted:
+		want = keepUnready(append(want, those(have, taints.OwnNoExecute)...), have)
+	case execute.Key != "":
+		execute.TimeAdded = in.Since
+		want = keepUnready(append(want, execute), have)
+	case tainted:
+		lift = true
+	}
+	return taints.Diff(have, want, Managed), lift
+}
+
+// execute is the taint that the verdict asks for, if it may be there: the node has one already, or its turn. keep leaves what
+// there is.
+func (f *Facts) execute(tainted bool) (taint v1.Taint, keep bool) {
+	switch s := f.Standing(); {
+	case s == Unjudged || s == NoCondition:
+		return taint, true
+	case s == Settling && tainted, s.Wanted() && (tainted || f.Turn):
+		taint, _ = taints.ForReady(f.Ready)
+	}
+	return taint, false
+}
+
+// keepUnready keeps the NoSchedule taint of an unready node for as long as its NoExecute one
+// stays, so that both are lifted in one write and no pod is scheduled only to be evicted.
+func keepUnready(want, have []v1.Taint) []v1.Taint {
+	if len(those(want, ofUnready)) > 0 {
+		return want
+	}
+	return append(want, those(have, ofUnready)...)
+}
+
+// withoutHarm leaves of a change what needs no permission: lifting. What replaces one of our taints by
+// another is left for later as a whole.
+func withoutHarm(c taints.Change) (lift taints.Change) {
+	for _, t := range c.Remove {
+		swapped := ofReady(&t) && slices.ContainsFunc(c.Add, func(add v1.Taint) bool { return ofReady(&add) && add.Effect == t.Effect })
+		if !swapped {
+			lift.Remove = append(lift.Remove, t)
+		}
+	}
+	return lift
+}
+
+// Managed says whether a taint is one that we add and remove.
+func Managed(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || taints.OwnNoExecute(t) }
+
+// HasNoExecute says whether the node has a NoExecute taint of ours.
+func HasNoExecute(node *v1.Node) bool {
+	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+}
+
+func ofReady(t *v1.Taint) bool {
+	return t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable
+}
+
+func ofUnready(t *v1.Taint) bool { return ofReady(t) && t.Effect == v1.TaintEffectNoSchedule }
+
+func ofCordon(t *v1.Taint) bool { return t.Key == v1.TaintNodeUnschedulable }
+
+func those(list []v1.Taint, is func(*v1.Taint) bool) (some []v1.Taint) {
+	for i := range list {
+		if is(&list[i]) {
+			some = append(some, list[i])
+		}
+	}
+	return some
+}

@@ -231,9 +231,4 @@ func (e *Evictor) considerEmptying(rec *record, now time.Time) {
 	}
 }
 
-// failing says whether the verdict is one that taints; e.mu is held.
-func (e *Evictor) failing(rec *record) bool {
-	return rec.known && (rec.verdict.Ready == v1.ConditionFalse || rec.verdict.Ready == v1.ConditionUnknown)
-}
-
 func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }

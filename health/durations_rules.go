@@ -45,7 +45,7 @@ func (c DurationsConfig) Validate() error {
 			errs = append(errs, field.Required(path.Child("type"), ""))
 		}
 		if standingAsked(r.Status) == unseen {
-			errs = append(errs, field.NotSupported(path.Child("status"), r.Status, standingStatus[isTrue:]))
+			errs = append(errs, field.NotSupported(path.Child("status"), string(r.Status), standingNames()))
 		}
 		if r.For <= 0 {
 			errs = append(errs, field.Invalid(path.Child("for"), r.For.String(), "must be greater than 0; a nanosecond is at once"))
@@ -135,4 +135,12 @@ func (w *watched) shown(conditions []v1.NodeCondition) (status standing, claim t
 		}
 	}
 	return isAbsent, time.Time{}
+}
+
+// standingNames are the statuses that a rule may ask for.
+func standingNames() (names []string) {
+	for _, status := range standingStatus[isTrue:] {
+		names = append(names, string(status))
+	}
+	return names
 }

@@ -58,7 +58,7 @@ func (e *Evictor) trySoon(t task, at time.Time) {
 	default:
 		tp := e.tracked[t.pod]
 		if st, ok := e.pods.Get(t.pod); ok && tp != nil && !st.Running && st.Due.After(at) {
-			e.pods.Schedule(t.pod, tp, st.Value, at)
+			e.pods.Schedule(t.pod, tp, st.Value, at, e.read)
 		}
 	}
 }

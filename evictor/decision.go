@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -62,12 +63,15 @@ const (
 	NodeEmptied
 	// Awaiting: nothing is decided yet; Reason says what is waited for. An empty one: that has come.
 	Awaiting
+	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says of what. Where Err is not nil it says by
+	// what: a pause, Options.MayHarmIn or the zone policy.
+	DomainGateChanged
 )
 
 var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",
-	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting",
+	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged",
 }
 
 // String is the name of the constant.
@@ -94,7 +98,7 @@ type Decision struct {
 	Silence, Grace time.Duration
 	Conditions     []v1.NodeCondition // ConditionsWritten
 
-	// Zone and what follows belong to ZoneChanged and NodeQueued.
+	// Zone and what follows belong to ZoneChanged and NodeQueued; Zone to DomainGateChanged too.
 	Zone      zone.Key
 	FromState zone.State
 	State     zone.State
@@ -113,13 +117,13 @@ type Decision struct {
 
 	// Reason is a short stable text. Why nobody waits or is evicted any more: NodeReady, NotFailed (it has reported
 	// Ready since the pass, is held, or has no Ready condition any more), Tainted (the node has our taint already, by
-	// another replica, say), NodeDeleted, AllZonesDown, TaintRemoved,
+	// another replica, say), NodeDeleted, AllZonesDown, ZonePolicy (zone.Cancel), TaintRemoved,
 	// Tolerated, Completed, MirrorPod, DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not
-	// watched the node for a whole grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite,
+	// watched the node for a whole grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait),
 	// DisruptionBudget, TooManyRequests. Without taints, PodEvictionTimeout is why a pod is evicted, and NoPods tells of
 	// a node that had none. With other kinds it is for people.
 	Reason string
-	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, EvictionDelayed).
+	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed).
 	Err error
 	// DryRun marks what would have been written.
 	DryRun bool
@@ -152,13 +156,15 @@ func (d Decision) String() string {
 	}
 	switch d.Kind {
 	case ZoneChanged:
-		fmt.Fprintf(&b, "%s: %s → %s, %d of %d not ready, rate %s/s", zoneName(d.Zone), d.FromState, d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
+		fmt.Fprintf(&b, "%s: %s → %s, %d of %d not ready, rate %s/s", permit.Name(d.Zone), d.FromState, d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
 	case AllZonesDown:
 		b.WriteString("cluster: every zone is fully disrupted, nothing is evicted for it")
 	case AllZonesDownEnded:
 		b.WriteString("cluster: no longer every zone is fully disrupted, heartbeat clocks start anew")
 	case GateChanged:
 		b.WriteString("permission: " + d.reason())
+	case DomainGateChanged:
+		b.WriteString("permission in " + permit.Name(d.Zone) + ": " + d.reason())
 	case Awaiting:
 		if d.Reason == "" {
 			b.WriteString("cluster: all is there, decisions begin")
@@ -193,7 +199,7 @@ func (d Decision) text() string {
 		}
 		return "conditions set: " + strings.Join(names, ", ")
 	case NodeQueued:
-		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %s/s; waits for its turn", zoneName(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
+		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %s/s; waits for its turn", permit.Name(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
 	case NodeDequeued:
 		return "no longer waits: " + d.Reason
 	case TaintsWritten:
@@ -232,13 +238,6 @@ func (d Decision) text() string {
 		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
 	}
 	return d.Reason
-}
-
-func zoneName(key zone.Key) string {
-	if key == (zone.Key{}) {
-		return "nodes without a zone"
-	}
-	return "zone " + key.String()
 }
 
 // reason is Reason with what is behind it.

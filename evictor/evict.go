@@ -9,6 +9,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
@@ -26,7 +27,7 @@ type checkResult struct {
 // evictPod is the work of Evictor.pods: an armed eviction is due. Everything is checked once more
 // against the store and the verdict, then the call is made without any lock.
 func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (r timedworker.Result, wait time.Duration, refused bool) {
-	harm := e.askHarm()
+	harm := e.askHarm(w.Value.node)
 	write := e.askWrite()
 	check := e.lastCheck(w, apart, harm, write)
 	e.deliver()
@@ -167,8 +168,8 @@ func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result ch
 // permits is what holds evictions from the node back; e.mu is held. The verdict counts, not the taint: for our own taints a
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
-	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
-	if rec.tainted && (e.standing(rec) == node.Reported || !e.monitor.Settled(rec.name)) {
+	p := pods.Permits{Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
+	if rec.tainted && (e.standing(rec) == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p
@@ -186,14 +187,18 @@ func (e *Evictor) holdBack(tp *trackedPod, a pods.Answer, why Decision, harm, wr
 		e.inbox.kick() // Run hands the turn out
 		return
 	case pods.MayHarm:
-		e.gates.waiting[rec.name] = rec
+		e.permitted.Wait(permit.Harm, rec.zone, rec.name, permit.Evictions)
 		why.Err = harm
 		if a.Own {
 			e.turns.Overdue(rec.name)
 		}
 	case pods.MayWrite:
-		e.gates.waiting[rec.name] = rec
+		e.permitted.Wait(permit.Write, rec.zone, rec.name, permit.Evictions)
 		why.Err = write
+	case pods.Policy:
+		e.permitted.Wait(permit.Own, rec.zone, rec.name, permit.Evictions)
+		why.Err = e.permitted.Policy(rec.zone)
+		e.turns.Overdue(rec.name)
 	}
 	if was != a.Delay { // it is tried again and again
 		e.decide(why)
@@ -202,7 +207,7 @@ func (e *Evictor) holdBack(tp *trackedPod, a pods.Answer, why Decision, harm, wr
 
 // untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
 func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
-	next, ok := e.monitor.Next()
+	next, ok := e.monitor.NextAt(e.read)
 	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
 		next, ok = earlier(next, ok, at)
 	}
@@ -223,6 +228,6 @@ func (e *Evictor) release(rec *record, now time.Time) {
 		if !tp.armed || !ok {
 			continue
 		}
-		e.pods.Schedule(key, tp, st.Value, now)
+		e.pods.Schedule(key, tp, st.Value, now, e.read)
 	}
 }

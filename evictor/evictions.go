@@ -56,13 +56,13 @@ func (e *evictions) Get(key PodKey) (timedworker.Status[eviction], bool) {
 	return e.fresh.Get(key)
 }
 
-// Schedule arms an eviction, or moves the one that is armed.
-func (e *evictions) Schedule(key PodKey, tp *trackedPod, why eviction, due time.Time) timedworker.ScheduleResult {
+// Schedule arms an eviction, or moves the one that is armed; read is a reading of the clock, and a zero due is at it.
+func (e *evictions) Schedule(key PodKey, tp *trackedPod, why eviction, due, read time.Time) timedworker.ScheduleResult {
 	set := e.fresh
 	if _, ok := e.refused.Get(key); ok {
 		set = e.refused
 	}
-	return set.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Value: why, Due: due, OnDuplicate: timedworker.Replace})
+	return set.ScheduleEntryAt(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Value: why, Due: due, OnDuplicate: timedworker.Replace}, read)
 }
 
 // Cancel drops an eviction.
@@ -77,10 +77,10 @@ func (e *evictions) Cancel(key PodKey, tp *trackedPod) timedworker.CancelResult 
 // Len is how many are armed.
 func (e *evictions) Len() int { return e.fresh.Len() + e.refused.Len() }
 
-// Next is when one is due first.
-func (e *evictions) Next() (next time.Time, ok bool) {
+// NextAt is when one is due first, at a reading of the clock.
+func (e *evictions) NextAt(now time.Time) (next time.Time, ok bool) {
 	for _, set := range []*podSet{e.fresh, e.refused} {
-		if t, some := set.Next(); some {
+		if t, some := set.NextAt(now); some {
 			next, ok = earlier(next, ok, t)
 		}
 	}
@@ -92,13 +92,4 @@ func (e *evictions) Items() []podItem {
 	items := append(e.fresh.Snapshot().Items, e.refused.Snapshot().Items...)
 	slices.SortStableFunc(items, func(a, b podItem) int { return cmp.Compare(a.In, b.In) })
 	return items
-}
-
-// Step does what is due now, what was refused last.
-func (e *evictions) Step(ctx context.Context) error {
-	if _, err := e.fresh.Step(ctx); err != nil {
-		return err
-	}
-	_, err := e.refused.Step(ctx)
-	return err
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
@@ -44,6 +45,10 @@ type Options struct {
 	MayWrite func() error
 	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. Nil means yes.
 	MayHarm func() error
+	// MayHarmIn is MayHarm for one failure domain, and asked where MayHarm says yes: of a domain in which failed nodes wait for
+	// their turn in every Step, and before each taint and eviction there. An error stops new taints and evictions of that domain
+	// alone, also those that taints of others ask for. Nil means yes.
+	MayHarmIn func(domain zone.Key) error
 	// DryRun decides and explains everything and writes nothing: what would have been written is
 	// remembered and taken for granted, so that the decisions that follow from it are seen too.
 	DryRun bool
@@ -90,7 +95,6 @@ type record struct {
 	budgets         time.Time              // until when that holds all that are left back
 	unseen          time.Time              // until when a taint that was written counts although the store does not show it
 	busy            bool                   // a write is in flight under Run
-	closed          bool                   // a write of it waits for a permission
 
 	podsChanged bool                   // one of its pods changed since they were listed to be written
 	markPods    bool                   // pods have to be marked not Ready
@@ -172,7 +176,7 @@ type Evictor struct {
 	outage    *outage.Outage[task]
 	holds     map[string]string
 	pooled    bool // the writes are made by Run's workers, and may wait for one
-	gates     gates
+	permitted *permit.Permits
 }
 
 // New checks the configuration and the clients and returns an Evictor, which the clients' source feeds from then on. It
@@ -199,7 +203,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		attention: make(map[string]*record),
 		tracked:   make(map[PodKey]*trackedPod),
 		holds:     make(map[string]string),
-		gates:     newGates(),
+		permitted: permit.New(cfg.GateInterval),
 		outage:    outage.New[task](probeInterval(cfg)),
 	}
 	e.inbox.init()
@@ -209,7 +213,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		e.clients = e.dry.clients()
 	}
 	healthConfig := cfg.health()
-	healthConfig.Clock = (*steadyClock)(e)
+	healthConfig.Clock = opts.Clock
 	var err error
 	if e.monitor, err = health.NewMonitor(healthConfig); err != nil {
 		return nil, err
@@ -291,12 +295,6 @@ func isNil(value any) bool {
 		return false
 	}
 }
-
-// steadyClock is the evictor's clock without steps back.
-type steadyClock Evictor
-
-func (c *steadyClock) Now() time.Time                  { return c.clock.Now() }
-func (c *steadyClock) Since(t time.Time) time.Duration { return c.clock.Since(t) }
 
 // tick reads the clock; e.mu is held.
 func (e *Evictor) tick() time.Time {

@@ -1,71 +1,66 @@
 package evictor
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
 )
 
-// ErrPaused is wrapped by the reason of evictions that Pause holds back.
-var ErrPaused = errors.New("paused")
-
-// gates are the two permissions. MayWrite stops every write, MayHarm only taints and evictions.
-type gates struct {
-	pauses   []string
-	observer error
-	harm     gate
-	write    gate
-	waiting  map[string]*record // nodes of which writes or evictions wait for a permission
-}
-
-// gate caches the answer of a closed permission until it is to be asked again.
-type gate struct {
-	err   error
-	until time.Time
-}
-
-func newGates() gates {
-	return gates{waiting: make(map[string]*record)}
-}
-
-func (g *gates) expire() {
-	g.harm.until = time.Time{}
-	g.write.until = time.Time{}
-}
+// ErrPaused is wrapped by the reason of evictions that Pause or PauseDomain holds back.
+var ErrPaused = permit.ErrPaused
 
 // Pause stops new taints and evictions until Resume with the same reason; reasons add up. Lifting and
 // cancelling go on, deadlines run on and are armed, tokens do not accrue. When the last pause ends, what taints of others
 // made due meanwhile leaves at once; what our own made due is checked again and leaves node by node, at the zone's rate.
 func (e *Evictor) Pause(reason string) {
-	e.mu.Lock()
-	if !slices.Contains(e.gates.pauses, reason) {
-		e.gates.pauses = append(e.gates.pauses, reason)
-	}
-	e.mu.Unlock()
-	e.Kick()
+	e.permit(func(p *permit.Permits) { p.Pause(reason) })
 }
 
 // Resume ends Pause with that reason and says whether there was one.
-func (e *Evictor) Resume(reason string) bool {
-	e.mu.Lock()
-	i := slices.Index(e.gates.pauses, reason)
-	if i >= 0 {
-		e.gates.pauses = slices.Delete(e.gates.pauses, i, i+1)
-	}
-	e.mu.Unlock()
-	e.Kick()
-	return i >= 0
+func (e *Evictor) Resume(reason string) (was bool) {
+	e.permit(func(p *permit.Permits) { was = p.Resume(reason) })
+	return was
 }
 
-// Paused returns the reasons in force, oldest first.
-func (e *Evictor) Paused() []string {
+// Paused returns the reasons of Pause in force, oldest first.
+func (e *Evictor) Paused() (reasons []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return slices.Clone(e.gates.pauses)
+	return e.permitted.Paused()
+}
+
+// PauseDomain is Pause for one failure domain; the others go on. It may be called before the domain has a node, and stays in
+// force when it has none any more. A node that moves to another domain leaves the pause behind.
+func (e *Evictor) PauseDomain(domain zone.Key, reason string) {
+	e.permit(func(p *permit.Permits) { p.PauseDomain(domain, reason) })
+}
+
+// ResumeDomain ends PauseDomain with that reason and says whether there was one.
+func (e *Evictor) ResumeDomain(domain zone.Key, reason string) (was bool) {
+	e.permit(func(p *permit.Permits) { was = p.ResumeDomain(domain, reason) })
+	return was
+}
+
+// PausedDomain returns the reasons of PauseDomain in force for that domain, oldest first. Those of Pause are not among them.
+func (e *Evictor) PausedDomain(domain zone.Key) []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.permitted.PausedDomain(domain)
+}
+
+// Kick wakes Run and asks closed permissions again. It costs what is closed, not what there is.
+func (e *Evictor) Kick() { e.permit(func(*permit.Permits) {}) }
+
+// permit changes what is permitted, has refusals asked about again and wakes Run, which acts on it.
+func (e *Evictor) permit(change func(*permit.Permits)) {
+	e.mu.Lock()
+	change(e.permitted)
+	e.permitted.Expire()
+	e.mu.Unlock()
+	e.inbox.kick()
 }
 
 // SetObserverHealth tells how well the evictor itself sees the cluster. While err is not nil verdicts
@@ -73,120 +68,200 @@ func (e *Evictor) Paused() []string {
 // heartbeat clocks start anew.
 func (e *Evictor) SetObserverHealth(err error) {
 	const reason = "observer"
-	e.mu.Lock()
-	was := e.gates.observer
-	e.gates.observer = err
-	if err != nil && was == nil {
-		e.monitor.Freeze(reason)
-	}
-	if err == nil && was != nil {
-		e.monitor.Thaw(reason)
-		e.restarted()
-	}
-	e.mu.Unlock()
-	e.Kick()
-}
-
-// askHarm answers whether taints and evictions are permitted now. It calls the user's fence, so e.mu
-// must not be held. An open permission is asked every time, a closed one after GateInterval.
-func (e *Evictor) askHarm() error {
-	e.mu.Lock()
-	now := e.tick()
-	g := &e.gates
-	switch {
-	case len(g.pauses) > 0:
-		err := fmt.Errorf("%w: %s", ErrPaused, g.pauses[0])
-		e.mu.Unlock()
-		return err
-	case g.observer != nil:
-		err := fmt.Errorf("observer is not healthy: %w", g.observer)
-		e.mu.Unlock()
-		return err
-	}
-	closed := g.harm
-	e.mu.Unlock()
-	return e.ask(e.opts.MayHarm, closed, now, func(n gate) { e.gates.harm.until = n.until })
-}
-
-// askWrite answers the same for writes of any kind.
-func (e *Evictor) askWrite() error {
-	e.mu.Lock()
-	now := e.tick()
-	closed := e.gates.write
-	e.mu.Unlock()
-	return e.ask(e.opts.MayWrite, closed, now, func(n gate) {
-		was := e.gates.write.err
-		e.gates.write = n
-		switch {
-		case was == nil && n.err != nil:
-			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes are held back", Err: n.err})
-		case was != nil && n.err == nil:
-			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes go on"})
+	e.permit(func(p *permit.Permits) {
+		was := p.SetObserver(err)
+		if err != nil && was == nil {
+			e.monitor.Freeze(reason)
+		}
+		if err == nil && was != nil {
+			e.tick()
+			e.monitor.ThawAt(reason, e.read)
+			e.restarted()
 		}
 	})
 }
 
-// askAgain lets what waits for a permission ask again now; e.mu is held.
-func (e *Evictor) askAgain(now time.Time) {
-	waiting := e.gates.waiting
-	e.gates.waiting = make(map[string]*record)
-	for _, name := range sortedKeys(waiting) {
-		rec := waiting[name]
-		for _, set := range []*timedworker.Set[string, struct{}]{e.lifts, e.writes} {
-			if _, scheduled := set.Get(name); scheduled && rec.closed {
-				set.Schedule(name, struct{}{}, now)
-			}
-		}
-		rec.closed = false
-		for _, key := range sortedPods(rec.pods) {
-			tp := rec.pods[key]
-			if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= pods.MayHarm {
-				e.pods.Schedule(key, tp, st.Value, now)
-			}
-		}
+// askHarm answers whether taints and evictions are permitted now on that node. It calls the user's fences, so e.mu
+// must not be held. An open permission is asked every time, a closed one after GateInterval.
+func (e *Evictor) askHarm(node string) error {
+	e.mu.Lock()
+	now := e.tick()
+	domain := permit.Question{Of: permit.Harm, In: true}
+	if rec := e.records[node]; rec != nil {
+		domain.Domain = rec.zone
 	}
+	e.mu.Unlock()
+	if err := e.ask(permit.Question{Of: permit.Harm}, now); err != nil {
+		return err
+	}
+	return e.ask(domain, now)
 }
 
-func (e *Evictor) ask(fence func() error, last gate, now time.Time, set func(gate)) error {
-	if fence == nil {
+// askWrite answers the same for writes of any kind.
+func (e *Evictor) askWrite() error {
+	if e.opts.MayWrite == nil {
 		return nil
 	}
-	if last.err != nil && now.Before(last.until) {
-		return last.err
-	}
-	err := fence()
-	next := gate{err: err}
-	if err != nil {
-		next.until = now.Add(e.cfg.GateInterval)
-	}
 	e.mu.Lock()
-	set(next)
+	now := e.tick()
 	e.mu.Unlock()
+	return e.ask(permit.Question{Of: permit.Write}, now)
+}
+
+// ask answers one question; e.mu must not be held. What waited for it to be permitted is tried again.
+func (e *Evictor) ask(q permit.Question, now time.Time) error {
+	fence := e.fence(q)
+	e.mu.Lock()
+	err, known := e.permitted.Recall(q, now)
+	e.mu.Unlock()
+	if known || fence == nil {
+		return err
+	}
+	err = fence()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	was := e.permitted.May(permit.Write, zone.Key{})
+	err = e.permitted.Answered(q, err, now)
+	switch is := e.permitted.May(permit.Write, zone.Key{}); {
+	case was == nil && is != nil:
+		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes are held back", Err: is})
+	case was != nil && is == nil:
+		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes go on"})
+	}
+	e.free()
 	return err
 }
 
-// setHarm acts on a change of the permission to harm; e.mu is held. The turns are paused with it, so
-// that no tokens accrue meanwhile.
-func (e *Evictor) setHarm(err error, now time.Time) {
-	was := e.gates.harm.err
-	e.gates.harm.err = err
-	if (was == nil) == (err == nil) {
+// fence is whom to ask, nil for nobody.
+func (e *Evictor) fence(q permit.Question) func() error {
+	switch {
+	case q.Of == permit.Write:
+		return e.opts.MayWrite
+	case !q.In:
+		return e.opts.MayHarm
+	case e.opts.MayHarmIn != nil:
+		return func() error { return e.opts.MayHarmIn(q.Domain) }
+	}
+	return nil
+}
+
+// askDomains asks about the domains of which a node waits, or where the last answer was no; e.mu must not be held.
+func (e *Evictor) askDomains() {
+	if e.opts.MayHarmIn == nil {
 		return
 	}
-	if err != nil {
-		e.turns.Pause(e.read)
-		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions are held back", Err: err})
+	e.mu.Lock()
+	now := e.now
+	domains := e.permitted.Refused(now)
+	for _, st := range e.zones.Zones() {
+		if e.turns.AnyWaits(st.Zone) && e.permitted.MayIn(st.Zone) == nil {
+			domains = append(domains, st.Zone)
+		}
+	}
+	e.mu.Unlock()
+	for _, domain := range domains {
+		_ = e.ask(permit.Question{Of: permit.Harm, In: true, Domain: domain}, now)
+	}
+}
+
+// settlePermits acts on what was refused or permitted since the last time; e.mu is held. The turns are paused with it, so that no
+// tokens accrue meanwhile.
+func (e *Evictor) settlePermits(now time.Time) {
+	changes := e.permitted.Changes()
+	for i := range changes {
+		c := &changes[i]
+		switch {
+		case !c.All:
+			e.domainChanged(c, now)
+		case c.Err != nil:
+			e.turns.Pause(e.read)
+			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions are held back", Err: c.Err})
+		default:
+			e.turns.Resume(e.read)
+			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
+		}
+	}
+	e.free()
+	if len(changes) == 0 {
 		return
 	}
-	e.turns.Resume(e.read)
-	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
-	e.askAgain(now)
 	for _, name := range e.turns.AllOverdue() {
-		if rec := e.records[name]; rec != nil && !rec.waitSettle { // those are armed anew after their grace, and wait then
+		// Those that are to be watched for one more grace are armed anew after it, and wait then.
+		if rec := e.records[name]; rec != nil && !rec.waitSettle && e.permitted.May(permit.Own, rec.zone) == nil {
 			e.turns.WaitToRelease(name, string(rec.uid), rec.zone, e.read)
 		}
 	}
-	for _, name := range sortedKeys(e.records) {
-		wake(e.writes, e.records[name], now)
+}
+
+// domainChanged is the same for one domain.
+func (e *Evictor) domainChanged(c *permit.Change, now time.Time) {
+	tell := func(reason string, err error) {
+		e.decide(Decision{Time: now, Kind: DomainGateChanged, Zone: c.Domain, Reason: reason, Err: err})
+	}
+	e.pauseTurns(c.Domain)
+	switch {
+	case c.Harm && c.Err != nil:
+		tell("taints and evictions are held back", c.Err)
+	case c.Harm:
+		tell("taints and evictions go on", nil)
+	}
+	if !c.Policy {
+		return
+	}
+	switch c.Pending {
+	case zone.GoOn:
+		tell("evictions by our own taints go on", nil)
+	case zone.Cancel:
+		tell("our own taints and evictions by them are given up", e.permitted.Policy(c.Domain))
+	default:
+		tell("evictions by our own taints wait", e.permitted.Policy(c.Domain))
+	}
+	for _, rec := range e.bad {
+		if rec.zone == c.Domain {
+			rec.emptied = rec.emptied && c.Pending != zone.Cancel
+			e.attention[rec.name] = rec
+			e.turns.LeaveRelease(rec.name) // what is overdue stays so until it may leave
+		}
+	}
+}
+
+// pauseTurns hands out no turns of a domain in which nothing may be done with them; e.mu is held.
+func (e *Evictor) pauseTurns(domain zone.Key) {
+	if e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil {
+		e.turns.PauseDomain(domain, e.read)
+	} else {
+		e.turns.ResumeDomain(domain, e.read)
+	}
+}
+
+// free lets what waits no more for a permission be tried again now; e.mu is held.
+func (e *Evictor) free() {
+	for _, f := range e.permitted.Freed() {
+		if rec := e.records[f.Node]; rec != nil {
+			e.tryAgain(rec, f.What)
+		}
+	}
+}
+
+// tryAgain lets what of the node waited for a permission ask for it now; e.mu is held.
+func (e *Evictor) tryAgain(rec *record, what permit.What) {
+	if what&permit.Tried != 0 {
+		for _, set := range []*timedworker.Set[string, struct{}]{e.lifts, e.writes} {
+			if _, scheduled := set.Get(rec.name); scheduled {
+				set.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.Replace}, e.read)
+			}
+		}
+	}
+	if what&permit.Planned != 0 {
+		wake(e.writes, rec, e.read)
+	}
+	if what&permit.Evictions == 0 {
+		return
+	}
+	for _, key := range sortedPods(rec.pods) {
+		tp := rec.pods[key]
+		if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= pods.MayHarm {
+			e.pods.Schedule(key, tp, st.Value, time.Time{}, e.read)
+		}
 	}
 }

@@ -147,16 +147,8 @@ func (e *Evictor) heard(node string) {
 	if e.cfg.NodeMonitorPeriod > 0 {
 		return
 	}
-	if next, ok := e.monitor.Next(); ok && !e.clock.Now().Before(next) {
+	now := e.clock.Now()
+	if next, ok := e.monitor.NextAt(now); ok && !now.Before(next) {
 		e.inbox.kick()
 	}
-}
-
-// Kick wakes Run and asks closed permissions again.
-func (e *Evictor) Kick() {
-	e.mu.Lock()
-	e.gates.expire()
-	e.askAgain(e.tick())
-	e.mu.Unlock()
-	e.inbox.kick()
 }

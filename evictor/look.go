@@ -35,7 +35,7 @@ func (e *Evictor) look(name string) (*v1.Node, sight) {
 	case rec.uid != node.UID:
 		return node, another
 	}
-	seen := e.monitor.ObserveNode(node)
+	seen := e.monitor.ObserveNodeAt(node, e.read)
 	if seen.Stale {
 		return nil, older
 	}
@@ -101,7 +101,7 @@ func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && tai
 func (e *Evictor) about(rec *record) node.Facts {
 	return node.Facts{
 		Judged: rec.known, Ready: rec.verdict.Ready, Expired: rec.verdict.Expired, Says: rec.ready, Beat: rec.beatSince,
-		AllDown: e.zones.AllDown(), Hold: cmp.Or(e.holds[rec.name], rec.hold), Settling: rec.waitSettle,
+		AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: cmp.Or(e.holds[rec.name], rec.hold), Settling: rec.waitSettle,
 		Carries: rec.tainted || e.now.Before(rec.unseen), Turn: e.turns.Of(rec.name) != nil,
 	}
 }

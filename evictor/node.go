@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -14,7 +15,7 @@ import (
 // syncNode reads the node again and notes what it says; e.mu is held. It writes nothing.
 func (e *Evictor) syncNode(name string, now time.Time) {
 	object, s := e.look(name)
-	if s == another && e.monitor.ObserveNode(object).Stale { // what was there before
+	if s == another && e.monitor.ObserveNodeAt(object, e.read).Stale { // what was there before
 		s = older
 	}
 	rec := e.records[name]
@@ -46,7 +47,7 @@ func (e *Evictor) register(node *v1.Node, now time.Time) *record {
 	e.records[rec.name] = rec
 	e.attention[rec.name] = rec
 	e.decide(Decision{Time: now, Kind: NodeRegistered, Node: rec.name, NodeUID: rec.uid})
-	e.note(rec, node, e.monitor.ObserveNode(node).Heartbeat)
+	e.note(rec, node, e.monitor.ObserveNodeAt(node, e.read).Heartbeat)
 	return rec
 }
 
@@ -64,7 +65,7 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 		e.inbox.kick() // Run looks for the next one
 	}
 	e.turns.Forget(rec.name)
-	delete(e.gates.waiting, rec.name)
+	e.permitted.Forget(rec.name)
 	e.evicted.Forget(rec.name)
 	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
@@ -80,32 +81,41 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
 	p := e.planNode(rec, node, now)
 	if p.Lift {
-		wake(e.lifts, rec, now)
+		wake(e.lifts, rec, e.read)
 	}
 	if rest := p.Rest(); !rest.Nothing() {
-		wake(e.writes, rec, now)
+		wake(e.writes, rec, e.read)
 	}
 }
 
 // nodePlan is what is to be written to a node, and the turn that it counts on.
 type nodePlan struct {
 	node.Plan
-	turn *turns.Turn // what the plan counts on
+	turn    *turns.Turn       // what the plan counts on
+	refused permit.Permission // for want of which harm was left out of it when it was written
 }
 
 // planNode compares the node with what it should be; e.mu is held.
 func (e *Evictor) planNode(rec *record, object *v1.Node, now time.Time) nodePlan {
 	in := node.Input{
-		Facts: e.about(rec), Node: object, Now: now, TaintBased: e.cfg.TaintBasedEviction, NoHarm: e.gates.harm.err != nil,
+		Facts: e.about(rec), Node: object, Now: now, TaintBased: e.cfg.TaintBasedEviction, NoHarm: e.permitted.May(permit.Harm, rec.zone) != nil, NoEmptying: e.permitted.Policy(rec.zone) != nil,
 		Unwritten: rec.writeConditions, Unmarked: rec.markPods, Since: rec.taints.Outage(object.Spec.Taints, e.own),
 		Emptied: rec.emptied, PodsChanged: rec.podsChanged, Budgets: rec.budgets,
 	}
-	return nodePlan{Plan: in.Plan(), turn: e.turns.Of(rec.name)}
+	p := nodePlan{Plan: in.Plan(), turn: e.turns.Of(rec.name)}
+	if p.Waits {
+		permission := permit.Own
+		if in.NoHarm {
+			permission = permit.Harm
+		}
+		e.permitted.Wait(permission, rec.zone, rec.name, permit.Planned)
+	}
+	return p
 }
 
-// wake lets a worker look at the node now; e.mu is held. What failed waits for its backoff all the same, or
+// wake lets a worker look at the node now, which is a reading of the clock; e.mu is held. What failed waits for its backoff all the same, or
 // events that a try causes would make it try for ever: it reads the truth when it runs. What is under way
 // may not know of it, and runs once more.
 func wake(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
-	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
+	set.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.KeepEarliest}, now)
 }

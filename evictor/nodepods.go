@@ -8,6 +8,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 )
 
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
@@ -50,11 +52,12 @@ func (e *Evictor) nodeWaits() bool {
 
 // emptyNode deletes the pods of a failed node, where nothing is tainted. What the API server refuses to evict has had
 // its turn all the same: it is tried again later, and takes no turn from other nodes.
-func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
+func (e *Evictor) emptyNode(ctx context.Context, rec *record, p *nodePlan) error {
 	return e.eachPod(rec, &rec.settled, func(pod *v1.Pod) bool {
 		return !e.now.Before(rec.refused[pod.UID].until)
 	}, func() { e.emptied(rec) }, func(ref PodRef) (goOn bool, err error) {
-		if err := e.askHarm(); err != nil {
+		if err := e.mayEmpty(rec); err != nil {
+			p.refused = permit.Own
 			return false, fmt.Errorf("%w: %w", errClosed, err)
 		}
 		if err := e.mayWrite(); err != nil {
@@ -88,6 +91,16 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		}
 		return true, nil
 	})
+}
+
+// mayEmpty is asked before each eviction from a node that is being emptied.
+func (e *Evictor) mayEmpty(rec *record) error {
+	if err := e.askHarm(rec.name); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.permitted.Policy(rec.zone)
 }
 
 // emptied notes that of the node's pods none is left but those that the API server refuses to evict; e.mu is held.

@@ -117,7 +117,7 @@ func (e *Evictor) log(d Decision) {
 	}
 	level := slog.LevelDebug
 	switch d.Kind {
-	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, Awaiting:
+	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, DomainGateChanged, Awaiting:
 		level = slog.LevelInfo
 	case WriteFailed:
 		level = slog.LevelWarn
@@ -162,6 +162,10 @@ func (e *Evictor) Explain(key string) []Decision {
 		switch {
 		case d.Kind == ZoneChanged:
 			if zones[d.Zone] && (d.FromState != zone.Initial || d.State != zone.Normal) { // that it is there is no news
+				answer = append(answer, *d)
+			}
+		case d.Kind == DomainGateChanged:
+			if zones[d.Zone] {
 				answer = append(answer, *d)
 			}
 		case d.Pod.Name != "":

@@ -17,7 +17,7 @@ import (
 func (e *Evictor) pass(now time.Time) {
 	e.left = false
 	blind := e.monitor.Blind()
-	verdicts := e.monitor.Pass()
+	verdicts := e.monitor.PassAt(e.read)
 	if e.monitor.Blind() != blind {
 		e.restarted()
 	}
@@ -30,6 +30,7 @@ func (e *Evictor) pass(now time.Time) {
 		if rec.known && rec.nextZone != rec.zone {
 			rec.zone = rec.nextZone
 			e.turns.Move(rec.name, rec.zone)
+			e.tryAgain(rec, e.permitted.Forget(rec.name)) // where it is now other answers may hold
 		}
 		e.member(rec)
 	}
@@ -87,13 +88,20 @@ func (e *Evictor) evaluateZones(now time.Time) {
 	transition := zone.None
 	for _, c := range e.zones.EvaluateAt(now) {
 		transition = c.Cluster
+		pending := c.Pending
+		if e.zones.AllDown() { // which is another matter than what the policy says
+			pending = zone.GoOn
+		}
+		e.permitted.SetPending(c.Zone, pending)
 		if c.Gone {
 			e.turns.Retire(c.Zone)
 			continue
 		}
 		e.turns.SetRate(c.Zone, c.Rate, e.read)
+		e.pauseTurns(c.Zone) // which it does not know of a domain that was gone
 		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
+	e.settlePermits(now)
 	switch transition {
 	case zone.Entered:
 		e.decide(Decision{Time: now, Kind: AllZonesDown})
@@ -103,7 +111,7 @@ func (e *Evictor) evaluateZones(now time.Time) {
 		}
 	case zone.Left:
 		e.decide(Decision{Time: now, Kind: AllZonesDownEnded})
-		e.monitor.Restart()
+		e.monitor.RestartAt(e.read)
 		e.restarted()
 	}
 }
@@ -111,12 +119,11 @@ func (e *Evictor) evaluateZones(now time.Time) {
 // restarted makes every failed node wait one more grace period before it is tainted, emptied or its
 // pods are marked, also those whose turn has come or nearly so; e.mu is held.
 func (e *Evictor) restarted() {
-	now := e.tick()
 	for _, name := range sortedKeys(e.bad) {
 		rec := e.bad[name]
 		rec.waitSettle = true
 		e.attention[name] = rec
-		e.dequeue(rec, node.Settling.String(), now)
+		e.dequeue(rec, node.Settling.String(), e.now)
 		e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
 	}
 }
@@ -141,7 +148,7 @@ func (e *Evictor) attend(now time.Time) {
 // attendAt is when exact mode has to attend again to nodes that wait for time to pass. None passes for them while
 // verdicts are frozen.
 func (e *Evictor) attendAt() (next time.Time, ok bool) {
-	if e.gates.observer != nil {
+	if e.permitted.Observer() != nil {
 		return next, false
 	}
 	for _, rec := range e.attention {
@@ -187,7 +194,7 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 	object := e.current(rec)
 	e.recount(rec)
 	if rec.waitSettle && !e.zones.AllDown() {
-		if rec.waitSettle = !e.monitor.Settled(rec.name); rec.waitSettle {
+		if rec.waitSettle = !e.monitor.SettledAt(rec.name, e.read); rec.waitSettle {
 			e.attention[rec.name] = rec
 		}
 	}

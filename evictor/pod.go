@@ -91,12 +91,12 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 			rec.markPods = true
 			e.attention[rec.name] = rec
 			if about.Marks() {
-				wake(e.writes, rec, now)
+				wake(e.writes, rec, e.read)
 			}
 		}
 	}
 	if rec.emptied && about.Standing().Wanted() && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
-		wake(e.writes, rec, now)
+		wake(e.writes, rec, e.read)
 	}
 	if len(rec.taints) > 0 {
 		e.armPod(rec, pod, now)
@@ -230,13 +230,13 @@ func (e *Evictor) schedulePod(key PodKey, tp *trackedPod, pod *v1.Pod, due time.
 			// When it is tried next is another matter: it may wait for its backoff. But if it waits for its node to be
 			// shown or watched, a look at the node or a taint of others may let it go now.
 			if tp.delayed == pods.NotShown || tp.delayed == pods.NotSettled {
-				e.pods.Schedule(key, tp, why, now)
+				e.pods.Schedule(key, tp, why, now, e.read)
 			}
 			return
 		}
 	}
 	tp.due = due
-	result := e.pods.Schedule(key, tp, why, due)
+	result := e.pods.Schedule(key, tp, why, due, e.read)
 	kind := EvictionArmed
 	if !tp.armed {
 		tp.refused, tp.conflicts = 0, 0

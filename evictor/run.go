@@ -52,14 +52,14 @@ func (e *Evictor) Run(ctx context.Context) error {
 		}
 		e.deliver()
 		if planned {
-			next, idle := e.planNext()
+			next, read, idle := e.planNext()
 			switch {
 			case !idle:
 				wait = 0
 			case next.IsZero():
 				forever = true
 			default:
-				wait = next.Sub(e.clock.Now())
+				wait = next.Sub(read)
 			}
 		}
 		if forever {

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // maxLaps bounds how often one Step goes round because its own writes made something else due. Three
@@ -44,27 +47,43 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 // act runs what plan made due, in line. Between the node writes and the evictions the inbox is read
 // again, because a store that shows writes at once has told us of our own taints by now.
 func (e *Evictor) act(ctx context.Context) error {
-	if _, err := e.lifts.Step(ctx); err != nil {
+	if err := e.work(ctx, e.lifts); err != nil {
 		return err
 	}
-	e.deliver()
 	e.hand()
-	if _, err := e.writes.Step(ctx); err != nil {
+	if err := e.work(ctx, e.writes); err != nil {
 		return err
 	}
-	e.deliver()
 	if !e.inbox.empty() {
 		e.plan()
-		if _, err := e.lifts.Step(ctx); err != nil {
-			return err
-		}
-		if _, err := e.writes.Step(ctx); err != nil {
+		if err := e.work(ctx, e.lifts, e.writes); err != nil {
 			return err
 		}
 	}
-	err := e.pods.Step(ctx)
-	e.deliver()
-	return err
+	return e.work(ctx, e.pods.fresh, e.pods.refused)
+}
+
+// worker is a set of timed work.
+type worker interface {
+	NextAt(now time.Time) (next time.Time, ok bool)
+	Step(ctx context.Context) (ran int, err error)
+}
+
+// work does what is due, one set after the other. What has nothing due reads no clock.
+func (e *Evictor) work(ctx context.Context, sets ...worker) error {
+	defer e.deliver()
+	for _, set := range sets {
+		e.mu.Lock()
+		now := e.read
+		e.mu.Unlock()
+		if due, ok := set.NextAt(now); !ok || due.After(now) {
+			continue
+		}
+		if _, err := set.Step(ctx); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 // plan reads the inbox and, when a monitor pass is due, takes all decisions of the pass. It writes
@@ -73,11 +92,24 @@ func (e *Evictor) plan() bool {
 	if !e.complete() {
 		return false
 	}
-	harm := e.askHarm()
+	e.mu.Lock()
+	now := e.tick()
+	e.mu.Unlock()
+	_ = e.ask(permit.Question{Of: permit.Harm}, now)
+	e.askDomains()
+	took := e.planned()
+	if took >= 0 && e.opts.OnPass != nil {
+		e.opts.OnPass(took)
+	}
+	return true
+}
+
+// planned is plan when it is known what is permitted. It returns how long a pass took, less than 0 when there was none.
+func (e *Evictor) planned() (took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.tick()
-	e.setHarm(harm, now)
+	now, took := e.now, -1
+	e.settlePermits(now)
 	nodes, pods := e.inbox.take()
 	defer func() { // a panic of the user's code leaves the rest for another Step
 		for _, name := range nodes {
@@ -105,31 +137,31 @@ func (e *Evictor) plan() bool {
 			e.monitor.ObserveLease(name, lease.renewTime, lease.resourceVersion)
 		}
 	}
-	next, ok := e.monitor.Next()
+	next, ok := e.monitor.NextAt(e.read)
 	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue(now)) {
 		e.pass(now)
-		if e.opts.OnPass != nil {
-			e.opts.OnPass(max(0, e.clock.Since(now)))
+		if took = 0; e.opts.OnPass != nil {
+			took = max(0, e.clock.Since(now))
 		}
 	}
 	e.probe(now)
 	e.started = true
-	return true
+	return took
 }
 
 // next says when something is due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
-	next, idle = e.planNext()
-	for _, due := range []func() (time.Time, bool){e.writes.Next, e.lifts.Next, e.pods.Next} {
-		if t, ok := due(); ok {
+	next, read, idle := e.planNext()
+	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.pods.NextAt} {
+		if t, ok := due(read); ok {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}
 	}
-	return next, idle && (next.IsZero() || e.clock.Now().Before(next))
+	return next, idle && (next.IsZero() || read.Before(next))
 }
 
-// planNext is the same for what plan and hand do, without the work they schedule.
-func (e *Evictor) planNext() (next time.Time, idle bool) {
+// planNext is the same for what plan and hand do, without the work they schedule; read is the reading of the clock that it took.
+func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.tick()
@@ -138,29 +170,27 @@ func (e *Evictor) planNext() (next time.Time, idle bool) {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}
 	}
-	consider(e.monitor.Next())
+	consider(e.monitor.NextAt(e.read))
 	consider(e.outage.Next())
-	if e.gates.write.err == nil {
+	if e.permitted.May(permit.Write, zone.Key{}) == nil {
 		consider(e.turns.Next(e.read))
-	} else {
-		consider(laterOf(e.gates.write.until, now.Add(1)), true)
 	}
-	if e.gates.harm.err != nil && e.opts.MayHarm != nil && len(e.gates.pauses) == 0 && e.gates.observer == nil {
-		consider(laterOf(e.gates.harm.until, now.Add(1)), true)
+	if at, ok := e.permitted.Next(); ok {
+		consider(laterOf(at, now.Add(1)), true)
 	}
 	if e.cfg.NodeMonitorPeriod == 0 {
 		consider(e.attendAt())
-		consider(e.zones.NextAt(now))
+		consider(e.zones.NextAt(e.read))
 	}
 	if !e.inbox.empty() {
-		return now, false
+		return now, e.read, false
 	}
-	return next, next.IsZero() || now.Before(next)
+	return next, e.read, next.IsZero() || now.Before(next)
 }
 
 // policyDue says whether the zone policy wants to be asked although nothing changed.
 func (e *Evictor) policyDue(now time.Time) bool {
-	next, ok := e.zones.NextAt(now)
+	next, ok := e.zones.NextAt(e.read)
 	return ok && !now.Before(next)
 }
 

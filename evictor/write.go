@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -47,9 +48,11 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	} else {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 	}
-	if (closed || p.HeldBack) && e.records[name] == rec {
-		rec.closed = true
-		e.gates.waiting[name] = rec
+	if closed && p.refused == 0 {
+		p.refused = permit.Write
+	}
+	if p.refused != 0 && e.records[name] == rec {
+		e.permitted.Wait(p.refused, rec.zone, name, permit.Tried)
 	}
 	e.endTurn(rec, &p, err)
 	if err != nil && !closed {
@@ -193,8 +196,14 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		}
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
 	}
-	if len(p.Change.Add) > 0 && (e.askHarm() != nil || !e.stillTaints(rec, p)) {
-		p.Withhold()
+	if len(p.Change.Add) > 0 {
+		refused := e.askHarm(rec.name) != nil
+		if refused {
+			p.refused = permit.Harm
+		}
+		if refused || !e.stillTaints(rec, p) {
+			p.Withhold()
+		}
 	}
 	if !p.Change.Empty() {
 		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.Change)) }); err != nil {
@@ -208,7 +217,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
 	}
 	if p.Empty {
-		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
+		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec, p) }))
 	}
 	if len(p.Labels) > 0 && !p.Again { // the pods do not wait for labels
 		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.Labels)) }); err != nil {

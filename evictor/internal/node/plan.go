@@ -18,8 +18,8 @@ type Input struct {
 	Now  time.Time
 	// TaintBased: a node is harmed by a taint. Else it is emptied.
 	TaintBased bool
-	// NoHarm: new taints and evictions are not permitted.
-	NoHarm bool
+	// NoHarm: new taints and evictions are not permitted. NoEmptying: the zone policy lets evictions of its domain wait.
+	NoHarm, NoEmptying bool
 	// Unwritten: the conditions that the verdict asks for are still to be written.
 	Unwritten bool
 	// Unmarked: its pods are still to be marked not Ready.
@@ -44,6 +44,7 @@ type Plan struct {
 	Lift     bool // the change takes NoExecute taints away, or adds none
 	Tainted  bool // the node has one of ours; who writes the change keeps it true
 	HeldBack bool // harm was left out, because it is not permitted or not wanted any more
+	Waits    bool // it was left out when this was planned, because of NoHarm or NoEmptying
 }
 
 // Nothing says whether there is nothing to write.
@@ -72,7 +73,10 @@ func (p *Plan) Harms() bool {
 
 // Plan compares the node with what it should be. It is cheap when nothing differs.
 func (in *Input) Plan() Plan {
-	p := Plan{Tainted: HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks(), Empty: in.empties()}
+	p := Plan{Tainted: HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks()}
+	empties := in.empties()
+	p.Waits = empties && (in.NoHarm || in.NoEmptying)
+	p.Empty = empties && !p.Waits
 	conditions := in.Node.Status.Conditions
 	if in.Unwritten && in.Expired && !in.Beat {
 		p.Conditions = health.UnknownConditions(in.Node, in.Now)
@@ -84,17 +88,18 @@ func (in *Input) Plan() Plan {
 		p.Mark, p.Again = false, true
 	}
 	p.Change, p.Lift = in.change(conditions, p.Tainted)
-	if in.NoHarm {
+	if all := len(p.Change.Add) + len(p.Change.Remove); in.NoHarm {
 		p.Change = withoutHarm(p.Change)
+		p.Waits = p.Waits || len(p.Change.Add)+len(p.Change.Remove) < all
 	}
 	p.Lift = p.Lift || len(p.Change.Add) == 0 && len(p.Change.Remove) > 0
 	return p
 }
 
-// empties says whether pods of the node are to be deleted now, where nothing is tainted.
+// empties says whether pods of the node are to be deleted now, where nothing is tainted and it is permitted.
 func (in *Input) empties() bool {
 	switch {
-	case in.TaintBased || in.NoHarm || !in.Standing().Wanted():
+	case in.TaintBased || !in.Standing().Wanted():
 		return false
 	case in.Emptied:
 		return in.PodsChanged || !in.Now.Before(in.Budgets)

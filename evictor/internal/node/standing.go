@@ -10,6 +10,7 @@ const (
 	Unjudged    Standing = iota // no verdict has fallen: what it carries stays
 	Ready                       // by its verdict
 	AllDown                     // every zone is fully disrupted: the fault is likely elsewhere
+	Cancelled                   // the zone policy has what is pending in its domain given up
 	Held                        // by the program or its operator
 	NoCondition                 // it has lost its Ready condition, nothing is known of it: what it carries stays
 	Settling                    // it failed before the clocks started anew, and has one more grace: it keeps the taint that it has
@@ -18,7 +19,7 @@ const (
 	Failed                      // it may be harmed
 )
 
-var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
+var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "ZonePolicy", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
 
 // String is the reason that observers are told, empty for Failed; of a hold Facts.Why knows more.
 func (s Standing) String() string { return standings[s] }
@@ -40,11 +41,12 @@ type Facts struct {
 	Says v1.ConditionStatus
 	Beat bool
 
-	AllDown  bool   // every zone is fully disrupted
-	Hold     string // why the node is held, empty when it is not
-	Settling bool   // it has to be watched for one more grace period
-	Carries  bool   // it has our NoExecute taint, or will once the store shows it
-	Turn     bool   // it has its turn to be harmed
+	AllDown   bool   // every zone is fully disrupted
+	Cancelled bool   // the zone policy has what is pending in its domain given up
+	Hold      string // why the node is held, empty when it is not
+	Settling  bool   // it has to be watched for one more grace period
+	Carries   bool   // it has our NoExecute taint, or will once the store shows it
+	Turn      bool   // it has its turn to be harmed
 }
 
 // Standing is worked out here and nowhere else.
@@ -56,6 +58,8 @@ func (f *Facts) Standing() Standing {
 		return Ready
 	case f.AllDown:
 		return AllDown
+	case f.Cancelled:
+		return Cancelled
 	case f.Hold != "":
 		return Held
 	case !f.Failing():
@@ -92,11 +96,11 @@ func (f *Facts) reported() bool {
 // Silent says whether the node's pods are to be marked not Ready, sooner or later: its kubelet, which would fight that, does not run.
 func (f *Facts) Silent() bool { return f.Ready == v1.ConditionUnknown && !f.Beat }
 
-// Marks says whether they are to be marked now, which is no harm and no matter of a hold.
+// Marks says whether they are to be marked now, which is no harm and no matter of a hold or of what is pending.
 func (f *Facts) Marks() bool { return f.Silent() && f.unheld().Wanted() }
 
 func (f Facts) unheld() Standing {
-	f.Hold = ""
+	f.Hold, f.Cancelled = "", false
 	return f.Standing()
 }
 

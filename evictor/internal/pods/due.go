@@ -19,9 +19,10 @@ const (
 	Overdue          // our own taint decides, it became due while nothing was permitted, and its node's turn has not come
 	MayHarm          // taints and evictions are not permitted
 	MayWrite         // writes are not permitted
+	Policy           // our own taint decides, and the zone policy lets such evictions wait
 )
 
-var delays = [...]string{"", "NotDue", "NotShown", "NotSettled", "Overdue", "MayHarm", "MayWrite"}
+var delays = [...]string{"", "NotDue", "NotShown", "NotSettled", "Overdue", "MayHarm", "MayWrite", "ZonePolicy"}
 
 // String is the reason that observers are told.
 func (d Delay) String() string { return delays[d] }
@@ -49,6 +50,8 @@ type Permits struct {
 	// is asked again.
 	Harm, Write bool
 	Ask         time.Duration
+	// Policy: the zone policy lets evictions by our own taints wait.
+	Policy bool
 	// Turn: what our own taints evict from the node waits for its turn, which comes by itself; Again is when it is looked at
 	// all the same.
 	Turn  bool
@@ -99,6 +102,8 @@ func (p Permits) permits(own bool) (wait time.Duration, because Delay) {
 		return p.Unsettled, NotSettled
 	case p.Harm:
 		return p.Ask, MayHarm
+	case own && p.Policy:
+		return p.Again, Policy
 	case own && p.Turn:
 		return p.Again, Overdue
 	case p.Write:

@@ -99,6 +99,22 @@ func (t *Turns) Pause(now time.Time) { t.group.PauseAt(notPermitted, now) }
 // Resume ends Pause.
 func (t *Turns) Resume(now time.Time) { t.group.ResumeAt(notPermitted, now) }
 
+// PauseDomain is Pause for one domain.
+func (t *Turns) PauseDomain(domain zone.Key, now time.Time) {
+	t.group.PauseDomainAt(domain, notPermitted, now)
+}
+
+// ResumeDomain ends PauseDomain.
+func (t *Turns) ResumeDomain(domain zone.Key, now time.Time) {
+	t.group.ResumeDomainAt(domain, notPermitted, now)
+}
+
+// AnyWaits says whether a node of the domain waits, for whatever.
+func (t *Turns) AnyWaits(domain zone.Key) bool {
+	st, ok := t.group.Domain(domain)
+	return ok && st.Waiting > 0
+}
+
 // Limit bounds how many turns there may be at once, releases apart, which wait for them all the same; 0 is no bound.
 func (t *Turns) Limit(most int) { t.most = most }
 

@@ -3,6 +3,7 @@ package evictor
 import (
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -20,6 +21,9 @@ type NodeStatus struct {
 	Zone    zone.Key
 	// Held is why the node is held, empty when it is not.
 	Held string
+	// HeldBack is why our own taints and evictions by them are held back in its zone: a pause, a permission or the zone policy.
+	// It is nil when they are not.
+	HeldBack error
 	// Waiting: it is in its zone's queue.
 	Waiting bool
 	// Evictions is how many of its pods have an eviction armed.
@@ -35,6 +39,7 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 		return NodeStatus{}, false
 	}
 	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.about(rec).Hold, Waiting: e.turns.Waits(name)}
+	status.HeldBack = e.permitted.May(permit.Own, rec.zone)
 	for _, tp := range rec.pods {
 		if tp.armed {
 			status.Evictions++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,14 +41,19 @@ type life struct {
 	faulty   int // one write of so many fails; 0: none
 	lively   int // during one write of so many something happens; 0: none
 	leader   bool
-	most     int // failed nodes that were tainted at once
+	refused  string // the domain in which no harm is permitted
+	lenient  bool   // the policy is the evictor's own
+	most     int    // failed nodes that were tainted at once
 	log      []string
+
+	pending atomic.Int32 // the zone.Pending that the policy, if it is ours, says of domains with bad nodes: it is asked with the evictor locked
 }
 
 func newLife(t *testing.T, seed int64) *life {
 	l := &life{t: t, r: rand.New(rand.NewSource(seed)), cfg: config(), machines: map[string]*machine{}, leader: true}
 	maybe := func(n int) bool { return l.r.Intn(n) == 0 }
 	l.cfg.NodeEvictionRate = 1
+	l.lenient = !maybe(3)
 	l.cfg.TaintBasedEviction, l.cfg.PodEvictionTimeout = !maybe(3), time.Minute
 	if maybe(4) {
 		l.cfg.NodeMonitorPeriod = 0
@@ -75,14 +81,37 @@ func newLife(t *testing.T, seed int64) *life {
 }
 
 func (l *life) options() evictor.Options {
-	return evictor.Options{Clock: l.c.Clock(), Observer: evictor.ObserverFunc(l.observe), MayWrite: func() error {
+	var policy zone.Policy
+	if !l.lenient {
+		policy = zone.PolicyFunc(l.decide)
+	}
+	return evictor.Options{Clock: l.c.Clock(), Observer: evictor.ObserverFunc(l.observe), Policy: policy, MayWrite: func() error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if !l.leader {
 			return errors.New("not the leader")
 		}
 		return nil
+	}, MayHarmIn: func(domain zone.Key) error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if domain.Zone == l.refused {
+			return errors.New("not here")
+		}
+		return nil
 	}}
+}
+
+// decide is the policy of the configuration, with what is to become of evictions that are pending.
+func (l *life) decide(s zone.Situation) zone.Ruling {
+	ruling := zone.DisruptionPolicy{
+		EvictionRate: l.cfg.NodeEvictionRate, SecondaryEvictionRate: l.cfg.SecondaryNodeEvictionRate,
+		LargeZoneThreshold: l.cfg.LargeClusterSizeThreshold, UnhealthyThreshold: l.cfg.UnhealthyZoneThreshold,
+	}.Decide(s)
+	if ruling.AskAfter = 10 * time.Second; s.Counts.Bad > 0 {
+		ruling.Pending = zone.Pending(l.pending.Load())
+	}
+	return ruling
 }
 
 // write decides about a write of the evictor's.
@@ -160,7 +189,7 @@ func (l *life) recover(name string, m *machine) {
 func (l *life) happen() {
 	name, m := l.any()
 	key := string(rune('a' + l.r.Intn(3)))
-	what := l.r.Intn(20)
+	what := l.r.Intn(24)
 	l.log = append(l.log, fmt.Sprintf("%s: %d on %s, %s", l.c.Clock().Since(evictortest.Epoch), what, name, key))
 	switch what {
 	case 0, 1, 2:
@@ -219,6 +248,14 @@ func (l *life) happen() {
 		}
 	case 19:
 		l.leader = !l.leader
+	case 20:
+		l.e.PauseDomain(zone.Key{Zone: key}, "maintenance")
+	case 21:
+		l.e.ResumeDomain(zone.Key{Zone: key}, "maintenance")
+	case 22:
+		l.refused = []string{"", "a", "b", "c"}[l.r.Intn(4)]
+	case 23:
+		l.pending.Store(l.r.Int31n(3))
 	}
 }
 

@@ -99,6 +99,9 @@ func (e *Evictor) evaluateZones(now time.Time) {
 		}
 		e.turns.SetRate(c.Zone, c.Rate, e.read)
 		e.pauseTurns(c.Zone) // which it does not know of a domain that was gone
+		if c.Cluster == zone.None && c.From == c.To && c.Rate == c.PreviousRate {
+			continue // what is pending has changed, of which settlePermits tells
+		}
 		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
 	e.settlePermits(now)

@@ -20,6 +20,9 @@ func TestEmpties(t *testing.T) {
 		"its turn":                     {func(in *Input) { in.Turn = true }, "empty"},
 		"a turn to be tainted":         {func(in *Input) { in.Turn, in.TaintBased = true, true }, "+unreachable:NoExecute"},
 		"not permitted":                {func(in *Input) { in.Turn, in.NoHarm = true, true }, ""},
+		"the zone policy has it wait":  {func(in *Input) { in.Turn, in.NoEmptying = true, true }, ""},
+		"it has late pods wait too":    {func(in *Input) { in.Emptied, in.PodsChanged, in.NoEmptying = true, true, true }, ""},
+		"it cancels":                   {func(in *Input) { in.Turn, in.Cancelled = true, true }, ""},
 		"held":                         {func(in *Input) { in.Turn, in.Hold = true, "repair" }, "-unreachable:NoSchedule lift"},
 		"settling":                     {func(in *Input) { in.Turn, in.Settling = true, true }, ""},
 		"every zone is down":           {func(in *Input) { in.Turn, in.AllDown = true, true }, ""},
@@ -167,6 +170,30 @@ func TestTaintsOfAnUnreadyNode(t *testing.T) {
 			in.Node.Status.Conditions[2].Status = v1.ConditionTrue
 		}
 		require.Equal(t, row.want, told(in.Plan()), name)
+	}
+}
+
+// What is left out because it is not permitted is known to wait for that, and nothing else is.
+func TestWhatWaits(t *testing.T) {
+	for name, row := range map[string]struct {
+		change func(*Input)
+		want   bool
+	}{
+		"permitted":                       {func(in *Input) { in.Turn = true }, false},
+		"a taint":                         {func(in *Input) { in.Turn, in.NoHarm = true, true }, true},
+		"no turn, no taint":               {func(in *Input) { in.NoHarm = true }, false},
+		"a NoSchedule taint":              {func(in *Input) { in.NoHarm, in.Node.Spec.Unschedulable = true, true }, true},
+		"a taint, its policy waits":       {func(in *Input) { in.Turn, in.NoEmptying = true, true }, false},
+		"what frees waits for nothing":    {func(in *Input) { in.Hold, in.NoHarm = "repair", true }, false},
+		"pods":                            {func(in *Input) { in.TaintBased, in.Turn, in.NoHarm = false, true, true }, true},
+		"pods, its policy waits":          {func(in *Input) { in.TaintBased, in.Turn, in.NoEmptying = false, true, true }, true},
+		"no turn, no pods":                {func(in *Input) { in.TaintBased, in.NoHarm, in.NoEmptying = false, true, true }, false},
+		"what is cancelled waits no more": {func(in *Input) { in.TaintBased, in.Turn, in.NoHarm, in.Cancelled = false, true, true, true }, false},
+	} {
+		w := failed()
+		row.change(&w.Input)
+		p := w.Plan()
+		require.Equal(t, row.want, p.Waits, name)
 	}
 }
 

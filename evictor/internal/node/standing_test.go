@@ -9,7 +9,7 @@ import (
 
 // Everything speaks against harm; the reasons go one by one, the strongest first.
 func TestStandingIsTheFirstReason(t *testing.T) {
-	f := Facts{Ready: v1.ConditionTrue, Says: v1.ConditionTrue, AllDown: true, Hold: "repair", Settling: true, Carries: true}
+	f := Facts{Ready: v1.ConditionTrue, Says: v1.ConditionTrue, AllDown: true, Cancelled: true, Hold: "repair", Settling: true, Carries: true}
 	require.Equal(t, Unjudged, f.Standing())
 	for _, step := range []struct {
 		what  string
@@ -20,7 +20,8 @@ func TestStandingIsTheFirstReason(t *testing.T) {
 	}{
 		{"a verdict falls", func() { f.Judged = true }, Ready, "NodeReady", false},
 		{"the node loses its Ready condition", func() { f.Ready = "" }, AllDown, "AllZonesDown", false},
-		{"a zone is up again", func() { f.AllDown = false }, Held, "repair", false},
+		{"a zone is up again", func() { f.AllDown = false }, Cancelled, "ZonePolicy", false},
+		{"the zone policy has it go on", func() { f.Cancelled = false }, Held, "repair", false},
 		{"the hold ends", func() { f.Hold = "" }, NoCondition, "NotFailed", false},
 		{"the condition is back, and Unknown", func() { f.Ready = v1.ConditionUnknown }, Settling, "NotSettled", false},
 		{"it is held anew", func() { f.Hold = "repair" }, Held, "repair", false},
@@ -89,6 +90,8 @@ func TestMarks(t *testing.T) {
 	f.Hold = "repair"
 	require.True(t, f.Marks(), "it is no harm")
 	require.Equal(t, "repair", f.Hold, "asking changes nothing")
+	f.Cancelled = true
+	require.True(t, f.Marks(), "nor what is pending")
 	f.AllDown = true
 	require.True(t, f.Silent())
 	require.False(t, f.Marks())
@@ -111,6 +114,7 @@ func TestTaintsAreAskedForOnceMore(t *testing.T) {
 		"the verdict is Ready":            {func(f *Facts) { f.Ready = v1.ConditionTrue }, false, false},
 		"it was held":                     {func(f *Facts) { f.Hold = "repair" }, false, false},
 		"every zone went down":            {func(f *Facts) { f.AllDown = true }, false, false},
+		"the zone policy cancels":         {func(f *Facts) { f.Cancelled = true }, false, false},
 		"the condition went":              {func(f *Facts) { f.Ready = "" }, false, false},
 		"the clocks started anew":         {func(f *Facts) { f.Settling = true }, false, true},
 		"they did, and it reported Ready": {func(f *Facts) { f.Settling, f.Says, f.Beat = true, v1.ConditionTrue, true }, false, false},

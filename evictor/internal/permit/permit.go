@@ -68,7 +68,7 @@ func (p *Permits) Resume(reason string) bool { return p.all.resume(reason) }
 // Paused are the reasons in force, oldest first.
 func (p *Permits) Paused() []string { return slices.Clone(p.all.pauses) }
 
-// PauseDomain, ResumeDomain and PausedDomain are the same for one domain, whether or not there is such a one now.
+// PauseDomain is Pause for one domain, whether or not there is such a one now.
 func (p *Permits) PauseDomain(key zone.Key, reason string) { p.domain(key).pause(reason) }
 
 // ResumeDomain ends PauseDomain, and says whether there was one.

@@ -52,8 +52,8 @@ type Permits struct {
 	Ask         time.Duration
 	// Policy: the zone policy lets evictions by our own taints wait.
 	Policy bool
-	// Turn: what our own taints evict from the node waits for its turn, which comes by itself; Again is when it is looked at
-	// all the same.
+	// Turn: what our own taints evict from the node waits for its turn. That comes by itself, and so does the end of Policy; Again
+	// is when it is looked at all the same.
 	Turn  bool
 	Again time.Duration
 }

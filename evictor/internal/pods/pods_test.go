@@ -199,6 +199,10 @@ func TestCheck(t *testing.T) {
 		"both not permitted at all":                {both, in(50, 99), true, Permits{Unsettled: second, Turn: true, Write: true, Ask: 3 * second}, want{wait: 3 * second, delay: MayWrite}},
 		"no longer than until others are due":      {both, in(50, 130), true, turn, want{wait: 30 * second, delay: Overdue, own: true}},
 		"nor while it is watched":                  {both, in(50, 103), true, unsettled, want{wait: 3 * second, delay: NotSettled, own: true}},
+		"the zone policy lets ours wait":           {both, in(50, 300), true, Permits{Policy: true, Again: time.Minute}, want{wait: time.Minute, delay: Policy, own: true}},
+		"and no others":                            {both, in(50, 99), true, Permits{Policy: true, Again: time.Minute}, want{evict: true}},
+		"the stricter answer is told":              {both, in(50, 300), true, Permits{Harm: true, Policy: true, Ask: second, Again: time.Minute}, want{wait: second, delay: MayHarm, own: true}},
+		"a policy comes before a turn":             {both, in(50, 300), true, Permits{Policy: true, Turn: true, Again: time.Minute}, want{wait: time.Minute, delay: Policy, own: true}},
 		"a turn comes only when harm is permitted": {both, in(50, 300), true, Permits{Harm: true, Turn: true, Ask: second, Again: time.Minute}, want{wait: second, delay: MayHarm, own: true}},
 	} {
 		t.Run(name, func(t *testing.T) {

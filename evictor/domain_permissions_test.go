@@ -1,0 +1,380 @@
+package evictor_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+var (
+	drain          = v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
+	toleratesDrain = v1.Toleration{Key: "drain", Operator: v1.TolerationOpExists}
+)
+
+// A permission for one domain stops all harm there, that of others' taints too, and nothing elsewhere. Recovery goes on.
+func TestPermissionOfOneDomainStopsHarmThere(t *testing.T) {
+	a := zone.Key{Zone: "a"}
+	harmless := errors.New("the storage of a is rebuilt")
+	for name, row := range map[string]struct {
+		close, open func(e *evictor.Evictor, permission *error)
+		why         string
+	}{
+		"paused": {
+			func(e *evictor.Evictor, _ *error) { e.PauseDomain(a, "upgrade") },
+			func(e *evictor.Evictor, _ *error) { require.True(t, e.ResumeDomain(a, "upgrade")) },
+			"paused in zone :a: upgrade",
+		},
+		"not permitted": {
+			func(e *evictor.Evictor, p *error) { *p = harmless; e.Kick() },
+			func(e *evictor.Evictor, p *error) { *p = nil; e.Kick() },
+			"zone :a: the storage of a is rebuilt",
+		},
+	} {
+		for _, period := range []time.Duration{0, 5 * time.Second} {
+			t.Run(name+" "+period.String(), func(t *testing.T) {
+				cfg := config()
+				cfg.NodeMonitorPeriod, cfg.RetryMax, cfg.GateInterval = period, time.Hour, time.Hour
+				c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+				for _, z := range []string{"a", "b"} {
+					for _, n := range []string{"-0", "-1"} {
+						c.AddPod("ours-"+z+n, z+n, evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+					}
+					c.AddPod("theirs-"+z, z+"-7")
+				}
+				var permission error
+				e := c.Start(cfg, evictor.Options{MayHarmIn: func(domain zone.Key) error {
+					if domain != a {
+						return nil
+					}
+					return permission
+				}})
+				c.Fail("a-0", "a-1", "a-2", "b-0", "b-1", "b-2")
+				c.Advance(65 * time.Second)
+				require.True(t, c.HasNoExecute("a-1") && c.HasNoExecute("b-1"))
+				c.Fail("a-3", "b-3")
+				row.close(e, &permission)
+				c.Taint("a-7", drain)
+				c.Taint("b-7", drain)
+				c.Recover("a-2", "b-2")
+				c.Advance(5 * time.Minute)
+				require.ElementsMatch(t, []string{"ours-b-0", "ours-b-1", "theirs-b"}, c.Evicted())
+				require.False(t, c.HasNoExecute("a-3"))
+				require.True(t, c.HasNoExecute("b-3"))
+				require.False(t, c.HasNoExecute("a-2"), "recovery goes on")
+				require.Equal(t, []string{"a-3 in :a"}, waiting(e))
+				require.Zero(t, e.Waiting()[0].Turn)
+				require.Contains(t, explained(e, "default/theirs-a"), "eviction held back: MayHarm: "+row.why)
+				require.Contains(t, explained(e, "a-3"), "permission in zone :a: taints and evictions are held back: "+row.why)
+				require.NotContains(t, explained(e, "b-3"), "permission")
+				st, _ := e.Node("a-3")
+				require.EqualError(t, st.HeldBack, row.why)
+				st, _ = e.Node("b-3")
+				require.NoError(t, st.HeldBack)
+
+				row.open(e, &permission)
+				c.Advance(0)
+				require.Contains(t, c.Evicted(), "theirs-a", "at once")
+				require.Len(t, c.Evicted(), 4, "and of ours none: no token has accrued")
+				c.Advance(10 * time.Second)
+				require.Len(t, c.Evicted(), 5, "then those of one node, at the zone's rate")
+				c.Advance(10 * time.Second)
+				require.Len(t, c.Evicted(), 6, "and of the other")
+				require.False(t, c.HasNoExecute("a-3"))
+				c.Advance(10 * time.Second)
+				require.True(t, c.HasNoExecute("a-3"))
+				require.Contains(t, explained(e, "a-3"), "permission in zone :a: taints and evictions go on")
+			})
+		}
+	}
+}
+
+func explained(e *evictor.Evictor, key string) string {
+	var b strings.Builder
+	for _, d := range e.Explain(key) {
+		b.WriteString(d.String() + "\n")
+	}
+	return b.String()
+}
+
+// Reasons add up, for all and for one domain; one that was not given ends nothing.
+func TestPausesOfADomainAddUp(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
+	e := c.Start(config())
+	a, b := zone.Key{Zone: "a"}, zone.Key{Zone: "b"}
+	e.PauseDomain(a, "one")
+	e.PauseDomain(a, "two")
+	e.PauseDomain(a, "one")
+	e.Pause("three")
+	require.Equal(t, []string{"one", "two"}, e.PausedDomain(a))
+	require.Empty(t, e.PausedDomain(b))
+	require.Equal(t, []string{"three"}, e.Paused())
+	require.False(t, e.ResumeDomain(b, "one"))
+	require.False(t, e.ResumeDomain(a, "three"))
+	c.Fail("a-0", "b-0")
+	c.Advance(time.Minute)
+	require.False(t, c.HasNoExecute("b-0"))
+	require.True(t, e.Resume("three"))
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("b-0"))
+	require.True(t, e.ResumeDomain(a, "one"))
+	c.Advance(time.Minute)
+	require.False(t, c.HasNoExecute("a-0"))
+	require.True(t, e.ResumeDomain(a, "two"))
+	c.Advance(0)
+	require.True(t, c.HasNoExecute("a-0"))
+}
+
+// A pause outlives the last node of its domain.
+func TestDomainThatReturnsKnowsOfItsPause(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := c.Start(config())
+	b := zone.Key{Zone: "b"}
+	e.PauseDomain(b, "not ready for traffic") // before it is there
+	for range 2 {
+		c.AddNode("b-0", b)
+		c.AddNode("b-1", b)
+		c.Advance(time.Minute)
+		c.Fail("b-0")
+		c.Advance(5 * time.Minute)
+		require.False(t, c.HasNoExecute("b-0"))
+		c.DeleteNode("b-0")
+		c.DeleteNode("b-1")
+		c.Advance(time.Hour)
+	}
+	require.Len(t, e.Zones(), 1)
+	require.True(t, e.ResumeDomain(b, "not ready for traffic"))
+	c.AddNode("b-0", b)
+	c.AddNode("b-1", b)
+	c.Advance(time.Minute)
+	c.Fail("b-0")
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("b-0"))
+}
+
+// A node that moves to a domain where all is permitted leaves the pause behind, and one that moves the other way meets it.
+func TestNodeThatMovesLeavesThePauseBehind(t *testing.T) {
+	cfg := config()
+	cfg.RetryMax, cfg.GateInterval = time.Hour, time.Hour
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+	c.AddPod("ours", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	c.AddPod("theirs", "a-1", evictortest.TolerateFor("drain", 60))
+	c.AddPod("moved-there", "b-1", evictortest.TolerateFor("drain", 300))
+	clients := c.Clients()
+	labels := &labelled{NodeStore: clients.Nodes, zone: map[string]string{}}
+	clients.Nodes = labels
+	e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Feed(e)
+	c.Drive(e.Step)
+	move := func(node, zone string) {
+		labels.zone[node] = zone
+		e.NodeChanged(node)
+	}
+	c.Fail("a-0", "a-2")
+	c.Advance(48 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"))
+	e.PauseDomain(zone.Key{Zone: "a"}, "upgrade")
+	c.Taint("a-1", drain)
+	c.Taint("b-1", drain)
+	c.Advance(2 * time.Minute)
+	require.Empty(t, c.Evicted())
+	for _, node := range []string{"a-0", "a-1", "a-2"} {
+		move(node, "b")
+	}
+	move("b-1", "a")
+	c.Advance(5 * time.Second)
+	require.Contains(t, c.Evicted(), "theirs")
+	c.Advance(30 * time.Second)
+	require.ElementsMatch(t, []string{"theirs", "ours"}, c.Evicted())
+	require.True(t, c.HasNoExecute("a-2"))
+	c.Advance(10 * time.Minute)
+	require.Len(t, c.Evicted(), 2)
+	move("b-1", "b")
+	c.Advance(5 * time.Second)
+	require.Contains(t, c.Evicted(), "moved-there")
+}
+
+// labelled shows nodes in other zones than the cluster's.
+type labelled struct {
+	evictor.NodeStore
+	zone map[string]string
+}
+
+func (l *labelled) Node(name string) (*v1.Node, bool) {
+	node, ok := l.NodeStore.Node(name)
+	if zone := l.zone[name]; ok && zone != "" {
+		node = node.DeepCopy()
+		node.Labels[v1.LabelTopologyZone] = zone
+	}
+	return node, ok
+}
+
+// switched is the default policy, and what it says of what is pending in domains with any bad node. Pending is a pointer, so it
+// asks to be asked.
+func switched(pending *zone.Pending) zone.Policy {
+	return zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+		ruling := zone.DefaultPolicy().Decide(s)
+		if ruling.AskAfter = time.Second; s.Counts.Bad > 0 {
+			ruling.Pending = *pending
+		}
+		return ruling
+	})
+}
+
+// A policy that says Wait keeps what our own taints evict, and lets what those of others evict go. When it says GoOn again, nodes
+// let their pods go one by one.
+func TestPolicyThatWaitsKeepsOwnEvictions(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.RetryMax = period, time.Hour
+		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+		for _, n := range []string{"a-0", "a-1", "a-2"} {
+			c.AddPod("ours-"+n, n, evictortest.TolerateFor(v1.TaintNodeUnreachable, 60), toleratesDrain)
+		}
+		c.AddPod("theirs", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 3600))
+		pending := zone.GoOn
+		e := c.Start(cfg, evictor.Options{Policy: switched(&pending)})
+		c.Fail("a-0", "a-1", "a-2")
+		c.Advance(70 * time.Second)
+		require.True(t, c.HasNoExecute("a-2"))
+		pending = zone.Wait
+		c.Taint("a-0", drain)
+		c.Advance(5 * time.Minute)
+		require.Equal(t, []string{"theirs"}, c.Evicted())
+		require.True(t, c.HasNoExecute("a-2"), "it is kept")
+		require.Len(t, e.Evictions(), 3)
+		require.Contains(t, explained(e, "default/ours-a-0"), "eviction held back: ZonePolicy: policy of zone :a: Wait")
+		require.Contains(t, explained(e, "a-0"), "permission in zone :a: evictions by our own taints wait: policy of zone :a: Wait")
+		c.Recover("a-2")
+		c.Advance(20 * time.Second)
+		require.False(t, c.HasNoExecute("a-2"), "recovery goes on")
+		pending = zone.GoOn
+		c.Advance(5 * time.Second)
+		require.Len(t, c.Evicted(), 2)
+		c.Advance(10 * time.Second)
+		require.ElementsMatch(t, []string{"theirs", "ours-a-0", "ours-a-1"}, c.Evicted())
+		require.Contains(t, explained(e, "a-0"), "evictions by our own taints go on")
+	}
+}
+
+// A permission for the whole and a policy that waits: the stricter one wins for whom it reaches.
+func TestStrictestAnswerWins(t *testing.T) {
+	cfg := config()
+	cfg.RetryMax = time.Hour
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+	c.AddPod("ours", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	c.AddPod("theirs", "a-1")
+	pending := zone.Wait
+	e := c.Start(cfg, evictor.Options{Policy: switched(&pending)})
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	e.PauseDomain(zone.Key{Zone: "a"}, "upgrade")
+	c.Taint("a-1", drain)
+	c.Advance(2 * time.Minute)
+	require.Empty(t, c.Evicted())
+	require.Contains(t, explained(e, "default/ours"), "eviction held back: MayHarm: paused in zone :a: upgrade")
+	e.ResumeDomain(zone.Key{Zone: "a"}, "upgrade")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"theirs"}, c.Evicted())
+	require.Contains(t, explained(e, "default/ours"), "eviction held back: ZonePolicy: policy of zone :a: Wait")
+	pending = zone.GoOn
+	c.Advance(10 * time.Second)
+	require.Equal(t, []string{"theirs", "ours"}, c.Evicted())
+}
+
+// A policy that says Cancel gives up what our own taints evict, and the taints. What is still failed later begins anew.
+func TestPolicyThatCancelsLiftsOurTaints(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod = period
+		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+		c.AddPod("ours", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60), toleratesDrain)
+		c.AddPod("theirs", "a-0", evictortest.TolerateFor("drain", 100), evictortest.TolerateFor(v1.TaintNodeUnreachable, 3600))
+		pending := zone.GoOn
+		e := c.Start(cfg, evictor.Options{Policy: switched(&pending)})
+		c.Fail("a-0", "a-1", "b-0")
+		c.Advance(48 * time.Second)
+		require.True(t, c.HasNoExecute("a-0"))
+		require.False(t, c.HasNoExecute("a-1"), "it waits")
+		c.Taint("a-0", drain)
+		pending = zone.Cancel
+		c.Advance(3 * time.Minute)
+		require.False(t, c.HasNoExecute("a-0"))
+		require.False(t, c.HasNoExecute("a-1"))
+		require.Empty(t, e.Waiting())
+		require.Equal(t, []string{"theirs"}, c.Evicted())
+		require.Contains(t, explained(e, "default/ours"), "eviction cancelled: ZonePolicy")
+		require.Contains(t, explained(e, "a-1"), "no longer waits: ZonePolicy")
+		require.Contains(t, explained(e, "a-1"), "permission in zone :a: our own taints and evictions by them are given up: policy of zone :a: Cancel")
+		pending = zone.GoOn
+		c.Advance(30 * time.Second)
+		require.True(t, c.HasNoExecute("a-0") && c.HasNoExecute("a-1"))
+		require.Equal(t, []string{"theirs"}, c.Evicted(), "it tolerates the new taint anew")
+		c.Advance(time.Minute)
+		require.Equal(t, []string{"theirs", "ours"}, c.Evicted())
+	}
+}
+
+// Without taints a node's pods are what is pending.
+func TestPolicyWithoutTaints(t *testing.T) {
+	for _, row := range []struct {
+		pending zone.Pending
+		waits   []string
+	}{{zone.Wait, []string{"a-0 in :a", "a-1 in :a"}}, {zone.Cancel, nil}} {
+		cfg := config()
+		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8), evictortest.PodsPerNode(1))
+		pending := row.pending
+		e := c.Start(cfg, evictor.Options{Policy: switched(&pending)})
+		c.Fail("a-0", "a-1")
+		c.Taint("a-7", drain)
+		c.Advance(5 * time.Minute)
+		require.Equal(t, []string{"a-7-p0"}, c.Evicted())
+		require.Equal(t, row.waits, waiting(e))
+		pending = zone.GoOn
+		c.Advance(5 * time.Second)
+		require.Equal(t, []string{"a-7-p0", "a-0-p0"}, c.Evicted())
+		pending = row.pending
+		c.Advance(5 * time.Second)
+		c.AddPod("late", "a-0")
+		c.Advance(time.Minute)
+		require.Equal(t, []string{"a-7-p0", "a-0-p0"}, c.Evicted())
+		pending = zone.GoOn
+		c.Advance(30 * time.Second)
+		require.ElementsMatch(t, []string{"a-7-p0", "a-0-p0", "a-1-p0", "late"}, c.Evicted())
+	}
+}
+
+// The user's fences are asked with nothing locked: they may ask the evictor.
+func TestFencesMayCallTheEvictor(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
+	var e *evictor.Evictor
+	asked := map[zone.Key]int{}
+	look := func() error {
+		if e != nil {
+			e.Waiting()
+			e.Node("a-0")
+			e.PausedDomain(zone.Key{})
+		}
+		return nil
+	}
+	e = c.Start(config(), evictor.Options{MayWrite: look, MayHarm: look, MayHarmIn: func(domain zone.Key) error {
+		asked[domain]++
+		return look()
+	}, OnPass: func(time.Duration) { _ = look() }})
+	c.Advance(time.Minute)
+	require.Empty(t, asked, "no node waits, nothing is evicted")
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	require.NotEmpty(t, c.Evicted())
+	require.Len(t, asked, 1)
+}

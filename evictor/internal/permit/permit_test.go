@@ -1,0 +1,311 @@
+package permit
+
+import (
+	"errors"
+	"fmt"
+	"math/rand"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+var (
+	a, b   = zone.Key{Region: "r", Zone: "a"}, zone.Key{Region: "r", Zone: "b"}
+	errNo  = errors.New("no")
+	write  = Question{Of: Write}
+	harm   = Question{Of: Harm}
+	harmIn = func(key zone.Key) Question { return Question{Of: Harm, In: true, Domain: key} }
+)
+
+func at(seconds float64) time.Time {
+	return time.Unix(1000, 0).Add(time.Duration(seconds * float64(time.Second)))
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// The strictest answer wins: what stops all, then what stops the domain, then what its policy says, which reaches only what our own
+// taints ask for.
+func TestStrictestAnswerWins(t *testing.T) {
+	pause := func(p *Permits) { p.Pause("upgrade"); p.Pause("audit") }
+	blind := func(p *Permits) { p.SetObserver(errNo) }
+	refuse := func(p *Permits) { _ = p.Answered(harm, errNo, at(0)) }
+	pauseA := func(p *Permits) { p.PauseDomain(a, "repair"); p.PauseDomain(a, "audit") }
+	refuseA := func(p *Permits) { _ = p.Answered(harmIn(a), errNo, at(0)) }
+	waitA := func(p *Permits) { p.SetPending(a, zone.Wait) }
+	cancelA := func(p *Permits) { p.SetPending(a, zone.Cancel) }
+	for name, row := range map[string]struct {
+		do                 []func(*Permits)
+		harmA, ownA, harmB string
+	}{
+		"nothing was said":                {nil, "", "", ""},
+		"all is paused":                   {[]func(*Permits){waitA, refuseA, pauseA, refuse, blind, pause}, "paused: upgrade", "paused: upgrade", "paused: upgrade"},
+		"the observer does not see":       {[]func(*Permits){waitA, refuseA, pauseA, refuse, blind}, "observer is not healthy: no", "observer is not healthy: no", "observer is not healthy: no"},
+		"the program says no":             {[]func(*Permits){waitA, refuseA, pauseA, refuse}, "no", "no", "no"},
+		"the domain is paused":            {[]func(*Permits){waitA, refuseA, pauseA}, "paused in zone r:a: repair", "paused in zone r:a: repair", ""},
+		"the program says no of it":       {[]func(*Permits){waitA, refuseA}, "zone r:a: no", "zone r:a: no", ""},
+		"its policy waits":                {[]func(*Permits){waitA}, "", "policy of zone r:a: Wait", ""},
+		"its policy cancels":              {[]func(*Permits){cancelA}, "", "policy of zone r:a: Cancel", ""},
+		"writes are another matter":       {[]func(*Permits){func(p *Permits) { _ = p.Answered(write, errNo, at(0)) }}, "", "", ""},
+		"its policy has changed its mind": {[]func(*Permits){cancelA, func(p *Permits) { p.SetPending(a, zone.GoOn) }}, "", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := New(time.Second)
+			for _, do := range row.do {
+				do(p)
+			}
+			require.Equal(t, row.harmA, text(p.May(Harm, a)))
+			require.Equal(t, row.ownA, text(p.May(Own, a)))
+			require.Equal(t, row.harmB, text(p.May(Harm, b)))
+			require.Equal(t, row.harmB, text(p.May(Own, b)))
+			require.Equal(t, name == "its policy cancels", p.Cancels(a))
+			require.False(t, p.Cancels(b))
+		})
+	}
+	p := New(time.Second)
+	require.NoError(t, p.May(Write, a))
+	_ = p.Answered(write, errNo, at(0))
+	require.ErrorIs(t, p.May(Write, b), errNo)
+	pause(p)
+	require.ErrorIs(t, p.May(Harm, a), ErrPaused)
+	_ = p.Resume("upgrade")
+	pauseA(p)
+	require.ErrorIs(t, p.MayIn(a), ErrPaused)
+	require.NoError(t, p.MayIn(b))
+	require.Equal(t, "nodes without a zone", Name(zone.Key{}))
+}
+
+// Reasons add up, oldest first, each once; what was not given ends nothing.
+func TestPauses(t *testing.T) {
+	p := New(time.Second)
+	require.False(t, p.Resume("x"))
+	require.False(t, p.ResumeDomain(a, "x"))
+	for _, reason := range []string{"x", "y", "x"} {
+		p.Pause(reason)
+		p.PauseDomain(a, reason)
+	}
+	require.Equal(t, []string{"x", "y"}, p.Paused())
+	require.Equal(t, []string{"x", "y"}, p.PausedDomain(a))
+	require.Empty(t, p.PausedDomain(b))
+	p.Paused()[0], p.PausedDomain(a)[0] = "changed", "changed"
+	require.True(t, p.Resume("x"))
+	require.True(t, p.ResumeDomain(a, "x"))
+	require.Equal(t, []string{"y"}, p.Paused())
+	require.Equal(t, []string{"y"}, p.PausedDomain(a))
+}
+
+// A refusal is left alone for its interval, an open permission is asked about every time, and what something else refuses is not
+// asked at all.
+func TestWhenToAsk(t *testing.T) {
+	known := func(p *Permits, q Question, now float64, want string, is bool) {
+		t.Helper()
+		err, known := p.Recall(q, at(now))
+		require.Equal(t, want, text(err))
+		require.Equal(t, is, known)
+	}
+	for _, q := range []Question{write, harm, harmIn(a)} {
+		p := New(10 * time.Second)
+		says := "no"
+		if q.In {
+			says = "zone r:a: no"
+		}
+		known(p, q, 0, "", false)
+		require.NoError(t, p.Answered(q, nil, at(0)))
+		known(p, q, 0, "", false)
+		_, ok := p.Next()
+		require.False(t, ok)
+		require.EqualError(t, p.Answered(q, errNo, at(1)), says)
+		known(p, q, 1, says, true)
+		known(p, q, 10.9, says, true)
+		known(p, q, 11, "", false)
+		next, ok := p.Next()
+		require.True(t, ok)
+		require.Equal(t, at(11), next)
+		require.Equal(t, q.In, len(p.Refused(at(11))) == 1)
+		require.Empty(t, p.Refused(at(10)))
+		p.Expire()
+		known(p, q, 2, "", false)
+		require.Equal(t, q.In, len(p.Refused(at(2))) == 1)
+		require.Error(t, p.May(q.Of, a), "until it is answered")
+		require.NoError(t, p.Answered(q, nil, at(2)))
+		require.NoError(t, p.May(q.Of, a))
+		_, ok = p.Next()
+		require.False(t, ok)
+	}
+	p := New(10 * time.Second)
+	_ = p.Answered(harm, errNo, at(3))
+	_ = p.Answered(harmIn(a), errNo, at(2))
+	_ = p.Answered(harmIn(b), errNo, at(1))
+	_ = p.Answered(write, errNo, at(5))
+	next := func() time.Time {
+		next, _ := p.Next()
+		return next
+	}
+	require.Equal(t, at(13), next(), "that of all comes before those of domains")
+	p.Pause("x")
+	known(p, harm, 3, "paused: x", true)
+	require.Equal(t, at(15), next(), "of writes")
+	_ = p.Resume("x")
+	p.SetObserver(errNo)
+	known(p, harm, 99, "observer is not healthy: no", true)
+	require.Equal(t, at(15), next())
+	require.Equal(t, errNo, p.SetObserver(nil))
+	require.NoError(t, p.Observer())
+	_ = p.Answered(harm, nil, at(4))
+	require.Equal(t, at(11), next())
+	require.Equal(t, []zone.Key{a, b}, p.Refused(at(12)))
+	p.PauseDomain(b, "x")
+	known(p, harmIn(b), 99, "paused in zone r:b: x", true)
+	require.Equal(t, at(12), next())
+	require.Equal(t, []zone.Key{a}, p.Refused(at(12)))
+}
+
+// What changed is told once, all domains together first, and what came and went between two calls is not.
+func TestChanges(t *testing.T) {
+	p := New(time.Second)
+	told := func() (lines []string) {
+		for _, c := range p.Changes() {
+			name := "all"
+			if !c.All {
+				name = c.Domain.Zone
+			}
+			lines = append(lines, fmt.Sprintf("%s harm=%t %s policy=%t %s", name, c.Harm, text(c.Err), c.Policy, c.Pending))
+		}
+		return lines
+	}
+	require.Empty(t, told())
+	p.Pause("x")
+	p.PauseDomain(b, "x")
+	p.SetPending(a, zone.Wait)
+	require.Equal(t, []string{"all harm=true paused: x policy=false GoOn", "a harm=false  policy=true Wait", "b harm=true paused in zone r:b: x policy=false GoOn"}, told())
+	p.SetObserver(errNo)
+	_ = p.Resume("x")
+	require.Empty(t, told(), "it is refused still")
+	p.SetPending(a, zone.Cancel)
+	p.PauseDomain(a, "y")
+	p.SetObserver(nil)
+	require.Equal(t, []string{"all harm=true  policy=false GoOn", "a harm=true paused in zone r:a: y policy=true Cancel"}, told())
+	_ = p.ResumeDomain(a, "y")
+	p.PauseDomain(a, "z")
+	_ = p.Answered(harmIn(b), errNo, at(0))
+	_ = p.ResumeDomain(b, "x")
+	require.Empty(t, told())
+	_ = p.Answered(harmIn(b), nil, at(0))
+	_ = p.ResumeDomain(a, "z")
+	p.SetPending(a, zone.GoOn)
+	require.Equal(t, []string{"a harm=true  policy=true GoOn", "b harm=true  policy=false GoOn"}, told())
+	require.Empty(t, told())
+	require.Empty(t, p.domains, "nothing is kept of a domain of which nothing is said")
+	p.SetPending(a, zone.GoOn)
+	_ = p.Answered(harmIn(a), nil, at(0))
+	require.Empty(t, p.domains)
+}
+
+// Who waits is freed by the permission and in the domain that he waits for, once.
+func TestFreed(t *testing.T) {
+	p := New(time.Second)
+	p.Pause("x")
+	p.PauseDomain(b, "x")
+	p.SetPending(a, zone.Wait)
+	_ = p.Answered(write, errNo, at(0))
+	p.Wait(Harm, a, "a-1", Tried)
+	p.Wait(Harm, a, "a-1", Evictions)
+	p.Wait(Harm, a, "a-0", Planned)
+	p.Wait(Own, a, "a-0", Evictions)
+	p.Wait(Harm, b, "b-0", Evictions)
+	p.Wait(Write, b, "b-0", Tried)
+	p.Wait(Write, a, "a-1", Planned)
+	require.Empty(t, p.Freed())
+	_ = p.Resume("x")
+	require.Equal(t, []Freed{{"a-0", Planned}, {"a-1", Tried | Evictions}}, p.Freed())
+	require.Empty(t, p.Freed())
+	_ = p.Answered(write, nil, at(0))
+	_ = p.ResumeDomain(b, "x")
+	require.Equal(t, []Freed{{"a-1", Planned}, {"b-0", Tried | Evictions}}, p.Freed())
+	p.SetPending(a, zone.Cancel)
+	require.Empty(t, p.Freed())
+	p.Wait(Write, a, "a-0", Tried)
+	require.Equal(t, Tried|Evictions, p.Forget("a-0"))
+	require.Zero(t, p.Forget("a-0"))
+	p.SetPending(a, zone.GoOn)
+	require.Empty(t, p.Freed())
+	require.Empty(t, p.waiting)
+}
+
+// The index says the same as looking at everybody.
+func TestFreedAgainstAModel(t *testing.T) {
+	for seed := range int64(200) {
+		r := rand.New(rand.NewSource(seed))
+		p := New(time.Second)
+		type wait struct {
+			permission Permission
+			key        zone.Key
+			node       string
+		}
+		model := map[wait]What{}
+		keys := []zone.Key{a, b, {}}
+		for range 200 {
+			key, reason := keys[r.Intn(3)], []string{"x", "y"}[r.Intn(2)]
+			var err error
+			if r.Intn(2) == 0 {
+				err = errNo
+			}
+			switch r.Intn(10) {
+			case 0:
+				p.Pause(reason)
+			case 1:
+				p.Resume(reason)
+			case 2:
+				p.PauseDomain(key, reason)
+			case 3:
+				p.ResumeDomain(key, reason)
+			case 4:
+				p.SetPending(key, zone.Pending(r.Intn(3)))
+			case 5:
+				_ = p.Answered([]Question{write, harm, harmIn(key)}[r.Intn(3)], err, at(0))
+			case 6:
+				p.SetObserver(err)
+			case 7:
+				node := fmt.Sprint("n", r.Intn(5))
+				var want What
+				for w, what := range model {
+					if w.node == node {
+						want |= what
+						delete(model, w)
+					}
+				}
+				require.Equal(t, want, p.Forget(node))
+			case 8:
+				p.Changes()
+			default:
+				w := wait{Permission(1 + r.Intn(3)), key, fmt.Sprint("n", r.Intn(5))}
+				what := What(1 << r.Intn(3))
+				p.Wait(w.permission, w.key, w.node, what)
+				model[w] |= what
+			}
+			if r.Intn(3) > 0 {
+				continue
+			}
+			want := map[string]What{}
+			for w, what := range model {
+				if p.May(w.permission, w.key) == nil {
+					want[w.node] |= what
+					delete(model, w)
+				}
+			}
+			got := p.Freed()
+			require.Len(t, got, len(want))
+			for i, f := range got {
+				require.Equal(t, want[f.Node], f.What)
+				require.True(t, i == 0 || got[i-1].Node < f.Node)
+			}
+		}
+	}
+}

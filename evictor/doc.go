@@ -20,7 +20,9 @@
 // # Permissions
 //
 // MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and
-// evictions; recovery is never blocked. DryRun decides everything and writes nothing. Hold spares one node, at once.
+// evictions; recovery is never blocked. MayHarmIn and PauseDomain do so in one failure domain. What the zone policy says of pending
+// evictions (zone.Pending) reaches only those by our own taints. The strictest answer wins. DryRun decides everything and
+// writes nothing. Hold spares one node, at once.
 //
 // # When the API server fails
 //
@@ -152,6 +154,9 @@
 //	is paced, and nothing else            somebody's order
 //	verdicts freeze while the observer    our own blindness is no news about nodes          TestBadObserverFreezesVerdicts
 //	is not healthy
+//	one domain can be paused, and a       a fault of one zone, or of what it stands on, is  TestPermissionOfOneDomainStopsHarmThere, TestPolicyThatWaitsKeepsOwnEvictions,
+//	policy keeps or cancels what is       seen by somebody before it ends                   TestPolicyThatCancelsLiftsOurTaints
+//	pending (upstream's goes on)
 //	a node can be held, at once           somebody knows better                             TestHoldWatchesAndDoesNotTaint, TestHoldActsWhateverTheStoreShows
 //	caps over all zones (off by default)  rates add up over zones                           TestCaps
 //	parameters are validated              upstream accepts NaN and negative rates           TestConfigReportsEveryFault

@@ -28,8 +28,9 @@ import (
 
 // Options are what a program, not an operator, decides. The zero Options are valid.
 //
-// Policy, Hold, Prefer and OnPass are called, like the stores, while the evictor is locked: they must be fast and must neither
-// call the evictor nor wait for somebody who does. The rest, the writers and the event sink are called with nothing locked.
+// While the evictor is locked it calls Policy, Hold and Prefer, the Clock, the Node and Pod stores, Synced apart, and the Logger where
+// Prefer panics: they must be fast and must neither call the evictor nor wait for somebody who does. The rest, the writers and the
+// event sink are called with nothing locked.
 type Options struct {
 	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, that is a
 	// clock.Clock.
@@ -38,7 +39,10 @@ type Options struct {
 	Observer Observer
 	// Logger gets every decision, writes and failures at Info and the rest at Debug; nil means no logging.
 	Logger *slog.Logger
-	// Policy replaces the zone policy that Config describes. It must not call the evictor.
+	// Policy replaces the zone policy that Config describes. It must not call the evictor. What it says of evictions that are
+	// pending (zone.Ruling.Pending) reaches those by our own taints alone: Wait holds them back until it says GoOn, and then their
+	// nodes let them go one by one, at the zone's rate; Cancel gives them up and lifts the taints, and whoever is still failed at
+	// its end waits for a turn anew. Without TaintBasedEviction it reaches what would be deleted after PodEvictionTimeout.
 	Policy zone.Policy
 	// MayWrite is asked before every write and event: leadership, for example. An error stops all of them while
 	// it lasts and is the reason that observers see. Nil means yes.
@@ -60,8 +64,7 @@ type Options struct {
 	// panic, which is logged. It is asked when a token is there, must be fast and must not call the evictor.
 	Prefer func(key zone.Key, waiting []string) (node string)
 	// OnPass, when not nil, is told how long each monitor pass took, on the evictor's clock: reading what
-	// changed, verdicts, zones and what follows from them, without the writes. It must be fast and must
-	// not call the evictor.
+	// changed, verdicts, zones and what follows from them, without the writes. It must be fast.
 	OnPass func(took time.Duration)
 	// Jitter spreads the backoff of failed writes, and the probes of an API server that fails; nil means none, which is for
 	// simulations: programs that lost the same API server must not all come back at one instant.

@@ -124,6 +124,12 @@ func (s *stage) do(now time.Time, word string, args []string) string {
 		s.Pause(now)
 	case "resume":
 		s.Resume(now)
+	case "pause-domain":
+		s.PauseDomain(domain(args[0]), now)
+	case "resume-domain":
+		s.ResumeDomain(domain(args[0]), now)
+	case "any-waits":
+		return strconv.FormatBool(s.AnyWaits(domain(args[0])))
 	case "limit":
 		n, err := strconv.Atoi(args[0])
 		require.NoError(s, err)
@@ -253,6 +259,23 @@ func TestStories(t *testing.T) {
 			{100, "next", "106"},
 			{106, "take", "a2"},
 			{110, "take", "b2"},
+		}},
+		"a pause of one domain stops no other": {Config{}, []step{
+			{0, "any-waits a", "false"},
+			{0, "wait a1 a2 b1 b2", "a1 a2 b1 b2"},
+			{0, "any-waits a", "true"},
+			{0, "take", "a1 b1"},
+			{0, "overdue a3", ""},
+			{4, "pause-domain a", ""},
+			{4, "release a3", ""},
+			{4, "next", "10"},
+			{60, "take", "b2"},
+			{60, "next", "never"},
+			{100, "resume-domain a", ""},
+			{100, "take", ""},
+			{106, "take", "a3-"},
+			{116, "take", "a2"},
+			{116, "any-waits a", "false"},
 		}},
 		"what became overdue in a pause goes first, one by one": {Config{}, []step{
 			{0, "overdue a2 a1", ""},

@@ -84,35 +84,35 @@ func (e *Evictor) SetObserverHealth(err error) {
 // askHarm answers whether taints and evictions are permitted now on that node. It calls the user's fences, so e.mu
 // must not be held. An open permission is asked every time, a closed one after GateInterval.
 func (e *Evictor) askHarm(node string) error {
-	e.mu.Lock()
-	now := e.tick()
-	domain := permit.Question{Of: permit.Harm, In: true}
-	if rec := e.records[node]; rec != nil {
-		domain.Domain = rec.zone
-	}
-	e.mu.Unlock()
-	if err := e.ask(permit.Question{Of: permit.Harm}, now); err != nil {
+	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
 		return err
 	}
-	return e.ask(domain, now)
+	e.mu.Lock()
+	q := permit.Question{Of: permit.Harm, In: true}
+	if rec := e.records[node]; rec != nil {
+		q.Domain = rec.zone
+	}
+	e.mu.Unlock()
+	return e.ask(q)
 }
 
 // askWrite answers the same for writes of any kind.
-func (e *Evictor) askWrite() error {
-	if e.opts.MayWrite == nil {
-		return nil
+func (e *Evictor) askWrite() error { return e.ask(permit.Question{Of: permit.Write}) }
+
+// ask answers one question; e.mu must not be held. What waited for it to be permitted is tried again. It reads no clock: whoever
+// asks has just done so, and else a refusal is only asked about again the sooner.
+func (e *Evictor) ask(q permit.Question) error {
+	fence := e.opts.MayHarm
+	switch {
+	case q.Of == permit.Write:
+		fence = e.opts.MayWrite
+	case q.In && e.opts.MayHarmIn != nil:
+		fence = func() error { return e.opts.MayHarmIn(q.Domain) }
+	case q.In:
+		fence = nil
 	}
 	e.mu.Lock()
-	now := e.tick()
-	e.mu.Unlock()
-	return e.ask(permit.Question{Of: permit.Write}, now)
-}
-
-// ask answers one question; e.mu must not be held. What waited for it to be permitted is tried again.
-func (e *Evictor) ask(q permit.Question, now time.Time) error {
-	fence := e.fence(q)
-	e.mu.Lock()
-	err, known := e.permitted.Recall(q, now)
+	err, known := e.permitted.Recall(q, e.now)
 	e.mu.Unlock()
 	if known || fence == nil {
 		return err
@@ -120,29 +120,9 @@ func (e *Evictor) ask(q permit.Question, now time.Time) error {
 	err = fence()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	was := e.permitted.May(permit.Write, zone.Key{})
-	err = e.permitted.Answered(q, err, now)
-	switch is := e.permitted.May(permit.Write, zone.Key{}); {
-	case was == nil && is != nil:
-		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes are held back", Err: is})
-	case was != nil && is == nil:
-		e.decide(Decision{Time: now, Kind: GateChanged, Reason: "writes go on"})
-	}
-	e.free()
+	err = e.permitted.Answered(q, err, e.now)
+	e.settlePermits()
 	return err
-}
-
-// fence is whom to ask, nil for nobody.
-func (e *Evictor) fence(q permit.Question) func() error {
-	switch {
-	case q.Of == permit.Write:
-		return e.opts.MayWrite
-	case !q.In:
-		return e.opts.MayHarm
-	case e.opts.MayHarmIn != nil:
-		return func() error { return e.opts.MayHarmIn(q.Domain) }
-	}
-	return nil
 }
 
 // askDomains asks about the domains of which a node waits, or where the last answer was no; e.mu must not be held.
@@ -151,8 +131,7 @@ func (e *Evictor) askDomains() {
 		return
 	}
 	e.mu.Lock()
-	now := e.now
-	domains := e.permitted.Refused(now)
+	domains := e.permitted.Refused(e.now)
 	for _, st := range e.zones.Zones() {
 		if e.turns.AnyWaits(st.Zone) && e.permitted.MayIn(st.Zone) == nil {
 			domains = append(domains, st.Zone)
@@ -160,28 +139,33 @@ func (e *Evictor) askDomains() {
 	}
 	e.mu.Unlock()
 	for _, domain := range domains {
-		_ = e.ask(permit.Question{Of: permit.Harm, In: true, Domain: domain}, now)
+		_ = e.ask(permit.Question{Of: permit.Harm, In: true, Domain: domain})
 	}
 }
 
-// settlePermits acts on what was refused or permitted since the last time; e.mu is held. The turns are paused with it, so that no
-// tokens accrue meanwhile.
-func (e *Evictor) settlePermits(now time.Time) {
+// settlePermits acts on what was refused or permitted since the last time, and lets what waits no more be tried again now; e.mu
+// is held. The turns are paused with it, so that no tokens accrue meanwhile.
+func (e *Evictor) settlePermits() {
 	changes := e.permitted.Changes()
 	for i := range changes {
 		c := &changes[i]
+		kind := GateChanged
 		switch {
 		case !c.All:
-			e.domainChanged(c, now)
-		case c.Err != nil:
+			kind = DomainGateChanged
+			e.domainChanged(c)
+		case c.Of == permit.Harm && c.Err != nil:
 			e.turns.Pause(e.read)
-			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions are held back", Err: c.Err})
-		default:
+		case c.Of == permit.Harm:
 			e.turns.Resume(e.read)
-			e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
+		}
+		e.decide(Decision{Time: e.now, Kind: kind, Zone: c.Domain, Reason: c.Text, Err: c.Err})
+	}
+	for _, f := range e.permitted.Freed() {
+		if rec := e.records[f.Node]; rec != nil {
+			e.tryAgain(rec, f.What)
 		}
 	}
-	e.free()
 	if len(changes) == 0 {
 		return
 	}
@@ -194,27 +178,10 @@ func (e *Evictor) settlePermits(now time.Time) {
 }
 
 // domainChanged is the same for one domain.
-func (e *Evictor) domainChanged(c *permit.Change, now time.Time) {
-	tell := func(reason string, err error) {
-		e.decide(Decision{Time: now, Kind: DomainGateChanged, Zone: c.Domain, Reason: reason, Err: err})
-	}
+func (e *Evictor) domainChanged(c *permit.Change) {
 	e.pauseTurns(c.Domain)
-	switch {
-	case c.Harm && c.Err != nil:
-		tell("taints and evictions are held back", c.Err)
-	case c.Harm:
-		tell("taints and evictions go on", nil)
-	}
-	if !c.Policy {
+	if c.Of != permit.Own {
 		return
-	}
-	switch c.Pending {
-	case zone.GoOn:
-		tell("evictions by our own taints go on", nil)
-	case zone.Cancel:
-		tell("our own taints and evictions by them are given up", e.permitted.Policy(c.Domain))
-	default:
-		tell("evictions by our own taints wait", e.permitted.Policy(c.Domain))
 	}
 	for _, rec := range e.bad {
 		if rec.zone == c.Domain {
@@ -227,20 +194,7 @@ func (e *Evictor) domainChanged(c *permit.Change, now time.Time) {
 
 // pauseTurns hands out no turns of a domain in which nothing may be done with them; e.mu is held.
 func (e *Evictor) pauseTurns(domain zone.Key) {
-	if e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil {
-		e.turns.PauseDomain(domain, e.read)
-	} else {
-		e.turns.ResumeDomain(domain, e.read)
-	}
-}
-
-// free lets what waits no more for a permission be tried again now; e.mu is held.
-func (e *Evictor) free() {
-	for _, f := range e.permitted.Freed() {
-		if rec := e.records[f.Node]; rec != nil {
-			e.tryAgain(rec, f.What)
-		}
-	}
+	e.turns.PauseDomain(domain, e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil, e.read)
 }
 
 // tryAgain lets what of the node waited for a permission ask for it now; e.mu is held.

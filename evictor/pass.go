@@ -104,7 +104,7 @@ func (e *Evictor) evaluateZones(now time.Time) {
 		}
 		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
-	e.settlePermits(now)
+	e.settlePermits()
 	switch transition {
 	case zone.Entered:
 		e.decide(Decision{Time: now, Kind: AllZonesDown})

@@ -93,9 +93,9 @@ func (e *Evictor) plan() bool {
 		return false
 	}
 	e.mu.Lock()
-	now := e.tick()
+	e.tick()
 	e.mu.Unlock()
-	_ = e.ask(permit.Question{Of: permit.Harm}, now)
+	_ = e.ask(permit.Question{Of: permit.Harm})
 	e.askDomains()
 	took := e.planned()
 	if took >= 0 && e.opts.OnPass != nil {
@@ -109,7 +109,7 @@ func (e *Evictor) planned() (took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now, took := e.now, -1
-	e.settlePermits(now)
+	e.settlePermits()
 	nodes, pods := e.inbox.take()
 	defer func() { // a panic of the user's code leaves the rest for another Step
 		for _, name := range nodes {

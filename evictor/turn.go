@@ -3,7 +3,6 @@ package evictor
 import (
 	"time"
 
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -28,17 +27,13 @@ func (e *Evictor) dequeue(rec *record, reason string, now time.Time) {
 
 // hand acts on the turns that have come, unless no write is permitted. The writes follow.
 func (e *Evictor) hand() {
-	e.mu.Lock()
-	now := e.now
-	e.mu.Unlock()
-	if e.ask(permit.Question{Of: permit.Write}, now) != nil {
+	if e.askWrite() != nil {
 		return
 	}
 	e.askDomains()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.settlePermits(e.now)
-	now = e.now
+	now := e.now // of the plan
 	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
 		if rec := e.records[turn.Node]; turn.Release {
 			e.release(rec, now)

@@ -27,6 +27,7 @@ type Permits struct {
 	interval time.Duration
 	observer error
 	write    answer
+	told     bool   // that write is refused
 	all      domain // what holds for all domains: it has no policy
 	domains  map[zone.Key]*domain
 	waiting  map[place]map[string]What

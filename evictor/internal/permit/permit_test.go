@@ -172,11 +172,17 @@ func TestChanges(t *testing.T) {
 	p := New(time.Second)
 	told := func() (lines []string) {
 		for _, c := range p.Changes() {
-			name := "all"
-			if !c.All {
-				name = c.Domain.Zone
+			line := c.Domain.Zone + ": " + c.Text
+			if c.All {
+				line = "all" + line
 			}
-			lines = append(lines, fmt.Sprintf("%s harm=%t %s policy=%t %s", name, c.Harm, text(c.Err), c.Policy, c.Pending))
+			if c.Err != nil {
+				line += ", " + c.Err.Error()
+			}
+			if c.Of == Own {
+				line += " (" + c.Pending.String() + ")"
+			}
+			lines = append(lines, line)
 		}
 		return lines
 	}
@@ -184,14 +190,22 @@ func TestChanges(t *testing.T) {
 	p.Pause("x")
 	p.PauseDomain(b, "x")
 	p.SetPending(a, zone.Wait)
-	require.Equal(t, []string{"all harm=true paused: x policy=false GoOn", "a harm=false  policy=true Wait", "b harm=true paused in zone r:b: x policy=false GoOn"}, told())
+	_ = p.Answered(write, errNo, at(0))
+	require.Equal(t, []string{
+		"all: writes are held back, no", "all: taints and evictions are held back, paused: x",
+		"a: evictions by our own taints wait, policy of zone r:a: Wait (Wait)", "b: taints and evictions are held back, paused in zone r:b: x",
+	}, told())
 	p.SetObserver(errNo)
 	_ = p.Resume("x")
 	require.Empty(t, told(), "it is refused still")
 	p.SetPending(a, zone.Cancel)
 	p.PauseDomain(a, "y")
 	p.SetObserver(nil)
-	require.Equal(t, []string{"all harm=true  policy=false GoOn", "a harm=true paused in zone r:a: y policy=true Cancel"}, told())
+	_ = p.Answered(write, nil, at(0))
+	require.Equal(t, []string{
+		"all: writes go on", "all: taints and evictions go on", "a: taints and evictions are held back, paused in zone r:a: y",
+		"a: our own taints and evictions by them are given up, policy of zone r:a: Cancel (Cancel)",
+	}, told())
 	_ = p.ResumeDomain(a, "y")
 	p.PauseDomain(a, "z")
 	_ = p.Answered(harmIn(b), errNo, at(0))
@@ -200,7 +214,7 @@ func TestChanges(t *testing.T) {
 	_ = p.Answered(harmIn(b), nil, at(0))
 	_ = p.ResumeDomain(a, "z")
 	p.SetPending(a, zone.GoOn)
-	require.Equal(t, []string{"a harm=true  policy=true GoOn", "b harm=true  policy=false GoOn"}, told())
+	require.Equal(t, []string{"a: taints and evictions go on", "a: evictions by our own taints go on (GoOn)", "b: taints and evictions go on"}, told())
 	require.Empty(t, told())
 	require.Empty(t, p.domains, "nothing is kept of a domain of which nothing is said")
 	p.SetPending(a, zone.GoOn)

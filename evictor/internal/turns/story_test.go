@@ -125,9 +125,9 @@ func (s *stage) do(now time.Time, word string, args []string) string {
 	case "resume":
 		s.Resume(now)
 	case "pause-domain":
-		s.PauseDomain(domain(args[0]), now)
+		s.PauseDomain(domain(args[0]), true, now)
 	case "resume-domain":
-		s.ResumeDomain(domain(args[0]), now)
+		s.PauseDomain(domain(args[0]), false, now)
 	case "any-waits":
 		return strconv.FormatBool(s.AnyWaits(domain(args[0])))
 	case "limit":

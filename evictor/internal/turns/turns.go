@@ -99,14 +99,13 @@ func (t *Turns) Pause(now time.Time) { t.group.PauseAt(notPermitted, now) }
 // Resume ends Pause.
 func (t *Turns) Resume(now time.Time) { t.group.ResumeAt(notPermitted, now) }
 
-// PauseDomain is Pause for one domain.
-func (t *Turns) PauseDomain(domain zone.Key, now time.Time) {
-	t.group.PauseDomainAt(domain, notPermitted, now)
-}
-
-// ResumeDomain ends PauseDomain.
-func (t *Turns) ResumeDomain(domain zone.Key, now time.Time) {
-	t.group.ResumeDomainAt(domain, notPermitted, now)
+// PauseDomain is Pause for one domain or, when it is not paused, Resume.
+func (t *Turns) PauseDomain(domain zone.Key, paused bool, now time.Time) {
+	if paused {
+		t.group.PauseDomainAt(domain, notPermitted, now)
+	} else {
+		t.group.ResumeDomainAt(domain, notPermitted, now)
+	}
 }
 
 // AnyWaits says whether a node of the domain waits, for whatever.

@@ -62,7 +62,7 @@ type Config struct {
 	NodeWorkers, LiftWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
-	// GateInterval is how long a closed permission (Options.MayWrite, Options.MayHarm) is left alone
+	// GateInterval is how long a closed permission (Options.MayWrite, MayHarm, MayHarmIn) is left alone
 	// before it is asked again; Kick asks at once.
 	GateInterval time.Duration
 	// ExplainSize is how many decisions Explain remembers, for the whole evictor, at most 1048576. Each takes about

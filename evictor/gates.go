@@ -16,12 +16,12 @@ var ErrPaused = permit.ErrPaused
 // cancelling go on, deadlines run on and are armed, tokens do not accrue. When the last pause ends, what taints of others
 // made due meanwhile leaves at once; what our own made due is checked again and leaves node by node, at the zone's rate.
 func (e *Evictor) Pause(reason string) {
-	e.permit(func(p *permit.Permits) { p.Pause(reason) })
+	e.change(func(p *permit.Permits) { p.Pause(reason) })
 }
 
 // Resume ends Pause with that reason and says whether there was one.
 func (e *Evictor) Resume(reason string) (was bool) {
-	e.permit(func(p *permit.Permits) { was = p.Resume(reason) })
+	e.change(func(p *permit.Permits) { was = p.Resume(reason) })
 	return was
 }
 
@@ -35,12 +35,12 @@ func (e *Evictor) Paused() (reasons []string) {
 // PauseDomain is Pause for one failure domain; the others go on. It may be called before the domain has a node, and stays in
 // force when it has none any more. A node that moves to another domain leaves the pause behind.
 func (e *Evictor) PauseDomain(domain zone.Key, reason string) {
-	e.permit(func(p *permit.Permits) { p.PauseDomain(domain, reason) })
+	e.change(func(p *permit.Permits) { p.PauseDomain(domain, reason) })
 }
 
 // ResumeDomain ends PauseDomain with that reason and says whether there was one.
 func (e *Evictor) ResumeDomain(domain zone.Key, reason string) (was bool) {
-	e.permit(func(p *permit.Permits) { was = p.ResumeDomain(domain, reason) })
+	e.change(func(p *permit.Permits) { was = p.ResumeDomain(domain, reason) })
 	return was
 }
 
@@ -52,12 +52,12 @@ func (e *Evictor) PausedDomain(domain zone.Key) []string {
 }
 
 // Kick wakes Run and asks closed permissions again. It costs what is closed, not what there is.
-func (e *Evictor) Kick() { e.permit(func(*permit.Permits) {}) }
+func (e *Evictor) Kick() { e.change(func(*permit.Permits) {}) }
 
-// permit changes what is permitted, has refusals asked about again and wakes Run, which acts on it.
-func (e *Evictor) permit(change func(*permit.Permits)) {
+// change changes what is permitted, has refusals asked about again and wakes Run, which acts on it.
+func (e *Evictor) change(permits func(*permit.Permits)) {
 	e.mu.Lock()
-	change(e.permitted)
+	permits(e.permitted)
 	e.permitted.Expire()
 	e.mu.Unlock()
 	e.inbox.kick()
@@ -68,7 +68,7 @@ func (e *Evictor) permit(change func(*permit.Permits)) {
 // heartbeat clocks start anew.
 func (e *Evictor) SetObserverHealth(err error) {
 	const reason = "observer"
-	e.permit(func(p *permit.Permits) {
+	e.change(func(p *permit.Permits) {
 		was := p.SetObserver(err)
 		if err != nil && was == nil {
 			e.monitor.Freeze(reason)

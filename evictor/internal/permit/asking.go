@@ -38,12 +38,19 @@ func (p *Permits) Answered(q Question, err error, now time.Time) error {
 	if err != nil {
 		next.until = now.Add(p.interval)
 	}
+	was := p.last(q).err
+	if was == nil && err == nil {
+		return nil
+	}
+	if was == nil || err == nil {
+		p.touch()
+	}
 	switch {
 	case q.Of == Write:
 		p.write = next
 	case !q.In:
 		p.all.harm = next
-	case err != nil || p.domains[q.Domain] != nil:
+	default:
 		p.domain(q.Domain).harm = next
 	}
 	return p.refused(q)

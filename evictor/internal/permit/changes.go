@@ -38,6 +38,10 @@ var policies = [...]string{
 
 // Changes tells what has changed since the last call, of all domains together first and then of each, in their order.
 func (p *Permits) Changes() (changes []Change) {
+	if !p.news {
+		return nil
+	}
+	p.news = false
 	change := func(was *bool, c Change) {
 		if is := c.Err != nil; is != *was {
 			if *was, c.Text = is, texts[c.Of][0]; is {

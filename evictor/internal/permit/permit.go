@@ -28,6 +28,8 @@ type Permits struct {
 	observer error
 	write    answer
 	told     bool   // that write is refused
+	news     bool   // something was said since Changes
+	opened   bool   // something may be permitted, or wait in vain, since Freed
 	all      domain // what holds for all domains: it has no policy
 	domains  map[zone.Key]*domain
 	waiting  map[place]map[string]What
@@ -61,10 +63,16 @@ func Name(key zone.Key) string {
 }
 
 // Pause refuses Harm until Resume with the same reason; reasons add up.
-func (p *Permits) Pause(reason string) { p.all.pause(reason) }
+func (p *Permits) Pause(reason string) {
+	p.touch()
+	p.all.pause(reason)
+}
 
 // Resume ends Pause, and says whether there was one.
-func (p *Permits) Resume(reason string) bool { return p.all.resume(reason) }
+func (p *Permits) Resume(reason string) bool {
+	p.touch()
+	return p.all.resume(reason)
+}
 
 // Paused are the reasons in force, oldest first.
 func (p *Permits) Paused() []string { return slices.Clone(p.all.pauses) }
@@ -97,7 +105,12 @@ func (d *domain) resume(reason string) bool {
 	return i >= 0
 }
 
+// touch notes that something was said.
+func (p *Permits) touch() { p.news, p.opened = true, true }
+
+// domain is the one of which something is said.
 func (p *Permits) domain(key zone.Key) *domain {
+	p.touch()
 	d := p.domains[key]
 	if d == nil {
 		d = &domain{}
@@ -108,6 +121,7 @@ func (p *Permits) domain(key zone.Key) *domain {
 
 // SetObserver takes over how well the cluster is seen, nil for well, and returns what was before.
 func (p *Permits) SetObserver(err error) (was error) {
+	p.touch()
 	was, p.observer = p.observer, err
 	return was
 }
@@ -117,7 +131,7 @@ func (p *Permits) Observer() error { return p.observer }
 
 // SetPending takes over what the zone policy says of evictions by our own taints.
 func (p *Permits) SetPending(key zone.Key, pending zone.Pending) {
-	if d := p.domains[key]; d != nil || pending != zone.GoOn {
+	if d := p.domains[key]; d != nil && d.pending != pending || d == nil && pending != zone.GoOn {
 		p.domain(key).pending = pending
 	}
 }

@@ -39,6 +39,7 @@ func (p *Permits) Wait(permission Permission, key zone.Key, node string, what Wh
 		p.waiting[at] = make(map[string]What)
 	}
 	p.waiting[at][node] |= what
+	p.opened = p.opened || p.May(permission, key) == nil
 }
 
 // Forget forgets that anything of the node waits, and returns what did.
@@ -55,6 +56,10 @@ func (p *Permits) Forget(node string) (what What) {
 // Freed are those that wait no more, in the order of their names: what they waited for is permitted. It costs what is freed, and
 // nothing for those that do not wait.
 func (p *Permits) Freed() (freed []Freed) {
+	if !p.opened {
+		return nil
+	}
+	p.opened = false
 	for at, nodes := range p.waiting {
 		if p.May(at.permission, at.domain) != nil {
 			continue

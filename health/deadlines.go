@@ -61,10 +61,8 @@ func clockOr(c clock.PassiveClock) clock.PassiveClock {
 	return c
 }
 
-// Noted says what a beat brought.
+// Noted says what a beat brought; it is zero for the first of a key.
 type Noted struct {
-	// New: the key was not tracked before.
-	New bool
 	// Late is by how much the beat came after the key's deadline; 0 when it came in time.
 	Late time.Duration
 	// HandedOut: Expired had handed the key out since the beat before. Whoever acted on that can undo it now.
@@ -83,7 +81,7 @@ func (d *Deadlines[K]) BeatAt(key K, now time.Time) Noted {
 	at := d.time.Read(now)
 	if !ok {
 		d.track(key, at)
-		return Noted{New: true}
+		return Noted{}
 	}
 	return d.beat(i, at)
 }

@@ -120,19 +120,16 @@ func (m *Monitor) tell(at int64) []Verdict {
 	for _, i := range m.changed {
 		n := m.records.At(i)
 		n.changed = 0
-		isNew := !n.known
 		was := n.judged
 		n.judged = n.observed
 		if n.expired {
 			n.judged = readyUnknown
 		}
-		if was != n.judged && !isNew {
+		if n.known && was != n.judged {
 			m.setSince(n, at)
 		}
 		n.known = true
-		v := m.verdict(i)
-		v.New = isNew
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, m.verdict(i))
 	}
 	if cap(m.changed) > mostChanged {
 		m.changed = nil

@@ -1,7 +1,7 @@
 // Package api writes down what the packages export, a line a name, so that no change of it goes unnoticed.
 //
 // The files beside this one, one a package, are the promise. The test compares them with the code; run it with -update
-// to write them anew, and let a reviewer see the difference.
+// to write them anew, and let a reviewer see the difference. callers.txt says who asks for the names.
 package api
 
 import (

@@ -19,7 +19,7 @@ const root = "../.."
 func TestFilesSayWhatIsExported(t *testing.T) {
 	packages, err := Packages(root)
 	require.NoError(t, err)
-	expected := map[string]bool{}
+	expected := map[string]bool{"callers.txt": true} // see callers_test.go
 	for _, dir := range packages {
 		lines, err := Lines(filepath.Join(root, dir))
 		require.NoError(t, err)

@@ -100,8 +100,8 @@ func (d *Deadlines[K]) track(key K, beat int64) int32 {
 	return i
 }
 
-// Handle names a tracked key without a look-up. It is valid until the key is forgotten; afterwards it may name the key
-// that took its place, so forget last.
+// Handle names a tracked key without a look-up. It is valid until the key is forgotten; afterwards it may name another
+// key, so stop using it before the key is forgotten.
 type Handle int32
 
 // Track returns the key's handle. An unknown key is tracked, with a first beat now.
@@ -140,7 +140,7 @@ func plausible(t *steady.Time, instant time.Time, now int64) int64 {
 	return min(t.Of(instant), now)
 }
 
-// BeatHandle is Beat by handle. It does nothing when nobody has the handle.
+// BeatHandle is Beat by handle. It does nothing and returns zero when the handle names no key.
 func (d *Deadlines[K]) BeatHandle(h Handle) Noted { return d.BeatHandleAt(h, d.clock.Now()) }
 
 // BeatHandleAt is BeatHandle at a reading of the clock.

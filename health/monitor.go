@@ -61,7 +61,7 @@ func NewMonitor(config Config) (*Monitor, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	// On the grid a node is silent for too long strictly after its grace, as upstream has it.
+	// On the grid a node is silent for too long strictly after its grace, as kube-controller-manager has it.
 	strict := int64(0)
 	if config.NodeMonitorPeriod > 0 {
 		strict = 1

@@ -7,9 +7,9 @@ import "slices"
 type Status[D comparable] struct {
 	Zone  D     `json:"zone"`
 	State State `json:"state"`
-	// Rate is in nodes a second; 0 stops, and is the rate of a domain not yet evaluated.
+	// Rate is in members a second; 0 stops, and is the rate of a domain not yet evaluated.
 	Rate float64 `json:"rate"`
-	// Pending is Cancel while every zone is down, and GoOn for a domain not yet evaluated.
+	// Pending is Cancel while every domain is down, and GoOn for a domain not yet evaluated.
 	Pending Pending `json:"pending"`
 	Counts  Counts  `json:"counts"`
 }

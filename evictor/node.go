@@ -78,7 +78,7 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 
 // scheduleWrites lets a worker write what differs; e.mu is held.
 func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
-	p := e.planNode(rec, node, now)
+	p := e.planNode(rec, node)
 	if p.Lift {
 		wake(e.lifts, rec, now)
 	}
@@ -94,13 +94,8 @@ type nodePlan struct {
 }
 
 // planNode compares the node with what it should be; e.mu is held.
-func (e *Evictor) planNode(rec *record, object *v1.Node, now time.Time) nodePlan {
-	in := node.Input{
-		Facts: e.about(rec), Node: object, Now: now, TaintBased: e.cfg.TaintBasedEviction, NoHarm: e.gates.harm.err != nil,
-		Unwritten: rec.writeConditions, Unmarked: rec.markPods, Since: rec.taints.Outage(object.Spec.Taints, e.own),
-		Emptied: rec.emptied, PodsChanged: rec.podsChanged, Budgets: rec.budgets,
-	}
-	return nodePlan{Plan: in.Plan(), turn: e.turns.Of(rec.name)}
+func (e *Evictor) planNode(rec *record, object *v1.Node) nodePlan {
+	return nodePlan{Plan: rec.Plan(e.world(rec), object, rec.taints.Outage(object.Spec.Taints, e.own)), turn: e.turns.Of(rec.name)}
 }
 
 // wake lets a worker look at the node now; e.mu is held. What failed waits for its backoff all the same, or

@@ -84,18 +84,15 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	if rec == nil {
 		return
 	}
-	rec.podsChanged = true
+	rec.PodsChanged = true
 	about := e.about(rec)
-	if about.Silent() && !rec.markPods && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
-		if _, done := rec.marked[pod.UID]; !done {
-			rec.markPods = true
-			e.attention[rec.name] = rec
-			if about.Marks() {
-				wake(e.writes, rec, now)
-			}
+	if about.Silent() && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil && rec.Marks.Ask(pod.UID) {
+		e.attention[rec.name] = rec
+		if about.Marks() {
+			wake(e.writes, rec, now)
 		}
 	}
-	if rec.emptied && about.Standing().Wanted() && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
+	if rec.Emptied() && about.Standing().Wanted() && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
 		wake(e.writes, rec, now)
 	}
 	if len(rec.taints) > 0 {

@@ -14,10 +14,6 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// maxConflicts is how often a node that was granted its taint may be read again after a conflict
-// before it has to wait for another token.
-const maxConflicts = 5
-
 // perform is the work of Evictor.writes and, where lift says so, of Evictor.lifts, which only write taints, so that nothing else can
 // hold lifting back. It reads the truth, compares it with the verdict once more, and writes what differs. One node's
 // writes never overlap: a second one waits for the first by asking to be scheduled again.
@@ -37,11 +33,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 
 	e.mu.Lock()
 	rec.busy = false
-	rec.conflicts, rec.conflicted = rec.conflicts+1, node.ResourceVersion
-	if !conflict {
-		rec.conflicts, rec.conflicted = 0, ""
-	}
-	conflicts := rec.conflicts
+	conflicts := rec.Wrote(conflict, node.ResourceVersion)
 	if fails && e.records[name] == rec {
 		e.outage.Failed(task{node: name, lift: lift}, e.tick(), next)
 	} else {
@@ -87,7 +79,8 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	if node = e.current(rec); node == nil {
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
-	p = e.planNode(rec, node, e.tick())
+	e.tick()
+	p = e.planNode(rec, node)
 	if lift {
 		p = nodePlan{Plan: p.Taints()}
 	} else {
@@ -105,7 +98,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
 // them go; e.mu is held.
 func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
-	if wait := rec.budgets.Sub(e.tick()); wait > 0 && rec.emptied && !lift {
+	if wait := rec.HeldBack(e.tick()); wait > 0 && !lift {
 		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
 	return timedworker.Done()
@@ -182,7 +175,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		if d.Kind != ConditionsWritten {
 			return
 		}
-		rec.writeConditions = false
+		rec.Told()
 		if fresh := e.current(rec); fresh != nil {
 			node = fresh // with the resourceVersion of the write just made, where the store shows it
 		}

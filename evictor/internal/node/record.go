@@ -1,0 +1,171 @@
+package node
+
+import (
+	"cmp"
+	"errors"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Stage is how far the eviction of a node is, as far as nobody else knows it: whether it waits in its domain or has its turn is
+// known to the turns, and whether it is tainted to its object.
+type Stage uint8
+
+// The stages. Judge begins and ends an outage; within it a node goes from Waiting to Served, and from both to Watched and back.
+const (
+	New     Stage = iota // no verdict has fallen
+	Calm                 // it is Ready by its verdict
+	Watched              // it failed before the clocks started anew, and must be silent for one more grace
+	Waiting              // it failed, and is to be acted on when it has its turn
+	Served               // it failed, and was emptied, where nothing is tainted: what comes to it goes at once
+)
+
+// word is what stands between a verdict and the node's object.
+type word uint8
+
+const (
+	agreed    word = iota // nothing
+	unwritten             // it is silent, which is to be written to its status
+	heard                 // a heartbeat was seen in it since: the next verdict decides
+)
+
+// Record is what is remembered of one node. The zero Record is of one that nobody has looked at. Check finds what must not be.
+type Record struct {
+	// As of the last look at its object: the domain that it belongs to, whether it does not count there, and whether it
+	// carries our NoExecute taint, which is never so where nothing is tainted.
+	Zone     zone.Key
+	Excluded bool
+	Tainted  bool
+	hold     string             // why the program holds it, empty when it does not
+	says     v1.ConditionStatus // what its kubelet says, or we in its place
+
+	// PodsChanged: one of its pods changed since they were listed to be written.
+	PodsChanged bool
+	// Marks are of its pods, in this outage: none but while the verdict is Unknown.
+	Marks Marks
+
+	stage    Stage
+	after    Stage          // what goes on after Watched, Waiting or Served; else New
+	verdict  health.Verdict // none in New, Ready in Calm alone
+	word     word           // unwritten only of one that was silent
+	emptying *emptying      // nil before Watched, and where nodes are tainted; there in Served
+	unseen   time.Time      // until when a taint that was written counts although the store does not show it
+	conflict conflict
+}
+
+// conflict is that a write of the node was too old.
+type conflict struct {
+	times   int    // in a row
+	version string // the one that was too old, until the store shows another
+}
+
+// Rules are what does not change.
+type Rules struct {
+	TaintBased bool          // a failed node is tainted, else emptied
+	Timeout    time.Duration // for how long one must have failed to be emptied
+	Passes     bool          // verdicts fall in passes, which act strictly after the timeout
+	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
+}
+
+// World is what a record's node depends on besides the record.
+type World struct {
+	Rules
+	Now     time.Time
+	AllDown bool   // every zone is fully disrupted
+	Hold    string // why an operator holds the node, which goes before what the program says; empty when nobody does
+	Turn    bool   // the node has its turn
+	NoHarm  bool   // new taints and evictions are not permitted
+}
+
+// Verdict is the last one, the zero Verdict before the first.
+func (r *Record) Verdict() health.Verdict { return r.verdict }
+
+// Stage is how far its eviction is.
+func (r *Record) Stage() Stage { return r.stage }
+
+// Emptied says whether the node was emptied in this outage, also when it is watched since.
+func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
+
+// Facts are what the node's standing follows from. A store lags behind the writes: a taint that was written is there for a while
+// until the store has shown it.
+func (r *Record) Facts(w World) Facts {
+	return Facts{
+		Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
+		AllDown: w.AllDown, Hold: cmp.Or(w.Hold, r.hold), Settling: r.stage == Watched,
+		Carries: r.Tainted || w.Now.Before(r.unseen), Turn: w.Turn,
+	}
+}
+
+// Plan compares the node with what it should be. since is Input.Since.
+func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
+	in := Input{
+		Facts: r.Facts(w), Node: object, Now: w.Now, TaintBased: w.TaintBased, NoHarm: w.NoHarm, Since: since,
+		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due, Emptied: r.Emptied(), PodsChanged: r.PodsChanged,
+	}
+	if in.Emptied {
+		in.Budgets = r.emptying.until
+	}
+	return in.Plan()
+}
+
+// Failed says whether the node counts as failed, by what it carries or has been through, and whether that ends with time.
+func (r *Record) Failed(w World) (failed, ends bool) {
+	if !w.TaintBased {
+		return r.Emptied(), false
+	}
+	carries := r.Tainted || w.Now.Before(r.unseen)
+	return carries, carries && !r.Tainted
+}
+
+// Check returns what is wrong with the record, which is a fault of this package.
+func (r *Record) Check() error {
+	for _, rule := range [...]struct {
+		what string
+		kept bool
+	}{
+		{"no verdict in New", r.stage != New || r.verdict == health.Verdict{}},
+		{"Ready in Calm alone", (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue)},
+		{"after Watched it goes on", (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New)},
+		{"only silence is to be written", r.word != unwritten || r.verdict.Expired},
+		{"who is not Unknown has no pods to mark", r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && len(r.Marks.done) == 0},
+		{"only who failed is emptied", r.emptying == nil || r.stage >= Watched},
+		{"who was emptied knows of whom", r.emptying != nil || !r.Emptied()},
+		{"until when, who was emptied knows alone", r.emptying == nil || r.Emptied() || r.emptying.until.IsZero()},
+		{"no node is tainted and emptied", r.emptying == nil || !r.Tainted && r.unseen.IsZero()},
+	} {
+		if !rule.kept {
+			return errors.New(rule.what + ": " + r.String())
+		}
+	}
+	return nil
+}
+
+// String tells the stage and what belongs to it, then what is beside it.
+func (r *Record) String() string {
+	stages := [...]string{"new", "calm", "watched", "waiting", "served"}
+	s := stages[r.stage]
+	if r.stage == Watched {
+		s += " after " + stages[r.after]
+	}
+	for _, part := range [...]struct {
+		name  string
+		there bool
+	}{
+		{"some left", r.emptying != nil && len(r.emptying.settled) > 0},
+		{"some refused", r.emptying != nil && len(r.emptying.refused) > 0},
+		{"unwritten", r.word == unwritten},
+		{"heard", r.word == heard},
+		{"unseen", !r.unseen.IsZero()},
+		{"to mark", r.Marks.Due},
+	} {
+		if part.there {
+			s += ", " + part.name
+		}
+	}
+	return s
+}

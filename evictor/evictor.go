@@ -118,7 +118,6 @@ type Evictor struct {
 	source  Source // nil when the program feeds
 	clock   clock.PassiveClock
 	matcher taints.Matcher
-	rules   node.Rules
 	dry     *dryRun // nil but in a dry run
 
 	active atomic.Bool
@@ -140,7 +139,6 @@ type Evictor struct {
 	records   map[string]*record
 	zones     *zone.Tracker[string, zone.Key]
 	turns     *turns.Turns
-	bad       map[string]*record // judged and not Ready
 	attention map[string]*record // to be looked at in the next pass
 	left      bool               // a node is gone since the last pass, which may change what zones there are
 	tracked   map[PodKey]*trackedPod
@@ -171,9 +169,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		source:    clients.Source,
 		clock:     opts.Clock,
 		matcher:   taints.Matcher{NumericOperators: cfg.NumericTolerations},
-		rules:     node.Rules{TaintBased: cfg.TaintBasedEviction, Timeout: cfg.PodEvictionTimeout, Passes: cfg.NodeMonitorPeriod > 0, Unseen: cfg.NodeMonitorGracePeriod},
 		records:   make(map[string]*record),
-		bad:       make(map[string]*record),
 		attention: make(map[string]*record),
 		tracked:   make(map[PodKey]*trackedPod),
 		holds:     make(map[string]string),

@@ -84,19 +84,13 @@ func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && tai
 // world is what the node depends on besides what we know of it; e.mu is held.
 func (e *Evictor) world(rec *record) node.World {
 	return node.World{
-		Rules: e.rules, Now: e.now, AllDown: e.zones.AllDown(), Hold: e.holds[rec.name],
-		Turn: e.turns.Of(rec.name) != nil, NoHarm: e.gates.harm.err != nil,
+		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
+		Now: e.now, AllDown: e.zones.AllDown(), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil, NoHarm: e.gates.harm.err != nil,
 	}
 }
 
 // about is what the node's standing follows from; e.mu is held.
 func (e *Evictor) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }
-
-// standing says whether the node may be harmed, and if not, why; e.mu is held.
-func (e *Evictor) standing(rec *record) node.Standing {
-	about := e.about(rec)
-	return about.Standing()
-}
 
 // version is a resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.
 func version(resourceVersion string) uint64 {

@@ -66,7 +66,6 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.turns.Forget(rec.name)
 	delete(e.gates.waiting, rec.name)
 	e.evicted.Forget(rec.name)
-	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
 	e.left = true

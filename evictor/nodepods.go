@@ -16,7 +16,10 @@ import (
 // outage. What fails is tried again, the others are not held up. Under Run it ends after any pod when a node waits for
 // a worker: pods are many, and a node that is to be declared Unknown must not wait for them.
 func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error {
-	return e.eachPod(rec, func(pod *v1.Pod) bool { return !rec.Marks.Has(pod.UID) && podReady(pod) && !finished(pod) }, func() { rec.Marks.Due = false }, func(ref PodRef) (goOn bool, err error) {
+	return e.eachPod(rec, func(pod *v1.Pod) bool {
+		_, done := rec.Marks.Done[pod.UID]
+		return !done && podReady(pod) && !finished(pod)
+	}, func() { rec.Marks.Due = false }, func(ref PodRef) (goOn bool, err error) {
 		e.mu.Lock()
 		about := e.about(rec)
 		still := rec.Marks.Due && about.Marks() && e.records[rec.name] == rec
@@ -33,7 +36,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error 
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		rec.Marks.Done(ref.UID)
+		rec.Marks.Marked(ref.UID)
 		if err == nil {
 			e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 		}
@@ -51,13 +54,9 @@ func (e *Evictor) nodeWaits() bool {
 // emptyNode deletes the pods of a failed node, where nothing is tainted. What the API server refuses to evict has had
 // its turn all the same: it is tried again later, and takes no turn from other nodes.
 func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
-	refuse := func(pod podUID, times int, wait time.Duration) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		rec.Refuse(pod, node.Refusal{Times: times, Until: e.tick().Add(wait)})
-	}
 	return e.eachPod(rec, func(pod *v1.Pod) bool {
-		return !rec.Left(pod.UID) && !e.now.Before(rec.Refused(pod.UID).Until)
+		at := rec.Pod(pod.UID)
+		return !at.Settled && !e.now.Before(at.Until)
 	}, func() { e.emptied(rec) }, func(ref PodRef) (goOn bool, err error) {
 		if err := e.askHarm(); err != nil {
 			return false, fmt.Errorf("%w: %w", errClosed, err)
@@ -66,26 +65,29 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 			return false, err
 		}
 		why, refused, still, there := e.lastCheckWithoutTaints(rec, ref)
+		wait := time.Duration(0)
 		switch {
 		case !still:
 			return false, nil
 		case there && why.Kind == EvictionDelayed: // a taint evicts it at this moment
-			refuse(ref.UID, 0, e.cfg.RetryInitial)
-			return true, nil
+			refused, wait = 0, e.cfg.RetryInitial
 		case there && why.Kind == PodEvicted:
 			err := e.evict(ctx, ref, why)
 			if apierrors.IsTooManyRequests(err) {
-				refuse(ref.UID, refused+1, e.refusedBy(why, err, refused+1))
-				return true, nil
-			}
-			if err != nil && !apierrors.IsNotFound(err) {
+				refused++
+				wait = e.refusedBy(why, err, refused)
+			} else if err != nil && !apierrors.IsNotFound(err) {
 				return true, err
 			}
 			there = err == nil
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		rec.Leaves(ref.UID)
+		if wait > 0 {
+			rec.Leaves(ref.UID, node.Leaving{Refused: refused, Until: e.tick().Add(wait)})
+			return true, nil
+		}
+		rec.Leaves(ref.UID, node.Leaving{Settled: true})
 		if there {
 			e.decide(why)
 		}
@@ -95,7 +97,7 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 
 // emptied notes that of the node's pods none is left but those that the API server refuses to evict; e.mu is held.
 func (e *Evictor) emptied(rec *record) {
-	if e.records[rec.name] != rec || !e.standing(rec).Wanted() {
+	if e.records[rec.name] != rec || !e.about(rec).Standing().Wanted() {
 		return // it recovered meanwhile, say
 	}
 	first, nobody := rec.BecomeServed()
@@ -174,7 +176,7 @@ func (e *Evictor) podsOf(rec *record, again bool, wanted func(*v1.Pod) bool, non
 func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision, refused int, still, there bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.current(rec) == nil || !e.standing(rec).MayBeHarmed() {
+	if e.current(rec) == nil || !e.about(rec).Standing().MayBeHarmed() {
 		return why, 0, false, false
 	}
 	pod, there := e.clients.Pods.Pod(ref.PodKey)
@@ -187,7 +189,7 @@ func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision,
 	} else if !e.evicted.Begin(ref.PodKey) {
 		why.Kind = EvictionDelayed
 	}
-	return why, rec.Refused(ref.UID).Times, true, true
+	return why, rec.Pod(ref.UID).Refused, true, true
 }
 
 const (

@@ -43,10 +43,7 @@ func (e *Evictor) pass(now time.Time) {
 func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 	from, silent := rec.Judge(v)
 	if rec.Stage() == node.Calm {
-		delete(e.bad, rec.name)
 		e.turns.NotOverdue(rec.name)
-	} else {
-		e.bad[rec.name] = rec
 	}
 	if from != v.Ready {
 		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}
@@ -73,9 +70,10 @@ func (e *Evictor) evaluateZones(now time.Time) {
 	switch transition {
 	case zone.Entered:
 		e.decide(Decision{Time: now, Kind: AllZonesDown})
-		for _, rec := range e.bad {
-			rec.BecomeUnserved()
-			e.attention[rec.name] = rec
+		for _, rec := range e.records {
+			if rec.BecomeUnserved() {
+				e.attention[rec.name] = rec
+			}
 		}
 	case zone.Left:
 		e.decide(Decision{Time: now, Kind: AllZonesDownEnded})
@@ -88,12 +86,12 @@ func (e *Evictor) evaluateZones(now time.Time) {
 // pods are marked, also those whose turn has come or nearly so; e.mu is held.
 func (e *Evictor) restarted() {
 	now := e.tick()
-	for _, name := range sortedKeys(e.bad) {
-		rec := e.bad[name]
-		rec.BecomeWatched()
-		e.attention[name] = rec
-		e.dequeue(rec, node.Settling.String(), now)
-		e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+	for _, name := range sortedKeys(e.records) {
+		if rec := e.records[name]; rec.BecomeWatched() {
+			e.attention[name] = rec
+			e.dequeue(rec, node.Settling.String(), now)
+			e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+		}
 	}
 }
 

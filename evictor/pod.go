@@ -86,7 +86,7 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	}
 	rec.PodsChanged = true
 	about := e.about(rec)
-	if about.Silent() && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil && rec.Marks.Ask(pod.UID) {
+	if about.Silent() && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil && rec.Marks.MarkNow(pod.UID) {
 		e.attention[rec.name] = rec
 		if about.Marks() {
 			wake(e.writes, rec, now)
@@ -120,7 +120,7 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
 func (e *Evictor) arm(rec *record, now time.Time) {
-	eligible := e.standing(rec).Wanted()
+	eligible := e.about(rec).Standing().Wanted()
 	if eligible == rec.eligible && !rec.rearm {
 		return
 	}

@@ -56,7 +56,7 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 	switch {
 	case object == nil: // it is looked at again when the store has caught up
 		turn.Later(e.cfg.GateInterval, e.read)
-	case !e.standing(rec).MayBeHarmed():
+	case !e.about(rec).Standing().MayBeHarmed():
 		// The last pass still said failed; the next one will see for itself.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec

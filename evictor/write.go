@@ -98,7 +98,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
 // them go; e.mu is held.
 func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
-	if wait := rec.HeldBack(e.tick()); wait > 0 && !lift {
+	if wait := rec.Until().Sub(e.tick()); wait > 0 && !lift {
 		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
 	return timedworker.Done()
@@ -141,8 +141,7 @@ func (e *Evictor) stillTaints(rec *record, p *nodePlan) bool {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	about := e.about(rec)
-	return e.records[rec.name] == rec && about.Taints(p.Tainted) // or another node has its name
+	return e.records[rec.name] == rec && e.about(rec).Taints(p.Tainted) // or another node has its name
 }
 
 // errClosed is wrapped by what a closed permission stops.

@@ -7,6 +7,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
@@ -44,37 +45,41 @@ type Record struct {
 	hold     string             // why the program holds it, empty when it does not
 	says     v1.ConditionStatus // what its kubelet says, or we in its place
 
-	// PodsChanged: one of its pods changed since they were listed to be written.
-	PodsChanged bool
-	// Marks are of its pods, in this outage: none but while the verdict is Unknown.
-	Marks Marks
+	PodsChanged bool  // one of its pods changed since they were listed to be written
+	Marks       Marks // of its pods; none but while the verdict is Unknown
 
-	stage    Stage
-	after    Stage          // what goes on after Watched, Waiting or Served; else New
-	verdict  health.Verdict // none in New, Ready in Calm alone
-	word     word           // unwritten only of one that was silent
-	emptying *emptying      // nil before Watched, and where nodes are tainted; there in Served
-	unseen   time.Time      // until when a taint that was written counts although the store does not show it
-	conflict conflict
+	stage   Stage
+	after   Stage                 // what goes on after Watched, Waiting or Served; else New
+	verdict health.Verdict        // none in New, Ready in Calm alone
+	word    word                  // unwritten only of one that was silent
+	pods    map[types.UID]Leaving // since it fell ill, where nothing is tainted: none before Watched
+	until   time.Time             // when the first that is left of one that was emptied may leave; else zero
+	unseen  time.Time             // until when a taint that was written counts although the store does not show it
+
+	conflicts int    // writes in a row that were too old
+	tooOld    string // the version of the last, until the store shows another
 }
 
-// conflict is that a write of the node was too old.
-type conflict struct {
-	times   int    // in a row
-	version string // the one that was too old, until the store shows another
+// Leaving is how far a pod of a node that is emptied is.
+type Leaving struct {
+	Settled bool      // evicted, or spared
+	Refused int       // how often in a row the API server refused to evict it
+	Until   time.Time // it is not asked again until then
 }
 
-// Rules are what does not change.
-type Rules struct {
-	TaintBased bool          // a failed node is tainted, else emptied
-	Timeout    time.Duration // for how long one must have failed to be emptied
-	Passes     bool          // verdicts fall in passes, which act strictly after the timeout
-	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
+// Marks is the marking of a node's pods as not Ready.
+type Marks struct {
+	Due  bool // some may be left
+	Done map[types.UID]struct{}
 }
 
 // World is what a record's node depends on besides the record.
 type World struct {
-	Rules
+	TaintBased bool          // a failed node is tainted, else emptied
+	Timeout    time.Duration // for how long one must have failed to be emptied
+	Passes     bool          // verdicts fall in passes, which act strictly after the timeout
+	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
+
 	Now     time.Time
 	AllDown bool   // every zone is fully disrupted
 	Hold    string // why an operator holds the node, which goes before what the program says; empty when nobody does
@@ -87,6 +92,9 @@ func (r *Record) Verdict() health.Verdict { return r.verdict }
 
 // Stage is how far its eviction is.
 func (r *Record) Stage() Stage { return r.stage }
+
+// Until is when the first pod that is left of a node that was emptied may leave; zero when there is none.
+func (r *Record) Until() time.Time { return r.until }
 
 // Emptied says whether the node was emptied in this outage, also when it is watched since.
 func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
@@ -105,10 +113,7 @@ func (r *Record) Facts(w World) Facts {
 func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 	in := Input{
 		Facts: r.Facts(w), Node: object, Now: w.Now, TaintBased: w.TaintBased, NoHarm: w.NoHarm, Since: since,
-		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due, Emptied: r.Emptied(), PodsChanged: r.PodsChanged,
-	}
-	if in.Emptied {
-		in.Budgets = r.emptying.until
+		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due, Emptied: r.Emptied(), PodsChanged: r.PodsChanged, Budgets: r.until,
 	}
 	return in.Plan()
 }
@@ -118,25 +123,24 @@ func (r *Record) Failed(w World) (failed, ends bool) {
 	if !w.TaintBased {
 		return r.Emptied(), false
 	}
-	carries := r.Tainted || w.Now.Before(r.unseen)
-	return carries, carries && !r.Tainted
+	failed = r.Facts(w).Carries
+	return failed, failed && !r.Tainted
 }
 
 // Check returns what is wrong with the record, which is a fault of this package.
 func (r *Record) Check() error {
 	for _, rule := range [...]struct {
-		what string
 		kept bool
+		what string
 	}{
-		{"no verdict in New", r.stage != New || r.verdict == health.Verdict{}},
-		{"Ready in Calm alone", (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue)},
-		{"after Watched it goes on", (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New)},
-		{"only silence is to be written", r.word != unwritten || r.verdict.Expired},
-		{"who is not Unknown has no pods to mark", r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && len(r.Marks.done) == 0},
-		{"only who failed is emptied", r.emptying == nil || r.stage >= Watched},
-		{"who was emptied knows of whom", r.emptying != nil || !r.Emptied()},
-		{"until when, who was emptied knows alone", r.emptying == nil || r.Emptied() || r.emptying.until.IsZero()},
-		{"no node is tainted and emptied", r.emptying == nil || !r.Tainted && r.unseen.IsZero()},
+		{r.stage != New || r.verdict == health.Verdict{}, "a verdict in New"},
+		{(r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue), "Ready, and not Calm"},
+		{(r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New), "nothing to go on with"},
+		{r.word != unwritten || r.verdict.Expired, "nothing to write"},
+		{r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil, "no pods to mark"},
+		{r.stage >= Watched || r.pods == nil, "emptied, and has not failed"},
+		{r.Emptied() || r.until.IsZero(), "not emptied, and knows of who is left"},
+		{r.pods == nil || !r.Tainted && r.unseen.IsZero(), "tainted and emptied"},
 	} {
 		if !rule.kept {
 			return errors.New(rule.what + ": " + r.String())
@@ -147,24 +151,21 @@ func (r *Record) Check() error {
 
 // String tells the stage and what belongs to it, then what is beside it.
 func (r *Record) String() string {
-	stages := [...]string{"new", "calm", "watched", "waiting", "served"}
-	s := stages[r.stage]
-	if r.stage == Watched {
-		s += " after " + stages[r.after]
-	}
+	stages := [...]string{"", "calm", "watched", "waiting", "served"}
+	s := cmp.Or(stages[r.stage], "new")
 	for _, part := range [...]struct {
 		name  string
 		there bool
 	}{
-		{"some left", r.emptying != nil && len(r.emptying.settled) > 0},
-		{"some refused", r.emptying != nil && len(r.emptying.refused) > 0},
-		{"unwritten", r.word == unwritten},
-		{"heard", r.word == heard},
-		{"unseen", !r.unseen.IsZero()},
-		{"to mark", r.Marks.Due},
+		{" after " + stages[r.after], r.stage == Watched},
+		{", some left", r.pods != nil},
+		{", unwritten", r.word == unwritten},
+		{", heard", r.word == heard},
+		{", to mark", r.Marks.Due},
+		{", unseen", !r.unseen.IsZero()},
 	} {
 		if part.there {
-			s += ", " + part.name
+			s += part.name
 		}
 	}
 	return s

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
@@ -18,8 +19,8 @@ func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool, hold string) 
 	if heartbeat {
 		r.word = heard
 	}
-	if movedOn = r.conflict.version != "" && object.ResourceVersion != r.conflict.version; movedOn {
-		r.conflict.version = ""
+	if movedOn = r.tooOld != "" && object.ResourceVersion != r.tooOld; movedOn {
+		r.tooOld = ""
 	}
 	r.says = ReadyOf(object).Status
 	if r.Tainted = taintBased && HasNoExecute(object); r.Tainted {
@@ -43,7 +44,7 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 		r.word = unwritten
 	}
 	if v.Ready == v1.ConditionTrue {
-		r.stage, r.after, r.emptying = Calm, New, nil
+		r.stage, r.after, r.pods, r.until = Calm, New, nil, time.Time{}
 	} else if r.stage < Watched {
 		r.stage = Waiting
 	}
@@ -55,23 +56,61 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 	return from, silent
 }
 
-// BecomeWatched lets a failed node wait for one more grace: the clocks started anew.
-func (r *Record) BecomeWatched() {
+// BecomeWatched lets a node that failed wait for one more grace, which it says of it: the clocks started anew.
+func (r *Record) BecomeWatched() (failed bool) {
 	if r.stage > Watched {
 		r.stage, r.after = Watched, r.stage
 	}
+	return r.stage == Watched
 }
 
-// BecomeUnserved lets a node that was emptied be emptied again when it has another turn: every zone went down since.
-func (r *Record) BecomeUnserved() {
-	if !r.Emptied() {
-		return
+// BecomeUnserved lets a node that was emptied be emptied again when it has another turn: every zone went down since. It says
+// whether the node failed.
+func (r *Record) BecomeUnserved() (failed bool) {
+	r.stage, r.after, r.until = min(r.stage, Waiting), min(r.after, Waiting), time.Time{}
+	return r.stage >= Watched
+}
+
+// BecomeServed is told that of the pods of a failed node none is left but those whose eviction was refused. It says whether that is
+// new in this outage, and whether there was none.
+func (r *Record) BecomeServed() (first, nobody bool) {
+	first, r.stage, r.until = r.stage != Served, Served, time.Time{}
+	for _, pod := range r.pods {
+		if !pod.Settled && (r.until.IsZero() || pod.Until.Before(r.until)) {
+			r.until = pod.Until
+		}
 	}
-	r.emptying.until = time.Time{}
-	if r.stage == Watched {
-		r.after = Waiting
-	} else {
-		r.stage = Waiting
+	return first, r.pods == nil
+}
+
+// Pod is how far a pod of the node is, where nothing is tainted.
+func (r *Record) Pod(uid types.UID) Leaving { return r.pods[uid] }
+
+// Leaves notes it, unless the node has recovered meanwhile.
+func (r *Record) Leaves(uid types.UID, pod Leaving) {
+	if r.pods == nil && r.stage >= Watched {
+		r.pods = make(map[types.UID]Leaving)
+	}
+	if r.pods != nil {
+		r.pods[uid] = pod
+	}
+}
+
+// MarkNow is told of a pod that should be marked, and says whether that makes the marking due anew.
+func (m *Marks) MarkNow(pod types.UID) bool {
+	_, done := m.Done[pod]
+	anew := !done && !m.Due
+	m.Due = m.Due || anew
+	return anew
+}
+
+// Marked is told that a pod was, unless that is not wanted any more.
+func (m *Marks) Marked(pod types.UID) {
+	if m.Due && m.Done == nil {
+		m.Done = make(map[types.UID]struct{})
+	}
+	if m.Due {
+		m.Done[pod] = struct{}{}
 	}
 }
 
@@ -96,9 +135,8 @@ func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (
 	if r.verdict.Expired && r.word == agreed && r.says != v1.ConditionUnknown {
 		r.word = unwritten
 	}
-	f := r.Facts(w)
 	switch {
-	case !f.Standing().MayBeHarmed():
+	case !r.Facts(w).Standing().MayBeHarmed():
 		return Leave, again
 	case w.TaintBased && !shown:
 		return Stay, again
@@ -113,7 +151,6 @@ func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (
 // WaitsUntil is when time alone changes what there is to do, Now where that is unknown. settles is when the node has been watched for
 // a whole grace, zero where it must be silent for that.
 func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) time.Time {
-	f := r.Facts(w)
 	switch {
 	case r.stage == Watched && !settles.IsZero():
 		return settles
@@ -121,7 +158,7 @@ func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) t
 		return latest.LastBeat.Add(latest.Grace)
 	case w.Now.Before(r.unseen):
 		return r.unseen
-	case !w.TaintBased && f.Failing():
+	case !w.TaintBased && r.Facts(w).Failing():
 		w.Passes = false
 		return w.emptyAt(latest)
 	}
@@ -129,12 +166,12 @@ func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) t
 }
 
 // emptyAt is when the pods of a failed node are deleted where nothing is tainted.
-func (r *Rules) emptyAt(v health.Verdict) time.Time {
-	from, wait := v.Since, r.Timeout
+func (w *World) emptyAt(v health.Verdict) time.Time {
+	from, wait := v.Since, w.Timeout
 	if v.Ready == v1.ConditionUnknown {
 		from = v.LastBeat
 	}
-	if r.Passes {
+	if w.Passes {
 		wait++
 	}
 	return from.Add(wait)
@@ -149,12 +186,10 @@ func (r *Record) Told() {
 
 // Wrote is told how a write of the node ended, and of which version it was. It returns how many were too old in a row.
 func (r *Record) Wrote(conflicted bool, version string) (conflicts int) {
-	if !conflicted {
-		r.conflict = conflict{}
-	} else {
-		r.conflict = conflict{r.conflict.times + 1, version}
+	if r.conflicts, r.tooOld = r.conflicts+1, version; !conflicted {
+		r.conflicts, r.tooOld = 0, ""
 	}
-	return r.conflict.times
+	return r.conflicts
 }
 
 // Ending is how a turn ends.
@@ -171,22 +206,21 @@ const (
 // EndTurn is told how the write on the node's turn ended: whether the node has our taint by now, and whether something failed. Every
 // try that fails costs the turn, so that an outage of the API saves none up.
 func (r *Record) EndTurn(w World, tainted, failed bool) Ending {
-	done := tainted
-	if !w.TaintBased {
-		done = r.Emptied()
+	done := r.Emptied()
+	if w.TaintBased {
+		done = tainted
 	}
-	if !done && 0 < r.conflict.times && r.conflict.times <= maxConflicts {
+	if !done && 0 < r.conflicts && r.conflicts <= maxConflicts {
 		return Kept
 	}
-	r.conflict.times = 0
-	f := r.Facts(w)
+	r.conflicts = 0
 	switch {
-	case done && w.TaintBased:
-		r.unseen = w.Now.Add(w.Unseen)
-		return Done
 	case done: // whatever failed after it
+		if w.TaintBased {
+			r.unseen = w.Now.Add(w.Unseen)
+		}
 		return Done
-	case !failed && !f.Standing().Wanted():
+	case !failed && !r.Facts(w).Standing().Wanted():
 		return Dropped
 	}
 	return Spent

@@ -74,8 +74,9 @@ type record struct {
 	uid  types.UID
 	zone zone.Key // where it counts and waits; Record.Zone from the next pass on
 
-	busy   bool // a write is in flight under Run
-	closed bool // a write of it waits for a permission
+	busy   bool        // a write is in flight under Run
+	turn   *turns.Turn // what that counts on, nil for none
+	closed bool        // a write of it waits for a permission
 
 	taints   pods.Seen // as of the last look
 	eligible bool      // our own NoExecute taints arm evictions, as of the last arming

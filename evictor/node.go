@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
-	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -76,8 +75,8 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 }
 
 // scheduleWrites lets a worker write what differs; e.mu is held.
-func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
-	p := e.planNode(rec, node)
+func (e *Evictor) scheduleWrites(rec *record, object *v1.Node, now time.Time) {
+	p := e.planNode(rec, object)
 	if p.Lift {
 		wake(e.lifts, rec, now)
 	}
@@ -86,15 +85,9 @@ func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
 	}
 }
 
-// nodePlan is what is to be written to a node, and the turn that it counts on.
-type nodePlan struct {
-	node.Plan
-	turn *turns.Turn // what the plan counts on
-}
-
 // planNode compares the node with what it should be; e.mu is held.
-func (e *Evictor) planNode(rec *record, object *v1.Node) nodePlan {
-	return nodePlan{Plan: rec.Plan(e.world(rec), object, rec.taints.Outage(object.Spec.Taints, e.own)), turn: e.turns.Of(rec.name)}
+func (e *Evictor) planNode(rec *record, object *v1.Node) node.Plan {
+	return rec.Plan(e.world(rec), object, rec.taints.Outage(object.Spec.Taints, e.own))
 }
 
 // wake lets a worker look at the node now; e.mu is held. What failed waits for its backoff all the same, or

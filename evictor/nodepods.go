@@ -15,7 +15,7 @@ import (
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
 // outage. What fails is tried again, the others are not held up. Under Run it ends after any pod when a node waits for
 // a worker: pods are many, and a node that is to be declared Unknown must not wait for them.
-func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error {
+func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error {
 	return e.eachPod(rec, func(pod *v1.Pod) bool {
 		_, done := rec.Marks.Done[pod.UID]
 		return !done && podReady(pod) && !finished(pod)

@@ -141,14 +141,13 @@ func (e *Evictor) consider(rec *record, now time.Time) {
 	e.recount(rec)
 	latest, ok := e.monitor.Verdict(rec.name)
 	settled := rec.Stage() == node.Watched && e.monitor.Settled(rec.name)
-	place, again := rec.Consider(e.world(rec), latest, settled, object != nil)
+	waits, again := rec.Consider(e.world(rec), latest, settled, object != nil)
 	if again {
 		e.attention[rec.name] = rec
 	}
-	switch about := e.about(rec); {
-	case place == node.Leave:
+	if about := e.about(rec); !about.Standing().MayBeHarmed() {
 		e.dequeue(rec, about.Why(), now)
-	case place == node.Enter && ok:
+	} else if waits && ok {
 		e.enqueue(rec, now)
 	}
 	e.arm(rec, now)

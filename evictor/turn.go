@@ -76,13 +76,13 @@ func (e *Evictor) recount(rec *record) {
 }
 
 // endTurn ends the turn that a write was planned with, if any; e.mu is held.
-func (e *Evictor) endTurn(rec *record, p *nodePlan, err error) {
-	turn := p.turn
+func (e *Evictor) endTurn(rec *record, tainted bool, err error) {
+	turn := rec.turn
 	if turn == nil || e.turns.Of(rec.name) != turn {
 		return // none, or one that came while the write was under way: the next write has it
 	}
 	e.tick()
-	switch rec.EndTurn(e.world(rec), p.Tainted, err != nil) {
+	switch rec.EndTurn(e.world(rec), tainted, err != nil) {
 	case node.Kept:
 		return
 	case node.Done:

@@ -129,21 +129,18 @@ func (r *Record) Failed(w World) (failed, ends bool) {
 
 // Check returns what is wrong with the record, which is a fault of this package.
 func (r *Record) Check() error {
-	for _, rule := range [...]struct {
-		kept bool
-		what string
-	}{
-		{r.stage != New || r.verdict == health.Verdict{}, "a verdict in New"},
-		{(r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue), "Ready, and not Calm"},
-		{(r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New), "nothing to go on with"},
-		{r.word != unwritten || r.verdict.Expired, "nothing to write"},
-		{r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil, "no pods to mark"},
-		{r.stage >= Watched || r.pods == nil, "emptied, and has not failed"},
-		{r.Emptied() || r.until.IsZero(), "not emptied, and knows of who is left"},
-		{r.pods == nil || !r.Tainted && r.unseen.IsZero(), "tainted and emptied"},
+	for wrong, kept := range map[string]bool{
+		"a verdict in New":                       r.stage != New || r.verdict == health.Verdict{},
+		"Ready, or Calm, and not both":           (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
+		"watched, or goes on, and not both":      (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New),
+		"nothing to write":                       r.word != unwritten || r.verdict.Expired,
+		"no pods to mark":                        r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
+		"emptied, and has not failed":            r.pods == nil || r.stage >= Watched,
+		"not emptied, and knows when some leave": r.until.IsZero() || r.Emptied(),
+		"tainted and emptied":                    r.pods == nil || !r.Tainted && r.unseen.IsZero(),
 	} {
-		if !rule.kept {
-			return errors.New(rule.what + ": " + r.String())
+		if !kept {
+			return errors.New(wrong + ": " + r.String())
 		}
 	}
 	return nil
@@ -151,22 +148,13 @@ func (r *Record) Check() error {
 
 // String tells the stage and what belongs to it, then what is beside it.
 func (r *Record) String() string {
-	stages := [...]string{"", "calm", "watched", "waiting", "served"}
-	s := cmp.Or(stages[r.stage], "new")
-	for _, part := range [...]struct {
-		name  string
-		there bool
-	}{
-		{" after " + stages[r.after], r.stage == Watched},
-		{", some left", r.pods != nil},
-		{", unwritten", r.word == unwritten},
-		{", heard", r.word == heard},
-		{", to mark", r.Marks.Due},
-		{", unseen", !r.unseen.IsZero()},
-	} {
-		if part.there {
-			s += part.name
+	when := func(there bool, s string) string {
+		if there {
+			return s
 		}
+		return ""
 	}
-	return s
+	stages := [...]string{"new", "calm", "watched", "waiting", "served"}
+	return stages[r.stage] + when(r.stage == Watched, " after "+stages[r.after]) + when(r.pods != nil, ", some left") +
+		[...]string{"", ", unwritten", ", heard"}[r.word] + when(r.Marks.Due, ", to mark") + when(!r.unseen.IsZero(), ", unseen")
 }

@@ -114,19 +114,10 @@ func (m *Marks) Marked(pod types.UID) {
 	}
 }
 
-// Place is what becomes of a node's place in line.
-type Place uint8
-
-// The places.
-const (
-	Stay  Place = iota // as it is
-	Leave              // it is not to be harmed: Facts.Why
-	Enter              // it waits, if it does not and has no turn
-)
-
-// Consider decides what the verdict asks for now. latest is the verdict with its times as they are by now, settled says that the node has been watched for
-// a whole grace since the clocks started, and shown that the store shows it. again: time alone changes the answer.
-func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (place Place, again bool) {
+// Consider decides whether the node is to wait for its turn: not while it is not to be harmed, which Facts say, nor twice. latest is
+// the verdict with its times as they are by now, settled says that the node has been watched for a whole grace since the clocks
+// started, and shown that the store shows it. again: time alone changes the answer.
+func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (waits, again bool) {
 	if r.stage == Watched && !w.AllDown {
 		if again = !settled; settled {
 			r.stage, r.after = r.after, New
@@ -135,17 +126,9 @@ func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (
 	if r.verdict.Expired && r.word == agreed && r.says != v1.ConditionUnknown {
 		r.word = unwritten
 	}
-	switch {
-	case !r.Facts(w).Standing().MayBeHarmed():
-		return Leave, again
-	case w.TaintBased && !shown:
-		return Stay, again
-	case !w.TaintBased && w.Now.Before(w.emptyAt(latest)):
-		return Stay, true
-	case w.Turn || r.Emptied():
-		return Stay, again
-	}
-	return Enter, again
+	harmed := r.Facts(w).Standing().MayBeHarmed()
+	early := harmed && !w.TaintBased && w.Now.Before(w.emptyAt(latest))
+	return harmed && !early && !w.Turn && !r.Emptied() && (shown || !w.TaintBased), again || early
 }
 
 // WaitsUntil is when time alone changes what there is to do, Now where that is unknown. settles is when the node has been watched for

@@ -244,5 +244,5 @@ func TestWhateverIsSeenLateComesToRest(t *testing.T) {
 			}
 		}, nil)
 	}
-	few(t, 39)
+	few(t, 33)
 }

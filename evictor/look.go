@@ -59,13 +59,7 @@ func (e *Evictor) current(rec *record) *v1.Node {
 
 // note takes over what the node's object says; e.mu is held.
 func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
-	hold := ""
-	if e.opts.Hold != nil {
-		if reason, held := e.opts.Hold(object); held {
-			hold = cmp.Or(reason, "Held")
-		}
-	}
-	counts, movedOn := rec.Note(object, heartbeat, e.cfg.TaintBasedEviction, hold)
+	counts, movedOn := rec.Note(object, heartbeat, e.cfg.TaintBasedEviction)
 	if counts || rec.zone != rec.Zone {
 		e.attention[rec.name] = rec
 	}
@@ -73,6 +67,15 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
 		sooner(e.writes, rec.name, at)
 		sooner(e.lifts, rec.name, at)
+	}
+	hold := ""
+	if e.opts.Hold != nil {
+		if reason, held := e.opts.Hold(object); held {
+			hold = cmp.Or(reason, "Held")
+		}
+	}
+	if hold != rec.Hold {
+		rec.Hold, e.attention[rec.name] = hold, rec
 	}
 	seen, changed := rec.taints.Observe(object, e.started, e.own, e.now)
 	rec.taints, rec.rearm = seen, rec.rearm || changed

@@ -76,18 +76,13 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 
 // scheduleWrites lets a worker write what differs; e.mu is held.
 func (e *Evictor) scheduleWrites(rec *record, object *v1.Node, now time.Time) {
-	p := e.planNode(rec, object)
+	p := rec.Plan(e.world(rec), object, rec.taints.Outage(object.Spec.Taints, e.own))
 	if p.Lift {
 		wake(e.lifts, rec, now)
 	}
 	if rest := p.Rest(); !rest.Nothing() {
 		wake(e.writes, rec, now)
 	}
-}
-
-// planNode compares the node with what it should be; e.mu is held.
-func (e *Evictor) planNode(rec *record, object *v1.Node) node.Plan {
-	return rec.Plan(e.world(rec), object, rec.taints.Outage(object.Spec.Taints, e.own))
 }
 
 // wake lets a worker look at the node now; e.mu is held. What failed waits for its backoff all the same, or

@@ -66,13 +66,13 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 	}
 }
 
-// recount counts the node as failed, or not; e.mu is held.
+// recount counts the node as failed, or not, by what it carries or has been through; e.mu is held.
 func (e *Evictor) recount(rec *record) {
-	failed, ends := rec.Failed(e.world(rec))
-	if ends {
-		e.attention[rec.name] = rec // to count again then
+	carries := e.about(rec).Carries
+	if carries && !rec.Tainted {
+		e.attention[rec.name] = rec // to count again when that ends
 	}
-	e.turns.Count(rec.name, failed)
+	e.turns.Count(rec.name, carries || rec.Emptied())
 }
 
 // endTurn ends the turn that a write was planned with, if any; e.mu is held.

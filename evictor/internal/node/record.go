@@ -37,12 +37,12 @@ const (
 
 // Record is what is remembered of one node. The zero Record is of one that nobody has looked at. Check finds what must not be.
 type Record struct {
-	// As of the last look at its object: the domain that it belongs to, whether it does not count there, and whether it
-	// carries our NoExecute taint, which is never so where nothing is tainted.
+	// As of the last look at its object: the domain that it belongs to, whether it does not count there, why the program holds
+	// it, and whether it carries our NoExecute taint, which is never so where nothing is tainted.
 	Zone     zone.Key
 	Excluded bool
+	Hold     string
 	Tainted  bool
-	hold     string             // why the program holds it, empty when it does not
 	says     v1.ConditionStatus // what its kubelet says, or we in its place
 
 	PodsChanged bool  // one of its pods changed since they were listed to be written
@@ -104,7 +104,7 @@ func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
 func (r *Record) Facts(w World) Facts {
 	return Facts{
 		Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
-		AllDown: w.AllDown, Hold: cmp.Or(w.Hold, r.hold), Settling: r.stage == Watched,
+		AllDown: w.AllDown, Hold: cmp.Or(w.Hold, r.Hold), Settling: r.stage == Watched,
 		Carries: r.Tainted || w.Now.Before(r.unseen), Turn: w.Turn,
 	}
 }
@@ -116,15 +116,6 @@ func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due, Emptied: r.Emptied(), PodsChanged: r.PodsChanged, Budgets: r.until,
 	}
 	return in.Plan()
-}
-
-// Failed says whether the node counts as failed, by what it carries or has been through, and whether that ends with time.
-func (r *Record) Failed(w World) (failed, ends bool) {
-	if !w.TaintBased {
-		return r.Emptied(), false
-	}
-	failed = r.Facts(w).Carries
-	return failed, failed && !r.Tainted
 }
 
 // Check returns what is wrong with the record, which is a fault of this package.

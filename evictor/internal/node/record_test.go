@@ -36,7 +36,7 @@ func emptied() *known {
 }
 
 func (k *known) look(heartbeat bool) (changed, movedOn bool) {
-	return k.Note(k.object, heartbeat, k.TaintBased, "")
+	return k.Note(k.object, heartbeat, k.TaintBased)
 }
 
 func (k *known) says(ready v1.ConditionStatus) {
@@ -188,24 +188,23 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 	)
 }
 
-// What is counted, and whether it may end without an event.
-func TestFailed(t *testing.T) {
+// What is counted as failed: a node that carries our taint, shown or not, or was emptied.
+func TestCarries(t *testing.T) {
 	for name, row := range map[string]struct {
-		do           func(k *known)
-		failed, ends bool
+		do               func(k *known)
+		carries, emptied bool
 	}{
 		"not yet":                        {func(*known) {}, false, false},
 		"it carries the taint":           {func(k *known) { k.shows(own(v1.TaintNodeNotReady)) }, true, false},
-		"it was written and not shown":   {func(k *known) { k.EndTurn(k.World, true, false) }, true, true},
+		"it was written and not shown":   {func(k *known) { k.EndTurn(k.World, true, false) }, true, false},
 		"for too long":                   {func(k *known) { k.EndTurn(k.World, true, false); k.Now = at(40) }, false, false},
-		"it was emptied":                 {func(k *known) { k.TaintBased = false; k.BecomeServed() }, true, false},
+		"it was emptied":                 {func(k *known) { k.TaintBased = false; k.BecomeServed() }, false, true},
 		"its taint is of another's mode": {func(k *known) { k.TaintBased = false; k.shows(own(v1.TaintNodeNotReady)) }, false, false},
 	} {
 		k := seen()
 		k.judge(v1.ConditionFalse, false)
 		row.do(k)
-		failed, ends := k.Failed(k.World)
-		require.Equal(t, []bool{row.failed, row.ends}, []bool{failed, ends}, name)
+		require.Equal(t, []bool{row.carries, row.emptied}, []bool{k.Facts(k.World).Carries, k.Emptied()}, name)
 		require.NoError(t, k.Check(), name)
 	}
 }
@@ -227,7 +226,7 @@ func TestEndTurn(t *testing.T) {
 		"a conflict":                          {func(k *known) { k.Wrote(true, "1") }, false, true, Kept},
 		"too many":                            {func(k *known) { k.conflicts = maxConflicts + 1 }, false, true, Spent},
 		"as many as may be":                   {func(k *known) { k.conflicts = maxConflicts }, false, true, Kept},
-		"not emptied, a taint or not":         {func(k *known) { k.TaintBased = false }, true, true, Spent},
+		"not emptied":                         {func(k *known) { k.TaintBased = false }, false, true, Spent},
 		"emptied":                             {func(k *known) { k.TaintBased = false; k.BecomeServed() }, false, false, Done},
 	} {
 		k := seen()
@@ -265,28 +264,31 @@ func TestStoryOfConflicts(t *testing.T) {
 // What the next pass has to count anew.
 func TestNoteSaysWhatChanged(t *testing.T) {
 	r, node := Record{}, healthy()
-	note := func(hold string) bool {
-		changed, _ := r.Note(node, false, true, hold)
+	note := func() bool {
+		changed, _ := r.Note(node, false, true)
 		return changed
 	}
-	require.False(t, note(""))
+	require.False(t, note())
 	require.Equal(t, agreed, r.word, "it was no heartbeat")
 	node.Labels = map[string]string{v1.LabelTopologyZone: "b"}
-	require.True(t, note(""))
+	require.True(t, note())
 	require.Equal(t, zone.Key{Zone: "b"}, r.Zone)
-	require.False(t, note(""))
+	require.False(t, note())
 	node.Labels["node.kubernetes.io/exclude-disruption"] = ""
-	require.True(t, note(""))
+	require.True(t, note())
 	require.True(t, r.Excluded)
-	require.True(t, note("repair"))
+	node.Spec.Taints = []v1.Taint{own(v1.TaintNodeNotReady)}
+	require.False(t, note())
+	require.True(t, r.Tainted)
+	r.Note(node, false, false)
+	require.False(t, r.Tainted, "it is nobody's where nodes are emptied")
+}
+
+// An operator's hold goes before the program's.
+func TestHolds(t *testing.T) {
+	r := Record{Hold: "repair"}
 	require.Equal(t, "repair", r.Facts(World{}).Hold)
 	require.Equal(t, "by hand", r.Facts(World{Hold: "by hand"}).Hold)
-	require.False(t, note("repair"))
-	node.Spec.Taints = []v1.Taint{own(v1.TaintNodeNotReady)}
-	require.False(t, note("repair"))
-	require.True(t, r.Tainted)
-	r.Note(node, false, false, "repair")
-	require.False(t, r.Tainted, "it is nobody's where nodes are emptied")
 }
 
 // A verdict is told with what was thought before it.
@@ -323,7 +325,7 @@ func TestWaitsUntil(t *testing.T) {
 		"watched":                           {func(k *known) { k.BecomeWatched() }, at(70), at(70)},
 		"watched, and may not be silent":    {func(k *known) { k.BecomeWatched() }, time.Time{}, at(30)},
 		"a taint is not shown":              {func(k *known) { k.EndTurn(k.World, true, false) }, time.Time{}, at(45)},
-		"it is to be emptied":               {func(k *known) { k.TaintBased, k.Passes = false, true }, time.Time{}, at(60)},
+		"it is to be emptied":               {func(k *known) { k.TaintBased, k.Passes = false, true }, time.Time{}, at(60).Add(1)},
 		"silent, and to be emptied":         {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionUnknown, true) }, time.Time{}, at(50)},
 		"Ready, and not":                    {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionTrue, false) }, time.Time{}, at(5)},
 		"it has lost its condition":         {func(k *known) { k.TaintBased = false; k.judge("", false) }, time.Time{}, at(5)},

@@ -13,9 +13,9 @@ import (
 // maxConflicts is how often a node that has its turn may be read again after a conflict before it has to wait for another.
 const maxConflicts = 5
 
-// Note takes over what the node's object says. changed: what the next pass counts, or the program's hold. moved on: the store shows
-// another version than the one that was too old to be written.
-func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool, hold string) (changed, movedOn bool) {
+// Note takes over what the node's object says. changed: what the next pass counts. movedOn: the store shows another version than
+// the one that was too old to be written.
+func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool) (changed, movedOn bool) {
 	if heartbeat {
 		r.word = heard
 	}
@@ -27,8 +27,8 @@ func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool, hold string) 
 		r.unseen = time.Time{}
 	}
 	domain, excluded := zone.KeyOf(object.Labels), zone.Excluded(object.Labels)
-	changed = domain != r.Zone || excluded != r.Excluded || hold != r.hold
-	r.Zone, r.Excluded, r.hold = domain, excluded, hold
+	changed = domain != r.Zone || excluded != r.Excluded
+	r.Zone, r.Excluded = domain, excluded
 	return changed, movedOn
 }
 
@@ -88,12 +88,13 @@ func (r *Record) Pod(uid types.UID) Leaving { return r.pods[uid] }
 
 // Leaves notes it, unless the node has recovered meanwhile.
 func (r *Record) Leaves(uid types.UID, pod Leaving) {
-	if r.pods == nil && r.stage >= Watched {
+	if r.stage < Watched {
+		return
+	}
+	if r.pods == nil {
 		r.pods = make(map[types.UID]Leaving)
 	}
-	if r.pods != nil {
-		r.pods[uid] = pod
-	}
+	r.pods[uid] = pod
 }
 
 // MarkNow is told of a pod that should be marked, and says whether that makes the marking due anew.
@@ -142,7 +143,6 @@ func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) t
 	case w.Now.Before(r.unseen):
 		return r.unseen
 	case !w.TaintBased && r.Facts(w).Failing():
-		w.Passes = false
 		return w.emptyAt(latest)
 	}
 	return w.Now
@@ -150,14 +150,14 @@ func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) t
 
 // emptyAt is when the pods of a failed node are deleted where nothing is tainted.
 func (w *World) emptyAt(v health.Verdict) time.Time {
-	from, wait := v.Since, w.Timeout
+	at := v.Since.Add(w.Timeout)
 	if v.Ready == v1.ConditionUnknown {
-		from = v.LastBeat
+		at = v.LastBeat.Add(w.Timeout)
 	}
 	if w.Passes {
-		wait++
+		return at.Add(1)
 	}
-	return from.Add(wait)
+	return at
 }
 
 // Told is told of conditions that were written.
@@ -189,17 +189,14 @@ const (
 // EndTurn is told how the write on the node's turn ended: whether the node has our taint by now, and whether something failed. Every
 // try that fails costs the turn, so that an outage of the API saves none up.
 func (r *Record) EndTurn(w World, tainted, failed bool) Ending {
-	done := r.Emptied()
-	if w.TaintBased {
-		done = tainted
-	}
+	done := tainted || r.Emptied()
 	if !done && 0 < r.conflicts && r.conflicts <= maxConflicts {
 		return Kept
 	}
 	r.conflicts = 0
 	switch {
 	case done: // whatever failed after it
-		if w.TaintBased {
+		if tainted {
 			r.unseen = w.Now.Add(w.Unseen)
 		}
 		return Done

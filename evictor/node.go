@@ -25,7 +25,10 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = e.register(object, now)
+		rec = &record{name: name, uid: object.UID, zone: zone.KeyOf(object.Labels)}
+		e.records[name], e.attention[name] = rec, rec
+		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
+		e.note(rec, object, e.monitor.ObserveNode(object).Heartbeat)
 	}
 	about := e.about(rec)
 	if about.Failing() {
@@ -37,16 +40,6 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 	e.recount(rec)
 	e.arm(rec, now)
 	e.scheduleWrites(rec, object, now)
-}
-
-// register begins to watch a node; e.mu is held.
-func (e *Evictor) register(node *v1.Node, now time.Time) *record {
-	rec := &record{name: node.Name, uid: node.UID, zone: zone.KeyOf(node.Labels)}
-	e.records[rec.name] = rec
-	e.attention[rec.name] = rec
-	e.decide(Decision{Time: now, Kind: NodeRegistered, Node: rec.name, NodeUID: rec.uid})
-	e.note(rec, node, e.monitor.ObserveNode(node).Heartbeat)
-	return rec
 }
 
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods

@@ -40,15 +40,10 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error
 		if err == nil {
 			e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 		}
-		p.Again = !p.Empty && e.pooled && e.nodeWaits()
+		due, waits := e.writes.Next()
+		p.Again = !p.Empty && e.pooled && waits && !due.After(e.clock.Now())
 		return !p.Again, nil
 	})
-}
-
-// nodeWaits says whether a node write is due that no worker has taken.
-func (e *Evictor) nodeWaits() bool {
-	due, some := e.writes.Next()
-	return some && !due.After(e.clock.Now())
 }
 
 // emptyNode deletes the pods of a failed node, where nothing is tainted. What the API server refuses to evict has had
@@ -57,7 +52,19 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	return e.eachPod(rec, func(pod *v1.Pod) bool {
 		at := rec.Pod(pod.UID)
 		return !at.Settled && !e.now.Before(at.Until)
-	}, func() { e.emptied(rec) }, func(ref PodRef) (goOn bool, err error) {
+	}, func() { // none is left but those that the API server refuses to evict
+		if e.records[rec.name] != rec || !e.about(rec).Standing().Wanted() {
+			return // it recovered meanwhile, say
+		}
+		d := Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
+		first, nobody := rec.BecomeServed()
+		if nobody {
+			d.Reason = reasonNoPods
+		}
+		if first {
+			e.decide(d)
+		}
+	}, func(ref PodRef) (goOn bool, err error) {
 		if err := e.askHarm(); err != nil {
 			return false, fmt.Errorf("%w: %w", errClosed, err)
 		}
@@ -93,22 +100,6 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 		}
 		return true, nil
 	})
-}
-
-// emptied notes that of the node's pods none is left but those that the API server refuses to evict; e.mu is held.
-func (e *Evictor) emptied(rec *record) {
-	if e.records[rec.name] != rec || !e.about(rec).Standing().Wanted() {
-		return // it recovered meanwhile, say
-	}
-	first, nobody := rec.BecomeServed()
-	if !first {
-		return
-	}
-	d := Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
-	if nobody {
-		d.Reason = reasonNoPods
-	}
-	e.decide(d)
 }
 
 // refusedBy tells that a disruption budget holds an eviction back, or an API server that has too much to do, and says for how

@@ -32,7 +32,7 @@ type word uint8
 const (
 	agreed    word = iota // nothing
 	unwritten             // it is silent, which is to be written to its status
-	heard                 // a heartbeat was seen in it since: the next verdict decides
+	heard                 // it was Unknown, and a heartbeat was seen in it since: the next verdict decides
 )
 
 // Record is what is remembered of one node. The zero Record is of one that nobody has looked at. Check finds what must not be.
@@ -51,7 +51,7 @@ type Record struct {
 	stage   Stage
 	after   Stage                 // what goes on after Watched, Waiting or Served; else New
 	verdict health.Verdict        // none in New, Ready in Calm alone
-	word    word                  // unwritten only of one that was silent
+	word    word                  // agreed but while the verdict is Unknown, unwritten only of one that was silent
 	pods    map[types.UID]Leaving // since it fell ill, where nothing is tainted: none before Watched
 	until   time.Time             // when the first that is left of one that was emptied may leave; else zero
 	unseen  time.Time             // until when a taint that was written counts although the store does not show it
@@ -125,6 +125,7 @@ func (r *Record) Check() error {
 		"Ready, or Calm, and not both":           (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
 		"watched, or goes on, and not both":      (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New),
 		"nothing to write":                       r.word != unwritten || r.verdict.Expired,
+		"nothing to hear":                        r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
 		"no pods to mark":                        r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
 		"emptied, and has not failed":            r.pods == nil || r.stage >= Watched,
 		"not emptied, and knows when some leave": r.until.IsZero() || r.Emptied(),

@@ -91,9 +91,9 @@ func own(key string) v1.Taint { return v1.Taint{Key: key, Effect: v1.TaintEffect
 
 func TestLifeOfATaintedNode(t *testing.T) {
 	live(t, seen(),
-		moment{"it is seen", func(*known) {}, "new, heard", "NotFailed", false, false},
+		moment{"it is seen", func(*known) {}, "new", "NotFailed", false, false},
 		moment{"it is judged", func(k *known) { k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
-		moment{"it reports", func(k *known) { k.look(true) }, "calm, heard", "NodeReady", false, false},
+		moment{"it reports", func(k *known) { k.look(true) }, "calm", "NodeReady", false, false},
 		moment{"it falls silent, and waits", func(k *known) { k.judge(v1.ConditionUnknown, true) }, "waiting, unwritten, to mark", "", true, false},
 		moment{"its Unknown is written; the store does not show it", func(k *known) { k.Told() }, "waiting, unwritten, to mark", "", true, false},
 		moment{"and does", func(k *known) { k.object.Status.Conditions[0].Status = v1.ConditionUnknown; k.look(false); k.Told() }, "waiting, to mark", "", true, false},
@@ -103,13 +103,14 @@ func TestLifeOfATaintedNode(t *testing.T) {
 			require.Equal(t, Done, k.EndTurn(k.World, true, true))
 			k.Turn = false
 		}, "waiting, unseen", "Tainted", false, false},
+		moment{"nor by now", func(k *known) { k.look(false) }, "waiting, unseen", "Tainted", false, false},
 		moment{"nor does it for long", func(k *known) { k.Now = at(40) }, "waiting, unseen", "", true, false},
 		moment{"it does", func(k *known) { k.shows(own(v1.TaintNodeUnreachable)) }, "waiting", "Tainted", false, false},
 		moment{"somebody takes the taint away", func(k *known) { k.shows() }, "waiting", "", true, false},
 		moment{"it is tainted again", func(k *known) { k.shows(own(v1.TaintNodeUnreachable)) }, "waiting", "Tainted", false, false},
 		moment{"it says not Ready", func(k *known) { k.says(v1.ConditionFalse) }, "waiting, heard", "Tainted", false, false},
 		moment{"which is the verdict; whom we marked is forgotten", func(k *known) { k.judge(v1.ConditionFalse, false); require.Nil(t, k.Marks.Done) }, "waiting", "Tainted", false, false},
-		moment{"it says Ready", func(k *known) { k.says(v1.ConditionTrue) }, "waiting, heard", "NodeReady", false, false},
+		moment{"it says Ready", func(k *known) { k.says(v1.ConditionTrue) }, "waiting", "NodeReady", false, false},
 		moment{"and is", func(k *known) { k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
 		moment{"it loses its condition: nothing is known", func(k *known) { k.judge("", false); k.shows() }, "waiting", "NotFailed", false, false},
 	)
@@ -118,12 +119,12 @@ func TestLifeOfATaintedNode(t *testing.T) {
 // The clocks start anew, twice, while a node waits.
 func TestLifeOfAWatchedNode(t *testing.T) {
 	live(t, seen(),
-		moment{"nobody watches who has not failed", func(k *known) { require.False(t, k.BecomeWatched()) }, "new, heard", "NotFailed", false, false},
+		moment{"nobody watches who has not failed", func(k *known) { require.False(t, k.BecomeWatched()) }, "new", "NotFailed", false, false},
 		moment{"nor who is Ready", func(k *known) { k.judge(v1.ConditionTrue, false); require.False(t, k.BecomeWatched()) }, "calm", "NodeReady", false, false},
-		moment{"it fails", func(k *known) { k.judge(v1.ConditionFalse, false); k.says(v1.ConditionFalse) }, "waiting, heard", "", true, false},
-		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()) }, "watched after waiting, heard", "NotSettled", false, true},
-		moment{"and once more", func(k *known) { require.True(t, k.BecomeWatched()) }, "watched after waiting, heard", "NotSettled", false, true},
-		moment{"every zone is down: no grace ends", func(k *known) { k.AllDown, k.settled = true, true }, "watched after waiting, heard", "AllZonesDown", false, false},
+		moment{"it fails", func(k *known) { k.judge(v1.ConditionFalse, false); k.says(v1.ConditionFalse) }, "waiting", "", true, false},
+		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()) }, "watched after waiting", "NotSettled", false, true},
+		moment{"and once more", func(k *known) { require.True(t, k.BecomeWatched()) }, "watched after waiting", "NotSettled", false, true},
+		moment{"every zone is down: no grace ends", func(k *known) { k.AllDown, k.settled = true, true }, "watched after waiting", "AllZonesDown", false, false},
 		moment{"a verdict does not end it", func(k *known) { k.judge(v1.ConditionFalse, false) }, "watched after waiting", "AllZonesDown", false, false},
 		moment{"one is up", func(k *known) { k.AllDown = false }, "waiting", "", true, false},
 		moment{"the store does not show it", func(k *known) { k.hidden = true }, "waiting", "", false, false},
@@ -141,7 +142,7 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 		moment{"now it is, whatever the store shows", func(k *known) { k.Now, k.hidden = at(51), true }, "waiting, heard, to mark", "", true, false},
 		moment{"it has its turn", func(k *known) { k.Turn = true }, "waiting, heard, to mark", "", false, false},
 		moment{"some leave, one may not yet", func(k *known) {
-			k.Leaves("gone", Leaving{Settled: true})
+			k.Leaves("gone", Leaving{Settled: true, Until: at(20)})
 			k.Leaves("kept", refused)
 			k.Leaves("later", Leaving{Until: at(99)})
 			require.Equal(t, refused, k.Pod("kept"))
@@ -157,7 +158,7 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()); require.True(t, k.Emptied()) }, "watched after served, some left, heard, to mark", "NotSettled", false, true},
 		moment{"a grace later", func(k *known) { k.settled = true }, "served, some left, heard, to mark", "", false, false},
 		moment{"the first that was refused leaves", func(k *known) {
-			k.Leaves("kept", Leaving{Settled: true})
+			k.Leaves("kept", Leaving{Settled: true, Until: at(90)})
 			first, nobody := k.BecomeServed()
 			require.Equal(t, []bool{false, false}, []bool{first, nobody})
 			require.Equal(t, at(99), k.Until())
@@ -184,7 +185,7 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 			k.says(v1.ConditionFalse)
 			first, nobody := k.BecomeServed()
 			require.Equal(t, []bool{true, true}, []bool{first, nobody})
-		}, "served, heard", "", false, true},
+		}, "served", "", false, true},
 	)
 }
 
@@ -415,7 +416,7 @@ func TestCheck(t *testing.T) {
 		"after 2": {Record{stage: Waiting, after: Calm}, Record{stage: Waiting}},
 		"to come": {Record{stage: Watched, after: Calm}, Record{stage: Served}},
 		"write":   {Record{stage: Waiting, word: unwritten}, Record{stage: Waiting, word: unwritten, verdict: health.Verdict{Expired: true}}},
-		"heard":   {Record{stage: Calm, word: heard}, Record{word: heard}},
+		"heard":   {Record{word: heard}, Record{stage: Waiting, word: heard, verdict: unknown}},
 		"due":     {Record{stage: Waiting, Marks: Marks{Due: true}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Due: true}}},
 		"done":    {Record{stage: Waiting, Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
 		"pods":    {Record{pods: pods}, Record{stage: Watched, after: Waiting, pods: pods}},

@@ -16,7 +16,7 @@ const maxConflicts = 5
 // Note takes over what the node's object says. changed: what the next pass counts. movedOn: the store shows another version than
 // the one that was too old to be written.
 func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool) (changed, movedOn bool) {
-	if heartbeat {
+	if heartbeat && r.verdict.Ready == v1.ConditionUnknown {
 		r.word = heard
 	}
 	if movedOn = r.tooOld != "" && object.ResourceVersion != r.tooOld; movedOn {

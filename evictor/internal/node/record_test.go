@@ -400,6 +400,22 @@ func TestPlanOfARecord(t *testing.T) {
 	}
 }
 
+// The first who may leave says when the node is emptied again; an answer that comes when it is watched counts too.
+func TestUntilIsTheFirst(t *testing.T) {
+	k := emptied()
+	k.judge(v1.ConditionFalse, false)
+	k.BecomeWatched()
+	for i := range 50 {
+		k.Leaves(types.UID(rune('a'+i)), Leaving{Until: at(20 + (i+25)%50)})
+	}
+	require.Equal(t, at(69), k.Pod(types.UID(rune('a'+24))).Until)
+	k.settled = true
+	k.consider()
+	k.BecomeServed()
+	require.Equal(t, at(20), k.Until())
+	require.NoError(t, k.Check())
+}
+
 // Check finds what the transitions never do.
 func TestCheck(t *testing.T) {
 	unknown := health.Verdict{Node: "a", Ready: v1.ConditionUnknown}

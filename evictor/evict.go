@@ -135,7 +135,7 @@ func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result ch
 	if e.current(rec) == nil {
 		return notShown()
 	}
-	wanted := e.standing(rec).Wanted()
+	wanted := e.about(rec).Standing().Wanted()
 	if rec.rearm || wanted != rec.eligible {
 		// The event, which is still to come, finds nothing new; the other pods have to be decided upon too.
 		rec.rearm = true
@@ -169,7 +169,7 @@ func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result ch
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
 	p := pods.Permits{Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
-	if rec.tainted && (e.standing(rec) == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
+	if rec.Tainted && (e.about(rec).Standing() == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p

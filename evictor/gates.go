@@ -3,6 +3,7 @@ package evictor
 import (
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
@@ -171,7 +172,7 @@ func (e *Evictor) settlePermits() {
 	}
 	for _, name := range e.turns.AllOverdue() {
 		// Those that are to be watched for one more grace are armed anew after it, and wait then.
-		if rec := e.records[name]; rec != nil && !rec.waitSettle && e.permitted.May(permit.Own, rec.zone) == nil {
+		if rec := e.records[name]; rec != nil && rec.Stage() != node.Watched && e.permitted.May(permit.Own, rec.zone) == nil {
 			e.turns.WaitToRelease(name, string(rec.uid), rec.zone, e.read)
 		}
 	}
@@ -183,9 +184,11 @@ func (e *Evictor) domainChanged(c *permit.Change) {
 	if c.Of != permit.Own {
 		return
 	}
-	for _, rec := range e.bad {
-		if rec.zone == c.Domain {
-			rec.emptied = rec.emptied && c.Pending != zone.Cancel
+	for _, rec := range e.records {
+		if rec.zone == c.Domain && rec.Stage() >= node.Watched {
+			if c.Pending == zone.Cancel {
+				rec.BecomeUnserved()
+			}
 			e.attention[rec.name] = rec
 			e.turns.LeaveRelease(rec.name) // what is overdue stays so until it may leave
 		}

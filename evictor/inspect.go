@@ -3,6 +3,7 @@ package evictor
 import (
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/timedworker"
@@ -35,10 +36,10 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec := e.records[name]
-	if rec == nil || !rec.known {
+	if rec == nil || rec.Stage() == node.New {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: e.about(rec).Hold, Waiting: e.turns.Waits(name)}
+	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.zone, Held: e.about(rec).Hold, Waiting: e.turns.Waits(name)}
 	status.HeldBack = e.permitted.May(permit.Own, rec.zone)
 	for _, tp := range rec.pods {
 		if tp.armed {

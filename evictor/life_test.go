@@ -116,6 +116,7 @@ func (l *life) decide(s zone.Situation) zone.Ruling {
 
 // write decides about a write of the evictor's.
 func (l *life) write(_, object string) error {
+	l.look()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.writes++; l.writes > 50000 {
@@ -140,6 +141,7 @@ func (l *life) write(_, object string) error {
 }
 
 func (l *life) observe(d evictor.Decision) {
+	l.look()
 	if d.Kind != evictor.TaintsWritten {
 		return
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
-	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -27,7 +26,10 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = e.register(object, now)
+		rec = &record{name: name, uid: object.UID, zone: zone.KeyOf(object.Labels)}
+		e.records[name], e.attention[name] = rec, rec
+		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
+		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)
 	}
 	about := e.about(rec)
 	if about.Failing() {
@@ -38,17 +40,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 	}
 	e.recount(rec)
 	e.arm(rec, now)
-	e.scheduleWrites(rec, object, now)
-}
-
-// register begins to watch a node; e.mu is held.
-func (e *Evictor) register(node *v1.Node, now time.Time) *record {
-	rec := &record{name: node.Name, uid: node.UID, zone: zone.KeyOf(node.Labels)}
-	e.records[rec.name] = rec
-	e.attention[rec.name] = rec
-	e.decide(Decision{Time: now, Kind: NodeRegistered, Node: rec.name, NodeUID: rec.uid})
-	e.note(rec, node, e.monitor.ObserveNodeAt(node, e.read).Heartbeat)
-	return rec
+	e.scheduleWrites(rec, object)
 }
 
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
@@ -67,7 +59,6 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.turns.Forget(rec.name)
 	e.permitted.Forget(rec.name)
 	e.evicted.Forget(rec.name)
-	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
 	e.left = true
@@ -78,8 +69,8 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 }
 
 // scheduleWrites lets a worker write what differs; e.mu is held.
-func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
-	p := e.planNode(rec, node, now)
+func (e *Evictor) scheduleWrites(rec *record, object *v1.Node) {
+	p := e.planNode(rec, object)
 	if p.Lift {
 		wake(e.lifts, rec, e.read)
 	}
@@ -88,24 +79,14 @@ func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
 	}
 }
 
-// nodePlan is what is to be written to a node, and the turn that it counts on.
-type nodePlan struct {
-	node.Plan
-	turn    *turns.Turn       // what the plan counts on
-	refused permit.Permission // for want of which harm was left out of it when it was written
-}
-
-// planNode compares the node with what it should be; e.mu is held.
-func (e *Evictor) planNode(rec *record, object *v1.Node, now time.Time) nodePlan {
-	in := node.Input{
-		Facts: e.about(rec), Node: object, Now: now, TaintBased: e.cfg.TaintBasedEviction, NoHarm: e.permitted.May(permit.Harm, rec.zone) != nil, NoEmptying: e.permitted.Policy(rec.zone) != nil,
-		Unwritten: rec.writeConditions, Unmarked: rec.markPods, Since: rec.taints.Outage(object.Spec.Taints, e.own),
-		Emptied: rec.emptied, PodsChanged: rec.podsChanged, Budgets: rec.budgets,
-	}
-	p := nodePlan{Plan: in.Plan(), turn: e.turns.Of(rec.name)}
+// planNode compares the node with what it should be; e.mu is held. What is left out for want of a permission waits for that.
+func (e *Evictor) planNode(rec *record, object *v1.Node) node.Plan {
+	w := e.world(rec)
+	w.NoHarm, w.NoEmptying = e.permitted.May(permit.Harm, rec.zone) != nil, e.permitted.Policy(rec.zone) != nil
+	p := rec.Plan(w, object, rec.taints.Outage(object.Spec.Taints, e.own))
 	if p.Waits {
 		permission := permit.Own
-		if in.NoHarm {
+		if w.NoHarm {
 			permission = permit.Harm
 		}
 		e.permitted.Wait(permission, rec.zone, rec.name, permit.Planned)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
@@ -27,12 +25,16 @@ func (e *Evictor) pass(now time.Time) {
 		}
 	}
 	for _, rec := range e.attention {
-		if rec.known && rec.nextZone != rec.zone {
-			rec.zone = rec.nextZone
+		if rec.Stage() == node.New {
+			continue
+		}
+		if rec.zone != rec.Zone {
+			rec.zone = rec.Zone
 			e.turns.Move(rec.name, rec.zone)
 			e.tryAgain(rec, e.permitted.Forget(rec.name)) // where it is now other answers may hold
 		}
-		e.member(rec)
+		// A verdict counts whether or not its write succeeds.
+		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
 	}
 	e.evaluateZones(now)
 	e.attend(now)
@@ -40,47 +42,18 @@ func (e *Evictor) pass(now time.Time) {
 
 // judged takes over a new verdict about the node.
 func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
-	was, known := rec.verdict.Ready, rec.known
-	silent := v.Expired && !rec.verdict.Expired
-	rec.verdict, rec.known, rec.beatSince = v, true, false
-	rec.writeConditions = v.Expired
-	if v.Ready == v1.ConditionTrue {
-		delete(e.bad, rec.name)
-		rec.waitSettle, rec.emptied, rec.settled, rec.refused, rec.markPods, rec.marked = false, false, nil, nil, false, nil
+	from, silent := rec.Judge(v)
+	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
-	} else {
-		e.bad[rec.name] = rec
 	}
-	if v.Ready == v1.ConditionUnknown {
-		rec.markPods = true
-	} else {
-		rec.markPods, rec.marked = false, nil
-	}
-	if v.Ready != was || !known || silent {
-		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: was, To: v.Ready, Grace: v.Grace}
-		if !known {
-			d.From = v.Observed
-		}
+	if from != v.Ready {
+		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}
 		if silent {
 			d.Silence = now.Sub(v.LastBeat)
 		}
-		if d.From != d.To {
-			e.decide(d)
-		}
+		e.decide(d)
 	}
 	e.attention[rec.name] = rec
-}
-
-// member tells the zones how the node stands. A verdict counts whether or not its write succeeds.
-func (e *Evictor) member(rec *record) {
-	if !rec.known {
-		return
-	}
-	e.zones.Set(rec.name, rec.zone, zone.Member{
-		Ready:    rec.verdict.Ready == v1.ConditionTrue,
-		Excluded: rec.excluded,
-		Identity: string(rec.uid),
-	})
 }
 
 // evaluateZones sets the rates and enters or leaves the state in which every zone is down.
@@ -92,15 +65,15 @@ func (e *Evictor) evaluateZones(now time.Time) {
 		if e.zones.AllDown() { // which is another matter than what the policy says
 			pending = zone.GoOn
 		}
-		e.permitted.SetPending(c.Zone, pending)
+		other := e.permitted.SetPending(c.Zone, pending)
 		if c.Gone {
 			e.turns.Retire(c.Zone)
 			continue
 		}
-		e.turns.SetRate(c.Zone, c.Rate, e.read)
+		rated := e.turns.SetRate(c.Zone, c.Rate, e.read)
 		e.pauseTurns(c.Zone) // which it does not know of a domain that was gone
-		if c.Cluster == zone.None && c.From == c.To && c.Rate == c.PreviousRate {
-			continue // what is pending has changed, of which settlePermits tells
+		if c.Cluster == zone.None && c.From == c.To && other && !rated {
+			continue // what is pending has changed alone, of which settlePermits tells
 		}
 		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
@@ -108,9 +81,10 @@ func (e *Evictor) evaluateZones(now time.Time) {
 	switch transition {
 	case zone.Entered:
 		e.decide(Decision{Time: now, Kind: AllZonesDown})
-		for _, rec := range e.bad {
-			rec.emptied = false
-			e.attention[rec.name] = rec
+		for _, rec := range e.records {
+			if rec.BecomeUnserved() {
+				e.attention[rec.name] = rec
+			}
 		}
 	case zone.Left:
 		e.decide(Decision{Time: now, Kind: AllZonesDownEnded})
@@ -122,12 +96,12 @@ func (e *Evictor) evaluateZones(now time.Time) {
 // restarted makes every failed node wait one more grace period before it is tainted, emptied or its
 // pods are marked, also those whose turn has come or nearly so; e.mu is held.
 func (e *Evictor) restarted() {
-	for _, name := range sortedKeys(e.bad) {
-		rec := e.bad[name]
-		rec.waitSettle = true
-		e.attention[name] = rec
-		e.dequeue(rec, node.Settling.String(), e.now)
-		e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+	for _, name := range sortedKeys(e.records) {
+		if rec := e.records[name]; rec.BecomeWatched() {
+			e.attention[name] = rec
+			e.dequeue(rec, node.Settling.String(), e.now)
+			e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+		}
 	}
 }
 
@@ -141,7 +115,7 @@ func (e *Evictor) attend(now time.Time) {
 	e.attention = make(map[string]*record)
 	defer func() { maps.Copy(e.attention, left) }() // what a panic of the user's code has left
 	for _, name := range sortedKeys(left) {
-		if rec := e.records[name]; rec != nil && rec.known {
+		if rec := e.records[name]; rec != nil && rec.Stage() != node.New {
 			e.consider(rec, now)
 		}
 		delete(left, name)
@@ -163,32 +137,11 @@ func (e *Evictor) attendAt() (next time.Time, ok bool) {
 	return next, ok
 }
 
-func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
+// waitsUntil is when time alone changes what there is to do about the node.
+func (e *Evictor) waitsUntil(rec *record) (at time.Time, ok bool) {
 	v, ok := e.monitor.Verdict(rec.name)
-	if !ok {
-		return time.Time{}, false
-	}
-	if rec.waitSettle {
-		if at, settles := e.monitor.Settles(rec.name); settles {
-			return at, true
-		}
-		return v.LastBeat.Add(v.Grace), true // or when it has been silent for so long
-	}
-	if e.now.Before(rec.unseen) {
-		return rec.unseen, true
-	}
-	if about := e.about(rec); !e.cfg.TaintBasedEviction && about.Failing() {
-		return emptyAt(v, e.cfg.PodEvictionTimeout), true
-	}
-	return e.now, true
-}
-
-// emptyAt is when the pods of a failed node are deleted where nothing is tainted.
-func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
-	if v.Ready == v1.ConditionUnknown {
-		return v.LastBeat.Add(timeout)
-	}
-	return v.Since.Add(timeout)
+	settles, _ := e.monitor.Settles(rec.name)
+	return rec.WaitsUntil(e.world(rec), v, settles), ok
 }
 
 // consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
@@ -196,48 +149,20 @@ func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
 func (e *Evictor) consider(rec *record, now time.Time) {
 	object := e.current(rec)
 	e.recount(rec)
-	if rec.waitSettle && !e.zones.AllDown() {
-		if rec.waitSettle = !e.monitor.SettledAt(rec.name, e.read); rec.waitSettle {
-			e.attention[rec.name] = rec
-		}
+	latest, ok := e.monitor.Verdict(rec.name)
+	settled := rec.Stage() == node.Watched && e.monitor.SettledAt(rec.name, e.read)
+	waits, again := rec.Consider(e.world(rec), latest, settled, object != nil)
+	if again {
+		e.attention[rec.name] = rec
 	}
-	if rec.verdict.Expired && !rec.beatSince && rec.ready != v1.ConditionUnknown {
-		rec.writeConditions = true
-	}
-	about := e.about(rec)
-	switch s := about.Standing(); {
-	case !s.MayBeHarmed():
+	if about := e.about(rec); !about.Standing().MayBeHarmed() {
 		e.dequeue(rec, about.Why(), now)
-		if s == node.Tainted && !rec.tainted {
-			e.attention[rec.name] = rec // until it is known whether it is
-		}
-	case !e.cfg.TaintBasedEviction:
-		e.considerEmptying(rec, now)
-	case object != nil && e.turns.Of(rec.name) == nil:
+	} else if waits && ok {
 		e.enqueue(rec, now)
 	}
 	e.arm(rec, now)
 	if object != nil {
-		e.scheduleWrites(rec, object, now)
-	}
-}
-
-// considerEmptying is the way without taints: a node that failed for long enough waits for its zone's
-// rate, and one that was emptied already loses what was bound to it since.
-func (e *Evictor) considerEmptying(rec *record, now time.Time) {
-	v, ok := e.monitor.Verdict(rec.name)
-	if !ok {
-		return
-	}
-	due := emptyAt(v, e.cfg.PodEvictionTimeout)
-	if e.cfg.NodeMonitorPeriod > 0 {
-		due = due.Add(1) // upstream's passes act strictly after the timeout
-	}
-	switch {
-	case now.Before(due):
-		e.attention[rec.name] = rec
-	case !rec.emptied && e.turns.Of(rec.name) == nil:
-		e.enqueue(rec, now)
+		e.scheduleWrites(rec, object)
 	}
 }
 

@@ -84,18 +84,15 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	if rec == nil {
 		return
 	}
-	rec.podsChanged = true
+	rec.PodsChanged = true
 	about := e.about(rec)
-	if about.Silent() && !rec.markPods && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil {
-		if _, done := rec.marked[pod.UID]; !done {
-			rec.markPods = true
-			e.attention[rec.name] = rec
-			if about.Marks() {
-				wake(e.writes, rec, e.read)
-			}
+	if about.Silent() && podReady(pod) && !finished(pod) && pod.DeletionTimestamp == nil && rec.Marks.MarkNow(pod.UID) {
+		e.attention[rec.name] = rec
+		if about.Marks() {
+			wake(e.writes, rec, e.read)
 		}
 	}
-	if rec.emptied && about.Standing().Wanted() && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
+	if rec.Emptied() && about.Standing().Wanted() && pod.DeletionTimestamp == nil && sparedWithoutTaints(pod) == "" {
 		wake(e.writes, rec, e.read)
 	}
 	if len(rec.taints) > 0 {
@@ -123,7 +120,7 @@ func (e *Evictor) untrack(key PodKey, rec *record) {
 
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
 func (e *Evictor) arm(rec *record, now time.Time) {
-	eligible := e.standing(rec).Wanted()
+	eligible := e.about(rec).Standing().Wanted()
 	if eligible == rec.eligible && !rec.rearm {
 		return
 	}

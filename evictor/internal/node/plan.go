@@ -42,7 +42,7 @@ type Plan struct {
 	Again      bool // there is more to do, when those that wait have had their turn
 
 	Lift     bool // the change takes NoExecute taints away, or adds none
-	Tainted  bool // the node has one of ours; who writes the change keeps it true
+	Tainted  bool // the node has one of ours, and is not one to be emptied; who writes the change keeps it true
 	HeldBack bool // harm was left out, because it is not permitted or not wanted any more
 	Waits    bool // it was left out when this was planned, because of NoHarm or NoEmptying
 }
@@ -73,7 +73,7 @@ func (p *Plan) Harms() bool {
 
 // Plan compares the node with what it should be. It is cheap when nothing differs.
 func (in *Input) Plan() Plan {
-	p := Plan{Tainted: HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks()}
+	p := Plan{Tainted: in.TaintBased && HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks()}
 	empties := in.empties()
 	p.Waits = empties && (in.NoHarm || in.NoEmptying)
 	p.Empty = empties && !p.Waits

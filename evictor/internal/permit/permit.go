@@ -129,11 +129,13 @@ func (p *Permits) SetObserver(err error) (was error) {
 // Observer is why the cluster is not seen well.
 func (p *Permits) Observer() error { return p.observer }
 
-// SetPending takes over what the zone policy says of evictions by our own taints.
-func (p *Permits) SetPending(key zone.Key, pending zone.Pending) {
-	if d := p.domains[key]; d != nil && d.pending != pending || d == nil && pending != zone.GoOn {
+// SetPending takes over what the zone policy says of evictions by our own taints, and says whether that is something else.
+func (p *Permits) SetPending(key zone.Key, pending zone.Pending) (changed bool) {
+	d := p.domains[key]
+	if changed = d != nil && d.pending != pending || d == nil && pending != zone.GoOn; changed {
 		p.domain(key).pending = pending
 	}
+	return changed
 }
 
 // Cancels says whether the policy has evictions of the domain given up, and the taints that led to them.

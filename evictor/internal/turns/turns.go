@@ -81,11 +81,14 @@ func New(c Config) (*Turns, error) {
 	}, nil
 }
 
-// SetRate sets the rate of a domain, in nodes a second. What is no finite number of at least 0 stops it.
-func (t *Turns) SetRate(domain zone.Key, rate float64, now time.Time) {
+// SetRate sets the rate of a domain, in nodes a second. What is no finite number of at least 0 stops it. It says whether that is another rate.
+func (t *Turns) SetRate(domain zone.Key, rate float64, now time.Time) (changed bool) {
+	was, _ := t.group.Domain(domain)
 	if t.group.SetRateAt(domain, rate, now) != nil {
 		_ = t.group.SetRateAt(domain, 0, now)
 	}
+	is, _ := t.group.Domain(domain)
+	return is.Rate != was.Rate
 }
 
 // Retire is told of a domain that has no node any more. Coming back earns it no token.

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
 type (
-	podWork = timedworker.Work[PodKey, eviction]
-	podSet  = timedworker.Set[PodKey, eviction]
-	podItem = timedworker.SnapshotItem[PodKey, eviction]
+	podWork = timedworker.Work[PodKey, *pods.Eviction]
+	podSet  = timedworker.Set[PodKey, *pods.Eviction]
+	podItem = timedworker.SnapshotItem[PodKey, *pods.Eviction]
 )
 
 // evictions are the armed ones. Those that the API server has refused are tried again apart, by a few workers of their own, and so
@@ -26,12 +27,12 @@ const refusedShare = 8
 
 // newEvictions makes both sets. evict does the work, of which it is told whether it was put apart; refused says that it is to be
 // tried again apart after wait.
-func newEvictions(config timedworker.Config, evict func(_ context.Context, _ podWork, apart bool) (r timedworker.Result, wait time.Duration, refused bool)) (e *evictions, err error) {
+func newEvictions(config timedworker.Config, evict func(_ context.Context, _ *pods.Eviction, apart bool) (r timedworker.Result, wait time.Duration, refused bool)) (e *evictions, err error) {
 	e = &evictions{}
 	if e.fresh, err = timedworker.New(func(ctx context.Context, w podWork) timedworker.Result {
-		r, wait, refused := evict(ctx, w, false)
+		r, wait, refused := evict(ctx, w.Value, false)
 		if refused && w.Held() {
-			e.refused.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: w.Key, Identity: w.Identity, Value: w.Value, Due: config.Clock.Now().Add(wait), OnDuplicate: timedworker.Replace})
+			e.refused.ScheduleEntry(timedworker.Entry[PodKey, *pods.Eviction]{Key: w.Key, Identity: w.Identity, Value: w.Value, Due: config.Clock.Now().Add(wait), OnDuplicate: timedworker.Replace})
 		}
 		return r
 	}, config); err != nil {
@@ -39,7 +40,7 @@ func newEvictions(config timedworker.Config, evict func(_ context.Context, _ pod
 	}
 	config.Workers = max(1, config.Workers/refusedShare)
 	e.refused, err = timedworker.New(func(ctx context.Context, w podWork) timedworker.Result {
-		r, wait, refused := evict(ctx, w, true)
+		r, wait, refused := evict(ctx, w.Value, true)
 		if refused {
 			return timedworker.Blocked(wait)
 		}
@@ -48,26 +49,33 @@ func newEvictions(config timedworker.Config, evict func(_ context.Context, _ pod
 	return e, err
 }
 
-// Get returns what is known of a pod's eviction.
-func (e *evictions) Get(key PodKey) (timedworker.Status[eviction], bool) {
-	if st, ok := e.refused.Get(key); ok {
-		return st, true
-	}
-	return e.fresh.Get(key)
-}
-
-// Schedule arms an eviction, or moves the one that is armed.
-func (e *evictions) Schedule(key PodKey, tp *trackedPod, why eviction, due time.Time) timedworker.ScheduleResult {
+// Schedule has an eviction tried at that time, also where it is to be tried at another.
+func (e *evictions) Schedule(ev *pods.Eviction, due time.Time) timedworker.ScheduleResult {
+	pod := ev.Pod()
 	set := e.fresh
-	if _, ok := e.refused.Get(key); ok {
+	if _, ok := e.refused.Get(PodKey(pod.Key)); ok {
 		set = e.refused
 	}
-	return set.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Value: why, Due: due, OnDuplicate: timedworker.Replace})
+	return set.ScheduleEntry(timedworker.Entry[PodKey, *pods.Eviction]{Key: PodKey(pod.Key), Identity: string(pod.UID), Value: ev, Due: due, OnDuplicate: timedworker.Replace})
+}
+
+// Try has them tried now.
+func (e *evictions) Try(list []*pods.Eviction, now time.Time) {
+	for _, ev := range list {
+		e.Schedule(ev, now)
+	}
+}
+
+// Sooner brings one that waits for later forward to that time.
+func (e *evictions) Sooner(key PodKey, at time.Time) {
+	for _, set := range []*podSet{e.fresh, e.refused} {
+		sooner(set, key, at)
+	}
 }
 
 // Cancel drops an eviction.
-func (e *evictions) Cancel(key PodKey, tp *trackedPod) timedworker.CancelResult {
-	fresh, refused := e.fresh.CancelIdentity(key, string(tp.uid)), e.refused.CancelIdentity(key, string(tp.uid))
+func (e *evictions) Cancel(pod pods.Ref) timedworker.CancelResult {
+	fresh, refused := e.fresh.CancelIdentity(PodKey(pod.Key), string(pod.UID)), e.refused.CancelIdentity(PodKey(pod.Key), string(pod.UID))
 	if refused != timedworker.NotFound {
 		return refused
 	}

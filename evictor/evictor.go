@@ -95,35 +95,7 @@ type record struct {
 	podsChanged bool                   // one of its pods changed since they were listed to be written
 	markPods    bool                   // pods have to be marked not Ready
 	marked      map[types.UID]struct{} // those marked in this outage
-	taints      pods.Seen              // as of the last look
-	eligible    bool                   // our own NoExecute taints arm evictions, as of the last arming
-	rearm       bool                   // taints changed since then
-	pods        map[PodKey]*trackedPod
-}
-
-// trackedPod is a pod on a node with NoExecute taints. It lives until the pod is gone, another or not
-// bound there, or the node has no such taint.
-type trackedPod struct {
-	uid       types.UID
-	version   uint64 // of the object that was seen last
-	rec       *record
-	bound     time.Time // or, if it was there before, when the node was tainted
-	due       time.Time // its deadline when it was armed last
-	armed     bool
-	delayed   pods.Delay // what holds it back; 0 for nothing
-	refused   int        // how often in a row the API server refused to evict it
-	conflicts int        // in a row
-	// While it is armed: when its toleration ends, and when that was decided.
-	deadline, decided time.Time
-}
-
-// eviction is why a pod is to be evicted; it is the payload of the timed work.
-type eviction struct {
-	node       string
-	taint      v1.Taint
-	own        bool
-	toleration int
-	tolerated  time.Duration
+	pods        pods.Node
 }
 
 // refusal is how often in a row the API server refused an eviction, and until when it is not asked again.
@@ -141,7 +113,6 @@ type Evictor struct {
 	opts    Options
 	source  Source // nil when the program feeds
 	clock   clock.PassiveClock
-	matcher taints.Matcher
 	dry     *dryRun // nil but in a dry run
 
 	active atomic.Bool
@@ -151,7 +122,7 @@ type Evictor struct {
 	monitor  *health.Monitor
 	writes   *timedworker.Set[string, struct{}]
 	lifts    *timedworker.Set[string, struct{}]
-	pods     *evictions
+	armed    *evictions
 	refusal  timedworker.Backoff // of evictions that the API server refuses
 	conflict timedworker.Backoff // of what the API server did not accept because it was old
 
@@ -166,9 +137,7 @@ type Evictor struct {
 	bad       map[string]*record // known and not Ready
 	attention map[string]*record // to be looked at in the next pass
 	left      bool               // a node is gone since the last pass, which may change what zones there are
-	tracked   map[PodKey]*trackedPod
-	evicted   pods.Evicted[PodKey]
-	refusing  pods.Refusing
+	pods      pods.Pods
 	outage    *outage.Outage[task]
 	holds     map[string]string
 	pooled    bool // the writes are made by Run's workers, and may wait for one
@@ -193,15 +162,14 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		opts:      opts,
 		source:    clients.Source,
 		clock:     opts.Clock,
-		matcher:   taints.Matcher{NumericOperators: cfg.NumericTolerations},
 		records:   make(map[string]*record),
 		bad:       make(map[string]*record),
 		attention: make(map[string]*record),
-		tracked:   make(map[PodKey]*trackedPod),
 		holds:     make(map[string]string),
 		gates:     newGates(),
 		outage:    outage.New[task](probeInterval(cfg)),
 	}
+	e.pods = pods.New(pods.Config{Matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations}, Own: e.own, Ask: cfg.GateInterval, Soon: cfg.RetryInitial})
 	e.inbox.init()
 	e.out.size = cfg.ExplainSize
 	if opts.DryRun {
@@ -244,7 +212,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.lifts, err = timedworker.New(perform(true), work(cfg.LiftWorkers)); err != nil {
 		return nil, err
 	}
-	if e.pods, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
+	if e.armed, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
 		return nil, err
 	}
 	if e.source != nil {

@@ -2,7 +2,6 @@ package evictor
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -89,8 +88,7 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 		rec.excluded, rec.hold = excluded, hold
 		e.attention[rec.name] = rec
 	}
-	seen, changed := rec.taints.Observe(object, e.started, e.own, e.now)
-	rec.taints, rec.rearm = seen, rec.rearm || changed
+	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
 
 // own says whether a taint is one of those that evict because of our verdict.
@@ -110,13 +108,4 @@ func (e *Evictor) about(rec *record) node.Facts {
 func (e *Evictor) standing(rec *record) node.Standing {
 	about := e.about(rec)
 	return about.Standing()
-}
-
-// version is a resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.
-func version(resourceVersion string) uint64 {
-	v, err := strconv.ParseUint(resourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return v
 }

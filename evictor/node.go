@@ -6,6 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -42,7 +43,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 
 // register begins to watch a node; e.mu is held.
 func (e *Evictor) register(node *v1.Node, now time.Time) *record {
-	rec := &record{name: node.Name, uid: node.UID, zone: zone.KeyOf(node.Labels)}
+	rec := &record{name: node.Name, uid: node.UID, zone: zone.KeyOf(node.Labels), pods: pods.Node{Name: node.Name}}
 	e.records[rec.name] = rec
 	e.attention[rec.name] = rec
 	e.decide(Decision{Time: now, Kind: NodeRegistered, Node: rec.name, NodeUID: rec.uid})
@@ -54,10 +55,7 @@ func (e *Evictor) register(node *v1.Node, now time.Time) *record {
 // of a deleted node are not ours to evict.
 func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
-	for _, key := range sortedPods(rec.pods) {
-		e.cancelPod(key, rec.pods[key], "NodeDeleted", now)
-		e.untrack(key, rec)
-	}
+	e.carryOut(e.pods.Remove(&rec.pods), now)
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if e.turns.Of(rec.name) != nil {
@@ -65,7 +63,6 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	}
 	e.turns.Forget(rec.name)
 	delete(e.gates.waiting, rec.name)
-	e.evicted.Forget(rec.name)
 	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
@@ -97,7 +94,7 @@ type nodePlan struct {
 func (e *Evictor) planNode(rec *record, object *v1.Node, now time.Time) nodePlan {
 	in := node.Input{
 		Facts: e.about(rec), Node: object, Now: now, TaintBased: e.cfg.TaintBasedEviction, NoHarm: e.gates.harm.err != nil,
-		Unwritten: rec.writeConditions, Unmarked: rec.markPods, Since: rec.taints.Outage(object.Spec.Taints, e.own),
+		Unwritten: rec.writeConditions, Unmarked: rec.markPods, Since: e.pods.Outage(&rec.pods, object.Spec.Taints),
 		Emptied: rec.emptied, PodsChanged: rec.podsChanged, Budgets: rec.budgets,
 	}
 	return nodePlan{Plan: in.Plan(), turn: e.turns.Of(rec.name)}

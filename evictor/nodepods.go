@@ -8,13 +8,16 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 )
 
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
 // outage. What fails is tried again, the others are not held up. Under Run it ends after any pod when a node waits for
 // a worker: pods are many, and a node that is to be declared Unknown must not wait for them.
 func (e *Evictor) markPods(ctx context.Context, rec *record, p *nodePlan) error {
-	return e.eachPod(rec, &rec.marked, func(pod *v1.Pod) bool { return podReady(pod) && !finished(pod) }, func() { rec.markPods = false }, func(ref PodRef) (goOn bool, err error) {
+	return e.eachPod(rec, &rec.marked, pods.Ready, func() { rec.markPods = false }, func(ref PodRef) (goOn bool, err error) {
 		e.mu.Lock()
 		about := e.about(rec)
 		still := rec.markPods && about.Marks() && e.records[rec.name] == rec
@@ -111,18 +114,18 @@ func (e *Evictor) emptied(rec *record) {
 }
 
 // refusals is how often in a row the API server has refused to evict the pod of a node that is being emptied.
-func (e *Evictor) refusals(rec *record, uid podUID) int {
+func (e *Evictor) refusals(rec *record, uid types.UID) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return rec.refused[uid].times
 }
 
 // refuse notes that the pod is not to be evicted for that long.
-func (e *Evictor) refuse(rec *record, uid podUID, times int, wait time.Duration) {
+func (e *Evictor) refuse(rec *record, uid types.UID, times int, wait time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if rec.refused == nil {
-		rec.refused = make(map[podUID]refusal)
+		rec.refused = make(map[types.UID]refusal)
 	}
 	rec.refused[uid] = refusal{times, e.tick().Add(wait)}
 }
@@ -141,9 +144,9 @@ func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
 	return max(e.refusal.Delay(times, nil), e.cfg.RetryInitial)
 }
 
-func note(set *map[podUID]struct{}, uid podUID) {
+func note(set *map[types.UID]struct{}, uid types.UID) {
 	if *set == nil {
-		*set = make(map[podUID]struct{})
+		*set = make(map[types.UID]struct{})
 	}
 	(*set)[uid] = struct{}{}
 }
@@ -151,7 +154,7 @@ func note(set *map[podUID]struct{}, uid podUID) {
 // eachPod acts on those of the node's pods that are wanted, neither being deleted nor noted already, and on those
 // that came meanwhile. When there is none any more it calls none, before an event of another can be read. An error
 // of one pod does not hold the others up. wanted and none are called with e.mu held, which guards noted too.
-func (e *Evictor) eachPod(rec *record, noted *map[podUID]struct{}, wanted func(*v1.Pod) bool, none func(), act func(PodRef) (goOn bool, err error)) error {
+func (e *Evictor) eachPod(rec *record, noted *map[types.UID]struct{}, wanted func(*v1.Pod) bool, none func(), act func(PodRef) (goOn bool, err error)) error {
 	for again := false; ; again = true {
 		refs := e.podsOf(rec, again, noted, wanted, none)
 		if len(refs) == 0 {
@@ -174,7 +177,7 @@ func (e *Evictor) eachPod(rec *record, noted *map[podUID]struct{}, wanted func(*
 }
 
 // podsOf lists them, again only if any changed since.
-func (e *Evictor) podsOf(rec *record, again bool, noted *map[podUID]struct{}, wanted func(*v1.Pod) bool, none func()) (refs []PodRef) {
+func (e *Evictor) podsOf(rec *record, again bool, noted *map[types.UID]struct{}, wanted func(*v1.Pod) bool, none func()) (refs []PodRef) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if again && !rec.podsChanged {
@@ -184,7 +187,7 @@ func (e *Evictor) podsOf(rec *record, again bool, noted *map[podUID]struct{}, wa
 	rec.podsChanged = false
 	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
 		if _, done := (*noted)[pod.UID]; !done && pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && wanted(pod) {
-			refs = append(refs, refOf(pod))
+			refs = append(refs, refOf(pods.RefOf(pod)))
 		}
 		return true
 	})
@@ -192,7 +195,7 @@ func (e *Evictor) podsOf(rec *record, again bool, noted *map[podUID]struct{}, wa
 	case len(refs) == 0:
 		none()
 	case *noted == nil:
-		*noted = make(map[podUID]struct{}, len(refs))
+		*noted = make(map[types.UID]struct{}, len(refs))
 	}
 	return refs
 }
@@ -205,14 +208,14 @@ func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision,
 	if e.current(rec) == nil || !e.standing(rec).MayBeHarmed() {
 		return why, false, false
 	}
-	pod, there := e.clients.Pods.Pod(ref.PodKey)
-	if !there || pod.UID != ref.UID || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil || e.wasEvicted(pod) {
+	pod := e.readPod(ref.PodKey)
+	if !ref.asked().Shows(pod) || e.pods.WasEvicted(pod) {
 		return why, true, false
 	}
 	why = Decision{Time: e.tick(), Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
-	if spared := sparedWithoutTaints(pod); spared != "" {
+	if spared := pods.SparedWithoutTaints(pod); spared != "" {
 		why.Kind, why.Reason = PodSpared, spared
-	} else if !e.evicted.Begin(ref.PodKey) {
+	} else if !e.pods.Begin(pods.Key(ref.PodKey)) {
 		why.Kind = EvictionDelayed
 	}
 	return why, true, true

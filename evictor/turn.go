@@ -35,7 +35,7 @@ func (e *Evictor) hand() {
 	now := e.tick()
 	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
 		if rec := e.records[turn.Node]; turn.Release {
-			e.release(rec, now)
+			e.armed.Try(rec.pods.Armed(0), now) // its overdue pods go
 		} else {
 			e.granted(rec, turn, now)
 		}

@@ -1,0 +1,230 @@
+package pods
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Config is what the decisions depend on besides the objects.
+type Config struct {
+	Matcher taints.Matcher
+	// Own says which taints evict because of our verdict.
+	Own func(*v1.Taint) bool
+	// Ask is after how long an eviction is looked at again when the store does not show its pod or node as it is, and Soon when
+	// the pod is being evicted for another reason.
+	Ask, Soon time.Duration
+}
+
+// Pods are the pods of all nodes with NoExecute taints, and those of any node that were evicted and still seem to be there.
+type Pods struct {
+	config   Config
+	known    map[Key]*pod
+	evicted  Evicted[Key]
+	refusing Refusing
+	todo     []Action // of the current call
+}
+
+// Node is what is remembered of a node for its pods' sake.
+type Node struct {
+	Name   string // set once
+	taints Seen
+	ours   bool         // our own taints evict, as of the last round
+	stale  bool         // something has changed since then
+	round  int          // how often all pods were decided upon
+	pods   map[Key]*pod // without taints there is none
+}
+
+// pod is one on a node with NoExecute taints. It is known until it is gone, another or not bound there, or the node has no such
+// taint: Pods.known and Node.pods of its node have it, or neither.
+type pod struct {
+	ref      Ref
+	node     *Node
+	version  uint64    // of the object that was seen last
+	bound    time.Time // or, if it was there before, when the node was tainted
+	round    int       // of its node, in which it was seen last
+	eviction *Eviction // nil while it may stay
+}
+
+// Ours says whether our own taints of a node evict at the moment. If not, Why says why, and Settling that it is only for a while:
+// that its taints are gone is the better reason then.
+type Ours struct {
+	Evict, Settling bool
+	Why             string
+}
+
+// New returns Pods that know of none.
+func New(config Config) Pods { return Pods{config: config, known: make(map[Key]*pod)} }
+
+// Observe takes over the node's taints. watched says whether it was there before, or seen to come.
+func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
+	seen, changed := n.taints.Observe(object, watched, p.config.Own, now)
+	n.taints, n.stale = seen, n.stale || changed
+}
+
+// Tainted says whether the node has a NoExecute taint.
+func (n *Node) Tainted() bool { return len(n.taints) > 0 }
+
+// Outage is Seen.Outage of the node.
+func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time {
+	return n.taints.Outage(have, p.config.Own)
+}
+
+// Shown takes over what the store shows in a slot, nil for nothing. It is no news when something newer was seen there before, and
+// has to be ignored. What was armed for a pod that is gone, replaced or elsewhere must not hit the next one.
+func (p *Pods) Shown(key Key, object *v1.Pod) (todo []Action, news bool) {
+	p.todo = p.todo[:0]
+	known := p.known[key]
+	if known.newer(object) {
+		return nil, false
+	}
+	if known != nil && (object == nil || object.UID != known.ref.UID || object.Spec.NodeName != known.ref.Node) {
+		p.cancel(known, "")
+		p.forget(known)
+	}
+	if object == nil {
+		p.evicted.Shown(key)
+	} else {
+		p.WasEvicted(object)
+	}
+	return p.todo, true
+}
+
+// newer says whether a newer version of the pod is known than this one.
+func (known *pod) newer(object *v1.Pod) bool {
+	if known == nil || object == nil {
+		return false
+	}
+	v := version(object)
+	return v != 0 && v < known.version
+}
+
+// Decide says when, if at all, a pod of the node is to be evicted. watched says whether pods that come are seen to; all pods of a
+// tainted node are known, so that one more has just come then.
+func (p *Pods) Decide(n *Node, object *v1.Pod, watched bool, ours Ours, now time.Time) (todo []Action) {
+	p.todo = p.todo[:0]
+	ref := RefOf(object)
+	known := p.known[ref.Key]
+	switch {
+	case known.newer(object):
+		known.round = known.node.round
+		return nil
+	case known != nil && (known.ref.UID != ref.UID || known.node != n):
+		p.cancel(known, "")
+		p.forget(known)
+		known = nil
+	}
+	if known == nil {
+		known = &pod{ref: ref, node: n, bound: now}
+		if !watched {
+			known.bound = boundAt(object, now)
+		}
+		if n.pods == nil {
+			n.pods = make(map[Key]*pod)
+		}
+		n.pods[ref.Key], p.known[ref.Key] = known, known
+	}
+	known.version, known.round = version(object), n.round
+	switch {
+	case p.WasEvicted(object):
+	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
+		p.cancel(known, "")
+	case Spared(object) != "":
+		p.unarm(known, Spared(object))
+	default:
+		due := n.taints.Deadline(p.config.Matcher, known.asked(object), p.config.Own, n.ours)
+		if due.Forever {
+			p.unarm(known, p.reason(known.eviction, ours))
+			break
+		}
+		p.arm(known, p.whyOf(due), due.At, now)
+	}
+	return p.todo
+}
+
+// Anew begins a round, if one is needed: every pod of the node is to be decided upon, because its taints changed or what we make of
+// our own ones. The pods that the store shows on a tainted node follow, then EndRound.
+func (p *Pods) Anew(n *Node, ours Ours) bool {
+	if ours.Evict == n.ours && !n.stale {
+		return false
+	}
+	n.ours, n.stale = ours.Evict, true // until it is done: a store may panic
+	n.round++
+	return true
+}
+
+// EndRound forgets the pods that the round did not come across: they are gone, or were let off with the node's taints.
+func (p *Pods) EndRound(n *Node, ours Ours) (todo []Action) {
+	p.todo = p.todo[:0]
+	for _, known := range n.sorted(func(known *pod) bool { return known.round != n.round }) {
+		if n.Tainted() {
+			p.cancel(known, "")
+		} else {
+			p.unarm(known, p.reason(known.eviction, ours))
+		}
+		p.forget(known)
+	}
+	n.stale = false
+	return p.todo
+}
+
+// Remove forgets a node that is gone. Its pods are not ours to evict, which goes without saying.
+func (p *Pods) Remove(n *Node) (todo []Action) {
+	p.todo = p.todo[:0]
+	for _, known := range n.sorted(func(*pod) bool { return true }) {
+		p.unarm(known, "")
+		p.forget(known)
+	}
+	p.evicted.Forget(n.Name)
+	return p.todo
+}
+
+// Begin says whether the pod of that slot may be evicted now, and not while somebody else is about it. End must follow.
+func (p *Pods) Begin(key Key) bool { return p.evicted.Begin(key) }
+
+// End ends what Begin began; done says that the pod was evicted.
+func (p *Pods) End(ref Ref, done bool) { p.evicted.End(ref.Key, ref.UID, ref.Node, done) }
+
+// WasEvicted says whether the pod was evicted, though this object of it does not show it to go.
+func (p *Pods) WasEvicted(object *v1.Pod) bool {
+	return p.evicted.Has(Key{object.Namespace, object.Name}, object.UID, object.DeletionTimestamp != nil)
+}
+
+// Armed are the evictions from the node, in the order of the pods' names: all, or those that are held back for that reason or
+// a later one of the list.
+func (n *Node) Armed(from Delay) (armed []*Eviction) {
+	for _, known := range n.sorted(func(known *pod) bool { return known.eviction != nil && known.eviction.delayed >= from }) {
+		armed = append(armed, known.eviction)
+	}
+	return armed
+}
+
+// First is the earliest deadline of all.
+func (p *Pods) First() (first time.Time, ok bool) {
+	for _, known := range p.known {
+		if ev := known.eviction; ev != nil && (!ok || ev.due.Before(first)) {
+			first, ok = ev.due, true
+		}
+	}
+	return first, ok
+}
+
+func (n *Node) sorted(which func(*pod) bool) (list []*pod) {
+	for known := range maps.Values(n.pods) {
+		if which(known) {
+			list = append(list, known)
+		}
+	}
+	slices.SortFunc(list, func(a, b *pod) int { return a.ref.compare(b.ref.Key) })
+	return list
+}
+
+func (p *Pods) forget(known *pod) {
+	delete(known.node.pods, known.ref.Key)
+	delete(p.known, known.ref.Key)
+}

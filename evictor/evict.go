@@ -71,7 +71,7 @@ func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
 	defer func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.pods.End(ref.asked(), done)
+		e.pods.End(ref.ref(), done)
 	}()
 	err := e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
 	done = err == nil
@@ -95,12 +95,13 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 		if e.current(rec) == nil {
 			return e.pods.NotShown(ev), why
 		}
-		try = e.pods.Last(ev, pod, apart, e.ours(rec), e.permits(rec, harm, write, now), now)
-		if try.Round {
+		if try = e.pods.Last(ev, pod, apart, oursOf(e.about(rec)), e.permits(rec, harm, write, now), now); try.Round {
 			e.NodeChanged(ref.Node)
 		}
-		why = evictionDecision(PodEvicted, ref, try.Why, try.Due, now)
-		e.holdBack(rec, try, why, harm, write)
+		if try.Outcome != pods.Dropped {
+			why = evictionDecision(PodEvicted, ref, try.Why, now)
+			e.holdBack(rec, try, why, harm, write)
+		}
 	}
 	switch try.Outcome {
 	case pods.Gone:
@@ -131,7 +132,7 @@ func (e *Evictor) holdBack(rec *record, try pods.Try, why Decision, harm, write 
 	case pods.MayHarm:
 		e.gates.waiting[rec.name] = rec
 		why.Err = harm
-		if try.Why.Own {
+		if try.Own {
 			e.turns.Overdue(rec.name)
 		}
 	case pods.MayWrite:

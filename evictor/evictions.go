@@ -11,8 +11,8 @@ import (
 )
 
 type (
-	podWork = timedworker.Work[PodKey, *pods.Eviction]
 	podSet  = timedworker.Set[PodKey, *pods.Eviction]
+	podWork = timedworker.Work[PodKey, *pods.Eviction]
 	podItem = timedworker.SnapshotItem[PodKey, *pods.Eviction]
 )
 

@@ -177,7 +177,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		e.clients = e.dry.clients()
 	}
 	healthConfig := cfg.health()
-	healthConfig.Clock = (*steadyClock)(e)
+	healthConfig.Clock = opts.Clock
 	var err error
 	if e.monitor, err = health.NewMonitor(healthConfig); err != nil {
 		return nil, err
@@ -259,12 +259,6 @@ func isNil(value any) bool {
 		return false
 	}
 }
-
-// steadyClock is the evictor's clock without steps back.
-type steadyClock Evictor
-
-func (c *steadyClock) Now() time.Time                  { return c.clock.Now() }
-func (c *steadyClock) Since(t time.Time) time.Duration { return c.clock.Since(t) }
 
 // tick reads the clock; e.mu is held.
 func (e *Evictor) tick() time.Time {

@@ -56,9 +56,9 @@ func (e *Evictor) Evictions() []Pending {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i, it := range items {
-		why, due, decided := it.Value.Plan()
+		why, decided := it.Value.Why()
 		ref := refOf(it.Value.Pod())
-		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: evictionDecision(EvictionArmed, ref, why, due, decided)}
+		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: evictionDecision(EvictionArmed, ref, why, decided)}
 	}
 	return pending
 }

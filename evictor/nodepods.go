@@ -209,13 +209,13 @@ func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision,
 		return why, false, false
 	}
 	pod := e.readPod(ref.PodKey)
-	if !ref.asked().Shows(pod) || e.pods.WasEvicted(pod) {
+	if !ref.ref().Shows(pod) || e.pods.WasEvicted(pod) {
 		return why, true, false
 	}
 	why = Decision{Time: e.tick(), Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
 	if spared := pods.SparedWithoutTaints(pod); spared != "" {
 		why.Kind, why.Reason = PodSpared, spared
-	} else if !e.pods.Begin(pods.Key(ref.PodKey)) {
+	} else if !e.pods.Begin(ref.ref()) {
 		why.Kind = EvictionDelayed
 	}
 	return why, true, true

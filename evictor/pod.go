@@ -7,16 +7,13 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
+	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-func refOf(pod pods.Ref) PodRef {
-	return PodRef{PodKey: PodKey(pod.Key), UID: pod.UID, Node: pod.Node}
-}
+func refOf(r pods.Ref) PodRef { return PodRef{PodKey: PodKey(r.Key), UID: r.UID, Node: r.Node} }
 
-func (r PodRef) asked() pods.Ref {
-	return pods.Ref{Key: pods.Key(r.PodKey), UID: r.UID, Node: r.Node}
-}
+func (r PodRef) ref() pods.Ref { return pods.Ref{Key: pods.Key(r.PodKey), UID: r.UID, Node: r.Node} }
 
 // readPod reads a pod from the store, nil when there is none; e.mu is held.
 func (e *Evictor) readPod(key PodKey) *v1.Pod {
@@ -29,17 +26,22 @@ func (e *Evictor) readPod(key PodKey) *v1.Pod {
 // syncPod reads the pod again; e.mu is held.
 func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	pod := e.readPod(key)
-	todo, news := e.pods.Shown(pods.Key(key), pod)
-	e.carryOut(todo, now)
-	if !news || pod == nil {
+	var rec *record
+	if pod != nil {
+		rec = e.records[pod.Spec.NodeName]
+	}
+	if rec == nil {
+		todo, _ := e.pods.Shown(pods.Key(key), pod, nil, e.started, pods.Ours{}, now)
+		e.carryOut(todo, now)
 		return
 	}
-	rec := e.records[pod.Spec.NodeName]
-	if rec == nil {
+	about := e.about(rec)
+	todo, news := e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now)
+	e.carryOut(todo, now)
+	if !news {
 		return
 	}
 	rec.podsChanged = true
-	about := e.about(rec)
 	if about.Silent() && !rec.markPods && pods.Ready(pod) && pod.DeletionTimestamp == nil {
 		if _, done := rec.marked[pod.UID]; !done {
 			rec.markPods = true
@@ -52,33 +54,30 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	if rec.emptied && about.Standing().Wanted() && pod.DeletionTimestamp == nil && pods.SparedWithoutTaints(pod) == "" {
 		wake(e.writes, rec, now)
 	}
-	if rec.pods.Tainted() {
-		e.carryOut(e.pods.Decide(&rec.pods, pod, e.started, e.ours(rec), now), now)
-	}
 }
 
-// ours says whether our own taints evict the node's pods; e.mu is held.
-func (e *Evictor) ours(rec *record) pods.Ours {
-	about := e.about(rec)
+// oursOf says whether our own taints evict the pods of a node.
+func oursOf(about node.Facts) pods.Ours {
 	s := about.Standing()
 	return pods.Ours{Evict: s.Wanted(), Settling: s == node.Settling, Why: about.Why()}
 }
 
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
 func (e *Evictor) arm(rec *record, now time.Time) {
-	ours := e.ours(rec)
+	ours := oursOf(e.about(rec))
 	if !e.pods.Anew(&rec.pods, ours) {
 		return
 	}
-	if rec.pods.Tainted() {
+	if !rec.pods.Tainted() {
+		e.turns.NotOverdue(rec.name)
+	} else {
 		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
 			if pod.Spec.NodeName == rec.name {
-				e.carryOut(e.pods.Decide(&rec.pods, pod, e.started, ours, now), now)
+				todo, _ := e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, now)
+				e.carryOut(todo, now)
 			}
 			return true
 		})
-	} else {
-		e.turns.NotOverdue(rec.name)
 	}
 	e.carryOut(e.pods.EndRound(&rec.pods, ours), now)
 }
@@ -95,19 +94,21 @@ func (e *Evictor) carryOut(todo []pods.Action, now time.Time) {
 			}
 		case pods.Retry:
 			e.armed.Schedule(a.Eviction, now)
-		case pods.Arm, pods.Move:
-			why, due, _ := a.Eviction.Plan()
+		default:
 			kind := EvictionArmed
 			if a.Do == pods.Move {
 				kind = EvictionMoved
 			}
-			if e.armed.Schedule(a.Eviction, due) != timedworker.Unchanged {
-				e.decide(evictionDecision(kind, ref, why, due, now))
+			why, _ := a.Eviction.Why()
+			if e.armed.Schedule(a.Eviction, why.At) != timedworker.Unchanged {
+				e.decide(evictionDecision(kind, ref, why, now))
 			}
 		}
 	}
 }
 
-func evictionDecision(kind Kind, ref PodRef, why pods.Why, due, now time.Time) Decision {
-	return Decision{Time: now, Kind: kind, Node: ref.Node, Pod: ref, Taint: &why.Taint, Toleration: why.Toleration, Tolerated: why.Tolerated, Deadline: due}
+func evictionDecision(kind Kind, ref PodRef, why taints.Deadline, now time.Time) Decision {
+	taint := *why.Taint
+	taint.TimeAdded = nil
+	return Decision{Time: now, Kind: kind, Node: ref.Node, Pod: ref, Taint: &taint, Toleration: why.Toleration, Tolerated: why.For, Deadline: why.At}
 }

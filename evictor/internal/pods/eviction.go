@@ -11,21 +11,11 @@ import (
 // Eviction is one that is armed, or was. Only Pods changes it.
 type Eviction struct {
 	pod       *pod
-	why       Why
-	due       time.Time // its deadline
-	decided   time.Time // when that was
-	delayed   Delay     // what held it back last; 0 for nothing
-	refused   int       // how often the API server refused it
+	why       taints.Deadline // never Forever
+	decided   time.Time       // when that was
+	delayed   Delay           // what held it back last; 0 for nothing
+	refused   int             // how often the API server refused it
 	conflicts int
-}
-
-// Why is what an eviction follows from: a taint, without its TimeAdded, the toleration that is used for it, -1 for none, and for how
-// long that holds.
-type Why struct {
-	Taint      v1.Taint
-	Own        bool
-	Toleration int
-	Tolerated  time.Duration
 }
 
 // Action is what the owner has to do, in order.
@@ -50,8 +40,8 @@ const (
 // Pod is which one, Node included.
 func (ev *Eviction) Pod() Ref { return ev.pod.ref }
 
-// Plan is why and when it falls due, and when that was decided.
-func (ev *Eviction) Plan() (why Why, due, decided time.Time) { return ev.why, ev.due, ev.decided }
+// Why is what the pod has to leave for and when, and when that was decided.
+func (ev *Eviction) Why() (why taints.Deadline, decided time.Time) { return ev.why, ev.decided }
 
 // Armed says whether it still is.
 func (ev *Eviction) Armed() bool { return ev.pod.eviction == ev }
@@ -63,32 +53,40 @@ func (ev *Eviction) Done() {
 	}
 }
 
-// arm arms the eviction of a pod, or moves it when something has changed.
-func (p *Pods) arm(known *pod, why Why, due, now time.Time) {
-	do := Move
+// decide says when, if at all, the pod is to be evicted.
+func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	ev := known.eviction
-	if ev != nil && ev.why == why && (ev.due.Equal(due) || !ev.due.After(now) && !due.After(now)) {
-		// When it is tried next is another matter: it may wait for its backoff. But if it waits for its node to be shown or watched,
-		// a look at the node or a taint of others may let it go now.
-		if ev.delayed != NotShown && ev.delayed != NotSettled {
-			return
-		}
-		do = Retry
-	} else {
-		if ev == nil {
-			do, ev = Arm, &Eviction{pod: known}
-			known.eviction = ev
-		}
-		ev.why, ev.due, ev.decided, ev.delayed = why, due, now, 0
+	why := known.node.taints.Deadline(p.Matcher, known.asked(object), p.Own, known.node.ours)
+	switch {
+	case p.WasEvicted(object):
+	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
+		p.cancel(known, "")
+	case ev == nil && (why.Forever || Spared(object) != ""):
+	case ev == nil:
+		known.eviction = &Eviction{pod: known}
+		p.arm(Arm, known.eviction, why, now)
+	case Spared(object) != "":
+		p.cancel(known, Spared(object))
+	case why.Forever:
+		p.cancel(known, p.reason(ev, ours))
+	case !ev.same(why, now):
+		p.arm(Move, ev, why, now)
+	case ev.delayed == NotShown || ev.delayed == NotSettled:
+		// A look at the node or a taint of others may let it go now. Else it may wait for its backoff, and goes on to.
+		p.todo = append(p.todo, Action{Do: Retry, Pod: known.ref, Eviction: ev})
 	}
-	p.todo = append(p.todo, Action{Do: do, Pod: known.ref, Eviction: ev})
 }
 
-// unarm is cancel where something is armed.
-func (p *Pods) unarm(known *pod, reason string) {
-	if known.eviction != nil {
-		p.cancel(known, reason)
-	}
+func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
+	ev.why, ev.decided, ev.delayed = why, now, 0
+	p.todo = append(p.todo, Action{Do: do, Pod: ev.pod.ref, Eviction: ev})
+}
+
+// same says whether nothing is new: of what is overdue, since when does not matter.
+func (ev *Eviction) same(why taints.Deadline, now time.Time) bool {
+	was := ev.why
+	return same(was.Taint, why.Taint) && was.Toleration == why.Toleration && was.For == why.For &&
+		(was.At.Equal(why.At) || !was.At.After(now) && !why.At.After(now))
 }
 
 func (p *Pods) cancel(known *pod, reason string) {
@@ -96,22 +94,14 @@ func (p *Pods) cancel(known *pod, reason string) {
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }
 
-func (p *Pods) whyOf(d taints.Deadline) Why {
-	why := Why{Taint: *d.Taint, Own: p.config.Own(d.Taint), Toleration: d.Toleration, Tolerated: d.For}
-	why.Taint.TimeAdded = nil // two are the same, or not, without it
-	return why
-}
-
 // reason is why an eviction is not wanted any more: what became of its taint.
 func (p *Pods) reason(ev *Eviction, ours Ours) string {
-	if ev == nil {
-		return ""
-	}
-	n := ev.pod.node
 	switch {
-	case ev.why.Own && !n.ours && !ours.Evict && (!ours.Settling || n.Tainted()):
+	case ev == nil:
+		return ""
+	case p.Own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || ev.pod.node.Tainted()):
 		return ours.Why
-	case n.taints.Has(&ev.why.Taint, p.config.Own):
+	case ev.pod.node.taints.Has(ev.why.Taint, p.Own):
 		return "Tolerated"
 	}
 	return "TaintRemoved"

@@ -9,15 +9,9 @@ import (
 // Try is what becomes of an eviction that is tried.
 type Try struct {
 	Outcome Outcome
-	// Wait for how long, because of Delay. It is News when something else held it back before, and it is not only the turn.
-	Wait  time.Duration
-	Delay Delay
-	News  bool
-	// Reason is why it is dropped.
-	Reason string
-	// Why and since when the pod has to leave, as of now.
-	Why Why
-	Due time.Time
+	Answer       // for how long to wait and why, and why the pod has to leave, as of now
+	News    bool // something else held it back before, and now it is not only the turn
+	Reason  string
 	// Refused and Conflicts are how often the API server refused it or found it old, and Group with whom it may be refused.
 	Refused, Conflicts int
 	Group              Group
@@ -31,27 +25,27 @@ type Outcome uint8
 // What becomes of a try.
 const (
 	Gone    Outcome = iota // the pod is, or is going
-	Dropped                // nothing evicts it any more
+	Dropped                // nothing evicts it any more, for that Reason
 	Wait                   // not now
 	Apart                  // it waits with those that were refused: it belongs with one of them
-	Proceed                // it may go on; the pod is to be evicted once Last says so
+	Proceed                // it goes on; the pod is to be evicted when Last says so
 )
 
 // Check is the first half of the last check: what the store shows now of the pod, nil for nothing.
 func (p *Pods) Check(ev *Eviction, object *v1.Pod) Try {
 	known := ev.pod
-	if p.known[known.ref.Key] != known {
+	switch {
+	case p.known[known.ref.Key] != known:
 		return Try{}
-	}
-	if known.newer(object) {
+	case known.newer(object):
 		return p.NotShown(ev)
-	}
-	if !known.ref.Shows(object) || p.WasEvicted(object) {
+	case !known.ref.Shows(object) || p.WasEvicted(object):
 		ev.Done()
 		return Try{}
 	}
 	if why := Spared(object); why != "" {
-		return ev.drop(why)
+		ev.Done()
+		return Try{Outcome: Dropped, Reason: why}
 	}
 	return Try{Outcome: Proceed}
 }
@@ -60,7 +54,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod) Try {
 // looked at again.
 func (p *Pods) NotShown(ev *Eviction) Try {
 	ev.delayed, ev.pod.node.stale = NotShown, true
-	return Try{Outcome: Wait, Wait: p.config.Ask, Delay: NotShown}
+	return Try{Outcome: Wait, Answer: Answer{Wait: p.Ask, Delay: NotShown}}
 }
 
 // Last is the second half, with the node as it is. apart says that the eviction waits with those that were refused already. Begin
@@ -68,38 +62,26 @@ func (p *Pods) NotShown(ev *Eviction) Try {
 func (p *Pods) Last(ev *Eviction, object *v1.Pod, apart bool, ours Ours, permits Permits, now time.Time) Try {
 	n := ev.pod.node
 	n.stale = n.stale || ours.Evict != n.ours
-	a := n.taints.Check(p.config.Matcher, ev.pod.asked(object), p.config.Own, ours.Evict, permits, now)
-	if a.Why.Forever {
-		try := ev.drop(p.reason(ev, ours))
-		try.Round = n.stale
-		return try
-	}
-	try := Try{Outcome: Wait, Wait: a.Wait, Delay: a.Delay, Why: p.whyOf(a.Why), Due: a.Why.At, Round: n.stale}
+	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
+	try.Answer = n.taints.Check(p.Matcher, ev.pod.asked(object), p.Own, ours.Evict, permits, now)
 	switch {
-	case a.Delay == NotDue:
-		ev.due = a.Why.At
-		return try
-	case !a.Evict:
-		try.News = ev.delayed != a.Delay && a.Delay != Overdue
-		ev.delayed = a.Delay
-		return try
-	}
-	try.Group = GroupOf(object)
-	switch {
+	case try.Why.Forever:
+		ev.Done()
+		try.Outcome, try.Reason = Dropped, p.reason(ev, ours)
+	case try.Delay == NotDue:
+		ev.why.At = try.Why.At
+	case !try.Evict:
+		try.News = ev.delayed != try.Delay && try.Delay != Overdue
+		ev.delayed = try.Delay
 	case !apart && p.refusing.Has(try.Group, now):
 		try.Outcome = Apart
-	case !p.Begin(ev.pod.ref.Key): // its node is being emptied
-		try.Wait = p.config.Soon
+	case !p.Begin(ev.pod.ref): // its node is being emptied
+		try.Wait = p.Soon
 	default:
 		ev.delayed = 0
-		try.Outcome, try.Refused, try.Conflicts = Proceed, ev.refused, ev.conflicts
+		try.Outcome = Proceed
 	}
 	return try
-}
-
-func (ev *Eviction) drop(reason string) Try {
-	ev.Done()
-	return Try{Outcome: Dropped, Reason: reason}
 }
 
 // Refused notes that the API server refused an eviction of that group, which is not tried again until then.

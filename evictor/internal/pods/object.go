@@ -70,11 +70,12 @@ func SparedWithoutTaints(object *v1.Pod) string {
 
 // version is the resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.
 func version(object *v1.Pod) uint64 {
-	v, err := strconv.ParseUint(object.ResourceVersion, 10, 64)
-	if err != nil {
-		return 0
+	if object != nil {
+		if v, err := strconv.ParseUint(object.ResourceVersion, 10, 64); err == nil {
+			return v
+		}
 	}
-	return v
+	return 0
 }
 
 // boundAt is when a pod that we did not see arrive was bound, as far as its object tells.

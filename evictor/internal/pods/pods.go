@@ -1,7 +1,6 @@
 package pods
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -23,7 +22,7 @@ type Config struct {
 
 // Pods are the pods of all nodes with NoExecute taints, and those of any node that were evicted and still seem to be there.
 type Pods struct {
-	config   Config
+	Config
 	known    map[Key]*pod
 	evicted  Evicted[Key]
 	refusing Refusing
@@ -59,11 +58,11 @@ type Ours struct {
 }
 
 // New returns Pods that know of none.
-func New(config Config) Pods { return Pods{config: config, known: make(map[Key]*pod)} }
+func New(config Config) Pods { return Pods{Config: config, known: make(map[Key]*pod)} }
 
 // Observe takes over the node's taints. watched says whether it was there before, or seen to come.
 func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
-	seen, changed := n.taints.Observe(object, watched, p.config.Own, now)
+	seen, changed := n.taints.Observe(object, watched, p.Own, now)
 	n.taints, n.stale = seen, n.stale || changed
 }
 
@@ -71,80 +70,49 @@ func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
 func (n *Node) Tainted() bool { return len(n.taints) > 0 }
 
 // Outage is Seen.Outage of the node.
-func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time {
-	return n.taints.Outage(have, p.config.Own)
-}
+func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time { return n.taints.Outage(have, p.Own) }
 
-// Shown takes over what the store shows in a slot, nil for nothing. It is no news when something newer was seen there before, and
-// has to be ignored. What was armed for a pod that is gone, replaced or elsewhere must not hit the next one.
-func (p *Pods) Shown(key Key, object *v1.Pod) (todo []Action, news bool) {
+// Shown takes over what the store shows in a slot, nil for nothing, and says when, if at all, the pod is to be evicted from its node,
+// nil where that is not known. It is no news when something newer was seen there before, and has to be ignored.
+//
+// watched says whether pods that come are seen to: all pods of a tainted node are known, so that one more has just come then.
+func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, now time.Time) (todo []Action, news bool) {
 	p.todo = p.todo[:0]
 	known := p.known[key]
-	if known.newer(object) {
+	if known != nil && known.newer(object) {
+		known.round = known.node.round
 		return nil, false
 	}
 	if known != nil && (object == nil || object.UID != known.ref.UID || object.Spec.NodeName != known.ref.Node) {
-		p.cancel(known, "")
-		p.forget(known)
-	}
-	if object == nil {
-		p.evicted.Shown(key)
-	} else {
-		p.WasEvicted(object)
-	}
-	return p.todo, true
-}
-
-// newer says whether a newer version of the pod is known than this one.
-func (known *pod) newer(object *v1.Pod) bool {
-	if known == nil || object == nil {
-		return false
-	}
-	v := version(object)
-	return v != 0 && v < known.version
-}
-
-// Decide says when, if at all, a pod of the node is to be evicted. watched says whether pods that come are seen to; all pods of a
-// tainted node are known, so that one more has just come then.
-func (p *Pods) Decide(n *Node, object *v1.Pod, watched bool, ours Ours, now time.Time) (todo []Action) {
-	p.todo = p.todo[:0]
-	ref := RefOf(object)
-	known := p.known[ref.Key]
-	switch {
-	case known.newer(object):
-		known.round = known.node.round
-		return nil
-	case known != nil && (known.ref.UID != ref.UID || known.node != n):
-		p.cancel(known, "")
-		p.forget(known)
+		p.forget(known, "") // what was armed for it must not hit the next one
 		known = nil
 	}
-	if known == nil {
-		known = &pod{ref: ref, node: n, bound: now}
+	switch {
+	case object == nil:
+		p.evicted.Shown(key)
+	case n == nil || !n.Tainted():
+		p.WasEvicted(object)
+	case known == nil:
+		known = &pod{ref: RefOf(object), node: n, bound: now}
 		if !watched {
 			known.bound = boundAt(object, now)
 		}
 		if n.pods == nil {
 			n.pods = make(map[Key]*pod)
 		}
-		n.pods[ref.Key], p.known[ref.Key] = known, known
-	}
-	known.version, known.round = version(object), n.round
-	switch {
-	case p.WasEvicted(object):
-	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
-		p.cancel(known, "")
-	case Spared(object) != "":
-		p.unarm(known, Spared(object))
+		n.pods[key], p.known[key] = known, known
+		fallthrough
 	default:
-		due := n.taints.Deadline(p.config.Matcher, known.asked(object), p.config.Own, n.ours)
-		if due.Forever {
-			p.unarm(known, p.reason(known.eviction, ours))
-			break
-		}
-		p.arm(known, p.whyOf(due), due.At, now)
+		known.version, known.round = version(object), n.round
+		p.decide(known, object, ours, now)
 	}
-	return p.todo
+	return p.todo, true
+}
+
+// newer says whether a newer version of the pod is known than this one.
+func (known *pod) newer(object *v1.Pod) bool {
+	v := version(object)
+	return v != 0 && v < known.version
 }
 
 // Anew begins a round, if one is needed: every pod of the node is to be decided upon, because its taints changed or what we make of
@@ -161,13 +129,12 @@ func (p *Pods) Anew(n *Node, ours Ours) bool {
 // EndRound forgets the pods that the round did not come across: they are gone, or were let off with the node's taints.
 func (p *Pods) EndRound(n *Node, ours Ours) (todo []Action) {
 	p.todo = p.todo[:0]
-	for _, known := range n.sorted(func(known *pod) bool { return known.round != n.round }) {
-		if n.Tainted() {
-			p.cancel(known, "")
-		} else {
-			p.unarm(known, p.reason(known.eviction, ours))
+	for _, known := range n.which(func(known *pod) bool { return known.round != n.round }) {
+		reason := ""
+		if !n.Tainted() {
+			reason = p.reason(known.eviction, ours)
 		}
-		p.forget(known)
+		p.forget(known, reason)
 	}
 	n.stale = false
 	return p.todo
@@ -176,29 +143,28 @@ func (p *Pods) EndRound(n *Node, ours Ours) (todo []Action) {
 // Remove forgets a node that is gone. Its pods are not ours to evict, which goes without saying.
 func (p *Pods) Remove(n *Node) (todo []Action) {
 	p.todo = p.todo[:0]
-	for _, known := range n.sorted(func(*pod) bool { return true }) {
-		p.unarm(known, "")
-		p.forget(known)
+	for _, known := range n.which(func(*pod) bool { return true }) {
+		p.forget(known, "")
 	}
 	p.evicted.Forget(n.Name)
 	return p.todo
 }
 
 // Begin says whether the pod of that slot may be evicted now, and not while somebody else is about it. End must follow.
-func (p *Pods) Begin(key Key) bool { return p.evicted.Begin(key) }
+func (p *Pods) Begin(ref Ref) bool { return p.evicted.Begin(ref.Key) }
 
 // End ends what Begin began; done says that the pod was evicted.
 func (p *Pods) End(ref Ref, done bool) { p.evicted.End(ref.Key, ref.UID, ref.Node, done) }
 
 // WasEvicted says whether the pod was evicted, though this object of it does not show it to go.
 func (p *Pods) WasEvicted(object *v1.Pod) bool {
-	return p.evicted.Has(Key{object.Namespace, object.Name}, object.UID, object.DeletionTimestamp != nil)
+	return p.evicted.Has(RefOf(object).Key, object.UID, object.DeletionTimestamp != nil)
 }
 
-// Armed are the evictions from the node, in the order of the pods' names: all, or those that are held back for that reason or
-// a later one of the list.
+// Armed are the evictions from the node, in the order of the pods' names: all for 0, or those that are held back for that reason
+// or a later one of the list.
 func (n *Node) Armed(from Delay) (armed []*Eviction) {
-	for _, known := range n.sorted(func(known *pod) bool { return known.eviction != nil && known.eviction.delayed >= from }) {
+	for _, known := range n.which(func(known *pod) bool { return known.eviction != nil && known.eviction.delayed >= from }) {
 		armed = append(armed, known.eviction)
 	}
 	return armed
@@ -207,16 +173,16 @@ func (n *Node) Armed(from Delay) (armed []*Eviction) {
 // First is the earliest deadline of all.
 func (p *Pods) First() (first time.Time, ok bool) {
 	for _, known := range p.known {
-		if ev := known.eviction; ev != nil && (!ok || ev.due.Before(first)) {
-			first, ok = ev.due, true
+		if ev := known.eviction; ev != nil && (!ok || ev.why.At.Before(first)) {
+			first, ok = ev.why.At, true
 		}
 	}
 	return first, ok
 }
 
-func (n *Node) sorted(which func(*pod) bool) (list []*pod) {
-	for known := range maps.Values(n.pods) {
-		if which(known) {
+func (n *Node) which(wanted func(*pod) bool) (list []*pod) {
+	for _, known := range n.pods {
+		if wanted(known) {
 			list = append(list, known)
 		}
 	}
@@ -224,7 +190,8 @@ func (n *Node) sorted(which func(*pod) bool) (list []*pod) {
 	return list
 }
 
-func (p *Pods) forget(known *pod) {
+func (p *Pods) forget(known *pod, reason string) {
+	p.cancel(known, reason)
 	delete(known.node.pods, known.ref.Key)
 	delete(p.known, known.ref.Key)
 }

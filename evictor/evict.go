@@ -14,22 +14,25 @@ import (
 )
 
 // evictPod is the work of Evictor.armed: an eviction is due. Everything is checked once more against the store and the verdict, then
-// the call is made without any lock.
-func (e *Evictor) evictPod(ctx context.Context, ev *pods.Eviction, apart bool) (r timedworker.Result, wait time.Duration, refused bool) {
+// the call is made without any lock. What the API server refuses, or would, is tried again apart.
+func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedworker.Result {
+	ev := w.Value
 	harm := e.askHarm()
 	write := e.askWrite()
 	try, why := e.lastCheck(ev, apart, harm, write)
 	e.deliver()
 	switch try.Outcome {
 	case pods.Proceed:
+	case pods.Apart:
+		return e.armed.putApart(w, e.clock.Now())
 	case pods.Wait:
-		return timedworker.Blocked(try.Wait), 0, false
+		return timedworker.Blocked(try.Wait)
 	default:
-		return timedworker.Drop(), 0, try.Outcome == pods.Apart
+		return timedworker.Drop()
 	}
 	err := e.evict(ctx, why.Pod, why)
 	defer e.deliver()
-	var next time.Duration
+	var wait, next time.Duration
 	switch {
 	case apierrors.IsTooManyRequests(err):
 		wait = e.refusedBy(why, err, try.Refused+1)
@@ -42,9 +45,9 @@ func (e *Evictor) evictPod(ctx context.Context, ev *pods.Eviction, apart bool) (
 	defer e.mu.Unlock()
 	now := e.tick()
 	if ev.Armed() && next > 0 {
-		e.outage.Failed(task{pod: why.Pod.PodKey}, now, next)
+		e.outage.Failed(task{pod: w.Key}, now, next)
 	} else {
-		e.outage.Ended(task{pod: why.Pod.PodKey}, now)
+		e.outage.Ended(task{pod: w.Key}, now)
 	}
 	switch {
 	case err == nil:
@@ -52,17 +55,20 @@ func (e *Evictor) evictPod(ctx context.Context, ev *pods.Eviction, apart bool) (
 		fallthrough
 	case apierrors.IsNotFound(err):
 		ev.Done()
-		return timedworker.Done(), 0, false
+		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
 		e.pods.Refused(ev, try.Group, now.Add(wait), now)
-		return timedworker.Done(), wait, true
+		if apart {
+			return timedworker.Blocked(wait)
+		}
+		return e.armed.putApart(w, e.read.Add(wait))
 	}
-	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", why.Pod.PodKey, err)})
+	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 	if wait == 0 {
-		return timedworker.Retry(), 0, false
+		return timedworker.Retry()
 	}
 	ev.Conflicted()
-	return timedworker.Blocked(wait), 0, false
+	return timedworker.Blocked(wait)
 }
 
 // evict makes the call for which e.pods.Begin was asked, with nothing locked, and notes what became of it.

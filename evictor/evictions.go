@@ -25,38 +25,39 @@ type evictions struct {
 // refusedShare is how many workers there are for each that tries again what was refused.
 const refusedShare = 8
 
-// newEvictions makes both sets. evict does the work, of which it is told whether it was put apart; refused says that it is to be
-// tried again apart after wait.
-func newEvictions(config timedworker.Config, evict func(_ context.Context, _ *pods.Eviction, apart bool) (r timedworker.Result, wait time.Duration, refused bool)) (e *evictions, err error) {
+// newEvictions makes both sets. evict does the work, of which it is told whether it was put apart.
+func newEvictions(config timedworker.Config, evict func(_ context.Context, _ podWork, apart bool) timedworker.Result) (e *evictions, err error) {
+	work := func(apart bool) func(context.Context, podWork) timedworker.Result {
+		return func(ctx context.Context, w podWork) timedworker.Result { return evict(ctx, w, apart) }
+	}
 	e = &evictions{}
-	if e.fresh, err = timedworker.New(func(ctx context.Context, w podWork) timedworker.Result {
-		r, wait, refused := evict(ctx, w.Value, false)
-		if refused && w.Held() {
-			e.refused.ScheduleEntry(timedworker.Entry[PodKey, *pods.Eviction]{Key: w.Key, Identity: w.Identity, Value: w.Value, Due: config.Clock.Now().Add(wait), OnDuplicate: timedworker.Replace})
-		}
-		return r
-	}, config); err != nil {
+	if e.fresh, err = timedworker.New(work(false), config); err != nil {
 		return nil, err
 	}
 	config.Workers = max(1, config.Workers/refusedShare)
-	e.refused, err = timedworker.New(func(ctx context.Context, w podWork) timedworker.Result {
-		r, wait, refused := evict(ctx, w.Value, true)
-		if refused {
-			return timedworker.Blocked(wait)
-		}
-		return r
-	}, config)
+	e.refused, err = timedworker.New(work(true), config)
 	return e, err
 }
 
-// Schedule has an eviction tried at that time, also where it is to be tried at another.
-func (e *evictions) Schedule(ev *pods.Eviction, due time.Time) timedworker.ScheduleResult {
-	pod := ev.Pod()
-	set := e.fresh
-	if _, ok := e.refused.Get(PodKey(pod.Key)); ok {
-		set = e.refused
+// putApart ends a try of what is to be tried again at that time, apart.
+func (e *evictions) putApart(w podWork, at time.Time) timedworker.Result {
+	if w.Held() {
+		schedule(e.refused, w.Value, at)
 	}
-	return set.ScheduleEntry(timedworker.Entry[PodKey, *pods.Eviction]{Key: PodKey(pod.Key), Identity: string(pod.UID), Value: ev, Due: due, OnDuplicate: timedworker.Replace})
+	return timedworker.Done()
+}
+
+func schedule(set *podSet, ev *pods.Eviction, at time.Time) timedworker.ScheduleResult {
+	pod := ev.Pod()
+	return set.ScheduleEntry(timedworker.Entry[PodKey, *pods.Eviction]{Key: PodKey(pod.Key), Identity: string(pod.UID), Value: ev, Due: at, OnDuplicate: timedworker.Replace})
+}
+
+// Schedule has an eviction tried at that time, also where it is to be tried at another.
+func (e *evictions) Schedule(ev *pods.Eviction, at time.Time) timedworker.ScheduleResult {
+	if _, ok := e.refused.Get(PodKey(ev.Pod().Key)); ok {
+		return schedule(e.refused, ev, at)
+	}
+	return schedule(e.fresh, ev, at)
 }
 
 // Try has them tried now.
@@ -84,16 +85,6 @@ func (e *evictions) Cancel(pod pods.Ref) timedworker.CancelResult {
 
 // Len is how many are armed.
 func (e *evictions) Len() int { return e.fresh.Len() + e.refused.Len() }
-
-// Next is when one is due first.
-func (e *evictions) Next() (next time.Time, ok bool) {
-	for _, set := range []*podSet{e.fresh, e.refused} {
-		if t, some := set.Next(); some {
-			next, ok = earlier(next, ok, t)
-		}
-	}
-	return next, ok
-}
 
 // Items are copies of all, in the order in which they are due.
 func (e *evictions) Items() []podItem {

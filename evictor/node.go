@@ -55,7 +55,8 @@ func (e *Evictor) register(node *v1.Node, now time.Time) *record {
 // of a deleted node are not ours to evict.
 func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
-	e.carryOut(e.pods.Remove(&rec.pods), now)
+	e.pods.Remove(&rec.pods)
+	e.carryOut(now)
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if e.turns.Of(rec.name) != nil {

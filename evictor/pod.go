@@ -26,19 +26,17 @@ func (e *Evictor) readPod(key PodKey) *v1.Pod {
 // syncPod reads the pod again; e.mu is held.
 func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	pod := e.readPod(key)
+	defer e.carryOut(now)
 	var rec *record
 	if pod != nil {
 		rec = e.records[pod.Spec.NodeName]
 	}
 	if rec == nil {
-		todo, _ := e.pods.Shown(pods.Key(key), pod, nil, e.started, pods.Ours{}, now)
-		e.carryOut(todo, now)
+		e.pods.Shown(pods.Key(key), pod, nil, e.started, pods.Ours{}, now)
 		return
 	}
 	about := e.about(rec)
-	todo, news := e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now)
-	e.carryOut(todo, now)
-	if !news {
+	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now) {
 		return
 	}
 	rec.podsChanged = true
@@ -68,23 +66,23 @@ func (e *Evictor) arm(rec *record, now time.Time) {
 	if !e.pods.Anew(&rec.pods, ours) {
 		return
 	}
+	defer e.carryOut(now) // also when the store panics
 	if !rec.pods.Tainted() {
 		e.turns.NotOverdue(rec.name)
 	} else {
 		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
 			if pod.Spec.NodeName == rec.name {
-				todo, _ := e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, now)
-				e.carryOut(todo, now)
+				e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, now)
 			}
 			return true
 		})
 	}
-	e.carryOut(e.pods.EndRound(&rec.pods, ours), now)
+	e.pods.EndRound(&rec.pods, ours)
 }
 
 // carryOut does what was decided about evictions, and tells; e.mu is held.
-func (e *Evictor) carryOut(todo []pods.Action, now time.Time) {
-	for _, a := range todo {
+func (e *Evictor) carryOut(now time.Time) {
+	for _, a := range e.pods.Todo() {
 		ref := refOf(a.Pod)
 		switch a.Do {
 		case pods.Cancel: // it needs no permission

@@ -120,7 +120,7 @@ func (e *Evictor) plan() bool {
 // next says when something is due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, idle = e.planNext()
-	for _, due := range []func() (time.Time, bool){e.writes.Next, e.lifts.Next, e.armed.Next} {
+	for _, due := range []func() (time.Time, bool){e.writes.Next, e.lifts.Next, e.armed.fresh.Next, e.armed.refused.Next} {
 		if t, ok := due(); ok {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}

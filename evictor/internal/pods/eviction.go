@@ -37,6 +37,13 @@ const (
 	Cancel               // have it tried no more
 )
 
+// Todo takes what was decided since it was asked last. The list is valid until something else is decided.
+func (p *Pods) Todo() []Action {
+	todo := p.todo
+	p.todo = p.todo[:0]
+	return todo
+}
+
 // Pod is which one, Node included.
 func (ev *Eviction) Pod() Ref { return ev.pod.ref }
 

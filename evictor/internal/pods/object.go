@@ -2,6 +2,7 @@ package pods
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,12 +41,8 @@ func finished(object *v1.Pod) bool {
 
 // Ready says whether the pod runs and is Ready, so that it would have to be marked not Ready.
 func Ready(object *v1.Pod) bool {
-	for i := range object.Status.Conditions {
-		if c := &object.Status.Conditions[i]; c.Type == v1.PodReady {
-			return c.Status == v1.ConditionTrue && !finished(object)
-		}
-	}
-	return false
+	is := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
+	return !finished(object) && slices.ContainsFunc(object.Status.Conditions, is)
 }
 
 // Spared says why a pod is never evicted, empty when it may be. Completed pods hold no resources, and mirror pods only show what a
@@ -80,20 +77,17 @@ func version(object *v1.Pod) uint64 {
 
 // boundAt is when a pod that we did not see arrive was bound, as far as its object tells.
 func boundAt(object *v1.Pod, now time.Time) time.Time {
-	var at time.Time
+	var scheduled, started time.Time
 	for i := range object.Status.Conditions {
 		if c := &object.Status.Conditions[i]; c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
-			at = c.LastTransitionTime.Time
+			scheduled = c.LastTransitionTime.Time
 		}
 	}
-	if at.IsZero() && object.Status.StartTime != nil {
-		at = object.Status.StartTime.Time
+	if object.Status.StartTime != nil {
+		started = object.Status.StartTime.Time
 	}
-	if at.IsZero() {
-		at = object.CreationTimestamp.Time
+	if at := cmp.Or(scheduled, started, object.CreationTimestamp.Time); !at.IsZero() && at.Before(now) {
+		return at
 	}
-	if at.IsZero() || at.After(now) {
-		return now
-	}
-	return at
+	return now
 }

@@ -26,7 +26,7 @@ type Pods struct {
 	known    map[Key]*pod
 	evicted  Evicted[Key]
 	refusing Refusing
-	todo     []Action // of the current call
+	todo     []Action // since the last Todo
 }
 
 // Node is what is remembered of a node for its pods' sake.
@@ -76,12 +76,11 @@ func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time { return n.taints.O
 // nil where that is not known. It is no news when something newer was seen there before, and has to be ignored.
 //
 // watched says whether pods that come are seen to: all pods of a tainted node are known, so that one more has just come then.
-func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, now time.Time) (todo []Action, news bool) {
-	p.todo = p.todo[:0]
+func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, now time.Time) (news bool) {
 	known := p.known[key]
 	if known != nil && known.newer(object) {
 		known.round = known.node.round
-		return nil, false
+		return false
 	}
 	if known != nil && (object == nil || object.UID != known.ref.UID || object.Spec.NodeName != known.ref.Node) {
 		p.forget(known, "") // what was armed for it must not hit the next one
@@ -106,7 +105,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 		known.version, known.round = version(object), n.round
 		p.decide(known, object, ours, now)
 	}
-	return p.todo, true
+	return true
 }
 
 // newer says whether a newer version of the pod is known than this one.
@@ -127,8 +126,7 @@ func (p *Pods) Anew(n *Node, ours Ours) bool {
 }
 
 // EndRound forgets the pods that the round did not come across: they are gone, or were let off with the node's taints.
-func (p *Pods) EndRound(n *Node, ours Ours) (todo []Action) {
-	p.todo = p.todo[:0]
+func (p *Pods) EndRound(n *Node, ours Ours) {
 	for _, known := range n.which(func(known *pod) bool { return known.round != n.round }) {
 		reason := ""
 		if !n.Tainted() {
@@ -137,17 +135,14 @@ func (p *Pods) EndRound(n *Node, ours Ours) (todo []Action) {
 		p.forget(known, reason)
 	}
 	n.stale = false
-	return p.todo
 }
 
 // Remove forgets a node that is gone. Its pods are not ours to evict, which goes without saying.
-func (p *Pods) Remove(n *Node) (todo []Action) {
-	p.todo = p.todo[:0]
+func (p *Pods) Remove(n *Node) {
 	for _, known := range n.which(func(*pod) bool { return true }) {
 		p.forget(known, "")
 	}
 	p.evicted.Forget(n.Name)
-	return p.todo
 }
 
 // Begin says whether the pod of that slot may be evicted now, and not while somebody else is about it. End must follow.

@@ -95,25 +95,23 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 			e.outage.Ended(task{pod: ref.PodKey}, now)
 		}
 	}()
-	pod := e.readPod(ref.PodKey)
-	if try = e.pods.Check(ev, pod); try.Outcome == pods.Proceed {
-		rec := e.records[ref.Node]
-		if e.current(rec) == nil {
-			return e.pods.NotShown(ev), why
-		}
-		if try = e.pods.Last(ev, pod, apart, oursOf(e.about(rec)), e.permits(rec, harm, write, now), now); try.Round {
-			e.NodeChanged(ref.Node)
-		}
-		if try.Outcome != pods.Dropped {
-			why = evictionDecision(PodEvicted, ref, try.Why, now)
-			e.holdBack(rec, try, why, harm, write)
-		}
+	rec := e.records[ref.Node]
+	if rec == nil {
+		return try, why
 	}
-	switch try.Outcome {
-	case pods.Gone:
+	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
+	try = e.pods.Check(ev, pod, shown, apart, oursOf(e.about(rec)), e.permits(rec, harm, write, now), now)
+	if try.Round { // the event, which is still to come, finds nothing new
+		e.NodeChanged(rec.name)
+	}
+	switch {
+	case try.Outcome == pods.Gone:
 		e.PodChanged(ref.PodKey)
-	case pods.Dropped:
+	case try.Outcome == pods.Dropped:
 		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
+	case try.Why.Taint != nil:
+		why = evictionDecision(PodEvicted, ref, try.Why, now)
+		e.holdBack(rec, try, why, harm, write)
 	}
 	return try, why
 }
@@ -121,7 +119,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 // permits is what holds evictions from the node back; e.mu is held. The verdict counts, not the taint: for our own taints a
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
-	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
+	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial}
 	if rec.tainted && (e.standing(rec) == node.Reported || !e.monitor.Settled(rec.name)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}

@@ -169,7 +169,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		gates:     newGates(),
 		outage:    outage.New[task](probeInterval(cfg)),
 	}
-	e.pods = pods.New(pods.Config{Matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations}, Own: e.own, Ask: cfg.GateInterval, Soon: cfg.RetryInitial})
+	e.pods = pods.New(pods.Config{Matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations}, Own: e.own})
 	e.inbox.init()
 	e.out.size = cfg.ExplainSize
 	if opts.DryRun {

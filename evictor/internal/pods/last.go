@@ -28,42 +28,29 @@ const (
 	Dropped                // nothing evicts it any more, for that Reason
 	Wait                   // not now
 	Apart                  // it waits with those that were refused: it belongs with one of them
-	Proceed                // it goes on; the pod is to be evicted when Last says so
+	Proceed                // the pod is to be evicted; Begin was asked
 )
 
-// Check is the first half of the last check: what the store shows now of the pod, nil for nothing.
-func (p *Pods) Check(ev *Eviction, object *v1.Pod) Try {
-	known := ev.pod
+// Check is the last check: object is what the store shows of the pod now, nil for nothing, and shown says that it shows the node as it
+// is. apart says that the eviction waits with those that were refused already. Begin has been asked when the outcome is Proceed.
+func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours, permits Permits, now time.Time) Try {
+	known, n := ev.pod, ev.pod.node
 	switch {
 	case p.known[known.ref.Key] != known:
 		return Try{}
-	case known.newer(object):
-		return p.NotShown(ev)
-	case !known.ref.Shows(object) || p.WasEvicted(object):
+	case !known.newer(object) && (!known.ref.Shows(object) || p.WasEvicted(object)):
 		ev.Done()
 		return Try{}
-	}
-	if why := Spared(object); why != "" {
+	case !known.newer(object) && Spared(object) != "":
 		ev.Done()
-		return Try{Outcome: Dropped, Reason: why}
+		return Try{Outcome: Dropped, Reason: Spared(object)}
+	case known.newer(object) || !shown:
+		ev.delayed, n.stale = NotShown, true // the node's next event has it looked at again
+		return Try{Outcome: Wait, Answer: Answer{Wait: permits.Ask, Delay: NotShown}}
 	}
-	return Try{Outcome: Proceed}
-}
-
-// NotShown lets an eviction wait because the store shows an older version of its pod or node, or none. The node's next event has it
-// looked at again.
-func (p *Pods) NotShown(ev *Eviction) Try {
-	ev.delayed, ev.pod.node.stale = NotShown, true
-	return Try{Outcome: Wait, Answer: Answer{Wait: p.Ask, Delay: NotShown}}
-}
-
-// Last is the second half, with the node as it is. apart says that the eviction waits with those that were refused already. Begin
-// has been asked when the outcome is Proceed.
-func (p *Pods) Last(ev *Eviction, object *v1.Pod, apart bool, ours Ours, permits Permits, now time.Time) Try {
-	n := ev.pod.node
 	n.stale = n.stale || ours.Evict != n.ours
 	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
-	try.Answer = n.taints.Check(p.Matcher, ev.pod.asked(object), p.Own, ours.Evict, permits, now)
+	try.Answer = n.taints.Check(p.Matcher, known.asked(object), p.Own, ours.Evict, permits, now)
 	switch {
 	case try.Why.Forever:
 		ev.Done()
@@ -75,8 +62,8 @@ func (p *Pods) Last(ev *Eviction, object *v1.Pod, apart bool, ours Ours, permits
 		ev.delayed = try.Delay
 	case !apart && p.refusing.Has(try.Group, now):
 		try.Outcome = Apart
-	case !p.Begin(ev.pod.ref): // its node is being emptied
-		try.Wait = p.Soon
+	case !p.Begin(known.ref): // its node is being emptied
+		try.Wait = permits.Soon
 	default:
 		ev.delayed = 0
 		try.Outcome = Proceed

@@ -15,9 +15,6 @@ type Config struct {
 	Matcher taints.Matcher
 	// Own says which taints evict because of our verdict.
 	Own func(*v1.Taint) bool
-	// Ask is after how long an eviction is looked at again when the store does not show its pod or node as it is, and Soon when
-	// the pod is being evicted for another reason.
-	Ask, Soon time.Duration
 }
 
 // Pods are the pods of all nodes with NoExecute taints, and those of any node that were evicted and still seem to be there.

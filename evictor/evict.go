@@ -132,7 +132,7 @@ func (e *Evictor) holdBack(rec *record, try pods.Try, why Decision, harm, write 
 	case pods.Overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
-		e.inbox.kick() // Run hands the turn out
+		e.inbox.Kick() // Run hands the turn out
 	case pods.MayHarm:
 		e.gates.waiting[rec.name] = rec
 		why.Err = harm

@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/internal/inbox"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/outbox"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
@@ -116,8 +118,8 @@ type Evictor struct {
 	dry     *dryRun // nil but in a dry run
 
 	active atomic.Bool
-	inbox  inbox
-	out    outbox
+	inbox  *inbox.Inbox[PodKey]
+	out    *outbox.Outbox[Decision, subject]
 
 	monitor  *health.Monitor
 	writes   *timedworker.Set[string, struct{}]
@@ -166,12 +168,12 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		bad:       make(map[string]*record),
 		attention: make(map[string]*record),
 		holds:     make(map[string]string),
+		inbox:     inbox.New[PodKey](),
+		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
 		gates:     newGates(),
 		outage:    outage.New[task](probeInterval(cfg)),
 	}
 	e.pods = pods.New(pods.Config{Matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations}, Own: e.own})
-	e.inbox.init()
-	e.out.size = cfg.ExplainSize
 	if opts.DryRun {
 		e.dry = newDryRun(clients, e)
 		e.clients = e.dry.clients()

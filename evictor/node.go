@@ -60,7 +60,7 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if e.turns.Of(rec.name) != nil {
-		e.inbox.kick() // Run looks for the next one
+		e.inbox.Kick() // Run looks for the next one
 	}
 	e.turns.Forget(rec.name)
 	delete(e.gates.waiting, rec.name)

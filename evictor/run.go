@@ -66,7 +66,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-e.inbox.wake:
+			case <-e.inbox.Wake():
 			}
 			continue
 		}
@@ -75,7 +75,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
-		case <-e.inbox.wake:
+		case <-e.inbox.Wake():
 		case <-timer.C():
 		}
 		timer.Stop()

@@ -104,5 +104,5 @@ func (e *Evictor) endTurn(rec *record, p *nodePlan, err error) {
 		turn.Again(e.read)
 		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
 	}
-	e.inbox.kick() // Run looks for the next one
+	e.inbox.Kick() // Run looks for the next one
 }

@@ -1,0 +1,106 @@
+package evictor
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+// subject is who a decision is about.
+type subject struct {
+	node string
+	pod  PodKey
+}
+
+func about(d *Decision) (who subject, mayRepeat bool) {
+	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed || d.Kind == WriteFailed
+}
+
+// repeat counts a decision that repeats the newest one about the same pod or node there.
+func repeat(first, d Decision) (one Decision, same bool) {
+	same = first.Kind == d.Kind && first.Reason == d.Reason
+	d.Time, d.Times, d.Last = first.Time, max(first.Times, 1)+1, d.Time
+	return d, same
+}
+
+// decide records a decision; it is delivered by the next deliver.
+func (e *Evictor) decide(d Decision) {
+	d.DryRun = e.opts.DryRun
+	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
+}
+
+// deliver lets everybody know what was decided.
+func (e *Evictor) deliver() {
+	e.out.Deliver(func(d Decision) {
+		if e.opts.Observer != nil {
+			e.opts.Observer.Observe(d)
+		}
+		e.log(d)
+		if e.clients.EventSink != nil {
+			if event, ok := eventOf(d); ok && e.askWrite() == nil {
+				e.clients.EventSink.Event(event)
+			}
+		}
+	})
+}
+
+func (e *Evictor) log(d Decision) {
+	logger := e.opts.Logger
+	if logger == nil {
+		return
+	}
+	level := slog.LevelDebug
+	switch d.Kind {
+	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, Awaiting:
+		level = slog.LevelInfo
+	case WriteFailed:
+		level = slog.LevelWarn
+	}
+	if !logger.Enabled(context.Background(), level) {
+		return
+	}
+	_, text, _ := strings.Cut(d.String(), " ")
+	attrs := []slog.Attr{slog.String("kind", d.Kind.String())}
+	if d.Node != "" {
+		attrs = append(attrs, slog.String("node", d.Node))
+	}
+	if d.Pod.Name != "" {
+		attrs = append(attrs, slog.String("pod", d.Pod.PodKey.String()))
+	}
+	logger.LogAttrs(context.Background(), level, text, attrs...)
+}
+
+// Explain returns what was decided about a node (by its name) or a pod (by namespace/name), oldest
+// first, as far back as Config.ExplainSize remembers. For a pod the decisions about its node and the
+// node's zone are part of the answer.
+func (e *Evictor) Explain(key string) []Decision {
+	nodes := map[string]bool{key: true}
+	if namespace, name, ok := strings.Cut(key, "/"); ok {
+		nodes = map[string]bool{}
+		e.out.Select(func(d *Decision) bool {
+			if d.Pod.Namespace == namespace && d.Pod.Name == name && d.Node != "" {
+				nodes[d.Node] = true
+			}
+			return false
+		})
+	}
+	zones := map[zone.Key]bool{}
+	e.mu.Lock() // no longer than this: there may be much to read
+	for name := range nodes {
+		if rec := e.records[name]; rec != nil {
+			zones[rec.zone] = true
+		}
+	}
+	e.mu.Unlock()
+	return e.out.Select(func(d *Decision) bool {
+		switch {
+		case d.Kind == ZoneChanged:
+			return zones[d.Zone] && (d.FromState != zone.Initial || d.State != zone.Normal) // that it is there is no news
+		case d.Pod.Name != "":
+			return d.Pod.PodKey.String() == key
+		}
+		return nodes[d.Node] && d.Node != "" || d.Kind == AllZonesDown || d.Kind == AllZonesDownEnded || d.Kind == Awaiting
+	})
+}

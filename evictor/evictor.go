@@ -173,7 +173,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		gates:     newGates(),
 		outage:    outage.New[task](probeInterval(cfg)),
 	}
-	e.pods = pods.New(pods.Config{Matcher: taints.Matcher{NumericOperators: cfg.NumericTolerations}, Own: e.own})
+	e.pods = pods.New(taints.Matcher{NumericOperators: cfg.NumericTolerations}, e.own)
 	if opts.DryRun {
 		e.dry = newDryRun(clients, e)
 		e.clients = e.dry.clients()

@@ -31,22 +31,15 @@ func New[P comparable]() *Inbox[P] {
 }
 
 // Node has a node looked at again.
-func (b *Inbox[P]) Node(name string) {
-	b.mu.Lock()
-	b.nodes.add(name)
-	b.mu.Unlock()
-	b.told()
-}
+func (b *Inbox[P]) Node(name string) { tell(b, &b.nodes, name) }
 
 // Pod has a pod looked at again.
-func (b *Inbox[P]) Pod(key P) {
-	b.mu.Lock()
-	b.pods.add(key)
-	b.mu.Unlock()
-	b.told()
-}
+func (b *Inbox[P]) Pod(key P) { tell(b, &b.pods, key) }
 
-func (b *Inbox[P]) told() {
+func tell[P, K comparable](b *Inbox[P], among *keys[K], key K) {
+	b.mu.Lock()
+	among.add(key)
+	b.mu.Unlock()
 	b.fed.Store(true)
 	b.Kick()
 }

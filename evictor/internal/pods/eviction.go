@@ -63,7 +63,7 @@ func (ev *Eviction) Done() {
 // decide says when, if at all, the pod is to be evicted.
 func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	ev := known.eviction
-	why := known.node.taints.Deadline(p.Matcher, known.asked(object), p.Own, known.node.ours)
+	why := known.node.taints.Deadline(p.matcher, Pod{known.bound, object.Spec.Tolerations}, p.own, known.node.ours)
 	switch {
 	case p.WasEvicted(object):
 	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
@@ -106,15 +106,10 @@ func (p *Pods) reason(ev *Eviction, ours Ours) string {
 	switch {
 	case ev == nil:
 		return ""
-	case p.Own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || ev.pod.node.Tainted()):
+	case p.own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || ev.pod.node.Tainted()):
 		return ours.Why
-	case ev.pod.node.taints.Has(ev.why.Taint, p.Own):
+	case ev.pod.node.taints.Has(ev.why.Taint, p.own):
 		return "Tolerated"
 	}
 	return "TaintRemoved"
-}
-
-// asked is what a deadline of the pod is decided from.
-func (known *pod) asked(object *v1.Pod) Pod {
-	return Pod{Bound: known.bound, Tolerations: object.Spec.Tolerations}
 }

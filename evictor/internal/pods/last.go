@@ -50,7 +50,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	}
 	n.stale = n.stale || ours.Evict != n.ours
 	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
-	try.Answer = n.taints.Check(p.Matcher, known.asked(object), p.Own, ours.Evict, permits, now)
+	try.Answer = n.taints.Check(p.matcher, Pod{known.bound, object.Spec.Tolerations}, p.own, ours.Evict, permits, now)
 	switch {
 	case try.Why.Forever:
 		ev.Done()

@@ -10,16 +10,10 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Config is what the decisions depend on besides the objects.
-type Config struct {
-	Matcher taints.Matcher
-	// Own says which taints evict because of our verdict.
-	Own func(*v1.Taint) bool
-}
-
 // Pods are the pods of all nodes with NoExecute taints, and those of any node that were evicted and still seem to be there.
 type Pods struct {
-	Config
+	matcher  taints.Matcher
+	own      func(*v1.Taint) bool
 	known    map[Key]*pod
 	evicted  Evicted[Key]
 	refusing Refusing
@@ -54,12 +48,14 @@ type Ours struct {
 	Why             string
 }
 
-// New returns Pods that know of none.
-func New(config Config) Pods { return Pods{Config: config, known: make(map[Key]*pod)} }
+// New returns Pods that know of none. own says which taints evict because of our verdict.
+func New(matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
+	return Pods{matcher: matcher, own: own, known: make(map[Key]*pod)}
+}
 
 // Observe takes over the node's taints. watched says whether it was there before, or seen to come.
 func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
-	seen, changed := n.taints.Observe(object, watched, p.Own, now)
+	seen, changed := n.taints.Observe(object, watched, p.own, now)
 	n.taints, n.stale = seen, n.stale || changed
 }
 
@@ -67,7 +63,7 @@ func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
 func (n *Node) Tainted() bool { return len(n.taints) > 0 }
 
 // Outage is Seen.Outage of the node.
-func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time { return n.taints.Outage(have, p.Own) }
+func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time { return n.taints.Outage(have, p.own) }
 
 // Shown takes over what the store shows in a slot, nil for nothing, and says when, if at all, the pod is to be evicted from its node,
 // nil where that is not known. It is no news when something newer was seen there before, and has to be ignored.

@@ -27,7 +27,7 @@ type story struct {
 }
 
 func tell(t *testing.T) *story {
-	p := New(Config{Own: taints.OwnNoExecute})
+	p := New(taints.Matcher{}, taints.OwnNoExecute)
 	return &story{t: t, p: p, n: Node{Name: "n"}, ours: Ours{Evict: true}, store: map[string]*v1.Pod{}, armed: map[string]*Eviction{}}
 }
 

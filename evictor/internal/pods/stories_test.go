@@ -207,6 +207,8 @@ func TestWhatTheStoreShows(t *testing.T) {
 			"cancel web Tolerated", "drop Tolerated"},
 		"of another length": {func(_ *story, o *v1.Pod) { *o.Spec.Tolerations[1].TolerationSeconds = 99 }, "move web at 99 for drain", "wait 39s NotDue"},
 		"an older version":  {func(_ *story, o *v1.Pod) { o.ResourceVersion, o.UID = "3", "2" }, "", "wait 5s NotShown"},
+		"older, completed":  {func(_ *story, o *v1.Pod) { o.ResourceVersion, o.Status.Phase = "3", v1.PodFailed }, "", "wait 5s NotShown"},
+		"evicted by others": {func(s *story, o *v1.Pod) { s.p.Begin(RefOf(o)); s.p.End(RefOf(o), true) }, "", "gone"},
 		"no version":        {func(_ *story, o *v1.Pod) { o.ResourceVersion = "x" }, "", "evict for drain"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -264,6 +266,25 @@ func TestRefusedOnesWaitApart(t *testing.T) {
 	s.armed["a"].Conflicted()
 	s.p.End(s.armed["a"].Pod(), false)
 	require.Equal(t, 1, check("a", false, 80).Conflicts)
+}
+
+// What is found out when one eviction is tried concerns the node's other pods too.
+func TestATryThatFindsSomethingNew(t *testing.T) {
+	s := tell(t)
+	s.pod("web", 60, 90)
+	list := []v1.Taint{taint(v1.TaintNodeUnreachable, "", 0), taint("drain", "", 0)}
+	require.Equal(t, "arm web at 60 for node.kubernetes.io/unreachable", s.node(0, list...))
+	check := func() Try { return s.p.Check(s.armed["web"], s.store["web"], true, false, s.ours, Permits{}, at(50)) }
+	require.False(t, check().Round)
+	s.ours = Ours{Why: "Held"}
+	require.True(t, check().Round)
+	s.ours = Ours{Evict: true}
+	require.True(t, check().Round, "until it is done")
+	require.Empty(t, s.node(50, list...), "nothing came of it")
+	require.False(t, check().Round)
+
+	s.p.Observe(&s.n, node(list[1]), true, at(51))
+	require.True(t, check().Round, "a taint has gone")
 }
 
 func TestRemove(t *testing.T) {

@@ -100,7 +100,10 @@ func (s *story) try(now int, name string, permits Permits) string {
 	case Proceed:
 		s.p.End(s.armed[name].Pod(), true)
 		s.armed[name].Done()
+		require.False(s.t, s.armed[name].Armed())
 		return "evict for " + try.Why.Taint.Key
+	case Gone, Dropped:
+		require.False(s.t, s.armed[name].Armed())
 	}
 	return strings.TrimSpace(map[Outcome]string{Gone: "gone", Dropped: "drop", Apart: "apart"}[try.Outcome] + " " + try.Reason)
 }
@@ -266,6 +269,50 @@ func TestRefusedOnesWaitApart(t *testing.T) {
 	s.armed["a"].Conflicted()
 	s.p.End(s.armed["a"].Pod(), false)
 	require.Equal(t, 1, check("a", false, 80).Conflicts)
+}
+
+func TestWhatMayStayIsKnownAndNotArmed(t *testing.T) {
+	s := tell(t)
+	s.pod("done", 60, 60).Status.Phase = v1.PodSucceeded
+	s.pod("stays", 60, 60).Spec.Tolerations[1].TolerationSeconds = nil
+	s.pod("terminates", 60, 60).DeletionTimestamp = &metav1.Time{Time: at(0)}
+	drain := taint("drain", "", 0)
+	require.Equal(t, "cancel terminates", s.node(0, drain))
+	require.Len(t, s.p.known, 3)
+	require.Empty(t, s.n.Armed(0))
+
+	zero := int64(0)
+	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = &zero
+	require.Equal(t, "arm stays at 0 for drain", s.shown(10, "stays"), "known since the taint came")
+	first := s.armed["stays"]
+	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = nil
+	require.Equal(t, "cancel stays Tolerated", s.shown(10, "stays"))
+	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = &zero
+	require.Equal(t, "arm stays at 0 for drain", s.shown(10, "stays"))
+	first.Done()
+	require.True(t, s.armed["stays"].Armed(), "one that was cancelled ends late")
+	s.store["stays"].Spec.Tolerations = nil
+	require.Equal(t, "move stays at 0 for drain", s.shown(10, "stays"), "what it leaves for is told")
+	require.Empty(t, s.shown(11, "stays"))
+}
+
+// Of what is overdue, since when does not matter; of anything else it does.
+func TestSameDeadline(t *testing.T) {
+	for name, row := range map[string]struct {
+		now   int
+		added int
+		want  string
+	}{
+		"both passed":           {100, 20, ""},
+		"at this moment":        {80, 20, ""},
+		"the later one has not": {79, 20, "move web at 80 for drain"},
+		"neither has":           {50, 20, "move web at 80 for drain"},
+	} {
+		s := tell(t)
+		s.pod("web", 900, 60)
+		s.node(0, taint("drain", "", 0))
+		require.Equal(t, row.want, s.node(row.now, taint("drain", "", row.added)), name)
+	}
 }
 
 // What is found out when one eviction is tried concerns the node's other pods too.

@@ -315,6 +315,17 @@ func TestSameDeadline(t *testing.T) {
 	}
 }
 
+func TestWhyIsNewsThoughItIsOverdue(t *testing.T) {
+	s := tell(t)
+	object := s.pod("web", 900, 60)
+	s.node(0, taint("drain", "", 0))
+	*object.Spec.Tolerations[1].TolerationSeconds = 50
+	require.Equal(t, "move web at 50 for drain", s.shown(100, "web"))
+	object.Spec.Tolerations = nil
+	require.Equal(t, "move web at 0 for drain", s.shown(100, "web"))
+	require.Equal(t, "move web at 100 for other", s.node(100, taint("other", "", 100)))
+}
+
 // What is found out when one eviction is tried concerns the node's other pods too.
 func TestATryThatFindsSomethingNew(t *testing.T) {
 	s := tell(t)

@@ -17,8 +17,8 @@
 //   - ratelimitqueue: what is due next, no faster than a rate that may change at any moment?
 //   - timedworker: how do I run one piece of work per key, at its time, and cancel it without a lie?
 //   - taints: which taints should this node carry, and how long does this pod tolerate them?
-//   - evictor: all of it together, behind small interfaces; its page has the table of differences from
-//     upstream.
+//   - evictor: all of it together, behind small interfaces. DIFFERENCES.md has what it does otherwise than upstream,
+//     with the reason and the test of each.
 //   - evictor/nodepressure: is this node short of memory, disk or process numbers, and which pod goes first?
 //     Its packages summary and cgroup measure for it.
 //   - evictor/evictortest: how do I test my controller in virtual time?

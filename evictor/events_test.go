@@ -104,7 +104,7 @@ func TestLooking(t *testing.T) {
 	second, _ := e.Node("a-1")
 	require.True(t, second.Waiting)
 	require.Equal(t, v1.ConditionUnknown, second.Verdict.Ready)
-	require.Equal(t, []zone.Status[zone.Key]{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}, Members: 3}}, e.Zones())
+	require.Equal(t, []zone.Status[zone.Key]{{Zone: first.Zone, State: zone.Normal, Rate: 0.1, Counts: zone.Counts{Total: 3, Bad: 2}}}, e.Zones())
 	require.False(t, e.AllZonesDown())
 	pending := e.Evictions()
 	require.Len(t, pending, 2)

@@ -120,7 +120,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
 	p := pods.Permits{Harm: harm != nil, Write: write != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial}
-	if rec.tainted && (e.standing(rec) == node.Reported || !e.monitor.Settled(rec.name)) {
+	if rec.Tainted && (e.about(rec).Standing() == node.Reported || !e.monitor.Settled(rec.name)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p

@@ -17,6 +17,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/outbox"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -68,42 +69,18 @@ type Options struct {
 // ErrRunning is returned by Step and Run while another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
-// record is what the evictor remembers of one node. It is guarded by Evictor.mu.
+// record is what the evictor remembers of one node, and what it does about it. It is guarded by Evictor.mu.
 type record struct {
-	name     string
-	uid      types.UID
-	zone     zone.Key // where it counts and waits
-	nextZone zone.Key // where its labels say it belongs, from the next pass on
-	excluded bool     // as of the last look; counted at the next pass
-	known    bool     // a pass has given a verdict
-	verdict  health.Verdict
+	node.Record
+	name string
+	uid  types.UID
+	zone zone.Key // where it counts and waits; Record.Zone from the next pass on
 
-	hold            string                 // why Options.Hold holds it, as of the last look
-	ready           v1.ConditionStatus     // what its kubelet says, as of the last look
-	tainted         bool                   // it carries our NoExecute taint, as of the last look
-	beatSince       bool                   // a status heartbeat arrived since the last pass
-	writeConditions bool                   // the verdict is to be written to the node's status
-	waitSettle      bool                   // failed since before all zones were down: one more grace period
-	conflicts       int                    // in a row
-	conflicted      string                 // the version that was too old
-	emptied         bool                   // without taints: its pods were deleted, and later ones go at once
-	settled         map[types.UID]struct{} // without taints: pods that were evicted or spared in this outage
-	refused         map[types.UID]refusal  // and those that the API server refuses to evict
-	budgets         time.Time              // until when that holds all that are left back
-	unseen          time.Time              // until when a taint that was written counts although the store does not show it
-	busy            bool                   // a write is in flight under Run
-	closed          bool                   // a write of it waits for a permission
+	busy   bool        // a write is in flight under Run
+	turn   *turns.Turn // what that counts on, nil for none
+	closed bool        // a write of it waits for a permission
 
-	podsChanged bool                   // one of its pods changed since they were listed to be written
-	markPods    bool                   // pods have to be marked not Ready
-	marked      map[types.UID]struct{} // those marked in this outage
-	pods        pods.Node
-}
-
-// refusal is how often in a row the API server refused an eviction, and until when it is not asked again.
-type refusal struct {
-	times int
-	until time.Time
+	pods pods.Node
 }
 
 // Evictor watches nodes and pods through its clients and decides which nodes to taint and which pods
@@ -136,7 +113,6 @@ type Evictor struct {
 	records   map[string]*record
 	zones     *zone.Tracker[string, zone.Key]
 	turns     *turns.Turns
-	bad       map[string]*record // known and not Ready
 	attention map[string]*record // to be looked at in the next pass
 	left      bool               // a node is gone since the last pass, which may change what zones there are
 	pods      pods.Pods
@@ -165,7 +141,6 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		source:    clients.Source,
 		clock:     opts.Clock,
 		records:   make(map[string]*record),
-		bad:       make(map[string]*record),
 		attention: make(map[string]*record),
 		holds:     make(map[string]string),
 		inbox:     inbox.New[PodKey](),

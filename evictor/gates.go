@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
@@ -177,7 +178,7 @@ func (e *Evictor) setHarm(err error, now time.Time) {
 	e.decide(Decision{Time: now, Kind: GateChanged, Reason: "taints and evictions go on"})
 	e.askAgain(now)
 	for _, name := range e.turns.AllOverdue() {
-		if rec := e.records[name]; rec != nil && !rec.waitSettle { // those are armed anew after their grace, and wait then
+		if rec := e.records[name]; rec != nil && rec.Stage() != node.Watched { // those are armed anew after their grace, and wait then
 			e.turns.WaitToRelease(name, string(rec.uid), rec.zone, e.read)
 		}
 	}

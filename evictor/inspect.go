@@ -3,6 +3,7 @@ package evictor
 import (
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -31,11 +32,11 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec := e.records[name]
-	if rec == nil || !rec.known {
+	if rec == nil || rec.Stage() == node.New {
 		return NodeStatus{}, false
 	}
 	about := e.about(rec)
-	return NodeStatus{Verdict: rec.verdict, Zone: rec.zone, Held: about.Hold, Waiting: e.turns.Waits(name), Evictions: len(rec.pods.Armed(0))}, true
+	return NodeStatus{Verdict: rec.Verdict(), Zone: rec.zone, Held: about.Hold, Waiting: e.turns.Waits(name), Evictions: len(rec.pods.Armed(0))}, true
 }
 
 // Pending is an eviction that is armed.

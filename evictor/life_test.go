@@ -87,6 +87,7 @@ func (l *life) options() evictor.Options {
 
 // write decides about a write of the evictor's.
 func (l *life) write(_, object string) error {
+	l.look()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.writes++; l.writes > 50000 {
@@ -111,6 +112,7 @@ func (l *life) write(_, object string) error {
 }
 
 func (l *life) observe(d evictor.Decision) {
+	l.look()
 	if d.Kind != evictor.TaintsWritten {
 		return
 	}

@@ -2,13 +2,11 @@ package evictor
 
 import (
 	"cmp"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/taints"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // sight is what the store shows under a node's name.
@@ -60,33 +58,23 @@ func (e *Evictor) current(rec *record) *v1.Node {
 
 // note takes over what the node's object says; e.mu is held.
 func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
-	if heartbeat {
-		rec.beatSince = true
-		if rec.verdict.Expired {
-			rec.writeConditions = false // the kubelet spoke: the next pass decides
-		}
+	counts, movedOn := rec.Note(object, heartbeat, e.cfg.TaintBasedEviction)
+	if counts || rec.zone != rec.Zone {
+		e.attention[rec.name] = rec
 	}
-	if rec.conflicted != "" && object.ResourceVersion != rec.conflicted {
-		rec.conflicted = ""
+	if movedOn {
 		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
 		sooner(e.writes, rec.name, at)
 		sooner(e.lifts, rec.name, at)
 	}
-	rec.ready = node.ReadyOf(object).Status
-	if rec.tainted = e.cfg.TaintBasedEviction && node.HasNoExecute(object); rec.tainted {
-		rec.unseen = time.Time{}
-	}
-	excluded := zone.Excluded(object.Labels)
-	rec.nextZone = zone.KeyOf(object.Labels)
 	hold := ""
 	if e.opts.Hold != nil {
 		if reason, held := e.opts.Hold(object); held {
 			hold = cmp.Or(reason, "Held")
 		}
 	}
-	if rec.nextZone != rec.zone || excluded != rec.excluded || hold != rec.hold {
-		rec.excluded, rec.hold = excluded, hold
-		e.attention[rec.name] = rec
+	if hold != rec.Hold {
+		rec.Hold, e.attention[rec.name] = hold, rec
 	}
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
@@ -94,18 +82,13 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 // own says whether a taint is one of those that evict because of our verdict.
 func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && taints.OwnNoExecute(t) }
 
-// about is what the node's standing follows from; e.mu is held. A store lags behind the writes: for one grace period a taint that
-// was written is there until the store has shown it.
-func (e *Evictor) about(rec *record) node.Facts {
-	return node.Facts{
-		Judged: rec.known, Ready: rec.verdict.Ready, Expired: rec.verdict.Expired, Says: rec.ready, Beat: rec.beatSince,
-		AllDown: e.zones.AllDown(), Hold: cmp.Or(e.holds[rec.name], rec.hold), Settling: rec.waitSettle,
-		Carries: rec.tainted || e.now.Before(rec.unseen), Turn: e.turns.Of(rec.name) != nil,
+// world is what the node depends on besides what we know of it; e.mu is held.
+func (e *Evictor) world(rec *record) node.World {
+	return node.World{
+		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
+		Now: e.now, AllDown: e.zones.AllDown(), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil, NoHarm: e.gates.harm.err != nil,
 	}
 }
 
-// standing says whether the node may be harmed, and if not, why; e.mu is held.
-func (e *Evictor) standing(rec *record) node.Standing {
-	about := e.about(rec)
-	return about.Standing()
-}
+// about is what the node's standing follows from; e.mu is held.
+func (e *Evictor) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }

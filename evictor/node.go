@@ -7,7 +7,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
-	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -27,7 +26,10 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = e.register(object, now)
+		rec = &record{name: name, uid: object.UID, zone: zone.KeyOf(object.Labels), pods: pods.Node{Name: name}}
+		e.records[name], e.attention[name] = rec, rec
+		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
+		e.note(rec, object, e.monitor.ObserveNode(object).Heartbeat)
 	}
 	about := e.about(rec)
 	if about.Failing() {
@@ -39,16 +41,6 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 	e.recount(rec)
 	e.arm(rec, now)
 	e.scheduleWrites(rec, object, now)
-}
-
-// register begins to watch a node; e.mu is held.
-func (e *Evictor) register(node *v1.Node, now time.Time) *record {
-	rec := &record{name: node.Name, uid: node.UID, zone: zone.KeyOf(node.Labels), pods: pods.Node{Name: node.Name}}
-	e.records[rec.name] = rec
-	e.attention[rec.name] = rec
-	e.decide(Decision{Time: now, Kind: NodeRegistered, Node: rec.name, NodeUID: rec.uid})
-	e.note(rec, node, e.monitor.ObserveNode(node).Heartbeat)
-	return rec
 }
 
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
@@ -64,7 +56,6 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	}
 	e.turns.Forget(rec.name)
 	delete(e.gates.waiting, rec.name)
-	delete(e.bad, rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
 	e.left = true
@@ -75,30 +66,14 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 }
 
 // scheduleWrites lets a worker write what differs; e.mu is held.
-func (e *Evictor) scheduleWrites(rec *record, node *v1.Node, now time.Time) {
-	p := e.planNode(rec, node, now)
+func (e *Evictor) scheduleWrites(rec *record, object *v1.Node, now time.Time) {
+	p := rec.Plan(e.world(rec), object, e.pods.Outage(&rec.pods, object.Spec.Taints))
 	if p.Lift {
 		wake(e.lifts, rec, now)
 	}
 	if rest := p.Rest(); !rest.Nothing() {
 		wake(e.writes, rec, now)
 	}
-}
-
-// nodePlan is what is to be written to a node, and the turn that it counts on.
-type nodePlan struct {
-	node.Plan
-	turn *turns.Turn // what the plan counts on
-}
-
-// planNode compares the node with what it should be; e.mu is held.
-func (e *Evictor) planNode(rec *record, object *v1.Node, now time.Time) nodePlan {
-	in := node.Input{
-		Facts: e.about(rec), Node: object, Now: now, TaintBased: e.cfg.TaintBasedEviction, NoHarm: e.gates.harm.err != nil,
-		Unwritten: rec.writeConditions, Unmarked: rec.markPods, Since: e.pods.Outage(&rec.pods, object.Spec.Taints),
-		Emptied: rec.emptied, PodsChanged: rec.podsChanged, Budgets: rec.budgets,
-	}
-	return nodePlan{Plan: in.Plan(), turn: e.turns.Of(rec.name)}
 }
 
 // wake lets a worker look at the node now; e.mu is held. What failed waits for its backoff all the same, or

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
@@ -27,11 +25,15 @@ func (e *Evictor) pass(now time.Time) {
 		}
 	}
 	for _, rec := range e.attention {
-		if rec.known && rec.nextZone != rec.zone {
-			rec.zone = rec.nextZone
+		if rec.Stage() == node.New {
+			continue
+		}
+		if rec.zone != rec.Zone {
+			rec.zone = rec.Zone
 			e.turns.Move(rec.name, rec.zone)
 		}
-		e.member(rec)
+		// A verdict counts whether or not its write succeeds.
+		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
 	}
 	e.evaluateZones(now)
 	e.attend(now)
@@ -39,47 +41,18 @@ func (e *Evictor) pass(now time.Time) {
 
 // judged takes over a new verdict about the node.
 func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
-	was, known := rec.verdict.Ready, rec.known
-	silent := v.Expired && !rec.verdict.Expired
-	rec.verdict, rec.known, rec.beatSince = v, true, false
-	rec.writeConditions = v.Expired
-	if v.Ready == v1.ConditionTrue {
-		delete(e.bad, rec.name)
-		rec.waitSettle, rec.emptied, rec.settled, rec.refused, rec.markPods, rec.marked = false, false, nil, nil, false, nil
+	from, silent := rec.Judge(v)
+	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
-	} else {
-		e.bad[rec.name] = rec
 	}
-	if v.Ready == v1.ConditionUnknown {
-		rec.markPods = true
-	} else {
-		rec.markPods, rec.marked = false, nil
-	}
-	if v.Ready != was || !known || silent {
-		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: was, To: v.Ready, Grace: v.Grace}
-		if !known {
-			d.From = v.Observed
-		}
+	if from != v.Ready {
+		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}
 		if silent {
 			d.Silence = now.Sub(v.LastBeat)
 		}
-		if d.From != d.To {
-			e.decide(d)
-		}
+		e.decide(d)
 	}
 	e.attention[rec.name] = rec
-}
-
-// member tells the zones how the node stands. A verdict counts whether or not its write succeeds.
-func (e *Evictor) member(rec *record) {
-	if !rec.known {
-		return
-	}
-	e.zones.Set(rec.name, rec.zone, zone.Member{
-		Ready:    rec.verdict.Ready == v1.ConditionTrue,
-		Excluded: rec.excluded,
-		Identity: string(rec.uid),
-	})
 }
 
 // evaluateZones sets the rates and enters or leaves the state in which every zone is down.
@@ -97,9 +70,10 @@ func (e *Evictor) evaluateZones(now time.Time) {
 	switch transition {
 	case zone.Entered:
 		e.decide(Decision{Time: now, Kind: AllZonesDown})
-		for _, rec := range e.bad {
-			rec.emptied = false
-			e.attention[rec.name] = rec
+		for _, rec := range e.records {
+			if rec.BecomeUnserved() {
+				e.attention[rec.name] = rec
+			}
 		}
 	case zone.Left:
 		e.decide(Decision{Time: now, Kind: AllZonesDownEnded})
@@ -112,12 +86,12 @@ func (e *Evictor) evaluateZones(now time.Time) {
 // pods are marked, also those whose turn has come or nearly so; e.mu is held.
 func (e *Evictor) restarted() {
 	now := e.tick()
-	for _, name := range sortedKeys(e.bad) {
-		rec := e.bad[name]
-		rec.waitSettle = true
-		e.attention[name] = rec
-		e.dequeue(rec, node.Settling.String(), now)
-		e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+	for _, name := range sortedKeys(e.records) {
+		if rec := e.records[name]; rec.BecomeWatched() {
+			e.attention[name] = rec
+			e.dequeue(rec, node.Settling.String(), now)
+			e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+		}
 	}
 }
 
@@ -131,7 +105,7 @@ func (e *Evictor) attend(now time.Time) {
 	e.attention = make(map[string]*record)
 	defer func() { maps.Copy(e.attention, left) }() // what a panic of the user's code has left
 	for _, name := range sortedKeys(left) {
-		if rec := e.records[name]; rec != nil && rec.known {
+		if rec := e.records[name]; rec != nil && rec.Stage() != node.New {
 			e.consider(rec, now)
 		}
 		delete(left, name)
@@ -153,32 +127,11 @@ func (e *Evictor) attendAt() (next time.Time, ok bool) {
 	return next, ok
 }
 
-func (e *Evictor) waitsUntil(rec *record) (time.Time, bool) {
+// waitsUntil is when time alone changes what there is to do about the node.
+func (e *Evictor) waitsUntil(rec *record) (at time.Time, ok bool) {
 	v, ok := e.monitor.Verdict(rec.name)
-	if !ok {
-		return time.Time{}, false
-	}
-	if rec.waitSettle {
-		if at, settles := e.monitor.Settles(rec.name); settles {
-			return at, true
-		}
-		return v.LastBeat.Add(v.Grace), true // or when it has been silent for so long
-	}
-	if e.now.Before(rec.unseen) {
-		return rec.unseen, true
-	}
-	if about := e.about(rec); !e.cfg.TaintBasedEviction && about.Failing() {
-		return emptyAt(v, e.cfg.PodEvictionTimeout), true
-	}
-	return e.now, true
-}
-
-// emptyAt is when the pods of a failed node are deleted where nothing is tainted.
-func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
-	if v.Ready == v1.ConditionUnknown {
-		return v.LastBeat.Add(timeout)
-	}
-	return v.Since.Add(timeout)
+	settles, _ := e.monitor.Settles(rec.name)
+	return rec.WaitsUntil(e.world(rec), v, settles), ok
 }
 
 // consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
@@ -186,48 +139,20 @@ func emptyAt(v health.Verdict, timeout time.Duration) time.Time {
 func (e *Evictor) consider(rec *record, now time.Time) {
 	object := e.current(rec)
 	e.recount(rec)
-	if rec.waitSettle && !e.zones.AllDown() {
-		if rec.waitSettle = !e.monitor.Settled(rec.name); rec.waitSettle {
-			e.attention[rec.name] = rec
-		}
+	latest, ok := e.monitor.Verdict(rec.name)
+	settled := rec.Stage() == node.Watched && e.monitor.Settled(rec.name)
+	waits, again := rec.Consider(e.world(rec), latest, settled, object != nil)
+	if again {
+		e.attention[rec.name] = rec
 	}
-	if rec.verdict.Expired && !rec.beatSince && rec.ready != v1.ConditionUnknown {
-		rec.writeConditions = true
-	}
-	about := e.about(rec)
-	switch s := about.Standing(); {
-	case !s.MayBeHarmed():
+	if about := e.about(rec); !about.Standing().MayBeHarmed() {
 		e.dequeue(rec, about.Why(), now)
-		if s == node.Tainted && !rec.tainted {
-			e.attention[rec.name] = rec // until it is known whether it is
-		}
-	case !e.cfg.TaintBasedEviction:
-		e.considerEmptying(rec, now)
-	case object != nil && e.turns.Of(rec.name) == nil:
+	} else if waits && ok {
 		e.enqueue(rec, now)
 	}
 	e.arm(rec, now)
 	if object != nil {
 		e.scheduleWrites(rec, object, now)
-	}
-}
-
-// considerEmptying is the way without taints: a node that failed for long enough waits for its zone's
-// rate, and one that was emptied already loses what was bound to it since.
-func (e *Evictor) considerEmptying(rec *record, now time.Time) {
-	v, ok := e.monitor.Verdict(rec.name)
-	if !ok {
-		return
-	}
-	due := emptyAt(v, e.cfg.PodEvictionTimeout)
-	if e.cfg.NodeMonitorPeriod > 0 {
-		due = due.Add(1) // upstream's passes act strictly after the timeout
-	}
-	switch {
-	case now.Before(due):
-		e.attention[rec.name] = rec
-	case !rec.emptied && e.turns.Of(rec.name) == nil:
-		e.enqueue(rec, now)
 	}
 }
 

@@ -39,17 +39,14 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now) {
 		return
 	}
-	rec.podsChanged = true
-	if about.Silent() && !rec.markPods && pods.Ready(pod) && pod.DeletionTimestamp == nil {
-		if _, done := rec.marked[pod.UID]; !done {
-			rec.markPods = true
-			e.attention[rec.name] = rec
-			if about.Marks() {
-				wake(e.writes, rec, now)
-			}
+	rec.PodsChanged = true
+	if about.Silent() && pods.Ready(pod) && pod.DeletionTimestamp == nil && rec.Marks.MarkNow(pod.UID) {
+		e.attention[rec.name] = rec
+		if about.Marks() {
+			wake(e.writes, rec, now)
 		}
 	}
-	if rec.emptied && about.Standing().Wanted() && pod.DeletionTimestamp == nil && pods.SparedWithoutTaints(pod) == "" {
+	if rec.Emptied() && about.Standing().Wanted() && pod.DeletionTimestamp == nil && pods.SparedWithoutTaints(pod) == "" {
 		wake(e.writes, rec, now)
 	}
 }

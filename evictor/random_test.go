@@ -37,6 +37,7 @@ func (l *life) play(advance func(time.Duration), restart func()) {
 				wait, again = time.Duration(l.r.Intn(60000))*time.Millisecond, l.r.Intn(12) == 0
 			})
 			advance(wait)
+			l.look()
 			if again && restart != nil {
 				restart()
 			}
@@ -47,6 +48,7 @@ func (l *life) play(advance func(time.Duration), restart func()) {
 		advance(time.Minute)
 		locked(l.kubelets)
 		advance(15 * time.Minute)
+		l.look()
 		locked(l.check)
 	}
 }
@@ -179,6 +181,7 @@ func TestWhateverHappensComesToRest(t *testing.T) {
 	for seed := range int64(60) {
 		require.Equal(t, steppedLife(t, seed), steppedLife(t, seed), seed)
 	}
+	few(t, 29)
 }
 
 // informer is a store that shows nodes as they were some time ago.
@@ -241,4 +244,5 @@ func TestWhateverIsSeenLateComesToRest(t *testing.T) {
 			}
 		}, nil)
 	}
+	few(t, 32)
 }

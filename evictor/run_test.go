@@ -274,8 +274,11 @@ func TestWhateverHappensBesideRunComesToRest(t *testing.T) {
 				return l.write(write, object)
 			})
 			e, pass := run(t, l.c, l.cfg, l.options())
+			l.mu.Lock()
 			l.e = e
+			l.mu.Unlock()
 			l.play(func(d time.Duration) { pass(int(d / time.Second)) }, nil)
 		})
 	}
+	few(t, 48) // not the same every time
 }

@@ -3,6 +3,7 @@ package evictor
 import (
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -50,12 +51,12 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 			turn.Later(0, e.read)
 		}
 	}()
-	node := e.current(rec)
+	object := e.current(rec)
 	looked = true
 	switch {
-	case node == nil: // it is looked at again when the store has caught up
+	case object == nil: // it is looked at again when the store has caught up
 		turn.Later(e.cfg.GateInterval, e.read)
-	case !e.standing(rec).MayBeHarmed():
+	case !e.about(rec).Standing().MayBeHarmed():
 		// The last pass still said failed; the next one will see for itself.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec
@@ -67,40 +68,28 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 
 // recount counts the node as failed, or not, by what it carries or has been through; e.mu is held.
 func (e *Evictor) recount(rec *record) {
-	failed := rec.emptied
-	if e.cfg.TaintBasedEviction {
-		if failed = e.about(rec).Carries; failed && !rec.tainted {
-			e.attention[rec.name] = rec // to count again when that ends
-		}
+	carries := e.about(rec).Carries
+	if carries && !rec.Tainted {
+		e.attention[rec.name] = rec // to count again when that ends
 	}
-	e.turns.Count(rec.name, failed)
+	e.turns.Count(rec.name, carries || rec.Emptied())
 }
 
-// endTurn ends the turn that a write was planned with, if any; e.mu is held. A failed write gives the turn back: every
-// try costs a token, so that an outage of the API saves none up.
-func (e *Evictor) endTurn(rec *record, p *nodePlan, err error) {
-	turn := p.turn
+// endTurn ends the turn that a write was planned with, if any; e.mu is held.
+func (e *Evictor) endTurn(rec *record, tainted bool, err error) {
+	turn := rec.turn
 	if turn == nil || e.turns.Of(rec.name) != turn {
 		return // none, or one that came while the write was under way: the next write has it
 	}
-	done := p.Tainted
-	if !e.cfg.TaintBasedEviction {
-		done = rec.emptied
-	}
-	if !done && 0 < rec.conflicts && rec.conflicts <= maxConflicts {
-		return // the turn is kept for reading again
-	}
-	rec.conflicts = 0
-	now := e.tick()
-	switch {
-	case done: // whatever failed after it
+	e.tick()
+	switch rec.EndTurn(e.world(rec), tainted, err != nil) {
+	case node.Kept:
+		return
+	case node.Done:
 		turn.Served()
-		if e.cfg.TaintBasedEviction {
-			rec.unseen = now.Add(e.cfg.NodeMonitorGracePeriod)
-		}
-	case err == nil && !e.standing(rec).Wanted():
+	case node.Dropped:
 		turn.Drop()
-	default:
+	case node.Spent:
 		turn.Again(e.read)
 		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
 	}

@@ -10,23 +10,20 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/timedworker"
 )
-
-// maxConflicts is how often a node that was granted its taint may be read again after a conflict
-// before it has to wait for another token.
-const maxConflicts = 5
 
 // perform is the work of Evictor.writes and, where lift says so, of Evictor.lifts, which only write taints, so that nothing else can
 // hold lifting back. It reads the truth, compares it with the verdict once more, and writes what differs. One node's
 // writes never overlap: a second one waits for the first by asking to be scheduled again.
 func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
-	rec, node, p, result := e.prepare(name, lift)
-	if node == nil {
+	rec, object, p, result := e.prepare(name, lift)
+	if object == nil {
 		return result
 	}
-	err := e.guarded(name, func() error { return e.write(ctx, rec, node, &p) })
+	err := e.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
 	conflict := !fails && apierrors.IsConflict(err)
@@ -37,11 +34,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 
 	e.mu.Lock()
 	rec.busy = false
-	rec.conflicts, rec.conflicted = rec.conflicts+1, node.ResourceVersion
-	if !conflict {
-		rec.conflicts, rec.conflicted = 0, ""
-	}
-	conflicts := rec.conflicts
+	conflicts := rec.Wrote(conflict, object.ResourceVersion)
 	if fails && e.records[name] == rec {
 		e.outage.Failed(task{node: name, lift: lift}, e.tick(), next)
 	} else {
@@ -51,7 +44,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		rec.closed = true
 		e.gates.waiting[name] = rec
 	}
-	e.endTurn(rec, &p, err)
+	e.endTurn(rec, p.Tainted, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
@@ -72,9 +65,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	}
 }
 
-// prepare plans the node's write and takes the node for it; a nil node means that there is none now, and
+// prepare plans the node's write and takes the node for it; a nil object means that there is none now, and
 // result how the try ends.
-func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p nodePlan, result timedworker.Result) {
+func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node, p node.Plan, result timedworker.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec = e.records[name]
@@ -84,28 +77,29 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, node *v1.Node, p
 	case rec.busy:
 		return nil, nil, p, timedworker.Blocked(e.cfg.RetryInitial)
 	}
-	if node = e.current(rec); node == nil {
+	if object = e.current(rec); object == nil {
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
-	p = e.planNode(rec, node, e.tick())
+	e.tick()
+	p, rec.turn = rec.Plan(e.world(rec), object, e.pods.Outage(&rec.pods, object.Spec.Taints)), nil
 	if lift {
-		p = nodePlan{Plan: p.Taints()}
+		p = p.Taints()
 	} else {
-		p.Plan = p.Rest()
+		p, rec.turn = p.Rest(), e.turns.Of(name)
 	}
 	if p.Nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
-		e.endTurn(rec, &p, nil)
+		e.endTurn(rec, p.Tainted, nil)
 		return nil, nil, p, e.afterBudgets(rec, lift)
 	}
 	rec.busy = true
-	return rec, node, p, result
+	return rec, object, p, result
 }
 
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
 // them go; e.mu is held.
 func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
-	if wait := rec.budgets.Sub(e.tick()); wait > 0 && rec.emptied && !lift {
+	if wait := rec.Until().Sub(e.tick()); wait > 0 && !lift {
 		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
 	return timedworker.Done()
@@ -142,14 +136,13 @@ func failedStep(err error) string {
 
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
-func (e *Evictor) stillTaints(rec *record, p *nodePlan) bool {
+func (e *Evictor) stillTaints(rec *record, p *node.Plan) bool {
 	if !p.Harms() {
 		return true
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	about := e.about(rec)
-	return e.records[rec.name] == rec && about.Taints(p.Tainted) // or another node has its name
+	return e.records[rec.name] == rec && e.about(rec).Taints(p.Tainted) // or another node has its name
 }
 
 // errClosed is wrapped by what a closed permission stops.
@@ -163,7 +156,7 @@ func (e *Evictor) mayWrite() error {
 	return nil
 }
 
-func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *nodePlan) error {
+func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *node.Plan) error {
 	try := func(step string, write func() error) error {
 		err := e.mayWrite()
 		if err == nil {
@@ -172,23 +165,23 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		if err == nil || apierrors.IsNotFound(err) {
 			return nil
 		}
-		return &writeError{step: step, node: node.Name, err: err}
+		return &writeError{step: step, node: object.Name, err: err}
 	}
 	wrote := func(d Decision) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		d.Time, d.Node = e.tick(), node.Name
+		d.Time, d.Node = e.tick(), object.Name
 		e.decide(d)
 		if d.Kind != ConditionsWritten {
 			return
 		}
-		rec.writeConditions = false
+		rec.Told()
 		if fresh := e.current(rec); fresh != nil {
-			node = fresh // with the resourceVersion of the write just made, where the store shows it
+			object = fresh // with the resourceVersion of the write just made, where the store shows it
 		}
 	}
 	if len(p.Conditions) > 0 {
-		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, node, p.Conditions)) }); err != nil {
+		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, object, p.Conditions)) }); err != nil {
 			return err
 		}
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
@@ -197,7 +190,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		p.Withhold()
 	}
 	if !p.Change.Empty() {
-		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, node, p.Change)) }); err != nil {
+		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, object, p.Change)) }); err != nil {
 			return err
 		}
 		p.Tainted = p.Tainted || p.Harms()
@@ -211,7 +204,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, node *v1.Node, p *node
 		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
 	}
 	if len(p.Labels) > 0 && !p.Again { // the pods do not wait for labels
-		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, node, p.Labels)) }); err != nil {
+		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, object, p.Labels)) }); err != nil {
 			errs = append(errs, err)
 		} else {
 			wrote(Decision{Kind: LabelsWritten})

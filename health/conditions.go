@@ -7,13 +7,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The reasons of the conditions that UnknownConditions gives, as upstream writes them.
+// The reasons and messages of the conditions that UnknownConditions gives, as kube-controller-manager writes them.
 const (
-	ReasonNeverUpdated  = "NodeStatusNeverUpdated"
-	ReasonStatusUnknown = "NodeStatusUnknown"
-)
-
-const (
+	reasonNeverUpdated   = "NodeStatusNeverUpdated"
+	reasonStatusUnknown  = "NodeStatusUnknown"
 	messageNeverUpdated  = "Kubelet never posted node status."
 	messageStatusUnknown = "Kubelet stopped posting node status."
 )
@@ -27,13 +24,13 @@ var kubeletConditions = [...]v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPre
 func UnknownConditions(node *v1.Node, now time.Time) []v1.NodeCondition {
 	var write []v1.NodeCondition
 	for _, kind := range kubeletConditions {
-		c := v1.NodeCondition{Type: kind, Reason: ReasonNeverUpdated, Message: messageNeverUpdated, LastHeartbeatTime: node.CreationTimestamp}
+		c := v1.NodeCondition{Type: kind, Reason: reasonNeverUpdated, Message: messageNeverUpdated, LastHeartbeatTime: node.CreationTimestamp}
 		if have := find(node, kind); have != nil {
 			if have.Status == v1.ConditionUnknown {
 				continue
 			}
 			c = *have
-			c.Reason, c.Message = ReasonStatusUnknown, messageStatusUnknown
+			c.Reason, c.Message = reasonStatusUnknown, messageStatusUnknown
 		}
 		c.Status, c.LastTransitionTime = v1.ConditionUnknown, metav1.NewTime(now)
 		write = append(write, c)

@@ -61,10 +61,8 @@ func clockOr(c clock.PassiveClock) clock.PassiveClock {
 	return c
 }
 
-// Noted says what a beat brought.
+// Noted says what a beat brought; it is zero for the first of a key.
 type Noted struct {
-	// New: the key was not tracked before.
-	New bool
 	// Late is by how much the beat came after the key's deadline; 0 when it came in time.
 	Late time.Duration
 	// HandedOut: Expired had handed the key out since the beat before. Whoever acted on that can undo it now.
@@ -83,7 +81,7 @@ func (d *Deadlines[K]) BeatAt(key K, now time.Time) Noted {
 	at := d.time.Read(now)
 	if !ok {
 		d.track(key, at)
-		return Noted{New: true}
+		return Noted{}
 	}
 	return d.beat(i, at)
 }
@@ -102,8 +100,8 @@ func (d *Deadlines[K]) track(key K, beat int64) int32 {
 	return i
 }
 
-// Handle names a tracked key without a look-up. It is valid until the key is forgotten; afterwards it may name the key
-// that took its place, so forget last.
+// Handle names a tracked key without a look-up. It is valid until the key is forgotten; afterwards it may name another
+// key, so stop using it before the key is forgotten.
 type Handle int32
 
 // Track returns the key's handle. An unknown key is tracked, with a first beat now.
@@ -142,7 +140,7 @@ func plausible(t *steady.Time, instant time.Time, now int64) int64 {
 	return min(t.Of(instant), now)
 }
 
-// BeatHandle is Beat by handle. It does nothing when nobody has the handle.
+// BeatHandle is Beat by handle. It does nothing and returns zero when the handle names no key.
 func (d *Deadlines[K]) BeatHandle(h Handle) Noted { return d.BeatHandleAt(h, d.clock.Now()) }
 
 // BeatHandleAt is BeatHandle at a reading of the clock.

@@ -69,7 +69,7 @@ func (l *deadlinesLife) set(d time.Duration) {
 
 func (l *deadlinesLife) beat(key string, beat func() Noted) {
 	k := l.keys[key]
-	want := Noted{New: true}
+	want := Noted{}
 	if k != nil {
 		want = Noted{Late: max(0, l.elapsed-k.beat-k.grace), HandedOut: k.out}
 	} else {

@@ -81,7 +81,7 @@ func TestDeadlinesSnapshot(t *testing.T) {
 
 func TestBeatSaysThatItWasLate(t *testing.T) {
 	d, clk := deadlines(t)
-	require.Equal(t, Noted{New: true}, d.Beat("a"))
+	require.Equal(t, Noted{}, d.Beat("a"))
 	clk.SetTime(at(10))
 	require.Equal(t, Noted{}, d.Beat("a"), "at its deadline")
 	clk.SetTime(at(23))

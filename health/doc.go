@@ -65,9 +65,8 @@
 //	another status than before           likewise, but not before the last observation
 //	the same with another transition     likewise: it has changed and come back
 //	the same                             when it did before
-//	not there                            when that was first observed
 //
-// A condition that is not there has the status ConditionAbsent, for which a rule may ask; it is not Unknown. Each rule
+// A condition that is not there has no status for which a rule can ask, and is not Unknown. Each rule
 // that comes true for a key is handed out once until that condition changes, which Observe then tells. A writer that
 // sets a new transition with every heartbeat never lets a status grow old.
 //

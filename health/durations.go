@@ -60,7 +60,8 @@ func NewDurations[K comparable](config DurationsConfig) (*Durations[K], error) {
 	return &Durations[K]{clock: clockOr(config.Clock), rules: slices.Clone(config.Rules), watched: watchedBy(config.Rules)}, nil
 }
 
-// Observe notes the conditions that a key has now: all of them, for what is missing is absent. An unknown key is
+// Observe notes the conditions that a key has now: all of them, for one that is missing has no
+// status any more. An unknown key is
 // tracked from now on. It returns the rules that Expired had handed out and that hold no longer, or hold anew: whoever
 // acted on them can undo it. Nothing of the conditions is kept. O(log n), without allocation for a known key where
 // nothing has ended; where nothing has changed O(1).
@@ -69,8 +70,7 @@ func NewDurations[K comparable](config DurationsConfig) (*Durations[K], error) {
 // an age once, when it is first seen, and one that is zero or in the future counts as now. Between two observations
 // the status has changed if it differs, or if it comes with a transition that differs from the last one, be it
 // earlier or later. What has changed did so after the observation before, whatever is claimed: no clock that is wrong
-// makes it older than that. An unchanged status keeps the start that is known. The absence of a condition lasts since
-// it was first seen.
+// makes it older than that. An unchanged status keeps the start that is known.
 //
 // Conditions of other kinds are given as these: Type, Status and LastTransitionTime are all that is looked at.
 func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (ended []Rule) {

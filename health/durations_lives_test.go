@@ -64,7 +64,7 @@ func (l *observedLife) operation(r *rand.Rand) (answer string) {
 	case 0, 1:
 		l.last[key] = nil
 		for i, kind := range modelKinds {
-			if status := modelStatuses[r.Intn(len(modelStatuses))]; status != ConditionAbsent {
+			if status := modelStatuses[r.Intn(len(modelStatuses))]; status != absent {
 				l.claims++
 				claim := l.clk.Wall().Add(time.Duration(3-n-i)*time.Second + time.Duration(l.claims))
 				l.last[key] = append(l.last[key], v1.NodeCondition{Type: kind, Status: status, LastTransitionTime: metav1.Time{Time: claim}})

@@ -16,13 +16,16 @@ import (
 
 var modelRules = []Rule{
 	{"Ready", v1.ConditionFalse, 20 * time.Second}, {"Ready", v1.ConditionFalse, 8 * time.Second}, {"Ready", v1.ConditionFalse, 9 * time.Second},
-	{"Ready", v1.ConditionUnknown, 12 * time.Second}, {"Ready", ConditionAbsent, 5 * time.Second},
-	{"Broken", v1.ConditionTrue, 10 * time.Second}, {"Broken", ConditionAbsent, 25 * time.Second},
+	{"Ready", v1.ConditionUnknown, 12 * time.Second}, {"Ready", v1.ConditionTrue, 5 * time.Second},
+	{"Broken", v1.ConditionTrue, 10 * time.Second}, {"Broken", v1.ConditionUnknown, 25 * time.Second},
 }
+
+// absent is the status of a condition that is not there.
+const absent v1.ConditionStatus = "absent"
 
 var (
 	modelKinds    = []v1.NodeConditionType{"Ready", "Broken", "Else"}
-	modelStatuses = []v1.ConditionStatus{ConditionAbsent, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, "Maybe"}
+	modelStatuses = []v1.ConditionStatus{absent, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, "Maybe"}
 )
 
 // modelCondition is what the model knows of a condition; of a missing one that it is absent.
@@ -88,7 +91,7 @@ func (l *durationsLife) observe(key string, conditions []v1.NodeCondition) {
 	}
 	var ended []Rule
 	for _, kind := range modelKinds {
-		now := &modelCondition{status: ConditionAbsent, told: map[Rule]bool{}}
+		now := &modelCondition{status: absent, told: map[Rule]bool{}}
 		for _, c := range conditions {
 			if c.Type == kind {
 				now.status, now.claim = c.Status, c.LastTransitionTime.Time
@@ -204,7 +207,7 @@ func (l *durationsLife) step(op, arg, more byte) {
 			if object := l.objects[key]; object != nil && n%2 == 0 {
 				status = object.conditions[kind].status
 			}
-			if status != ConditionAbsent {
+			if status != absent {
 				conditions = append(conditions, v1.NodeCondition{Type: kind, Status: status, LastTransitionTime: l.claim(key, kind, int(more)+i)})
 			}
 		}

@@ -9,15 +9,12 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ConditionAbsent is the status by which a Rule asks for a condition that is not there.
-const ConditionAbsent v1.ConditionStatus = "Absent"
-
 // Rule asks whether a condition has had a status for a time. Two rules of the same Type and Status with different times
 // are two steps: one may warn and the other repair.
 type Rule struct {
 	Type v1.NodeConditionType
-	// Status is True, False, Unknown or ConditionAbsent. A condition that is absent is not Unknown here: nobody has
-	// said that he does not know.
+	// Status is True, False or Unknown. A condition that is not there is none of them, nor Unknown: nobody has said
+	// that he does not know.
 	Status v1.ConditionStatus
 	// For must be positive; a nanosecond is at once.
 	For time.Duration
@@ -63,15 +60,14 @@ type standing uint8
 
 const (
 	unseen standing = iota // nothing was told of it yet
-	other                  // it is there, with a status for which no rule can ask
+	other                  // it is not there, or has a status for which no rule can ask
 	isTrue
 	isFalse
 	isUnknown
-	isAbsent
 	standings
 )
 
-var standingStatus = [standings]v1.ConditionStatus{"", "", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, ConditionAbsent}
+var standingStatus = [standings]v1.ConditionStatus{"", "", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
 
 // standingAsked is what a rule asks for, or unseen when there is no such status.
 func standingAsked(status v1.ConditionStatus) standing {
@@ -81,16 +77,6 @@ func standingAsked(status v1.ConditionStatus) standing {
 		}
 	}
 	return unseen
-}
-
-// standingShown is that of a condition that is there.
-func standingShown(status v1.ConditionStatus) standing {
-	switch s := standingAsked(status); s {
-	case isTrue, isFalse, isUnknown:
-		return s
-	default:
-		return other
-	}
 }
 
 // watched is a condition for which rules ask.
@@ -131,10 +117,10 @@ func upTo(rules []Rule, most time.Duration) int {
 func (w *watched) shown(conditions []v1.NodeCondition) (status standing, claim time.Time) {
 	for i := range conditions {
 		if c := &conditions[i]; c.Type == w.kind {
-			return standingShown(c.Status), c.LastTransitionTime.Time
+			return max(standingAsked(c.Status), other), c.LastTransitionTime.Time
 		}
 	}
-	return isAbsent, time.Time{}
+	return other, time.Time{}
 }
 
 // standingNames are the statuses that a rule may ask for.

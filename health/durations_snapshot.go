@@ -35,7 +35,7 @@ type ConditionsSnapshot[K comparable] struct {
 // ConditionSnapshot is how one condition of a key stands.
 type ConditionSnapshot struct {
 	Type v1.NodeConditionType `json:"type"`
-	// Status is empty when it is one for which no rule can ask.
+	// Status is empty when the condition is not there, or has one for which no rule can ask.
 	Status v1.ConditionStatus `json:"status,omitempty"`
 	// Lasted is for how long it has been so, no less than Seen.
 	Lasted time.Duration `json:"lasted"`

@@ -16,12 +16,11 @@ import (
 )
 
 var (
-	notReady   = Rule{v1.NodeReady, v1.ConditionFalse, 10 * time.Second}
-	stillNot   = Rule{v1.NodeReady, v1.ConditionFalse, 30 * time.Second}
-	notKnown   = Rule{v1.NodeReady, v1.ConditionUnknown, 20 * time.Second}
-	noDetector = Rule{"KernelDeadlock", ConditionAbsent, 15 * time.Second}
-	deadlock   = Rule{"KernelDeadlock", v1.ConditionTrue, 5 * time.Second}
-	someRules  = []Rule{stillNot, notReady, notKnown, noDetector, deadlock}
+	notReady  = Rule{v1.NodeReady, v1.ConditionFalse, 10 * time.Second}
+	stillNot  = Rule{v1.NodeReady, v1.ConditionFalse, 30 * time.Second}
+	notKnown  = Rule{v1.NodeReady, v1.ConditionUnknown, 20 * time.Second}
+	deadlock  = Rule{"KernelDeadlock", v1.ConditionTrue, 5 * time.Second}
+	someRules = []Rule{stillNot, notReady, notKnown, deadlock}
 )
 
 func durations(t testing.TB, rules ...Rule) (*Durations[string], *testingclock.FakePassiveClock) {
@@ -60,7 +59,7 @@ func TestDurationsConfig(t *testing.T) {
 		"rules[0].for: Invalid":         {{"Ready", v1.ConditionTrue, 0}},
 		"rules[1].for: Invalid":         {{"Ready", v1.ConditionTrue, 1}, {"Ready", v1.ConditionTrue, -1}},
 		"rules[1]: Duplicate":           {{"Ready", v1.ConditionTrue, 1}, {"Ready", v1.ConditionTrue, 1}},
-		"\"Absent\"":                    {{"Ready", "Gone", 1}},
+		"\"Unknown\"":                   {{"Ready", "Absent", 1}},
 		"rules[2].for: Invalid value: ": {{"Ready", v1.ConditionTrue, 1}, {"Ready", v1.ConditionTrue, 2}, {"Ready", v1.ConditionFalse, 0}},
 	} {
 		_, err := NewDurations[string](DurationsConfig{Rules: rules})
@@ -106,11 +105,12 @@ func TestRules(t *testing.T) {
 		"claims to be older than seen":   {{0, ready(yes, 0), nil, nil, -1}, {50, ready(yes, 0), nil, nil, -1}, {55, ready(no, 2), nil, nil, 60}},
 		"claims another, older start":    {{50, ready(no, 49), nil, nil, 59}, {54, ready(no, 49), nil, nil, 59}, {55, ready(no, 3), nil, nil, 64}},
 		"observed late":                  {{0, ready(yes, 0), nil, nil, -1}, {500, ready(no, 300), nil, []string{"a Ready False 10s", "a Ready False 30s"}, -1}},
-		"a status that nobody asks for":  {{0, ready("Maybe", 0), nil, nil, -1}, {5, ready(ConditionAbsent, 5), nil, nil, -1}, {6, ready("", 6), nil, nil, -1}},
-		"absent is not what one says":    {{5, []v1.NodeCondition{condition("KernelDeadlock", ConditionAbsent, 0)}, nil, nil, -1}},
-		"absent":                         {{5, []v1.NodeCondition{}, nil, nil, 20}, {10, []v1.NodeCondition{condition("KernelDeadlock", no, 3)}, nil, nil, -1}},
-		"absent for long":                {{5, []v1.NodeCondition{}, nil, nil, 20}, {21, []v1.NodeCondition{}, nil, []string{"a KernelDeadlock Absent 15s"}, -1}, {22, []v1.NodeCondition{condition("KernelDeadlock", yes, 10)}, []Rule{noDetector}, nil, 26}},
-		"gone absent counts as seen":     {{0, ready(no, 0), nil, nil, 10}, {5, ready(no, 0)[1:], nil, nil, 10}, {10, nil, nil, []string{"a Ready False 10s"}, 20}, {20, nil, nil, []string{"a KernelDeadlock Absent 15s"}, 30}},
+		"a status that nobody asks for":  {{0, ready("Maybe", 0), nil, nil, -1}, {5, ready("Absent", 5), nil, nil, -1}, {6, ready("", 6), nil, nil, -1}},
+		"absent is not what one says":    {{5, []v1.NodeCondition{condition("KernelDeadlock", "Absent", 0)}, nil, nil, -1}},
+		"absent":                         {{5, []v1.NodeCondition{}, nil, nil, -1}, {10, []v1.NodeCondition{condition("KernelDeadlock", no, 3)}, nil, nil, -1}},
+		"absent for long":                {{5, []v1.NodeCondition{}, nil, nil, -1}, {21, []v1.NodeCondition{}, nil, nil, -1}, {22, []v1.NodeCondition{condition("KernelDeadlock", yes, 10)}, nil, nil, 26}},
+		"gone absent counts as seen":     {{0, ready(no, 0), nil, nil, 10}, {5, ready(no, 0)[1:], nil, nil, 10}, {10, nil, nil, []string{"a Ready False 10s"}, 30}, {20, nil, nil, nil, 30}},
+		"absent ends what it was":        {{0, []v1.NodeCondition{condition("KernelDeadlock", yes, 0)}, nil, []string(nil), 5}, {6, nil, nil, []string{"a KernelDeadlock True 5s"}, -1}, {7, []v1.NodeCondition{}, []Rule{deadlock}, nil, -1}, {8, []v1.NodeCondition{condition("KernelDeadlock", yes, 0)}, nil, nil, 12}},
 		"of two of a type the first":     {{0, append(ready(no, 0), ready(yes, 0)...), nil, nil, 10}},
 		"what nobody asks for":           {{0, append(ready(yes, 0), condition("Other", no, 0)), nil, nil, -1}},
 		"time before any that fits ends": {{10, []v1.NodeCondition{condition("KernelDeadlock", no, 0), {Type: v1.NodeReady, Status: no, LastTransitionTime: metav1.NewTime(time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC))}}, nil, []string{"a Ready False 10s", "a Ready False 30s"}, -1}},
@@ -146,7 +146,6 @@ func TestWhatLasts(t *testing.T) {
 	require.Equal(t, []Lasting{
 		{Rule: stillNot, Since: at(25), Left: 15 * time.Second},
 		{Rule: notReady, Since: at(25), HandedOut: true},
-		{Rule: noDetector, Since: at(40), Left: 15 * time.Second},
 	}, all)
 	all, _ = d.GetAt("a", at(55))
 	require.Zero(t, all[0].Left)

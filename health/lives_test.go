@@ -189,7 +189,7 @@ func monitorOperation(r *rand.Rand, m *Monitor, clk *clockcases.Clock) (answer s
 		}
 	}
 	next, ok := m.Next()
-	answer += fmt.Sprint(m.Len(), m.Frozen(), m.Settled(name), m.Blind(), ok)
+	answer += fmt.Sprint(m.Len(), m.frozen, m.Settled(name), m.Blind(), ok)
 	if ok {
 		answer += told(clk, next)
 	}
@@ -205,7 +205,7 @@ func monitorOperation(r *rand.Rand, m *Monitor, clk *clockcases.Clock) (answer s
 func passed(m *Monitor, clk *clockcases.Clock) string {
 	var all []string
 	for _, v := range m.Pass() {
-		all = append(all, fmt.Sprint(v.Node, v.UID, v.Observed, v.Ready, v.New, v.Expired, told(clk, v.Since), told(clk, v.LastBeat)))
+		all = append(all, fmt.Sprint(v.Node, v.UID, v.Observed, v.Ready, v.Expired, told(clk, v.Since), told(clk, v.LastBeat)))
 	}
 	return strings.Join(all, "\n")
 }

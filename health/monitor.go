@@ -61,7 +61,7 @@ func NewMonitor(config Config) (*Monitor, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	// On the grid a node is silent for too long strictly after its grace, as upstream has it.
+	// On the grid a node is silent for too long strictly after its grace, as kube-controller-manager has it.
 	strict := int64(0)
 	if config.NodeMonitorPeriod > 0 {
 		strict = 1
@@ -120,19 +120,16 @@ func (m *Monitor) tell(at int64) []Verdict {
 	for _, i := range m.changed {
 		n := m.records.At(i)
 		n.changed = 0
-		isNew := !n.known
 		was := n.judged
 		n.judged = n.observed
 		if n.expired {
 			n.judged = readyUnknown
 		}
-		if was != n.judged && !isNew {
+		if n.known && was != n.judged {
 			m.setSince(n, at)
 		}
 		n.known = true
-		v := m.verdict(i)
-		v.New = isNew
-		verdicts = append(verdicts, v)
+		verdicts = append(verdicts, m.verdict(i))
 	}
 	if cap(m.changed) > mostChanged {
 		m.changed = nil

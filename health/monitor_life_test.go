@@ -98,7 +98,7 @@ func (l *monitorLife) pass() {
 	var told []string
 	verdicts := l.m.Pass()
 	for _, v := range verdicts {
-		told = append(told, strings.Join([]string{v.Node, string(v.UID), string(v.Observed), string(v.Ready), map[bool]string{true: "new"}[v.New], map[bool]string{true: "expired"}[v.Expired]}, " "))
+		told = append(told, strings.Join([]string{v.Node, string(v.UID), string(v.Observed), string(v.Ready), map[bool]string{true: "expired"}[v.Expired]}, " "))
 	}
 	require.True(l.t, slices.IsSortedFunc(verdicts, func(a, b Verdict) int { return strings.Compare(a.Node, b.Node) }))
 	require.Equal(l.t, l.model.pass(), told)
@@ -209,8 +209,8 @@ func (l *monitorLife) check() {
 			l.t.Fatalf("%s settles at %v %v, expected %v", name, settles, ok, n)
 		}
 	}
-	if l.m.Len() != len(l.model.nodes) || l.m.Blind() != l.model.blind || !slices.Equal(l.m.Frozen(), l.model.frozen) {
-		l.t.Fatalf("Len %d, Blind %d, Frozen %v; expected %+v", l.m.Len(), l.m.Blind(), l.m.Frozen(), l.model)
+	if l.m.Len() != len(l.model.nodes) || l.m.Blind() != l.model.blind || !slices.Equal(l.m.frozen, l.model.frozen) {
+		l.t.Fatalf("Len %d, Blind %d, Frozen %v; expected %+v", l.m.Len(), l.m.Blind(), l.m.frozen, l.model)
 	}
 }
 

@@ -159,7 +159,7 @@ func (m *monitorModel) pass() (told []string) {
 		if n.known && ready != n.judged {
 			n.since = at
 		}
-		told = append(told, strings.Join([]string{n.name, n.uid, string(n.observed), string(ready), map[bool]string{false: "new"}[n.known], map[bool]string{true: "expired"}[n.expired]}, " "))
+		told = append(told, strings.Join([]string{n.name, n.uid, string(n.observed), string(ready), map[bool]string{true: "expired"}[n.expired]}, " "))
 		n.judged, n.known, n.changed = ready, true, false
 	}
 	slices.Sort(told)

@@ -252,7 +252,7 @@ func TestFreeze(t *testing.T) {
 		w.to(10)
 		w.Freeze("watch broken")
 		w.Freeze("watch broken")
-		require.Equal(t, []string{"watch broken"}, w.Frozen())
+		require.Equal(t, []string{"watch broken"}, w.Snapshot().Frozen)
 		require.Empty(t, w.to(500))
 		require.Empty(t, w.Pass())
 		require.True(t, w.Thaw("watch broken"))
@@ -337,9 +337,9 @@ func TestUnknownConditions(t *testing.T) {
 		v1.NodeCondition{Type: v1.NodeNetworkUnavailable, Status: v1.ConditionFalse})
 	got := UnknownConditions(n, at(50))
 	require.Equal(t, []v1.NodeCondition{
-		{Type: v1.NodeReady, Status: v1.ConditionUnknown, Reason: ReasonStatusUnknown, Message: "Kubelet stopped posting node status.", LastHeartbeatTime: metav1.NewTime(at(5)), LastTransitionTime: metav1.NewTime(at(50))},
-		{Type: v1.NodeDiskPressure, Status: v1.ConditionUnknown, Reason: ReasonNeverUpdated, Message: "Kubelet never posted node status.", LastHeartbeatTime: metav1.NewTime(epoch), LastTransitionTime: metav1.NewTime(at(50))},
-		{Type: v1.NodePIDPressure, Status: v1.ConditionUnknown, Reason: ReasonNeverUpdated, Message: "Kubelet never posted node status.", LastHeartbeatTime: metav1.NewTime(epoch), LastTransitionTime: metav1.NewTime(at(50))},
+		{Type: v1.NodeReady, Status: v1.ConditionUnknown, Reason: reasonStatusUnknown, Message: "Kubelet stopped posting node status.", LastHeartbeatTime: metav1.NewTime(at(5)), LastTransitionTime: metav1.NewTime(at(50))},
+		{Type: v1.NodeDiskPressure, Status: v1.ConditionUnknown, Reason: reasonNeverUpdated, Message: "Kubelet never posted node status.", LastHeartbeatTime: metav1.NewTime(epoch), LastTransitionTime: metav1.NewTime(at(50))},
+		{Type: v1.NodePIDPressure, Status: v1.ConditionUnknown, Reason: reasonNeverUpdated, Message: "Kubelet never posted node status.", LastHeartbeatTime: metav1.NewTime(epoch), LastTransitionTime: metav1.NewTime(at(50))},
 	}, got)
 	n.Status.Conditions = got
 	require.Len(t, UnknownConditions(n, at(60)), 1, "MemoryPressure is missing in this list")

@@ -212,7 +212,7 @@ func (m *Monitor) Handle(node string) (Handle, bool) {
 	return Handle(i), ok
 }
 
-// ObserveRenewalHandle is ObserveRenewal by handle.
+// ObserveRenewalHandle is ObserveRenewal by handle; false when the handle names no node.
 func (m *Monitor) ObserveRenewalHandle(h Handle, renewTime time.Time) bool {
 	return m.ObserveRenewalHandleAt(h, renewTime, m.clock.Now())
 }

@@ -130,7 +130,7 @@ func TestUpstreamsHealthTable(t *testing.T) {
 				for _, c := range UnknownConditions(n, w.clk.Now()) {
 					write = append(write, string(c.Type)+" "+c.Reason)
 					require.Equal(t, v1.ConditionUnknown, c.Status)
-					if c.Reason == ReasonNeverUpdated {
+					if c.Reason == reasonNeverUpdated {
 						require.Equal(t, n.CreationTimestamp, c.LastHeartbeatTime)
 					} else {
 						require.Equal(t, metav1.NewTime(epoch), c.LastHeartbeatTime)

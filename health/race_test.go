@@ -64,7 +64,6 @@ func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
 		m.Snapshot()
 	case 8:
 		m.Freeze("x")
-		m.Frozen()
 	case 9:
 		m.Thaw("x")
 		m.Restart()
@@ -89,7 +88,7 @@ func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
 }
 
 func TestManyDurationsAtOnce(t *testing.T) {
-	d, err := NewDurations[int](DurationsConfig{Rules: []Rule{{v1.NodeReady, v1.ConditionFalse, 5 * time.Microsecond}, {v1.NodeReady, ConditionAbsent, 20 * time.Microsecond}}})
+	d, err := NewDurations[int](DurationsConfig{Rules: []Rule{{v1.NodeReady, v1.ConditionFalse, 5 * time.Microsecond}, {v1.NodeReady, v1.ConditionUnknown, 20 * time.Microsecond}}})
 	require.NoError(t, err)
 	var all sync.WaitGroup
 	for g := range 4 {

@@ -108,13 +108,6 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	return true
 }
 
-// Frozen returns the reasons in force, oldest first.
-func (m *Monitor) Frozen() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Clone(m.frozen)
-}
-
 // Blind is how often a Pass found that nobody had listened for more than a grace period, and let what has failed wait
 // for one more grace until it is Settled.
 func (m *Monitor) Blind() uint64 {

@@ -62,7 +62,7 @@ func TestSnapshotIsWhole(t *testing.T) {
 	w.Freeze("paused")
 	other := watching(t, 5*time.Second)
 	require.NoError(t, other.Restore(w.Snapshot()))
-	require.Equal(t, []string{"watch broken", "paused"}, other.Frozen())
+	require.Equal(t, []string{"watch broken", "paused"}, other.Snapshot().Frozen)
 	require.Empty(t, other.to(100))
 	require.True(t, other.Thaw("paused"))
 	require.Empty(t, other.to(200))
@@ -89,7 +89,7 @@ func FuzzMonitorSnapshot(f *testing.F) {
 		w := watching(t, period)
 		if w.Restore(s) != nil {
 			require.Zero(t, w.Len())
-			require.Empty(t, w.Frozen())
+			require.Empty(t, w.Snapshot().Frozen)
 			require.Empty(t, w.Snapshot().Nodes)
 			return
 		}

@@ -15,8 +15,6 @@ type Verdict struct {
 	// when the node has been silent for too long. Empty means that it has no Ready condition, which
 	// counts as not ready.
 	Observed, Ready v1.ConditionStatus
-	// New: this is the first verdict about this node.
-	New bool
 	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions says what to write.
 	Expired bool
 	// Since is when Ready last changed, LastBeat when the last sign of life was noted; both by our own

@@ -57,7 +57,7 @@ func (m Matcher) DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Tol
 		used, lasts := m.using(taint, NoExecuteEffect, tolerations), time.Duration(0)
 		if used >= 0 {
 			var forever bool
-			if lasts, forever = Seconds(&tolerations[used]); forever {
+			if lasts, forever = lastsFor(&tolerations[used]); forever {
 				continue
 			}
 		}

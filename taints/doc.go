@@ -61,7 +61,8 @@
 //
 // [Diff] says what to add and remove; an empty [Change] needs no write. [Change.Apply] carries it out on
 // a list, [Change.Patch] makes it one write. A swap between not-ready and unreachable is one outage and
-// keeps TimeAdded: upstream sets it anew, and writes twice, so that for a moment both are there.
+// keeps TimeAdded: kube-controller-manager sets it anew, and writes twice, so that for a moment both are
+// there.
 //
 //	change := taints.Diff(node.Spec.Taints, want, taints.OwnNoSchedule)
 //	if !change.Empty() {

@@ -151,7 +151,6 @@ func ExampleUsing() {
 		{Operator: v1.TolerationOpExists},
 	}
 	used := taints.Using(&taint, tolerations)
-	d, forever := taints.Seconds(&tolerations[used])
-	fmt.Println(used, d, forever)
-	// Output: 0 1m0s false
+	fmt.Println(used, *tolerations[used].TolerationSeconds)
+	// Output: 0 60
 }

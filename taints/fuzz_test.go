@@ -37,9 +37,9 @@ func FuzzSeconds(f *testing.F) {
 	f.Add(int64(math.MaxInt64), int64(9_223_372_036))
 	f.Add(int64(math.MinInt64), int64(-1))
 	f.Fuzz(func(t *testing.T, a, b int64) {
-		x, forever := Seconds(&v1.Toleration{TolerationSeconds: &a})
+		x, forever := lastsFor(&v1.Toleration{TolerationSeconds: &a})
 		require.False(t, forever)
-		y, _ := Seconds(&v1.Toleration{TolerationSeconds: &b})
+		y, _ := lastsFor(&v1.Toleration{TolerationSeconds: &b})
 		require.GreaterOrEqual(t, int64(x), int64(0))
 		require.Equal(t, a <= 0, x == 0)
 		if a <= b {

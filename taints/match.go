@@ -75,7 +75,7 @@ func (m Matcher) using(taint *v1.Taint, effect Effects, tolerations []v1.Tolerat
 }
 
 // Untolerated returns the first taint with one of the effects that no toleration matches, and false
-// when there is none.
+// when there is none. Without taints, or for no effects, there is none.
 func (m Matcher) Untolerated(taints []v1.Taint, tolerations []v1.Toleration, effects Effects) (v1.Taint, bool) {
 	for i := range taints {
 		effect := effectOf(taints[i].Effect)

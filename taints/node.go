@@ -2,7 +2,7 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// byCondition is upstream's table of conditions that keep pods away.
+// byCondition is kube-controller-manager's table of conditions that keep pods away.
 var byCondition = [...]struct {
 	condition v1.NodeConditionType
 	status    v1.ConditionStatus

@@ -28,18 +28,11 @@ func effectOf(effect v1.TaintEffect) Effects {
 	return 0
 }
 
-// Selection is a view of those taints of a slice that have certain effects. Making one copies nothing
+// Selection is a view of those taints of a slice that Tolerate is to look at. Making one copies nothing
 // and allocates nothing; it sees what happens to the slice later. The zero Selection is empty.
 type Selection struct {
-	taints  []v1.Taint
-	effects Effects
+	taints []v1.Taint
 }
 
-// Select views the taints with one of the effects.
-func Select(taints []v1.Taint, effects Effects) Selection { return Selection{taints, effects} }
-
 // NoExecute views the taints that evict running pods.
-func NoExecute(taints []v1.Taint) Selection { return Selection{taints, NoExecuteEffect} }
-
-// NoSchedule views the taints that keep new pods away and let running ones stay.
-func NoSchedule(taints []v1.Taint) Selection { return Selection{taints, NoScheduleEffect} }
+func NoExecute(taints []v1.Taint) Selection { return Selection{taints} }

@@ -21,23 +21,22 @@ type Stay struct {
 	Toleration int
 }
 
-// Tolerate says how long a pod with these tolerations may stay under the selected taints. For each taint
-// the first toleration in the pod's order that matches is used. A taint that none matches ends the stay
-// at once; otherwise it is the least of the finite times of the tolerations used, and for ever when
+// Tolerate says how long a pod with these tolerations may stay under the taints that evict. For each
+// taint the first toleration in the pod's order that matches is used. A taint that none matches ends the
+// stay at once; otherwise it is the least of the finite times of the tolerations used, and for ever when
 // there is none. No taints are tolerated for ever. It does not allocate.
 func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
 	stay := Stay{Forever: true, Toleration: -1}
 	for i := range selection.taints {
 		taint := &selection.taints[i]
-		effect := effectOf(taint.Effect)
-		if selection.effects&effect == 0 {
+		if taint.Effect != v1.TaintEffectNoExecute {
 			continue
 		}
-		used := m.using(taint, effect, tolerations)
+		used := m.using(taint, NoExecuteEffect, tolerations)
 		if used < 0 {
 			return Stay{Taint: taint, Toleration: -1}
 		}
-		d, forever := Seconds(&tolerations[used])
+		d, forever := lastsFor(&tolerations[used])
 		if !forever && (stay.Forever || d < stay.For) {
 			stay = Stay{For: d, Taint: taint, Toleration: used}
 		}
@@ -45,9 +44,9 @@ func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay
 	return stay
 }
 
-// Seconds is how long the toleration lasts: for ever without tolerationSeconds, 0 when they are zero or
+// lastsFor is how long the toleration lasts: for ever without tolerationSeconds, 0 when they are zero or
 // negative, and the longest duration there is, 292 years, when they are more than a duration holds.
-func Seconds(toleration *v1.Toleration) (d time.Duration, forever bool) {
+func lastsFor(toleration *v1.Toleration) (d time.Duration, forever bool) {
 	switch s := toleration.TolerationSeconds; {
 	case s == nil:
 		return 0, true

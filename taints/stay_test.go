@@ -38,8 +38,6 @@ func TestTolerate(t *testing.T) {
 		"used for ever, finite later": {NoExecute(taints), []v1.Toleration{tolerate("", nil), tolerate("a", seconds(1))}, forever},
 		"zero is at once":             {NoExecute(taints), []v1.Toleration{tolerate("", seconds(0))}, Stay{Taint: &taints[0]}},
 		"negative is at once":         {NoExecute(taints), []v1.Toleration{tolerate("a", seconds(9)), tolerate("b", seconds(-7))}, Stay{Taint: &taints[2], Toleration: 1}},
-		"another effect":              {NoSchedule(taints), nil, Stay{Taint: &taints[1], Toleration: -1}},
-		"both effects":                {Select(taints[1:], Scheduling), []v1.Toleration{tolerate("soft", nil)}, Stay{Taint: &taints[2], Toleration: -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Tolerate(row.selection, row.tolerations)
@@ -64,11 +62,11 @@ func TestSeconds(t *testing.T) {
 		{seconds(9e18), math.MaxInt64},
 		{seconds(math.MaxInt64), math.MaxInt64},
 	} {
-		d, forever := Seconds(&v1.Toleration{TolerationSeconds: row.seconds})
+		d, forever := lastsFor(&v1.Toleration{TolerationSeconds: row.seconds})
 		require.False(t, forever)
 		require.Equal(t, row.want, d, "%d", *row.seconds)
 	}
-	d, forever := Seconds(&v1.Toleration{})
+	d, forever := lastsFor(&v1.Toleration{})
 	require.True(t, forever)
 	require.Zero(t, d)
 }

@@ -50,21 +50,6 @@ func (a Answer) Result() Result {
 	return Done()
 }
 
-// String is the answer in words.
-func (a Answer) String() string {
-	text := "Proceed"
-	switch a.kind {
-	case cancel:
-		text = "Cancel"
-	case delay:
-		text = "Delay " + a.after.String()
-	}
-	if a.reason != "" {
-		text += ": " + a.reason
-	}
-	return text
-}
-
 // Checked is a function for New that asks check right before it acts, each time: what was decided when the
 // work was scheduled may not be true any more.
 func Checked[K comparable, V any](check func(context.Context, Work[K, V]) Answer, act func(context.Context, Work[K, V]) Result) func(context.Context, Work[K, V]) Result {

@@ -43,11 +43,15 @@ func TestCheckedAsksRightBeforeActing(t *testing.T) {
 	require.Zero(t, s.Len())
 }
 
-func TestAnswerInWords(t *testing.T) {
-	require.Equal(t, "Proceed", Proceed().String())
-	require.Equal(t, "Cancel: node is Ready", Cancel("node is Ready").String())
-	require.Equal(t, "Delay 5s: budget", Delay(5*time.Second, "budget").String())
+func TestAnswers(t *testing.T) {
+	require.True(t, Proceed().Proceeds())
+	require.False(t, Cancel("node is Ready").Proceeds())
+	require.False(t, Delay(0, "budget").Proceeds())
+	require.Empty(t, Proceed().Reason())
+	require.Equal(t, "node is Ready", Cancel("node is Ready").Reason())
 	require.Equal(t, "budget", Delay(0, "budget").Reason())
 	require.Equal(t, Done(), Proceed().Result())
+	require.Equal(t, Drop(), Cancel("node is Ready").Result())
+	require.Equal(t, Blocked(5*time.Second), Delay(5*time.Second, "budget").Result())
 	require.Equal(t, Proceed(), Answer{})
 }

@@ -16,9 +16,9 @@ func TestAllDown(t *testing.T) {
 	require.Len(t, tracker.Evaluate(), 1)
 	setAll(tracker, zoneB, 2, 2)
 	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, PreviousRate: 0.1, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
-		{Zone: zoneB, From: Normal, To: FullDisruption, PreviousRate: 0.1, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
-		{Zone: zoneC, From: Normal, To: Normal, PreviousRate: 0.1, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneB, From: Normal, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneC, From: Normal, To: Normal, Pending: Cancel, Cluster: Entered},
 	}, tracker.Evaluate(), "every zone, also one that does not decide")
 	require.True(t, tracker.AllDown())
 	tracker.Set("a-2", zoneA, bad)
@@ -26,9 +26,9 @@ func TestAllDown(t *testing.T) {
 
 	tracker.Set("b-1", zoneB, good)
 	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, PreviousPending: Cancel, Cluster: Left},
-		{Zone: zoneB, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, PreviousPending: Cancel, Cluster: Left},
-		{Zone: zoneC, From: Normal, To: Normal, Rate: 0.1, PreviousPending: Cancel, Cluster: Left},
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
+		{Zone: zoneB, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, Cluster: Left},
+		{Zone: zoneC, From: Normal, To: Normal, Rate: 0.1, Cluster: Left},
 	}, tracker.Evaluate())
 	require.False(t, tracker.AllDown())
 }
@@ -48,7 +48,7 @@ func TestAReadyNewcomerInANewZoneEndsAllDown(t *testing.T) {
 	status, _ := tracker.Zone(zoneB)
 	require.Zero(t, status.Rate, "nothing leaves before it is evaluated")
 	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, PreviousPending: Cancel, Cluster: Left},
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
 		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}, Cluster: Left},
 	}, tracker.Evaluate())
 }

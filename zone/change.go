@@ -25,25 +25,6 @@ func (t Transition) String() string {
 	return transitionNames[t]
 }
 
-// MarshalText writes the name; what is not one of the constants is an error.
-func (t Transition) MarshalText() ([]byte, error) {
-	if int(t) >= len(transitionNames) {
-		return nil, fmt.Errorf("zone: %s is not a transition", t)
-	}
-	return []byte(transitionNames[t]), nil
-}
-
-// UnmarshalText reads what MarshalText wrote. An unknown name is an error and changes nothing.
-func (t *Transition) UnmarshalText(text []byte) error {
-	for i, name := range transitionNames {
-		if name == string(text) {
-			*t = Transition(i)
-			return nil
-		}
-	}
-	return fmt.Errorf("zone: unknown transition %q", text)
-}
-
 // transitionTo is from one answer to "is every zone down?" to the next.
 func transitionTo(was, is bool) Transition {
 	switch {
@@ -57,32 +38,28 @@ func transitionTo(was, is bool) Transition {
 
 // Change is one domain whose state, rate or pending changed, or that is gone. When the cluster as a whole
 // entered or left the state in which every zone is down, every domain has a Change, and all of them say so in
-// Cluster. It encodes to JSON as far as D does.
+// Cluster.
 type Change[D comparable] struct {
-	Zone D `json:"zone"`
+	Zone D
 	// From is Initial for a domain that is evaluated for the first time. To equals From when only the
 	// rate or pending changed.
-	From State `json:"from"`
-	To   State `json:"to"`
-	// PreviousRate and Rate are in nodes a second; 0 stops. A domain that was not evaluated before had
-	// the rate 0.
-	PreviousRate float64 `json:"previousRate"`
-	Rate         float64 `json:"rate"`
-	// PreviousPending and Pending say what becomes of evictions that were decided before: Cancel while
-	// every zone is down, else what the policy says. A domain that was not evaluated before had GoOn.
-	PreviousPending Pending `json:"previousPending"`
-	Pending         Pending `json:"pending"`
+	From, To State
+	// Rate is what it is now, in members a second; 0 stops. A domain that was not evaluated before had the rate 0.
+	Rate float64
+	// Pending is what becomes now of evictions that were decided before: Cancel while every domain is down, else what
+	// the policy says. A domain that was not evaluated before had GoOn.
+	Pending Pending
 	// Counts are those that decided.
-	Counts  Counts     `json:"counts"`
-	Cluster Transition `json:"cluster"`
+	Counts  Counts
+	Cluster Transition
 	// Gone: the domain has no member any more, not even an excluded one, and is forgotten. To, Rate and
 	// Pending are Initial, 0 and GoOn, which is where it would begin if it came back.
-	Gone bool `json:"gone,omitempty"`
+	Gone bool
 }
 
 func changeOf[D comparable](key D, before, after standing, counts Counts, cluster Transition, gone bool) Change[D] {
 	return Change[D]{
-		Zone: key, From: before.state, To: after.state, PreviousRate: before.rate, Rate: after.rate,
-		PreviousPending: before.pending, Pending: after.pending, Counts: counts, Cluster: cluster, Gone: gone,
+		Zone: key, From: before.state, To: after.state, Rate: after.rate, Pending: after.pending,
+		Counts: counts, Cluster: cluster, Gone: gone,
 	}
 }

@@ -32,7 +32,7 @@
 // [DisruptionPolicy] is what kube-controller-manager does, with its parameters and their defaults
 // ([DefaultPolicy]). The first line that holds decides:
 //
-//	members of the domain               state              rate (nodes a second)                    pending
+//	members of the domain               state              rate (members a second)                  pending
 //	every domain of the cluster is full FullDisruption     0, whatever the policy says              Cancel
 //	none ready, at least one is not     FullDisruption     0.1, or FullDisruptionRate               GoOn
 //	more than 2, at least 55 % not      PartialDisruption  0.01 when more than 50 count, else 0     GoOn
@@ -69,11 +69,11 @@
 // Nobody needs to poll. Counts change by Set and Remove, so evaluate after them; and where a ruling can change by
 // time alone, the policy says when, and [Tracker.Next] passes it on. With DisruptionPolicy that is never.
 //
-// # Differences from upstream
+// # Differences from kube-controller-manager
 //
 // The rates of all zones are set anew whenever the counts changed, so a zone that stays partially
 // disrupted but crosses the size threshold gets its new rate, and a new zone that ends the all-down
-// state frees the old ones with it; upstream does neither. A zone of nothing but excluded members is
+// state frees the old ones with it; kube-controller-manager does neither. A zone of nothing but excluded members is
 // Normal instead of being made anew in every pass, and one that empties and fills again between two
 // evaluations was never gone. A member that changes zone is counted once, in the new one.
 //

@@ -19,8 +19,8 @@ func Example() {
 	evaluate := func(what string) {
 		fmt.Println(what)
 		for _, c := range zones.Evaluate() {
-			fmt.Printf("  %s: %s to %s, %d of %d bad, rate %g to %g, cluster %s\n",
-				c.Zone, c.From, c.To, c.Counts.Bad, c.Counts.Total, c.PreviousRate, c.Rate, c.Cluster)
+			fmt.Printf("  %s: %s to %s, %d of %d bad, rate %g, cluster %s\n",
+				c.Zone, c.From, c.To, c.Counts.Bad, c.Counts.Total, c.Rate, c.Cluster)
 		}
 	}
 	set := func(z string, ready ...bool) {
@@ -46,19 +46,19 @@ func Example() {
 
 	// Output:
 	// all is well
-	//   r1:a: Initial to Normal, 0 of 4 bad, rate 0 to 0.1, cluster None
-	//   r1:b: Initial to Normal, 0 of 2 bad, rate 0 to 0.1, cluster None
+	//   r1:a: Initial to Normal, 0 of 4 bad, rate 0.1, cluster None
+	//   r1:b: Initial to Normal, 0 of 2 bad, rate 0.1, cluster None
 	// one node down
 	// three of four
-	//   r1:a: Normal to PartialDisruption, 3 of 4 bad, rate 0.1 to 0, cluster None
+	//   r1:a: Normal to PartialDisruption, 3 of 4 bad, rate 0, cluster None
 	// a zone is lost
-	//   r1:a: PartialDisruption to FullDisruption, 4 of 4 bad, rate 0 to 0.1, cluster None
+	//   r1:a: PartialDisruption to FullDisruption, 4 of 4 bad, rate 0.1, cluster None
 	// or is it we who are cut off?
-	//   r1:a: FullDisruption to FullDisruption, 4 of 4 bad, rate 0.1 to 0, cluster Entered
-	//   r1:b: Normal to FullDisruption, 2 of 2 bad, rate 0.1 to 0, cluster Entered
+	//   r1:a: FullDisruption to FullDisruption, 4 of 4 bad, rate 0, cluster Entered
+	//   r1:b: Normal to FullDisruption, 2 of 2 bad, rate 0, cluster Entered
 	// somebody is back
-	//   r1:a: FullDisruption to FullDisruption, 4 of 4 bad, rate 0 to 0.1, cluster Left
-	//   r1:b: FullDisruption to Normal, 1 of 2 bad, rate 0 to 0.1, cluster Left
+	//   r1:a: FullDisruption to FullDisruption, 4 of 4 bad, rate 0.1, cluster Left
+	//   r1:b: FullDisruption to Normal, 1 of 2 bad, rate 0.1, cluster Left
 }
 
 // A policy of one's own stands on the default one here and is stricter: while more than a fifth of the whole

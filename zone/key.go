@@ -22,7 +22,7 @@ type Key struct {
 
 // KeyOf reads the key from a node's labels. Each part comes from its deprecated label
 // (failure-domain.beta.kubernetes.io/…) when that is present, even with an empty value, else from
-// topology.kubernetes.io/…: upstream's precedence. Nil labels give the zero Key.
+// topology.kubernetes.io/…, in the precedence that kube-controller-manager has. Nil labels give the zero Key.
 func KeyOf(labels map[string]string) Key {
 	return Key{
 		Region: first(labels, labelDeprecatedRegion, labelRegion),
@@ -43,9 +43,9 @@ func Excluded(labels map[string]string) bool {
 	return ok
 }
 
-// ZoneKey is the string that upstream has in place of a Key, as GetZoneKey of k8s.io/component-helpers/node/topology
+// ZoneKey is the string that Kubernetes' own code has in place of a Key, as GetZoneKey of k8s.io/component-helpers/node/topology
 // gives it for such a node: region, a colon, a zero byte, a colon, zone ("region:\x00:zone"), and "" for the zero
-// Key. It is for those who keep domains under upstream's names, in metrics or a map of their own.
+// Key. It is for those who keep domains under these strings, in metrics or a map of their own.
 func (k Key) ZoneKey() string {
 	if k == (Key{}) {
 		return ""

@@ -142,8 +142,8 @@ func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
 }
 
 func expected(k Key, before, after standing, counts Counts, transition Transition, gone bool) Change[Key] {
-	return Change[Key]{Zone: k, From: before.state, To: after.state, PreviousRate: before.rate, Rate: after.rate,
-		PreviousPending: before.pending, Pending: after.pending, Counts: counts, Cluster: transition, Gone: gone}
+	return Change[Key]{Zone: k, From: before.state, To: after.state, Rate: after.rate, Pending: after.pending,
+		Counts: counts, Cluster: transition, Gone: gone}
 }
 
 func (m *model) judge(k Key, cluster Counts, at time.Duration) {
@@ -190,9 +190,9 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	want := make([]Status[Key], 0, len(m.zones))
 	sum := Counts{}
 	for _, k := range m.keys() {
-		counts, members := m.count(&k)
+		counts, _ := m.count(&k)
 		is, _ := m.zones[k].told(m.allDown)
-		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Pending: is.pending, Counts: counts, Members: members})
+		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Pending: is.pending, Counts: counts})
 		sum.Total += counts.Total
 		sum.Bad += counts.Bad
 	}

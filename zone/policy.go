@@ -58,7 +58,7 @@ func (s Situation) In(state State) (length time.Duration, before State) {
 type Ruling struct {
 	// State classifies the counts. What is none of the constants is taken as Initial.
 	State State
-	// Rate is in nodes a second; 0 stops, and so does what is no finite number of at least 0.
+	// Rate is in members a second; 0 stops, and so does what is no finite number of at least 0.
 	Rate float64
 	// Pending is what becomes of evictions that were decided before and are still to come. What is none of
 	// the constants is taken as Wait.

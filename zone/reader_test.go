@@ -50,12 +50,12 @@ func TestReaderOfZonesThatComeAndGo(t *testing.T) {
 	tracker.Evaluate()
 	setAll(tracker, zoneB, 1, 0)
 	tracker.Evaluate()
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: Initial, PreviousRate: 0.1, Gone: true}}, reader.Changes(), "the other is back")
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: Initial, Gone: true}}, reader.Changes(), "the other is back")
 
 	tracker.Remove("b-0")
 	tracker.Evaluate()
 	setAll(tracker, zoneB, 1, 1)
-	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Normal, To: Initial, PreviousRate: 0.1, Gone: true}}, reader.Changes(), "it is back, but not evaluated")
+	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Normal, To: Initial, Gone: true}}, reader.Changes(), "it is back, but not evaluated")
 	tracker.Evaluate()
 	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Initial, To: FullDisruption, Counts: Counts{1, 1}, Pending: Cancel, Cluster: Entered}}, reader.Changes())
 	require.Len(t, reader.known, 1, "what is gone is forgotten")
@@ -74,7 +74,7 @@ func TestReaderComparesTwoMoments(t *testing.T) {
 	require.Equal(t, Entered, tracker.Evaluate()[0].Cluster)
 	setAll(tracker, zoneB, 1, 0)
 	require.Equal(t, Left, tracker.Evaluate()[0].Cluster)
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: FullDisruption, PreviousRate: 0.1, Rate: 0.1, Counts: Counts{1, 1}}}, reader.Changes(),
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}}}, reader.Changes(),
 		"entered and left between is no transition, there and back no change")
 
 	setAll(tracker, zoneB, 1, 1)
@@ -87,8 +87,8 @@ func TestReaderComparesTwoMoments(t *testing.T) {
 		{Zone: zoneC, State: Normal, Before: Initial, Rate: 3, Members: []MemberSnapshot[string]{{Key: "c-0", Member: good}}},
 	}}))
 	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: FullDisruption, To: Initial, PreviousPending: Cancel, Cluster: Left, Gone: true},
-		{Zone: zoneB, From: FullDisruption, To: Initial, PreviousPending: Cancel, Cluster: Left, Gone: true},
+		{Zone: zoneA, From: FullDisruption, To: Initial, Cluster: Left, Gone: true},
+		{Zone: zoneB, From: FullDisruption, To: Initial, Cluster: Left, Gone: true},
 		{Zone: zoneC, From: Initial, To: Normal, Rate: 3, Counts: Counts{1, 0}, Cluster: Left},
 	}, reader.Changes(), "what a restore replaced is told too")
 }
@@ -138,7 +138,7 @@ func TestReadersBesideEvaluations(t *testing.T) {
 			if !ok {
 				was = start
 			}
-			if was != (standing{c.From, c.PreviousRate, c.PreviousPending}) {
+			if was.state != c.From {
 				t.Error("the changes of a zone join up")
 			}
 			stood[c.Zone] = standing{c.To, c.Rate, c.Pending}

@@ -60,7 +60,7 @@ func TestRestoreKeepsAllDown(t *testing.T) {
 	require.True(t, other.AllDown())
 	require.Nil(t, other.Evaluate(), "it was entered already")
 	other.Set("a-0", zoneA, good)
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, Rate: 0.1, PreviousPending: Cancel, Counts: Counts{2, 1}, Cluster: Left}}, other.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, Cluster: Left}}, other.Evaluate())
 }
 
 func TestRestoreReportsWhatAnotherPolicySees(t *testing.T) {
@@ -72,13 +72,13 @@ func TestRestoreReportsWhatAnotherPolicySees(t *testing.T) {
 	other, err := NewTracker[string](p)
 	require.NoError(t, err)
 	require.NoError(t, other.Restore(tracker.Snapshot()))
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: Normal, PreviousRate: 0.1, Rate: 5, Counts: Counts{2, 0}}}, other.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Normal, To: Normal, Rate: 5, Counts: Counts{2, 0}}}, other.Evaluate())
 }
 
 func TestRestoreOfZonesWithoutMembers(t *testing.T) {
 	tracker := newTracker(t)
 	require.NoError(t, tracker.Restore(Snapshot[string, Key]{Version: 1, AllDown: true, Zones: []ZoneSnapshot[string, Key]{{Zone: zoneA, State: FullDisruption, Before: Normal}}}))
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Initial, PreviousPending: Cancel, Cluster: Left, Gone: true}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Initial, Cluster: Left, Gone: true}}, tracker.Evaluate())
 	setAll(tracker, zoneA, 1, 0)
 	require.NoError(t, tracker.Restore(Snapshot[string, Key]{Version: 1}))
 	require.Zero(t, tracker.Len())

@@ -5,7 +5,7 @@ import "fmt"
 // State is how disrupted a zone is. The zero State is none and prints as such.
 type State uint8
 
-// The four states, named as upstream names them.
+// The four states, named as in kube-controller-manager.
 const (
 	// Initial: the zone has not been evaluated yet, and its rate is 0.
 	Initial State = iota + 1

@@ -7,19 +7,16 @@ import "slices"
 type Status[D comparable] struct {
 	Zone  D     `json:"zone"`
 	State State `json:"state"`
-	// Rate is in nodes a second; 0 stops, and is the rate of a domain not yet evaluated.
+	// Rate is in members a second; 0 stops, and is the rate of a domain not yet evaluated.
 	Rate float64 `json:"rate"`
-	// Pending is Cancel while every zone is down, and GoOn for a domain not yet evaluated.
+	// Pending is Cancel while every domain is down, and GoOn for a domain not yet evaluated.
 	Pending Pending `json:"pending"`
 	Counts  Counts  `json:"counts"`
-	// Members are all that are in the domain, excluded ones too, so at least Counts.Total. It is 0 for a
-	// domain that the next Evaluate will report gone.
-	Members int `json:"members"`
 }
 
 func (ds *domains[D]) statusLocked(d *domain[D]) Status[D] {
 	s := d.stands(ds.allDown)
-	return Status[D]{Zone: d.key, State: s.state, Rate: s.rate, Pending: s.pending, Counts: d.counts, Members: d.members}
+	return Status[D]{Zone: d.key, State: s.state, Rate: s.rate, Pending: s.pending, Counts: d.counts}
 }
 
 // AllDown says whether, as of the last Evaluate, some domain has counted members and every domain that has

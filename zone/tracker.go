@@ -71,7 +71,7 @@ func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
 //	racks, err := zone.New[string](zone.Config[Rack]{Policy: zone.DefaultPolicy()})
 func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
 	if isNil(config.Policy) {
-		return nil, errors.New("zone: no policy; DefaultPolicy is upstream's")
+		return nil, errors.New("zone: no policy; DefaultPolicy is kube-controller-manager's")
 	}
 	if v, ok := config.Policy.(interface{ Validate() error }); ok {
 		if err := v.Validate(); err != nil {

@@ -55,7 +55,7 @@ func TestAZoneBeginsAndChanges(t *testing.T) {
 	setAll(tracker, zoneA, 4, 0)
 	status, ok := tracker.Zone(zoneA)
 	require.True(t, ok)
-	require.Equal(t, Status[Key]{Zone: zoneA, State: Initial, Counts: Counts{4, 0}, Members: 4}, status, "no rate before it is evaluated")
+	require.Equal(t, Status[Key]{Zone: zoneA, State: Initial, Counts: Counts{4, 0}}, status, "no rate before it is evaluated")
 
 	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{4, 0}}}, tracker.Evaluate())
 	require.Nil(t, tracker.Evaluate())
@@ -64,7 +64,7 @@ func TestAZoneBeginsAndChanges(t *testing.T) {
 	setAll(tracker, zoneB, 1, 0)
 	setAll(tracker, zoneA, 4, 3)
 	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: Normal, To: PartialDisruption, PreviousRate: 0.1, Counts: Counts{4, 3}},
+		{Zone: zoneA, From: Normal, To: PartialDisruption, Counts: Counts{4, 3}},
 		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
 	}, tracker.Evaluate(), "by key")
 	setAll(tracker, zoneA, 4, 4)
@@ -83,7 +83,7 @@ func TestAPartialZoneThatGrowsGetsItsRate(t *testing.T) {
 	tracker.Set("one more", zoneA, bad)
 	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, Rate: 0.01, Counts: Counts{51, 41}}}, tracker.Evaluate())
 	require.True(t, tracker.Remove("one more"))
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, PreviousRate: 0.01, Counts: Counts{50, 40}}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, Counts: Counts{50, 40}}}, tracker.Evaluate())
 }
 
 // Upstream deletes such a zone in every pass and makes it anew in the next, with a full bucket.
@@ -95,7 +95,7 @@ func TestAZoneOfExcludedMembersStays(t *testing.T) {
 		tracker.Set("spare", zoneA, Member{Excluded: true, Ready: i%2 == 0})
 		require.Nil(t, tracker.Evaluate())
 	}
-	require.Equal(t, []Status[Key]{{Zone: zoneA, State: Normal, Rate: 0.1, Members: 1}}, tracker.Zones())
+	require.Equal(t, []Status[Key]{{Zone: zoneA, State: Normal, Rate: 0.1}}, tracker.Zones())
 	require.False(t, tracker.AllDown())
 }
 
@@ -105,7 +105,7 @@ func TestAZoneWhoseMembersAreAllExcludedIsNormalAgain(t *testing.T) {
 	tracker.Set("b", zoneB, good)
 	tracker.Evaluate()
 	tracker.Set("a", zoneA, Member{Excluded: true})
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, PreviousRate: 0.1, Rate: 0.1}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, Rate: 0.1}}, tracker.Evaluate())
 }
 
 func TestAZoneVanishesAndReturns(t *testing.T) {
@@ -118,7 +118,7 @@ func TestAZoneVanishesAndReturns(t *testing.T) {
 	status, ok := tracker.Zone(zoneB)
 	require.True(t, ok, "until it is evaluated")
 	require.Equal(t, Status[Key]{Zone: zoneB, State: FullDisruption, Rate: 0.1}, status)
-	require.Equal(t, []Change[Key]{{Zone: zoneB, From: FullDisruption, To: Initial, PreviousRate: 0.1, Gone: true}}, tracker.Evaluate())
+	require.Equal(t, []Change[Key]{{Zone: zoneB, From: FullDisruption, To: Initial, Gone: true}}, tracker.Evaluate())
 	_, ok = tracker.Zone(zoneB)
 	require.False(t, ok)
 	require.Nil(t, tracker.Evaluate(), "gone once")
@@ -230,7 +230,6 @@ func TestConcurrentUse(t *testing.T) {
 		for _, c := range tracker.Evaluate() {
 			if was, ok := last[c.Zone]; ok && !was.Gone {
 				require.Equal(t, was.To, c.From, "the changes of a zone join up")
-				require.Equal(t, was.Rate, c.PreviousRate)
 			}
 			last[c.Zone] = c
 		}

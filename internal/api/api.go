@@ -1,7 +1,7 @@
 // Package api writes down what the packages export, a line a name, so that no change of it goes unnoticed.
 //
 // The files beside this one, one a package, are the promise. The test compares them with the code; run it with -update
-// to write them anew, and let a reviewer see the difference.
+// to write them anew, and let a reviewer see the difference. callers.txt says who asks for the names.
 package api
 
 import (
@@ -68,6 +68,7 @@ func Lines(dir string) ([]string, error) {
 	}
 	set := token.NewFileSet()
 	lines := map[string]bool{}
+	var declarations []ast.Decl
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ".go") || strings.HasSuffix(entry.Name(), "_test.go") {
 			continue
@@ -79,9 +80,10 @@ func Lines(dir string) ([]string, error) {
 		if file.Name.Name == "main" {
 			continue
 		}
-		for _, line := range fileLines(set, file) {
-			lines[line] = true
-		}
+		declarations = append(declarations, file.Decls...)
+	}
+	for _, line := range append(declaredLines(set, declarations), promotedLines(set, declarations)...) {
+		lines[line] = true
 	}
 	sorted := make([]string, 0, len(lines))
 	for line := range lines {
@@ -91,8 +93,8 @@ func Lines(dir string) ([]string, error) {
 	return sorted, nil
 }
 
-func fileLines(set *token.FileSet, file *ast.File) (lines []string) {
-	for _, declaration := range file.Decls {
+func declaredLines(set *token.FileSet, declarations []ast.Decl) (lines []string) {
+	for _, declaration := range declarations {
 		switch d := declaration.(type) {
 		case *ast.FuncDecl:
 			if line, ok := funcLine(set, d); ok {
@@ -103,6 +105,71 @@ func fileLines(set *token.FileSet, file *ast.File) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// promotedLines are the methods that exported types have from unexported ones which they embed, one level deep, as if
+// they were their own. Type parameters are named as there.
+func promotedLines(set *token.FileSet, declarations []ast.Decl) (lines []string) {
+	methods := map[string][]*ast.FuncDecl{}
+	for _, declaration := range declarations {
+		if d, ok := declaration.(*ast.FuncDecl); ok && d.Recv != nil && d.Name.IsExported() {
+			name := typeName(d.Recv.List[0].Type)
+			methods[name] = append(methods[name], d)
+		}
+	}
+	for _, declaration := range declarations {
+		d, ok := declaration.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range d.Specs {
+			s, ok := spec.(*ast.TypeSpec)
+			if !ok || !s.Name.IsExported() {
+				continue
+			}
+			t, ok := s.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, f := range t.Fields.List {
+				if embedded := typeName(f.Type); len(f.Names) == 0 && !ast.IsExported(embedded) {
+					for _, m := range methods[embedded] {
+						lines = append(lines, "method (*"+s.Name.Name+arguments(s.TypeParams)+") "+m.Name.Name+signature(set, m.Type))
+					}
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// typeName is the name of a type of this package without star and type arguments; "" for one of another package.
+func typeName(e ast.Expr) string {
+	switch t := e.(type) {
+	case *ast.Ident:
+		return t.Name
+	case *ast.StarExpr:
+		return typeName(t.X)
+	case *ast.IndexExpr:
+		return typeName(t.X)
+	case *ast.IndexListExpr:
+		return typeName(t.X)
+	}
+	return ""
+}
+
+// arguments are type parameters as a receiver names them.
+func arguments(list *ast.FieldList) string {
+	if list == nil {
+		return ""
+	}
+	var names []string
+	for _, p := range list.List {
+		for _, name := range p.Names {
+			names = append(names, name.Name)
+		}
+	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 func funcLine(set *token.FileSet, d *ast.FuncDecl) (string, bool) {

@@ -127,7 +127,7 @@ func TestRequirements(t *testing.T) {
 func TestTopLevelEntries(t *testing.T) {
 	allowed := append([]string{
 		"evictor", "examples", "internal",
-		"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md",
+		"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DIFFERENCES.md",
 	}, pure...)
 	entries, err := os.ReadDir(root)
 	require.NoError(t, err)

@@ -42,7 +42,7 @@ type Plan struct {
 	Again      bool // there is more to do, when those that wait have had their turn
 
 	Lift     bool // the change takes NoExecute taints away, or adds none
-	Tainted  bool // the node has one of ours; who writes the change keeps it true
+	Tainted  bool // the node has one of ours, and is not one to be emptied; who writes the change keeps it true
 	HeldBack bool // harm was left out, because it is not permitted or not wanted any more
 }
 
@@ -72,7 +72,7 @@ func (p *Plan) Harms() bool {
 
 // Plan compares the node with what it should be. It is cheap when nothing differs.
 func (in *Input) Plan() Plan {
-	p := Plan{Tainted: HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks(), Empty: in.empties()}
+	p := Plan{Tainted: in.TaintBased && HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks(), Empty: in.empties()}
 	conditions := in.Node.Status.Conditions
 	if in.Unwritten && in.Expired && !in.Beat {
 		p.Conditions = health.UnknownConditions(in.Node, in.Now)

@@ -48,7 +48,7 @@ type Facts struct {
 }
 
 // Standing is worked out here and nowhere else.
-func (f *Facts) Standing() Standing {
+func (f Facts) Standing() Standing {
 	switch {
 	case !f.Judged:
 		return Unjudged
@@ -71,7 +71,7 @@ func (f *Facts) Standing() Standing {
 }
 
 // Why is the reason that observers are told why the node is not harmed.
-func (f *Facts) Why() string {
+func (f Facts) Why() string {
 	if s := f.Standing(); s != Held {
 		return s.String()
 	}
@@ -79,21 +79,21 @@ func (f *Facts) Why() string {
 }
 
 // Failing says whether the verdict is one that harms, if nothing else speaks against it.
-func (f *Facts) Failing() bool {
+func (f Facts) Failing() bool {
 	return f.Judged && (f.Ready == v1.ConditionFalse || f.Ready == v1.ConditionUnknown)
 }
 
 // reported says whether the kubelet has reported Ready since the verdict. An object that still says Ready because our own Unknown
 // is not written yet does not count.
-func (f *Facts) reported() bool {
+func (f Facts) reported() bool {
 	return f.Says == v1.ConditionTrue && (!f.Expired || f.Beat)
 }
 
 // Silent says whether the node's pods are to be marked not Ready, sooner or later: its kubelet, which would fight that, does not run.
-func (f *Facts) Silent() bool { return f.Ready == v1.ConditionUnknown && !f.Beat }
+func (f Facts) Silent() bool { return f.Ready == v1.ConditionUnknown && !f.Beat }
 
 // Marks says whether they are to be marked now, which is no harm and no matter of a hold.
-func (f *Facts) Marks() bool { return f.Silent() && f.unheld().Wanted() }
+func (f Facts) Marks() bool { return f.Silent() && f.unheld().Wanted() }
 
 func (f Facts) unheld() Standing {
 	f.Hold = ""
@@ -101,7 +101,7 @@ func (f Facts) unheld() Standing {
 }
 
 // Taints says whether a NoExecute taint that was planned may be written still; tainted is whether the node has one by now.
-func (f *Facts) Taints(tainted bool) bool {
+func (f Facts) Taints(tainted bool) bool {
 	taint, _ := f.execute(tainted)
 	return taint.Key != "" && !f.reported()
 }

@@ -36,7 +36,7 @@ func (in *Input) change(conditions []v1.NodeCondition, tainted bool) (change tai
 
 // execute is the taint that the verdict asks for, if it may be there: the node has one already, or its turn. keep leaves what
 // there is.
-func (f *Facts) execute(tainted bool) (taint v1.Taint, keep bool) {
+func (f Facts) execute(tainted bool) (taint v1.Taint, keep bool) {
 	switch s := f.Standing(); {
 	case s == Unjudged || s == NoCondition:
 		return taint, true

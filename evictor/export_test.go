@@ -1,0 +1,17 @@
+package evictor
+
+import "fmt"
+
+// States checks what is remembered of every node, and returns how each is.
+func (e *Evictor) States() (states []string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, name := range sortedKeys(e.records) {
+		rec := e.records[name]
+		if err := rec.Check(); err != nil {
+			return nil, fmt.Errorf("node %s: %w", name, err)
+		}
+		states = append(states, rec.String())
+	}
+	return states, nil
+}

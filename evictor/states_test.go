@@ -1,0 +1,55 @@
+package evictor_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stages are those in which a node can be, with what belongs to them. The list may only shrink.
+var stages = []string{
+	"new", "calm", "waiting", "waiting, some left", "served", "served, some left",
+	"watched after waiting", "watched after waiting, some left", "watched after served", "watched after served, some left",
+}
+
+// visited are the states in which the nodes of some lives were found, after every step, decision and write.
+var visited = struct {
+	sync.Mutex
+	times map[string]int
+}{times: map[string]int{}}
+
+// look checks what the evictor remembers of every node. It is called with nothing locked.
+func (l *life) look() {
+	l.mu.Lock()
+	e := l.e
+	l.mu.Unlock()
+	if e == nil {
+		return
+	}
+	states, err := e.States()
+	if err != nil {
+		l.t.Error(err)
+	}
+	visited.Lock()
+	defer visited.Unlock()
+	for _, s := range states {
+		visited.times[s]++
+	}
+}
+
+// few says that the lives since the last call have visited no stage but those, and not more states than most, which may only be
+// less: these are the stages with what is beside them.
+func few(t *testing.T, most int) {
+	t.Helper()
+	visited.Lock()
+	defer visited.Unlock()
+	for state := range visited.times {
+		stage, _, _ := strings.Cut(strings.NewReplacer(", unwritten", "|", ", heard", "|", ", to mark", "|", ", unseen", "|").Replace(state), "|")
+		require.Contains(t, stages, stage)
+	}
+	t.Log(len(visited.times), "states")
+	require.LessOrEqual(t, len(visited.times), most)
+	clear(visited.times)
+}

@@ -139,12 +139,7 @@ func (e *Evictor) askAgain(now time.Time) {
 			}
 		}
 		rec.closed = false
-		for _, key := range sortedPods(rec.pods) {
-			tp := rec.pods[key]
-			if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= pods.MayHarm {
-				e.pods.Schedule(key, tp, st.Value, now)
-			}
-		}
+		e.armed.Try(rec.pods.Armed(pods.MayHarm), now)
 	}
 }
 

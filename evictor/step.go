@@ -53,7 +53,7 @@ func (e *Evictor) act(ctx context.Context) error {
 		return err
 	}
 	e.deliver()
-	if !e.inbox.empty() {
+	if !e.inbox.Empty() {
 		e.plan()
 		if _, err := e.lifts.Step(ctx); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (e *Evictor) act(ctx context.Context) error {
 			return err
 		}
 	}
-	err := e.pods.Step(ctx)
+	err := e.armed.Step(ctx)
 	e.deliver()
 	return err
 }
@@ -78,7 +78,7 @@ func (e *Evictor) plan() bool {
 	defer e.mu.Unlock()
 	now := e.tick()
 	e.setHarm(harm, now)
-	nodes, pods := e.inbox.take()
+	nodes, pods := e.inbox.Take()
 	defer func() { // a panic of the user's code leaves the rest for another Step
 		for _, name := range nodes {
 			e.NodeChanged(name)
@@ -101,8 +101,8 @@ func (e *Evictor) plan() bool {
 		e.syncPod(pods[0], now)
 	}
 	if !e.started {
-		for name, lease := range e.inbox.watch() {
-			e.monitor.ObserveLease(name, lease.renewTime, lease.resourceVersion)
+		for name, lease := range e.inbox.Leases() {
+			e.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
 	next, ok := e.monitor.Next()
@@ -120,7 +120,7 @@ func (e *Evictor) plan() bool {
 // next says when something is due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, idle = e.planNext()
-	for _, due := range []func() (time.Time, bool){e.writes.Next, e.lifts.Next, e.pods.Next} {
+	for _, due := range []func() (time.Time, bool){e.writes.Next, e.lifts.Next, e.armed.fresh.Next, e.armed.refused.Next} {
 		if t, ok := due(); ok {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}
@@ -152,7 +152,7 @@ func (e *Evictor) planNext() (next time.Time, idle bool) {
 		consider(e.attendAt())
 		consider(e.zones.NextAt(now))
 	}
-	if !e.inbox.empty() {
+	if !e.inbox.Empty() {
 		return now, false
 	}
 	return next, next.IsZero() || now.Before(next)

@@ -81,7 +81,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
 	e.tick()
-	p, rec.turn = rec.Plan(e.world(rec), object, rec.taints.Outage(object.Spec.Taints, e.own)), nil
+	p, rec.turn = rec.Plan(e.world(rec), object, e.pods.Outage(&rec.pods, object.Spec.Taints)), nil
 	if lift {
 		p = p.Taints()
 	} else {

@@ -49,6 +49,8 @@ type Permits struct {
 	// is asked again.
 	Harm, Write bool
 	Ask         time.Duration
+	// Soon is when a pod is looked at again that is being evicted for another reason.
+	Soon time.Duration
 	// Turn: what our own taints evict from the node waits for its turn, which comes by itself; Again is when it is looked at
 	// all the same.
 	Turn  bool

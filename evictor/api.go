@@ -56,17 +56,14 @@ func (e *Evictor) trySoon(t task, at time.Time) {
 	case t.node != "":
 		sooner(e.writes, t.node, at)
 	default:
-		tp := e.tracked[t.pod]
-		if st, ok := e.pods.Get(t.pod); ok && tp != nil && !st.Running && st.Due.After(at) {
-			e.pods.Schedule(t.pod, tp, st.Value, at, e.read)
-		}
+		e.armed.Sooner(t.pod, at)
 	}
 }
 
 // sooner brings work that waits for later forward to that time.
-func sooner(set *timedworker.Set[string, struct{}], name string, at time.Time) {
-	if st, ok := set.Get(name); ok && !st.Running && st.Due.After(at) {
-		set.Schedule(name, struct{}{}, at)
+func sooner[K comparable, V any](set *timedworker.Set[K, V], key K, at time.Time) {
+	if st, ok := set.Get(key); ok && !st.Running && st.Due.After(at) {
+		set.ScheduleEntry(timedworker.Entry[K, V]{Key: key, Value: st.Value, Due: at, OnDuplicate: timedworker.Replace})
 	}
 }
 

@@ -18,7 +18,7 @@ func (e *Evictor) complete() bool {
 // missing says what there is to wait for, in words; empty when there is nothing. It asks the stores: without e.mu.
 func (e *Evictor) missing() string {
 	if e.clients.Nodes.Synced() {
-		if e.source == nil && !e.inbox.fed.Load() && e.anyNode() {
+		if e.source == nil && !e.inbox.Fed() && e.anyNode() {
 			return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
 		}
 		return ""

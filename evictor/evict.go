@@ -14,182 +14,133 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// checkResult is the outcome of the last check before an eviction.
-type checkResult struct {
-	answer             timedworker.Answer
-	ref                PodRef
-	why                Decision
-	refused, conflicts int        // how often in a row, so far
-	group              pods.Group // with whom it may be refused
-	apart              bool       // it is to wait with those that were refused
-}
-
-// evictPod is the work of Evictor.pods: an armed eviction is due. Everything is checked once more
-// against the store and the verdict, then the call is made without any lock.
-func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (r timedworker.Result, wait time.Duration, refused bool) {
-	harm := e.askHarm(w.Value.node)
+// evictPod is the work of Evictor.armed: an eviction is due. Everything is checked once more against the store and the verdict, then
+// the call is made without any lock. What the API server refuses, or would, is tried again apart.
+func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedworker.Result {
+	ev := w.Value
+	harm := e.askHarm(ev.Pod().Node)
 	write := e.askWrite()
-	check := e.lastCheck(w, apart, harm, write)
+	try, why := e.lastCheck(ev, apart, harm, write)
 	e.deliver()
-	if check.apart || !check.answer.Proceeds() {
-		return check.answer.Result(), 0, check.apart
+	switch try.Outcome {
+	case pods.Proceed:
+	case pods.Apart:
+		return e.armed.putApart(w, e.clock.Now())
+	case pods.Wait:
+		return timedworker.Blocked(try.Wait)
+	default:
+		return timedworker.Drop()
 	}
-	err := e.evict(ctx, check.ref, check.why)
+	err := e.evict(ctx, why.Pod, why)
 	defer e.deliver()
-	var next time.Duration
+	var wait, next time.Duration
 	switch {
 	case apierrors.IsTooManyRequests(err):
-		wait = e.refusedBy(check.why, err, check.refused+1)
+		wait = e.refusedBy(why, err, try.Refused+1)
 	case apierrors.IsConflict(err):
-		wait = e.conflictWait(check.conflicts + 1)
+		wait = e.conflictWait(try.Conflicts + 1)
 	case outage.Failing(err):
 		next = e.untilProbe()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	tp := e.tracked[w.Key]
-	mine := tp != nil && string(tp.uid) == w.Identity
-	if mine && next > 0 {
-		e.outage.Failed(task{pod: w.Key}, e.tick(), next)
+	now := e.tick()
+	if ev.Armed() && next > 0 {
+		e.outage.Failed(task{pod: w.Key}, now, next)
 	} else {
-		e.outage.Ended(task{pod: w.Key}, e.tick())
+		e.outage.Ended(task{pod: w.Key}, now)
 	}
 	switch {
-	case err == nil, apierrors.IsNotFound(err):
-		if mine {
-			tp.armed = false
-		}
-		if err == nil {
-			e.decide(check.why)
-		}
-		return timedworker.Done(), 0, false
+	case err == nil:
+		e.decide(why)
+		fallthrough
+	case apierrors.IsNotFound(err):
+		ev.Done()
+		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
-		if mine {
-			tp.refused = check.refused + 1
+		e.pods.Refused(ev, try.Group, now.Add(wait), now)
+		if apart {
+			return timedworker.Blocked(wait)
 		}
-		e.refusing.Add(check.group, e.tick().Add(wait), e.now)
-		return timedworker.Done(), wait, true
-	default:
-		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: check.ref.Node, Pod: check.ref, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
-		if wait == 0 {
-			return timedworker.Retry(), 0, false
-		}
-		if mine {
-			tp.conflicts = check.conflicts + 1
-		}
-		return timedworker.Blocked(wait), 0, false
+		return e.armed.putApart(w, e.read.Add(wait))
 	}
+	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
+	if wait == 0 {
+		return timedworker.Retry()
+	}
+	ev.Conflicted()
+	return timedworker.Blocked(wait)
 }
 
-// evict makes the call for which e.evicted.Begin was asked, with nothing locked, and notes what became of it.
+// evict makes the call for which e.pods.Begin was asked, with nothing locked, and notes what became of it.
 func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
 	done := false // nor will it be if the client ends the goroutine
 	defer func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.evicted.End(ref.PodKey, ref.UID, ref.Node, done)
+		e.pods.End(ref.ref(), done)
 	}()
 	err := e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
 	done = err == nil
 	return err
 }
 
-// lastCheck reads pod and node again.
-func (e *Evictor) lastCheck(w podWork, apart bool, harm, write error) (result checkResult) {
+// lastCheck reads pod and node again, and says what becomes of the eviction.
+func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (try pods.Try, why Decision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.tick()
+	ref := refOf(ev.Pod())
 	defer func() {
-		if !result.answer.Proceeds() {
-			e.outage.Ended(task{pod: w.Key}, now)
+		if try.Outcome != pods.Proceed {
+			e.outage.Ended(task{pod: ref.PodKey}, now)
 		}
 	}()
-	gone := checkResult{answer: timedworker.Cancel("Gone")}
-	tp := e.tracked[w.Key]
-	if tp == nil || string(tp.uid) != w.Identity {
-		return gone
+	rec := e.records[ref.Node]
+	if rec == nil {
+		return try, why
 	}
-	rec := tp.rec
-	pod, ok := e.clients.Pods.Pod(w.Key)
-	notShown := func() checkResult {
-		tp.delayed = pods.NotShown
-		rec.rearm = true // to look at it again at the node's next event
-		return checkResult{answer: timedworker.Delay(e.cfg.GateInterval, tp.delayed.String())}
-	}
-	if ok && tp.knowsNewer(pod) {
-		return notShown()
-	}
-	if !ok || pod.UID != tp.uid || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil || e.wasEvicted(pod) {
-		tp.armed = false
-		e.PodChanged(w.Key)
-		return gone
-	}
-	dropped := func(reason string) checkResult {
-		tp.armed = false
-		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: rec.name, Pod: refOf(pod), Toleration: -1, Reason: reason})
-		return checkResult{answer: timedworker.Cancel(reason)}
-	}
-	if why := spared(pod); why != "" {
-		return dropped(why)
-	}
-	if e.current(rec) == nil {
-		return notShown()
-	}
-	wanted := e.about(rec).Standing().Wanted()
-	if rec.rearm || wanted != rec.eligible {
-		// The event, which is still to come, finds nothing new; the other pods have to be decided upon too.
-		rec.rearm = true
+	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
+	try = e.pods.Check(ev, pod, shown, apart, oursOf(e.about(rec)), e.permits(rec, harm, write, now), now)
+	if try.Round { // the event, which is still to come, finds nothing new
 		e.NodeChanged(rec.name)
 	}
-	a := rec.taints.Check(e.matcher, tp.asked(pod), e.own, wanted, e.permits(rec, harm, write, now), now)
-	if a.Why.Forever {
-		return dropped(e.unarmedReason(rec, w.Value))
+	switch {
+	case try.Outcome == pods.Gone:
+		e.PodChanged(ref.PodKey)
+	case try.Outcome == pods.Dropped:
+		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
+	case try.Why.Taint != nil:
+		why = evictionDecision(PodEvicted, ref, try.Why, now)
+		e.holdBack(rec, try, why, harm, write)
 	}
-	if a.Delay == pods.NotDue {
-		tp.due = a.Why.At
-		return checkResult{answer: timedworker.Delay(a.Wait, a.Delay.String())}
-	}
-	decision := e.evictionDecision(PodEvicted, refOf(pod), e.evictionOf(rec, a.Why), a.Why.At, now)
-	if !a.Evict {
-		e.holdBack(tp, a, decision, harm, write)
-		return checkResult{answer: timedworker.Delay(a.Wait, a.Delay.String())}
-	}
-	group := pods.GroupOf(pod)
-	if !apart && e.refusing.Has(group, now) {
-		return checkResult{answer: timedworker.Cancel("Refusing"), apart: true}
-	}
-	if !e.evicted.Begin(w.Key) { // its node is being emptied
-		return checkResult{answer: timedworker.Delay(e.cfg.RetryInitial, "Evicting")}
-	}
-	tp.delayed = 0
-	return checkResult{ref: refOf(pod), why: decision, refused: tp.refused, conflicts: tp.conflicts, group: group}
+	return try, why
 }
 
 // permits is what holds evictions from the node back; e.mu is held. The verdict counts, not the taint: for our own taints a
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
 func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
-	p := pods.Permits{Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval, Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax}
+	p := pods.Permits{
+		Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval,
+		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
+	}
 	if rec.Tainted && (e.about(rec).Standing() == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p
 }
 
-// holdBack notes, and tells once of each reason, that an eviction that is due waits; e.mu is held.
-func (e *Evictor) holdBack(tp *trackedPod, a pods.Answer, why Decision, harm, write error) {
-	was := tp.delayed
-	tp.delayed = a.Delay
-	why.Kind, why.Reason = EvictionDelayed, a.Delay.String()
-	switch rec := tp.rec; a.Delay {
+// holdBack has an eviction that is due wait for what it needs, and tells once of each; e.mu is held.
+func (e *Evictor) holdBack(rec *record, try pods.Try, why Decision, harm, write error) {
+	switch try.Delay {
 	case pods.Overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
 		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
-		e.inbox.kick() // Run hands the turn out
-		return
+		e.inbox.Kick() // Run hands the turn out
 	case pods.MayHarm:
 		e.permitted.Wait(permit.Harm, rec.zone, rec.name, permit.Evictions)
 		why.Err = harm
-		if a.Own {
+		if try.Own {
 			e.turns.Overdue(rec.name)
 		}
 	case pods.MayWrite:
@@ -200,7 +151,8 @@ func (e *Evictor) holdBack(tp *trackedPod, a pods.Answer, why Decision, harm, wr
 		why.Err = e.permitted.Policy(rec.zone)
 		e.turns.Overdue(rec.name)
 	}
-	if was != a.Delay { // it is tried again and again
+	if try.News {
+		why.Kind, why.Reason = EvictionDelayed, try.Delay.String()
 		e.decide(why)
 	}
 }
@@ -218,16 +170,4 @@ func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
 		return at.Sub(now)
 	}
 	return e.cfg.GateInterval
-}
-
-// release lets the overdue pods of one node go: its turn has come.
-func (e *Evictor) release(rec *record, now time.Time) {
-	for _, key := range sortedPods(rec.pods) {
-		tp := rec.pods[key]
-		st, ok := e.pods.Get(key)
-		if !tp.armed || !ok {
-			continue
-		}
-		e.pods.Schedule(key, tp, st.Value, now, e.read)
-	}
 }

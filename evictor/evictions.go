@@ -6,13 +6,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
 type (
-	podWork = timedworker.Work[PodKey, eviction]
-	podSet  = timedworker.Set[PodKey, eviction]
-	podItem = timedworker.SnapshotItem[PodKey, eviction]
+	podSet  = timedworker.Set[PodKey, *pods.Eviction]
+	podWork = timedworker.Work[PodKey, *pods.Eviction]
+	podItem = timedworker.SnapshotItem[PodKey, *pods.Eviction]
 )
 
 // evictions are the armed ones. Those that the API server has refused are tried again apart, by a few workers of their own, and so
@@ -24,50 +25,60 @@ type evictions struct {
 // refusedShare is how many workers there are for each that tries again what was refused.
 const refusedShare = 8
 
-// newEvictions makes both sets. evict does the work, of which it is told whether it was put apart; refused says that it is to be
-// tried again apart after wait.
-func newEvictions(config timedworker.Config, evict func(_ context.Context, _ podWork, apart bool) (r timedworker.Result, wait time.Duration, refused bool)) (e *evictions, err error) {
+// newEvictions makes both sets. evict does the work, of which it is told whether it was put apart.
+func newEvictions(config timedworker.Config, evict func(_ context.Context, _ podWork, apart bool) timedworker.Result) (e *evictions, err error) {
+	work := func(apart bool) func(context.Context, podWork) timedworker.Result {
+		return func(ctx context.Context, w podWork) timedworker.Result { return evict(ctx, w, apart) }
+	}
 	e = &evictions{}
-	if e.fresh, err = timedworker.New(func(ctx context.Context, w podWork) timedworker.Result {
-		r, wait, refused := evict(ctx, w, false)
-		if refused && w.Held() {
-			e.refused.ScheduleEntry(timedworker.Entry[PodKey, eviction]{Key: w.Key, Identity: w.Identity, Value: w.Value, Due: config.Clock.Now().Add(wait), OnDuplicate: timedworker.Replace})
-		}
-		return r
-	}, config); err != nil {
+	if e.fresh, err = timedworker.New(work(false), config); err != nil {
 		return nil, err
 	}
 	config.Workers = max(1, config.Workers/refusedShare)
-	e.refused, err = timedworker.New(func(ctx context.Context, w podWork) timedworker.Result {
-		r, wait, refused := evict(ctx, w, true)
-		if refused {
-			return timedworker.Blocked(wait)
-		}
-		return r
-	}, config)
+	e.refused, err = timedworker.New(work(true), config)
 	return e, err
 }
 
-// Get returns what is known of a pod's eviction.
-func (e *evictions) Get(key PodKey) (timedworker.Status[eviction], bool) {
-	if st, ok := e.refused.Get(key); ok {
-		return st, true
+// putApart ends a try of what is to be tried again at that time, apart.
+func (e *evictions) putApart(w podWork, at time.Time) timedworker.Result {
+	if w.Held() {
+		e.refused.ScheduleEntry(entry(w.Value, at))
 	}
-	return e.fresh.Get(key)
+	return timedworker.Done()
 }
 
-// Schedule arms an eviction, or moves the one that is armed; read is a reading of the clock, and a zero due is at it.
-func (e *evictions) Schedule(key PodKey, tp *trackedPod, why eviction, due, read time.Time) timedworker.ScheduleResult {
+func entry(ev *pods.Eviction, due time.Time) timedworker.Entry[PodKey, *pods.Eviction] {
+	pod := ev.Pod()
+	return timedworker.Entry[PodKey, *pods.Eviction]{Key: PodKey(pod.Key), Identity: string(pod.UID), Value: ev, Due: due, OnDuplicate: timedworker.Replace}
+}
+
+// Schedule has an eviction tried at that time, also where it is to be tried at another; read is a reading of the clock, and a
+// zero due is at it.
+func (e *evictions) Schedule(ev *pods.Eviction, due, read time.Time) timedworker.ScheduleResult {
 	set := e.fresh
-	if _, ok := e.refused.Get(key); ok {
+	if _, ok := e.refused.Get(PodKey(ev.Pod().Key)); ok {
 		set = e.refused
 	}
-	return set.ScheduleEntryAt(timedworker.Entry[PodKey, eviction]{Key: key, Identity: string(tp.uid), Value: why, Due: due, OnDuplicate: timedworker.Replace}, read)
+	return set.ScheduleEntryAt(entry(ev, due), read)
+}
+
+// Try has them tried now, at a reading of the clock.
+func (e *evictions) Try(list []*pods.Eviction, read time.Time) {
+	for _, ev := range list {
+		e.Schedule(ev, time.Time{}, read)
+	}
+}
+
+// Sooner brings one that waits for later forward to that time.
+func (e *evictions) Sooner(key PodKey, at time.Time) {
+	for _, set := range []*podSet{e.fresh, e.refused} {
+		sooner(set, key, at)
+	}
 }
 
 // Cancel drops an eviction.
-func (e *evictions) Cancel(key PodKey, tp *trackedPod) timedworker.CancelResult {
-	fresh, refused := e.fresh.CancelIdentity(key, string(tp.uid)), e.refused.CancelIdentity(key, string(tp.uid))
+func (e *evictions) Cancel(pod pods.Ref) timedworker.CancelResult {
+	fresh, refused := e.fresh.CancelIdentity(PodKey(pod.Key), string(pod.UID)), e.refused.CancelIdentity(PodKey(pod.Key), string(pod.UID))
 	if refused != timedworker.NotFound {
 		return refused
 	}
@@ -76,16 +87,6 @@ func (e *evictions) Cancel(key PodKey, tp *trackedPod) timedworker.CancelResult 
 
 // Len is how many are armed.
 func (e *evictions) Len() int { return e.fresh.Len() + e.refused.Len() }
-
-// NextAt is when one is due first, at a reading of the clock.
-func (e *evictions) NextAt(now time.Time) (next time.Time, ok bool) {
-	for _, set := range []*podSet{e.fresh, e.refused} {
-		if t, some := set.NextAt(now); some {
-			next, ok = earlier(next, ok, t)
-		}
-	}
-	return next, ok
-}
 
 // Items are copies of all, in the order in which they are due.
 func (e *evictions) Items() []podItem {

@@ -16,8 +16,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/internal/inbox"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/evictor/internal/outbox"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
@@ -86,35 +88,7 @@ type record struct {
 	turn    *turns.Turn       // what that counts on, nil for none
 	refused permit.Permission // for want of which that left harm out, 0 for none: its worker's alone
 
-	taints   pods.Seen // as of the last look
-	eligible bool      // our own NoExecute taints arm evictions, as of the last arming
-	rearm    bool      // taints changed since then
-	pods     map[PodKey]*trackedPod
-}
-
-// trackedPod is a pod on a node with NoExecute taints. It lives until the pod is gone, another or not
-// bound there, or the node has no such taint.
-type trackedPod struct {
-	uid       types.UID
-	version   uint64 // of the object that was seen last
-	rec       *record
-	bound     time.Time // or, if it was there before, when the node was tainted
-	due       time.Time // its deadline when it was armed last
-	armed     bool
-	delayed   pods.Delay // what holds it back; 0 for nothing
-	refused   int        // how often in a row the API server refused to evict it
-	conflicts int        // in a row
-	// While it is armed: when its toleration ends, and when that was decided.
-	deadline, decided time.Time
-}
-
-// eviction is why a pod is to be evicted; it is the payload of the timed work.
-type eviction struct {
-	node       string
-	taint      v1.Taint
-	own        bool
-	toleration int
-	tolerated  time.Duration
+	pods pods.Node
 }
 
 // Evictor watches nodes and pods through its clients and decides which nodes to taint and which pods
@@ -126,17 +100,16 @@ type Evictor struct {
 	opts    Options
 	source  Source // nil when the program feeds
 	clock   clock.PassiveClock
-	matcher taints.Matcher
 	dry     *dryRun // nil but in a dry run
 
 	active atomic.Bool
-	inbox  inbox
-	out    outbox
+	inbox  *inbox.Inbox[PodKey]
+	out    *outbox.Outbox[Decision, subject]
 
 	monitor  *health.Monitor
 	writes   *timedworker.Set[string, struct{}]
 	lifts    *timedworker.Set[string, struct{}]
-	pods     *evictions
+	armed    *evictions
 	refusal  timedworker.Backoff // of evictions that the API server refuses
 	conflict timedworker.Backoff // of what the API server did not accept because it was old
 
@@ -150,9 +123,7 @@ type Evictor struct {
 	turns     *turns.Turns
 	attention map[string]*record // to be looked at in the next pass
 	left      bool               // a node is gone since the last pass, which may change what zones there are
-	tracked   map[PodKey]*trackedPod
-	evicted   pods.Evicted[PodKey]
-	refusing  pods.Refusing
+	pods      pods.Pods
 	outage    *outage.Outage[task]
 	holds     map[string]string
 	pooled    bool // the writes are made by Run's workers, and may wait for one
@@ -177,16 +148,15 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		opts:      opts,
 		source:    clients.Source,
 		clock:     opts.Clock,
-		matcher:   taints.Matcher{NumericOperators: cfg.NumericTolerations},
 		records:   make(map[string]*record),
 		attention: make(map[string]*record),
-		tracked:   make(map[PodKey]*trackedPod),
 		holds:     make(map[string]string),
 		permitted: permit.New(cfg.GateInterval),
+		inbox:     inbox.New[PodKey](),
+		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
 		outage:    outage.New[task](probeInterval(cfg)),
 	}
-	e.inbox.init()
-	e.out.size = cfg.ExplainSize
+	e.pods = pods.New(taints.Matcher{NumericOperators: cfg.NumericTolerations}, e.own)
 	if opts.DryRun {
 		e.dry = newDryRun(clients, e)
 		e.clients = e.dry.clients()
@@ -227,7 +197,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.lifts, err = timedworker.New(perform(true), work(cfg.LiftWorkers)); err != nil {
 		return nil, err
 	}
-	if e.pods, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
+	if e.armed, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
 		return nil, err
 	}
 	if e.source != nil {

@@ -1,8 +1,6 @@
 package evictor
 
 import (
-	"time"
-
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -61,7 +59,7 @@ func (e *Evictor) change(permits func(*permit.Permits)) {
 	permits(e.permitted)
 	e.permitted.Expire()
 	e.mu.Unlock()
-	e.inbox.kick()
+	e.inbox.Kick()
 }
 
 // SetObserverHealth tells how well the evictor itself sees the cluster. While err is not nil verdicts
@@ -215,10 +213,5 @@ func (e *Evictor) tryAgain(rec *record, what permit.What) {
 	if what&permit.Evictions == 0 {
 		return
 	}
-	for _, key := range sortedPods(rec.pods) {
-		tp := rec.pods[key]
-		if st, scheduled := e.pods.Get(key); scheduled && tp.armed && tp.delayed >= pods.MayHarm {
-			e.pods.Schedule(key, tp, st.Value, time.Time{}, e.read)
-		}
-	}
+	e.armed.Try(rec.pods.Armed(pods.MayHarm), e.read)
 }

@@ -39,14 +39,10 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || rec.Stage() == node.New {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.zone, Held: e.about(rec).Hold, Waiting: e.turns.Waits(name)}
-	status.HeldBack = e.permitted.May(permit.Own, rec.zone)
-	for _, tp := range rec.pods {
-		if tp.armed {
-			status.Evictions++
-		}
-	}
-	return status, true
+	return NodeStatus{
+		Verdict: rec.Verdict(), Zone: rec.zone, Held: e.about(rec).Hold, HeldBack: e.permitted.May(permit.Own, rec.zone),
+		Waiting: e.turns.Waits(name), Evictions: len(rec.pods.Armed(0)),
+	}, true
 }
 
 // Pending is an eviction that is armed.
@@ -62,16 +58,14 @@ type Pending struct {
 // Evictions returns what is armed, in the order in which it is due.
 func (e *Evictor) Evictions() []Pending {
 	now := e.clock.Now()
-	items := e.pods.Items()
+	items := e.armed.Items()
 	pending := make([]Pending, len(items))
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i, it := range items {
-		ref := PodRef{PodKey: it.Key, UID: podUID(it.Identity), Node: it.Value.node}
-		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts}
-		if tp := e.tracked[it.Key]; tp != nil && tp.uid == ref.UID {
-			pending[i].Why = e.evictionDecision(EvictionArmed, ref, it.Value, tp.deadline, tp.decided)
-		}
+		why, decided := it.Value.Why()
+		ref := refOf(it.Value.Pod())
+		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: evictionDecision(EvictionArmed, ref, why, decided)}
 	}
 	return pending
 }
@@ -121,12 +115,10 @@ func (e *Evictor) Backlogs() []Backlog {
 	for i := range waiting {
 		nodes.Oldest = max(nodes.Oldest, now.Sub(waiting[i].Since))
 	}
-	evictions := Backlog{Name: "evictions", Len: e.pods.Len()}
+	evictions := Backlog{Name: "evictions", Len: e.armed.Len()}
 	e.mu.Lock()
-	for _, tp := range e.tracked {
-		if tp.armed {
-			evictions.Oldest = max(evictions.Oldest, now.Sub(tp.deadline))
-		}
+	if due, ok := e.pods.First(); ok {
+		evictions.Oldest = max(0, now.Sub(due))
 	}
 	e.mu.Unlock()
 	return []Backlog{nodes, evictions, backlogOf("writes", e.writes, now), backlogOf("lifts", e.lifts, now)}

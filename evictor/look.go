@@ -2,7 +2,6 @@ package evictor
 
 import (
 	"cmp"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 
@@ -77,8 +76,7 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 	if hold != rec.Hold {
 		rec.Hold, e.attention[rec.name] = hold, rec
 	}
-	seen, changed := rec.taints.Observe(object, e.started, e.own, e.now)
-	rec.taints, rec.rearm = seen, rec.rearm || changed
+	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
 
 // own says whether a taint is one of those that evict because of our verdict.
@@ -94,12 +92,3 @@ func (e *Evictor) world(rec *record) node.World {
 
 // about is what the node's standing follows from; e.mu is held.
 func (e *Evictor) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }
-
-// version is a resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.
-func version(resourceVersion string) uint64 {
-	v, err := strconv.ParseUint(resourceVersion, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return v
-}

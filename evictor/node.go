@@ -7,6 +7,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -26,7 +27,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, zone: zone.KeyOf(object.Labels)}
+		rec = &record{name: name, uid: object.UID, zone: zone.KeyOf(object.Labels), pods: pods.Node{Name: name}}
 		e.records[name], e.attention[name] = rec, rec
 		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)
@@ -47,18 +48,15 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 // of a deleted node are not ours to evict.
 func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
-	for _, key := range sortedPods(rec.pods) {
-		e.cancelPod(key, rec.pods[key], "NodeDeleted", now)
-		e.untrack(key, rec)
-	}
+	e.pods.Remove(&rec.pods)
+	e.carryOut(now)
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if e.turns.Of(rec.name) != nil {
-		e.inbox.kick() // Run looks for the next one
+		e.inbox.Kick() // Run looks for the next one
 	}
 	e.turns.Forget(rec.name)
 	e.permitted.Forget(rec.name)
-	e.evicted.Forget(rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
 	e.left = true
@@ -83,7 +81,7 @@ func (e *Evictor) scheduleWrites(rec *record, object *v1.Node) {
 func (e *Evictor) planNode(rec *record, object *v1.Node) node.Plan {
 	w := e.world(rec)
 	w.NoHarm, w.NoEmptying = e.permitted.May(permit.Harm, rec.zone) != nil, e.permitted.Policy(rec.zone) != nil
-	p := rec.Plan(w, object, rec.taints.Outage(object.Spec.Taints, e.own))
+	p := rec.Plan(w, object, e.pods.Outage(&rec.pods, object.Spec.Taints))
 	if p.Waits {
 		permission := permit.Own
 		if w.NoHarm {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 )
 
 // markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and
@@ -19,7 +20,7 @@ import (
 func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error {
 	return e.eachPod(rec, func(pod *v1.Pod) bool {
 		_, done := rec.Marks.Done[pod.UID]
-		return !done && podReady(pod) && !finished(pod)
+		return !done && pods.Ready(pod)
 	}, func() { rec.Marks.Due = false }, func(ref PodRef) (goOn bool, err error) {
 		e.mu.Lock()
 		about := e.about(rec)
@@ -164,7 +165,7 @@ func (e *Evictor) podsOf(rec *record, again bool, wanted func(*v1.Pod) bool, non
 	rec.PodsChanged = false
 	e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
 		if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && wanted(pod) {
-			refs = append(refs, refOf(pod))
+			refs = append(refs, refOf(pods.RefOf(pod)))
 		}
 		return true
 	})
@@ -182,14 +183,14 @@ func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision,
 	if e.current(rec) == nil || !e.about(rec).Standing().MayBeHarmed() {
 		return why, 0, false, false
 	}
-	pod, there := e.clients.Pods.Pod(ref.PodKey)
-	if !there || pod.UID != ref.UID || pod.Spec.NodeName != rec.name || pod.DeletionTimestamp != nil || e.wasEvicted(pod) {
+	pod := e.readPod(ref.PodKey)
+	if !ref.ref().Shows(pod) || e.pods.WasEvicted(pod) {
 		return why, 0, true, false
 	}
 	why = Decision{Time: e.tick(), Kind: PodEvicted, Node: rec.name, Pod: ref, Toleration: -1, Reason: reasonTimeout}
-	if spared := sparedWithoutTaints(pod); spared != "" {
+	if spared := pods.SparedWithoutTaints(pod); spared != "" {
 		why.Kind, why.Reason = PodSpared, spared
-	} else if !e.evicted.Begin(ref.PodKey) {
+	} else if !e.pods.Begin(ref.ref()) {
 		why.Kind = EvictionDelayed
 	}
 	return why, rec.Pod(ref.UID).Refused, true, true

@@ -29,7 +29,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 	defer e.runSource(ctx, stop)() // what is written last is seen and told, too
 	e.plan()                       // what was told while nobody ran comes before what became due meanwhile
 	var workers sync.WaitGroup
-	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.pods.fresh.Run, e.pods.refused.Run} {
+	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.armed.fresh.Run, e.armed.refused.Run} {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
@@ -66,7 +66,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-e.inbox.wake:
+			case <-e.inbox.Wake():
 			}
 			continue
 		}
@@ -75,7 +75,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			timer.Stop()
 			return context.Cause(ctx)
-		case <-e.inbox.wake:
+		case <-e.inbox.Wake():
 		case <-timer.C():
 		}
 		timer.Stop()

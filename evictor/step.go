@@ -54,13 +54,13 @@ func (e *Evictor) act(ctx context.Context) error {
 	if err := e.work(ctx, e.writes); err != nil {
 		return err
 	}
-	if !e.inbox.empty() {
+	if !e.inbox.Empty() {
 		e.plan()
 		if err := e.work(ctx, e.lifts, e.writes); err != nil {
 			return err
 		}
 	}
-	return e.work(ctx, e.pods.fresh, e.pods.refused)
+	return e.work(ctx, e.armed.fresh, e.armed.refused)
 }
 
 // worker is a set of timed work.
@@ -110,7 +110,7 @@ func (e *Evictor) planned() (took time.Duration) {
 	defer e.mu.Unlock()
 	now, took := e.now, -1
 	e.settlePermits()
-	nodes, pods := e.inbox.take()
+	nodes, pods := e.inbox.Take()
 	defer func() { // a panic of the user's code leaves the rest for another Step
 		for _, name := range nodes {
 			e.NodeChanged(name)
@@ -133,8 +133,8 @@ func (e *Evictor) planned() (took time.Duration) {
 		e.syncPod(pods[0], now)
 	}
 	if !e.started {
-		for name, lease := range e.inbox.watch() {
-			e.monitor.ObserveLease(name, lease.renewTime, lease.resourceVersion)
+		for name, lease := range e.inbox.Leases() {
+			e.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
 	next, ok := e.monitor.NextAt(e.read)
@@ -152,7 +152,7 @@ func (e *Evictor) planned() (took time.Duration) {
 // next says when something is due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, read, idle := e.planNext()
-	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.pods.NextAt} {
+	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.armed.fresh.NextAt, e.armed.refused.NextAt} {
 		if t, ok := due(read); ok {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}
@@ -182,7 +182,7 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 		consider(e.attendAt())
 		consider(e.zones.NextAt(e.read))
 	}
-	if !e.inbox.empty() {
+	if !e.inbox.Empty() {
 		return now, e.read, false
 	}
 	return next, e.read, next.IsZero() || now.Before(next)

@@ -37,7 +37,7 @@ func (e *Evictor) hand() {
 	now := e.now // of the plan
 	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
 		if rec := e.records[turn.Node]; turn.Release {
-			e.release(rec, now)
+			e.armed.Try(rec.pods.Armed(0), now) // its overdue pods go
 		} else {
 			e.granted(rec, turn, now)
 		}
@@ -94,5 +94,5 @@ func (e *Evictor) endTurn(rec *record, tainted bool, err error) {
 		turn.Again(e.read)
 		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
 	}
-	e.inbox.kick() // Run looks for the next one
+	e.inbox.Kick() // Run looks for the next one
 }

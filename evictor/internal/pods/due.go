@@ -50,6 +50,8 @@ type Permits struct {
 	// is asked again.
 	Harm, Write bool
 	Ask         time.Duration
+	// Soon is when a pod is looked at again that is being evicted for another reason.
+	Soon time.Duration
 	// Policy: the zone policy lets evictions by our own taints wait.
 	Policy bool
 	// Turn: what our own taints evict from the node waits for its turn. That comes by itself, and so does the end of Policy; Again

@@ -1,13 +1,16 @@
 package pods
 
-import "k8s.io/apimachinery/pkg/types"
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/types"
+)
 
 // Evicted are the pods that are being evicted, and those that were and that the store does not show to go yet: the only record of
 // it, so that none is evicted twice, for whatever reasons. K is the slot of a pod. The zero Evicted is ready.
 type Evicted[K comparable] struct {
-	now   map[K]struct{} // being evicted
-	pods  map[K]evicted
-	nodes map[string]map[K]struct{}
+	now  map[K]struct{} // being evicted
+	pods map[K]evicted
 }
 
 type evicted struct {
@@ -30,21 +33,13 @@ func (e *Evicted[K]) Begin(key K) bool {
 // End ends what Begin began; done says that the pod was evicted.
 func (e *Evicted[K]) End(key K, uid types.UID, node string, done bool) {
 	delete(e.now, key)
-	if done {
-		e.add(key, uid, node)
+	if !done {
+		return
 	}
-}
-
-func (e *Evicted[K]) add(key K, uid types.UID, node string) {
-	e.Shown(key)
 	if e.pods == nil {
-		e.pods, e.nodes = make(map[K]evicted), make(map[string]map[K]struct{})
-	}
-	if e.nodes[node] == nil {
-		e.nodes[node] = make(map[K]struct{})
+		e.pods = make(map[K]evicted)
 	}
 	e.pods[key] = evicted{uid, node}
-	e.nodes[node][key] = struct{}{}
 }
 
 // Has says whether the pod was evicted. That the store shows another UID in its slot, or the pod terminating, is all that was
@@ -59,21 +54,9 @@ func (e *Evicted[K]) Has(key K, uid types.UID, terminating bool) bool {
 }
 
 // Shown forgets the slot: the store shows nothing in it.
-func (e *Evicted[K]) Shown(key K) {
-	was, ok := e.pods[key]
-	if !ok {
-		return
-	}
-	delete(e.pods, key)
-	if delete(e.nodes[was.node], key); len(e.nodes[was.node]) == 0 {
-		delete(e.nodes, was.node)
-	}
-}
+func (e *Evicted[K]) Shown(key K) { delete(e.pods, key) }
 
 // Forget forgets the pods of a node that is gone.
 func (e *Evicted[K]) Forget(node string) {
-	for key := range e.nodes[node] {
-		delete(e.pods, key)
-	}
-	delete(e.nodes, node)
+	maps.DeleteFunc(e.pods, func(_ K, was evicted) bool { return was.node == node })
 }

@@ -249,7 +249,6 @@ func TestEvicted(t *testing.T) {
 	require.True(t, e.Has("p", "5", false), "it is on the other node")
 	e.Forget("m")
 	require.Empty(t, e.pods)
-	require.Empty(t, e.nodes)
 }
 
 func TestRefusing(t *testing.T) {

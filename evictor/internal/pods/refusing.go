@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"maps"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,11 +36,7 @@ func (r *Refusing) Add(group Group, until, now time.Time) {
 		r.until = make(map[Group]time.Time)
 	}
 	if len(r.until) >= sweepAt {
-		for g, u := range r.until {
-			if !now.Before(u) {
-				delete(r.until, g)
-			}
-		}
+		maps.DeleteFunc(r.until, func(_ Group, u time.Time) bool { return !now.Before(u) })
 	}
 	if until.After(r.until[group]) {
 		r.until[group] = until

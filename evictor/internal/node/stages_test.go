@@ -1,0 +1,269 @@
+package node
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// What is counted as failed: a node that carries our taint, shown or not, or was emptied.
+func TestCarries(t *testing.T) {
+	for name, row := range map[string]struct {
+		do               func(k *known)
+		carries, emptied bool
+	}{
+		"not yet":                        {func(*known) {}, false, false},
+		"it carries the taint":           {func(k *known) { k.shows(own(v1.TaintNodeNotReady)) }, true, false},
+		"it was written and not shown":   {func(k *known) { k.EndTurn(k.World, true, false) }, true, false},
+		"for too long":                   {func(k *known) { k.EndTurn(k.World, true, false); k.Now = at(40) }, false, false},
+		"it was emptied":                 {func(k *known) { k.TaintBased = false; k.BecomeServed() }, false, true},
+		"its taint is of another's mode": {func(k *known) { k.TaintBased = false; k.shows(own(v1.TaintNodeNotReady)) }, false, false},
+	} {
+		k := seen()
+		k.judge(v1.ConditionFalse, false)
+		row.do(k)
+		require.Equal(t, []bool{row.carries, row.emptied}, []bool{k.Facts(k.World).Carries, k.Emptied()}, name)
+		require.NoError(t, k.Check(), name)
+	}
+}
+
+// Several have a turn, and this is how it ends.
+func TestEndTurn(t *testing.T) {
+	for name, row := range map[string]struct {
+		do              func(k *known)
+		tainted, failed bool
+		want            Ending
+	}{
+		"tainted":                             {func(*known) {}, true, false, Done},
+		"tainted, and something failed after": {func(k *known) { k.Wrote(true, "1") }, true, true, Done},
+		"it failed":                           {func(*known) {}, false, true, Spent},
+		"nothing was written, nor failed":     {func(*known) {}, false, false, Spent},
+		"it recovered":                        {func(k *known) { k.judge(v1.ConditionTrue, false) }, false, false, Dropped},
+		"it recovered, and the write failed":  {func(k *known) { k.judge(v1.ConditionTrue, false) }, false, true, Spent},
+		"it has just reported: who knows":     {func(k *known) { k.says(v1.ConditionTrue) }, false, false, Spent},
+		"a conflict":                          {func(k *known) { k.Wrote(true, "1") }, false, true, Kept},
+		"too many":                            {func(k *known) { k.conflicts = maxConflicts + 1 }, false, true, Spent},
+		"as many as may be":                   {func(k *known) { k.conflicts = maxConflicts }, false, true, Kept},
+		"not emptied":                         {func(k *known) { k.TaintBased = false }, false, true, Spent},
+		"emptied":                             {func(k *known) { k.TaintBased = false; k.BecomeServed() }, false, false, Done},
+	} {
+		k := seen()
+		k.judge(v1.ConditionFalse, false)
+		row.do(k)
+		require.Equal(t, row.want, k.EndTurn(k.World, row.tainted, row.failed), name)
+		require.Equal(t, row.want == Kept, k.conflicts > 0, name)
+		require.Equal(t, row.want == Done && k.TaintBased, !k.unseen.IsZero(), name)
+	}
+}
+
+// A write of an old version is tried again when the store shows another.
+func TestStoryOfConflicts(t *testing.T) {
+	k := seen()
+	k.object.ResourceVersion = "7"
+	_, movedOn := k.look(false)
+	require.False(t, movedOn)
+	require.Equal(t, 1, k.Wrote(true, "7"))
+	require.Equal(t, 2, k.Wrote(true, "7"))
+	_, movedOn = k.look(false)
+	require.False(t, movedOn, "the store shows the old one still")
+	k.object.ResourceVersion = "8"
+	_, movedOn = k.look(false)
+	require.True(t, movedOn)
+	k.object.ResourceVersion = "9"
+	_, movedOn = k.look(false)
+	require.False(t, movedOn, "once")
+	require.Equal(t, 3, k.Wrote(true, "8"))
+	require.Zero(t, k.Wrote(false, "9"))
+	_, movedOn = k.look(false)
+	require.False(t, movedOn, "nothing is too old")
+	require.Equal(t, 1, k.Wrote(true, "9"))
+}
+
+// What the next pass has to count anew.
+func TestNoteSaysWhatChanged(t *testing.T) {
+	r, node := Record{}, healthy()
+	note := func() bool {
+		changed, _ := r.Note(node, false, true)
+		return changed
+	}
+	require.False(t, note())
+	require.Equal(t, agreed, r.word, "it was no heartbeat")
+	node.Labels = map[string]string{v1.LabelTopologyZone: "b"}
+	require.True(t, note())
+	require.Equal(t, zone.Key{Zone: "b"}, r.Zone)
+	require.False(t, note())
+	node.Labels["node.kubernetes.io/exclude-disruption"] = ""
+	require.True(t, note())
+	require.True(t, r.Excluded)
+	node.Spec.Taints = []v1.Taint{own(v1.TaintNodeNotReady)}
+	require.False(t, note())
+	require.True(t, r.Tainted)
+	r.Note(node, false, false)
+	require.False(t, r.Tainted, "it is nobody's where nodes are emptied")
+}
+
+// An operator's hold goes before the program's.
+func TestHolds(t *testing.T) {
+	r := Record{Hold: "repair"}
+	require.Equal(t, "repair", r.Facts(World{}).Hold)
+	require.Equal(t, "by hand", r.Facts(World{Hold: "by hand"}).Hold)
+}
+
+// A verdict is told with what was thought before it.
+func TestJudgeTellsWhatWas(t *testing.T) {
+	k := seen()
+	for _, row := range []struct {
+		ready, from     v1.ConditionStatus
+		expired, silent bool
+	}{
+		{v1.ConditionUnknown, v1.ConditionTrue, true, true}, // a new one: what its object says
+		{v1.ConditionUnknown, v1.ConditionUnknown, true, false},
+		{v1.ConditionFalse, v1.ConditionUnknown, false, false},
+		{"", v1.ConditionFalse, false, false},
+		{v1.ConditionTrue, "", false, false},
+		{v1.ConditionUnknown, v1.ConditionTrue, true, true},
+	} {
+		from, silent := k.Judge(k.verdictOf(row.ready, row.expired))
+		require.Equal(t, row.from, from)
+		require.Equal(t, row.silent, silent)
+		require.Equal(t, row.ready, k.Verdict().Ready)
+		require.NoError(t, k.Check())
+	}
+}
+
+// When there is something to do although nothing happens.
+func TestWaitsUntil(t *testing.T) {
+	for name, row := range map[string]struct {
+		do      func(k *known)
+		settles time.Time
+		want    time.Time
+	}{
+		"nothing is known":                  {func(*known) {}, time.Time{}, at(5)},
+		"it waits for its turn":             {func(*known) {}, at(70), at(5)},
+		"watched":                           {func(k *known) { k.BecomeWatched() }, at(70), at(70)},
+		"watched, and may not be silent":    {func(k *known) { k.BecomeWatched() }, time.Time{}, at(30)},
+		"a taint is not shown":              {func(k *known) { k.EndTurn(k.World, true, false) }, time.Time{}, at(45)},
+		"it is to be emptied":               {func(k *known) { k.TaintBased, k.Passes = false, true }, time.Time{}, at(60).Add(1)},
+		"silent, and to be emptied":         {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionUnknown, true) }, time.Time{}, at(50)},
+		"Ready, and not":                    {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionTrue, false) }, time.Time{}, at(5)},
+		"it has lost its condition":         {func(k *known) { k.TaintBased = false; k.judge("", false) }, time.Time{}, at(5)},
+		"watched comes before what it left": {func(k *known) { k.TaintBased = false; k.BecomeServed(); k.BecomeWatched() }, at(70), at(70)},
+	} {
+		k := seen()
+		k.judge(v1.ConditionFalse, false)
+		k.Now = at(5)
+		row.do(k)
+		require.Equal(t, row.want, k.WaitsUntil(k.World, k.Verdict(), row.settles), name)
+	}
+}
+
+// Pods that come while others are marked are marked with them; those that were are not again.
+func TestStoryOfMarks(t *testing.T) {
+	var m Marks
+	m.Marked("a")
+	require.Nil(t, m.Done, "nobody wants it")
+	require.True(t, m.MarkNow("a"))
+	require.False(t, m.MarkNow("b"), "that is due already")
+	m.Marked("a")
+	m.Marked("b")
+	m.Due = false
+	require.False(t, m.MarkNow("a"))
+	require.False(t, m.Due)
+	require.True(t, m.MarkNow("c"))
+	require.True(t, m.Due)
+	m.Marked("c")
+	require.Equal(t, map[types.UID]struct{}{"a": {}, "b": {}, "c": {}}, m.Done)
+}
+
+// A plan is made from the record: what it has not written, whom it has not marked, and whom it has emptied.
+func TestPlanOfARecord(t *testing.T) {
+	const unknown = "Ready=Unknown MemoryPressure=Unknown DiskPressure=Unknown PIDPressure=Unknown"
+	for name, row := range map[string]struct {
+		do   func(k *known)
+		want string
+	}{
+		"silent":              {func(k *known) { k.judge(v1.ConditionUnknown, true) }, unknown + " +unreachable:NoSchedule again"},
+		"marks are due":       {func(k *known) { k.judge(v1.ConditionUnknown, true); k.Told() }, "mark"},
+		"they are done":       {func(k *known) { k.judge(v1.ConditionUnknown, true); k.Told(); k.Marks.Due = false }, ""},
+		"not Ready, its turn": {func(k *known) { k.says(v1.ConditionFalse); k.judge(v1.ConditionFalse, false); k.Turn = true }, "+not-ready:NoSchedule +not-ready:NoExecute"},
+		"not permitted": {func(k *known) {
+			k.says(v1.ConditionFalse)
+			k.judge(v1.ConditionFalse, false)
+			k.Turn, k.NoHarm = true, true
+		}, ""},
+		"to be emptied": {func(k *known) {
+			k.judge(v1.ConditionFalse, false)
+			k.says(v1.ConditionFalse)
+			k.TaintBased, k.Turn = false, true
+		}, "+not-ready:NoSchedule empty"},
+		"emptied, one comes": {func(k *known) {
+			k.judge(v1.ConditionFalse, false)
+			k.says(v1.ConditionFalse)
+			k.TaintBased, k.PodsChanged = false, true
+			k.Leaves("a", Leaving{Until: at(1)})
+			k.BecomeServed()
+		}, "+not-ready:NoSchedule empty"},
+		"emptied, one is refused": {func(k *known) {
+			k.judge(v1.ConditionFalse, false)
+			k.says(v1.ConditionFalse)
+			k.TaintBased = false
+			k.Leaves("a", Leaving{Until: at(1)})
+			k.BecomeServed()
+		}, "+not-ready:NoSchedule"},
+	} {
+		k := seen()
+		row.do(k)
+		require.Equal(t, row.want, told(k.Plan(k.World, k.object, nil)), name)
+	}
+}
+
+// The first who may leave says when the node is emptied again; an answer that comes when it is watched counts too.
+func TestUntilIsTheFirst(t *testing.T) {
+	k := emptied()
+	k.judge(v1.ConditionFalse, false)
+	k.BecomeWatched()
+	for i := range 50 {
+		k.Leaves(types.UID(rune('a'+i)), Leaving{Until: at(20 + (i+25)%50)})
+	}
+	require.Equal(t, at(69), k.Pod(types.UID(rune('a'+24))).Until)
+	k.settled = true
+	k.consider()
+	k.BecomeServed()
+	require.Equal(t, at(20), k.Until())
+	require.NoError(t, k.Check())
+}
+
+// Check finds what the transitions never do.
+func TestCheck(t *testing.T) {
+	unknown := health.Verdict{Node: "a", Ready: v1.ConditionUnknown}
+	pods := map[types.UID]Leaving{"a": {}}
+	for name, row := range map[string]struct {
+		wrong Record
+		right Record
+	}{
+		"new":     {Record{verdict: unknown}, Record{}},
+		"calm":    {Record{stage: Calm, verdict: unknown}, Record{stage: Calm, verdict: health.Verdict{Ready: v1.ConditionTrue}}},
+		"Ready":   {Record{stage: Waiting, verdict: health.Verdict{Ready: v1.ConditionTrue}}, Record{stage: Waiting}},
+		"watched": {Record{stage: Watched}, Record{stage: Watched, after: Waiting}},
+		"after":   {Record{stage: Waiting, after: Served}, Record{stage: Watched, after: Served}},
+		"after 2": {Record{stage: Waiting, after: Calm}, Record{stage: Waiting}},
+		"to come": {Record{stage: Watched, after: Calm}, Record{stage: Served}},
+		"write":   {Record{stage: Waiting, word: unwritten}, Record{stage: Waiting, word: unwritten, verdict: health.Verdict{Expired: true}}},
+		"heard":   {Record{word: heard}, Record{stage: Waiting, word: heard, verdict: unknown}},
+		"due":     {Record{stage: Waiting, Marks: Marks{Due: true}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Due: true}}},
+		"done":    {Record{stage: Waiting, Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
+		"pods":    {Record{pods: pods}, Record{stage: Watched, after: Waiting, pods: pods}},
+		"until":   {Record{stage: Waiting, until: at(0)}, Record{stage: Watched, after: Served, until: at(0)}},
+		"both":    {Record{stage: Waiting, pods: pods, Tainted: true}, Record{stage: Waiting, pods: pods}},
+		"both 2":  {Record{stage: Waiting, pods: pods, unseen: at(0)}, Record{stage: Waiting, unseen: at(0), Tainted: true}},
+	} {
+		require.Error(t, row.wrong.Check(), name)
+		require.NoError(t, row.right.Check(), name)
+	}
+}

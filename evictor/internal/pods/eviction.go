@@ -1,0 +1,115 @@
+package pods
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// Eviction is one that is armed, or was. Only Pods changes it.
+type Eviction struct {
+	pod       *pod
+	why       taints.Deadline // never Forever
+	decided   time.Time       // when that was
+	delayed   Delay           // what held it back last; 0 for nothing
+	refused   int             // how often the API server refused it
+	conflicts int
+}
+
+// Action is what the owner has to do, in order.
+type Action struct {
+	Do       Do
+	Pod      Ref
+	Eviction *Eviction // nil for Cancel
+	Reason   string    // of Cancel; empty when it is not told
+}
+
+// Do is one of those that follow.
+type Do uint8
+
+// What to do about an eviction.
+const (
+	Arm    Do = iota + 1 // have it tried when it is due, and tell
+	Move                 // the same, of one that is armed
+	Retry                // have it tried now: what it waits for may be over
+	Cancel               // have it tried no more
+)
+
+// Todo takes what was decided since it was asked last. The list is valid until something else is decided.
+func (p *Pods) Todo() []Action {
+	todo := p.todo
+	p.todo = p.todo[:0]
+	return todo
+}
+
+// Pod is which one, Node included.
+func (ev *Eviction) Pod() Ref { return ev.pod.ref }
+
+// Why is what the pod has to leave for and when, and when that was decided.
+func (ev *Eviction) Why() (why taints.Deadline, decided time.Time) { return ev.why, ev.decided }
+
+// Armed says whether it still is.
+func (ev *Eviction) Armed() bool { return ev.pod.eviction == ev }
+
+// Done notes that nothing evicts the pod any more, if it is this one that did: it was evicted, or is gone.
+func (ev *Eviction) Done() {
+	if ev.Armed() {
+		ev.pod.eviction = nil
+	}
+}
+
+// decide says when, if at all, the pod is to be evicted.
+func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
+	ev := known.eviction
+	why := known.node.taints.Deadline(p.matcher, Pod{known.bound, object.Spec.Tolerations}, p.own, known.node.ours)
+	switch {
+	case p.WasEvicted(object):
+	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
+		p.cancel(known, "")
+	case ev == nil && (why.Forever || Spared(object) != ""):
+	case ev == nil:
+		known.eviction = &Eviction{pod: known}
+		p.arm(Arm, known.eviction, why, now)
+	case Spared(object) != "":
+		p.cancel(known, Spared(object))
+	case why.Forever:
+		p.cancel(known, p.reason(ev, ours))
+	case !ev.same(why, now):
+		p.arm(Move, ev, why, now)
+	case ev.delayed == NotShown || ev.delayed == NotSettled:
+		// A look at the node or a taint of others may let it go now. Else it may wait for its backoff, and goes on to.
+		p.todo = append(p.todo, Action{Do: Retry, Pod: known.ref, Eviction: ev})
+	}
+}
+
+func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
+	ev.why, ev.decided, ev.delayed = why, now, 0
+	p.todo = append(p.todo, Action{Do: do, Pod: ev.pod.ref, Eviction: ev})
+}
+
+// same says whether nothing is new: of what is overdue, since when does not matter.
+func (ev *Eviction) same(why taints.Deadline, now time.Time) bool {
+	was := ev.why
+	return same(was.Taint, why.Taint) && was.Toleration == why.Toleration && was.For == why.For &&
+		(was.At.Equal(why.At) || !was.At.After(now) && !why.At.After(now))
+}
+
+func (p *Pods) cancel(known *pod, reason string) {
+	known.eviction = nil
+	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
+}
+
+// reason is why an eviction is not wanted any more: what became of its taint.
+func (p *Pods) reason(ev *Eviction, ours Ours) string {
+	switch {
+	case ev == nil:
+		return ""
+	case p.own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || ev.pod.node.Tainted()):
+		return ours.Why
+	case ev.pod.node.taints.Has(ev.why.Taint, p.own):
+		return "Tolerated"
+	}
+	return "TaintRemoved"
+}

@@ -1,0 +1,387 @@
+package pods
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// story is one node with its pods, as their owner sees and acts upon them. Times are seconds.
+type story struct {
+	t     *testing.T
+	p     Pods
+	n     Node
+	ours  Ours
+	store map[string]*v1.Pod
+	armed map[string]*Eviction // as the owner has it
+}
+
+func tell(t *testing.T) *story {
+	p := New(taints.Matcher{}, taints.OwnNoExecute)
+	return &story{t: t, p: p, n: Node{Name: "n"}, ours: Ours{Evict: true}, store: map[string]*v1.Pod{}, armed: map[string]*Eviction{}}
+}
+
+// pod puts one into the store that tolerates our taints and "drain" for so long.
+func (s *story) pod(name string, own, drain int64) *v1.Pod {
+	object := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name)}}
+	object.Spec.NodeName = s.n.Name
+	object.Spec.Tolerations = []v1.Toleration{
+		{Key: v1.TaintNodeUnreachable, Operator: v1.TolerationOpExists, TolerationSeconds: &own},
+		{Key: "drain", Operator: v1.TolerationOpExists, TolerationSeconds: &drain},
+	}
+	s.store[name] = object
+	return object
+}
+
+// node is what follows when the node shows these taints, or something is made of them anew.
+func (s *story) node(now int, list ...v1.Taint) string {
+	s.p.Observe(&s.n, node(list...), true, at(now))
+	if s.p.Anew(&s.n, s.ours) {
+		for _, name := range slices.Sorted(maps.Keys(s.store)) {
+			if s.n.Tainted() {
+				s.show(name, now)
+			}
+		}
+		s.p.EndRound(&s.n, s.ours)
+	}
+	return s.follows()
+}
+
+// shown is what follows from what the store shows of a pod.
+func (s *story) shown(now int, name string) string {
+	s.show(name, now)
+	return s.follows()
+}
+
+func (s *story) show(name string, now int) bool {
+	return s.p.Shown(Key{Name: name}, s.store[name], &s.n, true, s.ours, at(now))
+}
+
+func (s *story) follows() string {
+	var told []string
+	for _, a := range s.p.Todo() {
+		switch name := a.Pod.Name; a.Do {
+		case Cancel:
+			delete(s.armed, name)
+			told = append(told, strings.TrimSpace("cancel "+name+" "+a.Reason))
+		case Retry:
+			told = append(told, "try "+name)
+		default:
+			why, _ := a.Eviction.Why()
+			s.armed[name] = a.Eviction
+			told = append(told, fmt.Sprintf("%s %s at %v for %s", map[Do]string{Arm: "arm", Move: "move"}[a.Do], name, why.At.Sub(epoch).Seconds(), why.Taint.Key))
+		}
+	}
+	s.invariants()
+	for _, ev := range s.n.Armed(0) {
+		require.Same(s.t, s.armed[ev.Pod().Name], ev, "its owner was told of it")
+	}
+	return strings.Join(told, ", ")
+}
+
+// try is what becomes of an eviction that is tried.
+func (s *story) try(now int, name string, permits Permits) string {
+	permits.Ask, permits.Again, permits.Soon = 5*time.Second, time.Minute, time.Second
+	try := s.p.Check(s.armed[name], s.store[name], true, false, s.ours, permits, at(now))
+	s.invariants()
+	switch try.Outcome {
+	case Wait:
+		return fmt.Sprintf("wait %v %s%s", try.Wait, try.Delay, map[bool]string{true: ", told"}[try.News])
+	case Proceed:
+		s.p.End(s.armed[name].Pod(), true)
+		s.armed[name].Done()
+		require.False(s.t, s.armed[name].Armed())
+		return "evict for " + try.Why.Taint.Key
+	case Gone, Dropped:
+		require.False(s.t, s.armed[name].Armed())
+	}
+	return strings.TrimSpace(map[Outcome]string{Gone: "gone", Dropped: "drop", Apart: "apart"}[try.Outcome] + " " + try.Reason)
+}
+
+// invariants hold at any time.
+func (s *story) invariants() {
+	for key, known := range s.p.known {
+		require.Same(s.t, known, known.node.pods[key])
+		require.Equal(s.t, key, known.ref.Key)
+		require.True(s.t, known.eviction == nil || known.eviction.pod == known && !known.eviction.why.Forever)
+	}
+	require.Len(s.t, s.n.pods, len(s.p.known))
+}
+
+func TestStoryOfADeadlineWhileAPermissionIsClosed(t *testing.T) {
+	s := tell(t)
+	s.pod("ours", 60, 900)
+	s.pod("drained", 900, 60)
+	closed := Permits{Harm: true}
+	unreachable, drain := taint(v1.TaintNodeUnreachable, "", 0), taint("drain", "", 0)
+
+	require.Equal(t, "arm drained at 60 for drain, arm ours at 60 for node.kubernetes.io/unreachable", s.node(0, drain, unreachable))
+	require.Empty(t, s.n.Armed(MayHarm), "nobody waits for a permission")
+
+	require.Equal(t, "wait 5s MayHarm, told", s.try(60, "ours", closed))
+	require.Equal(t, "wait 5s MayHarm", s.try(65, "ours", closed), "once is enough")
+	require.Equal(t, "wait 5s MayHarm, told", s.try(65, "drained", closed), "taints of others are held back too")
+	require.Equal(t, "wait 5s MayWrite, told", s.try(70, "drained", Permits{Write: true}), "another reason is news")
+	require.Empty(t, s.node(70, drain, unreachable), "it waits, and nothing has changed")
+	require.Len(t, s.n.Armed(MayHarm), 2, "both are tried as soon as that is permitted")
+
+	require.Equal(t, "wait 1m0s Overdue", s.try(80, "ours", Permits{Turn: true}), "what is ours waits for its node's turn then")
+	require.Equal(t, "evict for drain", s.try(80, "drained", Permits{Turn: true}), "the others leave at once")
+	require.Equal(t, "evict for node.kubernetes.io/unreachable", s.try(90, "ours", Permits{}), "the turn has come")
+	require.Empty(t, s.shown(91, "ours"), "a store that lags shows it still: it is not armed again")
+}
+
+func TestStoryOfATaintThatGoesAndComesBackAnew(t *testing.T) {
+	s := tell(t)
+	s.pod("web", 60, 60)
+	require.Equal(t, "arm web at 60 for drain", s.node(0, taint("drain", "", 0)))
+	require.Equal(t, "cancel web TaintRemoved", s.node(30))
+	require.Empty(t, s.p.known, "pods of a node without taints are nobody's business")
+	require.Equal(t, "arm web at 100 for drain", s.node(40, taint("drain", "", 0)), "it counts from when it was seen to come")
+	first := s.armed["web"]
+
+	require.Equal(t, "move web at 150 for drain", s.node(95, taint("drain", "", 90)), "gone and back while nobody looked: its TimeAdded tells")
+	require.Same(t, first, s.armed["web"])
+	require.Equal(t, "wait 50s NotDue", s.try(100, "web", Permits{}), "whoever tries it at the old deadline finds that out too")
+
+	require.Equal(t, "cancel web TaintRemoved", s.node(120))
+	require.Equal(t, "arm web at 190 for drain", s.node(130, taint("drain", "", 130)))
+	require.NotSame(t, first, s.armed["web"])
+	require.False(t, first.Armed())
+	first.Done()
+	require.True(t, s.armed["web"].Armed(), "a try of the old one that ends late does not end the new one")
+	s.armed["web"], first = first, s.armed["web"]
+	require.Equal(t, "gone", s.try(150, "web", Permits{}), "nor does it evict")
+	s.armed["web"] = first
+	require.Equal(t, "evict for drain", s.try(190, "web", Permits{}))
+}
+
+// What our own taints do while their node is not failed, and why an eviction is cancelled.
+func TestReasons(t *testing.T) {
+	unreachable := taint(v1.TaintNodeUnreachable, "", 0)
+	for name, row := range map[string]struct {
+		ours   Ours
+		taints []v1.Taint
+		want   string
+	}{
+		"it is held":               {Ours{Why: "Held"}, []v1.Taint{unreachable}, "cancel web Held"},
+		"the hold comes first":     {Ours{Why: "Held"}, nil, "cancel web Held"},
+		"it is watched":            {Ours{Why: "NotSettled", Settling: true}, []v1.Taint{unreachable}, "cancel web NotSettled"},
+		"but its taint is gone":    {Ours{Why: "NotSettled", Settling: true}, nil, "cancel web TaintRemoved"},
+		"the taint alone is gone":  {Ours{Evict: true}, nil, "cancel web TaintRemoved"},
+		"another takes over":       {Ours{Why: "Held"}, []v1.Taint{unreachable, taint("drain", "", 0)}, "move web at 100 for drain"},
+		"a swap of ours, in short": {Ours{Evict: true}, []v1.Taint{taint(v1.TaintNodeNotReady, "", 0)}, "move web at 0 for node.kubernetes.io/not-ready"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := tell(t)
+			s.pod("web", 60, 90)
+			require.Equal(t, "arm web at 60 for node.kubernetes.io/unreachable", s.node(0, unreachable))
+			s.ours = row.ours
+			require.Equal(t, row.want, s.node(10, row.taints...))
+		})
+	}
+}
+
+// What the store shows of a pod on a tainted node whose eviction is armed, and what follows before it is tried, and if it is tried first.
+func TestWhatTheStoreShows(t *testing.T) {
+	gone := metav1.NewTime(at(1))
+	for name, row := range map[string]struct {
+		change      func(s *story, object *v1.Pod)
+		want, tried string
+	}{
+		"the same":         {func(*story, *v1.Pod) {}, "", "evict for drain"},
+		"nothing":          {func(s *story, _ *v1.Pod) { delete(s.store, "web") }, "cancel web", "gone"},
+		"it terminates":    {func(_ *story, o *v1.Pod) { o.DeletionTimestamp = &gone }, "cancel web", "gone"},
+		"another pod":      {func(_ *story, o *v1.Pod) { o.UID = "2" }, "cancel web, arm web at 70 for drain", "gone"},
+		"elsewhere":        {func(_ *story, o *v1.Pod) { o.Spec.NodeName = "m" }, "cancel web, arm web at 70 for drain", "gone"},
+		"it has completed": {func(_ *story, o *v1.Pod) { o.Status.Phase = v1.PodSucceeded }, "cancel web Completed", "drop Completed"},
+		"a mirror pod":     {func(_ *story, o *v1.Pod) { o.Annotations = map[string]string{v1.MirrorPodAnnotationKey: ""} }, "cancel web MirrorPod", "drop MirrorPod"},
+		"tolerations of any length": {func(_ *story, o *v1.Pod) { o.Spec.Tolerations[1].TolerationSeconds = nil },
+			"cancel web Tolerated", "drop Tolerated"},
+		"of another length": {func(_ *story, o *v1.Pod) { *o.Spec.Tolerations[1].TolerationSeconds = 99 }, "move web at 99 for drain", "wait 39s NotDue"},
+		"an older version":  {func(_ *story, o *v1.Pod) { o.ResourceVersion, o.UID = "3", "2" }, "", "wait 5s NotShown"},
+		"older, completed":  {func(_ *story, o *v1.Pod) { o.ResourceVersion, o.Status.Phase = "3", v1.PodFailed }, "", "wait 5s NotShown"},
+		"evicted by others": {func(s *story, o *v1.Pod) { s.p.Begin(RefOf(o)); s.p.End(RefOf(o), true) }, "", "gone"},
+		"no version":        {func(_ *story, o *v1.Pod) { o.ResourceVersion = "x" }, "", "evict for drain"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := func() *story {
+				s := tell(t)
+				s.pod("web", 900, 60).ResourceVersion = "5"
+				require.Equal(t, "arm web at 60 for drain", s.node(0, taint("drain", "", 0)))
+				first, ok := s.p.First()
+				require.True(t, ok && first.Equal(at(60)))
+				row.change(s, s.store["web"])
+				return s
+			}
+			require.Equal(t, row.tried, begin().try(60, "web", Permits{}))
+			s := begin()
+			require.Equal(t, row.want, s.shown(10, "web"))
+		})
+	}
+}
+
+func TestTheNextLookLetsItGo(t *testing.T) {
+	for name, permits := range map[string]Permits{"NotSettled": {Unsettled: time.Minute}, "NotShown": {}} {
+		s := tell(t)
+		s.pod("web", 60, 900)
+		list := []v1.Taint{taint(v1.TaintNodeUnreachable, "", 0)}
+		s.node(0, list...)
+		if name == "NotShown" {
+			try := s.p.Check(s.armed["web"], s.store["web"], false, false, s.ours, Permits{Ask: time.Second}, at(60))
+			require.Equal(t, Try{Outcome: Wait, Answer: Answer{Wait: time.Second, Delay: NotShown}}, try)
+			require.Equal(t, "try web", s.node(61, list...), "the node's next event looks at its pods again")
+			continue
+		}
+		require.Equal(t, "wait 1m0s NotSettled, told", s.try(60, "web", permits))
+		require.Equal(t, "try web", s.shown(61, "web"))
+	}
+}
+
+func TestRefusedOnesWaitApart(t *testing.T) {
+	s := tell(t)
+	for _, name := range []string{"a", "b"} {
+		s.pod(name, 60, 900)
+	}
+	s.node(0, taint(v1.TaintNodeUnreachable, "", 0))
+	check := func(name string, apart bool, now int) Try {
+		return s.p.Check(s.armed[name], s.store[name], true, apart, s.ours, Permits{Soon: time.Second}, at(now))
+	}
+	first := check("a", false, 60)
+	require.Equal(t, Proceed, first.Outcome)
+	require.Equal(t, time.Second, check("a", false, 60).Wait, "one at a time")
+	s.p.End(s.armed["a"].Pod(), false)
+	s.p.Refused(s.armed["a"], first.Group, at(80), at(60))
+	require.Equal(t, Apart, check("b", false, 70).Outcome, "it is on the same node, and neither has a controller")
+	require.Equal(t, Proceed, check("b", true, 70).Outcome, "where it belongs it has its turn")
+	again := check("a", false, 80)
+	require.Equal(t, []any{Proceed, 1, 0}, []any{again.Outcome, again.Refused, again.Conflicts})
+	s.armed["a"].Conflicted()
+	s.p.End(s.armed["a"].Pod(), false)
+	require.Equal(t, 1, check("a", false, 80).Conflicts)
+}
+
+func TestWhatMayStayIsKnownAndNotArmed(t *testing.T) {
+	s := tell(t)
+	s.pod("done", 60, 60).Status.Phase = v1.PodSucceeded
+	s.pod("stays", 60, 60).Spec.Tolerations[1].TolerationSeconds = nil
+	s.pod("terminates", 60, 60).DeletionTimestamp = &metav1.Time{Time: at(0)}
+	drain := taint("drain", "", 0)
+	require.Equal(t, "cancel terminates", s.node(0, drain))
+	require.Len(t, s.p.known, 3)
+	require.Empty(t, s.n.Armed(0))
+
+	zero := int64(0)
+	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = &zero
+	require.Equal(t, "arm stays at 0 for drain", s.shown(10, "stays"), "known since the taint came")
+	first := s.armed["stays"]
+	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = nil
+	require.Equal(t, "cancel stays Tolerated", s.shown(10, "stays"))
+	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = &zero
+	require.Equal(t, "arm stays at 0 for drain", s.shown(10, "stays"))
+	first.Done()
+	require.True(t, s.armed["stays"].Armed(), "one that was cancelled ends late")
+	s.store["stays"].Spec.Tolerations = nil
+	require.Equal(t, "move stays at 0 for drain", s.shown(10, "stays"), "what it leaves for is told")
+	require.Empty(t, s.shown(11, "stays"))
+}
+
+// Of what is overdue, since when does not matter; of anything else it does.
+func TestSameDeadline(t *testing.T) {
+	for name, row := range map[string]struct {
+		now   int
+		added int
+		want  string
+	}{
+		"both passed":           {100, 20, ""},
+		"at this moment":        {80, 20, ""},
+		"the later one has not": {79, 20, "move web at 80 for drain"},
+		"neither has":           {50, 20, "move web at 80 for drain"},
+	} {
+		s := tell(t)
+		s.pod("web", 900, 60)
+		s.node(0, taint("drain", "", 0))
+		require.Equal(t, row.want, s.node(row.now, taint("drain", "", row.added)), name)
+	}
+}
+
+func TestWhyIsNewsThoughItIsOverdue(t *testing.T) {
+	s := tell(t)
+	object := s.pod("web", 900, 60)
+	s.node(0, taint("drain", "", 0))
+	*object.Spec.Tolerations[1].TolerationSeconds = 50
+	require.Equal(t, "move web at 50 for drain", s.shown(100, "web"))
+	object.Spec.Tolerations = nil
+	require.Equal(t, "move web at 0 for drain", s.shown(100, "web"))
+	require.Equal(t, "move web at 100 for other", s.node(100, taint("other", "", 100)))
+}
+
+// What is found out when one eviction is tried concerns the node's other pods too.
+func TestATryThatFindsSomethingNew(t *testing.T) {
+	s := tell(t)
+	s.pod("web", 60, 90)
+	list := []v1.Taint{taint(v1.TaintNodeUnreachable, "", 0), taint("drain", "", 0)}
+	require.Equal(t, "arm web at 60 for node.kubernetes.io/unreachable", s.node(0, list...))
+	check := func() Try { return s.p.Check(s.armed["web"], s.store["web"], true, false, s.ours, Permits{}, at(50)) }
+	require.False(t, check().Round)
+	s.ours = Ours{Why: "Held"}
+	require.True(t, check().Round)
+	s.ours = Ours{Evict: true}
+	require.True(t, check().Round, "until it is done")
+	require.Empty(t, s.node(50, list...), "nothing came of it")
+	require.False(t, check().Round)
+
+	s.p.Observe(&s.n, node(list[1]), true, at(51))
+	require.True(t, check().Round, "a taint has gone")
+}
+
+func TestRemove(t *testing.T) {
+	s := tell(t)
+	s.pod("b", 60, 900)
+	s.pod("a", 60, 900)
+	s.node(0, taint(v1.TaintNodeUnreachable, "", 0))
+	s.p.End(Ref{Key: Key{Name: "c"}, UID: "c", Node: "n"}, true)
+	s.p.Remove(&s.n)
+	require.Equal(t, "cancel a, cancel b", s.follows())
+	require.Empty(t, s.p.known)
+	require.Empty(t, s.p.evicted.pods)
+	_, ok := s.p.First()
+	require.False(t, ok)
+}
+
+func TestObjects(t *testing.T) {
+	yes := true
+	object := &v1.Pod{}
+	object.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionFalse}, {Type: v1.PodScheduled, Status: v1.ConditionTrue}}
+	require.False(t, Ready(object))
+	object.Status.Conditions[0].Status = v1.ConditionTrue
+	require.True(t, Ready(object))
+	object.Status.Phase = v1.PodFailed
+	require.False(t, Ready(object))
+	object.OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Controller: &yes}}
+	require.Equal(t, []string{"DaemonSet", "Completed"}, []string{SparedWithoutTaints(object), Spared(object)})
+	object.OwnerReferences[0].Kind = "Job"
+	require.Equal(t, "Completed", SparedWithoutTaints(object))
+
+	require.Equal(t, at(9), boundAt(object, at(9)), "it does not tell")
+	object.CreationTimestamp = metav1.NewTime(at(1))
+	require.Equal(t, at(1), boundAt(object, at(9)))
+	started := metav1.NewTime(at(3))
+	object.Status.StartTime = &started
+	require.Equal(t, at(3), boundAt(object, at(9)))
+	object.Status.Conditions[1].LastTransitionTime = metav1.NewTime(at(2))
+	require.Equal(t, at(2), boundAt(object, at(9)))
+	require.Equal(t, at(1), boundAt(object, at(1)), "not in the future")
+	object.Status.Conditions[1].Status = v1.ConditionFalse
+	require.Equal(t, at(3), boundAt(object, at(9)))
+}

@@ -75,3 +75,28 @@ func TestForeignTaintsMakeNoNodeWait(t *testing.T) {
 	require.Empty(t, e.Waiting())
 	require.Equal(t, []string{"80.000"}, times(says(c, `"evict"`)))
 }
+
+// TestWhatFallsDueLaterWaitsForNoTurn: only what our own taints made due while it was not permitted waits for the zone's rate; the
+// other pods of the same node leave at their time.
+func TestWhatFallsDueLaterWaitsForNoTurn(t *testing.T) {
+	cfg := config()
+	cfg.NodeEvictionRate = 0.001
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	c.AddPod("while-paused", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	c.AddPod("afterwards", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 120))
+	c.AddPod("moved", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	e := c.Start(cfg)
+	c.Fail("a-1")
+	c.Advance(50 * time.Second)
+	require.True(t, c.HasNoExecute("a-1"))
+	e.Pause("upgrade")
+	c.Advance(65 * time.Second)
+	c.Tolerate("moved", evictortest.TolerateFor(v1.TaintNodeUnreachable, 120))
+	e.Resume("upgrade")
+	c.Advance(40 * time.Second)
+	require.Empty(t, c.Evicted())
+	c.Advance(15 * time.Second)
+	require.ElementsMatch(t, []string{"afterwards", "moved"}, c.Evicted(), "at 165 s")
+	c.Advance(20 * time.Minute)
+	require.ElementsMatch(t, []string{"afterwards", "moved", "while-paused"}, c.Evicted(), "by the next token")
+}

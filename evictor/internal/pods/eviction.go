@@ -86,6 +86,7 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 
 func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
 	ev.why, ev.decided, ev.delayed = why, now, 0
+	ev.pod.overdue = ev.pod.overdue && !why.At.After(now)
 	p.todo = append(p.todo, Action{Do: do, Pod: ev.pod.ref, Eviction: ev})
 }
 

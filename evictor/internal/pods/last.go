@@ -50,6 +50,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	}
 	n.stale = n.stale || ours.Evict != n.ours
 	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
+	permits.Turn = permits.Turn && known.overdue // what falls due afterwards waits for nothing
 	try.Answer = n.taints.Check(p.matcher, Pod{known.bound, object.Spec.Tolerations}, p.own, ours.Evict, permits, now)
 	switch {
 	case try.Why.Forever:
@@ -60,6 +61,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	case !try.Evict:
 		try.News = ev.delayed != try.Delay && try.Delay != Overdue
 		ev.delayed = try.Delay
+		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == Policy)
 	case !apart && p.refusing.Has(try.Group, now):
 		try.Outcome = Apart
 	case !p.Begin(known.ref): // its node is being emptied

@@ -39,6 +39,7 @@ type pod struct {
 	bound    time.Time // or, if it was there before, when the node was tainted
 	round    int       // of its node, in which it was seen last
 	eviction *Eviction // nil while it may stay
+	overdue  bool      // its eviction fell due while those by our own taints were not permitted
 }
 
 // Ours says whether our own taints of a node evict at the moment. If not, Why says why, and Settling that it is only for a while:

@@ -1,0 +1,694 @@
+package evictor_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/taints"
+)
+
+// What the objects allow, written from the documentation alone: package evictor's doc.go, its table of differences
+// (quoted below as row "…") and the binding decisions of the design (as "decision n"). The judge knows what each
+// process was shown and told, and nothing of what an evictor remembers.
+
+// livesJudge keeps the first thing that went wrong, and the pace over all processes.
+type livesJudge struct {
+	world   *livesWorld
+	rule    string
+	message string
+	paces   map[string][]time.Time // when nodes of a zone were first tainted or emptied
+	starts  []time.Time            // when somebody began to lead
+}
+
+func (j *livesJudge) wrong(rule, format string, args ...any) {
+	if j.rule == "" {
+		j.rule, j.message = rule, fmt.Sprintf(format, args...)
+		j.world.logf("  WRONG %s: %s", j.rule, j.message)
+	}
+}
+
+// livesTaintKnown is a NoExecute taint as a process knows it.
+type livesTaintKnown struct {
+	value string
+	start time.Time // elapsed
+	added time.Time // the wall's, zero when the taint had none that is plausible
+}
+
+// livesNodeKnown is what a process was shown of a node.
+type livesNodeKnown struct {
+	object  *v1.Node
+	version int64
+	first   time.Time // when it was first shown
+	good    time.Time // when Ready was last shown True, else first
+	wasGood bool      // Ready was shown True since
+	changed time.Time // when the last version was shown
+	beat    time.Time // the last sign of life
+	heard   time.Duration
+	silent  bool // a grace without a sign of life was over at some time since the last report
+	lease   time.Time
+	known   map[string]livesTaintKnown
+	wrote   map[string]time.Time // NoExecute taints that this process wrote
+	emptied bool
+	marked  map[types.UID]bool // pods that were marked not Ready in this outage
+}
+
+// livesMind is what one process was shown and told.
+type livesMind struct {
+	world     *livesWorld
+	process   *livesProcess
+	began     time.Time
+	nodes     map[string]*livesNodeKnown
+	pods      map[types.UID]*v1.Pod
+	lastPass  time.Time
+	listened  time.Duration
+	allDown   time.Time // the last pass at which every zone was down
+	leaseSeen map[string]int64
+	done      map[types.UID]bool // evicted, and the API server said so
+	trouble   time.Time          // when something last kept this process from its work
+	troubles  string
+}
+
+func newLivesMind(p *livesProcess) *livesMind {
+	return &livesMind{world: p.world, process: p, began: p.world.now, nodes: map[string]*livesNodeKnown{}, pods: map[types.UID]*v1.Pod{},
+		leaseSeen: map[string]int64{}, done: map[types.UID]bool{}, trouble: p.world.now, troubles: "start"}
+}
+
+func (m *livesMind) wrong(rule, format string, args ...any) {
+	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
+}
+
+func (m *livesMind) disturbed(why string) { m.trouble, m.troubles = m.world.now, why }
+
+// changed notes that the store shows something new of a node; it is shown when the evictor reads it.
+func (m *livesMind) changed(string) {}
+
+func livesReady(node *v1.Node) (status v1.ConditionStatus, beat time.Time) {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == v1.NodeReady {
+			return condition.Status, condition.LastHeartbeatTime.Time
+		}
+	}
+	return "", time.Time{}
+}
+
+func livesVersion(text string) int64 {
+	version, _ := strconv.ParseInt(text, 10, 64)
+	return version
+}
+
+var livesOwn = []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable}
+
+func livesIsOwn(key string) bool { return slices.Contains(livesOwn, key) }
+
+// plausible is decision 2: a TimeAdded that is absent, in the future or before the node's creation means nothing.
+func (m *livesMind) plausible(node *v1.Node, taint *v1.Taint) (time.Time, bool) {
+	if taint.TimeAdded == nil || taint.TimeAdded.After(m.world.wall()) || taint.TimeAdded.Time.Before(node.CreationTimestamp.Time) {
+		return time.Time{}, false
+	}
+	return taint.TimeAdded.Time, true
+}
+
+// elapsed is an instant of the API's as an age, taken when it is seen (decision 12).
+func (m *livesMind) elapsed(stamp time.Time) time.Time { return stamp.Add(-m.world.skew) }
+
+// shownNode is called with what the store answers. An older version than one seen is ignored: row "an object older
+// than one seen before is ignored".
+func (m *livesMind) shownNode(name string, node *v1.Node) {
+	if node == nil {
+		return
+	}
+	version, now := livesVersion(node.ResourceVersion), m.world.now
+	known := m.nodes[name]
+	if known != nil && version <= known.version {
+		return
+	}
+	if known == nil || known.object.UID != node.UID { // row "a recreated node starts afresh"
+		known = &livesNodeKnown{first: now, good: now, beat: now, heard: m.hears(), known: map[string]livesTaintKnown{},
+			wrote: map[string]time.Time{}, marked: map[types.UID]bool{}}
+		m.nodes[name] = known
+	} else {
+		before, stamp := livesReady(known.object)
+		if after, beat := livesReady(node); !beat.Equal(stamp) || before == "" && after != "" {
+			m.lives(known)
+		}
+	}
+	m.knowTaints(known, node)
+	known.object, known.version, known.changed = node, version, now
+	if ready, _ := livesReady(node); ready == v1.ConditionTrue {
+		known.good, known.wasGood, known.emptied = now, true, false
+		known.silent, known.marked = false, map[types.UID]bool{}
+	}
+}
+
+func (m *livesMind) lives(known *livesNodeKnown) {
+	known.beat, known.heard = m.world.now, m.hears()
+}
+
+// knowTaints is decision 2: when each NoExecute taint began, at the earliest.
+func (m *livesMind) knowTaints(known *livesNodeKnown, node *v1.Node) {
+	fresh := map[string]livesTaintKnown{}
+	for i := range node.Spec.Taints {
+		taint := &node.Spec.Taints[i]
+		if taint.Effect != v1.TaintEffectNoExecute {
+			continue
+		}
+		added, plausible := m.plausible(node, taint)
+		is := livesTaintKnown{value: taint.Value, start: m.world.now, added: added}
+		was, before := known.known[taint.Key]
+		if before && was.value != taint.Value { // row "a taint of another value is another taint"
+			before = false
+		} else if !before && livesIsOwn(taint.Key) { // row "a swap of our two taints keeps its start and TimeAdded"
+			was, before = known.known[livesOwn[1-slices.Index(livesOwn, taint.Key)]]
+		}
+		switch wrote, ours := known.wrote[taint.Key]; {
+		case known.object == nil: // a start, or a node that was not known
+			if plausible {
+				is.start = m.elapsed(added)
+			}
+		case before && plausible && !was.added.IsZero() && added.After(was.added):
+			is.start = m.elapsed(added) // row "a taint that went and came back while nobody looked counts anew"
+		case before:
+			is.start, is.added = was.start, was.added
+			if was.added.IsZero() {
+				is.added = added
+			}
+		case ours && livesIsOwn(taint.Key):
+			is.start = wrote // we saw it when we wrote it
+		}
+		fresh[taint.Key] = is
+	}
+	known.known = fresh
+}
+
+func (m *livesMind) shownPod(_ string, pod *v1.Pod) {
+	if pod == nil {
+		return
+	}
+	if known := m.pods[pod.UID]; known == nil || livesVersion(known.ResourceVersion) < livesVersion(pod.ResourceVersion) {
+		m.pods[pod.UID] = pod
+	}
+}
+
+// lease is a renewal that was told; one older than the last is ignored.
+func (m *livesMind) lease(name string, renew time.Time, version int64) {
+	if version < m.leaseSeen[name] {
+		return
+	}
+	m.leaseSeen[name] = version
+	if known := m.nodes[name]; known != nil && !known.lease.Equal(renew) {
+		known.lease = renew
+		m.lives(known)
+	}
+}
+
+// hears is how long somebody has listened: row "a gap between two passes adds one period to anybody's silence at most".
+func (m *livesMind) hears() time.Duration {
+	if m.lastPass.IsZero() {
+		return m.listened
+	}
+	return m.listened + min(m.world.now.Sub(m.lastPass), m.world.plan.config().NodeMonitorPeriod)
+}
+
+func (m *livesMind) silence(known *livesNodeKnown) time.Duration { return m.hears() - known.heard }
+
+// passed is told after each monitor pass.
+func (m *livesMind) passed() {
+	m.listened = m.hears()
+	m.lastPass = m.world.now
+	grace := m.world.plan.config().NodeMonitorGracePeriod
+	for _, known := range m.nodes {
+		if m.silence(known) >= grace {
+			known.silent = true
+		}
+	}
+	if m.process.blind == nil && m.surelyAllDown() {
+		m.allDown = m.world.now
+	}
+}
+
+func (m *livesMind) sees(name string) *livesNodeKnown {
+	if m.process.seenNodes[name] == nil {
+		return nil
+	}
+	return m.nodes[name]
+}
+
+// surelyAllDown says that every node that counts reports not to be Ready: decision 6.
+func (m *livesMind) surelyAllDown() bool {
+	counted := 0
+	for name := range m.process.seenNodes {
+		known := m.sees(name)
+		if known == nil {
+			return false
+		}
+		if _, excluded := known.object.Labels[livesExclude]; excluded {
+			continue
+		}
+		counted++
+		if ready, _ := livesReady(known.object); ready == v1.ConditionTrue {
+			return false
+		}
+	}
+	return counted > 0
+}
+
+// failed says whether the process may take a node for failed, and else why not.
+func (m *livesMind) failed(known *livesNodeKnown) (bool, string) {
+	config := m.world.plan.config()
+	switch ready, _ := livesReady(known.object); ready {
+	case "":
+		return m.silence(known) >= min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod), "it has no Ready condition"
+	case v1.ConditionFalse:
+		return true, ""
+	case v1.ConditionUnknown: // row "an Unknown node that renews its lease keeps its pods"
+		return m.silence(known) >= config.NodeMonitorGracePeriod || known.silent, "it is Unknown, yet gave a sign of life"
+	default:
+		return m.silence(known) >= config.NodeMonitorGracePeriod, "it is Ready and not silent"
+	}
+}
+
+// ownCounts says whether our own taints, or the timeout without taints, may evict from a node now, and else why not.
+func (m *livesMind) ownCounts(name string, known *livesNodeKnown) (bool, string) {
+	grace := m.world.plan.config().NodeMonitorGracePeriod
+	ready, _ := livesReady(known.object)
+	switch {
+	case m.world.holds[name]:
+		return false, "it is held"
+	case ready == "": // row "a failed node that loses its Ready condition waits and evicts no more"
+		return false, "it has no Ready condition"
+	case ready == v1.ConditionUnknown && m.silence(known) < grace: // row "an Unknown node that renews its lease keeps its pods"
+		return false, fmt.Sprintf("it is Unknown and has been silent for %v only", m.silence(known))
+	case ready == v1.ConditionTrue && m.silence(known) < grace: // row "nothing is evicted from a node that has reported Ready"
+		return false, fmt.Sprintf("it is Ready and has been silent for %v only", m.silence(known))
+	case ready == v1.ConditionFalse && !known.wasGood && m.world.now.Sub(known.first) < grace: // decision 1
+		return false, "it came failed, and has not been watched for a grace period"
+	case !m.allDown.IsZero() && m.allDown.Equal(m.lastPass):
+		return false, "every zone is down"
+	case !m.allDown.IsZero() && m.world.now.Sub(m.allDown) < grace: // row "after every zone is down, nodes still failed wait one more grace"
+		return false, "every zone was down less than a grace ago"
+	}
+	return true, ""
+}
+
+// tolerates is how a toleration matches a taint, as the API documents it.
+func livesTolerates(toleration *v1.Toleration, taint *v1.Taint) bool {
+	if toleration.Effect != "" && toleration.Effect != taint.Effect || toleration.Key != "" && toleration.Key != taint.Key {
+		return false
+	}
+	if toleration.Operator == v1.TolerationOpExists {
+		return true
+	}
+	return (toleration.Operator == "" || toleration.Operator == v1.TolerationOpEqual) && toleration.Value == taint.Value && toleration.Key != ""
+}
+
+// bound is when the pod came to its node: decision 2.
+func (m *livesMind) bound(pod *v1.Pod) time.Time {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == v1.PodScheduled && !condition.LastTransitionTime.After(m.world.wall()) {
+			return m.elapsed(condition.LastTransitionTime.Time)
+		}
+	}
+	return time.Time{}
+}
+
+// deadline is when the taints shown end the pod's stay, at the earliest; false when never.
+func (m *livesMind) deadline(known *livesNodeKnown, pod *v1.Pod, own bool) (time.Time, bool) {
+	bound, end, ends := m.bound(pod), time.Time{}, false
+	note := func(at time.Time) {
+		if !ends || at.Before(end) {
+			end, ends = at, true
+		}
+	}
+	for i := range known.object.Spec.Taints {
+		taint := &known.object.Spec.Taints[i]
+		if taint.Effect != v1.TaintEffectNoExecute || livesIsOwn(taint.Key) && !own {
+			continue
+		}
+		start := known.known[taint.Key].start
+		if bound.After(start) {
+			start = bound
+		}
+		use := slices.IndexFunc(pod.Spec.Tolerations, func(t v1.Toleration) bool { return livesTolerates(&t, taint) })
+		if use < 0 { // one that is not tolerated ends the stay at once
+			note(start)
+		} else if seconds := pod.Spec.Tolerations[use].TolerationSeconds; seconds != nil {
+			note(start.Add(max(0, time.Duration(*seconds)*time.Second)))
+		}
+	}
+	return end, ends
+}
+
+// Judgements of writes.
+
+// writes: MayWrite stops every write and event (decision 4).
+func (m *livesMind) writes(what string) {
+	if !m.process.leads {
+		m.wrong("write without permission", "%s", what)
+	}
+}
+
+func (m *livesMind) harmless() error {
+	switch {
+	case m.world.harm != nil:
+		return m.world.harm
+	case len(m.world.pauses) > 0:
+		return fmt.Errorf("paused: %v", livesSorted(m.world.pauses))
+	}
+	return m.process.blind
+}
+
+// target is what the process knows of a node that it writes.
+func (m *livesMind) target(what string, node *v1.Node) *livesNodeKnown {
+	m.writes(what)
+	known := m.sees(node.Name)
+	switch {
+	case known == nil:
+		m.wrong("unknown node written", "%s, which the store does not have", what)
+	case known.object.UID != node.UID:
+		m.wrong("unknown node written", "%s of UID %s, the last one seen is %s", what, node.UID, known.object.UID)
+	default:
+		return known
+	}
+	return nil
+}
+
+func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) {
+	known := m.target("conditions of "+node.Name, node)
+	if known == nil {
+		return
+	}
+	config := m.world.plan.config()
+	if !known.silent && m.silence(known) < min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod) {
+		m.wrong("verdict too soon", "%s is written Unknown after %v of silence", node.Name, m.silence(known))
+	}
+	for _, condition := range conditions {
+		if condition.Status != v1.ConditionUnknown || condition.Type == v1.NodeNetworkUnavailable {
+			m.wrong("condition", "%s is written %s=%s", node.Name, condition.Type, condition.Status)
+		}
+	}
+}
+
+func livesNoExecute(list []v1.Taint) (own, foreign []string) {
+	for _, taint := range list {
+		if taint.Effect == v1.TaintEffectNoExecute && livesIsOwn(taint.Key) {
+			own = append(own, taint.Key)
+		} else if !strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+			foreign = append(foreign, taint.Key)
+		}
+	}
+	return own, foreign
+}
+
+func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
+	known := m.target("taints of "+node.Name, node)
+	if known == nil {
+		return
+	}
+	if livesVersion(node.ResourceVersion) < known.version {
+		m.wrong("stale", "taints of %s are computed from version %s, %d was seen", node.Name, node.ResourceVersion, known.version)
+	}
+	added, foreign := livesNoExecute(change.Add)
+	removed, alien := livesNoExecute(change.Remove)
+	if len(foreign)+len(alien) > 0 {
+		m.wrong("foreign taint written", "%s: %v %v", node.Name, foreign, alien)
+	}
+	if len(added) == 0 {
+		return
+	}
+	has, _ := livesNoExecute(node.Spec.Taints)
+	if ok, why := m.failed(known); !ok {
+		m.wrong("healthy node tainted", "%s gets %v, but %s", node.Name, added, why)
+	}
+	switch {
+	case len(has)+len(removed) == 0 && m.harmless() != nil:
+		m.wrong("tainted without permission", "%s gets %v: %v", node.Name, added, m.harmless())
+	case m.world.holds[node.Name]:
+		m.wrong("held node tainted", "%s gets %v", node.Name, added)
+	case !m.world.plan.Taints:
+		m.wrong("tainted without taints", "%s gets %v", node.Name, added)
+	case len(has) == 0 && !m.allDown.IsZero() && m.allDown.Equal(m.lastPass):
+		m.wrong("tainted while all are down", "%s gets %v", node.Name, added)
+	}
+	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && m.silence(known) < m.world.plan.config().NodeMonitorGracePeriod {
+		m.wrong("wrong taint", "%s gets %v and says Ready=False", node.Name, added)
+	}
+}
+
+// tainted is told when a write of taints has landed.
+func (m *livesMind) tainted(node *v1.Node, before, after []v1.Taint) {
+	had, _ := livesNoExecute(before)
+	has, _ := livesNoExecute(after)
+	known := m.nodes[node.Name]
+	for _, key := range has {
+		if known != nil && !slices.Contains(had, key) {
+			known.wrote[key] = m.world.now
+		}
+	}
+	if len(had) == 0 && len(has) > 0 {
+		m.world.judge.paced(node)
+	}
+}
+
+// paced: no more nodes of a zone than its rate grants, one of them at once. Each start and each take-over may bring one
+// more at once, as a bucket begins full: decision 10 and row "a take-over spends no token on nodes that are tainted".
+func (j *livesJudge) paced(node *v1.Node) {
+	now, rate, zone := j.world.now, j.world.plan.config().NodeEvictionRate, node.Labels[livesZone]
+	j.paces[zone] = append(j.paces[zone], now)
+	all := j.paces[zone]
+	for i := range all {
+		granted := 1 + now.Sub(all[i]).Seconds()*rate
+		for _, start := range j.starts {
+			if !start.Before(all[i].Add(-time.Duration(float64(time.Second)/rate))) && !start.After(now) {
+				granted++
+			}
+		}
+		if count := len(all) - i; float64(count) > granted+0.001 {
+			j.wrong("pace", "%d nodes of zone %s in %v at a rate of %v, the last is %s", count, zone, now.Sub(all[i]), rate, node.Name)
+		}
+	}
+}
+
+// evicts judges an eviction that is about to be written.
+func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
+	m.writes("eviction of " + ref.Name)
+	if err := m.harmless(); err != nil {
+		m.wrong("evicted without permission", "%s: %v", ref.Name, err)
+	}
+	if m.done[ref.UID] { // row "a pod is evicted once for all reasons"
+		m.wrong("evicted twice", "%s (%s)", ref.Name, ref.UID)
+	}
+	pod, known := m.pods[ref.UID], m.sees(ref.Node)
+	shown := m.process.seenPods[ref.Name]
+	switch {
+	case pod == nil || shown == nil || shown.UID != ref.UID: // decision 7
+		m.wrong("pod unknown", "%s (%s) is not what the store shows", ref.Name, ref.UID)
+		return
+	case known == nil:
+		m.wrong("evicted from no node", "%s from %s", ref.Name, ref.Node)
+		return
+	case pod.Spec.NodeName != ref.Node:
+		m.wrong("evicted from another node", "%s is on %s, not on %s", ref.Name, pod.Spec.NodeName, ref.Node)
+	case pod.DeletionTimestamp != nil: // row "terminating pods are left alone"
+		m.wrong("terminating pod evicted", "%s", ref.Name)
+	case pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != "": // row "completed and mirror pods stay"
+		m.wrong("pod evicted in vain", "%s", ref.Name)
+	}
+	now := m.world.now
+	end, ends := m.deadline(known, pod, false)
+	if ends && !end.After(now) {
+		return
+	}
+	reasons := fmt.Sprintf("foreign taints allow %s", m.tell(end, ends))
+	ok, because := m.ownCounts(ref.Node, known)
+	if m.world.plan.Taints {
+		own, owns := m.deadline(known, pod, true)
+		if ok && owns && !own.After(now) {
+			return
+		}
+		reasons += fmt.Sprintf("; all taints %s, and our own do not count because %q", m.tell(own, owns), because)
+	} else if timeout := m.world.plan.config().PodEvictionTimeout; ok && !livesDaemon(pod) {
+		failed, _ := m.failed(known)
+		since := known.good
+		if ready, _ := livesReady(known.object); ready != v1.ConditionFalse {
+			since = known.beat
+		}
+		if failed && now.Sub(since) >= timeout {
+			if !known.emptied {
+				known.emptied = true
+				m.world.judge.paced(known.object)
+			}
+			return
+		}
+		reasons += fmt.Sprintf("; it has failed for %v", now.Sub(since))
+	} else {
+		reasons += "; " + because
+	}
+	taint := "none"
+	if why.Taint != nil {
+		taint = livesTaintString(why.Taint)
+	}
+	m.wrong("unjustified eviction", "%s from %s (taint %s, %s): %s", ref.Name, ref.Node, taint, why.Reason, reasons)
+}
+
+func (m *livesMind) tell(end time.Time, ends bool) string {
+	if !ends {
+		return "it to stay"
+	}
+	return "it until " + livesSince(end)
+}
+
+func livesDaemon(pod *v1.Pod) bool {
+	return slices.ContainsFunc(pod.OwnerReferences, func(owner metav1OwnerReference) bool { return owner.Kind == "DaemonSet" })
+}
+
+func (m *livesMind) evicted(ref evictor.PodRef, err error) {
+	if err == nil || apierrors.IsNotFound(err) {
+		m.done[ref.UID] = true
+	}
+}
+
+// marks: row "pods are marked once in an outage, and only by our own verdict", and not while every zone is down.
+func (m *livesMind) marks(ref evictor.PodRef) {
+	m.writes("mark of " + ref.Name)
+	known, pod := m.sees(ref.Node), m.pods[ref.UID]
+	if known == nil || pod == nil || pod.Spec.NodeName != ref.Node {
+		m.wrong("pod unknown", "%s (%s) on %s is marked", ref.Name, ref.UID, ref.Node)
+		return
+	}
+	if ready, _ := livesReady(known.object); !known.silent && ready != v1.ConditionUnknown && m.silence(known) < m.world.plan.config().NodeMonitorGracePeriod {
+		m.wrong("marked without a verdict", "%s on %s, which is Ready=%q", ref.Name, ref.Node, ready)
+	}
+	if !m.allDown.IsZero() && m.allDown.Equal(m.lastPass) {
+		m.wrong("marked while all are down", "%s on %s", ref.Name, ref.Node)
+	}
+}
+
+// Judgements of what should have happened.
+
+// stepped is called after each Step: a node that is Ready carries none of our NoExecute taints for longer than a pass.
+func (m *livesMind) stepped() {
+	w := m.world
+	if !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 {
+		m.disturbed("it may not or cannot see")
+		return
+	}
+	for _, fault := range w.faults {
+		if w.now.Before(fault.until) {
+			m.disturbed("fault")
+			return
+		}
+	}
+	slack := w.plan.config().NodeMonitorPeriod + time.Second
+	for name, known := range m.nodes {
+		node := w.nodes.now[name]
+		if node == nil || m.process.seenNodes[name] != node || known.object != node {
+			continue
+		}
+		own, _ := livesNoExecute(node.Spec.Taints)
+		ready, _ := livesReady(node)
+		since := known.changed
+		if m.trouble.After(since) {
+			since = m.trouble
+		}
+		if ready == v1.ConditionTrue && m.silence(known) < w.plan.config().NodeMonitorGracePeriod-w.plan.config().NodeMonitorPeriod && len(own) > 0 && w.now.Sub(since) > slack {
+			m.wrong("not lifted", "%s is Ready and carries %v for %v (last trouble: %s)", name, own, w.now.Sub(since), m.troubles)
+		}
+	}
+}
+
+// ended judges the cluster after a long time in which nothing happened and all was well.
+func (j *livesJudge) ended() {
+	w := j.world
+	type count struct{ total, bad int }
+	zones, full, counted := map[string]*count{}, true, 0
+	for _, node := range w.nodes.now {
+		zone := node.Labels[livesZone]
+		if zones[zone] == nil {
+			zones[zone] = &count{}
+		}
+		if _, excluded := node.Labels[livesExclude]; excluded {
+			continue
+		}
+		counted++
+		zones[zone].total++
+		if ready, _ := livesReady(node); ready != v1.ConditionTrue {
+			zones[zone].bad++
+		}
+	}
+	for _, zone := range zones {
+		full = full && (zone.total == 0 || zone.bad == zone.total)
+	}
+	full = full && counted > 0
+	for _, name := range livesKeys(w.nodes.now) {
+		j.endedNode(name, full, func(zone string) bool {
+			z := zones[zone]
+			partial := z.bad > 2 && z.bad < z.total && float32(z.bad)/float32(z.total) >= float32(w.plan.config().UnhealthyZoneThreshold)
+			return partial // and of no more than LargeClusterSizeThreshold nodes: the rate is 0
+		})
+	}
+	if j.rule == "" {
+		j.endedPods(full, zones[""] == nil)
+	}
+}
+
+func (j *livesJudge) endedNode(name string, allDown bool, stopped func(zone string) bool) {
+	w := j.world
+	node, machine := w.nodes.now[name], w.machines[name]
+	ready, _ := livesReady(node)
+	own, _ := livesNoExecute(node.Spec.Taints)
+	want := v1.ConditionTrue
+	switch machine.state {
+	case "dead":
+		want = v1.ConditionUnknown
+	case "notready":
+		want = v1.ConditionFalse
+	}
+	taint := map[v1.ConditionStatus]string{v1.ConditionUnknown: v1.TaintNodeUnreachable, v1.ConditionFalse: v1.TaintNodeNotReady}[want]
+	noSchedule := []string{}
+	for _, t := range node.Spec.Taints {
+		if t.Effect == v1.TaintEffectNoSchedule && strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			noSchedule = append(noSchedule, t.Key)
+		}
+	}
+	switch {
+	case ready != want:
+		j.wrong("verdict lost", "%s is %s, and its Ready says %q in the end", name, machine.state, ready)
+	case want == v1.ConditionTrue && len(own) > 0, allDown && len(own) > 0:
+		j.wrong("not lifted in the end", "%s is %s and carries %v (all down: %v)", name, machine.state, own, allDown)
+	case len(own) > 1 || len(own) == 1 && own[0] != taint:
+		j.wrong("wrong taint in the end", "%s is %s and carries %v", name, machine.state, own)
+	case w.plan.Taints && taint != "" && len(own) == 0 && !allDown && !stopped(node.Labels[livesZone]):
+		j.wrong("taint lost", "%s is %s and carries no taint of ours", name, machine.state)
+	case taint != "" && !slices.Equal(noSchedule, []string{taint}), taint == "" && len(noSchedule) > 0:
+		j.wrong("NoSchedule in the end", "%s is %s and carries %v", name, machine.state, noSchedule)
+	}
+}
+
+// endedPods: no pod whose deadline passed is still there, and in the direct way none on a failed node that had its turn.
+func (j *livesJudge) endedPods(allDown, _ bool) {
+	w := j.world
+	leader := w.processes[0].mind
+	for _, name := range livesKeys(w.pods.now) {
+		pod := w.pods.now[name]
+		known := leader.nodes[pod.Spec.NodeName]
+		if known == nil || w.nodes.now[pod.Spec.NodeName] == nil || pod.DeletionTimestamp != nil ||
+			pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != "" {
+			continue
+		}
+		ready, _ := livesReady(known.object)
+		if end, ends := leader.deadline(known, pod, ready != v1.ConditionTrue && !allDown && w.plan.Taints); ends && w.now.Sub(end) > time.Minute {
+			j.wrong("eviction lost", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(end))
+		}
+		if !w.plan.Taints && !allDown && ready != v1.ConditionTrue && known.emptied && !livesDaemon(pod) {
+			j.wrong("eviction lost", "%s on %s, which was emptied", name, pod.Spec.NodeName)
+		}
+	}
+}

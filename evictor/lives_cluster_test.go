@@ -75,6 +75,9 @@ type livesFault struct {
 	calls uint64
 }
 
+// errLivesTrying is what a write has come to that is under way.
+var errLivesTrying = apierrors.NewConflict(schema.GroupResource{}, "", nil)
+
 var errLivesPanic = errors.New("a writer panics, as it was told to")
 
 // livesWorld is a cluster in elapsed time, with the evictors that act on it.
@@ -82,6 +85,7 @@ type livesWorld struct {
 	plan      livesPlan
 	now       time.Time     // never goes back
 	skew      time.Duration // the wall clock is now+skew
+	latest    time.Time     // the wall clock was never later
 	version   int64
 	uids      int
 	nodes     livesTable[v1.Node]
@@ -114,6 +118,7 @@ type livesProcess struct {
 	seenNodes  map[string]*v1.Node
 	seenPods   map[string]*v1.Pod
 	lateLeases map[string]bool
+	rewound    map[string]bool // pods that the store shows though it has shown them gone or going
 }
 
 func (w *livesWorld) wall() time.Time { return w.now.Add(w.skew) }
@@ -176,6 +181,7 @@ func (p *livesProcess) showPods(names ...string) {
 	}
 	for _, name := range names {
 		livesCopy(p.seenPods, p.world.pods.now, name)
+		delete(p.rewound, name)
 		p.evictor.PodChanged(livesPodKey(name))
 	}
 	p.fed = true
@@ -212,12 +218,21 @@ func (p *livesProcess) goBack(kind string, version int64) {
 	} else {
 		old := p.world.pods.at(version)
 		names := livesKeys(old, p.seenPods)
+		before := p.seenPods
 		p.seenPods = old
 		for _, name := range names {
+			if is, was := old[name], before[name]; is != nil && is.DeletionTimestamp == nil && p.wentAway(is, was) {
+				p.rewound[name] = true
+			}
 			p.evictor.PodChanged(livesPodKey(name))
 		}
 	}
 	p.fed = true
+}
+
+// wentAway says that a pod that is shown has been shown gone or terminating.
+func (p *livesProcess) wentAway(is, was *v1.Pod) bool {
+	return was == nil || was.UID != is.UID || was.DeletionTimestamp != nil
 }
 
 // renewed tells a process the lease of a node.
@@ -387,8 +402,12 @@ func (p *livesProcess) UpdateConditions(_ context.Context, node *v1.Node, condit
 	})
 }
 
-func (p *livesProcess) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) error {
+func (p *livesProcess) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) (err error) {
 	p.mind.updatesTaints(node, change)
+	if own, _ := livesNoExecute(change.Add); len(own) > 0 {
+		defer func() { p.mind.turns(node, err) }()
+		p.mind.turns(node, errLivesTrying)
+	}
 	return p.write("nodes", fmt.Sprintf("taints of %s +%v -%v", node.Name, livesTaints(change.Add), livesTaints(change.Remove)), func() error {
 		now, err := p.world.nodeNow(node, true)
 		if err != nil {

@@ -42,6 +42,9 @@ func (w *livesWorld) happens(e livesEvent) {
 		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],
 			kind: kinds[e.a%len(kinds)], ratio: []int{100, 50, 20}[e.c/3%3], salt: uint64(e.b)<<16 + uint64(e.c)})
 	case "clockback":
+		if w.wall().After(w.latest) {
+			w.latest = w.wall()
+		}
 		w.skew -= time.Duration(1+e.a%120) * time.Second
 		for _, p := range w.processes {
 			p.mind.disturbed("clock")

@@ -26,6 +26,7 @@ type livesJudge struct {
 	message string
 	paces   map[string][]time.Time // when nodes of a zone were first tainted or emptied
 	starts  []time.Time            // when somebody began to lead
+	split   bool                   // two have led at a time
 }
 
 func (j *livesJudge) wrong(rule, format string, args ...any) {
@@ -52,6 +53,8 @@ type livesNodeKnown struct {
 	changed time.Time // when the last version was shown
 	beat    time.Time // the last sign of life
 	heard   time.Duration
+	lived   bool // it has given a sign of life
+	overdue bool // at the last pass it had been silent for a grace
 	silent  bool // a grace without a sign of life was over at some time since the last report
 	lease   time.Time
 	known   map[string]livesTaintKnown
@@ -71,14 +74,15 @@ type livesMind struct {
 	listened  time.Duration
 	allDown   time.Time // the last pass at which every zone was down
 	leaseSeen map[string]int64
-	done      map[types.UID]bool // evicted, and the API server said so
-	trouble   time.Time          // when something last kept this process from its work
+	done      map[types.UID]bool   // evicted, and the API server said so
+	turn      map[string]time.Time // since when a node's NoExecute taint is being written
+	trouble   time.Time            // when something last kept this process from its work
 	troubles  string
 }
 
 func newLivesMind(p *livesProcess) *livesMind {
 	return &livesMind{world: p.world, process: p, began: p.world.now, nodes: map[string]*livesNodeKnown{}, pods: map[types.UID]*v1.Pod{},
-		leaseSeen: map[string]int64{}, done: map[types.UID]bool{}, trouble: p.world.now, troubles: "start"}
+		leaseSeen: map[string]int64{}, done: map[types.UID]bool{}, turn: map[string]time.Time{}, trouble: p.world.now, troubles: "start"}
 }
 
 func (m *livesMind) wrong(rule, format string, args ...any) {
@@ -107,6 +111,9 @@ func livesVersion(text string) int64 {
 var livesOwn = []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable}
 
 func livesIsOwn(key string) bool { return slices.Contains(livesOwn, key) }
+
+// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both" (Config.TaintBasedEviction).
+func (w *livesWorld) ours(key string) bool { return w.plan.Taints && livesIsOwn(key) }
 
 // plausible is decision 2: a TimeAdded that is absent, in the future or before the node's creation means nothing.
 func (m *livesMind) plausible(node *v1.Node, taint *v1.Taint) (time.Time, bool) {
@@ -149,7 +156,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 }
 
 func (m *livesMind) lives(known *livesNodeKnown) {
-	known.beat, known.heard = m.world.now, m.hears()
+	known.beat, known.heard, known.lived = m.world.now, m.hears(), true
 }
 
 // knowTaints is decision 2: when each NoExecute taint began, at the earliest.
@@ -165,7 +172,7 @@ func (m *livesMind) knowTaints(known *livesNodeKnown, node *v1.Node) {
 		was, before := known.known[taint.Key]
 		if before && was.value != taint.Value { // row "a taint of another value is another taint"
 			before = false
-		} else if !before && livesIsOwn(taint.Key) { // row "a swap of our two taints keeps its start and TimeAdded"
+		} else if !before && m.world.ours(taint.Key) { // row "a swap of our two taints keeps its start and TimeAdded"
 			was, before = known.known[livesOwn[1-slices.Index(livesOwn, taint.Key)]]
 		}
 		switch wrote, ours := known.wrote[taint.Key]; {
@@ -225,7 +232,7 @@ func (m *livesMind) passed() {
 	m.lastPass = m.world.now
 	grace := m.world.plan.config().NodeMonitorGracePeriod
 	for _, known := range m.nodes {
-		if m.silence(known) >= grace {
+		if known.overdue = m.silence(known) >= grace; known.overdue {
 			known.silent = true
 		}
 	}
@@ -269,7 +276,7 @@ func (m *livesMind) failed(known *livesNodeKnown) (bool, string) {
 	case v1.ConditionFalse:
 		return true, ""
 	case v1.ConditionUnknown: // row "an Unknown node that renews its lease keeps its pods"
-		return m.silence(known) >= config.NodeMonitorGracePeriod || known.silent, "it is Unknown, yet gave a sign of life"
+		return m.silence(known) >= config.NodeMonitorGracePeriod || known.silent || !known.lived, "it is Unknown, yet gave a sign of life"
 	default:
 		return m.silence(known) >= config.NodeMonitorGracePeriod, "it is Ready and not silent"
 	}
@@ -329,7 +336,7 @@ func (m *livesMind) deadline(known *livesNodeKnown, pod *v1.Pod, own bool) (time
 	}
 	for i := range known.object.Spec.Taints {
 		taint := &known.object.Spec.Taints[i]
-		if taint.Effect != v1.TaintEffectNoExecute || livesIsOwn(taint.Key) && !own {
+		if taint.Effect != v1.TaintEffectNoExecute || m.world.ours(taint.Key) && !own {
 			continue
 		}
 		start := known.known[taint.Key].start
@@ -407,6 +414,13 @@ func livesNoExecute(list []v1.Taint) (own, foreign []string) {
 	return own, foreign
 }
 
+func (w *livesWorld) noExecute(list []v1.Taint) (own, foreign []string) {
+	if own, foreign = livesNoExecute(list); !w.plan.Taints {
+		return nil, append(foreign, own...)
+	}
+	return own, foreign
+}
+
 func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 	known := m.target("taints of "+node.Name, node)
 	if known == nil {
@@ -437,7 +451,8 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 	case len(has) == 0 && !m.allDown.IsZero() && m.allDown.Equal(m.lastPass):
 		m.wrong("tainted while all are down", "%s gets %v", node.Name, added)
 	}
-	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && m.silence(known) < m.world.plan.config().NodeMonitorGracePeriod {
+	// Decision 3: what it reports counts from the pass that follows.
+	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && !known.overdue {
 		m.wrong("wrong taint", "%s gets %v and says Ready=False", node.Name, added)
 	}
 }
@@ -453,25 +468,50 @@ func (m *livesMind) tainted(node *v1.Node, before, after []v1.Taint) {
 		}
 	}
 	if len(had) == 0 && len(has) > 0 {
-		m.world.judge.paced(node)
+		m.paced(node.Name, node.Labels[livesZone])
 	}
 }
 
-// paced: no more nodes of a zone than its rate grants, one of them at once. Each start and each take-over may bring one
-// more at once, as a bucket begins full: decision 10 and row "a take-over spends no token on nodes that are tainted".
-func (j *livesJudge) paced(node *v1.Node) {
-	now, rate, zone := j.world.now, j.world.plan.config().NodeEvictionRate, node.Labels[livesZone]
-	j.paces[zone] = append(j.paces[zone], now)
-	all := j.paces[zone]
-	for i := range all {
-		granted := 1 + now.Sub(all[i]).Seconds()*rate
-		for _, start := range j.starts {
-			if !start.Before(all[i].Add(-time.Duration(float64(time.Second)/rate))) && !start.After(now) {
-				granted++
-			}
+// turns notes when a node's write of taints was first tried. A conflict is read again and keeps the turn; "a failed taint
+// costs its token", so that after any other failure the next try is another turn.
+func (m *livesMind) turns(node *v1.Node, err error) {
+	if _, tried := m.turn[node.Name]; !tried {
+		m.turn[node.Name] = m.world.now
+	}
+	if err == nil || !apierrors.IsConflict(err) {
+		delete(m.turn, node.Name)
+	}
+}
+
+// paced: no more nodes of a zone than its rate grants, one of them at once: decision 10. Each process that begins to
+// lead brings a full bucket. Two that lead at the same time each keep the pace.
+func (m *livesMind) paced(name, zone string) {
+	at, tried := m.turn[name]
+	if !tried {
+		at = m.world.now
+	}
+	j, rate := m.world.judge, m.world.plan.config().NodeEvictionRate
+	alone := fmt.Sprintf("p%d/%p of zone %s", m.process.slot, m, zone)
+	all := "all of zone " + zone
+	for _, pace := range []string{alone, all} {
+		times := append(j.paces[pace], at)
+		slices.SortFunc(times, time.Time.Compare)
+		j.paces[pace] = times
+		if pace == all && j.split {
+			continue
 		}
-		if count := len(all) - i; float64(count) > granted+0.001 {
-			j.wrong("pace", "%d nodes of zone %s in %v at a rate of %v, the last is %s", count, zone, now.Sub(all[i]), rate, node.Name)
+		for i := range times {
+			for k := i; k < len(times); k++ {
+				granted := 1 + times[k].Sub(times[i]).Seconds()*rate
+				for _, start := range j.starts {
+					if start.After(times[i].Add(-time.Duration(float64(time.Second)/rate))) && !start.After(times[k]) && pace == all {
+						granted++
+					}
+				}
+				if count := k - i + 1; float64(count) > granted+0.001 {
+					m.wrong("pace", "%d nodes by %s in %v at a rate of %v, the last is %s", count, pace, times[k].Sub(times[i]), rate, name)
+				}
+			}
 		}
 	}
 }
@@ -482,11 +522,15 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 	if err := m.harmless(); err != nil {
 		m.wrong("evicted without permission", "%s: %v", ref.Name, err)
 	}
-	if m.done[ref.UID] { // row "a pod is evicted once for all reasons"
-		m.wrong("evicted twice", "%s (%s)", ref.Name, ref.UID)
-	}
 	pod, known := m.pods[ref.UID], m.sees(ref.Node)
 	shown := m.process.seenPods[ref.Name]
+	// Row "a pod is evicted once for all reasons" holds until the store shows that it is gone. One that goes back after
+	// that shows it anew; the UID keeps the second eviction from doing harm.
+	if m.process.rewound[ref.Name] && shown != nil {
+		pod = shown
+	} else if m.done[ref.UID] {
+		m.wrong("evicted twice", "%s (%s)", ref.Name, ref.UID)
+	}
 	switch {
 	case pod == nil || shown == nil || shown.UID != ref.UID: // decision 7
 		m.wrong("pod unknown", "%s (%s) is not what the store shows", ref.Name, ref.UID)
@@ -523,7 +567,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 		if failed && now.Sub(since) >= timeout {
 			if !known.emptied {
 				known.emptied = true
-				m.world.judge.paced(known.object)
+				m.paced(ref.Node, known.object.Labels[livesZone])
 			}
 			return
 		}
@@ -576,8 +620,9 @@ func (m *livesMind) marks(ref evictor.PodRef) {
 // stepped is called after each Step: a node that is Ready carries none of our NoExecute taints for longer than a pass.
 func (m *livesMind) stepped() {
 	w := m.world
-	if !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 {
-		m.disturbed("it may not or cannot see")
+	// "A clock that goes back stands still" (doc.go, Bad input), until it is again where it was.
+	if !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.wall().Before(w.latest) {
+		m.disturbed("it may not, cannot see, or its clock stands still")
 		return
 	}
 	for _, fault := range w.faults {
@@ -592,7 +637,7 @@ func (m *livesMind) stepped() {
 		if node == nil || m.process.seenNodes[name] != node || known.object != node {
 			continue
 		}
-		own, _ := livesNoExecute(node.Spec.Taints)
+		own, _ := w.noExecute(node.Spec.Taints)
 		ready, _ := livesReady(node)
 		since := known.changed
 		if m.trouble.After(since) {
@@ -643,7 +688,7 @@ func (j *livesJudge) endedNode(name string, allDown bool, stopped func(zone stri
 	w := j.world
 	node, machine := w.nodes.now[name], w.machines[name]
 	ready, _ := livesReady(node)
-	own, _ := livesNoExecute(node.Spec.Taints)
+	own, _ := w.noExecute(node.Spec.Taints)
 	want := v1.ConditionTrue
 	switch machine.state {
 	case "dead":

@@ -157,6 +157,7 @@ func livesPlay(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
 		for _, p := range w.processes {
 			p.catchUp()
 		}
+		judge.split = judge.split || len(w.processes) == 2 && w.processes[0].leads && w.processes[1].leads
 		w.steps()
 	}
 	if judge.rule == "" {
@@ -214,7 +215,7 @@ func (p *livesProcess) step() {
 
 // start makes a process, as a program would: it lists, and holds and pauses as it was told.
 func (w *livesWorld) start(slot int, leads bool) *livesProcess {
-	p := &livesProcess{world: w, slot: slot, leads: leads, lag: map[string]time.Time{}, lateLeases: map[string]bool{},
+	p := &livesProcess{world: w, slot: slot, leads: leads, lag: map[string]time.Time{}, lateLeases: map[string]bool{}, rewound: map[string]bool{},
 		seenNodes: map[string]*v1.Node{}, seenPods: map[string]*v1.Pod{}}
 	p.mind = newLivesMind(p)
 	if leads {
@@ -420,6 +421,9 @@ func livesRun(t *testing.T, taints, two bool) {
 		judge := livesPlay(newLivesPlan(*livesSeed, taints, two), func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
 		if judge.rule != "" {
 			t.Errorf("life %d: %s: %s", *livesSeed, judge.rule, judge.message)
+			short, _ := livesShrink(newLivesPlan(*livesSeed, taints, two), judge.rule)
+			fmt.Println("the shortest life that is wrong alike:")
+			livesPlay(short, func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
 		}
 		return
 	}

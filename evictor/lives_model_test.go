@@ -53,8 +53,8 @@ type livesNodeKnown struct {
 	changed time.Time // when the last version was shown
 	beat    time.Time // the last sign of life
 	heard   time.Duration
-	lived   bool // it has given a sign of life
-	overdue bool // at the last pass it had been silent for a grace
+	unknown bool // at the last pass it was Unknown, or had been silent for a grace
+	due     bool // without taints: it has failed for the whole timeout; so it waits, whatever the failure turns into
 	silent  bool // a grace without a sign of life was over at some time since the last report
 	lease   time.Time
 	known   map[string]livesTaintKnown
@@ -76,6 +76,7 @@ type livesMind struct {
 	leaseSeen map[string]int64
 	done      map[types.UID]bool   // evicted, and the API server said so
 	turn      map[string]time.Time // since when a node's NoExecute taint is being written
+	harmless  time.Time            // the last time at which no harm was permitted
 	trouble   time.Time            // when something last kept this process from its work
 	troubles  string
 }
@@ -143,7 +144,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.nodes[name] = known
 	} else {
 		before, stamp := livesReady(known.object)
-		if after, beat := livesReady(node); !beat.Equal(stamp) || before == "" && after != "" {
+		if after, beat := livesReady(node); after != "" && (!beat.Equal(stamp) || before == "") {
 			m.lives(known)
 		}
 	}
@@ -151,12 +152,12 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	known.object, known.version, known.changed = node, version, now
 	if ready, _ := livesReady(node); ready == v1.ConditionTrue {
 		known.good, known.wasGood, known.emptied = now, true, false
-		known.silent, known.marked = false, map[types.UID]bool{}
+		known.silent, known.due, known.marked = false, false, map[types.UID]bool{}
 	}
 }
 
 func (m *livesMind) lives(known *livesNodeKnown) {
-	known.beat, known.heard, known.lived = m.world.now, m.hears(), true
+	known.beat, known.heard = m.world.now, m.hears()
 }
 
 // knowTaints is decision 2: when each NoExecute taint began, at the earliest.
@@ -232,8 +233,12 @@ func (m *livesMind) passed() {
 	m.lastPass = m.world.now
 	grace := m.world.plan.config().NodeMonitorGracePeriod
 	for _, known := range m.nodes {
-		if known.overdue = m.silence(known) >= grace; known.overdue {
+		ready, _ := livesReady(known.object)
+		if known.unknown = m.silence(known) >= grace || ready == v1.ConditionUnknown; m.silence(known) >= grace {
 			known.silent = true
+		}
+		if failed, _ := m.failed(known); failed && m.world.now.Sub(m.failedSince(known)) >= m.world.plan.config().PodEvictionTimeout {
+			known.due = true
 		}
 	}
 	if m.process.blind == nil && m.surelyAllDown() {
@@ -273,10 +278,8 @@ func (m *livesMind) failed(known *livesNodeKnown) (bool, string) {
 	switch ready, _ := livesReady(known.object); ready {
 	case "":
 		return m.silence(known) >= min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod), "it has no Ready condition"
-	case v1.ConditionFalse:
+	case v1.ConditionFalse, v1.ConditionUnknown: // it is tainted though it may live: row "an Unknown node that renews its lease keeps its pods"
 		return true, ""
-	case v1.ConditionUnknown: // row "an Unknown node that renews its lease keeps its pods"
-		return m.silence(known) >= config.NodeMonitorGracePeriod || known.silent || !known.lived, "it is Unknown, yet gave a sign of life"
 	default:
 		return m.silence(known) >= config.NodeMonitorGracePeriod, "it is Ready and not silent"
 	}
@@ -362,7 +365,7 @@ func (m *livesMind) writes(what string) {
 	}
 }
 
-func (m *livesMind) harmless() error {
+func (m *livesMind) harm() error {
 	switch {
 	case m.world.harm != nil:
 		return m.world.harm
@@ -442,8 +445,8 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 		m.wrong("healthy node tainted", "%s gets %v, but %s", node.Name, added, why)
 	}
 	switch {
-	case len(has)+len(removed) == 0 && m.harmless() != nil:
-		m.wrong("tainted without permission", "%s gets %v: %v", node.Name, added, m.harmless())
+	case len(has)+len(removed) == 0 && m.harm() != nil:
+		m.wrong("tainted without permission", "%s gets %v: %v", node.Name, added, m.harm())
 	case m.world.holds[node.Name]:
 		m.wrong("held node tainted", "%s gets %v", node.Name, added)
 	case !m.world.plan.Taints:
@@ -452,7 +455,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 		m.wrong("tainted while all are down", "%s gets %v", node.Name, added)
 	}
 	// Decision 3: what it reports counts from the pass that follows.
-	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && !known.overdue {
+	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && !known.unknown {
 		m.wrong("wrong taint", "%s gets %v and says Ready=False", node.Name, added)
 	}
 }
@@ -519,7 +522,7 @@ func (m *livesMind) paced(name, zone string) {
 // evicts judges an eviction that is about to be written.
 func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 	m.writes("eviction of " + ref.Name)
-	if err := m.harmless(); err != nil {
+	if err := m.harm(); err != nil {
 		m.wrong("evicted without permission", "%s: %v", ref.Name, err)
 	}
 	pod, known := m.pods[ref.UID], m.sees(ref.Node)
@@ -560,11 +563,8 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 		reasons += fmt.Sprintf("; all taints %s, and our own do not count because %q", m.tell(own, owns), because)
 	} else if timeout := m.world.plan.config().PodEvictionTimeout; ok && !livesDaemon(pod) {
 		failed, _ := m.failed(known)
-		since := known.good
-		if ready, _ := livesReady(known.object); ready != v1.ConditionFalse {
-			since = known.beat
-		}
-		if failed && now.Sub(since) >= timeout {
+		since := m.failedSince(known)
+		if failed && (known.due || now.Sub(since) >= timeout) {
 			if !known.emptied {
 				known.emptied = true
 				m.paced(ref.Node, known.object.Labels[livesZone])
@@ -580,6 +580,14 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 		taint = livesTaintString(why.Taint)
 	}
 	m.wrong("unjustified eviction", "%s from %s (taint %s, %s): %s", ref.Name, ref.Node, taint, why.Reason, reasons)
+}
+
+// failedSince is when a node failed: upstream counts from the change to False, or from the last sign of life of Unknown.
+func (m *livesMind) failedSince(known *livesNodeKnown) time.Time {
+	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse {
+		return known.good
+	}
+	return known.beat
 }
 
 func (m *livesMind) tell(end time.Time, ends bool) string {
@@ -620,6 +628,9 @@ func (m *livesMind) marks(ref evictor.PodRef) {
 // stepped is called after each Step: a node that is Ready carries none of our NoExecute taints for longer than a pass.
 func (m *livesMind) stepped() {
 	w := m.world
+	if m.harm() != nil {
+		m.harmless = w.now
+	}
 	// "A clock that goes back stands still" (doc.go, Bad input), until it is again where it was.
 	if !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.wall().Before(w.latest) {
 		m.disturbed("it may not, cannot see, or its clock stands still")
@@ -627,7 +638,7 @@ func (m *livesMind) stepped() {
 	}
 	for _, fault := range w.faults {
 		if w.now.Before(fault.until) {
-			m.disturbed("fault")
+			m.disturbed(fault.kind)
 			return
 		}
 	}
@@ -642,6 +653,9 @@ func (m *livesMind) stepped() {
 		since := known.changed
 		if m.trouble.After(since) {
 			since = m.trouble
+		}
+		if m.troubles == "forbidden" { // "what is forbidden keeps its backoff" (doc.go, When the API server fails)
+			since = since.Add(w.plan.config().RetryMax)
 		}
 		if ready == v1.ConditionTrue && m.silence(known) < w.plan.config().NodeMonitorGracePeriod-w.plan.config().NodeMonitorPeriod && len(own) > 0 && w.now.Sub(since) > slack {
 			m.wrong("not lifted", "%s is Ready and carries %v for %v (last trouble: %s)", name, own, w.now.Sub(since), m.troubles)
@@ -672,15 +686,15 @@ func (j *livesJudge) ended() {
 		full = full && (zone.total == 0 || zone.bad == zone.total)
 	}
 	full = full && counted > 0
+	stopped := func(zone string) bool { // partial, and of no more than LargeClusterSizeThreshold nodes: the rate is 0
+		z := zones[zone]
+		return z.bad > 2 && z.bad < z.total && float32(z.bad)/float32(z.total) >= float32(w.plan.config().UnhealthyZoneThreshold)
+	}
 	for _, name := range livesKeys(w.nodes.now) {
-		j.endedNode(name, full, func(zone string) bool {
-			z := zones[zone]
-			partial := z.bad > 2 && z.bad < z.total && float32(z.bad)/float32(z.total) >= float32(w.plan.config().UnhealthyZoneThreshold)
-			return partial // and of no more than LargeClusterSizeThreshold nodes: the rate is 0
-		})
+		j.endedNode(name, full, stopped)
 	}
 	if j.rule == "" {
-		j.endedPods(full, zones[""] == nil)
+		j.endedPods(full, stopped)
 	}
 }
 
@@ -717,23 +731,30 @@ func (j *livesJudge) endedNode(name string, allDown bool, stopped func(zone stri
 	}
 }
 
-// endedPods: no pod whose deadline passed is still there, and in the direct way none on a failed node that had its turn.
-func (j *livesJudge) endedPods(allDown, _ bool) {
+// endedPods: no pod whose deadline passed is still there, and in the direct way none on a failed node.
+func (j *livesJudge) endedPods(allDown bool, stopped func(zone string) bool) {
 	w := j.world
 	leader := w.processes[0].mind
 	for _, name := range livesKeys(w.pods.now) {
 		pod := w.pods.now[name]
-		known := leader.nodes[pod.Spec.NodeName]
-		if known == nil || w.nodes.now[pod.Spec.NodeName] == nil || pod.DeletionTimestamp != nil ||
+		known, node := leader.nodes[pod.Spec.NodeName], w.nodes.now[pod.Spec.NodeName]
+		if known == nil || node == nil || pod.DeletionTimestamp != nil ||
 			pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != "" {
 			continue
 		}
 		ready, _ := livesReady(known.object)
-		if end, ends := leader.deadline(known, pod, ready != v1.ConditionTrue && !allDown && w.plan.Taints); ends && w.now.Sub(end) > time.Minute {
+		failed := ready != v1.ConditionTrue && !allDown
+		if end, ends := leader.deadline(known, pod, false); ends && w.now.Sub(end) > time.Minute {
 			j.wrong("eviction lost", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(end))
 		}
-		if !w.plan.Taints && !allDown && ready != v1.ConditionTrue && known.emptied && !livesDaemon(pod) {
-			j.wrong("eviction lost", "%s on %s, which was emptied", name, pod.Spec.NodeName)
+		// Decision 4: what our own taints made overdue while no harm was permitted leaves at the zone's rate, here 0.
+		end, ends := leader.deadline(known, pod, true)
+		waits := stopped(node.Labels[livesZone])
+		if ends && w.plan.Taints && failed && w.now.Sub(end) > time.Minute && !(waits && !end.After(leader.harmless)) {
+			j.wrong("eviction lost", "%s on %s should have left at %s by our own taints", name, pod.Spec.NodeName, livesSince(end))
+		}
+		if !w.plan.Taints && failed && (known.emptied || !waits) && !livesDaemon(pod) {
+			j.wrong("eviction lost", "%s on %s, which has failed", name, pod.Spec.NodeName)
 		}
 	}
 }

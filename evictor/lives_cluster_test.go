@@ -98,7 +98,8 @@ type livesWorld struct {
 	processes []*livesProcess
 	harm      error
 	pauses    map[string]bool
-	holds     map[string]bool
+	holds     map[string]time.Time // since when
+	touched   map[string]time.Time // when pods were last written, or protected
 	judge     *livesJudge
 	logf      func(string, ...any)
 }
@@ -122,6 +123,8 @@ type livesProcess struct {
 }
 
 func (w *livesWorld) wall() time.Time { return w.now.Add(w.skew) }
+
+func (w *livesWorld) held(name string) bool { _, held := w.holds[name]; return held }
 
 type livesClock struct{ world *livesWorld }
 
@@ -155,6 +158,7 @@ func (w *livesWorld) setPod(name string, pod *v1.Pod) {
 		pod.ResourceVersion = fmt.Sprint(w.version)
 	}
 	w.pods.put(w.version, name, pod)
+	w.touched[name] = w.now
 	for _, p := range w.processes {
 		if !w.now.Before(p.lag["pods"]) {
 			p.showPods(name)
@@ -238,6 +242,9 @@ func (p *livesProcess) wentAway(is, was *v1.Pod) bool {
 // renewed tells a process the lease of a node.
 func (p *livesProcess) renewed(name string) {
 	machine := p.world.machines[name]
+	if machine == nil {
+		return
+	}
 	if p.world.now.Before(p.lag["leases"]) {
 		p.lateLeases[name] = true
 		return
@@ -458,6 +465,7 @@ func (p *livesProcess) Evict(_ context.Context, ref evictor.PodRef, why evictor.
 			return err
 		}
 		if until, protected := w.budgets[ref.Name]; protected && w.now.Before(until) {
+			w.touched[ref.Name] = w.now
 			refusal := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", w.retry)
 			refusal.ErrStatus.Details.Causes = append(refusal.ErrStatus.Details.Causes, metav1.StatusCause{Type: policyv1.DisruptionBudgetCause})
 			return refusal
@@ -475,7 +483,7 @@ func (p *livesProcess) Evict(_ context.Context, ref evictor.PodRef, why evictor.
 }
 
 func (p *livesProcess) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
-	p.mind.marks(ref)
+	p.mind.marks(ref, false)
 	return p.write("pods", "mark of "+ref.Name, func() error {
 		now, err := p.world.podNow(ref)
 		if err != nil {
@@ -486,6 +494,7 @@ func (p *livesProcess) MarkNotReady(_ context.Context, ref evictor.PodRef) error
 				now.Status.Conditions[i].Status = v1.ConditionFalse
 			}
 		}
+		p.mind.marks(ref, true)
 		p.world.setPod(ref.Name, now)
 		return nil
 	})

@@ -224,7 +224,7 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 	}
 	switch e.kind {
 	case "hold":
-		w.holds[name] = true
+		w.holds[name] = w.now
 	case "release":
 		delete(w.holds, name)
 	case "pause":

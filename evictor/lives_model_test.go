@@ -27,6 +27,7 @@ type livesJudge struct {
 	paces   map[string][]time.Time // when nodes of a zone were first tainted or emptied
 	starts  []time.Time            // when somebody began to lead
 	split   bool                   // two have led at a time
+	stood   time.Time              // the last instant at which the wall clock showed less than before
 }
 
 func (j *livesJudge) wrong(rule, format string, args ...any) {
@@ -39,8 +40,9 @@ func (j *livesJudge) wrong(rule, format string, args ...any) {
 // livesTaintKnown is a NoExecute taint as a process knows it.
 type livesTaintKnown struct {
 	value string
-	start time.Time // elapsed
-	added time.Time // the wall's, zero when the taint had none that is plausible
+	start time.Time // elapsed: the earliest that the rules allow, by which evictions are judged
+	late  time.Time // the latest, by which they must come
+	added time.Time // the wall's as the object says, zero when it says nothing
 }
 
 // livesNodeKnown is what a process was shown of a node.
@@ -72,6 +74,7 @@ type livesMind struct {
 	pods      map[types.UID]*v1.Pod
 	lastPass  time.Time
 	listened  time.Duration
+	downSince time.Time // since when every zone is down
 	allDown   time.Time // the last pass at which every zone was down
 	leaseSeen map[string]int64
 	done      map[types.UID]bool   // evicted, and the API server said so
@@ -117,11 +120,11 @@ func livesIsOwn(key string) bool { return slices.Contains(livesOwn, key) }
 func (w *livesWorld) ours(key string) bool { return w.plan.Taints && livesIsOwn(key) }
 
 // plausible is decision 2: a TimeAdded that is absent, in the future or before the node's creation means nothing.
-func (m *livesMind) plausible(node *v1.Node, taint *v1.Taint) (time.Time, bool) {
-	if taint.TimeAdded == nil || taint.TimeAdded.After(m.world.wall()) || taint.TimeAdded.Time.Before(node.CreationTimestamp.Time) {
+func (m *livesMind) plausible(node *v1.Node, taint *v1.Taint) (added time.Time, plausible bool) {
+	if taint.TimeAdded == nil {
 		return time.Time{}, false
 	}
-	return taint.TimeAdded.Time, true
+	return taint.TimeAdded.Time, !taint.TimeAdded.After(m.world.wall()) && !taint.TimeAdded.Time.Before(node.CreationTimestamp.Time)
 }
 
 // elapsed is an instant of the API's as an age, taken when it is seen (decision 12).
@@ -169,7 +172,7 @@ func (m *livesMind) knowTaints(known *livesNodeKnown, node *v1.Node) {
 			continue
 		}
 		added, plausible := m.plausible(node, taint)
-		is := livesTaintKnown{value: taint.Value, start: m.world.now, added: added}
+		is := livesTaintKnown{value: taint.Value, start: m.world.now, late: m.world.now, added: added}
 		was, before := known.known[taint.Key]
 		if before && was.value != taint.Value { // row "a taint of another value is another taint"
 			before = false
@@ -183,11 +186,10 @@ func (m *livesMind) knowTaints(known *livesNodeKnown, node *v1.Node) {
 			}
 		case before && plausible && !was.added.IsZero() && added.After(was.added):
 			is.start = m.elapsed(added) // row "a taint that went and came back while nobody looked counts anew"
-		case before:
-			is.start, is.added = was.start, was.added
-			if was.added.IsZero() {
-				is.added = added
-			}
+		case before && added.Equal(was.added):
+			is.start, is.late = was.start, was.late
+		case before: // what the new TimeAdded means is not said
+			is.start = was.start
 		case ours && livesIsOwn(taint.Key):
 			is.start = wrote // we saw it when we wrote it
 		}
@@ -290,7 +292,7 @@ func (m *livesMind) ownCounts(name string, known *livesNodeKnown) (bool, string)
 	grace := m.world.plan.config().NodeMonitorGracePeriod
 	ready, _ := livesReady(known.object)
 	switch {
-	case m.world.holds[name]:
+	case m.world.held(name):
 		return false, "it is held"
 	case ready == "": // row "a failed node that loses its Ready condition waits and evicts no more"
 		return false, "it has no Ready condition"
@@ -329,8 +331,8 @@ func (m *livesMind) bound(pod *v1.Pod) time.Time {
 	return time.Time{}
 }
 
-// deadline is when the taints shown end the pod's stay, at the earliest; false when never.
-func (m *livesMind) deadline(known *livesNodeKnown, pod *v1.Pod, own bool) (time.Time, bool) {
+// deadline is when the taints shown end the pod's stay, at the earliest or at the latest; false when never.
+func (m *livesMind) deadline(known *livesNodeKnown, pod *v1.Pod, own, late bool) (time.Time, bool) {
 	bound, end, ends := m.bound(pod), time.Time{}, false
 	note := func(at time.Time) {
 		if !ends || at.Before(end) {
@@ -343,6 +345,9 @@ func (m *livesMind) deadline(known *livesNodeKnown, pod *v1.Pod, own bool) (time
 			continue
 		}
 		start := known.known[taint.Key].start
+		if late {
+			start = known.known[taint.Key].late
+		}
 		if bound.After(start) {
 			start = bound
 		}
@@ -447,7 +452,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 	switch {
 	case len(has)+len(removed) == 0 && m.harm() != nil:
 		m.wrong("tainted without permission", "%s gets %v: %v", node.Name, added, m.harm())
-	case m.world.holds[node.Name]:
+	case m.world.held(node.Name):
 		m.wrong("held node tainted", "%s gets %v", node.Name, added)
 	case !m.world.plan.Taints:
 		m.wrong("tainted without taints", "%s gets %v", node.Name, added)
@@ -504,6 +509,10 @@ func (m *livesMind) paced(name, zone string) {
 			continue
 		}
 		for i := range times {
+			// "A clock that goes back stands still" (doc.go, Bad input): what had its turn meanwhile is written after it.
+			if !j.stood.IsZero() && times[i].Add(-time.Duration(float64(time.Second)/rate)).Before(j.stood) {
+				continue
+			}
 			for k := i; k < len(times); k++ {
 				granted := 1 + times[k].Sub(times[i]).Seconds()*rate
 				for _, start := range j.starts {
@@ -549,14 +558,14 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 		m.wrong("pod evicted in vain", "%s", ref.Name)
 	}
 	now := m.world.now
-	end, ends := m.deadline(known, pod, false)
+	end, ends := m.deadline(known, pod, false, false)
 	if ends && !end.After(now) {
 		return
 	}
 	reasons := fmt.Sprintf("foreign taints allow %s", m.tell(end, ends))
 	ok, because := m.ownCounts(ref.Node, known)
 	if m.world.plan.Taints {
-		own, owns := m.deadline(known, pod, true)
+		own, owns := m.deadline(known, pod, true, false)
 		if ok && owns && !own.After(now) {
 			return
 		}
@@ -608,7 +617,7 @@ func (m *livesMind) evicted(ref evictor.PodRef, err error) {
 }
 
 // marks: row "pods are marked once in an outage, and only by our own verdict", and not while every zone is down.
-func (m *livesMind) marks(ref evictor.PodRef) {
+func (m *livesMind) marks(ref evictor.PodRef, done bool) {
 	m.writes("mark of " + ref.Name)
 	known, pod := m.sees(ref.Node), m.pods[ref.UID]
 	if known == nil || pod == nil || pod.Spec.NodeName != ref.Node {
@@ -621,13 +630,19 @@ func (m *livesMind) marks(ref evictor.PodRef) {
 	if !m.allDown.IsZero() && m.allDown.Equal(m.lastPass) {
 		m.wrong("marked while all are down", "%s on %s", ref.Name, ref.Node)
 	}
+	if known.marked[ref.UID] {
+		m.wrong("marked twice", "%s on %s, in one outage", ref.Name, ref.Node)
+	}
+	if done {
+		known.marked[ref.UID] = true
+	}
 }
 
 // Judgements of what should have happened.
 
-// stepped is called after each Step: a node that is Ready carries none of our NoExecute taints for longer than a pass.
+// stepped is called after each Step: what has to be lifted is gone within a pass, and what foreign taints evict has left.
 func (m *livesMind) stepped() {
-	w := m.world
+	w, config := m.world, m.world.plan.config()
 	if m.harm() != nil {
 		m.harmless = w.now
 	}
@@ -642,23 +657,63 @@ func (m *livesMind) stepped() {
 			return
 		}
 	}
-	slack := w.plan.config().NodeMonitorPeriod + time.Second
-	for name, known := range m.nodes {
-		node := w.nodes.now[name]
+	if m.allDown.Equal(m.lastPass) && m.downSince.IsZero() {
+		m.downSince = m.lastPass
+	} else if !m.allDown.Equal(m.lastPass) {
+		m.downSince = time.Time{}
+	}
+	wait := config.NodeMonitorPeriod + time.Second
+	if m.troubles == "forbidden" || m.troubles == "refused" { // "what is forbidden … keeps its backoff" (doc.go, When the API server fails)
+		wait += config.RetryMax
+	}
+	for _, name := range livesKeys(m.nodes) {
+		known, node := m.nodes[name], w.nodes.now[name]
 		if node == nil || m.process.seenNodes[name] != node || known.object != node {
 			continue
 		}
 		own, _ := w.noExecute(node.Spec.Taints)
 		ready, _ := livesReady(node)
-		since := known.changed
-		if m.trouble.After(since) {
-			since = m.trouble
+		since, why := known.changed, "Ready"
+		good := ready == v1.ConditionTrue && m.silence(known) < config.NodeMonitorGracePeriod-config.NodeMonitorPeriod
+		if held, is := w.holds[name]; is && !good {
+			good, since, why = true, livesLater(since, held), "held"
+		} else if !good && !m.downSince.IsZero() {
+			good, since, why = true, livesLater(since, m.downSince), "down with all zones"
 		}
-		if m.troubles == "forbidden" { // "what is forbidden keeps its backoff" (doc.go, When the API server fails)
-			since = since.Add(w.plan.config().RetryMax)
+		if since = livesLater(since, m.trouble); good && len(own) > 0 && w.now.Sub(since) > wait {
+			m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
 		}
-		if ready == v1.ConditionTrue && m.silence(known) < w.plan.config().NodeMonitorGracePeriod-w.plan.config().NodeMonitorPeriod && len(own) > 0 && w.now.Sub(since) > slack {
-			m.wrong("not lifted", "%s is Ready and carries %v for %v (last trouble: %s)", name, own, w.now.Sub(since), m.troubles)
+	}
+	m.overdue(livesLate + wait)
+}
+
+// livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
+const livesLate = 2 * time.Minute
+
+func livesLater(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// overdue: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at most.
+func (m *livesMind) overdue(wait time.Duration) {
+	w := m.world
+	since := livesLater(m.trouble, m.harmless)
+	if w.now.Sub(since) <= wait {
+		return
+	}
+	for _, name := range livesKeys(w.pods.now) {
+		pod := w.pods.now[name]
+		known := m.nodes[pod.Spec.NodeName]
+		if m.process.seenPods[name] != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil ||
+			pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != "" {
+			continue
+		}
+		end, ends := m.deadline(known, pod, false, true)
+		if ends && w.now.Sub(livesLater(livesLater(end, known.changed), w.touched[name])) > wait {
+			m.wrong("eviction late", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(end))
 		}
 	}
 }
@@ -744,13 +799,13 @@ func (j *livesJudge) endedPods(allDown bool, stopped func(zone string) bool) {
 		}
 		ready, _ := livesReady(known.object)
 		failed := ready != v1.ConditionTrue && !allDown
-		if end, ends := leader.deadline(known, pod, false); ends && w.now.Sub(end) > time.Minute {
+		if end, ends := leader.deadline(known, pod, false, true); ends && w.now.Sub(end) > livesLate {
 			j.wrong("eviction lost", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(end))
 		}
 		// Decision 4: what our own taints made overdue while no harm was permitted leaves at the zone's rate, here 0.
-		end, ends := leader.deadline(known, pod, true)
+		end, ends := leader.deadline(known, pod, true, true)
 		waits := stopped(node.Labels[livesZone])
-		if ends && w.plan.Taints && failed && w.now.Sub(end) > time.Minute && !(waits && !end.After(leader.harmless)) {
+		if ends && w.plan.Taints && failed && w.now.Sub(end) > livesLate && !(waits && !end.After(leader.harmless)) {
 			j.wrong("eviction lost", "%s on %s should have left at %s by our own taints", name, pod.Spec.NodeName, livesSince(end))
 		}
 		if !w.plan.Taints && failed && (known.emptied || !waits) && !livesDaemon(pod) {

@@ -122,7 +122,7 @@ func newLivesPlan(seed int64, taints, two bool) livesPlan {
 // livesPlay plays a life and returns what was found wrong.
 func livesPlay(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
 	w := &livesWorld{plan: plan, now: livesBegin, machines: map[string]*livesMachine{}, budgets: map[string]time.Time{}, gone: map[string]time.Time{},
-		pauses: map[string]bool{}, holds: map[string]bool{}}
+		pauses: map[string]bool{}, holds: map[string]time.Time{}, touched: map[string]time.Time{}}
 	w.logf = func(format string, args ...any) {
 		if logf != nil {
 			logf("%8s "+format, append([]any{w.now.Sub(livesBegin)}, args...)...)
@@ -156,6 +156,9 @@ func livesPlay(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
 		}
 		for _, p := range w.processes {
 			p.catchUp()
+		}
+		if w.wall().Before(w.latest) {
+			judge.stood = w.now
 		}
 		judge.split = judge.split || len(w.processes) == 2 && w.processes[0].leads && w.processes[1].leads
 		w.steps()
@@ -240,7 +243,7 @@ func (w *livesWorld) start(slot int, leads bool) *livesProcess {
 		w.judge.wrong("New failed", "%v", err)
 		return p
 	}
-	for _, name := range livesSorted(w.holds) {
+	for _, name := range livesKeys(w.holds) {
 		p.evictor.Hold(name, "held")
 	}
 	for _, reason := range livesSorted(w.pauses) {
@@ -267,7 +270,7 @@ func (w *livesWorld) heal() {
 		}
 	}
 	clear(w.pauses)
-	for _, name := range livesSorted(w.holds) {
+	for _, name := range livesKeys(w.holds) {
 		for _, p := range w.processes {
 			p.evictor.Release(name)
 		}
@@ -285,12 +288,11 @@ func (w *livesWorld) heal() {
 			p.evictor.SetObserverHealth(nil)
 		}
 		p.frozen = time.Time{}
+		p.mind.disturbed("healed")
 		for kind := range p.lag {
 			p.lag[kind] = w.now
 		}
-		p.showNodes()
-		p.showPods()
-		p.fed = true
+		p.fed = true // nothing is told again: what was lost must show
 	}
 }
 

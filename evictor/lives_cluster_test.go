@@ -174,7 +174,6 @@ func (p *livesProcess) showNodes(names ...string) {
 	for _, name := range names {
 		livesCopy(p.seenNodes, p.world.nodes.now, name)
 		p.evictor.NodeChanged(name)
-		p.mind.changed(name)
 	}
 	p.fed = true
 }

@@ -74,8 +74,9 @@ type livesMind struct {
 	pods      map[types.UID]*v1.Pod
 	lastPass  time.Time
 	listened  time.Duration
-	downSince time.Time // since when every zone is down
-	allDown   time.Time // the last pass at which every zone was down
+	stands    map[string]bool // zones of which the rate is 0 as of the last pass
+	downSince time.Time       // since when every zone is down
+	allDown   time.Time       // the last pass at which every zone was down
 	leaseSeen map[string]int64
 	done      map[types.UID]bool   // evicted, and the API server said so
 	turn      map[string]time.Time // since when a node's NoExecute taint is being written
@@ -86,7 +87,7 @@ type livesMind struct {
 
 func newLivesMind(p *livesProcess) *livesMind {
 	return &livesMind{world: p.world, process: p, began: p.world.now, nodes: map[string]*livesNodeKnown{}, pods: map[types.UID]*v1.Pod{},
-		leaseSeen: map[string]int64{}, done: map[types.UID]bool{}, turn: map[string]time.Time{}, trouble: p.world.now, troubles: "start"}
+		leaseSeen: map[string]int64{}, done: map[types.UID]bool{}, stands: map[string]bool{}, turn: map[string]time.Time{}, trouble: p.world.now, troubles: "start"}
 }
 
 func (m *livesMind) wrong(rule, format string, args ...any) {
@@ -94,9 +95,6 @@ func (m *livesMind) wrong(rule, format string, args ...any) {
 }
 
 func (m *livesMind) disturbed(why string) { m.trouble, m.troubles = m.world.now, why }
-
-// changed notes that the store shows something new of a node; it is shown when the evictor reads it.
-func (m *livesMind) changed(string) {}
 
 func livesReady(node *v1.Node) (status v1.ConditionStatus, beat time.Time) {
 	for _, condition := range node.Status.Conditions {
@@ -243,7 +241,38 @@ func (m *livesMind) passed() {
 			known.due = true
 		}
 	}
-	if m.process.blind == nil && m.surelyAllDown() {
+	if m.process.blind == nil {
+		m.zones()
+	}
+}
+
+// zones notes which zones stand: decision 6, and the rate 0 of a small zone that is partially disrupted. A node counts as
+// bad here when its object says so, and as good when it is surely alive.
+func (m *livesMind) zones() {
+	config, total, bad, good := m.world.plan.config(), map[string]int{}, map[string]int{}, map[string]int{}
+	for name := range m.process.seenNodes {
+		known := m.nodes[name]
+		if known == nil {
+			return
+		}
+		zone := known.object.Labels[livesZone]
+		if _, excluded := known.object.Labels[livesExclude]; excluded {
+			continue
+		}
+		total[zone]++
+		if ready, _ := livesReady(known.object); ready != v1.ConditionTrue {
+			bad[zone]++
+		} else if m.silence(known) < config.NodeMonitorGracePeriod {
+			good[zone]++
+		}
+	}
+	down := len(total) > 0
+	clear(m.stands)
+	for zone := range total {
+		down = down && bad[zone] == total[zone]
+		m.stands[zone] = bad[zone] > 2 && good[zone] > 0 && float32(bad[zone])/float32(total[zone]) >= float32(config.UnhealthyZoneThreshold)
+	}
+	if down {
 		m.allDown = m.world.now
 	}
 }
@@ -253,25 +282,6 @@ func (m *livesMind) sees(name string) *livesNodeKnown {
 		return nil
 	}
 	return m.nodes[name]
-}
-
-// surelyAllDown says that every node that counts reports not to be Ready: decision 6.
-func (m *livesMind) surelyAllDown() bool {
-	counted := 0
-	for name := range m.process.seenNodes {
-		known := m.sees(name)
-		if known == nil {
-			return false
-		}
-		if _, excluded := known.object.Labels[livesExclude]; excluded {
-			continue
-		}
-		counted++
-		if ready, _ := livesReady(known.object); ready == v1.ConditionTrue {
-			return false
-		}
-	}
-	return counted > 0
 }
 
 // failed says whether the process may take a node for failed, and else why not.
@@ -458,6 +468,8 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 		m.wrong("tainted without taints", "%s gets %v", node.Name, added)
 	case len(has) == 0 && !m.allDown.IsZero() && m.allDown.Equal(m.lastPass):
 		m.wrong("tainted while all are down", "%s gets %v", node.Name, added)
+	case len(has) == 0 && m.stands[node.Labels[livesZone]] && m.turn[node.Name].IsZero():
+		m.wrong("tainted in a zone that stands", "%s gets %v in zone %s", node.Name, added, node.Labels[livesZone])
 	}
 	// Decision 3: what it reports counts from the pass that follows.
 	if ready, _ := livesReady(known.object); ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && !known.unknown {
@@ -574,7 +586,9 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 		failed, _ := m.failed(known)
 		since := m.failedSince(known)
 		if failed && (known.due || now.Sub(since) >= timeout) {
-			if !known.emptied {
+			if !known.emptied && m.stands[known.object.Labels[livesZone]] {
+				m.wrong("emptied in a zone that stands", "%s from %s", ref.Name, ref.Node)
+			} else if !known.emptied {
 				known.emptied = true
 				m.paced(ref.Node, known.object.Labels[livesZone])
 			}
@@ -635,181 +649,5 @@ func (m *livesMind) marks(ref evictor.PodRef, done bool) {
 	}
 	if done {
 		known.marked[ref.UID] = true
-	}
-}
-
-// Judgements of what should have happened.
-
-// stepped is called after each Step: what has to be lifted is gone within a pass, and what foreign taints evict has left.
-func (m *livesMind) stepped() {
-	w, config := m.world, m.world.plan.config()
-	if m.harm() != nil {
-		m.harmless = w.now
-	}
-	// "A clock that goes back stands still" (doc.go, Bad input), until it is again where it was.
-	if !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.wall().Before(w.latest) {
-		m.disturbed("it may not, cannot see, or its clock stands still")
-		return
-	}
-	for _, fault := range w.faults {
-		if w.now.Before(fault.until) {
-			m.disturbed(fault.kind)
-			return
-		}
-	}
-	if m.allDown.Equal(m.lastPass) && m.downSince.IsZero() {
-		m.downSince = m.lastPass
-	} else if !m.allDown.Equal(m.lastPass) {
-		m.downSince = time.Time{}
-	}
-	wait := config.NodeMonitorPeriod + time.Second
-	if m.troubles == "forbidden" || m.troubles == "refused" { // "what is forbidden … keeps its backoff" (doc.go, When the API server fails)
-		wait += config.RetryMax
-	}
-	for _, name := range livesKeys(m.nodes) {
-		known, node := m.nodes[name], w.nodes.now[name]
-		if node == nil || m.process.seenNodes[name] != node || known.object != node {
-			continue
-		}
-		own, _ := w.noExecute(node.Spec.Taints)
-		ready, _ := livesReady(node)
-		since, why := known.changed, "Ready"
-		good := ready == v1.ConditionTrue && m.silence(known) < config.NodeMonitorGracePeriod-config.NodeMonitorPeriod
-		if held, is := w.holds[name]; is && !good {
-			good, since, why = true, livesLater(since, held), "held"
-		} else if !good && !m.downSince.IsZero() {
-			good, since, why = true, livesLater(since, m.downSince), "down with all zones"
-		}
-		if since = livesLater(since, m.trouble); good && len(own) > 0 && w.now.Sub(since) > wait {
-			m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
-		}
-	}
-	m.overdue(livesLate + wait)
-}
-
-// livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
-const livesLate = 2 * time.Minute
-
-func livesLater(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-// overdue: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at most.
-func (m *livesMind) overdue(wait time.Duration) {
-	w := m.world
-	since := livesLater(m.trouble, m.harmless)
-	if w.now.Sub(since) <= wait {
-		return
-	}
-	for _, name := range livesKeys(w.pods.now) {
-		pod := w.pods.now[name]
-		known := m.nodes[pod.Spec.NodeName]
-		if m.process.seenPods[name] != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil ||
-			pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != "" {
-			continue
-		}
-		end, ends := m.deadline(known, pod, false, true)
-		if ends && w.now.Sub(livesLater(livesLater(end, known.changed), w.touched[name])) > wait {
-			m.wrong("eviction late", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(end))
-		}
-	}
-}
-
-// ended judges the cluster after a long time in which nothing happened and all was well.
-func (j *livesJudge) ended() {
-	w := j.world
-	type count struct{ total, bad int }
-	zones, full, counted := map[string]*count{}, true, 0
-	for _, node := range w.nodes.now {
-		zone := node.Labels[livesZone]
-		if zones[zone] == nil {
-			zones[zone] = &count{}
-		}
-		if _, excluded := node.Labels[livesExclude]; excluded {
-			continue
-		}
-		counted++
-		zones[zone].total++
-		if ready, _ := livesReady(node); ready != v1.ConditionTrue {
-			zones[zone].bad++
-		}
-	}
-	for _, zone := range zones {
-		full = full && (zone.total == 0 || zone.bad == zone.total)
-	}
-	full = full && counted > 0
-	stopped := func(zone string) bool { // partial, and of no more than LargeClusterSizeThreshold nodes: the rate is 0
-		z := zones[zone]
-		return z.bad > 2 && z.bad < z.total && float32(z.bad)/float32(z.total) >= float32(w.plan.config().UnhealthyZoneThreshold)
-	}
-	for _, name := range livesKeys(w.nodes.now) {
-		j.endedNode(name, full, stopped)
-	}
-	if j.rule == "" {
-		j.endedPods(full, stopped)
-	}
-}
-
-func (j *livesJudge) endedNode(name string, allDown bool, stopped func(zone string) bool) {
-	w := j.world
-	node, machine := w.nodes.now[name], w.machines[name]
-	ready, _ := livesReady(node)
-	own, _ := w.noExecute(node.Spec.Taints)
-	want := v1.ConditionTrue
-	switch machine.state {
-	case "dead":
-		want = v1.ConditionUnknown
-	case "notready":
-		want = v1.ConditionFalse
-	}
-	taint := map[v1.ConditionStatus]string{v1.ConditionUnknown: v1.TaintNodeUnreachable, v1.ConditionFalse: v1.TaintNodeNotReady}[want]
-	noSchedule := []string{}
-	for _, t := range node.Spec.Taints {
-		if t.Effect == v1.TaintEffectNoSchedule && strings.HasPrefix(t.Key, "node.kubernetes.io/") {
-			noSchedule = append(noSchedule, t.Key)
-		}
-	}
-	switch {
-	case ready != want:
-		j.wrong("verdict lost", "%s is %s, and its Ready says %q in the end", name, machine.state, ready)
-	case want == v1.ConditionTrue && len(own) > 0, allDown && len(own) > 0:
-		j.wrong("not lifted in the end", "%s is %s and carries %v (all down: %v)", name, machine.state, own, allDown)
-	case len(own) > 1 || len(own) == 1 && own[0] != taint:
-		j.wrong("wrong taint in the end", "%s is %s and carries %v", name, machine.state, own)
-	case w.plan.Taints && taint != "" && len(own) == 0 && !allDown && !stopped(node.Labels[livesZone]):
-		j.wrong("taint lost", "%s is %s and carries no taint of ours", name, machine.state)
-	case taint != "" && !slices.Equal(noSchedule, []string{taint}), taint == "" && len(noSchedule) > 0:
-		j.wrong("NoSchedule in the end", "%s is %s and carries %v", name, machine.state, noSchedule)
-	}
-}
-
-// endedPods: no pod whose deadline passed is still there, and in the direct way none on a failed node.
-func (j *livesJudge) endedPods(allDown bool, stopped func(zone string) bool) {
-	w := j.world
-	leader := w.processes[0].mind
-	for _, name := range livesKeys(w.pods.now) {
-		pod := w.pods.now[name]
-		known, node := leader.nodes[pod.Spec.NodeName], w.nodes.now[pod.Spec.NodeName]
-		if known == nil || node == nil || pod.DeletionTimestamp != nil ||
-			pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != "" {
-			continue
-		}
-		ready, _ := livesReady(known.object)
-		failed := ready != v1.ConditionTrue && !allDown
-		if end, ends := leader.deadline(known, pod, false, true); ends && w.now.Sub(end) > livesLate {
-			j.wrong("eviction lost", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(end))
-		}
-		// Decision 4: what our own taints made overdue while no harm was permitted leaves at the zone's rate, here 0.
-		end, ends := leader.deadline(known, pod, true, true)
-		waits := stopped(node.Labels[livesZone])
-		if ends && w.plan.Taints && failed && w.now.Sub(end) > livesLate && !(waits && !end.After(leader.harmless)) {
-			j.wrong("eviction lost", "%s on %s should have left at %s by our own taints", name, pod.Spec.NodeName, livesSince(end))
-		}
-		if !w.plan.Taints && failed && (known.emptied || !waits) && !livesDaemon(pod) {
-			j.wrong("eviction lost", "%s on %s, which has failed", name, pod.Spec.NodeName)
-		}
 	}
 }

@@ -33,7 +33,7 @@ func (m *livesMind) stepped() {
 		m.downSince = time.Time{}
 	}
 	wait := config.NodeMonitorPeriod + time.Second
-	if m.troubles == "forbidden" || m.troubles == "refused" { // "what is forbidden … keeps its backoff" (doc.go, When the API server fails)
+	if slices.Contains([]string{"forbidden", "refused", "panic", "done-panic"}, m.troubles) { // "what is forbidden … keeps its backoff" (doc.go, When the API server fails)
 		wait += config.RetryMax
 	}
 	for _, name := range livesKeys(m.nodes) {

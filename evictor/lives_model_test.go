@@ -47,22 +47,23 @@ type livesTaintKnown struct {
 
 // livesNodeKnown is what a process was shown of a node.
 type livesNodeKnown struct {
-	object  *v1.Node
-	version int64
-	first   time.Time // when it was first shown
-	good    time.Time // when Ready was last shown True, else first
-	wasGood bool      // Ready was shown True since
-	changed time.Time // when the last version was shown
-	beat    time.Time // the last sign of life
-	heard   time.Duration
-	unknown bool // at the last pass it was Unknown, or had been silent for a grace
-	due     bool // without taints: it has failed for the whole timeout; so it waits, whatever the failure turns into
-	silent  bool // a grace without a sign of life was over at some time since the last report
-	lease   time.Time
-	known   map[string]livesTaintKnown
-	wrote   map[string]time.Time // NoExecute taints that this process wrote
-	emptied bool
-	marked  map[types.UID]bool // pods that were marked not Ready in this outage
+	object   *v1.Node
+	version  int64
+	first    time.Time // when it was first shown
+	good     time.Time // when Ready was last shown True, else first
+	wasGood  bool      // Ready was shown True since
+	changed  time.Time // when the last version was shown
+	beat     time.Time // the last sign of life
+	heard    time.Duration
+	unknown  bool // at the last pass it was Unknown, or had been silent for a grace
+	due      bool // without taints: it has failed for the whole timeout; so it waits, whatever the failure turns into
+	silent   bool // a grace without a sign of life was over at some time since the last report
+	lease    time.Time
+	known    map[string]livesTaintKnown
+	wrote    map[string]time.Time // NoExecute taints that this process wrote
+	emptied  bool
+	reported bool               // it was shown with a Ready condition
+	marked   map[types.UID]bool // pods that were marked not Ready in this outage
 }
 
 // livesMind is what one process was shown and told.
@@ -131,7 +132,8 @@ func (m *livesMind) elapsed(stamp time.Time) time.Time { return stamp.Add(-m.wor
 // shownNode is called with what the store answers. An older version than one seen is ignored: row "an object older
 // than one seen before is ignored".
 func (m *livesMind) shownNode(name string, node *v1.Node) {
-	if node == nil {
+	if node == nil { // what is deleted is forgotten, so that memory is bounded: a store that goes back shows it anew
+		delete(m.nodes, name)
 		return
 	}
 	version, now := livesVersion(node.ResourceVersion), m.world.now
@@ -145,12 +147,15 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.nodes[name] = known
 	} else {
 		before, stamp := livesReady(known.object)
-		if after, beat := livesReady(node); after != "" && (!beat.Equal(stamp) || before == "") {
+		if after, beat := livesReady(node); after != "" && (before != "" && !beat.Equal(stamp) || before == "" && after != v1.ConditionUnknown) {
 			m.lives(known)
 		}
 	}
 	m.knowTaints(known, node)
 	known.object, known.version, known.changed = node, version, now
+	if ready, _ := livesReady(node); ready != "" {
+		known.reported = true
+	}
 	if ready, _ := livesReady(node); ready == v1.ConditionTrue {
 		known.good, known.wasGood, known.emptied = now, true, false
 		known.silent, known.due, known.marked = false, false, map[types.UID]bool{}
@@ -234,7 +239,10 @@ func (m *livesMind) passed() {
 	grace := m.world.plan.config().NodeMonitorGracePeriod
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
-		if known.unknown = m.silence(known) >= grace || ready == v1.ConditionUnknown; m.silence(known) >= grace {
+		if m.process.blind == nil { // else "verdicts are frozen" (SetObserverHealth)
+			known.unknown = m.silence(known) >= grace || ready == v1.ConditionUnknown
+		}
+		if m.silence(known) >= grace {
 			known.silent = true
 		}
 		if failed, _ := m.failed(known); failed && m.world.now.Sub(m.failedSince(known)) >= m.world.plan.config().PodEvictionTimeout {
@@ -284,12 +292,17 @@ func (m *livesMind) sees(name string) *livesNodeKnown {
 	return m.nodes[name]
 }
 
+// neverReported: NodeStartupGracePeriod counts from the creation of a node that has never reported.
+func (m *livesMind) neverReported(known *livesNodeKnown) bool {
+	return !known.reported && m.world.wall().Sub(known.object.CreationTimestamp.Time) >= m.world.plan.config().NodeStartupGracePeriod
+}
+
 // failed says whether the process may take a node for failed, and else why not.
 func (m *livesMind) failed(known *livesNodeKnown) (bool, string) {
 	config := m.world.plan.config()
 	switch ready, _ := livesReady(known.object); ready {
 	case "":
-		return m.silence(known) >= min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod), "it has no Ready condition"
+		return m.silence(known) >= min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod) || m.neverReported(known), "it has no Ready condition"
 	case v1.ConditionFalse, v1.ConditionUnknown: // it is tainted though it may live: row "an Unknown node that renews its lease keeps its pods"
 		return true, ""
 	default:
@@ -411,7 +424,7 @@ func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeConditi
 		return
 	}
 	config := m.world.plan.config()
-	if !known.silent && m.silence(known) < min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod) {
+	if !known.silent && !m.neverReported(known) && m.silence(known) < min(config.NodeMonitorGracePeriod, config.NodeStartupGracePeriod) {
 		m.wrong("verdict too soon", "%s is written Unknown after %v of silence", node.Name, m.silence(known))
 	}
 	for _, condition := range conditions {
@@ -468,6 +481,8 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 		m.wrong("tainted without taints", "%s gets %v", node.Name, added)
 	case len(has) == 0 && !m.allDown.IsZero() && m.allDown.Equal(m.lastPass):
 		m.wrong("tainted while all are down", "%s gets %v", node.Name, added)
+	case len(has) == 0 && !m.allDown.IsZero() && known.good.Before(m.allDown) && m.world.now.Sub(m.allDown) < m.world.plan.config().NodeMonitorGracePeriod:
+		m.wrong("tainted soon after all were down", "%s gets %v", node.Name, added) // row "… nodes still failed wait one more grace"
 	case len(has) == 0 && m.stands[node.Labels[livesZone]] && m.turn[node.Name].IsZero():
 		m.wrong("tainted in a zone that stands", "%s gets %v in zone %s", node.Name, added, node.Labels[livesZone])
 	}
@@ -526,7 +541,7 @@ func (m *livesMind) paced(name, zone string) {
 				continue
 			}
 			for k := i; k < len(times); k++ {
-				granted := 1 + times[k].Sub(times[i]).Seconds()*rate
+				granted := 1 + (times[k].Sub(times[i]).Seconds()+1)*rate // a write may wait a second for that of the conditions
 				for _, start := range j.starts {
 					if start.After(times[i].Add(-time.Duration(float64(time.Second)/rate))) && !start.After(times[k]) && pace == all {
 						granted++

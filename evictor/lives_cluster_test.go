@@ -97,6 +97,7 @@ type livesWorld struct {
 	faults    []*livesFault
 	processes []*livesProcess
 	harm      error
+	amid      []livesEvent // to happen while the next writes are under way
 	pauses    map[string]bool
 	holds     map[string]time.Time // since when
 	touched   map[string]time.Time // when pods were last written, or protected
@@ -334,6 +335,12 @@ func livesMix(x uint64) uint64 {
 // write lets do happen, or a fault in its place.
 func (p *livesProcess) write(scope, what string, do func() error) error {
 	w := p.world
+	if len(w.amid) > 0 {
+		event := w.amid[0]
+		w.amid = w.amid[1:]
+		w.logf("EVENT %s", event)
+		w.happens(event)
+	}
 	for _, fault := range w.faults {
 		if !w.now.Before(fault.until) || fault.scope != "all" && fault.scope != scope {
 			continue
@@ -482,7 +489,7 @@ func (p *livesProcess) Evict(_ context.Context, ref evictor.PodRef, why evictor.
 }
 
 func (p *livesProcess) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
-	p.mind.marks(ref, false)
+	p.mind.marks(ref)
 	return p.write("pods", "mark of "+ref.Name, func() error {
 		now, err := p.world.podNow(ref)
 		if err != nil {
@@ -493,7 +500,9 @@ func (p *livesProcess) MarkNotReady(_ context.Context, ref evictor.PodRef) error
 				now.Status.Conditions[i].Status = v1.ConditionFalse
 			}
 		}
-		p.mind.marks(ref, true)
+		if known := p.mind.nodes[ref.Node]; known != nil {
+			known.marked[ref.UID] = true
+		}
 		p.world.setPod(ref.Name, now)
 		return nil
 	})

@@ -62,6 +62,8 @@ type livesNodeKnown struct {
 	known    map[string]livesTaintKnown
 	wrote    map[string]time.Time // NoExecute taints that this process wrote
 	emptied  bool
+	down     bool               // it had failed when every zone was last down
+	dueAt    time.Time          // since when it is due
 	reported bool               // it was shown with a Ready condition
 	marked   map[types.UID]bool // pods that were marked not Ready in this outage
 }
@@ -246,6 +248,9 @@ func (m *livesMind) passed() {
 			known.silent = true
 		}
 		if failed, _ := m.failed(known); failed && m.world.now.Sub(m.failedSince(known)) >= m.world.plan.config().PodEvictionTimeout {
+			if !known.due {
+				known.dueAt = m.world.now
+			}
 			known.due = true
 		}
 	}
@@ -282,6 +287,10 @@ func (m *livesMind) zones() {
 	}
 	if down {
 		m.allDown = m.world.now
+		for _, known := range m.nodes {
+			ready, _ := livesReady(known.object)
+			known.down = ready != v1.ConditionTrue
+		}
 	}
 }
 
@@ -481,7 +490,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) {
 		m.wrong("tainted without taints", "%s gets %v", node.Name, added)
 	case len(has) == 0 && !m.allDown.IsZero() && m.allDown.Equal(m.lastPass):
 		m.wrong("tainted while all are down", "%s gets %v", node.Name, added)
-	case len(has) == 0 && !m.allDown.IsZero() && known.good.Before(m.allDown) && m.world.now.Sub(m.allDown) < m.world.plan.config().NodeMonitorGracePeriod:
+	case len(has) == 0 && !m.allDown.IsZero() && known.down && known.good.Before(m.allDown) && m.world.now.Sub(m.allDown) < m.world.plan.config().NodeMonitorGracePeriod:
 		m.wrong("tainted soon after all were down", "%s gets %v", node.Name, added) // row "… nodes still failed wait one more grace"
 	case len(has) == 0 && m.stands[node.Labels[livesZone]] && m.turn[node.Name].IsZero():
 		m.wrong("tainted in a zone that stands", "%s gets %v in zone %s", node.Name, added, node.Labels[livesZone])
@@ -601,8 +610,10 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) {
 		failed, _ := m.failed(known)
 		since := m.failedSince(known)
 		if failed && (known.due || now.Sub(since) >= timeout) {
-			if !known.emptied && m.stands[known.object.Labels[livesZone]] {
+			if late := known.due && m.bound(pod).After(known.dueAt); !late && !known.emptied && m.stands[known.object.Labels[livesZone]] {
 				m.wrong("emptied in a zone that stands", "%s from %s", ref.Name, ref.Node)
+			} else if known.due && m.bound(pod).After(known.dueAt) {
+				return // a node that has had its turn empties again what is bound later, as upstream does
 			} else if !known.emptied {
 				known.emptied = true
 				m.paced(ref.Node, known.object.Labels[livesZone])
@@ -646,7 +657,7 @@ func (m *livesMind) evicted(ref evictor.PodRef, err error) {
 }
 
 // marks: row "pods are marked once in an outage, and only by our own verdict", and not while every zone is down.
-func (m *livesMind) marks(ref evictor.PodRef, done bool) {
+func (m *livesMind) marks(ref evictor.PodRef) {
 	m.writes("mark of " + ref.Name)
 	known, pod := m.sees(ref.Node), m.pods[ref.UID]
 	if known == nil || pod == nil || pod.Spec.NodeName != ref.Node {
@@ -661,8 +672,5 @@ func (m *livesMind) marks(ref evictor.PodRef, done bool) {
 	}
 	if known.marked[ref.UID] {
 		m.wrong("marked twice", "%s on %s, in one outage", ref.Name, ref.Node)
-	}
-	if done {
-		known.marked[ref.UID] = true
 	}
 }

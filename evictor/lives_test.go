@@ -44,10 +44,15 @@ type livesEvent struct {
 	at      time.Duration
 	kind    string
 	a, b, c int
+	amid    bool // it happens in the middle of a Step: while the next write is under way
 }
 
 func (e livesEvent) String() string {
-	return fmt.Sprintf("%6s %-12s %d %d %d", e.at, e.kind, e.a, e.b, e.c)
+	text := fmt.Sprintf("%6s %-12s %d %d %d", e.at, e.kind, e.a, e.b, e.c)
+	if e.amid {
+		text += " amid a write"
+	}
+	return text
 }
 
 // livesPlan is a whole life.
@@ -88,6 +93,9 @@ var livesKinds = []struct {
 	{"hold", 4}, {"release", 3}, {"pause", 3}, {"resume", 3}, {"harm", 5}, {"lead", 3}, {"blind", 3}, {"fault", 12}, {"kick", 2}, {"twice", 2},
 }
 
+// livesOfProcesses cannot happen while one of them is within a Step.
+var livesOfProcesses = []string{"lag", "relist", "back", "backlease", "restart", "takeover", "split", "freeze", "clockback", "twice", "blind"}
+
 func newLivesPlan(seed int64, taints, two bool) livesPlan {
 	random := rand.New(rand.NewSource(seed))
 	plan := livesPlan{Taints: taints, Two: two, Nodes: 2 + random.Intn(9), Pods: 1 + random.Intn(3), Zones: 1 + random.Intn(3),
@@ -110,7 +118,8 @@ func newLivesPlan(seed int64, taints, two bool) livesPlan {
 				break
 			}
 		}
-		event := livesEvent{time.Duration(random.Intn(int(livesActive/time.Second))) * time.Second, kind, random.Intn(1 << 16), random.Intn(1 << 16), random.Intn(1 << 16)}
+		event := livesEvent{time.Duration(random.Intn(int(livesActive/time.Second))) * time.Second, kind, random.Intn(1 << 16), random.Intn(1 << 16), random.Intn(1 << 16), false}
+		event.amid = event.c%5 == 0 && !slices.Contains(livesOfProcesses, kind)
 		if !picky || chosen[kind] {
 			plan.Events = append(plan.Events, event)
 		}
@@ -151,6 +160,10 @@ func livesPlay(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
 		}
 		w.kubelets(int(second / time.Second))
 		for ; next < len(plan.Events) && plan.Events[next].at <= second && second < livesActive; next++ {
+			if plan.Events[next].amid {
+				w.amid = append(w.amid, plan.Events[next])
+				continue
+			}
 			w.logf("EVENT %s", plan.Events[next])
 			w.happens(plan.Events[next])
 		}
@@ -262,7 +275,7 @@ func (w *livesWorld) start(slot int, leads bool) *livesProcess {
 // heal ends all that was done to the cluster but dead machines.
 func (w *livesWorld) heal() {
 	w.logf("QUIET")
-	w.faults, w.harm = nil, nil
+	w.faults, w.harm, w.amid = nil, nil, nil
 	clear(w.budgets)
 	for _, reason := range livesSorted(w.pauses) {
 		for _, p := range w.processes {

@@ -97,7 +97,8 @@ type livesWorld struct {
 	faults    []*livesFault
 	processes []*livesProcess
 	harm      error
-	amid      []livesEvent // to happen while the next writes are under way
+	removed   map[string]time.Time // when nodes were last deleted
+	amid      []livesEvent         // to happen while the next writes are under way
 	pauses    map[string]bool
 	holds     map[string]time.Time // since when
 	touched   map[string]time.Time // when pods were last written, or protected
@@ -144,6 +145,8 @@ func (w *livesWorld) setNode(name string, node *v1.Node) {
 	w.version++
 	if node != nil {
 		node.ResourceVersion = fmt.Sprint(w.version)
+	} else {
+		w.removed[name] = w.now
 	}
 	w.nodes.put(w.version, name, node)
 	for _, p := range w.processes {

@@ -417,6 +417,7 @@ func (m *livesMind) target(what string, node *v1.Node) *livesNodeKnown {
 	m.writes(what)
 	known := m.sees(node.Name)
 	switch {
+	case m.world.removed[node.Name].Equal(m.world.now): // amid the writes of one plan: the UID is their precondition (NodeWriter)
 	case known == nil:
 		m.wrong("unknown node written", "%s, which the store does not have", what)
 	case known.object.UID != node.UID:

@@ -131,7 +131,7 @@ func newLivesPlan(seed int64, taints, two bool) livesPlan {
 // livesPlay plays a life and returns what was found wrong.
 func livesPlay(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
 	w := &livesWorld{plan: plan, now: livesBegin, machines: map[string]*livesMachine{}, budgets: map[string]time.Time{}, gone: map[string]time.Time{},
-		pauses: map[string]bool{}, holds: map[string]time.Time{}, touched: map[string]time.Time{}}
+		pauses: map[string]bool{}, holds: map[string]time.Time{}, touched: map[string]time.Time{}, removed: map[string]time.Time{}}
 	w.logf = func(format string, args ...any) {
 		if logf != nil {
 			logf("%8s "+format, append([]any{w.now.Sub(livesBegin)}, args...)...)

@@ -151,6 +151,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		before, stamp := livesReady(known.object)
 		if after, beat := livesReady(node); after != "" && (before != "" && !beat.Equal(stamp) || before == "" && after != v1.ConditionUnknown) {
 			m.lives(known)
+			known.silent = false
 		}
 	}
 	m.knowTaints(known, node)
@@ -160,7 +161,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	if ready, _ := livesReady(node); ready == v1.ConditionTrue {
 		known.good, known.wasGood, known.emptied = now, true, false
-		known.silent, known.due, known.marked = false, false, map[types.UID]bool{}
+		known.due, known.marked = false, map[types.UID]bool{}
 	}
 }
 
@@ -661,6 +662,9 @@ func (m *livesMind) evicted(ref evictor.PodRef, err error) {
 func (m *livesMind) marks(ref evictor.PodRef) {
 	m.writes("mark of " + ref.Name)
 	known, pod := m.sees(ref.Node), m.pods[ref.UID]
+	if m.world.removed[ref.Node].Equal(m.world.now) { // amid the writes of one plan, as in target
+		return
+	}
 	if known == nil || pod == nil || pod.Spec.NodeName != ref.Node {
 		m.wrong("pod unknown", "%s (%s) on %s is marked", ref.Name, ref.UID, ref.Node)
 		return

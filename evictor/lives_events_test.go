@@ -1,0 +1,292 @@
+package evictor_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var errLivesNoHarm = errors.New("no harm for now")
+
+// happens applies an event to the world as it is by then; one that means nothing there does nothing.
+func (w *livesWorld) happens(e livesEvent) {
+	node, pod := livesPick(w.nodes.now, e.a), livesPick(w.pods.now, e.a)
+	switch e.kind {
+	case "kill", "revive", "notready":
+		if machine := w.machines[node]; machine != nil {
+			machine.state = livesStates[e.kind]
+		}
+	case "killzone", "revivezone", "killall", "reviveall":
+		zone := fmt.Sprintf("z%d", e.a%w.plan.Zones)
+		for _, name := range livesKeys(w.nodes.now) {
+			if e.kind == "killall" || e.kind == "reviveall" || w.nodes.now[name].Labels[livesZone] == zone {
+				w.machines[name].state = livesStates[e.kind]
+			}
+		}
+	case "taint", "untaint", "retaint", "forge", "strip":
+		if node != "" {
+			w.taints(node, e)
+		}
+	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready":
+		w.nodeEvent(node, e)
+	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "budget":
+		w.podEvent(pod, e)
+	case "hold", "release", "pause", "resume", "harm", "lead", "blind", "kick":
+		w.permission(node, e)
+	case "fault":
+		kinds := []string{"conflict", "busy", "busy-retry", "internal", "timeout", "done-timeout", "forbidden", "panic", "done-panic"}
+		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],
+			kind: kinds[e.a%len(kinds)], ratio: []int{100, 50, 20}[e.c/3%3], salt: uint64(e.b)<<16 + uint64(e.c)})
+	case "clockback":
+		if w.wall().After(w.latest) {
+			w.latest = w.wall()
+		}
+		w.skew -= time.Duration(1+e.a%120) * time.Second
+		for _, p := range w.processes {
+			p.mind.disturbed("clock")
+			p.fed = true
+		}
+	default:
+		w.processEvent(e)
+	}
+}
+
+var livesStates = map[string]string{"kill": "dead", "killzone": "dead", "killall": "dead", "notready": "notready",
+	"revive": "alive", "revivezone": "alive", "reviveall": "alive"}
+
+func livesPick[T any](table map[string]*T, number int) string {
+	names := livesKeys(table)
+	if len(names) == 0 {
+		return ""
+	}
+	return names[number%len(names)]
+}
+
+// stamp is a TimeAdded as somebody may write it: now, none, past, future, or before the node was made.
+func (w *livesWorld) stamp(number int, node *v1.Node) *metav1.Time {
+	at := w.wall()
+	switch number % 6 {
+	case 0:
+		return nil
+	case 1:
+		at = at.Add(-time.Duration(10+number/6%300) * time.Second)
+	case 2:
+		at = at.Add(time.Duration(1+number/6%600) * time.Second)
+	case 3:
+		at = node.CreationTimestamp.Add(-time.Minute)
+	}
+	stamp := metav1.NewTime(at.Truncate(time.Second))
+	return &stamp
+}
+
+func (w *livesWorld) taints(name string, e livesEvent) {
+	node := w.nodes.now[name].DeepCopy()
+	add := func(taint v1.Taint) {
+		taint.Effect, taint.TimeAdded = v1.TaintEffectNoExecute, w.stamp(e.c, node)
+		node.Spec.Taints = append(slices.DeleteFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) }), taint)
+	}
+	drop := func(drops func(t v1.Taint) bool) {
+		node.Spec.Taints = slices.DeleteFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute && drops(t) })
+	}
+	switch e.kind {
+	case "taint":
+		add(v1.Taint{Key: []string{"maintenance", "maintenance", "repair"}[e.b%3], Value: []string{"", "a", "b"}[e.b/3%3]})
+	case "untaint":
+		drop(func(t v1.Taint) bool { return !livesIsOwn(t.Key) })
+	case "retaint": // it goes and comes back; nobody sees it who lags
+		for _, taint := range slices.Clone(node.Spec.Taints) {
+			if taint.Effect == v1.TaintEffectNoExecute && (e.b%2 == 0 || !livesIsOwn(taint.Key)) {
+				without := w.nodes.now[name].DeepCopy()
+				without.Spec.Taints = slices.DeleteFunc(without.Spec.Taints, func(t v1.Taint) bool { return t.MatchTaint(&taint) })
+				w.setNode(name, without)
+				node = without.DeepCopy()
+				add(taint)
+				break
+			}
+		}
+	case "forge":
+		add(v1.Taint{Key: livesOwn[e.b%2]})
+	case "strip":
+		drop(func(t v1.Taint) bool { return livesIsOwn(t.Key) })
+	}
+	w.setNode(name, node)
+}
+
+func (w *livesWorld) nodeEvent(name string, e livesEvent) {
+	if e.kind == "createnode" {
+		if name = fmt.Sprintf("n%d", e.a%(w.plan.Nodes+2)); w.nodes.now[name] == nil {
+			w.createNode(name, e.a%(w.plan.Nodes+2))
+			if e.b%3 == 0 {
+				w.machines[name].state = "dead"
+			}
+		}
+		return
+	}
+	if name == "" {
+		return
+	}
+	node := w.nodes.now[name].DeepCopy()
+	switch e.kind {
+	case "replacenode":
+		w.setNode(name, nil)
+		w.createNode(name, e.b)
+		if e.c%3 == 0 { // it carries taints from its first version on
+			w.taints(name, livesEvent{kind: "taint", b: e.b, c: e.c / 3})
+		}
+		return
+	case "deletenode":
+		w.setNode(name, nil)
+		delete(w.machines, name)
+		return
+	case "movezone":
+		node.Labels[livesZone] = fmt.Sprintf("z%d", e.b%w.plan.Zones)
+	case "exclude":
+		if _, excluded := node.Labels[livesExclude]; excluded {
+			delete(node.Labels, livesExclude)
+		} else {
+			node.Labels[livesExclude] = ""
+		}
+	case "loseready":
+		node.Status.Conditions = slices.DeleteFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
+	}
+	w.setNode(name, node)
+}
+
+func (w *livesWorld) podEvent(name string, e livesEvent) {
+	target := livesPick(w.nodes.now, e.b)
+	if e.kind == "addpod" {
+		if name = fmt.Sprintf("q%d", e.c%8); w.pods.now[name] == nil && target != "" {
+			w.createPod(name, target, e.c)
+		}
+		return
+	}
+	if name == "" {
+		return
+	}
+	pod := w.pods.now[name].DeepCopy()
+	switch e.kind {
+	case "deletepod":
+		w.setPod(name, nil)
+		return
+	case "replacepod":
+		if target != "" {
+			w.setPod(name, nil)
+			w.createPod(name, target, e.c)
+		}
+		return
+	case "budget":
+		w.budgets[name], w.retry = w.now.Add(time.Duration(1+e.b%400)*time.Second), []int{0, 10}[e.c%2]
+		return
+	case "tolerate":
+		pod.Spec.Tolerations = livesTolerations(e.b)
+	case "complete":
+		pod.Status.Phase = v1.PodSucceeded
+	}
+	w.setPod(name, pod)
+}
+
+func (w *livesWorld) permission(name string, e livesEvent) {
+	for i, p := range w.processes {
+		p.fed = true
+		p.mind.disturbed(e.kind)
+		switch e.kind {
+		case "hold":
+			p.evictor.Hold(name, "held")
+		case "release":
+			p.evictor.Release(name)
+		case "pause":
+			p.evictor.Pause(fmt.Sprint("pause ", e.b%2))
+		case "resume":
+			p.evictor.Resume(fmt.Sprint("pause ", e.b%2))
+		case "lead":
+			if i == e.a%len(w.processes) {
+				p.leads = !p.leads
+				if p.leads {
+					w.judge.starts = append(w.judge.starts, w.now)
+				}
+			}
+		case "blind":
+			if i == e.a%len(w.processes) {
+				if p.blind == nil {
+					p.blind = errors.New("blind")
+				} else {
+					p.blind = nil
+				}
+				p.evictor.SetObserverHealth(p.blind)
+			}
+		case "kick":
+			p.evictor.Kick()
+		}
+	}
+	switch e.kind {
+	case "hold":
+		w.holds[name] = w.now
+	case "release":
+		delete(w.holds, name)
+	case "pause":
+		w.pauses[fmt.Sprint("pause ", e.b%2)] = true
+	case "resume":
+		delete(w.pauses, fmt.Sprint("pause ", e.b%2))
+	case "harm":
+		if w.harm == nil {
+			w.harm = errLivesNoHarm
+		} else {
+			w.harm = nil
+		}
+	}
+}
+
+func (w *livesWorld) processEvent(e livesEvent) {
+	p := w.processes[e.a%len(w.processes)]
+	kind := []string{"nodes", "pods", "leases"}[e.c%3]
+	switch e.kind {
+	case "lag":
+		p.lag[kind] = w.now.Add(time.Duration(1+e.b%90) * time.Second)
+	case "relist":
+		p.showNodes()
+		p.showPods()
+	case "back":
+		if kind == "leases" {
+			kind = "nodes"
+		}
+		p.goBack(kind, max(1, w.version-int64(1+e.b%60)))
+		p.lag[kind] = w.now.Add(time.Duration(1+e.b/60%60) * time.Second)
+	case "backlease":
+		for _, name := range livesKeys(w.machines) {
+			if machine := w.machines[name]; machine.leases && !machine.renew.IsZero() {
+				older := machine.lease - int64(1+e.b%200)
+				p.evictor.LeaseObserved(name, machine.renew.Add(-10*time.Second), fmt.Sprint(max(1, older)))
+			}
+		}
+		p.fed = true
+	case "twice":
+		p.showNodes()
+		p.showPods()
+		p.showNodes()
+	case "freeze":
+		p.frozen = w.now.Add(time.Duration(1+e.b%180) * time.Second)
+		p.mind.disturbed("freeze")
+	case "restart":
+		slot, leads := p.slot, p.leads
+		w.processes[slot] = w.start(slot, leads)
+	case "takeover", "split":
+		if len(w.processes) == 2 {
+			both := e.kind == "split"
+			first := both || !w.processes[0].leads
+			for i, q := range w.processes {
+				leads := both || first == (i == 0)
+				if leads && !q.leads {
+					w.judge.starts = append(w.judge.starts, w.now)
+				}
+				q.leads = leads
+				q.mind.disturbed("takeover")
+				q.evictor.Kick()
+				q.fed = true
+			}
+		}
+	}
+}

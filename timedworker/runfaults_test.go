@@ -71,7 +71,8 @@ func TestRunWithAPermissionThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
 		var asked, ran atomic.Int32
-		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{Permission: func() error {
+		// One worker: two that find the work due at one instant both ask.
+		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{Workers: 1, Permission: func() error {
 			asked.Add(1)
 			if broken.Load() {
 				panic("no lease")

@@ -31,7 +31,7 @@ import (
 
 // Options are what a program, not an operator, decides. The zero Options are valid.
 //
-// While the evictor is locked it calls Policy, Hold and Prefer, the Clock, the Node and Pod stores, Synced apart, and the Logger where
+// While the evictor is locked it calls Policy, Domain, Excluded, Hold and Prefer, the Clock, the Node and Pod stores, Synced apart, and the Logger where
 // Prefer panics: they must be fast and must neither call the evictor nor wait for somebody who does. The rest, the writers and the
 // event sink are called with nothing locked.
 type Options struct {
@@ -47,6 +47,14 @@ type Options struct {
 	// nodes let them go one by one, at the zone's rate; Cancel gives them up and lifts the taints, and whoever is still failed at
 	// its end waits for a turn anew. Without TaintBasedEviction it reaches what would be deleted after PodEvictionTimeout.
 	Policy zone.Policy
+	// Domain is the failure domain to which a node belongs: it counts there, and waits for that domain's rate. What the parts of
+	// the key mean is the program's: a rack, a node pool. Nil means the region and zone of its labels (zone.KeyOf). A node that moves
+	// takes its place along. It is asked whenever the node is read.
+	Domain func(node *v1.Node) zone.Key
+	// Excluded says of a node that it does not count in its domain, neither as one that is well nor as one that is not; it
+	// is watched and acted on all the same. Nil means the label node.kubernetes.io/exclude-disruption (zone.Excluded). It is asked
+	// whenever the node is read.
+	Excluded func(node *v1.Node) bool
 	// MayWrite is asked before every write and event: leadership, for example. An error stops all of them while
 	// it lasts and is the reason that observers see. Nil means yes.
 	MayWrite func() error
@@ -72,6 +80,19 @@ type Options struct {
 	// Jitter spreads the backoff of failed writes, and the probes of an API server that fails; nil means none, which is for
 	// simulations: programs that lost the same API server must not all come back at one instant.
 	Jitter func(time.Duration) time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	if o.Domain == nil {
+		o.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
+	}
+	if o.Excluded == nil {
+		o.Excluded = func(node *v1.Node) bool { return zone.Excluded(node.Labels) }
+	}
+	return o
 }
 
 // ErrRunning is returned by Step and Run while another Step or Run of the same Evictor is active.
@@ -139,9 +160,13 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := faults(clients, opts).ToAggregate(); err != nil {
 		return nil, err
 	}
-	if opts.Clock == nil {
-		opts.Clock = clock.RealClock{}
+	if opts.Domain == nil {
+		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
 	}
+	if opts.Excluded == nil {
+		opts.Excluded = func(node *v1.Node) bool { return zone.Excluded(node.Labels) }
+	}
+	opts = opts.withDefaults()
 	e := &Evictor{
 		cfg:       cfg,
 		clients:   clients,

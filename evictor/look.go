@@ -58,7 +58,7 @@ func (e *Evictor) current(rec *record) *v1.Node {
 
 // note takes over what the node's object says; e.mu is held.
 func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
-	counts, movedOn := rec.Note(object, heartbeat, e.cfg.TaintBasedEviction)
+	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.TaintBasedEviction)
 	if counts || rec.zone != rec.Zone {
 		e.attention[rec.name] = rec
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // syncNode reads the node again and notes what it says; e.mu is held. It writes nothing.
@@ -27,7 +26,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, zone: zone.KeyOf(object.Labels), pods: pods.Node{Name: name}}
+		rec = &record{name: name, uid: object.UID, zone: e.opts.Domain(object), pods: pods.Node{Name: name}}
 		e.records[name], e.attention[name] = rec, rec
 		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)

@@ -35,15 +35,20 @@ const (
 	heard                 // it was Unknown, and a heartbeat was seen in it since: the next verdict decides
 )
 
+// Belongs says where a node counts, if it does.
+type Belongs struct {
+	Zone     zone.Key
+	Excluded bool
+}
+
 // Record is what is remembered of one node. The zero Record is of one that nobody has looked at. Check finds what must not be.
 type Record struct {
 	// As of the last look at its object: the domain that it belongs to, whether it does not count there, why the program holds
 	// it, and whether it carries our NoExecute taint, which is never so where nothing is tainted.
-	Zone     zone.Key
-	Excluded bool
-	Hold     string
-	Tainted  bool
-	says     v1.ConditionStatus // what its kubelet says, or we in its place
+	Belongs
+	Hold    string
+	Tainted bool
+	says    v1.ConditionStatus // what its kubelet says, or we in its place
 
 	PodsChanged bool  // one of its pods changed since they were listed to be written
 	Marks       Marks // of its pods; none but while the verdict is Unknown

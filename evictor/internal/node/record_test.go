@@ -8,6 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // known is a record in its world.
@@ -34,7 +35,7 @@ func emptied() *known {
 }
 
 func (k *known) look(heartbeat bool) (changed, movedOn bool) {
-	return k.Note(k.object, heartbeat, k.TaintBased)
+	return k.Note(k.object, labelled(k.object), heartbeat, k.TaintBased)
 }
 
 func (k *known) says(ready v1.ConditionStatus) {
@@ -186,4 +187,9 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 			require.Equal(t, []bool{true, true}, []bool{first, nobody})
 		}, "served", "", false, true},
 	)
+}
+
+// labelled is where a node belongs by its labels.
+func labelled(object *v1.Node) Belongs {
+	return Belongs{Zone: zone.KeyOf(object.Labels), Excluded: zone.Excluded(object.Labels)}
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // maxConflicts is how often a node that has its turn may be read again after a conflict before it has to wait for another.
@@ -15,7 +14,7 @@ const maxConflicts = 5
 
 // Note takes over what the node's object says. changed: what the next pass counts. movedOn: the store shows another version than
 // the one that was too old to be written.
-func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool) (changed, movedOn bool) {
+func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bool) (changed, movedOn bool) {
 	if heartbeat && r.verdict.Ready == v1.ConditionUnknown {
 		r.word = heard
 	}
@@ -26,9 +25,8 @@ func (r *Record) Note(object *v1.Node, heartbeat, taintBased bool) (changed, mov
 	if r.Tainted = taintBased && HasNoExecute(object); r.Tainted {
 		r.unseen = time.Time{}
 	}
-	domain, excluded := zone.KeyOf(object.Labels), zone.Excluded(object.Labels)
-	changed = domain != r.Zone || excluded != r.Excluded
-	r.Zone, r.Excluded = domain, excluded
+	changed = belongs != r.Belongs
+	r.Belongs = belongs
 	return changed, movedOn
 }
 

@@ -27,6 +27,9 @@ type Config struct {
 	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation.
 	NodeStartupGracePeriod time.Duration
 
+	// Half leaves out one of the two halves; the zero value is both.
+	Half Half
+
 	// NodeEvictionRate is how many nodes a second and zone are tainted (or emptied) while the zone is
 	// healthy, and while it is fully disrupted though another zone is not. 0 stops new ones.
 	NodeEvictionRate float64
@@ -70,6 +73,26 @@ type Config struct {
 	ExplainSize int
 }
 
+// Half is what of an evictor runs: its two halves can be had apart, as kube-controller-manager has them since 1.29. What does not run
+// decides, tells and counts nothing.
+type Half uint8
+
+// The halves.
+const (
+	// Both is the whole evictor.
+	Both Half = iota
+	// Lifecycle is the half that watches nodes: verdicts, zones, conditions, taints, and the pods that are marked not Ready or, without
+	// TaintBasedEviction, deleted. It evicts nothing because of taints: somebody else does.
+	Lifecycle
+	// TaintEviction is the half that evicts pods from nodes with NoExecute taints. It writes no node and gives no verdict: the taints
+	// not-ready and unreachable are somebody else's then, like all others, and trusted as they stand. They wait for no zone's rate and
+	// for no grace after a start; permissions and pauses stop what they evict.
+	TaintEviction
+)
+
+// tainting says whether taints of ours can be about.
+func (c Config) tainting() bool { return c.TaintBasedEviction && c.Half != TaintEviction }
+
 // maxExplainSize bounds ExplainSize: more would be a mistake, and half a GiB.
 const maxExplainSize = 1 << 20
 
@@ -108,6 +131,9 @@ func (c Config) Validate() error {
 	}
 	if c.NodeMonitorPeriod < 0 {
 		add("nodeMonitorPeriod", c.NodeMonitorPeriod.String(), "must not be negative; 0 is exact")
+	}
+	if c.Half > TaintEviction {
+		add("half", c.Half, "must be Both, Lifecycle or TaintEviction")
 	}
 	positive("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod)
 	positive("nodeStartupGracePeriod", c.NodeStartupGracePeriod)

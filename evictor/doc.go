@@ -32,6 +32,8 @@
 //
 // Without TaintBasedEviction steps 2 and 3 delete its pods after PodEvictionTimeout instead.
 //
+// Config.Half leaves half of this out: who only needs pods to leave tainted nodes, or only nodes to be tainted.
+//
 // # Permissions
 //
 // MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and

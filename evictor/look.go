@@ -58,9 +58,12 @@ func (e *Evictor) current(rec *record) *v1.Node {
 
 // note takes over what the node's object says; e.mu is held.
 func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
-	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.TaintBasedEviction)
+	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting())
 	if counts || rec.zone != rec.Zone {
 		e.attention[rec.name] = rec
+	}
+	if e.cfg.Half == TaintEviction {
+		rec.zone = rec.Zone // no pass moves it
 	}
 	if movedOn {
 		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
@@ -80,7 +83,7 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 }
 
 // own says whether a taint is one of those that evict because of our verdict.
-func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.TaintBasedEviction && taints.OwnNoExecute(t) }
+func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.tainting() && taints.OwnNoExecute(t) }
 
 // world is what the node depends on besides what we know of it, but for what only a plan asks for; e.mu is held.
 func (e *Evictor) world(rec *record) node.World {

@@ -67,6 +67,9 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 
 // scheduleWrites lets a worker write what differs; e.mu is held.
 func (e *Evictor) scheduleWrites(rec *record, object *v1.Node) {
+	if e.cfg.Half == TaintEviction {
+		return
+	}
 	p := e.planNode(rec, object)
 	if p.Lift {
 		wake(e.lifts, rec, e.read)

@@ -27,6 +27,9 @@ func repeat(first, d Decision) (one Decision, same bool) {
 
 // decide records a decision; it is delivered by the next deliver.
 func (e *Evictor) decide(d Decision) {
+	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
+		return // that half watches no nodes
+	}
 	d.DryRun = e.opts.DryRun
 	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
 }

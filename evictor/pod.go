@@ -36,7 +36,7 @@ func (e *Evictor) syncPod(key PodKey, now time.Time) {
 		return
 	}
 	about := e.about(rec)
-	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now) {
+	if e.cfg.Half != Lifecycle && !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now) {
 		return
 	}
 	rec.PodsChanged = true
@@ -60,7 +60,7 @@ func oursOf(about node.Facts) pods.Ours {
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
 func (e *Evictor) arm(rec *record, now time.Time) {
 	ours := oursOf(e.about(rec))
-	if !e.pods.Anew(&rec.pods, ours) {
+	if e.cfg.Half == Lifecycle || !e.pods.Anew(&rec.pods, ours) {
 		return
 	}
 	defer e.carryOut(now) // also when the store panics

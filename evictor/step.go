@@ -138,7 +138,9 @@ func (e *Evictor) planned() (took time.Duration) {
 		}
 	}
 	next, ok := e.monitor.NextAt(e.read)
-	if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue(now)) {
+	if e.cfg.Half == TaintEviction {
+		e.attention = make(map[string]*record) // of passes, which do not come
+	} else if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue(now)) {
 		e.pass(now)
 		if took = 0; e.opts.OnPass != nil {
 			took = max(0, e.clock.Since(now))
@@ -170,7 +172,10 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}
 	}
-	consider(e.monitor.NextAt(e.read))
+	lifecycle := e.cfg.Half != TaintEviction
+	if lifecycle {
+		consider(e.monitor.NextAt(e.read))
+	}
 	consider(e.outage.Next())
 	if e.permitted.May(permit.Write, zone.Key{}) == nil {
 		consider(e.turns.Next(e.read))
@@ -178,7 +183,7 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	if at, ok := e.permitted.Next(); ok {
 		consider(laterOf(at, now.Add(1)), true)
 	}
-	if e.cfg.NodeMonitorPeriod == 0 {
+	if lifecycle && e.cfg.NodeMonitorPeriod == 0 {
 		consider(e.attendAt())
 		consider(e.zones.NextAt(e.read))
 	}

@@ -17,9 +17,10 @@
 // is added again meanwhile is not handed out before he has ended.
 //
 // The rate is in items a second, or Unlimited, or Stopped; a queue saves up at most Burst tokens. A token is spent
-// only on an item that is handed out; it must be due first. SetRate keeps whole tokens and no fractions, and leaving a stop starts with an empty
-// bucket. Next is the exact instant at which Take succeeds, Wait the same for reconcilers that come back; Run is
-// a loop for those who want one. All may be called from any goroutine, also while an item is worked on.
+// only on an item that is handed out; it must be due first. SetRate keeps whole tokens and no fractions, and leaving a
+// stop starts with an empty bucket. Next is the exact instant at which Take succeeds, Wait the same for reconcilers
+// that come back; Run is a loop for those who want one. All may be called from any goroutine, also while an item is
+// worked on.
 //
 // A Group is a queue for each domain, a zone say, with bounds over all of them and a fair order.
 //
@@ -34,11 +35,12 @@
 //	place                 among equal due times: first come, first served; a retry keeps it, and so does Replace
 //	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none.
 //	                      Another one takes the key over, whatever the policies say
-//	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest, Replace
+//	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest,
+//	                      Replace
 //	in flight             handed out, and its holder has not ended
-//	WhileInFlight         adding a key that is in flight: Again (zero) gives the newest entry a turn of its own once the
-//	                      item is done or dropped, and lets OnDuplicate choose when it is to be tried again; Ignore
-//	                      changes nothing
+//	WhileInFlight         adding a key that is in flight: Again (zero) gives the newest entry a turn of its own once
+//	                      the item is done or dropped, and lets OnDuplicate choose when it is to be tried again;
+//	                      Ignore changes nothing
 //	Done                  finished; the key is forgotten
 //	Drop                  not wanted any more; forgotten like Done, counted apart
 //	Keep                  finished, and known until Remove: adding it changes nothing (only here)
@@ -49,7 +51,8 @@
 //	Held                  whether the item is still wanted, asked while it is in flight
 //	Permission            may items be taken in and handed out? asked again after PermissionInterval, or by Kick
 //	NotPermitted          the answer of adding while it is refused
-//	Pause, Resume         nothing is handed out while there is a reason, and tokens stand still; adding and removing go on
+//	Pause, Resume         nothing is handed out while there is a reason, and tokens stand still; adding and removing
+//	                      go on
 //	Rate                  items a second (only here); Unlimited and Stopped are said, a Config without one is a fault
 //	Get                   one key; one that was removed while it is in flight is not known any more
 //	Len                   how many wait; those in flight are in Stats
@@ -75,22 +78,23 @@
 //
 // # Coming from nodelifecycle/scheduler
 //
-// For those who use RateLimitedTimedQueue of k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler. A test plays each
-// row on that of v1.36.3.
+// For those who use RateLimitedTimedQueue of k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler. A test plays
+// each row on that of v1.36.3.
 //
 //	RateLimitedTimedQueue              here
-//	NewRateLimitedTimedQueue(limiter)  New(Config{Rate, Burst, Clock}). Upstream spends a token also on finding nothing due,
-//	                                   and hands out the first item at rate 0
+//	NewRateLimitedTimedQueue(limiter)  New(Config{Rate, Burst, Clock}). Upstream spends a token also on finding
+//	                                   nothing due, and hands out the first item at rate 0
 //	TimedValue                         Item: Key, Identity, Added, Due
-//	Add(value, uid)                    AddEntry with Identity, and Keep: a known key is not handed out again before Remove.
-//	                                   Another UID takes its place; upstream ignores it
-//	Try(fn)                            for item, ok := q.Take(); ok; item, ok = q.Take() { … }; upstream holds a lock meanwhile
+//	Add(value, uid)                    AddEntry with Identity, and Keep: a known key is not handed out again before
+//	                                   Remove. Another UID takes its place; upstream ignores it
+//	Try(fn)                            for item, ok := q.Take(); ok; item, ok = q.Take() { … }; upstream holds a
+//	                                   lock meanwhile
 //	fn returns true                    item.Keep(); Done would let the next Add in
 //	fn returns false, wait             item.RetryAfter(wait); upstream waits a nanosecond longer
 //	Remove(value)                      Remove, O(log n), which also says whether it is in flight
-//	Remove, then Add, during fn        the same: a turn of its own once fn has ended; upstream forgets it, or tries the
-//	                                   old item again in its place
+//	Remove, then Add, during fn        the same: a turn of its own once fn has ended; upstream forgets it, or tries
+//	                                   the old item again in its place
 //	Clear()                            Clear
-//	SwapLimiter(qps)                   SetRate, which keeps the burst, also from within the work and to 1 after 0; upstream
-//	                                   makes the burst 1, never returns, and stays stopped
+//	SwapLimiter(qps)                   SetRate, which keeps the burst, also from within the work and to 1 after 0;
+//	                                   upstream makes the burst 1, never returns, and stays stopped
 package ratelimitqueue

@@ -25,16 +25,17 @@
 //
 // # When does it have to leave?
 //
-// Taints of a node seldom begin together. Keep each with its start, as [Begun]; [DeadlineOf] gives the pod's deadline, and the
-// taint and toleration that decide. A pod bound later than the taint began has its whole toleration from then on.
+// Taints of a node seldom begin together. Keep each with its start, as [Begun]; [DeadlineOf] gives the pod's deadline,
+// and the taint and toleration that decide. A pod bound later than the taint began has its whole toleration from then
+// on.
 //
 //	deadline := taints.DeadlineOf(begun, bound, pod.Spec.Tolerations, nil)
 //	if !deadline.Forever {
 //		evictAt(pod, deadline.At) // because of deadline.Taint
 //	}
 //
-// [PlausibleStart] is the start of a taint that was there before anybody watched. The last argument of DeadlineOf leaves taints
-// out: those of a node that has just reported Ready, for example.
+// [PlausibleStart] is the start of a taint that was there before anybody watched. The last argument of DeadlineOf
+// leaves taints out: those of a node that has just reported Ready, for example.
 //
 // # Matching
 //

@@ -35,10 +35,12 @@
 //	word                  here
 //	Entry                 what is scheduled: Key, Value, Due, Identity, OnDuplicate, WhileInFlight
 //	Due                   when it is to run; the zero time is now
-//	place                 among equal due times: first scheduled, first run; a retry comes last, and so does what moves
+//	place                 among equal due times: first scheduled, first run; a retry comes last, and so does what
+//	                      moves
 //	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none.
 //	                      Another one takes the key over, whatever the policies say
-//	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest, Replace
+//	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest,
+//	                      Replace
 //	in flight             running: its function has been called and has not returned
 //	WhileInFlight         scheduling a key that runs: Again (zero) gives the newest entry a turn of its own once the
 //	                      work is done or dropped, and lets OnDuplicate choose when it is to be tried again; Ignore
@@ -71,23 +73,24 @@
 //
 // # What goes wrong
 //
-// A panic in the work is a failed try, and so is runtime.Goexit. A panic in a function of Config does no more harm than
-// that: it counts in Stats and is told to OnPanic, a permission that panics is refused, and jitter that panics leaves the
-// delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its caller's
-// goroutine and changes nothing.
+// A panic in the work is a failed try, and so is runtime.Goexit. A panic in a function of Config does no more harm
+// than that: it counts in Stats and is told to OnPanic, a permission that panics is refused, and jitter that panics
+// leaves the delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its
+// caller's goroutine and changes nothing.
 //
 // # Coming from TimedWorkerQueue
 //
-// For those who use that of k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row on that of v1.36.3, also
-// while work is running.
+// For those who use that of k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row on that of v1.36.3,
+// also while work is running.
 //
 //	tainteviction                    here
 //	CreateWorkerQueue(f)             New(f, Config{}) and Run: a bounded number of workers, not one goroutine each
 //	AddWork(args, created, fire)     ScheduleEntry with WhileInFlight Ignore; Again gives another turn
-//	UpdateWork(args, created, fire)  Schedule, or ScheduleEntry with Replace: behind running work it waits. Upstream ignores
-//	                                 it if that was due at once or at the same time, and runs both side by side if not
-//	CancelWork(key)                  Cancel: Cancelled, Running or NotFound; upstream says true of work that runs, unless it
-//	                                 was due at once, and lets its successor run beside it
+//	UpdateWork(args, created, fire)  Schedule, or ScheduleEntry with Replace: behind running work it waits. Upstream
+//	                                 ignores it if that was due at once or at the same time, and runs both side by
+//	                                 side if not
+//	CancelWork(key)                  Cancel: Cancelled, Running or NotFound; upstream says true of work that runs,
+//	                                 unless it was due at once, and lets its successor run beside it
 //	GetWorkerUnsafe(key)             Get, a copy, of running work too; upstream shows no work that was due at once
 //	CancelAndWait()                  Clear, then end Run's context: Run returns after the work has
 //	created, fire                    Due, the instant fire; upstream fires fire−created from now, whenever created was

@@ -80,7 +80,7 @@
 // # Cost and concurrency
 //
 // Set and Remove cost O(1). Evaluate costs what changed with DisruptionPolicy; other policies are asked about every
-// domain when any count changed. Without a change it only looks whether there is one. No operation depends on the number
-// of members but [Tracker.Snapshot] and [Tracker.Restore]. All methods are safe for concurrent use, and none calls the
-// policy while it holds the lock that the others need.
+// domain when any count changed. Without a change it only looks whether there is one. No operation depends on the
+// number of members but [Tracker.Snapshot] and [Tracker.Restore]. All methods are safe for concurrent use, and none
+// calls the policy while it holds the lock that the others need.
 package zone

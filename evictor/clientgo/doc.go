@@ -49,10 +49,10 @@
 //
 // A replica that leads and does not see, or whose writes all fail while its lease renewals succeed, keeps those from
 // acting that could. MayLead says whether one is fit to lead, and Parts which of four things is ill: the lists, the
-// watches, the passes of the evictor, its writes. Each is found out within one and five eighths of LeaseSilence; writes
-// that hang, 30 seconds later. A leader election with Lock then loses the lease by its renew deadline and does not take it
-// before all is well again. While nobody is fit, nobody leads and nobody harms. MayLead in Options.MayWrite stops
-// writes at once.
+// watches, the passes of the evictor, its writes. Each is found out within one and five eighths of LeaseSilence;
+// writes that hang, 30 seconds later. A leader election with Lock then loses the lease by its renew deadline and does
+// not take it before all is well again. While nobody is fit, nobody leads and nobody harms. MayLead in
+// Options.MayWrite stops writes at once.
 //
 // No write begins when MayWrite forbids it, and one that has begun ends within 30 seconds, or FinishWithin after the
 // end of Run. So a program that ends Run when it could not renew for the renew deadline writes nothing in the next

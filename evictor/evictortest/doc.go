@@ -18,8 +18,8 @@
 // each write, SetAPIDown fails them all, SetLatency makes each one take virtual time. Timeline tells what was
 // written, as the lines of the scenario format.
 //
-// Clients gives the cluster's interfaces to an evictor that the test drives itself, with Step or with
-// Run; then Advance moves the clock and the kubelets only. A controller of the test's own that lives beside an evictor is
-// told what changes by Feed, and stepped by Drive. Start, Restart, Drive and
-// Advance are called one at a time; all other methods are safe for concurrent use, beside them too.
+// Clients gives the cluster's interfaces to an evictor that the test drives itself, with Step or with Run; then
+// Advance moves the clock and the kubelets only. A controller of the test's own that lives beside an evictor is told
+// what changes by Feed, and stepped by Drive. Start, Restart, Drive and Advance are called one at a time; all other
+// methods are safe for concurrent use, beside them too.
 package evictortest

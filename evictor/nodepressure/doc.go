@@ -81,9 +81,9 @@
 //
 // # What differs from the kubelet
 //
-// The kubelet is that of k8s.io/kubernetes v1.36. What is decided otherwise, on purpose, has a row in DIFFERENCES.md, at
-// the top of the repository, with its reason and its test. A test beside the original plays random series on both, and
-// counts how often each row makes a difference.
+// The kubelet is that of k8s.io/kubernetes v1.36. What is decided otherwise, on purpose, has a row in DIFFERENCES.md,
+// at the top of the repository, with its reason and its test. A test beside the original plays random series on both,
+// and counts how often each row makes a difference.
 //
 // What is kept although it surprises: after reclaiming, a pod is evicted when any threshold is within its minimum
 // reclaim, also one that was not met before; samples of a signal that are missing end a shortage; page cache that the

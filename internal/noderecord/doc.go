@@ -23,5 +23,6 @@
 //	{"sample":{"t":10,"signals":{"memory.available":{"available":73400320,"capacity":4294967296}},
 //	  "pods":{"shop/cart":{"memory":900000000,"processes":12},"shop/web":null}}}
 //
-// (That is one line.) Times do not go back. Unknown signals, pods and fields, but those in a pod, are errors that name the line.
+// (That is one line.) Times do not go back. Unknown signals, pods and fields, but those in a pod, are errors that name
+// the line.
 package noderecord

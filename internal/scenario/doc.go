@@ -27,14 +27,15 @@
 //	                                                            requests left; the least allocated, first by name
 //	who finds no node      is tried again at each pass          is Pending, and tried again when something changes
 //
-// With reschedule only: without it nobody comes back. Room is status.allocatable (else capacity) less the requests of the
-// pods that have not finished, terminating ones included: cpu, memory, ephemeral-storage, pods, and extended resources. Of
-// the first four, what a node does not say is no limit; an extended resource it does not say is not there. A node that
-// says nothing at all has room for everything, as generated ones have. The least allocated node is that with the least
-// mean of the shares of CPU and memory requested, where a pod counts at least as 100m and 200Mi, as the scheduler has it;
-// of a node that says nothing, its pods (but terminating and DaemonSet's) divided by 110. A node may hold more than it
-// has at time 0; nobody else is let in. Priorities, volumes, host ports, topology spread, resource claims, labels of
-// namespaces but their name, and PodDisruptionBudgets play no part: the report counts and names what files hold of them.
+// With reschedule only: without it nobody comes back. Room is status.allocatable (else capacity) less the requests of
+// the pods that have not finished, terminating ones included: cpu, memory, ephemeral-storage, pods, and extended
+// resources. Of the first four, what a node does not say is no limit; an extended resource it does not say is not
+// there. A node that says nothing at all has room for everything, as generated ones have. The least allocated node is
+// that with the least mean of the shares of CPU and memory requested, where a pod counts at least as 100m and 200Mi,
+// as the scheduler has it; of a node that says nothing, its pods (but terminating and DaemonSet's) divided by 110. A
+// node may hold more than it has at time 0; nobody else is let in. Priorities, volumes, host ports, topology spread,
+// resource claims, labels of namespaces but their name, and PodDisruptionBudgets play no part: the report counts and
+// names what files hold of them.
 //
 // Nothing here is safe for concurrent changes; reading from several goroutines is.
 package scenario

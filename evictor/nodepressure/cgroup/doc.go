@@ -5,7 +5,8 @@
 // in its files. The root cgroup, mostly at /sys/fs/cgroup, is the whole machine. A kubelet keeps each pod in one.
 //
 //	node := cgroup.Node{Dir: "/sys/fs/cgroup", NodeFs: "/var/lib/kubelet"}
-//	manager, err := nodepressure.NewManager(machine, nodepressure.Clients{StatsProvider: node, Killer: killer}, config)
+//	clients := nodepressure.Clients{StatsProvider: node, Killer: killer}
+//	manager, err := nodepressure.NewManager(machine, clients, config)
 //	…
 //	notifier, err := cgroup.NewNotifier(node, cgroup.NotifierConfig{})
 //	if err == nil { // else the manager looks every MonitoringPeriod, and err says why not sooner

@@ -41,15 +41,15 @@ func (e *Evictor) answered(err error) error {
 	return err
 }
 
-// probe tries one of the writes that failed while the API server does; e.mu is held.
-func (e *Evictor) probe(now time.Time) {
+// probe tries one of the writes that failed while the API server does.
+func (e *engine) probe(now time.Time) {
 	if t, ok := e.outage.Probe(now); ok {
 		e.trySoon(t, now)
 	}
 }
 
-// trySoon lets work that waits be tried at that time, if not before; e.mu is held.
-func (e *Evictor) trySoon(t task, at time.Time) {
+// trySoon lets work that waits be tried at that time, if not before.
+func (e *engine) trySoon(t task, at time.Time) {
 	switch {
 	case t.lift:
 		sooner(e.lifts, t.node, at)

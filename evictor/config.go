@@ -5,10 +5,12 @@ import (
 	"math"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -92,6 +94,9 @@ const (
 
 // tainting says whether taints of ours can be about.
 func (c Config) tainting() bool { return c.TaintBasedEviction && c.Half != TaintEviction }
+
+// own says whether a taint is one of those that evict because of our verdict.
+func (c Config) own(t *v1.Taint) bool { return c.tainting() && taints.OwnNoExecute(t) }
 
 // maxExplainSize bounds ExplainSize: more would be a mistake, and half a GiB.
 const maxExplainSize = 1 << 20
@@ -194,15 +199,11 @@ func (c Config) policy() zone.Policy {
 	}
 }
 
-func (c Config) health() health.Config {
+func (c Config) health(clock clock.PassiveClock) health.Config {
 	return health.Config{
+		Clock:                  clock,
 		NodeMonitorPeriod:      c.NodeMonitorPeriod,
 		NodeMonitorGracePeriod: c.NodeMonitorGracePeriod,
 		NodeStartupGracePeriod: c.NodeStartupGracePeriod,
 	}
-}
-
-// turns is how fast failed nodes are acted on; until its first evaluation a zone has the rate given.
-func (c Config) turns(initial float64) turns.Config {
-	return turns.Config{Rate: initial, MaxRate: c.MaxNodesPerSecond, MaxFailed: c.MaxFailedNodes}
 }

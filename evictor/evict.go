@@ -103,11 +103,11 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
 	try = e.pods.Check(ev, pod, shown, apart, oursOf(e.about(rec)), e.permits(rec, harm, write, now), now)
 	if try.Round { // the event, which is still to come, finds nothing new
-		e.NodeChanged(rec.name)
+		e.inbox.Node(rec.name)
 	}
 	switch {
 	case try.Outcome == pods.Gone:
-		e.PodChanged(ref.PodKey)
+		e.inbox.Pod(ref.PodKey)
 	case try.Outcome == pods.Dropped:
 		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
 	case try.Why.Taint != nil:
@@ -117,9 +117,9 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 	return try, why
 }
 
-// permits is what holds evictions from the node back; e.mu is held. The verdict counts, not the taint: for our own taints a
+// permits is what holds evictions from the node back. The verdict counts, not the taint: for our own taints a
 // kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
-func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Permits {
+func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Permits {
 	p := pods.Permits{
 		Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
@@ -130,8 +130,8 @@ func (e *Evictor) permits(rec *record, harm, write error, now time.Time) pods.Pe
 	return p
 }
 
-// holdBack has an eviction that is due wait for what it needs, and tells once of each; e.mu is held.
-func (e *Evictor) holdBack(rec *record, try pods.Try, why Decision, harm, write error) {
+// holdBack has an eviction that is due wait for what it needs, and tells once of each.
+func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write error) {
 	switch try.Delay {
 	case pods.Overdue:
 		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
@@ -158,7 +158,7 @@ func (e *Evictor) holdBack(rec *record, try pods.Try, why Decision, harm, write 
 }
 
 // untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
-func (e *Evictor) untilPass(rec *record, now time.Time) time.Duration {
+func (e *engine) untilPass(rec *record, now time.Time) time.Duration {
 	next, ok := e.monitor.NextAt(e.read)
 	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
 		next, ok = earlier(next, ok, at)

@@ -12,19 +12,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor/internal/inbox"
-	"github.com/evictkit/evictkit/evictor/internal/node"
-	"github.com/evictkit/evictkit/evictor/internal/outage"
-	"github.com/evictkit/evictkit/evictor/internal/outbox"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
-	"github.com/evictkit/evictkit/evictor/internal/pods"
-	"github.com/evictkit/evictkit/evictor/internal/turns"
-	"github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -95,60 +85,27 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// panicked is told of a panic of the user's code.
+func (o *Options) panicked(key, value any, stack []byte) {
+	if o.Logger != nil {
+		o.Logger.LogAttrs(context.Background(), slog.LevelError, "evictor: a client panicked",
+			slog.Any("key", key), slog.Any("panic", value), slog.String("stack", string(stack)))
+	}
+}
+
 // ErrRunning is returned by Step and Run while another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
-
-// record is what the evictor remembers of one node, and what it does about it. It is guarded by Evictor.mu.
-type record struct {
-	node.Record
-	name string
-	uid  types.UID
-	zone zone.Key // where it counts and waits; Record.Zone from the next pass on
-
-	busy    bool              // a write is in flight under Run
-	turn    *turns.Turn       // what that counts on, nil for none
-	refused permit.Permission // for want of which that left harm out, 0 for none: its worker's alone
-
-	pods pods.Node
-}
 
 // Evictor watches nodes and pods through its clients and decides which nodes to taint and which pods
 // to evict. Its Clients' Source feeds it, or the program with NodeChanged, PodChanged and LeaseRenewed; Step or Run drive it. All
 // methods are safe for concurrent use; only one Step or Run may be active.
 type Evictor struct {
-	cfg     Config
-	clients Clients
-	opts    Options
-	source  Source // nil when the program feeds
-	clock   clock.PassiveClock
-	dry     *dryRun // nil but in a dry run
-
 	active atomic.Bool
-	inbox  *inbox.Inbox[PodKey]
-	out    *outbox.Outbox[Decision, subject]
+	source Source  // nil when the program feeds
+	dry    *dryRun // nil but in a dry run
 
-	monitor  *health.Monitor
-	writes   *timedworker.Set[string, struct{}]
-	lifts    *timedworker.Set[string, struct{}]
-	armed    *evictions
-	refusal  timedworker.Backoff // of evictions that the API server refuses
-	conflict timedworker.Backoff // of what the API server did not accept because it was old
-
-	mu        sync.Mutex // guards what follows and every record; held over the stores and those Options that say so, never over a write
-	started   bool
-	awaited   string    // what nothing is decided for want of, as it was told last
-	now       time.Time // latest instant seen: a clock that goes back stands still
-	read      time.Time // latest reading of the clock, for those who see to that themselves
-	records   map[string]*record
-	zones     *zone.Tracker[string, zone.Key]
-	turns     *turns.Turns
-	attention map[string]*record // to be looked at in the next pass
-	left      bool               // a node is gone since the last pass, which may change what zones there are
-	pods      pods.Pods
-	outage    *outage.Outage[task]
-	holds     map[string]string
-	pooled    bool // the writes are made by Run's workers, and may wait for one
-	permitted *permit.Permits
+	mu sync.Mutex // guards engine; held over the stores and those Options that say so, never over a write
+	engine
 }
 
 // New checks the configuration and the clients and returns an Evictor, which the clients' source feeds from then on. It
@@ -160,69 +117,34 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := faults(clients, opts).ToAggregate(); err != nil {
 		return nil, err
 	}
-	if opts.Domain == nil {
-		opts.Domain = func(node *v1.Node) zone.Key { return zone.KeyOf(node.Labels) }
-	}
-	if opts.Excluded == nil {
-		opts.Excluded = func(node *v1.Node) bool { return zone.Excluded(node.Labels) }
-	}
-	opts = opts.withDefaults()
-	e := &Evictor{
-		cfg:       cfg,
-		clients:   clients,
-		opts:      opts,
-		source:    clients.Source,
-		clock:     opts.Clock,
-		records:   make(map[string]*record),
-		attention: make(map[string]*record),
-		holds:     make(map[string]string),
-		permitted: permit.New(cfg.GateInterval),
-		inbox:     inbox.New[PodKey](),
-		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
-		outage:    outage.New[task](probeInterval(cfg)),
-	}
-	e.pods = pods.New(taints.Matcher{NumericOperators: cfg.NumericTolerations}, e.own)
+	e := &Evictor{source: clients.Source}
 	if opts.DryRun {
 		e.dry = newDryRun(clients, e)
-		e.clients = e.dry.clients()
+		clients = e.dry.clients()
 	}
-	healthConfig := cfg.health()
-	healthConfig.Clock = opts.Clock
 	var err error
-	if e.monitor, err = health.NewMonitor(healthConfig); err != nil {
+	if e.engine, err = newEngine(cfg, clients, opts.withDefaults()); err != nil {
 		return nil, err
 	}
-	policy := opts.Policy
-	if policy == nil {
-		policy = cfg.policy()
-	}
-	if e.zones, err = zone.NewTracker[string](policy); err != nil {
-		return nil, err
-	}
-	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.clock.Now()})
-	turnsConfig := cfg.turns(initial.Rate)
-	turnsConfig.Prefer, turnsConfig.OnPanic, turnsConfig.Clock = opts.Prefer, e.panicked, opts.Clock
-	if e.turns, err = turns.New(turnsConfig); err != nil {
-		return nil, err
-	}
-	backoff := timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter}
-	e.conflict = timedworker.Backoff{Initial: cfg.RetryInitial, Factor: 2, Max: max(cfg.RetryInitial, min(cfg.RetryMax, maxConflictWait)), Jitter: opts.Jitter}
-	e.refusal = timedworker.Backoff{Initial: min(cfg.GateInterval, cfg.RetryMax), Factor: 2, Max: cfg.RetryMax, Jitter: opts.Jitter}
-	work := func(workers int) timedworker.Config {
-		return timedworker.Config{Workers: workers, Clock: opts.Clock, Backoff: backoff, OnPanic: e.panicked}
+	work := timedworker.Config{
+		Clock: e.clock, OnPanic: e.opts.panicked,
+		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
 	}
 	perform := func(lift bool) func(context.Context, timedworker.Work[string, struct{}]) timedworker.Result {
 		return func(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
 			return e.perform(ctx, w.Key, lift)
 		}
 	}
-	if e.writes, err = timedworker.New(perform(false), work(cfg.NodeWorkers)); err != nil {
+	work.Workers = cfg.NodeWorkers
+	if e.writes, err = timedworker.New(perform(false), work); err != nil {
 		return nil, err
 	}
-	if e.lifts, err = timedworker.New(perform(true), work(cfg.LiftWorkers)); err != nil {
+	work.Workers = cfg.LiftWorkers
+	if e.lifts, err = timedworker.New(perform(true), work); err != nil {
 		return nil, err
 	}
-	if e.armed, err = newEvictions(work(cfg.PodWorkers), e.evictPod); err != nil {
+	work.Workers = cfg.PodWorkers
+	if e.armed, err = newEvictions(work, e.evictPod); err != nil {
 		return nil, err
 	}
 	if e.source != nil {
@@ -235,26 +157,27 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 
 // faults are what is missing, or there in type alone, and would panic at its first use.
 func faults(clients Clients, opts Options) (errs field.ErrorList) {
-	for _, client := range []struct {
-		name  string
-		value any
-	}{{"nodes", clients.Nodes}, {"pods", clients.Pods}, {"nodeWriter", clients.NodeWriter}, {"podWriter", clients.PodWriter}} {
-		if client.value == nil || isNil(client.value) {
-			errs = append(errs, field.Required(field.NewPath("clients", client.name), ""))
-		}
-	}
-	for _, option := range []struct {
-		path  *field.Path
-		value any
+	inClients, inOptions := field.NewPath("clients"), field.NewPath("options")
+	for _, f := range []struct {
+		path     *field.Path
+		value    any
+		required bool
 	}{
-		{field.NewPath("clients", "eventSink"), clients.EventSink},
-		{field.NewPath("clients", "source"), clients.Source},
-		{field.NewPath("options", "clock"), opts.Clock},
-		{field.NewPath("options", "observer"), opts.Observer},
-		{field.NewPath("options", "policy"), opts.Policy},
+		{inClients.Child("nodes"), clients.Nodes, true},
+		{inClients.Child("pods"), clients.Pods, true},
+		{inClients.Child("nodeWriter"), clients.NodeWriter, true},
+		{inClients.Child("podWriter"), clients.PodWriter, true},
+		{inClients.Child("eventSink"), clients.EventSink, false},
+		{inClients.Child("source"), clients.Source, false},
+		{inOptions.Child("clock"), opts.Clock, false},
+		{inOptions.Child("observer"), opts.Observer, false},
+		{inOptions.Child("policy"), opts.Policy, false},
 	} {
-		if option.value != nil && isNil(option.value) {
-			errs = append(errs, field.Invalid(option.path, fmt.Sprintf("%T(nil)", option.value), "must not be nil within an interface; leave it out"))
+		switch {
+		case f.required && (f.value == nil || isNil(f.value)):
+			errs = append(errs, field.Required(f.path, ""))
+		case f.value != nil && isNil(f.value):
+			errs = append(errs, field.Invalid(f.path, fmt.Sprintf("%T(nil)", f.value), "must not be nil within an interface; leave it out"))
 		}
 	}
 	return errs
@@ -268,14 +191,6 @@ func isNil(value any) bool {
 	default:
 		return false
 	}
-}
-
-// tick reads the clock; e.mu is held.
-func (e *Evictor) tick() time.Time {
-	if e.read = e.clock.Now(); e.read.After(e.now) {
-		e.now = e.read
-	}
-	return e.now
 }
 
 // Hold keeps a node from being tainted or emptied by us until Release. It acts at once, whatever the store shows of the node,
@@ -300,11 +215,4 @@ func (e *Evictor) Release(node string) {
 	}
 	e.mu.Unlock()
 	e.NodeChanged(node)
-}
-
-func (e *Evictor) panicked(key, value any, stack []byte) {
-	if e.opts.Logger != nil {
-		e.opts.Logger.LogAttrs(context.Background(), slog.LevelError, "evictor: a client panicked",
-			slog.Any("key", key), slog.Any("panic", value), slog.String("stack", string(stack)))
-	}
 }

@@ -144,7 +144,7 @@ func (e *Evictor) askDomains() {
 
 // settlePermits acts on what was refused or permitted since the last time, and lets what waits no more be tried again now; e.mu
 // is held. The turns are paused with it, so that no tokens accrue meanwhile.
-func (e *Evictor) settlePermits() {
+func (e *engine) settlePermits() {
 	changes := e.permitted.Changes()
 	for i := range changes {
 		c := &changes[i]
@@ -177,7 +177,7 @@ func (e *Evictor) settlePermits() {
 }
 
 // domainChanged is the same for one domain.
-func (e *Evictor) domainChanged(c *permit.Change) {
+func (e *engine) domainChanged(c *permit.Change) {
 	e.pauseTurns(c.Domain)
 	if c.Of != permit.Own {
 		return
@@ -193,13 +193,13 @@ func (e *Evictor) domainChanged(c *permit.Change) {
 	}
 }
 
-// pauseTurns hands out no turns of a domain in which nothing may be done with them; e.mu is held.
-func (e *Evictor) pauseTurns(domain zone.Key) {
+// pauseTurns hands out no turns of a domain in which nothing may be done with them.
+func (e *engine) pauseTurns(domain zone.Key) {
 	e.turns.PauseDomain(domain, e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil, e.read)
 }
 
-// tryAgain lets what of the node waited for a permission ask for it now; e.mu is held.
-func (e *Evictor) tryAgain(rec *record, what permit.What) {
+// tryAgain lets what of the node waited for a permission ask for it now.
+func (e *engine) tryAgain(rec *record, what permit.What) {
 	if what&permit.Tried != 0 {
 		for _, set := range []*timedworker.Set[string, struct{}]{e.lifts, e.writes} {
 			if _, scheduled := set.Get(rec.name); scheduled {

@@ -6,7 +6,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
-	"github.com/evictkit/evictkit/taints"
 )
 
 // sight is what the store shows under a node's name.
@@ -20,8 +19,8 @@ const (
 )
 
 // look reads a node from the store: nothing else does, so that identity, version and heartbeat are decided upon in one place. Of
-// a node that we know it notes what the object says; questions are answered from that, and change nothing. e.mu is held.
-func (e *Evictor) look(name string) (*v1.Node, sight) {
+// a node that we know it notes what the object says; questions are answered from that, and change nothing.
+func (e *engine) look(name string) (*v1.Node, sight) {
 	node, ok := e.clients.Nodes.Node(name)
 	rec := e.records[name]
 	switch {
@@ -41,14 +40,14 @@ func (e *Evictor) look(name string) (*v1.Node, sight) {
 }
 
 // current is look for whoever wants to act upon a node that we know: nil unless the store shows it as it is. Then the next event
-// of it, or this one where the node seems to be gone, has it looked at again. e.mu is held.
-func (e *Evictor) current(rec *record) *v1.Node {
+// of it, or this one where the node seems to be gone, has it looked at again.
+func (e *engine) current(rec *record) *v1.Node {
 	if e.records[rec.name] != rec {
 		return nil
 	}
 	node, s := e.look(rec.name)
 	if s == missing || s == another {
-		e.NodeChanged(rec.name)
+		e.inbox.Node(rec.name)
 	}
 	if s != shown {
 		return nil
@@ -56,8 +55,8 @@ func (e *Evictor) current(rec *record) *v1.Node {
 	return node
 }
 
-// note takes over what the node's object says; e.mu is held.
-func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
+// note takes over what the node's object says.
+func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting())
 	if counts || rec.zone != rec.Zone {
 		e.attention[rec.name] = rec
@@ -82,16 +81,13 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
 
-// own says whether a taint is one of those that evict because of our verdict.
-func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.tainting() && taints.OwnNoExecute(t) }
-
-// world is what the node depends on besides what we know of it, but for what only a plan asks for; e.mu is held.
-func (e *Evictor) world(rec *record) node.World {
+// world is what the node depends on besides what we know of it, but for what only a plan asks for.
+func (e *engine) world(rec *record) node.World {
 	return node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
 		Now: e.now, AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	}
 }
 
-// about is what the node's standing follows from; e.mu is held.
-func (e *Evictor) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }
+// about is what the node's standing follows from.
+func (e *engine) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }

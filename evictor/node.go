@@ -11,8 +11,8 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// syncNode reads the node again and notes what it says; e.mu is held. It writes nothing.
-func (e *Evictor) syncNode(name string, now time.Time) {
+// syncNode reads the node again and notes what it says. It writes nothing.
+func (e *engine) syncNode(name string, now time.Time) {
 	object, s := e.look(name)
 	if s == another && e.monitor.ObserveNodeAt(object, e.read).Stale { // what was there before
 		s = older
@@ -45,7 +45,7 @@ func (e *Evictor) syncNode(name string, now time.Time) {
 
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
 // of a deleted node are not ours to evict.
-func (e *Evictor) forgetNode(rec *record, now time.Time) {
+func (e *engine) forgetNode(rec *record, now time.Time) {
 	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
 	e.pods.Remove(&rec.pods)
 	e.carryOut(now)
@@ -65,8 +65,8 @@ func (e *Evictor) forgetNode(rec *record, now time.Time) {
 	e.outage.Ended(task{node: rec.name, lift: true}, now)
 }
 
-// scheduleWrites lets a worker write what differs; e.mu is held.
-func (e *Evictor) scheduleWrites(rec *record, object *v1.Node) {
+// scheduleWrites lets a worker write what differs.
+func (e *engine) scheduleWrites(rec *record, object *v1.Node) {
 	if e.cfg.Half == TaintEviction {
 		return
 	}
@@ -79,8 +79,8 @@ func (e *Evictor) scheduleWrites(rec *record, object *v1.Node) {
 	}
 }
 
-// planNode compares the node with what it should be; e.mu is held. What is left out for want of a permission waits for that.
-func (e *Evictor) planNode(rec *record, object *v1.Node) node.Plan {
+// planNode compares the node with what it should be. What is left out for want of a permission waits for that.
+func (e *engine) planNode(rec *record, object *v1.Node) node.Plan {
 	w := e.world(rec)
 	w.NoHarm, w.NoEmptying = e.permitted.May(permit.Harm, rec.zone) != nil, e.permitted.Policy(rec.zone) != nil
 	p := rec.Plan(w, object, e.pods.Outage(&rec.pods, object.Spec.Taints))

@@ -26,7 +26,7 @@ func repeat(first, d Decision) (one Decision, same bool) {
 }
 
 // decide records a decision; it is delivered by the next deliver.
-func (e *Evictor) decide(d Decision) {
+func (e *engine) decide(d Decision) {
 	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
 		return // that half watches no nodes
 	}

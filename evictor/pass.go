@@ -11,8 +11,8 @@ import (
 )
 
 // pass is one monitor pass: verdicts, zones and rates, then what follows from them for the nodes that
-// are not well. e.mu is held.
-func (e *Evictor) pass(now time.Time) {
+// are not well.
+func (e *engine) pass(now time.Time) {
 	e.left = false
 	blind := e.monitor.Blind()
 	verdicts := e.monitor.PassAt(e.read)
@@ -41,7 +41,7 @@ func (e *Evictor) pass(now time.Time) {
 }
 
 // judged takes over a new verdict about the node.
-func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
+func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 	from, silent := rec.Judge(v)
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
@@ -57,7 +57,7 @@ func (e *Evictor) judged(rec *record, v health.Verdict, now time.Time) {
 }
 
 // evaluateZones sets the rates and enters or leaves the state in which every zone is down.
-func (e *Evictor) evaluateZones(now time.Time) {
+func (e *engine) evaluateZones(now time.Time) {
 	transition := zone.None
 	for _, c := range e.zones.EvaluateAt(now) {
 		transition = c.Cluster
@@ -94,8 +94,8 @@ func (e *Evictor) evaluateZones(now time.Time) {
 }
 
 // restarted makes every failed node wait one more grace period before it is tainted, emptied or its
-// pods are marked, also those whose turn has come or nearly so; e.mu is held.
-func (e *Evictor) restarted() {
+// pods are marked, also those whose turn has come or nearly so.
+func (e *engine) restarted() {
 	for _, name := range sortedKeys(e.records) {
 		if rec := e.records[name]; rec.BecomeWatched() {
 			e.attention[name] = rec
@@ -107,7 +107,7 @@ func (e *Evictor) restarted() {
 
 // attend looks at the nodes that need it, in the order of their names. Those that only wait for time to
 // pass are looked at again in the next pass.
-func (e *Evictor) attend(now time.Time) {
+func (e *engine) attend(now time.Time) {
 	if len(e.attention) == 0 {
 		return
 	}
@@ -124,7 +124,7 @@ func (e *Evictor) attend(now time.Time) {
 
 // attendAt is when exact mode has to attend again to nodes that wait for time to pass. None passes for them while
 // verdicts are frozen.
-func (e *Evictor) attendAt() (next time.Time, ok bool) {
+func (e *engine) attendAt() (next time.Time, ok bool) {
 	if e.permitted.Observer() != nil {
 		return next, false
 	}
@@ -138,7 +138,7 @@ func (e *Evictor) attendAt() (next time.Time, ok bool) {
 }
 
 // waitsUntil is when time alone changes what there is to do about the node.
-func (e *Evictor) waitsUntil(rec *record) (at time.Time, ok bool) {
+func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 	v, ok := e.monitor.Verdict(rec.name)
 	settles, _ := e.monitor.Settles(rec.name)
 	return rec.WaitsUntil(e.world(rec), v, settles), ok
@@ -146,7 +146,7 @@ func (e *Evictor) waitsUntil(rec *record) (at time.Time, ok bool) {
 
 // consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
 // to be lifted.
-func (e *Evictor) consider(rec *record, now time.Time) {
+func (e *engine) consider(rec *record, now time.Time) {
 	object := e.current(rec)
 	e.recount(rec)
 	latest, ok := e.monitor.Verdict(rec.name)

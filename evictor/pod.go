@@ -15,16 +15,16 @@ func refOf(r pods.Ref) PodRef { return PodRef{PodKey: PodKey(r.Key), UID: r.UID,
 
 func (r PodRef) ref() pods.Ref { return pods.Ref{Key: pods.Key(r.PodKey), UID: r.UID, Node: r.Node} }
 
-// readPod reads a pod from the store, nil when there is none; e.mu is held.
-func (e *Evictor) readPod(key PodKey) *v1.Pod {
+// readPod reads a pod from the store, nil when there is none.
+func (e *engine) readPod(key PodKey) *v1.Pod {
 	if pod, ok := e.clients.Pods.Pod(key); ok {
 		return pod
 	}
 	return nil
 }
 
-// syncPod reads the pod again; e.mu is held.
-func (e *Evictor) syncPod(key PodKey, now time.Time) {
+// syncPod reads the pod again.
+func (e *engine) syncPod(key PodKey, now time.Time) {
 	pod := e.readPod(key)
 	defer e.carryOut(now)
 	var rec *record
@@ -57,8 +57,8 @@ func oursOf(about node.Facts) pods.Ours {
 	return pods.Ours{Evict: s.Wanted(), Settling: s == node.Settling, Why: about.Why()}
 }
 
-// arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones; e.mu is held.
-func (e *Evictor) arm(rec *record, now time.Time) {
+// arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones.
+func (e *engine) arm(rec *record, now time.Time) {
 	ours := oursOf(e.about(rec))
 	if e.cfg.Half == Lifecycle || !e.pods.Anew(&rec.pods, ours) {
 		return
@@ -77,8 +77,8 @@ func (e *Evictor) arm(rec *record, now time.Time) {
 	e.pods.EndRound(&rec.pods, ours)
 }
 
-// carryOut does what was decided about evictions, and tells; e.mu is held.
-func (e *Evictor) carryOut(now time.Time) {
+// carryOut does what was decided about evictions, and tells.
+func (e *engine) carryOut(now time.Time) {
 	for _, a := range e.pods.Todo() {
 		ref := refOf(a.Pod)
 		switch a.Do {

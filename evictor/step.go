@@ -194,7 +194,7 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 }
 
 // policyDue says whether the zone policy wants to be asked although nothing changed.
-func (e *Evictor) policyDue(now time.Time) bool {
+func (e *engine) policyDue(now time.Time) bool {
 	next, ok := e.zones.NextAt(e.read)
 	return ok && !now.Before(next)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// enqueue lets a failed node wait for its zone's rate; e.mu is held.
-func (e *Evictor) enqueue(rec *record, now time.Time) {
+// enqueue lets a failed node wait for its zone's rate.
+func (e *engine) enqueue(rec *record, now time.Time) {
 	st, ok := e.zones.Zone(rec.zone)
 	if ok && st.State == zone.Initial {
 		e.turns.SetRate(rec.zone, st.Rate, e.read) // a policy of the user's that knows no states: no change told of its first rate, if that was 0
@@ -19,8 +19,8 @@ func (e *Evictor) enqueue(rec *record, now time.Time) {
 	}
 }
 
-// dequeue forgets that the node waits, was tainted or emptied; e.mu is held. It needs no permission.
-func (e *Evictor) dequeue(rec *record, reason string, now time.Time) {
+// dequeue forgets that the node waits, was tainted or emptied. It needs no permission.
+func (e *engine) dequeue(rec *record, reason string, now time.Time) {
 	if e.turns.Leave(rec.name) {
 		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
 	}
@@ -44,8 +44,8 @@ func (e *Evictor) hand() {
 	}
 }
 
-// granted lets a worker act on a node whose turn has come, if it still has to be; e.mu is held.
-func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
+// granted lets a worker act on a node whose turn has come, if it still has to be.
+func (e *engine) granted(rec *record, turn *turns.Turn, now time.Time) {
 	looked := false
 	defer func() {
 		if !looked { // the store panicked
@@ -67,8 +67,8 @@ func (e *Evictor) granted(rec *record, turn *turns.Turn, now time.Time) {
 	}
 }
 
-// recount counts the node as failed, or not, by what it carries or has been through; e.mu is held.
-func (e *Evictor) recount(rec *record) {
+// recount counts the node as failed, or not, by what it carries or has been through.
+func (e *engine) recount(rec *record) {
 	carries := e.about(rec).Carries
 	if carries && !rec.Tainted {
 		e.attention[rec.name] = rec // to count again when that ends
@@ -76,8 +76,8 @@ func (e *Evictor) recount(rec *record) {
 	e.turns.Count(rec.name, carries || rec.Emptied())
 }
 
-// endTurn ends the turn that a write was planned with, if any; e.mu is held.
-func (e *Evictor) endTurn(rec *record, tainted bool, err error) {
+// endTurn ends the turn that a write was planned with, if any.
+func (e *engine) endTurn(rec *record, tainted bool, err error) {
 	turn := rec.turn
 	if turn == nil || e.turns.Of(rec.name) != turn {
 		return // none, or one that came while the write was under way: the next write has it

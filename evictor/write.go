@@ -100,8 +100,8 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 }
 
 // afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
-// them go; e.mu is held.
-func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
+// them go.
+func (e *engine) afterBudgets(rec *record, lift bool) timedworker.Result {
 	if wait := rec.Until().Sub(e.tick()); wait > 0 && !lift {
 		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
 	}
@@ -112,7 +112,7 @@ func (e *Evictor) afterBudgets(rec *record, lift bool) timedworker.Result {
 func (e *Evictor) guarded(key any, write func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			e.panicked(key, value, debug.Stack())
+			e.opts.panicked(key, value, debug.Stack())
 			err = fmt.Errorf("%w: %v", outage.ErrPanic, value)
 		}
 	}()

@@ -119,8 +119,8 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	}
 	e := &Evictor{source: clients.Source}
 	if opts.DryRun {
-		e.dry = newDryRun(clients, e)
-		clients = e.dry.clients()
+		e.dry = newDryRun(clients.Nodes, e)
+		clients = Clients{Nodes: e.dry, Pods: clients.Pods, NodeWriter: e.dry, PodWriter: e.dry}
 	}
 	var err error
 	if e.engine, err = newEngine(cfg, clients, opts.withDefaults()); err != nil {

@@ -125,67 +125,40 @@ func DefaultConfig() Config {
 
 // Validate reports every fault at once, as an aggregate of field errors, or nil.
 func (c Config) Validate() error {
+	const positive, natural = "must be greater than 0", "must not be negative"
 	var errs field.ErrorList
-	add := func(name string, value any, why string) {
-		errs = append(errs, field.Invalid(field.NewPath(name), value, why))
-	}
-	positive := func(name string, d time.Duration) {
-		if d <= 0 {
-			add(name, d.String(), "must be greater than 0")
+	check := func(ok bool, name string, value any, why string) {
+		if d, is := value.(time.Duration); is {
+			value = d.String()
+		}
+		if !ok {
+			errs = append(errs, field.Invalid(field.NewPath(name), value, why))
 		}
 	}
-	if c.NodeMonitorPeriod < 0 {
-		add("nodeMonitorPeriod", c.NodeMonitorPeriod.String(), "must not be negative; 0 is exact")
-	}
-	if c.Half > TaintEviction {
-		add("half", c.Half, "must be Both, Lifecycle or TaintEviction")
-	}
-	positive("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod)
-	positive("nodeStartupGracePeriod", c.NodeStartupGracePeriod)
-	if c.NodeMonitorPeriod > 0 {
-		if c.NodeMonitorGracePeriod > 0 && c.NodeMonitorGracePeriod <= c.NodeMonitorPeriod {
-			add("nodeMonitorGracePeriod", c.NodeMonitorGracePeriod.String(), "must exceed nodeMonitorPeriod")
-		}
-		if c.NodeStartupGracePeriod > 0 && c.NodeStartupGracePeriod <= c.NodeMonitorPeriod {
-			add("nodeStartupGracePeriod", c.NodeStartupGracePeriod.String(), "must exceed nodeMonitorPeriod")
-		}
-	}
+	period, grace, startup := c.NodeMonitorPeriod, c.NodeMonitorGracePeriod, c.NodeStartupGracePeriod
+	check(period >= 0, "nodeMonitorPeriod", period, "must not be negative; 0 is exact")
+	check(c.Half <= TaintEviction, "half", c.Half, "must be Both, Lifecycle or TaintEviction")
+	check(grace > 0, "nodeMonitorGracePeriod", grace, positive)
+	check(startup > 0, "nodeStartupGracePeriod", startup, positive)
+	check(period <= 0 || grace <= 0 || grace > period, "nodeMonitorGracePeriod", grace, "must exceed nodeMonitorPeriod")
+	check(period <= 0 || startup <= 0 || startup > period, "nodeStartupGracePeriod", startup, "must exceed nodeMonitorPeriod")
 	rate := func(name string, r float64) {
-		if math.IsNaN(r) || math.IsInf(r, 0) || r < 0 {
-			add(name, r, "must be a finite number of at least 0")
-		}
+		check(r >= 0 && !math.IsInf(r, 0), name, r, "must be a finite number of at least 0")
 	}
 	rate("nodeEvictionRate", c.NodeEvictionRate)
 	rate("secondaryNodeEvictionRate", c.SecondaryNodeEvictionRate)
 	rate("maxNodesPerSecond", c.MaxNodesPerSecond)
-	if c.LargeClusterSizeThreshold < 0 {
-		add("largeClusterSizeThreshold", c.LargeClusterSizeThreshold, "must not be negative")
-	}
-	if !(c.UnhealthyZoneThreshold > 0 && c.UnhealthyZoneThreshold <= 1) {
-		add("unhealthyZoneThreshold", c.UnhealthyZoneThreshold, "must lie in (0,1]")
-	}
-	if !c.TaintBasedEviction || c.PodEvictionTimeout < 0 {
-		positive("podEvictionTimeout", c.PodEvictionTimeout)
-	}
-	if c.MaxFailedNodes < 0 {
-		add("maxFailedNodes", c.MaxFailedNodes, "must not be negative")
-	}
-	workers := func(name string, n int) {
-		if n <= 0 {
-			add(name, n, "must be greater than 0")
-		}
-	}
-	workers("nodeWorkers", c.NodeWorkers)
-	workers("liftWorkers", c.LiftWorkers)
-	workers("podWorkers", c.PodWorkers)
-	positive("retryInitial", c.RetryInitial)
-	positive("gateInterval", c.GateInterval)
-	if c.RetryMax < c.RetryInitial {
-		add("retryMax", c.RetryMax.String(), "must not be less than retryInitial")
-	}
-	if c.ExplainSize < 0 || c.ExplainSize > maxExplainSize {
-		add("explainSize", c.ExplainSize, fmt.Sprintf("must lie between 0 and %d", maxExplainSize))
-	}
+	check(c.LargeClusterSizeThreshold >= 0, "largeClusterSizeThreshold", c.LargeClusterSizeThreshold, natural)
+	check(c.UnhealthyZoneThreshold > 0 && c.UnhealthyZoneThreshold <= 1, "unhealthyZoneThreshold", c.UnhealthyZoneThreshold, "must lie in (0,1]")
+	check(c.PodEvictionTimeout > 0 || c.TaintBasedEviction && c.PodEvictionTimeout == 0, "podEvictionTimeout", c.PodEvictionTimeout, positive)
+	check(c.MaxFailedNodes >= 0, "maxFailedNodes", c.MaxFailedNodes, natural)
+	check(c.NodeWorkers > 0, "nodeWorkers", c.NodeWorkers, positive)
+	check(c.LiftWorkers > 0, "liftWorkers", c.LiftWorkers, positive)
+	check(c.PodWorkers > 0, "podWorkers", c.PodWorkers, positive)
+	check(c.RetryInitial > 0, "retryInitial", c.RetryInitial, positive)
+	check(c.GateInterval > 0, "gateInterval", c.GateInterval, positive)
+	check(c.RetryMax >= c.RetryInitial, "retryMax", c.RetryMax, "must not be less than retryInitial")
+	check(c.ExplainSize >= 0 && c.ExplainSize <= maxExplainSize, "explainSize", c.ExplainSize, fmt.Sprintf("must lie between 0 and %d", maxExplainSize))
 	return errs.ToAggregate()
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
@@ -94,6 +95,22 @@ const (
 
 // tainting says whether taints of ours can be about.
 func (c Config) tainting() bool { return c.TaintBasedEviction && c.Half != TaintEviction }
+
+// evicts says what evicts pods.
+func (c Config) evicts() pods.Half {
+	switch {
+	case c.Half == TaintEviction || c.Half == Both && c.TaintBasedEviction:
+		return pods.ByTaints
+	case c.Half == Both:
+		return pods.ByEmptying
+	case !c.TaintBasedEviction:
+		return pods.Alone
+	}
+	return pods.Nothing
+}
+
+// empties says whether failed nodes are emptied, and not tainted.
+func (c Config) empties() bool { return !c.TaintBasedEviction && c.Half != TaintEviction }
 
 // own says whether a taint is one of those that evict because of our verdict.
 func (c Config) own(t *v1.Taint) bool { return c.tainting() && taints.OwnNoExecute(t) }

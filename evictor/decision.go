@@ -68,6 +68,11 @@ const (
 	DomainGateChanged
 )
 
+const (
+	reasonTimeout = "PodEvictionTimeout"
+	reasonNoPods  = "NoPods"
+)
+
 var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",

@@ -66,7 +66,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		inbox:     inbox.New[PodKey](),
 		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
 		outage:    outage.New[task](probeInterval(cfg)),
-		pods:      pods.New(taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
+		pods:      pods.New(cfg.evicts(), taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
 		conflict:  timedworker.Backoff{Initial: cfg.RetryInitial, Factor: 2, Max: max(cfg.RetryInitial, min(cfg.RetryMax, maxConflictWait)), Jitter: opts.Jitter},
 		refusal:   timedworker.Backoff{Initial: min(cfg.GateInterval, cfg.RetryMax), Factor: 2, Max: cfg.RetryMax, Jitter: opts.Jitter},
 	}

@@ -45,6 +45,7 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.tick()
+	rec := e.records[why.Node]
 	if ev.Armed() && next > 0 {
 		e.outage.Failed(task{pod: w.Key}, now, next)
 	} else {
@@ -56,9 +57,11 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 		fallthrough
 	case apierrors.IsNotFound(err):
 		ev.Done()
+		e.emptied(rec, now)
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
 		e.pods.Refused(ev, try.Group, now.Add(wait), now)
+		e.emptied(rec, now)
 		if apart {
 			return timedworker.Blocked(wait)
 		}
@@ -66,10 +69,27 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	}
 	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 	if wait == 0 {
+		ev.Failed()
+		e.emptied(rec, now)
 		return timedworker.Retry()
 	}
 	ev.Conflicted()
+	e.emptied(rec, now)
 	return timedworker.Blocked(wait)
+}
+
+// refusedBy tells that a disruption budget holds an eviction back, or an API server that has too much to do, and says for how
+// long: as it asks or, where it does not say, for longer each time, up to Config.RetryMax.
+func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
+	why.Kind, why.Reason, why.Err = EvictionDelayed, "TooManyRequests", err
+	if apierrors.HasStatusCause(err, "DisruptionBudget") { // policyv1.DisruptionBudgetCause
+		why.Reason = "DisruptionBudget"
+	}
+	e.decide(why)
+	if wait := retryAfter(err); wait > 0 {
+		return wait
+	}
+	return max(e.refusal.Delay(times, nil), e.cfg.RetryInitial)
 }
 
 // evict makes the call for which e.pods.Begin was asked, with nothing locked, and notes what became of it.
@@ -101,13 +121,20 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 		return try, why
 	}
 	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
-	try = e.pods.Check(ev, pod, shown, apart, oursOf(e.about(rec)), e.permits(rec, harm, write, now), now)
+	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), e.permits(rec, harm, write, now), now)
 	if try.Round { // the event, which is still to come, finds nothing new
 		e.inbox.Node(rec.name)
+	}
+	if try.Outcome == pods.Wait {
+		ev.Failed()
+	}
+	if try.Outcome != pods.Proceed {
+		e.emptied(rec, now)
 	}
 	switch {
 	case try.Outcome == pods.Gone:
 		e.inbox.Pod(ref.PodKey)
+	case try.Outcome == pods.Dropped && ev.Emptying():
 	case try.Outcome == pods.Dropped:
 		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
 	case try.Why.Taint != nil:
@@ -124,7 +151,7 @@ func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Per
 		Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
-	if rec.Tainted && (e.about(rec).Standing() == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
+	if (rec.Tainted || e.cfg.empties()) && (e.about(rec).Standing() == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p
@@ -138,16 +165,16 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write e
 		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
 		e.inbox.Kick() // Run hands the turn out
 	case pods.MayHarm:
-		e.permitted.Wait(permit.Harm, rec.zone, rec.name, permit.Evictions)
+		e.permitted.Wait(permit.Harm, rec.zone, rec.name)
 		why.Err = harm
 		if try.Own {
 			e.turns.Overdue(rec.name)
 		}
 	case pods.MayWrite:
-		e.permitted.Wait(permit.Write, rec.zone, rec.name, permit.Evictions)
+		e.permitted.Wait(permit.Write, rec.zone, rec.name)
 		why.Err = write
 	case pods.Policy:
-		e.permitted.Wait(permit.Own, rec.zone, rec.name, permit.Evictions)
+		e.permitted.Wait(permit.Own, rec.zone, rec.name)
 		why.Err = e.permitted.Policy(rec.zone)
 		e.turns.Overdue(rec.name)
 	}

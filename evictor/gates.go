@@ -160,9 +160,9 @@ func (e *engine) settlePermits() {
 		}
 		e.decide(Decision{Time: e.now, Kind: kind, Zone: c.Domain, Reason: c.Text, Err: c.Err})
 	}
-	for _, f := range e.permitted.Freed() {
-		if rec := e.records[f.Node]; rec != nil {
-			e.tryAgain(rec, f.What)
+	for _, name := range e.permitted.Freed() {
+		if rec := e.records[name]; rec != nil {
+			e.tryAgain(rec)
 		}
 	}
 	if len(changes) == 0 {
@@ -198,20 +198,12 @@ func (e *engine) pauseTurns(domain zone.Key) {
 	e.turns.PauseDomain(domain, e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil, e.read)
 }
 
-// tryAgain lets what of the node waited for a permission ask for it now.
-func (e *engine) tryAgain(rec *record, what permit.What) {
-	if what&permit.Tried != 0 {
-		for _, set := range []*timedworker.Set[string, struct{}]{e.lifts, e.writes} {
-			if _, scheduled := set.Get(rec.name); scheduled {
-				set.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.Replace}, e.read)
-			}
-		}
+// tryAgain has all be tried now that may have waited for a permission. What waits for something else goes on to.
+func (e *engine) tryAgain(rec *record) {
+	now := timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.Replace}
+	if _, scheduled := e.lifts.Get(rec.name); scheduled {
+		e.lifts.ScheduleEntryAt(now, e.read)
 	}
-	if what&permit.Planned != 0 {
-		wake(e.writes, rec, e.read)
-	}
-	if what&permit.Evictions == 0 {
-		return
-	}
+	e.writes.ScheduleEntryAt(now, e.read)
 	e.armed.Try(rec.pods.Armed(pods.MayHarm), e.read)
 }

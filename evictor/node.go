@@ -82,14 +82,10 @@ func (e *engine) scheduleWrites(rec *record, object *v1.Node) {
 // planNode compares the node with what it should be. What is left out for want of a permission waits for that.
 func (e *engine) planNode(rec *record, object *v1.Node) node.Plan {
 	w := e.world(rec)
-	w.NoHarm, w.NoEmptying = e.permitted.May(permit.Harm, rec.zone) != nil, e.permitted.Policy(rec.zone) != nil
+	w.NoHarm = e.permitted.May(permit.Harm, rec.zone) != nil
 	p := rec.Plan(w, object, e.pods.Outage(&rec.pods, object.Spec.Taints))
 	if p.Waits {
-		permission := permit.Own
-		if w.NoHarm {
-			permission = permit.Harm
-		}
-		e.permitted.Wait(permission, rec.zone, rec.name, permit.Planned)
+		e.permitted.Wait(permit.Harm, rec.zone, rec.name)
 	}
 	return p
 }

@@ -31,7 +31,9 @@ func (e *engine) pass(now time.Time) {
 		if rec.zone != rec.Zone {
 			rec.zone = rec.Zone
 			e.turns.Move(rec.name, rec.zone)
-			e.tryAgain(rec, e.permitted.Forget(rec.name)) // where it is now other answers may hold
+			if e.permitted.Forget(rec.name) { // where it is now other answers may hold
+				e.tryAgain(rec)
+			}
 		}
 		// A verdict counts whether or not its write succeeds.
 		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
@@ -45,6 +47,7 @@ func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 	from, silent := rec.Judge(v)
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
+		rec.pods.Recovered()
 	}
 	if from != v.Ready {
 		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}

@@ -36,7 +36,7 @@ func (e *engine) syncPod(key PodKey, now time.Time) {
 		return
 	}
 	about := e.about(rec)
-	if e.cfg.Half != Lifecycle && !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, oursOf(about), now) {
+	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, e.oursOf(rec), now) {
 		return
 	}
 	rec.PodsChanged = true
@@ -46,25 +46,25 @@ func (e *engine) syncPod(key PodKey, now time.Time) {
 			wake(e.writes, rec, e.read)
 		}
 	}
-	if rec.Emptied() && about.Standing().Wanted() && pod.DeletionTimestamp == nil && pods.SparedWithoutTaints(pod) == "" {
-		wake(e.writes, rec, e.read)
-	}
 }
 
-// oursOf says whether our own taints evict the pods of a node.
-func oursOf(about node.Facts) pods.Ours {
+// oursOf says whether our own taints evict the pods of a node or, where nothing is tainted, whether it is being emptied or was.
+func (e *engine) oursOf(rec *record) pods.Ours {
+	about := e.about(rec)
 	s := about.Standing()
-	return pods.Ours{Evict: s.Wanted(), Settling: s == node.Settling, Why: about.Why()}
+	evict := s.Wanted() && (!e.cfg.empties() || about.Turn || rec.Emptied())
+	return pods.Ours{Evict: evict, Settling: s == node.Settling, Why: about.Why()}
 }
 
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones.
 func (e *engine) arm(rec *record, now time.Time) {
-	ours := oursOf(e.about(rec))
-	if e.cfg.Half == Lifecycle || !e.pods.Anew(&rec.pods, ours) {
+	ours := e.oursOf(rec)
+	needed, any := e.pods.Anew(&rec.pods, ours, now)
+	if !needed {
 		return
 	}
 	defer e.carryOut(now) // also when the store panics
-	if !rec.pods.Tainted() {
+	if !any {
 		e.turns.NotOverdue(rec.name)
 	} else {
 		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
@@ -75,6 +75,7 @@ func (e *engine) arm(rec *record, now time.Time) {
 		})
 	}
 	e.pods.EndRound(&rec.pods, ours)
+	e.emptied(rec, now)
 }
 
 // carryOut does what was decided about evictions, and tells.
@@ -89,13 +90,15 @@ func (e *engine) carryOut(now time.Time) {
 			}
 		case pods.Retry:
 			e.armed.Schedule(a.Eviction, time.Time{}, e.read)
+		case pods.Spare:
+			e.decide(Decision{Time: now, Kind: PodSpared, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 		default:
 			kind := EvictionArmed
 			if a.Do == pods.Move {
 				kind = EvictionMoved
 			}
 			why, _ := a.Eviction.Why()
-			if e.armed.Schedule(a.Eviction, why.At, e.read) != timedworker.Unchanged {
+			if e.armed.Schedule(a.Eviction, why.At, e.read) != timedworker.Unchanged && !a.Eviction.Emptying() {
 				e.decide(evictionDecision(kind, ref, why, now))
 			}
 		}
@@ -103,7 +106,13 @@ func (e *engine) carryOut(now time.Time) {
 }
 
 func evictionDecision(kind Kind, ref PodRef, why taints.Deadline, now time.Time) Decision {
+	d := Decision{Time: now, Kind: kind, Node: ref.Node, Pod: ref, Toleration: why.Toleration, Deadline: why.At}
+	if pods.Emptying(why) {
+		d.Reason = reasonTimeout
+		return d
+	}
 	taint := *why.Taint
 	taint.TimeAdded = nil
-	return Decision{Time: now, Kind: kind, Node: ref.Node, Pod: ref, Taint: &taint, Toleration: why.Toleration, Tolerated: why.For, Deadline: why.At}
+	d.Taint, d.Tolerated = &taint, why.For
+	return d
 }

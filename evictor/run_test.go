@@ -208,10 +208,10 @@ func TestPodThatArrivesWhileOthersAreWrittenIsWrittenToo(t *testing.T) {
 			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 			_, pass := run(t, c, cfg, evictor.Options{})
 			hang := make(chan struct{})
-			var once sync.Once
+			var hung atomic.Bool
 			c.FailWrites(func(kind, object string) error {
-				if kind == write {
-					once.Do(func() { <-hang })
+				if kind == write && hung.CompareAndSwap(false, true) { // who comes later does not wait
+					<-hang
 				}
 				return nil
 			})

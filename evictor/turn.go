@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -67,6 +68,36 @@ func (e *engine) granted(rec *record, turn *turns.Turn, now time.Time) {
 	}
 }
 
+// emptied ends the turn of a node that is emptied, where nothing is tainted, once every pod of it was tried. Those that the API server
+// refuses to evict are tried again, and take no turn from other nodes. Where an eviction could not be had for other reasons the node
+// waits for another turn, so that an outage saves none up.
+func (e *engine) emptied(rec *record, now time.Time) {
+	if rec == nil || !e.cfg.empties() || e.turns.Of(rec.name) == nil {
+		return
+	}
+	turn, far := e.turns.Of(rec.name), rec.pods.Emptied()
+	switch far {
+	case pods.NotYet:
+		return
+	case pods.Unwanted: // it recovered meanwhile, say
+		turn.Drop()
+	case pods.Failed:
+		turn.Again(e.read)
+		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
+		e.arm(rec, now)
+	default:
+		turn.Served()
+		d := Decision{Time: now, Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
+		if far == pods.NoPods {
+			d.Reason = reasonNoPods
+		}
+		if rec.BecomeServed() {
+			e.decide(d)
+		}
+	}
+	e.inbox.Kick() // Run looks for the next one
+}
+
 // recount counts the node as failed, or not, by what it carries or has been through.
 func (e *engine) recount(rec *record) {
 	carries := e.about(rec).Carries
@@ -79,7 +110,7 @@ func (e *engine) recount(rec *record) {
 // endTurn ends the turn that a write was planned with, if any.
 func (e *engine) endTurn(rec *record, tainted bool, err error) {
 	turn := rec.turn
-	if turn == nil || e.turns.Of(rec.name) != turn {
+	if turn == nil || e.turns.Of(rec.name) != turn || e.cfg.empties() {
 		return // none, or one that came while the write was under way: the next write has it
 	}
 	e.tick()

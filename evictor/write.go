@@ -45,20 +45,19 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		rec.refused = permit.Write
 	}
 	if rec.refused != 0 && e.records[name] == rec {
-		e.permitted.Wait(rec.refused, rec.zone, name, permit.Tried)
+		e.permitted.Wait(rec.refused, rec.zone, name)
 	}
 	e.endTurn(rec, p.Tainted, err)
 	if err != nil && !closed {
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
-	rest := e.afterBudgets(rec, lift)
 	e.mu.Unlock()
 	e.deliver()
 	switch {
 	case err == nil && p.Again:
 		return timedworker.Blocked(0)
 	case err == nil && !p.HeldBack:
-		return rest
+		return timedworker.Done()
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
 	case conflict:
@@ -83,7 +82,9 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	if object = e.current(rec); object == nil {
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
-	e.tick()
+	if e.tick(); e.cfg.empties() {
+		e.arm(rec, e.now)
+	}
 	p, rec.turn, rec.refused = e.planNode(rec, object), nil, 0
 	if lift {
 		p = p.Taints()
@@ -93,19 +94,10 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	if p.Nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
 		e.endTurn(rec, p.Tainted, nil)
-		return nil, nil, p, e.afterBudgets(rec, lift)
+		return nil, nil, p, timedworker.Done()
 	}
 	rec.busy = true
 	return rec, object, p, result
-}
-
-// afterBudgets is Done, or asks for another try when the budgets that held pods of an emptied node back may let
-// them go.
-func (e *engine) afterBudgets(rec *record, lift bool) timedworker.Result {
-	if wait := rec.Until().Sub(e.tick()); wait > 0 && !lift {
-		return timedworker.Blocked(min(wait, e.cfg.GateInterval)) // what else comes up does not wait for budgets
-	}
-	return timedworker.Done()
 }
 
 // guarded turns a panic of a client into a write that failed. What it runs must not leave e.mu locked.
@@ -208,9 +200,6 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 	var errs []error
 	if p.Mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
-	}
-	if p.Empty {
-		errs = append(errs, try("deleting pods", func() error { return e.emptyNode(ctx, rec) }))
 	}
 	if len(p.Labels) > 0 && !p.Again { // the pods do not wait for labels
 		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, object, p.Labels)) }); err != nil {

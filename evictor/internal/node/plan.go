@@ -18,18 +18,14 @@ type Input struct {
 	Now  time.Time
 	// TaintBased: a node is harmed by a taint. Else it is emptied.
 	TaintBased bool
-	// NoHarm: new taints and evictions are not permitted. NoEmptying: the zone policy lets evictions of its domain wait.
-	NoHarm, NoEmptying bool
+	// NoHarm: new taints are not permitted.
+	NoHarm bool
 	// Unwritten: the conditions that the verdict asks for are still to be written.
 	Unwritten bool
 	// Unmarked: its pods are still to be marked not Ready.
 	Unmarked bool
 	// Since is the TimeAdded of a new taint that goes on with an outage, nil for that which the node carries or else now.
 	Since *metav1.Time
-	// Emptied: it was emptied in this outage. Then what has come since (PodsChanged) goes at once, and what disruption budgets
-	// held back when they may let it go (Budgets).
-	Emptied, PodsChanged bool
-	Budgets              time.Time
 }
 
 // Plan is what is to be written to a node now. The zero Plan is nothing.
@@ -38,18 +34,17 @@ type Plan struct {
 	Change     taints.Change
 	Labels     map[string]string
 	Mark       bool // its pods not Ready
-	Empty      bool // delete its pods
 	Again      bool // there is more to do, when those that wait have had their turn
 
 	Lift     bool // the change takes NoExecute taints away, or adds none
 	Tainted  bool // the node has one of ours, and is not one to be emptied; who writes the change keeps it true
 	HeldBack bool // harm was left out, because it is not permitted or not wanted any more
-	Waits    bool // it was left out when this was planned, because of NoHarm or NoEmptying
+	Waits    bool // it was left out when this was planned, because of NoHarm
 }
 
 // Nothing says whether there is nothing to write.
 func (p *Plan) Nothing() bool {
-	return len(p.Conditions) == 0 && p.Change.Empty() && len(p.Labels) == 0 && !p.Mark && !p.Empty
+	return len(p.Conditions) == 0 && p.Change.Empty() && len(p.Labels) == 0 && !p.Mark
 }
 
 // Taints is the part of the plan that a worker for lifting writes: taints, and nothing that could hold it back.
@@ -74,37 +69,22 @@ func (p *Plan) Harms() bool {
 // Plan compares the node with what it should be. It is cheap when nothing differs.
 func (in *Input) Plan() Plan {
 	p := Plan{Tainted: in.TaintBased && HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks()}
-	empties := in.empties()
-	p.Waits = empties && (in.NoHarm || in.NoEmptying)
-	p.Empty = empties && !p.Waits
 	conditions := in.Node.Status.Conditions
 	if in.Unwritten && in.Expired && !in.Beat {
 		p.Conditions = health.UnknownConditions(in.Node, in.Now)
 		conditions = Overlay(conditions, p.Conditions)
 	}
-	if p.Mark && !p.Empty && len(p.Conditions) > 0 {
-		// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too; before they are
-		// deleted, they are marked.
+	if p.Mark && len(p.Conditions) > 0 {
+		// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too.
 		p.Mark, p.Again = false, true
 	}
 	p.Change, p.Lift = in.change(conditions, p.Tainted)
 	if all := len(p.Change.Add) + len(p.Change.Remove); in.NoHarm {
 		p.Change = withoutHarm(p.Change)
-		p.Waits = p.Waits || len(p.Change.Add)+len(p.Change.Remove) < all
+		p.Waits = len(p.Change.Add)+len(p.Change.Remove) < all
 	}
 	p.Lift = p.Lift || len(p.Change.Add) == 0 && len(p.Change.Remove) > 0
 	return p
-}
-
-// empties says whether pods of the node are to be deleted now, where nothing is tainted and it is permitted.
-func (in *Input) empties() bool {
-	switch {
-	case in.TaintBased || !in.Standing().Wanted():
-		return false
-	case in.Emptied:
-		return in.PodsChanged || !in.Now.Before(in.Budgets)
-	}
-	return in.Turn
 }
 
 // staleLabels are the deprecated labels that differ from the stable ones, which are the truth.

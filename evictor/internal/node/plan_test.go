@@ -2,7 +2,6 @@ package node
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
@@ -10,29 +9,17 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Without taints a node is emptied on its turn, and what comes later or was held back goes when it may.
-func TestEmpties(t *testing.T) {
+// Where nodes are emptied a plan taints none, its turn or not: its pods are evicted one by one.
+func TestWithoutTaints(t *testing.T) {
 	for name, row := range map[string]struct {
 		change func(*Input)
 		want   string
 	}{
-		"no turn":                      {func(*Input) {}, ""},
-		"its turn":                     {func(in *Input) { in.Turn = true }, "empty"},
-		"a turn to be tainted":         {func(in *Input) { in.Turn, in.TaintBased = true, true }, "+unreachable:NoExecute"},
-		"not permitted":                {func(in *Input) { in.Turn, in.NoHarm = true, true }, ""},
-		"the zone policy has it wait":  {func(in *Input) { in.Turn, in.NoEmptying = true, true }, ""},
-		"it has late pods wait too":    {func(in *Input) { in.Emptied, in.PodsChanged, in.NoEmptying = true, true, true }, ""},
-		"it cancels":                   {func(in *Input) { in.Turn, in.Cancelled = true, true }, ""},
-		"held":                         {func(in *Input) { in.Turn, in.Hold = true, "repair" }, "-unreachable:NoSchedule lift"},
-		"settling":                     {func(in *Input) { in.Turn, in.Settling = true, true }, ""},
-		"every zone is down":           {func(in *Input) { in.Turn, in.AllDown = true, true }, ""},
-		"emptied, budgets hold some":   {func(in *Input) { in.Emptied, in.Budgets = true, at(1) }, ""},
-		"no turn is needed then":       {func(in *Input) { in.Emptied, in.Turn, in.Budgets = true, true, at(1) }, ""},
-		"until they let them go":       {func(in *Input) { in.Emptied, in.Budgets = true, at(0) }, "empty"},
-		"a pod has come":               {func(in *Input) { in.Emptied, in.PodsChanged, in.Budgets = true, true, at(1) }, "empty"},
-		"nothing came, none held back": {func(in *Input) { in.Emptied = true }, "empty"},
-		"a pod came before its turn":   {func(in *Input) { in.PodsChanged = true }, ""},
-		"its kubelet has reported":     {func(in *Input) { in.Turn = true; in.Says, in.Beat = v1.ConditionTrue, true }, "empty"}, // each pod is checked again
+		"no turn":              {func(*Input) {}, ""},
+		"its turn":             {func(in *Input) { in.Turn = true }, ""},
+		"a turn to be tainted": {func(in *Input) { in.Turn, in.TaintBased = true, true }, "+unreachable:NoExecute"},
+		"not permitted":        {func(in *Input) { in.Turn, in.NoHarm = true, true }, ""},
+		"held":                 {func(in *Input) { in.Turn, in.Hold = true, "repair" }, "-unreachable:NoSchedule lift"},
 		"a taint of an old mode stays": {func(in *Input) {
 			in.Node.Spec.Taints = append(in.Node.Spec.Taints, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute})
 		}, ""},
@@ -44,7 +31,7 @@ func TestEmpties(t *testing.T) {
 	}
 }
 
-// Nodes are declared Unknown before anybody's pods are marked. A node that is emptied has its pods marked first.
+// Nodes are declared Unknown before anybody's pods are marked.
 func TestConditionsAndMarks(t *testing.T) {
 	const unknown = "Ready=Unknown MemoryPressure=Unknown DiskPressure=Unknown PIDPressure=Unknown"
 	for name, row := range map[string]struct {
@@ -56,7 +43,7 @@ func TestConditionsAndMarks(t *testing.T) {
 		"the conditions are written":  {func(in *Input) { in.Unwritten = false }, "+not-ready:NoSchedule -unreachable:NoSchedule mark"},
 		"it is not silent":            {func(in *Input) { in.Expired = false }, "+not-ready:NoSchedule -unreachable:NoSchedule mark"},
 		"it has spoken since":         {func(in *Input) { in.Beat = true }, "+not-ready:NoSchedule -unreachable:NoSchedule"},
-		"it is to be emptied as well": {func(in *Input) { in.TaintBased, in.Turn = false, true }, unknown + " mark empty"},
+		"it is to be emptied as well": {func(in *Input) { in.TaintBased, in.Turn = false, true }, unknown + " again"},
 	} {
 		w := failed()
 		w.Unwritten, w.Unmarked = true, true
@@ -95,7 +82,7 @@ func TestLabels(t *testing.T) {
 // What lifts is left to workers of its own, which write nothing else.
 func TestPlanInTwo(t *testing.T) {
 	change := taints.Change{Remove: []v1.Taint{{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute}}}
-	whole := Plan{Conditions: make([]v1.NodeCondition, 1), Change: change, Labels: map[string]string{"a": "b"}, Mark: true, Empty: true, Again: true, Tainted: true}
+	whole := Plan{Conditions: make([]v1.NodeCondition, 1), Change: change, Labels: map[string]string{"a": "b"}, Mark: true, Again: true, Tainted: true}
 	require.Equal(t, Plan{Change: change, Tainted: true}, whole.Taints())
 	require.Equal(t, whole, whole.Rest(), "it does not lift")
 	whole.Lift = true
@@ -105,7 +92,7 @@ func TestPlanInTwo(t *testing.T) {
 	require.Equal(t, rest, whole.Rest())
 	require.Equal(t, change, whole.Change, "it stays whole")
 
-	for _, one := range []Plan{{Conditions: make([]v1.NodeCondition, 1)}, {Change: change}, {Labels: map[string]string{"a": "b"}}, {Mark: true}, {Empty: true}} {
+	for _, one := range []Plan{{Conditions: make([]v1.NodeCondition, 1)}, {Change: change}, {Labels: map[string]string{"a": "b"}}, {Mark: true}} {
 		require.False(t, one.Nothing())
 	}
 	require.True(t, (&Plan{Lift: true, Tainted: true, Again: true}).Nothing())
@@ -183,12 +170,8 @@ func TestWhatWaits(t *testing.T) {
 		"a taint":                         {func(in *Input) { in.Turn, in.NoHarm = true, true }, true},
 		"no turn, no taint":               {func(in *Input) { in.NoHarm = true }, false},
 		"a NoSchedule taint":              {func(in *Input) { in.NoHarm, in.Node.Spec.Unschedulable = true, true }, true},
-		"a taint, its policy waits":       {func(in *Input) { in.Turn, in.NoEmptying = true, true }, false},
 		"what frees waits for nothing":    {func(in *Input) { in.Hold, in.NoHarm = "repair", true }, false},
-		"pods":                            {func(in *Input) { in.TaintBased, in.Turn, in.NoHarm = false, true, true }, true},
-		"pods, its policy waits":          {func(in *Input) { in.TaintBased, in.Turn, in.NoEmptying = false, true, true }, true},
-		"no turn, no pods":                {func(in *Input) { in.TaintBased, in.NoHarm, in.NoEmptying = false, true, true }, false},
-		"what is cancelled waits no more": {func(in *Input) { in.TaintBased, in.Turn, in.NoHarm, in.Cancelled = false, true, true, true }, false},
+		"what is cancelled waits no more": {func(in *Input) { in.Turn, in.NoHarm, in.Cancelled = true, true, true }, false},
 	} {
 		w := failed()
 		row.change(&w.Input)
@@ -199,6 +182,6 @@ func TestWhatWaits(t *testing.T) {
 
 // A node that is as it should be costs next to nothing.
 func TestPlanOfAHealthyNodeAllocatesNothing(t *testing.T) {
-	in := Input{Node: healthy(), Now: at(0), TaintBased: true, Facts: Facts{Judged: true, Ready: v1.ConditionTrue, Says: v1.ConditionTrue}, Budgets: time.Time{}}
+	in := Input{Node: healthy(), Now: at(0), TaintBased: true, Facts: Facts{Judged: true, Ready: v1.ConditionTrue, Says: v1.ConditionTrue}}
 	require.Zero(t, testing.AllocsPerRun(100, func() { in.Plan() }))
 }

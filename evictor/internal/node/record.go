@@ -54,22 +54,13 @@ type Record struct {
 	Marks       Marks // of its pods; none but while the verdict is Unknown
 
 	stage   Stage
-	after   Stage                 // what goes on after Watched, Waiting or Served; else New
-	verdict health.Verdict        // none in New, Ready in Calm alone
-	word    word                  // agreed but while the verdict is Unknown, unwritten only of one that was silent
-	pods    map[types.UID]Leaving // since it fell ill, where nothing is tainted: none before Watched
-	until   time.Time             // when the first that is left of one that was emptied may leave; else zero
-	unseen  time.Time             // until when a taint that was written counts although the store does not show it
+	after   Stage          // what goes on after Watched, Waiting or Served; else New
+	verdict health.Verdict // none in New, Ready in Calm alone
+	word    word           // agreed but while the verdict is Unknown, unwritten only of one that was silent
+	unseen  time.Time      // until when a taint that was written counts although the store does not show it
 
 	conflicts int    // writes in a row that were too old
 	tooOld    string // the version of the last, until the store shows another
-}
-
-// Leaving is how far a pod of a node that is emptied is.
-type Leaving struct {
-	Settled bool      // evicted, or spared
-	Refused int       // how often in a row the API server refused to evict it
-	Until   time.Time // it is not asked again until then
 }
 
 // Marks is the marking of a node's pods as not Ready.
@@ -91,7 +82,7 @@ type World struct {
 	Hold      string // why an operator holds the node, which goes before what the program says; empty when nobody does
 	Turn      bool   // the node has its turn
 
-	NoHarm, NoEmptying bool // what only plans ask for: as in Input
+	NoHarm bool // what only plans ask for: new taints are not permitted
 }
 
 // Verdict is the last one, the zero Verdict before the first.
@@ -99,9 +90,6 @@ func (r *Record) Verdict() health.Verdict { return r.verdict }
 
 // Stage is how far its eviction is.
 func (r *Record) Stage() Stage { return r.stage }
-
-// Until is when the first pod that is left of a node that was emptied may leave; zero when there is none.
-func (r *Record) Until() time.Time { return r.until }
 
 // Emptied says whether the node was emptied in this outage, also when it is watched since.
 func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
@@ -119,8 +107,8 @@ func (r *Record) Facts(w World) Facts {
 // Plan compares the node with what it should be. since is Input.Since.
 func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 	in := Input{
-		Facts: r.Facts(w), Node: object, Now: w.Now, TaintBased: w.TaintBased, NoHarm: w.NoHarm, NoEmptying: w.NoEmptying, Since: since,
-		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due, Emptied: r.Emptied(), PodsChanged: r.PodsChanged, Budgets: r.until,
+		Facts: r.Facts(w), Node: object, Now: w.Now, TaintBased: w.TaintBased, NoHarm: w.NoHarm, Since: since,
+		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due,
 	}
 	return in.Plan()
 }
@@ -128,15 +116,13 @@ func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 // Check returns what is wrong with the record, which is a fault of this package.
 func (r *Record) Check() error {
 	for wrong, kept := range map[string]bool{
-		"a verdict in New":                       r.stage != New || r.verdict == health.Verdict{},
-		"Ready, or Calm, and not both":           (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
-		"watched, or goes on, and not both":      (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New),
-		"nothing to write":                       r.word != unwritten || r.verdict.Expired,
-		"nothing to hear":                        r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
-		"no pods to mark":                        r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
-		"emptied, and has not failed":            r.pods == nil || r.stage >= Watched,
-		"not emptied, and knows when some leave": r.until.IsZero() || r.Emptied(),
-		"tainted and emptied":                    r.pods == nil || !r.Tainted && r.unseen.IsZero(),
+		"a verdict in New":                  r.stage != New || r.verdict == health.Verdict{},
+		"Ready, or Calm, and not both":      (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
+		"watched, or goes on, and not both": (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New),
+		"nothing to write":                  r.word != unwritten || r.verdict.Expired,
+		"nothing to hear":                   r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
+		"no pods to mark":                   r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
+		"tainted and emptied":               !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
 	} {
 		if !kept {
 			return errors.New(wrong + ": " + r.String())
@@ -154,6 +140,6 @@ func (r *Record) String() string {
 		return ""
 	}
 	stages := [...]string{"new", "calm", "watched", "waiting", "served"}
-	return stages[r.stage] + when(r.stage == Watched, " after "+stages[r.after]) + when(r.pods != nil, ", some left") +
+	return stages[r.stage] + when(r.stage == Watched, " after "+stages[r.after]) +
 		[...]string{"", ", unwritten", ", heard"}[r.word] + when(r.Marks.Due, ", to mark") + when(!r.unseen.IsZero(), ", unseen")
 }

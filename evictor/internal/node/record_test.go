@@ -132,7 +132,6 @@ func TestLifeOfAWatchedNode(t *testing.T) {
 }
 
 func TestLifeOfANodeThatIsEmptied(t *testing.T) {
-	refused := Leaving{Refused: 2, Until: at(90)}
 	live(t, emptied(),
 		moment{"it falls silent", func(k *known) { k.judge(v1.ConditionUnknown, true); k.says(v1.ConditionUnknown) }, "waiting, heard, to mark", "", false, true},
 		moment{"its Unknown comes back from the API: it has spoken since", func(k *known) { k.Told() }, "waiting, heard, to mark", "", false, true},
@@ -141,50 +140,30 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 		moment{"in passes that is not yet over", func(k *known) { k.Passes = true }, "waiting, heard, to mark", "", false, true},
 		moment{"now it is, whatever the store shows", func(k *known) { k.Now, k.hidden = at(51), true }, "waiting, heard, to mark", "", true, false},
 		moment{"it has its turn", func(k *known) { k.Turn = true }, "waiting, heard, to mark", "", false, false},
-		moment{"some leave, one may not yet", func(k *known) {
-			k.Leaves("gone", Leaving{Settled: true, Until: at(20)})
-			k.Leaves("kept", refused)
-			k.Leaves("later", Leaving{Until: at(99)})
-			require.Equal(t, refused, k.Pod("kept"))
+		moment{"it is emptied", func(k *known) {
 			require.False(t, k.Emptied())
-		}, "waiting, some left, heard, to mark", "", false, false},
-		moment{"that is all for now", func(k *known) {
-			first, nobody := k.BecomeServed()
-			require.Equal(t, []bool{true, false}, []bool{first, nobody})
-			require.Equal(t, at(90), k.Until())
-			require.Equal(t, Done, k.EndTurn(k.World, false, true))
+			require.True(t, k.BecomeServed())
 			k.Turn = false
-		}, "served, some left, heard, to mark", "", false, false},
-		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()); require.True(t, k.Emptied()) }, "watched after served, some left, heard, to mark", "NotSettled", false, true},
-		moment{"a grace later", func(k *known) { k.settled = true }, "served, some left, heard, to mark", "", false, false},
-		moment{"the first that was refused leaves", func(k *known) {
-			k.Leaves("kept", Leaving{Settled: true, Until: at(90)})
-			first, nobody := k.BecomeServed()
-			require.Equal(t, []bool{false, false}, []bool{first, nobody})
-			require.Equal(t, at(99), k.Until())
-		}, "served, some left, heard, to mark", "", false, false},
-		moment{"every zone goes down: it is to be emptied again", func(k *known) { require.True(t, k.BecomeUnserved()); require.Zero(t, k.Until()) }, "waiting, some left, heard, to mark", "", true, false},
-		moment{"nobody is left", func(k *known) {
-			k.Leaves("later", Leaving{Settled: true})
-			k.BecomeServed()
-			require.Zero(t, k.Until())
-		}, "served, some left, heard, to mark", "", false, false},
+		}, "served, heard, to mark", "", false, false},
+		moment{"and some that were refused leave", func(k *known) { require.False(t, k.BecomeServed()) }, "served, heard, to mark", "", false, false},
+		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()); require.True(t, k.Emptied()) }, "watched after served, heard, to mark", "NotSettled", false, true},
+		moment{"a grace later", func(k *known) { k.settled = true }, "served, heard, to mark", "", false, false},
+		moment{"every zone goes down: it is to be emptied again", func(k *known) { require.True(t, k.BecomeUnserved()) }, "waiting, heard, to mark", "", true, false},
+		moment{"nobody is left", func(k *known) { require.True(t, k.BecomeServed()) }, "served, heard, to mark", "", false, false},
 		moment{"every zone goes down while it is watched", func(k *known) {
 			k.BecomeWatched()
 			require.True(t, k.BecomeUnserved())
 			k.settled = false
-		}, "watched after waiting, some left, heard, to mark", "NotSettled", false, true},
-		moment{"it recovers", func(k *known) { k.judge(v1.ConditionTrue, false); require.Zero(t, k.Pod("gone")) }, "calm", "NodeReady", false, false},
+		}, "watched after waiting, heard, to mark", "NotSettled", false, true},
+		moment{"it recovers", func(k *known) { k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
 		moment{"an answer comes late", func(k *known) {
-			k.Leaves("late", refused)
 			k.Marks.Marked("late")
 			require.False(t, k.BecomeUnserved())
 		}, "calm", "NodeReady", false, false},
 		moment{"it fails again, and has no pods", func(k *known) {
 			k.judge(v1.ConditionFalse, false)
 			k.says(v1.ConditionFalse)
-			first, nobody := k.BecomeServed()
-			require.Equal(t, []bool{true, true}, []bool{first, nobody})
+			require.True(t, k.BecomeServed())
 		}, "served", "", false, true},
 	)
 }

@@ -42,7 +42,7 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 		r.word = unwritten
 	}
 	if v.Ready == v1.ConditionTrue {
-		r.stage, r.after, r.pods, r.until = Calm, New, nil, time.Time{}
+		r.stage, r.after = Calm, New
 	} else if r.stage < Watched {
 		r.stage = Waiting
 	}
@@ -65,34 +65,14 @@ func (r *Record) BecomeWatched() (failed bool) {
 // BecomeUnserved lets a node that was emptied be emptied again when it has another turn: every zone went down since, or the zone policy
 // cancelled. It says whether the node failed.
 func (r *Record) BecomeUnserved() (failed bool) {
-	r.stage, r.after, r.until = min(r.stage, Waiting), min(r.after, Waiting), time.Time{}
+	r.stage, r.after = min(r.stage, Waiting), min(r.after, Waiting)
 	return r.stage >= Watched
 }
 
-// BecomeServed is told that of the pods of a failed node none is left but those whose eviction was refused. It says whether that is
-// new in this outage, and whether there was none.
-func (r *Record) BecomeServed() (first, nobody bool) {
-	first, r.stage, r.until = r.stage != Served, Served, time.Time{}
-	for _, pod := range r.pods {
-		if !pod.Settled && (r.until.IsZero() || pod.Until.Before(r.until)) {
-			r.until = pod.Until
-		}
-	}
-	return first, r.pods == nil
-}
-
-// Pod is how far a pod of the node is, where nothing is tainted.
-func (r *Record) Pod(uid types.UID) Leaving { return r.pods[uid] }
-
-// Leaves notes it, unless the node has recovered meanwhile.
-func (r *Record) Leaves(uid types.UID, pod Leaving) {
-	if r.stage < Watched {
-		return
-	}
-	if r.pods == nil {
-		r.pods = make(map[types.UID]Leaving)
-	}
-	r.pods[uid] = pod
+// BecomeServed is told that a failed node is emptied, and says whether that is new in this outage.
+func (r *Record) BecomeServed() (first bool) {
+	first, r.stage = r.stage != Served, Served
+	return first
 }
 
 // MarkNow is told of a pod that should be marked, and says whether that makes the marking due anew.
@@ -187,16 +167,13 @@ const (
 // EndTurn is told how the write on the node's turn ended: whether the node has our taint by now, and whether something failed. Every
 // try that fails costs the turn, so that an outage of the API saves none up.
 func (r *Record) EndTurn(w World, tainted, failed bool) Ending {
-	done := tainted || r.Emptied()
-	if !done && 0 < r.conflicts && r.conflicts <= maxConflicts {
+	if !tainted && 0 < r.conflicts && r.conflicts <= maxConflicts {
 		return Kept
 	}
 	r.conflicts = 0
 	switch {
-	case done: // whatever failed after it
-		if tainted {
-			r.unseen = w.Now.Add(w.Unseen)
-		}
+	case tainted: // whatever failed after it
+		r.unseen = w.Now.Add(w.Unseen)
 		return Done
 	case !failed && !r.Facts(w).Standing().Wanted():
 		return Dropped

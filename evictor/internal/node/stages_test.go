@@ -51,7 +51,6 @@ func TestEndTurn(t *testing.T) {
 		"too many":                            {func(k *known) { k.conflicts = maxConflicts + 1 }, false, true, Spent},
 		"as many as may be":                   {func(k *known) { k.conflicts = maxConflicts }, false, true, Kept},
 		"not emptied":                         {func(k *known) { k.TaintBased = false }, false, true, Spent},
-		"emptied":                             {func(k *known) { k.TaintBased = false; k.BecomeServed() }, false, false, Done},
 	} {
 		k := seen()
 		k.judge(v1.ConditionFalse, false)
@@ -197,25 +196,6 @@ func TestPlanOfARecord(t *testing.T) {
 			k.judge(v1.ConditionFalse, false)
 			k.Turn, k.NoHarm = true, true
 		}, ""},
-		"to be emptied": {func(k *known) {
-			k.judge(v1.ConditionFalse, false)
-			k.says(v1.ConditionFalse)
-			k.TaintBased, k.Turn = false, true
-		}, "+not-ready:NoSchedule empty"},
-		"emptied, one comes": {func(k *known) {
-			k.judge(v1.ConditionFalse, false)
-			k.says(v1.ConditionFalse)
-			k.TaintBased, k.PodsChanged = false, true
-			k.Leaves("a", Leaving{Until: at(1)})
-			k.BecomeServed()
-		}, "+not-ready:NoSchedule empty"},
-		"emptied, one is refused": {func(k *known) {
-			k.judge(v1.ConditionFalse, false)
-			k.says(v1.ConditionFalse)
-			k.TaintBased = false
-			k.Leaves("a", Leaving{Until: at(1)})
-			k.BecomeServed()
-		}, "+not-ready:NoSchedule"},
 	} {
 		k := seen()
 		row.do(k)
@@ -223,26 +203,9 @@ func TestPlanOfARecord(t *testing.T) {
 	}
 }
 
-// The first who may leave says when the node is emptied again; an answer that comes when it is watched counts too.
-func TestUntilIsTheFirst(t *testing.T) {
-	k := emptied()
-	k.judge(v1.ConditionFalse, false)
-	k.BecomeWatched()
-	for i := range 50 {
-		k.Leaves(types.UID(rune('a'+i)), Leaving{Until: at(20 + (i+25)%50)})
-	}
-	require.Equal(t, at(69), k.Pod(types.UID(rune('a'+24))).Until)
-	k.settled = true
-	k.consider()
-	k.BecomeServed()
-	require.Equal(t, at(20), k.Until())
-	require.NoError(t, k.Check())
-}
-
 // Check finds what the transitions never do.
 func TestCheck(t *testing.T) {
 	unknown := health.Verdict{Node: "a", Ready: v1.ConditionUnknown}
-	pods := map[types.UID]Leaving{"a": {}}
 	for name, row := range map[string]struct {
 		wrong Record
 		right Record
@@ -258,10 +221,8 @@ func TestCheck(t *testing.T) {
 		"heard":   {Record{word: heard}, Record{stage: Waiting, word: heard, verdict: unknown}},
 		"due":     {Record{stage: Waiting, Marks: Marks{Due: true}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Due: true}}},
 		"done":    {Record{stage: Waiting, Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
-		"pods":    {Record{pods: pods}, Record{stage: Watched, after: Waiting, pods: pods}},
-		"until":   {Record{stage: Waiting, until: at(0)}, Record{stage: Watched, after: Served, until: at(0)}},
-		"both":    {Record{stage: Waiting, pods: pods, Tainted: true}, Record{stage: Waiting, pods: pods}},
-		"both 2":  {Record{stage: Waiting, pods: pods, unseen: at(0)}, Record{stage: Waiting, unseen: at(0), Tainted: true}},
+		"both":    {Record{stage: Served, Tainted: true}, Record{stage: Served}},
+		"both 2":  {Record{stage: Served, unseen: at(0)}, Record{stage: Waiting, unseen: at(0), Tainted: true}},
 	} {
 		require.Error(t, row.wrong.Check(), name)
 		require.NoError(t, row.right.Check(), name)

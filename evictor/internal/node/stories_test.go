@@ -57,7 +57,7 @@ func told(p Plan) string {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"mark", p.Mark}, {"empty", p.Empty}, {"again", p.Again}, {"lift", p.Lift}} {
+	}{{"mark", p.Mark}, {"again", p.Again}, {"lift", p.Lift}} {
 		if flag.set {
 			parts = append(parts, flag.name)
 		}

@@ -32,7 +32,7 @@ type Permits struct {
 	opened   bool   // something may be permitted, or wait in vain, since Freed
 	all      domain // what holds for all domains: it has no policy
 	domains  map[zone.Key]*domain
-	waiting  map[place]map[string]What
+	waiting  map[place]map[string]struct{}
 }
 
 // domain is what was said of one. A domain of which nothing is said is not kept.
@@ -51,7 +51,7 @@ type answer struct {
 
 // New returns Permits by which all is permitted. A refusal is left alone for the interval.
 func New(interval time.Duration) *Permits {
-	return &Permits{interval: interval, domains: make(map[zone.Key]*domain), waiting: make(map[place]map[string]What)}
+	return &Permits{interval: interval, domains: make(map[zone.Key]*domain), waiting: make(map[place]map[string]struct{})}
 }
 
 // Name is what people call a domain.

@@ -1,20 +1,10 @@
 package permit
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/evictkit/evictkit/zone"
-)
-
-// What is what of a node waits.
-type What uint8
-
-// What may wait, together.
-const (
-	Tried     What = 1 << iota // a write that was tried, and will be again by and by
-	Planned                    // a write that was planned without harm, and will not be tried
-	Evictions                  // of its pods
 )
 
 // place is where nodes wait. Write is the same for all domains.
@@ -23,60 +13,45 @@ type place struct {
 	domain     zone.Key
 }
 
-// Freed is a node of which something needs to wait no more.
-type Freed struct {
-	Node string
-	What What
-}
-
 // Wait notes that something of a node waits for a permission in its domain.
-func (p *Permits) Wait(permission Permission, key zone.Key, node string, what What) {
+func (p *Permits) Wait(permission Permission, key zone.Key, node string) {
 	at := place{permission, key}
 	if permission == Write {
 		at.domain = zone.Key{}
 	}
 	if p.waiting[at] == nil {
-		p.waiting[at] = make(map[string]What)
+		p.waiting[at] = make(map[string]struct{})
 	}
-	p.waiting[at][node] |= what
+	p.waiting[at][node] = struct{}{}
 	p.opened = p.opened || p.May(permission, key) == nil
 }
 
-// Forget forgets that anything of the node waits, and returns what did.
-func (p *Permits) Forget(node string) (what What) {
+// Forget forgets that anything of the node waits, and says whether something did.
+func (p *Permits) Forget(node string) (waited bool) {
 	for at, nodes := range p.waiting {
-		what |= nodes[node]
+		_, here := nodes[node]
+		waited = waited || here
 		if delete(nodes, node); len(nodes) == 0 {
 			delete(p.waiting, at)
 		}
 	}
-	return what
+	return waited
 }
 
-// Freed are those that wait no more, in the order of their names: what they waited for is permitted. It costs what is freed, and
-// nothing for those that do not wait.
-func (p *Permits) Freed() (freed []Freed) {
+// Freed are the nodes of which something needs to wait no more, in the order of their names: what it waited for is permitted. It costs
+// what is freed, and nothing for those that do not wait.
+func (p *Permits) Freed() []string {
 	if !p.opened {
 		return nil
 	}
 	p.opened = false
+	var freed []string
 	for at, nodes := range p.waiting {
-		if p.May(at.permission, at.domain) != nil {
-			continue
-		}
-		delete(p.waiting, at)
-		for node, what := range nodes {
-			freed = append(freed, Freed{node, what})
+		if p.May(at.permission, at.domain) == nil {
+			freed = slices.AppendSeq(freed, maps.Keys(nodes))
+			delete(p.waiting, at)
 		}
 	}
-	slices.SortFunc(freed, func(a, b Freed) int { return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.What, b.What)) })
-	merged := freed[:0]
-	for _, f := range freed {
-		if last := len(merged) - 1; last >= 0 && merged[last].Node == f.Node {
-			merged[last].What |= f.What
-		} else {
-			merged = append(merged, f)
-		}
-	}
-	return merged
+	slices.Sort(freed)
+	return slices.Compact(freed)
 }

@@ -31,11 +31,19 @@ func (d Delay) String() string { return delays[d] }
 type Pod struct {
 	Bound       time.Time
 	Tolerations []v1.Toleration
+	// Emptied is since when its node is emptied of it, whatever it tolerates, while we evict; zero where nodes are tainted.
+	Emptied time.Time
 }
+
+// emptying is the taint of a node that is being emptied, which nobody writes.
+var emptying v1.Taint
 
 // Deadline is when the pod has to leave under the taints seen; our own count only if armed, which is while their node is
 // failed, not held and watched for long enough.
 func (s Seen) Deadline(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, armed bool) taints.Deadline {
+	if armed && !pod.Emptied.IsZero() {
+		return taints.Deadline{At: pod.Emptied, Taint: &emptying, Toleration: -1}
+	}
 	if armed {
 		return m.DeadlineOf(s, pod.Bound, pod.Tolerations, nil)
 	}

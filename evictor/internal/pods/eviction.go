@@ -15,6 +15,8 @@ type Eviction struct {
 	decided   time.Time       // when that was
 	delayed   Delay           // what held it back last; 0 for nothing
 	refused   int             // how often the API server refused it
+	aside     bool            // it waits with those that were refused
+	failed    bool            // it could not be had, and will be tried again
 	conflicts int
 }
 
@@ -22,8 +24,8 @@ type Eviction struct {
 type Action struct {
 	Do       Do
 	Pod      Ref
-	Eviction *Eviction // nil for Cancel
-	Reason   string    // of Cancel; empty when it is not told
+	Eviction *Eviction // nil for Cancel and Spare
+	Reason   string    // of these; empty when it is not told
 }
 
 // Do is one of those that follow.
@@ -35,6 +37,7 @@ const (
 	Move                 // the same, of one that is armed
 	Retry                // have it tried now: what it waits for may be over
 	Cancel               // have it tried no more
+	Spare                // tell that it stays
 )
 
 // Todo takes what was decided since it was asked last. The list is valid until something else is decided.
@@ -60,17 +63,30 @@ func (ev *Eviction) Done() {
 	}
 }
 
+// Emptying says whether it is one because its node is being emptied, which nobody was told of.
+func (ev *Eviction) Emptying() bool { return Emptying(ev.why) }
+
+// Emptying says the same of what a pod has to leave for.
+func Emptying(why taints.Deadline) bool { return why.Taint == &emptying }
+
+// Failed notes that the eviction could not be had, and will be tried again.
+func (ev *Eviction) Failed() { ev.failed = true }
+
 // decide says when, if at all, the pod is to be evicted.
 func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	ev := known.eviction
-	why := known.node.taints.Deadline(p.matcher, Pod{known.bound, object.Spec.Tolerations}, p.own, known.node.ours)
+	seen, pod := p.of(known, object)
+	why := seen.Deadline(p.matcher, pod, p.own, known.node.ours)
 	switch {
 	case p.WasEvicted(object):
 	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
 		p.cancel(known, "")
+	case known.node.ours && p.half != ByTaints && known.node.spares(object):
+		p.todo = append(p.todo, Action{Do: Spare, Pod: known.ref, Reason: SparedWithoutTaints(object)})
+		p.decide(known, object, ours, now) // taints of others may evict it all the same
 	case ev == nil && (why.Forever || Spared(object) != ""):
 	case ev == nil:
-		known.eviction = &Eviction{pod: known}
+		known.eviction, known.node.found = &Eviction{pod: known}, true
 		p.arm(Arm, known.eviction, why, now)
 	case Spared(object) != "":
 		p.cancel(known, Spared(object))
@@ -82,6 +98,21 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 		// A look at the node or a taint of others may let it go now. Else it may wait for its backoff, and goes on to.
 		p.todo = append(p.todo, Action{Do: Retry, Pod: known.ref, Eviction: ev})
 	}
+}
+
+// of is what the pod's evictions are decided from, with the taints of its node that evict.
+func (p *Pods) of(known *pod, object *v1.Pod) (Seen, Pod) {
+	n, pod := known.node, Pod{Bound: known.bound, Tolerations: object.Spec.Tolerations}
+	if p.half != ByTaints && SparedWithoutTaints(object) == "" {
+		pod.Emptied = n.since
+		if known.bound.After(n.since) {
+			pod.Emptied = known.bound
+		}
+	}
+	if p.half == Alone {
+		return nil, pod
+	}
+	return n.taints, pod
 }
 
 func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
@@ -98,6 +129,9 @@ func (ev *Eviction) same(why taints.Deadline, now time.Time) bool {
 }
 
 func (p *Pods) cancel(known *pod, reason string) {
+	if ev := known.eviction; ev != nil && ev.Emptying() {
+		reason = ""
+	}
 	known.eviction = nil
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }
@@ -105,9 +139,9 @@ func (p *Pods) cancel(known *pod, reason string) {
 // reason is why an eviction is not wanted any more: what became of its taint.
 func (p *Pods) reason(ev *Eviction, ours Ours) string {
 	switch {
-	case ev == nil:
+	case ev == nil || ev.Emptying():
 		return ""
-	case p.own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || ev.pod.node.Tainted()):
+	case p.own(ev.why.Taint) && !ev.pod.node.ours && !ours.Evict && (!ours.Settling || len(ev.pod.node.taints) > 0):
 		return ours.Why
 	case ev.pod.node.taints.Has(ev.why.Taint, p.own):
 		return "Tolerated"

@@ -43,7 +43,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		return Try{}
 	case !known.newer(object) && Spared(object) != "":
 		ev.Done()
-		return Try{Outcome: Dropped, Reason: Spared(object)}
+		return Try{Outcome: Dropped, Reason: Spared(object), Answer: Answer{Why: ev.why}}
 	case known.newer(object) || !shown:
 		ev.delayed, n.stale = NotShown, true // the node's next event has it looked at again
 		return Try{Outcome: Wait, Answer: Answer{Wait: permits.Ask, Delay: NotShown}}
@@ -51,7 +51,8 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	n.stale = n.stale || ours.Evict != n.ours
 	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
 	permits.Turn = permits.Turn && known.overdue // what falls due afterwards waits for nothing
-	try.Answer = n.taints.Check(p.matcher, Pod{known.bound, object.Spec.Tolerations}, p.own, ours.Evict, permits, now)
+	seen, pod := p.of(known, object)
+	try.Answer = seen.Check(p.matcher, pod, p.own, ours.Evict, permits, now)
 	switch {
 	case try.Why.Forever:
 		ev.Done()
@@ -63,7 +64,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		ev.delayed = try.Delay
 		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == Policy)
 	case !apart && p.refusing.Has(try.Group, now):
-		try.Outcome = Apart
+		try.Outcome, ev.aside = Apart, true
 	case !p.Begin(known.ref): // its node is being emptied
 		try.Wait = permits.Soon
 	default:
@@ -75,9 +76,15 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 
 // Refused notes that the API server refused an eviction of that group, which is not tried again until then.
 func (p *Pods) Refused(ev *Eviction, group Group, until, now time.Time) {
-	ev.refused++
+	ev.refused, ev.aside = ev.refused+1, true
 	p.refusing.Add(group, until, now)
 }
 
+// maxConflicts is how often a pod whose node has its turn may be read again after a conflict.
+const maxConflicts = 5
+
 // Conflicted notes that the API server found what was known of the pod old.
-func (ev *Eviction) Conflicted() { ev.conflicts++ }
+func (ev *Eviction) Conflicted() {
+	ev.conflicts++
+	ev.failed = ev.failed || ev.conflicts > maxConflicts
+}

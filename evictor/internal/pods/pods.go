@@ -6,6 +6,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/taints"
 )
@@ -14,24 +15,40 @@ import (
 type Pods struct {
 	matcher  taints.Matcher
 	own      func(*v1.Taint) bool
+	half     Half
 	known    map[Key]*pod
 	evicted  Evicted[Key]
 	refusing Refusing
 	todo     []Action // since the last Todo
 }
 
+// Half says what evicts pods.
+type Half uint8
+
+// The halves.
+const (
+	ByTaints   Half = iota // NoExecute taints, our own while Ours.Evict
+	ByEmptying             // others' taints, and while Ours.Evict their node is being emptied, whatever they tolerate
+	Alone                  // nothing but that their node is being emptied: taints are somebody else's
+	Nothing
+)
+
 // Node is what is remembered of a node for its pods' sake.
 type Node struct {
 	Name   string // set once
 	taints Seen
-	ours   bool         // our own taints evict, as of the last round
+	ours   bool         // we evict from it, as of the last round
+	since  time.Time    // when that began
 	stale  bool         // something has changed since then
 	round  int          // how often all pods were decided upon
-	pods   map[Key]*pod // without taints there is none
+	pods   map[Key]*pod // where nothing evicts there is none
+
+	found  bool // a pod was to be evicted since it recovered last, or spared
+	spared map[types.UID]struct{}
 }
 
-// pod is one on a node with NoExecute taints. It is known until it is gone, another or not bound there, or the node has no such
-// taint: Pods.known and Node.pods of its node have it, or neither.
+// pod is one on a node from which pods are evicted. It is known until it is gone, another or not bound there, or nothing evicts from
+// the node any more: Pods.known and Node.pods of its node have it, or neither.
 type pod struct {
 	ref      Ref
 	node     *Node
@@ -42,16 +59,17 @@ type pod struct {
 	overdue  bool      // its eviction fell due while those by our own taints were not permitted
 }
 
-// Ours says whether our own taints of a node evict at the moment. If not, Why says why, and Settling that it is only for a while:
-// that its taints are gone is the better reason then.
+// Ours says whether we evict from a node at the moment: by our own taints, or because it is being emptied. If not, Why says why, and
+// Settling that it is only for a while: that its taints are gone is the better reason then.
 type Ours struct {
 	Evict, Settling bool
 	Why             string
 }
 
 // New returns Pods that know of none. own says which taints evict because of our verdict.
-func New(matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
-	return Pods{matcher: matcher, own: own, known: make(map[Key]*pod)}
+func New(half Half, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
+	ours := func(t *v1.Taint) bool { return t == &emptying || own(t) }
+	return Pods{half: half, matcher: matcher, own: ours, known: make(map[Key]*pod)}
 }
 
 // Observe takes over the node's taints. watched says whether it was there before, or seen to come.
@@ -60,8 +78,16 @@ func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
 	n.taints, n.stale = seen, n.stale || changed
 }
 
-// Tainted says whether the node has a NoExecute taint.
-func (n *Node) Tainted() bool { return len(n.taints) > 0 }
+// evictsFrom says whether anything may evict pods from the node.
+func (p *Pods) evictsFrom(n *Node) bool {
+	switch {
+	case n == nil || p.half == Nothing:
+		return false
+	case n.ours && p.half != ByTaints:
+		return true
+	}
+	return len(n.taints) > 0 && p.half != Alone
+}
 
 // Outage is Seen.Outage of the node.
 func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time { return n.taints.Outage(have, p.own) }
@@ -83,7 +109,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 	switch {
 	case object == nil:
 		p.evicted.Shown(key)
-	case n == nil || !n.Tainted():
+	case !p.evictsFrom(n):
 		p.WasEvicted(object)
 	case known == nil:
 		known = &pod{ref: RefOf(object), node: n, bound: now}
@@ -108,22 +134,25 @@ func (known *pod) newer(object *v1.Pod) bool {
 	return v != 0 && v < known.version
 }
 
-// Anew begins a round, if one is needed: every pod of the node is to be decided upon, because its taints changed or what we make of
-// our own ones. The pods that the store shows on a tainted node follow, then EndRound.
-func (p *Pods) Anew(n *Node, ours Ours) bool {
-	if ours.Evict == n.ours && !n.stale {
-		return false
+// Anew begins a round, if one is needed: every pod of the node is to be decided upon, because its taints changed or whether we evict.
+// Where any says so the pods that the store shows on the node follow, then EndRound.
+func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, any bool) {
+	if p.half == Nothing || ours.Evict == n.ours && !n.stale {
+		return false, false
+	}
+	if ours.Evict && !n.ours {
+		n.since = now
 	}
 	n.ours, n.stale = ours.Evict, true // until it is done: a store may panic
 	n.round++
-	return true
+	return true, p.evictsFrom(n)
 }
 
 // EndRound forgets the pods that the round did not come across: they are gone, or were let off with the node's taints.
 func (p *Pods) EndRound(n *Node, ours Ours) {
 	for _, known := range n.which(func(known *pod) bool { return known.round != n.round }) {
 		reason := ""
-		if !n.Tainted() {
+		if !p.evictsFrom(n) {
 			reason = p.reason(known.eviction, ours)
 		}
 		p.forget(known, reason)
@@ -157,6 +186,51 @@ func (n *Node) Armed(from Delay) (armed []*Eviction) {
 		armed = append(armed, known.eviction)
 	}
 	return armed
+}
+
+// spares notes that a pod stays on a node that is being emptied, if it does, and says whether that is new.
+func (n *Node) spares(object *v1.Pod) bool {
+	if _, told := n.spared[object.UID]; told || SparedWithoutTaints(object) == "" {
+		return false
+	}
+	if n.spared == nil {
+		n.spared = make(map[types.UID]struct{})
+	}
+	n.found, n.spared[object.UID] = true, struct{}{}
+	return true
+}
+
+// Recovered is told that the node is Ready again.
+func (n *Node) Recovered() { n.found, n.spared = false, nil }
+
+// Emptied is how far a node is whose pods are evicted because it is being emptied.
+type Emptied uint8
+
+// How far a node is.
+const (
+	Unwanted Emptied = iota // it is not to be emptied
+	NotYet                  // some were not tried yet
+	Failed                  // all were, and some evictions could not be had
+	Done                    // nobody is left but those that are spared or refused
+	NoPods                  // nor was there one
+)
+
+// Emptied says how far the node is.
+func (n *Node) Emptied() Emptied {
+	left := n.which(func(known *pod) bool {
+		return known.eviction != nil && known.eviction.Emptying() && !known.eviction.aside
+	})
+	switch {
+	case !n.ours:
+		return Unwanted
+	case slices.ContainsFunc(left, func(known *pod) bool { return !known.eviction.failed }):
+		return NotYet
+	case len(left) > 0:
+		return Failed
+	case n.found:
+		return Done
+	}
+	return NoPods
 }
 
 // First is the earliest deadline of all.

@@ -27,7 +27,11 @@ type story struct {
 }
 
 func tell(t *testing.T) *story {
-	p := New(taints.Matcher{}, taints.OwnNoExecute)
+	return tellOf(t, ByTaints, taints.OwnNoExecute)
+}
+
+func tellOf(t *testing.T, half Half, own func(*v1.Taint) bool) *story {
+	p := New(half, taints.Matcher{}, own)
 	return &story{t: t, p: p, n: Node{Name: "n"}, ours: Ours{Evict: true}, store: map[string]*v1.Pod{}, armed: map[string]*Eviction{}}
 }
 
@@ -46,9 +50,9 @@ func (s *story) pod(name string, own, drain int64) *v1.Pod {
 // node is what follows when the node shows these taints, or something is made of them anew.
 func (s *story) node(now int, list ...v1.Taint) string {
 	s.p.Observe(&s.n, node(list...), true, at(now))
-	if s.p.Anew(&s.n, s.ours) {
+	if needed, some := s.p.Anew(&s.n, s.ours, at(now)); needed {
 		for _, name := range slices.Sorted(maps.Keys(s.store)) {
-			if s.n.Tainted() {
+			if some {
 				s.show(name, now)
 			}
 		}
@@ -76,10 +80,12 @@ func (s *story) follows() string {
 			told = append(told, strings.TrimSpace("cancel "+name+" "+a.Reason))
 		case Retry:
 			told = append(told, "try "+name)
+		case Spare:
+			told = append(told, "spare "+name+" "+a.Reason)
 		default:
 			why, _ := a.Eviction.Why()
 			s.armed[name] = a.Eviction
-			told = append(told, fmt.Sprintf("%s %s at %v for %s", map[Do]string{Arm: "arm", Move: "move"}[a.Do], name, why.At.Sub(epoch).Seconds(), why.Taint.Key))
+			told = append(told, fmt.Sprintf("%s %s at %v for %s", map[Do]string{Arm: "arm", Move: "move"}[a.Do], name, why.At.Sub(epoch).Seconds(), reason(why)))
 		}
 	}
 	s.invariants()
@@ -101,7 +107,7 @@ func (s *story) try(now int, name string, permits Permits) string {
 		s.p.End(s.armed[name].Pod(), true)
 		s.armed[name].Done()
 		require.False(s.t, s.armed[name].Armed())
-		return "evict for " + try.Why.Taint.Key
+		return "evict for " + reason(try.Why)
 	case Gone, Dropped:
 		require.False(s.t, s.armed[name].Armed())
 	}
@@ -384,4 +390,93 @@ func TestObjects(t *testing.T) {
 	require.Equal(t, at(1), boundAt(object, at(1)), "not in the future")
 	object.Status.Conditions[1].Status = v1.ConditionFalse
 	require.Equal(t, at(3), boundAt(object, at(9)))
+}
+
+// reason is what a pod has to leave for.
+func reason(why taints.Deadline) string {
+	if Emptying(why) {
+		return "emptying"
+	}
+	return why.Taint.Key
+}
+
+// Where nothing is tainted a node is emptied on its turn, whatever its pods tolerate, but for those of a DaemonSet. It is done when each
+// was tried; what could not be had has it wait for another turn, and what comes afterwards leaves at once.
+func TestStoryOfANodeThatIsEmptied(t *testing.T) {
+	s := tellOf(t, ByEmptying, func(*v1.Taint) bool { return false })
+	s.ours = Ours{}
+	turn := func(now int, evict bool, list ...v1.Taint) string {
+		s.ours.Evict = evict
+		return s.node(now, list...)
+	}
+	everything, owner, drain := v1.Toleration{Operator: v1.TolerationOpExists}, true, taint("drain", "", none)
+	for _, name := range []string{"daemon", "one", "two"} {
+		s.pod(name, 600, 30)
+	}
+	s.store["daemon"].OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d", Controller: &owner}}
+	s.store["two"].Spec.Tolerations = append(s.store["two"].Spec.Tolerations, everything)
+	for _, step := range []struct {
+		what string
+		do   func() string
+		want string
+		far  Emptied
+	}{
+		{"it has failed", func() string { return turn(0, false) }, "", Unwanted},
+		{"it has its turn", func() string { return turn(10, true) }, "spare daemon DaemonSet, arm one at 10 for emptying, arm two at 10 for emptying", NotYet},
+		{"that is told once", func() string { return s.shown(11, "daemon") }, "", NotYet},
+		{"one leaves", func() string { return s.try(11, "one", Permits{}) }, "evict for emptying", NotYet},
+		{"the other could not be had", func() string { s.armed["two"].Failed(); return "" }, "", Failed},
+		{"the turn is over", func() string { return turn(12, false) }, "cancel daemon, cancel one, cancel two", Unwanted},
+		{"a taint of others", func() string { return turn(20, false, drain) }, "arm daemon at 50 for drain, arm two at 50 for drain", Unwanted},
+		{"another turn", func() string { return turn(30, true, drain) }, "move two at 30 for emptying", NotYet},
+		{"nothing is permitted", func() string { return s.try(30, "two", Permits{Harm: true}) }, "wait 5s MayHarm, told", NotYet},
+		{"the kubelet has just reported", func() string { return s.try(31, "two", Permits{Unsettled: time.Second}) }, "wait 1s NotSettled, told", NotYet},
+		{"the zone policy has it wait", func() string { return s.try(32, "two", Permits{Policy: true}) }, "wait 18s ZonePolicy, told", NotYet},
+		{"a budget refuses it", func() string { s.p.Refused(s.armed["two"], Group{name: "n"}, at(90), at(33)); return "" }, "", Done},
+		{"a pod comes", func() string { s.pod("late", 600, 30); return s.shown(40, "late") }, "arm late at 40 for emptying", NotYet},
+		{"conflicts", func() string {
+			for range maxConflicts {
+				s.armed["late"].Conflicted()
+			}
+			return ""
+		}, "", NotYet},
+		{"too many", func() string { s.armed["late"].Conflicted(); return "" }, "", Failed},
+		{"the taint of others goes on", func() string { return s.try(50, "daemon", Permits{Unsettled: time.Second}) }, "evict for drain", Failed},
+		{"and evicts who does not leave otherwise", func() string { return s.try(50, "two", Permits{Unsettled: time.Second}) }, "evict for drain", Failed},
+		{"it recovers", func() string { return turn(60, false, drain) }, "move late at 70 for drain", Unwanted},
+		{"the taint goes", func() string { return turn(61, false) }, "cancel daemon, cancel late TaintRemoved, cancel one, cancel two", Unwanted},
+		{"it fails again", func() string {
+			s.n.Recovered()
+			clear(s.store)
+			return turn(70, true)
+		}, "", NoPods},
+		{"a pod was there before", func() string { s.pod("web", 600, 30); return s.shown(71, "web") }, "arm web at 71 for emptying", NotYet},
+		{"it finishes", func() string {
+			s.store["web"].Status.Phase = v1.PodSucceeded
+			return s.try(72, "web", Permits{})
+		}, "drop Completed", Done},
+	} {
+		require.Equal(t, step.want, step.do(), step.what)
+		require.Equal(t, step.far, s.n.Emptied(), step.what)
+	}
+}
+
+// Where taints are somebody else's they evict nobody; where nothing is, nobody is known.
+func TestHalves(t *testing.T) {
+	drain := taint("drain", "", none)
+	alone := tellOf(t, Alone, taints.OwnNoExecute)
+	alone.pod("web", 600, 0)
+	alone.ours.Evict = false
+	require.Empty(t, alone.node(0, drain))
+	alone.ours.Evict = true
+	require.Equal(t, "arm web at 10 for emptying", alone.node(10, drain))
+	require.Equal(t, "wait 5s MayHarm, told", alone.try(10, "web", Permits{Harm: true}))
+	alone.ours.Evict = false
+	require.Equal(t, "drop", alone.try(11, "web", Permits{}), "a try comes before the round")
+
+	nothing := tellOf(t, Nothing, taints.OwnNoExecute)
+	nothing.pod("web", 600, 0)
+	require.Empty(t, nothing.node(0, drain))
+	require.Empty(t, nothing.shown(1, "web"))
+	require.Empty(t, nothing.p.known)
 }

@@ -1,0 +1,94 @@
+package evictor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor/internal/node"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
+)
+
+// markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and outage, and also of those that
+// come meanwhile. What fails is tried again, the others are not held up. Under Run it ends after any pod when a node waits for
+// a worker: pods are many, and a node that is to be declared Unknown must not wait for them.
+func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error {
+	for again := false; ; again = true {
+		refs := e.unmarked(rec, again)
+		if len(refs) == 0 {
+			return nil
+		}
+		var errs []error
+		for _, ref := range refs {
+			due, err := e.mark(ctx, rec, ref)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("pod %s: %w", ref.PodKey, err))
+			}
+			if !due || errors.Is(err, errClosed) {
+				return err
+			}
+			if p.Again = e.nodeWaits(); p.Again {
+				return nil
+			}
+		}
+		if len(errs) > 0 {
+			return errors.Join(errs...)
+		}
+	}
+}
+
+// unmarked lists the pods that are to be marked, again only if any changed since. When there is none any more the marking is done,
+// before an event of another can be read.
+func (e *Evictor) unmarked(rec *record, again bool) (refs []PodRef) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !again || rec.PodsChanged {
+		rec.PodsChanged = false
+		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
+			_, done := rec.Marks.Done[pod.UID]
+			if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && !done && pods.Ready(pod) {
+				refs = append(refs, refOf(pods.RefOf(pod)))
+			}
+			return true
+		})
+	}
+	if len(refs) == 0 {
+		rec.Marks.Due = false
+	}
+	return refs
+}
+
+// mark marks one, if it is still to be.
+func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, err error) {
+	e.mu.Lock()
+	due = rec.Marks.Due && e.about(rec).Marks() && e.records[rec.name] == rec
+	e.mu.Unlock()
+	if !due {
+		return false, nil
+	}
+	if err := e.mayWrite(); err != nil {
+		return true, err
+	}
+	err = e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) }))
+	if err != nil && !apierrors.IsNotFound(err) {
+		return true, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	rec.Marks.Marked(ref.UID)
+	if err == nil {
+		e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
+	}
+	return true, nil
+}
+
+// nodeWaits says whether Run's workers for nodes are wanted elsewhere.
+func (e *Evictor) nodeWaits() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	due, waits := e.writes.Next()
+	return e.pooled && waits && !due.After(e.clock.Now())
+}

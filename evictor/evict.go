@@ -7,7 +7,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -151,7 +150,7 @@ func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Per
 		Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
-	if (rec.Tainted || e.cfg.empties()) && (e.about(rec).Standing() == node.Reported || !e.monitor.SettledAt(rec.name, e.read)) {
+	if (rec.Tainted || e.cfg.empties()) && (rec.Unclear(e.world(rec)) || !e.monitor.SettledAt(rec.name, e.read)) {
 		p.Unsettled = e.untilPass(rec, now)
 	}
 	return p

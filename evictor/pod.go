@@ -52,7 +52,7 @@ func (e *engine) syncPod(key PodKey, now time.Time) {
 func (e *engine) oursOf(rec *record) pods.Ours {
 	about := e.about(rec)
 	s := about.Standing()
-	evict := s.Wanted() && (!e.cfg.empties() || about.Turn || rec.Emptied())
+	evict := s.Wanted() && (!e.cfg.empties() || rec.Stage() >= node.Emptying)
 	return pods.Ours{Evict: evict, Settling: s == node.Settling, Why: about.Why()}
 }
 

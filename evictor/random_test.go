@@ -185,7 +185,7 @@ func TestWhateverHappensComesToRest(t *testing.T) {
 	for seed := range int64(60) {
 		require.Equal(t, steppedLife(t, seed), steppedLife(t, seed), seed)
 	}
-	few(t, 33)
+	few(t, 30)
 }
 
 // informer is a store that shows nodes as they were some time ago.
@@ -248,5 +248,5 @@ func TestWhateverIsSeenLateComesToRest(t *testing.T) {
 			}
 		}, nil)
 	}
-	few(t, 37)
+	few(t, 28)
 }

@@ -10,8 +10,8 @@ import (
 
 // stages are those in which a node can be, with what belongs to them. The list may only shrink.
 var stages = []string{
-	"new", "calm", "waiting", "waiting, some left", "served", "served, some left",
-	"watched after waiting", "watched after waiting, some left", "watched after served", "watched after served, some left",
+	"new", "calm", "waiting", "emptying", "served",
+	"watched after waiting", "watched after served",
 }
 
 // visited are the states in which the nodes of some lives were found, after every step, decision and write.

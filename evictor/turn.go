@@ -76,14 +76,15 @@ func (e *engine) emptied(rec *record, now time.Time) {
 		return
 	}
 	turn, far := e.turns.Of(rec.name), rec.pods.Emptied()
-	switch far {
-	case pods.NotYet:
-		return
-	case pods.Unwanted: // it recovered meanwhile, say
+	switch {
+	case !e.about(rec).Standing().Wanted(): // it recovered meanwhile, say
 		turn.Drop()
-	case pods.Failed:
+	case far == pods.NotYet:
+		return
+	case far == pods.Failed:
 		turn.Again(e.read)
 		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
+		rec.BecomeWaiting()
 		e.arm(rec, now)
 	default:
 		turn.Served()
@@ -108,13 +109,18 @@ func (e *engine) recount(rec *record) {
 }
 
 // endTurn ends the turn that a write was planned with, if any.
-func (e *engine) endTurn(rec *record, tainted bool, err error) {
+func (e *engine) endTurn(rec *record, p *node.Plan, err error) {
 	turn := rec.turn
-	if turn == nil || e.turns.Of(rec.name) != turn || e.cfg.empties() {
+	if turn == nil || e.turns.Of(rec.name) != turn {
 		return // none, or one that came while the write was under way: the next write has it
 	}
-	e.tick()
-	switch rec.EndTurn(e.world(rec), tainted, err != nil) {
+	if e.tick(); e.cfg.empties() && p.Told {
+		rec.BecomeEmptying()
+		e.arm(rec, e.now) // its pods follow, and emptied ends it
+		e.emptied(rec, e.now)
+		return
+	}
+	switch rec.EndTurn(e.world(rec), p.Tainted, err != nil) {
 	case node.Kept:
 		return
 	case node.Done:

@@ -25,6 +25,12 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		return result
 	}
 	err := e.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
+	defer e.deliver()
+	return e.wrote(rec, object, &p, lift, err)
+}
+
+// wrote takes over what came of a write, and says when there is to be another.
+func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, err error) timedworker.Result {
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
 	conflict := !fails && apierrors.IsConflict(err)
@@ -32,27 +38,26 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if fails {
 		next = e.untilProbe()
 	}
-
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	rec.busy = false
+	known, what := e.records[rec.name] == rec, task{node: rec.name, lift: lift}
 	conflicts := rec.Wrote(conflict, object.ResourceVersion)
-	if fails && e.records[name] == rec {
-		e.outage.Failed(task{node: name, lift: lift}, e.tick(), next)
+	if fails && known {
+		e.outage.Failed(what, e.tick(), next)
 	} else {
-		e.outage.Ended(task{node: name, lift: lift}, e.tick())
+		e.outage.Ended(what, e.tick())
 	}
 	if closed && rec.refused == 0 {
 		rec.refused = permit.Write
 	}
-	if rec.refused != 0 && e.records[name] == rec {
-		e.permitted.Wait(rec.refused, rec.zone, name)
+	if rec.refused != 0 && known {
+		e.permitted.Wait(rec.refused, rec.zone, rec.name)
 	}
-	e.endTurn(rec, p.Tainted, err)
 	if err != nil && !closed {
-		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
+		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: rec.name, Reason: failedStep(err), Err: err})
 	}
-	e.mu.Unlock()
-	e.deliver()
+	e.endTurn(rec, p, err)
 	switch {
 	case err == nil && p.Again:
 		return timedworker.Blocked(0)
@@ -62,9 +67,8 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		return timedworker.Blocked(e.cfg.GateInterval)
 	case conflict:
 		return timedworker.Blocked(e.conflictWait(conflicts))
-	default:
-		return timedworker.Retry()
 	}
+	return timedworker.Retry()
 }
 
 // prepare plans the node's write and takes the node for it; a nil object means that there is none now, and
@@ -82,9 +86,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	if object = e.current(rec); object == nil {
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
-	if e.tick(); e.cfg.empties() {
-		e.arm(rec, e.now)
-	}
+	e.tick()
 	p, rec.turn, rec.refused = e.planNode(rec, object), nil, 0
 	if lift {
 		p = p.Taints()
@@ -93,7 +95,8 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	}
 	if p.Nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
-		e.endTurn(rec, p.Tainted, nil)
+		p.Told = true
+		e.endTurn(rec, &p, nil)
 		return nil, nil, p, timedworker.Done()
 	}
 	rec.busy = true
@@ -197,6 +200,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 		p.Tainted = p.Tainted || p.Harms()
 		wrote(Decision{Kind: TaintsWritten, Added: p.Change.Add, Removed: p.Change.Remove})
 	}
+	p.Told = true
 	var errs []error
 	if p.Mark {
 		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))

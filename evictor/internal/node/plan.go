@@ -35,6 +35,7 @@ type Plan struct {
 	Labels     map[string]string
 	Mark       bool // its pods not Ready
 	Again      bool // there is more to do, when those that wait have had their turn
+	Told       bool // conditions and taints are written, as who writes them notes: what follows from them may begin
 
 	Lift     bool // the change takes NoExecute taints away, or adds none
 	Tainted  bool // the node has one of ours, and is not one to be emptied; who writes the change keeps it true

@@ -18,12 +18,14 @@ import (
 type Stage uint8
 
 // The stages. Judge begins and ends an outage; within it a node goes from Waiting to Served, and from both to Watched and back.
+// Where nothing is tainted it goes by Emptying, from which it may come back.
 const (
-	New     Stage = iota // no verdict has fallen
-	Calm                 // it is Ready by its verdict
-	Watched              // it failed before the clocks started anew, and must be silent for one more grace
-	Waiting              // it failed, and is to be acted on when it has its turn
-	Served               // it failed, and was emptied, where nothing is tainted: what comes to it goes at once
+	New      Stage = iota // no verdict has fallen
+	Calm                  // it is Ready by its verdict
+	Watched               // it failed before the clocks started anew, and must be silent for one more grace
+	Waiting               // it failed, and is to be acted on when it has its turn
+	Emptying              // it failed, has its turn, and its pods are being evicted, where nothing is tainted
+	Served                // it failed, and was emptied, where nothing is tainted: what comes to it goes at once
 )
 
 // word is what stands between a verdict and the node's object.
@@ -94,6 +96,13 @@ func (r *Record) Stage() Stage { return r.stage }
 // Emptied says whether the node was emptied in this outage, also when it is watched since.
 func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
 
+// Unclear says whether it has reported Ready since its verdict, or lost the condition that this speaks of: the next one decides, and
+// nobody leaves before.
+func (r *Record) Unclear(w World) bool {
+	lost := r.says == "" && !r.verdict.Expired && r.verdict.Ready != ""
+	return lost || r.Facts(w).Standing() == Reported
+}
+
 // Facts are what the node's standing follows from. A store lags behind the writes: a taint that was written is there for a while
 // until the store has shown it.
 func (r *Record) Facts(w World) Facts {
@@ -122,6 +131,7 @@ func (r *Record) Check() error {
 		"nothing to write":                  r.word != unwritten || r.verdict.Expired,
 		"nothing to hear":                   r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
 		"no pods to mark":                   r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
+		"watched, and being emptied":        r.after != Emptying,
 		"tainted and emptied":               !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
 	} {
 		if !kept {
@@ -139,7 +149,7 @@ func (r *Record) String() string {
 		}
 		return ""
 	}
-	stages := [...]string{"new", "calm", "watched", "waiting", "served"}
+	stages := [...]string{"new", "calm", "watched", "waiting", "emptying", "served"}
 	return stages[r.stage] + when(r.stage == Watched, " after "+stages[r.after]) +
 		[...]string{"", ", unwritten", ", heard"}[r.word] + when(r.Marks.Due, ", to mark") + when(!r.unseen.IsZero(), ", unseen")
 }

@@ -56,6 +56,7 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 
 // BecomeWatched lets a node that failed wait for one more grace, which it says of it: the clocks started anew.
 func (r *Record) BecomeWatched() (failed bool) {
+	r.BecomeWaiting()
 	if r.stage > Watched {
 		r.stage, r.after = Watched, r.stage
 	}
@@ -67,6 +68,20 @@ func (r *Record) BecomeWatched() (failed bool) {
 func (r *Record) BecomeUnserved() (failed bool) {
 	r.stage, r.after = min(r.stage, Waiting), min(r.after, Waiting)
 	return r.stage >= Watched
+}
+
+// BecomeEmptying is told that the node has its turn, and that its pods are to leave now.
+func (r *Record) BecomeEmptying() {
+	if r.stage == Waiting {
+		r.stage = Emptying
+	}
+}
+
+// BecomeWaiting is told that they could not be had: the node waits for another turn.
+func (r *Record) BecomeWaiting() {
+	if r.stage == Emptying {
+		r.stage = Waiting
+	}
 }
 
 // BecomeServed is told that a failed node is emptied, and says whether that is new in this outage.

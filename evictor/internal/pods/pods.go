@@ -208,11 +208,10 @@ type Emptied uint8
 
 // How far a node is.
 const (
-	Unwanted Emptied = iota // it is not to be emptied
-	NotYet                  // some were not tried yet
-	Failed                  // all were, and some evictions could not be had
-	Done                    // nobody is left but those that are spared or refused
-	NoPods                  // nor was there one
+	NotYet Emptied = iota // some were not tried yet
+	Failed                // all were, and some evictions could not be had
+	Done                  // nobody is left but those that are spared or refused
+	NoPods                // nor was there one
 )
 
 // Emptied says how far the node is.
@@ -221,9 +220,7 @@ func (n *Node) Emptied() Emptied {
 		return known.eviction != nil && known.eviction.Emptying() && !known.eviction.aside
 	})
 	switch {
-	case !n.ours:
-		return Unwanted
-	case slices.ContainsFunc(left, func(known *pod) bool { return !known.eviction.failed }):
+	case !n.ours || slices.ContainsFunc(left, func(known *pod) bool { return !known.eviction.failed }):
 		return NotYet
 	case len(left) > 0:
 		return Failed

@@ -421,13 +421,13 @@ func TestStoryOfANodeThatIsEmptied(t *testing.T) {
 		want string
 		far  Emptied
 	}{
-		{"it has failed", func() string { return turn(0, false) }, "", Unwanted},
+		{"it has failed", func() string { return turn(0, false) }, "", NotYet},
 		{"it has its turn", func() string { return turn(10, true) }, "spare daemon DaemonSet, arm one at 10 for emptying, arm two at 10 for emptying", NotYet},
 		{"that is told once", func() string { return s.shown(11, "daemon") }, "", NotYet},
 		{"one leaves", func() string { return s.try(11, "one", Permits{}) }, "evict for emptying", NotYet},
 		{"the other could not be had", func() string { s.armed["two"].Failed(); return "" }, "", Failed},
-		{"the turn is over", func() string { return turn(12, false) }, "cancel daemon, cancel one, cancel two", Unwanted},
-		{"a taint of others", func() string { return turn(20, false, drain) }, "arm daemon at 50 for drain, arm two at 50 for drain", Unwanted},
+		{"the turn is over", func() string { return turn(12, false) }, "cancel daemon, cancel one, cancel two", NotYet},
+		{"a taint of others", func() string { return turn(20, false, drain) }, "arm daemon at 50 for drain, arm two at 50 for drain", NotYet},
 		{"another turn", func() string { return turn(30, true, drain) }, "move two at 30 for emptying", NotYet},
 		{"nothing is permitted", func() string { return s.try(30, "two", Permits{Harm: true}) }, "wait 5s MayHarm, told", NotYet},
 		{"the kubelet has just reported", func() string { return s.try(31, "two", Permits{Unsettled: time.Second}) }, "wait 1s NotSettled, told", NotYet},
@@ -443,8 +443,8 @@ func TestStoryOfANodeThatIsEmptied(t *testing.T) {
 		{"too many", func() string { s.armed["late"].Conflicted(); return "" }, "", Failed},
 		{"the taint of others goes on", func() string { return s.try(50, "daemon", Permits{Unsettled: time.Second}) }, "evict for drain", Failed},
 		{"and evicts who does not leave otherwise", func() string { return s.try(50, "two", Permits{Unsettled: time.Second}) }, "evict for drain", Failed},
-		{"it recovers", func() string { return turn(60, false, drain) }, "move late at 70 for drain", Unwanted},
-		{"the taint goes", func() string { return turn(61, false) }, "cancel daemon, cancel late TaintRemoved, cancel one, cancel two", Unwanted},
+		{"it recovers", func() string { return turn(60, false, drain) }, "move late at 70 for drain", NotYet},
+		{"the taint goes", func() string { return turn(61, false) }, "cancel daemon, cancel late TaintRemoved, cancel one, cancel two", NotYet},
 		{"it fails again", func() string {
 			s.n.Recovered()
 			clear(s.store)

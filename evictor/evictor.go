@@ -136,9 +136,10 @@ type Evictor struct {
 
 	mu        sync.Mutex // guards what follows and every record; held over the stores and those Options that say so, never over a write
 	started   bool
-	awaited   string    // what nothing is decided for want of, as it was told last
-	now       time.Time // latest instant seen: a clock that goes back stands still
-	read      time.Time // latest reading of the clock, for those who see to that themselves
+	awaited   string        // what nothing is decided for want of, as it was told last
+	now       time.Time     // ours, which never goes back
+	read      time.Time     // latest reading of the clock, for those who see to that themselves
+	ahead     time.Duration // of read is now: by so much the clock was set back
 	records   map[string]*record
 	zones     *zone.Tracker[string, zone.Key]
 	turns     *turns.Turns
@@ -270,13 +271,16 @@ func isNil(value any) bool {
 	}
 }
 
-// tick reads the clock; e.mu is held.
+// tick reads the clock and returns our time; e.mu is held. When the clock was set back no time has passed, and what follows counts.
 func (e *Evictor) tick() time.Time {
-	if e.read = e.clock.Now(); e.read.After(e.now) {
-		e.now = e.read
-	}
+	read := e.clock.Now()
+	e.ahead += max(0, e.read.Sub(read))
+	e.read, e.now = read, read.Add(e.ahead)
 	return e.now
 }
+
+// shown is what the clock shows at an instant of our time, if nobody sets it meanwhile; e.mu is held.
+func (e *Evictor) shown(ours time.Time) time.Time { return ours.Add(-e.ahead) }
 
 // Hold keeps a node from being tainted or emptied by us until Release. It acts at once, whatever the store shows of the node,
 // which is still watched and counted; taints of ours that it carries are lifted. The reason is told to whoever asks why.

@@ -66,7 +66,7 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 		rec.zone = rec.Zone // no pass moves it
 	}
 	if movedOn {
-		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
+		at := e.read.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
 		sooner(e.writes, rec.name, at)
 		sooner(e.lifts, rec.name, at)
 	}
@@ -79,6 +79,7 @@ func (e *Evictor) note(rec *record, object *v1.Node, heartbeat bool) {
 	if hold != rec.Hold {
 		rec.Hold, e.attention[rec.name] = hold, rec
 	}
+	e.pods.Ahead = e.ahead
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
 
@@ -89,7 +90,7 @@ func (e *Evictor) own(t *v1.Taint) bool { return e.cfg.tainting() && taints.OwnN
 func (e *Evictor) world(rec *record) node.World {
 	return node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
+		Now: e.now, Ahead: e.ahead, AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	}
 }
 

@@ -122,7 +122,9 @@ func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
 	if apierrors.HasStatusCause(err, "DisruptionBudget") { // policyv1.DisruptionBudgetCause
 		why.Reason = "DisruptionBudget"
 	}
+	e.mu.Lock()
 	e.decide(why)
+	e.mu.Unlock()
 	if wait := retryAfter(err); wait > 0 {
 		return wait
 	}

@@ -95,7 +95,7 @@ func (e *Evictor) carryOut(now time.Time) {
 				kind = EvictionMoved
 			}
 			why, _ := a.Eviction.Why()
-			if e.armed.Schedule(a.Eviction, why.At, e.read) != timedworker.Unchanged {
+			if e.armed.Schedule(a.Eviction, e.shown(why.At), e.read) != timedworker.Unchanged {
 				e.decide(evictionDecision(kind, ref, why, now))
 			}
 		}

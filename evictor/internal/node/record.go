@@ -86,10 +86,11 @@ type World struct {
 	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
 
 	Now       time.Time
-	AllDown   bool   // every zone is fully disrupted
-	Cancelled bool   // the zone policy has what is pending in its domain given up
-	Hold      string // why an operator holds the node, which goes before what the program says; empty when nobody does
-	Turn      bool   // the node has its turn
+	Ahead     time.Duration // of what the clock shows is Now
+	AllDown   bool          // every zone is fully disrupted
+	Cancelled bool          // the zone policy has what is pending in its domain given up
+	Hold      string        // why an operator holds the node, which goes before what the program says; empty when nobody does
+	Turn      bool          // the node has its turn
 
 	NoHarm, NoEmptying bool // what only plans ask for: as in Input
 }
@@ -119,7 +120,7 @@ func (r *Record) Facts(w World) Facts {
 // Plan compares the node with what it should be. since is Input.Since.
 func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 	in := Input{
-		Facts: r.Facts(w), Node: object, Now: w.Now, TaintBased: w.TaintBased, NoHarm: w.NoHarm, NoEmptying: w.NoEmptying, Since: since,
+		Facts: r.Facts(w), Node: object, Now: w.Now, Ahead: w.Ahead, TaintBased: w.TaintBased, NoHarm: w.NoHarm, NoEmptying: w.NoEmptying, Since: since,
 		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due, Emptied: r.Emptied(), PodsChanged: r.PodsChanged, Budgets: r.until,
 	}
 	return in.Plan()

@@ -25,6 +25,10 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		return result
 	}
 	err := e.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
+	gone := errors.Is(err, errGone)
+	if gone { // all is as well as done, and nobody is told of it
+		err, p.Tainted, p.Again = nil, p.Tainted || p.Harms(), false
+	}
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
 	conflict := !fails && apierrors.IsConflict(err)
@@ -35,6 +39,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 
 	e.mu.Lock()
 	rec.busy = false
+	if gone {
+		rec.Told()
+	}
 	conflicts := rec.Wrote(conflict, object.ResourceVersion)
 	if fails && e.records[name] == rec {
 		e.outage.Failed(task{node: name, lift: lift}, e.tick(), next)
@@ -137,6 +144,20 @@ func failedStep(err error) string {
 	return "write"
 }
 
+// errGone is what a write comes to whose node is not there any more.
+var errGone = errors.New("the node is gone")
+
+// stillThere says whether the node is there, and looks at it: the writes before took time.
+func (e *Evictor) stillThere(rec *record) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.records[rec.name] != rec {
+		return false
+	}
+	_, s := e.look(rec.name)
+	return s == shown || s == older
+}
+
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
 func (e *Evictor) stillTaints(rec *record, p *node.Plan) bool {
@@ -165,8 +186,11 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 		if err == nil {
 			err = write()
 		}
-		if err == nil || apierrors.IsNotFound(err) {
+		switch {
+		case err == nil:
 			return nil
+		case apierrors.IsNotFound(err):
+			return errGone
 		}
 		return &writeError{step: step, node: object.Name, err: err}
 	}
@@ -184,10 +208,16 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 		}
 	}
 	if len(p.Conditions) > 0 {
+		if !e.stillThere(rec) {
+			return errGone
+		}
 		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, object, p.Conditions)) }); err != nil {
 			return err
 		}
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
+	}
+	if !p.Change.Empty() && !e.stillThere(rec) {
+		return errGone
 	}
 	if len(p.Change.Add) > 0 {
 		refused := e.askHarm(rec.name) != nil

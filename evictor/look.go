@@ -36,8 +36,17 @@ func (e *Evictor) look(name string) (*v1.Node, sight) {
 	if seen.Stale {
 		return nil, older
 	}
-	e.note(rec, node, seen.Heartbeat)
+	e.note(rec, node, seen.Heartbeat || e.renewed(rec))
 	return node, shown
+}
+
+// renewed says whether a node that was silent by its verdict has given a sign of life since, its lease included; e.mu is held.
+func (e *Evictor) renewed(rec *record) bool {
+	if !rec.Verdict().Expired {
+		return false
+	}
+	v, ok := e.monitor.Verdict(rec.name)
+	return ok && !v.Expired
 }
 
 // current is look for whoever wants to act upon a node that we know: nil unless the store shows it as it is. Then the next event

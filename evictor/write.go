@@ -158,6 +158,13 @@ func (e *Evictor) stillThere(rec *record) bool {
 	return s == shown || s == older
 }
 
+// stillSilent says whether the node is to be declared Unknown still: it may have given a sign of life since that was planned.
+func (e *Evictor) stillSilent(rec *record) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return rec.Unwritten()
+}
+
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
 func (e *Evictor) stillTaints(rec *record, p *node.Plan) bool {
@@ -210,6 +217,10 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 	if len(p.Conditions) > 0 {
 		if !e.stillThere(rec) {
 			return errGone
+		}
+		if !e.stillSilent(rec) {
+			p.Again = true // as the verdict has it by then
+			return nil
 		}
 		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, object, p.Conditions)) }); err != nil {
 			return err

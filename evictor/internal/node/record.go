@@ -32,7 +32,7 @@ type word uint8
 const (
 	agreed    word = iota // nothing
 	unwritten             // it is silent, which is to be written to its status
-	heard                 // it was Unknown, and a heartbeat was seen in it since: the next verdict decides
+	heard                 // it was Unknown, and a sign of life was seen since: the next verdict decides
 )
 
 // Belongs says where a node counts, if it does.

@@ -22,9 +22,9 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error
 		_, done := rec.Marks.Done[pod.UID]
 		return !done && pods.Ready(pod)
 	}, func() { rec.Marks.Due = false }, func(ref PodRef) (goOn bool, err error) {
+		there := e.stillThere(rec)
 		e.mu.Lock()
-		about := e.about(rec)
-		still := rec.Marks.Due && about.Marks() && e.records[rec.name] == rec
+		still := there && rec.Marks.Due && e.about(rec).Marks() && e.records[rec.name] == rec
 		e.mu.Unlock()
 		if !still {
 			return false, nil

@@ -160,6 +160,9 @@ func (e *Evictor) stillThere(rec *record) bool {
 
 // stillSilent says whether the node is to be declared Unknown still: it may have given a sign of life since that was planned.
 func (e *Evictor) stillSilent(rec *record) bool {
+	if !e.stillThere(rec) {
+		return true // which is seen to before it is written
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return rec.Unwritten()
@@ -168,7 +171,7 @@ func (e *Evictor) stillSilent(rec *record) bool {
 // stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
 // time. NoSchedule taints alone follow the conditions and are corrected by the next write.
 func (e *Evictor) stillTaints(rec *record, p *node.Plan) bool {
-	if !p.Harms() {
+	if !p.Harms() || !e.stillThere(rec) {
 		return true
 	}
 	e.mu.Lock()
@@ -190,6 +193,9 @@ func (e *Evictor) mayWrite() error {
 func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *node.Plan) error {
 	try := func(step string, write func() error) error {
 		err := e.mayWrite()
+		if err == nil && !e.stillThere(rec) {
+			return errGone
+		}
 		if err == nil {
 			err = write()
 		}
@@ -215,9 +221,6 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 		}
 	}
 	if len(p.Conditions) > 0 {
-		if !e.stillThere(rec) {
-			return errGone
-		}
 		if !e.stillSilent(rec) {
 			p.Again = true // as the verdict has it by then
 			return nil
@@ -226,9 +229,6 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 			return err
 		}
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
-	}
-	if !p.Change.Empty() && !e.stillThere(rec) {
-		return errGone
 	}
 	if len(p.Change.Add) > 0 {
 		refused := e.askHarm(rec.name) != nil

@@ -36,7 +36,7 @@ func (e *Evictor) answered(err error) error {
 	defer e.mu.Unlock()
 	now := e.tick()
 	for _, t := range e.outage.Answered(now) {
-		e.trySoon(t, now.Add(e.cfg.RetryInitial)) // not twice in a Step
+		e.trySoon(t, e.read.Add(e.cfg.RetryInitial)) // not twice in a Step
 	}
 	return err
 }
@@ -44,11 +44,11 @@ func (e *Evictor) answered(err error) error {
 // probe tries one of the writes that failed while the API server does.
 func (e *engine) probe(now time.Time) {
 	if t, ok := e.outage.Probe(now); ok {
-		e.trySoon(t, now)
+		e.trySoon(t, e.read)
 	}
 }
 
-// trySoon lets work that waits be tried at that time, if not before.
+// trySoon lets work that waits be tried when the clock shows that time, if not before.
 func (e *engine) trySoon(t task, at time.Time) {
 	switch {
 	case t.lift:

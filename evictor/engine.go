@@ -37,9 +37,10 @@ type engine struct {
 	conflict timedworker.Backoff // of what the API server did not accept because it was old
 
 	started   bool
-	awaited   string    // what nothing is decided for want of, as it was told last
-	now       time.Time // latest instant seen: a clock that goes back stands still
-	read      time.Time // latest reading of the clock, for those who see to that themselves
+	awaited   string        // what nothing is decided for want of, as it was told last
+	now       time.Time     // ours, which never goes back
+	read      time.Time     // latest reading of the clock, for those who see to that themselves
+	ahead     time.Duration // of read is now: by so much the clock was set back
 	records   map[string]*record
 	zones     *zone.Tracker[string, zone.Key]
 	turns     *turns.Turns
@@ -102,10 +103,13 @@ type record struct {
 	pods pods.Node
 }
 
-// tick reads the clock.
+// tick reads the clock and returns our time. When the clock was set back no time has passed, and what follows counts.
 func (e *engine) tick() time.Time {
-	if e.read = e.clock.Now(); e.read.After(e.now) {
-		e.now = e.read
-	}
+	read := e.clock.Now()
+	e.ahead += max(0, e.read.Sub(read))
+	e.read, e.now = read, read.Add(e.ahead)
 	return e.now
 }
+
+// shown is what the clock shows at an instant of our time, if nobody sets it meanwhile.
+func (e *engine) shown(ours time.Time) time.Time { return ours.Add(-e.ahead) }

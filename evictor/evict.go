@@ -99,6 +99,9 @@ func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
 		defer e.mu.Unlock()
 		e.pods.End(ref.ref(), done)
 	}()
+	e.mu.Lock()
+	why = e.asShown(why)
+	e.mu.Unlock()
 	err := e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
 	done = err == nil
 	return err
@@ -151,7 +154,7 @@ func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Per
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
 	if (rec.Tainted || e.cfg.empties()) && (rec.Unclear(e.world(rec)) || !e.monitor.SettledAt(rec.name, e.read)) {
-		p.Unsettled = e.untilPass(rec, now)
+		p.Unsettled = e.untilPass(rec)
 	}
 	return p
 }
@@ -184,16 +187,16 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write e
 }
 
 // untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
-func (e *engine) untilPass(rec *record, now time.Time) time.Duration {
+func (e *engine) untilPass(rec *record) time.Duration {
 	next, ok := e.monitor.NextAt(e.read)
-	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(now) {
+	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(e.read) {
 		next, ok = earlier(next, ok, at)
 	}
-	if ok && next.After(now) {
-		return next.Sub(now)
+	if ok && next.After(e.read) {
+		return next.Sub(e.read)
 	}
-	if at, ok := e.waitsUntil(rec); ok && at.After(now) {
-		return at.Sub(now)
+	if at, ok := e.waitsUntil(rec); ok && at.After(e.read) {
+		return at.Sub(e.read)
 	}
 	return e.cfg.GateInterval
 }

@@ -65,7 +65,7 @@ func (e *Evictor) Evictions() []Pending {
 	for i, it := range items {
 		why, decided := it.Value.Why()
 		ref := refOf(it.Value.Pod())
-		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: evictionDecision(EvictionArmed, ref, why, decided)}
+		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.asShown(evictionDecision(EvictionArmed, ref, why, decided))}
 	}
 	return pending
 }
@@ -118,7 +118,7 @@ func (e *Evictor) Backlogs() []Backlog {
 	evictions := Backlog{Name: "evictions", Len: e.armed.Len()}
 	e.mu.Lock()
 	if due, ok := e.pods.First(); ok {
-		evictions.Oldest = max(0, now.Sub(due))
+		evictions.Oldest = max(0, now.Sub(e.shown(due)))
 	}
 	e.mu.Unlock()
 	return []Backlog{nodes, evictions, backlogOf("writes", e.writes, now), backlogOf("lifts", e.lifts, now)}

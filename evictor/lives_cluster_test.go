@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -16,6 +21,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/taints"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // livesObject is one version of a node or pod in the API server; nil objects are deletions.
@@ -38,6 +44,12 @@ func (t *livesTable[T]) put(version int64, key string, object *T) {
 		t.now[key] = object
 	}
 	t.history = append(t.history, livesObject[T]{version, key, object})
+}
+
+// goBack forgets what came after a version.
+func (t *livesTable[T]) goBack(version int64) {
+	t.now = t.at(version)
+	t.history = slices.DeleteFunc(t.history, func(past livesObject[T]) bool { return past.version > version })
 }
 
 // at is the table as it was at a version.
@@ -75,17 +87,22 @@ type livesFault struct {
 	calls uint64
 }
 
-// errLivesTrying is what a write has come to that is under way.
-var errLivesTrying = apierrors.NewConflict(schema.GroupResource{}, "", nil)
+var errLivesPanic = errors.New("a client panics, as it was told to")
 
-var errLivesPanic = errors.New("a writer panics, as it was told to")
+// livesAll stands for all domains, beside the names of some.
+const livesAll = "*"
 
-// livesWorld is a cluster in elapsed time, with the evictors that act on it.
+// livesWorld is a cluster in elapsed time, with the evictors that act on it. The API server's clock shows elapsed time.
 type livesWorld struct {
-	plan      livesPlan
-	now       time.Time     // never goes back
-	skew      time.Duration // the wall clock is now+skew
-	latest    time.Time     // the wall clock was never later
+	plan   livesPlan
+	config evictor.Config
+	slack  time.Duration // for how much sooner or later something may happen than it should
+	judge  *livesJudge
+	logf   func(string, ...any)
+	real   time.Time // under Run: what the clock of the bubble showed at livesBegin
+
+	mu        sync.Mutex // guards what follows, and all that belongs to a process; a process calls us from several goroutines under Run
+	now       time.Time
 	version   int64
 	uids      int
 	nodes     livesTable[v1.Node]
@@ -94,16 +111,44 @@ type livesWorld struct {
 	budgets   map[string]time.Time // pods that a disruption budget protects, and until when
 	retry     int                  // what a refusing budget suggests, in seconds
 	gone      map[string]time.Time // when kubelets remove terminating pods
-	faults    []*livesFault
-	processes []*livesProcess
-	harm      error
-	removed   map[string]time.Time // when nodes were last deleted
-	amid      []livesEvent         // to happen while the next writes are under way
-	pauses    map[string]bool
-	holds     map[string]time.Time // since when
 	touched   map[string]time.Time // when pods were last written, or protected
-	judge     *livesJudge
-	logf      func(string, ...any)
+	faults    []*livesFault
+	amid      []livesEvent // to happen while the next writes are under way
+	holds     map[string]time.Time
+	shutBy    map[string]map[string]bool // why a domain is closed to harm: pauses and fences
+	closed    map[string]error           // the same, an error where there is any
+	shutSince map[string]time.Time
+	ruling    zone.Ruling // what the program's policy says, where it says more than the default one
+	shaken    time.Time   // when a hold or permission last changed
+	processes []*livesProcess
+	calls     []func() // to evictors, which must not be called under mu where they call us from other goroutines
+}
+
+// fresh says whether something changed at this instant, at which processes may know of it or not.
+func (w *livesWorld) fresh(at time.Time) bool { return w.plan.Run && at.Equal(w.now) }
+
+// call calls an evictor.
+func (w *livesWorld) call(f func()) {
+	if w.plan.Run {
+		w.calls = append(w.calls, f)
+	} else {
+		f()
+	}
+}
+
+// ill is what is wrong with the API server now.
+func (w *livesWorld) ill() string {
+	for _, fault := range w.faults {
+		if w.now.Before(fault.until) {
+			return fault.kind
+		}
+	}
+	return ""
+}
+
+// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both" (Config.TaintBasedEviction).
+func (w *livesWorld) ours(key string) bool {
+	return w.plan.Taints && w.plan.Half != evictor.TaintEviction && livesIsOwn(key)
 }
 
 // livesProcess is one evictor with its store and what permits it to write.
@@ -112,8 +157,12 @@ type livesProcess struct {
 	slot       int
 	evictor    *evictor.Evictor
 	mind       *livesMind
+	skew       time.Duration // of its wall clock
+	set        *atomic.Int64 // the same, for its clock
 	leads      bool
+	ledAt      time.Time // when that last changed
 	blind      error
+	blindSince time.Time
 	next       time.Time
 	fed        bool
 	frozen     time.Time            // it is not stepped before
@@ -122,16 +171,61 @@ type livesProcess struct {
 	seenPods   map[string]*v1.Pod
 	lateLeases map[string]bool
 	rewound    map[string]bool // pods that the store shows though it has shown them gone or going
+	panics     int             // of the store, to come
+	stop       func()          // ends Run
 }
 
-func (w *livesWorld) wall() time.Time { return w.now.Add(w.skew) }
+func (p *livesProcess) wall() time.Time { return p.world.now.Add(p.skew) }
 
-func (w *livesWorld) held(name string) bool { _, held := w.holds[name]; return held }
+func livesReady(node *v1.Node) (status v1.ConditionStatus, beat time.Time) {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == v1.NodeReady {
+			return condition.Status, condition.LastHeartbeatTime.Time
+		}
+	}
+	return "", time.Time{}
+}
 
-type livesClock struct{ world *livesWorld }
+func livesVersion(object metav1.Object) int64 {
+	version, _ := strconv.ParseInt(object.GetResourceVersion(), 10, 64)
+	return version
+}
 
-func (c livesClock) Now() time.Time                        { return c.world.wall() }
-func (c livesClock) Since(earlier time.Time) time.Duration { return c.world.wall().Sub(earlier) }
+var livesOwn = []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable}
+
+func livesIsOwn(key string) bool { return slices.Contains(livesOwn, key) }
+
+// livesNoExecute are the keys of the taints that we write NoExecute, and of those that we do not write at all.
+func livesNoExecute(list []v1.Taint) (own, foreign []string) {
+	for _, taint := range list {
+		if taint.Effect == v1.TaintEffectNoExecute && livesIsOwn(taint.Key) {
+			own = append(own, taint.Key)
+		} else if !strings.HasPrefix(taint.Key, "node.kubernetes.io/") {
+			foreign = append(foreign, taint.Key)
+		}
+	}
+	return own, foreign
+}
+
+func (w *livesWorld) noExecute(list []v1.Taint) (own, foreign []string) {
+	if own, foreign = livesNoExecute(list); !w.plan.Taints {
+		return nil, append(foreign, own...)
+	}
+	return own, foreign
+}
+
+func livesDaemon(pod *v1.Pod) bool { return len(pod.OwnerReferences) > 0 }
+
+func livesSpared(pod *v1.Pod) bool {
+	return pod.Status.Phase == v1.PodSucceeded || pod.Annotations[v1.MirrorPodAnnotationKey] != ""
+}
+
+func livesLater(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
 func livesPodKey(key string) evictor.PodKey { return evictor.PodKey{Namespace: "lives", Name: key} }
 
@@ -145,8 +239,6 @@ func (w *livesWorld) setNode(name string, node *v1.Node) {
 	w.version++
 	if node != nil {
 		node.ResourceVersion = fmt.Sprint(w.version)
-	} else {
-		w.removed[name] = w.now
 	}
 	w.nodes.put(w.version, name, node)
 	for _, p := range w.processes {
@@ -252,7 +344,7 @@ func (p *livesProcess) renewed(name string) {
 		p.lateLeases[name] = true
 		return
 	}
-	p.mind.lease(name, machine.renew, machine.lease)
+	p.mind.renewed(name, machine.renew, machine.lease)
 	p.evictor.LeaseObserved(name, machine.renew, fmt.Sprint(machine.lease))
 	p.fed = true
 }
@@ -293,13 +385,27 @@ func livesSorted(set map[string]bool) []string {
 
 func (p *livesProcess) Synced() bool { return true }
 
+// enter is called wherever an evictor calls; panics are for the store to have.
+func (p *livesProcess) enter() func() {
+	p.world.enter()
+	if p.panics > 0 {
+		p.panics--
+		p.fed = true
+		p.world.mu.Unlock()
+		panic(errLivesPanic)
+	}
+	return p.world.mu.Unlock
+}
+
 func (p *livesProcess) Node(name string) (*v1.Node, bool) {
+	defer p.enter()()
 	node := p.seenNodes[name]
 	p.mind.shownNode(name, node)
 	return node, node != nil
 }
 
 func (p *livesProcess) Nodes(visit func(*v1.Node) bool) {
+	defer p.enter()()
 	for _, name := range livesKeys(p.seenNodes) {
 		node := p.seenNodes[name]
 		p.mind.shownNode(name, node)
@@ -310,15 +416,19 @@ func (p *livesProcess) Nodes(visit func(*v1.Node) bool) {
 }
 
 func (p *livesProcess) Pod(key evictor.PodKey) (*v1.Pod, bool) {
+	defer p.enter()()
 	pod := p.seenPods[key.Name]
-	p.mind.shownPod(key.Name, pod)
+	if pod != nil {
+		p.mind.shownPod(pod)
+	}
 	return pod, pod != nil
 }
 
 func (p *livesProcess) PodsOnNode(node string, visit func(*v1.Pod) bool) {
+	defer p.enter()()
 	for _, name := range livesKeys(p.seenPods) {
 		if pod := p.seenPods[name]; pod.Spec.NodeName == node {
-			p.mind.shownPod(name, pod)
+			p.mind.shownPod(pod)
 			if !visit(pod) {
 				return
 			}
@@ -335,9 +445,24 @@ func livesMix(x uint64) uint64 {
 	return x ^ (x >> 31)
 }
 
-// write lets do happen, or a fault in its place.
-func (p *livesProcess) write(scope, what string, do func() error) error {
+// write judges a write, if there is a judge, and lets do happen, or a fault in its place. Under Run it takes a while.
+func (p *livesProcess) write(ctx context.Context, scope, what string, judge func(*livesMind) (string, string), do func() error) (err error) {
 	w := p.world
+	w.enter()
+	defer w.mu.Unlock()
+	if judge != nil {
+		p.mind.may(judge)
+	}
+	w.judge.writes++
+	if w.plan.Run {
+		wait := time.Duration(livesMix(uint64(w.judge.writes))%8) * 40 * time.Millisecond
+		w.mu.Unlock()
+		ended := livesSleep(ctx, wait)
+		w.enter()
+		if ended {
+			return ctx.Err()
+		}
+	}
 	if len(w.amid) > 0 {
 		event := w.amid[0]
 		w.amid = w.amid[1:]
@@ -378,12 +503,21 @@ func (p *livesProcess) write(scope, what string, do func() error) error {
 			panic(errLivesPanic)
 		}
 	}
-	err := do()
-	if err != nil {
+	if err = do(); err != nil {
 		p.mind.disturbed("refused")
 	}
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	return err
+}
+
+// livesSleep says whether the context ended first.
+func livesSleep(ctx context.Context, d time.Duration) (ended bool) {
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(d):
+		return false
+	}
 }
 
 // nodeNow is the node in the API server if it is the one that was meant.
@@ -399,13 +533,24 @@ func (w *livesWorld) nodeNow(node *v1.Node, exact bool) (*v1.Node, error) {
 	return now.DeepCopy(), nil
 }
 
-func (p *livesProcess) UpdateConditions(_ context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	p.mind.updatesConditions(node, conditions)
-	return p.write("nodes", "conditions of "+node.Name, func() error {
-		now, err := p.world.nodeNow(node, false)
-		if err != nil {
-			return err
+// node makes a write of a node: change is told the API server's, to be changed.
+func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string, node *v1.Node, exact bool, judge func(*livesMind) (string, string), change func(now *v1.Node)) error {
+	err := p.write(ctx, "nodes", what+" of "+node.Name, judge, func() error {
+		now, err := p.world.nodeNow(node, exact)
+		if err == nil {
+			change(now)
+			p.world.setNode(node.Name, now)
 		}
+		return err
+	})
+	p.world.enter()
+	defer p.world.mu.Unlock()
+	p.mind.wrote(kind, err)
+	return err
+}
+
+func (p *livesProcess) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	return p.node(ctx, evictor.ConditionsWritten, "conditions", node, false, func(m *livesMind) (string, string) { return m.updatesConditions(node, conditions) }, func(now *v1.Node) {
 		for _, condition := range conditions {
 			if i := slices.IndexFunc(now.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == condition.Type }); i >= 0 {
 				now.Status.Conditions[i] = condition
@@ -413,43 +558,35 @@ func (p *livesProcess) UpdateConditions(_ context.Context, node *v1.Node, condit
 				now.Status.Conditions = append(now.Status.Conditions, condition)
 			}
 		}
-		p.world.setNode(node.Name, now)
-		return nil
 	})
 }
 
-func (p *livesProcess) UpdateTaints(_ context.Context, node *v1.Node, change taints.Change) (err error) {
-	p.mind.updatesTaints(node, change)
-	if own, _ := livesNoExecute(change.Add); len(own) > 0 {
-		defer func() { p.mind.turns(node, err) }()
-		p.mind.turns(node, errLivesTrying)
+func (p *livesProcess) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) (err error) {
+	own, _ := livesNoExecute(change.Add)
+	turns := func(err error) {
+		p.world.enter()
+		defer p.world.mu.Unlock()
+		p.mind.turns(node, err)
 	}
-	return p.write("nodes", fmt.Sprintf("taints of %s +%v -%v", node.Name, livesTaints(change.Add), livesTaints(change.Remove)), func() error {
-		now, err := p.world.nodeNow(node, true)
-		if err != nil {
-			return err
+	if len(own) > 0 {
+		defer func() { turns(err) }()
+		turns(apierrors.NewConflict(schema.GroupResource{}, "", nil)) // it is tried
+	}
+	what := fmt.Sprintf("taints +%v -%v", livesTaints(change.Add), livesTaints(change.Remove))
+	return p.node(ctx, evictor.TaintsWritten, what, node, true, func(m *livesMind) (string, string) { return m.updatesTaints(node, change) }, func(now *v1.Node) {
+		had, _ := livesNoExecute(now.Spec.Taints)
+		now.Spec.Taints = change.Apply(now.Spec.Taints, p.wall())
+		if has, _ := livesNoExecute(now.Spec.Taints); len(had) < len(has) {
+			p.mind.tainted(node.Name, has)
 		}
-		before := now.Spec.Taints
-		now.Spec.Taints = change.Apply(before, p.world.wall())
-		p.mind.tainted(node, before, now.Spec.Taints)
-		p.world.setNode(node.Name, now)
-		return nil
 	})
 }
 
-func (p *livesProcess) UpdateLabels(_ context.Context, node *v1.Node, labels map[string]string) error {
-	p.mind.writes("labels of " + node.Name)
-	return p.write("nodes", "labels of "+node.Name, func() error {
-		now, err := p.world.nodeNow(node, false)
-		if err != nil {
-			return err
-		}
-		for key, value := range labels {
-			now.Labels[key] = value
-		}
-		p.world.setNode(node.Name, now)
-		return nil
-	})
+func (p *livesProcess) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
+	return p.node(ctx, evictor.LabelsWritten, "labels", node, false, func(m *livesMind) (string, string) {
+		_, rule, why := m.target("labels", node)
+		return rule, why
+	}, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
 }
 
 // podNow is the pod in the API server if it is the one that was meant.
@@ -465,10 +602,13 @@ func (w *livesWorld) podNow(ref evictor.PodRef) (*v1.Pod, error) {
 	return now.DeepCopy(), nil
 }
 
-func (p *livesProcess) Evict(_ context.Context, ref evictor.PodRef, why evictor.Decision) error {
-	p.mind.evicts(ref, why)
-	err := p.write("pods", "eviction of "+ref.Name+" from "+ref.Node, func() error {
-		w := p.world
+func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evictor.Decision) error {
+	w := p.world
+	w.enter()
+	p.mind.may(func(m *livesMind) (string, string) { return m.evicts(ref, why) })
+	p.mind.evicting(ref)
+	w.mu.Unlock()
+	err := p.write(ctx, "pods", "eviction of "+ref.Name+" from "+ref.Node, nil, func() error {
 		now, err := w.podNow(ref)
 		if err != nil {
 			return err
@@ -480,20 +620,22 @@ func (p *livesProcess) Evict(_ context.Context, ref evictor.PodRef, why evictor.
 			return refusal
 		}
 		if now.DeletionTimestamp == nil {
-			stamp := metav1.NewTime(w.wall())
+			stamp := metav1.NewTime(w.now)
 			now.DeletionTimestamp = &stamp
 			w.gone[ref.Name] = w.now.Add(5 * time.Second)
 			w.setPod(ref.Name, now)
 		}
 		return nil
 	})
-	p.mind.evicted(ref, err)
+	w.enter()
+	defer w.mu.Unlock()
+	p.mind.wrote(evictor.PodEvicted, err)
+	p.mind.done[ref.UID] = p.mind.done[ref.UID] || err == nil || apierrors.IsNotFound(err)
 	return err
 }
 
-func (p *livesProcess) MarkNotReady(_ context.Context, ref evictor.PodRef) error {
-	p.mind.marks(ref)
-	return p.write("pods", "mark of "+ref.Name, func() error {
+func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
+	err := p.write(ctx, "pods", "mark of "+ref.Name, func(m *livesMind) (string, string) { return m.marks(ref) }, func() error {
 		now, err := p.world.podNow(ref)
 		if err != nil {
 			return err
@@ -503,15 +645,23 @@ func (p *livesProcess) MarkNotReady(_ context.Context, ref evictor.PodRef) error
 				now.Status.Conditions[i].Status = v1.ConditionFalse
 			}
 		}
-		if known := p.mind.nodes[ref.Node]; known != nil {
-			known.marked[ref.UID] = true
-		}
 		p.world.setPod(ref.Name, now)
 		return nil
 	})
+	p.world.enter()
+	defer p.world.mu.Unlock()
+	p.mind.wrote(evictor.PodMarkedNotReady, err)
+	if known := p.mind.nodes[ref.Node]; known != nil && err == nil {
+		known.marked[ref.UID] = true
+	}
+	return err
 }
 
-func (p *livesProcess) Event(event evictor.Event) { p.mind.writes("event " + event.Reason) }
+func (p *livesProcess) Event(event evictor.Event) {
+	p.world.enter()
+	defer p.world.mu.Unlock()
+	p.mind.may(func(m *livesMind) (string, string) { return m.mayWrite("event "+event.Reason, false) })
+}
 
 func livesTaints(list []v1.Taint) []string {
 	all := []string{}

@@ -8,9 +8,9 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-var errLivesNoHarm = errors.New("no harm for now")
+	"github.com/evictkit/evictkit/zone"
+)
 
 // happens applies an event to the world as it is by then; one that means nothing there does nothing.
 func (w *livesWorld) happens(e livesEvent) {
@@ -21,9 +21,9 @@ func (w *livesWorld) happens(e livesEvent) {
 			machine.state = livesStates[e.kind]
 		}
 	case "killzone", "revivezone", "killall", "reviveall":
-		zone := fmt.Sprintf("z%d", e.a%w.plan.Zones)
+		domain := fmt.Sprintf("z%d", e.a%w.plan.Zones)
 		for _, name := range livesKeys(w.nodes.now) {
-			if e.kind == "killall" || e.kind == "reviveall" || w.nodes.now[name].Labels[livesZone] == zone {
+			if e.kind == "killall" || e.kind == "reviveall" || w.nodes.now[name].Labels[livesZone] == domain {
 				w.machines[name].state = livesStates[e.kind]
 			}
 		}
@@ -31,25 +31,16 @@ func (w *livesWorld) happens(e livesEvent) {
 		if node != "" {
 			w.taints(node, e)
 		}
-	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready":
+	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel":
 		w.nodeEvent(node, e)
 	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "budget":
 		w.podEvent(pod, e)
-	case "hold", "release", "pause", "resume", "harm", "lead", "blind", "kick":
+	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
 		w.permission(node, e)
 	case "fault":
 		kinds := []string{"conflict", "busy", "busy-retry", "internal", "timeout", "done-timeout", "forbidden", "panic", "done-panic"}
 		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],
 			kind: kinds[e.a%len(kinds)], ratio: []int{100, 50, 20}[e.c/3%3], salt: uint64(e.b)<<16 + uint64(e.c)})
-	case "clockback":
-		if w.wall().After(w.latest) {
-			w.latest = w.wall()
-		}
-		w.skew -= time.Duration(1+e.a%120) * time.Second
-		for _, p := range w.processes {
-			p.mind.disturbed("clock")
-			p.fed = true
-		}
 	default:
 		w.processEvent(e)
 	}
@@ -68,7 +59,7 @@ func livesPick[T any](table map[string]*T, number int) string {
 
 // stamp is a TimeAdded as somebody may write it: now, none, past, future, or before the node was made.
 func (w *livesWorld) stamp(number int, node *v1.Node) *metav1.Time {
-	at := w.wall()
+	at := w.now
 	switch number % 6 {
 	case 0:
 		return nil
@@ -143,13 +134,21 @@ func (w *livesWorld) nodeEvent(name string, e livesEvent) {
 		delete(w.machines, name)
 		return
 	case "movezone":
-		node.Labels[livesZone] = fmt.Sprintf("z%d", e.b%w.plan.Zones)
+		node.Labels[[]string{livesZone, livesRack}[e.c%2]] = fmt.Sprintf("z%d", e.b%w.plan.Zones)
 	case "exclude":
-		if _, excluded := node.Labels[livesExclude]; excluded {
-			delete(node.Labels, livesExclude)
+		label := []string{livesExclude, livesSpare}[e.c%2]
+		if _, excluded := node.Labels[label]; excluded {
+			delete(node.Labels, label)
 		} else {
-			node.Labels[livesExclude] = ""
+			node.Labels[label] = ""
 		}
+	case "cordon":
+		node.Spec.Unschedulable = e.b%2 == 0
+	case "relabel":
+		node.Labels[v1.LabelOSStable] = []string{"linux", "windows"}[e.b%2]
+	case "holdlabel":
+		node.Annotations = map[string]string{livesHold: []string{"", "by hand"}[e.b%2]}
+		w.shaken = w.now
 	case "loseready":
 		node.Status.Conditions = slices.DeleteFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 	}
@@ -190,54 +189,112 @@ func (w *livesWorld) podEvent(name string, e livesEvent) {
 }
 
 func (w *livesWorld) permission(name string, e livesEvent) {
+	domain, reason := livesAll, fmt.Sprint("pause ", e.b%2)
+	if e.c%2 == 0 {
+		domain = fmt.Sprintf("z%d", e.a%w.plan.Zones)
+	}
+	w.shaken = w.now
+	switch e.kind {
+	case "hold":
+		w.hold(name, true)
+	case "release":
+		w.hold(name, false)
+	case "pause":
+		w.pause(domain, reason, true)
+	case "resume":
+		w.pause(domain, reason, false)
+	case "fence":
+		w.shut(domain, "fence", !w.shutBy[domain]["fence"])
+	case "policy":
+		w.ruling = zone.Ruling{Rate: float64(e.b / 3 % 2), Pending: zone.Pending(e.b % 3)}
+	}
 	for i, p := range w.processes {
 		p.fed = true
 		p.mind.disturbed(e.kind)
-		switch e.kind {
-		case "hold":
-			p.evictor.Hold(name, "held")
-		case "release":
-			p.evictor.Release(name)
-		case "pause":
-			p.evictor.Pause(fmt.Sprint("pause ", e.b%2))
-		case "resume":
-			p.evictor.Resume(fmt.Sprint("pause ", e.b%2))
-		case "lead":
-			if i == e.a%len(w.processes) {
-				p.leads = !p.leads
-				if p.leads {
-					w.judge.starts = append(w.judge.starts, w.now)
-				}
-			}
-		case "blind":
-			if i == e.a%len(w.processes) {
-				if p.blind == nil {
-					p.blind = errors.New("blind")
-				} else {
-					p.blind = nil
-				}
-				p.evictor.SetObserverHealth(p.blind)
-			}
-		case "kick":
-			p.evictor.Kick()
+		switch mine := i == e.a%len(w.processes); {
+		case e.kind == "lead" && mine:
+			p.lead(!p.leads)
+		case e.kind == "blind" && mine:
+			p.see(p.blind != nil)
+		case e.kind == "kick":
+			w.call(p.evictor.Kick)
 		}
 	}
-	switch e.kind {
-	case "hold":
+}
+
+// hold has a node held, or released.
+func (w *livesWorld) hold(name string, held bool) {
+	if delete(w.holds, name); held {
 		w.holds[name] = w.now
-	case "release":
-		delete(w.holds, name)
-	case "pause":
-		w.pauses[fmt.Sprint("pause ", e.b%2)] = true
-	case "resume":
-		delete(w.pauses, fmt.Sprint("pause ", e.b%2))
-	case "harm":
-		if w.harm == nil {
-			w.harm = errLivesNoHarm
+	}
+	for _, p := range w.processes {
+		if held {
+			w.call(func() { p.evictor.Hold(name, "held") })
 		} else {
-			w.harm = nil
+			w.call(func() { p.evictor.Release(name) })
 		}
 	}
+}
+
+// pause pauses a domain or all of them for a reason, or ends that.
+func (w *livesWorld) pause(domain, reason string, paused bool) {
+	w.shut(domain, reason, paused)
+	for _, p := range w.processes {
+		w.call(func() { p.pause(domain, reason, paused) })
+	}
+}
+
+func (p *livesProcess) pause(domain, reason string, paused bool) {
+	switch key := (zone.Key{Zone: domain}); {
+	case domain == livesAll && paused:
+		p.evictor.Pause(reason)
+	case domain == livesAll:
+		p.evictor.Resume(reason)
+	case paused:
+		p.evictor.PauseDomain(key, reason)
+	default:
+		p.evictor.ResumeDomain(key, reason)
+	}
+}
+
+// shut notes why a domain is closed to harm, or open again.
+func (w *livesWorld) shut(domain, reason string, shut bool) {
+	reasons := w.shutBy[domain]
+	if reasons == nil {
+		reasons = map[string]bool{}
+		w.shutBy[domain] = reasons
+	}
+	if delete(reasons, reason); shut {
+		reasons[reason] = true
+	}
+	was := w.closed[domain]
+	if delete(w.closed, domain); len(reasons) > 0 {
+		w.closed[domain] = fmt.Errorf("%s is closed: %v", domain, livesSorted(reasons))
+	}
+	if was == nil {
+		w.shutSince[domain] = w.now
+	}
+}
+
+// lead has a process lead, or not.
+func (p *livesProcess) lead(leads bool) {
+	if leads && !p.leads {
+		p.world.judge.starts = append(p.world.judge.starts, p.world.now)
+	}
+	if leads != p.leads {
+		p.leads, p.ledAt = leads, p.world.now
+	}
+}
+
+// see tells a process whether it sees well.
+func (p *livesProcess) see(well bool) {
+	if p.blind = nil; !well {
+		p.blind, p.blindSince = errors.New("blind"), p.world.now
+	}
+	err := p.blind
+	p.mind.unsettled = p.world.now
+	p.world.shaken = p.world.now
+	p.world.call(func() { p.evictor.SetObserverHealth(err) })
 }
 
 func (w *livesWorld) processEvent(e livesEvent) {
@@ -270,21 +327,37 @@ func (w *livesWorld) processEvent(e livesEvent) {
 	case "freeze":
 		p.frozen = w.now.Add(time.Duration(1+e.b%180) * time.Second)
 		p.mind.disturbed("freeze")
+		p.mind.unsettled = p.frozen
+	case "clockback":
+		p.skew -= time.Duration(1+e.b%120) * time.Second
+		p.set.Store(int64(p.skew))
+		p.mind.disturbed("clock")
+		p.fed = true
+	case "storepanic":
+		p.panics = 1 + e.b%3
+		p.mind.disturbed("panic")
 	case "restart":
-		slot, leads := p.slot, p.leads
-		w.processes[slot] = w.start(slot, leads)
+		w.restart(p)
+	case "restore": // the API server goes back to what it was, as from a backup of etcd, and everybody starts anew
+		w.version = max(int64(w.plan.Nodes), w.version-int64(1+e.b%120))
+		w.nodes.goBack(w.version)
+		w.pods.goBack(w.version)
+		for _, name := range livesKeys(w.nodes.now) {
+			if w.machines[name] == nil {
+				w.machines[name] = &livesMachine{state: "dead"}
+			}
+		}
+		for _, p := range slices.Clone(w.processes) {
+			w.restart(p)
+		}
 	case "takeover", "split":
 		if len(w.processes) == 2 {
 			both := e.kind == "split"
 			first := both || !w.processes[0].leads
 			for i, q := range w.processes {
-				leads := both || first == (i == 0)
-				if leads && !q.leads {
-					w.judge.starts = append(w.judge.starts, w.now)
-				}
-				q.leads = leads
+				q.lead(both || first == (i == 0))
 				q.mind.disturbed("takeover")
-				q.evictor.Kick()
+				w.call(q.evictor.Kick)
 				q.fed = true
 			}
 		}

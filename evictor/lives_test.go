@@ -5,181 +5,162 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand"
 	"os"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // A life is a cluster of a few nodes with one or two evictors, to which things happen for half an hour: all that a
 // seed says, and nothing that is read from an evictor. What follows then is a quiet time in which everything must come
-// right. lives_model_test.go judges every write when it is made.
+// right. lives_may_test.go judges every write when it is made.
+//
+//	go test ./evictor -run TestLivesTainting -lives 20000
+//	go test ./evictor -run TestLivesUnderRun -lives 5000 -race
+//	go test ./evictor -run TestLivesDirect -life 17
 
 var (
-	livesCount = flag.Int("lives", 0, "how many random lives to play in each mode; 0 means EVICTKIT_LIVES, or a few")
+	livesCount = flag.Int("lives", 0, "how many random lives to play in each mode; 0 means EVICTKIT_LIVES, or some")
 	livesSeed  = flag.Int64("life", 0, "play the life of this seed alone, and print its log")
 )
 
-type metav1OwnerReference = metav1.OwnerReference
-
-const (
-	livesZone    = v1.LabelTopologyZone
-	livesExclude = "node.kubernetes.io/exclude-disruption"
-)
+func TestLivesTainting(t *testing.T) { livesTest(t, 400, livesMode{Taints: true}) }
+func TestLivesDirect(t *testing.T)   { livesTest(t, 300, livesMode{}) }
+func TestLivesTwoLeaders(t *testing.T) {
+	livesTest(t, 200, livesMode{Taints: true, Two: true}, livesMode{Two: true})
+}
 
 var livesBegin = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-func livesSince(at time.Time) string { return at.Sub(livesBegin).String() }
-
-// livesEvent is one thing that happens. Its numbers mean something only within the world in which they are applied, so
-// that any event can be left out.
-type livesEvent struct {
-	at      time.Duration
-	kind    string
-	a, b, c int
-	amid    bool // it happens in the middle of a Step: while the next write is under way
-}
-
-func (e livesEvent) String() string {
-	text := fmt.Sprintf("%6s %-12s %d %d %d", e.at, e.kind, e.a, e.b, e.c)
-	if e.amid {
-		text += " amid a write"
+func livesSince(at time.Time) string {
+	if at.IsZero() {
+		return "never"
 	}
-	return text
+	return at.Sub(livesBegin).String()
 }
 
-// livesPlan is a whole life.
-type livesPlan struct {
-	Taints bool
-	Two    bool
-	Nodes  int
-	Pods   int // on each node
-	Zones  int
-	Rate   float64
-	Events []livesEvent
+// livesJudge keeps the first thing that went wrong, and the pace over all processes.
+type livesJudge struct {
+	world   *livesWorld
+	rule    string
+	message string
+	paces   map[string][]time.Time // when nodes were first tainted or emptied, or released
+	starts  []time.Time            // when somebody began to lead
+	split   bool                   // two have led at a time
+	writes  int
 }
 
-func (p livesPlan) config() evictor.Config {
-	config := evictor.DefaultConfig()
-	config.TaintBasedEviction = p.Taints
-	config.PodEvictionTimeout = 120 * time.Second
-	config.NodeEvictionRate = p.Rate
-	config.NodeMonitorGracePeriod = 40 * time.Second
-	config.RetryMax = 30 * time.Second
-	return config
-}
-
-const (
-	livesActive = 1500 * time.Second
-	livesQuiet  = 1200 * time.Second
-)
-
-// livesKinds says how often each kind of event is drawn, of those that every life may have.
-var livesKinds = []struct {
-	kind   string
-	weight int
-}{
-	{"kill", 14}, {"revive", 12}, {"notready", 5}, {"killzone", 3}, {"revivezone", 3}, {"killall", 2}, {"reviveall", 2},
-	{"taint", 10}, {"untaint", 6}, {"retaint", 4}, {"forge", 5}, {"strip", 3}, {"replacenode", 3}, {"deletenode", 2}, {"createnode", 3},
-	{"movezone", 3}, {"exclude", 2}, {"loseready", 2}, {"addpod", 5}, {"deletepod", 3}, {"replacepod", 5}, {"tolerate", 8}, {"complete", 2},
-	{"budget", 4}, {"lag", 8}, {"relist", 3}, {"back", 4}, {"backlease", 2}, {"restart", 4}, {"takeover", 3}, {"split", 2}, {"freeze", 3}, {"clockback", 2},
-	{"hold", 4}, {"release", 3}, {"pause", 3}, {"resume", 3}, {"harm", 5}, {"lead", 3}, {"blind", 3}, {"fault", 12}, {"kick", 2}, {"twice", 2},
-}
-
-// livesOfProcesses cannot happen while one of them is within a Step.
-var livesOfProcesses = []string{"lag", "relist", "back", "backlease", "restart", "takeover", "split", "freeze", "clockback", "twice", "blind"}
-
-func newLivesPlan(seed int64, taints, two bool) livesPlan {
-	random := rand.New(rand.NewSource(seed))
-	plan := livesPlan{Taints: taints, Two: two, Nodes: 2 + random.Intn(9), Pods: 1 + random.Intn(3), Zones: 1 + random.Intn(3),
-		Rate: []float64{0.1, 0.1, 0.05, 0.5}[random.Intn(4)]}
-	total := 0
-	for _, kind := range livesKinds {
-		total += kind.weight
+func (j *livesJudge) wrong(rule, format string, args ...any) {
+	if j.rule == "" {
+		j.rule, j.message = rule, fmt.Sprintf(format, args...)
+		j.world.logf("  WRONG %s: %s", j.rule, j.message)
 	}
-	// Some lives are quiet but for a few kinds of events: what happens alone is seen more clearly.
-	picky := random.Intn(3) == 0
-	chosen := map[string]bool{"kill": true, "revive": true}
-	for range 4 {
-		chosen[livesKinds[random.Intn(len(livesKinds))].kind] = true
-	}
-	for range 10 + random.Intn(50) {
-		draw, kind := random.Intn(total), ""
-		for _, candidate := range livesKinds {
-			if draw -= candidate.weight; draw < 0 {
-				kind = candidate.kind
-				break
-			}
-		}
-		event := livesEvent{time.Duration(random.Intn(int(livesActive/time.Second))) * time.Second, kind, random.Intn(1 << 16), random.Intn(1 << 16), random.Intn(1 << 16), false}
-		event.amid = event.c%5 == 0 && !slices.Contains(livesOfProcesses, kind)
-		if !picky || chosen[kind] {
-			plan.Events = append(plan.Events, event)
-		}
-	}
-	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
-	return plan
 }
 
-// livesPlay plays a life and returns what was found wrong.
-func livesPlay(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
-	w := &livesWorld{plan: plan, now: livesBegin, machines: map[string]*livesMachine{}, budgets: map[string]time.Time{}, gone: map[string]time.Time{},
-		pauses: map[string]bool{}, holds: map[string]time.Time{}, touched: map[string]time.Time{}, removed: map[string]time.Time{}}
+func newLivesWorld(plan livesPlan, logf func(string, ...any)) *livesWorld {
+	w := &livesWorld{
+		plan: plan, config: plan.config(), slack: time.Second, now: livesBegin, machines: map[string]*livesMachine{}, budgets: map[string]time.Time{},
+		gone: map[string]time.Time{}, touched: map[string]time.Time{}, holds: map[string]time.Time{}, shutBy: map[string]map[string]bool{},
+		closed: map[string]error{}, shutSince: map[string]time.Time{}, ruling: zone.Ruling{Rate: 1},
+	}
 	w.logf = func(format string, args ...any) {
 		if logf != nil {
 			logf("%8s "+format, append([]any{w.now.Sub(livesBegin)}, args...)...)
 		}
 	}
+	w.logf("%v", plan)
 	w.nodes.now, w.pods.now = map[string]*v1.Node{}, map[string]*v1.Pod{}
-	judge = &livesJudge{world: w, paces: map[string][]time.Time{}}
-	w.judge = judge
+	w.judge = &livesJudge{world: w, paces: map[string][]time.Time{}}
 	for i := range plan.Nodes {
 		w.createNode(fmt.Sprintf("n%d", i), i)
 		for j := range plan.Pods {
 			w.createPod(fmt.Sprintf("p%d-%d", i, j), fmt.Sprintf("n%d", i), i*7+j*3)
 		}
 	}
-	w.now = w.now.Add(time.Hour) // the cluster is old
-	for slot := range 2 {
-		if slot == 0 || plan.Two {
-			w.processes = append(w.processes, w.start(slot, slot == 0))
-		}
+	return w
+}
+
+// enter locks the world for whoever calls it.
+func (w *livesWorld) enter() {
+	w.mu.Lock()
+	if w.plan.Run {
+		w.instant()
 	}
-	begin, next := w.now, 0
-	for second := time.Duration(0); second <= livesActive+livesQuiet && judge.rule == ""; second += time.Second {
+}
+
+// instant begins a new instant if it is one: what was written in the last one is judged by what is known at its end, too.
+func (w *livesWorld) instant() {
+	now := livesBegin.Add(time.Since(w.real))
+	if !now.After(w.now) {
+		return
+	}
+	for _, p := range w.processes {
+		p.mind.instantEnds()
+	}
+	w.now = now
+	for _, p := range w.processes {
+		p.mind.before = p.mind.copy()
+		p.mind.before.before = nil
+	}
+}
+
+// livesPlay plays a life under Step and returns what was found wrong.
+func livesPlay(plan livesPlan, logf func(string, ...any)) *livesJudge {
+	w := newLivesWorld(plan, logf)
+	w.now = w.now.Add(time.Hour) // the cluster is old
+	w.begin()
+	for begin, second := w.now, time.Duration(0); second <= livesActive+livesQuiet && w.judge.rule == ""; second += time.Second {
 		w.until(begin.Add(second))
-		if second == livesActive {
-			w.heal()
-		}
-		w.kubelets(int(second / time.Second))
-		for ; next < len(plan.Events) && plan.Events[next].at <= second && second < livesActive; next++ {
-			if plan.Events[next].amid {
-				w.amid = append(w.amid, plan.Events[next])
-				continue
-			}
-			w.logf("EVENT %s", plan.Events[next])
-			w.happens(plan.Events[next])
-		}
-		for _, p := range w.processes {
-			p.catchUp()
-		}
-		if w.wall().Before(w.latest) {
-			judge.stood = w.now
-		}
-		judge.split = judge.split || len(w.processes) == 2 && w.processes[0].leads && w.processes[1].leads
+		w.second(second)
 		w.steps()
 	}
-	if judge.rule == "" {
-		judge.ended()
+	if w.judge.rule == "" {
+		w.processes[0].mind.ended()
 	}
-	return judge
+	return w.judge
+}
+
+func (w *livesWorld) begin() {
+	for slot := range 2 {
+		if slot == 0 || w.plan.Two {
+			p := w.newProcess(slot, w.plan.Skew[slot])
+			w.processes = append(w.processes, p)
+			p.lead(slot == 0)
+			w.start(p)
+		}
+	}
+}
+
+// second lets happen what does by that time.
+func (w *livesWorld) second(second time.Duration) {
+	if second == livesActive {
+		w.heal()
+	}
+	w.kubelets(int(second / time.Second))
+	for len(w.plan.Events) > 0 && w.plan.Events[0].at <= second && second < livesActive {
+		event := w.plan.Events[0]
+		if w.plan.Events = w.plan.Events[1:]; event.amid {
+			w.amid = append(w.amid, event)
+			continue
+		}
+		w.logf("EVENT %s", event)
+		w.happens(event)
+	}
+	for _, p := range w.processes {
+		p.catchUp()
+	}
+	w.judge.split = w.judge.split || len(w.processes) == 2 && w.processes[0].leads && w.processes[1].leads
 }
 
 // until moves on, with the Steps that are wanted before the next second.
@@ -187,7 +168,7 @@ func (w *livesWorld) until(end time.Time) {
 	for i := 0; ; i++ {
 		first := end
 		for _, p := range w.processes {
-			if at := p.next.Add(-w.skew); !p.next.IsZero() && at.After(w.now) && at.Before(first) && !w.now.Before(p.frozen) {
+			if at := p.next.Add(-p.skew); !p.next.IsZero() && at.After(w.now) && at.Before(first) && !w.now.Before(p.frozen) {
 				first = at
 			}
 		}
@@ -205,7 +186,7 @@ func (w *livesWorld) until(end time.Time) {
 
 func (w *livesWorld) steps() {
 	for _, p := range w.processes {
-		if w.now.Before(p.frozen) || !p.fed && (p.next.IsZero() || p.next.After(w.wall())) {
+		if w.now.Before(p.frozen) || !p.fed && (p.next.IsZero() || p.next.After(p.wall())) {
 			continue
 		}
 		p.step()
@@ -218,6 +199,7 @@ func (p *livesProcess) step() {
 			if err, ok := caught.(error); !ok || !errors.Is(err, errLivesPanic) {
 				p.mind.wrong("panic", "%v", caught)
 			}
+			p.mind.passed() // there may have been a pass
 		}
 	}()
 	p.fed = false
@@ -229,38 +211,51 @@ func (p *livesProcess) step() {
 	p.mind.stepped()
 }
 
-// start makes a process, as a program would: it lists, and holds and pauses as it was told.
-func (w *livesWorld) start(slot int, leads bool) *livesProcess {
-	p := &livesProcess{world: w, slot: slot, leads: leads, lag: map[string]time.Time{}, lateLeases: map[string]bool{}, rewound: map[string]bool{},
-		seenNodes: map[string]*v1.Node{}, seenPods: map[string]*v1.Pod{}}
-	p.mind = newLivesMind(p)
-	if leads {
-		w.judge.starts = append(w.judge.starts, w.now)
+// livesClock is a process's clock. It has timers under Run alone.
+type livesClock struct {
+	clock.RealClock
+	p *livesProcess
+}
+
+func (c livesClock) Now() time.Time {
+	if c.p.world.plan.Run {
+		return livesBegin.Add(time.Since(c.p.world.real)).Add(time.Duration(c.p.set.Load()))
 	}
+	return c.p.wall()
+}
+func (c livesClock) Since(earlier time.Time) time.Duration { return c.Now().Sub(earlier) }
+
+func (w *livesWorld) newProcess(slot int, skew time.Duration) *livesProcess {
+	p := &livesProcess{world: w, slot: slot, skew: skew, set: new(atomic.Int64), lag: map[string]time.Time{}, lateLeases: map[string]bool{}, rewound: map[string]bool{},
+		seenNodes: map[string]*v1.Node{}, seenPods: map[string]*v1.Pod{}}
+	p.set.Store(int64(skew))
+	p.mind = newLivesMind(p)
+	return p
+}
+
+// start makes a process's evictor, as a program would: it lists, and holds and pauses as it was told.
+func (w *livesWorld) start(p *livesProcess) {
 	var err error
-	p.evictor, err = evictor.New(w.plan.config(), evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p, EventSink: p}, evictor.Options{
-		Clock: livesClock{w},
-		MayWrite: func() error {
-			if !p.leads {
-				return errors.New("not the leader")
-			}
-			return nil
-		},
-		MayHarm: func() error { return w.harm },
-		OnPass:  func(time.Duration) { p.mind.passed() },
-		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			w.logf("    p%d %s", slot, d)
-		}),
-	})
+	if w.plan.Run { // the policy is asked
+		w.mu.Unlock()
+	}
+	p.evictor, err = evictor.New(w.config, evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p, EventSink: p}, p.options())
+	if w.plan.Run {
+		w.enter()
+	}
 	if err != nil {
 		w.judge.wrong("New failed", "%v", err)
-		return p
+		return
 	}
 	for _, name := range livesKeys(w.holds) {
 		p.evictor.Hold(name, "held")
 	}
-	for _, reason := range livesSorted(w.pauses) {
-		p.evictor.Pause(reason)
+	for _, domain := range livesKeys(w.shutBy) {
+		for _, reason := range livesSorted(w.shutBy[domain]) {
+			if reason != "fence" {
+				p.pause(domain, reason, true)
+			}
+		}
 	}
 	p.showNodes()
 	p.showPods()
@@ -269,38 +264,140 @@ func (w *livesWorld) start(slot int, leads bool) *livesProcess {
 			p.renewed(name)
 		}
 	}
-	return p
+	if w.plan.Run {
+		p.run()
+	}
+}
+
+// run has the process's evictor Run until stop is called.
+func (p *livesProcess) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = p.evictor.Run(ctx)
+	}()
+	p.stop = func() {
+		cancel()
+		<-ended
+	}
+}
+
+// restart starts another process in the place of one, with a clock that shows the same.
+func (w *livesWorld) restart(p *livesProcess) {
+	fresh := w.newProcess(p.slot, p.skew)
+	w.processes[p.slot] = fresh
+	fresh.lead(p.leads)
+	if p.stop == nil {
+		w.start(fresh)
+		return
+	}
+	w.calls = append(w.calls, func() {
+		p.stop()
+		w.enter()
+		defer w.mu.Unlock()
+		w.start(fresh)
+	})
+}
+
+func (p *livesProcess) options() evictor.Options {
+	w := p.world
+	permitted := func(may func() error) func() error {
+		return func() error {
+			w.enter()
+			defer w.mu.Unlock()
+			return may()
+		}
+	}
+	fence := func(domain string) error {
+		if w.shutBy[domain]["fence"] {
+			return errors.New("no harm for now")
+		}
+		return nil
+	}
+	options := evictor.Options{
+		Clock: livesClock{p: p}, DryRun: w.plan.Dry,
+		MayWrite: permitted(func() error {
+			if !p.leads {
+				return errors.New("not the leader")
+			}
+			return nil
+		}),
+		MayHarm:   permitted(func() error { return fence(livesAll) }),
+		MayHarmIn: func(domain zone.Key) error { return permitted(func() error { return fence(domain.Zone) })() },
+		OnPass: func(time.Duration) {
+			w.enter()
+			defer w.mu.Unlock()
+			p.mind.passed()
+		},
+		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			w.enter()
+			defer w.mu.Unlock()
+			w.logf("    p%d %s", p.slot, d)
+			p.mind.told(d)
+		}),
+	}
+	if w.plan.Racks {
+		options.Domain = func(node *v1.Node) zone.Key { return zone.Key{Zone: w.plan.domain(node)} }
+		options.Excluded = w.plan.excluded
+	}
+	if w.plan.Hold {
+		options.Hold = func(node *v1.Node) (string, bool) {
+			return node.Annotations[livesHold], node.Annotations[livesHold] != ""
+		}
+	}
+	if w.plan.Prefer {
+		options.Prefer = func(_ zone.Key, waiting []string) string {
+			if len(waiting) == 3 {
+				panic(errLivesPanic)
+			}
+			return append(slices.Clone(waiting), "nobody")[len(waiting)/2*2]
+		}
+	}
+	if w.plan.Policy {
+		options.Policy = zone.PolicyFunc(p.decide)
+	}
+	return options
+}
+
+// decide is a zone policy that asks at every pass what the world says.
+func (p *livesProcess) decide(s zone.Situation) zone.Ruling {
+	w := p.world
+	ruling := zone.DisruptionPolicy{EvictionRate: w.config.NodeEvictionRate, SecondaryEvictionRate: w.config.SecondaryNodeEvictionRate,
+		LargeZoneThreshold: w.config.LargeClusterSizeThreshold, UnhealthyThreshold: w.config.UnhealthyZoneThreshold}.Decide(s)
+	w.enter()
+	defer w.mu.Unlock()
+	ruling.Rate *= w.ruling.Rate
+	ruling.Pending, ruling.AskAfter = w.ruling.Pending, time.Second
+	p.mind.ruled(w.ruling)
+	return ruling
 }
 
 // heal ends all that was done to the cluster but dead machines.
 func (w *livesWorld) heal() {
 	w.logf("QUIET")
-	w.faults, w.harm, w.amid = nil, nil, nil
+	w.faults, w.amid, w.ruling, w.shaken = nil, nil, zone.Ruling{Rate: 1}, w.now
 	clear(w.budgets)
-	for _, reason := range livesSorted(w.pauses) {
-		for _, p := range w.processes {
-			p.evictor.Resume(reason)
+	for _, domain := range livesKeys(w.shutBy) {
+		for _, reason := range livesSorted(w.shutBy[domain]) {
+			w.pause(domain, reason, false)
 		}
 	}
-	clear(w.pauses)
 	for _, name := range livesKeys(w.holds) {
-		for _, p := range w.processes {
-			p.evictor.Release(name)
+		w.hold(name, false)
+	}
+	for _, name := range livesKeys(w.nodes.now) {
+		if node := w.nodes.now[name].DeepCopy(); node.Annotations[livesHold] != "" {
+			node.Annotations = nil
+			w.setNode(name, node)
 		}
 	}
-	clear(w.holds)
 	for i, p := range w.processes {
-		if lead := i == 0; lead != p.leads {
-			p.leads = lead
-			if lead {
-				w.judge.starts = append(w.judge.starts, w.now)
-			}
-		}
+		p.lead(i == 0)
 		if p.blind != nil {
-			p.blind = nil
-			p.evictor.SetObserverHealth(nil)
+			p.see(true)
 		}
-		p.frozen = time.Time{}
+		p.frozen, p.panics = time.Time{}, 0
 		p.mind.disturbed("healed")
 		for kind := range p.lag {
 			p.lag[kind] = w.now
@@ -325,7 +422,7 @@ func (w *livesWorld) kubelets(second int) {
 		}
 		if machine.leases {
 			w.version++
-			machine.renew, machine.lease = w.wall(), w.version
+			machine.renew, machine.lease = w.now, w.version
 			for _, p := range w.processes {
 				p.renewed(name)
 			}
@@ -347,7 +444,7 @@ func (w *livesWorld) kubelets(second int) {
 
 func (w *livesWorld) report(name string, ready v1.ConditionStatus) {
 	node := w.nodes.now[name].DeepCopy()
-	stamp := metav1.NewTime(w.wall())
+	stamp := metav1.NewTime(w.now)
 	for _, kind := range []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeReady} {
 		condition := v1.NodeCondition{Type: kind, Status: v1.ConditionFalse, LastHeartbeatTime: stamp, LastTransitionTime: stamp}
 		if kind == v1.NodeReady {
@@ -368,13 +465,13 @@ func (w *livesWorld) report(name string, ready v1.ConditionStatus) {
 
 func (w *livesWorld) createNode(name string, number int) {
 	w.machines[name] = &livesMachine{state: "alive", leases: number%4 != 3, phase: number * 3 % 10}
-	w.setNode(name, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: w.uid(), CreationTimestamp: metav1.NewTime(w.wall()),
-		Labels: map[string]string{livesZone: fmt.Sprintf("z%d", number%w.plan.Zones)}}})
+	w.setNode(name, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: w.uid(), CreationTimestamp: metav1.NewTime(w.now),
+		Labels: map[string]string{livesZone: fmt.Sprintf("z%d", number%w.plan.Zones), livesRack: fmt.Sprintf("z%d", number/2%w.plan.Zones), v1.LabelOSStable: "linux", "beta.kubernetes.io/os": "linux"}}})
 	w.report(name, v1.ConditionTrue)
 }
 
 func (w *livesWorld) createPod(name, node string, number int) {
-	stamp := metav1.NewTime(w.wall())
+	stamp := metav1.NewTime(w.now)
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "lives", UID: w.uid(), CreationTimestamp: stamp},
 		Spec: v1.PodSpec{NodeName: node, Tolerations: livesTolerations(number)},
 		Status: v1.PodStatus{Phase: v1.PodRunning, StartTime: &stamp, Conditions: []v1.PodCondition{
@@ -423,87 +520,64 @@ func livesTolerations(number int) []v1.Toleration {
 	}
 }
 
-// livesRun plays lives and, where one fails, the shortest that fails alike.
-func livesRun(t *testing.T, taints, two bool) {
+// livesTest plays lives in these modes in turn and, where one is wrong, shows the shortest that is wrong alike.
+func livesTest(t *testing.T, usual int, modes ...livesMode) {
+	livesTestWith(t, usual, livesPlay, modes...)
+}
+
+func livesTestWith(t *testing.T, usual int, play func(livesPlan, func(string, ...any)) *livesJudge, modes ...livesMode) {
+	plan := func(seed int64) livesPlan { return newLivesPlan(seed, modes[int(seed)%len(modes)]) }
+	if *livesSeed != 0 {
+		log := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
+		if judge := play(plan(*livesSeed), log); judge.rule != "" {
+			t.Errorf("life %d: %s: %s", *livesSeed, judge.rule, judge.message)
+			short, _ := livesShrink(plan(*livesSeed), judge.rule, func(p livesPlan) *livesJudge { return play(p, nil) })
+			fmt.Println("the shortest life that is wrong alike:")
+			play(short, log)
+		}
+		return
+	}
 	count := *livesCount
 	if count == 0 {
 		count, _ = strconv.Atoi(os.Getenv("EVICTKIT_LIVES"))
 	}
 	if count == 0 {
-		count = 60
+		count = usual
 	}
-	if *livesSeed != 0 {
-		judge := livesPlay(newLivesPlan(*livesSeed, taints, two), func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
-		if judge.rule != "" {
-			t.Errorf("life %d: %s: %s", *livesSeed, judge.rule, judge.message)
-			short, _ := livesShrink(newLivesPlan(*livesSeed, taints, two), judge.rule)
-			fmt.Println("the shortest life that is wrong alike:")
-			livesPlay(short, func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
-		}
-		return
-	}
-	rules := map[string]int{}
-	for seed := int64(1); seed <= int64(count); seed++ {
-		plan := newLivesPlan(seed, taints, two)
-		judge := livesPlay(plan, nil)
+	var mu sync.Mutex // guards what follows
+	rules, writes, began := map[string]int{}, 0, time.Now()
+	live := func(seed int64) {
+		judge := play(plan(seed), nil)
+		mu.Lock()
+		defer mu.Unlock()
+		writes += judge.writes
 		if judge.rule == "" {
-			continue
+			return
 		}
 		if rules[judge.rule]++; rules[judge.rule] > 1 {
 			if rules[judge.rule] < 10 {
-				t.Errorf("life %d: %s", seed, judge.rule)
+				t.Errorf("life %d: %s: %s", seed, judge.rule, judge.message)
 			}
-			continue
+			return
 		}
-		short, message := livesShrink(plan, judge.rule)
-		text := fmt.Sprintf("life %d: %s: %s\nshortest, %d nodes in %d zones with %d pods each, rate %v: %s\n", seed, judge.rule, judge.message,
-			short.Nodes, short.Zones, short.Pods, short.Rate, message)
+		short, message := livesShrink(plan(seed), judge.rule, func(p livesPlan) *livesJudge { return play(p, nil) })
+		var text strings.Builder
+		fmt.Fprintf(&text, "life %d: %s: %s\nshortest, %v: %s\n", seed, judge.rule, judge.message, short, message)
 		for _, event := range short.Events {
-			text += event.String() + "\n"
+			fmt.Fprintln(&text, event)
 		}
-		if os.Getenv("EVICTKIT_LIVES_LOG") != "" {
-			livesPlay(short, func(format string, args ...any) { text += fmt.Sprintf(format, args...) + "\n" })
-		}
-		t.Error(text)
+		t.Error(text.String())
 	}
-	t.Logf("%d lives, wrong: %v", count, rules)
-}
-
-// livesShrink leaves out events, nodes and pods as long as the same rule is broken.
-func livesShrink(plan livesPlan, rule string) (livesPlan, string) {
-	message := ""
-	fails := func(candidate livesPlan) bool {
-		judge := livesPlay(candidate, nil)
-		if judge.rule == rule {
-			message = judge.message
-		}
-		return judge.rule == rule
-	}
-	for size := max(1, len(plan.Events)/2); size >= 1; size /= 2 {
-		for again := true; again; {
-			again = false
-			for from := 0; from < len(plan.Events); {
-				shorter := plan
-				shorter.Events = slices.Delete(slices.Clone(plan.Events), from, min(from+size, len(plan.Events)))
-				if fails(shorter) {
-					plan, again = shorter, size == 1
-				} else {
-					from += size
+	const shards = 2
+	t.Run("shards", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(strconv.Itoa(shard), func(t *testing.T) {
+				t.Parallel()
+				for seed := shard + 1; seed <= count; seed += shards {
+					live(int64(seed))
 				}
-			}
+			})
 		}
-	}
-	for _, smaller := range []func(*livesPlan){func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }} {
-		candidate := plan
-		if smaller(&candidate); candidate.Pods > 0 && fails(candidate) {
-			plan = candidate
-		}
-	}
-	fails(plan)
-	return plan, message
+	})
+	t.Logf("%d lives, %d writes, %.0f lives a second, wrong: %v", count, writes, float64(count)/time.Since(began).Seconds(), rules)
 }
-
-func TestLivesWithTaints(t *testing.T)         { livesRun(t, true, false) }
-func TestLivesWithoutTaints(t *testing.T)      { livesRun(t, false, false) }
-func TestLivesOfTwo(t *testing.T)              { livesRun(t, true, true) }
-func TestLivesOfTwoWithoutTaints(t *testing.T) { livesRun(t, false, true) }

@@ -35,8 +35,17 @@ func (e *engine) look(name string) (*v1.Node, sight) {
 	if seen.Stale {
 		return nil, older
 	}
-	e.note(rec, node, seen.Heartbeat)
+	e.note(rec, node, seen.Heartbeat || e.renewed(rec))
 	return node, shown
+}
+
+// renewed says whether a node that was silent by its verdict has given a sign of life since, its lease included.
+func (e *engine) renewed(rec *record) bool {
+	if !rec.Verdict().Expired {
+		return false
+	}
+	v, ok := e.monitor.Verdict(rec.name)
+	return ok && !v.Expired
 }
 
 // current is look for whoever wants to act upon a node that we know: nil unless the store shows it as it is. Then the next event
@@ -65,7 +74,7 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 		rec.zone = rec.Zone // no pass moves it
 	}
 	if movedOn {
-		at := e.now.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
+		at := e.read.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
 		sooner(e.writes, rec.name, at)
 		sooner(e.lifts, rec.name, at)
 	}
@@ -78,6 +87,7 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 	if hold != rec.Hold {
 		rec.Hold, e.attention[rec.name] = hold, rec
 	}
+	e.pods.Ahead = e.ahead
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
 
@@ -85,7 +95,7 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 func (e *engine) world(rec *record) node.World {
 	return node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
+		Now: e.now, Ahead: e.ahead, AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	}
 }
 

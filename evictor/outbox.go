@@ -25,12 +25,22 @@ func repeat(first, d Decision) (one Decision, same bool) {
 	return d, same
 }
 
+// asShown has the decision tell its instants as the clock shows them now.
+func (e *engine) asShown(d Decision) Decision {
+	d.Time = e.shown(d.Time)
+	if !d.Deadline.IsZero() {
+		d.Deadline = e.shown(d.Deadline)
+	}
+	return d
+}
+
 // decide records a decision; it is delivered by the next deliver.
 func (e *engine) decide(d Decision) {
 	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
 		return // that half watches no nodes
 	}
 	d.DryRun = e.opts.DryRun
+	d = e.asShown(d)
 	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
 }
 

@@ -52,7 +52,7 @@ func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 	if from != v.Ready {
 		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}
 		if silent {
-			d.Silence = now.Sub(v.LastBeat)
+			d.Silence = e.read.Sub(v.LastBeat)
 		}
 		e.decide(d)
 	}
@@ -62,7 +62,7 @@ func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 // evaluateZones sets the rates and enters or leaves the state in which every zone is down.
 func (e *engine) evaluateZones(now time.Time) {
 	transition := zone.None
-	for _, c := range e.zones.EvaluateAt(now) {
+	for _, c := range e.zones.EvaluateAt(e.read) {
 		transition = c.Cluster
 		pending := c.Pending
 		if e.zones.AllDown() { // which is another matter than what the policy says
@@ -140,11 +140,21 @@ func (e *engine) attendAt() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// waitsUntil is when time alone changes what there is to do about the node.
+// waitsUntil is what the clock shows when time alone changes what there is to do about the node.
 func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
-	v, ok := e.monitor.Verdict(rec.name)
-	settles, _ := e.monitor.Settles(rec.name)
-	return rec.WaitsUntil(e.world(rec), v, settles), ok
+	v, ok := e.latest(rec)
+	settles, waits := e.monitor.Settles(rec.name)
+	if waits {
+		settles = settles.Add(e.ahead)
+	}
+	return e.shown(rec.WaitsUntil(e.world(rec), v, settles)), ok
+}
+
+// latest is the verdict about the node with its times as they are by now, in our time.
+func (e *engine) latest(rec *record) (v health.Verdict, ok bool) {
+	v, ok = e.monitor.Verdict(rec.name)
+	v.Since, v.LastBeat = v.Since.Add(e.ahead), v.LastBeat.Add(e.ahead)
+	return v, ok
 }
 
 // consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
@@ -152,7 +162,7 @@ func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 func (e *engine) consider(rec *record, now time.Time) {
 	object := e.current(rec)
 	e.recount(rec)
-	latest, ok := e.monitor.Verdict(rec.name)
+	latest, ok := e.latest(rec)
 	settled := rec.Stage() == node.Watched && e.monitor.SettledAt(rec.name, e.read)
 	waits, again := rec.Consider(e.world(rec), latest, settled, object != nil)
 	if again {

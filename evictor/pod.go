@@ -98,7 +98,7 @@ func (e *engine) carryOut(now time.Time) {
 				kind = EvictionMoved
 			}
 			why, _ := a.Eviction.Why()
-			if e.armed.Schedule(a.Eviction, why.At, e.read) != timedworker.Unchanged && !a.Eviction.Emptying() {
+			if e.armed.Schedule(a.Eviction, e.shown(why.At), e.read) != timedworker.Unchanged && !a.Eviction.Emptying() {
 				e.decide(evictionDecision(kind, ref, why, now))
 			}
 		}

@@ -140,10 +140,10 @@ func (e *Evictor) planned() (took time.Duration) {
 	next, ok := e.monitor.NextAt(e.read)
 	if e.cfg.Half == TaintEviction {
 		e.attention = make(map[string]*record) // of passes, which do not come
-	} else if ok && !now.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue(now)) {
+	} else if ok && !e.read.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue()) {
 		e.pass(now)
 		if took = 0; e.opts.OnPass != nil {
-			took = max(0, e.clock.Since(now))
+			took = max(0, e.clock.Since(e.read))
 		}
 	}
 	e.probe(now)
@@ -166,7 +166,7 @@ func (e *Evictor) next() (next time.Time, idle bool) {
 func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.tick()
+	e.tick()
 	consider := func(t time.Time, some bool) {
 		if some {
 			next, _ = earlier(next, !next.IsZero(), t)
@@ -176,27 +176,29 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	if lifecycle {
 		consider(e.monitor.NextAt(e.read))
 	}
-	consider(e.outage.Next())
+	if at, ok := e.outage.Next(); ok {
+		consider(e.shown(at), true)
+	}
 	if e.permitted.May(permit.Write, zone.Key{}) == nil {
 		consider(e.turns.Next(e.read))
 	}
 	if at, ok := e.permitted.Next(); ok {
-		consider(laterOf(at, now.Add(1)), true)
+		consider(laterOf(e.shown(at), e.read.Add(1)), true)
 	}
 	if lifecycle && e.cfg.NodeMonitorPeriod == 0 {
 		consider(e.attendAt())
 		consider(e.zones.NextAt(e.read))
 	}
 	if !e.inbox.Empty() {
-		return now, e.read, false
+		return e.read, e.read, false
 	}
-	return next, e.read, next.IsZero() || now.Before(next)
+	return next, e.read, next.IsZero() || e.read.Before(next)
 }
 
 // policyDue says whether the zone policy wants to be asked although nothing changed.
-func (e *engine) policyDue(now time.Time) bool {
+func (e *engine) policyDue() bool {
 	next, ok := e.zones.NextAt(e.read)
-	return ok && !now.Before(next)
+	return ok && !e.read.Before(next)
 }
 
 func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {

@@ -35,18 +35,17 @@ func (e *Evictor) hand() {
 	e.askDomains()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.now // of the plan
 	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
 		if rec := e.records[turn.Node]; turn.Release {
-			e.armed.Try(rec.pods.Armed(0), now) // its overdue pods go
+			e.armed.Try(rec.pods.Armed(0), e.read) // its overdue pods go
 		} else {
-			e.granted(rec, turn, now)
+			e.granted(rec, turn)
 		}
 	}
 }
 
 // granted lets a worker act on a node whose turn has come, if it still has to be.
-func (e *engine) granted(rec *record, turn *turns.Turn, now time.Time) {
+func (e *engine) granted(rec *record, turn *turns.Turn) {
 	looked := false
 	defer func() {
 		if !looked { // the store panicked
@@ -62,9 +61,9 @@ func (e *engine) granted(rec *record, turn *turns.Turn, now time.Time) {
 		// The last pass still said failed; the next one will see for itself.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec
-		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: "NotFailed"})
+		e.decide(Decision{Time: e.now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: "NotFailed"})
 	default:
-		e.writes.Schedule(rec.name, struct{}{}, now)
+		e.writes.Schedule(rec.name, struct{}{}, e.read)
 	}
 }
 

@@ -31,6 +31,10 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 
 // wrote takes over what came of a write, and says when there is to be another.
 func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, err error) timedworker.Result {
+	gone := errors.Is(err, errGone)
+	if gone { // all is as well as done, and nobody is told of it
+		err, p.Tainted, p.Again = nil, p.Tainted || p.Harms(), false
+	}
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
 	conflict := !fails && apierrors.IsConflict(err)
@@ -42,6 +46,9 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	defer e.mu.Unlock()
 	rec.busy = false
 	known, what := e.records[rec.name] == rec, task{node: rec.name, lift: lift}
+	if gone {
+		rec.Told()
+	}
 	conflicts := rec.Wrote(conflict, object.ResourceVersion)
 	if fails && known {
 		e.outage.Failed(what, e.tick(), next)
@@ -132,15 +139,26 @@ func failedStep(err error) string {
 	return "write"
 }
 
-// stillTaints says whether the verdict still asks for what a planned change adds: the writes before it took
-// time. NoSchedule taints alone follow the conditions and are corrected by the next write.
-func (e *Evictor) stillTaints(rec *record, p *node.Plan) bool {
-	if !p.Harms() {
-		return true
-	}
+// errGone is what a write comes to whose node is not there any more, and errUnwanted one that the node's verdict does not ask for any more.
+var (
+	errGone     = errors.New("the node is gone")
+	errUnwanted = errors.New("not wanted any more")
+)
+
+// still looks at the node again, for the writes before took time: whether it is there, and what is wanted still is.
+func (e *Evictor) still(rec *record, wanted func() bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.records[rec.name] == rec && e.about(rec).Taints(p.Tainted) // or another node has its name
+	if e.records[rec.name] != rec { // or another node has its name
+		return errGone
+	}
+	switch _, s := e.look(rec.name); {
+	case s == missing || s == another:
+		return errGone
+	case !wanted():
+		return errUnwanted
+	}
+	return nil
 }
 
 // errClosed is wrapped by what a closed permission stops.
@@ -154,14 +172,22 @@ func (e *Evictor) mayWrite() error {
 	return nil
 }
 
+// write makes the writes of a plan, one after the other, each of which needs its permission and a node that is there still.
 func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *node.Plan) error {
-	try := func(step string, write func() error) error {
+	always := func() bool { return true }
+	try := func(step string, wanted func() bool, write func() error) error {
 		err := e.mayWrite()
 		if err == nil {
+			if gone := e.still(rec, wanted); gone != nil {
+				return gone
+			}
 			err = write()
 		}
-		if err == nil || apierrors.IsNotFound(err) {
+		switch {
+		case err == nil:
 			return nil
+		case apierrors.IsNotFound(err):
+			return errGone
 		}
 		return &writeError{step: step, node: object.Name, err: err}
 	}
@@ -179,7 +205,14 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 		}
 	}
 	if len(p.Conditions) > 0 {
-		if err := try("conditions", func() error { return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, object, p.Conditions)) }); err != nil {
+		err := try("conditions", rec.Unwritten, func() error {
+			return e.answered(e.clients.NodeWriter.UpdateConditions(ctx, object, p.Conditions))
+		})
+		if errors.Is(err, errUnwanted) { // it has given a sign of life
+			p.Again = true
+			return nil
+		}
+		if err != nil {
 			return err
 		}
 		wrote(Decision{Kind: ConditionsWritten, Conditions: p.Conditions})
@@ -189,12 +222,14 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 		if refused {
 			rec.refused = permit.Harm
 		}
-		if refused || !e.stillTaints(rec, p) {
+		// NoSchedule taints alone follow the conditions and are corrected by the next write.
+		taints := func() bool { return !p.Harms() || e.about(rec).Taints(p.Tainted) }
+		if refused || errors.Is(e.still(rec, taints), errUnwanted) {
 			p.Withhold()
 		}
 	}
 	if !p.Change.Empty() {
-		if err := try("taints", func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, object, p.Change)) }); err != nil {
+		if err := try("taints", always, func() error { return e.answered(e.clients.NodeWriter.UpdateTaints(ctx, object, p.Change)) }); err != nil {
 			return err
 		}
 		p.Tainted = p.Tainted || p.Harms()
@@ -203,10 +238,10 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 	p.Told = true
 	var errs []error
 	if p.Mark {
-		errs = append(errs, try("marking pods not Ready", func() error { return e.markPods(ctx, rec, p) }))
+		errs = append(errs, try("marking pods not Ready", always, func() error { return e.markPods(ctx, rec, p) }))
 	}
 	if len(p.Labels) > 0 && !p.Again { // the pods do not wait for labels
-		if err := try("labels", func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, object, p.Labels)) }); err != nil {
+		if err := try("labels", always, func() error { return e.answered(e.clients.NodeWriter.UpdateLabels(ctx, object, p.Labels)) }); err != nil {
 			errs = append(errs, err)
 		} else {
 			wrote(Decision{Kind: LabelsWritten})

@@ -16,6 +16,8 @@ type Input struct {
 	Facts
 	Node *v1.Node // it is only read
 	Now  time.Time
+	// Ahead is by how much Now is ahead of what the clock shows, which is what is written.
+	Ahead time.Duration
 	// TaintBased: a node is harmed by a taint. Else it is emptied.
 	TaintBased bool
 	// NoHarm: new taints are not permitted.
@@ -72,7 +74,7 @@ func (in *Input) Plan() Plan {
 	p := Plan{Tainted: in.TaintBased && HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks()}
 	conditions := in.Node.Status.Conditions
 	if in.Unwritten && in.Expired && !in.Beat {
-		p.Conditions = health.UnknownConditions(in.Node, in.Now)
+		p.Conditions = health.UnknownConditions(in.Node, in.Now.Add(-in.Ahead))
 		conditions = Overlay(conditions, p.Conditions)
 	}
 	if p.Mark && len(p.Conditions) > 0 {

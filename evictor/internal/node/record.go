@@ -34,7 +34,7 @@ type word uint8
 const (
 	agreed    word = iota // nothing
 	unwritten             // it is silent, which is to be written to its status
-	heard                 // it was Unknown, and a heartbeat was seen in it since: the next verdict decides
+	heard                 // it was Unknown, and a sign of life was seen since: the next verdict decides
 )
 
 // Belongs says where a node counts, if it does.
@@ -79,10 +79,11 @@ type World struct {
 	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
 
 	Now       time.Time
-	AllDown   bool   // every zone is fully disrupted
-	Cancelled bool   // the zone policy has what is pending in its domain given up
-	Hold      string // why an operator holds the node, which goes before what the program says; empty when nobody does
-	Turn      bool   // the node has its turn
+	Ahead     time.Duration // of what the clock shows is Now
+	AllDown   bool          // every zone is fully disrupted
+	Cancelled bool          // the zone policy has what is pending in its domain given up
+	Hold      string        // why an operator holds the node, which goes before what the program says; empty when nobody does
+	Turn      bool          // the node has its turn
 
 	NoHarm bool // what only plans ask for: new taints are not permitted
 }
@@ -116,7 +117,7 @@ func (r *Record) Facts(w World) Facts {
 // Plan compares the node with what it should be. since is Input.Since.
 func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 	in := Input{
-		Facts: r.Facts(w), Node: object, Now: w.Now, TaintBased: w.TaintBased, NoHarm: w.NoHarm, Since: since,
+		Facts: r.Facts(w), Node: object, Now: w.Now, Ahead: w.Ahead, TaintBased: w.TaintBased, NoHarm: w.NoHarm, Since: since,
 		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due,
 	}
 	return in.Plan()

@@ -153,6 +153,9 @@ func (w *World) emptyAt(v health.Verdict) time.Time {
 	return at
 }
 
+// Unwritten says whether the node is silent, and that is still to be written to its status.
+func (r *Record) Unwritten() bool { return r.word == unwritten }
+
 // Told is told of conditions that were written.
 func (r *Record) Told() {
 	if r.word == unwritten {

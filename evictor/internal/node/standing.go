@@ -37,7 +37,7 @@ type Facts struct {
 	Judged  bool
 	Ready   v1.ConditionStatus
 	Expired bool
-	// Says is what the node's object says now, and Beat that a heartbeat was seen in it since the verdict.
+	// Says is what the node's object says now, and Beat that a sign of life was seen since the verdict.
 	Says v1.ConditionStatus
 	Beat bool
 

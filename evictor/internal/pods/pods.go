@@ -13,6 +13,9 @@ import (
 
 // Pods are the pods of all nodes with NoExecute taints, and those of any node that were evicted and still seem to be there.
 type Pods struct {
+	// Ahead is by how much the times that are passed in are ahead of the clock, by which instants of the API are told. It only grows.
+	Ahead time.Duration
+
 	matcher  taints.Matcher
 	own      func(*v1.Taint) bool
 	half     Half
@@ -74,7 +77,7 @@ func New(half Half, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 
 // Observe takes over the node's taints. watched says whether it was there before, or seen to come.
 func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
-	seen, changed := n.taints.Observe(object, watched, p.own, now)
+	seen, changed := n.taints.Observe(object, watched, p.own, now, p.Ahead)
 	n.taints, n.stale = seen, n.stale || changed
 }
 
@@ -90,7 +93,9 @@ func (p *Pods) evictsFrom(n *Node) bool {
 }
 
 // Outage is Seen.Outage of the node.
-func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time { return n.taints.Outage(have, p.own) }
+func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time {
+	return n.taints.Outage(have, p.own, p.Ahead)
+}
 
 // Shown takes over what the store shows in a slot, nil for nothing, and says when, if at all, the pod is to be evicted from its node,
 // nil where that is not known. It is no news when something newer was seen there before, and has to be ignored.
@@ -114,7 +119,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 	case known == nil:
 		known = &pod{ref: RefOf(object), node: n, bound: now}
 		if !watched {
-			known.bound = boundAt(object, now)
+			known.bound = boundAt(object, now.Add(-p.Ahead)).Add(p.Ahead)
 		}
 		if n.pods == nil {
 			n.pods = make(map[Key]*pod)

@@ -97,7 +97,7 @@ func TestSince(t *testing.T) {
 			var seen Seen
 			for i, look := range row.looks {
 				var changed bool
-				seen, changed = seen.Observe(node(look.taints...), row.watched || i > 0, taints.OwnNoExecute, at(look.at))
+				seen, changed = seen.Observe(node(look.taints...), row.watched || i > 0, taints.OwnNoExecute, at(look.at), 0)
 				require.Equal(t, look.changed, changed, "at %d", look.at)
 				require.Len(t, seen, len(look.starts))
 				for k, start := range look.starts {
@@ -110,7 +110,7 @@ func TestSince(t *testing.T) {
 
 func TestNothingIsKeptOfTheNode(t *testing.T) {
 	n := node(taint("a", "", 10))
-	seen, _ := Seen{}.Observe(n, true, taints.OwnNoExecute, at(20))
+	seen, _ := Seen{}.Observe(n, true, taints.OwnNoExecute, at(20), 0)
 	*n.Spec.Taints[0].TimeAdded = metav1.NewTime(at(15))
 	require.Equal(t, at(10), seen[0].Taint.TimeAdded.Time)
 }
@@ -118,8 +118,8 @@ func TestNothingIsKeptOfTheNode(t *testing.T) {
 // What of the taints of others there is stays the same whether or not ours count.
 func TestWhoseTaintsAreOurs(t *testing.T) {
 	nobodys := func(*v1.Taint) bool { return false }
-	seen, _ := Seen(nil).Observe(node(taint(v1.TaintNodeNotReady, "", 0)), true, nobodys, at(0))
-	next, changed := seen.Observe(node(taint(v1.TaintNodeUnreachable, "", 0)), true, nobodys, at(60))
+	seen, _ := Seen(nil).Observe(node(taint(v1.TaintNodeNotReady, "", 0)), true, nobodys, at(0), 0)
+	next, changed := seen.Observe(node(taint(v1.TaintNodeUnreachable, "", 0)), true, nobodys, at(60), 0)
 	require.True(t, changed)
 	require.Equal(t, at(60), next[0].Start, "without taints of ours there are no swaps")
 	require.True(t, next.Has(&seen[0].Taint, taints.OwnNoExecute))
@@ -139,8 +139,8 @@ func TestOutage(t *testing.T) {
 		"it lost its time":      {list(taint(notReady, "", 3)), list(taint(notReady, "", none)), 7},
 		"one of two has a time": {list(taint(notReady, "", none), taint(unreachable, "", 3)), list(taint(notReady, "", none), taint(unreachable, "", 3)), none},
 	} {
-		seen, _ := Seen(nil).Observe(node(row.seen...), true, taints.OwnNoExecute, at(7).Add(time.Millisecond))
-		got := seen.Outage(row.have, taints.OwnNoExecute)
+		seen, _ := Seen(nil).Observe(node(row.seen...), true, taints.OwnNoExecute, at(7).Add(time.Millisecond), 0)
+		got := seen.Outage(row.have, taints.OwnNoExecute, 0)
 		if row.want == none {
 			require.Nil(t, got, name)
 			continue
@@ -148,7 +148,7 @@ func TestOutage(t *testing.T) {
 		require.Equal(t, at(row.want), got.Time, "%s: to the second, as the API has it", name)
 	}
 	seen := Seen{{Taint: taint(notReady, "", none), Start: at(9)}, {Taint: taint(unreachable, "", none), Start: at(5)}}
-	require.Equal(t, at(5), seen.Outage(nil, taints.OwnNoExecute).Time, "the earlier of two")
+	require.Equal(t, at(5), seen.Outage(nil, taints.OwnNoExecute, 0).Time, "the earlier of two")
 }
 
 func TestCheck(t *testing.T) {

@@ -18,14 +18,15 @@ type Seen []taints.Begun
 // A taint that comes counts from now, or, when the node was not watched before, from its plausible start. One that was there
 // before (the same key and value) goes on counting, unless its TimeAdded is later than before: then it went and came back while
 // nobody looked, and counts from its plausible start. The same holds for a swap of ours, from not-ready to unreachable or back:
-// it is one outage where TimeAdded came along. No start is ever set back.
-func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now time.Time) (current Seen, changed bool) {
+// it is one outage where TimeAdded came along. No start is ever set back. ahead is by
+// how much now is ahead of the clock, by which TimeAdded is told.
+func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Seen, changed bool) {
 	for i := range node.Spec.Taints {
 		t := &node.Spec.Taints[i]
 		if t.Effect != v1.TaintEffectNoExecute {
 			continue
 		}
-		plausible := taints.PlausibleStart(t, node.CreationTimestamp.Time, now)
+		plausible := taints.PlausibleStart(t, node.CreationTimestamp.Time, now.Add(-ahead)).Add(ahead)
 		seen := taints.Begun{Taint: v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: t.TimeAdded.DeepCopy()}, Start: now}
 		if !watched {
 			seen.Start = plausible
@@ -63,7 +64,7 @@ func (s Seen) Has(t *v1.Taint, own func(*v1.Taint) bool) bool { return s.before(
 
 // Outage is the TimeAdded to give to a taint of ours that takes the place of another, which the node carries without one: the start
 // of that. Without it the new one would seem to be another outage. It is nil where a taint has a time that it can hand on.
-func (s Seen) Outage(have []v1.Taint, own func(*v1.Taint) bool) *metav1.Time {
+func (s Seen) Outage(have []v1.Taint, own func(*v1.Taint) bool, ahead time.Duration) *metav1.Time {
 	for i := range have {
 		if own(&have[i]) && have[i].TimeAdded != nil {
 			return nil
@@ -71,7 +72,7 @@ func (s Seen) Outage(have []v1.Taint, own func(*v1.Taint) bool) *metav1.Time {
 	}
 	var since *metav1.Time
 	for i := range s {
-		if start := metav1.NewTime(s[i].Start.Truncate(time.Second)); own(&s[i].Taint) && (since == nil || start.Before(since)) {
+		if start := metav1.NewTime(s[i].Start.Add(-ahead).Truncate(time.Second)); own(&s[i].Taint) && (since == nil || start.Before(since)) {
 			since = &start
 		}
 	}

@@ -94,7 +94,8 @@ type record struct {
 	node.Record
 	name string
 	uid  types.UID
-	zone zone.Key // where it counts and waits; Record.Zone from the next pass on
+	seen time.Time // when it was first seen, in our time
+	zone zone.Key  // where it counts and waits; Record.Zone from the next pass on
 
 	busy    bool              // a write is in flight under Run
 	turn    *turns.Turn       // what that counts on, nil for none

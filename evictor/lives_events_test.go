@@ -325,6 +325,9 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.showPods()
 		p.showNodes()
 	case "freeze":
+		if w.plan.Run {
+			return
+		}
 		p.frozen = w.now.Add(time.Duration(1+e.b%180) * time.Second)
 		p.mind.disturbed("freeze")
 		p.mind.unsettled = p.frozen
@@ -334,6 +337,9 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.mind.disturbed("clock")
 		p.fed = true
 	case "storepanic":
+		if w.plan.Run { // it would be the end of the program
+			return
+		}
 		p.panics = 1 + e.b%3
 		p.mind.disturbed("panic")
 	case "restart":

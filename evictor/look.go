@@ -95,7 +95,7 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 func (e *engine) world(rec *record) node.World {
 	return node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, Ahead: e.ahead, AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
+		Now: e.now, Ahead: e.ahead, Watched: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	}
 }
 

@@ -26,7 +26,7 @@ func (e *engine) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, zone: e.opts.Domain(object), pods: pods.Node{Name: name}}
+		rec = &record{name: name, uid: object.UID, seen: now, zone: e.opts.Domain(object), pods: pods.Node{Name: name}}
 		e.records[name], e.attention[name] = rec, rec
 		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)

@@ -75,6 +75,7 @@ type Marks struct {
 type World struct {
 	TaintBased bool          // a failed node is tainted, else emptied
 	Timeout    time.Duration // for how long one must have failed to be emptied
+	Watched    time.Time     // when it will have been watched for a grace, before which it is not emptied
 	Passes     bool          // verdicts fall in passes, which act strictly after the timeout
 	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
 

@@ -147,6 +147,9 @@ func (w *World) emptyAt(v health.Verdict) time.Time {
 	if v.Ready == v1.ConditionUnknown {
 		at = v.LastBeat.Add(w.Timeout)
 	}
+	if at.Before(w.Watched) {
+		at = w.Watched
+	}
 	if w.Passes {
 		return at.Add(1)
 	}

@@ -204,6 +204,8 @@ func (e *engine) tryAgain(rec *record) {
 	if _, scheduled := e.lifts.Get(rec.name); scheduled {
 		e.lifts.ScheduleEntryAt(now, e.read)
 	}
-	e.writes.ScheduleEntryAt(now, e.read)
+	if e.cfg.Half != TaintEviction {
+		e.writes.ScheduleEntryAt(now, e.read)
+	}
 	e.armed.Try(rec.pods.Armed(pods.MayHarm), e.read)
 }

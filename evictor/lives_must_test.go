@@ -27,7 +27,7 @@ func (m *livesMind) stepped() {
 		m.closed["policy"] = [2]time.Time{m.closed["policy"][0], w.now}
 	}
 	switch {
-	case w.plan.Half == evictor.Lifecycle && len(m.process.evictor.Evictions()) > 0, w.plan.Half == evictor.TaintEviction && len(m.process.evictor.Waiting())+len(m.process.evictor.Zones()) > 0:
+	case w.plan.Half == evictor.Lifecycle && w.plan.Taints && len(m.process.evictor.Evictions()) > 0, w.plan.Half == evictor.TaintEviction && len(m.process.evictor.Waiting())+len(m.process.evictor.Zones()) > 0:
 		m.wrong("the other half counts", "p%d", m.process.slot)
 	case !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.ill() != "":
 		m.disturbed(w.ill())

@@ -32,6 +32,11 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	}
 	err := e.evict(ctx, why.Pod, why)
 	defer e.deliver()
+	return e.evicted(w, apart, try, why, err)
+}
+
+// evicted takes over what came of a call, and says when there is to be another.
+func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err error) timedworker.Result {
 	var wait, next time.Duration
 	switch {
 	case apierrors.IsTooManyRequests(err):
@@ -43,8 +48,8 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.tick()
-	rec := e.records[why.Node]
+	now, ev, rec := e.tick(), w.Value, e.records[why.Node]
+	defer e.emptied(rec, now)
 	if ev.Armed() && next > 0 {
 		e.outage.Failed(task{pod: w.Key}, now, next)
 	} else {
@@ -56,11 +61,9 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 		fallthrough
 	case apierrors.IsNotFound(err):
 		ev.Done()
-		e.emptied(rec, now)
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
 		e.pods.Refused(ev, try.Group, now.Add(wait), now)
-		e.emptied(rec, now)
 		if apart {
 			return timedworker.Blocked(wait)
 		}
@@ -69,11 +72,9 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 	if wait == 0 {
 		ev.Failed()
-		e.emptied(rec, now)
 		return timedworker.Retry()
 	}
 	ev.Conflicted()
-	e.emptied(rec, now)
 	return timedworker.Blocked(wait)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/utils/clock"
 )
@@ -44,41 +45,29 @@ func (e *Evictor) Run(ctx context.Context) error {
 		workers.Wait()
 	}()
 	for {
-		wait := e.cfg.GateInterval
-		forever := false
-		planned := e.plan()
-		if planned {
+		wait, wake := e.cfg.GateInterval, true
+		if e.plan() {
 			e.hand()
+			next, read, idle := e.planNext()
+			if wait, wake = next.Sub(read), !next.IsZero(); !idle {
+				wait, wake = 0, true
+			}
 		}
 		e.deliver()
-		if planned {
-			next, read, idle := e.planNext()
-			switch {
-			case !idle:
-				wait = 0
-			case next.IsZero():
-				forever = true
-			default:
-				wait = next.Sub(read)
-			}
+		var due <-chan time.Time // never, unless something is
+		stop := func() bool { return true }
+		if wake {
+			timer := timers.NewTimer(max(wait, 0))
+			due, stop = timer.C(), timer.Stop
 		}
-		if forever {
-			select {
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			case <-e.inbox.Wake():
-			}
-			continue
-		}
-		timer := timers.NewTimer(max(wait, 0))
 		select {
 		case <-ctx.Done():
-			timer.Stop()
+			stop()
 			return context.Cause(ctx)
 		case <-e.inbox.Wake():
-		case <-timer.C():
+		case <-due:
 		}
-		timer.Stop()
+		stop()
 	}
 }
 

@@ -2,10 +2,12 @@ package evictor_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -42,4 +44,82 @@ func TestCapWhoseTokenNeverComes(t *testing.T) {
 	}
 	require.True(t, c.HasNoExecute("a-0"))
 	require.False(t, c.HasNoExecute("a-1"))
+}
+
+func TestCaps(t *testing.T) {
+	cfg := config()
+	cfg.MaxFailedNodes, cfg.MaxNodesPerSecond = 3, 0.05
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.Zone("c", 1))
+	c.Start(cfg)
+	c.Fail("a-0", "a-1", "b-0", "b-1")
+	c.Advance(5 * time.Minute)
+	require.Equal(t, []string{"45.000", "65.000", "85.000"}, times(says(c, "NoExecute", "add")), "one in 20 seconds, three at most")
+	c.Recover("a-0")
+	c.Advance(30 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 4, "room for the fourth")
+}
+
+// What is overdue after a pause is on nodes that are tainted already: the cap on those does not hold it.
+func TestCapOnFailedNodesLetsTheOverdueGo(t *testing.T) {
+	cfg := config()
+	cfg.MaxFailedNodes = 1
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	e := c.Start(cfg)
+	c.Fail("a-0", "a-1") // a-1 waits for a-0 to come back
+	c.Advance(5 * time.Minute)
+	e.Pause("maintenance")
+	c.Advance(5 * time.Minute)
+	e.Resume("maintenance")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	require.False(t, c.HasNoExecute("a-1"))
+}
+
+// Nodes that were emptied before every zone went down have to be emptied again and do not count meanwhile.
+func TestEveryZoneDownMakesRoomUnderTheCap(t *testing.T) {
+	cfg := config()
+	cfg.MaxFailedNodes, cfg.TaintBasedEviction = 1, false
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(6 * time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Fail("a-1")
+	c.Advance(2 * time.Minute)
+	c.AddPod("late", "a-0")
+	c.Recover("a-1")
+	c.Advance(15 * time.Minute)
+	require.Equal(t, []string{"a-0-p0", "late"}, c.Evicted())
+}
+
+// A node that lost its taint before the store was seen to have it leaves its place under the cap after a grace period,
+// also when nobody waits to taint it again.
+func TestTaintThatIsNeverSeenLeavesItsPlaceUnderTheCap(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.MaxFailedNodes = period, 1
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		e := c.Start(cfg)
+		c.FailWrites(func(write, object string) error {
+			switch {
+			case write != "podStatus" || object != "default/a-0-p0":
+			case !c.HasNoExecute("a-0"):
+				return errors.New("unavailable") // so that the pod is marked after the node is tainted, in one go
+			default:
+				e.Hold("a-0", "a technician is there")
+				c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute)
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		e.Pause("maintenance")
+		c.Advance(time.Minute)
+		e.Resume("maintenance")
+		c.Advance(time.Minute)
+		require.NotEmpty(t, says(c, `"taint"`, "a-0", "NoExecute"))
+		require.False(t, c.HasNoExecute("a-0"))
+		c.Fail("a-1")
+		c.Advance(2 * time.Minute)
+		require.True(t, c.HasNoExecute("a-1"), period)
+	}
 }

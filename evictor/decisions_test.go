@@ -1,6 +1,8 @@
 package evictor_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -216,4 +218,59 @@ func TestTaintOfAnotherValueBeginsAnew(t *testing.T) {
 	}
 	u.pass(30 * time.Second)
 	require.Equal(t, []string{"pod0"}, u.evicted)
+}
+
+// The index of a toleration is the same in a decision and in what it says.
+func TestTolerationIsCountedFromZero(t *testing.T) {
+	d := evictor.Decision{Kind: evictor.EvictionArmed, Pod: evictor.PodRef{PodKey: evictor.PodKey{Namespace: "default", Name: "p"}}, Taint: &v1.Taint{Key: "k"}}
+	require.Contains(t, d.String(), "(tolerations[0])")
+	d.Toleration = -1
+	require.Contains(t, d.String(), "does not tolerate k")
+}
+
+// What is refused or fails again and again is one entry of Explain, which says how often and when last, and pushes nothing else
+// out. Observers are told each time.
+func TestExplainCountsWhatRepeats(t *testing.T) {
+	for name, answer := range map[string]error{"EvictionDelayed": budgetSays(), "WriteFailed": errors.New("unavailable")} {
+		cfg := config()
+		cfg.ExplainSize = 30
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		c.AddPod("p", "a-0")
+		c.AddPod("q", "a-0")
+		told := 0
+		var taken time.Time
+		c.FailWrites(func(write, object string) error {
+			if write != "evict" {
+				return nil
+			}
+			if object == "default/p" {
+				taken = c.Clock().Now()
+			}
+			return answer
+		})
+		e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Kind.String() == name && d.Pod.Name == "p" {
+				told++
+				require.Zero(t, d.Times)
+			}
+		})})
+		c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+		c.Advance(time.Hour)
+		all := e.Explain("default/p")
+		require.Equal(t, evictor.NodeRegistered, all[0].Kind, "the beginning is still known")
+		last := all[len(all)-1]
+		require.Equal(t, name, last.Kind.String())
+		require.Equal(t, told, last.Times)
+		require.Greater(t, told, 60)
+		require.Equal(t, evictortest.Epoch, last.Time)
+		require.Equal(t, taken, last.Last)
+		require.Contains(t, last.String(), fmt.Sprintf("(%d times, last at 00:5", told))
+		count := 0
+		for _, d := range all {
+			if d.Kind == last.Kind {
+				count++
+			}
+		}
+		require.Equal(t, 1, count)
+	}
 }

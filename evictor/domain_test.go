@@ -1,11 +1,13 @@
 package evictor_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -49,4 +51,57 @@ func TestTheProgramChoosesDomains(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-2"))
 	require.True(t, c.HasNoExecute("a-4"), "by a token of the domain that it moved to")
 	require.Equal(t, zone.Counts{Total: 5, Bad: 1}, e.Zones()[1].Counts)
+}
+
+func TestNodeChangesZoneWhileItWaits(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+	c.Start(config())
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(46 * time.Second)
+	c.Relabel("a-2", zone.Key{Zone: "b"}) // third in its line, first in the other
+	c.Advance(30 * time.Second)
+	require.Equal(t, []string{"45.000"}, times(says(c, "NoExecute", "a-0")))
+	require.Equal(t, []string{"55.000"}, times(says(c, "NoExecute", "a-1")))
+	require.Equal(t, []string{"50.000"}, times(says(c, "NoExecute", "a-2")))
+}
+
+func TestZoneThatEmptiesAndReturnsEarnsNoToken(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 1), evictortest.Zone("b", 4))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(50 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"), "at 45")
+	c.DeleteNode("a-0")
+	c.Advance(time.Second)
+	c.AddNode("a-0", zone.Key{Zone: "a"})
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(20 * time.Second)
+	require.Equal(t, []string{"55.000"}, times(says(c, "not-ready", "NoExecute")))
+}
+
+// A node that changes its zone while its taint is being written, in vain, waits in the new one.
+func TestNodeThatMovesDuringItsTurnIsNotForgotten(t *testing.T) {
+	cfg := config()
+	cfg.RetryInitial = 3 * time.Second
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
+	c.Start(cfg)
+	tries := 0
+	c.FailWrites(func(write, object string) error {
+		if write != "taints" || object != "a-1" || c.Clock().Since(evictortest.Epoch) < 50*time.Second {
+			return nil
+		}
+		switch tries++; tries {
+		case 1:
+			c.Relabel("a-1", zone.Key{Zone: "b"})
+			fallthrough
+		case 2: // and by the third the pass of 60 has moved it
+			return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+		case 3:
+			return errors.New("unavailable")
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1") // the turn of a-1 comes at 55
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-1"))
 }

@@ -2,6 +2,7 @@ package evictor_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 	"time"
 
@@ -74,4 +75,37 @@ func TestDryRunReadsNoStoreWhileItVisits(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, e.Zones(), 1)
 	require.False(t, store.read)
+}
+
+// A dry run does not hold against a node what it would have written: a kubelet that is heard again would have
+// reported, which it has no reason for when nothing was written.
+func TestDryRunBelievesTheLeaseAgain(t *testing.T) {
+	for _, renew := range []func(e *evictor.Evictor, node string, now time.Time){
+		func(e *evictor.Evictor, node string, now time.Time) { e.LeaseRenewed(node, now) },
+		func(e *evictor.Evictor, node string, now time.Time) {
+			e.LeaseObserved(node, now, strconv.FormatInt(now.Unix(), 10))
+		},
+	} {
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: c.Clock(), DryRun: true})
+		require.NoError(t, err)
+		step := func(seconds int, renews ...string) {
+			for range seconds {
+				for _, node := range renews {
+					renew(e, node, c.Clock().Now())
+				}
+				_, err := e.Step(context.Background())
+				require.NoError(t, err)
+				c.Clock().Step(time.Second)
+			}
+		}
+		step(100, "a-1", "a-2")
+		st, _ := e.Node("a-0")
+		require.Equal(t, v1.ConditionUnknown, st.Verdict.Ready)
+		require.Equal(t, 1, st.Evictions)
+		step(6, "a-0", "a-1", "a-2")
+		st, _ = e.Node("a-0")
+		require.Equal(t, v1.ConditionTrue, st.Verdict.Ready)
+		require.Zero(t, st.Evictions)
+	}
 }

@@ -3,16 +3,12 @@ package evictor_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -106,87 +102,6 @@ func TestNothingLeavesBetweenTheReportAndThePass(t *testing.T) {
 	require.Equal(t, []string{"145.000"}, times(says(c, `"cancel"`)))
 }
 
-func TestEveryZoneDown(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.Zone("b", 2), evictortest.PodsPerNode(1))
-	c.Start(config())
-	c.Fail("a-0", "a-1")
-	c.Advance(2 * time.Minute)
-	require.True(t, c.HasNoExecute("a-0"))
-	c.Fail("b-0", "b-1")
-	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"165.000"}, times(says(c, "AllZonesDisrupted")))
-	require.False(t, c.HasNoExecute("a-0"), "lifted while every zone is down")
-	require.Equal(t, []string{"165.000", "165.000"}, times(says(c, `"cancel"`)))
-	require.Len(t, says(c, `"podNotReady"`), 2, "none of b is marked: it went down with the last zone")
-	c.Recover("b-0")
-	c.Advance(30 * time.Second)
-	require.Equal(t, []string{"245.000"}, times(says(c, `"cluster"`, "Normal")))
-	require.False(t, c.HasNoExecute("a-0"), "one more grace period")
-	c.Advance(30 * time.Second)
-	require.Equal(t, []string{"45.000", "55.000", "290.000", "290.000", "300.000"}, times(says(c, "NoExecute", "add")))
-	require.Empty(t, c.Evicted())
-}
-
-func TestNewcomerEndsAllDown(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 2))
-	c.Start(config())
-	c.Fail("a-0", "a-1")
-	c.Advance(2 * time.Minute)
-	require.NotEmpty(t, says(c, "AllZonesDisrupted"))
-	c.AddNode("n-0", zone.Key{Zone: "n"})
-	c.Advance(10 * time.Second)
-	require.NotEmpty(t, says(c, `"cluster"`, "Normal"))
-}
-
-func TestRestartKeepsDeadlines(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	c.Start(config())
-	c.Fail("a-0")
-	c.Advance(200 * time.Second) // tainted at 45, due at 345
-	c.Restart()
-	c.Advance(200 * time.Second)
-	require.Equal(t, []string{"345.000"}, times(says(c, `"evict"`)))
-	require.Len(t, says(c, "NoExecute"), 1, "the taint stays through a restart")
-}
-
-func TestRestartWaitsForItsOwnGrace(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	c.Start(config())
-	c.Fail("a-0")
-	c.Advance(340 * time.Second)
-	c.Restart()
-	c.Advance(200 * time.Second)
-	require.Equal(t, []string{"385.000"}, times(says(c, `"evict"`)), "due at 345, but watched for a grace only after 380")
-}
-
-func TestOutageOfTheAPI(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
-	c.Start(config())
-	c.Fail("a-0", "a-1")
-	c.Advance(2 * time.Minute)
-	c.SetAPIDown(true)
-	c.Advance(10 * time.Minute)
-	require.Empty(t, c.Evicted())
-	c.SetAPIDown(false)
-	c.Advance(2 * time.Minute)
-	require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted(), "what was pending survives")
-}
-
-func TestRateHoldsThroughAnOutageOfTheAPI(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 3))
-	c.Start(config())
-	c.SetAPIDown(true)
-	for i := range 12 {
-		c.Fail(fmt.Sprintf("a-%d", i))
-	}
-	c.Advance(30 * time.Minute)
-	c.SetAPIDown(false)
-	c.Advance(25 * time.Second)
-	require.LessOrEqual(t, len(says(c, "NoExecute", "add")), 4, "no burst of what failed meanwhile")
-	c.Advance(3 * time.Minute)
-	require.Len(t, says(c, "NoExecute", "add"), 12)
-}
-
 func TestWithoutTaints(t *testing.T) {
 	cfg := config()
 	cfg.TaintBasedEviction = false
@@ -245,68 +160,6 @@ func TestRecreatedNodeAndPodAreOthers(t *testing.T) {
 	c.Advance(20 * time.Minute)
 	require.Empty(t, c.Evicted())
 	require.Empty(t, says(c, `"cancel"`), "its pod went away with it")
-}
-
-func TestConflictIsReadAgain(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	c.Start(config())
-	left := 3
-	c.FailWrites(func(write, object string) error {
-		if write == "taints" && left > 0 {
-			left--
-			return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
-		}
-		return nil
-	})
-	c.Fail("a-0")
-	c.Advance(50 * time.Second)
-	require.True(t, c.HasNoExecute("a-0"), "a conflict does not cost the node its turn")
-}
-
-func TestDisruptionBudgetBlocksWithoutLosing(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-	c.Start(config())
-	blocked := true
-	c.FailWrites(func(write, object string) error {
-		if write == "evict" && blocked && strings.HasSuffix(object, "-p0") {
-			return apierrors.NewTooManyRequests("budget", 10)
-		}
-		return nil
-	})
-	c.Fail("a-0")
-	c.Advance(10 * time.Minute)
-	require.Equal(t, []string{"a-0-p1"}, c.Evicted(), "the other one is not held up")
-	blocked = false
-	c.Advance(11 * time.Second)
-	require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
-}
-
-// TestTooManyRequestsAreNamed: an API server that has too much to do answers 429 as a budget does.
-func TestTooManyRequestsAreNamed(t *testing.T) {
-	overload := apierrors.NewTooManyRequests("try again later", 10)
-	budget := apierrors.NewTooManyRequests("it would violate the pod's disruption budget", 10)
-	budget.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
-	for want, answer := range map[string]error{"TooManyRequests": overload, "DisruptionBudget": fmt.Errorf("evicting: %w", budget)} {
-		t.Run(want, func(t *testing.T) {
-			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-			reasons := make(map[string]int)
-			c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				if d.Kind == evictor.EvictionDelayed {
-					reasons[d.Reason]++
-				}
-			})})
-			c.FailWrites(func(write, _ string) error {
-				if write == "evict" {
-					return answer
-				}
-				return nil
-			})
-			c.Fail("a-0")
-			c.Advance(10 * time.Minute)
-			require.Len(t, reasons, 1)
-			require.NotZero(t, reasons[want])
-		})
-	}
 }
 
 func TestPauseHoldsHarmAndNotRecovery(t *testing.T) {

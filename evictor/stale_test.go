@@ -9,7 +9,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // relisted is a store that can go back: it shows some objects as they were when they were kept, as a relist from a stale cache
@@ -162,26 +161,6 @@ func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
 	r.goBack(s.e, true)
 	s.run(10 * time.Second)
 	require.Equal(t, []string{"65.000"}, times(says(c, `"evict"`)))
-}
-
-// A node that was deleted and made anew is not taken for deleted again because the store shows the old one once more.
-func TestOlderNodeOfTheSameNameIsIgnored(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 5))
-	r, s := newRelisted(t, c, config())
-	s.run(20 * time.Second)
-	r.keepNode("a-0")
-	c.DeleteNode("a-0")
-	s.run(10 * time.Second)
-	c.AddNode("a-0", zone.Key{Zone: "a"})
-	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 100))
-	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}) // at 30
-	s.run(20 * time.Second)
-	r.goBack(s.e, true)
-	s.run(20 * time.Second)
-	require.Len(t, s.e.Evictions(), 1, "nothing became of it")
-	r.goBack(s.e, false)
-	s.run(2 * time.Minute)
-	require.Equal(t, []string{"130.000"}, times(says(c, `"evict"`)))
 }
 
 // Looking at an evictor, or asking it why, changes nothing.

@@ -111,3 +111,61 @@ func TestNodeThatIsTaintedByOthersDoesNotWait(t *testing.T) {
 	require.Equal(t, []string{"a-1 in :a"}, waiting(e))
 	require.Equal(t, []string{"NodeQueued ", "NodeDequeued Tainted", "NodeQueued "}, told)
 }
+
+// An eviction that is due before its node has been watched for a grace period goes when that has passed. In exact mode
+// no pass comes by, and a node that speaks has no deadline then.
+func TestEvictionAfterARestartWaitsForItsGraceAndNoLongerInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Heartbeats(10*time.Second, 10*time.Second))
+	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeNotReady, 100))
+	c.Start(cfg)
+	c.Advance(time.Minute)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(65 * time.Second)
+	c.Restart() // at 125; p is due at 160
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"165.000"}, times(says(c, `"evict"`)))
+}
+
+// After a start a node that never reported is watched for a grace period of ours too, though it is Unknown at once.
+func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod = period
+		u := newUpstreams(t, cfg)
+		u.node("node0", "", longAgo, "")
+		u.node("node1", "", longAgo, v1.ConditionTrue)
+		u.reporting["node1"] = true
+		added := metav1.NewTime(u.clk.Now().Add(-time.Hour))
+		u.nodes["node0"].Spec.Taints = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute, TimeAdded: &added}}
+		pod := u.pod("p", "node0")
+		pod.CreationTimestamp = added
+		pod.Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)}
+		u.pass(35 * time.Second)
+		require.Empty(t, u.evicted)
+		u.pass(15 * time.Second)
+		require.Equal(t, []string{"p"}, u.evicted)
+	}
+}
+
+func TestRestartKeepsDeadlines(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(200 * time.Second) // tainted at 45, due at 345
+	c.Restart()
+	c.Advance(200 * time.Second)
+	require.Equal(t, []string{"345.000"}, times(says(c, `"evict"`)))
+	require.Len(t, says(c, "NoExecute"), 1, "the taint stays through a restart")
+}
+
+func TestRestartWaitsForItsOwnGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(340 * time.Second)
+	c.Restart()
+	c.Advance(200 * time.Second)
+	require.Equal(t, []string{"385.000"}, times(says(c, `"evict"`)), "due at 345, but watched for a grace only after 380")
+}

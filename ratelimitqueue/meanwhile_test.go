@@ -210,3 +210,16 @@ func TestFirstInOrderAfterVeryManyOperations(t *testing.T) {
 		f.step(time.Second)
 	}
 }
+
+func TestWhoFinishesTwiceEndsNobodyElsesTurn(t *testing.T) {
+	f := queue(t, Config{Rate: 1, Burst: 10})
+	f.Add("a", 1)
+	one, _ := f.Take()
+	one.RetryAfter(0)
+	two, ok := f.Take()
+	require.True(t, ok)
+	one.Done()
+	st, _ := f.Get("a")
+	require.Equal(t, StateInFlight, st.State)
+	_ = two
+}

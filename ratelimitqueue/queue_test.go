@@ -376,3 +376,24 @@ func TestPermissionIsAskedWhenAddingWhatIsInFlight(t *testing.T) {
 	require.Equal(t, NotPermitted, f.AddEntry(Entry[string, int]{Key: "a", Identity: "2"}))
 	require.False(t, item.Held(), "another one has the key")
 }
+
+func TestTinyRateHandsOutNothingAtOnce(t *testing.T) {
+	f := queue(t, Config{Rate: 1})
+	f.SetRate(0)
+	f.SetRate(1e-12)
+	f.Add("a", 1)
+	require.Empty(t, f.takes())
+}
+
+func TestPausesInARowStopNoTokens(t *testing.T) {
+	f := queue(t, Config{Rate: 0.1})
+	f.Add("a", 1)
+	f.Add("b", 1)
+	require.Equal(t, []string{"a"}, f.takes())
+	for range 20 {
+		f.step(5 * time.Second)
+		f.Pause("x")
+		f.Resume("x")
+	}
+	require.Equal(t, []string{"b"}, f.takes())
+}

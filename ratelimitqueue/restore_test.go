@@ -121,3 +121,10 @@ func FuzzRestore(f *testing.F) {
 		}
 	})
 }
+
+func TestRestoreOfWhatIsDueInNoTime(t *testing.T) {
+	f := queue(t, Config{Rate: 1, Burst: 10})
+	f.step(time.Hour)
+	require.NoError(t, f.Restore(Snapshot[string, int]{Version: 1, Rate: 1, Tokens: 1, Items: []SnapshotItem[string, int]{{Key: "a", State: StateWaiting, In: math.MaxInt64}}}))
+	require.Empty(t, f.takes())
+}

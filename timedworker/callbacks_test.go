@@ -201,3 +201,17 @@ func TestKeyThatCannotBeHashed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, ran)
 }
+
+func TestJitterIsAskedWithoutTheLock(t *testing.T) {
+	var r *recorder
+	asked := false
+	r = recorded(t, Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration {
+		asked = r.Len() == 1 // would deadlock
+		return d
+	}}})
+	r.result = func(Work[string, int]) Result { return Retry() }
+	r.Schedule("a", 1, r.in(0))
+	_, err := r.Step(context.Background())
+	require.NoError(t, err)
+	require.True(t, asked)
+}

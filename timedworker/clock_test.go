@@ -135,3 +135,45 @@ func TestInstantsThatAreFarAway(t *testing.T) {
 	require.NoError(t, s.Restore(ends))
 	require.Equal(t, ends, s.Snapshot())
 }
+
+// countedClock counts how often it is read.
+type countedClock struct {
+	time.Time
+	reads int
+}
+
+func (c *countedClock) Now() time.Time { c.reads++; return c.Time }
+
+func (c *countedClock) Since(t time.Time) time.Duration { return c.Sub(t) }
+
+// A composition reads the clock once and hands it on.
+func TestTheClockIsNotReadWhereItsReadingIsGiven(t *testing.T) {
+	c := &countedClock{Time: epoch}
+	s, err := New(func(_ context.Context, w Work[string, int]) Result { return RetryAfter(time.Second) }, Config{Clock: c})
+	require.NoError(t, err)
+	c.reads = 0
+	now := epoch.Add(time.Minute)
+	require.Equal(t, Scheduled, s.ScheduleEntryAt(Entry[string, int]{Key: "now"}, now))
+	require.Equal(t, Scheduled, s.ScheduleEntryAt(Entry[string, int]{Key: "later", Due: now.Add(time.Second)}, now))
+	ran, err := s.StepAt(context.Background(), now)
+	require.NoError(t, err)
+	require.Equal(t, 1, ran)
+	next, some := s.NextAt(now)
+	require.True(t, some)
+	require.Equal(t, now.Add(time.Second), next)
+	snapshot := s.SnapshotAt(now)
+	require.Equal(t, []string{"later", "now"}, keysOf(snapshot))
+	s.Clear()
+	require.NoError(t, s.RestoreAt(snapshot, now.Add(time.Hour)))
+	st, _ := s.Get("later")
+	require.Equal(t, now.Add(time.Hour+time.Second), st.Due)
+	require.Equal(t, 1, s.Stats().Waiting-1)
+	require.Zero(t, c.reads)
+
+	c.Time = now.Add(3 * time.Hour)
+	c.reads = 0
+	ran, err = s.Step(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, 2, ran)
+	require.LessOrEqual(t, c.reads, 3, "once for each retry, and once to begin with")
+}

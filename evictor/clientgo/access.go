@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/evictkit/evictkit/evictor"
 )
 
 // OldestServer is the oldest version of Kubernetes whose API server has everything that a Cluster asks
@@ -75,20 +77,27 @@ func (o Options) Permissions() []Permission {
 		}
 	}
 	leases := Permission{Group: coordinationv1.GroupName, Resource: "leases", Namespace: v1.NamespaceNodeLease}
-	add(Permission{Resource: "nodes"}, "list", "watch", "patch")
-	add(Permission{Resource: "nodes", Subresource: "status"}, "patch")
+	add(Permission{Resource: "nodes"}, "list", "watch")
+	if o.lifecycle() {
+		add(Permission{Resource: "nodes"}, "patch")
+		add(Permission{Resource: "nodes", Subresource: "status"}, "patch")
+	}
 	add(Permission{Resource: "pods"}, "list", "watch")
 	add(Permission{Resource: "pods", Subresource: "status"}, "patch")
-	if o.EvictionAPI {
+	switch {
+	case o.Half == evictor.Lifecycle:
+	case o.EvictionAPI:
 		add(Permission{Resource: "pods", Subresource: "eviction"}, "create")
-	} else {
+	default:
 		add(Permission{Resource: "pods"}, "delete")
 	}
-	add(leases, "get")
-	if o.Factory != nil {
-		leases.Namespace = ""
+	if o.lifecycle() {
+		add(leases, "get")
+		if o.Factory != nil {
+			leases.Namespace = ""
+		}
+		add(leases, "list", "watch")
 	}
-	add(leases, "list", "watch")
 	if o.DaemonSets {
 		add(Permission{Group: "apps", Resource: "daemonsets"}, "list", "watch")
 	}

@@ -21,7 +21,6 @@ type Cluster struct {
 
 	nodes   *nodeStore
 	pods    *podStore
-	leases  cache.SharedIndexInformer
 	sources sources
 	events  *eventSink
 	guard   *guard
@@ -52,15 +51,17 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	}
 	c.nodes = newNodeStore(sources.nodes.GetIndexer(), c.complete)
 	c.pods = &podStore{pods: sources.pods.GetIndexer()}
-	c.leases = sources.leases
 	// Before any handler of Feed: what is written becomes visible to the store, then to the evictor.
 	if _, err := sources.nodes.AddEventHandler(c.nodes.seen()); err != nil {
 		return nil, fmt.Errorf("clientgo: the informer of nodes: %w", err)
 	}
-	if _, err := sources.leases.AddEventHandler(renewals(c.guard.renewed)); err != nil {
-		return nil, fmt.Errorf("clientgo: the informer of leases: %w", err)
+	c.awaited = []awaited{{"nodes", sources.nodes.HasSynced}, {"pods", sources.pods.HasSynced}}
+	if sources.leases != nil {
+		if _, err := sources.leases.AddEventHandler(renewals(c.guard.renewed)); err != nil {
+			return nil, fmt.Errorf("clientgo: the informer of leases: %w", err)
+		}
+		c.awaited = append(c.awaited, awaited{"leases", sources.leases.HasSynced})
 	}
-	c.awaited = []awaited{{"nodes", sources.nodes.HasSynced}, {"pods", sources.pods.HasSynced}, {"leases", sources.leases.HasSynced}}
 	if sources.daemonSets != nil {
 		c.pods.daemonSets = sources.daemonSets.GetIndexer()
 		c.awaited = append(c.awaited, awaited{"daemonsets", sources.daemonSets.HasSynced})
@@ -126,8 +127,13 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	if absent(to) {
 		return errors.New("clientgo: feeding nil")
 	}
-	if err := c.guard.serve(config.NodeMonitorGracePeriod); err != nil {
+	if err := c.opts.serves(config); err != nil {
 		return err
+	}
+	if config.Half != evictor.TaintEviction { // it has no grace period
+		if err := c.guard.serve(config.NodeMonitorGracePeriod); err != nil {
+			return err
+		}
 	}
 	var told []awaited
 	for _, feed := range []struct {
@@ -139,6 +145,9 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 		{"pods", c.sources.pods, podHandler(to)},
 		{"leases", c.sources.leases, leaseHandler(to)},
 	} {
+		if feed.informer == nil {
+			continue
+		}
 		r, err := feed.informer.AddEventHandler(feed.handler)
 		if err != nil {
 			return fmt.Errorf("clientgo: feeding: %w", err)

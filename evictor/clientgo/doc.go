@@ -11,12 +11,13 @@
 //
 // # What is watched, and what is kept
 //
-// Nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. The informers are Cluster's own
-// ones. A pod is kept in about 300 bytes, a node without images, addresses, annotations and conditions that the
-// evictor does not read; Options.KeepNode saves more of it. Equal lists of tolerations are kept once, as long as a pod
-// has them. One that takes more than 16 KiB is not: those for NoExecute alone are, or the pod counts as one that
-// tolerates everything. Where watch-list is not to be had, lists are read in pages of 500, each made small before the
-// next is asked for. A program that has whole nodes and pods in a SharedInformerFactory anyway names it as
+// Nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. With Options.Half TaintEviction,
+// for evictors of that half, no leases; the other half watches pods too, which it marks not Ready. The informers are
+// Cluster's own ones. A pod is kept in about 300 bytes, a node without images, addresses, annotations and conditions
+// that the evictor does not read; Options.KeepNode saves more of it. Equal lists of tolerations are kept once, as long
+// as a pod has them. One that takes more than 16 KiB is not: those for NoExecute alone are, or the pod counts as one
+// that tolerates everything. Where watch-list is not to be had, lists are read in pages of 500, each made small before
+// the next is asked for. A program that has whole nodes and pods in a SharedInformerFactory anyway names it as
 // Options.Factory, and nothing is watched twice. Its resync brings nothing here but work.
 //
 // # How it writes
@@ -43,7 +44,8 @@
 // nothing is tainted or evicted until the guard is content again. When no lease of anybody has been seen to advance
 // for as long, the guard reads a few leases live first, those renewed last, and others at each look. If they cannot be
 // read, or have advanced unseen, the evictor is told; if nobody renews indeed it is not, and acts. The guard must
-// notice before grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod.
+// notice before grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod. Where no leases are watched it
+// notices broken watches alone.
 //
 // # Leadership
 //

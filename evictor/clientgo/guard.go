@@ -132,7 +132,7 @@ func (g *guard) look(ctx context.Context) error {
 	g.mu.Lock()
 	quiet, was, unseen := now.Sub(g.advanced), g.err, g.unseen
 	g.mu.Unlock()
-	if quiet < silence {
+	if quiet < silence || g.c.sources.leases == nil {
 		g.next = 0
 		g.remember(nil)
 		return nil
@@ -194,7 +194,7 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 	if live.Spec.RenewTime == nil {
 		return true
 	}
-	obj, ok, err := c.leases.GetStore().GetByKey(live.Namespace + "/" + live.Name)
+	obj, ok, err := c.sources.leases.GetStore().GetByKey(live.Namespace + "/" + live.Name)
 	l, renewed := nodeLease(obj)
 	return err == nil && ok && renewed && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
 }
@@ -202,7 +202,7 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 // lastRenewed names n of the leases in the order in which they were renewed, the last first, from that one on and around.
 func (c *Cluster) lastRenewed(from, n int) []string {
 	var leases []*coordinationv1.Lease
-	for _, obj := range c.leases.GetStore().List() {
+	for _, obj := range c.sources.leases.GetStore().List() {
 		if l, ok := nodeLease(obj); ok {
 			leases = append(leases, l)
 		}

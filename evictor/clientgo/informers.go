@@ -18,7 +18,7 @@ import (
 // indexByNode is the name of the index of pods by the node they are bound to.
 const indexByNode = "evictkit/node"
 
-// sources are the informers that a Cluster reads; daemonSets may be nil.
+// sources are the informers that a Cluster reads; leases and daemonSets may be nil.
 type sources struct {
 	nodes, pods, leases, daemonSets cache.SharedIndexInformer
 	own                             []cache.SharedIndexInformer // those of them that no factory runs
@@ -35,7 +35,9 @@ func (c *Cluster) informers() (sources, error) {
 	if factory := c.opts.Factory; factory != nil {
 		s.nodes = factory.Core().V1().Nodes().Informer()
 		s.pods = factory.Core().V1().Pods().Informer()
-		s.leases = factory.Coordination().V1().Leases().Informer()
+		if c.opts.lifecycle() {
+			s.leases = factory.Coordination().V1().Leases().Informer()
+		}
 		if _, ok := s.pods.GetIndexer().GetIndexers()[indexByNode]; ok {
 			return s, errors.New("clientgo: the factory serves another Cluster already; make one factory for each")
 		}
@@ -49,11 +51,13 @@ func (c *Cluster) informers() (sources, error) {
 		pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
 		s.pods = watched(c, &s, "pods", &v1.Pod{}, c.slimPod, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
 			listed(pods.List, func(l *v1.PodList) (*metav1.ListMeta, []v1.Pod) { return &l.ListMeta, l.Items }))
-		leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
-		s.leases = watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch,
-			listed(leases.List, func(l *coordinationv1.LeaseList) (*metav1.ListMeta, []coordinationv1.Lease) {
-				return &l.ListMeta, l.Items
-			}))
+		if c.opts.lifecycle() {
+			leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
+			s.leases = watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch,
+				listed(leases.List, func(l *coordinationv1.LeaseList) (*metav1.ListMeta, []coordinationv1.Lease) {
+					return &l.ListMeta, l.Items
+				}))
+		}
 	}
 	if c.opts.DaemonSets {
 		sets := c.client.AppsV1().DaemonSets(metav1.NamespaceAll)

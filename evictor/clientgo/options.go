@@ -14,10 +14,19 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor"
 )
 
 // Options say how a Cluster watches and writes. The zero Options are valid and do what upstream does.
 type Options struct {
+	// Half is that of the evictors that are fed (evictor.Config.Half); an evictor for which it is too little is
+	// refused where it is made. Both, the zero value, serves all. Lifecycle is for those that taint and evict nothing,
+	// and needs no permission to evict. TaintEviction is for those that write no node: it watches no leases and needs
+	// no permission for leases, nor to patch nodes; without leases the guard notices watches that are broken, not
+	// those that stand still.
+	Half evictor.Half
+
 	// EvictionAPI creates policy/v1 Evictions, which respect disruption budgets, instead of deleting pods.
 	EvictionAPI bool
 	// DaemonSets watches DaemonSets too and spares, where nothing is tainted (Config.TaintBasedEviction
@@ -29,8 +38,10 @@ type Options struct {
 	// as the program has not. Nil is informers of the Cluster's own, which keep little. Of watches that
 	// others make, the guard sees only that of the leases stand still, not that those of nodes and pods are broken.
 	Factory informers.SharedInformerFactory
-	// KeepNode, when not nil, copies from the whole node to the one that is kept what Options.Hold of the
-	// evictor or other code needs beyond what the evictor reads: conditions of its own, for example. It must be fast, and not keep whole.
+	// KeepNode, when not nil, copies from the whole node to the one that is kept what the evictor's Options.Hold,
+	// Domain and Excluded or other code need beyond what the evictor reads by itself: labels of node pools, conditions
+	// of its own. Without it these functions see no other labels than those of zones, exclusion, operating system and
+	// architecture. It must be fast, and not keep whole.
 	KeepNode func(whole, kept *v1.Node)
 
 	// Component is the source of the events. Empty means upstream's: "node-controller", and
@@ -70,6 +81,12 @@ func (o Options) validate(client kubernetes.Interface) error {
 		}
 	}
 	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	if o.Half > evictor.TaintEviction {
+		errs = append(errs, field.Invalid(field.NewPath("half"), int(o.Half), "must be Both, Lifecycle or TaintEviction"))
+	}
+	if o.DaemonSets && o.Half != evictor.Both {
+		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no meaning with a half of evictors, which then delete no pods of failed nodes"))
+	}
 	if o.Factory != nil && o.KeepNode != nil {
 		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no meaning with factory, whose nodes are whole"))
 	}

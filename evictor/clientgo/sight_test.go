@@ -114,18 +114,7 @@ func TestALeaderWhoseWatchIsBrokenGivesTheLeaseUp(t *testing.T) {
 // runEvictor runs one on a cluster until the test ends.
 func runEvictor(t *testing.T, client *fake.Clientset, config evictor.Config, options evictor.Options) *clientgo.Cluster {
 	t.Helper()
-	cluster, err := clientgo.New(client, clientgo.Options{})
-	require.NoError(t, err)
-	e, err := evictor.New(config, cluster.Clients(), options)
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	ran := make(chan error)
-	go func() { ran <- e.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.ErrorIs(t, <-ran, context.Canceled)
-	})
-	return cluster
+	return runWith(t, client, clientgo.Options{}, config, options)
 }
 
 // TestPassesThatDoNotComeAreNamed: here the program's own function hangs.

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/utils/clock"
 )
 
@@ -74,22 +73,39 @@ func (w *writes) ill() error {
 	return nil
 }
 
-// try writes something without effect to a node, to know when writes succeed again: who does not lead has no other.
-func (w *writes) try(ctx context.Context, client kubernetes.Interface, node *v1.Node) {
+// try writes something without effect, to know when writes succeed again: who does not lead has nothing else to write.
+func (w *writes) try(ctx context.Context, object string, uid types.UID, patch func(ctx context.Context, body []byte) error) {
 	ctx, cancel := context.WithTimeout(ctx, w.silence()/2)
 	defer cancel()
 	began := w.clock.Now()
-	body, err := json.Marshal(map[string]patchMeta{"metadata": {UID: node.UID}})
+	body, err := json.Marshal(map[string]patchMeta{"metadata": {UID: uid}})
 	if err == nil {
-		_, err = client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+		err = patch(ctx, body)
 	}
-	w.note(began, node.Name, err)
+	w.note(began, object, err)
 }
 
-// tryWriting tries the first node that there is. Without one there is nothing to write.
+// tryWriting tries the first node that there is or, where nodes are not written, the first pod. Without one there is
+// nothing to write.
 func (c *Cluster) tryWriting(ctx context.Context) {
+	nothing := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	c.nodes.Nodes(func(node *v1.Node) bool {
-		c.writes.try(ctx, c.client, node)
-		return false
+		if c.opts.lifecycle() {
+			c.writes.try(ctx, node.Name, node.UID, func(ctx context.Context, body []byte) error {
+				_, err := c.client.CoreV1().Nodes().Patch(ctx, node.Name, types.MergePatchType, body, nothing)
+				return err
+			})
+			return false
+		}
+		found := false
+		c.pods.PodsOnNode(node.Name, func(p *v1.Pod) bool {
+			found = true
+			c.writes.try(ctx, p.Namespace+"/"+p.Name, p.UID, func(ctx context.Context, body []byte) error {
+				_, err := c.opts.EvictionClient.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.MergePatchType, body, nothing, "status")
+				return err
+			})
+			return false
+		})
+		return !found
 	})
 }

@@ -107,52 +107,17 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 	if s.OperatingSystem != "" && s.OperatingSystem != v1.Linux && s.OperatingSystem != v1.Windows {
 		errs = append(errs, field.NotSupported(field.NewPath("operatingSystem"), s.OperatingSystem, []v1.OSName{v1.Linux, v1.Windows}))
 	}
-	graces := make(map[Signal]time.Duration, len(s.EvictionSoftGracePeriod))
+	hard, soft := parsed("evictionHard", s.hard(), &errs), parsed("evictionSoft", s.EvictionSoft, &errs)
+	errs = append(errs, s.setGracePeriods(soft)...)
 	reclaims := make(map[Signal]Value, len(s.EvictionMinimumReclaim))
-	var result []Threshold
-	each("evictionHard", s.hard(), &errs, func(signal Signal, text string) error {
-		value, off, err := parseThreshold(text)
-		if err == nil && !off {
-			result = append(result, Threshold{Signal: signal, Value: value})
-		}
-		return err
-	})
-	hard := len(result)
-	var graceErrs field.ErrorList
-	each("evictionSoft", s.EvictionSoft, &errs, func(signal Signal, text string) error {
-		value, off, err := parseThreshold(text)
-		if err == nil && !off {
-			result = append(result, Threshold{Signal: signal, Value: value})
-			if _, ok := s.EvictionSoftGracePeriod[string(signal)]; !ok {
-				graceErrs = append(graceErrs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
-			}
-		}
-		return err
-	})
-	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &graceErrs, func(signal Signal, text string) error {
-		grace, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			return errDuration
-		case grace < 0:
-			return errNegative
-		}
-		graces[signal] = grace
-		return nil
-	})
-	slices.SortStableFunc(graceErrs, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
-	errs = append(errs, graceErrs...)
 	each("evictionMinimumReclaim", s.EvictionMinimumReclaim, &errs, func(signal Signal, text string) error {
 		reclaim, err := parseMinimumReclaim(text)
 		reclaims[signal] = reclaim
 		return err
 	})
+	result := slices.Concat(hard, soft)
 	for i := range result {
-		t := &result[i]
-		t.MinReclaim = reclaims[t.Signal]
-		if i >= hard {
-			t.GracePeriod = graces[t.Signal]
-		}
+		result[i].MinReclaim = reclaims[result[i].Signal]
 	}
 	if s.EnforceNodeAllocatable == nil || slices.Contains(s.EnforceNodeAllocatable, "pods") {
 		for _, t := range result {
@@ -164,6 +129,43 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 	}
 	slices.SortStableFunc(result, compareThresholds)
 	return result, errs
+}
+
+// parsed are the thresholds of a map, but those that are off.
+func parsed(name string, entries map[string]string, errs *field.ErrorList) (result []Threshold) {
+	each(name, entries, errs, func(signal Signal, text string) error {
+		value, off, err := parseThreshold(text)
+		if err == nil && !off {
+			result = append(result, Threshold{Signal: signal, Value: value})
+		}
+		return err
+	})
+	return result
+}
+
+// setGracePeriods gives the soft thresholds theirs. Each needs one.
+func (s Settings) setGracePeriods(soft []Threshold) (errs field.ErrorList) {
+	graces := make(map[Signal]time.Duration, len(s.EvictionSoftGracePeriod))
+	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &errs, func(signal Signal, text string) error {
+		grace, err := time.ParseDuration(text)
+		switch {
+		case err != nil:
+			return errDuration
+		case grace < 0:
+			return errNegative
+		}
+		graces[signal] = grace
+		return nil
+	})
+	for i := range soft {
+		signal := soft[i].Signal
+		soft[i].GracePeriod = graces[signal]
+		if _, ok := s.EvictionSoftGracePeriod[string(signal)]; !ok {
+			errs = append(errs, field.Required(field.NewPath("evictionSoftGracePeriod").Key(string(signal)), "a soft threshold needs a grace period"))
+		}
+	}
+	slices.SortStableFunc(errs, func(a, b *field.Error) int { return cmp.Compare(a.Field, b.Field) })
+	return errs
 }
 
 // each parses the entries of a map in the order of their keys and adds what is wrong with them to errs.

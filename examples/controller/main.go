@@ -5,6 +5,8 @@
 //
 // Turn the two off in kube-controller-manager: --controllers=*,-node-lifecycle-controller,-taint-eviction-controller
 //
+// With --half=lifecycle or --half=taint-eviction it replaces the one or the other alone.
+//
 // Of several replicas one acts, the leader, and all watch. A leader that does not see the cluster any more, or whose writes all
 // fail, gives the lease to one that does within 45 seconds by the default flags: 20 in which a watch may be broken and 12 to
 // look and ask, a retry period, 5 to end what it writes, and a retry period of the next leader. It asks for the lease again when it is

@@ -43,6 +43,8 @@ type leaderOptions struct {
 const (
 	metricsFlag = "metrics-address"
 	debugFlag   = "debug-address"
+
+	resourceNameFlag = "leader-elect-resource-name"
 )
 
 // parse reads the flags. The error is pflag.ErrHelp after --help, or names every flag at fault.
@@ -57,6 +59,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server, for nodes, for evictions and for events each")
 	fs.IntVar(&o.burst, "kube-api-burst", 30, "requests that may go at once after a quiet time")
 
+	fs.Var((*half)(&c.Half), "half", "what runs: both, lifecycle (verdicts and taints: the node-lifecycle controller) or taint-eviction (pods leave tainted nodes: the controller of that name)")
 	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two looks at the nodes; 0 gives verdicts exactly when they are due")
 	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may be silent before it is marked unhealthy")
 	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a starting node may be silent")
@@ -76,7 +79,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.DurationVar(&o.leader.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; less than the lease duration")
 	fs.DurationVar(&o.leader.retry, "leader-elect-retry-period", 2*time.Second, "time between two tries")
 	fs.StringVar(&o.leader.resourceLock, "leader-elect-resource-lock", "leases", "only leases")
-	fs.StringVar(&o.leader.resourceName, "leader-elect-resource-name", "evictkit-controller", "name of the lease")
+	fs.StringVar(&o.leader.resourceName, resourceNameFlag, "evictkit-controller", "name of the lease; with --half its default ends in -lifecycle or -taint-eviction, so that both halves can lead")
 	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
 
 	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "where /metrics, /healthz and /readyz are served; empty is nowhere")
@@ -89,6 +92,9 @@ func parse(args []string, out io.Writer) (options, error) {
 		return o, fmt.Errorf("unknown argument %q", rest[0])
 	}
 	o.leader.elect = o.leader.elect && !o.dryRun // it would keep the lease from those that act
+	if c.Half != evictor.Both && !fs.Changed(resourceNameFlag) {
+		o.leader.resourceName += "-" + halves[c.Half]
+	}
 	return o, o.validate()
 }
 
@@ -109,6 +115,9 @@ func (o *options) validate() error {
 			refuse(served.flag, served.address, "must be host:port")
 		}
 	}
+	if o.evictor.Half == evictor.TaintEviction && !o.evictor.TaintBasedEviction {
+		refuse("enable-taint-manager", false, "leaves --half=taint-eviction nothing to do")
+	}
 	if o.leader.elect {
 		o.leader.validate(refuse)
 	}
@@ -120,7 +129,7 @@ const podsOfANode = 110
 
 // warnings are of flags that are allowed and hinder each other; each names both.
 func (o *options) warnings() (all []string) {
-	if needed := o.evictor.NodeEvictionRate * podsOfANode; float64(o.qps) < needed {
+	if needed := o.evictor.NodeEvictionRate * podsOfANode; evicts(o.evictor) && float64(o.qps) < needed {
 		all = append(all, fmt.Sprintf("--kube-api-qps=%g: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), and they will be late",
 			o.qps, o.evictor.NodeEvictionRate, needed, podsOfANode))
 	}
@@ -132,7 +141,7 @@ func (l *leaderOptions) validate(refuse func(flag string, value any, why string)
 		refuse("leader-elect-resource-lock", l.resourceLock, "must be leases")
 	}
 	if l.resourceName == "" {
-		refuse("leader-elect-resource-name", l.resourceName, "must not be empty")
+		refuse(resourceNameFlag, l.resourceName, "must not be empty")
 	}
 	if l.namespace == "" {
 		refuse("leader-elect-resource-namespace", l.namespace, "must not be empty")

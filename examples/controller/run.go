@@ -36,7 +36,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("client for leader election: %w", err)
 	}
-	watch := clientgo.Options{EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, Logger: logger}
+	watch := watching(&o, logger)
 	cluster, err := clientgo.NewForConfig(config, watch)
 	if err != nil {
 		return err
@@ -70,15 +70,20 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		return err
 	}
 	defer stopDebug()
-	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
-	watched := make(chan error, 1)
-	go func() { watched <- cluster.Run(watching) }() // for longer than a term
+	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
+	seen := make(chan error, 1)
+	go func() { seen <- cluster.Run(seeing) }() // for longer than a term
 	err = leader.run(ctx, e.Run)
-	stopWatching()
+	stopSeeing()
 	if errors.Is(err, errStuck) {
 		return err // the evictor's Run would be waited for
 	}
-	return errors.Join(err, <-watched)
+	return errors.Join(err, <-seen)
+}
+
+// watching is what the flags ask of a cluster.
+func watching(o *options, logger *slog.Logger) clientgo.Options {
+	return clientgo.Options{Half: watched(o.evictor), EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, Logger: logger}
 }
 
 // needed are the permissions of the flags.

@@ -117,30 +117,37 @@ func promotedLines(set *token.FileSet, declarations []ast.Decl) (lines []string)
 			methods[name] = append(methods[name], d)
 		}
 	}
+	for _, s := range exportedTypes(declarations) {
+		t, ok := s.Type.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		for _, f := range t.Fields.List {
+			embedded := typeName(f.Type)
+			if len(f.Names) > 0 || ast.IsExported(embedded) {
+				continue
+			}
+			for _, m := range methods[embedded] {
+				lines = append(lines, "method (*"+s.Name.Name+arguments(s.TypeParams)+") "+m.Name.Name+signature(set, m.Type))
+			}
+		}
+	}
+	return lines
+}
+
+func exportedTypes(declarations []ast.Decl) (types []*ast.TypeSpec) {
 	for _, declaration := range declarations {
 		d, ok := declaration.(*ast.GenDecl)
 		if !ok {
 			continue
 		}
 		for _, spec := range d.Specs {
-			s, ok := spec.(*ast.TypeSpec)
-			if !ok || !s.Name.IsExported() {
-				continue
-			}
-			t, ok := s.Type.(*ast.StructType)
-			if !ok {
-				continue
-			}
-			for _, f := range t.Fields.List {
-				if embedded := typeName(f.Type); len(f.Names) == 0 && !ast.IsExported(embedded) {
-					for _, m := range methods[embedded] {
-						lines = append(lines, "method (*"+s.Name.Name+arguments(s.TypeParams)+") "+m.Name.Name+signature(set, m.Type))
-					}
-				}
+			if s, ok := spec.(*ast.TypeSpec); ok && s.Name.IsExported() {
+				types = append(types, s)
 			}
 		}
 	}
-	return lines
+	return types
 }
 
 // typeName is the name of a type of this package without star and type arguments; "" for one of another package.
@@ -198,17 +205,23 @@ func declarationLines(set *token.FileSet, d *ast.GenDecl) (lines []string) {
 			if s.Type != nil || len(s.Values) > 0 {
 				kind = s.Type
 			}
-			for _, name := range s.Names {
-				if !name.IsExported() {
-					continue
-				}
-				line := d.Tok.String() + " " + name.Name
-				if kind != nil {
-					line += " " + text(set, kind)
-				}
-				lines = append(lines, line)
-			}
+			lines = append(lines, valueLines(set, d.Tok, s.Names, kind)...)
 		}
+	}
+	return lines
+}
+
+// valueLines are the constants or variables of these names; kind is nil where no type is written.
+func valueLines(set *token.FileSet, sort token.Token, names []*ast.Ident, kind ast.Expr) (lines []string) {
+	for _, name := range names {
+		if !name.IsExported() {
+			continue
+		}
+		line := sort.String() + " " + name.Name
+		if kind != nil {
+			line += " " + text(set, kind)
+		}
+		lines = append(lines, line)
 	}
 	return lines
 }

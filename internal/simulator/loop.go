@@ -92,7 +92,29 @@ func (p *player) renewals(until time.Duration, inclusive bool) error {
 
 // instant does what happens now, in the order of the format's rules.
 func (p *player) instant(ctx context.Context, at time.Duration) error {
-	restart := false
+	restart, err := p.happenings(at)
+	if err != nil {
+		return err
+	}
+	for i := range p.traces {
+		p.traces[i].drive(p, at)
+	}
+	if err := p.renewals(at, true); err != nil {
+		return err
+	}
+	for due, ok := p.cluster.NextReport(); ok && due <= at; due, ok = p.cluster.NextReport() {
+		p.cluster.Report()
+	}
+	if restart {
+		if err := p.restart(); err != nil {
+			return err
+		}
+	}
+	return p.steps(ctx, at)
+}
+
+// happenings does the events of now but a restart, which comes later.
+func (p *player) happenings(at time.Duration) (restart bool, err error) {
 	for len(p.events) > 0 && p.events[0].Time() <= at {
 		e := p.events[0]
 		p.events = p.events[1:]
@@ -101,31 +123,15 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			continue
 		}
 		if err := p.happen(&e.Event); err != nil {
-			return fmt.Errorf("event %d (at %v): %w", e.number, at, err)
+			return restart, fmt.Errorf("event %d (at %v): %w", e.number, at, err)
 		}
 	}
-	for i := range p.traces {
-		p.traces[i].drive(p, at)
-	}
-	if err := p.renewals(at, true); err != nil {
-		return err
-	}
-	for {
-		due, ok := p.cluster.NextReport()
-		if !ok || due > at {
-			break
-		}
-		p.cluster.Report()
-	}
-	if restart {
-		if err := p.restart(); err != nil {
-			return err
-		}
-	}
-	for lap := 0; ; lap++ {
-		if lap == maxLaps {
-			return fmt.Errorf("at %v pods come back and are evicted again without end: reschedule.after is too short", at)
-		}
+	return restart, nil
+}
+
+// steps lets the controller do what is due until no more pods come back now.
+func (p *player) steps(ctx context.Context, at time.Duration) error {
+	for range maxLaps {
 		p.comeBack(at)
 		next, err := p.subject.Step(ctx)
 		if err != nil {
@@ -137,6 +143,7 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			return nil
 		}
 	}
+	return fmt.Errorf("at %v pods come back and are evicted again without end: reschedule.after is too short", at)
 }
 
 // happen does one event.

@@ -128,26 +128,31 @@ func (p *player) generate() error {
 	}
 	c.Reserve(nodes, pods)
 	for i := range p.scenario.Cluster.Zones {
-		z := &p.scenario.Cluster.Zones[i]
-		key := zone.Key(z.Key())
-		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.Name, Tolerations: tolerations(z.TolerationSeconds, p.settings)}
-		daemon := PodSpec{OwnerKind: "DaemonSet", OwnerName: z.Name, Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}}
-		labels := zoneLabels(key)
-		shared, daemonShared := c.spec(spec), c.spec(daemon)
-		for k := range z.Nodes {
-			name := z.NodeName(k)
-			if err := c.addNode(node{name: name, labels: labels, created: stamp(0), conditions: healthy, reported: 0}); err != nil {
+		if err := p.addZone(&p.scenario.Cluster.Zones[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) addZone(z *scenario.Zone) error {
+	c := p.cluster
+	shared := c.spec(PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.Name, Tolerations: tolerations(z.TolerationSeconds, p.settings)})
+	daemonShared := c.spec(PodSpec{OwnerKind: "DaemonSet", OwnerName: z.Name, Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}})
+	labels := zoneLabels(zone.Key(z.Key()))
+	for k := range z.Nodes {
+		name := z.NodeName(k)
+		if err := c.addNode(node{name: name, labels: labels, created: stamp(0), conditions: healthy, reported: 0}); err != nil {
+			return err
+		}
+		for q := range z.PodsPerNode {
+			if err := p.addFresh(scenario.PodName(name, q), name, shared); err != nil {
 				return err
 			}
-			for q := range z.PodsPerNode {
-				if err := p.addFresh(scenario.PodName(name, q), name, shared); err != nil {
-					return err
-				}
-			}
-			for q := range z.DaemonSetPodsPerNode {
-				if err := p.addFresh(scenario.DaemonSetPodName(name, q), name, daemonShared); err != nil {
-					return err
-				}
+		}
+		for q := range z.DaemonSetPodsPerNode {
+			if err := p.addFresh(scenario.DaemonSetPodName(name, q), name, daemonShared); err != nil {
+				return err
 			}
 		}
 	}

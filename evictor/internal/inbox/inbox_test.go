@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -42,11 +43,18 @@ func TestEachKeyOnceInTheOrderOfItsFirstMention(t *testing.T) {
 
 func TestRoomForVeryManyKeysIsGivenBack(t *testing.T) {
 	b := New[int]()
-	for i := range keepRoom + 1 {
+	const many = 65536
+	for i := range many {
 		b.Node(strconv.Itoa(i))
 	}
 	nodes, _ := b.Take()
-	require.Len(t, nodes, keepRoom+1)
+	require.Len(t, nodes, many)
+	require.NotNil(t, b.nodes.has, "for so many it is kept")
+	for i := range many + 1 {
+		b.Node(strconv.Itoa(i))
+	}
+	nodes, _ = b.Take()
+	require.Len(t, nodes, many+1)
 	require.Nil(t, b.nodes.has)
 	b.Node("0")
 	nodes, _ = b.Take()
@@ -63,6 +71,25 @@ func TestEarlyLeases(t *testing.T) {
 	require.Equal(t, map[string]Lease{"a": second}, b.Leases())
 	require.False(t, b.Early("a", first))
 	require.Empty(t, b.Leases())
+}
+
+// Leases that come while they are taken are either among them or refused.
+func TestLeasesThatComeWhileTheyAreTaken(t *testing.T) {
+	for range 100 {
+		b := New[int]()
+		kept := make(chan int)
+		go func() {
+			n := 0
+			for b.Early(strconv.Itoa(n), Lease{}) {
+				n++
+			}
+			kept <- n
+		}()
+		for !b.Fed() {
+			runtime.Gosched()
+		}
+		require.Len(t, b.Leases(), <-kept)
+	}
 }
 
 func TestKickNeverBlocks(t *testing.T) {

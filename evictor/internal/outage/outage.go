@@ -46,7 +46,7 @@ func (o *Outage[K]) Failed(key K, now time.Time, next time.Duration) {
 	case f.place != nil:
 		o.asleep.MoveToBack(f.place)
 	default:
-		f.place, f.woken = o.asleep.PushBack(f), false
+		f.place = o.asleep.PushBack(f)
 	}
 	if o.probing == f || f.place != nil && o.asleep.Len() == 1 {
 		o.probing, o.probe = nil, now.Add(next)
@@ -74,7 +74,6 @@ func (o *Outage[K]) Ended(key K, now time.Time) {
 	delete(o.failed, key)
 	if f.place != nil {
 		o.asleep.Remove(f.place)
-		f.place = nil
 	}
 	if o.probing == f { // it found nothing out: another is tried at once
 		o.probing, o.probe = nil, now

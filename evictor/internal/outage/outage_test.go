@@ -90,6 +90,16 @@ func TestOneProbesAndAllReturn(t *testing.T) {
 	requireProbe(t, o, 100, "")
 }
 
+// What fails again by its own backoff is tried after those that have waited for longer.
+func TestWhatFailsAgainGoesToTheBack(t *testing.T) {
+	o := New[string](interval)
+	o.Failed("a", at(0), interval)
+	o.Failed("b", at(1), interval)
+	o.Failed("a", at(2), interval)
+	requireProbe(t, o, 5, "b")
+	require.Equal(t, []string{"a", "b"}, o.Answered(at(6)))
+}
+
 // What fails again though others are answered has a trouble of its own; a new outage is one for it too.
 func TestWhatFailsAloneIsLeftAlone(t *testing.T) {
 	o := New[string](interval)

@@ -37,8 +37,7 @@ func (o *Outbox[D, S]) Deliver(tell func(D)) {
 	defer func() { o.delivering = false }()
 	for len(o.pending) > 0 {
 		d := o.pending[0]
-		var none D
-		o.pending[0], o.pending = none, o.pending[1:]
+		o.pending = o.pending[1:]
 		o.unlocked(func() { tell(d) })
 	}
 	o.pending = nil

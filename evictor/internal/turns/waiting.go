@@ -30,7 +30,7 @@ func (t *Turns) Waiting(now time.Time) []Waiting {
 	})
 	waiting := make([]Waiting, len(items))
 	var domain ratelimitqueue.DomainStatus
-	first := 0
+	var first int // of its domain
 	for n, i := range items {
 		if n == 0 || i.Domain != items[n-1].Domain {
 			domain, _ = t.group.Domain(i.Domain)

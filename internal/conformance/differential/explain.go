@@ -168,101 +168,118 @@ func (e *explainer) wrote(lines []scenario.Line, kind scenario.Kind, from, to ti
 
 // singles explains what needs no more than the line and what happened around it.
 func (e *explainer) singles() {
-	period := e.settings.NodeMonitorPeriod
 	for i, l := range e.left {
 		if e.rule[i] != (Rule{}) {
 			continue
 		}
-		same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
-		tainted := func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpAdd }
-		upstream := l.Side == UpstreamSide
 		switch l.Kind {
 		case scenario.KindTaint:
-			if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
-				if carries(e.Ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && e.outage(l.T, l.T+period) {
-					e.explain(i, LiftInOneWrite)
-				}
-			}
-			if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
-				break
-			}
-			if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
-				r := RateOfPass // it is added beside the pass that takes the taints away, which leaves it there
-				if e.late > 0 {
-					r = SamePass
-				}
-				e.explain(i, r)
-				e.open(e.zoneOf[l.Node], l.T, r)
-			}
-			if upstream && e.rule[i] == (Rule{}) {
-				e.undone(i, period)
-			}
-			if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove {
-				if at := e.started(l.T); at > 0 && l.T <= at+slack {
-					e.explain(i, RestartLoses)
-				}
-			}
+			e.singleTaint(i, l)
 		case scenario.KindEvict, scenario.KindCancel:
-			switch {
-			case e.spared[l.Pod] && upstream:
-				e.explain(i, SparedPods)
-			case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T-slack, same):
-				e.explain(i, Terminating)
-			case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
-				e.explain(i, MovedNotCanceled)
-			case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
-				e.explain(i, MovedNotCanceled)
-			case l.Kind == scenario.KindCancel && !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-slack, l.T+slack, same) && e.onPass(l.T):
-				e.explain(i, PassFirst)
-				for k, o := range e.left {
-					if o.Side == UpstreamSide && o.Kind == scenario.KindEvict && same(o.Line) {
-						e.explain(k, PassFirst)
-					}
-				}
-			case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.Upstream, o.Node, o.T) }):
-				// upstream had another reason to evict it before it tainted the node
-			case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
-				if k, ok := e.other(i, l.T, forever); ok {
-					e.explain(k, BothWays)
-				}
-				e.explain(i, BothWays)
-			case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
-				e.explain(i, SamePass) // upstream has just begun to taint it
-			}
-			if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.Upstream, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
-				e.explain(i, ReportedReady)
-			}
-			if at := e.started(l.T); e.rule[i] == (Rule{}) {
-				if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
-					e.explain(i, RestartLoses)
-				} else if upstream && l.Kind == scenario.KindEvict {
-					until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
-					if !e.pair(i, l.T, until, OwnGrace) && l.T <= until && carries(e.Upstream, l.Node, l.T+slack) {
-						e.explain(i, OwnGrace) // it was not needed any more by then
-					}
-				}
-			}
+			e.singleEviction(i, l)
 		case scenario.KindPodNotReady:
-			switch {
-			case upstream && e.isAllDown(l.T):
-				e.explain(i, AllDownNotMarked)
-			case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T, same):
-				e.explain(i, Terminating)
-			case upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
-				e.explain(i, Terminating)
-			case upstream && e.state(l.Node, l.T).failing && (!e.state(l.Node, l.T).silent || e.saidNotReady(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionUnknown):
-				e.explain(i, MarkedByVerdict)
-			case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
-				e.explain(i, MarkedByVerdict) // by the next process, which does not know what the node was before
-			case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
-				e.explain(i, Terminating) // it was evicted first
-			case !upstream && e.saidNotReady(l.Node, l.T):
-				e.explain(i, MarkedByVerdict) // upstream marks those that were Ready until the verdict
-			}
+			e.singleMark(i, l)
 		case scenario.KindZone:
-			if upstream && e.wrote(e.Ours, scenario.KindZone, 0, l.T, func(o scenario.Line) bool { return o.Zone == l.Zone && o.Ready+o.NotReady == 0 }) {
+			if l.Side == UpstreamSide && e.wrote(e.Ours, scenario.KindZone, 0, l.T, func(o scenario.Line) bool { return o.Zone == l.Zone && o.Ready+o.NotReady == 0 }) {
 				e.explain(i, EmptyZone)
 			}
 		}
+	}
+}
+
+func (e *explainer) singleTaint(i int, l Left) {
+	period := e.settings.NodeMonitorPeriod
+	tainted := func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpAdd }
+	upstream := l.Side == UpstreamSide
+	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
+		if carries(e.Ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && e.outage(l.T, l.T+period) {
+			e.explain(i, LiftInOneWrite)
+		}
+	}
+	if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
+		return
+	}
+	if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
+		r := RateOfPass // it is added beside the pass that takes the taints away, which leaves it there
+		if e.late > 0 {
+			r = SamePass
+		}
+		e.explain(i, r)
+		e.open(e.zoneOf[l.Node], l.T, r)
+	}
+	if upstream && e.rule[i] == (Rule{}) {
+		e.undone(i, period)
+	}
+	if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove {
+		if at := e.started(l.T); at > 0 && l.T <= at+slack {
+			e.explain(i, RestartLoses)
+		}
+	}
+}
+
+func (e *explainer) singleEviction(i int, l Left) {
+	period := e.settings.NodeMonitorPeriod
+	same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
+	tainted := func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpAdd }
+	upstream := l.Side == UpstreamSide
+	switch {
+	case e.spared[l.Pod] && upstream:
+		e.explain(i, SparedPods)
+	case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T-slack, same):
+		e.explain(i, Terminating)
+	case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
+		e.explain(i, MovedNotCanceled)
+	case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
+		e.explain(i, MovedNotCanceled)
+	case l.Kind == scenario.KindCancel && !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-slack, l.T+slack, same) && e.onPass(l.T):
+		e.explain(i, PassFirst)
+		for k, o := range e.left {
+			if o.Side == UpstreamSide && o.Kind == scenario.KindEvict && same(o.Line) {
+				e.explain(k, PassFirst)
+			}
+		}
+	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.Upstream, o.Node, o.T) }):
+		// upstream had another reason to evict it before it tainted the node
+	case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
+		if k, ok := e.other(i, l.T, forever); ok {
+			e.explain(k, BothWays)
+		}
+		e.explain(i, BothWays)
+	case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
+		e.explain(i, SamePass) // upstream has just begun to taint it
+	}
+	if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.Upstream, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
+		e.explain(i, ReportedReady)
+	}
+	if at := e.started(l.T); e.rule[i] == (Rule{}) {
+		if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
+			e.explain(i, RestartLoses)
+		} else if upstream && l.Kind == scenario.KindEvict {
+			until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
+			if !e.pair(i, l.T, until, OwnGrace) && l.T <= until && carries(e.Upstream, l.Node, l.T+slack) {
+				e.explain(i, OwnGrace) // it was not needed any more by then
+			}
+		}
+	}
+}
+
+func (e *explainer) singleMark(i int, l Left) {
+	same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
+	upstream := l.Side == UpstreamSide
+	switch {
+	case upstream && e.isAllDown(l.T):
+		e.explain(i, AllDownNotMarked)
+	case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T, same):
+		e.explain(i, Terminating)
+	case upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
+		e.explain(i, Terminating)
+	case upstream && e.state(l.Node, l.T).failing && (!e.state(l.Node, l.T).silent || e.saidNotReady(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionUnknown):
+		e.explain(i, MarkedByVerdict)
+	case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
+		e.explain(i, MarkedByVerdict) // by the next process, which does not know what the node was before
+	case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
+		e.explain(i, Terminating) // it was evicted first
+	case !upstream && e.saidNotReady(l.Node, l.T):
+		e.explain(i, MarkedByVerdict) // upstream marks those that were Ready until the verdict
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,16 +91,12 @@ func count(t *testing.T, c *client, n int) (d done) {
 		t.Fatal(err)
 	}
 	for i := range nodes.Items {
-		for _, condition := range nodes.Items[i].Status.Conditions {
-			if condition.Type == v1.NodeReady && condition.Status == v1.ConditionUnknown {
-				d.unknown++
-			}
+		node := &nodes.Items[i]
+		if slices.ContainsFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown }) {
+			d.unknown++
 		}
-		for _, taint := range nodes.Items[i].Spec.Taints {
-			if taint.Effect == v1.TaintEffectNoExecute {
-				d.tainted++
-				break
-			}
+		if slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute }) {
+			d.tainted++
 		}
 	}
 	pods, err := c.Clientset.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
@@ -108,10 +105,8 @@ func count(t *testing.T, c *client, n int) (d done) {
 	}
 	d.evicted = n*podsPerNode - len(pods.Items)
 	for i := range pods.Items {
-		for _, condition := range pods.Items[i].Status.Conditions {
-			if condition.Type == v1.PodReady && condition.Status == v1.ConditionFalse {
-				d.notReady++
-			}
+		if slices.ContainsFunc(pods.Items[i].Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse }) {
+			d.notReady++
 		}
 	}
 	return d

@@ -1,6 +1,8 @@
 package evictor_test
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -56,14 +58,52 @@ func TestPodIsEvictedOnceThoughItsTaintComesBack(t *testing.T) {
 	require.Equal(t, map[string]int{"default/a-0-p0": 1, "default/a-0-p1": 1}, tries)
 }
 
-// One that takes its name is another, also where the store never showed the first one to go.
-func TestPodThatTakesTheNameOfAnEvictedOneIsAnother(t *testing.T) {
-	c, r, s, tries := unseen(t, config())
-	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
-	s.run(10 * time.Second)
-	c.AddPod("a-0-p0", "a-0")
-	r.keepPod("a-0-p0")
-	r.goBack(s.e, true)
-	s.run(10 * time.Second)
-	require.Equal(t, map[string]int{"default/a-0-p0": 2, "default/a-0-p1": 1}, tries)
+// lateDeletions does not show yet that pods are on their way out.
+type lateDeletions struct{ evictor.PodStore }
+
+func (s lateDeletions) Pod(key evictor.PodKey) (*v1.Pod, bool) {
+	pod, ok := s.PodStore.Pod(key)
+	return undeleted(pod), ok
+}
+
+func (s lateDeletions) PodsOnNode(node string, visit func(*v1.Pod) bool) {
+	s.PodStore.PodsOnNode(node, func(pod *v1.Pod) bool { return visit(undeleted(pod)) })
+}
+
+func undeleted(pod *v1.Pod) *v1.Pod {
+	if pod != nil {
+		pod.DeletionTimestamp = nil
+	}
+	return pod
+}
+
+// A pod is evicted once, also while the store does not show it.
+func TestEvictionThatTheStoreDoesNotShowYetIsMadeOnce(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction = taintBased
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+		clients := c.Clients()
+		clients.Pods = lateDeletions{clients.Pods}
+		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+		require.NoError(t, err)
+		c.Feed(e)
+		tries := map[string]int{}
+		c.FailWrites(func(write, object string) error {
+			if write == "evict" {
+				if tries[object]++; object == "default/a-0-p1" && tries[object] < 3 {
+					return errors.New("unavailable")
+				}
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		for range 400 {
+			c.Advance(time.Second)
+			e.NodeChanged("a-0")
+			_, err := e.Step(context.Background())
+			require.NoError(t, err)
+		}
+		require.Equal(t, map[string]int{"default/a-0-p0": 1, "default/a-0-p1": 3}, tries)
+	}
 }

@@ -6,10 +6,115 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
+
+func TestClosedPermissions(t *testing.T) {
+	leader := false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	writes := 0
+	c.FailWrites(func(string, string) error { writes++; return nil })
+	c.Start(config(), evictor.Options{MayWrite: func() error {
+		if !leader {
+			return errors.New("not the leader")
+		}
+		return nil
+	}})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Zero(t, writes)
+	leader = true
+	c.Advance(10 * time.Second)
+	require.True(t, c.HasNoExecute("a-0"))
+	leader = false
+	writes = 0
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	require.Zero(t, writes)
+}
+
+func TestMayHarmIsAskedAgainBeforeActing(t *testing.T) {
+	healthy := true
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config(), evictor.Options{MayHarm: func() error {
+		if !healthy {
+			return errors.New("metrics say no")
+		}
+		return nil
+	}})
+	c.Fail("a-0")
+	c.Advance(5 * time.Minute)
+	healthy = false
+	c.Advance(5 * time.Minute)
+	require.Empty(t, c.Evicted())
+	healthy = true
+	c.Advance(12 * time.Second)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+}
+
+// Whoever loses its permission to write stops at the next write, not after the last of many.
+func TestLosingTheLeadStopsTheRestOfANode(t *testing.T) {
+	leader := true
+	cfg := config()
+	cfg.TaintBasedEviction = false
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(4))
+	c.Start(cfg, evictor.Options{MayWrite: func() error {
+		if !leader {
+			return errors.New("not the leader")
+		}
+		return nil
+	}})
+	c.Fail("a-0")
+	marked, evicted := 0, 0
+	c.FailWrites(func(write, object string) error {
+		switch write {
+		case "podStatus":
+			marked++
+			leader = marked != 2
+		case "evict":
+			evicted++
+			leader = evicted != 2
+		}
+		return nil
+	})
+	c.Advance(2 * time.Minute)
+	require.Equal(t, 2, marked)
+	leader = true
+	c.Advance(time.Minute)
+	require.Equal(t, 4, marked)
+	c.Advance(10 * time.Minute)
+	require.Equal(t, 2, evicted)
+	leader = true
+	c.Advance(time.Minute)
+	require.Equal(t, 4, evicted)
+}
+
+// Kick asks again at once, also on behalf of the writes and evictions that were tried in vain.
+func TestKickHurriesWhatWaitsForAPermission(t *testing.T) {
+	cfg := config()
+	cfg.GateInterval = time.Hour
+	var closed error
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("one", 30))
+	e := c.Start(cfg, evictor.Options{MayWrite: func() error { return closed }})
+	c.Fail("a-1")
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-1"))
+	closed = errors.New("not the leader")
+	c.Recover("a-1")
+	c.Fail("a-2")
+	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
+	c.Advance(2 * time.Minute)
+	closed = nil
+	e.Kick()
+	c.Advance(0)
+	require.Empty(t, c.Taints("a-1"))
+	require.True(t, c.HasNoExecute("a-2"))
+	require.Equal(t, []string{"p"}, c.Evicted())
+}
 
 // Whatever holds evictions back is told once of each of them, however often they are tried.
 func TestEachEvictionIsToldOfOnceWhenItIsHeldBack(t *testing.T) {
@@ -110,22 +215,4 @@ func TestBothPermissionsAreToldOf(t *testing.T) {
 			require.Equal(t, []string{what + " are held back", what + " go on"}, told)
 		})
 	}
-}
-
-// An eviction is called off for the reason that there is: the taint stays while its node is watched anew.
-func TestWatchingAnewIsNoRemovalOfATaint(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	var reasons []string
-	e := c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-		if d.Kind == evictor.EvictionCancelled {
-			reasons = append(reasons, d.Reason)
-		}
-	})})
-	c.Fail("a-0")
-	c.Advance(2 * time.Minute)
-	e.SetObserverHealth(errors.New("blind"))
-	e.SetObserverHealth(nil)
-	c.Advance(20 * time.Second)
-	require.True(t, c.HasNoExecute("a-0"))
-	require.Equal(t, []string{"NotSettled"}, reasons)
 }

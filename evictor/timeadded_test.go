@@ -127,3 +127,21 @@ func TestSwapOfATaintWithoutATimeIsOneOutage(t *testing.T) {
 	}
 	require.Equal(t, 325*time.Second, u.left(700*time.Second))
 }
+
+func TestImplausibleTimeAddedMeansFirstSeen(t *testing.T) {
+	for name, added := range map[string]time.Time{
+		"in the future":   evictortest.Epoch.Add(time.Hour),
+		"before the node": evictortest.Epoch.Add(-time.Hour),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 2))
+			c.AddPod("p", "a-0", evictortest.TolerateFor("k", 60))
+			stamp := metav1.NewTime(added)
+			c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute, TimeAdded: &stamp})
+			c.Advance(20 * time.Second)
+			c.Start(config())
+			c.Advance(2 * time.Minute)
+			require.Equal(t, []string{"80.000"}, times(says(c, `"evict"`)))
+		})
+	}
+}

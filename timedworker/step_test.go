@@ -1,0 +1,166 @@
+package timedworker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestScheduledAgainWhileAStepPutItAside(t *testing.T) {
+	var panicked any
+	r := recorded(t, Config{OnPanic: func(_, value any, _ []byte) { panicked = value }})
+	r.result = func(w Work[string, int]) Result {
+		switch w.Key {
+		case "a":
+			return RetryAfter(0)
+		case "b":
+			r.Schedule("c", 1, r.in(0)) // after the retry of a, which is put aside meanwhile
+		case "c":
+			r.Schedule("a", 5, r.in(0))
+		}
+		return Done()
+	}
+	r.Schedule("a", 1, r.in(-2*time.Second))
+	r.Schedule("b", 1, r.in(0))
+	require.Equal(t, []string{"a", "b", "c"}, r.step(t, 0))
+	require.Nil(t, panicked)
+	r.result = func(Work[string, int]) Result { return Done() }
+	require.Equal(t, []string{"a"}, r.step(t, 0))
+	require.Equal(t, 5, r.ran[0].Value)
+}
+
+func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
+	r := recorded(t, Config{})
+	r.result = func(w Work[string, int]) Result {
+		r.Schedule(map[string]string{"a": "b", "b": "a"}[w.Key], 0, r.in(0))
+		return Done()
+	}
+	r.Schedule("a", 1, r.in(0))
+	require.Len(t, r.step(t, 0), 2)
+	require.Len(t, r.step(t, 0), 2, "what was put aside runs in the next step")
+}
+
+// What ran in a Step and is due again waits for the next one, and everybody sees it wait.
+func TestWhatAStepPutsAsideIsSeen(t *testing.T) {
+	r := recorded(t, Config{})
+	looked := false
+	r.result = func(w Work[string, int]) Result {
+		switch w.Key {
+		case "a":
+			return RetryAfter(0)
+		case "b":
+			r.clk.Step(10 * time.Second)
+		case "look":
+			looked = true
+			st, known := r.Get("a")
+			require.True(t, known)
+			require.Equal(t, epoch, st.Due)
+			next, some := r.Next()
+			require.True(t, some)
+			require.Equal(t, epoch, next)
+			require.Equal(t, []string{"a", "look"}, keysOf(r.Snapshot()))
+			require.Equal(t, 2, r.Len())
+			require.Equal(t, Stats{Waiting: 1, Running: 1, Added: 3, Started: 3, Done: 1, Retried: 1, LastLateness: 5 * time.Second, MaxLateness: 5 * time.Second}, r.Stats())
+			require.Equal(t, Cancelled, r.Cancel("a"))
+			require.Equal(t, Scheduled, r.Schedule("a", 2, epoch.Add(7*time.Second)))
+		}
+		return Done()
+	}
+	r.Schedule("a", 1, r.in(0))
+	r.Schedule("b", 1, r.in(0))
+	r.Schedule("look", 1, r.in(5*time.Second))
+	require.Equal(t, []string{"a", "b", "look"}, r.step(t, 0))
+	require.True(t, looked)
+	st, _ := r.Get("a")
+	require.Equal(t, epoch.Add(7*time.Second), st.Due, "it keeps no due time that it had before")
+	require.Equal(t, []string{"a"}, r.step(t, 0))
+}
+
+// Equal due times stay in the order of scheduling, however much was scheduled before, and whatever a Step that was cut
+// short had put aside.
+func TestOrderOfEqualsAfterVeryManyOperations(t *testing.T) {
+	for _, before := range []uint64{1<<31 - 2, 1<<32 - 2, 1<<33 - 2} {
+		r := recorded(t, Config{})
+		r.Schedule("first", 1, r.in(time.Minute))
+		r.seq += before
+		for _, key := range []string{"a", "b", "c", "d"} {
+			r.Schedule(key, 1, r.in(time.Minute))
+		}
+		require.Equal(t, []string{"first", "a", "b", "c", "d"}, keysOf(r.Snapshot()))
+		require.Equal(t, []string{"first", "a", "b", "c", "d"}, r.step(t, time.Minute))
+	}
+	r := recorded(t, Config{})
+	ctx, stop := context.WithCancel(context.Background())
+	r.result = func(w Work[string, int]) Result {
+		switch w.Key {
+		case "more":
+			r.Schedule("stop", 1, r.in(0))
+			r.Schedule("rest", 1, r.in(0))
+		case "stop": // "again" is put aside
+			stop()
+		}
+		return Blocked(0)
+	}
+	r.Schedule("again", 1, r.in(0))
+	r.Schedule("more", 1, r.in(0))
+	ran, err := r.Step(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 3, ran)
+	require.Equal(t, []string{"again", "rest", "more", "stop"}, keysOf(r.Snapshot()))
+}
+
+func TestClear(t *testing.T) {
+	r := recorded(t, Config{})
+	r.result = func(w Work[string, int]) Result {
+		if w.Value > 1 {
+			return Done()
+		}
+		r.Schedule("running", 2, r.in(0))
+		r.Clear()
+		require.Equal(t, []string{"running"}, []string{w.Key})
+		st, known := r.Get("running")
+		require.True(t, known && st.Running && !st.Queued)
+		require.Empty(t, r.Snapshot().Items)
+		require.Equal(t, Queued, r.Schedule("running", 3, r.in(time.Second)))
+		require.Equal(t, Scheduled, r.Schedule("due", 3, r.in(time.Second)))
+		return Retry()
+	}
+	r.Pause("operator")
+	for _, key := range []string{"running", "due", "aside"} {
+		r.Schedule(key, 1, r.in(0))
+	}
+	r.Schedule("later", 1, r.in(time.Hour))
+	require.True(t, r.Resume("operator"))
+	require.Equal(t, []string{"running"}, r.step(t, 0))
+	require.Equal(t, []string{"due", "running"}, r.step(t, time.Second))
+	require.Empty(t, r.step(t, 2*time.Hour))
+	require.Zero(t, r.Len())
+	require.EqualValues(t, 7, r.Stats().Added)
+}
+
+func TestStats(t *testing.T) {
+	r := recorded(t, Config{})
+	results := map[string]Result{"done": Done(), "dropped": Drop(), "retried": Retry(), "after": RetryAfter(time.Minute), "blocked": Blocked(time.Minute), "cancelled": Done()}
+	r.result = func(w Work[string, int]) Result {
+		if w.Key == "cancelled" {
+			r.Cancel(w.Key)
+		}
+		return results[w.Key]
+	}
+	for _, key := range []string{"done", "dropped", "retried", "after", "blocked", "cancelled"} {
+		r.Schedule(key, 1, r.in(time.Second))
+	}
+	r.Schedule("waits", 1, r.in(time.Hour))
+	r.Schedule("waits", 2, r.in(2*time.Hour))
+	require.Len(t, r.step(t, 3*time.Second), 6)
+	require.Equal(t, Stats{
+		Waiting: 4, Added: 7, Started: 6, Done: 1, Dropped: 1, Retried: 2, Blocked: 1,
+		LastLateness: 2 * time.Second, MaxLateness: 2 * time.Second,
+	}, r.Stats())
+	require.Equal(t, []string{"retried"}, r.step(t, 100*time.Millisecond))
+	stats := r.Stats()
+	require.Zero(t, stats.LastLateness)
+	require.Equal(t, 2*time.Second, stats.MaxLateness)
+}

@@ -64,8 +64,8 @@
 // seen. Two of a name that both have no UID never differ. A taint with an unknown effect is left alone. A toleration
 // that has a value with Exists ignores it; tolerationSeconds of zero and below mean at once, 9e18 the longest duration
 // there is. A pod on a node that does not exist is ignored until the node appears. Events may come out of order and
-// twice: they only name keys. When a clock without monotonic readings goes back no time passes, and what follows counts;
-// one that jumps ahead by more than a grace period starts all heartbeat clocks anew.
+// twice: they only name keys. When a clock without monotonic readings goes back no time passes, and what follows
+// counts; one that jumps ahead by more than a grace period starts all heartbeat clocks anew.
 //
 // # Differences from upstream
 //

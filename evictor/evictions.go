@@ -86,7 +86,10 @@ func (e *evictions) Cancel(pod pods.Ref) timedworker.CancelResult {
 }
 
 // Len is how many are armed.
-func (e *evictions) Len() int { return e.fresh.Len() + e.refused.Len() }
+func (e *evictions) Len() int {
+	fresh, refused := e.fresh.Stats(), e.refused.Stats()
+	return fresh.Waiting + fresh.Running + refused.Waiting + refused.Running
+}
 
 // Items are copies of all, in the order in which they are due.
 func (e *evictions) Items() []podItem {

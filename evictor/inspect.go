@@ -121,13 +121,10 @@ func (e *Evictor) Backlogs() []Backlog {
 		evictions.Oldest = max(0, now.Sub(e.shown(due)))
 	}
 	e.mu.Unlock()
-	return []Backlog{nodes, evictions, backlogOf("writes", e.writes, now), backlogOf("lifts", e.lifts, now)}
+	return []Backlog{nodes, evictions, backlogOf("writes", e.writes), backlogOf("lifts", e.lifts)}
 }
 
-func backlogOf(name string, work *timedworker.Set[string, struct{}], now time.Time) Backlog {
-	b := Backlog{Name: name, Len: work.Len()}
-	if due, ok := work.Next(); ok {
-		b.Oldest = max(0, now.Sub(due))
-	}
-	return b
+func backlogOf(name string, work *timedworker.Set[string, struct{}]) Backlog {
+	stats := work.Stats()
+	return Backlog{Name: name, Len: stats.Waiting + stats.Running, Oldest: stats.Overdue}
 }

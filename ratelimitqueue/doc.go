@@ -27,7 +27,7 @@
 // # Words
 //
 // The package timedworker, which runs work at its time, uses the same words for the same things; it differs in
-// place, Get, Len and Next.
+// place.
 //
 //	word                  here
 //	Entry                 what is added: Key, Value, Due, Identity, OnDuplicate, WhileInFlight

@@ -206,7 +206,7 @@ func TestJitterIsAskedWithoutTheLock(t *testing.T) {
 	var r *recorder
 	asked := false
 	r = recorded(t, Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration {
-		asked = r.Len() == 1 // would deadlock
+		asked = r.Stats().Running == 1 // would deadlock
 		return d
 	}}})
 	r.result = func(Work[string, int]) Result { return Retry() }

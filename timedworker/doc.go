@@ -30,7 +30,7 @@
 // # Words
 //
 // The package ratelimitqueue, which hands items out at a rate, uses the same words for the same things; it differs in
-// place, Get, Len and Next.
+// place.
 //
 //	word                  here
 //	Entry                 what is scheduled: Key, Value, Due, Identity, OnDuplicate, WhileInFlight
@@ -55,9 +55,9 @@
 //	Permission            may work be taken in and start? asked again after PermissionInterval, or by Kick
 //	NotPermitted          the answer of scheduling while it is refused
 //	Pause, Resume         nothing starts while there is a reason; scheduling and cancelling go on
-//	Get                   one key; one that was cancelled while it runs is known until it ends
-//	Len                   how many wait or run; each number is in Stats
-//	Next, Wait            when what waits is due first, also in the past; for how long to wait for it
+//	Get                   one key; one that was cancelled while it runs is not known any more
+//	Len                   how many wait; those that run are in Stats
+//	Next, Wait            when something starts next, not before now; for how long to wait for it
 //	Stats                 counts, lateness and the last error, always on
 //	Snapshot, Restore     everything that is not done, as remaining times, and pauses, for another process
 //	Clear                 forgets everything; what runs is not tried again

@@ -18,7 +18,7 @@ type Status[V any] struct {
 }
 
 // Get returns what is known of the key; false when nothing is scheduled or running. Work that was cancelled while it
-// runs is there until it ends.
+// runs is not known any more; what was scheduled behind it is.
 func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,6 +32,9 @@ func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 		status.Attempts, status.LastError = r.tried.attempts, r.tried.err
 	}
 	if r.holder != 0 {
+		if t := s.running[r.holder-1]; t.void && t.next == nil {
+			return Status[V]{}, false
+		}
 		status.Running, status.Queued = true, s.running[r.holder-1].next != nil
 		return status, true
 	}
@@ -39,27 +42,27 @@ func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	return status, true
 }
 
-// Len is how many keys are scheduled or running.
+// Len is how many keys wait for their time; how many run is in Stats.
 func (s *Set[K, V]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.waiting() + len(s.running)
+	return s.waiting()
 }
 
-// Next is when something that is not running is due first, or when a closed permission is asked again if
-// that is later; it may lie in the past. False means that nothing will start before something is scheduled or resumed.
+// Next is when something starts next, not before now: when what waits is due first, or when a closed permission is asked
+// again if that is later. False means that nothing will start before something is scheduled or resumed.
 func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.read()) }
 
 // NextAt is Next with the clock's reading.
 func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tick(now)
+	elapsed := s.tick(now)
 	n, ok := s.nextDue()
 	if !ok {
 		return time.Time{}, false
 	}
-	return s.time.Instant(n), true
+	return s.time.Instant(max(n, elapsed)), true
 }
 
 // nextDue is Next in steady time; s.mu is held.
@@ -67,12 +70,18 @@ func (s *Set[K, V]) nextDue() (int64, bool) {
 	if len(s.pauses) > 0 {
 		return 0, false
 	}
+	due, ok := s.firstDue()
+	if ok && s.closed != nil {
+		due = max(due, s.opens)
+	}
+	return due, ok
+}
+
+// firstDue is when what waits is due first, in steady time; s.mu is held.
+func (s *Set[K, V]) firstDue() (int64, bool) {
 	_, due, ok := s.due.Min()
 	if _, aside, some := s.aside.Min(); some && (!ok || aside < due) {
 		due, ok = aside, true
-	}
-	if ok && s.closed != nil {
-		due = max(due, s.opens)
 	}
 	return due, ok
 }

@@ -1,6 +1,10 @@
 package timedworker
 
-import "time"
+import (
+	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
+)
 
 // Stats is what a Set has counted since it was made, and what is in it now.
 type Stats struct {
@@ -18,6 +22,8 @@ type Stats struct {
 	// LastLateness is how long after its time the last try began, MaxLateness the most so far, by the clock
 	// as it was last read.
 	LastLateness, MaxLateness time.Duration
+	// Overdue is how long what waits first has been due, also while it may not start; 0 when nothing is due.
+	Overdue time.Duration
 	// LastError is the last error of a try or of a panic, and LastErrorAt when that was; nil and zero if there was none.
 	LastError   error
 	LastErrorAt time.Time
@@ -29,6 +35,9 @@ func (s *Set[K, V]) Stats() Stats {
 	defer s.mu.Unlock()
 	stats := s.counts
 	stats.Waiting, stats.Running, stats.Started = s.waiting(), len(s.running), s.started
+	if due, some := s.firstDue(); some {
+		stats.Overdue = max(0, time.Duration(steady.Sub(s.time.Elapsed(), due)))
+	}
 	if stats.LastError != nil {
 		stats.LastErrorAt = s.time.Instant(s.erred)
 	}

@@ -172,7 +172,9 @@ type livesProcess struct {
 	lateLeases map[string]bool
 	rewound    map[string]bool // pods that the store shows though it has shown them gone or going
 	panics     int             // of the store, to come
-	stop       func()          // ends Run
+	starting   bool            // its evictor is being made
+	cancel     func()          // ends Run
+	stop       func()          // waits until it has ended
 }
 
 func (p *livesProcess) wall() time.Time { return p.world.now.Add(p.skew) }

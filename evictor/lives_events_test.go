@@ -33,6 +33,13 @@ func (w *livesWorld) happens(e livesEvent) {
 		}
 	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel":
 		w.nodeEvent(node, e)
+	case "replaceall": // as a StatefulSet does
+		for _, name := range livesKeys(w.pods.now) {
+			if on := w.pods.now[name].Spec.NodeName; on == node {
+				w.setPod(name, nil)
+				w.createPod(name, on, e.b)
+			}
+		}
 	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "budget":
 		w.podEvent(pod, e)
 	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":

@@ -38,6 +38,7 @@ func livesPlayRun(plan livesPlan, logf func(string, ...any)) *livesJudge {
 		w.do(w.processes[0].mind.ended)
 	}
 	for _, p := range w.processes {
+		p.cancel()
 		p.stop()
 	}
 	return w.judge

@@ -81,6 +81,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec = e.records[name]
+	e.tick()
 	switch {
 	case rec == nil:
 		return nil, nil, p, timedworker.Done()
@@ -90,7 +91,6 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	if object = e.current(rec); object == nil {
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
-	e.tick()
 	p, rec.turn, rec.refused = e.planNode(rec, object), nil, 0
 	if lift {
 		p = p.Taints()
@@ -154,6 +154,7 @@ func (e *Evictor) stillThere(rec *record) bool {
 	if e.records[rec.name] != rec {
 		return false
 	}
+	e.tick() // a heartbeat that is seen is seen now
 	_, s := e.look(rec.name)
 	return s == shown || s == older
 }

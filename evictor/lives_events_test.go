@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,6 +16,12 @@ import (
 // happens applies an event to the world as it is by then; one that means nothing there does nothing.
 func (w *livesWorld) happens(e livesEvent) {
 	node, pod := livesPick(w.nodes.now, e.a), livesPick(w.pods.now, e.a)
+	if e.amid && e.c%2 == 0 && w.nodes.now[w.about] != nil { // about what is being written
+		node = w.about
+		here := maps.Clone(w.pods.now)
+		maps.DeleteFunc(here, func(_ string, pod *v1.Pod) bool { return pod.Spec.NodeName != node })
+		pod = livesPick(here, e.a)
+	}
 	switch e.kind {
 	case "kill", "revive", "notready":
 		if machine := w.machines[node]; machine != nil {
@@ -40,7 +47,7 @@ func (w *livesWorld) happens(e livesEvent) {
 				w.createPod(name, on, e.b)
 			}
 		}
-	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "budget":
+	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "terminate", "budget":
 		w.podEvent(pod, e)
 	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
 		w.permission(node, e)
@@ -189,6 +196,9 @@ func (w *livesWorld) podEvent(name string, e livesEvent) {
 		return
 	case "tolerate":
 		pod.Spec.Tolerations = livesTolerations(e.b)
+	case "terminate":
+		stamp := metav1.NewTime(w.now)
+		pod.DeletionTimestamp, w.gone[name] = &stamp, w.now.Add(time.Duration(e.b%90)*time.Second)
 	case "complete":
 		pod.Status.Phase = v1.PodSucceeded
 	}
@@ -348,7 +358,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 			return
 		}
 		p.panics = 1 + e.b%3
-		p.mind.disturbed("panic")
+		p.mind.disturbed("own panic")
 	case "restart":
 		w.restart(p)
 	case "restore": // the API server goes back to what it was, as from a backup of etcd, and everybody starts anew

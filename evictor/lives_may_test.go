@@ -16,31 +16,6 @@ import (
 
 // What a process may do: each write is judged when it is about to be made.
 
-// may judges a write. Under Run, where writes are made beside passes and events, what was known when the instant began may justify it
-// as well, or what is known when it ends.
-func (m *livesMind) may(judge func(m *livesMind) (rule, why string)) {
-	rule, why := judge(m)
-	switch {
-	case rule == "":
-	case m.before == nil:
-		m.wrong(rule, "%s", why)
-	default:
-		if rule, _ = judge(m.before); rule != "" {
-			m.doubts = append(m.doubts, judge)
-		}
-	}
-}
-
-// instantEnds judges what is still in doubt.
-func (m *livesMind) instantEnds() {
-	for _, judge := range m.doubts {
-		if rule, why := judge(m); rule != "" {
-			m.wrong(rule, "%s", why)
-		}
-	}
-	m.doubts = nil
-}
-
 // mayWrite: MayWrite stops every write and event (decision 4), a dry run every write, and TaintEviction those of nodes.
 func (m *livesMind) mayWrite(what string, ofNode bool) (rule, why string) {
 	switch {
@@ -129,8 +104,8 @@ func (m *livesMind) deadline(known *livesNode, pod *v1.Pod, own, late bool) (end
 			bound = m.elapsed(condition.LastTransitionTime.Time)
 		}
 	}
-	if seen.Before(bound) && !late {
-		bound = seen // which we saw live
+	if late == bound.Before(seen) { // it was bound before our eyes, or may have been
+		bound = seen
 	}
 	for _, taint := range known.object.Spec.Taints {
 		if taint.Effect != v1.TaintEffectNoExecute || m.world.ours(taint.Key) && !own {
@@ -317,35 +292,6 @@ func (m *livesMind) marks(ref evictor.PodRef) (rule, why string) {
 	return "", ""
 }
 
-// wrote is told what a write came to: of a success a Decision may follow, and of nothing else (doc.go).
-func (m *livesMind) wrote(kind evictor.Kind, err error) {
-	if err == nil {
-		m.did[kind]++
-	}
-}
-
-// told judges a decision: none tells of what did not happen, or of what the half that is off decides.
-func (m *livesMind) told(d evictor.Decision) {
-	count, ofWrite := m.did[d.Kind], slices.Contains(livesWrites, d.Kind)
-	name := d.Kind.String()
-	ofEvictions := strings.HasPrefix(name, "Eviction") || d.Kind == evictor.PodEvicted
-	switch half := m.world.plan.Half; {
-	case d.DryRun != m.world.plan.Dry:
-		m.wrong("dry run", "%v", d)
-	case half == evictor.Lifecycle && ofEvictions && d.Taint != nil, half == evictor.TaintEviction && !ofEvictions && !slices.Contains(livesOfBoth, d.Kind):
-		m.wrong("the other half decides", "%v", d)
-	case ofWrite && count == 0 && !d.DryRun:
-		m.wrong("told what was not done", "%v", d)
-	case ofWrite:
-		m.did[d.Kind]--
-	}
-}
-
-var (
-	livesWrites = []evictor.Kind{evictor.ConditionsWritten, evictor.TaintsWritten, evictor.LabelsWritten, evictor.PodEvicted, evictor.PodMarkedNotReady}
-	livesOfBoth = []evictor.Kind{evictor.GateChanged, evictor.DomainGateChanged, evictor.Awaiting, evictor.WriteFailed}
-)
-
 // turns notes when a node's write of taints was first tried. A conflict is read again and keeps the turn; row "a failed taint costs
 // its token", so that after any other failure the next try is another turn.
 func (m *livesMind) turns(node *v1.Node, err error) {
@@ -406,29 +352,4 @@ func (m *livesMind) paced(name, domain string, at time.Time, capped bool) {
 			m.wrong("pace", "%s is one too many by %s at a rate of %v", name, pace, rate)
 		}
 	}
-}
-
-// keeps says whether a pace is kept with one more; all means by all processes together.
-func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bool {
-	times := append(j.paces[pace], at)
-	slices.SortFunc(times, time.Time.Compare)
-	j.paces[pace] = times
-	if all && j.split {
-		return true
-	}
-	refill := time.Duration(float64(time.Second) / rate)
-	for i, first := range times {
-		for k, last := range times[i:] {
-			granted := 1 + (last.Sub(first)+j.world.slack).Seconds()*rate
-			for _, start := range j.starts {
-				if all && start.After(first.Add(-refill)) && !start.After(last) {
-					granted++
-				}
-			}
-			if float64(k+1) > granted+0.001 {
-				return false
-			}
-		}
-	}
-	return true
 }

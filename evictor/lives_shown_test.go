@@ -1,8 +1,6 @@
 package evictor_test
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -95,24 +93,6 @@ func newLivesMind(p *livesProcess) *livesMind {
 		closed: map[string][2]time.Time{}, did: map[evictor.Kind]int{}, released: map[string]time.Time{}, unsettled: p.world.now, trouble: p.world.now, troubles: "start",
 	}
 }
-
-// copy is what is known now, for later.
-func (m *livesMind) copy() *livesMind {
-	c, p := *m, *m.process
-	c.process, p.seenNodes, p.seenPods = &p, maps.Clone(p.seenNodes), maps.Clone(p.seenPods)
-	c.nodes, c.pods, c.stands, c.closed = make(map[string]*livesNode, len(m.nodes)), maps.Clone(m.pods), maps.Clone(m.stands), maps.Clone(m.closed)
-	for name, known := range m.nodes {
-		k := *known
-		k.marked, c.nodes[name] = maps.Clone(known.marked), &k
-	}
-	return &c
-}
-
-func (m *livesMind) wrong(rule, format string, args ...any) {
-	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
-}
-
-func (m *livesMind) disturbed(why string) { m.trouble, m.troubles = m.world.now, why }
 
 func (m *livesMind) grace() time.Duration { return m.world.config.NodeMonitorGracePeriod }
 
@@ -264,7 +244,11 @@ func (m *livesMind) ruled(ruling zone.Ruling) {
 	if ruling.Pending != zone.GoOn && m.ruling.Pending == zone.GoOn {
 		m.closed["policy"] = [2]time.Time{m.world.now, m.world.now}
 	}
-	m.ruling = ruling
+	if m.ruling = ruling; ruling.Pending == zone.Cancel {
+		for _, known := range m.nodes {
+			known.emptied = false
+		}
+	}
 }
 
 // zones notes where the rate is 0: everywhere while every zone is down (decision 6), and in small zones that are partially disrupted.
@@ -300,7 +284,7 @@ func (m *livesMind) zones() {
 	m.allDown, m.downSince = m.world.now, livesOr(m.downSince, m.world.now)
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
-		known.down = ready != v1.ConditionTrue
+		known.down, known.emptied = ready != v1.ConditionTrue, false // it has to be emptied again
 	}
 }
 

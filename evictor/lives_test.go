@@ -51,24 +51,6 @@ func livesSince(at time.Time) string {
 	return at.Sub(livesBegin).String()
 }
 
-// livesJudge keeps the first thing that went wrong, and the pace over all processes.
-type livesJudge struct {
-	world   *livesWorld
-	rule    string
-	message string
-	paces   map[string][]time.Time // when nodes were first tainted or emptied, or released
-	starts  []time.Time            // when somebody began to lead
-	split   bool                   // two have led at a time
-	writes  int
-}
-
-func (j *livesJudge) wrong(rule, format string, args ...any) {
-	if j.rule == "" {
-		j.rule, j.message = rule, fmt.Sprintf(format, args...)
-		j.world.logf("  WRONG %s: %s", j.rule, j.message)
-	}
-}
-
 func newLivesWorld(plan livesPlan, logf func(string, ...any)) *livesWorld {
 	w := &livesWorld{
 		plan: plan, config: plan.config(), slack: time.Second, now: livesBegin, machines: map[string]*livesMachine{}, budgets: map[string]time.Time{},

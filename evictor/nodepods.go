@@ -185,6 +185,10 @@ func (e *Evictor) lastCheckWithoutTaints(rec *record, ref PodRef) (why Decision,
 	if e.current(rec) == nil || !e.about(rec).Standing().MayBeHarmed() {
 		return why, 0, false, false
 	}
+	if e.tick(); !e.monitor.SettledAt(rec.name, e.read) { // it has renewed its lease, say: the next pass looks again
+		rec.PodsChanged, e.attention[rec.name] = true, rec
+		return why, 0, false, false
+	}
 	pod := e.readPod(ref.PodKey)
 	if !ref.ref().Shows(pod) || e.pods.WasEvicted(pod) {
 		return why, 0, true, false

@@ -155,7 +155,8 @@ func (f *livesFault) String() string {
 	return "own " + f.kind
 }
 
-// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both" (Config.TaintBasedEviction).
+// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both"
+// (Config.TaintBasedEviction).
 func (w *livesWorld) ours(key string) bool {
 	return w.plan.Taints && w.plan.Half != evictor.TaintEviction && livesIsOwn(key)
 }

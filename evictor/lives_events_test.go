@@ -16,7 +16,7 @@ import (
 // happens applies an event to the world as it is by then; one that means nothing there does nothing.
 func (w *livesWorld) happens(e livesEvent) {
 	node, pod := livesPick(w.nodes.now, e.a), livesPick(w.pods.now, e.a)
-	if e.amid && e.c%2 == 0 && w.nodes.now[w.about] != nil { // about what is being written
+	if e.amid && w.nodes.now[w.about] != nil { // about what is being written
 		node = w.about
 		here := maps.Clone(w.pods.now)
 		maps.DeleteFunc(here, func(_ string, pod *v1.Pod) bool { return pod.Spec.NodeName != node })
@@ -26,6 +26,10 @@ func (w *livesWorld) happens(e livesEvent) {
 	case "kill", "revive", "notready":
 		if machine := w.machines[node]; machine != nil {
 			machine.state = livesStates[e.kind]
+		}
+	case "renew": // though it may be dead: the last breath of a kubelet
+		if machine := w.machines[node]; machine != nil {
+			w.renew(node, machine)
 		}
 	case "killzone", "revivezone", "killall", "reviveall":
 		domain := fmt.Sprintf("z%d", e.a%w.plan.Zones)

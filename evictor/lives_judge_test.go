@@ -30,8 +30,8 @@ func (j *livesJudge) wrong(rule, format string, args ...any) {
 	}
 }
 
-// may judges a write. Under Run, where writes are made beside passes and events, what was known when the instant began may justify it
-// as well, or what is known when it ends.
+// may judges a write. Under Run, where writes are made beside passes and events, what was known when the instant began
+// may justify it as well, or what is known when it ends.
 func (m *livesMind) may(judge func(m *livesMind) (rule, why string)) {
 	rule, why := judge(m)
 	switch {
@@ -71,7 +71,14 @@ func (m *livesMind) wrong(rule, format string, args ...any) {
 	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
 }
 
-func (m *livesMind) disturbed(why string) { m.trouble, m.troubles = m.world.now, why }
+// disturbed notes what keeps the process from its work. "What is forbidden … keeps its backoff" (doc.go), and so does
+// what fails alone.
+func (m *livesMind) disturbed(why string) {
+	m.troubles, m.trouble = why, livesLater(m.trouble, m.world.now)
+	if strings.HasPrefix(why, "own ") {
+		m.trouble = m.world.now.Add(m.world.config.RetryMax)
+	}
+}
 
 // wrote is told what a write came to: of a success a Decision may follow, and of nothing else (doc.go).
 func (m *livesMind) wrote(kind evictor.Kind, err error) {

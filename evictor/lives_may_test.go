@@ -53,7 +53,7 @@ func (m *livesMind) neverReported(known *livesNode) bool {
 // failed says why the process must not take a node for failed, empty when it may.
 func (m *livesMind) failed(known *livesNode) string {
 	switch ready, _ := livesReady(known.object); {
-	case ready == "" && m.silence(known) < min(m.grace(), m.world.config.NodeStartupGracePeriod) && !m.neverReported(known):
+	case ready == "" && !known.failing && m.silence(known) < min(m.grace(), m.world.config.NodeStartupGracePeriod) && !m.neverReported(known):
 		return "it has no Ready condition"
 	case ready == v1.ConditionTrue && m.silence(known) < m.grace():
 		return "it is Ready and not silent"
@@ -77,10 +77,11 @@ func (m *livesMind) ownCounts(known *livesNode) string {
 		return "it is held"
 	case m.world.plan.Policy && m.ruling.Pending != zone.GoOn && !m.allDown.Equal(m.lastPass):
 		return "the policy says " + m.ruling.Pending.String()
-	case ready == "" && known.none && m.failed(known) != "": // row "a failed node that loses its Ready condition waits and evicts no more"
+	case ready == "" && m.failed(known) != "": // row "a failed node that loses its Ready condition waits and evicts no more"
 		return "it has no Ready condition"
 	case ready != "" && ready != v1.ConditionFalse && m.silence(known) < m.grace():
-		// Rows "an Unknown node that renews its lease keeps its pods", "nothing is evicted from a node that has reported Ready".
+		// Rows "an Unknown node that renews its lease keeps its pods", "nothing is evicted from a node that has
+		// reported Ready".
 		return fmt.Sprintf("it is %s and has been silent for %v only", ready, m.silence(known))
 	case ready == v1.ConditionFalse && !known.wasGood && now.Sub(known.first) < m.grace(): // decision 1
 		return "it came failed, and has not been watched for a grace period"
@@ -95,8 +96,9 @@ func (m *livesMind) held(known *livesNode) bool {
 	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != ""
 }
 
-// deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first toleration that
-// matches a taint counts (taints.Matcher), from the later of the taint's start and the pod's binding (decision 2).
+// deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first
+// toleration that matches a taint counts (taints.Matcher), from the later of the taint's start and the pod's binding
+// (decision 2).
 func (m *livesMind) deadline(known *livesNode, pod *v1.Pod, own, late bool) (end time.Time) {
 	bound, seen := time.Time{}, m.pods[pod.UID].first
 	for _, condition := range pod.Status.Conditions {
@@ -292,8 +294,8 @@ func (m *livesMind) marks(ref evictor.PodRef) (rule, why string) {
 	return "", ""
 }
 
-// turns notes when a node's write of taints was first tried. A conflict is read again and keeps the turn; row "a failed taint costs
-// its token", so that after any other failure the next try is another turn.
+// turns notes when a node's write of taints was first tried. A conflict is read again and keeps the turn; row "a failed
+// taint costs its token", so that after any other failure the next try is another turn.
 func (m *livesMind) turns(node *v1.Node, err error) {
 	if _, tried := m.turn[node.Name]; !tried {
 		domain := m.world.plan.domain(node)
@@ -318,8 +320,9 @@ func (m *livesMind) tainted(name string, keys []string) {
 	m.paced(name, turn.domain, turn.at, true)
 }
 
-// evicting is told of each eviction that the API server sees. The first one from a node has cost its turn where nothing is tainted.
-// What our own taints made overdue while they were not permitted leaves node by node, at the zone's rate (decision 4).
+// evicting is told of each eviction that the API server sees. The first one from a node has cost its turn where nothing
+// is tainted. What our own taints made overdue while they were not permitted leaves node by node, at the zone's rate
+// (decision 4).
 func (m *livesMind) evicting(ref evictor.PodRef) {
 	known, pod, now := m.sees(ref.Node), m.pods[ref.UID].Pod, m.world.now
 	if known == nil || pod == nil || m.due(m.deadline(known, pod, false, false)) {
@@ -340,8 +343,8 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 	}
 }
 
-// paced: no more nodes of a domain than its rate grants, one of them at once (decision 10), nor of all than the cap. Each process that
-// begins to lead brings a full bucket; two that lead at the same time each keep the pace.
+// paced: no more nodes of a domain than its rate grants, one of them at once (decision 10), nor of all than the cap.
+// Each process that begins to lead brings a full bucket; two that lead at the same time each keep the pace.
 func (m *livesMind) paced(name, domain string, at time.Time, capped bool) {
 	rates := map[string]float64{"all of " + domain: m.world.config.NodeEvictionRate, fmt.Sprintf("p%d/%p of %s", m.process.slot, m, domain): m.world.config.NodeEvictionRate}
 	if limit := m.world.config.MaxNodesPerSecond; limit > 0 && capped {

@@ -16,8 +16,8 @@ import (
 // livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
 const livesLate = 2 * time.Minute
 
-// stepped judges whenever a process has done what it could: what has to be lifted is gone within a pass, and what the taints of others
-// evict has left.
+// stepped judges whenever a process has done what it could: what has to be lifted is gone within a pass, and what the
+// taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
 	for domain := range w.closed {
@@ -33,10 +33,7 @@ func (m *livesMind) stepped() {
 		m.disturbed(w.ill())
 	case w.plan.Dry:
 	default:
-		wait := 6*time.Second + w.slack            // a pass, or what a conflict costs
-		if strings.HasPrefix(m.troubles, "own ") { // "what is forbidden … keeps its backoff" (doc.go)
-			wait += w.config.RetryMax
-		}
+		wait := 6*time.Second + w.slack // a pass, or what a conflict costs
 		for _, name := range livesKeys(m.nodes) {
 			m.lifted(name, wait)
 		}
@@ -70,8 +67,8 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 	}
 }
 
-// left: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at most. What our own
-// taints evict waits for much; it must have left in the end.
+// left: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at
+// most. What our own taints evict waits for much; it must have left in the end.
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
@@ -81,7 +78,8 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	ready, _ := livesReady(known.object)
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
 	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
-	end := m.deadline(known, pod, own && !(m.stands[known.domain] && !m.deadline(known, pod, true, true).After(opened)), true)
+	released := livesLater(livesLater(opened, m.unsettled), m.closed["policy"][1]) // what fell due before waits for the rate of its domain
+	end := m.deadline(known, pod, own && !(m.stands[known.domain] && !m.deadline(known, pod, true, true).After(released)), true)
 	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() &&
 		w.now.Sub(livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))) > wait
 	served := (known.emptied || !m.stands[known.domain]) && w.config.MaxFailedNodes == 0
@@ -105,8 +103,8 @@ func (m *livesMind) ended() {
 	}
 }
 
-// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels. That it was lifted is seen
-// to before.
+// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels. That it
+// was lifted is seen to before.
 func (m *livesMind) endedNode(name string) {
 	w, node := m.world, m.world.nodes.now[name]
 	state := w.machines[name].state

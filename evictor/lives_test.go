@@ -82,7 +82,8 @@ func (w *livesWorld) enter() {
 	}
 }
 
-// instant begins a new instant if it is one: what was written in the last one is judged by what is known at its end, too.
+// instant begins a new instant if it is one: what was written in the last one is judged by what is known at its end,
+// too.
 func (w *livesWorld) instant() {
 	now := livesBegin.Add(time.Since(w.real))
 	if !now.After(w.now) {
@@ -394,11 +395,7 @@ func (w *livesWorld) kubelets(second int) {
 			w.report(name, want)
 		}
 		if machine.leases {
-			w.version++
-			machine.renew, machine.lease = w.now, w.version
-			for _, p := range w.processes {
-				p.renewed(name)
-			}
+			w.renew(name, machine)
 		}
 	}
 	for _, name := range livesKeys(w.gone) {
@@ -412,6 +409,14 @@ func (w *livesWorld) kubelets(second int) {
 			delete(w.gone, name)
 			w.setPod(name, nil)
 		}
+	}
+}
+
+func (w *livesWorld) renew(name string, machine *livesMachine) {
+	w.version++
+	machine.renew, machine.lease = w.now, w.version
+	for _, p := range w.processes {
+		p.renewed(name)
 	}
 }
 

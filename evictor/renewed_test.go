@@ -13,7 +13,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A node that renews its lease after its verdict fell, and before it could be written, is not declared Unknown any more.
+// A node that renews its lease after its verdict fell, and before it could be written, is not declared Unknown any
+// more.
 func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		for name, failed := range map[string]error{
@@ -41,7 +42,8 @@ func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 	}
 }
 
-// Without taints too, an Unknown node that renews its lease keeps its pods, also those that were about to follow the first.
+// Without taints too, an Unknown node that renews its lease keeps its pods, also those that were about to follow the
+// first.
 func TestANodeThatRenewsItsLeaseWhileItIsEmptiedKeepsItsPods(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()

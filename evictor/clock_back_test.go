@@ -28,8 +28,8 @@ func (b *setBack) decided(d evictor.Decision) string {
 	return d.Time.Add(b.by).Format("15:04:05 ") + d.Kind.String()
 }
 
-// When the clock is set back no time has passed, and what follows counts: all is done when it would have been, and told by what the
-// clock shows then.
+// When the clock is set back no time has passed, and what follows counts: all is done when it would have been, and told
+// by what the clock shows then.
 func TestClockThatGoesBackHoldsNothingUp(t *testing.T) {
 	life := func(period time.Duration, taints bool, back ...time.Duration) (timeline, told []string) {
 		cfg := config()

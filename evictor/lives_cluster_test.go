@@ -114,6 +114,7 @@ type livesWorld struct {
 	touched   map[string]time.Time // when pods were last written, or protected
 	faults    []*livesFault
 	amid      []livesEvent // to happen while the next writes are under way
+	about     string       // the node of the write that is
 	holds     map[string]time.Time
 	shutBy    map[string]map[string]bool // why a domain is closed to harm: pauses and fences
 	closed    map[string]error           // the same, an error where there is any
@@ -140,13 +141,22 @@ func (w *livesWorld) call(f func()) {
 func (w *livesWorld) ill() string {
 	for _, fault := range w.faults {
 		if w.now.Before(fault.until) {
-			return fault.kind
+			return fault.String()
 		}
 	}
 	return ""
 }
 
-// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both" (Config.TaintBasedEviction).
+// String tells whether it looks like a trouble of an object's own: an outage is everybody's.
+func (f *livesFault) String() string {
+	if f.scope == "all" && f.ratio == 100 && !slices.Contains([]string{"forbidden", "panic", "done-panic"}, f.kind) {
+		return f.kind
+	}
+	return "own " + f.kind
+}
+
+// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both"
+// (Config.TaintBasedEviction).
 func (w *livesWorld) ours(key string) bool {
 	return w.plan.Taints && w.plan.Half != evictor.TaintEviction && livesIsOwn(key)
 }
@@ -172,7 +182,9 @@ type livesProcess struct {
 	lateLeases map[string]bool
 	rewound    map[string]bool // pods that the store shows though it has shown them gone or going
 	panics     int             // of the store, to come
-	stop       func()          // ends Run
+	starting   bool            // its evictor is being made
+	cancel     func()          // ends Run
+	stop       func()          // waits until it has ended
 }
 
 func (p *livesProcess) wall() time.Time { return p.world.now.Add(p.skew) }
@@ -446,7 +458,7 @@ func livesMix(x uint64) uint64 {
 }
 
 // write judges a write, if there is a judge, and lets do happen, or a fault in its place. Under Run it takes a while.
-func (p *livesProcess) write(ctx context.Context, scope, what string, judge func(*livesMind) (string, string), do func() error) (err error) {
+func (p *livesProcess) write(ctx context.Context, scope, node, what string, judge func(*livesMind) (string, string), do func() error) (err error) {
 	w := p.world
 	w.enter()
 	defer w.mu.Unlock()
@@ -467,6 +479,7 @@ func (p *livesProcess) write(ctx context.Context, scope, what string, judge func
 		event := w.amid[0]
 		w.amid = w.amid[1:]
 		w.logf("EVENT %s", event)
+		w.about = node
 		w.happens(event)
 	}
 	for _, fault := range w.faults {
@@ -477,7 +490,7 @@ func (p *livesProcess) write(ctx context.Context, scope, what string, judge func
 		if int(livesMix(fault.salt+fault.calls)%100) >= fault.ratio {
 			continue
 		}
-		p.mind.disturbed(fault.kind)
+		p.mind.disturbed(fault.String())
 		w.logf("  p%d %s: %s", p.slot, what, fault.kind)
 		resource := schema.GroupResource{Resource: scope}
 		switch fault.kind {
@@ -504,7 +517,7 @@ func (p *livesProcess) write(ctx context.Context, scope, what string, judge func
 		}
 	}
 	if err = do(); err != nil {
-		p.mind.disturbed("refused")
+		p.mind.disturbed("own refusal")
 	}
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	return err
@@ -535,7 +548,7 @@ func (w *livesWorld) nodeNow(node *v1.Node, exact bool) (*v1.Node, error) {
 
 // node makes a write of a node: change is told the API server's, to be changed.
 func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string, node *v1.Node, exact bool, judge func(*livesMind) (string, string), change func(now *v1.Node)) error {
-	err := p.write(ctx, "nodes", what+" of "+node.Name, judge, func() error {
+	err := p.write(ctx, "nodes", node.Name, what+" of "+node.Name, judge, func() error {
 		now, err := p.world.nodeNow(node, exact)
 		if err == nil {
 			change(now)
@@ -608,7 +621,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	p.mind.may(func(m *livesMind) (string, string) { return m.evicts(ref, why) })
 	p.mind.evicting(ref)
 	w.mu.Unlock()
-	err := p.write(ctx, "pods", "eviction of "+ref.Name+" from "+ref.Node, nil, func() error {
+	err := p.write(ctx, "pods", ref.Node, "eviction of "+ref.Name+" from "+ref.Node, nil, func() error {
 		now, err := w.podNow(ref)
 		if err != nil {
 			return err
@@ -635,7 +648,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 }
 
 func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
-	err := p.write(ctx, "pods", "mark of "+ref.Name, func(m *livesMind) (string, string) { return m.marks(ref) }, func() error {
+	err := p.write(ctx, "pods", ref.Node, "mark of "+ref.Name, func(m *livesMind) (string, string) { return m.marks(ref) }, func() error {
 		now, err := p.world.podNow(ref)
 		if err != nil {
 			return err

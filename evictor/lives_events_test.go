@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,10 +16,20 @@ import (
 // happens applies an event to the world as it is by then; one that means nothing there does nothing.
 func (w *livesWorld) happens(e livesEvent) {
 	node, pod := livesPick(w.nodes.now, e.a), livesPick(w.pods.now, e.a)
+	if e.amid && w.nodes.now[w.about] != nil { // about what is being written
+		node = w.about
+		here := maps.Clone(w.pods.now)
+		maps.DeleteFunc(here, func(_ string, pod *v1.Pod) bool { return pod.Spec.NodeName != node })
+		pod = livesPick(here, e.a)
+	}
 	switch e.kind {
 	case "kill", "revive", "notready":
 		if machine := w.machines[node]; machine != nil {
 			machine.state = livesStates[e.kind]
+		}
+	case "renew": // though it may be dead: the last breath of a kubelet
+		if machine := w.machines[node]; machine != nil {
+			w.renew(node, machine)
 		}
 	case "killzone", "revivezone", "killall", "reviveall":
 		domain := fmt.Sprintf("z%d", e.a%w.plan.Zones)
@@ -33,7 +44,14 @@ func (w *livesWorld) happens(e livesEvent) {
 		}
 	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel":
 		w.nodeEvent(node, e)
-	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "budget":
+	case "replaceall": // as a StatefulSet does
+		for _, name := range livesKeys(w.pods.now) {
+			if on := w.pods.now[name].Spec.NodeName; on == node {
+				w.setPod(name, nil)
+				w.createPod(name, on, e.b)
+			}
+		}
+	case "addpod", "deletepod", "replacepod", "tolerate", "complete", "terminate", "budget":
 		w.podEvent(pod, e)
 	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
 		w.permission(node, e)
@@ -182,6 +200,9 @@ func (w *livesWorld) podEvent(name string, e livesEvent) {
 		return
 	case "tolerate":
 		pod.Spec.Tolerations = livesTolerations(e.b)
+	case "terminate":
+		stamp := metav1.NewTime(w.now)
+		pod.DeletionTimestamp, w.gone[name] = &stamp, w.now.Add(time.Duration(e.b%90)*time.Second)
 	case "complete":
 		pod.Status.Phase = v1.PodSucceeded
 	}
@@ -341,7 +362,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 			return
 		}
 		p.panics = 1 + e.b%3
-		p.mind.disturbed("panic")
+		p.mind.disturbed("own panic")
 	case "restart":
 		w.restart(p)
 	case "restore": // the API server goes back to what it was, as from a backup of etcd, and everybody starts anew

@@ -16,31 +16,6 @@ import (
 
 // What a process may do: each write is judged when it is about to be made.
 
-// may judges a write. Under Run, where writes are made beside passes and events, what was known when the instant began may justify it
-// as well, or what is known when it ends.
-func (m *livesMind) may(judge func(m *livesMind) (rule, why string)) {
-	rule, why := judge(m)
-	switch {
-	case rule == "":
-	case m.before == nil:
-		m.wrong(rule, "%s", why)
-	default:
-		if rule, _ = judge(m.before); rule != "" {
-			m.doubts = append(m.doubts, judge)
-		}
-	}
-}
-
-// instantEnds judges what is still in doubt.
-func (m *livesMind) instantEnds() {
-	for _, judge := range m.doubts {
-		if rule, why := judge(m); rule != "" {
-			m.wrong(rule, "%s", why)
-		}
-	}
-	m.doubts = nil
-}
-
 // mayWrite: MayWrite stops every write and event (decision 4), a dry run every write, and TaintEviction those of nodes.
 func (m *livesMind) mayWrite(what string, ofNode bool) (rule, why string) {
 	switch {
@@ -78,7 +53,7 @@ func (m *livesMind) neverReported(known *livesNode) bool {
 // failed says why the process must not take a node for failed, empty when it may.
 func (m *livesMind) failed(known *livesNode) string {
 	switch ready, _ := livesReady(known.object); {
-	case ready == "" && m.silence(known) < min(m.grace(), m.world.config.NodeStartupGracePeriod) && !m.neverReported(known):
+	case ready == "" && !known.failing && m.silence(known) < min(m.grace(), m.world.config.NodeStartupGracePeriod) && !m.neverReported(known):
 		return "it has no Ready condition"
 	case ready == v1.ConditionTrue && m.silence(known) < m.grace():
 		return "it is Ready and not silent"
@@ -102,10 +77,11 @@ func (m *livesMind) ownCounts(known *livesNode) string {
 		return "it is held"
 	case m.world.plan.Policy && m.ruling.Pending != zone.GoOn && !m.allDown.Equal(m.lastPass):
 		return "the policy says " + m.ruling.Pending.String()
-	case ready == "" && known.none && m.failed(known) != "": // row "a failed node that loses its Ready condition waits and evicts no more"
+	case ready == "" && m.failed(known) != "": // row "a failed node that loses its Ready condition waits and evicts no more"
 		return "it has no Ready condition"
 	case ready != "" && ready != v1.ConditionFalse && m.silence(known) < m.grace():
-		// Rows "an Unknown node that renews its lease keeps its pods", "nothing is evicted from a node that has reported Ready".
+		// Rows "an Unknown node that renews its lease keeps its pods", "nothing is evicted from a node that has
+		// reported Ready".
 		return fmt.Sprintf("it is %s and has been silent for %v only", ready, m.silence(known))
 	case ready == v1.ConditionFalse && !known.wasGood && now.Sub(known.first) < m.grace(): // decision 1
 		return "it came failed, and has not been watched for a grace period"
@@ -120,8 +96,9 @@ func (m *livesMind) held(known *livesNode) bool {
 	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != ""
 }
 
-// deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first toleration that
-// matches a taint counts (taints.Matcher), from the later of the taint's start and the pod's binding (decision 2).
+// deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first
+// toleration that matches a taint counts (taints.Matcher), from the later of the taint's start and the pod's binding
+// (decision 2).
 func (m *livesMind) deadline(known *livesNode, pod *v1.Pod, own, late bool) (end time.Time) {
 	bound, seen := time.Time{}, m.pods[pod.UID].first
 	for _, condition := range pod.Status.Conditions {
@@ -129,8 +106,8 @@ func (m *livesMind) deadline(known *livesNode, pod *v1.Pod, own, late bool) (end
 			bound = m.elapsed(condition.LastTransitionTime.Time)
 		}
 	}
-	if seen.Before(bound) && !late {
-		bound = seen // which we saw live
+	if late == bound.Before(seen) { // it was bound before our eyes, or may have been
+		bound = seen
 	}
 	for _, taint := range known.object.Spec.Taints {
 		if taint.Effect != v1.TaintEffectNoExecute || m.world.ours(taint.Key) && !own {
@@ -317,37 +294,8 @@ func (m *livesMind) marks(ref evictor.PodRef) (rule, why string) {
 	return "", ""
 }
 
-// wrote is told what a write came to: of a success a Decision may follow, and of nothing else (doc.go).
-func (m *livesMind) wrote(kind evictor.Kind, err error) {
-	if err == nil {
-		m.did[kind]++
-	}
-}
-
-// told judges a decision: none tells of what did not happen, or of what the half that is off decides.
-func (m *livesMind) told(d evictor.Decision) {
-	count, ofWrite := m.did[d.Kind], slices.Contains(livesWrites, d.Kind)
-	name := d.Kind.String()
-	ofEvictions := strings.HasPrefix(name, "Eviction") || d.Kind == evictor.PodEvicted
-	switch half := m.world.plan.Half; {
-	case d.DryRun != m.world.plan.Dry:
-		m.wrong("dry run", "%v", d)
-	case half == evictor.Lifecycle && ofEvictions && d.Taint != nil, half == evictor.TaintEviction && !ofEvictions && !slices.Contains(livesOfBoth, d.Kind):
-		m.wrong("the other half decides", "%v", d)
-	case ofWrite && count == 0 && !d.DryRun:
-		m.wrong("told what was not done", "%v", d)
-	case ofWrite:
-		m.did[d.Kind]--
-	}
-}
-
-var (
-	livesWrites = []evictor.Kind{evictor.ConditionsWritten, evictor.TaintsWritten, evictor.LabelsWritten, evictor.PodEvicted, evictor.PodMarkedNotReady}
-	livesOfBoth = []evictor.Kind{evictor.GateChanged, evictor.DomainGateChanged, evictor.Awaiting, evictor.WriteFailed}
-)
-
-// turns notes when a node's write of taints was first tried. A conflict is read again and keeps the turn; row "a failed taint costs
-// its token", so that after any other failure the next try is another turn.
+// turns notes when a node's write of taints was first tried. A conflict is read again and keeps the turn; row "a failed
+// taint costs its token", so that after any other failure the next try is another turn.
 func (m *livesMind) turns(node *v1.Node, err error) {
 	if _, tried := m.turn[node.Name]; !tried {
 		domain := m.world.plan.domain(node)
@@ -372,8 +320,9 @@ func (m *livesMind) tainted(name string, keys []string) {
 	m.paced(name, turn.domain, turn.at, true)
 }
 
-// evicting is told of each eviction that the API server sees. The first one from a node has cost its turn where nothing is tainted.
-// What our own taints made overdue while they were not permitted leaves node by node, at the zone's rate (decision 4).
+// evicting is told of each eviction that the API server sees. The first one from a node has cost its turn where nothing
+// is tainted. What our own taints made overdue while they were not permitted leaves node by node, at the zone's rate
+// (decision 4).
 func (m *livesMind) evicting(ref evictor.PodRef) {
 	known, pod, now := m.sees(ref.Node), m.pods[ref.UID].Pod, m.world.now
 	if known == nil || pod == nil || m.due(m.deadline(known, pod, false, false)) {
@@ -394,8 +343,8 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 	}
 }
 
-// paced: no more nodes of a domain than its rate grants, one of them at once (decision 10), nor of all than the cap. Each process that
-// begins to lead brings a full bucket; two that lead at the same time each keep the pace.
+// paced: no more nodes of a domain than its rate grants, one of them at once (decision 10), nor of all than the cap.
+// Each process that begins to lead brings a full bucket; two that lead at the same time each keep the pace.
 func (m *livesMind) paced(name, domain string, at time.Time, capped bool) {
 	rates := map[string]float64{"all of " + domain: m.world.config.NodeEvictionRate, fmt.Sprintf("p%d/%p of %s", m.process.slot, m, domain): m.world.config.NodeEvictionRate}
 	if limit := m.world.config.MaxNodesPerSecond; limit > 0 && capped {
@@ -406,29 +355,4 @@ func (m *livesMind) paced(name, domain string, at time.Time, capped bool) {
 			m.wrong("pace", "%s is one too many by %s at a rate of %v", name, pace, rate)
 		}
 	}
-}
-
-// keeps says whether a pace is kept with one more; all means by all processes together.
-func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bool {
-	times := append(j.paces[pace], at)
-	slices.SortFunc(times, time.Time.Compare)
-	j.paces[pace] = times
-	if all && j.split {
-		return true
-	}
-	refill := time.Duration(float64(time.Second) / rate)
-	for i, first := range times {
-		for k, last := range times[i:] {
-			granted := 1 + (last.Sub(first)+j.world.slack).Seconds()*rate
-			for _, start := range j.starts {
-				if all && start.After(first.Add(-refill)) && !start.After(last) {
-					granted++
-				}
-			}
-			if float64(k+1) > granted+0.001 {
-				return false
-			}
-		}
-	}
-	return true
 }

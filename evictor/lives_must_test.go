@@ -16,8 +16,8 @@ import (
 // livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
 const livesLate = 2 * time.Minute
 
-// stepped judges whenever a process has done what it could: what has to be lifted is gone within a pass, and what the taints of others
-// evict has left.
+// stepped judges whenever a process has done what it could: what has to be lifted is gone within a pass, and what the
+// taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
 	for domain := range w.closed {
@@ -33,15 +33,12 @@ func (m *livesMind) stepped() {
 		m.disturbed(w.ill())
 	case w.plan.Dry:
 	default:
-		wait := 6*time.Second + w.slack                                                           // a pass, or what a conflict costs
-		if slices.Contains([]string{"forbidden", "refused", "panic", "done-panic"}, m.troubles) { // "what is forbidden … keeps its backoff" (doc.go)
-			wait += w.config.RetryMax
-		}
+		wait := 6*time.Second + w.slack // a pass, or what a conflict costs
 		for _, name := range livesKeys(m.nodes) {
 			m.lifted(name, wait)
 		}
 		for _, name := range livesKeys(w.pods.now) {
-			m.left(name, wait+livesLate)
+			m.left(name, wait+livesLate, false)
 		}
 	}
 }
@@ -70,108 +67,72 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 	}
 }
 
-// left: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at most.
-func (m *livesMind) left(name string, wait time.Duration) {
+// left: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at
+// most. What our own taints evict waits for much; it must have left in the end.
+func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
-	if m.process.seenPods[name] != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) ||
-		w.plan.Half == evictor.Lifecycle {
+	if m.process.seenPods[name] != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) {
 		return
 	}
-	end := m.deadline(known, pod, false, true)
-	since := livesLater(livesLater(end, known.changed), livesLater(w.touched[name], m.trouble))
-	if since = livesLater(since, livesLater(m.closed[livesAll][1], m.closed[known.domain][1])); !end.IsZero() && w.now.Sub(since) > wait {
+	ready, _ := livesReady(known.object)
+	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
+	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
+	released := livesLater(livesLater(opened, m.unsettled), m.closed["policy"][1]) // what fell due before waits for the rate of its domain
+	end := m.deadline(known, pod, own && !(m.stands[known.domain] && !m.deadline(known, pod, true, true).After(released)), true)
+	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() &&
+		w.now.Sub(livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))) > wait
+	served := (known.emptied || !m.stands[known.domain]) && w.config.MaxFailedNodes == 0
+	if late || own && !w.plan.Taints && served && !livesDaemon(pod) {
 		m.wrong("eviction late", "%s on %s should have left at %s (last trouble: %s)", name, pod.Spec.NodeName, livesSince(end), m.troubles)
 	}
 }
 
 // ended judges the cluster after a long time in which nothing happened and all was well.
 func (m *livesMind) ended() {
-	w, total, bad, full := m.world, map[string]int{}, map[string]int{}, true
-	for _, node := range w.nodes.now {
-		if !w.plan.excluded(node) {
-			total[w.plan.domain(node)]++
-			if ready, _ := livesReady(node); ready != v1.ConditionTrue {
-				bad[w.plan.domain(node)]++
-			}
+	if m.world.plan.Dry {
+		return
+	}
+	for _, name := range livesKeys(m.world.nodes.now) {
+		if m.world.plan.Half != evictor.TaintEviction {
+			m.endedNode(name)
 		}
 	}
-	for domain, n := range total {
-		full = full && bad[domain] == n
-	}
-	full = full && len(total) > 0
-	stands := func(name string) bool {
-		domain := w.plan.domain(w.nodes.now[name])
-		return full || livesStands(w.config, bad[domain], total[domain])
-	}
-	for _, name := range livesKeys(w.nodes.now) {
-		if w.plan.Half != evictor.TaintEviction && !w.plan.Dry {
-			m.endedNode(name, full, stands(name))
-		}
-	}
-	for _, name := range livesKeys(w.pods.now) {
-		if node := w.pods.now[name].Spec.NodeName; w.nodes.now[node] != nil && !w.plan.Dry && w.judge.rule == "" {
-			m.endedPod(name, stands(node), full)
-		}
+	for _, name := range livesKeys(m.world.pods.now) {
+		m.left(name, livesLate, true)
 	}
 }
 
-// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels.
-func (m *livesMind) endedNode(name string, allDown, stands bool) {
-	w, node, machine := m.world, m.world.nodes.now[name], m.world.machines[name]
+// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels. That it
+// was lifted is seen to before.
+func (m *livesMind) endedNode(name string) {
+	w, node := m.world, m.world.nodes.now[name]
+	state := w.machines[name].state
 	ready, _ := livesReady(node)
+	want := map[string]v1.ConditionStatus{"dead": v1.ConditionUnknown, "notready": v1.ConditionFalse, "alive": v1.ConditionTrue}[state]
+	wanted := map[string][]string{"dead": {v1.TaintNodeUnreachable}, "notready": {v1.TaintNodeNotReady}}[state]
 	own, _ := w.noExecute(node.Spec.Taints)
-	want := map[string]v1.ConditionStatus{"dead": v1.ConditionUnknown, "notready": v1.ConditionFalse, "alive": v1.ConditionTrue}[machine.state]
-	taint := map[v1.ConditionStatus]string{v1.ConditionUnknown: v1.TaintNodeUnreachable, v1.ConditionFalse: v1.TaintNodeNotReady}[want]
-	noSchedule, wanted := []string{}, []string{}
+	waits := !w.plan.Taints || !m.downSince.IsZero() || m.stands[w.plan.domain(node)] || w.config.MaxFailedNodes > 0
+	if len(own) > 0 && !slices.Equal(own, wanted) || len(own) == 0 && len(wanted) > 0 && !waits {
+		m.wrong("taint in the end", "%s is %s and carries %v", name, state, own)
+	}
+	if node.Spec.Unschedulable {
+		wanted = append(wanted, v1.TaintNodeUnschedulable)
+	}
+	noSchedule := []string{}
 	for _, t := range node.Spec.Taints {
 		if t.Effect == v1.TaintEffectNoSchedule && strings.HasPrefix(t.Key, "node.kubernetes.io/") {
 			noSchedule = append(noSchedule, t.Key)
 		}
 	}
-	if taint != "" {
-		wanted = append(wanted, taint)
-	}
-	if node.Spec.Unschedulable {
-		wanted = append(wanted, v1.TaintNodeUnschedulable)
-	}
 	slices.Sort(noSchedule)
 	slices.Sort(wanted)
-	state := name + " is " + machine.state
 	switch {
 	case ready != want:
-		m.wrong("verdict lost", "%s, and its Ready says %q in the end", state, ready)
-	case want == v1.ConditionTrue && len(own) > 0, allDown && len(own) > 0:
-		m.wrong("not lifted in the end", "%s and carries %v (all down: %v)", state, own, allDown)
-	case len(own) > 1 || len(own) == 1 && own[0] != taint:
-		m.wrong("wrong taint in the end", "%s and carries %v", state, own)
-	case w.plan.Taints && taint != "" && len(own) == 0 && !stands && w.config.MaxFailedNodes == 0:
-		m.wrong("taint lost", "%s and carries no taint of ours", state)
+		m.wrong("verdict lost", "%s is %s, and its Ready says %q in the end", name, state, ready)
 	case !slices.Equal(noSchedule, wanted):
-		m.wrong("NoSchedule in the end", "%s and carries %v", state, noSchedule)
+		m.wrong("NoSchedule in the end", "%s is %s and carries %v", name, state, noSchedule)
 	case node.Labels[v1.LabelOSStable] != node.Labels["beta.kubernetes.io/os"]:
-		m.wrong("label lost", "%s: %v", state, node.Labels)
-	}
-}
-
-// endedPod: none whose deadline passed is there still and, without taints, none on a failed node.
-func (m *livesMind) endedPod(name string, stands, allDown bool) {
-	w, pod := m.world, m.world.pods.now[name]
-	known := m.nodes[pod.Spec.NodeName]
-	if known == nil || pod.DeletionTimestamp != nil || livesSpared(pod) {
-		return
-	}
-	late := func(end time.Time) bool { return !end.IsZero() && w.now.Sub(end) > livesLate }
-	own, ready := m.deadline(known, pod, true, true), ""
-	if status, _ := livesReady(known.object); status == v1.ConditionTrue || allDown {
-		ready = "it lives"
-	}
-	// What waits for the rate of its domain to let it go waits still where that is 0 (decision 4).
-	waits := stands && !own.After(livesLater(m.closed[livesAll][1], m.closed[known.domain][1]))
-	switch {
-	case w.plan.Half != evictor.Lifecycle && late(m.deadline(known, pod, false, true)),
-		w.plan.Half == evictor.Both && w.plan.Taints && ready == "" && late(own) && !waits,
-		w.plan.Half != evictor.TaintEviction && !w.plan.Taints && ready == "" && (known.emptied || !stands) && w.config.MaxFailedNodes == 0 && !livesDaemon(pod):
-		m.wrong("eviction lost", "%s on %s should have left at %s", name, pod.Spec.NodeName, livesSince(own))
+		m.wrong("label lost", "%s: %v", name, node.Labels)
 	}
 }

@@ -15,7 +15,8 @@ func TestLivesUnderRun(t *testing.T) {
 	}, livesMode{Run: true, Taints: true}, livesMode{Run: true}, livesMode{Run: true, Taints: true, Two: true}, livesMode{Run: true, Two: true})
 }
 
-// livesPlayRun plays a life under Run. Its writes take a while, side by side, and what happens happens when nobody acts but who waits for a write.
+// livesPlayRun plays a life under Run. Its writes take a while, side by side, and what happens happens when nobody acts
+// but who waits for a write.
 func livesPlayRun(plan livesPlan, logf func(string, ...any)) *livesJudge {
 	w := newLivesWorld(plan, logf)
 	w.real, w.slack = time.Now(), 5*time.Second
@@ -38,6 +39,7 @@ func livesPlayRun(plan livesPlan, logf func(string, ...any)) *livesJudge {
 		w.do(w.processes[0].mind.ended)
 	}
 	for _, p := range w.processes {
+		p.cancel()
 		p.stop()
 	}
 	return w.judge

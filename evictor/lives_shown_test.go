@@ -1,8 +1,6 @@
 package evictor_test
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -13,9 +11,9 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what it must. All is
-// written from the documentation alone: doc.go, DIFFERENCES.md (quoted as row "…") and the binding decisions of the design ("decision
-// n"). Nothing is read from an evictor.
+// The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what
+// it must. All is written from the documentation alone: doc.go, DIFFERENCES.md (quoted as row "…") and the binding
+// decisions of the design ("decision n"). Nothing is read from an evictor.
 
 // livesTaint is a NoExecute taint as a process knows it. Times are elapsed ones throughout: see livesMind.elapsed.
 type livesTaint struct {
@@ -38,9 +36,9 @@ type livesNode struct {
 	beat     time.Time // the last sign of life
 	heard    time.Duration
 	lease    time.Time
-	none     bool                  // at the last pass it had no Ready condition
+	failing  bool                  // at the last pass it had failed
 	unknown  bool                  // at the last pass it was Unknown, or had been silent for a grace
-	silent   bool                  // a grace without a sign of life was over at a pass since the last report
+	silent   bool                  // at a pass since the last sign of life a grace was over
 	taints   map[string]livesTaint // NoExecute ones, by key
 	wrote    map[string]time.Time  // those that this process wrote
 	carries  time.Time             // since when it carries one of ours, zero for never
@@ -96,24 +94,6 @@ func newLivesMind(p *livesProcess) *livesMind {
 	}
 }
 
-// copy is what is known now, for later.
-func (m *livesMind) copy() *livesMind {
-	c, p := *m, *m.process
-	c.process, p.seenNodes, p.seenPods = &p, maps.Clone(p.seenNodes), maps.Clone(p.seenPods)
-	c.nodes, c.pods, c.stands, c.closed = make(map[string]*livesNode, len(m.nodes)), maps.Clone(m.pods), maps.Clone(m.stands), maps.Clone(m.closed)
-	for name, known := range m.nodes {
-		k := *known
-		k.marked, c.nodes[name] = maps.Clone(known.marked), &k
-	}
-	return &c
-}
-
-func (m *livesMind) wrong(rule, format string, args ...any) {
-	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
-}
-
-func (m *livesMind) disturbed(why string) { m.trouble, m.troubles = m.world.now, why }
-
 func (m *livesMind) grace() time.Duration { return m.world.config.NodeMonitorGracePeriod }
 
 // elapsed is an instant of the API's as an age by this process's clock, taken when it is seen (decision 12).
@@ -127,8 +107,8 @@ func (m *livesMind) sees(name string) *livesNode {
 	return m.nodes[name]
 }
 
-// shownNode is told what the store answers. Row "an object older than one seen before is ignored …", row "a recreated node starts
-// afresh". What is deleted is forgotten, so that memory is bounded.
+// shownNode is told what the store answers. Row "an object older than one seen before is ignored …", row "a recreated
+// node starts afresh". What is deleted is forgotten, so that memory is bounded.
 func (m *livesMind) shownNode(name string, node *v1.Node) {
 	if node == nil {
 		delete(m.nodes, name)
@@ -145,7 +125,6 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.nodes[name] = known
 	} else if before, was := livesReady(known.object); ready != "" && (before != "" && !was.Equal(stamp) || before == "" && ready != v1.ConditionUnknown) {
 		m.lives(known)
-		known.silent = false
 	}
 	m.knowTaints(known, node)
 	known.object, known.version, known.changed = node, livesVersion(node), now
@@ -155,8 +134,8 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 }
 
-// knowTaints is decision 2: when each NoExecute taint began, at the earliest and at the latest. A TimeAdded that is absent, in the
-// future or before the node's creation means nothing.
+// knowTaints is decision 2: when each NoExecute taint began, at the earliest and at the latest. A TimeAdded that is
+// absent, in the future or before the node's creation means nothing.
 func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 	fresh, now, own := map[string]livesTaint{}, m.world.now, 0
 	for _, taint := range node.Spec.Taints {
@@ -219,10 +198,12 @@ func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 	}
 }
 
-func (m *livesMind) lives(known *livesNode) { known.beat, known.heard = m.world.now, m.hears() }
+func (m *livesMind) lives(known *livesNode) {
+	known.beat, known.heard, known.silent = m.world.now, m.hears(), false
+}
 
-// hears is how long this process has listened: row "a gap between two passes adds one period to anybody's silence at most". Exact mode
-// has no passes to miss, and its gaps are not judged.
+// hears is how long this process has listened: row "a gap between two passes adds one period to anybody's silence at
+// most". Exact mode has no passes to miss, and its gaps are not judged.
 func (m *livesMind) hears() time.Duration {
 	switch {
 	case m.world.plan.Exact:
@@ -245,12 +226,13 @@ func (m *livesMind) passed() {
 	m.lastPass = m.world.now
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
-		known.domain, known.none = m.world.plan.domain(known.object), ready == ""
+		known.domain, known.failing = m.world.plan.domain(known.object), false
 		if m.process.blind == nil {
 			known.unknown = m.silence(known) >= m.grace() || ready == v1.ConditionUnknown
 		}
 		known.silent = known.silent || m.silence(known) >= m.grace()
-		if m.failed(known) == "" && known.due.IsZero() && m.world.now.Sub(m.failedSince(known)) >= m.world.config.PodEvictionTimeout {
+		known.failing = m.failed(known) == ""
+		if known.failing && known.due.IsZero() && m.world.now.Sub(m.failedSince(known)) >= m.world.config.PodEvictionTimeout {
 			known.due = m.world.now
 		}
 	}
@@ -264,11 +246,15 @@ func (m *livesMind) ruled(ruling zone.Ruling) {
 	if ruling.Pending != zone.GoOn && m.ruling.Pending == zone.GoOn {
 		m.closed["policy"] = [2]time.Time{m.world.now, m.world.now}
 	}
-	m.ruling = ruling
+	if m.ruling = ruling; ruling.Pending == zone.Cancel {
+		for _, known := range m.nodes {
+			known.emptied = false
+		}
+	}
 }
 
-// zones notes where the rate is 0: everywhere while every zone is down (decision 6), and in small zones that are partially disrupted.
-// A node is bad when its object says so, and good when it is surely alive.
+// zones notes where the rate is 0: everywhere while every zone is down (decision 6), and in small zones that are
+// partially disrupted. A node is bad when its object says so, and good when it is surely alive.
 func (m *livesMind) zones() {
 	config, total, bad, good := m.world.config, map[string]int{}, map[string]int{}, map[string]int{}
 	for name := range m.process.seenNodes {
@@ -300,7 +286,7 @@ func (m *livesMind) zones() {
 	m.allDown, m.downSince = m.world.now, livesOr(m.downSince, m.world.now)
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
-		known.down = ready != v1.ConditionTrue
+		known.down, known.emptied = ready != v1.ConditionTrue, false // it has to be emptied again
 	}
 }
 

@@ -32,6 +32,7 @@ import (
 
 var (
 	livesCount = flag.Int("lives", 0, "how many random lives to play in each mode; 0 means EVICTKIT_LIVES, or some")
+	livesFirst = flag.Bool("livesfirst", false, "end at the first life that is wrong, as it is")
 	livesSeed  = flag.Int64("life", 0, "play the life of this seed alone, and print its log")
 )
 
@@ -48,24 +49,6 @@ func livesSince(at time.Time) string {
 		return "never"
 	}
 	return at.Sub(livesBegin).String()
-}
-
-// livesJudge keeps the first thing that went wrong, and the pace over all processes.
-type livesJudge struct {
-	world   *livesWorld
-	rule    string
-	message string
-	paces   map[string][]time.Time // when nodes were first tainted or emptied, or released
-	starts  []time.Time            // when somebody began to lead
-	split   bool                   // two have led at a time
-	writes  int
-}
-
-func (j *livesJudge) wrong(rule, format string, args ...any) {
-	if j.rule == "" {
-		j.rule, j.message = rule, fmt.Sprintf(format, args...)
-		j.world.logf("  WRONG %s: %s", j.rule, j.message)
-	}
 }
 
 func newLivesWorld(plan livesPlan, logf func(string, ...any)) *livesWorld {
@@ -99,7 +82,8 @@ func (w *livesWorld) enter() {
 	}
 }
 
-// instant begins a new instant if it is one: what was written in the last one is judged by what is known at its end, too.
+// instant begins a new instant if it is one: what was written in the last one is judged by what is known at its end,
+// too.
 func (w *livesWorld) instant() {
 	now := livesBegin.Add(time.Since(w.real))
 	if !now.After(w.now) {
@@ -236,13 +220,9 @@ func (w *livesWorld) newProcess(slot int, skew time.Duration) *livesProcess {
 // start makes a process's evictor, as a program would: it lists, and holds and pauses as it was told.
 func (w *livesWorld) start(p *livesProcess) {
 	var err error
-	if w.plan.Run { // the policy is asked
-		w.mu.Unlock()
-	}
+	p.starting = true
 	p.evictor, err = evictor.New(w.config, evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p, EventSink: p}, p.options())
-	if w.plan.Run {
-		w.enter()
-	}
+	p.starting = false
 	if err != nil {
 		w.judge.wrong("New failed", "%v", err)
 		return
@@ -277,10 +257,7 @@ func (p *livesProcess) run() {
 		defer close(ended)
 		_ = p.evictor.Run(ctx)
 	}()
-	p.stop = func() {
-		cancel()
-		<-ended
-	}
+	p.cancel, p.stop = cancel, func() { <-ended }
 }
 
 // restart starts another process in the place of one, with a clock that shows the same.
@@ -288,16 +265,11 @@ func (w *livesWorld) restart(p *livesProcess) {
 	fresh := w.newProcess(p.slot, p.skew)
 	w.processes[p.slot] = fresh
 	fresh.lead(p.leads)
-	if p.stop == nil {
-		w.start(fresh)
-		return
+	if p.cancel != nil {
+		p.cancel()
+		w.calls = append(w.calls, p.stop)
 	}
-	w.calls = append(w.calls, func() {
-		p.stop()
-		w.enter()
-		defer w.mu.Unlock()
-		w.start(fresh)
-	})
+	w.start(fresh)
 }
 
 func (p *livesProcess) options() evictor.Options {
@@ -365,8 +337,10 @@ func (p *livesProcess) decide(s zone.Situation) zone.Ruling {
 	w := p.world
 	ruling := zone.DisruptionPolicy{EvictionRate: w.config.NodeEvictionRate, SecondaryEvictionRate: w.config.SecondaryNodeEvictionRate,
 		LargeZoneThreshold: w.config.LargeClusterSizeThreshold, UnhealthyThreshold: w.config.UnhealthyZoneThreshold}.Decide(s)
-	w.enter()
-	defer w.mu.Unlock()
+	if !p.starting { // by whoever has the world
+		w.enter()
+		defer w.mu.Unlock()
+	}
 	ruling.Rate *= w.ruling.Rate
 	ruling.Pending, ruling.AskAfter = w.ruling.Pending, time.Second
 	p.mind.ruled(w.ruling)
@@ -421,11 +395,7 @@ func (w *livesWorld) kubelets(second int) {
 			w.report(name, want)
 		}
 		if machine.leases {
-			w.version++
-			machine.renew, machine.lease = w.now, w.version
-			for _, p := range w.processes {
-				p.renewed(name)
-			}
+			w.renew(name, machine)
 		}
 	}
 	for _, name := range livesKeys(w.gone) {
@@ -439,6 +409,14 @@ func (w *livesWorld) kubelets(second int) {
 			delete(w.gone, name)
 			w.setPod(name, nil)
 		}
+	}
+}
+
+func (w *livesWorld) renew(name string, machine *livesMachine) {
+	w.version++
+	machine.renew, machine.lease = w.now, w.version
+	for _, p := range w.processes {
+		p.renewed(name)
 	}
 }
 
@@ -546,7 +524,7 @@ func livesTestWith(t *testing.T, usual int, play func(livesPlan, func(string, ..
 	}
 	var mu sync.Mutex // guards what follows
 	rules, writes, began := map[string]int{}, 0, time.Now()
-	live := func(seed int64) {
+	live := func(t *testing.T, seed int64) {
 		judge := play(plan(seed), nil)
 		mu.Lock()
 		defer mu.Unlock()
@@ -554,7 +532,7 @@ func livesTestWith(t *testing.T, usual int, play func(livesPlan, func(string, ..
 		if judge.rule == "" {
 			return
 		}
-		if rules[judge.rule]++; rules[judge.rule] > 1 {
+		if rules[judge.rule]++; rules[judge.rule] > 1 || *livesFirst {
 			if rules[judge.rule] < 10 {
 				t.Errorf("life %d: %s: %s", seed, judge.rule, judge.message)
 			}
@@ -573,8 +551,8 @@ func livesTestWith(t *testing.T, usual int, play func(livesPlan, func(string, ..
 		for shard := range shards {
 			t.Run(strconv.Itoa(shard), func(t *testing.T) {
 				t.Parallel()
-				for seed := shard + 1; seed <= count; seed += shards {
-					live(int64(seed))
+				for seed := shard + 1; seed <= count && !(*livesFirst && t.Failed()); seed += shards {
+					live(t, int64(seed))
 				}
 			})
 		}

@@ -11,8 +11,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// After a start, a node that never reported, and is old, is Unknown at once. It is watched for a whole grace before its pods are deleted,
-// as where it is tainted.
+// After a start, a node that never reported, and is old, is Unknown at once. It is watched for a whole grace before its
+// pods are deleted, as where it is tainted.
 func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()

@@ -13,7 +13,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A node that renews its lease after its verdict fell, and before it could be written, is not declared Unknown any more.
+// A node that renews its lease after its verdict fell, and before it could be written, is not declared Unknown any
+// more.
 func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		for name, failed := range map[string]error{
@@ -38,5 +39,27 @@ func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 			c.Advance(45 * time.Second) // and is silent again
 			require.Len(t, says(c, `"Ready"`, "Unknown"), 1)
 		}
+	}
+}
+
+// Without taints too, an Unknown node that renews its lease keeps its pods, also those that were about to follow the
+// first.
+func TestANodeThatRenewsItsLeaseWhileItIsEmptiedKeepsItsPods(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.TaintBasedEviction, cfg.PodEvictionTimeout = period, false, time.Minute
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+		e := c.Start(cfg)
+		c.FailWrites(func(write, _ string) error {
+			if write == "evict" && len(c.Evicted()) == 0 {
+				e.LeaseRenewed("a-0", c.Clock().Now())
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(95 * time.Second)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted(), period)
+		c.Advance(2 * time.Minute) // and is silent again
+		require.Equal(t, []string{"a-0-p0", "a-0-p1", "a-0-p2"}, c.Evicted(), period)
 	}
 }

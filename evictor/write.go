@@ -84,6 +84,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec = e.records[name]
+	e.tick()
 	switch {
 	case rec == nil:
 		return nil, nil, p, timedworker.Done()
@@ -93,7 +94,6 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	if object = e.current(rec); object == nil {
 		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
 	}
-	e.tick()
 	p, rec.turn, rec.refused = e.planNode(rec, object), nil, 0
 	if lift {
 		p = p.Taints()

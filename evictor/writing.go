@@ -135,6 +135,7 @@ func (e *Evictor) still(rec *record, wanted func() bool) error {
 	if e.records[rec.name] != rec { // or another node has its name
 		return errGone
 	}
+	e.tick() // a heartbeat that is seen is seen now
 	switch _, s := e.look(rec.name); {
 	case s == missing || s == another:
 		return errGone

@@ -63,7 +63,7 @@ func (e *Evictor) unmarked(rec *record, again bool) (refs []PodRef) {
 
 // mark marks one, if it is still to be.
 func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, err error) {
-	if e.still(rec, func() bool { return rec.Marks.Due && e.about(rec).Marks() }) != nil {
+	if e.still(rec, func() bool { return rec.Marks.Due && e.about(rec).Marks() && !rec.Unclear(e.world(rec)) }) != nil {
 		return false, nil
 	}
 	if err := e.mayWrite(); err != nil {

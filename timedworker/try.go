@@ -120,7 +120,10 @@ func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 	i, due, _ := s.due.Min()
 	r := s.records.At(i)
-	t.asked = s.asked(i)
+	t.asked = due
+	if r.tried != nil {
+		t.asked = r.tried.asked
+	}
 	s.due.Remove(i)
 	s.started++
 	t.number, t.running, t.void = i, true, false
@@ -156,7 +159,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 		}
 	}
 	if over {
-		s.drop(key, t.number)
+		s.forget(key, t.number)
 		return
 	}
 	r.endure(t.asked, t.result)

@@ -6,12 +6,14 @@ const stretch = 256 // numbers in a chunk of places
 // chunks where a number is there, and one spare, like a slab.Slab, but one load is enough to answer of a
 // number that is not there.
 type Places struct {
-	chunks []*[stretch]int32 // nowhere: nothing of the chunk is there
-	used   []int32           // how many of the chunk are there
-	spare  *[stretch]int32   // zeroed
+	chunks [][]int32 // nowhere: nothing of the chunk is there
+	used   []int32   // how many of the chunk are there
+	spare  []int32   // zeroed
 }
 
-var nowhere = new([stretch]int32) // never written
+// Slices and no pointers to arrays: Go asks of these whether they are nil by reading their beginning, which is seldom in
+// the cache.
+var nowhere = make([]int32, stretch) // never written
 
 // Has says whether the number is in a heap.
 func (p *Places) Has(number int32) bool { return p.of(number) != 0 }
@@ -38,7 +40,7 @@ func (p *Places) use(number int32) {
 	}
 	if p.used[c] == 0 {
 		if p.spare == nil {
-			p.spare = new([stretch]int32)
+			p.spare = make([]int32, stretch)
 		}
 		p.chunks[c], p.spare = p.spare, nil
 	}

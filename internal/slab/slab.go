@@ -1,6 +1,9 @@
 package slab
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 const (
 	size   = 32       // numbers in a chunk; the bits of a word of used
@@ -13,27 +16,28 @@ const (
 // except that At and Has may run beside each other.
 type Slab[T any] struct {
 	blocks []block[T]
-	spare  *[length]T // zeroed
-	chunk  *[size]T   // zeroed
-	parts  *parts[T]  // zeroed
+	spare  []T       // a piece, zeroed
+	chunk  []T       // zeroed
+	parts  *parts[T] // zeroed
 }
 
-// block is 1,024 numbers. Its records lie in one piece, or in chunks.
+// block is 1,024 numbers. Its records lie in one piece, or in chunks. These are slices and no pointers to arrays: Go asks
+// of a pointer whether it is nil by reading what it points to, and the beginning of a piece is seldom in the cache.
 type block[T any] struct {
-	piece *[length]T // nil: in chunks
-	parts *parts[T]  // nil: none is in use
+	piece []T       // nil: in chunks
+	parts *parts[T] // nil: none is in use
 }
 
 type parts[T any] struct {
-	chunks [blocks]*[size]T // nil: none of the chunk is in use, or the block is in one piece
-	used   [blocks]uint32   // of each chunk, which numbers are in use
-	some   uint32           // which words of used are not 0
-	count  int32            // how many numbers are in use
+	chunks [blocks][]T    // nil: none of the chunk is in use, or the block is in one piece
+	used   [blocks]uint32 // of each chunk, which numbers are in use
+	some   uint32         // which words of used are not 0
+	count  int32          // how many numbers are in use
 }
 
 func (b *block[T]) at(i uint32) *T {
-	if b.piece != nil {
-		return &b.piece[i%length]
+	if at := i % length; int(at) < len(b.piece) {
+		return &b.piece[at]
 	}
 	return &b.parts.chunks[i%length/size][i%size]
 }
@@ -54,7 +58,7 @@ func (s *Slab[T]) Use(i int32) *T {
 		if n >= whole {
 			b.piece, s.spare = s.spare, nil
 			if b.piece == nil {
-				b.piece = new([length]T)
+				b.piece = make([]T, length)
 			}
 		}
 	}
@@ -62,7 +66,7 @@ func (s *Slab[T]) Use(i int32) *T {
 	if b.piece == nil && p.chunks[c] == nil {
 		p.chunks[c], s.chunk = s.chunk, nil
 		if p.chunks[c] == nil {
-			p.chunks[c] = new([size]T)
+			p.chunks[c] = make([]T, size)
 		}
 	}
 	record := b.at(n)
@@ -129,8 +133,7 @@ func (b *block[T]) divide() {
 	p := b.parts
 	for some := p.some; some != 0; some &= some - 1 {
 		c := bits.TrailingZeros32(some)
-		p.chunks[c] = new([size]T)
-		*p.chunks[c] = [size]T(b.piece[c*size:])
+		p.chunks[c] = slices.Clone(b.piece[c*size : (c+1)*size])
 	}
 	b.piece = nil
 }

@@ -2,7 +2,6 @@ package slab
 
 import (
 	"math/bits"
-	"slices"
 )
 
 const (
@@ -16,69 +15,73 @@ const (
 // except that At and Has may run beside each other.
 type Slab[T any] struct {
 	blocks []block[T]
-	spare  []T       // a piece, zeroed
-	chunk  []T       // zeroed
-	parts  *parts[T] // zeroed
+	used   []uint32 // of each chunk, which numbers are in use
+	spare  []T      // a piece, zeroed
+	chunk  *[size]T // zeroed
+	empty  *[blocks]*[size]T
 }
 
 // block is 1,024 numbers. Its records lie in one piece, or in chunks. These are slices and no pointers to arrays: Go asks
 // of a pointer whether it is nil by reading what it points to, and the beginning of a piece is seldom in the cache.
 type block[T any] struct {
-	piece []T       // nil: in chunks
-	parts *parts[T] // nil: none is in use
-}
-
-type parts[T any] struct {
-	chunks [blocks][]T    // nil: none of the chunk is in use, or the block is in one piece
-	used   [blocks]uint32 // of each chunk, which numbers are in use
-	some   uint32         // which words of used are not 0
-	count  int32          // how many numbers are in use
+	piece  []T               // nil: in chunks
+	chunks *[blocks]*[size]T // nil: none of the block is in use, or it is in one piece; of one: none of the chunk is
+	count  int32             // how many numbers are in use
 }
 
 func (b *block[T]) at(i uint32) *T {
 	if at := i % length; int(at) < len(b.piece) {
 		return &b.piece[at]
 	}
-	return &b.parts.chunks[i%length/size][i%size]
+	return &b.chunks[i%length/size][i%size]
 }
 
 // Use makes room for number i, which must not be negative, and returns its record, zeroed. The record
 // stays where it is until Free is called. A number that is in use already is zeroed anew.
 func (s *Slab[T]) Use(i int32) *T {
 	n := uint32(i)
-	for int(n/length) >= len(s.blocks) {
-		s.blocks = append(s.blocks, block[T]{})
+	if int(n/length) >= len(s.blocks) {
+		s.grow(int(n / length))
 	}
-	b := &s.blocks[n/length]
-	if b.parts == nil {
-		b.parts, s.parts = s.parts, nil
-		if b.parts == nil {
-			b.parts = new(parts[T])
-		}
-		if n >= whole {
-			b.piece, s.spare = s.spare, nil
-			if b.piece == nil {
-				b.piece = make([]T, length)
-			}
-		}
-	}
-	p, c, bit := b.parts, n%length/size, uint32(1)<<(n%size)
-	if b.piece == nil && p.chunks[c] == nil {
-		p.chunks[c], s.chunk = s.chunk, nil
-		if p.chunks[c] == nil {
-			p.chunks[c] = make([]T, size)
-		}
-	}
-	record := b.at(n)
-	if p.used[c]&bit != 0 {
+	b, word, bit := &s.blocks[n/length], &s.used[n/size], uint32(1)<<(n%size)
+	if *word&bit != 0 {
+		record := b.at(n)
 		var zero T
 		*record = zero
 		return record
 	}
-	p.used[c] |= bit
-	p.some |= 1 << c
-	p.count++
-	return record
+	if b.count == 0 && n >= whole {
+		b.piece, s.spare = s.spare, nil
+		if b.piece == nil {
+			b.piece = make([]T, length)
+		}
+	}
+	if b.piece == nil && *word == 0 {
+		s.useChunk(b, n%length/size)
+	}
+	*word |= bit
+	b.count++
+	return b.at(n)
+}
+
+func (s *Slab[T]) grow(last int) {
+	for last >= len(s.blocks) {
+		s.blocks = append(s.blocks, block[T]{})
+		s.used = append(s.used, make([]uint32, blocks)...)
+	}
+}
+
+func (s *Slab[T]) useChunk(b *block[T], c uint32) {
+	if b.chunks == nil {
+		b.chunks, s.empty = s.empty, nil
+		if b.chunks == nil {
+			b.chunks = new([blocks]*[size]T)
+		}
+	}
+	b.chunks[c], s.chunk = s.chunk, nil
+	if b.chunks[c] == nil {
+		b.chunks[c] = new([size]T)
+	}
 }
 
 // At returns the record of number i, which is in use. It panics, or returns a zeroed record that must
@@ -87,12 +90,8 @@ func (s *Slab[T]) At(i int32) *T { return s.blocks[uint32(i)/length].at(uint32(i
 
 // Has says whether number i is in use.
 func (s *Slab[T]) Has(i int32) bool {
-	n := uint32(i)
-	if int(n/length) >= len(s.blocks) {
-		return false
-	}
-	p := s.blocks[n/length].parts
-	return p != nil && p.used[n%length/size]>>(n%size)&1 != 0
+	c := uint32(i) / size
+	return int(c) < len(s.used) && s.used[c]>>(uint32(i)%size)&1 != 0
 }
 
 // Free zeroes the record and gives back what is not needed any more. It does nothing when the number is not in use.
@@ -102,26 +101,24 @@ func (s *Slab[T]) Free(i int32) {
 		return
 	}
 	n := uint32(i)
-	b := &s.blocks[n/length]
+	b, word := &s.blocks[n/length], &s.used[n/size]
 	var zero T
 	*b.at(n) = zero
-	p, c := b.parts, n%length/size
-	p.used[c] &^= 1 << (n % size)
-	p.count--
-	if p.used[c] == 0 {
-		p.some &^= 1 << c
-		if b.piece == nil {
-			s.chunk, p.chunks[c] = p.chunks[c], nil
-		}
+	*word &^= 1 << (n % size)
+	b.count--
+	if b.piece == nil && *word == 0 {
+		s.chunk, b.chunks[n%length/size] = b.chunks[n%length/size], nil
 	}
 	switch {
-	case p.count == 0:
+	case b.count > few:
+	case b.count > 0:
 		if b.piece != nil {
-			s.spare = b.piece
+			s.divide(int(n / length))
 		}
-		s.parts, *b = p, block[T]{}
-	case b.piece != nil && p.count <= few:
-		b.divide()
+	case b.piece != nil:
+		s.spare, b.piece = b.piece, nil
+	default:
+		s.empty, b.chunks = b.chunks, nil
 	}
 }
 
@@ -129,28 +126,24 @@ func (s *Slab[T]) Free(i int32) {
 const few = length / size
 
 // divide moves the few records of a block that is in one piece to chunks.
-func (b *block[T]) divide() {
-	p := b.parts
-	for some := p.some; some != 0; some &= some - 1 {
-		c := bits.TrailingZeros32(some)
-		p.chunks[c] = slices.Clone(b.piece[c*size : (c+1)*size])
+func (s *Slab[T]) divide(at int) {
+	b := &s.blocks[at]
+	b.chunks = new([blocks]*[size]T)
+	for c, used := range s.used[at*blocks : (at+1)*blocks] {
+		if used != 0 {
+			part := [size]T(b.piece[c*size:])
+			b.chunks[c] = &part
+		}
 	}
 	b.piece = nil
 }
 
 // Each calls visit for every number in use, in their order. It may free the number that it visits.
 func (s *Slab[T]) Each(visit func(i int32, record *T)) {
-	for at := range s.blocks {
-		p := s.blocks[at].parts
-		if p == nil {
-			continue
-		}
-		for some := p.some; some != 0; some &= some - 1 {
-			c := bits.TrailingZeros32(some)
-			for used := p.used[c]; used != 0; used &= used - 1 {
-				n := uint32(at*length + c*size + bits.TrailingZeros32(used))
-				visit(int32(n), s.blocks[at].at(n))
-			}
+	for c, used := range s.used {
+		for ; used != 0; used &= used - 1 {
+			n := uint32(c*size + bits.TrailingZeros32(used))
+			visit(int32(n), s.At(int32(n)))
 		}
 	}
 }

@@ -37,8 +37,8 @@ func TestSlabAgainstAMap(t *testing.T) {
 			chunks[i/size] = true
 		}
 		for c := range int32(len(s.blocks) * blocks) {
-			p := s.blocks[c/blocks].parts
-			require.Equal(t, chunks[c], p != nil && p.chunks[c%blocks] != nil, "a chunk is there when it is in use")
+			in := s.blocks[c/blocks].chunks
+			require.Equal(t, chunks[c], in != nil && in[c%blocks] != nil, "a chunk is there when it is in use")
 		}
 	}
 }

@@ -1,12 +1,10 @@
 package slab
 
-import (
-	"math/bits"
-)
+import "math/bits"
 
 const (
 	size   = 32       // numbers in a chunk; the bits of a word of used
-	blocks = 32       // chunks in a block; the bits of block.some
+	blocks = 32       // chunks in a block
 	whole  = 4 * 1024 // from this number on a block has its records in one piece
 	length = size * blocks
 )

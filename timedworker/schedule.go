@@ -154,17 +154,20 @@ func (s *Set[K, V]) Cancel(key K) CancelResult { return s.CancelIdentity(key, ""
 func (s *Set[K, V]) CancelIdentity(key K, identity string) CancelResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.index.Find(key)
+	place, ok := s.index.Locate(key)
 	if !ok {
 		return NotFound
 	}
+	i := place.Number
 	known := s.records.At(i)
 	other := differ(known.identity, identity)
 	if known.holder == 0 {
 		if other {
 			return OtherIdentity
 		}
-		s.drop(key, i)
+		s.heap(i).Remove(i)
+		s.records.Free(i)
+		s.index.DeleteAt(place)
 		return Cancelled
 	}
 	t := s.running[known.holder-1]

@@ -130,9 +130,14 @@ func (s *Set[K, V]) enqueue(i int32, due int64) {
 	}
 }
 
-// drop forgets what waits or has ended; s.mu is held.
+// drop forgets what waits; s.mu is held.
 func (s *Set[K, V]) drop(key K, i int32) {
 	s.heap(i).Remove(i)
+	s.forget(key, i)
+}
+
+// forget forgets what does not wait; s.mu is held.
+func (s *Set[K, V]) forget(key K, i int32) {
 	s.records.Free(i)
 	s.index.Delete(key)
 }

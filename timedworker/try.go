@@ -119,14 +119,14 @@ func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 // claim takes what is due first in hand; s.mu is held.
 func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 	i, due, _ := s.due.Min()
+	s.due.Remove(i) // first: what is read then, of record and key, does not wait for each other
 	r := s.records.At(i)
-	t.asked = s.asked(i)
-	s.due.Remove(i)
 	s.started++
 	t.number, t.running, t.void = i, true, false
 	t.work = Work[K, V]{Key: s.index.Key(i), Identity: r.identity, Value: r.value, Due: s.time.Instant(due), try: t, started: s.started}
+	t.asked = due
 	if r.tried != nil {
-		t.work.Attempts = r.tried.attempts
+		t.asked, t.work.Attempts = r.tried.asked, r.tried.attempts
 	}
 	t.place = len(s.running)
 	s.running = append(s.running, t)
@@ -156,7 +156,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 		}
 	}
 	if over {
-		s.drop(key, t.number)
+		s.forget(key, t.number)
 		return
 	}
 	r.endure(t.asked, t.result)

@@ -1,186 +1,125 @@
-// Package dueheap orders small numbers by a due time, and equal times by a sequence number. It is an
-// indexed 4-ary heap: every operation is O(log n), by number. It is not safe for concurrent use.
-//
-// It grows and shrinks by chunks of 64 numbers, so no operation copies the whole heap. It keeps what
-// its numbers need, a spare chunk, and of their places a chunk for each 64 numbers of which one is there.
-// Heaps whose numbers are never the same may share their places, so that many heaps of few numbers each
-// cost no more than one.
 package dueheap
 
-import "math"
-
-// Heap is the heap. The zero Heap is empty and ready.
+// Heap is the order. The zero Heap is empty and ready.
 type Heap struct {
-	chunks []*chunk
-	end    int // where the next item comes
 	places *Places
+	root   int32
+	length int
+	first  *node // the leaf with what is due first, nil when there is nothing
+	last   *node // the leaf with what is due last
 }
 
 // Sharing returns an empty heap that keeps its places there, beside other heaps. A number is in one of
-// them at most, and Due, Set and Remove are called only on the one that it is in, if it is in any.
+// them at most, and Due, Seq, Set and Remove are called only on the one that it is in, if it is in any.
 func Sharing(places *Places) Heap { return Heap{places: places} }
 
-type item struct {
-	due    int64
-	seq    uint64
-	number int32
-}
-
-// An item's place is its number in the chunks' items. The first three places are never used: with root
-// at 3 the four children of place at are from 4*(at-2) on, so they are a family that lies in one chunk
-// and begins at a place that is easy to come by.
-type (
-	family [4]item
-	chunk  [families]family
-)
-
-const (
-	root      = 3
-	families  = 16
-	chunkSize = 4 * families
-)
-
-// nobody is in the places of the last family that are not used: it comes before nothing.
-var nobody = item{due: math.MaxInt64, seq: math.MaxUint64}
-
-func (a *item) before(b *item) bool {
-	return a.due < b.due || a.due == b.due && a.seq < b.seq
-}
-
-func (h *Heap) at(place int) *item {
-	p := uint(place) // division by shifts
-	return &h.chunks[p/chunkSize][p/4%families][p%4]
-}
-
 // Len is how many numbers there are.
-func (h *Heap) Len() int { return max(0, h.end-root) }
+func (h *Heap) Len() int { return h.length }
 
 // Has says whether the number is there.
 func (h *Heap) Has(number int32) bool { return h.places != nil && h.places.Has(number) }
 
 // Due is the due time of a number that is there.
-func (h *Heap) Due(number int32) int64 { return h.at(h.places.of(number)).due }
+func (h *Heap) Due(number int32) int64 { return h.places.entry(number).due }
+
+// Seq is the sequence number of a number that is there.
+func (h *Heap) Seq(number int32) uint64 { return h.places.entry(number).seq }
 
 // Min is the number due first.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
-	if h.Len() == 0 {
+	x := h.first
+	if x == nil {
 		return 0, 0, false
 	}
-	first := &h.chunks[0][0][root]
-	return first.number, first.due, true
+	one := &x.entries[x.start]
+	return one.number, one.due, true
 }
 
-// Set adds the number or moves it. Sequence numbers are below 2^64-1.
+// Set adds the number or moves it.
 func (h *Heap) Set(number int32, due int64, seq uint64) {
 	if h.places == nil {
 		h.places = new(Places)
 	}
-	it := item{due, seq, number}
-	if at := h.places.of(number); at != 0 {
-		if it.before(h.at(at)) {
-			h.up(at, it)
-		} else {
-			h.down(at, it)
-		}
-		return
+	if at := h.places.use(number); at != 0 {
+		x, i := h.places.at(at)
+		h.take(x, i)
+	} else {
+		h.length++
 	}
-	h.end = max(h.end, root)
-	if h.end/chunkSize == len(h.chunks) {
-		h.chunks = append(h.chunks, newChunk())
+	one := entry{due, seq, number}
+	x := h.last
+	if x == nil {
+		x = h.places.newNode(0)
+		h.root, h.first, h.last = x.id, x, x
+	} else if !x.sorted || one.before(&x.entries[x.end-1]) { // very often what is set last is due last
+		x = h.leaf(&one)
 	}
-	h.places.use(number)
-	h.end++
-	h.up(h.end-1, it)
+	h.add(x, &one)
 }
 
-func newChunk() *chunk {
-	c := new(chunk)
-	for i := range c {
-		c[i] = family{nobody, nobody, nobody, nobody}
+// leaf returns the one to which an entry belongs.
+func (h *Heap) leaf(one *entry) *node {
+	x := h.places.nodes[h.root]
+	for x.level > 0 {
+		x = h.places.nodes[x.entries[max(x.after(one)-1, x.start)].number]
 	}
-	return c
+	return x
 }
 
 // Remove takes the number out, if it is there.
 func (h *Heap) Remove(number int32) {
-	if !h.Has(number) {
+	if h.places == nil {
 		return
 	}
-	at := h.places.of(number)
-	h.places.free(number)
-	h.end--
-	last := h.at(h.end)
-	it := *last
-	*last = nobody
-	h.giveBack()
-	if at == h.end {
-		return
+	if at := h.places.forget(number); at != 0 {
+		h.length--
+		x, i := h.places.at(at)
+		h.take(x, i)
 	}
-	if at > root && it.before(h.at(parent(at))) {
-		h.up(at, it)
-	} else {
-		h.down(at, it)
-	}
-}
-
-// giveBack drops the last chunk when it is empty and the one before as well.
-func (h *Heap) giveBack() {
-	last := len(h.chunks) - 1
-	if h.end <= (last-1)*chunkSize {
-		h.chunks[last] = nil
-		h.chunks = h.chunks[:last]
-	}
-}
-
-func parent(at int) int { return at>>2 + 2 }
-
-// put writes an item, or one that moves, to the place at, whose record the caller has found already.
-func (h *Heap) put(there *item, at int, it *item) {
-	*there = *it
-	h.places.move(it.number, at)
-}
-
-func (h *Heap) up(at int, it item) {
-	there := h.at(at)
-	for at > root {
-		above := h.at(parent(at))
-		if !it.before(above) {
-			break
-		}
-		h.put(there, at, above)
-		there, at = above, parent(at)
-	}
-	h.put(there, at, &it)
-}
-
-func (h *Heap) down(at int, it item) {
-	there := h.at(at)
-	for 4*(at-2) < h.end {
-		below := uint(at - 2)
-		children := &h.chunks[below/families][below%families]
-		least, which := &children[0], 0
-		if c := &children[1]; c.before(least) {
-			least, which = c, 1
-		}
-		if c := &children[2]; c.before(least) {
-			least, which = c, 2
-		}
-		if c := &children[3]; c.before(least) {
-			least, which = c, 3
-		}
-		if !least.before(&it) {
-			break
-		}
-		h.put(there, at, least)
-		there, at = least, int(4*below)+which
-	}
-	h.put(there, at, &it)
 }
 
 // Each calls visit for every number, in no order. It must not change the heap.
 func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
-	for at := root; at < h.end; at++ {
-		it := h.at(at)
-		visit(it.number, it.due, it.seq)
+	h.walk(h.root, func(leaf *node) bool {
+		for _, one := range leaf.all() {
+			visit(one.number, one.due, one.seq)
+		}
+		return true
+	})
+}
+
+// Until calls visit for every number due then or before, in no order. It costs what it visits. It must
+// not change the heap.
+func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
+	h.walk(h.root, func(leaf *node) (goOn bool) {
+		goOn = true
+		for _, one := range leaf.all() {
+			if one.due <= due {
+				visit(one.number, one.due)
+				continue
+			}
+			goOn = false // nor is anything in the leaves behind it
+			if leaf.sorted {
+				break
+			}
+		}
+		return goOn
+	})
+}
+
+// walk visits the leaves below a node, in order, while visit says so.
+func (h *Heap) walk(id int32, visit func(leaf *node) bool) bool {
+	if id == 0 {
+		return true
 	}
+	x := h.places.nodes[id]
+	if x.level == 0 {
+		return visit(x)
+	}
+	for _, below := range x.all() {
+		if !h.walk(below.number, visit) {
+			return false
+		}
+	}
+	return true
 }

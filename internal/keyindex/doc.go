@@ -5,12 +5,12 @@
 // changes nothing. An Index is not safe for concurrent use, except that Find, Key, Len and Cap may run
 // beside each other.
 //
-// No operation stops for the whole: the table is made of segments of 256 slots that split as they fill
-// and merge as they empty, and the keys lie in a slab.Slab. Memory follows the keys that are there: 11
-// to 43 bytes a key for the table, the chunks of 32 keys in which one is left, one spare of each, and
-// half a byte for each number ever given. When keys come and go, survivors of a peak give way only as
-// they go themselves: a thousand of them, scattered among a million, keep the chunks of some thirty
-// thousand numbers.
+// No operation stops for the whole: the table is made of segments of 2,048 slots that split as they fill
+// and merge as they empty, the first of which begins with 16, and the keys lie in a slab.Slab. Memory follows
+// the keys that are there: 11 to 43 bytes a key for the table, the chunks of 32 keys in which one is left, one
+// spare of each, and half a byte for each number ever given. When keys come and go, survivors of a peak give
+// way only as they go themselves: a thousand of them, scattered among a million, keep the chunks of some
+// thirty thousand numbers.
 //
 // Before Go 1.24 no program can hash any comparable key, so there the table is a map of Go: it too
 // grows step by step, but allocates its new room at once, which for a million keys is some tens of

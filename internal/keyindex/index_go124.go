@@ -22,7 +22,8 @@ type Index[K comparable] struct {
 
 // probe looks for the key where its hash says: it returns its slot, or the first free one.
 func (x *Index[K]) probe(s *segment, hash uint32, key K) (at uint32, found bool) {
-	for at = hash % slots; s.slots[at].number != 0; at = (at + 1) % slots {
+	mask := uint32(len(s.slots) - 1)
+	for at = hash & mask; s.slots[at].number != 0; at = (at + 1) & mask {
 		if here := s.slots[at]; here.hash == hash && *x.keys.At(here.number - 1) == key {
 			return at, true
 		}
@@ -47,16 +48,15 @@ func (x *Index[K]) Find(key K) (int32, bool) {
 func (x *Index[K]) Insert(key K) (number int32, isNew bool) {
 	hash := uint32(maphash.Comparable(seed, key)) // it panics before anything is changed
 	if x.directory == nil {
-		x.directory = []*segment{new(segment)}
+		x.directory = []*segment{newSegment(fewest)}
 	}
 	s := x.segment(hash)
 	at, ok := x.probe(s, hash, key)
 	if ok {
 		return s.slots[at].number - 1, false
 	}
-	for s.live >= splitAt {
-		x.split(s, hash)
-		s = x.segment(hash)
+	if int(s.live) >= len(s.slots)*3/4 {
+		s = x.room(s, hash)
 		at = s.gap(hash)
 	}
 	number = x.numbers.take()

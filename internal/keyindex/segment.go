@@ -3,16 +3,17 @@
 package keyindex
 
 const (
-	slots   = 256
+	fewest  = 16 // slots of the first segment, which doubles as it fills
+	slots   = 2048
 	splitAt = slots * 3 / 4
 	mergeAt = splitAt / 2 // of two together, so that many keys must go before a merge follows a split
 )
 
 // segment is a hash table of its own for the keys whose hashes begin with the same depth bits: open
 // addressing with linear probing from the place that the last bits of the hash tell. The two meet only
-// at 2^24 segments, which have room for more keys than there are numbers.
+// at 2^21 segments, which have room for more keys than there are numbers.
 type segment struct {
-	slots [slots]slot
+	slots []slot // a power of two; only that of all hashes has less than the most
 	live  int32
 	depth uint8
 }
@@ -23,11 +24,14 @@ type slot struct {
 	number int32
 }
 
+func newSegment(slots int) *segment { return &segment{slots: make([]slot, slots)} }
+
 // gap returns the first free slot for the hash.
 func (s *segment) gap(hash uint32) uint32 {
-	at := hash % slots
+	mask := uint32(len(s.slots) - 1)
+	at := hash & mask
 	for s.slots[at].number != 0 {
-		at = (at + 1) % slots
+		at = (at + 1) & mask
 	}
 	return at
 }
@@ -38,17 +42,47 @@ func (s *segment) add(one slot) {
 	s.live++
 }
 
+// addAll puts in what is in the slots of another segment.
+func (s *segment) addAll(slots []slot) {
+	for _, one := range slots {
+		if one.number != 0 {
+			s.add(one)
+		}
+	}
+}
+
 // remove empties a slot and moves back what a probe could not find any more.
 func (s *segment) remove(hole uint32) {
-	for next := (hole + 1) % slots; s.slots[next].number != 0; next = (next + 1) % slots {
+	mask := uint32(len(s.slots) - 1)
+	for next := (hole + 1) & mask; s.slots[next].number != 0; next = (next + 1) & mask {
 		home := s.slots[next].hash
-		if (next-home)%slots >= (next-hole)%slots {
+		if (next-home)&mask >= (next-hole)&mask {
 			s.slots[hole] = s.slots[next]
 			hole = next
 		}
 	}
 	s.slots[hole] = slot{}
 	s.live--
+}
+
+// resize gives a segment more slots, or less.
+func (s *segment) resize(slots int) {
+	old := s.slots
+	s.slots, s.live = make([]slot, slots), 0
+	s.addAll(old)
+}
+
+// room makes room for one more key in the segment to which the hash belongs, and returns it.
+func (x *Index[K]) room(s *segment, hash uint32) *segment {
+	for int(s.live) >= len(s.slots)*3/4 {
+		if len(s.slots) < slots {
+			s.resize(2 * len(s.slots))
+		} else {
+			x.split(s, hash)
+		}
+		s = x.segment(hash)
+	}
+	return s
 }
 
 // split makes two of the segment to which the hash belongs.
@@ -70,18 +104,18 @@ func (x *Index[K]) split(s *segment, hash uint32) {
 	x.keepSpare(s)
 }
 
-// merge joins the segment to which the hash belongs with its other half while both are nearly empty.
+// merge joins the segment to which the hash belongs with its other half while both are nearly empty. The last one that is
+// left gives its slots back by halves.
 func (x *Index[K]) merge(s *segment, hash uint32) {
+	if s.depth == 0 && len(s.slots) > fewest && int(s.live) <= len(s.slots)/8 {
+		s.resize(len(s.slots) / 2)
+	}
 	for s.depth > 0 && s.live <= mergeAt {
 		other := x.places(s.depth, hash^1<<(32-s.depth))[0]
 		if other.depth != s.depth || s.live+other.live > mergeAt {
 			return
 		}
-		for _, one := range other.slots {
-			if one.number != 0 {
-				s.add(one)
-			}
-		}
+		s.addAll(other.slots)
 		s.depth--
 		fill(x.places(s.depth, hash), s)
 		x.keepSpare(other)
@@ -116,7 +150,7 @@ func (x *Index[K]) doubleDirectory() {
 func (x *Index[K]) takeSpare() *segment {
 	s := x.spare
 	if s == nil {
-		return new(segment)
+		return newSegment(slots)
 	}
 	x.spare = nil
 	return s
@@ -124,6 +158,7 @@ func (x *Index[K]) takeSpare() *segment {
 
 // keepSpare empties a segment that is not used any more and keeps it for the next split.
 func (x *Index[K]) keepSpare(s *segment) {
-	*s = segment{}
+	clear(s.slots)
+	s.live, s.depth = 0, 0
 	x.spare = s
 }

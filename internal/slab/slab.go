@@ -2,48 +2,89 @@ package slab
 
 import "math/bits"
 
-const size = 32 // numbers in a chunk; the bits of used
+const (
+	size   = 32       // numbers in a chunk; the bits of a word of used
+	blocks = 32       // chunks in a block
+	whole  = 4 * 1024 // from this number on a block has its records in one piece
+	length = size * blocks
+)
 
 // Slab holds records of type T. The zero Slab is empty and ready. It is not safe for concurrent use,
 // except that At and Has may run beside each other.
 type Slab[T any] struct {
-	chunks []*[size]T // nil: none of the chunk is in use
-	used   []uint32   // of each chunk, which numbers are in use
-	spare  *[size]T   // zeroed
+	blocks []block[T]
+	used   []uint32 // of each chunk, which numbers are in use
+	spare  []T      // a piece, zeroed
+	chunk  *[size]T // zeroed
+	empty  *[blocks]*[size]T
+}
+
+// block is 1,024 numbers. Its records lie in one piece, or in chunks. These are slices and no pointers to arrays: Go asks
+// of a pointer whether it is nil by reading what it points to, and the beginning of a piece is seldom in the cache.
+type block[T any] struct {
+	piece  []T               // nil: in chunks
+	chunks *[blocks]*[size]T // nil: none of the block is in use, or it is in one piece; of one: none of the chunk is
+	count  int32             // how many numbers are in use
+}
+
+func (b *block[T]) at(i uint32) *T {
+	if at := i % length; int(at) < len(b.piece) {
+		return &b.piece[at]
+	}
+	return &b.chunks[i%length/size][i%size]
 }
 
 // Use makes room for number i, which must not be negative, and returns its record, zeroed. The record
-// stays where it is until Free. A number that is in use already is zeroed anew.
+// stays where it is until Free is called. A number that is in use already is zeroed anew.
 func (s *Slab[T]) Use(i int32) *T {
-	c, bit := uint32(i)/size, uint32(1)<<(uint32(i)%size)
-	for int(c) >= len(s.chunks) {
-		s.chunks = append(s.chunks, nil)
-		s.used = append(s.used, 0)
+	n := uint32(i)
+	if int(n/length) >= len(s.blocks) {
+		s.grow(int(n / length))
 	}
-	if s.chunks[c] == nil {
-		s.chunks[c] = s.takeSpare()
-	}
-	record := &s.chunks[c][uint32(i)%size]
-	if s.used[c]&bit != 0 {
+	b, word, bit := &s.blocks[n/length], &s.used[n/size], uint32(1)<<(n%size)
+	if *word&bit != 0 {
+		record := b.at(n)
 		var zero T
 		*record = zero
+		return record
 	}
-	s.used[c] |= bit
-	return record
+	if b.count == 0 && n >= whole {
+		b.piece, s.spare = s.spare, nil
+		if b.piece == nil {
+			b.piece = make([]T, length)
+		}
+	}
+	if b.piece == nil && *word == 0 {
+		s.useChunk(b, n%length/size)
+	}
+	*word |= bit
+	b.count++
+	return b.at(n)
 }
 
-func (s *Slab[T]) takeSpare() *[size]T {
-	chunk := s.spare
-	if chunk == nil {
-		return new([size]T)
+func (s *Slab[T]) grow(last int) {
+	for last >= len(s.blocks) {
+		s.blocks = append(s.blocks, block[T]{})
+		s.used = append(s.used, make([]uint32, blocks)...)
 	}
-	s.spare = nil
-	return chunk
+}
+
+func (s *Slab[T]) useChunk(b *block[T], c uint32) {
+	if b.chunks == nil {
+		b.chunks, s.empty = s.empty, nil
+		if b.chunks == nil {
+			b.chunks = new([blocks]*[size]T)
+		}
+	}
+	b.chunks[c], s.chunk = s.chunk, nil
+	if b.chunks[c] == nil {
+		b.chunks[c] = new([size]T)
+	}
 }
 
 // At returns the record of number i, which is in use. It panics, or returns a zeroed record that must
 // not be written, when the number is not in use: ask Has where that may be.
-func (s *Slab[T]) At(i int32) *T { return &s.chunks[uint32(i)/size][uint32(i)%size] }
+func (s *Slab[T]) At(i int32) *T { return s.blocks[uint32(i)/length].at(uint32(i)) }
 
 // Has says whether number i is in use.
 func (s *Slab[T]) Has(i int32) bool {
@@ -51,27 +92,56 @@ func (s *Slab[T]) Has(i int32) bool {
 	return int(c) < len(s.used) && s.used[c]>>(uint32(i)%size)&1 != 0
 }
 
-// Free zeroes the record and gives its chunk back when it was the last one in use there. It does
-// nothing when the number is not in use.
+// Free zeroes the record and gives back what is not needed any more. It does nothing when the number is not in use.
+// Records of other numbers may move.
 func (s *Slab[T]) Free(i int32) {
 	if !s.Has(i) {
 		return
 	}
-	c := uint32(i) / size
+	n := uint32(i)
+	b, word := &s.blocks[n/length], &s.used[n/size]
 	var zero T
-	s.chunks[c][uint32(i)%size] = zero
-	s.used[c] &^= 1 << (uint32(i) % size)
-	if s.used[c] == 0 {
-		s.spare, s.chunks[c] = s.chunks[c], nil
+	*b.at(n) = zero
+	*word &^= 1 << (n % size)
+	b.count--
+	if b.piece == nil && *word == 0 {
+		s.chunk, b.chunks[n%length/size] = b.chunks[n%length/size], nil
 	}
+	switch {
+	case b.count > few:
+	case b.count > 0:
+		if b.piece != nil {
+			s.divide(int(n / length))
+		}
+	case b.piece != nil:
+		s.spare, b.piece = b.piece, nil
+	default:
+		s.empty, b.chunks = b.chunks, nil
+	}
+}
+
+// few is how many records a block has when it goes from one piece to chunks.
+const few = length / size
+
+// divide moves the few records of a block that is in one piece to chunks.
+func (s *Slab[T]) divide(at int) {
+	b := &s.blocks[at]
+	b.chunks = new([blocks]*[size]T)
+	for c, used := range s.used[at*blocks : (at+1)*blocks] {
+		if used != 0 {
+			part := [size]T(b.piece[c*size:])
+			b.chunks[c] = &part
+		}
+	}
+	b.piece = nil
 }
 
 // Each calls visit for every number in use, in their order. It may free the number that it visits.
 func (s *Slab[T]) Each(visit func(i int32, record *T)) {
 	for c, used := range s.used {
 		for ; used != 0; used &= used - 1 {
-			at := bits.TrailingZeros32(used)
-			visit(int32(c*size+at), &s.chunks[c][at])
+			n := uint32(c*size + bits.TrailingZeros32(used))
+			visit(int32(n), s.At(int32(n)))
 		}
 	}
 }

@@ -36,8 +36,9 @@ func TestSlabAgainstAMap(t *testing.T) {
 			require.Same(t, where[i], s.At(i), "a record does not move")
 			chunks[i/size] = true
 		}
-		for c, chunk := range s.chunks {
-			require.Equal(t, chunks[int32(c)], chunk != nil, "a chunk is there when it is in use")
+		for c := range int32(len(s.blocks) * blocks) {
+			in := s.blocks[c/blocks].chunks
+			require.Equal(t, chunks[c], in != nil && in[c%blocks] != nil, "a chunk is there when it is in use")
 		}
 	}
 }
@@ -64,4 +65,68 @@ func TestWhatIsNotInUse(t *testing.T) {
 	require.Zero(t, *s.At(41))
 	s.Free(41) // nothing
 	require.Equal(t, 1, *s.At(40))
+}
+
+// From a certain number on records lie in larger pieces, as long as there are many.
+func TestPiecesAgainstAMap(t *testing.T) {
+	const most = whole + 5*length
+	for seed := range int64(3) {
+		r := rand.New(rand.NewSource(seed))
+		var s Slab[int]
+		m := map[int32]int{}
+		check := func() {
+			count := 0
+			s.Each(func(i int32, record *int) {
+				count++
+				if m[i] != *record {
+					require.Fail(t, "lost or moved", "%d", i)
+				}
+			})
+			require.Len(t, m, count)
+			for i := range int32(most) {
+				if _, used := m[i]; used != s.Has(i) {
+					require.Fail(t, "in use?", "%d", i)
+				}
+			}
+		}
+		for range 2 {
+			for i := range int32(most) {
+				*s.Use(i) = int(i)
+				m[i] = int(i)
+			}
+			check()
+			for left, i := range r.Perm(most) {
+				s.Free(int32(i))
+				delete(m, int32(i))
+				if again := int32(r.Intn(most)); left%5 == 0 {
+					record := s.Use(again)
+					require.Zero(t, *record)
+					*record = left
+					m[again] = left
+				}
+				if left%997 == 0 {
+					check()
+				}
+			}
+			check()
+			for i := range m {
+				s.Free(i)
+			}
+			clear(m)
+			for _, b := range s.blocks {
+				require.Zero(t, b)
+			}
+		}
+	}
+}
+
+func TestABorderOfAPieceCostsNothing(t *testing.T) {
+	var s Slab[[7]int]
+	for i := range int32(whole + 2*length + 1) {
+		s.Use(i)
+	}
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		s.Free(whole + 2*length)
+		s.Use(whole + 2*length)
+	}))
 }

@@ -63,7 +63,9 @@ func run(pkg string) error {
 		go func() {
 			defer wait.Done()
 			for i := range next {
-				outcomes[i] = try(pkg, changes[i])
+				if outcomes[i] = try(pkg, changes[i]); outcomes[i] == alive {
+					fmt.Println("ALIVE", changes[i])
+				}
 			}
 		}()
 	}
@@ -73,10 +75,8 @@ func run(pkg string) error {
 	close(next)
 	wait.Wait()
 	var count [invalid + 1]int
-	for i, c := range changes {
-		if count[outcomes[i]]++; outcomes[i] == alive {
-			fmt.Println("ALIVE", c)
-		}
+	for _, o := range outcomes {
+		count[o]++
 	}
 	all := count[killed] + count[alive]
 	fmt.Printf("%s: %d of %d changes killed, %.1f %%; %d do not compile\n", pkg, count[killed], all, 100*float64(count[killed])/float64(max(1, all)), count[invalid])

@@ -75,7 +75,7 @@ func TestEarlyLeases(t *testing.T) {
 
 // Leases that come while they are taken are either among them or refused.
 func TestLeasesThatComeWhileTheyAreTaken(t *testing.T) {
-	for range 100 {
+	for range 40 {
 		b := New[int]()
 		kept := make(chan int)
 		go func() {

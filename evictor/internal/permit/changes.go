@@ -52,9 +52,6 @@ func (p *Permits) Changes() (changes []Change) {
 	}
 	change(&p.told, Change{Of: Write, All: true, Err: p.write.err})
 	change(&p.all.told.closed, Change{Of: Harm, All: true, Err: p.refusal()})
-	if len(p.domains) == 0 {
-		return changes
-	}
 	for _, key := range slices.SortedFunc(maps.Keys(p.domains), zone.Key.Compare) {
 		d := p.domains[key]
 		change(&d.told.closed, Change{Of: Harm, Domain: key, Err: d.refusal(key)})

@@ -21,7 +21,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error
 	return e.eachPod(rec, func(pod *v1.Pod) bool {
 		_, done := rec.Marks.Done[pod.UID]
 		return !done && pods.Ready(pod)
-	}, func() { rec.Marks.Due = false }, func(ref PodRef) (goOn bool, err error) {
+	}, func(bool) { rec.Marks.Due = false }, func(ref PodRef) (goOn bool, err error) {
 		there := e.stillThere(rec)
 		e.mu.Lock()
 		still := there && rec.Marks.Due && e.about(rec).Marks() && e.records[rec.name] == rec
@@ -54,11 +54,14 @@ func (e *Evictor) emptyNode(ctx context.Context, rec *record) error {
 	return e.eachPod(rec, func(pod *v1.Pod) bool {
 		at := rec.Pod(pod.UID)
 		return !at.Settled && !e.now.Before(at.Until)
-	}, func() { // none is left but those that the API server refuses to evict
+	}, func(listed bool) { // none is left but those that the API server refuses to evict
 		if e.records[rec.name] != rec || !e.about(rec).Standing().Wanted() {
 			return // it recovered meanwhile, say
 		}
 		d := Decision{Time: e.tick(), Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
+		if listed {
+			rec.Gone(e.now)
+		}
 		first, nobody := rec.BecomeServed()
 		if nobody {
 			d.Reason = reasonNoPods
@@ -132,9 +135,9 @@ func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
 }
 
 // eachPod acts on those of the node's pods that are wanted and not being deleted, and on those that came meanwhile. When
-// there is none any more it calls none, before an event of another can be read. An error of one pod does not hold the others
+// there is none any more it calls none, with whether they were listed to see that, before an event of another can be read. An error of one pod does not hold the others
 // up. wanted and none are called with e.mu held.
-func (e *Evictor) eachPod(rec *record, wanted func(*v1.Pod) bool, none func(), act func(PodRef) (goOn bool, err error)) error {
+func (e *Evictor) eachPod(rec *record, wanted func(*v1.Pod) bool, none func(listed bool), act func(PodRef) (goOn bool, err error)) error {
 	for again := false; ; again = true {
 		refs := e.podsOf(rec, again, wanted, none)
 		if len(refs) == 0 {
@@ -157,11 +160,11 @@ func (e *Evictor) eachPod(rec *record, wanted func(*v1.Pod) bool, none func(), a
 }
 
 // podsOf lists them, again only if any changed since.
-func (e *Evictor) podsOf(rec *record, again bool, wanted func(*v1.Pod) bool, none func()) (refs []PodRef) {
+func (e *Evictor) podsOf(rec *record, again bool, wanted func(*v1.Pod) bool, none func(listed bool)) (refs []PodRef) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if again && !rec.PodsChanged {
-		none()
+		none(false)
 		return nil
 	}
 	rec.PodsChanged = false
@@ -172,7 +175,7 @@ func (e *Evictor) podsOf(rec *record, again bool, wanted func(*v1.Pod) bool, non
 		return true
 	})
 	if len(refs) == 0 {
-		none()
+		none(true)
 	}
 	return refs
 }

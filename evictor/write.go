@@ -59,6 +59,9 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: name, Reason: failedStep(err), Err: err})
 	}
 	rest := e.afterBudgets(rec, lift)
+	if until := rec.Until(); p.Empty && !until.IsZero() && !e.now.Before(until) {
+		rest = timedworker.Blocked(e.cfg.RetryInitial) // that came while others were tried
+	}
 	e.mu.Unlock()
 	e.deliver()
 	switch {

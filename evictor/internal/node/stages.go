@@ -81,6 +81,15 @@ func (r *Record) BecomeServed() (first, nobody bool) {
 	return first, r.pods == nil
 }
 
+// Gone is told that none of the node's pods is to be evicted now: those that could be are not there any more.
+func (r *Record) Gone(now time.Time) {
+	for uid, pod := range r.pods {
+		if !pod.Settled && !now.Before(pod.Until) {
+			delete(r.pods, uid)
+		}
+	}
+}
+
 // Pod is how far a pod of the node is, where nothing is tainted.
 func (r *Record) Pod(uid types.UID) Leaving { return r.pods[uid] }
 

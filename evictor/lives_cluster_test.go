@@ -479,8 +479,15 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 		event := w.amid[0]
 		w.amid = w.amid[1:]
 		w.logf("EVENT %s", event)
-		w.about = node
-		w.happens(event)
+		happens := func() {
+			w.about = node
+			w.happens(event)
+		}
+		if event.b%2 == 0 {
+			happens()
+		} else {
+			defer happens() // when it has landed
+		}
 	}
 	for _, fault := range w.faults {
 		if !w.now.Before(fault.until) || fault.scope != "all" && fault.scope != scope {

@@ -79,7 +79,7 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
 	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
 	released := livesLater(livesLater(opened, m.unsettled), m.closed["policy"][1]) // what fell due before waits for the rate of its domain
-	end := m.deadline(known, pod, own && !(m.stands[known.domain] && !m.deadline(known, pod, true, true).After(released)), true)
+	end := m.deadline(known, pod, own && !(m.stands[known.domain] && !m.deadline(known, pod, true, false).After(released)), true)
 	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() &&
 		w.now.Sub(livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))) > wait
 	served := (known.emptied || !m.stands[known.domain]) && w.config.MaxFailedNodes == 0

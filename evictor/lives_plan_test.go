@@ -111,12 +111,12 @@ var livesKinds = []struct {
 	kind   string
 	weight int
 }{
-	{"kill", 14}, {"revive", 12}, {"notready", 5}, {"killzone", 3}, {"revivezone", 3}, {"killall", 2}, {"reviveall", 2},
-	{"taint", 10}, {"untaint", 6}, {"retaint", 4}, {"forge", 5}, {"strip", 3}, {"replacenode", 3}, {"deletenode", 3}, {"createnode", 3},
+	{"kill", 24}, {"revive", 16}, {"notready", 5}, {"killzone", 3}, {"revivezone", 3}, {"killall", 2}, {"reviveall", 2},
+	{"taint", 14}, {"untaint", 6}, {"retaint", 4}, {"forge", 5}, {"strip", 3}, {"replacenode", 3}, {"deletenode", 3}, {"createnode", 3},
 	{"movezone", 3}, {"exclude", 2}, {"loseready", 2}, {"addpod", 5}, {"deletepod", 3}, {"replacepod", 5}, {"tolerate", 8}, {"complete", 4}, {"renew", 5},
 	{"replaceall", 4}, {"terminate", 4}, {"cordon", 2}, {"relabel", 2}, {"holdlabel", 3}, {"policy", 4}, {"restore", 1}, {"storepanic", 1},
 	{"budget", 4}, {"lag", 8}, {"relist", 3}, {"back", 4}, {"backlease", 2}, {"restart", 4}, {"takeover", 3}, {"split", 2}, {"freeze", 3}, {"clockback", 2},
-	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 3}, {"fault", 12}, {"kick", 2}, {"twice", 2},
+	{"hold", 4}, {"release", 3}, {"pause", 4}, {"resume", 4}, {"fence", 6}, {"lead", 3}, {"blind", 3}, {"fault", 20}, {"kick", 2}, {"twice", 2},
 }
 
 // livesOfProcesses cannot happen while one of them is within a Step.
@@ -146,7 +146,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	for range 4 {
 		chosen[livesKinds[random.Intn(len(livesKinds))].kind] = true
 	}
-	for range 10 + random.Intn(50) {
+	for range 20 + random.Intn(80) {
 		draw, kind := random.Intn(total), ""
 		for _, candidate := range livesKinds {
 			if draw -= candidate.weight; draw < 0 {
@@ -155,7 +155,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 			}
 		}
 		event := livesEvent{time.Duration(random.Intn(int(livesActive/time.Second))) * time.Second, kind, random.Intn(1 << 16), random.Intn(1 << 16), random.Intn(1 << 16), false}
-		event.amid = (event.c%3 == 0 || kind == "replaceall" && event.c%2 == 0) && !mode.Run && !slices.Contains(livesOfProcesses, kind)
+		event.amid = (event.c%3 == 0 || slices.Contains([]string{"replaceall", "fault"}, kind) && event.c%2 == 0) && !mode.Run && !slices.Contains(livesOfProcesses, kind)
 		if !picky || chosen[kind] {
 			plan.Events = append(plan.Events, event)
 		}

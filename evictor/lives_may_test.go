@@ -284,7 +284,7 @@ func (m *livesMind) marks(ref evictor.PodRef) (rule, why string) {
 		return "pod unknown", ref.Name + " is marked"
 	}
 	switch ready, _ := livesReady(known.object); {
-	case !known.silent && ready != v1.ConditionUnknown && m.silence(known) < m.grace():
+	case !known.silent && ready != v1.ConditionUnknown && m.silence(known) < m.grace() && !m.neverReported(known):
 		return "marked without a verdict", ref.Name + " on " + ref.Node
 	case m.allDown.Equal(m.lastPass) && !m.allDown.IsZero(): // row "pods are not marked not Ready while every zone is down"
 		return "marked while all are down", ref.Name + " on " + ref.Node

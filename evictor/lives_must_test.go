@@ -93,6 +93,7 @@ func (m *livesMind) ended() {
 	if m.world.plan.Dry {
 		return
 	}
+	m.zones() // exact mode may have had no pass for long
 	for _, name := range livesKeys(m.world.nodes.now) {
 		if m.world.plan.Half != evictor.TaintEviction {
 			m.endedNode(name)

@@ -38,7 +38,8 @@ const (
 	LabelsWritten
 	// PodMarkedNotReady: a pod of an unreachable node had its Ready condition set to False (written).
 	PodMarkedNotReady
-	// EvictionArmed: a pod will be evicted at Deadline.
+	// EvictionArmed: a pod will be evicted at Deadline. Of a node that is emptied, without taints, this is not told, nor are the
+	// next two.
 	EvictionArmed
 	// EvictionMoved: that time changed.
 	EvictionMoved

@@ -67,14 +67,29 @@ func sooner[K comparable, V any](set *timedworker.Set[K, V], key K, at time.Time
 	}
 }
 
-// untilProbe is the time until the next probe, jittered: other programs have lost the same API server. Called without e.mu.
-func (e *Evictor) untilProbe() time.Duration {
-	every := probeInterval(e.cfg)
-	return max(timedworker.Backoff{Initial: every, Max: every, Factor: 1, Jitter: e.opts.Jitter}.Delay(1, nil), e.cfg.RetryInitial)
+// waits are for how long what has failed is left alone. They ask the user's Jitter: nothing is locked meanwhile.
+type waits struct {
+	least                      time.Duration
+	refusals, conflicts, probe timedworker.Backoff
 }
 
-// conflictWait is how long after a number of conflicts in a row a node or pod is tried again. A conflict is an answer: what was
-// read was old, which is over soon and no reason to back off as from an API server that fails. Called without e.mu.
-func (e *Evictor) conflictWait(conflicts int) time.Duration {
-	return max(e.conflict.Delay(conflicts, nil), 1)
+func (c Config) waits(jitter func(time.Duration) time.Duration) waits {
+	until := func(first, most time.Duration) timedworker.Backoff {
+		return timedworker.Backoff{Initial: first, Max: most, Factor: 2, Jitter: jitter}
+	}
+	every := probeInterval(c)
+	return waits{
+		least: c.RetryInitial, refusals: until(min(c.GateInterval, c.RetryMax), c.RetryMax), probe: until(every, every),
+		conflicts: until(c.RetryInitial, max(c.RetryInitial, min(c.RetryMax, maxConflictWait))),
+	}
 }
+
+// untilProbe is the time until the next probe, jittered: other programs have lost the same API server.
+func (w *waits) untilProbe() time.Duration { return max(w.probe.Delay(1, nil), w.least) }
+
+// refused is how long after a number of refusals in a row that ask for no time of their own an eviction is tried again.
+func (w *waits) refused(times int) time.Duration { return max(w.refusals.Delay(times, nil), w.least) }
+
+// conflicted is how long after a number of conflicts in a row a node or pod is tried again. A conflict is an answer: what was
+// read was old, which is over soon and no reason to back off as from an API server that fails.
+func (w *waits) conflicted(times int) time.Duration { return max(w.conflicts.Delay(times, nil), 1) }

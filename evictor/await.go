@@ -18,7 +18,7 @@ func (e *Evictor) complete() bool {
 // missing says what there is to wait for, in words; empty when there is nothing. It asks the stores: without e.mu.
 func (e *Evictor) missing() string {
 	if e.clients.Nodes.Synced() {
-		if e.source == nil && !e.inbox.Fed() && e.anyNode() {
+		if e.source == nil && !e.inbox.Fed() && anyNode(e.clients.Nodes) {
 			return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
 		}
 		return ""
@@ -31,8 +31,8 @@ func (e *Evictor) missing() string {
 	return "the store to be synced"
 }
 
-func (e *Evictor) anyNode() (some bool) {
-	e.clients.Nodes.Nodes(func(*v1.Node) bool {
+func anyNode(store NodeStore) (some bool) {
+	store.Nodes(func(*v1.Node) bool {
 		some = true
 		return false
 	})

@@ -22,19 +22,18 @@ import (
 // engine reads the stores, asks the rooms, and schedules what follows from their answers. It writes nothing and waits for nobody:
 // whoever calls a method of it holds Evictor.mu, which none of them can take. What does the work is Evictor's.
 type engine struct {
-	cfg     Config // what stands here down to conflict is never changed
+	cfg     Config // what stands here down to waits is never changed
 	clients Clients
 	opts    Options
 	clock   clock.PassiveClock
 
-	inbox    *inbox.Inbox[PodKey] // these have a lock of their own
-	out      *outbox.Outbox[Decision, subject]
-	monitor  *health.Monitor
-	writes   *timedworker.Set[string, struct{}]
-	lifts    *timedworker.Set[string, struct{}]
-	armed    *evictions
-	refusal  timedworker.Backoff // of evictions that the API server refuses
-	conflict timedworker.Backoff // of what the API server did not accept because it was old
+	inbox   *inbox.Inbox[PodKey] // these have a lock of their own
+	out     *outbox.Outbox[Decision, subject]
+	monitor *health.Monitor
+	writes  *timedworker.Set[string, struct{}]
+	lifts   *timedworker.Set[string, struct{}]
+	armed   *evictions
+	waits   waits
 
 	started   bool
 	awaited   string        // what nothing is decided for want of, as it was told last
@@ -68,8 +67,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
 		outage:    outage.New[task](probeInterval(cfg)),
 		pods:      pods.New(cfg.evicts(), taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
-		conflict:  timedworker.Backoff{Initial: cfg.RetryInitial, Factor: 2, Max: max(cfg.RetryInitial, min(cfg.RetryMax, maxConflictWait)), Jitter: opts.Jitter},
-		refusal:   timedworker.Backoff{Initial: min(cfg.GateInterval, cfg.RetryMax), Factor: 2, Max: cfg.RetryMax, Jitter: opts.Jitter},
+		waits:     cfg.waits(opts.Jitter),
 	}
 	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock)); err != nil {
 		return e, err

@@ -42,9 +42,9 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	case apierrors.IsTooManyRequests(err):
 		wait = e.refusedBy(why, err, try.Refused+1)
 	case apierrors.IsConflict(err):
-		wait = e.conflictWait(try.Conflicts + 1)
+		wait = e.waits.conflicted(try.Conflicts + 1)
 	case outage.Failing(err):
-		next = e.untilProbe()
+		next = e.waits.untilProbe()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -89,7 +89,7 @@ func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
 	if wait := retryAfter(err); wait > 0 {
 		return wait
 	}
-	return max(e.refusal.Delay(times, nil), e.cfg.RetryInitial)
+	return e.waits.refused(times)
 }
 
 // evict makes the call for which e.pods.Begin was asked, with nothing locked, and notes what became of it.
@@ -103,7 +103,7 @@ func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
 	e.mu.Lock()
 	why = e.asShown(why)
 	e.mu.Unlock()
-	err := e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
+	err := e.answered(e.opts.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
 	done = err == nil
 	return err
 }

@@ -69,7 +69,7 @@ func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, 
 	if err := e.mayWrite(); err != nil {
 		return true, err
 	}
-	err = e.answered(e.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) }))
+	err = e.answered(e.opts.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) }))
 	if err != nil && !apierrors.IsNotFound(err) {
 		return true, err
 	}

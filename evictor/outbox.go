@@ -50,7 +50,7 @@ func (e *Evictor) deliver() {
 		if e.opts.Observer != nil {
 			e.opts.Observer.Observe(d)
 		}
-		e.log(d)
+		e.opts.log(d)
 		if e.clients.EventSink != nil {
 			if event, ok := eventOf(d); ok && e.askWrite() == nil {
 				e.clients.EventSink.Event(event)
@@ -59,8 +59,8 @@ func (e *Evictor) deliver() {
 	})
 }
 
-func (e *Evictor) log(d Decision) {
-	logger := e.opts.Logger
+func (o *Options) log(d Decision) {
+	logger := o.Logger
 	if logger == nil {
 		return
 	}

@@ -24,7 +24,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	if object == nil {
 		return result
 	}
-	err := e.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
+	err := e.opts.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
 	defer e.deliver()
 	return e.wrote(rec, object, &p, lift, err)
 }
@@ -40,7 +40,7 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	conflict := !fails && apierrors.IsConflict(err)
 	next := time.Duration(0)
 	if fails {
-		next = e.untilProbe()
+		next = e.waits.untilProbe()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,7 +73,7 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
 	case conflict:
-		return timedworker.Blocked(e.conflictWait(conflicts))
+		return timedworker.Blocked(e.waits.conflicted(conflicts))
 	}
 	return timedworker.Retry()
 }
@@ -111,10 +111,10 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 }
 
 // guarded turns a panic of a client into a write that failed. What it runs must not leave e.mu locked.
-func (e *Evictor) guarded(key any, write func() error) (err error) {
+func (o *Options) guarded(key any, write func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			e.opts.panicked(key, value, debug.Stack())
+			o.panicked(key, value, debug.Stack())
 			err = fmt.Errorf("%w: %v", outage.ErrPanic, value)
 		}
 	}()

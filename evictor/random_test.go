@@ -248,5 +248,5 @@ func TestWhateverIsSeenLateComesToRest(t *testing.T) {
 			}
 		}, nil)
 	}
-	few(t, 28)
+	few(t, 30)
 }

@@ -26,8 +26,7 @@
 //
 // # Words
 //
-// The package timedworker, which runs work at its time, uses the same words for the same things; it differs in
-// place.
+// The package timedworker, which runs work at its time, uses the same words for the same things.
 //
 //	word                  here
 //	Entry                 what is added: Key, Value, Due, Identity, OnDuplicate, WhileInFlight

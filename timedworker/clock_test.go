@@ -162,7 +162,7 @@ func TestTheClockIsNotReadWhereItsReadingIsGiven(t *testing.T) {
 	require.True(t, some)
 	require.Equal(t, now.Add(time.Second), next)
 	snapshot := s.SnapshotAt(now)
-	require.Equal(t, []string{"later", "now"}, keysOf(snapshot))
+	require.Equal(t, []string{"now", "later"}, keysOf(snapshot))
 	s.Clear()
 	require.NoError(t, s.RestoreAt(snapshot, now.Add(time.Hour)))
 	st, _ := s.Get("later")

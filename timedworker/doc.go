@@ -29,14 +29,12 @@
 //
 // # Words
 //
-// The package ratelimitqueue, which hands items out at a rate, uses the same words for the same things; it differs in
-// place.
+// The package ratelimitqueue, which hands items out at a rate, uses the same words for the same things.
 //
 //	word                  here
 //	Entry                 what is scheduled: Key, Value, Due, Identity, OnDuplicate, WhileInFlight
 //	Due                   when it is to run; the zero time is now
-//	place                 among equal due times: first scheduled, first run; a retry comes last, and so does what
-//	                      moves
+//	place                 among equal due times: first scheduled, first run; a retry keeps it, and so does Replace
 //	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none.
 //	                      Another one takes the key over, whatever the policies say
 //	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest,

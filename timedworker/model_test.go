@@ -50,8 +50,10 @@ func newModel(interval time.Duration) *model {
 }
 
 func (m *model) wait(w modelWork) {
-	m.order++
-	w.order = m.order
+	if w.order == 0 { // it keeps its place
+		m.order++
+		w.order = m.order
+	}
 	m.waiting[w.key] = &w
 }
 
@@ -111,6 +113,8 @@ func (m *model) behind(try *modelTry, next modelNext, while WhileInFlight) Sched
 	if owner == nil || differ(owner.identity, next.identity) {
 		try.void = true
 		m.stats.Added++
+		m.order++
+		next.order = m.order
 		try.next = &next
 		return Queued
 	}
@@ -132,6 +136,8 @@ func (m *model) behind(try *modelTry, next modelNext, while WhileInFlight) Sched
 		return Unchanged
 	}
 	m.stats.Added++
+	m.order++
+	next.order = m.order
 	try.next = &next
 	return Queued
 }
@@ -275,8 +281,18 @@ func (m *model) next() *time.Duration {
 
 func (m *model) items() []SnapshotItem[string, int] {
 	items := make([]SnapshotItem[string, int], 0)
+	var orders []int
+	for _, w := range m.waiting {
+		orders = append(orders, w.order)
+	}
+	slices.Sort(orders)
+	inOrder := slices.IsSortedFunc(m.sorted(), func(a, b *modelWork) int { return a.order - b.order })
 	for _, w := range m.sorted() {
-		items = append(items, SnapshotItem[string, int]{Key: w.key, Identity: w.identity, Value: w.value, In: w.due - m.now, PutOff: w.due - w.asked, Attempts: w.attempts})
+		place := 0
+		if !inOrder {
+			place = slices.Index(orders, w.order) + 1
+		}
+		items = append(items, SnapshotItem[string, int]{Key: w.key, Place: place, Identity: w.identity, Value: w.value, In: w.due - m.now, PutOff: w.due - w.asked, Attempts: w.attempts})
 	}
 	return items
 }

@@ -33,7 +33,7 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	i, isNew := s.index.Insert(e.Key)
 	if isNew {
 		s.counts.Added++
-		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due)
+		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due, s.came())
 		return Scheduled
 	}
 	known := s.records.At(i)
@@ -43,7 +43,7 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	if differ(known.identity, e.Identity) {
 		s.counts.Added++
 		*known = record[V]{identity: e.Identity, value: e.Value}
-		s.enqueue(i, due)
+		s.enqueue(i, due, s.came())
 		return Replaced
 	}
 	return s.again(i, known, e, due)
@@ -64,7 +64,7 @@ func (s *Set[K, V]) again(i int32, known *record[V], e *Entry[K, V], due int64) 
 	if due == s.heap(i).Due(i) {
 		return Unchanged
 	}
-	s.enqueue(i, due)
+	s.enqueue(i, due, s.heap(i).Seq(i))
 	return Moved
 }
 
@@ -72,12 +72,13 @@ func (s *Set[K, V]) again(i int32, known *record[V], e *Entry[K, V], due int64) 
 type queued[V any] struct {
 	record[V]
 	due    int64
+	seq    uint64
 	policy Duplicate
 }
 
 // behind schedules work whose key is running; s.mu is held.
 func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due int64) ScheduleResult {
-	next := &queued[V]{record[V]{identity: e.Identity, value: e.Value}, due, e.OnDuplicate}
+	next := &queued[V]{record[V]{identity: e.Identity, value: e.Value}, due, 0, e.OnDuplicate}
 	if owner := t.owner(running); owner != nil && !differ(owner.identity, e.Identity) {
 		if owner.identity == "" {
 			owner.identity = e.Identity
@@ -96,6 +97,7 @@ func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due
 		t.void = true // or is already
 	}
 	s.counts.Added++
+	next.seq = s.came()
 	t.next = next
 	return Queued
 }

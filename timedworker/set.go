@@ -115,16 +115,21 @@ func (s *Set[K, V]) heap(i int32) *dueheap.Heap {
 	return &s.due
 }
 
+// came returns the place of what is scheduled now among equal due times; s.mu is held.
+func (s *Set[K, V]) came() uint64 {
+	s.seq++
+	return s.seq
+}
+
 // put lets new work of a number wait; s.mu is held.
-func (s *Set[K, V]) put(i int32, r record[V], due int64) {
+func (s *Set[K, V]) put(i int32, r record[V], due int64, seq uint64) {
 	*s.records.Use(i) = r
-	s.enqueue(i, due)
+	s.enqueue(i, due, seq)
 }
 
 // enqueue puts the number into its heap, or moves it there, and wakes whoever waits for something later.
-func (s *Set[K, V]) enqueue(i int32, due int64) {
-	s.seq++
-	s.heap(i).Set(i, due, s.seq)
+func (s *Set[K, V]) enqueue(i int32, due int64, seq uint64) {
+	s.heap(i).Set(i, due, seq)
 	if due < s.armed {
 		s.kick()
 	}

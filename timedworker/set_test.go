@@ -224,7 +224,8 @@ func TestSnapshotAndRestore(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &snapshot))
 	require.Equal(t, 1, snapshot.Version)
 	require.Equal(t, []SnapshotItem[string, int]{
-		{Key: "soon", Identity: "u", Value: 2, In: 50 * time.Second}, {Key: "also", Value: 3, In: 50 * time.Second}, {Key: "late", Value: 1, In: time.Hour - 10*time.Second},
+		{Key: "soon", Identity: "u", Value: 2, In: 50 * time.Second, Place: 2}, {Key: "also", Value: 3, In: 50 * time.Second, Place: 3},
+		{Key: "late", Value: 1, In: time.Hour - 10*time.Second, Place: 1},
 	}, snapshot.Items)
 	other := recorded(t, Config{})
 	require.NoError(t, other.Restore(snapshot))
@@ -234,7 +235,7 @@ func TestSnapshotAndRestore(t *testing.T) {
 	require.ErrorContains(t, recorded(t, Config{}).Restore(twice), "soon")
 	require.Equal(t, []string{"soon", "also"}, other.step(t, 50*time.Second))
 	r.result = func(Work[string, int]) Result {
-		require.Contains(t, r.Snapshot().Items, SnapshotItem[string, int]{Key: "soon", Identity: "u", Value: 2, PutOff: 10 * time.Second})
+		require.Contains(t, r.Snapshot().Items, SnapshotItem[string, int]{Key: "soon", Identity: "u", Value: 2, Place: 2, PutOff: 10 * time.Second})
 		r.result = func(Work[string, int]) Result { return Done() }
 		return Done()
 	}

@@ -34,6 +34,9 @@ type SnapshotItem[K comparable, V any] struct {
 	Value    V      `json:"value"`
 	// In is the time until its turn; below zero it is overdue.
 	In time.Duration `json:"in"`
+	// Place orders items that are, or come to be, due at the same time: lower ones go first. It counts from 1, and is left out, 0,
+	// where all items are in the order of their places.
+	Place int `json:"place,omitempty"`
 	// PutOff is by how much tries have put its turn off since it was scheduled, Attempts how many of them failed.
 	PutOff   time.Duration `json:"putOff,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
@@ -48,7 +51,14 @@ func (s *Set[K, V]) Snapshot() Snapshot[K, V] { return s.SnapshotAt(s.read()) }
 // SnapshotAt is Snapshot with the clock's reading.
 func (s *Set[K, V]) SnapshotAt(now time.Time) Snapshot[K, V] {
 	items, places, pauses := s.collect(now)
-	slices.SortFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq)) })
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.seq, b.seq) })
+	byDue := func(a, b place) int { return cmp.Compare(a.due, b.due) }
+	if !slices.IsSortedFunc(places, byDue) {
+		for i, p := range places {
+			items[p.item].Place = i + 1
+		}
+		slices.SortStableFunc(places, byDue)
+	}
 	sorted := make([]SnapshotItem[K, V], len(items))
 	for i, p := range places {
 		sorted[i] = items[p.item]
@@ -88,9 +98,9 @@ func (s *Set[K, V]) collect(at time.Time) (items []SnapshotItem[K, V], places []
 		running := s.records.At(t.number)
 		switch next := t.next; {
 		case next != nil && (t.void || next.supersedes(t.asked)):
-			add(t.work.Key, &next.record, next.due, next.asked(), s.seq+t.work.started)
+			add(t.work.Key, &next.record, next.due, next.asked(), next.seq)
 		case !t.void:
-			add(t.work.Key, running, now, t.asked, s.seq+t.work.started)
+			add(t.work.Key, running, now, t.asked, t.seq)
 		}
 	}
 	return items, places, slices.Clone(s.pauses)
@@ -120,8 +130,13 @@ func (s *Set[K, V]) RestoreAt(snapshot Snapshot[K, V], now time.Time) error {
 		return errors.New("timedworker: cannot restore: there is work already")
 	}
 	at := s.tick(now)
-	for i := range snapshot.Items {
-		s.restoreItem(&snapshot.Items[i], at)
+	items := make([]*SnapshotItem[K, V], len(snapshot.Items))
+	for i := range items {
+		items[i] = &snapshot.Items[i]
+	}
+	slices.SortStableFunc(items, func(a, b *SnapshotItem[K, V]) int { return cmp.Compare(a.Place, b.Place) })
+	for _, item := range items { // so that they have their places again
+		s.restoreItem(item, at)
 	}
 	for _, reason := range snapshot.Pauses {
 		s.pause(reason)
@@ -167,10 +182,10 @@ func (s *Set[K, V]) restoreItem(item *SnapshotItem[K, V], now int64) {
 	s.counts.Added++
 	i, isNew := s.index.Insert(item.Key)
 	if isNew {
-		s.put(i, r, due)
+		s.put(i, r, due, s.came())
 		return
 	}
-	s.running[s.records.At(i).holder-1].next = &queued[V]{record: r, due: due}
+	s.running[s.records.At(i).holder-1].next = &queued[V]{record: r, due: due, seq: s.came()}
 }
 
 // Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay. What

@@ -108,7 +108,7 @@ func TestOrderOfEqualsAfterVeryManyOperations(t *testing.T) {
 	ran, err := r.Step(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 3, ran)
-	require.Equal(t, []string{"again", "rest", "more", "stop"}, keysOf(r.Snapshot()))
+	require.Equal(t, []string{"again", "more", "stop", "rest"}, keysOf(r.Snapshot()))
 }
 
 func TestClear(t *testing.T) {
@@ -135,7 +135,7 @@ func TestClear(t *testing.T) {
 	r.Schedule("later", 1, r.in(time.Hour))
 	require.True(t, r.Resume("operator"))
 	require.Equal(t, []string{"running"}, r.step(t, 0))
-	require.Equal(t, []string{"due", "running"}, r.step(t, time.Second))
+	require.Equal(t, []string{"running", "due"}, r.step(t, time.Second))
 	require.Empty(t, r.step(t, 2*time.Hour))
 	require.Zero(t, r.Len())
 	require.EqualValues(t, 7, r.Stats().Added)

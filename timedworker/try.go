@@ -45,6 +45,7 @@ type try[K comparable, V any] struct {
 	number  int32
 	place   int   // in Set.running
 	asked   int64 // when the work was scheduled to run
+	seq     uint64
 	next    *queued[V]
 
 	// Of a Step, else zero:
@@ -119,6 +120,7 @@ func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 // claim takes what is due first in hand; s.mu is held.
 func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 	i, due, _ := s.due.Min()
+	t.seq = s.due.Seq(i)
 	s.due.Remove(i) // first: what is read then, of record and key, does not wait for each other
 	r := s.records.At(i)
 	s.started++
@@ -151,7 +153,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 	if next := t.next; next != nil {
 		t.next = nil
 		if over || next.supersedes(t.asked) {
-			s.put(t.number, next.record, next.due)
+			s.put(t.number, next.record, next.due, next.seq)
 			return
 		}
 	}
@@ -160,7 +162,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 		return
 	}
 	r.endure(t.asked, t.result)
-	s.enqueue(t.number, steady.Add(now, t.result.after))
+	s.enqueue(t.number, steady.Add(now, t.result.after), t.seq)
 }
 
 // release takes the try out of running.

@@ -3,7 +3,8 @@
 package keyindex
 
 const (
-	fewest  = 16 // slots of the first segment, which doubles as it fills
+	fewest  = 16  // slots of the first segment, which doubles as it fills
+	kept    = 256 // slots that it keeps however few keys are left: what fills and empties again and again allocates nothing
 	slots   = 2048
 	splitAt = slots * 3 / 4
 	mergeAt = splitAt / 2 // of two together, so that many keys must go before a merge follows a split
@@ -107,7 +108,7 @@ func (x *Index[K]) split(s *segment, hash uint32) {
 // merge joins the segment to which the hash belongs with its other half while both are nearly empty. The last one that is
 // left gives its slots back by halves.
 func (x *Index[K]) merge(s *segment, hash uint32) {
-	if s.depth == 0 && len(s.slots) > fewest && int(s.live) <= len(s.slots)/8 {
+	if s.depth == 0 && len(s.slots) > kept && int(s.live) <= len(s.slots)/8 {
 		s.resize(len(s.slots) / 2)
 	}
 	for s.depth > 0 && s.live <= mergeAt {

@@ -48,5 +48,5 @@ func TestSegmentsSplitAndMerge(t *testing.T) {
 		}
 	}
 	require.Len(t, x.directory, 1)
-	require.Equal(t, newSegment(fewest), x.directory[0])
+	require.Equal(t, newSegment(kept), x.directory[0])
 }

@@ -19,7 +19,7 @@ func (e *engine) syncNode(name string, now time.Time) {
 	}
 	rec := e.records[name]
 	if rec != nil && (s == missing || s == another) {
-		e.forgetNode(rec, now)
+		e.forgetNode(rec, s == another, now)
 		rec = nil
 	}
 	if s == missing || s == older {
@@ -45,9 +45,9 @@ func (e *engine) syncNode(name string, now time.Time) {
 
 // forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
 // of a deleted node are not ours to evict.
-func (e *engine) forgetNode(rec *record, now time.Time) {
+func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
 	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
-	e.pods.Remove(&rec.pods)
+	e.pods.Remove(&rec.pods, replaced)
 	e.carryOut(now)
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))

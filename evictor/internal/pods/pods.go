@@ -165,12 +165,15 @@ func (p *Pods) EndRound(n *Node, ours Ours) {
 	n.stale = false
 }
 
-// Remove forgets a node that is gone. Its pods are not ours to evict, which goes without saying.
-func (p *Pods) Remove(n *Node) {
+// Remove forgets a node that is gone, or whose name another one has: then whom it evicted is still known, for a store that lags shows
+// these pods on the other. Its pods are not ours to evict, which goes without saying.
+func (p *Pods) Remove(n *Node, replaced bool) {
 	for _, known := range n.which(func(*pod) bool { return true }) {
 		p.forget(known, "")
 	}
-	p.evicted.Forget(n.Name)
+	if !replaced {
+		p.evicted.Forget(n.Name)
+	}
 }
 
 // Begin says whether the pod of that slot may be evicted now, and not while somebody else is about it. End must follow.

@@ -357,12 +357,24 @@ func TestRemove(t *testing.T) {
 	s.pod("a", 60, 900)
 	s.node(0, taint(v1.TaintNodeUnreachable, "", 0))
 	s.p.End(Ref{Key: Key{Name: "c"}, UID: "c", Node: "n"}, true)
-	s.p.Remove(&s.n)
+	s.p.Remove(&s.n, false)
 	require.Equal(t, "cancel a, cancel b", s.follows())
 	require.Empty(t, s.p.known)
 	require.Empty(t, s.p.evicted.pods)
 	_, ok := s.p.First()
 	require.False(t, ok)
+}
+
+// Whom a node has evicted is known still when another takes its name, until the store shows the pod gone.
+func TestRemoveOfANodeThatIsReplaced(t *testing.T) {
+	s := tell(t)
+	object := s.pod("web", 0, 0)
+	s.p.End(RefOf(object), true)
+	s.p.Remove(&s.n, true)
+	s.n = Node{Name: "n"}
+	require.Empty(t, s.node(0, taint("other", "", 0)), "it is not asked to go twice")
+	s.p.Shown(Key{Name: "web"}, nil, &s.n, true, s.ours, at(1))
+	require.Empty(t, s.p.evicted.pods)
 }
 
 func TestObjects(t *testing.T) {

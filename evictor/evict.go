@@ -131,9 +131,6 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 	if try.Outcome == pods.Wait {
 		ev.Failed()
 	}
-	if try.Outcome != pods.Proceed {
-		e.emptied(rec, now)
-	}
 	switch {
 	case try.Outcome == pods.Gone:
 		e.inbox.Pod(ref.PodKey)
@@ -143,6 +140,9 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 	case try.Why.Taint != nil:
 		why = evictionDecision(PodEvicted, ref, try.Why, now)
 		e.holdBack(rec, try, why, harm, write)
+	}
+	if try.Outcome != pods.Proceed { // last: a turn that ends here leaves nothing overdue
+		e.emptied(rec, now)
 	}
 	return try, why
 }

@@ -59,12 +59,12 @@ func (e *engine) oursOf(rec *record) pods.Ours {
 // arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones.
 func (e *engine) arm(rec *record, now time.Time) {
 	ours := e.oursOf(rec)
-	needed, any := e.pods.Anew(&rec.pods, ours, now)
+	needed, some := e.pods.Anew(&rec.pods, ours, now)
 	if !needed {
 		return
 	}
 	defer e.carryOut(now) // also when the store panics
-	if !any {
+	if !some {
 		e.turns.NotOverdue(rec.name)
 	} else {
 		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {

@@ -58,7 +58,7 @@ type Permits struct {
 	// is asked again.
 	Harm, Write bool
 	Ask         time.Duration
-	// Soon is when a pod is looked at again that is being evicted for another reason.
+	// Soon is when a pod is looked at again of which a try that was called off is still under way.
 	Soon time.Duration
 	// Policy: the zone policy lets evictions by our own taints wait.
 	Policy bool

@@ -65,7 +65,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == Policy)
 	case !apart && p.refusing.Has(try.Group, now):
 		try.Outcome, ev.aside = Apart, true
-	case !p.Begin(known.ref): // its node is being emptied
+	case !p.Begin(known.ref): // a try that was called off is still under way
 		try.Wait = permits.Soon
 	default:
 		ev.delayed = 0

@@ -140,8 +140,8 @@ func (known *pod) newer(object *v1.Pod) bool {
 }
 
 // Anew begins a round, if one is needed: every pod of the node is to be decided upon, because its taints changed or whether we evict.
-// Where any says so the pods that the store shows on the node follow, then EndRound.
-func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, any bool) {
+// Where some says so the pods that the store shows on the node follow, then EndRound.
+func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 	if p.half == Nothing || ours.Evict == n.ours && !n.stale {
 		return false, false
 	}

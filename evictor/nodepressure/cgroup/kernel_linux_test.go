@@ -216,13 +216,20 @@ func TestKernelNotifiesByInotify(t *testing.T) {
 	}
 	notifier := &Notifier{source: source{path: filepath.Join(dir, "cgroup.events")}, window: leastWindow}
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	defer stop()
 	started := make(chan func(), 1)
 	go func() {
-		for !strings.Contains(strings.Join(watches(t), "\n"), "inotify wd:") {
+		defer close(started)
+		if untilWatched(ctx, t) {
+			started <- within(t, dir, "waits")
 		}
-		started <- within(t, dir, "waits")
 	}()
-	require.ErrorIs(t, notifier.Run(ctx, stop), context.Canceled)
+	// The kernel tells later than the file says: that the first process has ended may be told only now.
+	require.ErrorIs(t, notifier.Run(ctx, func() {
+		if strings.Contains(events(), "populated 1") {
+			stop()
+		}
+	}), context.Canceled)
 	end := <-started
 	require.Contains(t, events(), "populated 1")
 	end()

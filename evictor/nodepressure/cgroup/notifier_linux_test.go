@@ -84,13 +84,28 @@ func TestEventsWake(t *testing.T) {
 func watching(t *testing.T, path, text string) <-chan struct{} {
 	t.Helper()
 	done := make(chan struct{})
+	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	t.Cleanup(func() {
+		stop()
+		<-done
+	})
 	go func() {
 		defer close(done)
-		for !strings.Contains(strings.Join(watches(t), "\n"), "inotify wd:") {
+		if untilWatched(ctx, t) {
+			write(t, path, text)
 		}
-		write(t, path, text)
 	}()
 	return done
+}
+
+// untilWatched waits until inotify watches something here; it says whether that came before the context ended.
+func untilWatched(ctx context.Context, t *testing.T) bool {
+	for !strings.Contains(strings.Join(watches(t), "\n"), "inotify wd:") {
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // watches is what the kernel says of our inotify descriptors.

@@ -21,9 +21,10 @@
 // dead HTTP/2 connection is noticed.
 //
 // With a NodeMonitorPeriod, 5s by default, a Monitor works on a grid: heartbeats are noted at the pass that follows
-// them and verdicts fall at passes, strictly after the grace, as in kube-controller-manager. With 0 it is exact:
-// heartbeats are noted on arrival and verdicts fall at the deadline. Next says when to call Pass; nobody needs to
-// poll.
+// them and verdicts fall at passes, strictly after the grace, as in kube-controller-manager: when a grace ends with a
+// pass, one that is exactly on time, as on a fake clock, comes too early for it, and one that is late by a nanosecond,
+// as on a real clock, does not. With 0 it is exact: heartbeats are noted on arrival and verdicts fall at the deadline.
+// Next says when to call Pass; nobody needs to poll.
 //
 // # Whose time
 //

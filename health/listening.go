@@ -53,20 +53,22 @@ func (l *listening) counts(gap int64) int64 {
 	return l.slack
 }
 
-// pass is read for a Pass. It returns the listened time at which the Pass judges, on the grid that of its slot, and
-// says whether there was a loss since the one before. Slots are counted and not durations, so that a Pass that comes
-// some milliseconds after its slot loses nothing.
-func (l *listening) pass(now time.Time) (at int64, loss bool) {
+// pass is read for a Pass. It returns the listened time at which the Pass judges, on the grid that of its slot, by when
+// graces have to be over, and whether there was a loss since the one before. Slots are counted and not durations, so
+// that a Pass that comes some milliseconds after its slot loses nothing. Such a Pass comes after the end of a grace that
+// ends with its slot, however little, as the passes of kube-controller-manager do, each of which is a little late.
+func (l *listening) pass(now time.Time) (at, by int64, loss bool) {
 	at = l.read(now)
 	loss, l.lost = l.losing(), false
 	if !l.grid() {
-		return at, loss
+		return at, at, loss
 	}
 	if slots := steady.Sub(l.time.Elapsed(), l.from) / l.period; slots > 0 {
 		l.from += slots * l.period
 		l.heard = steady.Add(l.heard, time.Duration(l.period))
 	}
-	return l.heard, loss
+	late := min(steady.Sub(l.time.Elapsed(), l.from), 1)
+	return l.heard, steady.Add(l.heard, time.Duration(late)), loss
 }
 
 // losing says whether a Pass at the last reading would find a loss.

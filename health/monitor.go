@@ -94,7 +94,7 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 	if !m.listening.started {
 		m.begin(m.listening.read(now))
 	}
-	at, loss := m.listening.pass(now)
+	at, by, loss := m.listening.pass(now)
 	m.passed = at
 	if len(m.frozen) > 0 {
 		return nil
@@ -103,7 +103,7 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 		m.blind++
 		m.anew, m.lossAt = at, at
 	}
-	for i := m.beats.expire(at); i != none; i = m.beats.expire(at) {
+	for i := m.beats.expire(by); i != none; i = m.beats.expire(by) {
 		m.records.At(i).expired = true
 		m.beats.entries.At(i).flagged = true
 		m.touch(i)

@@ -137,6 +137,10 @@ func (m *monitorModel) pass() (told []string) {
 		}
 		at = m.heard
 	}
+	over := at // by when a grace has to be over
+	if m.grid() && m.elapsed > m.from {
+		over++
+	}
 	m.passed = at
 	if len(m.frozen) > 0 {
 		return nil
@@ -146,7 +150,7 @@ func (m *monitorModel) pass() (told []string) {
 		m.anew, m.lossAt = at, &at
 	}
 	for _, n := range m.nodes {
-		if !n.out && n.beat+m.graceOf(n) <= at {
+		if !n.out && n.beat+m.graceOf(n) <= over {
 			n.out, n.expired, n.changed = true, true, true
 		}
 		if !n.changed {

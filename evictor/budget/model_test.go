@@ -1,0 +1,587 @@
+package budget
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+var operations = flag.Int("operations", 60_000, "how many random operations are compared with the model")
+
+// thing is a member as the tests know it.
+type thing struct {
+	pool, zone      string // empty: in none
+	weight          int64
+	counts, bad, ok bool
+}
+
+func grouped(of func(thing) string) func(thing) (string, bool) {
+	return func(th thing) (string, bool) { return of(th), of(th) != "" }
+}
+
+var dimensions = map[string]func(thing) (string, bool){
+	"pool": grouped(func(th thing) string { return th.pool }),
+	"zone": grouped(func(th thing) string { return th.zone }),
+}
+
+func things(bounds ...Bound) Config[string, thing] {
+	return Config[string, thing]{
+		Dimensions: dimensions,
+		Counts:     func(th thing) bool { return th.counts },
+		Bad:        func(th thing) bool { return th.bad },
+		Actionable: func(th thing) bool { return th.ok },
+		Weight:     func(th thing) int64 { return th.weight },
+		Bounds:     bounds,
+	}
+}
+
+// model is a budget that remembers all that ever happened, and adds up everything for each answer.
+type model struct {
+	bounds  []Bound
+	now     time.Duration
+	things  map[string]thing
+	done    map[string]doing
+	acts    map[string][]modelAct // by bound and group
+	tokens  map[string]*bucket
+	breaker map[string]*breaker
+	asked   bool
+	paid    map[string]map[string]int64 // by member: tokens by bound and group
+}
+
+type modelAct struct {
+	key    string
+	at     time.Duration
+	weight int64
+	held   bool
+}
+
+type bucket struct {
+	missing float64
+	at      time.Duration
+}
+
+type breaker struct {
+	shut, calm bool
+	since      time.Duration
+}
+
+func newModel(bounds []Bound) *model {
+	return &model{
+		bounds: bounds, things: map[string]thing{}, done: map[string]doing{}, acts: map[string][]modelAct{},
+		tokens: map[string]*bucket{}, breaker: map[string]*breaker{}, paid: map[string]map[string]int64{},
+	}
+}
+
+func (m *model) groupOf(dimension string, th thing) (string, bool) {
+	if dimension == "" {
+		return "", true
+	}
+	return dimensions[dimension](th)
+}
+
+// each visits the things of a group.
+func (m *model) each(b *Bound, group string, visit func(key string, th thing)) {
+	for key, th := range m.things {
+		if g, ok := m.groupOf(b.Per, th); ok && g == group {
+			visit(key, th)
+		}
+	}
+}
+
+func (m *model) total(b *Bound, group string) (total int64) {
+	m.each(b, group, func(_ string, th thing) {
+		if th.counts {
+			total += th.weight
+		}
+	})
+	return total
+}
+
+// used counts as if the candidate was acted on, none for "".
+func (m *model) used(b *Bound, group, candidate string) (used int64) {
+	m.each(b, group, func(key string, th thing) {
+		acted := m.done[key] != nothing || key == candidate
+		is := map[Quantity]bool{
+			Bad: th.counts && th.bad, Unavailable: th.counts && (th.bad || acted), Healthy: th.counts && !th.bad && !acted, Acting: acted,
+		}
+		if is[b.Of] {
+			used += th.weight
+		}
+	})
+	if b.Of != Recent {
+		return used
+	}
+	weights := map[string]int64{}
+	for _, a := range m.acts[b.Name+"/"+group] {
+		if a.held || m.now-a.at < b.Within {
+			weights[a.key] = a.weight // the last of each
+		}
+	}
+	if candidate != "" {
+		weights[candidate] = m.things[candidate].weight
+	}
+	for _, w := range weights {
+		used += w
+	}
+	return used
+}
+
+// look has all breakers see all groups.
+func (m *model) look() {
+	for i := range m.bounds {
+		b := &m.bounds[i]
+		if b.Quiet == 0 {
+			continue
+		}
+		for name, is := range m.breaker {
+			if strings.HasPrefix(name, b.Name+"/") && is.shut && is.calm && m.now-is.since >= b.Quiet {
+				*is = breaker{}
+			}
+		}
+		if !m.asked {
+			continue
+		}
+		groups := map[string]bool{}
+		for _, th := range m.things {
+			if g, ok := m.groupOf(b.Per, th); ok {
+				groups[g] = true
+			}
+		}
+		for name := range m.breaker {
+			if group, ok := strings.CutPrefix(name, b.Name+"/"); ok {
+				groups[group] = true
+			}
+		}
+		for g := range groups {
+			is := m.breaker[b.Name+"/"+g]
+			if is == nil {
+				is = &breaker{}
+				m.breaker[b.Name+"/"+g] = is
+			}
+			used, total, members := m.used(b, g, ""), m.total(b, g), 0
+			m.each(b, g, func(string, thing) { members++ })
+			is.shut = is.shut || members > 0 && !b.kept(used, total)
+			calm := is.shut && (members == 0 || b.calm(used, total))
+			if calm && !is.calm {
+				is.since = m.now
+			}
+			is.calm = calm
+		}
+	}
+}
+
+// refusal is the answer of one bound.
+func (m *model) refusal(b *Bound, key string) *Refusal {
+	th := m.things[key]
+	group, ok := m.groupOf(b.Per, th)
+	if b.Without != "" {
+		if _, in := m.groupOf(b.Without, th); in {
+			ok = false
+		}
+	}
+	if !ok {
+		return nil
+	}
+	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group}
+	if b.PerSecond > 0 {
+		bucket := m.bucket(b, group)
+		have := b.burst() - bucket.missing
+		want := min(float64(th.weight), b.burst())
+		if want <= have {
+			return nil
+		}
+		r.Used, r.Allowed = th.weight, int64(max(have, 0))
+		r.Again = clockBegin.Add(m.now + time.Duration((want-have)/b.PerSecond*1e9))
+		return r
+	}
+	total := m.total(b, group)
+	r.Used = m.used(b, group, key)
+	switch is := m.breaker[b.Name+"/"+group]; {
+	case b.Max.IsSet() && r.Used > b.Max.Of(total):
+		r.Allowed = b.Max.Of(total)
+		if b.Of == Recent && th.weight <= r.Allowed {
+			r.Again = m.firstEnd(b, group)
+		}
+	case b.Min.IsSet() && r.Used < b.Min.Of(total):
+		r.Allowed, r.Min = b.Min.Of(total), true
+	case is != nil && is.shut:
+		r.Allowed, r.Min, r.Shut = max(b.Max.Of(total), b.Min.Of(total)), b.Min.IsSet(), true
+		if is.calm {
+			r.Again = clockBegin.Add(is.since + b.Quiet)
+		}
+	default:
+		return nil
+	}
+	return r
+}
+
+// firstEnd is when the first that was begun goes out of sight; only the last of each member counts.
+func (m *model) firstEnd(b *Bound, group string) (first time.Time) {
+	last := map[string]time.Duration{}
+	for _, a := range m.acts[b.Name+"/"+group] {
+		if !a.held && m.now-a.at < b.Within {
+			last[a.key] = a.at
+		}
+	}
+	for _, at := range last {
+		if end := clockBegin.Add(at + b.Within); first.IsZero() || end.Before(first) {
+			first = end
+		}
+	}
+	return first
+}
+
+func (m *model) bucket(b *Bound, group string) *bucket {
+	is := m.tokens[b.Name+"/"+group]
+	if is == nil {
+		is = &bucket{}
+		m.tokens[b.Name+"/"+group] = is
+	}
+	is.missing = max(0, is.missing-b.PerSecond*(m.now-is.at).Seconds())
+	is.at = m.now
+	return is
+}
+
+func (m *model) reserve(key string) error {
+	m.asked = true
+	m.look()
+	th, ok := m.things[key]
+	switch {
+	case !ok:
+		return ErrUnknown
+	case m.done[key] != nothing:
+		return ErrActing
+	case !th.ok:
+		return ErrNotActionable
+	}
+	var first *Refusal
+	again, never := time.Time{}, false
+	for i := range m.bounds {
+		r := m.refusal(&m.bounds[i], key)
+		if r == nil {
+			continue
+		}
+		if never = never || r.Again.IsZero(); r.Again.After(again) {
+			again = r.Again
+		}
+		if first == nil {
+			first = r
+		}
+	}
+	if first != nil {
+		if first.Again = again; never {
+			first.Again = time.Time{}
+		}
+		return first
+	}
+	m.done[key] = reserved
+	m.paid[key] = map[string]int64{}
+	for i := range m.bounds {
+		b := &m.bounds[i]
+		group, ok := m.groupOf(b.Per, th)
+		if !ok {
+			continue
+		}
+		if name := b.Name + "/" + group; b.Of == Recent {
+			m.acts[name] = append(m.acts[name], modelAct{key: key, weight: th.weight, held: true})
+		} else if _, in := m.groupOf(b.Without, th); b.PerSecond > 0 && (b.Without == "" || !in) {
+			m.bucket(b, group).missing += float64(th.weight)
+			m.paid[key][name] = th.weight
+		}
+	}
+	return nil
+}
+
+// held changes what Recent counts of a reservation.
+func (m *model) held(key string, change func(modelAct) (modelAct, bool)) {
+	for name, acts := range m.acts {
+		var next []modelAct
+		for _, a := range acts {
+			keep := true
+			if a.key == key && a.held {
+				a, keep = change(a)
+			}
+			if keep {
+				next = append(next, a)
+			}
+		}
+		m.acts[name] = next
+	}
+}
+
+func (m *model) giveBack(key string) {
+	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
+	for i := range m.bounds {
+		b := &m.bounds[i]
+		for name, weight := range m.paid[key] {
+			if group, ok := m.groupOf(b.Per, m.things[key]); ok && name == b.Name+"/"+group {
+				is := m.bucket(b, group)
+				is.missing = max(0, is.missing-float64(weight))
+			}
+		}
+	}
+	delete(m.paid, key)
+	delete(m.done, key)
+}
+
+func (m *model) commit(key string) {
+	m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
+	m.done[key] = committed
+}
+
+func (m *model) set(key string, th thing) {
+	was, known := m.things[key]
+	m.things[key] = th
+	if !known || m.done[key] != reserved {
+		return
+	}
+	for i := range m.bounds {
+		b := &m.bounds[i]
+		from, ok := m.groupOf(b.Per, was)
+		to, in := m.groupOf(b.Per, th)
+		if ok == in && from == to {
+			continue
+		}
+		delete(m.paid[key], b.Name+"/"+from)
+		if b.Of != Recent {
+			continue
+		}
+		if ok {
+			var left []modelAct
+			for _, a := range m.acts[b.Name+"/"+from] {
+				if a.key != key || !a.held {
+					left = append(left, a)
+				}
+			}
+			m.acts[b.Name+"/"+from] = left
+		}
+		if in {
+			m.acts[b.Name+"/"+to] = append(m.acts[b.Name+"/"+to], modelAct{key: key, weight: was.weight, held: true})
+		}
+	}
+}
+
+func (m *model) remove(key string) {
+	if m.done[key] == reserved {
+		m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
+	}
+	delete(m.things, key)
+	delete(m.done, key)
+	delete(m.paid, key)
+}
+
+var clockBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// rules are bounds of every kind, drawn at random.
+func rules(r *rand.Rand) (bounds []Bound) {
+	limit := func() Limit {
+		switch r.Intn(3) {
+		case 0:
+			return Count(int64(r.Intn(6)))
+		case 1:
+			return Percent(float64(r.Intn(101)))
+		default:
+			return Percent(float64(r.Intn(101))).Up()
+		}
+	}
+	for i := range 1 + r.Intn(6) {
+		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}
+		switch kind := r.Intn(7); kind {
+		case 0:
+			b.PerSecond, b.Burst = []float64{0.25, 0.5, 1}[r.Intn(3)], r.Intn(4)
+		case 1:
+			b.Of, b.Max, b.Within = Recent, limit(), time.Duration(1+r.Intn(30))*time.Second
+		case 2:
+			b.Of, b.Max = Acting, limit()
+		case 3:
+			b.Of, b.Min, b.Max = Bad, Count(int64(r.Intn(2))), Count(int64(1+r.Intn(5)))
+		default:
+			b.Of = []Quantity{Bad, Unavailable, Healthy}[r.Intn(3)]
+			if r.Intn(2) == 0 {
+				b.Max = limit()
+			} else {
+				b.Min = limit()
+			}
+			if kind > 4 {
+				b.Quiet = time.Duration(1+r.Intn(20)) * time.Second
+				if r.Intn(2) == 0 {
+					b.Resume = limit()
+				}
+			}
+		}
+		bounds = append(bounds, b)
+	}
+	return bounds
+}
+
+func TestAgainstAModel(t *testing.T) {
+	const steps = 300
+	refused := 0
+	for seed := range int64(*operations / steps) {
+		r := rand.New(rand.NewSource(seed))
+		life := &life{t: t, r: r, seed: seed, bounds: rules(r), clock: clocktesting.NewFakeClock(clockBegin), held: map[string]Reservation[string]{}}
+		life.model = newModel(life.bounds)
+		life.begin()
+		for range steps {
+			life.step()
+			life.model.look()
+			life.check()
+		}
+		refused += life.refused
+	}
+	require.Greater(t, refused, *operations/50)
+}
+
+type life struct {
+	t       *testing.T
+	r       *rand.Rand
+	seed    int64
+	bounds  []Bound
+	clock   *clocktesting.FakeClock
+	budget  *Budget[string, thing]
+	model   *model
+	held    map[string]Reservation[string]
+	refused int
+}
+
+func (l *life) begin() {
+	config := things(l.bounds...)
+	config.Clock = l.clock
+	var err error
+	l.budget, err = New(config)
+	require.NoError(l.t, err)
+}
+
+func (l *life) key() string { return fmt.Sprint("m", l.r.Intn(12)) }
+
+func (l *life) step() {
+	key := l.key()
+	switch l.r.Intn(12) {
+	case 0, 1, 2:
+		th := thing{
+			pool: []string{"", "p", "q"}[l.r.Intn(3)], zone: []string{"a", "b", ""}[l.r.Intn(3)], weight: int64(l.r.Intn(4)),
+			counts: l.r.Intn(5) > 0, bad: l.r.Intn(3) == 0, ok: l.r.Intn(8) > 0,
+		}
+		if was, ok := l.model.things[key]; ok && l.r.Intn(2) == 0 {
+			th = was
+			th.bad = !th.bad
+		}
+		l.budget.Set(key, th)
+		l.model.set(key, th)
+	case 3:
+		_, known := l.model.things[key]
+		require.Equal(l.t, known, l.budget.Remove(key))
+		l.model.remove(key)
+		if r, ok := l.held[key]; ok {
+			require.False(l.t, r.Commit() || r.GiveBack() || r.End())
+			delete(l.held, key)
+		}
+	case 4, 5, 6:
+		reservation, err := l.budget.Reserve(key)
+		want := l.model.reserve(key)
+		require.Equal(l.t, want, err, "life %d: %v", l.seed, l.bounds)
+		if err == nil {
+			l.held[key] = reservation
+		}
+		if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+			l.refused++
+			next, ok := l.budget.Next()
+			require.True(l.t, refusal.Again.IsZero() || ok && !next.After(refusal.Again))
+			require.NotEmpty(l.t, refusal.Error())
+		}
+	case 7, 8:
+		for key, r := range l.held {
+			done := l.model.done[key]
+			switch how := l.r.Intn(3); how {
+			case 0:
+				require.Equal(l.t, done == reserved, r.Commit())
+				if done == reserved {
+					l.model.commit(key)
+				}
+			case 1:
+				require.Equal(l.t, done == reserved, r.GiveBack())
+				if done == reserved {
+					l.model.giveBack(key)
+				}
+			default:
+				require.Equal(l.t, done == committed, r.End())
+				if done == committed {
+					delete(l.model.done, key)
+				}
+			}
+			break
+		}
+	case 9, 10:
+		d := time.Duration(l.r.Intn(12)) * time.Second
+		l.clock.Step(d)
+		l.model.now += d
+		if next, ok := l.budget.Next(); ok {
+			require.True(l.t, next.After(l.clock.Now()))
+		}
+	default:
+		if l.r.Intn(5) == 0 {
+			l.restart()
+		}
+	}
+}
+
+// restart goes on with a snapshot. What was reserved is given back, and members that go while nobody looks are gone.
+func (l *life) restart() {
+	text, err := json.Marshal(l.budget.Snapshot())
+	require.NoError(l.t, err)
+	for key := range l.held {
+		if l.model.done[key] == reserved {
+			// Tokens that were taken for it do not come back: nobody knows who would give them.
+			l.model.paid[key] = nil
+			l.model.giveBack(key)
+		}
+	}
+	l.held, l.model.asked = map[string]Reservation[string]{}, false
+	l.begin()
+	var s Snapshot[string]
+	require.NoError(l.t, json.Unmarshal(text, &s))
+	require.NoError(l.t, l.budget.Restore(s))
+	again, err := json.Marshal(l.budget.Snapshot())
+	require.NoError(l.t, err)
+	require.JSONEq(l.t, string(text), string(again), "life %d", l.seed)
+	for key, th := range l.model.things {
+		l.budget.Set(key, th)
+	}
+}
+
+func (l *life) check() {
+	b, m := l.budget, l.model
+	require.Equal(l.t, len(m.things), b.Len())
+	for i := range l.bounds {
+		is := &l.bounds[i]
+		for _, group := range b.Groups(is.Per) {
+			st, ok := b.Status(is.Name, group)
+			require.True(l.t, ok)
+			want := Status{Total: m.total(is, group), Max: -1, Min: -1}
+			if is.Max.IsSet() {
+				want.Max = is.Max.Of(want.Total)
+			}
+			if is.Min.IsSet() {
+				want.Min = is.Min.Of(want.Total)
+			}
+			if is.PerSecond > 0 {
+				missing := m.bucket(is, group).missing
+				want.Used, want.Max = int64(missing+1-1e-9), int64(is.burst())
+			} else {
+				want.Used = m.used(is, group, "")
+			}
+			if is.Quiet > 0 {
+				want.Shut = m.breaker[is.Name+"/"+group] != nil && m.breaker[is.Name+"/"+group].shut
+			}
+			require.Equal(l.t, want, st, "life %d: %s of %q: %v", l.seed, is.Name, group, l.bounds)
+		}
+	}
+}

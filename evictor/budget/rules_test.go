@@ -1,0 +1,273 @@
+package budget
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// fleet has that many members of a pool, of which the first so many are bad.
+func fleet(t *testing.T, total, bad int, bounds ...Bound) *Budget[string, thing] {
+	t.Helper()
+	b, err := New(things(bounds...))
+	require.NoError(t, err)
+	for i := range total {
+		b.Set(fmt.Sprint(i), thing{pool: "p", zone: "a", weight: 1, counts: true, bad: i < bad, ok: true})
+	}
+	return b
+}
+
+// What others decide, by their published rules. A repair of one that is bad is asked for.
+func TestRulesOfOthers(t *testing.T) {
+	karpenter := Bound{Name: "karpenter", Per: "pool", Of: Bad, Max: Percent(20).Up()}
+	clusterAPI := Bound{Name: "maxUnhealthy", Of: Bad, Max: Percent(40)}
+	inRange := Bound{Name: "unhealthyRange", Of: Bad, Min: Count(1), Max: Count(3)}
+	medik8s := Bound{Name: "minHealthy", Of: Healthy, Min: Percent(51).Up()}
+	for name, row := range map[string]struct {
+		bound      Bound
+		total, bad int
+		may        bool
+	}{
+		"Karpenter: a fifth, rounded up":        {karpenter, 11, 3, true},
+		"Karpenter: more":                       {karpenter, 11, 4, false},
+		"Karpenter: the only one":               {karpenter, 1, 1, true},
+		"Cluster API: rounded down":             {clusterAPI, 4, 1, true},
+		"Cluster API: one more":                 {clusterAPI, 4, 2, false},
+		"Cluster API: nobody may, of two":       {clusterAPI, 2, 1, false},
+		"Cluster API: [1-3]":                    {inRange, 100, 3, true},
+		"Cluster API: above the range":          {inRange, 100, 4, false},
+		"medik8s: enough are healthy":           {medik8s, 10, 4, true},
+		"medik8s: too few are":                  {medik8s, 10, 5, false},
+		"at most one unavailable, it is":        {Bound{Name: "u", Of: Unavailable, Max: Count(1)}, 3, 1, true},
+		"at most one unavailable, two are":      {Bound{Name: "u", Of: Unavailable, Max: Count(1)}, 3, 2, false},
+		"at most none at a time":                {Bound{Name: "a", Of: Acting, Max: Count(0)}, 3, 1, false},
+		"none where there is a pool":            {Bound{Name: "w", Of: Acting, Max: Count(0), Without: "pool"}, 3, 1, true},
+		"a tenth of eleven, rounded up, lately": {Bound{Name: "r", Of: Recent, Max: Percent(10).Up(), Within: time.Hour}, 11, 1, true},
+		"a tenth of five, lately":               {Bound{Name: "r", Of: Recent, Max: Percent(10), Within: time.Hour}, 5, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := fleet(t, row.total, row.bad, row.bound).Reserve("0")
+			require.Equal(t, row.may, err == nil, "%v", err)
+			if !row.may {
+				var refusal *Refusal
+				require.ErrorAs(t, err, &refusal)
+				require.Equal(t, row.bound.Name, refusal.Bound)
+			}
+		})
+	}
+}
+
+// A window counts members and not actions, and forgets each when it has been within it for long enough.
+func TestWindowCountsMembersOnce(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "r", Of: Recent, Max: Count(2), Within: time.Hour})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	for _, key := range []string{"a", "b", "c"} {
+		b.Set(key, thing{weight: 1, ok: true})
+	}
+	act := func(key string) error {
+		r, err := b.Reserve(key)
+		if err == nil {
+			require.True(t, r.Commit())
+			require.True(t, r.End())
+		}
+		return err
+	}
+	require.NoError(t, act("a"))
+	clock.Step(10 * time.Minute)
+	require.NoError(t, act("a"))
+	require.NoError(t, act("b"))
+	err = act("c")
+	require.EqualError(t, err, "budget: r: 3, at most 2 allowed")
+	require.Equal(t, clockBegin.Add(70*time.Minute), again(t, err))
+	next, ok := b.Next()
+	require.True(t, ok)
+	require.Equal(t, clockBegin.Add(70*time.Minute), next)
+	require.NoError(t, act("b"))
+	clock.Step(time.Hour)
+	require.NoError(t, act("c"))
+	_, ok = b.Next()
+	require.False(t, ok)
+}
+
+func TestRate(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "rate", Per: "zone", PerSecond: 0.1})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	for _, key := range []string{"a", "b", "c"} {
+		b.Set(key, thing{zone: "a", weight: 1, ok: true})
+	}
+	first, err := b.Reserve("a")
+	require.NoError(t, err)
+	_, err = b.Reserve("b")
+	require.Equal(t, &Refusal{Bound: "rate", Dimension: "zone", Group: "a", Used: 1, Again: clockBegin.Add(10 * time.Second)}, err)
+	require.True(t, first.GiveBack())
+	require.False(t, first.GiveBack())
+	_, err = b.Reserve("b")
+	require.NoError(t, err)
+	clock.Step(10 * time.Second)
+	_, err = b.Reserve("c")
+	require.NoError(t, err)
+	b.Set("d", thing{zone: "b", weight: 5, ok: true})
+	_, err = b.Reserve("d")
+	require.NoError(t, err, "what weighs more than the burst takes what is to come")
+	b.Set("e", thing{zone: "b", weight: 1, ok: true})
+	_, err = b.Reserve("e")
+	require.Equal(t, clock.Now().Add(50*time.Second), again(t, err))
+}
+
+func again(t *testing.T, err error) time.Time {
+	t.Helper()
+	var refusal *Refusal
+	require.ErrorAs(t, err, &refusal)
+	return refusal.Again
+}
+
+// Groups come and go with their members' labels. Those of which nothing is worth remembering leave nothing behind.
+func TestGroupsThatGo(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(
+		Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Per: "zone", Of: Recent, Within: time.Minute, Max: Count(9)},
+		Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+	)
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	for i := range 5000 {
+		zone := fmt.Sprint(i)
+		b.Set("m", thing{zone: zone, weight: 1, counts: true, ok: true})
+		r, err := b.Reserve("m")
+		require.NoError(t, err)
+		require.True(t, r.Commit())
+		require.True(t, r.End())
+		b.Set("m", thing{zone: zone, weight: 1, counts: true, bad: true, ok: true})
+		require.LessOrEqual(t, len(b.Groups("zone")), 260)
+		clock.Step(time.Second)
+	}
+	require.True(t, b.Remove("m"))
+	require.False(t, b.Remove("m"))
+	require.Nil(t, b.Groups("nowhere"))
+}
+
+// Whoever reserves at the same time, no bound is exceeded.
+func TestNeverExceededByTwo(t *testing.T) {
+	b := fleet(t, 64, 32, Bound{Name: "a", Of: Acting, Max: Count(3)}, Bound{Name: "h", Per: "pool", Of: Healthy, Min: Count(20)})
+	var wait sync.WaitGroup
+	for worker := range 8 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for i := range 2000 {
+				key := fmt.Sprint((worker*31 + i) % 64)
+				r, err := b.Reserve(key)
+				if err != nil {
+					continue
+				}
+				acting, _ := b.Status("a", "")
+				healthy, _ := b.Status("h", "p")
+				if acting.Used > 3 || healthy.Used < 20 {
+					t.Errorf("%v %v", acting, healthy)
+				}
+				if i%2 == 0 {
+					r.Commit()
+					r.End()
+				}
+				r.GiveBack()
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+func TestReservations(t *testing.T) {
+	b := fleet(t, 2, 1, Bound{Name: "a", Of: Acting, Max: Count(1)})
+	var none Reservation[string]
+	require.False(t, none.Commit() || none.GiveBack() || none.End())
+	_, err := b.Reserve("nobody")
+	require.ErrorIs(t, err, ErrUnknown)
+	r, err := b.Reserve("0")
+	require.NoError(t, err)
+	_, err = b.Reserve("0")
+	require.ErrorIs(t, err, ErrActing)
+	require.False(t, r.End(), "it has not begun")
+	require.True(t, r.Commit())
+	require.False(t, r.Commit())
+	require.False(t, r.GiveBack())
+	require.True(t, b.Remove("0"))
+	require.False(t, r.End())
+	b.Set("0", thing{weight: 1, ok: true})
+	again, err := b.Reserve("0")
+	require.NoError(t, err)
+	require.False(t, r.End(), "it is of another")
+	require.True(t, again.GiveBack())
+	b.Set("0", thing{weight: 1})
+	_, err = b.Reserve("0")
+	require.ErrorIs(t, err, ErrNotActionable)
+}
+
+func TestValidate(t *testing.T) {
+	ok := Bound{Name: "ok", Of: Bad, Max: Count(1)}
+	with := func(change func(*Bound)) Bound {
+		b := ok
+		change(&b)
+		return b
+	}
+	for want, bounds := range map[string][]Bound{
+		"":                                      {ok, {Name: "rate", PerSecond: 1}},
+		`bounds[0].name: Required value`:        {with(func(b *Bound) { b.Name = "" })},
+		`bounds[1].name: Duplicate value: "ok"`: {ok, ok},
+		`bounds[0].per: Not found: "rack"`:      {with(func(b *Bound) { b.Per = "rack" })},
+		`bounds[0].without: Not found: "rack"`:  {with(func(b *Bound) { b.Without = "rack" })},
+		`bounds[0].max: Invalid value: "-1": a count must not be negative, a percentage must lie between 0 and 100`:                                                        {with(func(b *Bound) { b.Max = Count(-1) })},
+		`bounds[0].max: Invalid value: "101% rounded up": a count must not be negative, a percentage must lie between 0 and 100`:                                           {with(func(b *Bound) { b.Max = Percent(101).Up() })},
+		`bounds[0].max: Invalid value: "NaN% rounded down": a count must not be negative, a percentage must lie between 0 and 100`:                                         {with(func(b *Bound) { b.Max = Percent(math.NaN()) })},
+		`bounds[0].max: Invalid value: "": max or min must be set`:                                                                                                         {with(func(b *Bound) { b.Max = Limit{} })},
+		`bounds[0].perSecond: Invalid value: 0: must be a number greater than 0 where there is no of`:                                                                      {{Name: "x"}},
+		`bounds[0].of: Invalid value: "Quantity(9)": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                                  {{Name: "x", Of: 9, Max: Count(1)}},
+		`bounds[0].of: Invalid value: "Bad": must not be set beside perSecond`:                                                                                             {{Name: "x", Of: Bad, PerSecond: 1}},
+		`bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent, and not be set else`:                                                                   {{Name: "x", Of: Recent, Max: Count(1)}},
+		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                        {{Name: "x", Of: Acting, Min: Count(1)}},
+		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable and Healthy`:                                                                                     {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
+		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                               {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
+		`bounds[0].resume: Invalid value: "1": must not be set without quiet`:                                                                                              {with(func(b *Bound) { b.Resume = Count(1) })},
+		`bounds[0].burst: Invalid value: -1: must not be negative`:                                                                                                         {{Name: "x", PerSecond: 1, Burst: -1}},
+		`[bounds[0].burst: Invalid value: 2: must not be set without perSecond, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Burst = 2 }), {Of: Bad}},
+	} {
+		_, err := New(things(bounds...))
+		if want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, want)
+	}
+	config := things()
+	config.Dimensions = map[string]func(thing) (string, bool){"": nil}
+	for i := range 17 {
+		config.Dimensions[fmt.Sprint("d", i)] = dimensions["pool"]
+	}
+	config.Bounds = make([]Bound, 65)
+	for i := range config.Bounds {
+		config.Bounds[i] = Bound{Name: fmt.Sprint(i), PerSecond: 1}
+	}
+	_, err := New(config)
+	require.EqualError(t, err, `[dimensions[]: Required value: a dimension needs a name, dimensions[]: Required value, `+
+		`dimensions: Too many: 18: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]`)
+}
+
+func TestLimits(t *testing.T) {
+	for limit, want := range map[Limit][3]int64{
+		Count(3): {3, 3, 3}, Count(3).Up(): {3, 3, 3}, Percent(20): {0, 2, 20}, Percent(20).Up(): {1, 3, 21}, Percent(100): {3, 11, 101}, {}: {0, 0, 0},
+	} {
+		require.Equal(t, want, [3]int64{limit.Of(3), limit.Of(11), limit.Of(101)}, limit.String())
+	}
+	require.Equal(t, "Healthy", Healthy.String())
+}

@@ -1,0 +1,193 @@
+package budget
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// SnapshotVersion is the one that Snapshot writes and Restore reads.
+const SnapshotVersion = 1
+
+// ErrNotEmpty is returned by Restore of a Budget that knows members already.
+var ErrNotEmpty = errors.New("budget: restored into one that is in use")
+
+// Snapshot is what members do not tell. It can be encoded, as JSON for example, wherever keys can. Reservations
+// that were neither committed nor given back are not in it: they count as given back, but that their tokens stay
+// spent.
+type Snapshot[K comparable] struct {
+	Version int                `json:"version"`
+	Acting  []K                `json:"acting,omitempty"` // on these something goes on, the one that was committed first in front
+	Groups  []GroupSnapshot[K] `json:"groups,omitempty"`
+}
+
+// GroupSnapshot is what a bound remembers of a group.
+type GroupSnapshot[K comparable] struct {
+	Bound string `json:"bound"`
+	Group string `json:"group,omitempty"`
+	// Shut: the breaker is; Calm is for how long it has been kept since, nil when it is not.
+	Shut bool           `json:"shut,omitempty"`
+	Calm *time.Duration `json:"calm,omitempty"`
+	// Missing is how many tokens are not there.
+	Missing float64 `json:"missing,omitempty"`
+	// Recent is what was begun, oldest first.
+	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
+}
+
+// RecentSnapshot is one member on which something was begun.
+type RecentSnapshot[K comparable] struct {
+	Key    K             `json:"key"`
+	Ago    time.Duration `json:"ago"`
+	Weight int64         `json:"weight"`
+}
+
+// Snapshot returns what there is to remember. It costs what it returns, and the groups.
+func (b *Budget[K, M]) Snapshot() Snapshot[K] { return b.SnapshotAt(b.config.Clock.Now()) }
+
+// SnapshotAt is Snapshot at a reading of the clock.
+func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.time.Read(now)
+	s := Snapshot[K]{Version: SnapshotVersion}
+	order := maps.Clone(b.restore)
+	for key, m := range b.members {
+		if m.done == committed {
+			if order == nil {
+				order = make(map[K]uint64)
+			}
+			order[key] = m.order
+		}
+	}
+	s.Acting = slices.SortedFunc(maps.Keys(order), func(x, y K) int { return cmp.Compare(order[x], order[y]) })
+	for i := range b.bounds {
+		is := &b.bounds[i]
+		for _, name := range slices.Sorted(maps.Keys(b.groups[is.dimension])) {
+			g := b.groups[is.dimension][name]
+			c := &g.cells[is.cell]
+			c.update(&is.Bound, t)
+			if text, some := c.snapshot(t); some {
+				text.Bound, text.Group = is.Name, name
+				s.Groups = append(s.Groups, text)
+			}
+		}
+	}
+	return s
+}
+
+func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
+	if s.Shut = c.shut; c.shut && c.calm != restless {
+		calm := time.Duration(now - c.calm)
+		s.Calm = &calm
+	}
+	s.Missing = c.spent
+	if c.recent != nil {
+		for _, is := range c.recent.line {
+			if a, known := c.recent.of[is.key]; known && a.at == is.at {
+				s.Recent = append(s.Recent, RecentSnapshot[K]{is.key, time.Duration(now - is.at), a.weight})
+			}
+		}
+	}
+	return s, s.Shut || s.Missing > 0 || len(s.Recent) > 0
+}
+
+// Restore takes over a snapshot, before any member is told of. What it says of bounds that there are not, and what
+// cannot be, is an error, and then nothing is taken over.
+func (b *Budget[K, M]) Restore(s Snapshot[K]) error { return b.RestoreAt(s, b.config.Clock.Now()) }
+
+// RestoreAt is Restore at a reading of the clock.
+func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
+	if s.Version != SnapshotVersion {
+		return fmt.Errorf("budget: snapshot of version %d, this one reads %d", s.Version, SnapshotVersion)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.members) > 0 || len(b.restore) > 0 || slices.ContainsFunc(b.groups, func(of map[string]*group[K]) bool { return len(of) > 0 }) {
+		return ErrNotEmpty
+	}
+	seen := map[[2]string]bool{}
+	for i := range s.Groups {
+		is := &s.Groups[i]
+		if seen[[2]string{is.Bound, is.Group}] {
+			return fmt.Errorf("budget: snapshot: bound %q, group %q: it is there twice", is.Bound, is.Group)
+		}
+		seen[[2]string{is.Bound, is.Group}] = true
+		if err := b.fits(is); err != nil {
+			return fmt.Errorf("budget: snapshot: bound %q, group %q: %w", is.Bound, is.Group, err)
+		}
+	}
+	t := b.time.Read(now)
+	b.restore, b.orders = make(map[K]uint64, len(s.Acting)), uint64(len(s.Acting))
+	for i, key := range s.Acting {
+		b.restore[key] = uint64(i) + 1
+	}
+	for i := range s.Groups {
+		is := &s.Groups[i]
+		at := b.bound(is.Bound)
+		g := b.group(at.dimension, is.Group)
+		g.cells[at.cell].restore(is, t)
+		b.list(g)
+	}
+	return nil
+}
+
+func (b *Budget[K, M]) bound(name string) *bound {
+	for i := range b.bounds {
+		if b.bounds[i].Name == name {
+			return &b.bounds[i]
+		}
+	}
+	return nil
+}
+
+// fits says why a part of a snapshot cannot be restored.
+func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
+	is := b.bound(s.Bound)
+	keys := map[K]bool{}
+	for i, r := range s.Recent {
+		switch {
+		case r.Ago < 0 || r.Weight < 0:
+			return errors.New("an age or a weight is negative")
+		case i > 0 && r.Ago > s.Recent[i-1].Ago:
+			return errors.New("the oldest does not come first")
+		case keys[r.Key]:
+			return fmt.Errorf("%v is there twice", r.Key)
+		}
+		keys[r.Key] = true
+	}
+	switch {
+	case is == nil:
+		return errors.New("there is no such bound")
+	case is.dimension == 0 && s.Group != "":
+		return errors.New("it has no groups")
+	case s.Shut && is.Quiet == 0:
+		return errors.New("it is no breaker")
+	case s.Calm != nil && (!s.Shut || *s.Calm < 0):
+		return errors.New("it is not shut, or its time is negative")
+	case len(s.Recent) > 0 && is.Of != Recent:
+		return errors.New("it does not count recent actions")
+	case s.Missing != 0 && is.PerSecond == 0 || !(s.Missing >= 0) || math.IsInf(s.Missing, 1):
+		return errors.New("it has no tokens, or misses less than none")
+	}
+	return nil
+}
+
+func (c *cell[K]) restore(s *GroupSnapshot[K], now int64) {
+	if c.shut = s.Shut; s.Calm != nil {
+		c.calm = max(now-int64(*s.Calm), beginning)
+	}
+	c.spent, c.filled = s.Missing, now
+	if len(s.Recent) == 0 {
+		return
+	}
+	c.recent = &window[K]{of: make(map[K]act, len(s.Recent))}
+	for _, r := range s.Recent {
+		at := max(now-int64(r.Ago), beginning)
+		c.recent.set(r.Key, act{at: at, weight: r.Weight})
+		c.recent.line = append(c.recent.line, begun[K]{r.Key, at})
+	}
+}

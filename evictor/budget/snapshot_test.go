@@ -1,0 +1,101 @@
+package budget
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestWhatCannotBeRestored(t *testing.T) {
+	empty := func() *Budget[string, thing] {
+		b, err := New(things(
+			Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
+			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+		))
+		require.NoError(t, err)
+		return b
+	}
+	second, back := time.Second, -time.Second
+	recent := func(r ...RecentSnapshot[string]) GroupSnapshot[string] {
+		return GroupSnapshot[string]{Bound: "recent", Recent: r}
+	}
+	for want, s := range map[string]Snapshot[string]{
+		`budget: snapshot of version 0, this one reads 1`:                                        {},
+		`budget: snapshot: bound "other", group "": there is no such bound`:                      {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "other"}}},
+		`budget: snapshot: bound "recent", group "a": it has no groups`:                          {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "recent", Group: "a"}}},
+		`budget: snapshot: bound "rate", group "a": it is no breaker`:                            {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Shut: true}}},
+		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`:    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
+		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`:    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
+		`budget: snapshot: bound "rate", group "a": it has no tokens, or misses less than none`:  {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Missing: -1}}},
+		`budget: snapshot: bound "rate", group "b": it has no tokens, or misses less than none`:  {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "b", Missing: math.Inf(1)}}},
+		`budget: snapshot: bound "storm", group "a": it has no tokens, or misses less than none`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Missing: 1}}},
+		`budget: snapshot: bound "rate", group "a": it does not count recent actions`: {Version: 1, Groups: []GroupSnapshot[string]{
+			{Bound: "rate", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x"}}},
+		}},
+		`budget: snapshot: bound "rate", group "a": it is there twice`:               {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a"}, {Bound: "rate", Group: "a"}}},
+		`budget: snapshot: bound "recent", group "": an age or a weight is negative`: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Ago: -1})}},
+		`budget: snapshot: bound "recent", group "": the oldest does not come first`: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "y", Ago: 1})}},
+		`budget: snapshot: bound "recent", group "": x is there twice`:               {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "x"})}},
+	} {
+		b := empty()
+		require.EqualError(t, b.Restore(s), want)
+		require.NoError(t, b.Restore(Snapshot[string]{Version: SnapshotVersion}), "nothing was taken over")
+	}
+	b := empty()
+	b.Set("x", thing{})
+	require.ErrorIs(t, b.Restore(Snapshot[string]{Version: 1}), ErrNotEmpty)
+}
+
+// Who was acted on is so still, when he is told of again, and in whatever group.
+func TestActingIsRestored(t *testing.T) {
+	one := Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}
+	b := fleet(t, 3, 0, one)
+	r, err := b.Reserve("1")
+	require.NoError(t, err)
+	require.True(t, r.Commit())
+	text, err := json.Marshal(b.Snapshot())
+	require.NoError(t, err)
+	require.JSONEq(t, `{"version":1,"acting":["1"]}`, string(text))
+	next, err := New(things(one))
+	require.NoError(t, err)
+	require.NoError(t, next.Restore(b.Snapshot()))
+	require.Equal(t, b.Snapshot(), next.Snapshot())
+	for _, key := range []string{"0", "1"} {
+		next.Set(key, thing{zone: "b", weight: 1, ok: true})
+	}
+	_, err = next.Reserve("0")
+	require.EqualError(t, err, `budget: one of zone "b": 2, at most 1 allowed`)
+	require.True(t, next.End("1"))
+	require.False(t, next.End("1"))
+	_, err = next.Reserve("0")
+	require.NoError(t, err)
+}
+
+// Whatever is read, Restore takes it in whole or says why not, and a Budget that it took in gives it back.
+func FuzzRestore(f *testing.F) {
+	f.Add([]byte(`{"version":1,"acting":["a","b","a"],"groups":[{"bound":"rate","group":"a","missing":0.5},{"bound":"recent","recent":[{"key":"a","ago":5,"weight":2}]},{"bound":"storm","group":"a","shut":true,"calm":7}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var s Snapshot[string]
+		if json.Unmarshal(text, &s) != nil {
+			return
+		}
+		b, err := New(things(
+			Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
+			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+		))
+		require.NoError(t, err)
+		if b.Restore(s) != nil {
+			require.NoError(t, b.Restore(Snapshot[string]{Version: SnapshotVersion}))
+			return
+		}
+		for _, key := range s.Acting {
+			b.Set(key, thing{zone: "a", weight: 1, ok: true})
+			_, err := b.Reserve(key)
+			require.ErrorIs(t, err, ErrActing)
+		}
+		_ = b.Snapshot()
+	})
+}

@@ -19,6 +19,7 @@
 //   - taints: which taints should this node carry, and how long does this pod tolerate them?
 //   - evictor: all of it together, behind small interfaces. DIFFERENCES.md has what it does otherwise than upstream,
 //     with the reason and the test of each.
+//   - evictor/budget: may I act on one more, by any number of bounds over pools, racks or zones?
 //   - evictor/nodepressure: is this node short of memory, disk or process numbers, and which pod goes first?
 //     Its packages summary and cgroup measure for it.
 //   - evictor/evictortest: how do I test my controller in virtual time?

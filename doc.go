@@ -20,6 +20,7 @@
 //   - evictor: all of it together, behind small interfaces. DIFFERENCES.md has what it does otherwise than upstream,
 //     with the reason and the test of each.
 //   - evictor/budget: may I act on one more, by any number of bounds over pools, racks or zones?
+//   - evictor/compat, a module of its own: upstream's names for its queues and timed workers, for forks that migrate
 //   - evictor/nodepressure: is this node short of memory, disk or process numbers, and which pod goes first?
 //     Its packages summary and cgroup measure for it.
 //   - evictor/evictortest: how do I test my controller in virtual time?

@@ -14,7 +14,7 @@ import (
 func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("../DIFFERENCES.md")
 	require.NoError(t, err)
-	packages := map[string]string{"": "", "nodepressure": "nodepressure"}
+	packages := map[string]string{"": "", "nodepressure": "nodepressure", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction"}
 	for _, name := range []string{"zone", "health", "ratelimitqueue", "timedworker", "taints"} {
 		packages[name] = "../" + name
 	}

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/evictkit/evictkit v0.0.0
+	github.com/evictkit/evictkit/evictor/compat v0.0.0
 	github.com/evictkit/evictkit/examples v0.0.0
 	github.com/evictkit/evictkit/internal/conformance/frontend v0.0.0
 	github.com/go-logr/logr v1.4.3
@@ -129,6 +130,8 @@ require (
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
+
+replace github.com/evictkit/evictkit/evictor/compat => ../../evictor/compat
 
 replace github.com/evictkit/evictkit => ../../
 

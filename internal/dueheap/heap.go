@@ -3,10 +3,12 @@ package dueheap
 // Heap is the order. The zero Heap is empty and ready.
 type Heap struct {
 	places *Places
-	root   int32
 	length int
-	first  *node // the leaf with what is due first, nil when there is nothing
-	last   *node // the leaf with what is due last
+	height int   // levels of nodes above the leaves
+	root   int32 // a node, or the only leaf, or 0
+	first  int32 // the leaf with what is due first, 0 when there is nothing
+	last   int32 // the leaf with what is due last
+	low    entry // what is not before it belongs to the last leaf, where that is not the only one
 }
 
 // Sharing returns an empty heap that keeps its places there, beside other heaps. A number is in one of
@@ -27,11 +29,10 @@ func (h *Heap) Seq(number int32) uint64 { return h.places.entry(number).seq }
 
 // Min is the number due first.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
-	x := h.first
-	if x == nil {
+	if h.first == 0 {
 		return 0, 0, false
 	}
-	one := &x.entries[x.start]
+	one := h.places.leaf(h.first).least()
 	return one.number, one.due, true
 }
 
@@ -41,29 +42,30 @@ func (h *Heap) Set(number int32, due int64, seq uint64) {
 		h.places = new(Places)
 	}
 	if at := h.places.use(number); at != 0 {
-		x, i := h.places.at(at)
-		h.take(x, i)
+		h.take(at)
 	} else {
 		h.length++
 	}
 	one := entry{due, seq, number}
-	x := h.last
-	if x == nil {
-		x = h.places.newNode(0)
-		h.root, h.first, h.last = x.id, x, x
-	} else if !x.sorted || one.before(&x.entries[x.end-1]) { // very often what is set last is due last
-		x = h.leaf(&one)
+	if h.root == 0 {
+		h.root = h.places.newLeaf()
+		h.first, h.last = h.root, h.root
 	}
-	h.add(x, &one)
+	id := h.last // very often what is set last is due last
+	if h.first != h.last && one.before(&h.low) {
+		id = h.find(&one)
+	}
+	h.add(id, &one)
 }
 
-// leaf returns the one to which an entry belongs.
-func (h *Heap) leaf(one *entry) *node {
-	x := h.places.nodes[h.root]
-	for x.level > 0 {
-		x = h.places.nodes[x.entries[max(x.after(one)-1, x.start)].number]
+// find returns the leaf to which an entry belongs.
+func (h *Heap) find(one *entry) int32 {
+	id := h.root
+	for range h.height {
+		x := h.places.nodes[id]
+		id = x.below[x.find(one)]
 	}
-	return x
+	return id
 }
 
 // Remove takes the number out, if it is there.
@@ -73,17 +75,14 @@ func (h *Heap) Remove(number int32) {
 	}
 	if at := h.places.forget(number); at != 0 {
 		h.length--
-		x, i := h.places.at(at)
-		h.take(x, i)
+		h.take(at)
 	}
 }
 
 // Each calls visit for every number, in no order. It must not change the heap.
 func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
-	h.walk(h.root, func(leaf *node) bool {
-		for _, one := range leaf.all() {
-			visit(one.number, one.due, one.seq)
-		}
+	h.walk(h.root, h.height, func(one *entry) bool {
+		visit(one.number, one.due, one.seq)
 		return true
 	})
 }
@@ -91,35 +90,31 @@ func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
 // Until calls visit for every number due then or before, in no order. It costs what it visits. It must
 // not change the heap.
 func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
-	h.walk(h.root, func(leaf *node) (goOn bool) {
-		goOn = true
-		for _, one := range leaf.all() {
-			if one.due <= due {
-				visit(one.number, one.due)
-				continue
-			}
-			goOn = false // nor is anything in the leaves behind it
-			if leaf.sorted {
-				break
-			}
+	h.walk(h.root, h.height, func(one *entry) bool {
+		if one.due <= due {
+			visit(one.number, one.due)
 		}
-		return goOn
+		return one.due <= due
 	})
 }
 
-// walk visits the leaves below a node, in order, while visit says so.
-func (h *Heap) walk(id int32, visit func(leaf *node) bool) bool {
-	if id == 0 {
-		return true
-	}
-	x := h.places.nodes[id]
-	if x.level == 0 {
-		return visit(x)
-	}
-	for _, below := range x.all() {
-		if !h.walk(below.number, visit) {
-			return false
+// walk visits the entries below a node, or of a leaf, and goes no further than to the end of the leaf in which
+// visit was false: nothing behind it is before that entry.
+func (h *Heap) walk(id int32, level int, visit func(one *entry) bool) (goOn bool) {
+	goOn = true
+	switch {
+	case id == 0:
+	case level > 0:
+		x := h.places.nodes[id]
+		for _, below := range x.below[:x.count] {
+			if !h.walk(below, level-1, visit) {
+				return false
+			}
+		}
+	default:
+		for l := h.places.leaf(id).all(); l.used != 0; l.next() {
+			goOn = visit(l.least()) && goOn
 		}
 	}
-	return true
+	return goOn
 }

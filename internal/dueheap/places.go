@@ -1,18 +1,27 @@
 package dueheap
 
-const stretch = 256 // numbers in a chunk of places
+import "math"
 
-// Places tell of each number where in the leaves of its heap it lies, 0: nowhere; and they keep the nodes of the heaps. The
-// zero Places are ready. They keep chunks where a number is there, and one spare, like a slab.Slab, but one load is
-// enough to answer of a number that is not there.
+const (
+	stretch = 256 // numbers in a chunk of places
+	block   = 256 // leaves in a block
+)
+
+// Places tell of each number in which leaf of its heap it lies, and in which slot there, 0: nowhere; and they keep the
+// leaves and nodes of the heaps. The zero Places are ready. They keep chunks where a number is there, and one spare, like
+// a slab.Slab, but one load is enough to answer of a number that is not there.
 type Places struct {
 	chunks [][]int32 // nowhere: nothing of the chunk is there
 	used   []int32   // how many of the chunk are there
 	spare  []int32   // zeroed
 
-	nodes  []*node // by id, nil where there is none
-	free   []int32 // ids without a node
-	spares []*node // a few that were given back, empty
+	leaves     [][]leaf // by id, in blocks, so that no more than one is made at once; the id 0 has none
+	leafIDs    ids
+	spareSlots []entry
+
+	nodes      []*node // by id; nil where there is none
+	nodeIDs    ids
+	spareNodes []*node // a few that were given back, empty
 }
 
 // Slices and no pointers to arrays: Go asks of these whether they are nil by reading their beginning, which is seldom in
@@ -30,15 +39,13 @@ func (p *Places) of(number int32) int32 {
 	return p.chunks[c][uint32(number)%stretch]
 }
 
-// place is where a number is: in which leaf, whose id is never 0, and which entry there.
-func place(id, i int32) int32 { return id<<6 | i }
-
-func (p *Places) at(place int32) (leaf *node, i int32) { return p.nodes[place>>6], place & (1<<6 - 1) }
+// place is where a number is: in which leaf, whose id is never 0, and in which slot.
+func place(id int32, slot int) int32 { return id*slots | int32(slot) }
 
 // entry is that of a number that is there.
 func (p *Places) entry(number int32) *entry {
-	x, i := p.at(p.of(number))
-	return &x.entries[i]
+	at := p.of(number)
+	return &p.leaf(at / slots).entries[at%slots]
 }
 
 // move sets the place of a number that is there.
@@ -85,37 +92,75 @@ func (p *Places) forget(number int32) int32 {
 	return at
 }
 
+// ids gives out small numbers from 1 on, those given back first.
+type ids struct {
+	most int32
+	free []int32
+}
+
+func (i *ids) take() int32 {
+	if last := len(i.free) - 1; last >= 0 {
+		id := i.free[last]
+		i.free = i.free[:last]
+		return id
+	}
+	i.most++
+	return i.most
+}
+
+func (p *Places) leaf(id int32) *leaf { return &p.leaves[uint32(id)/block][uint32(id)%block] }
+
+// newLeaf returns an empty leaf.
+func (p *Places) newLeaf() int32 {
+	id := p.leafIDs.take()
+	if int(id/block) == len(p.leaves) {
+		p.leaves = append(p.leaves, make([]leaf, block))
+	}
+	l := p.leaf(id)
+	l.entries, p.spareSlots = p.spareSlots, nil
+	if l.entries == nil {
+		l.entries = make([]entry, slots)
+	}
+	return id
+}
+
+// giveBackLeaf ends a leaf.
+func (p *Places) giveBackLeaf(id int32) {
+	l := p.leaf(id)
+	p.spareSlots = l.entries
+	*l = leaf{}
+	p.leafIDs.free = append(p.leafIDs.free, id)
+}
+
 // mostSpares is how many nodes are kept: so many as can be given back at once where a number more needs a level more.
-const mostSpares = 4
+const mostSpares = 3
 
 // newNode returns an empty node.
-func (p *Places) newNode(level int16) *node {
+func (p *Places) newNode() int32 {
 	var x *node
-	if last := len(p.spares) - 1; last >= 0 {
-		x, p.spares[last] = p.spares[last], nil
-		p.spares = p.spares[:last]
+	if last := len(p.spareNodes) - 1; last >= 0 {
+		x, p.spareNodes[last] = p.spareNodes[last], nil
+		p.spareNodes = p.spareNodes[:last]
 	} else {
 		x = new(node)
 	}
-	if len(p.nodes) == 0 {
-		p.nodes = append(p.nodes, nil) // no node has the id 0
+	for at := range x.dues {
+		x.dues[at] = math.MaxInt64
 	}
-	if last := len(p.free) - 1; last >= 0 {
-		x.id, p.free = p.free[last], p.free[:last]
-		p.nodes[x.id] = x
-	} else {
-		x.id = int32(len(p.nodes))
-		p.nodes = append(p.nodes, x)
+	x.count = 0
+	id := p.nodeIDs.take()
+	for int(id) >= len(p.nodes) {
+		p.nodes = append(p.nodes, nil)
 	}
-	x.start, x.end, x.parent, x.level, x.sorted = 0, 0, 0, level, true
-	return x
+	p.nodes[id] = x
+	return id
 }
 
-// giveBack ends a node.
-func (p *Places) giveBack(x *node) {
-	p.nodes[x.id] = nil
-	p.free = append(p.free, x.id)
-	if len(p.spares) < mostSpares {
-		p.spares = append(p.spares, x)
+// giveBackNode ends a node.
+func (p *Places) giveBackNode(id int32) {
+	if len(p.spareNodes) < mostSpares {
+		p.spareNodes = append(p.spareNodes, p.nodes[id])
 	}
+	p.nodes[id] = nil
+	p.nodeIDs.free = append(p.nodeIDs.free, id)
 }

@@ -22,18 +22,18 @@ func (h *Heap) Len() int { return h.length }
 func (h *Heap) Has(number int32) bool { return h.places != nil && h.places.Has(number) }
 
 // Due is the due time of a number that is there.
-func (h *Heap) Due(number int32) int64 { return h.places.entry(number).due }
+func (h *Heap) Due(number int32) int64 { return h.places.items.At(number).due }
 
 // Seq is the sequence number of a number that is there.
-func (h *Heap) Seq(number int32) uint64 { return h.places.entry(number).seq }
+func (h *Heap) Seq(number int32) uint64 { return h.places.items.At(number).seq }
 
 // Min is the number due first.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
 	if h.first == 0 {
 		return 0, 0, false
 	}
-	one := h.places.leaf(h.first).least()
-	return one.number, one.due, true
+	number = h.places.leaf(h.first).least()
+	return number, h.places.items.At(number).due, true
 }
 
 // Set adds the number or moves it.
@@ -41,21 +41,26 @@ func (h *Heap) Set(number int32, due int64, seq uint64) {
 	if h.places == nil {
 		h.places = new(Places)
 	}
-	if at := h.places.use(number); at != 0 {
-		h.take(at)
+	p := h.places
+	one := entry{due, seq, number}
+	var it *item
+	if p.items.Has(number) {
+		it = p.items.At(number)
+		h.take(number, it)
 	} else {
+		it = p.items.Use(number)
 		h.length++
 	}
-	one := entry{due, seq, number}
+	it.due, it.seq = due, seq
 	if h.root == 0 {
-		h.root = h.places.newLeaf()
+		h.root = p.newLeaf()
 		h.first, h.last = h.root, h.root
 	}
 	id := h.last // very often what is set last is due last
 	if h.first != h.last && one.before(&h.low) {
 		id = h.find(&one)
 	}
-	h.add(id, &one)
+	it.place = h.add(id, &one)
 }
 
 // find returns the leaf to which an entry belongs.
@@ -70,19 +75,18 @@ func (h *Heap) find(one *entry) int32 {
 
 // Remove takes the number out, if it is there.
 func (h *Heap) Remove(number int32) {
-	if h.places == nil {
+	if !h.Has(number) {
 		return
 	}
-	if at := h.places.forget(number); at != 0 {
-		h.length--
-		h.take(at)
-	}
+	h.length--
+	h.take(number, h.places.items.At(number))
+	h.places.items.Free(number)
 }
 
 // Each calls visit for every number, in no order. It must not change the heap.
 func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
-	h.walk(h.root, h.height, func(one *entry) bool {
-		visit(one.number, one.due, one.seq)
+	h.walk(h.root, h.height, func(number int32, it *item) bool {
+		visit(number, it.due, it.seq)
 		return true
 	})
 }
@@ -90,17 +94,17 @@ func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
 // Until calls visit for every number due then or before, in no order. It costs what it visits. It must
 // not change the heap.
 func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
-	h.walk(h.root, h.height, func(one *entry) bool {
-		if one.due <= due {
-			visit(one.number, one.due)
+	h.walk(h.root, h.height, func(number int32, it *item) bool {
+		if it.due <= due {
+			visit(number, it.due)
 		}
-		return one.due <= due
+		return it.due <= due
 	})
 }
 
-// walk visits the entries below a node, or of a leaf, and goes no further than to the end of the leaf in which
-// visit was false: nothing behind it is before that entry.
-func (h *Heap) walk(id int32, level int, visit func(one *entry) bool) (goOn bool) {
+// walk visits what is below a node, or in a leaf, and goes no further than to the end of the leaf in which
+// visit was false: nothing behind it comes before that.
+func (h *Heap) walk(id int32, level int, visit func(number int32, it *item) bool) (goOn bool) {
 	goOn = true
 	switch {
 	case id == 0:
@@ -112,8 +116,9 @@ func (h *Heap) walk(id int32, level int, visit func(one *entry) bool) (goOn bool
 			}
 		}
 	default:
-		for l := h.places.leaf(id).all(); l.used != 0; l.next() {
-			goOn = visit(l.least()) && goOn
+		for rest := *h.places.leaf(id); rest.used != 0; rest.next() {
+			number := rest.least()
+			goOn = visit(number, h.places.items.At(number)) && goOn
 		}
 	}
 	return goOn

@@ -3,18 +3,17 @@ package dueheap
 import "math/bits"
 
 const (
-	slots = 64 // of a leaf: the bits of a word; they take 1,536 bytes, which is what Go allocates for them
+	slots = 64 // of a leaf: the bits of a word
 	few   = slots / 4
 )
 
-// leaf holds numbers: in its used slots, the others hold what was there or nothing. In the first leaf of a heap all from
-// the first used slot to the last one are in order, what is not used any more among them.
+// leaf holds numbers in its used slots; what is in the others says nothing. In the first leaf of a heap they are in order.
 type leaf struct {
-	entries []entry
+	numbers []int32
 	used    uint64
 }
 
-// entry is a number in a leaf, or the bound of a node.
+// entry is a number with what orders it.
 type entry struct {
 	due    int64
 	seq    uint64
@@ -34,40 +33,14 @@ func (a *entry) before(b *entry) bool {
 
 func (l *leaf) len() int { return bits.OnesCount64(l.used) }
 
-// least is the entry in the first used slot: in the first leaf of a heap that which is due first.
-func (l *leaf) least() *entry { return &l.entries[bits.TrailingZeros64(l.used)] }
+// least is what the first used slot has: in the first leaf of a heap that which is due first.
+func (l *leaf) least() int32 { return l.numbers[bits.TrailingZeros64(l.used)] }
 
-// all returns a copy, to go through the used slots by least and next.
-func (l *leaf) all() leaf { return *l }
-
+// next goes on to the next used slot, in a copy.
 func (l *leaf) next() { l.used &= l.used - 1 }
 
-// inOrder says whether the leaf is as the first one has to be.
-func (l *leaf) inOrder() bool {
-	start, end := bits.TrailingZeros64(l.used), slots-bits.LeadingZeros64(l.used)
-	for at := start + 1; at < end; at++ {
-		if l.entries[at].before(&l.entries[at-1]) {
-			return false
-		}
-	}
-	return end-start == l.len()
-}
-
-// after returns the slot before which an entry belongs in a leaf that is in order.
-func (l *leaf) after(one *entry) int {
-	low, high := bits.TrailingZeros64(l.used), slots-bits.LeadingZeros64(l.used)
-	for low < high {
-		if middle := (low + high) / 2; one.before(&l.entries[middle]) {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return low
-}
-
-// add puts an entry into the leaf to which it belongs. A leaf that is full is split first.
-func (h *Heap) add(id int32, one *entry) {
+// add puts an entry into the leaf to which it belongs, and returns its place. A leaf that is full is split first.
+func (h *Heap) add(id int32, one *entry) (place int32) {
 	l := h.places.leaf(id)
 	if l.used == ^uint64(0) {
 		id = h.split(id, one)
@@ -77,19 +50,17 @@ func (h *Heap) add(id int32, one *entry) {
 	if id == h.first {
 		at = h.places.room(id, one)
 	}
-	l.entries[at] = *one
+	l.numbers[at] = one.number
 	l.used |= 1 << at
-	h.places.move(one.number, place(id, at))
+	return placeOf(id, at)
 }
 
-// take empties the slot at that place.
-func (h *Heap) take(at int32) {
-	id, slot := at/slots, at%slots
-	l := h.places.leaf(id)
-	l.used &^= 1 << slot
+// take empties the slot of a number.
+func (h *Heap) take(number int32, it *item) {
+	l := h.places.leaf(it.place / slots)
+	l.used &^= 1 << (it.place % slots)
 	if left := l.len(); left == few || left == 0 {
-		gone := l.entries[slot]
-		h.settle(&gone)
+		h.settle(&entry{it.due, it.seq, number})
 	}
 }
 
@@ -100,7 +71,7 @@ func (p *Places) room(id int32, one *entry) int {
 	if l.used == 0 {
 		return slots - 1
 	}
-	at := l.after(one)
+	at := p.after(l, one)
 	if at == slots {
 		p.pack(id)
 		at = l.len()
@@ -108,38 +79,72 @@ func (p *Places) room(id int32, one *entry) int {
 	free := ^l.used
 	left, right := bits.Len64(free<<(slots-at)>>(slots-at))-1, bits.TrailingZeros64(free>>at<<at)
 	if right < slots && (left < 0 || right-at <= at-1-left) {
-		copy(l.entries[at+1:], l.entries[at:right])
+		copy(l.numbers[at+1:], l.numbers[at:right])
 		l.used |= 1 << right
 		p.adopt(id, at+1, right+1)
 		return at
 	}
-	copy(l.entries[left:], l.entries[left+1:at])
+	copy(l.numbers[left:], l.numbers[left+1:at])
 	l.used |= 1 << left
 	p.adopt(id, left, at-1)
 	return at - 1
 }
 
+// after returns the slot before which an entry belongs in a leaf that is in order: what it is not before is in the slots
+// below, and the rest is not.
+func (p *Places) after(l *leaf, one *entry) int {
+	low, high := bits.TrailingZeros64(l.used), slots-bits.LeadingZeros64(l.used)
+	for low < high {
+		middle := (low + high) / 2
+		next := bits.TrailingZeros64(l.used >> middle << middle)
+		if next < high {
+			if other := p.entry(l.numbers[next]); !one.before(&other) {
+				low = next + 1
+				continue
+			}
+		}
+		high = middle
+	}
+	return low
+}
+
+// inOrder says whether a leaf is as the first one has to be.
+func (p *Places) inOrder(id int32) bool {
+	rest := *p.leaf(id)
+	last := p.entry(rest.least())
+	for rest.next(); rest.used != 0; rest.next() {
+		one := p.entry(rest.least())
+		if one.before(&last) {
+			return false
+		}
+		last = one
+	}
+	return true
+}
+
 // pack puts what is in a leaf in order, from its first slot on.
 func (p *Places) pack(id int32) {
-	l := p.leaf(id)
-	e, n := l.entries, 0
-	for rest := l.all(); rest.used != 0; rest.next() { // n slots have been read, or more
-		one, at := *rest.least(), n
-		for at > 0 && one.before(&e[at-1]) {
-			e[at] = e[at-1]
+	var all [slots]entry
+	l, n := p.leaf(id), 0
+	for rest := *l; rest.used != 0; rest.next() {
+		one, at := p.entry(rest.least()), n
+		for at > 0 && one.before(&all[at-1]) {
+			all[at] = all[at-1]
 			at--
 		}
-		e[at] = one
+		all[at] = one
 		n++
+	}
+	for at := range all[:n] {
+		l.numbers[at] = all[at].number
 	}
 	l.used = 1<<n - 1
 	p.adopt(id, 0, n)
 }
 
-// adopt notes where entries of a leaf are.
+// adopt notes where numbers of a leaf are.
 func (p *Places) adopt(id int32, from, to int) {
-	e := p.leaf(id).entries
-	for at := from; at < to; at++ {
-		p.move(e[at].number, place(id, at))
+	for at, number := range p.leaf(id).numbers[from:to] {
+		p.items.At(number).place = placeOf(id, from+at)
 	}
 }

@@ -1,95 +1,44 @@
 package dueheap
 
-import "math"
+import (
+	"math"
 
-const (
-	stretch = 256 // numbers in a chunk of places
-	block   = 256 // leaves in a block
+	"github.com/evictkit/evictkit/internal/slab"
 )
 
-// Places tell of each number in which leaf of its heap it lies, and in which slot there, 0: nowhere; and they keep the
-// leaves and nodes of the heaps. The zero Places are ready. They keep chunks where a number is there, and one spare, like
-// a slab.Slab, but one load is enough to answer of a number that is not there.
-type Places struct {
-	chunks [][]int32 // nowhere: nothing of the chunk is there
-	used   []int32   // how many of the chunk are there
-	spare  []int32   // zeroed
+const block = 256 // leaves that are made at once
 
-	leaves     [][]leaf // by id, in blocks, so that no more than one is made at once; the id 0 has none
-	leafIDs    ids
-	spareSlots []entry
+// Places tell of each number when it is due and in which slot of which leaf it lies, and they keep the leaves and nodes of
+// the heaps. The zero Places are ready.
+type Places struct {
+	items slab.Slab[item]
+
+	leaves    [][]leaf // by id, in blocks; the id 0 has none
+	leafIDs   ids
+	spareLeaf []int32
 
 	nodes      []*node // by id; nil where there is none
 	nodeIDs    ids
-	spareNodes []*node // a few that were given back, empty
+	spareNodes []*node
 }
 
-// Slices and no pointers to arrays: Go asks of these whether they are nil by reading their beginning, which is seldom in
-// the cache.
-var nowhere = make([]int32, stretch) // never written
+// item is what is known of a number.
+type item struct {
+	due   int64
+	seq   uint64
+	place int32 // see placeOf
+}
+
+// placeOf is where a number is: in which leaf, and in which slot.
+func placeOf(leaf int32, slot int) int32 { return leaf*slots | int32(slot) }
 
 // Has says whether the number is in a heap.
-func (p *Places) Has(number int32) bool { return p.of(number) != 0 }
-
-func (p *Places) of(number int32) int32 {
-	c := uint32(number) / stretch
-	if int(c) >= len(p.chunks) {
-		return 0
-	}
-	return p.chunks[c][uint32(number)%stretch]
-}
-
-// place is where a number is: in which leaf, whose id is never 0, and in which slot.
-func place(id int32, slot int) int32 { return id*slots | int32(slot) }
+func (p *Places) Has(number int32) bool { return p.items.Has(number) }
 
 // entry is that of a number that is there.
-func (p *Places) entry(number int32) *entry {
-	at := p.of(number)
-	return &p.leaf(at / slots).entries[at%slots]
-}
-
-// move sets the place of a number that is there.
-func (p *Places) move(number, place int32) {
-	p.chunks[uint32(number)/stretch][uint32(number)%stretch] = place
-}
-
-// use returns the place of a number. One that is not there is counted, and has to be moved to its place.
-func (p *Places) use(number int32) int32 {
-	c := int(uint32(number) / stretch)
-	for c >= len(p.chunks) {
-		p.chunks = append(p.chunks, nowhere)
-		p.used = append(p.used, 0)
-	}
-	if at := p.chunks[c][uint32(number)%stretch]; at != 0 {
-		return at
-	}
-	if p.used[c] == 0 {
-		if p.spare == nil {
-			p.spare = make([]int32, stretch)
-		}
-		p.chunks[c], p.spare = p.spare, nil
-	}
-	p.used[c]++
-	return 0
-}
-
-// forget returns the place of a number, which is nowhere from now on; 0 when it was so before.
-func (p *Places) forget(number int32) int32 {
-	c := uint32(number) / stretch
-	if int(c) >= len(p.chunks) {
-		return 0
-	}
-	place := &p.chunks[c][uint32(number)%stretch]
-	at := *place
-	if at == 0 {
-		return 0
-	}
-	*place = 0
-	p.used[c]--
-	if p.used[c] == 0 {
-		p.spare, p.chunks[c] = p.chunks[c], nowhere
-	}
-	return at
+func (p *Places) entry(number int32) entry {
+	it := p.items.At(number)
+	return entry{it.due, it.seq, number}
 }
 
 // ids gives out small numbers from 1 on, those given back first.
@@ -117,9 +66,9 @@ func (p *Places) newLeaf() int32 {
 		p.leaves = append(p.leaves, make([]leaf, block))
 	}
 	l := p.leaf(id)
-	l.entries, p.spareSlots = p.spareSlots, nil
-	if l.entries == nil {
-		l.entries = make([]entry, slots)
+	l.numbers, p.spareLeaf = p.spareLeaf, nil
+	if l.numbers == nil {
+		l.numbers = make([]int32, slots)
 	}
 	return id
 }
@@ -127,13 +76,10 @@ func (p *Places) newLeaf() int32 {
 // giveBackLeaf ends a leaf.
 func (p *Places) giveBackLeaf(id int32) {
 	l := p.leaf(id)
-	p.spareSlots = l.entries
+	p.spareLeaf = l.numbers
 	*l = leaf{}
 	p.leafIDs.free = append(p.leafIDs.free, id)
 }
-
-// mostSpares is how many nodes are kept: so many as can be given back at once where a number more needs a level more.
-const mostSpares = 3
 
 // newNode returns an empty node.
 func (p *Places) newNode() int32 {
@@ -164,3 +110,6 @@ func (p *Places) giveBackNode(id int32) {
 	p.nodes[id] = nil
 	p.nodeIDs.free = append(p.nodeIDs.free, id)
 }
+
+// mostSpares is how many nodes are kept: so many as can be given back at once where a number more needs a level more.
+const mostSpares = 3

@@ -1,5 +1,7 @@
 package dueheap
 
+import "math/bits"
+
 // split makes two leaves of a full one and returns that to which an entry belongs. Where entries come in order, at either
 // end of all, what they leave behind is full.
 func (h *Heap) split(id int32, one *entry) int32 {
@@ -7,19 +9,20 @@ func (h *Heap) split(id int32, one *entry) int32 {
 	p.pack(id)
 	right := p.newLeaf()
 	l, r := p.leaf(id), p.leaf(right)
+	least, last := p.entry(l.numbers[0]), p.entry(l.numbers[slots-1])
 	cut, cutNodes := slots/2, fanout/2
 	switch {
-	case id == h.last && l.entries[slots-1].before(one):
+	case id == h.last && last.before(one):
 		cut, cutNodes = slots, fanout
-	case id == h.first && one.before(&l.entries[0]):
+	case id == h.first && one.before(&least):
 		cut, cutNodes = 0, 1
 	}
-	moved := copy(r.entries, l.entries[cut:])
+	moved := copy(r.numbers, l.numbers[cut:])
 	l.used, r.used = 1<<cut-1, 1<<moved-1
 	p.adopt(right, 0, moved)
 	bound := *one
 	if moved > 0 {
-		bound = r.entries[0]
+		bound = p.entry(r.numbers[0])
 	}
 	if id == h.last {
 		h.last, h.low = right, bound
@@ -138,15 +141,12 @@ func (p *Places) joinLeaves(x *node, at int) bool {
 	if l.len()+r.len() > slots*3/4 {
 		return false
 	}
-	p.pack(id)
-	from := l.len()
-	to := from
-	for rest := r.all(); rest.used != 0; rest.next() {
-		l.entries[to] = *rest.least()
-		to++
+	for rest := *r; rest.used != 0; rest.next() {
+		at := bits.TrailingZeros64(^l.used)
+		l.numbers[at] = rest.least()
+		l.used |= 1 << at
+		p.adopt(id, at, at+1)
 	}
-	l.used = 1<<to - 1
-	p.adopt(id, from, to)
 	p.giveBackLeaf(other)
 	x.drop(at + 1)
 	return true
@@ -178,7 +178,7 @@ func (h *Heap) ends() {
 		}
 		h.last = x.below[x.count-1]
 	}
-	if !h.places.leaf(h.first).inOrder() {
+	if !h.places.inOrder(h.first) {
 		h.places.pack(h.first)
 	}
 }

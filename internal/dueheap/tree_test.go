@@ -3,7 +3,6 @@ package dueheap
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand"
 	"slices"
 	"testing"
@@ -27,11 +26,11 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 			leaves++
 			ends = append(ends, id)
 			l := h.places.leaf(id)
-			note(l.used != 0 && len(l.entries) == slots, "empty", id)
-			for at := range slots {
+			note(l.used != 0 && len(l.numbers) == slots, "empty", id)
+			for at, number := range l.numbers {
 				if l.used>>at&1 != 0 {
-					note(h.places.of(l.entries[at].number) == place(id, at), "place of a number", id)
-					all = append(all, l.entries[at])
+					note(h.places.items.At(number).place == placeOf(id, at), "place of a number", number)
+					all = append(all, h.places.entry(number))
 				}
 			}
 			return
@@ -59,9 +58,8 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 	if h.root != 0 {
 		visit(h.root, h.height)
 		require.Equal(t, []int32{ends[0], ends[len(ends)-1]}, []int32{h.first, h.last})
-		l := h.places.leaf(h.first)
-		inOrder := l.entries[bits.TrailingZeros64(l.used) : slots-bits.LeadingZeros64(l.used)]
-		note(slices.IsSortedFunc(inOrder, order), "first leaf", inOrder)
+		first := all[:h.places.leaf(h.first).len()]
+		note(slices.IsSortedFunc(first, order), "first leaf", first)
 		for at, one := range all {
 			note(leaves == 1 || one.before(&h.low) == (at < len(all)-h.places.leaf(h.last).len()), "low", one)
 		}

@@ -8,7 +8,9 @@ type Heap struct {
 	root   int32 // a node, or the only leaf, or 0
 	first  int32 // the leaf with what is due first, 0 when there is nothing
 	last   int32 // the leaf with what is due last
-	low    entry // what is not before it belongs to the last leaf, where that is not the only one
+	newest int32 // a leaf out of order, with what came last and belongs to neither of those; 0 before it is needed
+	high   entry // what is before it belongs to the first leaf, where that is not the only one
+	low    entry // what is not before it belongs to the last leaf, likewise
 }
 
 // Sharing returns an empty heap that keeps its places there, beside other heaps. A number is in one of
@@ -56,11 +58,38 @@ func (h *Heap) Set(number int32, due int64, seq uint64) {
 		h.root = p.newLeaf()
 		h.first, h.last = h.root, h.root
 	}
-	id := h.last // very often what is set last is due last
-	if h.first != h.last && one.before(&h.low) {
-		id = h.find(&one)
+	it.place = h.add(h.near(&one), &one)
+}
+
+// near returns a leaf for an entry that can be told without going down the tree.
+func (h *Heap) near(one *entry) int32 {
+	switch {
+	case h.first == h.last || !one.before(&h.low): // very often what is set last is due last
+		return h.last
+	case one.before(&h.high):
+		return h.first
+	case h.newest == 0:
+		h.newest = h.places.newLeaf()
+	case h.places.leaf(h.newest).full():
+		h.settleNewest()
 	}
-	it.place = h.add(id, &one)
+	return h.newest
+}
+
+// settleNewest moves what came last to where it belongs. All at once that is quicker than one by one, for they do not
+// wait for each other.
+func (h *Heap) settleNewest() {
+	if h.newest == 0 {
+		return
+	}
+	p := h.places
+	l := p.leaf(h.newest)
+	rest := *l
+	l.used = 0
+	for ; rest.used != 0; rest.next() {
+		one := p.entry(rest.least())
+		p.items.At(one.number).place = h.add(h.find(&one), &one)
+	}
 }
 
 // find returns the leaf to which an entry belongs.
@@ -85,7 +114,7 @@ func (h *Heap) Remove(number int32) {
 
 // Each calls visit for every number, in no order. It must not change the heap.
 func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
-	h.walk(h.root, h.height, func(number int32, it *item) bool {
+	h.walk(func(number int32, it *item) bool {
 		visit(number, it.due, it.seq)
 		return true
 	})
@@ -94,7 +123,7 @@ func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
 // Until calls visit for every number due then or before, in no order. It costs what it visits. It must
 // not change the heap.
 func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
-	h.walk(h.root, h.height, func(number int32, it *item) bool {
+	h.walk(func(number int32, it *item) bool {
 		if it.due <= due {
 			visit(number, it.due)
 		}
@@ -102,16 +131,20 @@ func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
 	})
 }
 
-// walk visits what is below a node, or in a leaf, and goes no further than to the end of the leaf in which
-// visit was false: nothing behind it comes before that.
-func (h *Heap) walk(id int32, level int, visit func(number int32, it *item) bool) (goOn bool) {
+// walk visits all, but not what is behind a leaf in which visit was false: nothing there comes before that.
+func (h *Heap) walk(visit func(number int32, it *item) bool) {
+	h.walkFrom(h.root, h.height, visit)
+	h.walkFrom(h.newest, 0, visit)
+}
+
+func (h *Heap) walkFrom(id int32, level int, visit func(number int32, it *item) bool) (goOn bool) {
 	goOn = true
 	switch {
 	case id == 0:
 	case level > 0:
 		x := h.places.nodes[id]
 		for _, below := range x.below[:x.count] {
-			if !h.walk(below, level-1, visit) {
+			if !h.walkFrom(below, level-1, visit) {
 				return false
 			}
 		}

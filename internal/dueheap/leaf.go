@@ -33,6 +33,8 @@ func (a *entry) before(b *entry) bool {
 
 func (l *leaf) len() int { return bits.OnesCount64(l.used) }
 
+func (l *leaf) full() bool { return l.used == ^uint64(0) }
+
 // least is what the first used slot has: in the first leaf of a heap that which is due first.
 func (l *leaf) least() int32 { return l.numbers[bits.TrailingZeros64(l.used)] }
 
@@ -42,7 +44,7 @@ func (l *leaf) next() { l.used &= l.used - 1 }
 // add puts an entry into the leaf to which it belongs, and returns its place. A leaf that is full is split first.
 func (h *Heap) add(id int32, one *entry) (place int32) {
 	l := h.places.leaf(id)
-	if l.used == ^uint64(0) {
+	if l.full() {
 		id = h.split(id, one)
 		l = h.places.leaf(id)
 	}
@@ -57,9 +59,10 @@ func (h *Heap) add(id int32, one *entry) (place int32) {
 
 // take empties the slot of a number.
 func (h *Heap) take(number int32, it *item) {
-	l := h.places.leaf(it.place / slots)
+	id := it.place / slots
+	l := h.places.leaf(id)
 	l.used &^= 1 << (it.place % slots)
-	if left := l.len(); left == few || left == 0 {
+	if left := l.len(); (left == few || left == 0) && id != h.newest {
 		h.settle(&entry{it.due, it.seq, number})
 	}
 }

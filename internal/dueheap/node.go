@@ -5,8 +5,6 @@ import "math"
 // fanout is chosen so that a node takes 1,536 bytes, which is what Go allocates for it.
 const fanout = 63
 
-const group = 8 // bounds between those that find looks at first
-
 // node has, in order, the ids of the nodes of the level below it, or of leaves: what is in one of them is not before its
 // bound, and before that of the next one. The bound of the first one says nothing, only that of this node one level
 // higher does.
@@ -23,15 +21,13 @@ func (x *node) bound(at int) entry { return entry{x.dues[at], x.seqs[at], x.numb
 // find is where an entry belongs. Where due times differ it reads nothing else, and the processor has nothing to guess:
 // the loads do not wait for each other.
 func (x *node) find(one *entry) int {
-	dues, due, at := x.dues[:], one.due, 0
-	for i := group; i <= fanout; i += group {
-		at += group * less(dues[i], due)
-	}
-	within := dues[at : at+group]
-	for i := 1; i < group; i++ {
-		at += less(within[i], due)
-	}
-	if at+1 < int(x.count) && dues[at+1] == due {
+	d, due := &x.dues, one.due
+	at := 8 * (less(d[8], due) + less(d[16], due) + less(d[24], due) + less(d[32], due) +
+		less(d[40], due) + less(d[48], due) + less(d[56], due))
+	e := d[at : at+8]
+	at += less(e[1], due) + less(e[2], due) + less(e[3], due) + less(e[4], due) +
+		less(e[5], due) + less(e[6], due) + less(e[7], due)
+	if next := at + 1; next < int(x.count) && d[next] == due {
 		return x.among(at, one)
 	}
 	return at

@@ -24,6 +24,9 @@ func (h *Heap) split(id int32, one *entry) int32 {
 	if moved > 0 {
 		bound = p.entry(r.numbers[0])
 	}
+	if id == h.first {
+		h.high = bound
+	}
 	if id == h.last {
 		h.last, h.low = right, bound
 	}
@@ -81,6 +84,7 @@ func (p *Places) insert(to int32, level int, bound entry, id int32, cut int) (en
 // one beside it when both together leave room.
 func (h *Heap) settle(one *entry) {
 	p := h.places
+	h.settleNewest()
 	switch {
 	case h.height > 0:
 		if !h.shrink(h.root, h.height, one) {
@@ -98,6 +102,10 @@ func (h *Heap) settle(one *entry) {
 		p.giveBackNode(h.root)
 		h.root = below
 		h.height--
+	}
+	if h.height == 0 && h.newest != 0 {
+		p.giveBackLeaf(h.newest)
+		h.newest = 0
 	}
 	h.ends()
 }
@@ -171,8 +179,12 @@ func (p *Places) joinNodes(x *node, at int) bool {
 func (h *Heap) ends() {
 	h.first, h.last = h.root, h.root
 	for range h.height {
-		h.first = h.places.nodes[h.first].below[0]
-		x := h.places.nodes[h.last]
+		x := h.places.nodes[h.first]
+		if x.count > 1 {
+			h.high = x.bound(1)
+		}
+		h.first = x.below[0]
+		x = h.places.nodes[h.last]
 		if x.count > 1 {
 			h.low = x.bound(int(x.count) - 1)
 		}

@@ -26,7 +26,7 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 			leaves++
 			ends = append(ends, id)
 			l := h.places.leaf(id)
-			note(l.used != 0 && len(l.numbers) == slots, "empty", id)
+			note((l.used != 0 || id == h.newest) && len(l.numbers) == slots, "empty", id)
 			for at, number := range l.numbers {
 				if l.used>>at&1 != 0 {
 					note(h.places.items.At(number).place == placeOf(id, at), "place of a number", number)
@@ -61,10 +61,19 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 		first := all[:h.places.leaf(h.first).len()]
 		note(slices.IsSortedFunc(first, order), "first leaf", first)
 		for at, one := range all {
+			note(leaves == 1 || one.before(&h.high) == (at < len(first)), "high", one)
 			note(leaves == 1 || one.before(&h.low) == (at < len(all)-h.places.leaf(h.last).len()), "low", one)
 		}
+		if h.newest != 0 {
+			require.NotZero(t, h.height)
+			from := len(all)
+			visit(h.newest, 0)
+			for _, one := range all[from:] {
+				note(!one.before(&h.high) && one.before(&h.low), "newest", one)
+			}
+		}
 	} else {
-		require.Equal(t, []int32{0, 0}, []int32{h.first, h.last})
+		require.Equal(t, []int32{0, 0, 0}, []int32{h.first, h.last, h.newest})
 		require.Zero(t, h.height)
 	}
 	require.Empty(t, fault)

@@ -129,14 +129,17 @@ func (p *Places) inOrder(id int32) bool {
 func (p *Places) pack(id int32) {
 	var all [slots]entry
 	l, n := p.leaf(id), 0
-	for rest := *l; rest.used != 0; rest.next() {
-		one, at := p.entry(rest.least()), n
+	for rest := *l; rest.used != 0; rest.next() { // on its own: these loads do not wait for each other
+		all[n] = p.entry(rest.least())
+		n++
+	}
+	for i := 1; i < n; i++ {
+		one, at := all[i], i
 		for at > 0 && one.before(&all[at-1]) {
 			all[at] = all[at-1]
 			at--
 		}
 		all[at] = one
-		n++
 	}
 	for at := range all[:n] {
 		l.numbers[at] = all[at].number

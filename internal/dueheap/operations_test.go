@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var operations = flag.Int("operations", 200_000, "how many random operations are compared with the model")
+var operations = flag.Int("operations", 100_000, "how many random operations are compared with the model")
 
 // sortedHeap is what a Heap must do, on a sorted slice.
 type sortedHeap struct {

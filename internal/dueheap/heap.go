@@ -3,10 +3,14 @@ package dueheap
 // Heap is the order. The zero Heap is empty and ready.
 type Heap struct {
 	places *Places
-	root   int32
 	length int
-	first  *node // the leaf with what is due first, nil when there is nothing
-	last   *node // the leaf with what is due last
+	height int   // levels of nodes above the leaves
+	root   int32 // a node, or the only leaf, or 0
+	first  int32 // the leaf with what is due first, 0 when there is nothing
+	last   int32 // the leaf with what is due last
+	newest int32 // a leaf out of order, with what came last and belongs to neither of those; 0 before it is needed
+	high   entry // what is before it belongs to the first leaf, where that is not the only one
+	low    entry // what is not before it belongs to the last leaf, likewise
 }
 
 // Sharing returns an empty heap that keeps its places there, beside other heaps. A number is in one of
@@ -20,19 +24,18 @@ func (h *Heap) Len() int { return h.length }
 func (h *Heap) Has(number int32) bool { return h.places != nil && h.places.Has(number) }
 
 // Due is the due time of a number that is there.
-func (h *Heap) Due(number int32) int64 { return h.places.entry(number).due }
+func (h *Heap) Due(number int32) int64 { return h.places.items.At(number).due }
 
 // Seq is the sequence number of a number that is there.
-func (h *Heap) Seq(number int32) uint64 { return h.places.entry(number).seq }
+func (h *Heap) Seq(number int32) uint64 { return h.places.items.At(number).seq }
 
 // Min is the number due first.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
-	x := h.first
-	if x == nil {
+	if h.first == 0 {
 		return 0, 0, false
 	}
-	one := &x.entries[x.start]
-	return one.number, one.due, true
+	number = h.places.leaf(h.first).least()
+	return number, h.places.items.At(number).due, true
 }
 
 // Set adds the number or moves it.
@@ -40,50 +43,79 @@ func (h *Heap) Set(number int32, due int64, seq uint64) {
 	if h.places == nil {
 		h.places = new(Places)
 	}
-	if at := h.places.use(number); at != 0 {
-		x, i := h.places.at(at)
-		h.take(x, i)
+	p := h.places
+	one := entry{due, seq, number}
+	var it *item
+	if p.items.Has(number) {
+		it = p.items.At(number)
+		h.take(number, it)
 	} else {
+		it = p.items.Use(number)
 		h.length++
 	}
-	one := entry{due, seq, number}
-	x := h.last
-	if x == nil {
-		x = h.places.newNode(0)
-		h.root, h.first, h.last = x.id, x, x
-	} else if !x.sorted || one.before(&x.entries[x.end-1]) { // very often what is set last is due last
-		x = h.leaf(&one)
+	it.due, it.seq = due, seq
+	if h.root == 0 {
+		h.root = p.newLeaf()
+		h.first, h.last = h.root, h.root
 	}
-	h.add(x, &one)
+	it.place = h.add(h.near(&one), &one)
 }
 
-// leaf returns the one to which an entry belongs.
-func (h *Heap) leaf(one *entry) *node {
-	x := h.places.nodes[h.root]
-	for x.level > 0 {
-		x = h.places.nodes[x.entries[max(x.after(one)-1, x.start)].number]
+// near returns a leaf for an entry that can be told without going down the tree.
+func (h *Heap) near(one *entry) int32 {
+	switch {
+	case h.first == h.last || !one.before(&h.low): // very often what is set last is due last
+		return h.last
+	case one.before(&h.high):
+		return h.first
+	case h.newest == 0:
+		h.newest = h.places.newLeaf()
+	case h.places.leaf(h.newest).full():
+		h.settleNewest()
 	}
-	return x
+	return h.newest
+}
+
+// settleNewest moves what came last to where it belongs. All at once that is quicker than one by one, for they do not
+// wait for each other.
+func (h *Heap) settleNewest() {
+	if h.newest == 0 {
+		return
+	}
+	p := h.places
+	l := p.leaf(h.newest)
+	rest := *l
+	l.used = 0
+	for ; rest.used != 0; rest.next() {
+		one := p.entry(rest.least())
+		p.items.At(one.number).place = h.add(h.find(&one), &one)
+	}
+}
+
+// find returns the leaf to which an entry belongs.
+func (h *Heap) find(one *entry) int32 {
+	id := h.root
+	for range h.height {
+		x := h.places.nodes[id]
+		id = x.below[x.find(one)]
+	}
+	return id
 }
 
 // Remove takes the number out, if it is there.
 func (h *Heap) Remove(number int32) {
-	if h.places == nil {
+	if !h.Has(number) {
 		return
 	}
-	if at := h.places.forget(number); at != 0 {
-		h.length--
-		x, i := h.places.at(at)
-		h.take(x, i)
-	}
+	h.length--
+	h.take(number, h.places.items.At(number))
+	h.places.items.Free(number)
 }
 
 // Each calls visit for every number, in no order. It must not change the heap.
 func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
-	h.walk(h.root, func(leaf *node) bool {
-		for _, one := range leaf.all() {
-			visit(one.number, one.due, one.seq)
-		}
+	h.walk(func(number int32, it *item) bool {
+		visit(number, it.due, it.seq)
 		return true
 	})
 }
@@ -91,35 +123,36 @@ func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
 // Until calls visit for every number due then or before, in no order. It costs what it visits. It must
 // not change the heap.
 func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
-	h.walk(h.root, func(leaf *node) (goOn bool) {
-		goOn = true
-		for _, one := range leaf.all() {
-			if one.due <= due {
-				visit(one.number, one.due)
-				continue
-			}
-			goOn = false // nor is anything in the leaves behind it
-			if leaf.sorted {
-				break
-			}
+	h.walk(func(number int32, it *item) bool {
+		if it.due <= due {
+			visit(number, it.due)
 		}
-		return goOn
+		return it.due <= due
 	})
 }
 
-// walk visits the leaves below a node, in order, while visit says so.
-func (h *Heap) walk(id int32, visit func(leaf *node) bool) bool {
-	if id == 0 {
-		return true
-	}
-	x := h.places.nodes[id]
-	if x.level == 0 {
-		return visit(x)
-	}
-	for _, below := range x.all() {
-		if !h.walk(below.number, visit) {
-			return false
+// walk visits all, but not what is behind a leaf in which visit was false: nothing there comes before that.
+func (h *Heap) walk(visit func(number int32, it *item) bool) {
+	h.walkFrom(h.root, h.height, visit)
+	h.walkFrom(h.newest, 0, visit)
+}
+
+func (h *Heap) walkFrom(id int32, level int, visit func(number int32, it *item) bool) (goOn bool) {
+	goOn = true
+	switch {
+	case id == 0:
+	case level > 0:
+		x := h.places.nodes[id]
+		for _, below := range x.below[:x.count] {
+			if !h.walkFrom(below, level-1, visit) {
+				return false
+			}
+		}
+	default:
+		for rest := *h.places.leaf(id); rest.used != 0; rest.next() {
+			number := rest.least()
+			goOn = visit(number, h.places.items.At(number)) && goOn
 		}
 	}
-	return true
+	return goOn
 }

@@ -11,7 +11,9 @@ import (
 )
 
 // order is that of the heap.
-func order(a, b entry) int { return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq)) }
+func order(a, b entry) int {
+	return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq), cmp.Compare(a.number, b.number))
+}
 
 func TestHeapAgainstAMap(t *testing.T) {
 	for seed := range int64(50) {
@@ -57,6 +59,23 @@ func TestHeapAgainstAMap(t *testing.T) {
 	}
 }
 
+// requireNothingKept checks that no heap has a leaf or a node.
+func requireNothingKept(t *testing.T, p *Places) {
+	t.Helper()
+	for _, block := range p.leaves {
+		for _, l := range block {
+			require.Zero(t, l)
+		}
+	}
+	for _, x := range p.nodes {
+		require.Nil(t, x)
+	}
+	require.Len(t, p.leafIDs.free, int(p.leafIDs.most))
+	require.Len(t, p.nodeIDs.free, int(p.nodeIDs.most))
+	require.LessOrEqual(t, len(p.spareNodes), mostSpares)
+	p.items.Each(func(number int32, _ *item) { require.Fail(t, "kept", number) })
+}
+
 // What is set first stays first among equals, however many operations come between.
 func TestOrderOfEqualsForEver(t *testing.T) {
 	seqs := []uint64{0, 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 3 << 31, 1 << 62, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64}
@@ -98,21 +117,13 @@ func TestWavesComeOutInOrder(t *testing.T) {
 			h.Remove(number) // nothing
 		}
 		require.Zero(t, h.Len())
-		for _, x := range h.places.nodes {
-			require.Nil(t, x)
-		}
-		require.LessOrEqual(t, len(h.places.spares), mostSpares)
-		for c, chunk := range h.places.chunks {
-			require.Same(t, &nowhere[0], &chunk[0])
-			require.Zero(t, h.places.used[c])
-		}
-		require.Equal(t, make([]int32, stretch), nowhere)
+		requireNothingKept(t, h.places)
 	}
 }
 
 func TestABorderCostsNothing(t *testing.T) {
 	var h Heap
-	for number := range int32(3 * fanout) {
+	for number := range int32(3 * slots) {
 		h.Set(number, 0, 0)
 		require.Zero(t, testing.AllocsPerRun(3, func() {
 			h.Remove(number)

@@ -1,95 +1,90 @@
 package dueheap
 
+import "math"
+
 // fanout is chosen so that a node takes 1,536 bytes, which is what Go allocates for it.
 const fanout = 63
 
-// node is one of a B+ tree. A leaf, level 0, holds numbers. One of a higher level holds, in order, the ids of nodes of
-// the level below it: what is in one of them is not before its entry here, and before the next one; but for the first
-// one the entry says nothing, only that of this node one level higher does.
+// node has, in order, the ids of the nodes of the level below it, or of leaves: what is in one of them is not before its
+// bound, and before that of the next one. The bound of the first one says nothing, only that of this node one level
+// higher does.
 type node struct {
-	entries    [fanout]entry
-	start, end int32 // those that are in use
-	id         int32 // never 0
-	parent     int32 // 0: it is the root
-	level      int16
-	sorted     bool // its entries are in order: of what is not a leaf, and of the first leaf, they always are
+	dues    [fanout + 1]int64 // of the bounds, math.MaxInt64 behind them
+	seqs    [fanout]uint64
+	numbers [fanout]int32
+	below   [fanout]int32
+	count   int32
 }
 
-// entry is one of a node.
-type entry struct {
-	due    int64
-	seq    uint64
-	number int32
-}
+func (x *node) bound(at int) entry { return entry{x.dues[at], x.seqs[at], x.numbers[at]} }
 
-func (a *entry) before(b *entry) bool {
-	return a.due < b.due || a.due == b.due && a.seq < b.seq
-}
-
-func (x *node) len() int32 { return x.end - x.start }
-
-func (x *node) all() []entry { return x.entries[x.start:x.end] }
-
-// after is where an entry belongs in a node that is in order: behind all that it is not before. It is written so that
-// where most due times differ the processor has to guess little.
-func (x *node) after(one *entry) int32 {
-	e, at := x.all(), 0
-	for n := len(e); n > 1; {
-		half := n / 2
-		if e[at+half].due <= one.due {
-			at += half
-		}
-		n -= half
-	}
-	switch {
-	case len(e) == 0 || one.due < e[at].due:
-		return x.start
-	case one.due > e[at].due:
-		return x.start + int32(at) + 1
-	}
-	low := 0 // among equals
-	for at++; low < at; {
-		if middle := (low + at) / 2; one.before(&e[middle]) {
-			at = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	return x.start + int32(low)
-}
-
-// find is where the node of that id is.
-func (x *node) find(id int32) int32 {
-	at := x.start
-	for x.entries[at].number != id {
-		at++
+// find is where an entry belongs. Where due times differ it reads nothing else, and the processor has nothing to guess:
+// the loads do not wait for each other.
+func (x *node) find(one *entry) int {
+	d, due := &x.dues, one.due
+	at := 8 * (less(d[8], due) + less(d[16], due) + less(d[24], due) + less(d[32], due) +
+		less(d[40], due) + less(d[48], due) + less(d[56], due))
+	e := d[at : at+8]
+	at += less(e[1], due) + less(e[2], due) + less(e[3], due) + less(e[4], due) +
+		less(e[5], due) + less(e[6], due) + less(e[7], due)
+	if next := at + 1; next < int(x.count) && d[next] == due {
+		return x.among(at, one)
 	}
 	return at
 }
 
-// put makes room at that place and puts the entry there; there is room. It moves the lesser part, and returns which
-// entries have another place now.
-func (x *node) put(at int32, one *entry) (from, to int32) {
-	if x.end == fanout || x.start > 0 && at-x.start < x.end-at {
-		copy(x.entries[x.start-1:], x.entries[x.start:at])
-		x.start--
-		x.entries[at-1] = *one
-		return x.start, at
+// less is 1 for less, else 0, without a branch.
+func less(a, b int64) int {
+	less := 0
+	if a < b {
+		less = 1
 	}
-	copy(x.entries[at+1:], x.entries[at:x.end])
-	x.end++
-	x.entries[at] = *one
-	return at, x.end
+	return less
 }
 
-// drop takes out the entry at that place. It moves the lesser part, and returns which entries have another place now.
-func (x *node) drop(at int32) (from, to int32) {
-	if at-x.start < x.end-1-at {
-		copy(x.entries[x.start+1:], x.entries[x.start:at])
-		x.start++
-		return x.start, at + 1
+// among is find where the bounds behind that one have the entry's due time, or a later one.
+func (x *node) among(at int, one *entry) int {
+	for end := int(x.count); end-at > 1; {
+		middle := (at + end) / 2
+		if bound := x.bound(middle); one.before(&bound) {
+			end = middle
+		} else {
+			at = middle
+		}
 	}
-	copy(x.entries[at:], x.entries[at+1:x.end])
-	x.end--
-	return at, x.end
+	return at
+}
+
+// set says what is at that place.
+func (x *node) set(at int, bound *entry, id int32) {
+	x.dues[at], x.seqs[at], x.numbers[at], x.below[at] = bound.due, bound.seq, bound.number, id
+}
+
+// put makes room at that place and puts the id there; there is room.
+func (x *node) put(at int, bound *entry, id int32) {
+	x.shift(at+1, x, at, int(x.count))
+	x.set(at, bound, id)
+	x.count++
+}
+
+// drop takes out what is at that place.
+func (x *node) drop(at int) {
+	x.shift(at, x, at+1, int(x.count))
+	x.cut(int(x.count) - 1)
+}
+
+// cut leaves so many.
+func (x *node) cut(count int) {
+	for at := count; at < int(x.count); at++ {
+		x.dues[at] = math.MaxInt64
+	}
+	x.count = int32(count)
+}
+
+// shift copies a part of a node to that place.
+func (x *node) shift(at int, from *node, begin, end int) {
+	copy(x.dues[at:], from.dues[begin:end])
+	copy(x.seqs[at:], from.seqs[begin:end])
+	copy(x.numbers[at:], from.numbers[begin:end])
+	copy(x.below[at:], from.below[begin:end])
 }

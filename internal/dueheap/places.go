@@ -1,121 +1,115 @@
 package dueheap
 
-const stretch = 256 // numbers in a chunk of places
+import (
+	"math"
 
-// Places tell of each number where in the leaves of its heap it lies, 0: nowhere; and they keep the nodes of the heaps. The
-// zero Places are ready. They keep chunks where a number is there, and one spare, like a slab.Slab, but one load is
-// enough to answer of a number that is not there.
+	"github.com/evictkit/evictkit/internal/slab"
+)
+
+const block = 256 // leaves that are made at once
+
+// Places tell of each number when it is due and in which slot of which leaf it lies, and they keep the leaves and nodes of
+// the heaps. The zero Places are ready.
 type Places struct {
-	chunks [][]int32 // nowhere: nothing of the chunk is there
-	used   []int32   // how many of the chunk are there
-	spare  []int32   // zeroed
+	items slab.Slab[item]
 
-	nodes  []*node // by id, nil where there is none
-	free   []int32 // ids without a node
-	spares []*node // a few that were given back, empty
+	leaves    [][]leaf // by id, in blocks; the id 0 has none
+	leafIDs   ids
+	spareLeaf []int32
+
+	nodes      []*node // by id; nil where there is none
+	nodeIDs    ids
+	spareNodes []*node
 }
 
-// Slices and no pointers to arrays: Go asks of these whether they are nil by reading their beginning, which is seldom in
-// the cache.
-var nowhere = make([]int32, stretch) // never written
+// item is what is known of a number.
+type item struct {
+	due   int64
+	seq   uint64
+	place int32 // see placeOf
+}
+
+// placeOf is where a number is: in which leaf, and in which slot.
+func placeOf(leaf int32, slot int) int32 { return leaf*slots | int32(slot) }
 
 // Has says whether the number is in a heap.
-func (p *Places) Has(number int32) bool { return p.of(number) != 0 }
-
-func (p *Places) of(number int32) int32 {
-	c := uint32(number) / stretch
-	if int(c) >= len(p.chunks) {
-		return 0
-	}
-	return p.chunks[c][uint32(number)%stretch]
-}
-
-// place is where a number is: in which leaf, whose id is never 0, and which entry there.
-func place(id, i int32) int32 { return id<<6 | i }
-
-func (p *Places) at(place int32) (leaf *node, i int32) { return p.nodes[place>>6], place & (1<<6 - 1) }
+func (p *Places) Has(number int32) bool { return p.items.Has(number) }
 
 // entry is that of a number that is there.
-func (p *Places) entry(number int32) *entry {
-	x, i := p.at(p.of(number))
-	return &x.entries[i]
+func (p *Places) entry(number int32) entry {
+	it := p.items.At(number)
+	return entry{it.due, it.seq, number}
 }
 
-// move sets the place of a number that is there.
-func (p *Places) move(number, place int32) {
-	p.chunks[uint32(number)/stretch][uint32(number)%stretch] = place
+// ids gives out small numbers from 1 on, those given back first.
+type ids struct {
+	most int32
+	free []int32
 }
 
-// use returns the place of a number. One that is not there is counted, and has to be moved to its place.
-func (p *Places) use(number int32) int32 {
-	c := int(uint32(number) / stretch)
-	for c >= len(p.chunks) {
-		p.chunks = append(p.chunks, nowhere)
-		p.used = append(p.used, 0)
+func (i *ids) take() int32 {
+	if last := len(i.free) - 1; last >= 0 {
+		id := i.free[last]
+		i.free = i.free[:last]
+		return id
 	}
-	if at := p.chunks[c][uint32(number)%stretch]; at != 0 {
-		return at
-	}
-	if p.used[c] == 0 {
-		if p.spare == nil {
-			p.spare = make([]int32, stretch)
-		}
-		p.chunks[c], p.spare = p.spare, nil
-	}
-	p.used[c]++
-	return 0
+	i.most++
+	return i.most
 }
 
-// forget returns the place of a number, which is nowhere from now on; 0 when it was so before.
-func (p *Places) forget(number int32) int32 {
-	c := uint32(number) / stretch
-	if int(c) >= len(p.chunks) {
-		return 0
+func (p *Places) leaf(id int32) *leaf { return &p.leaves[uint32(id)/block][uint32(id)%block] }
+
+// newLeaf returns an empty leaf.
+func (p *Places) newLeaf() int32 {
+	id := p.leafIDs.take()
+	if int(id/block) == len(p.leaves) {
+		p.leaves = append(p.leaves, make([]leaf, block))
 	}
-	place := &p.chunks[c][uint32(number)%stretch]
-	at := *place
-	if at == 0 {
-		return 0
+	l := p.leaf(id)
+	l.numbers, p.spareLeaf = p.spareLeaf, nil
+	if l.numbers == nil {
+		l.numbers = make([]int32, slots)
 	}
-	*place = 0
-	p.used[c]--
-	if p.used[c] == 0 {
-		p.spare, p.chunks[c] = p.chunks[c], nowhere
-	}
-	return at
+	return id
 }
 
-// mostSpares is how many nodes are kept: so many as can be given back at once where a number more needs a level more.
-const mostSpares = 4
+// giveBackLeaf ends a leaf.
+func (p *Places) giveBackLeaf(id int32) {
+	l := p.leaf(id)
+	p.spareLeaf = l.numbers
+	*l = leaf{}
+	p.leafIDs.free = append(p.leafIDs.free, id)
+}
 
 // newNode returns an empty node.
-func (p *Places) newNode(level int16) *node {
+func (p *Places) newNode() int32 {
 	var x *node
-	if last := len(p.spares) - 1; last >= 0 {
-		x, p.spares[last] = p.spares[last], nil
-		p.spares = p.spares[:last]
+	if last := len(p.spareNodes) - 1; last >= 0 {
+		x, p.spareNodes[last] = p.spareNodes[last], nil
+		p.spareNodes = p.spareNodes[:last]
 	} else {
 		x = new(node)
 	}
-	if len(p.nodes) == 0 {
-		p.nodes = append(p.nodes, nil) // no node has the id 0
+	for at := range x.dues {
+		x.dues[at] = math.MaxInt64
 	}
-	if last := len(p.free) - 1; last >= 0 {
-		x.id, p.free = p.free[last], p.free[:last]
-		p.nodes[x.id] = x
-	} else {
-		x.id = int32(len(p.nodes))
-		p.nodes = append(p.nodes, x)
+	x.count = 0
+	id := p.nodeIDs.take()
+	for int(id) >= len(p.nodes) {
+		p.nodes = append(p.nodes, nil)
 	}
-	x.start, x.end, x.parent, x.level, x.sorted = 0, 0, 0, level, true
-	return x
+	p.nodes[id] = x
+	return id
 }
 
-// giveBack ends a node.
-func (p *Places) giveBack(x *node) {
-	p.nodes[x.id] = nil
-	p.free = append(p.free, x.id)
-	if len(p.spares) < mostSpares {
-		p.spares = append(p.spares, x)
+// giveBackNode ends a node.
+func (p *Places) giveBackNode(id int32) {
+	if len(p.spareNodes) < mostSpares {
+		p.spareNodes = append(p.spareNodes, p.nodes[id])
 	}
+	p.nodes[id] = nil
+	p.nodeIDs.free = append(p.nodeIDs.free, id)
 }
+
+// mostSpares is how many nodes are kept: so many as can be given back at once where a number more needs a level more.
+const mostSpares = 3

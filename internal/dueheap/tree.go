@@ -1,177 +1,196 @@
 package dueheap
 
-// insert puts an entry into a node, which is in order, at that place. A full node is split first.
-func (h *Heap) insert(x *node, at int32, one *entry) {
-	if x.len() < fanout {
-		from, to := x.put(at, one)
-		h.adopt(x, from, to)
-		return
+import "math/bits"
+
+// split makes two leaves of a full one and returns that to which an entry belongs. Where entries come in order, at either
+// end of all, what they leave behind is full.
+func (h *Heap) split(id int32, one *entry) int32 {
+	p := h.places
+	p.pack(id)
+	right := p.newLeaf()
+	l, r := p.leaf(id), p.leaf(right)
+	least, last := p.entry(l.numbers[0]), p.entry(l.numbers[slots-1])
+	cut, cutNodes := slots/2, fanout/2
+	switch {
+	case id == h.last && last.before(one):
+		cut, cutNodes = slots, fanout
+	case id == h.first && one.before(&least):
+		cut, cutNodes = 0, 1
 	}
-	cut := h.cut(x, at)
-	right := h.places.newNode(x.level)
-	right.end = int32(copy(right.entries[:], x.entries[cut:x.end]))
-	x.end = cut
-	if at > cut || x.len() == fanout {
-		right.put(at-cut, one)
-		h.adopt(right, right.start, right.end)
+	moved := copy(r.numbers, l.numbers[cut:])
+	l.used, r.used = 1<<cut-1, 1<<moved-1
+	p.adopt(right, 0, moved)
+	bound := *one
+	if moved > 0 {
+		bound = p.entry(r.numbers[0])
+	}
+	if id == h.first {
+		h.high = bound
+	}
+	if id == h.last {
+		h.last, h.low = right, bound
+	}
+	h.link(bound, right, cutNodes)
+	if one.before(&bound) {
+		return id
+	}
+	return right
+}
+
+// link makes a new leaf known.
+func (h *Heap) link(bound entry, id int32, cut int) {
+	if h.height > 0 {
+		if bound, id = h.places.insert(h.root, h.height, bound, id, cut); id == 0 {
+			return
+		}
+	}
+	root := h.places.newNode()
+	x := h.places.nodes[root]
+	x.put(0, &entry{}, h.root)
+	x.put(1, &bound, id)
+	h.root = root
+	h.height++
+}
+
+// insert makes a new leaf known below a node. A full node keeps what is before the cut and gives the rest to a new
+// one, which has to be made known to the level above; or the id is 0.
+func (p *Places) insert(to int32, level int, bound entry, id int32, cut int) (entry, int32) {
+	x := p.nodes[to]
+	at := x.find(&bound)
+	if level > 1 {
+		if bound, id = p.insert(x.below[at], level-1, bound, id, cut); id == 0 {
+			return bound, 0
+		}
+	}
+	at++
+	if x.count < fanout {
+		x.put(at, &bound, id)
+		return bound, 0
+	}
+	newer := p.newNode()
+	right := p.nodes[newer]
+	right.shift(0, x, cut, fanout)
+	right.count = int32(fanout - cut)
+	x.cut(cut)
+	if at < cut {
+		x.put(at, &bound, id)
 	} else {
-		from, to := x.put(at, one)
-		h.adopt(x, from, to)
-		h.adopt(right, right.start, right.end)
+		right.put(at-cut, &bound, id)
 	}
-	if h.last == x {
-		h.last = right
-	}
-	h.link(x, right)
+	return right.bound(0), newer
 }
 
-// cut is from where on a full node gives its entries to a new one, so that there is room for one more. Where entries
-// come in order, at either end of all, what they leave behind is full.
-func (h *Heap) cut(x *node, at int32) int32 {
+// settle looks after the leaf to which an entry belonged, and in which nothing is left, or few: then it is joined with
+// one beside it when both together leave room.
+func (h *Heap) settle(one *entry) {
+	p := h.places
+	h.settleNewest()
 	switch {
-	case at == x.end && h.edge(x, false):
-		return x.end
-	case x.level == 0 && at == x.start && x == h.first:
-		return x.start
-	case x.level > 0 && at == x.start+1 && h.edge(x, true):
-		return at
-	}
-	return x.start + fanout/2
-}
-
-// edge says whether the node is the first or the last one of its level.
-func (h *Heap) edge(x *node, first bool) bool {
-	for x.parent != 0 {
-		above := h.places.nodes[x.parent]
-		if first && above.entries[above.start].number != x.id || !first && above.entries[above.end-1].number != x.id {
-			return false
+	case h.height > 0:
+		if !h.shrink(h.root, h.height, one) {
+			return
 		}
-		x = above
-	}
-	return true
-}
-
-// link makes a new node known to the parent of the one before it.
-func (h *Heap) link(x, right *node) {
-	if x.parent == 0 {
-		above := h.places.newNode(x.level + 1)
-		h.root, x.parent = above.id, above.id
-		above.put(0, &entry{number: x.id})
-	}
-	one := right.entries[right.start]
-	one.number = right.id
-	above := h.places.nodes[x.parent]
-	h.insert(above, above.find(x.id)+1, &one)
-}
-
-// adopt notes where entries of a node are: numbers with their places, or nodes.
-func (h *Heap) adopt(x *node, from, to int32) {
-	for i := from; i < to; i++ {
-		number := x.entries[i].number
-		if x.level == 0 {
-			h.places.move(number, place(x.id, i))
-		} else {
-			h.places.nodes[number].parent = x.id
-		}
-	}
-}
-
-// settle looks after a node from which an entry was taken. One that is empty is given back, and one with few entries is
-// joined with one beside it when both together leave room.
-func (h *Heap) settle(x *node) {
-	switch {
-	case x.len() > fanout/4:
-	case x.len() == 0:
-		h.unlink(x)
-	case x.parent == 0:
-		h.lower(x)
+	case p.leaf(h.root).used != 0:
+		return
 	default:
-		h.join(x)
-	}
-}
-
-// unlink gives back a node that is empty.
-func (h *Heap) unlink(x *node) {
-	if x.parent == 0 {
-		h.root = 0
-	} else {
-		above := h.places.nodes[x.parent]
-		above.drop(above.find(x.id))
-		h.settle(above)
-	}
-	h.places.giveBack(x)
-	if x == h.first {
-		if h.first = h.end(true); h.first != nil {
-			h.sort(h.first)
-		}
-	}
-	if x == h.last {
-		h.last = h.end(false)
-	}
-}
-
-// end is the first leaf or the last one.
-func (h *Heap) end(first bool) *node {
-	if h.root == 0 {
-		return nil
-	}
-	x := h.places.nodes[h.root]
-	for x.level > 0 {
-		at := x.end - 1
-		if first {
-			at = x.start
-		}
-		x = h.places.nodes[x.entries[at].number]
-	}
-	return x
-}
-
-// lower gives back the root while there is only one node below it.
-func (h *Heap) lower(x *node) {
-	for x.level > 0 && x.len() == 1 {
-		below := h.places.nodes[x.entries[x.start].number]
-		h.root, below.parent = below.id, 0
-		h.places.giveBack(x)
-		x = below
-	}
-}
-
-// join moves the entries of a node, or of the one behind it, to the one before, if they are few.
-func (h *Heap) join(x *node) {
-	above := h.places.nodes[x.parent]
-	at := above.find(x.id)
-	if at+1 < above.end && h.joinAt(above, at) {
+		p.giveBackLeaf(h.root)
+		h.root, h.first, h.last = 0, 0, 0
 		return
 	}
-	if at > above.start {
-		h.joinAt(above, at-1)
+	for h.height > 0 && p.nodes[h.root].count == 1 {
+		below := p.nodes[h.root].below[0]
+		p.giveBackNode(h.root)
+		h.root = below
+		h.height--
 	}
+	if h.height == 0 && h.newest != 0 {
+		p.giveBackLeaf(h.newest)
+		h.newest = 0
+	}
+	h.ends()
 }
 
-func (h *Heap) joinAt(above *node, at int32) bool {
-	x, right := h.places.nodes[above.entries[at].number], h.places.nodes[above.entries[at+1].number]
-	if x.len()+right.len() > fanout*3/4 {
+// shrink is settle below a node; it says whether anything has changed.
+func (h *Heap) shrink(id int32, level int, one *entry) bool {
+	p := h.places
+	x := p.nodes[id]
+	at := x.find(one)
+	below := x.below[at]
+	if level == 1 {
+		if p.leaf(below).used == 0 {
+			p.giveBackLeaf(below)
+			x.drop(at)
+			return true
+		}
+		return p.join(x, at, p.joinLeaves)
+	}
+	if !h.shrink(below, level-1, one) {
 		return false
 	}
-	if x.level > 0 { // what its first entry did not say is said above
-		said := &right.entries[right.start]
-		said.due, said.seq = above.entries[at+1].due, above.entries[at+1].seq
+	switch count := p.nodes[below].count; {
+	case count == 0:
+		p.giveBackNode(below)
+		x.drop(at)
+	case count <= fanout/4:
+		p.join(x, at, p.joinNodes)
 	}
-	from := x.end
-	if x.start > 0 {
-		from, x.end, x.start = 0, int32(copy(x.entries[:], x.all())), 0
-	}
-	x.end += int32(copy(x.entries[x.end:], right.all()))
-	h.adopt(x, from, x.end)
-	x.sorted = x.sorted && right.sorted
-	if h.last == right {
-		h.last = x
-	}
-	if h.first == x {
-		h.sort(x)
-	}
-	above.drop(at + 1)
-	h.settle(above)
-	h.places.giveBack(right)
 	return true
+}
+
+// join joins what is at that place with what is behind it, or before, if both are few; it says whether they were.
+func (p *Places) join(x *node, at int, pair func(x *node, at int) bool) bool {
+	return at+1 < int(x.count) && pair(x, at) || at > 0 && pair(x, at-1)
+}
+
+// joinLeaves moves what is in the leaf behind that place to that at the place.
+func (p *Places) joinLeaves(x *node, at int) bool {
+	id, other := x.below[at], x.below[at+1]
+	l, r := p.leaf(id), p.leaf(other)
+	if l.len()+r.len() > slots*3/4 {
+		return false
+	}
+	for rest := *r; rest.used != 0; rest.next() {
+		at := bits.TrailingZeros64(^l.used)
+		l.numbers[at] = rest.least()
+		l.used |= 1 << at
+		p.adopt(id, at, at+1)
+	}
+	p.giveBackLeaf(other)
+	x.drop(at + 1)
+	return true
+}
+
+// joinNodes moves what is in the node behind that place to that at the place.
+func (p *Places) joinNodes(x *node, at int) bool {
+	left, right := p.nodes[x.below[at]], p.nodes[x.below[at+1]]
+	if left.count+right.count > fanout*3/4 {
+		return false
+	}
+	bound := x.bound(at + 1)
+	right.set(0, &bound, right.below[0])
+	left.shift(int(left.count), right, 0, int(right.count))
+	left.count += right.count
+	p.giveBackNode(x.below[at+1])
+	x.drop(at + 1)
+	return true
+}
+
+// ends finds the first leaf, which is put in order, and the last one.
+func (h *Heap) ends() {
+	h.first, h.last = h.root, h.root
+	for range h.height {
+		x := h.places.nodes[h.first]
+		if x.count > 1 {
+			h.high = x.bound(1)
+		}
+		h.first = x.below[0]
+		x = h.places.nodes[h.last]
+		if x.count > 1 {
+			h.low = x.bound(int(x.count) - 1)
+		}
+		h.last = x.below[x.count-1]
+	}
+	if !h.places.inOrder(h.first) {
+		h.places.pack(h.first)
+	}
 }

@@ -2,6 +2,7 @@ package dueheap
 
 import (
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
@@ -13,41 +14,67 @@ import (
 func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 	t.Helper()
 	var fault string
-	note := func(ok bool, what string, x *node) {
+	note := func(ok bool, what string, x any) {
 		if !ok && fault == "" {
-			fault = fmt.Sprint(what, " ", *x)
+			fault = fmt.Sprint(what, " ", x)
 		}
 	}
-	var visit func(id, parent int32, level int16)
-	visit = func(id, parent int32, level int16) {
-		x := h.places.nodes[id]
-		note(x.id == id && x.parent == parent && (level < 0 || x.level == level), "place", x)
-		note(x.len() > 0 && x.len() <= fanout, "count", x)
-		note(x.sorted || x.level == 0 && x != h.first, "not in order", x)
-		note(!x.sorted || slices.IsSortedFunc(x.all()[min(int(x.level), 1):], order), "sorted", x)
-		if x.level == 0 {
+	var ends []int32
+	var visit func(id int32, level int)
+	visit = func(id int32, level int) {
+		if level == 0 {
 			leaves++
-			for at := x.start; at < x.end; at++ {
-				note(h.places.of(x.entries[at].number) == place(id, at), "place of a number", x)
-				all = append(all, x.entries[at])
+			ends = append(ends, id)
+			l := h.places.leaf(id)
+			note((l.used != 0 || id == h.newest) && len(l.numbers) == slots, "empty", id)
+			for at, number := range l.numbers {
+				if l.used>>at&1 != 0 {
+					note(h.places.items.At(number).place == placeOf(id, at), "place of a number", number)
+					all = append(all, h.places.entry(number))
+				}
 			}
 			return
 		}
-		for at := x.start; at < x.end; at++ {
+		x := h.places.nodes[id]
+		note(x.count > 0 && x.count <= fanout, "count", x)
+		for at := range fanout + 1 {
+			note(at < int(x.count) || x.dues[at] == math.MaxInt64, "behind the bounds", x)
+		}
+		for at := range int(x.count) {
 			from := len(all)
-			visit(x.entries[at].number, id, x.level-1)
+			visit(x.below[at], level-1)
 			for _, one := range all[from:] {
-				note(at == x.start || !one.before(&x.entries[at]), "too early", x)
-				note(at+1 == x.end || !x.entries[at+1].before(&one), "too late", x)
+				if at > 0 {
+					bound := x.bound(at)
+					note(!one.before(&bound), "too early", x)
+				}
+				if at+1 < int(x.count) {
+					bound := x.bound(at + 1)
+					note(one.before(&bound), "too late", x)
+				}
 			}
 		}
 	}
 	if h.root != 0 {
-		visit(h.root, 0, -1)
-		note(h.first == h.end(true) && h.last == h.end(false), "ends", h.first)
+		visit(h.root, h.height)
+		require.Equal(t, []int32{ends[0], ends[len(ends)-1]}, []int32{h.first, h.last})
+		first := all[:h.places.leaf(h.first).len()]
+		note(slices.IsSortedFunc(first, order), "first leaf", first)
+		for at, one := range all {
+			note(leaves == 1 || one.before(&h.high) == (at < len(first)), "high", one)
+			note(leaves == 1 || one.before(&h.low) == (at < len(all)-h.places.leaf(h.last).len()), "low", one)
+		}
+		if h.newest != 0 {
+			require.NotZero(t, h.height)
+			from := len(all)
+			visit(h.newest, 0)
+			for _, one := range all[from:] {
+				note(!one.before(&h.high) && one.before(&h.low), "newest", one)
+			}
+		}
 	} else {
-		require.Nil(t, h.first)
-		require.Nil(t, h.last)
+		require.Equal(t, []int32{0, 0, 0}, []int32{h.first, h.last, h.newest})
+		require.Zero(t, h.height)
 	}
 	require.Empty(t, fault)
 	require.Len(t, all, h.Len())
@@ -74,9 +101,9 @@ func TestTreeStaysSound(t *testing.T) {
 				h.Set(int32(i), due(r, i), uint64(i))
 			}
 			all, leaves := sound(t, &h)
-			require.LessOrEqual(t, leaves, 1+2*most/fanout)
+			require.LessOrEqual(t, leaves, 1+2*most/slots)
 			if name == "rising" || name == "falling" {
-				require.LessOrEqual(t, leaves, 1+most/fanout)
+				require.LessOrEqual(t, leaves, 1+most/slots)
 			}
 			for left, i := range r.Perm(most) {
 				switch left % 3 {
@@ -94,15 +121,13 @@ func TestTreeStaysSound(t *testing.T) {
 			}
 			for len(all) > 0 {
 				all, leaves = sound(t, &h)
-				require.LessOrEqual(t, leaves, 2+8*len(all)/fanout, "%d", len(all))
+				require.LessOrEqual(t, leaves, 2+8*len(all)/slots, "%d", len(all))
 				for _, i := range r.Perm(len(all))[:(len(all)+1)/2] {
 					h.Remove(all[i].number)
 				}
 				all, _ = sound(t, &h)
 			}
-			for _, x := range h.places.nodes {
-				require.Nil(t, x)
-			}
+			requireNothingKept(t, h.places)
 		})
 	}
 }

@@ -24,7 +24,7 @@ type Pods struct {
 	evicted  Evicted[Key]
 	refusing Refusing
 	deadline earliest.Of // of the evictions that are armed
-	todo     []Action // since the last Todo
+	todo     []Action    // since the last Todo
 }
 
 // Half says what evicts pods.

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
@@ -59,16 +60,21 @@ type Pending struct {
 func (e *Evictor) Evictions() []Pending {
 	now := e.clock.Now()
 	items := e.armed.Items()
-	pending := make([]Pending, len(items))
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for i, it := range items {
-		why, decided := it.Value.Why()
-		ref := refOf(it.Value.Pod())
-		pending[i] = Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.asShown(evictionDecision(EvictionArmed, ref, why, decided))}
+	pending := make([]Pending, 0, len(items))
+	for some := range slices.Chunk(items, atOnce) {
+		e.mu.Lock() // others act in between
+		for _, it := range some {
+			why, decided := it.Value.Why()
+			ref := refOf(it.Value.Pod())
+			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.asShown(evictionDecision(EvictionArmed, ref, why, decided))})
+		}
+		e.mu.Unlock()
 	}
 	return pending
 }
+
+// atOnce is how many of many are looked at before others may have the lock.
+const atOnce = 128
 
 // Waiting is a failed node that waits for its zone's rate: to be tainted or emptied or, after a time in
 // which no harm was permitted, to let its overdue pods go.
@@ -107,16 +113,16 @@ type Backlog struct {
 	Oldest time.Duration
 }
 
-// Backlogs returns what there is to do, of each sort.
+// Backlogs returns what there is to do, of each sort. It costs nothing that grows, so it may be asked often.
 func (e *Evictor) Backlogs() []Backlog {
 	now := e.clock.Now()
-	waiting := e.Waiting()
-	nodes := Backlog{Name: "nodes", Len: len(waiting)}
-	for i := range waiting {
-		nodes.Oldest = max(nodes.Oldest, now.Sub(waiting[i].Since))
-	}
-	evictions := Backlog{Name: "evictions", Len: e.armed.Len()}
+	nodes, evictions := Backlog{Name: "nodes"}, Backlog{Name: "evictions", Len: e.armed.Len()}
 	e.mu.Lock()
+	e.tick()
+	var since time.Time
+	if nodes.Len, since = e.turns.Backlog(); nodes.Len > 0 {
+		nodes.Oldest = max(0, e.read.Sub(since))
+	}
 	if due, ok := e.pods.First(); ok {
 		evictions.Oldest = max(0, now.Sub(e.shown(due)))
 	}

@@ -1,6 +1,7 @@
 package clientgo
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,7 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/evictkit/evictkit/taints"
 )
 
 // heap is what is in use, in bytes, after a collection.
@@ -102,6 +108,22 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 	}
 }
 
+// TestAUsualPodIsKeptInFewBytes, beside what the informer's store and index take.
+func TestAUsualPodIsKeptInFewBytes(t *testing.T) {
+	c := &Cluster{}
+	const pods = 10_000
+	kept := make([]any, 0, pods)
+	before := heap()
+	for i := range pods {
+		p := tolerating(0, 2)
+		p.Namespace, p.Name, p.ResourceVersion = "a-namespace", fmt.Sprintf("deployment-%010d-%05d", i, i), fmt.Sprint(1_000_000+i)
+		p.UID, p.Spec.NodeName = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)), fmt.Sprint("node-", i%100)
+		kept = append(kept, c.slimPod(p))
+	}
+	takes(t, before, pods*(112+48)) // itself and its key
+	runtime.KeepAlive(kept)
+}
+
 // TestEqualTolerationsAreKeptOnce, as those that admission adds to almost every pod.
 func TestEqualTolerationsAreKeptOnce(t *testing.T) {
 	c := &Cluster{}
@@ -145,7 +167,7 @@ func TestANodeIsKeptInABoundedNumberOfBytes(t *testing.T) {
 	kept := make([]any, 0, nodes)
 	before := heap()
 	for i := range nodes {
-		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{"l": large}, Annotations: map[string]string{"a": large + fmt.Sprint(i)}}}
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: map[string]string{"l": large, v1.LabelTopologyZone: large + fmt.Sprint(i)}, Annotations: map[string]string{"a": large + fmt.Sprint(i)}}}
 		n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionStatus(large + fmt.Sprint(i)), Reason: large + fmt.Sprint(i), Message: large + fmt.Sprint(-i)}}
 		for k := range 4000 {
 			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: v1.NodeConditionType(fmt.Sprint(i, k)), Reason: "X"}, v1.NodeCondition{Type: v1.NodeReady})
@@ -153,6 +175,85 @@ func TestANodeIsKeptInABoundedNumberOfBytes(t *testing.T) {
 		kept = append(kept, c.slimNode(n))
 	}
 	takes(t, before, nodes*4096)
+	runtime.KeepAlive(kept)
+}
+
+// tainted is a node with so many taints of 250 bytes each that evict nobody, and behind them some that do.
+func tainted(number, others int) *v1.Node {
+	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", number), UID: "u", ResourceVersion: "7"}}
+	for k := range others {
+		n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: fmt.Sprintf("%s/%d-%d", strings.Repeat("x", 240), number, k), Effect: v1.TaintEffectNoSchedule})
+	}
+	n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}, v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute})
+	return n
+}
+
+// TestTaintsAreKeptInABoundedNumberOfBytes, those first that an evictor writes or evicts for.
+func TestTaintsAreKeptInABoundedNumberOfBytes(t *testing.T) {
+	c := &Cluster{}
+	few := tainted(0, 40)
+	require.Equal(t, few.Spec.Taints, c.slimNode(few).Spec.Taints)
+	require.Empty(t, c.slimNode(few).Annotations)
+	many := tainted(0, 4000)
+	require.Equal(t, many.Spec.Taints[4000:], c.slimNode(many).Spec.Taints)
+	for i := range many.Spec.Taints {
+		many.Spec.Taints[i].Effect = v1.TaintEffectNoExecute
+	}
+	kept := c.slimNode(many).Spec.Taints
+	require.Equal(t, v1.TaintNodeUnreachable, kept[len(kept)-1].Key)
+
+	const nodes = 20
+	all := make([]any, 0, nodes)
+	before := heap()
+	for i := range nodes {
+		n := tainted(i, 4000)
+		for k := range n.Spec.Taints {
+			n.Spec.Taints[k].Effect = v1.TaintEffectNoExecute
+		}
+		all = append(all, c.slimNode(n))
+	}
+	takes(t, before, nodes*(maxTaints+4096))
+	runtime.KeepAlive(all)
+}
+
+// TestTaintsThatAreNotKeptAreNotLost when the others are written: they are read again, in the version that was kept.
+func TestTaintsThatAreNotKeptAreNotLost(t *testing.T) {
+	whole := tainted(0, 4000)
+	client := fake.NewClientset(whole)
+	c, err := New(client, Options{})
+	require.NoError(t, err)
+	writer := c.Clients().NodeWriter
+	kept := c.slimNode(whole)
+	require.Len(t, kept.Spec.Taints, 2)
+	lift := taints.Change{Remove: []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}}
+	require.NoError(t, writer.UpdateTaints(context.Background(), kept, lift))
+	written, err := client.CoreV1().Nodes().Get(context.Background(), "n0", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, whole.Spec.Taints[:4001], written.Spec.Taints)
+
+	kept.ResourceVersion = "6"
+	require.True(t, apierrors.IsConflict(writer.UpdateTaints(context.Background(), kept, lift)))
+	require.NoError(t, client.CoreV1().Nodes().Delete(context.Background(), "n0", metav1.DeleteOptions{}))
+	require.True(t, apierrors.IsConflict(writer.UpdateTaints(context.Background(), kept, lift)))
+}
+
+// TestAUsualNodeIsKeptInFewBytes.
+func TestAUsualNodeIsKeptInFewBytes(t *testing.T) {
+	c := &Cluster{}
+	const nodes = 2000
+	kept := make([]any, 0, nodes)
+	before := heap()
+	for i := range nodes {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("node-", i), Labels: map[string]string{"other": fmt.Sprint(i)}}}
+		for _, label := range []string{v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch"} {
+			n.Labels[label] = fmt.Sprint("value-", i%3)
+		}
+		for _, kind := range keptConditions[:4] {
+			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: kind, Status: v1.ConditionStatus(fmt.Sprint("Fal", "se")), Reason: fmt.Sprint("Reason", kind), Message: "text"})
+		}
+		kept = append(kept, c.slimNode(n))
+	}
+	takes(t, before, nodes*1800)
 	runtime.KeepAlive(kept)
 }
 

@@ -30,7 +30,7 @@ func podHandler(e evictor.Target) cache.ResourceEventHandler {
 	return each(func(obj any) {
 		switch p := obj.(type) {
 		case *pod:
-			e.PodChanged(evictor.PodKey{Namespace: p.namespace.Value(), Name: p.name})
+			e.PodChanged(p.podKey())
 		case *v1.Pod:
 			e.PodChanged(evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
 		}

@@ -1,10 +1,12 @@
 package clientgo
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"unique"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -27,26 +29,51 @@ func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
 	for _, key := range keptLabels {
 		if value, ok := whole.Labels[key]; ok {
 			if kept.Labels == nil {
-				kept.Labels = make(map[string]string, len(keptLabels))
+				kept.Labels = make(map[string]string) // most nodes have no more than a small one holds
 			}
-			kept.Labels[key] = value
+			kept.Labels[key] = common(value)
 		}
 	}
 	kept.Spec.Unschedulable = whole.Spec.Unschedulable
-	kept.Spec.Taints = whole.Spec.Taints // the whole list is written back
-	for i := range whole.Status.Conditions {
-		if c := &whole.Status.Conditions[i]; slices.Contains(keptConditions, c.Type) && !slices.ContainsFunc(kept.Status.Conditions, func(k v1.NodeCondition) bool { return k.Type == c.Type }) {
-			kept.Status.Conditions = append(kept.Status.Conditions, v1.NodeCondition{
-				Type: c.Type, Status: v1.ConditionStatus(short(string(c.Status))), Reason: short(c.Reason),
-				LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime,
-			})
-		}
-	}
+	var cut bool
+	kept.Spec.Taints, cut = slimTaints(whole.Spec.Taints)
+	kept.Status.Conditions = slimConditions(whole.Status.Conditions)
 	if c.opts.KeepNode != nil {
 		c.opts.KeepNode(whole, kept)
 	}
+	if cut {
+		kept.Annotations = maps.Clone(kept.Annotations)
+		if kept.Annotations == nil {
+			kept.Annotations = make(map[string]string, 1)
+		}
+		kept.Annotations[taintsCut] = ""
+	}
 	return kept
 }
+
+// slimConditions are those that are kept, the first of each type.
+func slimConditions(whole []v1.NodeCondition) []v1.NodeCondition {
+	var room [8]v1.NodeCondition
+	kept := room[:0]
+	for i := range whole {
+		c := &whole[i]
+		known := slices.Index(keptConditions, c.Type)
+		if known < 0 || slices.ContainsFunc(kept, func(k v1.NodeCondition) bool { return k.Type == c.Type }) {
+			continue
+		}
+		kept = append(kept, v1.NodeCondition{
+			Type: keptConditions[known], Status: v1.ConditionStatus(common(string(c.Status))), Reason: common(c.Reason),
+			LastHeartbeatTime: c.LastHeartbeatTime, LastTransitionTime: c.LastTransitionTime,
+		})
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	return append(make([]v1.NodeCondition, 0, len(kept)), kept...)
+}
+
+// common is a short text that many objects have, and share as far as they came together.
+func common(text string) string { return unique.Make(short(text)).Value() }
 
 // short is a text that keeps nothing of a long one alive but its beginning.
 func short(text string) string {

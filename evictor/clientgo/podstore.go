@@ -17,14 +17,18 @@ import (
 
 // pod is what is kept of a pod.
 type pod struct {
-	record
+	key         string // as the informer has it, "namespace/name": the one string for all
+	odd         *names // nil where the two that follow say it
+	uid         uuid
+	version     uint64
 	node        unique.Handle[string]
 	tolerations tolerations
 	labels      map[string]string // only to be matched with DaemonSets
-	phase       v1.PodPhase
-	facts       podFacts
 	// In seconds since 1970, as the API has them; 0 is never.
 	created, started, scheduled, deleted int64
+	space                                uint16 // how long the namespace is
+	phase                                phase
+	facts                                podFacts
 }
 
 // podFacts are bits.
@@ -42,17 +46,19 @@ const (
 // DeepCopyObject implements runtime.Object; a pod is never changed.
 func (p *pod) DeepCopyObject() runtime.Object { return p }
 
-// phases are the strings of the phases, so that no pod keeps one of its own.
-var phases = map[v1.PodPhase]v1.PodPhase{
-	v1.PodPending: v1.PodPending, v1.PodRunning: v1.PodRunning, v1.PodSucceeded: v1.PodSucceeded, v1.PodFailed: v1.PodFailed, v1.PodUnknown: v1.PodUnknown,
-}
+// phase is the place of one in phases.
+type phase uint8
+
+// phases are those that there are; of another one nothing is known.
+var phases = [...]v1.PodPhase{"", v1.PodPending, v1.PodRunning, v1.PodSucceeded, v1.PodFailed, v1.PodUnknown}
 
 // slimPod is what is kept of a pod.
 func (c *Cluster) slimPod(whole *v1.Pod) runtime.Object {
 	p := &pod{
-		record: recordOf(&whole.ObjectMeta), node: unique.Make(whole.Spec.NodeName), tolerations: tolerationsOf(whole.Spec.Tolerations),
-		phase: phases[whole.Status.Phase], created: seconds(&whole.CreationTimestamp), started: seconds(whole.Status.StartTime), deleted: seconds(whole.DeletionTimestamp),
+		node: unique.Make(whole.Spec.NodeName), tolerations: tolerationsOf(whole.Spec.Tolerations),
+		phase: phase(max(0, slices.Index(phases[:], whole.Status.Phase))), created: seconds(&whole.CreationTimestamp), started: seconds(whole.Status.StartTime), deleted: seconds(whole.DeletionTimestamp),
 	}
+	p.name(&whole.ObjectMeta)
 	if c.opts.DaemonSets {
 		p.labels = whole.Labels
 	}
@@ -105,11 +111,12 @@ var (
 func (p *pod) show(o *v1.Pod) {
 	conditions, tolerated := o.Status.Conditions[:0], o.Spec.Tolerations[:0]
 	*o = v1.Pod{}
-	o.Namespace, o.Name, o.UID, o.ResourceVersion = p.namespace.Value(), p.name, p.uid, p.version
+	key, names := p.podKey(), p.names()
+	o.Namespace, o.Name, o.UID, o.ResourceVersion = key.Namespace, key.Name, names.uid, names.version
 	o.CreationTimestamp = fromSeconds(p.created)
 	o.Labels = p.labels
 	o.Spec.NodeName, o.Spec.Tolerations = p.node.Value(), p.tolerations.appendTo(tolerated)
-	o.Status.Phase = p.phase
+	o.Status.Phase = phases[p.phase]
 	if p.started != 0 {
 		at := fromSeconds(p.started)
 		o.Status.StartTime = &at

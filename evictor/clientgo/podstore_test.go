@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
@@ -163,6 +164,47 @@ func TestAPodThatHasTheCondition(t *testing.T) {
 	} {
 		for _, c := range conditions {
 			require.Equal(t, want, disrupted(&v1.Pod{Status: v1.PodStatus{Conditions: []v1.PodCondition{c}}}), c)
+		}
+	}
+}
+
+// TestAPodsNamesAreReadAsTheyWereWritten, in whatever form they are kept, and the informer's key with them.
+func TestAPodsNamesAreReadAsTheyWereWritten(t *testing.T) {
+	usual := types.UID("0f8fad5b-d9cb-469f-a165-70867728950e")
+	for _, row := range []struct {
+		namespace string
+		uid       types.UID
+		version   string
+		odd       bool
+	}{
+		{"shop", usual, "18446744073709551615", false},
+		{"shop", usual, "0", false},
+		{"", usual, "7", false},
+		{"shop", usual, "18446744073709551616", true},
+		{"shop", usual, "007", true},
+		{"shop", usual, "-7", true},
+		{"shop", usual, "", true},
+		{"shop", "0F8FAD5B-D9CB-469F-A165-70867728950E", "7", true},
+		{"shop", "0f8fad5bad9cb-469f-a165-70867728950e", "7", true},
+		{"shop", "0f8fad5b-d9cb-469f-a165-70867728950g", "7", true},
+		{"shop", "uid", "7", true},
+		{"shop", "", "7", true},
+	} {
+		whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: row.namespace, Name: "cart", UID: row.uid, ResourceVersion: row.version}}
+		kept := (&Cluster{}).slimPod(whole).(*pod)
+		require.Equal(t, row.odd, kept.odd != nil, "%q %q", row.uid, row.version)
+		var shown v1.Pod
+		kept.show(&shown)
+		require.Equal(t, whole.ObjectMeta, shown.ObjectMeta)
+		require.Equal(t, evictor.PodKey{Namespace: row.namespace, Name: "cart"}, kept.podKey())
+		for object, version := range map[any]string{whole: row.version, kept: row.version} {
+			key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+			require.NoError(t, err)
+			require.Equal(t, kept.key, key)
+			about, err := meta.Accessor(object)
+			require.NoError(t, err)
+			require.Equal(t, version, about.GetResourceVersion())
+			require.Equal(t, row.uid, about.GetUID())
 		}
 	}
 }

@@ -92,7 +92,11 @@ func (w *nodeWriter) UpdateConditions(ctx context.Context, node *v1.Node, condit
 
 // UpdateTaints implements evictor.NodeWriter.
 func (w *nodeWriter) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error {
-	body, err := change.Patch(node.Spec.Taints, node.UID, node.ResourceVersion, w.clock.Now())
+	have, err := w.wholeTaints(ctx, node)
+	if err != nil {
+		return err
+	}
+	body, err := change.Patch(have, node.UID, node.ResourceVersion, w.clock.Now())
 	if err != nil {
 		return err
 	}

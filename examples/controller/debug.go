@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -21,7 +22,11 @@ type state struct {
 	Backlogs  []backlog               `json:"backlogs"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
 	Evictions []armedEviction         `json:"evictions"`
+	Omitted   int                     `json:"omitted,omitempty"` // how many of these two, for the limit of each
 }
+
+// shownAtMost is of how many nodes and evictions each /debug/evictor tells unless another limit is asked for.
+const shownAtMost = 1000
 
 type backlog struct {
 	Name   string `json:"name"`
@@ -44,8 +49,8 @@ type armedEviction struct {
 	Why     string    `json:"why"`
 }
 
-// debugging serves /debug/evictor, with ?explain=NODE or ?explain=NAMESPACE/POD the decisions about one, and
-// /debug/pprof.
+// debugging serves /debug/evictor, with ?explain=NODE or ?explain=NAMESPACE/POD the decisions about one and with ?limit=N so many
+// nodes and evictions, and /debug/pprof.
 func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
@@ -59,10 +64,18 @@ func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler
 			}
 			return
 		}
+		limit := shownAtMost
+		if asked := r.URL.Query().Get("limit"); asked != "" {
+			var err error
+			if limit, err = strconv.Atoi(asked); err != nil || limit < 0 {
+				http.Error(w, fmt.Sprintf("limit=%s: must be a number of at least 0", asked), http.StatusBadRequest)
+				return
+			}
+		}
 		w.Header().Set("Content-Type", "application/json")
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(stateOf(e, mayWrite(), observer())); err != nil {
+		if err := encoder.Encode(stateOf(e, mayWrite(), observer(), limit)); err != nil {
 			return // the caller is gone
 		}
 	})
@@ -72,7 +85,7 @@ func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler
 	return mux
 }
 
-func stateOf(e *evictor.Evictor, mayWrite, observer error) state {
+func stateOf(e *evictor.Evictor, mayWrite, observer error, limit int) state {
 	s := state{
 		MayWrite: told(mayWrite), Observer: told(observer), Paused: e.Paused(), AllDown: e.AllZonesDown(),
 		Zones: e.Zones(), Waiting: []waitingNode{}, Evictions: []armedEviction{},
@@ -80,17 +93,24 @@ func stateOf(e *evictor.Evictor, mayWrite, observer error) state {
 	for _, b := range e.Backlogs() {
 		s.Backlogs = append(s.Backlogs, backlog{b.Name, b.Len, b.Oldest.Round(time.Millisecond).String()})
 	}
-	for _, w := range e.Waiting() {
+	for _, w := range first(e.Waiting(), limit, &s.Omitted) {
 		n := waitingNode{Node: w.Node, Zone: w.Zone.String(), Since: w.Since}
 		if !w.Turn.IsZero() {
 			n.Turn = &w.Turn
 		}
 		s.Waiting = append(s.Waiting, n)
 	}
-	for _, p := range e.Evictions() {
+	for _, p := range first(e.Evictions(), limit, &s.Omitted) {
 		s.Evictions = append(s.Evictions, armedEviction{Pod: p.Pod.String(), Node: p.Pod.Node, Due: p.Due, Attempt: p.Attempt, Why: p.Why.String()})
 	}
 	return s
+}
+
+// first are so many of the list; the others are counted.
+func first[T any](list []T, limit int, omitted *int) []T {
+	shown := min(len(list), limit)
+	*omitted += len(list) - shown
+	return list[:shown]
 }
 
 func told(err error) string {

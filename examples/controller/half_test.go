@@ -37,7 +37,12 @@ func TestAHalfNeedsLess(t *testing.T) {
 		"list leases.coordination.k8s.io in kube-node-lease", "watch leases.coordination.k8s.io in kube-node-lease"),
 		permissions(t, "--half=taint-eviction", "--leader-elect=false"))
 	require.Contains(t, permissions(t, "--half=lifecycle", "--enable-taint-manager=false"), "delete pods", "which it deletes then")
-	require.Equal(t, []string{"list nodes", "list pods", "watch nodes", "watch pods"}, permissions(t, "--half=taint-eviction", "--dry-run"))
+	require.Equal(t, []string{"list nodes", "list pods", "watch nodes", "watch pods"}, permissions(t, "--half=taint-eviction", "--dry-run", "--insecure-serving"))
+	reviews := []string{"create subjectaccessreviews.authorization.k8s.io", "create tokenreviews.authentication.k8s.io"}
+	require.Subset(t, both, reviews, "of who asks for metrics")
+	for _, unasked := range [][]string{{"--insecure-serving"}, {"--metrics-address=", "--debug-address="}} {
+		require.Equal(t, without(both, reviews...), permissions(t, append(unasked, "--leader-elect=false")...))
+	}
 }
 
 // TestHalvesHaveLeasesOfTheirOwn: with one lease only one of them would act.

@@ -31,6 +31,7 @@ type options struct {
 	leader leaderOptions
 
 	metricsAddress, debugAddress string
+	security                     securityOptions
 	verbosity                    int
 }
 
@@ -43,6 +44,8 @@ type leaderOptions struct {
 const (
 	metricsFlag = "metrics-address"
 	debugFlag   = "debug-address"
+	certFlag    = "tls-cert-file"
+	keyFlag     = "tls-private-key-file"
 
 	resourceNameFlag = "leader-elect-resource-name"
 )
@@ -82,8 +85,11 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.StringVar(&o.leader.resourceName, resourceNameFlag, "evictkit-controller", "name of the lease; with --half its default ends in -lifecycle or -taint-eviction, so that both halves can lead")
 	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
 
-	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "where /metrics, /healthz and /readyz are served; empty is nowhere")
-	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10269", "where /debug/evictor is served; empty is nowhere")
+	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "where /metrics, /healthz and /readyz are served over TLS; empty is nowhere. /metrics is for whom the API server allows to get it")
+	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10269", "where /debug/evictor and /debug/pprof are served over TLS, for whom the API server allows to get them; empty is nowhere")
+	fs.StringVar(&o.security.certFile, certFlag, "", "file with the certificate for both, and those that signed it; it is read again when it changes. None is one of this process's own, which nobody can verify")
+	fs.StringVar(&o.security.keyFile, keyFlag, "", "file with its key")
+	fs.BoolVar(&o.security.insecure, "insecure-serving", false, "serve both in plain HTTP, to everybody")
 	fs.IntVarP(&o.verbosity, "v", "v", 2, "0 logs warnings, 2 what is written, 4 every decision")
 	if err := fs.Parse(args); err != nil {
 		return o, err
@@ -115,6 +121,7 @@ func (o *options) validate() error {
 			refuse(served.flag, served.address, "must be host:port")
 		}
 	}
+	o.security.validate(refuse)
 	if o.evictor.Half == evictor.TaintEviction && !o.evictor.TaintBasedEviction {
 		refuse("enable-taint-manager", false, "leaves --half=taint-eviction nothing to do")
 	}
@@ -122,6 +129,15 @@ func (o *options) validate() error {
 		o.leader.validate(refuse)
 	}
 	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Validate())...))
+}
+
+func (s *securityOptions) validate(refuse func(flag string, value any, why string)) {
+	switch {
+	case (s.certFile == "") != (s.keyFile == ""):
+		refuse(certFlag, s.certFile, "belongs with --"+keyFlag+": give both or neither")
+	case s.certFile != "" && s.insecure:
+		refuse(certFlag, s.certFile, "has no meaning with --insecure-serving")
+	}
 }
 
 // podsOfANode is how many pods a kubelet runs unless it is told otherwise.

@@ -36,6 +36,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return fmt.Errorf("client for leader election: %w", err)
 	}
+	started := sparing()
+	defer started()
 	watch := watching(&o, logger)
 	cluster, err := clientgo.NewForConfig(config, watch)
 	if err != nil {
@@ -51,7 +53,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		return l
 	})
 	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{
-		Logger: logger, Observer: m, OnPass: m.Pass, DryRun: o.dryRun, MayWrite: leader.mayWrite,
+		Logger: logger, Observer: m, OnPass: then(m.Pass, started), DryRun: o.dryRun, MayWrite: leader.mayWrite,
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
 	})
 	if err != nil {
@@ -60,12 +62,16 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts), logger)
+	secured, err := newSecurity(ctx, o.security, config, logger)
+	if err != nil {
+		return err
+	}
+	stopMetrics, err := secured.serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts, secured.guard), logger)
 	if err != nil {
 		return err
 	}
 	defer stopMetrics()
-	stopDebug, err := serve(debugFlag, o.debugAddress, debugging(e, leader.mayWrite, cluster.MayLead), logger)
+	stopDebug, err := secured.serve(debugFlag, o.debugAddress, secured.guard(debugging(e, leader.mayWrite, cluster.MayLead)), logger)
 	if err != nil {
 		return err
 	}
@@ -91,6 +97,10 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	all := watch.Permissions()
 	if o.dryRun {
 		all = slices.DeleteFunc(all, func(p clientgo.Permission) bool { return !slices.Contains([]string{"get", "list", "watch"}, p.Verb) })
+	}
+	if !o.security.insecure && (o.metricsAddress != "" || o.debugAddress != "") {
+		all = append(all, clientgo.Permission{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
+			clientgo.Permission{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"})
 	}
 	if o.leader.elect {
 		for _, verb := range []string{"get", "create", "update"} {

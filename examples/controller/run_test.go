@@ -322,7 +322,7 @@ func TestWhatIsIllIsNamed(t *testing.T) {
 		parts := func() []clientgo.Part {
 			return []clientgo.Part{{Name: "watches", Err: about("watches")}, {Name: "passes", Err: about("passes")}}
 		}
-		handler := observed(metrics.New(metrics.Options{}), func() error { return about("lease") }, parts)
+		handler := observed(metrics.New(metrics.Options{}), func() error { return about("lease") }, parts, new(security).guard)
 		for path, code := range map[string]int{"/healthz": codes.healthz, "/readyz": codes.readyz} {
 			answer := httptest.NewRecorder()
 			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
@@ -440,7 +440,7 @@ func start(t *testing.T, s *apiServer, args ...string) *running {
 	t.Cleanup(cancel)
 	out := &log{}
 	go func() {
-		r.ended <- try(ctx, append([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0"}, args...), out)
+		r.ended <- try(ctx, append([]string{"--kubeconfig", kubeconfig(t, s.URL), "--metrics-address=127.0.0.1:0", "--debug-address=127.0.0.1:0", "--insecure-serving"}, args...), out)
 	}()
 	require.Eventually(t, func() bool { return len(out.addresses()) == 2 }, time.Minute, 10*time.Millisecond)
 	r.metrics, r.debug = out.addresses()[0], out.addresses()[1]

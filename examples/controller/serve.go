@@ -5,27 +5,46 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	stdlog "log"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
+// What one who asks may cost, at most, whoever that is.
+const (
+	askedAtOnce   = 4               // requests that are not probes
+	headersWithin = 5 * time.Second // and the TLS handshake
+	answerWithin  = 2 * time.Minute // longer than a profile takes
+	idleFor       = time.Minute
+	mostHeaders   = 16 << 10 // bytes; a token of a service account has one or two KiB
+)
+
 // observed is what /healthz, /readyz and /metrics tell about: the lease, and the parts of seeing and writing. Both probes name what
-// is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes.
-func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part) http.Handler {
+// is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes. Anybody may ask the probes, and
+// whom guard lets pass for metrics, which are gathered once at a time.
+func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part, guard func(http.Handler) http.Handler) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	var one sync.Mutex
+	gatherer := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		one.Lock()
+		defer one.Unlock()
+		return registry.Gather()
+	})
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", guard(promhttp.HandlerFor(gatherer, promhttp.HandlerOpts{})))
 	for path, fails := range map[string]func(part string) bool{
 		"/healthz": func(part string) bool { return part == "lease" || part == "passes" },
 		"/readyz":  func(string) bool { return true },
@@ -52,9 +71,24 @@ func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Pa
 	return mux
 }
 
+// atOnce answers so many requests at a time, and 503 to others.
+func atOnce(most int, handler http.Handler) http.Handler {
+	places := make(chan struct{}, most)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+			handler.ServeHTTP(w, r)
+		default:
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, fmt.Sprintf("%d requests are answered at once, and no more", most), http.StatusServiceUnavailable)
+		}
+	})
+}
+
 // serve listens at once, so that an address in use is an error before anything begins, and answers until
 // the returned function is called. An empty address is nowhere; an error names the flag.
-func serve(flag, address string, handler http.Handler, logger *slog.Logger) (stop func(), err error) {
+func (s *security) serve(flag, address string, handler http.Handler, logger *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
 	}
@@ -62,12 +96,26 @@ func serve(flag, address string, handler http.Handler, logger *slog.Logger) (sto
 	if err != nil {
 		return nil, fmt.Errorf("--%s=%s: cannot serve: %w", flag, address, err)
 	}
-	logger.Info("serving", "address", listener.Addr().String())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
+	scheme := "http"
+	if s.tls != nil {
+		scheme = "https"
+	}
+	logger.Info("serving", "address", listener.Addr().String(), "scheme", scheme)
+	server := &http.Server{
+		Handler: http.MaxBytesHandler(handler, 0), TLSConfig: s.tls, // all that is asked is in the URL
+		ReadHeaderTimeout: headersWithin, ReadTimeout: 2 * headersWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor, MaxHeaderBytes: mostHeaders,
+		ErrorLog: stdlog.New(quiet{logger}, "", 0),
+	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		var err error
+		if s.tls != nil {
+			err = server.ServeTLS(listener, "", "")
+		} else {
+			err = server.Serve(listener)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
 			logger.Error("serving", "address", listener.Addr().String(), "error", err)
 		}
 	}()
@@ -79,4 +127,12 @@ func serve(flag, address string, handler http.Handler, logger *slog.Logger) (sto
 		}
 		<-done
 	}, nil
+}
+
+// quiet takes what a server says of those who ask: anybody could fill a log with failed handshakes.
+type quiet struct{ logger *slog.Logger }
+
+func (q quiet) Write(line []byte) (int, error) {
+	q.logger.Debug("serving", "error", strings.TrimSpace(string(line)))
+	return len(line), nil
 }

@@ -28,6 +28,7 @@ var roomsImport = []string{
 	"cmp", "container/list", "errors", "fmt", "maps", "math", "slices", "strconv", "strings", "time",
 	"net/http", // for the names of status codes, see roomFaults
 	"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types",
+	module + "/internal/earliest", // a type that two share, below them
 }
 
 // TestRoomsHaveNoDoorsBetweenThem, and hold no lock, client, context, log or clock.

@@ -5,6 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/internal/earliest"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -18,6 +19,7 @@ type Eviction struct {
 	aside     bool            // it waits with those that were refused
 	failed    bool            // it could not be had, and will be tried again
 	conflicts int
+	deadline  earliest.One // in Pods.deadline while it is armed
 }
 
 // Action is what the owner has to do, in order.
@@ -60,6 +62,7 @@ func (ev *Eviction) Armed() bool { return ev.pod.eviction == ev }
 func (ev *Eviction) Done() {
 	if ev.Armed() {
 		ev.pod.eviction = nil
+		ev.deadline.Leave()
 	}
 }
 
@@ -117,6 +120,7 @@ func (p *Pods) of(known *pod, object *v1.Pod) (Seen, Pod) {
 
 func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
 	ev.why, ev.decided, ev.delayed = why, now, 0
+	p.deadline.Put(&ev.deadline, why.At)
 	ev.pod.overdue = ev.pod.overdue && !why.At.After(now)
 	p.todo = append(p.todo, Action{Do: do, Pod: ev.pod.ref, Eviction: ev})
 }
@@ -129,10 +133,12 @@ func (ev *Eviction) same(why taints.Deadline, now time.Time) bool {
 }
 
 func (p *Pods) cancel(known *pod, reason string) {
-	if ev := known.eviction; ev != nil && ev.Emptying() {
-		reason = ""
+	if ev := known.eviction; ev != nil {
+		if ev.Emptying() {
+			reason = ""
+		}
+		ev.Done()
 	}
-	known.eviction = nil
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }
 

@@ -59,6 +59,9 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		try.Outcome, try.Reason = Dropped, p.reason(ev, ours)
 	case try.Delay == NotDue:
 		ev.why.At = try.Why.At
+		if ev.Armed() {
+			p.deadline.Put(&ev.deadline, try.Why.At)
+		}
 	case !try.Evict:
 		try.News = ev.delayed != try.Delay && try.Delay != Overdue
 		ev.delayed = try.Delay

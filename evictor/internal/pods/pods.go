@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/evictkit/evictkit/internal/earliest"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -22,7 +23,8 @@ type Pods struct {
 	known    map[Key]*pod
 	evicted  Evicted[Key]
 	refusing Refusing
-	todo     []Action // since the last Todo
+	deadline earliest.Of // of the evictions that are armed
+	todo     []Action    // since the last Todo
 }
 
 // Half says what evicts pods.
@@ -238,15 +240,8 @@ func (n *Node) Emptied() Emptied {
 	return NoPods
 }
 
-// First is the earliest deadline of all.
-func (p *Pods) First() (first time.Time, ok bool) {
-	for _, known := range p.known {
-		if ev := known.eviction; ev != nil && (!ok || ev.why.At.Before(first)) {
-			first, ok = ev.why.At, true
-		}
-	}
-	return first, ok
-}
+// First is the earliest deadline of all. It costs nothing that grows.
+func (p *Pods) First() (first time.Time, ok bool) { return p.deadline.First() }
 
 func (n *Node) which(wanted func(*pod) bool) (list []*pod) {
 	for _, known := range n.pods {

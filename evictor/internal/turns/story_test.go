@@ -61,7 +61,7 @@ func (s *stage) play(steps []step) {
 	for _, step := range steps {
 		word, rest, _ := strings.Cut(step.do, " ")
 		require.Equal(s, step.want, s.do(at(step.at), word, strings.Fields(rest)), "%v: %s", step.at, step.do)
-		s.invariants()
+		s.invariants(at(step.at))
 	}
 }
 
@@ -164,7 +164,7 @@ func (s *stage) do(now time.Time, word string, args []string) string {
 }
 
 // invariants: who has a turn is in the queue's hands, and counts once.
-func (s *stage) invariants() {
+func (s *stage) invariants(now time.Time) {
 	require.Equal(s, len(s.taken), s.group.Stats().InFlight)
 	for node, turn := range s.taken {
 		require.Equal(s, node, turn.Node)
@@ -173,6 +173,15 @@ func (s *stage) invariants() {
 	if s.maxFailed == 0 {
 		require.Empty(s, s.failed)
 	}
+	all, first := s.Waiting(now), time.Time{}
+	for i := range all {
+		if since := all[i].Since; i == 0 || since.Before(first) {
+			first = since
+		}
+	}
+	waiting, since := s.Backlog()
+	require.Equal(s, len(all), waiting)
+	require.True(s, since.Equal(first), "%s, but the one that waits longest does since %s", since, first)
 }
 
 func TestStories(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/earliest"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -35,6 +36,8 @@ type Turns struct {
 	maxFailed int                 // 0 is any number
 	failed    map[string]struct{} // nodes that count as failed and have no turn; empty where any number may
 	overdue   map[string]struct{} // nodes whose pods became overdue while nothing was permitted
+	waits     map[key]*earliest.One
+	since     earliest.Of // of waits: since when each waits
 }
 
 // key is what waits: a node, to be acted on or, with release, to let its overdue pods go.
@@ -78,6 +81,7 @@ func New(c Config) (*Turns, error) {
 	return &Turns{
 		group: group, maxFailed: c.MaxFailed,
 		taken: make(map[string]*Turn), failed: make(map[string]struct{}), overdue: make(map[string]struct{}),
+		waits: make(map[key]*earliest.One),
 	}, nil
 }
 
@@ -125,6 +129,7 @@ func (t *Turns) allTaken() bool { return t.most > 0 && len(t.taken) >= t.most }
 // Wait lets a failed node wait in its domain, also one that had its turn. It says whether the node did not wait yet, nor has a turn.
 func (t *Turns) Wait(node, uid string, domain zone.Key, now time.Time) bool {
 	k := key{node: node}
+	defer t.note(k)
 	if st, ok := t.group.Get(k); ok && st.State == ratelimitqueue.StateKept {
 		t.group.Remove(k)
 	}
@@ -144,7 +149,7 @@ func (t *Turns) Waits(node string) bool {
 // Leave forgets that the node waits or had its turn, and says whether it waited. A turn that it has is void, but not over.
 func (t *Turns) Leave(node string) (waited bool) {
 	waited = t.Waits(node)
-	t.group.Remove(key{node: node})
+	t.remove(key{node: node})
 	return waited
 }
 
@@ -178,11 +183,18 @@ func (t *Turns) AllOverdue() []string { return slices.Sorted(maps.Keys(t.overdue
 
 // WaitToRelease lets the node wait in its domain until it may let its overdue pods go.
 func (t *Turns) WaitToRelease(node, uid string, domain zone.Key, now time.Time) {
-	t.group.AddEntryAt(ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: key{node, true}, Exempt: true, Identity: uid}, now)
+	k := key{node, true}
+	t.group.AddEntryAt(ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: k, Exempt: true, Identity: uid}, now)
+	t.note(k)
 }
 
 // LeaveRelease ends that. What is overdue stays so.
-func (t *Turns) LeaveRelease(node string) { t.group.Remove(key{node, true}) }
+func (t *Turns) LeaveRelease(node string) { t.remove(key{node, true}) }
+
+func (t *Turns) remove(k key) {
+	t.group.Remove(k)
+	t.note(k)
+}
 
 // NotOverdue forgets that pods of the node are overdue.
 func (t *Turns) NotOverdue(node string) {
@@ -217,6 +229,7 @@ func (t *Turns) Take(now time.Time) (*Turn, bool) {
 		return nil, false
 	}
 	turn := &Turn{Node: item.Key.node, Release: item.Key.release, turns: t, item: item.Item}
+	defer t.note(item.Key)
 	if turn.Release {
 		item.Done()
 		delete(t.overdue, turn.Node)
@@ -272,6 +285,7 @@ func (t *Turn) Unwanted(now time.Time) {
 }
 
 func (t *Turn) over(failed bool) {
+	t.turns.note(key{node: t.Node})
 	if t.turns.taken[t.Node] != t {
 		return
 	}

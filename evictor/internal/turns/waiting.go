@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/internal/earliest"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -53,4 +54,27 @@ func turnOf(release bool) int {
 		return 0
 	}
 	return 1
+}
+
+// Backlog is how many wait, and since when the one that waits longest does. It costs nothing that grows.
+func (t *Turns) Backlog() (waiting int, since time.Time) {
+	since, _ = t.since.First()
+	return t.since.Len(), since
+}
+
+// note has Backlog know of a key whose state may have changed.
+func (t *Turns) note(k key) {
+	st, ok := t.group.Get(k)
+	one := t.waits[k]
+	switch waits := ok && st.State == ratelimitqueue.StateWaiting; {
+	case waits && one == nil:
+		one = new(earliest.One)
+		t.waits[k] = one
+		fallthrough
+	case waits:
+		t.since.Put(one, st.Added)
+	case one != nil:
+		one.Leave()
+		delete(t.waits, k)
+	}
 }

@@ -104,11 +104,16 @@ func page(from, limit, n int) (meta metav1.ListMeta, to int) {
 	return meta, to
 }
 
-// object is the metadata of the i-th object of a kind, its UID as long as real ones are.
+// uid is one of the form that API servers make.
+func uid(kind string, i int) types.UID {
+	return types.UID(fmt.Sprintf("%06x00-0000-4000-8000-%012x", kind[:3], i))
+}
+
+// object is the metadata of the i-th object of a kind.
 func object(kind, namespace, name string, i int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: namespace, Name: name, ResourceVersion: strconv.Itoa(100_000_000 + i), CreationTimestamp: metav1.Now(),
-		UID:           types.UID(fmt.Sprintf("%s-%032d", kind[:3], i)),
+		UID:           uid(kind, i),
 		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet", Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(managed)}},
 	}
 }
@@ -157,8 +162,8 @@ func (m *MadeUp) lease(i, n int) *coordinationv1.Lease {
 		ObjectMeta: object("lease", v1.NamespaceNodeLease, name, n*m.Nodes+i),
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &name, LeaseDurationSeconds: &seconds, RenewTime: &now},
 	}
-	lease.UID = types.UID(fmt.Sprintf("lea-%032d", i))
-	lease.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: name, UID: types.UID(fmt.Sprintf("nod-%032d", i))}}
+	lease.UID = uid("lease", i)
+	lease.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: name, UID: uid("node", i)}}
 	return lease
 }
 

@@ -34,7 +34,7 @@ func startSized(t *testing.T, plane *Plane, controller, kubeconfig string) *size
 	s := &sized{metrics: freeAddress(t), debug: freeAddress(t)}
 	var err error
 	s.Process, err = plane.StartProcess("size", controller, "--kubeconfig="+kubeconfig, "--node-monitor-period=0", "--leader-elect=false", "--kube-api-qps=100", "--kube-api-burst=200",
-		"--metrics-address="+s.metrics, "--debug-address="+s.debug)
+		"--metrics-address="+s.metrics, "--debug-address="+s.debug, "--insecure-serving")
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {

@@ -37,7 +37,16 @@ func TestHundredThousandNodes(t *testing.T) {
 	}, kubeconfig))
 	s := startSized(t, plane, controller, kubeconfig)
 	s.waitReady(t, 20*time.Minute)
+	require.Eventually(t, func() bool { // a pass, with which the start ends
+		text, err := get("http://" + s.metrics + "/metrics")
+		return err == nil && !strings.Contains(text, "update_all_nodes_health_duration_seconds_count 0")
+	}, time.Minute, time.Second/4)
+	starting := s.status(t).peak
 	s.quiet(t, &api.Renewals, func(d time.Duration) { <-time.After(d) })
+	_, inUse := heap(t, s.debug)
+	t.Logf("memory of the process while starting: %.1f MiB at most, %.2f times what is in use afterwards", mib(starting), starting/inUse)
+	require.Less(t, starting, 1.5*inUse)
+	require.Less(t, mib(s.status(t).peak), 1.8*1024)
 	text, err := get("http://" + s.metrics + "/metrics")
 	require.NoError(t, err)
 	for z := range api.Zones {

@@ -1,0 +1,77 @@
+package clientgo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// maxTaints bounds what is kept of one node's taints, in bytes. An API server bounds only the object.
+const maxTaints = 16 << 10
+
+// taintsCut is the annotation, on a node that is kept, that says that it has more taints.
+const taintsCut = "evictkit.internal/taints-cut"
+
+// writtenTaints are the keys of the taints that an evictor writes.
+var writtenTaints = []string{
+	v1.TaintNodeNotReady, v1.TaintNodeUnreachable, v1.TaintNodeUnschedulable, v1.TaintNodeMemoryPressure, v1.TaintNodeDiskPressure,
+	v1.TaintNodePIDPressure, v1.TaintNodeNetworkUnavailable,
+}
+
+// slimTaints are the taints that are kept, in their order: nearly always all. Else they are those that an evictor writes and, as
+// far as there is room, the first that evict: a pod may then stay that one of the others would have evicted.
+func slimTaints(whole []v1.Taint) (kept []v1.Taint, cut bool) {
+	size := 0
+	for i := range whole {
+		size += sizeOf(&whole[i])
+	}
+	if size <= maxTaints {
+		return whole, false
+	}
+	keep, room := make([]bool, len(whole)), maxTaints
+	for _, wanted := range []func(*v1.Taint) bool{
+		func(t *v1.Taint) bool { return slices.Contains(writtenTaints, t.Key) },
+		func(t *v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute },
+	} {
+		for i := range whole {
+			if t := &whole[i]; !keep[i] && wanted(t) && sizeOf(t) <= room {
+				keep[i], room = true, room-sizeOf(t)
+			}
+		}
+	}
+	for i := range whole {
+		if keep[i] {
+			kept = append(kept, whole[i])
+		}
+	}
+	return kept, true
+}
+
+// sizeOf is roughly how many bytes a taint takes.
+func sizeOf(t *v1.Taint) int {
+	const itself = 80
+	return itself + len(t.Key) + len(t.Value) + len(t.Effect)
+}
+
+// wholeTaints are all taints of the node in the version that was read. Where not all are kept they are read again: the list is written
+// as one.
+func (w *nodeWriter) wholeTaints(ctx context.Context, node *v1.Node) ([]v1.Taint, error) {
+	if _, cut := node.Annotations[taintsCut]; !cut {
+		return node.Spec.Taints, nil
+	}
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	// A list of one, for which the permission to list is enough.
+	list, err := w.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + node.Name})
+	if err != nil {
+		return nil, fmt.Errorf("clientgo: reading the taints of node %s: %w", node.Name, err)
+	}
+	if len(list.Items) != 1 || list.Items[0].UID != node.UID || list.Items[0].ResourceVersion != node.ResourceVersion {
+		return nil, apierrors.NewConflict(v1.Resource("nodes"), node.Name, fmt.Errorf("it has changed since resourceVersion %s", node.ResourceVersion))
+	}
+	return list.Items[0].Spec.Taints, nil
+}

@@ -1,0 +1,60 @@
+package evictor_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// manyArmed is an evictor with 150,000 armed evictions and 1,000 nodes that wait.
+func manyArmed(tb testing.TB) *evictor.Evictor {
+	tb.Helper()
+	cluster := evictortest.New(tb, evictortest.Zone("a", 1_500), evictortest.Zone("b", 1), evictortest.Zone("c", 1_000), evictortest.PodsPerNode(100))
+	config := evictor.DefaultConfig()
+	config.NodeEvictionRate = 10_000
+	e := cluster.Start(config)
+	fail := func(zone string, nodes int) {
+		for i := range nodes {
+			cluster.Fail(fmt.Sprintf("%s-%d", zone, i))
+		}
+		cluster.Advance(2 * time.Minute)
+	}
+	fail("a", 1_500)
+	e.PauseDomain(zone.Key{Zone: "c"}, "test")
+	fail("c", 1_000)
+	return e
+}
+
+// TestScrapesAreShort: what metrics ask of the evictor holds no lock for longer than all of it takes.
+func TestScrapesAreShort(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a large cluster")
+	}
+	e := manyArmed(t)
+	shortest := time.Hour // of several: this machine may do other things meanwhile
+	for range 100 {
+		began := time.Now()
+		backlogs, zones := e.Backlogs(), e.Zones()
+		shortest = min(shortest, time.Since(began))
+		require.Equal(t, 1_000, backlogs[0].Len)
+		require.Equal(t, 150_000, backlogs[1].Len)
+		require.Len(t, zones, 3)
+	}
+	require.Less(t, shortest, 100*time.Microsecond)
+}
+
+func BenchmarkScrape(b *testing.B) {
+	e := manyArmed(b)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for range b.N {
+		e.Backlogs()
+		e.Zones()
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -60,7 +61,11 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts), logger)
+	var more []prometheus.Collector
+	if o.leader.elect {
+		more = append(more, leading(o.leader.resourceName, leader.mayWrite))
+	}
+	stopMetrics, err := serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts, more...), logger)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,10 @@ import (
 )
 
 // observed is what /healthz, /readyz and /metrics tell about: the lease, and the parts of seeing and writing. Both probes name what
-// is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes.
-func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part) http.Handler {
+// is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes. More is what is measured besides.
+func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(more...)
 	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))

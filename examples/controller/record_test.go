@@ -77,10 +77,10 @@ func scrapes(t *testing.T) (texts []string) {
 			texts = append(texts, answer.Body.String())
 		}
 	}
-	lasts(2 * time.Minute) // sees nothing and follows
+	lasts(5 * time.Minute) // sees nothing and follows
 	leads, sees = true, true
 	e.Kick()
-	lasts(8 * time.Minute)
+	lasts(5 * time.Minute)
 	c.Fail("a-0", "a-1")
 	lasts(20 * time.Minute)
 	c.Recover("a-0", "a-1")

@@ -17,6 +17,7 @@ import (
 	"os/signal"
 	"runtime"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/spf13/pflag"
@@ -30,7 +31,10 @@ const examples = "../.."
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := program(ctx, os.Args[1:], os.Stdout)
+	err := right(runtime.Version())
+	if err == nil {
+		err = program(ctx, os.Args[1:], os.Stdout, platforms)
+	}
 	stop()
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "image:", err)
@@ -38,36 +42,46 @@ func main() {
 	}
 }
 
-func program(ctx context.Context, args []string, out io.Writer) error {
+// right says whether that version of Go makes the digest that every other machine's does.
+func right(version string) error {
+	if version != toolchain {
+		return fmt.Errorf("this is %s, which makes another digest: set GOTOOLCHAIN=%s", version, toolchain)
+	}
+	return nil
+}
+
+func program(ctx context.Context, args []string, out io.Writer, architectures []string) error {
 	flags := pflag.NewFlagSet("image", pflag.ContinueOnError)
 	dir := flags.String("out", "", "directory of the OCI layout, in full; there must be none yet")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	switch {
-	case *dir == "" || flags.NArg() > 0:
+	if *dir == "" || flags.NArg() > 0 {
 		return errors.New("give --out DIRECTORY and nothing else")
-	case runtime.Version() != toolchain:
-		return fmt.Errorf("this is %s, which makes another digest: set GOTOOLCHAIN=%s", runtime.Version(), toolchain)
 	}
 	if err := os.Mkdir(*dir, 0o755); err != nil {
 		return err
 	}
-	index, err := build(ctx, examples, platforms)
+	index, err := build(ctx, examples, architectures)
 	if err != nil {
 		return err
 	}
-	digest, err := index.Digest()
-	if err != nil {
-		return err
-	}
-	to, err := layout.Write(*dir, empty.Index)
-	if err == nil {
-		err = to.AppendIndex(index)
-	}
+	digest, err := write(index, *dir)
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", *dir, err)
 	}
 	fmt.Fprintln(out, digest)
 	return nil
+}
+
+// write makes an OCI layout of the directory, with the index as all there is in it.
+func write(index v1.ImageIndex, dir string) (v1.Hash, error) {
+	to, err := layout.Write(dir, empty.Index)
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	if err := to.AppendIndex(index); err != nil {
+		return v1.Hash{}, err
+	}
+	return index.Digest()
 }

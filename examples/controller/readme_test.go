@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -156,6 +157,6 @@ func TestTheKustomizationOfThePage(t *testing.T) {
 func TestThePageHasEachOverlay(t *testing.T) {
 	for _, name := range overlays(t) {
 		r := renderOverlay(t, name)
-		require.Regexp(t, "(?m)^\\| `"+name+"` \\| .* \\| "+regexp.QuoteMeta(string(rune('0'+*r.deployment.Spec.Replicas)))+" \\|$", readme(t))
+		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| %d \\|$", name, *r.deployment.Spec.Replicas), readme(t))
 	}
 }

@@ -35,10 +35,12 @@ func scrapes(t *testing.T) (texts []string) {
 	c := evictortest.New(t, evictortest.Zone("eu:a", 5), evictortest.Zone("eu:b", 5), evictortest.PodsPerNode(4))
 	m := metrics.New(metrics.Options{Clock: c.Clock()})
 	answered := func(code int) {
-		transport := m.Transport(roundTripper(func(*http.Request) (*http.Response, error) { return &http.Response{StatusCode: code}, nil }))
+		transport := m.Transport(roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: code, Body: http.NoBody}, nil
+		}))
 		response, err := transport.RoundTrip(httptest.NewRequest(http.MethodPatch, "https://10.0.0.1/", nil))
 		require.NoError(t, err)
-		require.Nil(t, response.Body)
+		require.NoError(t, response.Body.Close())
 	}
 	var leads, sees, down bool
 	c.FailWrites(func(write, object string) error {

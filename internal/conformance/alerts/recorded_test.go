@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/textparse"
 	"github.com/prometheus/prometheus/promql"
@@ -86,10 +87,10 @@ func (r *recorded) scrape(t *testing.T, text []byte) {
 		_, _, value := served.Series()
 		_, err = appender.Append(0, series, r.end.UnixMilli(), value)
 		require.NoError(t, err)
-		known := r.names[series.Get(labels.MetricName)]
+		known := r.names[series.Get(model.MetricNameLabel)]
 		if known == nil {
 			known = map[string]struct{}{}
-			r.names[series.Get(labels.MetricName)] = known
+			r.names[series.Get(model.MetricNameLabel)] = known
 		}
 		series.Range(func(l labels.Label) { known[l.Name] = struct{}{} })
 	}

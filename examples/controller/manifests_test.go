@@ -2,7 +2,9 @@ package main
 
 import (
 	"io"
-	"os"
+	"log/slog"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -10,50 +12,82 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// decoded reads the documents of a manifest strictly, by their kind.
-func decoded(t *testing.T, path string) (roles []rbacv1.Role, deployments []appsv1.Deployment) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for _, document := range strings.Split(string(text), "\n---\n") {
-		var kind struct {
-			Kind string `json:"kind"`
-		}
-		require.NoError(t, yaml.Unmarshal([]byte(document), &kind))
-		var into any
-		switch kind.Kind {
-		case "Role", "ClusterRole": // the second has no namespace, and else the same fields
-			roles = append(roles, rbacv1.Role{})
-			into = &roles[len(roles)-1]
-		case "Deployment":
-			deployments = append(deployments, appsv1.Deployment{})
-			into = &deployments[len(deployments)-1]
-		case "RoleBinding", "ClusterRoleBinding":
-			into = &rbacv1.RoleBinding{}
-		default:
-			into = &v1.ServiceAccount{}
-		}
-		require.NoError(t, yaml.UnmarshalStrict([]byte(document), into), document)
-	}
-	return roles, deployments
+// rendered is what an overlay makes.
+type rendered struct {
+	roles      []rbacv1.Role // and ClusterRoles, which have no namespace
+	bindings   []rbacv1.RoleBinding
+	accounts   []v1.ServiceAccount
+	budget     policyv1.PodDisruptionBudget
+	deployment appsv1.Deployment
 }
 
-// TestTheManifestsGiveWhatIsNeededAndNoMore for the flags of the Deployment.
-func TestTheManifestsGiveWhatIsNeededAndNoMore(t *testing.T) {
-	roles, _ := decoded(t, "manifests/rbac.yaml")
-	_, deployments := decoded(t, "manifests/deployment.yaml")
-	require.Len(t, deployments, 1)
-	require.EqualValues(t, 2, *deployments[0].Spec.Replicas)
-	o, err := parse(deployments[0].Spec.Template.Spec.Containers[0].Args, io.Discard)
+// overlays are those that there are, by their names.
+func overlays(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("manifests/overlays/*")
 	require.NoError(t, err)
-	var given []string
-	for _, role := range roles {
+	for i, path := range found {
+		found[i] = filepath.Base(path)
+	}
+	require.Equal(t, []string{"dry-run", "eviction-api", "take-over"}, found)
+	return found
+}
+
+// render builds a directory as kustomize does, and reads what comes of it strictly.
+func render(t *testing.T, files filesys.FileSystem, dir string) (r rendered) {
+	t.Helper()
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, dir)
+	require.NoError(t, err)
+	read := func(text []byte, into any) { require.NoError(t, yaml.UnmarshalStrict(text, into), string(text)) }
+	for _, resource := range resources.Resources() {
+		text, err := resource.AsYAML()
+		require.NoError(t, err)
+		switch resource.GetKind() {
+		case "Role", "ClusterRole":
+			r.roles = append(r.roles, rbacv1.Role{})
+			read(text, &r.roles[len(r.roles)-1])
+		case "RoleBinding", "ClusterRoleBinding":
+			r.bindings = append(r.bindings, rbacv1.RoleBinding{})
+			read(text, &r.bindings[len(r.bindings)-1])
+		case "ServiceAccount":
+			r.accounts = append(r.accounts, v1.ServiceAccount{})
+			read(text, &r.accounts[len(r.accounts)-1])
+		case "PodDisruptionBudget":
+			read(text, &r.budget)
+		case "Deployment":
+			read(text, &r.deployment)
+		default:
+			require.Fail(t, "nobody looks at it", resource.GetKind())
+		}
+	}
+	return r
+}
+
+func renderOverlay(t *testing.T, name string) rendered {
+	t.Helper()
+	return render(t, filesys.MakeFsOnDisk(), filepath.Join("manifests", "overlays", name))
+}
+
+func (r *rendered) options(t *testing.T) options {
+	t.Helper()
+	o, err := parse(r.deployment.Spec.Template.Spec.Containers[0].Args, io.Discard)
+	require.NoError(t, err)
+	return o
+}
+
+// given is what the roles allow.
+func (r *rendered) given() (all []string) {
+	for _, role := range r.roles {
 		for _, rule := range role.Rules {
 			names := rule.ResourceNames
 			if len(names) == 0 {
@@ -64,17 +98,83 @@ func TestTheManifestsGiveWhatIsNeededAndNoMore(t *testing.T) {
 					for _, name := range names {
 						p := clientgo.Permission{Verb: verb, Group: rule.APIGroups[0], Namespace: role.Namespace, Name: name}
 						p.Resource, p.Subresource, _ = strings.Cut(resource, "/")
-						given = append(given, p.String())
+						all = append(all, p.String())
 					}
 				}
 			}
 		}
 	}
-	var want []string
-	for _, p := range needed(&o, clientgo.Options{}) {
-		want = append(want, p.String())
+	slices.Sort(all)
+	return all
+}
+
+// TestTheManifestsGiveWhatIsNeededAndNoMore for the flags of each overlay's Deployment.
+func TestTheManifestsGiveWhatIsNeededAndNoMore(t *testing.T) {
+	for _, name := range overlays(t) {
+		r := renderOverlay(t, name)
+		o := r.options(t)
+		var want []string
+		for _, p := range needed(&o, watching(&o, slog.Default())) {
+			want = append(want, p.String())
+		}
+		slices.Sort(want)
+		require.Equal(t, want, r.given(), name)
+		account := r.deployment.Spec.Template.Spec.ServiceAccountName
+		require.Len(t, r.accounts, 1)
+		require.Equal(t, account, r.accounts[0].Name)
+		require.Len(t, r.bindings, len(r.roles))
+		for i, binding := range r.bindings {
+			require.Equal(t, r.roles[i].Kind+"/"+r.roles[i].Namespace+"/"+r.roles[i].Name, binding.RoleRef.Kind+"/"+binding.Namespace+"/"+binding.RoleRef.Name)
+			require.Equal(t, []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: account, Namespace: r.deployment.Namespace}}, binding.Subjects)
+		}
 	}
-	slices.Sort(given)
-	slices.Sort(want)
-	require.Equal(t, want, given)
+}
+
+// TestEachOverlayHasItsMode.
+func TestEachOverlayHasItsMode(t *testing.T) {
+	type mode struct {
+		dryRun, elects, evictionAPI bool
+		replicas                    int32
+	}
+	for name, want := range map[string]mode{
+		"dry-run":      {dryRun: true, replicas: 1},
+		"eviction-api": {elects: true, evictionAPI: true, replicas: 2},
+		"take-over":    {elects: true, replicas: 2},
+	} {
+		r := renderOverlay(t, name)
+		o := r.options(t)
+		require.Equal(t, want, mode{o.dryRun, o.leader.elect, o.evictionAPI, *r.deployment.Spec.Replicas}, name)
+	}
+}
+
+// TestReplicasAreApart, by what the scheduler must keep to, and a drain takes one at a time.
+func TestReplicasAreApart(t *testing.T) {
+	for _, name := range overlays(t) {
+		r := renderOverlay(t, name)
+		pods := &metav1.LabelSelector{MatchLabels: r.deployment.Spec.Template.Labels}
+		require.Equal(t, pods, r.deployment.Spec.Selector)
+		spread := r.deployment.Spec.Template.Spec.TopologySpreadConstraints
+		require.Equal(t, v1.LabelHostname, spread[0].TopologyKey)
+		require.Equal(t, v1.DoNotSchedule, spread[0].WhenUnsatisfiable)
+		require.EqualValues(t, 1, spread[0].MaxSkew)
+		require.EqualValues(t, 2, *spread[0].MinDomains, "with one node that is fit the second waits")
+		for _, one := range spread {
+			require.Equal(t, pods, one.LabelSelector)
+			require.Equal(t, []string{appsv1.DefaultDeploymentUniqueLabelKey}, one.MatchLabelKeys, "the replicas of an update do not count those that go")
+		}
+		require.Equal(t, pods, r.budget.Spec.Selector)
+		require.Equal(t, r.deployment.Namespace, r.budget.Namespace)
+		require.EqualValues(t, 1, r.budget.Spec.MaxUnavailable.IntValue())
+	}
+}
+
+var byDigest = regexp.MustCompile(`^[a-z./-]+@sha256:[0-9a-f]{64}$`)
+
+// TestNoImageMoves: a tag may be another image tomorrow, and none means latest.
+func TestNoImageMoves(t *testing.T) {
+	for _, name := range overlays(t) {
+		for _, container := range renderOverlay(t, name).deployment.Spec.Template.Spec.Containers {
+			require.Regexp(t, byDigest, container.Image)
+		}
+	}
 }

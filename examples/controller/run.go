@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -62,11 +63,15 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
+	var more []prometheus.Collector
+	if o.leader.elect {
+		more = append(more, leading(o.leader.resourceName, leader.mayWrite))
+	}
 	secured, err := newSecurity(ctx, o.security, config, logger)
 	if err != nil {
 		return err
 	}
-	stopMetrics, err := secured.serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts, secured.guard), logger)
+	stopMetrics, err := secured.serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts, secured.guard, more...), logger)
 	if err != nil {
 		return err
 	}

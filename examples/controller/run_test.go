@@ -227,6 +227,9 @@ func TestTheEndHandsTheLeaseOver(t *testing.T) {
 	second := start(t, s)
 	second.ready(t)
 	require.Contains(t, fetch("http://"+second.debug+"/debug/evictor"), errFollower.Error())
+	for r, leads := range map[*running]string{first: "1", second: "0"} {
+		require.Contains(t, fetch("http://"+r.metrics+"/metrics"), `leader_election_master_status{name="evictkit-controller"} `+leads)
+	}
 	for _, agent := range []string{"evictkit-controller/nodes", "evictkit-controller/leader-election"} {
 		require.Contains(t, s.agents(), agent)
 	}

@@ -33,9 +33,10 @@ const (
 
 // observed is what /healthz, /readyz and /metrics tell about: the lease, and the parts of seeing and writing. Both probes name what
 // is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes. Anybody may ask the probes, and
-// whom guard lets pass for metrics, which are gathered once at a time.
-func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part, guard func(http.Handler) http.Handler) http.Handler {
+// whom guard lets pass for metrics, which are gathered once at a time. More is what is measured besides.
+func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part, guard func(http.Handler) http.Handler, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(more...)
 	registry.MustRegister(m, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	var one sync.Mutex
 	gatherer := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {

@@ -1,24 +1,21 @@
 package controlplane
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
 // The groups of users: ours may do what the manifests say, evictors create evictions too, and administrators everything.
@@ -29,70 +26,91 @@ const (
 	administrators = "administrators"
 )
 
-// applyManifests creates what the manifests of our controller say, which the API server must take without a warning about
-// any field, and gives its permissions to the group of our users too.
-func (c *cluster) applyManifests(ctx context.Context) error {
+// manifests is where the overlays of our controller are.
+var manifests = filepath.Join("..", "..", "..", "examples", "controller", "manifests", "overlays")
+
+// objects speaks of objects of any kind with the API server.
+type objects struct {
+	client dynamic.Interface
+	mapper meta.RESTMapper
+}
+
+func (c *cluster) objects() (*objects, error) {
 	config := rest.CopyConfig(c.plane.Config)
 	config.ContentType = "" // manifests are JSON
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
+		return nil, err
+	}
+	return &objects{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
+}
+
+// of is where an object belongs.
+func (o *objects) of(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := o.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return o.client.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
+	}
+	return o.client.Resource(mapping.Resource), nil
+}
+
+// applyManifests creates what the manifests of our controller say when it takes over, which the API server must take without a
+// warning about any field, and gives its permissions to the group of our users too.
+func (c *cluster) applyManifests(ctx context.Context) error {
+	to, err := c.objects()
+	if err != nil {
 		return err
 	}
-	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))
-	files, err := filepath.Glob(filepath.Join("..", "..", "..", "examples", "controller", "manifests", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return errors.Join(err, fmt.Errorf("%d manifests", len(files)))
+	rendered, err := render("take-over")
+	if err != nil {
+		return err
 	}
-	for _, file := range files {
-		objects, err := readObjects(file)
-		if err != nil {
-			return err
-		}
-		for _, object := range objects {
-			if err := create(ctx, client, mapper, object); err != nil {
-				return fmt.Errorf("%s of %s: %w", object.GetKind(), file, err)
-			}
+	for _, object := range rendered {
+		if err := to.create(ctx, object); err != nil {
+			return fmt.Errorf("%s %s: %w", object.GetKind(), object.GetName(), err)
 		}
 	}
 	return nil
 }
 
-func readObjects(file string) (objects []*unstructured.Unstructured, err error) {
-	content, err := os.ReadFile(file)
+// render is what kustomize makes of an overlay.
+func render(overlay string) (objects []*unstructured.Unstructured, err error) {
+	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(manifests, overlay))
 	if err != nil {
 		return nil, err
 	}
-	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
+	for _, resource := range resources.Resources() {
+		text, err := resource.MarshalJSON()
+		if err != nil {
+			return nil, err
+		}
 		object := &unstructured.Unstructured{}
-		if err := documents.Decode(object); errors.Is(err, io.EOF) {
-			return objects, nil
-		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+		if err := object.UnmarshalJSON(text); err != nil {
+			return nil, err
 		}
 		objects = append(objects, object)
 	}
+	return objects, nil
 }
 
-func create(ctx context.Context, client dynamic.Interface, mapper meta.RESTMapper, object *unstructured.Unstructured) error {
-	kind := object.GroupVersionKind()
+func (o *objects) create(ctx context.Context, object *unstructured.Unstructured) error {
 	if subjects, ok, _ := unstructured.NestedSlice(object.Object, "subjects"); ok {
 		subjects = append(subjects, map[string]any{"kind": rbacv1.GroupKind, "apiGroup": rbacv1.GroupName, "name": ours})
 		if err := unstructured.SetNestedSlice(object.Object, subjects, "subjects"); err != nil {
 			return err
 		}
 	}
-	mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	resource, err := o.of(object)
 	if err != nil {
 		return err
-	}
-	resource := dynamic.ResourceInterface(client.Resource(mapping.Resource))
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		resource = client.Resource(mapping.Resource).Namespace(object.GetNamespace())
 	}
 	_, err = resource.Create(ctx, object, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
 	return err

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// record is for internal/conformance/alerts, which asks what is recorded what the dashboard and the alerts ask.
+var record = flag.String("record", "", "directory for the scrapes of TestARecordedRun, each in a file named by its seconds")
+
+const scrapePeriod = 30 * time.Second
+
+// scrapes are what /metrics answers while nodes, a zone, the API server and all zones fail, one after another, and pods are refused by
+// their disruption budgets: two hours of virtual time.
+func scrapes(t *testing.T) (texts []string) {
+	t.Helper()
+	c := evictortest.New(t, evictortest.Zone("eu:a", 5), evictortest.Zone("eu:b", 5), evictortest.PodsPerNode(4))
+	m := metrics.New(metrics.Options{Clock: c.Clock()})
+	answered := func(code int) {
+		transport := m.Transport(roundTripper(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: code, Body: http.NoBody}, nil
+		}))
+		response, err := transport.RoundTrip(httptest.NewRequest(http.MethodPatch, "https://10.0.0.1/", nil))
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+	}
+	var leads, sees, down bool
+	c.FailWrites(func(write, object string) error {
+		switch {
+		case down:
+			answered(http.StatusServiceUnavailable)
+			return apierrors.NewServiceUnavailable("down")
+		case write == "evict" && strings.HasSuffix(object, "-p3"):
+			answered(http.StatusTooManyRequests)
+			return apierrors.NewTooManyRequests("a disruption budget forbids it", 0)
+		}
+		answered(http.StatusOK)
+		return nil
+	})
+	unless := func(well bool, why string) error {
+		if well {
+			return nil
+		}
+		return errors.New(why)
+	}
+	mayWrite := func() error { return unless(leads, "another leads") }
+	health := func() error { return unless(sees, "watches are broken") }
+	e, err := evictor.New(evictor.DefaultConfig(), m.Clients(c.Clients()), evictor.Options{
+		Clock: c.Clock(), Observer: m, OnPass: m.Pass, MayWrite: mayWrite, MayHarm: health,
+	})
+	require.NoError(t, err)
+	m.Watch(e, health)
+	c.Drive(e.Step)
+	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite))
+	lasts := func(d time.Duration) {
+		for range d / scrapePeriod {
+			c.Advance(scrapePeriod)
+			answer := httptest.NewRecorder()
+			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+			require.Equal(t, http.StatusOK, answer.Code)
+			texts = append(texts, answer.Body.String())
+		}
+	}
+	lasts(5 * time.Minute) // sees nothing and follows
+	leads, sees = true, true
+	e.Kick()
+	lasts(5 * time.Minute)
+	c.Fail("a-0", "a-1")
+	lasts(20 * time.Minute)
+	c.Recover("a-0", "a-1")
+	lasts(10 * time.Minute)
+	c.Fail("b-0", "b-1", "b-2")
+	lasts(10 * time.Minute)
+	down = true
+	c.Recover("b-0")
+	lasts(10 * time.Minute)
+	down = false
+	lasts(20 * time.Minute)
+	c.Fail("a-0", "a-1", "a-2", "a-3", "a-4", "b-0", "b-3", "b-4")
+	lasts(20 * time.Minute)
+	c.Recover("a-0", "a-1", "a-2", "a-3", "a-4", "b-0", "b-1", "b-2", "b-3", "b-4")
+	lasts(20 * time.Minute)
+	return texts
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+var fullName = regexp.MustCompile(`fqName: "([^"]+)"`)
+
+// TestARecordedRun has all that the controller measures, and goes to files when a directory is named.
+func TestARecordedRun(t *testing.T) {
+	texts := scrapes(t)
+	require.Len(t, texts, int(2*time.Hour/scrapePeriod))
+	last := texts[len(texts)-1]
+	described := make(chan *prometheus.Desc, 100)
+	metrics.New(metrics.Options{}).Describe(described)
+	close(described)
+	for one := range described {
+		name := fullName.FindStringSubmatch(one.String())[1]
+		require.Contains(t, last, "\n"+name, "nothing of it happened")
+	}
+	if *record == "" {
+		return
+	}
+	for i, text := range texts {
+		seconds := (time.Duration(i+1) * scrapePeriod) / time.Second
+		require.NoError(t, os.WriteFile(filepath.Join(*record, fmt.Sprint(int64(seconds))), []byte(text), 0o600))
+	}
+}

@@ -1,0 +1,93 @@
+package alerts
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// controller is the directory of the program that is watched.
+const controller = "../../../examples/controller"
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(controller, name))
+	require.NoError(t, err)
+	return text
+}
+
+// prometheusRule is the manifest, which has no field that its operator does not know.
+func prometheusRule(t *testing.T) (rule monitoringv1.PrometheusRule) {
+	t.Helper()
+	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/monitoring/rules.yaml"), &rule))
+	require.Equal(t, monitoringv1.SchemeGroupVersion.WithKind(monitoringv1.PrometheusRuleKind), rule.GroupVersionKind())
+	return rule
+}
+
+// alertsOf are the rules, which are alerts all of them.
+func alertsOf(t *testing.T) (alerts []monitoringv1.Rule) {
+	t.Helper()
+	for _, group := range prometheusRule(t).Spec.Groups {
+		alerts = append(alerts, group.Rules...)
+	}
+	require.NotEmpty(t, alerts)
+	return alerts
+}
+
+// ruleFile is what Prometheus makes of the manifest.
+func ruleFile(t *testing.T) string {
+	t.Helper()
+	text, err := yaml.Marshal(prometheusRule(t).Spec)
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+// TestThePodMonitorIsTheirs: the port is the Deployment's, and the job has the name that all queries have.
+func TestThePodMonitorIsTheirs(t *testing.T) {
+	var monitor monitoringv1.PodMonitor
+	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/monitoring/podmonitor.yaml"), &monitor))
+	require.Equal(t, monitoringv1.SchemeGroupVersion.WithKind(monitoringv1.PodMonitorsKind), monitor.GroupVersionKind())
+	var deployment struct {
+		Metadata struct{ Namespace string }
+		Spec     struct {
+			Template struct {
+				Metadata struct{ Labels map[string]string }
+				Spec     struct {
+					Containers []struct{ Ports []struct{ Name string } }
+				}
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(read(t, "manifests/base/deployment.yaml"), &deployment))
+	pod := deployment.Spec.Template
+	require.Equal(t, deployment.Metadata.Namespace, monitor.Namespace)
+	require.Equal(t, pod.Metadata.Labels, monitor.Spec.Selector.MatchLabels)
+	require.Len(t, monitor.Spec.PodMetricsEndpoints, 1)
+	require.Equal(t, pod.Spec.Containers[0].Ports[0].Name, *monitor.Spec.PodMetricsEndpoints[0].Port)
+	require.Equal(t, job, pod.Metadata.Labels[monitor.Spec.JobLabel])
+	for _, alert := range alertsOf(t) {
+		require.Equal(t, strings.Count(alert.Expr.StrVal, "{"), strings.Count(alert.Expr.StrVal, `{job="`+job+`"`), alert.Alert)
+	}
+}
+
+// panel is one of the dashboard, with what its queries are.
+type panel struct {
+	Title   string
+	Targets []struct{ Expr string }
+}
+
+func panels(t *testing.T) []panel {
+	t.Helper()
+	var dashboard struct{ Panels []panel }
+	require.NoError(t, json.Unmarshal(read(t, "manifests/monitoring/dashboard.json"), &dashboard))
+	require.NotEmpty(t, dashboard.Panels)
+	return dashboard.Panels
+}

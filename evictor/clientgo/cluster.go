@@ -3,6 +3,7 @@ package clientgo
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	awaited []awaited      // guarded by mu: what must have come before the stores are complete
+	links   []*link        // guarded by mu: what is read, and how that goes
 	asked   time.Time      // guarded by mu: when an evictor looked last, or could have begun to
 	runs    int            // guarded by mu: calls of Run that have not returned
 	state   runState       // guarded by mu
@@ -49,15 +51,15 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.nodes = newNodeStore(sources.nodes.GetIndexer(), c.complete)
-	c.pods = &podStore{pods: sources.pods.GetIndexer()}
+	c.nodes = newNodeStore(sources.nodes, c.complete)
+	c.pods = &podStore{pods: sources.pods}
 	// Before any handler of Feed: what is written becomes visible to the store, then to the evictor.
-	if _, err := sources.nodes.AddEventHandler(c.nodes.seen()); err != nil {
+	if _, err := sources.nodes.handle(c.nodes.seen()); err != nil {
 		return nil, fmt.Errorf("clientgo: the informer of nodes: %w", err)
 	}
 	c.awaited = []awaited{{"nodes", sources.nodes.HasSynced}, {"pods", sources.pods.HasSynced}}
 	if sources.leases != nil {
-		if _, err := sources.leases.AddEventHandler(renewals(c.guard.renewed)); err != nil {
+		if _, err := sources.leases.handle(renewals(c.guard.renewed)); err != nil {
 			return nil, fmt.Errorf("clientgo: the informer of leases: %w", err)
 		}
 		c.awaited = append(c.awaited, awaited{"leases", sources.leases.HasSynced})
@@ -67,7 +69,21 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 		c.awaited = append(c.awaited, awaited{"daemonsets", sources.daemonSets.HasSynced})
 	}
 	c.sources = sources
+	c.linked(sources.links...)
 	return c, nil
+}
+
+// linked adds links, allLinks are all.
+func (c *Cluster) linked(more ...*link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links = append(c.links, more...)
+}
+
+func (c *Cluster) allLinks() []*link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.links)
 }
 
 // NewForConfig is New with clients made from the configuration, in protobuf. Nodes, evictions and events get one each, with a
@@ -137,22 +153,22 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	}
 	var told []awaited
 	for _, feed := range []struct {
-		what     string
-		informer cache.SharedIndexInformer
-		handler  cache.ResourceEventHandler
+		what    string
+		source  source
+		handler cache.ResourceEventHandler
 	}{
 		{"nodes", c.sources.nodes, nodeHandler(to)},
 		{"pods", c.sources.pods, podHandler(to)},
 		{"leases", c.sources.leases, leaseHandler(to)},
 	} {
-		if feed.informer == nil {
+		if feed.source == nil {
 			continue
 		}
-		r, err := feed.informer.AddEventHandler(feed.handler)
+		came, err := feed.source.handle(feed.handler)
 		if err != nil {
 			return fmt.Errorf("clientgo: feeding: %w", err)
 		}
-		told = append(told, awaited{feed.what, r.HasSynced})
+		told = append(told, awaited{feed.what, came})
 	}
 	c.guard.tell(to)
 	c.mu.Lock()

@@ -86,7 +86,7 @@ func TestAKeptPodReadsLikeTheWholeOne(t *testing.T) {
 	for i := range 2000 {
 		p := randomPod(r, i)
 		whole[evictor.PodKey{Namespace: p.Namespace, Name: p.Name}] = p
-		require.NoError(t, store.pods.Add(c.slimPod(p)))
+		require.NoError(t, store.pods.(cache.Indexer).Add(c.slimPod(p)))
 	}
 	onNode := make(map[string]int)
 	for key, p := range whole {
@@ -144,7 +144,7 @@ func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {
 		daemon         bool
 	}{{"ns", "agent", true}, {"ns", "web", false}, {"other", "agent", false}} {
 		whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.app, Labels: map[string]string{"app": p.app}}}
-		require.NoError(t, store.pods.Add(c.slimPod(whole)))
+		require.NoError(t, store.pods.(cache.Indexer).Add(c.slimPod(whole)))
 		kept, ok := store.Pod(evictor.PodKey{Namespace: p.namespace, Name: p.app})
 		require.True(t, ok)
 		require.Equal(t, p.daemon, metav1.GetControllerOf(kept) != nil, "an empty selector selects nothing")

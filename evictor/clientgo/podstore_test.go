@@ -166,3 +166,18 @@ func TestAPodThatHasTheCondition(t *testing.T) {
 		}
 	}
 }
+
+// TestASlimPodShowsTheSame to an evictor, has kept its labels, and stays as it is when it is made slim again.
+func TestASlimPodShowsTheSame(t *testing.T) {
+	r, c := rand.New(rand.NewPCG(5, 6)), &Cluster{opts: Options{DaemonSets: true}}
+	for i := range 500 {
+		whole := randomPod(r, i)
+		slim, err := Slim(whole)
+		require.NoError(t, err)
+		require.Equal(t, c.slimPod(whole), c.slimPod(slim.(*v1.Pod)))
+		require.Equal(t, whole.Labels, slim.(*v1.Pod).Labels)
+		again, err := Slim(slim)
+		require.NoError(t, err)
+		require.Equal(t, slim, again)
+	}
+}

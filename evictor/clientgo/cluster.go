@@ -27,6 +27,8 @@ type Cluster struct {
 	guard   *guard
 	writes  *writes
 
+	evictionsPerSecond float32 // that the client of evictions sends; 0 is unknown. Set before anybody has the Cluster
+
 	mu      sync.Mutex
 	awaited []awaited      // guarded by mu: what must have come before the stores are complete
 	links   []*link        // guarded by mu: what is read, and how that goes
@@ -95,6 +97,7 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 		return nil, field.Required(field.NewPath("config"), "nil")
 	}
 	var client kubernetes.Interface
+	var perSecond float32
 	for _, to := range []struct {
 		agent  string
 		client *kubernetes.Interface
@@ -117,8 +120,15 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 			return nil, fmt.Errorf("clientgo: the client for %s: %w", to.agent, err)
 		}
 		*to.client = made
+		if to.client == &opts.EvictionClient {
+			perSecond = own.QPS
+		}
 	}
-	return New(client, opts)
+	c, err := New(client, opts)
+	if err == nil {
+		c.evictionsPerSecond = perSecond
+	}
+	return c, err
 }
 
 // Clients are the evictor's clients on this cluster, which is their source.
@@ -151,6 +161,7 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 			return err
 		}
 	}
+	c.warn(config)
 	var told []awaited
 	for _, feed := range []struct {
 		what    string
@@ -175,6 +186,18 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	defer c.mu.Unlock()
 	c.awaited = append(c.awaited, told...)
 	return nil
+}
+
+// podsOfANode is how many pods a kubelet runs unless it is told otherwise.
+const podsOfANode = 110
+
+// warn says what is allowed and hinders an evictor of that configuration.
+func (c *Cluster) warn(config evictor.Config) {
+	evicts := config.Half != evictor.Lifecycle || !config.TaintBasedEviction
+	if needed := config.NodeEvictionRate * podsOfANode; evicts && c.evictionsPerSecond > 0 && float64(c.evictionsPerSecond) < needed {
+		c.opts.Logger.Warn("fewer requests than evictions may need when a zone is lost: they will be late",
+			"qps", c.evictionsPerSecond, "nodeEvictionRate", config.NodeEvictionRate, "podsPerSecondAndZone", needed)
+	}
 }
 
 // serve takes the grace period of an evictor into account, 0 for one without. The guard looks eight times in a silence, and may

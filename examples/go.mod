@@ -95,6 +95,7 @@ require (
 
 require (
 	github.com/evictkit/evictkit/evictor/clientgo v0.0.0
+	github.com/evictkit/evictkit/evictor/manager v0.0.0
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-logr/logr v1.4.3
 	github.com/json-iterator/go v1.1.12 // indirect
@@ -119,3 +120,5 @@ require (
 replace github.com/evictkit/evictkit => ../
 
 replace github.com/evictkit/evictkit/evictor/clientgo => ../evictor/clientgo
+
+replace github.com/evictkit/evictkit/evictor/manager => ../evictor/manager

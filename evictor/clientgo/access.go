@@ -93,7 +93,7 @@ func (o Options) Permissions() []Permission {
 	}
 	if o.lifecycle() {
 		add(leases, "get")
-		if o.Factory != nil {
+		if o.shared() {
 			leases.Namespace = ""
 		}
 		add(leases, "list", "watch")

@@ -3,6 +3,7 @@ package clientgo
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,8 +27,11 @@ type Cluster struct {
 	guard   *guard
 	writes  *writes
 
+	evictionsPerSecond float32 // that the client of evictions sends; 0 is unknown. Set before anybody has the Cluster
+
 	mu      sync.Mutex
 	awaited []awaited      // guarded by mu: what must have come before the stores are complete
+	links   []*link        // guarded by mu: what is read, and how that goes
 	asked   time.Time      // guarded by mu: when an evictor looked last, or could have begun to
 	runs    int            // guarded by mu: calls of Run that have not returned
 	state   runState       // guarded by mu
@@ -49,15 +53,15 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.nodes = newNodeStore(sources.nodes.GetIndexer(), c.complete)
-	c.pods = &podStore{pods: sources.pods.GetIndexer()}
+	c.nodes = newNodeStore(sources.nodes, c.complete)
+	c.pods = &podStore{pods: sources.pods}
 	// Before any handler of Feed: what is written becomes visible to the store, then to the evictor.
-	if _, err := sources.nodes.AddEventHandler(c.nodes.seen()); err != nil {
+	if _, err := sources.nodes.handle(c.nodes.seen()); err != nil {
 		return nil, fmt.Errorf("clientgo: the informer of nodes: %w", err)
 	}
 	c.awaited = []awaited{{"nodes", sources.nodes.HasSynced}, {"pods", sources.pods.HasSynced}}
 	if sources.leases != nil {
-		if _, err := sources.leases.AddEventHandler(renewals(c.guard.renewed)); err != nil {
+		if _, err := sources.leases.handle(renewals(c.guard.renewed)); err != nil {
 			return nil, fmt.Errorf("clientgo: the informer of leases: %w", err)
 		}
 		c.awaited = append(c.awaited, awaited{"leases", sources.leases.HasSynced})
@@ -67,7 +71,21 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 		c.awaited = append(c.awaited, awaited{"daemonsets", sources.daemonSets.HasSynced})
 	}
 	c.sources = sources
+	c.linked(sources.links...)
 	return c, nil
+}
+
+// linked adds links, allLinks are all.
+func (c *Cluster) linked(more ...*link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links = append(c.links, more...)
+}
+
+func (c *Cluster) allLinks() []*link {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.links)
 }
 
 // NewForConfig is New with clients made from the configuration, in protobuf. Nodes, evictions and events get one each, with a
@@ -79,6 +97,7 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 		return nil, field.Required(field.NewPath("config"), "nil")
 	}
 	var client kubernetes.Interface
+	var perSecond float32
 	for _, to := range []struct {
 		agent  string
 		client *kubernetes.Interface
@@ -101,8 +120,15 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 			return nil, fmt.Errorf("clientgo: the client for %s: %w", to.agent, err)
 		}
 		*to.client = made
+		if to.client == &opts.EvictionClient {
+			perSecond = own.QPS
+		}
 	}
-	return New(client, opts)
+	c, err := New(client, opts)
+	if err == nil {
+		c.evictionsPerSecond = perSecond
+	}
+	return c, err
 }
 
 // Clients are the evictor's clients on this cluster, which is their source.
@@ -135,30 +161,43 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 			return err
 		}
 	}
+	c.warn(config)
 	var told []awaited
 	for _, feed := range []struct {
-		what     string
-		informer cache.SharedIndexInformer
-		handler  cache.ResourceEventHandler
+		what    string
+		source  source
+		handler cache.ResourceEventHandler
 	}{
 		{"nodes", c.sources.nodes, nodeHandler(to)},
 		{"pods", c.sources.pods, podHandler(to)},
 		{"leases", c.sources.leases, leaseHandler(to)},
 	} {
-		if feed.informer == nil {
+		if feed.source == nil {
 			continue
 		}
-		r, err := feed.informer.AddEventHandler(feed.handler)
+		came, err := feed.source.handle(feed.handler)
 		if err != nil {
 			return fmt.Errorf("clientgo: feeding: %w", err)
 		}
-		told = append(told, awaited{feed.what, r.HasSynced})
+		told = append(told, awaited{feed.what, came})
 	}
 	c.guard.tell(to)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.awaited = append(c.awaited, told...)
 	return nil
+}
+
+// podsOfANode is how many pods a kubelet runs unless it is told otherwise.
+const podsOfANode = 110
+
+// warn says what is allowed and hinders an evictor of that configuration.
+func (c *Cluster) warn(config evictor.Config) {
+	evicts := config.Half != evictor.Lifecycle || !config.TaintBasedEviction
+	if needed := config.NodeEvictionRate * podsOfANode; evicts && c.evictionsPerSecond > 0 && float64(c.evictionsPerSecond) < needed {
+		c.opts.Logger.Warn("fewer requests than evictions may need when a zone is lost: they will be late",
+			"qps", c.evictionsPerSecond, "nodeEvictionRate", config.NodeEvictionRate, "podsPerSecondAndZone", needed)
+	}
 }
 
 // serve takes the grace period of an evictor into account, 0 for one without. The guard looks eight times in a silence, and may

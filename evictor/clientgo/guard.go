@@ -47,6 +47,14 @@ func (g *guard) bound() time.Duration {
 	return g.silence
 }
 
+// spread is how long a list may be put off: a part of what may pass unseen.
+func (g *guard) spread() time.Duration {
+	if silence := g.bound(); silence > 0 {
+		return silence / 4
+	}
+	return defaultLeaseSilence / 4
+}
+
 // renewed notes that a lease was seen to advance.
 func (g *guard) renewed(*coordinationv1.Lease) {
 	now := g.c.opts.Clock.Now()
@@ -124,7 +132,7 @@ func (g *guard) found(err error) {
 // look says what is wrong, nil when nothing is or when the leases, read live, say what the informer says.
 func (g *guard) look(ctx context.Context) error {
 	silence, now := g.bound(), g.c.opts.Clock.Now()
-	for _, l := range g.c.sources.links {
+	for _, l := range g.c.allLinks() {
 		if since, err := l.broken(now); err != nil && since >= silence {
 			return fmt.Errorf("the watch of %s is broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
@@ -194,7 +202,7 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 	if live.Spec.RenewTime == nil {
 		return true
 	}
-	obj, ok, err := c.sources.leases.GetStore().GetByKey(live.Namespace + "/" + live.Name)
+	obj, ok, err := c.sources.leases.GetByKey(live.Namespace + "/" + live.Name)
 	l, renewed := nodeLease(obj)
 	return err == nil && ok && renewed && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
 }
@@ -202,7 +210,7 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 // lastRenewed names n of the leases in the order in which they were renewed, the last first, from that one on and around.
 func (c *Cluster) lastRenewed(from, n int) []string {
 	var leases []*coordinationv1.Lease
-	for _, obj := range c.sources.leases.GetStore().List() {
+	for _, obj := range c.sources.leases.List() {
 		if l, ok := nodeLease(obj); ok {
 			leases = append(leases, l)
 		}

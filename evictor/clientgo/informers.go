@@ -20,9 +20,11 @@ const indexByNode = "evictkit/node"
 
 // sources are the informers that a Cluster reads; leases and daemonSets may be nil.
 type sources struct {
-	nodes, pods, leases, daemonSets cache.SharedIndexInformer
-	own                             []cache.SharedIndexInformer // those of them that no factory runs
-	links                           []*link
+	nodes, pods, leases source
+	daemonSets          cache.SharedIndexInformer
+	own                 []cache.SharedIndexInformer // those of them that nobody else runs
+	late                []*late
+	links               []*link
 }
 
 // noResync is never. 0 would be, too, but lets informers of client-go before 0.35 wait on a channel that every program shares, which
@@ -32,31 +34,30 @@ const noResync = 1000 * time.Hour
 // informers makes them, or takes the factory's.
 func (c *Cluster) informers() (sources, error) {
 	var s sources
-	if factory := c.opts.Factory; factory != nil {
-		s.nodes = factory.Core().V1().Nodes().Informer()
-		s.pods = factory.Core().V1().Pods().Informer()
+	switch {
+	case c.opts.Informers != nil:
+		s.nodes = c.lateSource(&s, "nodes", &v1.Node{}, nil)
+		s.pods = c.lateSource(&s, "pods", &v1.Pod{}, cache.Indexers{indexByNode: nodeOf})
 		if c.opts.lifecycle() {
-			s.leases = factory.Coordination().V1().Leases().Informer()
+			s.leases = c.lateSource(&s, "leases", &coordinationv1.Lease{}, nil)
 		}
-		if _, ok := s.pods.GetIndexer().GetIndexers()[indexByNode]; ok {
-			return s, errors.New("clientgo: the factory serves another Cluster already; make one factory for each")
+	case c.opts.Factory != nil:
+		if err := c.factorys(&s); err != nil {
+			return s, err
 		}
-		if err := s.pods.AddIndexers(cache.Indexers{indexByNode: nodeOf}); err != nil {
-			return s, fmt.Errorf("clientgo: the informer of pods: %w", err)
-		}
-	} else {
+	default:
 		nodes := c.client.CoreV1().Nodes()
-		s.nodes = watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch,
-			listed(nodes.List, func(l *v1.NodeList) (*metav1.ListMeta, []v1.Node) { return &l.ListMeta, l.Items }))
+		s.nodes = sourceOf(watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch,
+			listed(nodes.List, func(l *v1.NodeList) (*metav1.ListMeta, []v1.Node) { return &l.ListMeta, l.Items })))
 		pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
-		s.pods = watched(c, &s, "pods", &v1.Pod{}, c.slimPod, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
-			listed(pods.List, func(l *v1.PodList) (*metav1.ListMeta, []v1.Pod) { return &l.ListMeta, l.Items }))
+		s.pods = sourceOf(watched(c, &s, "pods", &v1.Pod{}, c.slimPod, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
+			listed(pods.List, func(l *v1.PodList) (*metav1.ListMeta, []v1.Pod) { return &l.ListMeta, l.Items })))
 		if c.opts.lifecycle() {
 			leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)
-			s.leases = watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch,
+			s.leases = sourceOf(watched(c, &s, "leases in kube-node-lease", &coordinationv1.Lease{}, slimLease, nil, leases.Watch,
 				listed(leases.List, func(l *coordinationv1.LeaseList) (*metav1.ListMeta, []coordinationv1.Lease) {
 					return &l.ListMeta, l.Items
-				}))
+				})))
 		}
 	}
 	if c.opts.DaemonSets {
@@ -65,6 +66,35 @@ func (c *Cluster) informers() (sources, error) {
 			listed(sets.List, func(l *appsv1.DaemonSetList) (*metav1.ListMeta, []appsv1.DaemonSet) { return &l.ListMeta, l.Items }))
 	}
 	return s, nil
+}
+
+// factorys takes the informers of the factory.
+func (c *Cluster) factorys(s *sources) error {
+	factory := c.opts.Factory
+	pods := factory.Core().V1().Pods().Informer()
+	s.nodes, s.pods = sourceOf(factory.Core().V1().Nodes().Informer()), sourceOf(pods)
+	if c.opts.lifecycle() {
+		s.leases = sourceOf(factory.Coordination().V1().Leases().Informer())
+	}
+	if _, ok := pods.GetIndexer().GetIndexers()[indexByNode]; ok {
+		return errors.New("clientgo: the factory serves another Cluster already; make one factory for each")
+	}
+	if err := pods.AddIndexers(cache.Indexers{indexByNode: nodeOf}); err != nil {
+		return fmt.Errorf("clientgo: the informer of pods: %w", err)
+	}
+	return nil
+}
+
+// lateSource is an informer of a cache that the program has.
+func (c *Cluster) lateSource(s *sources, what string, example Object, index cache.Indexers) source {
+	_, lease := example.(*coordinationv1.Lease)
+	l := &late{get: c.opts.Informers, example: example, index: index, mirrors: lease, link: c.link(what)}
+	s.late, s.links = append(s.late, l), append(s.links, l.link)
+	return l
+}
+
+func (c *Cluster) link(what string) *link {
+	return &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger}
 }
 
 // listed is a typed list function that tells its objects apart from what is said of all of them.
@@ -84,8 +114,15 @@ func watched[T any](c *Cluster, s *sources, what string, example runtime.Object,
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
 ) cache.SharedIndexInformer {
-	to := func() *link { return &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger} }
-	lw := &listerWatcher[T]{client: c.client, slim: slim, listed: list, watched: watch, link: to(), lists: to()}
+	lw := &listerWatcher{watched: watch, streams: streams(c.client), link: c.link(what), lists: c.link(what), spread: c.guard.spread}
+	lw.listed = func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []runtime.Object, error) {
+		about, page, err := list(ctx, o)
+		small := make([]runtime.Object, len(page))
+		for i := range page {
+			small[i] = slim(&page[i])
+		}
+		return about, small, err
+	}
 	s.links = append(s.links, lw.link, lw.lists)
 	if index == nil {
 		index = cache.Indexers{}

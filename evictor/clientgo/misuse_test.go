@@ -3,8 +3,10 @@
 package clientgo_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,6 +176,31 @@ func TestASilenceThatTheGraceDoesNotAllow(t *testing.T) {
 	require.NoError(t, made(30*time.Second, 50*time.Second))
 	require.NoError(t, made(0, 6*time.Second))
 	require.NoError(t, made(-1, 6*time.Second))
+}
+
+// TestTooFewRequestsForALostZone are a warning that names both settings; enough of them, or no limit, is none.
+func TestTooFewRequestsForALostZone(t *testing.T) {
+	for _, row := range []struct {
+		qps    float32
+		change func(*evictor.Config)
+		want   string
+	}{
+		{5, func(*evictor.Config) {}, "qps=5 nodeEvictionRate=0.1 podsPerSecondAndZone=11"},
+		{0, func(c *evictor.Config) { c.NodeEvictionRate = 1 }, "qps=20 nodeEvictionRate=1 podsPerSecondAndZone=110"},
+		{0, func(*evictor.Config) {}, ""},
+		{-1, func(c *evictor.Config) { c.NodeEvictionRate = 1 }, ""},
+		{5, func(c *evictor.Config) { c.Half = evictor.Lifecycle }, ""},
+	} {
+		var log bytes.Buffer
+		cluster, err := clientgo.NewForConfig(&rest.Config{Host: "http://127.0.0.1:1", QPS: row.qps, Burst: 7}, clientgo.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		require.NoError(t, err)
+		config := evictor.DefaultConfig()
+		row.change(&config)
+		_, err = evictor.New(config, cluster.Clients(), evictor.Options{})
+		require.NoError(t, err)
+		require.Contains(t, log.String(), row.want)
+		require.Equal(t, row.want == "", log.Len() == 0, log.String())
+	}
 }
 
 // TestTheGuardFollowsTheGrace of the evictor that is fed.

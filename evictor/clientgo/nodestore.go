@@ -86,7 +86,7 @@ func short(text string) string {
 
 // kept is the node as the informer will have it.
 func (c *Cluster) kept(whole *v1.Node) *v1.Node {
-	if c.opts.Factory != nil {
+	if c.opts.shared() {
 		return whole
 	}
 	return c.slimNode(whole)
@@ -95,14 +95,14 @@ func (c *Cluster) kept(whole *v1.Node) *v1.Node {
 // nodeStore is the informer's nodes and, until the informer has them too, nodes as our own writes left
 // them.
 type nodeStore struct {
-	nodes  cache.Indexer
+	nodes  reader
 	synced func() bool
 
 	mu      sync.RWMutex
 	written map[string]*v1.Node // guarded by mu: newer than the informer's when they were put here
 }
 
-func newNodeStore(nodes cache.Indexer, synced func() bool) *nodeStore {
+func newNodeStore(nodes reader, synced func() bool) *nodeStore {
 	return &nodeStore{nodes: nodes, synced: synced, written: make(map[string]*v1.Node)}
 }
 

@@ -82,3 +82,21 @@ func TestAKeptNodeHasWhatIsRead(t *testing.T) {
 		kept.Annotations = map[string]string{"hold": whole.Annotations["hold"]}
 	}}}).slimNode(whole))
 }
+
+// TestASlimNodeIsTheOneThatIsKept, and has all its labels; what is neither node, pod nor the lease of a node stays whole.
+func TestASlimNodeIsTheOneThatIsKept(t *testing.T) {
+	whole := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}, Annotations: map[string]string{"large": "text"}}}
+	slim, err := Slim(whole)
+	require.NoError(t, err)
+	require.Equal(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}}}, slim)
+	lease := renewedAt(v1.NamespaceNodeLease, "u", "1", 100)
+	lease.Annotations = map[string]string{"large": "text"}
+	slim, err = Slim(lease)
+	require.NoError(t, err)
+	require.Equal(t, slimLease(lease), slim)
+	for _, other := range []any{renewedAt("kube-system", "u", "1", 100), &v1.Secret{}, cache.DeletedFinalStateUnknown{}} {
+		slim, err := Slim(other)
+		require.NoError(t, err)
+		require.Equal(t, other, slim)
+	}
+}

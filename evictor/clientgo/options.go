@@ -38,6 +38,10 @@ type Options struct {
 	// as the program has not. Nil is informers of the Cluster's own, which keep little. Of watches that
 	// others make, the guard sees only that of the leases stand still, not that those of nodes and pods are broken.
 	Factory informers.SharedInformerFactory
+	// Informers is the same for a cache that the program runs itself, as controller-runtime's, in which nothing is watched twice
+	// either. The Cluster does not start it. Where it makes its informers with Cluster.NewInformer, the guard sees broken watches
+	// too; what it keeps is up to its own transform functions, of which Slim is one.
+	Informers Informers
 	// KeepNode, when not nil, copies from the whole node to the one that is kept what the evictor's Options.Hold,
 	// Domain and Excluded or other code need beyond what the evictor reads by itself: labels of node pools, conditions
 	// of its own. Without it these functions see no other labels than those of zones, exclusion, operating system and
@@ -87,11 +91,17 @@ func (o Options) validate(client kubernetes.Interface) error {
 	if o.DaemonSets && o.Half != evictor.Both {
 		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no meaning with a half of evictors, which then delete no pods of failed nodes"))
 	}
-	if o.Factory != nil && o.KeepNode != nil {
-		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no meaning with factory, whose nodes are whole"))
+	if o.shared() && o.KeepNode != nil {
+		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no meaning with factory or informers, which keep nodes as they are told to"))
+	}
+	if o.Factory != nil && o.Informers != nil {
+		errs = append(errs, field.Invalid(field.NewPath("informers"), "a function", "has no meaning with factory: there can be one cache"))
 	}
 	return errs.ToAggregate()
 }
+
+// shared says whether the informers are those of others.
+func (o Options) shared() bool { return o.Factory != nil || o.Informers != nil }
 
 // absent says whether a value is nil, with or without a type.
 func absent(value any) bool {

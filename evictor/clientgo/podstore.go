@@ -148,7 +148,7 @@ func (p *pod) show(o *v1.Pod) {
 
 // podStore reads the informer's pods, compact or whole.
 type podStore struct {
-	pods       cache.Indexer
+	pods       reader
 	daemonSets cache.Indexer // nil: those that own a pod are enough
 }
 

@@ -87,7 +87,7 @@ func TestAKeptPodReadsLikeTheWholeOne(t *testing.T) {
 	for i := range 2000 {
 		p := randomPod(r, i)
 		whole[evictor.PodKey{Namespace: p.Namespace, Name: p.Name}] = p
-		require.NoError(t, store.pods.Add(c.slimPod(p)))
+		require.NoError(t, store.pods.(cache.Indexer).Add(c.slimPod(p)))
 	}
 	onNode := make(map[string]int)
 	for key, p := range whole {
@@ -145,7 +145,7 @@ func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {
 		daemon         bool
 	}{{"ns", "agent", true}, {"ns", "web", false}, {"other", "agent", false}} {
 		whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.app, Labels: map[string]string{"app": p.app}}}
-		require.NoError(t, store.pods.Add(c.slimPod(whole)))
+		require.NoError(t, store.pods.(cache.Indexer).Add(c.slimPod(whole)))
 		kept, ok := store.Pod(evictor.PodKey{Namespace: p.namespace, Name: p.app})
 		require.True(t, ok)
 		require.Equal(t, p.daemon, metav1.GetControllerOf(kept) != nil, "an empty selector selects nothing")
@@ -206,5 +206,20 @@ func TestAPodsNamesAreReadAsTheyWereWritten(t *testing.T) {
 			require.Equal(t, version, about.GetResourceVersion())
 			require.Equal(t, row.uid, about.GetUID())
 		}
+	}
+}
+
+// TestASlimPodShowsTheSame to an evictor, has kept its labels, and stays as it is when it is made slim again.
+func TestASlimPodShowsTheSame(t *testing.T) {
+	r, c := rand.New(rand.NewPCG(5, 6)), &Cluster{opts: Options{DaemonSets: true}}
+	for i := range 500 {
+		whole := randomPod(r, i)
+		slim, err := Slim(whole)
+		require.NoError(t, err)
+		require.Equal(t, c.slimPod(whole), c.slimPod(slim.(*v1.Pod)))
+		require.Equal(t, whole.Labels, slim.(*v1.Pod).Labels)
+		again, err := Slim(slim)
+		require.NoError(t, err)
+		require.Equal(t, slim, again)
 	}
 }

@@ -30,13 +30,21 @@ func reconnect[T any](ctx context.Context, l *link, try func() (T, error)) (T, e
 		if err == nil || answered(err) {
 			return result, err
 		}
-		timer := time.NewTimer(reconnectEvery)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
+		if !wait(ctx, reconnectEvery) {
 			return result, err
-		case <-timer.C:
 		}
+	}
+}
+
+// wait returns after that time, or with false when the context ends before.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
 	}
 }
 

@@ -80,6 +80,9 @@ func (s *sources) runs(ctx context.Context) (all []func()) {
 	for _, informer := range s.own {
 		all = append(all, func() { informer.Run(ctx.Done()) })
 	}
+	for _, l := range s.late {
+		all = append(all, func() { l.obtain(ctx) })
+	}
 	return all
 }
 
@@ -108,7 +111,7 @@ func (c *Cluster) Awaits() string {
 		return ""
 	}
 	text := "the first list of " + strings.Join(lists, ", ")
-	for _, l := range c.sources.links {
+	for _, l := range c.allLinks() {
 		if _, err := l.broken(c.opts.Clock.Now()); err != nil {
 			text += "; reading " + l.what + " fails: " + err.Error()
 		}
@@ -126,7 +129,7 @@ func (c *Cluster) awaits() (state runState, lists []string) {
 		}
 	}
 	state = c.state
-	for _, informer := range []cache.SharedIndexInformer{c.sources.nodes, c.sources.pods, c.sources.leases} {
+	for _, informer := range []source{c.sources.nodes, c.sources.pods, c.sources.leases} {
 		if informer != nil && informer.IsStopped() {
 			state = ended
 		}

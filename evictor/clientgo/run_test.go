@@ -22,12 +22,20 @@ import (
 
 // TestTenLines is the wiring of the package's page, with a node that fails and comes back.
 func TestTenLines(t *testing.T) {
-	for name, share := range map[string]bool{"OwnInformers": false, "SharedInformers": true} {
-		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { tenLines(t, share) }) })
+	for name, watching := range map[string]func(*testing.T, *fake.Clientset) clientgo.Options{
+		"OwnInformers": func(*testing.T, *fake.Clientset) clientgo.Options { return clientgo.Options{} },
+		"SharedInformers": func(_ *testing.T, client *fake.Clientset) clientgo.Options {
+			return clientgo.Options{Factory: informers.NewSharedInformerFactory(client, never)}
+		},
+		"InformersOfTheProgram": func(t *testing.T, client *fake.Clientset) clientgo.Options {
+			return clientgo.Options{Informers: cached(t, client).GetInformer}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { tenLines(t, watching) }) })
 	}
 }
 
-func tenLines(t *testing.T, share bool) {
+func tenLines(t *testing.T, watching func(*testing.T, *fake.Clientset) clientgo.Options) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stays := pod("stays", "a-0")
@@ -56,11 +64,7 @@ func tenLines(t *testing.T, share bool) {
 		synctest.Wait()
 	}
 
-	var o clientgo.Options
-	if share {
-		o.Factory = informers.NewSharedInformerFactory(client, never)
-	}
-	cluster, err := clientgo.New(client, o)
+	cluster, err := clientgo.New(client, watching(t, client))
 	require.NoError(t, err)
 	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{})
 	require.NoError(t, err)
@@ -96,6 +100,19 @@ func tenLines(t *testing.T, share bool) {
 	cancel()
 	require.ErrorIs(t, <-ran, context.Canceled)
 	require.False(t, cluster.Synced(), "nobody tells it anything any more")
+	for _, kind := range []string{"nodes", "pods", "leases"} {
+		require.Equal(t, 1, watches(client, kind), kind)
+	}
+}
+
+// watches is how many watches of that kind were begun.
+func watches(client *fake.Clientset, kind string) (n int) {
+	for _, action := range client.Actions() {
+		if action.GetVerb() == "watch" && action.GetResource().Resource == kind {
+			n++
+		}
+	}
+	return n
 }
 
 // sources are the components that recorded events, by reason.

@@ -1,0 +1,223 @@
+//go:build go1.25
+
+package clientgo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
+)
+
+// book is an API server of so many nodes, in pages, which writes down what it is asked.
+type book struct {
+	mu      sync.Mutex
+	nodes   int
+	asked   []string
+	lists   []time.Time // when the first page of each was asked for
+	expires bool        // the next page after the first has been forgotten
+	watches []*watch.RaceFreeFakeWatcher
+}
+
+func (b *book) page(_ context.Context, o metav1.ListOptions) (*metav1.ListMeta, []runtime.Object, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, fmt.Sprintf("list version %q, %d after %q", o.ResourceVersion, o.Limit, o.Continue))
+	from := 0
+	if o.Continue == "" {
+		b.lists = append(b.lists, time.Now())
+	} else {
+		if b.expires {
+			return nil, nil, apierrors.NewResourceExpired("forgotten")
+		}
+		var err error
+		if from, err = strconv.Atoi(o.Continue); err != nil {
+			return nil, nil, err
+		}
+	}
+	about, to := &metav1.ListMeta{ResourceVersion: "99"}, b.nodes
+	if o.Limit > 0 && from+int(o.Limit) < b.nodes {
+		to = from + int(o.Limit)
+		about.Continue = strconv.Itoa(to)
+	}
+	var items []runtime.Object
+	for i := from; i < to; i++ {
+		items = append(items, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), ResourceVersion: "1"}})
+	}
+	return about, items, nil
+}
+
+func (b *book) watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, fmt.Sprintf("watch version %q", o.ResourceVersion))
+	w := watch.NewRaceFreeFake()
+	b.watches = append(b.watches, w)
+	return w, nil
+}
+
+// since are the requests from that one on.
+func (b *book) since(n int) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.asked[n:])
+}
+
+func (b *book) reader(spread time.Duration) *listerWatcher {
+	to := func() *link {
+		return &link{what: "nodes", clock: clock.RealClock{}, logger: slog.New(slog.DiscardHandler)}
+	}
+	return &listerWatcher{listed: b.page, watched: b.watch, link: to(), lists: to(), spread: func() time.Duration { return spread }}
+}
+
+// TestAListIsReadAsOfNow, in pages, whatever the informer asks for: neither out of an old cache (0) nor as of a version that its
+// watch was just too old for.
+func TestAListIsReadAsOfNow(t *testing.T) {
+	for _, asked := range []metav1.ListOptions{{ResourceVersion: "0", Limit: 500}, {ResourceVersion: "77"}, {ResourceVersion: "77", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}} {
+		b := &book{nodes: 1200}
+		l, err := b.reader(0).ListWithContext(t.Context(), asked)
+		require.NoError(t, err)
+		require.Equal(t, []string{`list version "", 500 after ""`, `list version "", 500 after "500"`, `list version "", 500 after "1000"`}, b.asked)
+		require.Equal(t, 1200, meta.LenList(l))
+		about, err := meta.ListAccessor(l)
+		require.NoError(t, err)
+		require.Equal(t, "99", about.GetResourceVersion())
+		require.Empty(t, about.GetContinue(), "or the informer would read on")
+	}
+}
+
+// TestAListThatTakesTooLongIsReadAtOnce: what its pages were of is forgotten meanwhile.
+func TestAListThatTakesTooLongIsReadAtOnce(t *testing.T) {
+	b := &book{nodes: 1200, expires: true}
+	l, err := b.reader(0).ListWithContext(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Len(t, b.asked, 3)
+	require.Equal(t, `list version "", 0 after ""`, b.asked[2])
+	require.Equal(t, 1200, meta.LenList(l), "each once")
+}
+
+// TestARelistCostsItsPagesAndAWatch, once: counted at the API, through client-go's own informer.
+func TestARelistCostsItsPagesAndAWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		b := &book{nodes: 1200}
+		informer := cache.NewSharedIndexInformer(b.reader(5*time.Second), &v1.Node{}, noResync, cache.Indexers{})
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			informer.Run(ctx.Done())
+		}()
+		time.Sleep(time.Minute)
+		require.True(t, informer.HasSynced())
+		first := []string{`list version "", 500 after ""`, `list version "", 500 after "500"`, `list version "", 500 after "1000"`, `watch version "99"`}
+		require.Equal(t, first, b.since(0))
+		for range 3 { // the API server has forgotten what the watch was to go on from
+			b.watches[len(b.watches)-1].Error(&apierrors.NewResourceExpired("too old").ErrStatus)
+			before := len(b.since(0))
+			time.Sleep(time.Minute)
+			require.Equal(t, first, b.since(before))
+		}
+		cancel()
+		<-ended
+	})
+}
+
+// TestReplicasDoNotRelistTogether: those that lost their watches at one instant read large lists each after a while of its own,
+// small ones at once.
+func TestReplicasDoNotRelistTogether(t *testing.T) {
+	const replicas, spread = 20, 5 * time.Second
+	for nodes, waits := range map[int]bool{1200: true, 400: false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := &book{nodes: nodes}
+			began := time.Now()
+			var all sync.WaitGroup
+			for range replicas {
+				all.Add(1)
+				go func() {
+					defer all.Done()
+					l := b.reader(spread)
+					for range 2 {
+						_, err := l.ListWithContext(t.Context(), metav1.ListOptions{})
+						require.NoError(t, err)
+					}
+				}()
+			}
+			all.Wait()
+			require.Len(t, b.lists, 2*replicas)
+			at := make(map[time.Duration]int)
+			for _, listed := range b.lists[replicas:] {
+				at[listed.Sub(began)]++
+				require.LessOrEqual(t, listed.Sub(began), spread)
+			}
+			for _, listed := range b.lists[:replicas] {
+				require.Equal(t, began, listed, "the first one is awaited")
+			}
+			if waits {
+				require.Len(t, at, replicas)
+			} else {
+				require.Len(t, at, 1)
+			}
+		})
+	}
+}
+
+// TestAnInformerOfOthersReadsLikeOurs: pages, made small as it is told to, and a link that the guard asks.
+func TestAnInformerOfOthersReadsLikeOurs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		c := &Cluster{opts: Options{Clock: clock.RealClock{}, Logger: slog.New(slog.DiscardHandler)}}
+		c.guard = newGuard(c)
+		b := &book{nodes: 1200}
+		lw := &cache.ListWatch{
+			ListFunc: func(o metav1.ListOptions) (runtime.Object, error) {
+				about, items, err := b.page(ctx, o)
+				if err != nil {
+					return nil, err
+				}
+				list := &v1.NodeList{ListMeta: *about}
+				for _, item := range items {
+					n := item.(*v1.Node)
+					n.Annotations = map[string]string{"large": "text"}
+					list.Items = append(list.Items, *n)
+				}
+				return list, nil
+			},
+			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, errors.New("refused") },
+		}
+		informer := c.NewInformer(lw, &v1.Node{}, noResync, cache.Indexers{})
+		require.NoError(t, informer.SetTransform(Slim))
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			informer.Run(ctx.Done())
+		}()
+		time.Sleep(30 * time.Second)
+		require.Equal(t, []string{`list version "", 500 after ""`, `list version "", 500 after "500"`, `list version "", 500 after "1000"`}, b.since(0)[:3])
+		require.Len(t, informer.GetStore().List(), 1200)
+		n, ok, err := informer.GetStore().GetByKey("n700")
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Empty(t, n.(*v1.Node).Annotations)
+		require.Len(t, c.allLinks(), 2)
+		require.ErrorContains(t, c.guard.look(ctx), "the watch of nodes is broken")
+		cancel()
+		<-ended
+	})
+	require.IsType(t, cache.NewSharedIndexInformer(nil, &v1.Secret{}, 0, nil), (&Cluster{}).NewInformer(nil, &v1.Secret{}, 0, nil), "others are client-go's")
+}

@@ -1,0 +1,126 @@
+package clientgo
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+// NewInformer makes an informer for a cache that is not the Cluster's, as Cache.NewInformer of a manager's options does in
+// controller-runtime. One of nodes, pods or leases reads as the Cluster's own: never from an old cache of the API server, in
+// pages that the transform function makes small before the next is read, again within a second when the API server is back, and the
+// guard sees whether it can. Any other is client-go's.
+func (c *Cluster) NewInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
+	var what string
+	switch example.(type) {
+	case *v1.Node:
+		what = "nodes"
+	case *v1.Pod:
+		what = "pods"
+	case *coordinationv1.Lease:
+		what = "leases"
+	default:
+		return cache.NewSharedIndexInformer(lw, example, resync, indexers)
+	}
+	reads := &listerWatcher{streams: streams(lw), link: c.link(what), lists: c.link(what), spread: c.guard.spread}
+	informer := &paged{}
+	reads.listed = func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []runtime.Object, error) {
+		page, err := listWith(ctx, lw, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return informer.small(page)
+	}
+	reads.watched = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return watchWith(ctx, lw, o) }
+	informer.SharedIndexInformer = cache.NewSharedIndexInformer(reads, example, resync, indexers)
+	c.linked(reads.link, reads.lists)
+	return informer
+}
+
+// paged makes pages small with the transform function that it was given before it ran.
+type paged struct {
+	cache.SharedIndexInformer
+	transform cache.TransformFunc
+}
+
+// SetTransform implements cache.SharedIndexInformer.
+func (p *paged) SetTransform(f cache.TransformFunc) error {
+	if err := p.SharedIndexInformer.SetTransform(f); err != nil {
+		return err
+	}
+	p.transform = f
+	return nil
+}
+
+// small takes a list apart. What the function makes of an object and is none is left to the informer, which asks it again.
+func (p *paged) small(list runtime.Object) (*metav1.ListMeta, []runtime.Object, error) {
+	about, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, nil, err
+	}
+	items := make([]runtime.Object, 0, meta.LenList(list))
+	err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error { // each on its own, or the smallest would keep the page alive
+		if p.transform != nil {
+			made, err := p.transform(item)
+			if err != nil {
+				return err
+			}
+			if object, ok := made.(runtime.Object); ok {
+				item = object
+			}
+		}
+		items = append(items, item)
+		return nil
+	})
+	return &metav1.ListMeta{ResourceVersion: about.GetResourceVersion(), Continue: about.GetContinue()}, items, err
+}
+
+// listWith and watchWith pass the context on to those that take one: client-go's do from 0.33 on.
+func listWith(ctx context.Context, lw cache.ListerWatcher, o metav1.ListOptions) (runtime.Object, error) {
+	if with, ok := lw.(interface {
+		ListWithContext(context.Context, metav1.ListOptions) (runtime.Object, error)
+	}); ok {
+		return with.ListWithContext(ctx, o)
+	}
+	return lw.List(o)
+}
+
+func watchWith(ctx context.Context, lw cache.ListerWatcher, o metav1.ListOptions) (watch.Interface, error) {
+	if with, ok := lw.(interface {
+		WatchWithContext(context.Context, metav1.ListOptions) (watch.Interface, error)
+	}); ok {
+		return with.WatchWithContext(ctx, o)
+	}
+	return lw.Watch(o)
+}
+
+// Slim is a transform function for informers of others (cache.TransformFunc, DefaultTransform of a manager's cache): of nodes, pods and
+// node leases it keeps what an evictor reads, and the labels. Who else reads them from that cache must be content with that: there
+// are no containers, no addresses, no annotations. Other objects stay as they are.
+func Slim(obj any) (any, error) {
+	switch o := obj.(type) {
+	case *v1.Node:
+		node := (&Cluster{}).slimNode(o)
+		node.Labels = o.Labels
+		return node, nil
+	case *v1.Pod:
+		slim := (&Cluster{opts: Options{DaemonSets: true}}).slimPod(o)
+		small := new(v1.Pod)
+		if p, ok := slim.(*pod); ok {
+			p.show(small)
+		}
+		return small, nil
+	case *coordinationv1.Lease:
+		if o.Namespace == v1.NamespaceNodeLease {
+			return slimLease(o), nil
+		}
+	}
+	return obj, nil
+}

@@ -1,0 +1,72 @@
+package manager
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
+	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
+)
+
+func TestOnlyTheLeaderWrites(t *testing.T) {
+	elected := make(chan struct{})
+	var blind error
+	may := leading(elected, func() error { return blind })
+	require.Error(t, may())
+	close(elected)
+	require.NoError(t, may())
+	blind = errors.New("blind")
+	require.ErrorIs(t, may(), blind)
+	require.False(t, everywhere(nil).NeedLeaderElection(), "the others watch")
+}
+
+// TestWhatAProgramAsksForHolds beside what the manager adds.
+func TestWhatAProgramAsksForHolds(t *testing.T) {
+	elected, no := make(chan struct{}), errors.New("not on Sundays")
+	close(elected)
+	var seen []evictor.Kind
+	var took time.Duration
+	o := Options{Evictor: evictor.Options{
+		Observer: evictor.ObserverFunc(func(d evictor.Decision) { seen = append(seen, d.Kind) }),
+		OnPass:   func(d time.Duration) { took = d }, MayWrite: func() error { return no },
+	}}
+	e := o.evictor(evictormetrics.New(evictormetrics.Options{}), elected, func() error { return nil })
+	e.Observer.Observe(evictor.Decision{Kind: evictor.NodeRegistered})
+	e.OnPass(time.Second)
+	require.Equal(t, []evictor.Kind{evictor.NodeRegistered}, seen)
+	require.Equal(t, time.Second, took)
+	require.ErrorIs(t, e.MayWrite(), no)
+	require.GreaterOrEqual(t, e.Jitter(time.Second), time.Second)
+}
+
+// TestContradictionsNameBoth settings, all of them at once.
+func TestContradictionsNameBoth(t *testing.T) {
+	short := 12 * time.Second
+	_, _, err := New(&rest.Config{}, ctrl.Options{
+		LeaderElection: true, LeaseDuration: &short, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"shop": {}}},
+	}, evictor.DefaultConfig(), Options{Cluster: clientgo.Options{Factory: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}})
+	require.EqualError(t, err, `[cluster.informers: Forbidden: they are the manager's; so is the factory, `+
+		`cache.defaultNamespaces: Forbidden: an evictor needs the pods of all: set Namespaces for other kinds, in ByObject, `+
+		`leaseDuration: Invalid value: "12s": must be at least renewDeadline (10s) and the 4s in which a leader finishes its last writes, in whole seconds]`)
+}
+
+func TestALeaseHasAName(t *testing.T) {
+	for want, o := range map[string]ctrl.Options{
+		"leaderElectionNamespace": {LeaderElection: true, LeaderElectionID: "l"},
+		"leaderElectionID":        {LeaderElection: true, LeaderElectionNamespace: "n"},
+	} {
+		_, _, err := New(&rest.Config{}, o, evictor.DefaultConfig(), Options{})
+		require.ErrorContains(t, err, want)
+	}
+	_, _, err := New(nil, ctrl.Options{}, evictor.DefaultConfig(), Options{})
+	require.ErrorContains(t, err, "config")
+}

@@ -7,7 +7,8 @@ const (
 	few   = slots / 4
 )
 
-// leaf holds numbers in its used slots; what is in the others says nothing. In the first leaf of a heap they are in order.
+// leaf holds numbers in its used slots; what is in the others says nothing. In the first leaf of a heap they are in
+// order.
 type leaf struct {
 	numbers []int32
 	used    uint64
@@ -93,8 +94,8 @@ func (p *Places) room(id int32, one *entry) int {
 	return at - 1
 }
 
-// after returns the slot before which an entry belongs in a leaf that is in order: what it is not before is in the slots
-// below, and the rest is not.
+// after returns the slot before which an entry belongs in a leaf that is in order: what it is not before is in the
+// slots below, and the rest is not.
 func (p *Places) after(l *leaf, one *entry) int {
 	low, high := bits.TrailingZeros64(l.used), slots-bits.LeadingZeros64(l.used)
 	for low < high {

@@ -5,9 +5,9 @@ import "math"
 // fanout is chosen so that a node takes 1,536 bytes, which is what Go allocates for it.
 const fanout = 63
 
-// node has, in order, the ids of the nodes of the level below it, or of leaves: what is in one of them is not before its
-// bound, and before that of the next one. The bound of the first one says nothing, only that of this node one level
-// higher does.
+// node has, in order, the ids of the nodes of the level below it, or of leaves: what is in one of them is not before
+// its bound, and before that of the next one. The bound of the first one says nothing, only that of this node one
+// level higher does.
 type node struct {
 	dues    [fanout + 1]int64 // of the bounds, math.MaxInt64 behind them
 	seqs    [fanout]uint64
@@ -18,8 +18,8 @@ type node struct {
 
 func (x *node) bound(at int) entry { return entry{x.dues[at], x.seqs[at], x.numbers[at]} }
 
-// find is where an entry belongs. Where due times differ it reads nothing else, and the processor has nothing to guess:
-// the loads do not wait for each other.
+// find is where an entry belongs. Where due times differ it reads nothing else, and the processor has nothing to
+// guess: the loads do not wait for each other.
 func (x *node) find(one *entry) int {
 	d, due := &x.dues, one.due
 	at := 8 * (less(d[8], due) + less(d[16], due) + less(d[24], due) + less(d[32], due) +

@@ -61,8 +61,8 @@ func (s *sortedHeap) checkVisits(t *testing.T) {
 	require.Equal(t, end, visited)
 }
 
-// Two heaps share their places and grow and shrink in turn, from nothing to trees of three levels: by random numbers, by
-// what is due first, and with due times that are spread, nearly equal, rising or falling.
+// Two heaps share their places and grow and shrink in turn, from nothing to trees of three levels: by random numbers,
+// by what is due first, and with due times that are spread, nearly equal, rising or falling.
 func TestOperationsAgainstASortedSlice(t *testing.T) {
 	const numbers = 12_000
 	r := rand.New(rand.NewSource(1))

@@ -8,8 +8,8 @@ import (
 
 const block = 256 // leaves that are made at once
 
-// Places tell of each number when it is due and in which slot of which leaf it lies, and they keep the leaves and nodes of
-// the heaps. The zero Places are ready.
+// Places tell of each number when it is due and in which slot of which leaf it lies, and they keep the leaves and
+// nodes of the heaps. The zero Places are ready.
 type Places struct {
 	items slab.Slab[item]
 

@@ -2,8 +2,8 @@ package dueheap
 
 import "math/bits"
 
-// split makes two leaves of a full one and returns that to which an entry belongs. Where entries come in order, at either
-// end of all, what they leave behind is full.
+// split makes two leaves of a full one and returns that to which an entry belongs. Where entries come in order, at
+// either end of all, what they leave behind is full.
 func (h *Heap) split(id int32, one *entry) int32 {
 	p := h.places
 	p.pack(id)

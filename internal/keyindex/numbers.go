@@ -5,8 +5,8 @@ import "math/bits"
 // numbers gives out the least number that is free. It is a tree of bits: levels[0] has a bit for each
 // number, set while the number is in use, and each higher level has a bit for each word of the level
 // below, set while that word is full. The highest level has one word. Words are made when they are
-// first needed and kept: one bit for each number ever given. Where what was released last is the least free number, as it
-// is where keys go and others come in turn, it is held for the next key, and no level is touched.
+// first needed and kept: one bit for each number ever given. Where what was released last is the least free
+// number, as it is where keys go and others come in turn, it is held for the next key, and no level is touched.
 type numbers struct {
 	levels [][]uint64
 	given  int   // one more than the greatest number ever given

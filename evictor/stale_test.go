@@ -163,6 +163,21 @@ func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
 	require.Equal(t, []string{"65.000"}, times(says(c, `"evict"`)))
 }
 
+// Of the pods of nodes without NoExecute taints nothing is remembered, their versions neither: there are too many.
+func TestTolerationsOfAnOlderVersionCountWhereNothingWasTainted(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
+	r, s := newRelisted(t, c, config())
+	s.run(5 * time.Second)
+	r.keepPod("p")
+	c.Tolerate("p", evictortest.TolerateFor("drain", 60))
+	s.run(5 * time.Second)
+	r.goBack(s.e, true)
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}) // at 10
+	s.run(30 * time.Second)
+	require.Equal(t, []string{"30.000"}, times(says(c, `"evict"`)))
+}
+
 // Looking at an evictor, or asking it why, changes nothing.
 func TestAskingChangesNothing(t *testing.T) {
 	play := func(ask func(e *evictor.Evictor)) []string {

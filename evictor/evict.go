@@ -104,7 +104,7 @@ func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
 	why = e.asShown(why)
 	e.mu.Unlock()
 	err := e.answered(e.opts.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
-	done = err == nil
+	done = err == nil || apierrors.IsNotFound(err)
 	return err
 }
 

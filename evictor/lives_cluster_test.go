@@ -180,11 +180,10 @@ type livesProcess struct {
 	seenNodes  map[string]*v1.Node
 	seenPods   map[string]*v1.Pod
 	lateLeases map[string]bool
-	rewound    map[string]bool // pods that the store shows though it has shown them gone or going
-	panics     int             // of the store, to come
-	starting   bool            // its evictor is being made
-	cancel     func()          // ends Run
-	stop       func()          // waits until it has ended
+	panics     int    // of the store, to come
+	starting   bool   // its evictor is being made
+	cancel     func() // ends Run
+	stop       func() // waits until it has ended
 }
 
 func (p *livesProcess) wall() time.Time { return p.world.now.Add(p.skew) }
@@ -237,6 +236,13 @@ func livesLater(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+func livesOr(at, otherwise time.Time) time.Time {
+	if at.IsZero() {
+		return otherwise
+	}
+	return at
 }
 
 func livesPodKey(key string) evictor.PodKey { return evictor.PodKey{Namespace: "lives", Name: key} }
@@ -292,7 +298,6 @@ func (p *livesProcess) showPods(names ...string) {
 	}
 	for _, name := range names {
 		livesCopy(p.seenPods, p.world.pods.now, name)
-		delete(p.rewound, name)
 		p.evictor.PodChanged(livesPodKey(name))
 	}
 	p.fed = true
@@ -329,21 +334,12 @@ func (p *livesProcess) goBack(kind string, version int64) {
 	} else {
 		old := p.world.pods.at(version)
 		names := livesKeys(old, p.seenPods)
-		before := p.seenPods
 		p.seenPods = old
 		for _, name := range names {
-			if is, was := old[name], before[name]; is != nil && is.DeletionTimestamp == nil && p.wentAway(is, was) {
-				p.rewound[name] = true
-			}
 			p.evictor.PodChanged(livesPodKey(name))
 		}
 	}
 	p.fed = true
-}
-
-// wentAway says that a pod that is shown has been shown gone or terminating.
-func (p *livesProcess) wentAway(is, was *v1.Pod) bool {
-	return was == nil || was.UID != is.UID || was.DeletionTimestamp != nil
 }
 
 // renewed tells a process the lease of a node.
@@ -430,9 +426,7 @@ func (p *livesProcess) Nodes(visit func(*v1.Node) bool) {
 func (p *livesProcess) Pod(key evictor.PodKey) (*v1.Pod, bool) {
 	defer p.enter()()
 	pod := p.seenPods[key.Name]
-	if pod != nil {
-		p.mind.shownPod(pod)
-	}
+	p.mind.shownPod(key.Name, pod)
 	return pod, pod != nil
 }
 
@@ -440,7 +434,7 @@ func (p *livesProcess) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	defer p.enter()()
 	for _, name := range livesKeys(p.seenPods) {
 		if pod := p.seenPods[name]; pod.Spec.NodeName == node {
-			p.mind.shownPod(pod)
+			p.mind.shownPod(name, pod)
 			if !visit(pod) {
 				return
 			}
@@ -458,12 +452,12 @@ func livesMix(x uint64) uint64 {
 }
 
 // write judges a write, if there is a judge, and lets do happen, or a fault in its place. Under Run it takes a while.
-func (p *livesProcess) write(ctx context.Context, scope, node, what string, judge func(*livesMind) (string, string), do func() error) (err error) {
+func (p *livesProcess) write(ctx context.Context, scope, node, what string, judge func(*livesMind) string, do func() error) (err error) {
 	w := p.world
 	w.enter()
 	defer w.mu.Unlock()
 	if judge != nil {
-		p.mind.may(judge)
+		p.mind.may(what, judge)
 	}
 	w.judge.writes++
 	if w.plan.Run {
@@ -475,9 +469,9 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 			return ctx.Err()
 		}
 	}
-	if len(w.amid) > 0 {
-		event := w.amid[0]
-		w.amid = w.amid[1:]
+	if i := slices.IndexFunc(w.amid, func(e livesEvent) bool { return scope == "pods" || !e.ofPods() }); i >= 0 {
+		event := w.amid[i]
+		w.amid = slices.Delete(w.amid, i, i+1)
 		w.logf("EVENT %s", event)
 		happens := func() {
 			w.about = node
@@ -554,7 +548,7 @@ func (w *livesWorld) nodeNow(node *v1.Node, exact bool) (*v1.Node, error) {
 }
 
 // node makes a write of a node: change is told the API server's, to be changed.
-func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string, node *v1.Node, exact bool, judge func(*livesMind) (string, string), change func(now *v1.Node)) error {
+func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string, node *v1.Node, exact bool, judge func(*livesMind) string, change func(now *v1.Node)) error {
 	err := p.write(ctx, "nodes", node.Name, what+" of "+node.Name, judge, func() error {
 		now, err := p.world.nodeNow(node, exact)
 		if err == nil {
@@ -565,12 +559,14 @@ func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string,
 	})
 	p.world.enter()
 	defer p.world.mu.Unlock()
-	p.mind.wrote(kind, err)
+	if p.mind.wrote(kind, err); apierrors.IsConflict(err) {
+		p.mind.conflicted(node.Name)
+	}
 	return err
 }
 
 func (p *livesProcess) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
-	return p.node(ctx, evictor.ConditionsWritten, "conditions", node, false, func(m *livesMind) (string, string) { return m.updatesConditions(node, conditions) }, func(now *v1.Node) {
+	return p.node(ctx, evictor.ConditionsWritten, "conditions", node, false, func(m *livesMind) string { return m.updatesConditions(node, conditions) }, func(now *v1.Node) {
 		for _, condition := range conditions {
 			if i := slices.IndexFunc(now.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == condition.Type }); i >= 0 {
 				now.Status.Conditions[i] = condition
@@ -583,30 +579,23 @@ func (p *livesProcess) UpdateConditions(ctx context.Context, node *v1.Node, cond
 
 func (p *livesProcess) UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) (err error) {
 	own, _ := livesNoExecute(change.Add)
-	turns := func(err error) {
-		p.world.enter()
-		defer p.world.mu.Unlock()
-		p.mind.turns(node, err)
-	}
-	if len(own) > 0 {
-		defer func() { turns(err) }()
-		turns(apierrors.NewConflict(schema.GroupResource{}, "", nil)) // it is tried
+	if has, _ := livesNoExecute(node.Spec.Taints); len(own) > 0 && len(has) == 0 {
+		turn := func(does func()) {
+			p.world.enter()
+			defer p.world.mu.Unlock()
+			does()
+		}
+		turn(func() { p.mind.tries(node.Name) })
+		defer func() { turn(func() { p.mind.tried(node.Name, err) }) }()
 	}
 	what := fmt.Sprintf("taints +%v -%v", livesTaints(change.Add), livesTaints(change.Remove))
-	return p.node(ctx, evictor.TaintsWritten, what, node, true, func(m *livesMind) (string, string) { return m.updatesTaints(node, change) }, func(now *v1.Node) {
-		had, _ := livesNoExecute(now.Spec.Taints)
+	return p.node(ctx, evictor.TaintsWritten, what, node, true, func(m *livesMind) string { return m.updatesTaints(node, change) }, func(now *v1.Node) {
 		now.Spec.Taints = change.Apply(now.Spec.Taints, p.wall())
-		if has, _ := livesNoExecute(now.Spec.Taints); len(had) < len(has) {
-			p.mind.tainted(node.Name, has)
-		}
 	})
 }
 
 func (p *livesProcess) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
-	return p.node(ctx, evictor.LabelsWritten, "labels", node, false, func(m *livesMind) (string, string) {
-		_, rule, why := m.target("labels", node)
-		return rule, why
-	}, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
+	return p.node(ctx, evictor.LabelsWritten, "labels", node, false, func(m *livesMind) string { return m.writes(node) }, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
 }
 
 // podNow is the pod in the API server if it is the one that was meant.
@@ -625,10 +614,11 @@ func (w *livesWorld) podNow(ref evictor.PodRef) (*v1.Pod, error) {
 func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evictor.Decision) error {
 	w := p.world
 	w.enter()
-	p.mind.may(func(m *livesMind) (string, string) { return m.evicts(ref, why) })
+	what := "eviction of " + ref.Name + " from " + ref.Node
+	p.mind.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
 	p.mind.evicting(ref)
 	w.mu.Unlock()
-	err := p.write(ctx, "pods", ref.Node, "eviction of "+ref.Name+" from "+ref.Node, nil, func() error {
+	err := p.write(ctx, "pods", ref.Node, what, nil, func() error {
 		now, err := w.podNow(ref)
 		if err != nil {
 			return err
@@ -650,12 +640,19 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	w.enter()
 	defer w.mu.Unlock()
 	p.mind.wrote(evictor.PodEvicted, err)
-	p.mind.done[ref.UID] = p.mind.done[ref.UID] || err == nil || apierrors.IsNotFound(err)
+	p.mind.of(ref, func(known *livesPod) {
+		known.evicted = known.evicted || err == nil || apierrors.IsNotFound(err)
+		known.failed = err != nil
+		if known.refused, known.later = w.now, w.now; apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
+			seconds, _ := apierrors.SuggestsClientDelay(err)
+			known.later = w.now.Add(time.Duration(seconds) * time.Second)
+		}
+	})
 	return err
 }
 
 func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
-	err := p.write(ctx, "pods", ref.Node, "mark of "+ref.Name, func(m *livesMind) (string, string) { return m.marks(ref) }, func() error {
+	err := p.write(ctx, "pods", ref.Node, "mark of "+ref.Name, func(m *livesMind) string { return m.marks(ref) }, func() error {
 		now, err := p.world.podNow(ref)
 		if err != nil {
 			return err
@@ -671,8 +668,8 @@ func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) err
 	p.world.enter()
 	defer p.world.mu.Unlock()
 	p.mind.wrote(evictor.PodMarkedNotReady, err)
-	if known := p.mind.nodes[ref.Node]; known != nil && err == nil {
-		known.marked[ref.UID] = true
+	if err == nil {
+		p.mind.of(ref, func(known *livesPod) { known.marked = p.world.now })
 	}
 	return err
 }
@@ -680,7 +677,7 @@ func (p *livesProcess) MarkNotReady(ctx context.Context, ref evictor.PodRef) err
 func (p *livesProcess) Event(event evictor.Event) {
 	p.world.enter()
 	defer p.world.mu.Unlock()
-	p.mind.may(func(m *livesMind) (string, string) { return m.mayWrite("event "+event.Reason, false) })
+	p.mind.may("event "+event.Reason, func(m *livesMind) string { return m.mayWrite(false) })
 }
 
 func livesTaints(list []v1.Taint) []string {

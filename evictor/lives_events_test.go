@@ -25,7 +25,9 @@ func (w *livesWorld) happens(e livesEvent) {
 	switch e.kind {
 	case "kill", "revive", "notready":
 		if machine := w.machines[node]; machine != nil {
-			machine.state = livesStates[e.kind]
+			if machine.state = livesStates[e.kind]; e.amid && e.kind == "revive" {
+				w.report(node, v1.ConditionTrue)
+			}
 		}
 	case "renew": // though it may be dead: the last breath of a kubelet
 		if machine := w.machines[node]; machine != nil {
@@ -313,7 +315,7 @@ func (p *livesProcess) see(well bool) {
 		p.blind, p.blindSince = errors.New("blind"), p.world.now
 	}
 	err := p.blind
-	p.mind.unsettled = p.world.now
+	p.mind.observes(well)
 	p.world.shaken = p.world.now
 	p.world.call(func() { p.evictor.SetObserverHealth(err) })
 }

@@ -24,33 +24,72 @@ type livesJudge struct {
 }
 
 func (j *livesJudge) wrong(rule, format string, args ...any) {
-	if j.rule == "" {
+	if j.rule == "" && rule != "" {
 		j.rule, j.message = rule, fmt.Sprintf(format, args...)
 		j.world.logf("  WRONG %s: %s", j.rule, j.message)
 	}
 }
 
+// livesRules are rules, each with whether it is broken.
+type livesRules []struct {
+	rule   string
+	broken bool
+}
+
+// first is the first that is broken, empty when none is.
+func (rules livesRules) first() string {
+	for _, r := range rules {
+		if r.broken {
+			return r.rule
+		}
+	}
+	return ""
+}
+
+// livesNotes are what the judge keeps of a process beside what the model knows.
+type livesNotes struct {
+	did      map[evictor.Kind]int // writes that were done and not told yet
+	turn     map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
+	conflict map[string]time.Time // since when a node's writes are too old
+	released map[string]time.Time // when the closure ended after which a node was released
+	trouble  time.Time            // when something last kept this process from its work
+	troubles string
+	before   *livesMind   // under Run: as it was when this instant began
+	doubts   []livesDoubt // under Run: writes that only the end of the instant may justify
+}
+
+func newLivesMind(p *livesProcess) *livesMind {
+	return &livesMind{
+		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{},
+		stands: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
+		unsettled:  p.world.now,
+		livesNotes: livesNotes{did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, trouble: p.world.now, troubles: "start"},
+	}
+}
+
+// livesDoubt is a write and how it is judged.
+type livesDoubt struct {
+	what  string
+	judge func(m *livesMind) (rule string)
+}
+
 // may judges a write. Under Run, where writes are made beside passes and events, what was known when the instant began
 // may justify it as well, or what is known when it ends.
-func (m *livesMind) may(judge func(m *livesMind) (rule, why string)) {
-	rule, why := judge(m)
+func (m *livesMind) may(what string, judge func(m *livesMind) (rule string)) {
+	rule := judge(m)
 	switch {
 	case rule == "":
 	case m.before == nil:
-		m.wrong(rule, "%s", why)
-	default:
-		if rule, _ = judge(m.before); rule != "" {
-			m.doubts = append(m.doubts, judge)
-		}
+		m.wrong(rule, "%s", what)
+	case judge(m.before) != "":
+		m.doubts = append(m.doubts, livesDoubt{what, judge})
 	}
 }
 
 // instantEnds judges what is still in doubt.
 func (m *livesMind) instantEnds() {
-	for _, judge := range m.doubts {
-		if rule, why := judge(m); rule != "" {
-			m.wrong(rule, "%s", why)
-		}
+	for _, doubt := range m.doubts {
+		m.wrong(doubt.judge(m), "%s", doubt.what)
 	}
 	m.doubts = nil
 }
@@ -62,13 +101,22 @@ func (m *livesMind) copy() *livesMind {
 	c.nodes, c.pods, c.stands, c.closed = make(map[string]*livesNode, len(m.nodes)), maps.Clone(m.pods), maps.Clone(m.stands), maps.Clone(m.closed)
 	for name, known := range m.nodes {
 		k := *known
-		k.marked, c.nodes[name] = maps.Clone(known.marked), &k
+		c.nodes[name] = &k
 	}
 	return &c
 }
 
 func (m *livesMind) wrong(rule, format string, args ...any) {
 	m.world.judge.wrong(rule, "p%d: %s", m.process.slot, fmt.Sprintf(format, args...))
+}
+
+// halves: what is off counts nothing.
+func (m *livesMind) halves() {
+	plan, e := m.world.plan, m.process.evictor
+	evicts := plan.Half == evictor.Lifecycle && plan.Taints && len(e.Evictions()) > 0
+	if evicts || plan.Half == evictor.TaintEviction && len(e.Waiting())+len(e.Zones()) > 0 {
+		m.wrong("the other half counts", "p%d", m.process.slot)
+	}
 }
 
 // disturbed notes what keeps the process from its work. "What is forbidden … keeps its backoff" (doc.go), and so does
@@ -108,28 +156,3 @@ var (
 	livesWrites = []evictor.Kind{evictor.ConditionsWritten, evictor.TaintsWritten, evictor.LabelsWritten, evictor.PodEvicted, evictor.PodMarkedNotReady}
 	livesOfBoth = []evictor.Kind{evictor.GateChanged, evictor.DomainGateChanged, evictor.Awaiting, evictor.WriteFailed}
 )
-
-// keeps says whether a pace is kept with one more; all means by all processes together.
-func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bool {
-	times := append(j.paces[pace], at)
-	slices.SortFunc(times, time.Time.Compare)
-	j.paces[pace] = times
-	if all && j.split {
-		return true
-	}
-	refill := time.Duration(float64(time.Second) / rate)
-	for i, first := range times {
-		for k, last := range times[i:] {
-			granted := 1 + (last.Sub(first)+j.world.slack).Seconds()*rate
-			for _, start := range j.starts {
-				if all && start.After(first.Add(-refill)) && !start.After(last) {
-					granted++
-				}
-			}
-			if float64(k+1) > granted+0.001 {
-				return false
-			}
-		}
-	}
-	return true
-}

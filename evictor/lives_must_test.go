@@ -20,6 +20,7 @@ const livesLate = 2 * time.Minute
 // taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
+	m.halves()
 	for domain := range w.closed {
 		m.closed[domain] = [2]time.Time{w.shutSince[domain], w.now}
 	}
@@ -27,17 +28,14 @@ func (m *livesMind) stepped() {
 		m.closed["policy"] = [2]time.Time{m.closed["policy"][0], w.now}
 	}
 	switch {
-	case w.plan.Half == evictor.Lifecycle && w.plan.Taints && len(m.process.evictor.Evictions()) > 0, w.plan.Half == evictor.TaintEviction && len(m.process.evictor.Waiting())+len(m.process.evictor.Zones()) > 0:
-		m.wrong("the other half counts", "p%d", m.process.slot)
 	case !m.process.leads || m.process.blind != nil || len(m.process.lag) > 0 || w.ill() != "":
 		m.disturbed(w.ill())
-	case w.plan.Dry:
-	default:
+	case !w.plan.Dry:
 		wait := 6*time.Second + w.slack // a pass, or what a conflict costs
-		for _, name := range livesKeys(m.nodes) {
+		for name := range m.nodes {
 			m.lifted(name, wait)
 		}
-		for _, name := range livesKeys(w.pods.now) {
+		for name := range w.pods.now {
 			m.left(name, wait+livesLate, false)
 		}
 	}
@@ -68,22 +66,24 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 }
 
 // left: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at
-// most. What our own taints evict waits for much; it must have left in the end.
+// most. What our own taints evict waits for much; it must have left in the end, but for what waits in a zone that stands:
+// what fell due before it was permitted, and row "a failed taint costs its token".
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
-	if m.process.seenPods[name] != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) {
+	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) {
 		return
 	}
 	ready, _ := livesReady(known.object)
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
+	released := livesLater(livesLater(opened, m.unsettled), m.closed["policy"][1])
 	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
-	released := livesLater(livesLater(opened, m.unsettled), m.closed["policy"][1]) // what fell due before waits for the rate of its domain
-	end := m.deadline(known, pod, own && !(m.stands[known.domain] && !m.deadline(known, pod, true, false).After(released)), true)
-	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() &&
-		w.now.Sub(livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))) > wait
-	served := (known.emptied || !m.stands[known.domain]) && w.config.MaxFailedNodes == 0
-	if late || own && !w.plan.Taints && served && !livesDaemon(pod) {
+	flows := own && (!m.stands[known.domain] || m.deadline(known, m.pods[name], true, false).After(released))
+	end := m.deadline(known, m.pods[name], flows, true)
+	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))
+	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() && w.now.Sub(since) > wait
+	turn := (!m.stands[known.domain] || known.emptied && m.pods[name].latest.After(released) && !m.pods[name].failed) && w.config.MaxFailedNodes == 0
+	if late || own && !w.plan.Taints && turn && !livesDaemon(pod) {
 		m.wrong("eviction late", "%s on %s should have left at %s (last trouble: %s)", name, pod.Spec.NodeName, livesSince(end), m.troubles)
 	}
 }
@@ -104,8 +104,8 @@ func (m *livesMind) ended() {
 	}
 }
 
-// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels. That it
-// was lifted is seen to before.
+// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels and the pods
+// of what is silent, which are not Ready. That it was lifted is seen to before.
 func (m *livesMind) endedNode(name string) {
 	w, node := m.world, m.world.nodes.now[name]
 	state := w.machines[name].state
@@ -114,9 +114,7 @@ func (m *livesMind) endedNode(name string) {
 	wanted := map[string][]string{"dead": {v1.TaintNodeUnreachable}, "notready": {v1.TaintNodeNotReady}}[state]
 	own, _ := w.noExecute(node.Spec.Taints)
 	waits := !w.plan.Taints || !m.downSince.IsZero() || m.stands[w.plan.domain(node)] || w.config.MaxFailedNodes > 0
-	if len(own) > 0 && !slices.Equal(own, wanted) || len(own) == 0 && len(wanted) > 0 && !waits {
-		m.wrong("taint in the end", "%s is %s and carries %v", name, state, own)
-	}
+	tainted := slices.Equal(own, wanted) || len(own) == 0 && waits
 	if node.Spec.Unschedulable {
 		wanted = append(wanted, v1.TaintNodeUnschedulable)
 	}
@@ -128,12 +126,16 @@ func (m *livesMind) endedNode(name string) {
 	}
 	slices.Sort(noSchedule)
 	slices.Sort(wanted)
-	switch {
-	case ready != want:
-		m.wrong("verdict lost", "%s is %s, and its Ready says %q in the end", name, state, ready)
-	case !slices.Equal(noSchedule, wanted):
-		m.wrong("NoSchedule in the end", "%s is %s and carries %v", name, state, noSchedule)
-	case node.Labels[v1.LabelOSStable] != node.Labels["beta.kubernetes.io/os"]:
-		m.wrong("label lost", "%s: %v", name, node.Labels)
+	unmarked := false
+	for _, pod := range w.pods.now {
+		marked := slices.ContainsFunc(pod.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionFalse })
+		unmarked = unmarked || pod.Spec.NodeName == name && pod.DeletionTimestamp == nil && pod.Status.Phase == v1.PodRunning && !marked
 	}
+	m.wrong(livesRules{
+		{"taint in the end", !tainted},
+		{"verdict lost", ready != want},
+		{"NoSchedule in the end", !slices.Equal(noSchedule, wanted)},
+		{"label lost", node.Labels[v1.LabelOSStable] != node.Labels["beta.kubernetes.io/os"]},
+		{"marks lost", unmarked && state == "dead" && m.downSince.IsZero()},
+	}.first(), "%s is %s: Ready %q, taints %v and %v, labels %v", name, state, ready, own, noSchedule, node.Labels)
 }

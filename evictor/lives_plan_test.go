@@ -61,6 +61,11 @@ func (e livesEvent) String() string {
 	return text
 }
 
+// ofPods says whether it happens in the middle of a write of a pod alone.
+func (e livesEvent) ofPods() bool {
+	return e.b%3 == 0 || slices.Contains([]string{"tolerate", "complete", "terminate", "replacepod", "deletepod", "replaceall"}, e.kind)
+}
+
 const (
 	livesActive = 1500 * time.Second
 	livesQuiet  = 1200 * time.Second
@@ -160,8 +165,33 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 			plan.Events = append(plan.Events, event)
 		}
 	}
+	if one(3) {
+		plan.Events = append(plan.Events, livesBrake(random, plan)...)
+	}
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
+}
+
+// livesBrake is two nodes of a zone that fail, and harm that is not permitted when their pods are due, or a
+// store that goes back, a Ready condition that is lost between two evictions, a node that moves while it waits.
+func livesBrake(random *rand.Rand, plan livesPlan) []livesEvent {
+	first, which, a, c := random.Intn(plan.Nodes), random.Intn(6), random.Intn(1<<16), random.Intn(1<<16)
+	at := time.Duration(random.Intn(800)) * time.Second
+	shut := at + time.Duration(45+random.Intn(60))*time.Second
+	open := shut + time.Duration(20+random.Intn(300))*time.Second
+	fail := []livesEvent{{at: at, kind: "kill", a: first}, {at: at, kind: "kill", a: first + plan.Zones}}
+	switch which {
+	case 3:
+		return append(fail, livesEvent{at: shut, kind: "back", b: 3599, c: 1}) // of the pods
+	case 4:
+		return []livesEvent{{at: at, kind: "notready", a: first}, {at: shut, kind: "loseready", amid: !plan.Run}}
+	case 5: // the second waits when it moves to where another waits
+		return append(fail, livesEvent{at: at, kind: "kill", a: first + 1}, livesEvent{at: at, kind: "kill", a: first + 1 + plan.Zones},
+			livesEvent{at: at + 51*time.Second, kind: "movezone", a: first + plan.Zones, b: first + 1})
+	}
+	return append(fail, []livesEvent{
+		{at: shut, kind: []string{"pause", "fence", "policy"}[which%3], a: a, b: 1, c: c}, {at: open, kind: []string{"resume", "fence", "policy"}[which%3], a: a, b: 3, c: c},
+	}...)
 }
 
 // String is the life but for its events.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/zone"
@@ -13,99 +12,69 @@ import (
 
 // The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what
 // it must. All is written from the documentation alone: doc.go, DIFFERENCES.md (quoted as row "…") and the binding
-// decisions of the design ("decision n"). Nothing is read from an evictor.
+// decisions of the design ("decision n"). Nothing is read from an evictor. lives_pace_test.go judges how fast.
 
 // livesTaint is a NoExecute taint as a process knows it. Times are elapsed ones throughout: see livesMind.elapsed.
 type livesTaint struct {
-	value string
-	added time.Time // as the object says, zero when it says nothing
-	start time.Time // the earliest that the rules allow, by which evictions are judged
-	late  time.Time // the latest, by which they must come
+	value       string
+	added       time.Time // as the object says, zero when it says nothing
+	start, late time.Time // since when it counts: the earliest that the rules allow, and the latest
 }
 
 // livesNode is what a process was shown of a node.
 type livesNode struct {
-	object   *v1.Node
-	version  int64
-	domain   string    // where it counts: that of its object, from the next pass on
-	first    time.Time // when it was first shown
-	changed  time.Time // when the last version was shown
-	good     time.Time // when Ready was last shown True, else first
-	wasGood  bool      // Ready was shown True since first
-	reported bool      // it was shown with a Ready condition
-	beat     time.Time // the last sign of life
-	heard    time.Duration
-	lease    time.Time
-	failing  bool                  // at the last pass it had failed
-	unknown  bool                  // at the last pass it was Unknown, or had been silent for a grace
-	silent   bool                  // at a pass since the last sign of life a grace was over
-	taints   map[string]livesTaint // NoExecute ones, by key
-	wrote    map[string]time.Time  // those that this process wrote
-	carries  time.Time             // since when it carries one of ours, zero for never
-	marked   map[types.UID]bool    // pods that were marked not Ready in this outage
-	down     bool                  // it had failed when every zone was last down
-	due      time.Time             // without taints: since when it has failed for the whole timeout, zero for not
-	emptied  bool                  // without taints: it has had its turn in this outage
+	object         *v1.Node
+	domain         string    // where it counts: that of its object, from the next pass on
+	first, changed time.Time // when it was first shown, and as it is
+	good           time.Time // when Ready was last True, zero for never
+	spoke          time.Time // when that was last shown True or False
+	reported       bool      // it was shown with a Ready condition
+	beat           time.Time // the last sign of life
+	heard          time.Duration
+	lease          time.Time
+	leaseVersion   int64
+	verdict        v1.ConditionStatus    // at the last pass
+	silent         bool                  // that was Unknown at a pass since the last sign of life
+	again          time.Time             // when it had failed and all clocks started anew
+	taints         map[string]livesTaint // NoExecute ones, by key
+	tainted        time.Time             // since when it carries any, if it does
+	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
+	emptied        bool                  // without taints: it has had its turn in this outage
 }
 
 // livesPod is what a process was shown of a pod.
 type livesPod struct {
 	*v1.Pod
-	first, changed time.Time // when it was shown first, and as it is
+	changed, seen   time.Time // when it was shown first as it is, and when last at all
+	soonest, latest time.Time // when it was bound: the earliest that the rules allow, and the latest
+	evicted         bool      // and the API server said so
+	failed          bool      // the last try to evict it
+	marked          time.Time // not Ready
+	refused, later  time.Time // when a budget refused an eviction, and when it wants to be asked again
 }
 
 // livesMind is what one process was shown and told.
 type livesMind struct {
+	livesNotes
 	world     *livesWorld
 	process   *livesProcess
-	began     time.Time
 	nodes     map[string]*livesNode
-	pods      map[types.UID]livesPod
-	done      map[types.UID]bool // evicted, and the API server said so
-	leaseSeen map[string]int64
-	lastPass  time.Time
-	slot      time.Time            // of the grid, in which that was
-	listened  time.Duration        // until then
-	ruling    zone.Ruling          // what the program's policy said last
-	stands    map[string]bool      // domains whose rate is 0 as of the last pass
-	allDown   time.Time            // the last pass at which every zone was down
-	downSince time.Time            // since when they are
-	turn      map[string]livesTurn // the nodes whose NoExecute taint is being written
-	closed    map[string][2]time.Time
-	did       map[evictor.Kind]int // writes that were done and not told yet
-	released  map[string]time.Time // when the closure ended after which a node was released
-	unsettled time.Time            // when it last began to see, or was frozen until
-	trouble   time.Time            // when something last kept this process from its work
-	troubles  string
-	before    *livesMind                            // under Run: as it was when this instant began
-	doubts    []func(*livesMind) (rule, why string) // under Run: writes that only the end of the instant may justify
-}
-
-type livesTurn struct {
-	at     time.Time
-	domain string
-}
-
-func newLivesMind(p *livesProcess) *livesMind {
-	return &livesMind{
-		world: p.world, process: p, began: p.world.now, nodes: map[string]*livesNode{}, pods: map[types.UID]livesPod{},
-		leaseSeen: map[string]int64{}, done: map[types.UID]bool{}, stands: map[string]bool{}, turn: map[string]livesTurn{},
-		closed: map[string][2]time.Time{}, did: map[evictor.Kind]int{}, released: map[string]time.Time{}, unsettled: p.world.now, trouble: p.world.now, troubles: "start",
-	}
+	pods      map[string]livesPod
+	slot      time.Time               // of the grid, in which the last pass was
+	listened  time.Duration           // until then
+	ruling    zone.Ruling             // what the program's policy said last
+	stands    map[string]bool         // domains whose rate is 0 as of the last pass
+	slow      map[string]time.Time    // since when that of others is the secondary one
+	downSince time.Time               // since when every zone is down, as of the last pass
+	anew      time.Time               // when all clocks started anew, at the earliest
+	closed    map[string][2]time.Time // since when and until when harm was last not permitted, by domain
+	unsettled time.Time               // when it last began to see, or was frozen until
 }
 
 func (m *livesMind) grace() time.Duration { return m.world.config.NodeMonitorGracePeriod }
 
 // elapsed is an instant of the API's as an age by this process's clock, taken when it is seen (decision 12).
 func (m *livesMind) elapsed(stamp time.Time) time.Time { return stamp.Add(-m.process.skew) }
-
-// sees is what is known of a node that the store shows.
-func (m *livesMind) sees(name string) *livesNode {
-	if m.process.seenNodes[name] == nil {
-		return nil
-	}
-	return m.nodes[name]
-}
 
 // shownNode is told what the store answers. Row "an object older than one seen before is ignored …", row "a recreated
 // node starts afresh". What is deleted is forgotten, so that memory is bounded.
@@ -115,85 +84,104 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		return
 	}
 	now, known := m.world.now, m.nodes[name]
-	if known != nil && known.object.UID == node.UID && livesVersion(node) <= known.version || known != nil && livesVersion(node) < known.version {
+	if known != nil && (livesVersion(node) < livesVersion(known.object) || known.object.ResourceVersion == node.ResourceVersion) {
 		return
 	}
 	ready, stamp := livesReady(node)
 	if known == nil || known.object.UID != node.UID {
-		known = &livesNode{first: now, good: now, domain: m.world.plan.domain(node), wrote: map[string]time.Time{}, marked: map[types.UID]bool{}}
+		known = &livesNode{first: now, domain: m.world.plan.domain(node)}
 		m.lives(known)
 		m.nodes[name] = known
 	} else if before, was := livesReady(known.object); ready != "" && (before != "" && !was.Equal(stamp) || before == "" && ready != v1.ConditionUnknown) {
 		m.lives(known)
 	}
 	m.knowTaints(known, node)
-	known.object, known.version, known.changed = node, livesVersion(node), now
-	known.reported = known.reported || ready != ""
-	if ready == v1.ConditionTrue {
-		known.good, known.wasGood, known.emptied, known.due, known.marked = now, true, false, time.Time{}, map[types.UID]bool{}
+	known.object, known.changed, known.reported = node, now, known.reported || ready != ""
+	if m.world.plan.Half == evictor.TaintEviction {
+		known.domain = m.world.plan.domain(node) // it has no passes
+	}
+	if ready == v1.ConditionTrue || ready == v1.ConditionFalse {
+		known.spoke = now
+	}
+	if ready == v1.ConditionTrue && m.silence(known) < m.grace() {
+		known.good, known.emptied, known.due = now, false, time.Time{}
 	}
 }
 
 // knowTaints is decision 2: when each NoExecute taint began, at the earliest and at the latest. A TimeAdded that is
 // absent, in the future or before the node's creation means nothing.
 func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
-	fresh, now, own := map[string]livesTaint{}, m.world.now, 0
+	fresh, now := map[string]livesTaint{}, m.world.now
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect != v1.TaintEffectNoExecute {
 			continue
 		}
-		is := livesTaint{value: taint.Value, start: now, late: now}
-		plausible := taint.TimeAdded != nil && !taint.TimeAdded.After(m.process.wall()) && !taint.TimeAdded.Time.Before(node.CreationTimestamp.Time)
+		is, plausible := livesTaint{value: taint.Value, start: now, late: now}, now
 		if taint.TimeAdded != nil {
 			is.added = taint.TimeAdded.Time
+			if !is.added.After(m.process.wall()) && !is.added.Before(node.CreationTimestamp.Time) {
+				plausible = m.elapsed(is.added)
+			}
 		}
 		was, there := known.taints[taint.Key]
 		if there = there && was.value == taint.Value; !there && m.world.ours(taint.Key) {
-			other, swapped := known.taints[livesOwn[1-slices.Index(livesOwn, taint.Key)]]
-			if _, kept := known.taints[taint.Key]; swapped && !kept { // row "a swap of our two taints keeps its start and TimeAdded"
-				was, there = other, true
-			}
+			was, there = known.taints[livesOwn[1-slices.Index(livesOwn, taint.Key)]] // row "a swap of our two taints keeps its start and TimeAdded"
 		}
-		switch wrote, ours := known.wrote[taint.Key]; {
-		case known.object == nil && plausible: // a start, or a node that was not known
-			is.start = m.elapsed(is.added)
-		case known.object == nil:
-		case there && plausible && !was.added.IsZero() && is.added.After(was.added):
-			is.start = m.elapsed(is.added) // row "a taint that went and came back while nobody looked counts anew"
+		switch {
+		case known.object == nil: // a start, or a node that was not known
+			is.start = plausible
 		case there && is.added.Equal(was.added):
 			is.start, is.late = was.start, was.late
+		case there && !is.added.IsZero() && !was.added.IsZero():
+			is.start = livesLater(was.start, plausible) // row "a taint that went and came back while nobody looked counts anew"
 		case there: // what the new TimeAdded means is not said
 			is.start = was.start
-		case ours: // we saw it when we wrote it
-			is.start = wrote
 		}
 		fresh[taint.Key] = is
-		if m.world.ours(taint.Key) {
-			own++
-		}
 	}
-	switch known.taints = fresh; {
-	case own == 0:
-		known.carries = time.Time{}
-	case known.carries.IsZero():
-		known.carries = now
+	if len(known.taints) == 0 {
+		known.tainted = now
 	}
+	known.taints = fresh
 }
 
-func (m *livesMind) shownPod(pod *v1.Pod) {
-	if known := m.pods[pod.UID]; known.Pod == nil || livesVersion(known) < livesVersion(pod) {
-		m.pods[pod.UID] = livesPod{pod, livesOr(known.first, m.world.now), m.world.now}
+// shownPod is told what the store answers. Row "an object older than one seen before is ignored …": of pods, those of
+// tainted nodes.
+func (m *livesMind) shownPod(name string, pod *v1.Pod) {
+	if pod == nil {
+		delete(m.pods, name)
+		return
+	}
+	now, known, on := m.world.now, m.pods[name], m.nodes[pod.Spec.NodeName]
+	tainted := on != nil && len(on.taints) > 0 && m.world.plan.Half != evictor.Lifecycle
+	remembered := tainted && known.Pod != nil && !known.seen.Before(on.tainted)
+	if known.Pod == nil || known.UID != pod.UID && !(remembered && livesVersion(pod) < livesVersion(known)) {
+		known = livesPod{soonest: now, latest: now}
+		for _, condition := range pod.Status.Conditions {
+			if at := condition.LastTransitionTime.Time; condition.Type == v1.PodScheduled && !at.After(m.process.wall()) && m.elapsed(at).Before(now) {
+				known.soonest = m.elapsed(at)
+			}
+		}
+	}
+	known.seen = now
+	if known.Pod == nil || livesVersion(pod) > livesVersion(known) || livesVersion(pod) < livesVersion(known) && !remembered {
+		known.Pod, known.changed, known.evicted = pod, now, known.evicted && pod.DeletionTimestamp == nil
+	}
+	m.pods[name] = known
+}
+
+// of changes what is known of a pod, if it is that.
+func (m *livesMind) of(ref evictor.PodRef, change func(known *livesPod)) {
+	if known := m.pods[ref.Name]; known.Pod != nil && known.UID == ref.UID {
+		change(&known)
+		m.pods[ref.Name] = known
 	}
 }
 
 // renewed is told a node's lease; one that is older than the last is ignored.
 func (m *livesMind) renewed(name string, renew time.Time, version int64) {
-	if version < m.leaseSeen[name] {
-		return
-	}
-	m.leaseSeen[name] = version
-	if known := m.nodes[name]; known != nil && !known.lease.Equal(renew) {
-		known.lease = renew
+	if known := m.nodes[name]; known != nil && version >= known.leaseVersion && !known.lease.Equal(renew) {
+		known.lease, known.leaseVersion = renew, version
 		m.lives(known)
 	}
 }
@@ -208,7 +196,7 @@ func (m *livesMind) hears() time.Duration {
 	switch {
 	case m.world.plan.Exact:
 		return m.world.now.Sub(livesBegin)
-	case m.lastPass.IsZero():
+	case m.slot.IsZero():
 		return 0
 	}
 	return m.listened + min(m.world.now.Sub(m.slot), m.world.config.NodeMonitorPeriod)
@@ -216,88 +204,62 @@ func (m *livesMind) hears() time.Duration {
 
 func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() - known.heard }
 
-// passed is told after each monitor pass. While the process is blind "verdicts are frozen" (SetObserverHealth).
+// isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported.
+func (m *livesMind) isSilent(known *livesNode) bool {
+	age := m.process.wall().Sub(known.object.CreationTimestamp.Time)
+	return m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.NodeStartupGracePeriod
+}
+
+// observes is told whether it sees well: when it does again all clocks start anew (decision 6).
+func (m *livesMind) observes(well bool) {
+	if m.unsettled = m.world.now; !well {
+		return
+	}
+	m.startAnew()
+	for _, known := range m.nodes {
+		if !known.silent {
+			m.lives(known)
+		}
+	}
+}
+
+// startAnew: what has failed has one more grace.
+func (m *livesMind) startAnew() {
+	m.anew = m.world.now
+	for _, known := range m.nodes {
+		if known.verdict == v1.ConditionFalse || known.verdict == v1.ConditionUnknown {
+			known.again = m.anew
+		}
+	}
+}
+
+// passed is told after each monitor pass. Row "verdicts freeze while the observer is not healthy".
 func (m *livesMind) passed() {
-	if period := m.world.config.NodeMonitorPeriod; m.lastPass.IsZero() {
+	if period := m.world.config.NodeMonitorPeriod; m.slot.IsZero() {
 		m.slot = m.world.now
 	} else if slots := m.world.now.Sub(m.slot) / max(period, 1); slots > 0 { // passes that come late keep to their grid
 		m.slot, m.listened = m.slot.Add(slots*period), m.listened+period
 	}
-	m.lastPass = m.world.now
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
-		known.domain, known.failing = m.world.plan.domain(known.object), false
-		if m.process.blind == nil {
-			known.unknown = m.silence(known) >= m.grace() || ready == v1.ConditionUnknown
+		if known.domain = m.world.plan.domain(known.object); ready == v1.ConditionTrue {
+			known.good = m.world.now
 		}
-		known.silent = known.silent || m.silence(known) >= m.grace()
-		known.failing = m.failed(known) == ""
-		if known.failing && known.due.IsZero() && m.world.now.Sub(m.failedSince(known)) >= m.world.config.PodEvictionTimeout {
+		if m.process.blind == nil {
+			known.silent = known.silent || m.isSilent(known)
+			if known.verdict = ready; m.isSilent(known) && m.silence(known) >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
+				known.verdict = v1.ConditionUnknown
+			}
+		}
+		since := known.beat // upstream counts from there, or from the change to False
+		if ready == v1.ConditionFalse {
+			since = livesOr(known.good, known.first)
+		}
+		if m.failed(known) == "" && known.due.IsZero() && m.world.now.Sub(since) >= m.world.config.PodEvictionTimeout {
 			known.due = m.world.now
 		}
 	}
 	if m.process.blind == nil {
 		m.zones()
 	}
-}
-
-// ruled is told what the program's policy says.
-func (m *livesMind) ruled(ruling zone.Ruling) {
-	if ruling.Pending != zone.GoOn && m.ruling.Pending == zone.GoOn {
-		m.closed["policy"] = [2]time.Time{m.world.now, m.world.now}
-	}
-	if m.ruling = ruling; ruling.Pending == zone.Cancel {
-		for _, known := range m.nodes {
-			known.emptied = false
-		}
-	}
-}
-
-// zones notes where the rate is 0: everywhere while every zone is down (decision 6), and in small zones that are
-// partially disrupted. A node is bad when its object says so, and good when it is surely alive.
-func (m *livesMind) zones() {
-	config, total, bad, good := m.world.config, map[string]int{}, map[string]int{}, map[string]int{}
-	for name := range m.process.seenNodes {
-		known := m.nodes[name]
-		if known == nil {
-			return
-		}
-		if m.world.plan.excluded(known.object) {
-			continue
-		}
-		total[known.domain]++
-		if ready, _ := livesReady(known.object); ready != v1.ConditionTrue {
-			bad[known.domain]++
-		} else if m.silence(known) < m.grace() {
-			good[known.domain]++
-		}
-	}
-	down := len(total) > 0
-	clear(m.stands)
-	for domain, n := range total {
-		down = down && bad[domain] == n
-		m.stands[domain] = good[domain] > 0 && livesStands(config, bad[domain], n) || m.world.plan.Policy && m.ruling.Rate == 0
-	}
-	if !down {
-		m.downSince = time.Time{}
-		return
-	}
-	m.unsettled = m.world.now
-	m.allDown, m.downSince = m.world.now, livesOr(m.downSince, m.world.now)
-	for _, known := range m.nodes {
-		ready, _ := livesReady(known.object)
-		known.down, known.emptied = ready != v1.ConditionTrue, false // it has to be emptied again
-	}
-}
-
-// livesStands: partially disrupted, and of no more than LargeClusterSizeThreshold nodes.
-func livesStands(config evictor.Config, bad, total int) bool {
-	return bad > 2 && bad < total && total <= config.LargeClusterSizeThreshold && float32(bad)/float32(total) >= float32(config.UnhealthyZoneThreshold)
-}
-
-func livesOr(at, otherwise time.Time) time.Time {
-	if at.IsZero() {
-		return otherwise
-	}
-	return at
 }

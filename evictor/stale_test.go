@@ -1,11 +1,13 @@
 package evictor_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -161,6 +163,48 @@ func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
 	r.goBack(s.e, true)
 	s.run(10 * time.Second)
 	require.Equal(t, []string{"65.000"}, times(says(c, `"evict"`)))
+}
+
+// goneEvictions counts the evictions of pods that the API server does not have.
+type goneEvictions struct {
+	evictor.PodWriter
+	count int
+}
+
+func (g *goneEvictions) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+	g.count++
+	return apierrors.NewNotFound(v1.Resource("pods"), pod.Name)
+}
+
+// A pod that is gone is asked to go once, however long the store shows it and whatever happens to its node.
+func TestPodThatIsGoneIsEvictedOnce(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	c.AddPod("p", "a-0")
+	clients := c.Clients()
+	gone := &goneEvictions{PodWriter: clients.PodWriter}
+	clients.PodWriter = gone
+	s := stepped(t, c, config(), clients)
+	s.run(5 * time.Second)
+	for _, key := range []string{"drain", "more"} {
+		c.Taint("a-0", v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
+		s.run(5 * time.Second)
+	}
+	require.Equal(t, 1, gone.count)
+}
+
+// Of the pods of nodes without NoExecute taints nothing is remembered, their versions neither: there are too many.
+func TestTolerationsOfAnOlderVersionCountWhereNothingWasTainted(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
+	r, s := newRelisted(t, c, config())
+	s.run(5 * time.Second)
+	r.keepPod("p")
+	c.Tolerate("p", evictortest.TolerateFor("drain", 60))
+	s.run(5 * time.Second)
+	r.goBack(s.e, true)
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}) // at 10
+	s.run(30 * time.Second)
+	require.Equal(t, []string{"30.000"}, times(says(c, `"evict"`)))
 }
 
 // Looking at an evictor, or asking it why, changes nothing.

@@ -73,6 +73,18 @@ func TestTaintThatCameBackUnseenCountsAnew(t *testing.T) {
 	}
 }
 
+// A time in the future means nothing, neither when it is seen nor beside the next one.
+func TestTaintThatCameBackAfterOneFromTheFutureCountsAnew(t *testing.T) {
+	u := newUpstreams(t, config())
+	u.node("node0", "", longAgo, v1.ConditionTrue)
+	u.reporting["node0"] = true
+	u.dated("node0", "maintenance", 400*time.Second)
+	tolerates(u.pod("pod0", "node0"), "maintenance")
+	u.pass(205 * time.Second)
+	u.dated("node0", "maintenance", 200*time.Second)
+	require.Equal(t, 500*time.Second, u.left(700*time.Second))
+}
+
 // A follower whose watch was broken while the leader lifted a node's taints and wrote them again, and that leads then.
 func TestTakeOverAfterABrokenWatchCountsTheTaintThatIsThere(t *testing.T) {
 	leads := false

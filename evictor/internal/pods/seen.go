@@ -9,17 +9,17 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Seen are the NoExecute taints of a node, in its order, each with the start of its count and the latest TimeAdded it was seen
+// Seen are the NoExecute taints of a node, in its order, each with the start of its count and the last TimeAdded it was seen
 // with. It is a value: Observe makes a new one.
 type Seen []taints.Begun
 
 // Observe compares the node with what was seen before and says whether a taint came, went or began anew.
 //
 // A taint that comes counts from now, or, when the node was not watched before, from its plausible start. One that was there
-// before (the same key and value) goes on counting, unless its TimeAdded is later than before: then it went and came back while
-// nobody looked, and counts from its plausible start. The same holds for a swap of ours, from not-ready to unreachable or back:
-// it is one outage where TimeAdded came along. No start is ever set back. ahead is by
-// how much now is ahead of the clock, by which TimeAdded is told.
+// before (the same key and value) goes on counting, unless it has another TimeAdded, plausibly later than that start: then it went
+// and came back while nobody looked, and counts from there. That it is later than the TimeAdded before is not asked, which may have
+// been in the future. The same holds for a swap of ours, from not-ready to unreachable or back: it is one outage where TimeAdded
+// came along. No start is ever set back. ahead is by how much now is ahead of the clock, by which TimeAdded is told.
 func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Seen, changed bool) {
 	for i := range node.Spec.Taints {
 		t := &node.Spec.Taints[i]
@@ -34,9 +34,9 @@ func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now
 		was := s.before(t, own)
 		if was != nil {
 			seen.Start = was.Start
-			if t.TimeAdded == nil || was.Taint.TimeAdded != nil && !t.TimeAdded.After(was.Taint.TimeAdded.Time) {
+			if t.TimeAdded == nil {
 				seen.Taint.TimeAdded = was.Taint.TimeAdded
-			} else if plausible.After(was.Start) {
+			} else if !t.TimeAdded.Equal(was.Taint.TimeAdded) && plausible.After(was.Start) {
 				seen.Start = plausible
 			}
 		}

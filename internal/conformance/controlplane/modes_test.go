@@ -112,10 +112,15 @@ func (c *cluster) eventually(t *testing.T, ok func() bool) {
 func (c *cluster) evictsFrom(t *testing.T, node string) {
 	t.Helper()
 	pods := map[string]types.UID{}
-	c.view.Look(func(now *Now) {
+	c.wait(t, soon, func(now *Now) string {
 		for _, name := range c.Pods(node) {
-			pods[name] = now.Pod(name).UID
+			pod := now.Pod(name)
+			if pod == nil {
+				return name + " is not there"
+			}
+			pods[name] = pod.UID
 		}
+		return ""
 	})
 	taint := func(patch string) {
 		_, err := c.client.CoreV1().Nodes().Patch(c.ctx, node, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
@@ -124,6 +129,14 @@ func (c *cluster) evictsFrom(t *testing.T, node string) {
 	taint(`{"spec":{"taints":[{"key":"example.com/mode","effect":"NoExecute"}]}}`)
 	c.wait(t, soon, func(now *Now) string { return remain(now, pods) })
 	taint(`{"spec":{"taints":null}}`)
+	c.wait(t, soon, func(now *Now) string { // or those that go are taken for those that are there
+		for name := range pods {
+			if pod := now.Pod(name); pod != nil && pod.DeletionTimestamp != nil {
+				return name + " is still being deleted"
+			}
+		}
+		return ""
+	})
 	require.NoError(t, c.FillPods(c.ctx))
 }
 

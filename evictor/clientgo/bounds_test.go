@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/taints"
 )
@@ -87,6 +89,11 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 			p.Labels = map[string]string{large + fmt.Sprint(i): ""}
 			return p
 		},
+		"names": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			p.Name, p.UID, p.ResourceVersion = large[:253], types.UID(large+fmt.Sprint(i)), large+fmt.Sprint(-i) // a name is bounded by API servers
+			return p
+		},
 		"conditions": func(i int) *v1.Pod {
 			p := tolerating(i, 0)
 			p.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionStatus(large + fmt.Sprint(i)), Message: large + fmt.Sprint(i)}}
@@ -95,7 +102,7 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &Cluster{}
+			c := &Cluster{opts: Options{DaemonSets: true}}
 			const pods = 20
 			kept := make([]any, 0, pods)
 			before := heap()
@@ -106,6 +113,31 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 			runtime.KeepAlive(kept)
 		})
 	}
+}
+
+// TestTooManyLabelsSpareTheirOwn: where labels are matched with DaemonSets, what is too much for that evicts nobody of another tenant,
+// and spares nobody.
+func TestTooManyLabelsSpareTheirOwn(t *testing.T) {
+	many := map[string]string{}
+	for i := range 4000 {
+		many[fmt.Sprint("label-", i)] = "x"
+	}
+	sets := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
+	spared := func(namespace string, labels map[string]string) bool {
+		c := &Cluster{opts: Options{DaemonSets: true}}
+		shown, ok := (&podStore{daemonSets: sets}).shown(c.slimPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", Labels: labels}}), new(v1.Pod))
+		require.True(t, ok)
+		return len(shown.OwnerReferences) > 0
+	}
+	require.False(t, spared("tenant", nil))
+	require.True(t, spared("tenant", many))
+	set := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: "tenant", Name: "d"}, Spec: appsv1.DaemonSetSpec{Selector: &metav1.LabelSelector{MatchLabels: many}}}
+	before := heap()
+	require.NoError(t, sets.Add(slimDaemonSet(set)))
+	takes(t, before, maxLabels)
+	require.True(t, spared("tenant", nil))
+	require.False(t, spared("other", nil))
+	require.Equal(t, "d", set.Name, "it was there all the while")
 }
 
 // TestAUsualPodIsKeptInFewBytes, beside what the informer's store and index take.

@@ -46,6 +46,18 @@ const (
 // DeepCopyObject implements runtime.Object; a pod is never changed.
 func (p *pod) DeepCopyObject() runtime.Object { return p }
 
+// maxLabels bounds what is kept of one pod's labels, and of one DaemonSet's selector, in bytes. A pod with more counts as one of a
+// DaemonSet, and such a DaemonSet has every pod of its namespace: whoever writes them could have written that.
+const maxLabels = 16 << 10
+
+// bytesOf is roughly how many bytes labels take.
+func bytesOf(labels map[string]string) (size int) {
+	for key, value := range labels {
+		size += 40 + len(key) + len(value)
+	}
+	return size
+}
+
 // phase is the place of one in phases.
 type phase uint8
 
@@ -60,7 +72,11 @@ func (c *Cluster) slimPod(whole *v1.Pod) runtime.Object {
 	}
 	p.name(&whole.ObjectMeta)
 	if c.opts.DaemonSets {
-		p.labels = whole.Labels
+		if bytesOf(whole.Labels) <= maxLabels {
+			p.labels = whole.Labels
+		} else {
+			p.facts |= podOfDaemonSet
+		}
 	}
 	if ready := conditionOf(whole.Status.Conditions, v1.PodReady); ready != nil {
 		p.facts |= podNotReady
@@ -211,5 +227,12 @@ func (s *podStore) selected(p *v1.Pod) bool {
 
 // slimDaemonSet keeps what it selects.
 func slimDaemonSet(whole *appsv1.DaemonSet) runtime.Object {
-	return &appsv1.DaemonSet{ObjectMeta: slim(&whole.ObjectMeta), Spec: appsv1.DaemonSetSpec{Selector: whole.Spec.Selector}}
+	selector := whole.Spec.Selector
+	if selector != nil && selector.Size() > maxLabels {
+		selector = everyPod
+	}
+	return &appsv1.DaemonSet{ObjectMeta: slim(&whole.ObjectMeta), Spec: appsv1.DaemonSetSpec{Selector: selector}}
 }
+
+// everyPod selects so; an empty selector of a DaemonSet is none.
+var everyPod = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "evictkit.internal/none", Operator: metav1.LabelSelectorOpDoesNotExist}}}

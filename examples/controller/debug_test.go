@@ -1,9 +1,12 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,5 +25,39 @@ func TestExplainingNothingSaysSo(t *testing.T) {
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/evictor?explain="+key, nil))
 		require.Equal(t, want, w.Body.String())
 		require.Equal(t, key == "a-0", w.Code == http.StatusOK)
+	}
+}
+
+// TestWhatIsPendingIsToldUpToALimit: a cluster that is lost has very many of both.
+func TestWhatIsPendingIsToldUpToALimit(t *testing.T) {
+	cluster := evictortest.New(t, evictortest.Zone("a", 5), evictortest.Zone("b", 5), evictortest.PodsPerNode(3))
+	e := cluster.Start(evictor.DefaultConfig())
+	for i := range 5 {
+		cluster.Fail(fmt.Sprint("a-", i))
+	}
+	cluster.Advance(75 * time.Second) // three have been tainted, at one in ten seconds
+	evictions, waiting := len(e.Evictions()), len(e.Waiting())
+	require.Greater(t, evictions, 3)
+	require.NotZero(t, waiting)
+	handler := debugging(e, func() error { return nil }, func() error { return nil })
+	told := func(query string) (told state) {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/evictor"+query, nil))
+		require.Equal(t, http.StatusOK, w.Code)
+		require.NoError(t, json.Unmarshal(w.Body.Bytes(), &told))
+		return told
+	}
+	all := told("")
+	require.Zero(t, all.Omitted)
+	require.Len(t, all.Evictions, evictions)
+	require.Len(t, all.Waiting, waiting)
+	one := told("?limit=1")
+	require.Equal(t, all.Evictions[:1], one.Evictions)
+	require.Equal(t, all.Waiting[:1], one.Waiting)
+	require.Equal(t, evictions+waiting-2, one.Omitted)
+	for _, wrong := range []string{"-1", "many"} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/evictor?limit="+wrong, nil))
+		require.Equal(t, http.StatusBadRequest, w.Code)
 	}
 }

@@ -71,16 +71,11 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	stopMetrics, err := secured.serve(metricsFlag, o.metricsAddress, observed(m, leader.healthy, cluster.Parts, secured.guard, more...), logger)
+	stopServing, err := secured.serveBoth(&o, observed(m, leader.healthy, cluster.Parts, secured.guard, more...), debugging(e, leader.mayWrite, cluster.MayLead), logger)
 	if err != nil {
 		return err
 	}
-	defer stopMetrics()
-	stopDebug, err := secured.serve(debugFlag, o.debugAddress, secured.guard(debugging(e, leader.mayWrite, cluster.MayLead)), logger)
-	if err != nil {
-		return err
-	}
-	defer stopDebug()
+	defer stopServing()
 	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
 	seen := make(chan error, 1)
 	go func() { seen <- cluster.Run(seeing) }() // for longer than a term

@@ -87,6 +87,23 @@ func atOnce(most int, handler http.Handler) http.Handler {
 	})
 }
 
+// serveBoth serves what is observed, and what is for debugging to whom guard lets pass.
+func (s *security) serveBoth(o *options, observed, debugging http.Handler, logger *slog.Logger) (stop func(), err error) {
+	stopMetrics, err := s.serve(metricsFlag, o.metricsAddress, observed, logger)
+	if err != nil {
+		return nil, err
+	}
+	stopDebug, err := s.serve(debugFlag, o.debugAddress, s.guard(debugging), logger)
+	if err != nil {
+		stopMetrics()
+		return nil, err
+	}
+	return func() {
+		stopDebug()
+		stopMetrics()
+	}, nil
+}
+
 // serve listens at once, so that an address in use is an error before anything begins, and answers until
 // the returned function is called. An empty address is nowhere; an error names the flag.
 func (s *security) serve(flag, address string, handler http.Handler, logger *slog.Logger) (stop func(), err error) {

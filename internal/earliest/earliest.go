@@ -62,7 +62,7 @@ func (l order) Swap(i, j int) {
 }
 
 func (l *order) Push(o any) {
-	one := o.(*One) //nolint:forcetypeassert // Put's
+	one := o.(*One) //nolint:errcheck // of Put
 	one.place = len(*l)
 	*l = append(*l, one)
 }

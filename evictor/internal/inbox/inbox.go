@@ -15,6 +15,7 @@ type Inbox[P comparable] struct {
 	pods    keys[P]
 	wake    chan struct{} // size 1: a pending wake-up is enough
 	fed     atomic.Bool
+	taken   bool        // guarded by mu: Take was called
 	watched atomic.Bool // Leases was called
 	leases  map[string]Lease
 }
@@ -30,7 +31,8 @@ func New[P comparable]() *Inbox[P] {
 	return &Inbox[P]{wake: make(chan struct{}, 1), leases: make(map[string]Lease)}
 }
 
-// Node has a node looked at again.
+// Node has a node looked at again. Before the first Take nothing is kept of it, nor of a pod: whoever takes then looks at everything
+// there is, and a list of all pods is long.
 func (b *Inbox[P]) Node(name string) { tell(b, &b.nodes, name) }
 
 // Pod has a pod looked at again.
@@ -38,7 +40,9 @@ func (b *Inbox[P]) Pod(key P) { tell(b, &b.pods, key) }
 
 func tell[P, K comparable](b *Inbox[P], among *keys[K], key K) {
 	b.mu.Lock()
-	among.add(key)
+	if b.taken {
+		among.add(key)
+	}
 	b.mu.Unlock()
 	b.fed.Store(true)
 	b.Kick()
@@ -48,6 +52,7 @@ func tell[P, K comparable](b *Inbox[P], among *keys[K], key K) {
 func (b *Inbox[P]) Take() (nodes []string, pods []P) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.taken = true
 	return b.nodes.take(), b.pods.take()
 }
 

@@ -49,6 +49,7 @@ func (m *MadeUp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("watch") != "":
 		w.Header().Set("Content-Type", protobufType+";stream=watch")
 		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush() // or the reader waits for the beginning
 		if r.URL.Path == leasesPath {
 			m.renew(r.Context(), w)
 		}

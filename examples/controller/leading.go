@@ -2,7 +2,8 @@ package main
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// leading is the metric by which kube-controller-manager tells who leads, here of who may write: 1 in the leader, 0 in the others.
+// leading is the metric by which kube-controller-manager tells who leads, here of who may write: 1 in the leader, 0 in
+// the others.
 func leading(lease string, mayWrite func() error) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "leader_election_master_status", ConstLabels: prometheus.Labels{"name": lease},

@@ -55,7 +55,7 @@ func build(ctx context.Context, dir string, architectures []string) (v1.ImageInd
 func assemble(arch string, layers ...v1.Layer) (v1.Image, error) {
 	base := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err := mutate.ConfigFile(base, &v1.ConfigFile{
-		OS: "linux", Architecture: arch, RootFS: v1.RootFS{Type: "layers"},
+		Created: v1.Time{Time: always}, OS: "linux", Architecture: arch, RootFS: v1.RootFS{Type: "layers"},
 		Config: v1.Config{
 			User: user, Entrypoint: []string{entrypoint}, WorkingDir: "/",
 			Labels: map[string]string{"org.opencontainers.image.title": "evictkit-controller", "org.opencontainers.image.licenses": "Apache-2.0"},
@@ -74,7 +74,9 @@ type file struct {
 	mode    int64
 }
 
-// layer is of all times: its files are of the beginning of 1970.
+// always is when everything was made.
+var always = time.Unix(0, 0).UTC()
+
 func layer(files ...file) (v1.Layer, error) {
 	var archive bytes.Buffer
 	to := tar.NewWriter(&archive)
@@ -83,7 +85,7 @@ func layer(files ...file) (v1.Layer, error) {
 		if f.name[len(f.name)-1] == '/' {
 			kind = tar.TypeDir
 		}
-		header := &tar.Header{Typeflag: kind, Name: f.name[1:], Size: int64(len(f.content)), Mode: f.mode, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR}
+		header := &tar.Header{Typeflag: kind, Name: f.name[1:], Size: int64(len(f.content)), Mode: f.mode, ModTime: always, Format: tar.FormatUSTAR}
 		if err := to.WriteHeader(header); err != nil {
 			return nil, err
 		}

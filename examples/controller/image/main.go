@@ -1,11 +1,11 @@
-// Command image builds the controller's image from this checkout, for linux on amd64 and arm64, as an OCI layout in a new
-// directory:
+// Command image builds the controller's image from this checkout, for linux on amd64 and arm64, as an OCI layout in a
+// new directory:
 //
 //	GOTOOLCHAIN=go1.26.8 go run -C examples/controller/image . --out /tmp/evictkit-image
 //
 // It asks no registry: in the image are the controller and the CA certificates of golang.org/x/crypto/x509roots/fallback,
-// which are Mozilla's, and nothing else. It runs as user 65532. The digest, which is printed, depends on the sources and on the
-// version of Go alone, which is why that is a fixed one: not on the time, the machine, or what is set there.
+// which are Mozilla's, and nothing else. It runs as user 65532. The digest, which is printed, depends on the sources
+// and on the version of Go alone, which is why that is a fixed one: not on the time, the machine, or what is set there.
 package main
 
 import (

@@ -2,8 +2,8 @@
 // informers that feed the evictor.
 //
 // A Cluster is what an evictor sees and writes. It is made first, from a client; the evictor is made with its Clients,
-// and by that is fed; it runs with the evictor, and nothing is decided before its informers have everything. So there is
-// no step to be forgotten:
+// and by that is fed; it runs with the evictor, and nothing is decided before its informers have everything. So there
+// is no step to be forgotten:
 //
 //	cluster, err := clientgo.NewForConfig(config, clientgo.Options{}) // or New(client, …)
 //	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Logger: slog.Default()})

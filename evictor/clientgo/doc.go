@@ -1,6 +1,10 @@
 // Package clientgo runs an evictor on a real cluster: it implements the evictor's clients over client-go, with
 // informers that feed the evictor.
 //
+// A Cluster is what an evictor sees and writes. It is made first, from a client; the evictor is made with its Clients,
+// and by that is fed; it runs with the evictor, and nothing is decided before its informers have everything. So there
+// is no step to be forgotten:
+//
 //	cluster, err := clientgo.NewForConfig(config, clientgo.Options{}) // or New(client, …)
 //	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Logger: slog.Default()})
 //	return e.Run(ctx)
@@ -11,18 +15,28 @@
 //
 // # What is watched, and what is kept
 //
-// Nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. With Options.Half
-// TaintEviction, for evictors of that half, no leases; the other half watches pods too, which it marks not Ready. The
-// informers are Cluster's own ones. A pod is kept in about 160 bytes, and 110 more of the informer's store and index;
-// a node without images, addresses, annotations and conditions that the evictor does not read; Options.KeepNode saves
-// more of it. Equal lists of tolerations are kept once, as long as a pod has them. One that takes more than 16 KiB is
-// not: those for NoExecute alone are, or the pod counts as one that tolerates everything. A node's taints are kept up
-// to 16 KiB too: those that an evictor writes and the first that evict; the others are read again when the list is
-// written. With DaemonSets, a pod with more than 16 KiB of labels counts as one of a DaemonSet, and a DaemonSet with
-// such a selector has its whole namespace. So nothing that a tenant or a kubelet creates takes more than some 20 KiB
-// for each object that exists. Where watch-list is not to be had, lists are read in pages of 500, each made small
-// before the next is asked for. A program that has whole nodes and pods in a SharedInformerFactory anyway names it as
-// Options.Factory, and nothing is watched twice. Its resync brings nothing here but work.
+// Nodes, pods, the leases in kube-node-lease and, with Options.DaemonSets, DaemonSets. With Options.Half TaintEviction,
+// for evictors of that half, no leases; the other half watches pods too, which it marks not Ready. The informers are
+// Cluster's own ones. A pod is kept in about 160 bytes, and 110 more of the informer's store and index; a node without
+// images, addresses, annotations and conditions that the evictor does not read; Options.KeepNode saves more of it.
+// Equal lists of tolerations are kept once, as long as a pod has them. One that takes more than 16 KiB is not: those
+// for NoExecute alone are, or the pod counts as one that tolerates everything. A node's taints are kept up to 16 KiB
+// too: those that an evictor writes and the first that evict; the others are read again when the list is written. With
+// DaemonSets, a pod with more than 16 KiB of labels counts as one of a DaemonSet, and a DaemonSet with such a selector
+// has its whole namespace. So nothing that a tenant or a kubelet creates takes more than some 20 KiB for each object
+// that exists. A program that has whole nodes and pods in a SharedInformerFactory anyway names it as Options.Factory,
+// one with a cache of its own as Options.Informers, and nothing is watched twice; resyncs of theirs bring nothing here
+// but work. Package evictor/manager, a module of its own, does that and the rest for controller-runtime.
+//
+// # What it asks of the API server
+//
+// A watch of each kind, once. Where the API server serves watch-lists and client-go asks for them (from 0.35 on, unless
+// told otherwise), that watch brings also what there is. Else it is listed as of now, in pages of 500, each made small
+// before the next is asked for: never with resourceVersion 0, which is answered with everything at once, out of a cache
+// that may be old. A watch that breaks goes on from where it was; while nobody answers it is tried every second. Where
+// the API server has forgotten that place meanwhile, it costs one list more: its pages and one watch. Replicas lose
+// their watches together, so each waits at random, up to a quarter of LeaseSilence, before it lists again what took
+// several pages.
 //
 // # How it writes
 //
@@ -72,7 +86,7 @@
 //
 // # What else there is
 //
-// Subpackage metrics has Prometheus metrics under upstream's names. Cluster.Check says by verb and resource what the
-// account may not do. The program examples/controller has all of it; examples/manager does the same within
-// controller-runtime.
+// Subpackage metrics has Prometheus metrics under upstream's names. Subpackage clientgotest has a fake clientset for
+// tests in virtual time. Cluster.Check says by verb and resource what the account may not do. The program
+// examples/controller has all of it; examples/manager does the same within controller-runtime.
 package clientgo

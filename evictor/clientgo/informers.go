@@ -42,7 +42,7 @@ func (c *Cluster) informers() (sources, error) {
 			s.leases = c.lateSource(&s, "leases", &coordinationv1.Lease{}, nil)
 		}
 	case c.opts.Factory != nil:
-		if err := c.factorys(&s); err != nil {
+		if err := c.ofFactory(&s); err != nil {
 			return s, err
 		}
 	default:
@@ -68,8 +68,8 @@ func (c *Cluster) informers() (sources, error) {
 	return s, nil
 }
 
-// factorys takes the informers of the factory.
-func (c *Cluster) factorys(s *sources) error {
+// ofFactory takes the informers of the factory.
+func (c *Cluster) ofFactory(s *sources) error {
 	factory := c.opts.Factory
 	pods := factory.Core().V1().Pods().Informer()
 	s.nodes, s.pods = sourceOf(factory.Core().V1().Nodes().Informer()), sourceOf(pods)

@@ -48,10 +48,10 @@ func (l *listerWatcher) Watch(o metav1.ListOptions) (watch.Interface, error) {
 	return l.WatchWithContext(context.Background(), o)
 }
 
-// ListWithContext reads everything as it is now, in pages, whatever resourceVersion the informer asks for: the API server answers
-// 0 with everything at once, in spite of the limit and perhaps out of an old cache, and another one with a limit by what was there
-// then, which a watch may be too old for, again and again. After the first time, the replicas of a program lost their watches together:
-// each waits for a while of its own before it reads more than a page.
+// ListWithContext reads everything as it is now, in pages, whatever resourceVersion the informer asks for: the API
+// server answers 0 with everything at once, in spite of the limit and perhaps out of an old cache, and another one with
+// a limit by what was there then, which a watch may be too old for, again and again. After the first time, the replicas
+// of a program lost their watches together: each waits for a while of its own before it reads more than a page.
 func (l *listerWatcher) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	if l.large {
 		wait(ctx, rand.N(max(l.spread(), 1)))

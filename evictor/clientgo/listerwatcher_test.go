@@ -86,8 +86,8 @@ func (b *book) reader(spread time.Duration) *listerWatcher {
 	return &listerWatcher{listed: b.page, watched: b.watch, link: to(), lists: to(), spread: func() time.Duration { return spread }}
 }
 
-// TestAListIsReadAsOfNow, in pages, whatever the informer asks for: neither out of an old cache (0) nor as of a version that its
-// watch was just too old for.
+// TestAListIsReadAsOfNow, in pages, whatever the informer asks for: neither out of an old cache (0) nor as of a version
+// that its watch was just too old for.
 func TestAListIsReadAsOfNow(t *testing.T) {
 	for _, asked := range []metav1.ListOptions{{ResourceVersion: "0", Limit: 500}, {ResourceVersion: "77"}, {ResourceVersion: "77", ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan}} {
 		b := &book{nodes: 1200}
@@ -138,8 +138,8 @@ func TestARelistCostsItsPagesAndAWatch(t *testing.T) {
 	})
 }
 
-// TestReplicasDoNotRelistTogether: those that lost their watches at one instant read large lists each after a while of its own,
-// small ones at once.
+// TestReplicasDoNotRelistTogether: those that lost their watches at one instant read large lists each after a while of
+// its own, small ones at once.
 func TestReplicasDoNotRelistTogether(t *testing.T) {
 	const replicas, spread = 20, 5 * time.Second
 	for nodes, waits := range map[int]bool{1200: true, 400: false} {

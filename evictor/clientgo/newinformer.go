@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer makes an informer for a cache that is not the Cluster's, as Cache.NewInformer of a manager's options does in
-// controller-runtime. One of nodes, pods or leases reads as the Cluster's own: never from an old cache of the API server, in
-// pages that the transform function makes small before the next is read, again within a second when the API server is back, and the
-// guard sees whether it can. Any other is client-go's.
+// NewInformer makes an informer for a cache that is not the Cluster's, as Cache.NewInformer of a manager's options does
+// in controller-runtime. One of nodes, pods or leases reads as the Cluster's own: never from an old cache of the API
+// server, in pages that the transform function makes small before the next is read, again within a second when the API
+// server is back, and the guard sees whether it can. Any other is client-go's.
 func (c *Cluster) NewInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	var what string
 	switch example.(type) {
@@ -59,7 +59,8 @@ func (p *paged) SetTransform(f cache.TransformFunc) error {
 	return nil
 }
 
-// small takes a list apart. What the function makes of an object and is none is left to the informer, which asks it again.
+// small takes a list apart. What the function makes of an object and is none is left to the informer, which asks it
+// again.
 func (p *paged) small(list runtime.Object) (*metav1.ListMeta, []runtime.Object, error) {
 	about, err := meta.ListAccessor(list)
 	if err != nil {
@@ -101,9 +102,9 @@ func watchWith(ctx context.Context, lw cache.ListerWatcher, o metav1.ListOptions
 	return lw.Watch(o)
 }
 
-// Slim is a transform function for informers of others (cache.TransformFunc, DefaultTransform of a manager's cache): of nodes, pods and
-// node leases it keeps what an evictor reads, and the labels. Who else reads them from that cache must be content with that: there
-// are no containers, no addresses, no annotations. Other objects stay as they are.
+// Slim is a transform function for informers of others (cache.TransformFunc, DefaultTransform of a manager's cache): of
+// nodes, pods and node leases it keeps what an evictor reads, and the labels. Who else reads them from that cache must
+// be content with that: there are no containers, no addresses, no annotations. Other objects stay as they are.
 func Slim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *v1.Node:

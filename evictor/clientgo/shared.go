@@ -16,8 +16,8 @@ import (
 //
 //	func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) { return mgr.GetCache().GetInformer(ctx, example) }
 //
-// It is asked while the Cluster runs, once for each kind, and again a second after an error; it may wait until the informer
-// has everything, no longer than the context.
+// It is asked while the Cluster runs, once for each kind, and again a second after an error; it may wait until the
+// informer has everything, no longer than the context.
 type Informers func(ctx context.Context, example Object) (Informer, error)
 
 // Object is controller-runtime's client.Object.
@@ -26,9 +26,9 @@ type Object interface {
 	runtime.Object
 }
 
-// Informer is what is asked of an informer of others: controller-runtime's cache.Informer and client-go's cache.SharedIndexInformer
-// are such. Those of nodes and pods must also have client-go's method GetIndexer, which controller-runtime's have unless they
-// are of a few namespaces alone.
+// Informer is what is asked of an informer of others: controller-runtime's cache.Informer and client-go's
+// cache.SharedIndexInformer are such. Those of nodes and pods must also have client-go's method GetIndexer, which
+// controller-runtime's have unless they are of a few namespaces alone.
 type Informer interface {
 	AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)
 	AddIndexers(cache.Indexers) error
@@ -73,7 +73,8 @@ func (w whole) handle(h cache.ResourceEventHandler) (cache.InformerSynced, error
 // AddIndexers is in both.
 func (w whole) AddIndexers(i cache.Indexers) error { return w.SharedIndexInformer.AddIndexers(i) }
 
-// late is an informer of others, which is to be had only once their cache runs. Until then it is empty and keeps its handlers.
+// late is an informer of others, which is to be had only once their cache runs. Until then it is empty and keeps its
+// handlers.
 type late struct {
 	get     Informers
 	example Object
@@ -137,8 +138,8 @@ func (l *late) try(ctx context.Context) error {
 	return nil
 }
 
-// indexed is where the informer keeps what it has, or a mirror of it and the handler that keeps that. A mirror may lag behind what
-// other handlers are told.
+// indexed is where the informer keeps what it has, or a mirror of it and the handler that keeps that. A mirror may lag
+// behind what other handlers are told.
 func (l *late) indexed(informer Informer) (reader, cache.ResourceEventHandler, error) {
 	its, ok := informer.(interface{ GetIndexer() cache.Indexer })
 	switch {

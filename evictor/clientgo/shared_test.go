@@ -23,7 +23,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// programs is a cache that a program runs, as controller-runtime's: it makes informers when they are asked for and starts them.
+// programs is a cache that a program runs, as controller-runtime's: it makes informers when they are asked for and
+// starts them.
 type programs struct {
 	factory informers.SharedInformerFactory
 	stop    <-chan struct{}
@@ -138,7 +139,8 @@ func TestOneCacheServesTwo(t *testing.T) {
 	})
 }
 
-// TestAnInformerThatCannotBeRead is named where it would be read, that is for nodes and pods; of leases the guard reads its own copy.
+// TestAnInformerThatCannotBeRead is named where it would be read, that is for nodes and pods; of leases the guard reads
+// its own copy.
 func TestAnInformerThatCannotBeRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -21,8 +21,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo/clientgotest"
 )
 
-// A test of one's own program, in virtual time: in a bubble of testing/synctest, on a fake clientset, the minutes of tolerations take
-// milliseconds.
+// A test of one's own program, in virtual time: in a bubble of testing/synctest, on a fake clientset, the minutes of
+// tolerations take milliseconds.
 func Example_virtualTime() {
 	bubble(func(t *testing.T) { // func TestANodeGoesSilent(t *testing.T) { synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -23,7 +23,8 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// api answers requests out of a fake clientset, without a network: what stands between a manager and it lives in its bubble.
+// api answers requests out of a fake clientset, without a network: what stands between a manager and it lives in its
+// bubble.
 type api struct {
 	client *fake.Clientset
 	kinds  map[string]metav1.APIResource

@@ -30,17 +30,18 @@ import (
 
 // Options say what is not upstream's way. The zero Options are valid.
 type Options struct {
-	// Cluster is how the cluster is watched and written. Its Informers are the manager's, its Logger too unless there is one.
+	// Cluster is how the cluster is watched and written. Its Informers are the manager's, its Logger too unless there
+	// is one.
 	Cluster clientgo.Options
-	// Evictor is what a program decides. Observer and OnPass are told beside the metrics, MayWrite is asked where this replica
-	// leads and is fit to, and Logger and Jitter have defaults: the manager's logger, and a fifth.
+	// Evictor is what a program decides. Observer and OnPass are told beside the metrics, MayWrite is asked where this
+	// replica leads and is fit to, and Logger and Jitter have defaults: the manager's logger, and a fifth.
 	Evictor evictor.Options
 	// Registerer is where the metrics are registered; nil is controller-runtime's registry, once in a process.
 	Registerer prometheus.Registerer
 }
 
-// New makes a manager as ctrl.NewManager does, with an evictor in it that runs with the manager. An error names every fault of the
-// settings or is that of controller-runtime. Nothing is sent before the manager starts.
+// New makes a manager as ctrl.NewManager does, with an evictor in it that runs with the manager. An error names every
+// fault of the settings or is that of controller-runtime. Nothing is sent before the manager starts.
 func New(config *rest.Config, options ctrl.Options, settings evictor.Config, more Options) (ctrl.Manager, *evictor.Evictor, error) {
 	if err := validate(options, more); err != nil {
 		return nil, nil, err
@@ -148,7 +149,8 @@ func (o Options) evictor(measured *evictormetrics.Metrics, elected <-chan struct
 	return e
 }
 
-// leading permits writes once the channel is closed, while mayLead does. A manager that loses its lease ends the program.
+// leading permits writes once the channel is closed, while mayLead does. A manager that loses its lease ends the
+// program.
 func leading(elected <-chan struct{}, mayLead func() error) func() error {
 	return func() error {
 		select {

@@ -1,5 +1,5 @@
-// Package clientgotest helps programs to be tested in virtual time: a fake clientset that behaves enough like an API server for a
-// clientgo.Cluster, to be used in a bubble of testing/synctest (Go 1.25).
+// Package clientgotest helps programs to be tested in virtual time: a fake clientset that behaves enough like an API
+// server for a clientgo.Cluster, to be used in a bubble of testing/synctest (Go 1.25).
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		client := clientgotest.NewClientset(nodes…, pods…)
@@ -7,8 +7,9 @@
 //		clientgotest.Renew(ctx, client, "a-0", "a-1") // what kubelets do every ten seconds
 //	})
 //
-// A bubble ends when all in it has ended: end what was run, and wait for it. Set utilruntime.ErrorHandlers to nil before, in TestMain,
-// where the test lets requests fail: the last of client-go's handlers sleeps by a clock that it shares with all bubbles.
+// A bubble ends when all in it has ended: end what was run, and wait for it. Set utilruntime.ErrorHandlers to nil
+// before, in TestMain, where the test lets requests fail: the last of client-go's handlers sleeps by a clock that it
+// shares with all bubbles.
 package clientgotest
 
 import (
@@ -28,9 +29,9 @@ import (
 	"k8s.io/client-go/testing"
 )
 
-// NewClientset is client-go's fake clientset with these objects, which numbers what is written as an API server does and refuses, with
-// Conflict, what was made from an older version. Without that a program sees what it has written go back and forth, for nothing
-// tells which of two states is the later one.
+// NewClientset is client-go's fake clientset with these objects, which numbers what is written as an API server does
+// and refuses, with Conflict, what was made from an older version. Without that a program sees what it has written go
+// back and forth, for nothing tells which of two states is the later one.
 func NewClientset(objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset()
 	v := &versioned{ObjectTracker: client.Tracker()}

@@ -183,6 +183,13 @@ func tellsWhatIsPending(t *testing.T, watchLists bool) {
 		return strings.Contains(fetch("http://"+r.metrics+"/metrics"), `node_collector_zone_size{zone=":`)
 	}, 20*time.Second, 10*time.Millisecond)
 	require.Contains(t, fetch("http://"+r.metrics+"/metrics"), `rest_client_requests_total{code="200",`)
+	requests := 3 // a watch-list that is refused, the list, the watch
+	if watchLists {
+		requests = 1
+	}
+	for _, path := range []string{"/api/v1/nodes", "/api/v1/pods", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"} {
+		require.Equal(t, requests, s.seen()["GET "+path], path)
+	}
 	var told state
 	require.NoError(t, json.Unmarshal([]byte(fetch("http://"+r.debug+"/debug/evictor")), &told))
 	require.Equal(t, "yes", told.MayWrite)

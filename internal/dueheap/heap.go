@@ -76,19 +76,35 @@ func (h *Heap) near(one *entry) int32 {
 	return h.newest
 }
 
-// settleNewest moves what came last to where it belongs. All at once that is quicker than one by one, for they do not
-// wait for each other.
+// settleNewest moves what came last to where it belongs. All at once that is quicker than one by one: they go down
+// level by level together, and do not wait for each other.
 func (h *Heap) settleNewest() {
-	if h.newest == 0 {
+	if h.newest == 0 || h.places.leaf(h.newest).used == 0 {
 		return
 	}
-	p := h.places
+	var all [slots]entry
+	var to [slots]int32
+	p, n := h.places, 0
 	l := p.leaf(h.newest)
-	rest := *l
+	for rest := *l; rest.used != 0; rest.next() {
+		all[n], to[n] = p.entry(rest.least()), h.root
+		n++
+	}
 	l.used = 0
-	for ; rest.used != 0; rest.next() {
-		one := p.entry(rest.least())
-		p.items.At(one.number).place = h.add(h.find(&one), &one)
+	for range h.height {
+		for i := range to[:n] {
+			to[i] = p.below(to[i], &all[i])
+		}
+	}
+	for i := range all[:n] {
+		one, id := &all[i], to[i]
+		full := p.leaf(id).full()
+		p.items.At(one.number).place = h.add(id, one)
+		for later := i + 1; full && later < n; later++ { // the leaf was split
+			if to[later] == id {
+				to[later] = h.find(&all[later])
+			}
+		}
 	}
 }
 
@@ -96,8 +112,7 @@ func (h *Heap) settleNewest() {
 func (h *Heap) find(one *entry) int32 {
 	id := h.root
 	for range h.height {
-		x := h.places.nodes[id]
-		id = x.below[x.find(one)]
+		id = h.places.below(id, one)
 	}
 	return id
 }

@@ -18,6 +18,12 @@ type node struct {
 
 func (x *node) bound(at int) entry { return entry{x.dues[at], x.seqs[at], x.numbers[at]} }
 
+// below returns the id of the node or leaf below a node to which an entry belongs.
+func (p *Places) below(id int32, one *entry) int32 {
+	x := p.nodes[id]
+	return x.below[x.find(one)]
+}
+
 // find is where an entry belongs. Where due times differ it reads nothing else, and the processor has nothing to
 // guess: the loads do not wait for each other.
 func (x *node) find(one *entry) int {

@@ -40,7 +40,9 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	var wait, next time.Duration
 	switch {
 	case apierrors.IsTooManyRequests(err):
-		wait = e.refusedBy(why, err, try.Refused+1)
+		if wait = retryAfter(err); wait == 0 {
+			wait = e.waits.refused(try.Refused + 1)
+		}
 	case apierrors.IsConflict(err):
 		wait = e.waits.conflicted(try.Conflicts + 1)
 	case outage.Failing(err):
@@ -63,6 +65,7 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 		ev.Done()
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
+		e.refusedBy(why, err)
 		e.pods.Refused(ev, try.Group, now.Add(wait), now)
 		if apart {
 			return timedworker.Blocked(wait)
@@ -78,18 +81,14 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	return timedworker.Blocked(wait)
 }
 
-// refusedBy tells that a disruption budget holds an eviction back, or an API server that has too much to do, and says for how
-// long: as it asks or, where it does not say, for longer each time, up to Config.RetryMax.
-func (e *Evictor) refusedBy(why Decision, err error, times int) time.Duration {
+// refusedBy tells that a disruption budget holds an eviction back, or an API server that has too much to do. It is tried again when
+// that asks for or, where it does not say, after a time that grows up to Config.RetryMax.
+func (e *engine) refusedBy(why Decision, err error) {
 	why.Kind, why.Reason, why.Err = EvictionDelayed, "TooManyRequests", err
 	if apierrors.HasStatusCause(err, "DisruptionBudget") { // policyv1.DisruptionBudgetCause
 		why.Reason = "DisruptionBudget"
 	}
 	e.decide(why)
-	if wait := retryAfter(err); wait > 0 {
-		return wait
-	}
-	return e.waits.refused(times)
 }
 
 // evict makes the call for which e.pods.Begin was asked, with nothing locked, and notes what became of it.

@@ -330,6 +330,7 @@ func (m *monitorModel) thaw(reason string) bool {
 				m.from += m.period
 			}
 			m.heard = at - (m.elapsed - m.from)
+			m.passed = m.heard
 		}
 		m.restart()
 	}

@@ -103,6 +103,9 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	m.frozen = slices.Delete(m.frozen, i, i+1)
 	if len(m.frozen) == 0 {
 		m.listening.skip(now) // nothing was promised while frozen
+		if m.listening.grid() {
+			m.passed = m.listening.heard // as a snapshot of it has it
+		}
 		m.restart(m.listening.read(now))
 	}
 	return true

@@ -211,6 +211,9 @@ func (c *cell[K]) release(key K) {
 
 // begin is told that what is held has begun.
 func (c *cell[K]) begin(key K, weight, now int64) {
-	c.recent.set(key, act{at: now, weight: weight})
+	was, known := c.recent.of[key]
+	if c.recent.set(key, act{at: now, weight: weight}); known && was.at == now {
+		return // it stands in the line already
+	}
 	c.recent.line = append(c.recent.line, begun[K]{key, now})
 }

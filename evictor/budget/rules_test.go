@@ -83,6 +83,8 @@ func TestWindowCountsMembersOnce(t *testing.T) {
 	require.NoError(t, act("a"))
 	clock.Step(10 * time.Minute)
 	require.NoError(t, act("a"))
+	require.NoError(t, act("a"), "at once")
+	require.Len(t, b.Snapshot().Groups[0].Recent, 1)
 	require.NoError(t, act("b"))
 	err = act("c")
 	require.EqualError(t, err, "budget: r: 3, at most 2 allowed")

@@ -122,7 +122,7 @@ func (m *livesMind) halves() {
 // disturbed notes what keeps the process from its work. "What is forbidden … keeps its backoff" (doc.go), and so does
 // what fails alone.
 func (m *livesMind) disturbed(why string) {
-	m.troubles, m.trouble = why, livesLater(m.trouble, m.world.now)
+	m.troubles, m.trouble = why, livesLater(livesLater(m.trouble, m.world.now), m.process.frozen) // nobody looks before
 	if strings.HasPrefix(why, "own ") {
 		m.trouble = m.world.now.Add(m.world.config.RetryMax)
 	}

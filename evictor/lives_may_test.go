@@ -189,6 +189,6 @@ func (m *livesMind) marks(ref evictor.PodRef) string {
 		{m.mayWrite(true), m.mayWrite(true) != ""},
 		{"marked without a verdict", !known.silent && ready != v1.ConditionUnknown},
 		{"row pods are not marked not Ready while every zone is down", !m.downSince.IsZero()},
-		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && !pod.marked.IsZero() && !pod.marked.Before(known.spoke)},
+		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke)},
 	}.first()
 }

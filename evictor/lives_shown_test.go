@@ -47,8 +47,7 @@ type livesPod struct {
 	*v1.Pod
 	changed, seen   time.Time // when it was shown first as it is, and when last at all
 	soonest, latest time.Time // when it was bound: the earliest that the rules allow, and the latest
-	evicted         bool      // and the API server said so
-	failed          bool      // the last try to evict it
+	evicted, failed bool      // the API server said so; the last try to evict it
 	marked          time.Time // not Ready
 	refused, later  time.Time // when a budget refused an eviction, and when it wants to be asked again
 }
@@ -145,16 +144,17 @@ func (m *livesMind) knowTaints(known *livesNode, node *v1.Node) {
 	known.taints = fresh
 }
 
-// shownPod is told what the store answers. Row "an object older than one seen before is ignored …": of pods, those of
-// tainted nodes.
+// shownPod is told what the store answers. Row "an object older than one seen before is ignored": that of pods.
 func (m *livesMind) shownPod(name string, pod *v1.Pod) {
 	if pod == nil {
 		delete(m.pods, name)
 		return
 	}
-	now, known, on := m.world.now, m.pods[name], m.nodes[pod.Spec.NodeName]
-	tainted := on != nil && len(on.taints) > 0 && m.world.plan.Half != evictor.Lifecycle
-	remembered := tainted && known.Pod != nil && !known.seen.Before(on.tainted)
+	now, known, remembered := m.world.now, m.pods[name], false
+	if known.Pod != nil && m.world.plan.Half != evictor.Lifecycle {
+		on := m.nodes[known.Spec.NodeName]
+		remembered = on != nil && len(on.taints) > 0 && !known.seen.Before(on.tainted)
+	}
 	if known.Pod == nil || known.UID != pod.UID && !(remembered && livesVersion(pod) < livesVersion(known)) {
 		known = livesPod{soonest: now, latest: now}
 		for _, condition := range pod.Status.Conditions {

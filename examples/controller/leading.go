@@ -15,3 +15,11 @@ func leading(lease string, mayWrite func() error) prometheus.Collector {
 		return 0
 	})
 }
+
+// ledBy is what is measured of the leadership: nothing where nobody is elected.
+func ledBy(o leaderOptions, mayWrite func() error) []prometheus.Collector {
+	if !o.elect {
+		return nil
+	}
+	return []prometheus.Collector{leading(o.resourceName, mayWrite)}
+}

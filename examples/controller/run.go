@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -63,15 +62,11 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
-	var more []prometheus.Collector
-	if o.leader.elect {
-		more = append(more, leading(o.leader.resourceName, leader.mayWrite))
-	}
 	secured, err := newSecurity(ctx, o.security, config, logger)
 	if err != nil {
 		return err
 	}
-	stopServing, err := secured.serveBoth(&o, observed(m, leader.healthy, cluster.Parts, secured.guard, more...), debugging(e, leader.mayWrite, cluster.MayLead), logger)
+	stopServing, err := secured.serveBoth(&o, observed(m, leader.healthy, cluster.Parts, secured.guard, ledBy(o.leader, leader.mayWrite)...), debugging(e, leader.mayWrite, cluster.MayLead), logger)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (s *security) serve(flag, address string, handler http.Handler, logger *slo
 	}
 	logger.Info("serving", "address", listener.Addr().String(), "scheme", scheme)
 	server := &http.Server{
-		Handler: http.MaxBytesHandler(handler, 0), TLSConfig: s.tls, // all that is asked is in the URL
+		Handler: http.MaxBytesHandler(handler, 0), TLSConfig: s.tls.Clone(), // all that is asked is in the URL
 		ReadHeaderTimeout: headersWithin, ReadTimeout: 2 * headersWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor, MaxHeaderBytes: mostHeaders,
 		ErrorLog: stdlog.New(quiet{logger}, "", 0),
 	}

@@ -172,7 +172,7 @@ func TestManagerActsOnceItLeads(t *testing.T) {
 	program, err := c.plane.BuildExample(c.ctx, "manager")
 	require.NoError(t, err)
 	const lease = "evictkit-manager"
-	p := c.program(t, "manager", []string{administrators}, program, "--metrics-address=0", "--health-address=0")
+	p := c.program(t, "manager", []string{administrators}, program)
 	c.leads(t, lease, "")
 	c.active(t)
 	require.True(t, p.Terminate(soon), p.Log())

@@ -202,9 +202,18 @@ func TestAChangedTimelineIsNotForgiven(t *testing.T) {
 				if other != nil && k == 1 && l.Kind == scenario.KindZone {
 					continue // saying a zone's state twice says nothing
 				}
-				q := *p
-				q.Ours = slices.Replace(slices.Clone(p.Ours), i, i+1, other...)
-				require.NotEmpty(t, Compare(&q).Unexplained, "%s: %s: change %d", against, p.Ours[i].AppendJSON(nil), k)
+				ours := slices.Replace(slices.Clone(p.Ours), i, i+1, other...)
+				noticed := false
+				for range 3 { // upstream leaves to chance what it does at one instant; a rule that says so may forgive it
+					q := *p
+					q.Ours = ours
+					if noticed = len(Compare(&q).Unexplained) > 0; noticed {
+						break
+					}
+					p, _, err = oracles.Check(t.Context(), c, against)
+					require.NoError(t, err)
+				}
+				require.True(t, noticed, "%s: %s: change %d", against, p.Ours[i].AppendJSON(nil), k)
 				changed++
 			}
 		}

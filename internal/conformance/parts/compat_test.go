@@ -242,6 +242,7 @@ func TestCompatWorkers(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		ours.CancelAndWait()
+		upstream.CancelAndWait() // all work has ended: what it wrote may be read
 		for _, side := range sides {
 			slices.Sort(side.log)
 		}

@@ -177,6 +177,11 @@ func TestReplicasDoNotRelistTogether(t *testing.T) {
 	}
 }
 
+// pagesOnly is of an API server without watch-lists.
+type pagesOnly struct{ *cache.ListWatch }
+
+func (pagesOnly) IsWatchListSemanticsUnSupported() bool { return true }
+
 // TestAnInformerOfOthersReadsLikeOurs: pages, made small as it is told to, and a link that the guard asks.
 func TestAnInformerOfOthersReadsLikeOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +205,7 @@ func TestAnInformerOfOthersReadsLikeOurs(t *testing.T) {
 			},
 			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, errors.New("refused") },
 		}
-		informer := c.NewInformer(lw, &v1.Node{}, noResync, cache.Indexers{})
+		informer := c.NewInformer(pagesOnly{lw}, &v1.Node{}, noResync, cache.Indexers{})
 		require.NoError(t, informer.SetTransform(Slim))
 		ended := make(chan struct{})
 		go func() {

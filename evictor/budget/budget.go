@@ -155,10 +155,6 @@ type places struct {
 	in    [maxDimensions + 1]bool
 }
 
-func (p *places) differ(d int, name string, in bool) bool {
-	return p.in[d] != in || in && p.names[d] != name
-}
-
 func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 	mem := b.members[key]
 	if mem == nil {
@@ -173,7 +169,7 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 	same := next == mem.standing
 	for d, g := range mem.in {
 		switch {
-		case g == nil && to.in[d], g != nil && to.differ(d, g.name, true):
+		case g == nil && to.in[d], g != nil && (!to.in[d] || g.name != to.names[d]):
 			b.move(d, mem, &next, to, now)
 		case g != nil && !same:
 			g.sum.add(&mem.standing, -1)

@@ -82,7 +82,8 @@ func (r Reservation[K]) Commit() bool { return r.owner != nil && r.owner.end(r, 
 func (r Reservation[K]) End() bool { return r.owner != nil && r.owner.end(r, over) }
 
 // Reserve asks all bounds whether the member may be acted on, and counts it as acted on if so. The error is a
-// *Refusal, or ErrUnknown, ErrActing or ErrNotActionable.
+// *Refusal, or ErrUnknown, ErrActing or ErrNotActionable. It costs as many looks as there are bounds; the first call
+// looks at every group once, for the breakers.
 func (b *Budget[K, M]) Reserve(key K) (Reservation[K], error) {
 	return b.ReserveAt(key, b.config.Clock.Now())
 }

@@ -3,9 +3,9 @@
 // loads a file decodes it into a Scenario (the fields carry yaml tags, Duration decodes from text), asks
 // Check for all faults at once, and hands Settings and the Scenario to an engine.
 //
-//	scenario file ── decode ──▶ Scenario ── Check(inventory) ──▶ Settings, Events, Traces ──▶ engine
-//	                                                                                           │
-//	timeline file ◀── AppendJSON ── sort by Compare ◀──────────────────────────────── Line ◀───┘
+//	scenario file -- decode --> Scenario -- Check(inventory) --> Settings, Events, Traces --> engine
+//	                                                                                             |
+//	timeline file <-- AppendJSON -- sort by Compare <------------------------------- Line <------+
 //
 // # Editions
 //

@@ -1,6 +1,6 @@
-// Package evictkit is the eviction machinery of Kubernetes as a library: what kube-controller-manager
-// does when nodes fail, and the kubelet when its node runs short, in small packages that can be used one by
-// one, without k8s.io/kubernetes.
+// Package evictkit is the eviction machinery of Kubernetes as a library: what kube-controller-manager does when nodes
+// fail, and what the kubelet does when its node runs short of resources. It comes in small packages that can be used
+// one by one, without k8s.io/kubernetes.
 //
 //	leases, node status -> health -- who is alive --> zone -- state, rate per zone -+
 //	                         |                                                      v
@@ -15,17 +15,18 @@
 //   - zone: how disrupted is each failure domain, and how fast may it be evicted?
 //   - health: who is alive, by our own clock, and when does that next change?
 //   - ratelimitqueue: what is due next, no faster than a rate that may change at any moment?
-//   - timedworker: how do I run one piece of work per key, at its time, and cancel it without a lie?
-//   - taints: which taints should this node carry, and how long does this pod tolerate them?
-//   - evictor: all of it together, behind small interfaces. DIFFERENCES.md has what it does otherwise than upstream,
-//     with the reason and the test of each.
-//   - evictor/budget: may I act on one more, by any number of bounds over pools, racks or zones?
-//   - evictor/compat, a module of its own: upstream's names for its queues and timed workers, for forks that migrate
-//   - evictor/nodepressure: is this node short of memory, disk or process numbers, and which pod goes first?
-//     Its packages summary and cgroup measure for it.
+//   - timedworker: how do I run one piece of work per key when it is due, and know whether cancelling it came in time?
+//   - taints: which taints should this node have, and how long does this pod tolerate them?
+//   - evictor: all of it together, behind small interfaces. DIFFERENCES.md lists what it does differently from
+//     upstream, each with its reason and its test.
+//   - evictor/budget: may I act on one more, within any number of bounds over pools, racks or zones?
+//   - evictor/compat, a separate module: upstream's names for its queues and timed workers, for forks that migrate.
+//   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its packages
+//     summary and cgroup measure for it.
 //   - evictor/evictortest: how do I test my controller in virtual time?
+//   - evictor/simulation: what would my cluster do, with these settings, another policy, or my controller?
 //
-// zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing; timedworker,
-// evictor and the manager of evictor/nodepressure start goroutines only inside Run. All of them read time
-// only from the clock they are given.
+// zone, health, ratelimitqueue and taints start no goroutine, do no I/O and log nothing. timedworker, evictor and the
+// Manager of evictor/nodepressure start goroutines only inside Run. All of them read time only from the clock they are
+// given.
 package evictkit

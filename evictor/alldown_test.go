@@ -24,7 +24,7 @@ func TestForeignTaintsGoOnWhileEveryZoneIsDown(t *testing.T) {
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 }
 
-// In exact mode, where passes come only when there is something to judge, a node that goes may be the last one well.
+// In exact mode, where passes come only when a verdict may change, a node that is deleted may be the last healthy one.
 func TestLastNodeThatIsWellGoesInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
@@ -40,7 +40,7 @@ func TestLastNodeThatIsWellGoesInExactMode(t *testing.T) {
 	require.Len(t, e.Zones(), 1)
 }
 
-// A live kubelet's heartbeats do not put off what waits for it to have said for a grace period that it is not ready.
+// A live kubelet's heartbeats do not delay a node that must have reported not Ready for a grace period.
 func TestNodeThatSaysItIsNotReadyIsTaintedOneGraceAfterEveryZoneWasDown(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
@@ -55,7 +55,7 @@ func TestNodeThatSaysItIsNotReadyIsTaintedOneGraceAfterEveryZoneWasDown(t *testi
 	require.Equal(t, []string{"160.000"}, times(says(c, "NoExecute", "a-0", "add"))[1:])
 }
 
-// An eviction is called off for the reason that there is: the taint stays while its node is watched anew.
+// An eviction is cancelled with the real reason: the taint stays while its node is watched for one more grace period.
 func TestWatchingAnewIsNoRemovalOfATaint(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	var reasons []string

@@ -2,8 +2,8 @@ package evictor
 
 import v1 "k8s.io/api/core/v1"
 
-// complete says whether the stores are complete and the evictor is fed, without which it would take silence for death. What
-// is missing is told once when it is first missed, and that it has come. Called without e.mu.
+// complete says whether the stores are synced and the evictor is fed; before that, silence would pass for failure. A
+// decision is reported when something is first missing and when nothing is any more. Called without e.mu.
 func (e *Evictor) complete() bool {
 	missing := e.missing()
 	e.mu.Lock()
@@ -15,7 +15,8 @@ func (e *Evictor) complete() bool {
 	return missing == ""
 }
 
-// missing says what there is to wait for, in words; empty when there is nothing. It asks the stores: without e.mu.
+// missing says in words what the evictor waits for; empty means nothing. It asks the stores, so it is called without
+// e.mu.
 func (e *Evictor) missing() string {
 	if e.clients.Nodes.Synced() {
 		if e.source == nil && !e.inbox.Fed() && anyNode(e.clients.Nodes) {

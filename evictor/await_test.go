@@ -46,7 +46,7 @@ func (b *brought) evictor(options evictor.Options) (*evictor.Evictor, error) {
 	return evictor.New(config(), evictor.Clients{Nodes: b, Pods: b, NodeWriter: b, PodWriter: b, Source: b}, options)
 }
 
-// TestAnEvictorThatIsNotFedHarmsNobody: it would take what it is not told for silence.
+// An evictor that is not fed evicts nothing: it would mistake missing events for silence.
 func TestAnEvictorThatIsNotFedHarmsNobody(t *testing.T) {
 	b := &bare{nodes: map[string]*v1.Node{"n": liveNode("n")}}
 	clk := testingclock.NewFakePassiveClock(evictortest.Epoch)
@@ -81,7 +81,7 @@ func TestASourceFeedsFromTheConstructionOn(t *testing.T) {
 	require.ErrorIs(t, err, b.refuses)
 }
 
-// TestWhatIsAwaitedIsToldOnce at Info, and whoever asks why nothing happens is told.
+// What is awaited is logged once, at Info, and Explain says so too.
 func TestWhatIsAwaitedIsToldOnce(t *testing.T) {
 	b := &brought{awaits: "the first list of pods"}
 	b.nodes = map[string]*v1.Node{"n": liveNode("n")}
@@ -102,7 +102,7 @@ func TestWhatIsAwaitedIsToldOnce(t *testing.T) {
 	require.Len(t, e.Explain("shop/p"), 2)
 }
 
-// TestRunRunsTheSource, and returns after it.
+// Run runs the Source, and returns after it has ended.
 func TestRunRunsTheSource(t *testing.T) {
 	b := &brought{}
 	began, ended := make(chan struct{}), false

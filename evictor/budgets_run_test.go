@@ -3,6 +3,7 @@
 package evictor_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,11 +14,46 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
-// However many evictions are refused, one that is not waits for none of them, nor for those that have not been tried yet and will
-// hardly fare better.
+// Evictions that a bound of Options.Budget holds back are not tried again and again meanwhile.
+func TestWhatABudgetHoldsBackIsTriedRarely(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 10))
+		for i := range 3 {
+			c.AddPod(fmt.Sprint("p", i), fmt.Sprint("a-", i), evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+		}
+		asked := 0
+		_, pass := run(t, c, fast(), evictor.Options{
+			Budget:   newBudget(t, c, budget.Bound{Name: "a storm", Of: budget.Bad, Max: budget.Percent(20)}),
+			Exceeded: func(*budget.Refusal) zone.Pending { return zone.Wait },
+			MayWrite: func() error {
+				if asked++; asked > 100_000 {
+					return errors.New("asked without end")
+				}
+				return nil
+			},
+		})
+		c.Fail("a-0", "a-1", "a-2")
+		pass(50)
+		require.Len(t, tainted(c, "a", 10), 3)
+		c.Fail("b-0", "b-1", "b-2")
+		pass(50)
+		asked = 0
+		pass(120)
+		require.Empty(t, c.Evicted())
+		require.Less(t, asked, 1000)
+		c.Recover("b-0", "b-1", "b-2")
+		pass(60)
+		require.ElementsMatch(t, []string{"p0", "p1", "p2"}, c.Evicted())
+	})
+}
+
+// However many evictions are refused, other evictions wait neither for them nor for untried ones that are likely to be
+// refused too.
 func TestRefusedEvictionsStarveNobody(t *testing.T) {
 	for _, after := range []int{1, 60} {
 		refusedEvictionsStarveNobody(t, after)

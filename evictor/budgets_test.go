@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// What a budget asked for in one outage does not hold the next one's pods back.
+// A delay that a disruption budget asked for in one outage does not delay pods in the next one.
 func TestBudgetOfAnOutageDoesNotHoldTheNextOneBack(t *testing.T) {
 	cfg := config()
 	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
@@ -45,15 +46,15 @@ func TestBudgetOfAnOutageDoesNotHoldTheNextOneBack(t *testing.T) {
 	require.Equal(t, []string{"free"}, c.Evicted())
 }
 
-// budgetSays is the API server's answer where a disruption budget allows no eviction.
+// budgetSays is the API server's answer if a disruption budget allows no eviction.
 func budgetSays() error {
 	answer := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
 	answer.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
 	return answer
 }
 
-// What a budget refuses without saying for how long is tried after one second, two, four, up to RetryMax, in both ways; it leaves
-// then, and the next time begins anew.
+// An eviction that is refused without a delay is retried after one second, two, four, up to RetryMax, both with and
+// without taints. Then it succeeds, and the next one starts over.
 func TestRefusedEvictionsBackOff(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()
@@ -94,7 +95,7 @@ func seconds(all []time.Duration) (inSeconds []time.Duration) {
 	return inSeconds
 }
 
-// A pod that comes to a node that is emptied leaves at once, though the others of it are refused.
+// A pod that is added to a node being emptied leaves at once, even if the node's other pods are refused.
 func TestPodThatComesDoesNotWaitForTheRefused(t *testing.T) {
 	cfg := config()
 	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
@@ -114,7 +115,7 @@ func TestPodThatComesDoesNotWaitForTheRefused(t *testing.T) {
 	require.Equal(t, []string{"late"}, c.Evicted())
 }
 
-// Within a Step those that were not tried yet come before those that were refused.
+// Within a Step, evictions that were not tried yet come before those that were refused.
 func TestRefusedEvictionsComeLast(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 6))
 	for i := range 5 {
@@ -141,7 +142,7 @@ func TestRefusedEvictionsComeLast(t *testing.T) {
 	require.Len(t, order, 16)
 }
 
-// An eviction that was refused and is called off leaves nothing behind, and is armed like a new one afterwards.
+// A refused eviction that is cancelled leaves nothing behind, and is armed like a new one afterwards.
 func TestRefusedEvictionThatIsCalledOff(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 6))
 	c.AddPod("p", "a-0")
@@ -166,6 +167,31 @@ func TestRefusedEvictionThatIsCalledOff(t *testing.T) {
 	c.Taint("a-0", drain)
 	c.Advance(0)
 	require.Equal(t, []string{"p"}, c.Evicted())
+}
+
+// The delay that the API server asks for is kept when the node gets another turn, which arms its pods again.
+func TestANewTurnAsksNoSooner(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(2))
+	var asked []time.Duration
+	c.FailWrites(func(write, object string) error {
+		switch {
+		case write != "evict":
+			return nil
+		case strings.HasSuffix(object, "-p0"):
+			return errors.New("it fails, which ends the turn")
+		}
+		asked = append(asked, c.Clock().Since(evictortest.Epoch))
+		return apierrors.NewTooManyRequests("budget", 100)
+	})
+	c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(20 * time.Minute)
+	require.Greater(t, len(asked), 5)
+	for i := range asked[1:] {
+		require.GreaterOrEqual(t, asked[i+1]-asked[i], 100*time.Second)
+	}
 }
 
 func TestDisruptionBudgetBlocksWithoutLosing(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// What a cap over all zones leaves is shared: a zone of which many nodes failed does not keep the others from theirs.
+// Zones share what a cap over all of them leaves: a zone with many failed nodes does not starve the others.
 func TestCapsStarveNoZone(t *testing.T) {
 	for _, failed := range []int{0, 2} {
 		cfg := config()
@@ -27,7 +27,7 @@ func TestCapsStarveNoZone(t *testing.T) {
 	}
 }
 
-// A cap so small that its next token never comes is not waited for in circles.
+// A cap so low that its next token never comes does not make the evictor spin.
 func TestCapWhoseTokenNeverComes(t *testing.T) {
 	cfg := config()
 	cfg.MaxNodesPerSecond = 1e-12
@@ -59,13 +59,14 @@ func TestCaps(t *testing.T) {
 	require.Len(t, says(c, "NoExecute", "add"), 4, "room for the fourth")
 }
 
-// What is overdue after a pause is on nodes that are tainted already: the cap on those does not hold it.
+// Pods that became overdue during a pause are on nodes that are tainted already, so the cap on failed nodes does not
+// hold them.
 func TestCapOnFailedNodesLetsTheOverdueGo(t *testing.T) {
 	cfg := config()
 	cfg.MaxFailedNodes = 1
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 	e := c.Start(cfg)
-	c.Fail("a-0", "a-1") // a-1 waits for a-0 to come back
+	c.Fail("a-0", "a-1") // a-1 waits for a-0 to recover
 	c.Advance(5 * time.Minute)
 	e.Pause("maintenance")
 	c.Advance(5 * time.Minute)
@@ -75,7 +76,7 @@ func TestCapOnFailedNodesLetsTheOverdueGo(t *testing.T) {
 	require.False(t, c.HasNoExecute("a-1"))
 }
 
-// Nodes that were emptied before every zone went down have to be emptied again and do not count meanwhile.
+// Nodes that were emptied before every zone went down must be emptied again, and do not count meanwhile.
 func TestEveryZoneDownMakesRoomUnderTheCap(t *testing.T) {
 	cfg := config()
 	cfg.MaxFailedNodes, cfg.TaintBasedEviction = 1, false
@@ -92,8 +93,8 @@ func TestEveryZoneDownMakesRoomUnderTheCap(t *testing.T) {
 	require.Equal(t, []string{"a-0-p0", "late"}, c.Evicted())
 }
 
-// A node that lost its taint before the store was seen to have it leaves its place under the cap after a grace period,
-// also when nobody waits to taint it again.
+// A node whose taint was removed before the store showed it frees its place under the cap after a grace period, even if
+// no node waits to be tainted.
 func TestTaintThatIsNeverSeenLeavesItsPlaceUnderTheCap(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()

@@ -10,69 +10,70 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// PodKey is the slot of a pod: its namespace and name.
+// PodKey is a pod's namespace and name. It names a slot: another pod may take it later.
 type PodKey struct{ Namespace, Name string }
 
-// String is namespace/name.
+// String returns namespace/name.
 func (k PodKey) String() string { return k.Namespace + "/" + k.Name }
 
-// PodRef names one pod, with the identity that a write must carry as its precondition.
+// PodRef names one pod. A write must carry its UID as a precondition.
 type PodRef struct {
 	PodKey
 	UID  types.UID
 	Node string
 }
 
-// NodeStore reads the user's cache of nodes. All methods must be safe for concurrent use and must
-// not call back into the evictor. The evictor neither changes nor keeps what it is given.
+// NodeStore reads the user's cache of nodes. All methods must be safe for concurrent use and must not call back into
+// the evictor. The evictor neither changes nor keeps the objects it gets.
 type NodeStore interface {
-	// Synced says that the store is complete. Nothing is decided before.
+	// Synced reports whether the store is complete. Nothing is decided before it is.
 	Synced() bool
-	// Node returns the node of that name, false when there is none.
+	// Node returns the node of that name, or false when there is none.
 	Node(name string) (*v1.Node, bool)
-	// Nodes calls visit for every node until it returns false.
+	// Nodes calls visit for every node until visit returns false.
 	Nodes(visit func(*v1.Node) bool)
 }
 
 // PodStore reads the user's cache of pods, under the same rules as NodeStore.
 type PodStore interface {
-	// Pod returns the pod of that name, false when there is none.
+	// Pod returns the pod of that name, or false when there is none.
 	Pod(key PodKey) (*v1.Pod, bool)
-	// PodsOnNode calls visit for every pod bound to the node until it returns false. The pod is only
-	// used during the call, so a store may hand out the same one again with other content.
+	// PodsOnNode calls visit for every pod bound to the node until visit returns false. The pod is used only during
+	// the call, so a store may reuse one object for all of them.
 	PodsOnNode(node string, visit func(*v1.Pod) bool)
 }
 
-// NodeWriter writes nodes. Each call carries the node as it was read: its UID is a precondition of
-// the write. NotFound counts as done, Conflict is read again, any other error is retried with
-// backoff while the decision still holds.
+// NodeWriter writes nodes. Each call carries the node as it was read, and its UID must be a precondition of the write.
+// NotFound counts as done. After a Conflict the node is read again. Any other error is retried with backoff for as long
+// as the decision holds.
 type NodeWriter interface {
-	// UpdateConditions sets these conditions in the node's status and leaves the others.
+	// UpdateConditions sets these conditions in the node's status and leaves the others alone.
 	UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error
-	// UpdateTaints applies the change in one write; taints.Change.Patch makes its body.
+	// UpdateTaints applies the change in one write; taints.Change.Patch builds its body.
 	UpdateTaints(ctx context.Context, node *v1.Node, change taints.Change) error
-	// UpdateLabels sets these labels and leaves the others.
+	// UpdateLabels sets these labels and leaves the others alone.
 	UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error
 }
 
-// PodWriter writes pods. The UID of the reference is a precondition of both calls: a pod that was
-// replaced under its name must not be touched. NotFound and Conflict mean that the pod is not there
-// any more or changed and is looked at again; TooManyRequests (a disruption budget) is retried after the time the error
-// suggests or, where it suggests none, after one that grows from Config.GateInterval to Config.RetryMax.
+// PodWriter writes pods. The UID of the reference must be a precondition of both calls: a new pod of the same name must
+// not be touched. NotFound means that the pod is gone and counts as done; after a Conflict the pod is read again.
+// TooManyRequests (a disruption budget, or an overloaded API server) is retried after the delay that the error
+// suggests, or else after one that grows from Config.GateInterval to Config.RetryMax.
 type PodWriter interface {
-	// Evict deletes the pod or creates an Eviction for it, as the implementation chooses. The decision
-	// says why.
+	// Evict deletes the pod or creates an Eviction for it, as the implementation chooses; why is the decision behind
+	// it.
 	Evict(ctx context.Context, pod PodRef, why Decision) error
 	// MarkNotReady sets the pod's Ready condition to False.
 	MarkNotReady(ctx context.Context, pod PodRef) error
 }
 
-// EventSink receives the events that upstream records, while Options.MayWrite permits writes. It must not block.
+// EventSink receives the Kubernetes events that upstream records, as long as Options.MayWrite permits writes. It must
+// not block.
 type EventSink interface {
 	Event(Event)
 }
 
-// Event is one Kubernetes event to record; Pod is set for events about a pod, else Node.
+// Event is one Kubernetes event to record. An event about a pod has Pod set; any other is about Node.
 type Event struct {
 	Node    string
 	NodeUID types.UID
@@ -82,7 +83,7 @@ type Event struct {
 	Message string
 }
 
-// Target is told what changes in a cluster. An Evictor is one; its methods of these names say what each means.
+// Target receives what changes in a cluster. An Evictor is one; its methods of these names document them.
 type Target interface {
 	NodeChanged(name string)
 	PodChanged(key PodKey)
@@ -92,30 +93,30 @@ type Target interface {
 
 var _ Target = (*Evictor)(nil)
 
-// Source brings what changes in a cluster to those that are to know: informers, for example. All methods must be safe for
+// Source feeds targets with what changes in a cluster; informers are an example. All methods must be safe for
 // concurrent use.
 type Source interface {
-	// Feed tells the target of every node, pod and lease that is there, once the source runs, and of all that change
-	// from then on. New calls it, so that no evictor is left without; an error, which fails New, may also say
-	// that the source cannot serve such a configuration.
+	// Feed registers a target. Once the source runs, it tells the target about every node, pod and lease that exists,
+	// and then about every change. New calls Feed, so no evictor goes unfed. An error makes New fail; a source may also
+	// return one because it cannot serve this configuration.
 	Feed(to Target, config Config) error
-	// Run brings what is fed until the context ends. Evictor.Run runs it beside itself, for longer than its own last write.
-	// Who calls Step runs it himself. Several calls at a time are one until the last of their contexts ends. To return
-	// earlier ends Evictor.Run, with this error.
+	// Run feeds the registered targets until the context ends. Evictor.Run calls it, and ends it only after its own
+	// last write. A program that calls Step calls Run itself. Concurrent calls share one run, which lasts until the
+	// last of their contexts ends. If Run returns earlier, Evictor.Run ends with its error.
 	Run(ctx context.Context) error
-	// Awaits says in a few words what is still to come before the stores are complete; empty when nothing is.
+	// Awaits says in a few words what is missing before the stores are complete; empty means nothing.
 	Awaits() string
 }
 
-// Clients are the interfaces through which the evictor sees and changes the cluster. Source and EventSink may be
-// nil, the others are required.
+// Clients are the interfaces through which the evictor sees and changes the cluster. Source and EventSink may be nil;
+// the others are required.
 type Clients struct {
 	Nodes      NodeStore
 	Pods       PodStore
 	NodeWriter NodeWriter
 	PodWriter  PodWriter
 	EventSink  EventSink
-	// Source feeds the evictor. Without one the program does, with NodeChanged, PodChanged and LeaseRenewed, and
-	// nothing is decided before it has begun to.
+	// Source feeds the evictor. Without one the program must call NodeChanged, PodChanged and LeaseRenewed, and
+	// nothing is decided before it does.
 	Source Source
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// setBack is a clock without monotonic readings that shows less than another.
+// setBack is a clock without monotonic readings that shows less than another one.
 type setBack struct {
 	clock.PassiveClock
 	by time.Duration
@@ -28,8 +28,8 @@ func (b *setBack) decided(d evictor.Decision) string {
 	return d.Time.Add(b.by).Format("15:04:05 ") + d.Kind.String()
 }
 
-// When the clock is set back no time has passed, and what follows counts: all is done when it would have been, and told
-// by what the clock shows then.
+// When the clock is set back no time has passed, and it counts on from there: everything is done as if it had not been
+// set, and reported with the times that the clock shows then.
 func TestClockThatGoesBackHoldsNothingUp(t *testing.T) {
 	life := func(period time.Duration, taints bool, back ...time.Duration) (timeline, told []string) {
 		cfg := config()
@@ -62,7 +62,7 @@ func TestClockThatGoesBackHoldsNothingUp(t *testing.T) {
 			case 550:
 				closed = nil
 			}
-			for i := range 2 { // read before and after it is set: what passed between such readings is not known
+			for i := range 2 { // read before and after it is set, because time between such readings would be lost
 				_, err := e.Step(context.Background())
 				require.NoError(t, err)
 				if i == 0 && len(back) > 0 && (second == 40 || second == 215 || second == 500) {

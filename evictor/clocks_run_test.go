@@ -16,7 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// leaping is a clock that may leap ahead, as it seems to a process that was frozen.
+// leaping is a clock that can leap ahead, as after a process was frozen.
 type leaping struct {
 	clock.RealClock
 	ahead atomic.Int64
@@ -25,8 +25,8 @@ type leaping struct {
 func (c *leaping) Now() time.Time                  { return time.Now().Add(time.Duration(c.ahead.Load())) }
 func (c *leaping) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Where nobody watched for more than a grace period, evictions wait for the pass that finds out, also under Run, where
-// they may come to their worker first.
+// If nobody watched for more than a grace period, evictions wait for the pass that notices it. This also holds under
+// Run, where workers may get them before that pass.
 func TestEvictionsWaitForThePassThatIsLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 3))

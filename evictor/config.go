@@ -15,88 +15,90 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Config holds what an operator may tune. The names are those of kube-controller-manager's flags.
-// Start from DefaultConfig and change what differs: the zero Config is not valid, because an unset
-// grace period or threshold has no safe meaning. A Config is plain data and may be copied freely.
+// Config holds what an operator may tune. The names follow kube-controller-manager's flags. Start from DefaultConfig
+// and change what differs: the zero Config is invalid, because an unset grace period or threshold has no safe meaning.
+// A Config is plain data and may be copied freely.
 type Config struct {
-	// NodeMonitorPeriod is the time between two monitor passes. Heartbeats are noted at the pass that
-	// follows them and verdicts fall at passes, as upstream does. 0 is exact: heartbeats are noted on
-	// arrival and a verdict falls at its deadline.
+	// NodeMonitorPeriod is the time between two monitor passes. As upstream, a heartbeat counts from the pass that
+	// follows it, and verdicts are reached only at passes. 0 is exact mode: a heartbeat counts on arrival, and a
+	// verdict is reached at its deadline.
 	NodeMonitorPeriod time.Duration
-	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before it is
-	// declared Unknown. The default of 50s exceeds the 45s that a dead HTTP/2 connection of a kubelet
-	// may need to be noticed (ping after 15s, idle 30s); upstream had 40s before 1.32.
+	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before its verdict is Unknown. The
+	// default of 50s exceeds the 45s that a kubelet may need to notice a dead HTTP/2 connection (30s idle, 15s for the
+	// ping); upstream had 40s before 1.32.
 	NodeMonitorGracePeriod time.Duration
 	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation.
 	NodeStartupGracePeriod time.Duration
 
-	// Half leaves out one of the two halves; the zero value is both.
+	// Half selects one of the evictor's two halves, or both, which is the zero value.
 	Half Half
 
-	// NodeEvictionRate is how many nodes a second and zone are tainted (or emptied) while the zone is
-	// healthy, and while it is fully disrupted though another zone is not. 0 stops new ones.
+	// NodeEvictionRate is how many nodes a second are tainted (or emptied) in each zone while the zone is healthy, and
+	// while it is fully disrupted but some other zone is not. 0 stops new taints; those there are stay.
 	NodeEvictionRate float64
-	// SecondaryNodeEvictionRate replaces it in a partially disrupted zone of more than
-	// LargeClusterSizeThreshold nodes; smaller ones stop.
+	// SecondaryNodeEvictionRate replaces it in a partially disrupted zone of more than LargeClusterSizeThreshold
+	// nodes. In a zone that is not larger the rate is then 0.
 	SecondaryNodeEvictionRate float64
-	// LargeClusterSizeThreshold is in nodes of one zone, in spite of its name.
+	// LargeClusterSizeThreshold counts the nodes of one zone, in spite of its name.
 	LargeClusterSizeThreshold int
-	// UnhealthyZoneThreshold in (0,1] is the share of not ready nodes that makes a zone partially
-	// disrupted, when at least three are not ready.
+	// UnhealthyZoneThreshold, in (0,1], is the share of nodes not ready that makes a zone partially disrupted, if at
+	// least three are not ready.
 	UnhealthyZoneThreshold float64
 
-	// TaintBasedEviction true taints failed nodes NoExecute and lets pods leave as their tolerations
-	// end; false deletes the pods of a failed node after PodEvictionTimeout, at the zone's rate, as
-	// v1.16 did without taints. Taints of other people act in both.
+	// TaintBasedEviction chooses how a failed node loses its pods. If true, the node is tainted NoExecute, and pods
+	// leave as their tolerations end. If false, its pods are deleted after PodEvictionTimeout, at the zone's rate, as
+	// v1.16 did without taints. NoExecute taints that others set evict pods in both cases.
 	TaintBasedEviction bool
 	// PodEvictionTimeout is used only without TaintBasedEviction.
 	PodEvictionTimeout time.Duration
-	// NumericTolerations switches the operators Lt and Gt on.
+	// NumericTolerations enables the toleration operators Lt and Gt.
 	NumericTolerations bool
 
-	// MaxNodesPerSecond caps all zones together; 0 means no cap.
+	// MaxNodesPerSecond caps the rate of all zones together; 0 means no cap.
 	MaxNodesPerSecond float64
-	// MaxFailedNodes is how many nodes may carry our NoExecute taints at once (or, without taints, be
-	// emptied and not yet back); 0 means no cap.
+	// MaxFailedNodes caps how many nodes may carry our NoExecute taints at once or, without taints, have been emptied
+	// and not recovered; 0 means no cap.
 	MaxFailedNodes int
 
-	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight: node writes and the
-	// marking of their pods, lifting of taints (its own workers, so that hanging writes cannot hold recovery
-	// back) and evictions. Evictions that the API server has refused have an eighth of PodWorkers, at least one, of their own.
-	// Step ignores them. The client's own rate limit is what protects the API server; few
-	// workers only let nodes and pods wait for each other when it is slow.
+	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark
+	// their pods. LiftWorkers lift taints; they are separate so that hanging writes cannot delay recovery. PodWorkers
+	// evict. Evictions that the API server has refused get workers of their own: an eighth of PodWorkers, at least one.
+	// Step ignores all three. The client's own rate limit protects the API server; too few workers only make nodes and
+	// pods wait for each other when it is slow.
 	NodeWorkers, LiftWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
-	// GateInterval is how long a closed permission (Options.MayWrite, MayHarm, MayHarmIn) is left alone
-	// before it is asked again; Kick asks at once.
+	// GateInterval is how long a closed permission (Options.MayWrite, MayHarm, MayHarmIn) stays closed before it is
+	// asked for again; Kick asks at once.
 	GateInterval time.Duration
-	// ExplainSize is how many decisions Explain remembers, for the whole evictor, at most 1048576. Each takes about
+	// ExplainSize is how many decisions Explain remembers for the whole evictor, from 0 to 1048576. Each takes about
 	// half a KiB.
 	ExplainSize int
 }
 
-// Half is what of an evictor runs: its two halves can be had apart, as kube-controller-manager has them since 1.29. What does not run
-// decides, tells and counts nothing.
+// Half says which half of an evictor runs. The two can run apart, as in kube-controller-manager since 1.29. A half that
+// does not run decides, reports and counts nothing.
 type Half uint8
 
 // The halves.
 const (
 	// Both is the whole evictor.
 	Both Half = iota
-	// Lifecycle is the half that watches nodes: verdicts, zones, conditions, taints, and the pods that are marked not Ready or, without
-	// TaintBasedEviction, deleted. It evicts nothing because of taints: somebody else does.
+	// Lifecycle is the half that watches nodes: verdicts, zones, conditions and taints. It marks the pods of silent
+	// nodes not Ready and, without TaintBasedEviction, deletes those of failed nodes. It evicts nothing because of
+	// taints; somebody else does that.
 	Lifecycle
-	// TaintEviction is the half that evicts pods from nodes with NoExecute taints. It writes no node and gives no verdict: the taints
-	// not-ready and unreachable are somebody else's then, like all others, and trusted as they stand. They wait for no zone's rate and
-	// for no grace after a start; permissions and pauses stop what they evict.
+	// TaintEviction is the half that evicts pods from nodes with NoExecute taints. It writes no nodes and reaches no
+	// verdicts. The taints not-ready and unreachable are then somebody else's, like all others, and are trusted as they
+	// stand: evictions because of them wait neither for a zone's rate nor for a grace period after a start. Permissions
+	// and pauses stop them.
 	TaintEviction
 )
 
-// tainting says whether taints of ours can be about.
+// tainting says whether our own taints can exist.
 func (c Config) tainting() bool { return c.TaintBasedEviction && c.Half != TaintEviction }
 
-// evicts says what evicts pods.
+// evicts says what can evict pods.
 func (c Config) evicts() pods.Half {
 	switch {
 	case c.Half == TaintEviction || c.Half == Both && c.TaintBasedEviction:
@@ -109,16 +111,16 @@ func (c Config) evicts() pods.Half {
 	return pods.Nothing
 }
 
-// empties says whether failed nodes are emptied, and not tainted.
+// empties says whether failed nodes are emptied instead of tainted.
 func (c Config) empties() bool { return !c.TaintBasedEviction && c.Half != TaintEviction }
 
-// own says whether a taint is one of those that evict because of our verdict.
+// own says whether the taint is one that we set because of a verdict.
 func (c Config) own(t *v1.Taint) bool { return c.tainting() && taints.OwnNoExecute(t) }
 
-// maxExplainSize bounds ExplainSize: more would be a mistake, and half a GiB.
+// maxExplainSize bounds ExplainSize: so many decisions take about half a GiB, and more would be a mistake.
 const maxExplainSize = 1 << 20
 
-// DefaultConfig returns upstream's defaults, see the fields.
+// DefaultConfig returns upstream's defaults, and ours for what upstream does not have.
 func DefaultConfig() Config {
 	return Config{
 		NodeMonitorPeriod:         5 * time.Second,

@@ -46,7 +46,7 @@ func TestNewNamesWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What is there in type alone would panic at its first use: it is a fault like what is missing.
+// A nil pointer in an interface would panic at its first use, so it is reported like a missing value.
 func TestNewNamesWhatIsThereInTypeAlone(t *testing.T) {
 	var store *bare
 	var clk *simulator.Clock

@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// An eviction whose taint is replaced while it hangs is told to have moved once, and not with each event of its pod.
+// If its taint is replaced while an eviction hangs, it is reported as moved once, and not at each event of its pod.
 func TestEvictionThatHangsIsMovedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 3))

@@ -65,12 +65,12 @@ func TestOddSeconds(t *testing.T) {
 	require.ElementsMatch(t, []string{"negative", "zero"}, c.Evicted())
 }
 
-// A deadline that only the last check saw move away, and that moved back, is kept.
+// A deadline is kept if it moved away and back, and only the last check saw it away.
 func TestDeadlineThatMovesAwayAndBackIsKept(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 1))
 	c.AddPod("p", "a-0", evictortest.TolerateFor("k", 100))
 	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
-	e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: c.Clock()}) // and fed by hand
+	e, err := evictor.New(config(), c.Clients(), evictor.Options{Clock: c.Clock()}) // the test feeds it
 	require.NoError(t, err)
 	step := func(d time.Duration) {
 		c.Advance(d)
@@ -86,8 +86,8 @@ func TestDeadlineThatMovesAwayAndBackIsKept(t *testing.T) {
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
 
-// A pod that was bound long after a taint began is not taken for an old one because the node changed at
-// the same time.
+// A pod that was bound long after a taint was added is not mistaken for an old one because the node changed at the same
+// time.
 func TestPodThatArrivesWithAnotherTaintHasItsWholeToleration(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2))
 	c.Start(config())
@@ -99,7 +99,7 @@ func TestPodThatArrivesWithAnotherTaintHasItsWholeToleration(t *testing.T) {
 	require.Equal(t, []string{"160.000"}, times(says(c, `"evict"`)))
 }
 
-// The last check of one pod sees a taint before its event comes; the event still has to arm the others.
+// The last check of one pod sees a taint before its event comes. The event must still arm the others.
 func TestTaintSeenByALastCheckArmsTheOtherPods(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2))
 	c.AddPod("p0", "a-0", evictortest.TolerateFor("one", 30))

@@ -15,8 +15,7 @@ import (
 // Kind says what was decided. The zero Kind is no decision.
 type Kind uint8
 
-// The kinds of decisions. Those marked (written) are reported after the write succeeded, the
-// others when they were taken.
+// The kinds of decisions. Those marked (written) are reported after the write succeeded, the others when they are made.
 const (
 	// NodeVerdict: the observed readiness of a node changed.
 	NodeVerdict Kind = iota + 1
@@ -26,61 +25,69 @@ const (
 	ZoneChanged
 	// AllZonesDown: every zone with a counted node is fully disrupted.
 	AllZonesDown
-	// AllZonesDownEnded: one of them is no longer.
+	// AllZonesDownEnded: at least one of them is no longer fully disrupted.
 	AllZonesDownEnded
-	// NodeQueued: a failed node waits for its zone's rate.
+	// NodeQueued: a failed node waits for its turn, at its zone's rate.
 	NodeQueued
-	// NodeDequeued: a waiting node does not have to be acted on any more.
+	// NodeDequeued: a node no longer waits, because there is no need to act on it; Reason says why.
 	NodeDequeued
-	// TaintsWritten: taints of a node were changed (written).
+	// TaintsWritten: a node's taints were changed (written).
 	TaintsWritten
-	// LabelsWritten: the deprecated os and arch labels were brought in line (written).
+	// LabelsWritten: the deprecated os and arch labels were set to what the stable ones say (written).
 	LabelsWritten
 	// PodMarkedNotReady: a pod of an unreachable node had its Ready condition set to False (written).
 	PodMarkedNotReady
-	// EvictionArmed: a pod will be evicted at Deadline. Of a node that is emptied, without taints, this is not told, nor are the
-	// next two.
+	// EvictionArmed: a pod will be evicted at Deadline. For a node that is emptied, without taints, neither this nor
+	// the next two kinds are reported.
 	EvictionArmed
-	// EvictionMoved: that time changed.
+	// EvictionMoved: that deadline changed.
 	EvictionMoved
 	// EvictionCancelled: the pod will not be evicted; Reason says why.
 	EvictionCancelled
-	// EvictionDelayed: it is due but held back; Reason says by what. It is told again when that
-	// changes, and at each answer of the API server that refuses it (DisruptionBudget, TooManyRequests).
+	// EvictionDelayed: an eviction is due but held back; Reason says by what. It is reported again when that changes,
+	// and each time the API server refuses the eviction (DisruptionBudget, TooManyRequests).
 	EvictionDelayed
 	// PodEvicted: the pod was evicted (written).
 	PodEvicted
 	// PodSpared: a pod on a failed node is left alone; Reason says why.
 	PodSpared
-	// WriteFailed: a write did not succeed and will be tried again; Err says why.
+	// WriteFailed: a write failed and will be tried again; Err says why.
 	WriteFailed
-	// GateChanged: new taints and evictions are held back, Err says why, or go on again (Err is nil).
+	// GateChanged: writes, or taints and evictions, are held back (Err says why) or go on again (Err is nil); Reason
+	// says which.
 	GateChanged
 	// NodeRegistered: a node was seen for the first time.
 	NodeRegistered
-	// NodeRemoved: a node is gone, or another took its name.
+	// NodeRemoved: a node is gone, or another one has taken its name.
 	NodeRemoved
 	// NodeEmptied: the pods of a failed node were deleted, without taints (written).
 	NodeEmptied
-	// Awaiting: nothing is decided yet; Reason says what is waited for. An empty one: that has come.
+	// Awaiting: nothing is decided yet; Reason says what is missing. An empty Reason means that nothing is any more.
 	Awaiting
-	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says of what. Where Err is not nil it says by
-	// what: a pause, Options.MayHarmIn or the zone policy.
+	// DomainGateChanged is GateChanged for the failure domain Zone alone; Reason says what is held back or goes on. If Err
+	// is not nil, it says why: a pause, Options.MayHarmIn or the zone policy.
 	DomainGateChanged
+	// TurnRefused: a failed node's turn has come, and Options.Budget refuses it; Err says which bound. It comes again only if
+	// another bound refuses. The node goes on waiting.
+	TurnRefused
+	// PendingChanged: Options.Exceeded has changed what becomes of evictions on a node that was acted on. Reason says what, and
+	// Err which bound is exceeded; nil means none any more.
+	PendingChanged
 )
 
 const (
 	reasonTimeout = "PodEvictionTimeout"
 	reasonNoPods  = "NoPods"
+	reasonBudget  = "Budget"
 )
 
 var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",
-	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged",
+	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged", "TurnRefused", "PendingChanged",
 }
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (k Kind) String() string {
 	if k == 0 || int(k) >= len(kindNames) {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
@@ -88,23 +95,24 @@ func (k Kind) String() string {
 	return kindNames[k]
 }
 
-// Decision is one thing the evictor decided, with what it was decided from. Which fields are set
-// depends on Kind. It is a value: keep it as long as you like.
+// Decision is one thing the evictor decided, with what it was decided from. Kind says which fields are set. It is a
+// value and may be kept.
 type Decision struct {
 	Time time.Time
 	Kind Kind
 	Node string
-	// NodeUID is set where an event about the node may follow.
+	// NodeUID is set for the kinds that may lead to a Kubernetes event about the node.
 	NodeUID types.UID
 	Pod     PodRef
 
 	// From and To are the readiness before and after (NodeVerdict); empty means no Ready condition.
 	From, To v1.ConditionStatus
-	// Silence is how long no heartbeat had been seen when the verdict fell, Grace what is allowed.
+	// Silence is how long no heartbeat had been seen at the time of the verdict, and Grace how long that may last.
 	Silence, Grace time.Duration
 	Conditions     []v1.NodeCondition // ConditionsWritten
 
-	// Zone and what follows belong to ZoneChanged and NodeQueued; Zone to DomainGateChanged too.
+	// Zone, FromState, State, Rate and Counts belong to ZoneChanged and NodeQueued; Zone also to NodeDequeued and
+	// DomainGateChanged.
 	Zone      zone.Key
 	FromState zone.State
 	State     zone.State
@@ -114,34 +122,40 @@ type Decision struct {
 	// Added and Removed are the taints written.
 	Added, Removed []v1.Taint
 
-	// Taint is the one that decides an eviction, Toleration the index in the pod's spec.tolerations of the one used for
-	// it (from 0; -1: none), Tolerated how long it allows, Deadline when it ends.
+	// Taint is the taint that decides the eviction. Toleration is the index in the pod's spec.tolerations of the one
+	// used for it (-1: none), Tolerated how long that one tolerates the taint, and Deadline when that time ends.
 	Taint      *v1.Taint
 	Toleration int
 	Tolerated  time.Duration
 	Deadline   time.Time
 
-	// Reason is a short stable text. Why nobody waits or is evicted any more: NodeReady, NotFailed (it has reported
-	// Ready since the pass, is held, or has no Ready condition any more), Tainted (the node has our taint already, by
-	// another replica, say), NodeDeleted, AllZonesDown, ZonePolicy (zone.Cancel), TaintRemoved,
-	// Tolerated, Completed, MirrorPod, DaemonSet, or the reason of a hold. What is waited for: NotSettled (we have not
-	// watched the node for a whole grace period yet, or it has reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait),
-	// DisruptionBudget, TooManyRequests. Without taints, PodEvictionTimeout is why a pod is evicted, and NoPods tells of
-	// a node that had none. With other kinds it is for people.
+	// Reason is a short stable text.
+	//
+	// Why a node no longer waits, or a pod is not evicted: NodeReady; NotFailed (the node has reported Ready since the
+	// pass, is held, or has lost its Ready condition); Tainted (the node already has our taint, from another replica,
+	// say); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or the
+	// reason of a hold.
+	//
+	// What an eviction waits for: NotSettled (we have not yet watched the node for a whole grace period, or it has
+	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), DisruptionBudget, TooManyRequests.
+	//
+	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
+	// other kinds it is text for people.
 	Reason string
 	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed).
 	Err error
-	// DryRun marks what would have been written.
+	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool
 
-	// In what Explain returns, a delay or a failure that repeats is one decision: Times is how often it was decided in a
-	// row, when more than once, Time and Last are when first and last. The rest is as it was the last time.
+	// Times and Last are set by Explain, which returns a delay or a failure that repeats as one decision. Times is how
+	// often it was decided in a row, 0 if only once. Time is then the first time and Last the last; the other fields are
+	// as of the last time.
 	Times int
 	Last  time.Time
 }
 
-// Observer is told every decision, in order. It is called without any lock held and must not block;
-// it may feed the evictor.
+// Observer receives every decision, in order. It is called without any lock held and must not block; it may feed the
+// evictor.
 type Observer interface {
 	Observe(Decision)
 }
@@ -152,7 +166,7 @@ type ObserverFunc func(Decision)
 // Observe calls f.
 func (f ObserverFunc) Observe(d Decision) { f(d) }
 
-// String tells the decision in one line, beginning with the time of day.
+// String describes the decision in one line, which begins with the time of day in UTC.
 func (d Decision) String() string {
 	var b strings.Builder
 	b.WriteString(d.Time.UTC().Format("15:04:05"))
@@ -240,13 +254,17 @@ func (d Decision) text() string {
 			return "it has no pods to delete"
 		}
 		return "its pods were deleted"
+	case TurnRefused:
+		return "may not be acted on, " + d.reason()
+	case PendingChanged:
+		return d.reason()
 	case WriteFailed:
 		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
 	}
 	return d.Reason
 }
 
-// reason is Reason with what is behind it.
+// reason is Reason, followed by Err.
 func (d Decision) reason() string {
 	if d.Err == nil {
 		return d.Reason
@@ -254,7 +272,7 @@ func (d Decision) reason() string {
 	return d.Reason + ": " + d.Err.Error()
 }
 
-// why tells what an eviction follows from.
+// why describes what leads to the eviction.
 func (d Decision) why() string {
 	switch {
 	case d.Taint == nil:

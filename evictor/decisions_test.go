@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// While we wait for a node to be watched, which holds only what our own taint asks for, taints of others go on.
+// While a node is watched, only evictions by our own taints wait; those by foreign taints go on.
 func TestForeignTaintsGoOnWhileANodeIsWatched(t *testing.T) {
 	drain := v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
 	for _, period := range []time.Duration{0, 5 * time.Second} {
@@ -37,7 +37,7 @@ func TestForeignTaintsGoOnWhileANodeIsWatched(t *testing.T) {
 	}
 }
 
-// A mirror pod is known by its annotation, whatever that says, as the kubelet knows it.
+// A mirror pod is recognized by its annotation, whatever the value, as the kubelet does.
 func TestMirrorPodsStayWhateverTheirAnnotationSays(t *testing.T) {
 	u := newUpstreams(t, config())
 	u.node("node0", "", longAgo, v1.ConditionTrue)
@@ -52,7 +52,7 @@ func TestMirrorPodsStayWhateverTheirAnnotationSays(t *testing.T) {
 	require.Empty(t, u.evicted)
 }
 
-// cancelled starts a cluster of one zone and returns the reasons of the evictions that are called off.
+// cancelled starts a cluster with one zone and returns the reasons of cancelled evictions.
 func cancelled(t *testing.T, options ...evictortest.Option) (*evictortest.Cluster, *[]string) {
 	var reasons []string
 	c := evictortest.New(t, append([]evictortest.Option{evictortest.Zone("a", 3), evictortest.PodsPerNode(1)}, options...)...)
@@ -104,7 +104,7 @@ func TestTolerationThatIsLengthenedForEverIsTheReason(t *testing.T) {
 	require.Equal(t, []string{"Tolerated"}, *reasons)
 }
 
-// A failed node that loses its Ready condition is not Ready, and its taint is still there.
+// A failed node that loses its Ready condition counts as not Ready, and its taint stays.
 func TestNodeThatLosesItsReadyConditionIsNotFailed(t *testing.T) {
 	u := newUpstreams(t, config())
 	var reasons []string
@@ -133,7 +133,7 @@ func TestNodeThatLosesItsReadyConditionIsNotFailed(t *testing.T) {
 	require.Equal(t, []string{"EvictionCancelled NotFailed", "NodeDequeued NotFailed"}, reasons)
 }
 
-// brake is a policy without states, which stops while two of the cluster are down.
+// brake is a policy that stops while two nodes of the cluster are down.
 type brake struct{}
 
 func (brake) Decide(s zone.Situation) zone.Ruling {
@@ -156,8 +156,8 @@ func TestPolicyWithoutStatesStopsAZoneFromTheStart(t *testing.T) {
 	require.Len(t, noExecute(c), 1)
 }
 
-// A node that renews its lease lives, though its status stays Unknown: it is tainted, but its pods stay until it is silent
-// for a whole grace period again.
+// A node that renews its lease is alive even if its status stays Unknown. It is tainted, but its pods stay until it has
+// been silent for a whole grace period again.
 func TestUnknownNodeThatRenewsKeepsItsPods(t *testing.T) {
 	u := newUpstreams(t, config())
 	for _, name := range []string{"node0", "node1", "node2"} {
@@ -178,7 +178,7 @@ func TestUnknownNodeThatRenewsKeepsItsPods(t *testing.T) {
 	require.Equal(t, []string{"pod0"}, u.evicted)
 }
 
-// What goes with its node, or by itself, is neither evicted nor told to be spared.
+// Pods that are deleted with their node, or by themselves, are neither evicted nor reported as spared.
 func TestPodsThatGoAreNotToldToBeSpared(t *testing.T) {
 	events := told(t, config(), func(c *evictortest.Cluster, advance func(time.Duration)) {
 		for _, node := range []string{"a-0", "a-1"} {
@@ -220,7 +220,7 @@ func TestTaintOfAnotherValueBeginsAnew(t *testing.T) {
 	require.Equal(t, []string{"pod0"}, u.evicted)
 }
 
-// The index of a toleration is the same in a decision and in what it says.
+// The index of a toleration is the same in a decision's fields and in its text.
 func TestTolerationIsCountedFromZero(t *testing.T) {
 	d := evictor.Decision{Kind: evictor.EvictionArmed, Pod: evictor.PodRef{PodKey: evictor.PodKey{Namespace: "default", Name: "p"}}, Taint: &v1.Taint{Key: "k"}}
 	require.Contains(t, d.String(), "(tolerations[0])")
@@ -228,8 +228,8 @@ func TestTolerationIsCountedFromZero(t *testing.T) {
 	require.Contains(t, d.String(), "does not tolerate k")
 }
 
-// What is refused or fails again and again is one entry of Explain, which says how often and when last, and pushes nothing else
-// out. Observers are told each time.
+// A repeated refusal or failure is one entry of Explain, with how often and when last, and displaces no other entries.
+// Observers get each one.
 func TestExplainCountsWhatRepeats(t *testing.T) {
 	for name, answer := range map[string]error{"EvictionDelayed": budgetSays(), "WriteFailed": errors.New("unavailable")} {
 		cfg := config()

@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// noExecute says when nodes were given a NoExecute taint of ours.
+// noExecute returns when nodes got a NoExecute taint of ours.
 func noExecute(c *evictortest.Cluster) []string {
 	return times(says(c, "NoExecute", `"add"`))
 }
@@ -42,7 +42,7 @@ func TestANodeIsServedOnce(t *testing.T) {
 	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
 	c.Advance(9 * time.Second)
 	require.Equal(t, []string{"5.000"}, noExecute(c))
-	c.Fail("a-0", "a-1", "a-2") // the taints of a-0 are swapped by the pass that queues the others
+	c.Fail("a-0", "a-1", "a-2") // the pass that queues the others swaps the taints of a-0
 	c.Advance(2 * time.Minute)
 	require.Len(t, says(c, "NoExecute", `"add"`, "a-0", "unreachable"), 1)
 	require.Equal(t, []string{"55.000", "65.000"}, times(append(says(c, "NoExecute", `"add"`, "a-1"), says(c, "NoExecute", `"add"`, "a-2")...)))

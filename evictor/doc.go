@@ -1,74 +1,85 @@
-// Package evictor puts the pieces together: node and pod events in; conditions, taints and evictions out.
+// Package evictor is a node lifecycle controller as a library: node, pod and lease events go in; conditions, taints and
+// evictions come out.
 //
-//	// On a cluster, with package clientgo below this one:
+// Events only name what changed: NodeChanged, PodChanged and LeaseRenewed mark a key dirty. The evictor reads the
+// current objects from the stores when it acts, decides, checks the decision once more, and writes through the small
+// interfaces in Clients. Clients.Source feeds it or, without one, the program does; until the first event it decides
+// nothing. Step does everything that is due now and says when to call it again. Run is a loop over the same code with
+// workers. Every decision goes to the Observer with its reasons, and Explain returns those about one node or pod.
+//
+//	// On a cluster, with the package clientgo below this one:
 //	cluster, err := clientgo.NewForConfig(config, clientgo.Options{})
 //	if err != nil {
 //		return err
 //	}
 //	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{
 //		Logger:  slog.Default(),
-//		MayHarm: func() error { return maintenance.Err() }, // asked before every taint and eviction; nil is yes
+//		MayHarm: func() error { return maintenance.Err() }, // asked before every taint and eviction; nil means yes
 //	})
 //	if err != nil {
-//		return err // every fault of the configuration, the clients and the options
+//		return err // names every fault in the configuration, the clients and the options
 //	}
 //	http.HandleFunc("/why", func(w http.ResponseWriter, r *http.Request) {
 //		fmt.Fprintln(w, e.Explain(r.FormValue("pod")))
 //	})
-//	return e.Run(ctx) // or Step, which does what is due now and says when to come back
-//
-// An Evictor is told by its Source, or by the program, by name what changed (NodeChanged, PodChanged) and when leases
-// were renewed (LeaseRenewed); until somebody tells it anything it decides nothing. It reads the truth from the stores
-// when it acts, decides, checks once more, and writes through the small interfaces in Clients. Step does everything
-// that is due now and says when to call again; Run is a loop over the same code with workers. Every decision reaches
-// the Observer with its reasons, and Explain tells those about one node or pod.
+//	return e.Run(ctx) // or call Step
 //
 // # What happens to a node that fails
 //
-//  1. No heartbeat is seen for NodeMonitorGracePeriod: its verdict becomes Unknown, the four kubelet
-//     conditions are written, its pods are marked not Ready, and NoSchedule taints follow the conditions.
-//  2. It waits in its zone's queue. The zone's state gives the rate: NodeEvictionRate, the secondary one,
-//     or 0. When every zone is down nothing is tainted for it and what was is lifted.
-//  3. Its turn comes: it is tainted NoExecute. Pods leave as their tolerations end.
-//  4. It reports Ready: pending evictions are cancelled in memory, then the taints lifted in one write.
+//  1. No heartbeat is seen for NodeMonitorGracePeriod. The node's verdict becomes Unknown, the four kubelet conditions
+//     are written, its pods are marked not Ready, and NoSchedule taints follow the conditions.
+//  2. It waits in its zone's queue. The zone's state gives the rate: NodeEvictionRate, SecondaryNodeEvictionRate or 0.
+//     While every zone is fully disrupted, no node is tainted, and our NoExecute taints are lifted.
+//  3. Its turn comes, and it is tainted NoExecute. Pods leave as their tolerations end.
+//  4. It reports Ready. Pending evictions are cancelled in memory; then its taints are lifted in one write.
 //
-// Without TaintBasedEviction steps 2 and 3 delete its pods after PodEvictionTimeout instead.
+// Without TaintBasedEviction a node joins the queue only after PodEvictionTimeout, and its turn deletes its pods.
 //
-// Config.Half leaves half of this out: who only needs pods to leave tainted nodes, or only nodes to be tainted.
+// Config.Half runs half of this: only the part that taints nodes, or only the part that evicts pods from tainted nodes.
 //
 // # Permissions
 //
 // MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and evictions;
-// recovery is never blocked. MayHarmIn and PauseDomain do so in one failure domain. What the zone policy says of
-// pending evictions (zone.Pending) reaches only those by our own taints. The strictest answer wins. DryRun decides
-// everything and writes nothing. Hold spares one node, at once.
+// recovery is never blocked. MayHarmIn and PauseDomain do the same in one failure domain. What the zone policy says
+// about pending evictions (zone.Pending) applies only to evictions by our own taints. The strictest answer wins.
+// DryRun decides everything and writes nothing. Hold spares one node, at once.
+//
+// Options.Budget says how many nodes may be acted on, in groups of any kind: see package budget, below this one. It is
+// asked before each turn. A refusal costs the domain no token, and the node asks again. Nodes that an earlier process
+// tainted count. Options.Exceeded lets a bound that is exceeded hold back or cancel what is pending.
 //
 // # When the API server fails
 //
-// What could not be written because the API server was not reached, did not answer in time, had an error of its own or
-// too much to do is tried again with a backoff that grows up to RetryMax; and one write of these each pass, jittered,
-// finds out when it is back. As soon as anything is answered, all of it is tried again at once, within the workers and
-// the rate limit of the client. An answer about one object is no outage: a conflict is read again within seconds, a
-// disruption budget asked again for longer each time, and what is forbidden, invalid or refused by a webhook keeps its
+// A write fails because of the API server if it cannot be reached, does not answer in time, has an internal error or is
+// overloaded. Such a write is retried with a backoff that grows up to RetryMax. Beside that, one of the failed writes
+// is tried every monitor period, with jitter, to find out when the API server is back. Once it answers anything, all of
+// them are retried at once, within the workers and the client's rate limit.
+//
+// An answer about one object is no outage. After a conflict the object is read and tried again within seconds. A
+// disruption budget is asked again after growing delays. What is forbidden, invalid or refused by a webhook keeps its
 // backoff.
 //
-// # What it is not
+// # What it does not do
 //
-// It does not collect pods of deleted nodes (PodGC), force-delete what a dead kubelet cannot finish, or
-// move pods for balance (descheduling). It evicts nothing that the API objects do not justify.
+// It does not collect the pods of deleted nodes (PodGC does), force-delete pods that a dead kubelet cannot finish, or
+// move pods for balance (a descheduler does). It evicts nothing that the API objects do not justify.
 //
 // # Bad input
 //
-// A node without labels is in the zone with the empty key; one without conditions counts as not ready and is Unknown
-// after the start-up grace; without a creation time, or with one in the future, that grace runs from when it was first
-// seen. Two of a name that both have no UID never differ. A taint with an unknown effect is left alone. A toleration
-// that has a value with Exists ignores it; tolerationSeconds of zero and below mean at once, 9e18 the longest duration
-// there is. A pod on a node that does not exist is ignored until the node appears. Events may come out of order and
-// twice: they only name keys. When a clock without monotonic readings goes back no time passes, and what follows
-// counts; one that jumps ahead by more than a grace period starts all heartbeat clocks anew.
+//   - A node without labels is in the zone with the empty key.
+//   - A node without conditions counts as not ready, and is Unknown after the start-up grace period. Without a creation
+//     time, or with one in the future, that period runs from when the node was first seen.
+//   - Two nodes, or two pods, of the same name count as the same object if both have an empty UID.
+//   - A taint with an unknown effect is left alone.
+//   - A toleration with Exists ignores its value. tolerationSeconds of 0 or less means evict at once; seconds that do
+//     not fit a time.Duration mean the longest one.
+//   - A pod on a node that does not exist is ignored until the node appears.
+//   - Events may come out of order and twice.
+//   - When a clock without monotonic readings is set back, no time passes, and it counts on from there. When it jumps
+//     ahead by more than a grace period, all heartbeat clocks restart.
 //
 // # Differences from upstream
 //
-// Where this package decides otherwise than kube-controller-manager, and nodepressure than the kubelet, it is on
-// purpose: DIFFERENCES.md, at the top of the repository, has a row for each, with the reason and its test.
+// Where this package deliberately decides otherwise than kube-controller-manager, and nodepressure otherwise than the
+// kubelet, DIFFERENCES.md at the top of the repository has a row with the reason and its test.
 package evictor

@@ -19,7 +19,8 @@ var (
 	toleratesDrain = v1.Toleration{Key: "drain", Operator: v1.TolerationOpExists}
 )
 
-// A permission for one domain stops all harm there, that of others' taints too, and nothing elsewhere. Recovery goes on.
+// A permission for one domain stops all harm there, including evictions by foreign taints, and nothing elsewhere.
+// Recovery goes on.
 func TestPermissionOfOneDomainStopsHarmThere(t *testing.T) {
 	a := zone.Key{Zone: "a"}
 	harmless := errors.New("the storage of a is rebuilt")
@@ -104,7 +105,7 @@ func explained(e *evictor.Evictor, key string) string {
 	return b.String()
 }
 
-// Reasons add up, for all and for one domain; one that was not given ends nothing.
+// Reasons add up, for all and for one domain. Ending a reason that was not given does nothing.
 func TestPausesOfADomainAddUp(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
 	e := c.Start(config())
@@ -137,7 +138,7 @@ func TestDomainThatReturnsKnowsOfItsPause(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	e := c.Start(config())
 	b := zone.Key{Zone: "b"}
-	e.PauseDomain(b, "not ready for traffic") // before it is there
+	e.PauseDomain(b, "not ready for traffic") // before the domain exists
 	for range 2 {
 		c.AddNode("b-0", b)
 		c.AddNode("b-1", b)
@@ -159,7 +160,7 @@ func TestDomainThatReturnsKnowsOfItsPause(t *testing.T) {
 	require.True(t, c.HasNoExecute("b-0"))
 }
 
-// A node that moves to a domain where all is permitted leaves the pause behind, and one that moves the other way meets it.
+// A node that moves to a domain without a pause leaves the pause behind, and one that moves the other way is paused.
 func TestNodeThatMovesLeavesThePauseBehind(t *testing.T) {
 	cfg := config()
 	cfg.RetryMax, cfg.GateInterval = time.Hour, time.Hour
@@ -202,7 +203,7 @@ func TestNodeThatMovesLeavesThePauseBehind(t *testing.T) {
 	require.Contains(t, c.Evicted(), "moved-there")
 }
 
-// labelled shows nodes in other zones than the cluster's.
+// labelled is a store that shows nodes in other zones than the cluster does.
 type labelled struct {
 	evictor.NodeStore
 	zone map[string]string
@@ -217,7 +218,7 @@ func (l *labelled) Node(name string) (*v1.Node, bool) {
 	return node, ok
 }
 
-// The user's fences are asked with nothing locked: they may ask the evictor.
+// The user's functions are called without a lock: they may call the evictor.
 func TestFencesMayCallTheEvictor(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
 	var e *evictor.Evictor

@@ -12,8 +12,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// switched is the default policy, and what it says of what is pending in domains with any bad node. Pending is a pointer, so it
-// asks to be asked.
+// switched is the default policy, with a ruling about pending evictions in domains with any bad node. pending is a
+// pointer, so the test can change it.
 func switched(pending *zone.Pending) zone.Policy {
 	return zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		ruling := zone.DefaultPolicy().Decide(s)
@@ -24,8 +24,8 @@ func switched(pending *zone.Pending) zone.Policy {
 	})
 }
 
-// A policy that says Wait keeps what our own taints evict, and lets what those of others evict go. When it says GoOn again, nodes
-// let their pods go one by one.
+// A policy that says Wait stops evictions by our own taints, not those by foreign ones. When it says GoOn again, nodes
+// evict their pods one node after the other.
 func TestPolicyThatWaitsKeepsOwnEvictions(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -60,7 +60,7 @@ func TestPolicyThatWaitsKeepsOwnEvictions(t *testing.T) {
 	}
 }
 
-// A permission for the whole and a policy that waits: the stricter one wins for whom it reaches.
+// A permission for everything and a policy that waits: for each domain, the stricter one wins.
 func TestStrictestAnswerWins(t *testing.T) {
 	cfg := config()
 	cfg.RetryMax = time.Hour
@@ -85,7 +85,8 @@ func TestStrictestAnswerWins(t *testing.T) {
 	require.Equal(t, []string{"theirs", "ours"}, c.Evicted())
 }
 
-// A policy that says Cancel gives up what our own taints evict, and the taints. What is still failed later begins anew.
+// A policy that says Cancel cancels evictions by our own taints and lifts the taints. A node that has still failed
+// later starts over.
 func TestPolicyThatCancelsLiftsOurTaints(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -118,7 +119,7 @@ func TestPolicyThatCancelsLiftsOurTaints(t *testing.T) {
 	}
 }
 
-// Without taints a node's pods are what is pending.
+// Without taints, the evictions of a node's pods are what is pending.
 func TestPolicyWithoutTaints(t *testing.T) {
 	for _, row := range []struct {
 		pending zone.Pending

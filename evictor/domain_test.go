@@ -14,8 +14,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// TestTheProgramChoosesDomains: nodes count and wait where the program says, whatever their labels; one that it leaves out counts
-// nowhere and is acted on all the same; one whose domain changes takes its place along.
+// The program chooses domains: nodes count and wait where it says, whatever their labels. A node that it excludes
+// counts nowhere and is still acted on. A node whose domain changes keeps its place in line.
 func TestTheProgramChoosesDomains(t *testing.T) {
 	even, odd := zone.Key{Zone: "even"}, zone.Key{Zone: "odd"}
 	moved := false
@@ -58,7 +58,7 @@ func TestNodeChangesZoneWhileItWaits(t *testing.T) {
 	c.Start(config())
 	c.Fail("a-0", "a-1", "a-2")
 	c.Advance(46 * time.Second)
-	c.Relabel("a-2", zone.Key{Zone: "b"}) // third in its line, first in the other
+	c.Relabel("a-2", zone.Key{Zone: "b"}) // third in its own line, first in the other
 	c.Advance(30 * time.Second)
 	require.Equal(t, []string{"45.000"}, times(says(c, "NoExecute", "a-0")))
 	require.Equal(t, []string{"55.000"}, times(says(c, "NoExecute", "a-1")))
@@ -79,7 +79,7 @@ func TestZoneThatEmptiesAndReturnsEarnsNoToken(t *testing.T) {
 	require.Equal(t, []string{"55.000"}, times(says(c, "not-ready", "NoExecute")))
 }
 
-// A node that changes its zone while its taint is being written, in vain, waits in the new one.
+// A node that changes its zone while writing its taint fails waits in the new zone.
 func TestNodeThatMovesDuringItsTurnIsNotForgotten(t *testing.T) {
 	cfg := config()
 	cfg.RetryInitial = 3 * time.Second

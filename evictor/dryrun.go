@@ -10,13 +10,13 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// dryRun stands between the evictor and its clients: it writes nothing, and shows nodes as they would be, so that the decisions that
-// follow are taken too. Which pods are gone and which are marked the evictor remembers itself.
+// dryRun stands between the evictor and its clients. It writes nothing and shows nodes as the writes would have left
+// them, so that the decisions that follow are made too. Which pods are evicted or marked the evictor remembers itself.
 type dryRun struct {
 	NodeStore
 	e *Evictor
 
-	mu    sync.Mutex // guards what follows; the stores are read without it
+	mu    sync.Mutex // guards nodes; not held while the real store is read
 	nodes map[string]*node.Shadow
 }
 
@@ -24,7 +24,7 @@ func newDryRun(real NodeStore, e *Evictor) *dryRun {
 	return &dryRun{NodeStore: real, e: e, nodes: make(map[string]*node.Shadow)}
 }
 
-// heard is told of each sign of life of a lease.
+// heard is called for each heartbeat that a lease brings.
 func (d *dryRun) heard(node string) {
 	d.mu.Lock()
 	changed := d.nodes[node].Heard()

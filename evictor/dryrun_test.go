@@ -14,8 +14,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A dry run remembers every label that it would have written, not the last ones only: else each one that it forgets
-// is due again, for ever.
+// A dry run remembers every label that it would have written, not only the last ones. Otherwise each forgotten one
+// would be due again, for ever.
 func TestDryRunRemembersTheLabelsOfEveryWrite(t *testing.T) {
 	node := &v1.Node{}
 	node.Name, node.Labels = "n", map[string]string{v1.LabelOSStable: "linux"}
@@ -47,7 +47,7 @@ func TestDryRunRemembersTheLabelsOfEveryWrite(t *testing.T) {
 	require.Equal(t, 2, written)
 }
 
-// whileVisiting is a store that tells whether it is read from within its own Nodes, where one that locks stands still.
+// whileVisiting is a store that reports reads from within its own Nodes, where a store with a lock would deadlock.
 type whileVisiting struct {
 	evictor.NodeStore
 	visiting, read bool
@@ -77,8 +77,8 @@ func TestDryRunReadsNoStoreWhileItVisits(t *testing.T) {
 	require.False(t, store.read)
 }
 
-// A dry run does not hold against a node what it would have written: a kubelet that is heard again would have
-// reported, which it has no reason for when nothing was written.
+// A dry run believes the lease of an Unknown node again. Otherwise it would wait for a status report, which the kubelet
+// has no reason to make, because nothing was written.
 func TestDryRunBelievesTheLeaseAgain(t *testing.T) {
 	for _, renew := range []func(e *evictor.Evictor, node string, now time.Time){
 		func(e *evictor.Evictor, node string, now time.Time) { e.LeaseRenewed(node, now) },

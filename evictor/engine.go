@@ -6,6 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/internal/allowance"
+	"github.com/evictkit/evictkit/evictor/internal/armed"
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
@@ -19,40 +21,42 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// engine reads the stores, asks the rooms, and schedules what follows from their answers. It writes nothing and waits for nobody:
-// whoever calls a method of it holds Evictor.mu, which none of them can take. What does the work is Evictor's.
+// engine reads the stores, asks the packages under internal for decisions, and schedules the work that follows. It
+// writes nothing and waits for nobody. Callers of its methods hold Evictor.mu, which the methods cannot reach. The
+// methods that make the writes are Evictor's.
 type engine struct {
-	cfg     Config // what stands here down to waits is never changed
+	cfg     Config // cfg to waits are set once
 	clients Clients
 	opts    Options
 	clock   clock.PassiveClock
 
-	inbox   *inbox.Inbox[PodKey] // these have a lock of their own
+	inbox   *inbox.Inbox[PodKey] // inbox to armed have locks of their own
 	out     *outbox.Outbox[Decision, subject]
 	monitor *health.Monitor
 	writes  *timedworker.Set[string, struct{}]
 	lifts   *timedworker.Set[string, struct{}]
-	armed   *evictions
-	waits   waits
+	armed   *armed.Evictions[PodKey, *pods.Eviction]
+	waits   outage.Waits
 
 	started   bool
-	awaited   string        // what nothing is decided for want of, as it was told last
-	now       time.Time     // ours, which never goes back
-	read      time.Time     // latest reading of the clock, for those who see to that themselves
-	ahead     time.Duration // of read is now: by so much the clock was set back
+	awaited   string        // what is missing before anything is decided, as last reported
+	now       time.Time     // our time, which never goes back
+	read      time.Time     // the last reading of the clock, for packages that handle a clock set back themselves
+	ahead     time.Duration // now minus read: by how much the clock was set back in all
 	records   map[string]*record
 	zones     *zone.Tracker[string, zone.Key]
 	turns     *turns.Turns
 	attention map[string]*record // to be looked at in the next pass
-	left      bool               // a node is gone since the last pass, which may change what zones there are
+	left      bool               // a node has gone since the last pass, so zones may have changed
 	pods      pods.Pods
 	outage    *outage.Outage[task]
 	holds     map[string]string
-	pooled    bool // the writes are made by Run's workers, and may wait for one
+	pooled    bool // Run's workers make the writes, which may have to wait for a worker
 	permitted *permit.Permits
+	allowance *allowance.Allowance
 }
 
-// newEngine returns one whose work has nobody yet who does it.
+// newEngine returns an engine without writes, lifts and armed, which New adds.
 func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) {
 	e = engine{
 		cfg:       cfg,
@@ -65,9 +69,13 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		permitted: permit.New(cfg.GateInterval),
 		inbox:     inbox.New[PodKey](),
 		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
-		outage:    outage.New[task](probeInterval(cfg)),
 		pods:      pods.New(cfg.evicts(), taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
-		waits:     cfg.waits(opts.Jitter),
+		waits:     outage.NewWaits(cfg.RetryInitial, cfg.RetryMax, cfg.GateInterval, cfg.NodeMonitorPeriod, opts.Jitter),
+	}
+	e.outage = outage.New[task](e.waits.Probe)
+	e.allowance = allowance.New(nil, nil)
+	if opts.Budget != nil {
+		e.allowance = allowance.New(opts.Budget, opts.Exceeded)
 	}
 	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock)); err != nil {
 		return e, err
@@ -87,22 +95,25 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 	return e, err
 }
 
-// record is what the evictor remembers of one node, and what it does about it.
+// record is what the evictor remembers of one node.
 type record struct {
 	node.Record
 	name string
 	uid  types.UID
 	seen time.Time // when it was first seen, in our time
-	zone zone.Key  // where it counts and waits; Record.Zone from the next pass on
+	zone zone.Key  // where it counts and waits; the next pass replaces it by Record.Zone
 
-	busy    bool              // a write is in flight under Run
-	turn    *turns.Turn       // what that counts on, nil for none
-	refused permit.Permission // for want of which that left harm out, 0 for none: its worker's alone
+	another string            // the version of another node of this name that the store showed last
+	busy    bool              // a write is in flight
+	turn    *turns.Turn       // the turn that the write in flight acts on, nil for none
+	refused permit.Permission // the permission that the write in flight lacked, 0 for none: only its worker uses it
 
-	pods pods.Node
+	pods      pods.Node
+	allowance allowance.Node
 }
 
-// tick reads the clock and returns our time. When the clock was set back no time has passed, and what follows counts.
+// tick reads the clock and returns our time. If the clock was set back, no time has passed; from then on it counts as
+// usual.
 func (e *engine) tick() time.Time {
 	read := e.clock.Now()
 	e.ahead += max(0, e.read.Sub(read))
@@ -110,5 +121,5 @@ func (e *engine) tick() time.Time {
 	return e.now
 }
 
-// shown is what the clock shows at an instant of our time, if nobody sets it meanwhile.
+// shown converts an instant of our time to what the clock will show then, unless it is set meanwhile.
 func (e *engine) shown(ours time.Time) time.Time { return ours.Add(-e.ahead) }

@@ -6,7 +6,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The reasons of the events, as upstream writes them.
+// The reasons of the events, spelled as upstream spells them.
 const (
 	EventRegisteredNode         = "RegisteredNode"
 	EventRemovingNode           = "RemovingNode"
@@ -16,8 +16,8 @@ const (
 	EventDeletingAllPods        = "DeletingAllPods"
 )
 
-// eventOf is the event that upstream records for such a decision, if any. Unlike there it follows the
-// outcome: "Marking for deletion" is told of a pod that was deleted.
+// eventOf returns the event that upstream records for such a decision, if any. Unlike upstream's, it follows the
+// outcome: "Marking for deletion" is recorded only once the pod was deleted.
 func eventOf(d Decision) (Event, bool) {
 	event := Event{Node: d.Node, NodeUID: d.NodeUID, Pod: d.Pod, Type: v1.EventTypeNormal}
 	switch {
@@ -25,7 +25,7 @@ func eventOf(d Decision) (Event, bool) {
 		event.Reason, event.Message = EventRegisteredNode, fmt.Sprintf("Node %s event: Registered Node %s in Controller", d.Node, d.Node)
 	case d.Kind == NodeRemoved:
 		event.Reason, event.Message = EventRemovingNode, fmt.Sprintf("Node %s event: Removing Node %s from Controller", d.Node, d.Node)
-	case d.Kind == NodeVerdict && d.From == v1.ConditionTrue && d.To != "": // of a condition that is gone upstream tells nothing
+	case d.Kind == NodeVerdict && d.From == v1.ConditionTrue && d.To != "": // upstream records nothing when the condition is gone
 		event.Reason, event.Message = EventNodeNotReady, fmt.Sprintf("Node %s status is now: NodeNotReady", d.Node)
 	case d.Kind == PodMarkedNotReady:
 		event.Type, event.Reason, event.Message = v1.EventTypeWarning, EventNodeNotReady, "Node is not ready"

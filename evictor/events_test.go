@@ -21,7 +21,7 @@ type sink []string
 
 func (s *sink) Event(e evictor.Event) { *s = append(*s, e.Type+" "+e.Reason+": "+e.Message) }
 
-// told lets the story happen to a cluster and returns the events, without those of the registration.
+// told plays a story on a cluster and returns the events, without those of the registration.
 func told(t *testing.T, cfg evictor.Config, story func(c *evictortest.Cluster, advance func(time.Duration))) []string {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	var events sink
@@ -113,7 +113,7 @@ func TestLooking(t *testing.T) {
 	require.Contains(t, log.String(), "taint node.kubernetes.io/unreachable:NoExecute added")
 }
 
-// What waits is told with its turn, which comes at the zone's rate, and with how long it has waited.
+// Waiting nodes are reported with their turn, which comes at the zone's rate, and with how long they have waited.
 func TestWaitingAndBacklogs(t *testing.T) {
 	var passes int
 	c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(2))
@@ -144,7 +144,7 @@ func TestWaitingAndBacklogs(t *testing.T) {
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")
 }
 
-// What is logged names the node and the pod, where there is one, and says why nothing is done.
+// Log lines name the node and, if there is one, the pod, and say why nothing is done.
 func TestLogNamesWhatItIsAbout(t *testing.T) {
 	var log bytes.Buffer
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -11,10 +12,18 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
+	"github.com/evictkit/evictkit/zone"
 )
 
-// evictPod is the work of Evictor.armed: an eviction is due. Everything is checked once more against the store and the verdict, then
-// the call is made without any lock. What the API server refuses, or would, is tried again apart.
+type podWork = timedworker.Work[PodKey, *pods.Eviction]
+
+func slotOf(ev *pods.Eviction) (slot PodKey, uid string) {
+	return PodKey(ev.Pod().Key), string(ev.Pod().UID)
+}
+
+// evictPod is the work of Evictor.armed, called when an eviction is due. It checks everything once more against the
+// store and the verdict, then calls the API without any lock held. What the API server refuses, or would refuse, moves
+// to the set of refused evictions (apart).
 func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedworker.Result {
 	ev := w.Value
 	harm := e.askHarm(ev.Pod().Node)
@@ -24,7 +33,7 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	switch try.Outcome {
 	case pods.Proceed:
 	case pods.Apart:
-		return e.armed.putApart(w, e.clock.Now())
+		return e.armed.PutApart(w, e.clock.Now().Add(try.Wait))
 	case pods.Wait:
 		return timedworker.Blocked(try.Wait)
 	default:
@@ -35,18 +44,19 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 	return e.evicted(w, apart, try, why, err)
 }
 
-// evicted takes over what came of a call, and says when there is to be another.
+// evicted records the result of a call and says when to try again, if at all.
 func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err error) timedworker.Result {
 	var wait, next time.Duration
+	asked := retryAfter(err)
 	switch {
 	case apierrors.IsTooManyRequests(err):
-		if wait = retryAfter(err); wait == 0 {
-			wait = e.waits.refused(try.Refused + 1)
+		if wait = asked; wait == 0 {
+			wait = e.waits.Refused(try.Refused + 1)
 		}
 	case apierrors.IsConflict(err):
-		wait = e.waits.conflicted(try.Conflicts + 1)
+		wait = e.waits.Conflicted(try.Conflicts + 1)
 	case outage.Failing(err):
-		next = e.waits.untilProbe()
+		next = e.waits.UntilProbe()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -66,11 +76,11 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
 		e.refusedBy(why, err)
-		e.pods.Refused(ev, try.Group, now.Add(wait), now)
+		e.pods.Refused(ev, try.Group, now.Add(wait), asked > 0, now)
 		if apart {
 			return timedworker.Blocked(wait)
 		}
-		return e.armed.putApart(w, e.read.Add(wait))
+		return e.armed.PutApart(w, e.read.Add(wait))
 	}
 	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 	if wait == 0 {
@@ -81,8 +91,7 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	return timedworker.Blocked(wait)
 }
 
-// refusedBy tells that a disruption budget holds an eviction back, or an API server that has too much to do. It is tried again when
-// that asks for or, where it does not say, after a time that grows up to Config.RetryMax.
+// refusedBy reports that a disruption budget or an overloaded API server holds an eviction back.
 func (e *engine) refusedBy(why Decision, err error) {
 	why.Kind, why.Reason, why.Err = EvictionDelayed, "TooManyRequests", err
 	if apierrors.HasStatusCause(err, "DisruptionBudget") { // policyv1.DisruptionBudgetCause
@@ -91,9 +100,9 @@ func (e *engine) refusedBy(why Decision, err error) {
 	e.decide(why)
 }
 
-// evict makes the call for which e.pods.Begin was asked, with nothing locked, and notes what became of it.
+// evict calls the API for an eviction that e.pods.Begin has admitted, with nothing locked, and records the result.
 func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
-	done := false // nor will it be if the client ends the goroutine
+	done := false // and stays so if the client ends the goroutine
 	defer func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -107,7 +116,7 @@ func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
 	return err
 }
 
-// lastCheck reads pod and node again, and says what becomes of the eviction.
+// lastCheck reads the pod and the node again and says what becomes of the eviction.
 func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (try pods.Try, why Decision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -124,7 +133,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 	}
 	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
 	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), e.permits(rec, harm, write, now), now)
-	if try.Round { // the event, which is still to come, finds nothing new
+	if try.Round { // decide about the node's other pods too: its own event may find nothing new
 		e.inbox.Node(rec.name)
 	}
 	if try.Outcome == pods.Wait {
@@ -140,17 +149,17 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 		why = evictionDecision(PodEvicted, ref, try.Why, now)
 		e.holdBack(rec, try, why, harm, write)
 	}
-	if try.Outcome != pods.Proceed { // last: a turn that ends here leaves nothing overdue
+	if try.Outcome != pods.Proceed { // after holdBack, so that a turn that ends here leaves nothing overdue
 		e.emptied(rec, now)
 	}
 	return try, why
 }
 
-// permits is what holds evictions from the node back. The verdict counts, not the taint: for our own taints a
-// kubelet that has just reported Ready, or a node that we have not watched for long enough ourselves, waits for the next pass.
+// permits says what holds back evictions from the node. For our own taints the verdict counts, not the taint: if the
+// kubelet has just reported Ready, or we have not watched the node for long enough, they wait for the next pass.
 func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Permits {
 	p := pods.Permits{
-		Harm: harm != nil, Write: write != nil, Policy: e.permitted.Policy(rec.zone) != nil, Ask: e.cfg.GateInterval,
+		Harm: harm != nil, Write: write != nil, Policy: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
 	if (rec.Tainted || e.cfg.empties()) && (rec.Unclear(e.world(rec)) || !e.monitor.SettledAt(rec.name, e.read)) {
@@ -159,11 +168,11 @@ func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Per
 	return p
 }
 
-// holdBack has an eviction that is due wait for what it needs, and tells once of each.
+// holdBack makes a due eviction wait for what it lacks, and reports each such cause once.
 func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write error) {
 	switch try.Delay {
 	case pods.Overdue:
-		// Evictions are permitted again; the zone's queue lets its nodes go one by one.
+		// Evictions are permitted again; the zone's queue releases its nodes one by one.
 		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
 		e.inbox.Kick() // Run hands the turn out
 	case pods.MayHarm:
@@ -175,9 +184,15 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write e
 	case pods.MayWrite:
 		e.permitted.Wait(permit.Write, rec.zone, rec.name)
 		why.Err = write
+		if try.Own { // the pace must hold after a change of leader too
+			e.turns.Overdue(rec.name)
+		}
 	case pods.Policy:
-		e.permitted.Wait(permit.Own, rec.zone, rec.name)
-		why.Err = e.permitted.Policy(rec.zone)
+		policy := e.permitted.Policy(rec.zone)
+		if policy != nil { // or else the budget holds it back, and lookAtBudget has it tried again
+			e.permitted.Wait(permit.Own, rec.zone, rec.name)
+		}
+		why.Err = cmp.Or(policy, rec.allowance.HeldBack())
 		e.turns.Overdue(rec.name)
 	}
 	if try.News {
@@ -186,7 +201,8 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write e
 	}
 }
 
-// untilPass is how long it is until the next verdict about the node can fall, or in exact mode until it is settled.
+// untilPass is the time until the next possible verdict about the node or, in exact mode, until we have watched it for
+// long enough.
 func (e *engine) untilPass(rec *record) time.Duration {
 	next, ok := e.monitor.NextAt(e.read)
 	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(e.read) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,61 +14,86 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/evictor/internal/armed"
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Options are what a program, not an operator, decides. The zero Options are valid.
+// Options are settings that the program chooses, not the operator. The zero Options are valid.
 //
-// While the evictor is locked it calls Policy, Domain, Excluded, Hold and Prefer, the Clock, the Node and Pod stores, Synced apart, and the Logger where
-// Prefer panics: they must be fast and must neither call the evictor nor wait for somebody who does. The rest, the writers and the
-// event sink are called with nothing locked.
+// The evictor holds its lock while it calls Policy, Domain, Excluded, Hold, Prefer, Exceeded, the functions of Budget,
+// the Clock and the stores (Synced excepted), and the Logger after Prefer panicked. These must be fast, and must neither
+// call the evictor nor wait for a goroutine that does. The other options, the writers and the event sink are called with
+// nothing locked.
 type Options struct {
-	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, that is a
-	// clock.Clock.
+	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, so it needs a clock.Clock.
 	Clock clock.PassiveClock
-	// Observer is told every decision; nil means nobody.
+	// Observer receives every decision; nil means nobody does.
 	Observer Observer
-	// Logger gets every decision, writes and failures at Info and the rest at Debug; nil means no logging.
+	// Logger gets every decision. Failed writes are at Warn; conditions and taints written, pods evicted, zone changes,
+	// permissions and Awaiting at Info; the rest at Debug. Panics of the user's code are at Error. Nil means no logging.
 	Logger *slog.Logger
-	// Policy replaces the zone policy that Config describes. It must not call the evictor. What it says of evictions that are
-	// pending (zone.Ruling.Pending) reaches those by our own taints alone: Wait holds them back until it says GoOn, and then their
-	// nodes let them go one by one, at the zone's rate; Cancel gives them up and lifts the taints, and whoever is still failed at
-	// its end waits for a turn anew. Without TaintBasedEviction it reaches what would be deleted after PodEvictionTimeout.
+	// Policy replaces the zone policy that Config describes. Its word on pending evictions (zone.Ruling.Pending) applies
+	// only to evictions by our own taints. Wait holds them back until the policy says GoOn; then their nodes release
+	// them one by one, at the zone's rate. Cancel cancels them and lifts the taints; a node that has still failed when
+	// Cancel ends waits for a new turn. Without TaintBasedEviction it applies to the pods that would be deleted after
+	// PodEvictionTimeout.
 	Policy zone.Policy
-	// Domain is the failure domain to which a node belongs: it counts there, and waits for that domain's rate. What the parts of
-	// the key mean is the program's: a rack, a node pool. Nil means the region and zone of its labels (zone.KeyOf). A node that moves
-	// takes its place along. It is asked whenever the node is read.
+	// Domain returns the failure domain of a node: the node counts there and waits for that domain's rate. The program
+	// decides what the parts of the key mean: a rack, a node pool. Nil means region and zone from the node's labels
+	// (zone.KeyOf). A node that moves to another domain keeps its place in line. Domain is called whenever the node is
+	// read.
 	Domain func(node *v1.Node) zone.Key
-	// Excluded says of a node that it does not count in its domain, neither as one that is well nor as one that is not; it
-	// is watched and acted on all the same. Nil means the label node.kubernetes.io/exclude-disruption (zone.Excluded). It is asked
+	// Excluded says that a node does not count in its domain, neither as ready nor as not ready; it is watched and acted
+	// on all the same. Nil means the label node.kubernetes.io/exclude-disruption (zone.Excluded). Excluded is called
 	// whenever the node is read.
 	Excluded func(node *v1.Node) bool
-	// MayWrite is asked before every write and event: leadership, for example. An error stops all of them while
-	// it lasts and is the reason that observers see. Nil means yes.
+	// MayWrite is asked before every write and event: am I the leader, for example. An error stops all of them for as
+	// long as it lasts, and observers see it as the reason. Nil means yes.
 	MayWrite func() error
 	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. Nil means yes.
 	MayHarm func() error
-	// MayHarmIn is MayHarm for one failure domain, and asked where MayHarm says yes: of a domain in which failed nodes wait for
-	// their turn in every Step, and before each taint and eviction there. An error stops new taints and evictions of that domain
-	// alone, also those that taints of others ask for. Nil means yes.
+	// MayHarmIn is MayHarm for one failure domain. It is asked if MayHarm said yes: before each taint and eviction in
+	// the domain, and in every Step while failed nodes wait for their turn there. An error stops new taints and
+	// evictions in that domain alone, including evictions by taints of others. Nil means yes.
 	MayHarmIn func(domain zone.Key) error
-	// DryRun decides and explains everything and writes nothing: what would have been written is
-	// remembered and taken for granted, so that the decisions that follow from it are seen too.
+	// DryRun decides and explains everything and writes nothing. What would have been written is remembered and taken as
+	// done, so that the decisions that follow from it are made too.
 	DryRun bool
-	// Hold says of a node that it is never tainted or emptied by us, and why; it is still watched. It
-	// is asked whenever the node is read, must be fast and must not call the evictor. See also Evictor.Hold.
+	// Hold says that we must not taint or empty a node, and why; the node is still watched. It is called whenever the
+	// node is read. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
-	// Prefer, when not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next;
-	// they are given in the order in which they would be. A name that does not wait leaves that order, and so does a
-	// panic, which is logged. It is asked when a token is there, must be fast and must not call the evictor.
+	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next. It gets
+	// their names in the default order. That order stands if Prefer returns a name that does not wait, or panics, which
+	// is logged. It is called only once the zone has a token.
 	Prefer func(key zone.Key, waiting []string) (node string)
-	// OnPass, when not nil, is told how long each monitor pass took, on the evictor's clock: reading what
-	// changed, verdicts, zones and what follows from them, without the writes. It must be fast.
+	// Budget, if not nil, is asked before each turn of a failed node. If it refuses, the turn costs the domain no token,
+	// observers are told once by which bound (TurnRefused), and the node asks again after Config.GateInterval. The program
+	// makes the Budget, on the evictor's clock, and may share it with others that act on nodes. The evictor tells it about
+	// every node that has a verdict. A node counts as acted on from its taint until it is lifted; without
+	// TaintBasedEviction, from its last eviction until it is ready. Taints of an earlier process count too.
+	Budget *budget.Budget[string, Member]
+	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded as
+	// things stand. The answers mean what they mean in zone.Ruling.Pending. Nil means that the evictions go on. It is
+	// called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step.
+	Exceeded func(bound *budget.Refusal) zone.Pending
+	// OnPass, if not nil, is called after each monitor pass with the time that it took on the evictor's clock: reading
+	// changes, verdicts, zones and what follows from them, without the writes. It must be fast.
 	OnPass func(took time.Duration)
-	// Jitter spreads the backoff of failed writes, and the probes of an API server that fails; nil means none, which is for
-	// simulations: programs that lost the same API server must not all come back at one instant.
+	// Jitter spreads the backoff of failed writes and the probes of a failing API server, so that programs which lost
+	// the same API server do not all come back at one instant. Nil means none, which suits simulations.
 	Jitter func(time.Duration) time.Duration
+}
+
+// Member is what a Budget learns about a node. Its functions must neither change Labels nor keep them.
+type Member struct {
+	Domain   zone.Key
+	Labels   map[string]string
+	Ready    bool // by its verdict
+	Excluded bool // by Options.Excluded
+	Held     bool // by Evictor.Hold or Options.Hold
 }
 
 func (o Options) withDefaults() Options {
@@ -85,7 +109,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// panicked is told of a panic of the user's code.
+// panicked logs a panic of the user's code.
 func (o *Options) panicked(key, value any, stack []byte) {
 	if o.Logger != nil {
 		o.Logger.LogAttrs(context.Background(), slog.LevelError, "evictor: a client panicked",
@@ -93,23 +117,24 @@ func (o *Options) panicked(key, value any, stack []byte) {
 	}
 }
 
-// ErrRunning is returned by Step and Run while another Step or Run of the same Evictor is active.
+// ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
-// Evictor watches nodes and pods through its clients and decides which nodes to taint and which pods
-// to evict. Its Clients' Source feeds it, or the program with NodeChanged, PodChanged and LeaseRenewed; Step or Run drive it. All
-// methods are safe for concurrent use; only one Step or Run may be active.
+// Evictor watches nodes and pods through its clients, and decides which nodes to taint and which pods to evict. Its
+// Clients' Source feeds it or, without one, the program does with NodeChanged, PodChanged and LeaseRenewed. Step or Run
+// drives it. All methods are safe for concurrent use, but only one Step or Run may be active at a time. Make one with
+// New.
 type Evictor struct {
 	active atomic.Bool
-	source Source  // nil when the program feeds
-	dry    *dryRun // nil but in a dry run
+	source Source  // nil when the program feeds the evictor
+	dry    *dryRun // nil except in a dry run
 
-	mu sync.Mutex // guards engine; held over the stores and those Options that say so, never over a write
+	mu sync.Mutex // guards engine; held while the stores and some Options are called, never during a write
 	engine
 }
 
-// New checks the configuration and the clients and returns an Evictor, which the clients' source feeds from then on. It
-// starts nothing and asks the clients nothing.
+// New checks the configuration, the clients and the options, and returns an Evictor that the clients' Source feeds from
+// then on. The error names every fault. New starts no goroutine and reads no store.
 func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -144,7 +169,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		return nil, err
 	}
 	work.Workers = cfg.PodWorkers
-	if e.armed, err = newEvictions(work, e.evictPod); err != nil {
+	if e.armed, err = armed.New(work, slotOf, e.evictPod); err != nil {
 		return nil, err
 	}
 	if e.source != nil {
@@ -155,7 +180,8 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	return e, nil
 }
 
-// faults are what is missing, or there in type alone, and would panic at its first use.
+// faults returns the clients and options that would panic at their first use: they are missing, or a nil pointer within
+// an interface.
 func faults(clients Clients, opts Options) (errs field.ErrorList) {
 	inClients, inOptions := field.NewPath("clients"), field.NewPath("options")
 	for _, f := range []struct {
@@ -174,27 +200,18 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 		{inOptions.Child("policy"), opts.Policy, false},
 	} {
 		switch {
-		case f.required && (f.value == nil || isNil(f.value)):
+		case f.required && (absent.Value(f.value)):
 			errs = append(errs, field.Required(f.path, ""))
-		case f.value != nil && isNil(f.value):
+		case f.value != nil && absent.Value(f.value):
 			errs = append(errs, field.Invalid(f.path, fmt.Sprintf("%T(nil)", f.value), "must not be nil within an interface; leave it out"))
 		}
 	}
 	return errs
 }
 
-// isNil says whether there is nothing behind an interface but a type.
-func isNil(value any) bool {
-	switch v := reflect.ValueOf(value); v.Kind() {
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Func, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
-}
-
-// Hold keeps a node from being tainted or emptied by us until Release. It acts at once, whatever the store shows of the node,
-// which is still watched and counted; taints of ours that it carries are lifted. The reason is told to whoever asks why.
+// Hold keeps us from tainting or emptying a node until Release. It acts at once, whether or not the store shows the node
+// yet. The node is still watched and counted, and our taints on it are lifted. Decisions and NodeStatus carry the
+// reason; an empty one becomes "Held".
 func (e *Evictor) Hold(node, reason string) {
 	e.mu.Lock()
 	e.holds[node] = cmp.Or(reason, "Held")
@@ -206,7 +223,7 @@ func (e *Evictor) Hold(node, reason string) {
 	e.NodeChanged(node)
 }
 
-// Release ends Hold.
+// Release ends Hold. It does nothing to a node that Options.Hold holds.
 func (e *Evictor) Release(node string) {
 	e.mu.Lock()
 	delete(e.holds, node)

@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// Exact means on arrival, also for the lease of a node that was given up: nothing else wakes Run for it.
+// Exact mode acts on arrival, also for the lease of a node that was Unknown: nothing else wakes Run for it.
 func TestLeaseOfASilentNodeWakesRunInExactMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 1))
@@ -34,7 +34,8 @@ func TestLeaseOfASilentNodeWakesRunInExactMode(t *testing.T) {
 	})
 }
 
-// A fence that only an eviction found closed makes its node wait for its zone's rate, and nobody else looks at that queue.
+// If only an eviction finds a permission refused, its node waits for its zone's rate, and nothing else looks at that
+// queue.
 func TestOverdueEvictionWakesRunForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 3))

@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// Without taints nothing is waited for to show in the store: a node that fails again soon is emptied at its time.
+// Without taints there is no wait for the store: a node that soon fails again is emptied on time.
 func TestNodeThatFailsAgainIsEmptiedInTimeInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod, cfg.TaintBasedEviction, cfg.PodEvictionTimeout, cfg.NodeEvictionRate = 0, false, 10*time.Second, 1
@@ -31,8 +31,8 @@ func TestNodeThatFailsAgainIsEmptiedInTimeInExactMode(t *testing.T) {
 	require.Equal(t, []string{"70.000", "82.000"}, times(says(c, `"evict"`)))
 }
 
-// A node that waits for a grace after its clock started anew, and speaks meanwhile to say that it is not ready, is
-// looked at when that grace ends, and not a grace after what it said.
+// A node waits for a grace period after its heartbeat clock restarted, and reports not Ready meanwhile. It is looked at
+// when that grace period ends, and not a grace period after its report.
 func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
@@ -51,7 +51,8 @@ func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
 	require.Equal(t, []string{"100.000"}, times(says(c, `"evict"`)))
 }
 
-// A node that says it is not Ready is settled one grace period after a start, and not only when some deadline passes.
+// A node that reports not Ready is settled one grace period after a start, and not only when some other deadline
+// passes.
 func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
@@ -64,8 +65,8 @@ func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
 	require.Equal(t, []string{"333.000"}, times(says(c, `"evict"`)))
 }
 
-// After a gap in which nobody listened a node that says it is not Ready waits for one more grace, and no Step asks to
-// be called at once meanwhile.
+// After a gap in which nobody listened, a node that reports not Ready waits for one more grace period, and no Step asks
+// to be called at once meanwhile.
 func TestNodeThatSaysItIsNotReadyWaitsAfterAGapInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0

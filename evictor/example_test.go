@@ -15,8 +15,8 @@ type fatal struct{}
 func (fatal) Helper()                           {}
 func (fatal) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// Driving an evictor oneself: step it, and come back when it says. Run(ctx) does the same in a
-// loop, with workers.
+// Driving an evictor yourself: call Step, and call it again when it says. Run(ctx) does the same in a loop, with
+// workers.
 func ExampleEvictor_Step() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{Clock: cluster.Clock()})

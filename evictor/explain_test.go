@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// Why a node that waits is not tainted is told by what became of its zone, and not by other zones.
+// Explain says why a waiting node is not tainted by what happened to its own zone, not to others.
 func TestExplainTellsWhatBecameOfTheZone(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Zone("b", 6), evictortest.PodsPerNode(1))
 	e := c.Start(config())

@@ -2,7 +2,7 @@ package evictor
 
 import "fmt"
 
-// States checks what is remembered of every node, and returns how each is.
+// States checks what is remembered about every node, and returns each node's state.
 func (e *Evictor) States() (states []string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

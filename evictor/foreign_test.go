@@ -12,8 +12,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// What taints of others evict never waits for a zone: it leaves when it is due or, where nothing was permitted then, as soon as
-// that is over, also at rate 0.
+// Evictions by foreign taints never wait for a zone. They happen when they are due or, if that was not permitted, as
+// soon as it is, even at rate 0.
 func TestForeignTaintsWaitForNoZone(t *testing.T) {
 	drain := v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
 	blind := errors.New("blind for a second")
@@ -48,7 +48,7 @@ func TestForeignTaintsWaitForNoZone(t *testing.T) {
 				row.close(e, &permission)
 				c.Taint("a-0", drain)
 				c.Taint("a-1", drain)
-				c.Advance(10 * time.Second) // what our taint evicts falls due, too
+				c.Advance(10 * time.Second) // the evictions by our taint fall due too
 				row.open(e, &permission)
 				c.Advance(0)
 				want := []string{"under-both-taints", "on-a-ready-node", "on-a-failed-node", "under-both-taints-again"}
@@ -61,7 +61,7 @@ func TestForeignTaintsWaitForNoZone(t *testing.T) {
 	}
 }
 
-// What foreign taints made due while nothing was permitted makes no node wait for a turn.
+// Evictions by foreign taints that fell due without permission make no node wait for a turn.
 func TestForeignTaintsMakeNoNodeWait(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 5), evictortest.PodsPerNode(1))
 	e := c.Start(config())
@@ -76,8 +76,8 @@ func TestForeignTaintsMakeNoNodeWait(t *testing.T) {
 	require.Equal(t, []string{"80.000"}, times(says(c, `"evict"`)))
 }
 
-// TestWhatFallsDueLaterWaitsForNoTurn: only what our own taints made due while it was not permitted waits for the zone's rate; the
-// other pods of the same node leave at their time.
+// Only evictions by our own taints that fell due without permission wait for the zone's rate; the node's other pods
+// leave on time.
 func TestWhatFallsDueLaterWaitsForNoTurn(t *testing.T) {
 	cfg := config()
 	cfg.NodeEvictionRate = 0.001

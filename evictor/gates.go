@@ -1,6 +1,8 @@
 package evictor
 
 import (
+	"time"
+
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -8,52 +10,55 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// ErrPaused is wrapped by the reason of evictions that Pause or PauseDomain holds back.
+// ErrPaused is wrapped by the Decision.Err of evictions that Pause or PauseDomain holds back.
 var ErrPaused = permit.ErrPaused
 
-// Pause stops new taints and evictions until Resume with the same reason; reasons add up. Lifting and
-// cancelling go on, deadlines run on and are armed, tokens do not accrue. When the last pause ends, what taints of others
-// made due meanwhile leaves at once; what our own made due is checked again and leaves node by node, at the zone's rate.
+// Pause stops new taints and evictions until Resume is called with the same reason. Several pauses, each with its own
+// reason, may be in force at once. Lifting and cancelling go on, and deadlines are still armed and run on; no tokens
+// accrue. When the last pause ends, pods that became due by taints of others leave at once. Those that became due by our
+// own are checked again, and leave node by node at the zone's rate.
 func (e *Evictor) Pause(reason string) {
 	e.change(func(p *permit.Permits) { p.Pause(reason) })
 }
 
-// Resume ends Pause with that reason and says whether there was one.
+// Resume ends the Pause with that reason. It returns false if there was none.
 func (e *Evictor) Resume(reason string) (was bool) {
 	e.change(func(p *permit.Permits) { was = p.Resume(reason) })
 	return was
 }
 
-// Paused returns the reasons of Pause in force, oldest first.
+// Paused returns the reasons of the pauses in force, oldest first; those of PauseDomain are not among them.
 func (e *Evictor) Paused() (reasons []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.permitted.Paused()
 }
 
-// PauseDomain is Pause for one failure domain; the others go on. It may be called before the domain has a node, and stays in
-// force when it has none any more. A node that moves to another domain leaves the pause behind.
+// PauseDomain is Pause for one failure domain; the others go on. It may be called before the domain has a node, and
+// stays in force after its last node has gone. A node that moves to another domain is no longer paused.
 func (e *Evictor) PauseDomain(domain zone.Key, reason string) {
 	e.change(func(p *permit.Permits) { p.PauseDomain(domain, reason) })
 }
 
-// ResumeDomain ends PauseDomain with that reason and says whether there was one.
+// ResumeDomain ends the PauseDomain with that reason. It returns false if there was none.
 func (e *Evictor) ResumeDomain(domain zone.Key, reason string) (was bool) {
 	e.change(func(p *permit.Permits) { was = p.ResumeDomain(domain, reason) })
 	return was
 }
 
-// PausedDomain returns the reasons of PauseDomain in force for that domain, oldest first. Those of Pause are not among them.
+// PausedDomain returns the reasons of PauseDomain in force for that domain, oldest first; those of Pause are not among
+// them.
 func (e *Evictor) PausedDomain(domain zone.Key) []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.permitted.PausedDomain(domain)
 }
 
-// Kick wakes Run and asks closed permissions again. It costs what is closed, not what there is.
+// Kick wakes Run and has closed permissions asked for again. Its cost grows with the closed permissions, not with the
+// cluster.
 func (e *Evictor) Kick() { e.change(func(*permit.Permits) {}) }
 
-// change changes what is permitted, has refusals asked about again and wakes Run, which acts on it.
+// change changes what is permitted, expires all refusals and wakes Run, which asks again and acts.
 func (e *Evictor) change(permits func(*permit.Permits)) {
 	e.mu.Lock()
 	permits(e.permitted)
@@ -62,9 +67,9 @@ func (e *Evictor) change(permits func(*permit.Permits)) {
 	e.inbox.Kick()
 }
 
-// SetObserverHealth tells how well the evictor itself sees the cluster. While err is not nil verdicts
-// are frozen and nothing is tainted or evicted, and pending work is kept; when it becomes nil all
-// heartbeat clocks start anew.
+// SetObserverHealth says whether the evictor itself can see the cluster; err says why not. While err is not nil,
+// verdicts are frozen, nothing is tainted or evicted, and pending work is kept. When it becomes nil again, all heartbeat
+// clocks restart.
 func (e *Evictor) SetObserverHealth(err error) {
 	const reason = "observer"
 	e.change(func(p *permit.Permits) {
@@ -80,8 +85,8 @@ func (e *Evictor) SetObserverHealth(err error) {
 	})
 }
 
-// askHarm answers whether taints and evictions are permitted now on that node. It calls the user's fences, so e.mu
-// must not be held. An open permission is asked every time, a closed one after GateInterval.
+// askHarm returns nil if taints and evictions are permitted now on that node. It calls MayHarm and MayHarmIn, so e.mu
+// must not be held. An open permission is asked for every time, a closed one only after GateInterval.
 func (e *Evictor) askHarm(node string) error {
 	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
 		return err
@@ -95,11 +100,11 @@ func (e *Evictor) askHarm(node string) error {
 	return e.ask(q)
 }
 
-// askWrite answers the same for writes of any kind.
+// askWrite is askHarm for writes of any kind.
 func (e *Evictor) askWrite() error { return e.ask(permit.Question{Of: permit.Write}) }
 
-// ask answers one question; e.mu must not be held. What waited for it to be permitted is tried again. It reads no clock: whoever
-// asks has just done so, and else a refusal is only asked about again the sooner.
+// ask answers one question; e.mu must not be held. If the answer is now yes, whatever waited for it is tried again. It
+// reads no clock, because its callers just have; with an older reading a refusal would only expire sooner.
 func (e *Evictor) ask(q permit.Question) error {
 	fence := e.opts.MayHarm
 	switch {
@@ -124,7 +129,8 @@ func (e *Evictor) ask(q permit.Question) error {
 	return err
 }
 
-// askDomains asks about the domains of which a node waits, or where the last answer was no; e.mu must not be held.
+// askDomains asks about the domains in which a node waits, and those where the last answer was no; e.mu must not be
+// held.
 func (e *Evictor) askDomains() {
 	if e.opts.MayHarmIn == nil {
 		return
@@ -142,8 +148,8 @@ func (e *Evictor) askDomains() {
 	}
 }
 
-// settlePermits acts on what was refused or permitted since the last time, and lets what waits no more be tried again now; e.mu
-// is held. The turns are paused with it, so that no tokens accrue meanwhile.
+// settlePermits acts on what was refused or permitted since its last call, and has what need not wait any more tried
+// again now; e.mu is held. While harm is refused, turns are paused too, so that no tokens accrue.
 func (e *engine) settlePermits() {
 	changes := e.permitted.Changes()
 	for i := range changes {
@@ -169,14 +175,14 @@ func (e *engine) settlePermits() {
 		return
 	}
 	for _, name := range e.turns.AllOverdue() {
-		// Those that are to be watched for one more grace are armed anew after it, and wait then.
-		if rec := e.records[name]; rec != nil && rec.Stage() != node.Watched && e.permitted.May(permit.Own, rec.zone) == nil {
+		// A Watched node is armed again after its grace period, and waits then.
+		if rec := e.records[name]; rec != nil && rec.Stage() != node.Watched && e.mayOwn(rec) == nil {
 			e.turns.WaitToRelease(name, string(rec.uid), rec.zone, e.read)
 		}
 	}
 }
 
-// domainChanged is the same for one domain.
+// domainChanged does so for one domain.
 func (e *engine) domainChanged(c *permit.Change) {
 	e.pauseTurns(c.Domain)
 	if c.Of != permit.Own {
@@ -184,21 +190,45 @@ func (e *engine) domainChanged(c *permit.Change) {
 	}
 	for _, rec := range e.records {
 		if rec.zone == c.Domain && rec.Stage() >= node.Watched {
-			if c.Pending == zone.Cancel {
-				rec.BecomeUnserved()
-			}
-			e.attention[rec.name] = rec
-			e.turns.LeaveRelease(rec.name) // what is overdue stays so until it may leave
+			e.pendingChanged(rec, c.Pending)
 		}
 	}
 }
 
-// pauseTurns hands out no turns of a domain in which nothing may be done with them.
+// pendingChanged acts on a new ruling about pending evictions on a failed node.
+func (e *engine) pendingChanged(rec *record, is zone.Pending) {
+	if is == zone.Cancel {
+		rec.BecomeUnserved()
+	}
+	e.attention[rec.name] = rec
+	e.turns.LeaveRelease(rec.name) // overdue pods stay overdue until they may leave
+}
+
+// lookAtBudget acts on what the budget says about nodes that were acted on.
+func (e *engine) lookAtBudget(now time.Time) {
+	for _, c := range e.allowance.Look(e.read) {
+		rec := e.records[c.Node]
+		e.pendingChanged(rec, c.Is)
+		if e.cfg.NodeMonitorPeriod == 0 {
+			e.inbox.Node(rec.name) // a pass follows at once
+		}
+		e.decide(Decision{Time: now, Kind: PendingChanged, Node: rec.name, Zone: rec.zone, Reason: permit.PolicyText(c.Is), Err: rec.allowance.HeldBack()})
+		if e.mayOwn(rec) != nil {
+			continue
+		}
+		if e.turns.IsOverdue(rec.name) {
+			e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
+		}
+		e.tryAgain(rec)
+	}
+}
+
+// pauseTurns stops or resumes the turns of a domain, by whether anything may be done with them.
 func (e *engine) pauseTurns(domain zone.Key) {
 	e.turns.PauseDomain(domain, e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil, e.read)
 }
 
-// tryAgain has all be tried now that may have waited for a permission. What waits for something else goes on to.
+// tryAgain has everything tried now that may have waited for a permission. What waits for something else still does.
 func (e *engine) tryAgain(rec *record) {
 	now := timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.Replace}
 	if _, scheduled := e.lifts.Get(rec.name); scheduled {

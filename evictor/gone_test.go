@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A node may go while it is written: what was to follow is not tried, and what did not happen is not told.
+// If a node is deleted while it is written, what would follow is not tried, and what did not happen is not reported.
 func TestNothingIsToldOfWritesOfANodeThatIsGone(t *testing.T) {
 	for _, taints := range []bool{true, false} {
 		for _, goes := range []string{"before", "amid"} {

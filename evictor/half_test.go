@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// kinds are those of the decisions that were told.
+// kinds counts the decisions by kind.
 func kinds(decisions *[]evictor.Decision) map[evictor.Kind]int {
 	count := map[evictor.Kind]int{}
 	for _, d := range *decisions {
@@ -24,8 +24,8 @@ func noted(decisions *[]evictor.Decision) evictor.Observer {
 	return evictor.ObserverFunc(func(d evictor.Decision) { *decisions = append(*decisions, d) })
 }
 
-// TestTaintEvictionAlone: nodes are not watched, written or told of; our taints are somebody's like others, wait for no rate and
-// no grace, and a pause holds them back.
+// TaintEviction alone: nodes are not watched, written or reported. Our own taints are like foreign ones: they wait for
+// no rate and no grace period, and a pause holds them back.
 func TestTaintEvictionAlone(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -64,7 +64,7 @@ func TestTaintEvictionAlone(t *testing.T) {
 	}
 }
 
-// TestLifecycleAlone: nodes are watched, tainted and lifted as ever, and nothing is armed because of taints.
+// Lifecycle alone: nodes are watched, tainted and lifted as usual, and no eviction is armed because of taints.
 func TestLifecycleAlone(t *testing.T) {
 	cfg := config()
 	cfg.Half = evictor.Lifecycle

@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A hold acts at once, whatever the store shows of the node: it leaves the line, and its pods stay.
+// A hold acts at once, whatever the store shows about the node: it leaves the line, and its pods stay.
 func TestHoldActsWhateverTheStoreShows(t *testing.T) {
 	for _, stale := range []bool{false, true} {
 		c := evictortest.New(t, evictortest.Zone("a", 8))
@@ -46,7 +46,7 @@ func TestHoldActsWhateverTheStoreShows(t *testing.T) {
 	}
 }
 
-// A hold that begins while a node's turn is being carried out stops it at the next write.
+// A hold that begins during a node's turn stops it at the next write.
 func TestHoldDuringATurnVoidsIt(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
 	e := c.Start(config())
@@ -62,7 +62,7 @@ func TestHoldDuringATurnVoidsIt(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-1"))
 }
 
-// What the program says of a node counts as soon as the node is read, before its event has come.
+// Options.Hold counts as soon as the node is read, before its event has come.
 func TestHoldOfTheProgramCountsBeforeTheEvent(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
@@ -82,7 +82,7 @@ func TestHoldOfTheProgramCountsBeforeTheEvent(t *testing.T) {
 	e.NodeChanged("a-0")
 	s.run(30 * time.Second)
 	require.Len(t, e.Evictions(), 1)
-	c.Cordon("a-0", true) // and nobody tells
+	c.Cordon("a-0", true) // without an event
 	for range 60 {
 		for _, node := range []string{"a-1", "a-2", "a-3"} {
 			e.LeaseRenewed(node, c.Clock().Now())

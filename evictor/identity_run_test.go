@@ -30,7 +30,7 @@ func (b *behind) Node(name string) (*v1.Node, bool) {
 	return b.NodeStore.Node(name)
 }
 
-// A write that is under way when its node is replaced does not bring the old one back to mind.
+// A write in flight when its node is replaced does not bring back the old node.
 func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 6))
@@ -44,7 +44,7 @@ func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 				c.DeleteNode("a-0")
 				c.AddNode("a-0", zone.Key{Zone: "a"})
 				c.Fail("a-0")
-				time.Sleep(7 * time.Second) // the bubble's clock: the new one is seen
+				time.Sleep(7 * time.Second) // the bubble's clock; the new node is seen
 			}
 			return nil
 		}})

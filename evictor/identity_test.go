@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// A node that was deleted and made anew is not taken for deleted again because the store shows the old one once more.
+// A node that was deleted and recreated does not count as deleted again if the store shows the old one once more.
 func TestOlderNodeOfTheSameNameIsIgnored(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 5))
 	r, s := newRelisted(t, c, config())
@@ -33,7 +33,7 @@ func TestOlderNodeOfTheSameNameIsIgnored(t *testing.T) {
 	require.Equal(t, []string{"130.000"}, times(says(c, `"evict"`)))
 }
 
-// One that takes its name is another, also where the store never showed the first one to go.
+// A pod with the name of an evicted one is another pod, even if the store never showed the first one gone.
 func TestPodThatTakesTheNameOfAnEvictedOneIsAnother(t *testing.T) {
 	c, r, s, tries := unseen(t, config())
 	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
@@ -45,7 +45,7 @@ func TestPodThatTakesTheNameOfAnEvictedOneIsAnother(t *testing.T) {
 	require.Equal(t, map[string]int{"default/a-0-p0": 2, "default/a-0-p1": 1}, tries)
 }
 
-// A node that is deleted during its turn takes the turn with it: the next node of its name has its own.
+// A node that is deleted during its turn ends the turn. The next node with that name has its own.
 func TestNodeThatGoesDuringItsTurnLeavesItsNameFree(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 6))
 	c.Start(config())

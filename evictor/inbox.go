@@ -6,17 +6,18 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
 )
 
-// NodeChanged says that a node was added, changed or deleted. The node is read when the evictor next
-// acts; events may come late, twice and out of order. It never blocks and may be called from anywhere.
+// NodeChanged says that a node was added, changed or deleted. The node is read from the store when the evictor next
+// acts, so calls may come late, twice and out of order. It never blocks and may be called from anywhere, from a client's
+// callback too.
 func (e *Evictor) NodeChanged(name string) { e.inbox.Node(name) }
 
-// PodChanged says the same of a pod.
+// PodChanged is NodeChanged for a pod.
 func (e *Evictor) PodChanged(key PodKey) { e.inbox.Pod(key) }
 
-// LeaseRenewed tells the renewTime of a node's lease, whenever the lease is seen. A stamp that differs
-// from the last one, in either direction, is a sign of life at the time of the call by our own clock;
-// the stamp itself is compared with nothing else. It costs O(1), allocates nothing, and is ignored for
-// a node that the evictor has not seen yet. What is told before the first Step counts at that Step.
+// LeaseRenewed reports the renewTime of a node's lease; call it whenever the lease is seen. A renewTime that differs
+// from the last one, in either direction, is a heartbeat at the time of the call by our own clock; it is compared with
+// nothing else. A call costs O(1), allocates nothing, and is ignored for a node that the evictor has not seen yet. Calls
+// before the first Step count at that Step.
 func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
 	if e.inbox.Early(node, inbox.Lease{RenewTime: renewTime}) {
 		return
@@ -26,8 +27,8 @@ func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
 	}
 }
 
-// LeaseObserved is LeaseRenewed for a lease with its resourceVersion: one older than the last seen, as
-// a relist from a stale cache brings it, is ignored.
+// LeaseObserved is LeaseRenewed with the lease's resourceVersion: a version older than the last one seen, which a relist
+// from a stale cache may bring, is ignored.
 func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
 	if e.inbox.Early(node, inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion}) {
 		return
@@ -37,8 +38,8 @@ func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersio
 	}
 }
 
-// heard is told of each sign of life of a lease. In exact mode it wakes Run where a verdict follows; there are too
-// many to wake it for all.
+// heard is called for each heartbeat that a lease brings. In exact mode it wakes Run, but only when a verdict is due:
+// heartbeats are too many to wake it for each.
 func (e *Evictor) heard(node string) {
 	if e.dry != nil {
 		e.dry.heard(node)

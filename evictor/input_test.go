@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// bare is a cluster of objects in maps, which takes every write and shows none.
+// bare is a cluster of objects in maps. It accepts every write and shows none.
 type bare struct {
 	nodes map[string]*v1.Node
 	pods  map[evictor.PodKey]*v1.Pod
@@ -83,7 +83,7 @@ func TestNodeWithNothingButAName(t *testing.T) {
 	}, b.wrote[:4], "after the start-up grace of 60s")
 }
 
-// Events only name keys: of nothing, of what is gone, twice, a pod before its node.
+// Events only name keys: of nothing, of deleted objects, twice, of a pod before its node.
 func TestEventsOutOfOrderAndTwice(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	e := c.Start(config())
@@ -110,7 +110,7 @@ func TestEventsOutOfOrderAndTwice(t *testing.T) {
 	require.Len(t, c.Evicted(), 1)
 }
 
-// A pod on a node that does not exist is nobody's until the node appears.
+// A pod on a node that does not exist is ignored until the node appears.
 func TestPodOnANodeThatDoesNotExist(t *testing.T) {
 	b := &bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
 	pod := &v1.Pod{}

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Labels that cannot be written, by an admission policy say, keep nobody on a dead node.
+// Labels that cannot be written, for example because of an admission policy, keep no pod on a dead node.
 func TestLabelsThatCannotBeWrittenHoldNothingUp(t *testing.T) {
 	cfg := upstreamsConfig()
 	cfg.TaintBasedEviction = false

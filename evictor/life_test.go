@@ -22,10 +22,10 @@ type machine struct {
 	zone             string
 	failed, cordoned bool
 	held             bool
-	notReady         bool // its live kubelet says so
+	notReady         bool // its live kubelet reports so
 }
 
-// life is a cluster to which everything happens, in an order that a seed decides.
+// life is a cluster in which everything happens, in an order that a seed decides.
 type life struct {
 	t   *testing.T
 	c   *evictortest.Cluster
@@ -35,13 +35,13 @@ type life struct {
 	r        *rand.Rand
 	e        *evictor.Evictor
 	machines map[string]*machine
-	names    []string // of all machines that there ever were, in order
+	names    []string // of all machines ever, in order
 	pods     int
 	writes   int
-	faulty   int // one write of so many fails; 0: none
-	lively   int // during one write of so many something happens; 0: none
+	faulty   int // one in this many writes fails; 0 means none
+	lively   int // something happens during one in this many writes; 0 means none
 	leader   bool
-	refused  string // the domain in which no harm is permitted
+	refused  string // the domain without permission
 	lenient  bool   // the policy is the evictor's own
 	most     int    // failed nodes that were tainted at once
 	log      []string
@@ -102,7 +102,7 @@ func (l *life) options() evictor.Options {
 	}}
 }
 
-// decide is the policy of the configuration, with what is to become of evictions that are pending.
+// decide is the configured policy, with the ruling about pending evictions.
 func (l *life) decide(s zone.Situation) zone.Ruling {
 	ruling := zone.DisruptionPolicy{
 		EvictionRate: l.cfg.NodeEvictionRate, SecondaryEvictionRate: l.cfg.SecondaryNodeEvictionRate,
@@ -114,7 +114,7 @@ func (l *life) decide(s zone.Situation) zone.Ruling {
 	return ruling
 }
 
-// write decides about a write of the evictor's.
+// write decides what happens to a write of the evictor.
 func (l *life) write(_, object string) error {
 	l.look()
 	l.mu.Lock()
@@ -179,7 +179,7 @@ func (l *life) fail(name string, m *machine) {
 	l.c.Fail(name)
 }
 
-// recover brings a failed machine back; one that says itself that it is not ready goes on to.
+// recover brings a failed machine back; if it reported not Ready itself it still does.
 func (l *life) recover(name string, m *machine) {
 	if m.failed {
 		m.failed, m.notReady = false, false
@@ -187,7 +187,7 @@ func (l *life) recover(name string, m *machine) {
 	l.c.Recover(name)
 }
 
-// happen lets one thing happen; l.mu is held.
+// happen makes one thing happen; l.mu is held.
 func (l *life) happen() {
 	name, m := l.any()
 	key := string(rune('a' + l.r.Intn(3)))
@@ -261,7 +261,7 @@ func (l *life) happen() {
 	}
 }
 
-// kubelets report where the API does not say what they said last: a write of ours that read an older node took it back.
+// kubelets report again if the API does not show their last report: a write of ours, based on an older node, undid it.
 func (l *life) kubelets() {
 	l.each("", func(name string, m *machine) {
 		node, _ := l.c.Clients().Nodes.Node(name)

@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A node that recovers gets rid of its NoSchedule taint too, whatever write of it waits for its backoff.
+// A node that recovers loses its NoSchedule taint too, whatever write of it waits for its backoff.
 func TestBackoffOfAWriteDoesNotHoldLiftingBack(t *testing.T) {
 	cfg := config()
 	cfg.NodeEvictionRate = 0
@@ -27,7 +27,7 @@ func TestBackoffOfAWriteDoesNotHoldLiftingBack(t *testing.T) {
 	require.Empty(t, c.Taints("a-0"))
 }
 
-// lateStore shows of every node what it was when late began, as an informer does whose events are late.
+// lateStore shows every node as it was when late began, like an informer whose events are late.
 type lateStore struct {
 	evictor.NodeStore
 	seen map[string]*v1.Node
@@ -43,8 +43,8 @@ func (s *lateStore) Node(name string) (*v1.Node, bool) {
 	return node, ok
 }
 
-// A taint that was written is there, also while the store does not show it: the node has had its turn, and counts
-// under the cap.
+// A taint that was written exists, even if the store does not show it yet: the node has had its turn, and counts under
+// the cap.
 func TestTaintThatTheStoreDoesNotShowYetIsThere(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -54,7 +54,7 @@ func TestTaintThatTheStoreDoesNotShowYetIsThere(t *testing.T) {
 		store := &lateStore{NodeStore: clients.Nodes, seen: map[string]*v1.Node{}}
 		clients.Nodes = store
 		clients.NodeWriter = reportsAfterConditions{clients.NodeWriter, func(node string) {
-			if node == "a-0" { // it shows this write, and nothing after it
+			if node == "a-0" { // the store shows this write, and nothing after it
 				store.late, store.seen = true, map[string]*v1.Node{}
 			}
 		}}
@@ -84,7 +84,7 @@ func TestTaintThatTheStoreDoesNotShowYetIsThere(t *testing.T) {
 		step(5 * time.Second)
 		require.False(t, c.HasNoExecute("b-0"))
 		require.Equal(t, map[string]int{"a-0": 1, "b-0": 1}, queued)
-		c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute) // by somebody else, which is seen at once
+		c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute) // by somebody else; this is seen at once
 		step(10 * time.Second)
 		require.Equal(t, 2, queued["a-0"])
 		require.NotEqual(t, c.HasNoExecute("a-0"), c.HasNoExecute("b-0"))

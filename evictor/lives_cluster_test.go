@@ -115,6 +115,7 @@ type livesWorld struct {
 	faults    []*livesFault
 	amid      []livesEvent // to happen while the next writes are under way
 	about     string       // the node of the write that is
+	midst     time.Time    // when that was last
 	holds     map[string]time.Time
 	shutBy    map[string]map[string]bool // why a domain is closed to harm: pauses and fences
 	closed    map[string]error           // the same, an error where there is any
@@ -155,7 +156,7 @@ func (f *livesFault) String() string {
 	return "own " + f.kind
 }
 
-// ours: without taints nobody of us writes NoExecute, and "taints of other people act in both"
+// ours: without taints nobody of us writes NoExecute, and "NoExecute taints that others set evict pods in both cases"
 // (Config.TaintBasedEviction).
 func (w *livesWorld) ours(key string) bool {
 	return w.plan.Taints && w.plan.Half != evictor.TaintEviction && livesIsOwn(key)
@@ -474,7 +475,7 @@ func (p *livesProcess) write(ctx context.Context, scope, node, what string, judg
 		w.amid = slices.Delete(w.amid, i, i+1)
 		w.logf("EVENT %s", event)
 		happens := func() {
-			w.about = node
+			w.about, w.midst = node, w.now
 			w.happens(event)
 		}
 		if event.b%2 == 0 {
@@ -549,7 +550,12 @@ func (w *livesWorld) nodeNow(node *v1.Node, exact bool) (*v1.Node, error) {
 
 // node makes a write of a node: change is told the API server's, to be changed.
 func (p *livesProcess) node(ctx context.Context, kind evictor.Kind, what string, node *v1.Node, exact bool, judge func(*livesMind) string, change func(now *v1.Node)) error {
-	err := p.write(ctx, "nodes", node.Name, what+" of "+node.Name, judge, func() error {
+	err := p.write(ctx, "nodes", node.Name, what+" of "+node.Name, func(m *livesMind) string {
+		if rule := m.writes(node); rule != "" || judge == nil {
+			return rule
+		}
+		return judge(m)
+	}, func() error {
 		now, err := p.world.nodeNow(node, exact)
 		if err == nil {
 			change(now)
@@ -586,6 +592,7 @@ func (p *livesProcess) UpdateTaints(ctx context.Context, node *v1.Node, change t
 			does()
 		}
 		turn(func() { p.mind.tries(node.Name) })
+		err = errLivesPanic // unless it returns
 		defer func() { turn(func() { p.mind.tried(node.Name, err) }) }()
 	}
 	what := fmt.Sprintf("taints +%v -%v", livesTaints(change.Add), livesTaints(change.Remove))
@@ -595,7 +602,7 @@ func (p *livesProcess) UpdateTaints(ctx context.Context, node *v1.Node, change t
 }
 
 func (p *livesProcess) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
-	return p.node(ctx, evictor.LabelsWritten, "labels", node, false, func(m *livesMind) string { return m.writes(node) }, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
+	return p.node(ctx, evictor.LabelsWritten, "labels", node, false, nil, func(now *v1.Node) { maps.Copy(now.Labels, labels) })
 }
 
 // podNow is the pod in the API server if it is the one that was meant.
@@ -618,7 +625,13 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	p.mind.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
 	p.mind.evicting(ref)
 	w.mu.Unlock()
-	err := p.write(ctx, "pods", ref.Node, what, nil, func() error {
+	err := errLivesPanic // unless it returns
+	defer func() {
+		w.enter()
+		defer w.mu.Unlock()
+		p.mind.emptied(ref.Node, err)
+	}()
+	err = p.write(ctx, "pods", ref.Node, what, nil, func() error {
 		now, err := w.podNow(ref)
 		if err != nil {
 			return err
@@ -643,7 +656,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	p.mind.of(ref, func(known *livesPod) {
 		known.evicted = known.evicted || err == nil || apierrors.IsNotFound(err)
 		known.failed = err != nil
-		if known.refused, known.later = w.now, w.now; apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
+		if known.later = w.now; apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause) {
 			seconds, _ := apierrors.SuggestsClientDelay(err)
 			known.later = w.now.Add(time.Duration(seconds) * time.Second)
 		}

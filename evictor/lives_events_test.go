@@ -108,7 +108,7 @@ func (w *livesWorld) taints(name string, e livesEvent) {
 		add(v1.Taint{Key: []string{"maintenance", "maintenance", "repair"}[e.b%3], Value: []string{"", "a", "b"}[e.b/3%3]})
 	case "untaint":
 		drop(func(t v1.Taint) bool { return !livesIsOwn(t.Key) })
-	case "retaint": // it goes and comes back; nobody sees it who lags
+	case "retaint": // it goes and comes back; a store that lags never shows it gone
 		for _, taint := range slices.Clone(node.Spec.Taints) {
 			if taint.Effect == v1.TaintEffectNoExecute && (e.b%2 == 0 || !livesIsOwn(taint.Key)) {
 				without := w.nodes.now[name].DeepCopy()
@@ -303,6 +303,7 @@ func (w *livesWorld) shut(domain, reason string, shut bool) {
 func (p *livesProcess) lead(leads bool) {
 	if leads && !p.leads {
 		p.world.judge.starts = append(p.world.judge.starts, p.world.now)
+		p.mind.closed["lead"] = [2]time.Time{p.ledAt, p.world.now}
 	}
 	if leads != p.leads {
 		p.leads, p.ledAt = leads, p.world.now
@@ -367,7 +368,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.mind.disturbed("own panic")
 	case "restart":
 		w.restart(p)
-	case "restore": // the API server goes back to what it was, as from a backup of etcd, and everybody starts anew
+	case "restore": // the API server goes back to what it was, as from a backup of etcd, and every process restarts
 		w.version = max(int64(w.plan.Nodes), w.version-int64(1+e.b%120))
 		w.nodes.goBack(w.version)
 		w.pods.goBack(w.version)

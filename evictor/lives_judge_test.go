@@ -48,6 +48,7 @@ func (rules livesRules) first() string {
 
 // livesNotes are what the judge keeps of a process beside what the model knows.
 type livesNotes struct {
+	livesBudgets
 	did      map[evictor.Kind]int // writes that were done and not told yet
 	turn     map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
 	conflict map[string]time.Time // since when a node's writes are too old
@@ -63,7 +64,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{},
 		stands: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled:  p.world.now,
-		livesNotes: livesNotes{did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 

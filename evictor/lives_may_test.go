@@ -47,6 +47,7 @@ func (m *livesMind) stays(known *livesNode) string {
 		{"the policy has it wait", m.world.plan.Policy && m.ruling.Pending != zone.GoOn && m.downSince.IsZero()},
 		{m.failed(known), m.failed(known) != ""},
 		{"row a failed node that loses its Ready condition waits and evicts no more", ready == "" && !known.silent && !m.isSilent(known)},
+		{"the budget has it wait", m.waits(known)},
 		{"row an Unknown node that renews its lease keeps its pods", ready == v1.ConditionUnknown && m.silence(known) < m.grace()},
 		{"it came failed, and was not watched for a grace (decision 1)", ready == v1.ConditionFalse && known.good.IsZero() && m.world.now.Sub(known.first) < m.grace()},
 		{"row after every zone is down, nodes still failed wait one more grace", m.world.now.Sub(m.anew) < m.grace()},
@@ -95,9 +96,6 @@ func (m *livesMind) writes(node *v1.Node) string {
 }
 
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {
-	if rule := m.writes(node); rule != "" {
-		return rule
-	}
 	return livesRules{
 		{"verdict too soon", !m.nodes[node.Name].silent},
 		{"wrong condition", slices.ContainsFunc(conditions, func(c v1.NodeCondition) bool {
@@ -107,9 +105,6 @@ func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeConditi
 }
 
 func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
-	if rule := m.writes(node); rule != "" {
-		return rule
-	}
 	added, foreign := livesNoExecute(change.Add)
 	removed, alien := livesNoExecute(change.Remove)
 	has, _ := livesNoExecute(node.Spec.Taints)
@@ -136,8 +131,9 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted against the policy", fresh && m.world.plan.Policy && m.ruling.Pending == zone.Cancel && m.downSince.IsZero()},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
 		{"row after every zone is down, nodes still failed wait one more grace", fresh && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
-		{"tainted in a zone that stands", fresh && m.stands[known.domain] && m.turn[node.Name].IsZero()},
+		{"tainted in a zone that stands", fresh && m.stands[known.domain] && m.turn[node.Name].Equal(m.world.now)},
 		{"too many failed nodes", fresh && m.full(node.Name)},
+		{"tainted beyond the budget", fresh && m.turn[node.Name].Equal(m.world.now) && m.refuses(known)},
 	}.first()
 }
 
@@ -152,7 +148,6 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
 	}
 	foreign := m.due(m.deadline(known, pod, false, false)) && half != evictor.Lifecycle
 	own := m.world.plan.Taints && m.due(m.deadline(known, pod, true, false))
-	changed := livesLater(livesLater(known.changed, pod.changed), m.world.shaken)
 	return livesRules{
 		{m.mayWrite(false), m.mayWrite(false) != ""},
 		{"row an object older than one seen before is ignored", livesVersion(shown) < livesVersion(pod) || livesVersion(m.process.seenNodes[ref.Node]) < livesVersion(known.object)},
@@ -161,10 +156,11 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
 		{"row completed and mirror pods stay", livesSpared(pod.Pod)},
 		{"evicted without permission", !m.mayHarm(known)},
 		{"the other half evicts", half == evictor.Lifecycle && why.Taint != nil},
-		{"row a disruption budget delays, for longer each time", m.world.now.Before(pod.later) && pod.refused.After(changed) && (known.emptied || !m.timedOut(known, pod))},
+		{"row a disruption budget delays, for longer each time", m.world.now.Before(pod.later)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
 		{"emptied in a zone that stands", !foreign && !own && m.stands[known.domain] && !known.emptied && !m.comesLate(known, pod)},
+		{"emptied beyond the budget", !foreign && !own && !known.emptied && !known.unsure && !m.comesLate(known, pod) && m.refuses(known)},
 	}.first()
 }
 
@@ -189,6 +185,7 @@ func (m *livesMind) marks(ref evictor.PodRef) string {
 		{m.mayWrite(true), m.mayWrite(true) != ""},
 		{"marked without a verdict", !known.silent && ready != v1.ConditionUnknown},
 		{"row pods are not marked not Ready while every zone is down", !m.downSince.IsZero()},
-		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke)},
+		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke) &&
+			(ready == v1.ConditionUnknown || pod.marked.After(known.beat))}, // else the store does not show the outage before
 	}.first()
 }

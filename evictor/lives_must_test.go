@@ -59,6 +59,8 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 		since, why = livesLater(since, m.downSince), "down with all zones"
 	case w.plan.Policy && m.ruling.Pending == zone.Cancel:
 		since, why = livesLater(since, w.shaken), "cancelled by the policy"
+	case !known.since[zone.Cancel].IsZero():
+		since, why = livesLater(since, known.since[zone.Cancel]), "cancelled by the budget"
 	}
 	if since = livesLater(since, m.trouble); why != "" && len(own) > 0 && w.now.Sub(since) > wait {
 		m.wrong("not lifted", "%s is %s and carries %v for %v (last trouble: %s)", name, why, own, w.now.Sub(since), m.troubles)
@@ -76,8 +78,8 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	}
 	ready, _ := livesReady(known.object)
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
-	released := livesLater(livesLater(opened, m.unsettled), m.closed["policy"][1])
-	own := inTheEnd && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
+	released := livesLater(livesLater(livesLater(opened, known.free), m.unsettled), livesLater(m.closed["policy"][1], m.closed["lead"][1]))
+	own := inTheEnd && m.allowed(known) && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
 	flows := own && (!m.stands[known.domain] || m.deadline(known, m.pods[name], true, false).After(released))
 	end := m.deadline(known, m.pods[name], flows, true)
 	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))
@@ -113,7 +115,7 @@ func (m *livesMind) endedNode(name string) {
 	want := map[string]v1.ConditionStatus{"dead": v1.ConditionUnknown, "notready": v1.ConditionFalse, "alive": v1.ConditionTrue}[state]
 	wanted := map[string][]string{"dead": {v1.TaintNodeUnreachable}, "notready": {v1.TaintNodeNotReady}}[state]
 	own, _ := w.noExecute(node.Spec.Taints)
-	waits := !w.plan.Taints || !m.downSince.IsZero() || m.stands[w.plan.domain(node)] || w.config.MaxFailedNodes > 0
+	waits := !w.plan.Taints || !m.allowed(m.nodes[name]) || !m.downSince.IsZero() || m.stands[w.plan.domain(node)] || w.config.MaxFailedNodes > 0
 	tainted := slices.Equal(own, wanted) || len(own) == 0 && waits
 	if node.Spec.Unschedulable {
 		wanted = append(wanted, v1.TaintNodeUnschedulable)

@@ -31,6 +31,10 @@ func (m *livesMind) ruled(ruling zone.Ruling) {
 // partially disrupted; in large ones it is the secondary one. A node is bad when its object says so, and good when it is
 // surely alive.
 func (m *livesMind) zones() {
+	defer m.budgets()
+	if m.process.blind != nil {
+		return
+	}
 	config, total, bad, good := m.world.config, map[string]int{}, map[string]int{}, map[string]int{}
 	for name := range m.process.seenNodes {
 		known := m.nodes[name]
@@ -102,6 +106,9 @@ func (m *livesMind) tries(node string) {
 }
 
 func (m *livesMind) tried(node string, err error) {
+	if known, turn := m.nodes[node], m.turn[node]; err == nil && known != nil && known.acts.IsZero() {
+		m.begins(known, turn.Add(-1), turn, turn)
+	}
 	if err == nil || !apierrors.IsConflict(err) {
 		delete(m.turn, node)
 	}
@@ -112,16 +119,21 @@ func (m *livesMind) tried(node string, err error) {
 // (decision 4).
 func (m *livesMind) evicting(ref evictor.PodRef) {
 	known, pod := m.nodes[ref.Node], m.pods[ref.Name]
-	if known == nil || pod.Pod == nil || m.due(m.deadline(known, pod, false, false)) {
+	if known == nil || pod.Pod == nil {
+		return
+	}
+	if m.due(m.deadline(known, pod, false, false)) { // by the taints of others, or by its turn as well
+		known.unsure = known.unsure || m.timedOut(known, pod)
 		return
 	}
 	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
+		m.begins(known, m.world.now.Add(-1), m.world.now, m.world.now)
 		if known.emptied = true; m.troubles != "lag" || m.trouble.Before(m.world.now) { // else it may have had its turn when older versions were ignored
 			m.paced(ref.Node, known.domain, true)
 		}
 	}
 	end := m.deadline(known, pod, true, true)
-	for _, key := range []string{livesAll, known.domain, "policy"} {
+	for _, key := range []string{livesAll, known.domain, "policy", "lead", "budget of " + ref.Node} {
 		closed := m.closed[key]
 		from := livesLater(livesLater(closed[0], m.unsettled.Add(2*m.grace())), livesLater(pod.changed, known.changed)).Add(time.Second)
 		if m.world.plan.Taints && end.After(from) && end.Before(closed[1].Add(-time.Second)) && m.released[ref.Node].Before(closed[1]) {
@@ -176,4 +188,82 @@ func (j *livesJudge) keeps(pace string, rate float64, at time.Time, all bool) bo
 	}
 	j.paces[pace] = times
 	return true
+}
+
+// begins notes that a node was acted on, between these instants.
+func (m *livesMind) begins(known *livesNode, acts, first, last time.Time) {
+	known.acts, known.unsure, m.asked = acts, false, m.asked || acts.Before(m.world.now)
+	for i := range m.world.plan.Bounds {
+		if group, in := m.in(&m.world.plan.Bounds[i], known); in {
+			m.begun[group] = append(m.begun[group], livesBegun{known.object.Name, first, last})
+		}
+	}
+}
+
+// adopts: "taints of an earlier process count too", since when they say.
+func (m *livesMind) adopts(known *livesNode) {
+	switch carries := known.carries(m.world); {
+	case carries && known.acts.IsZero():
+		first := m.world.now
+		for _, key := range livesOwn {
+			if taint := known.taints[key]; !taint.added.IsZero() && m.elapsed(taint.added).Before(first) {
+				first = m.elapsed(taint.added)
+			}
+		}
+		m.begins(known, m.world.now, first, m.world.now)
+	case !carries && m.world.plan.Taints && known.changed.Equal(m.world.now):
+		known.acts = time.Time{}
+	}
+}
+
+// begunIn is over for what has begun: in a window, or too fast. A rate has nothing to say of what goes on.
+func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (surely, perhaps bool) {
+	now, begun, slack := m.world.now, m.begun[in], m.world.slack+time.Second
+	if in.bound.Of == 0 {
+		missing := func(begun []livesBegun, at func(livesBegun) time.Time, spare time.Duration) bool { // of what was begun since any of them, so much has not come back
+			for _, from := range begun {
+				spent := 1 - in.bound.PerSecond*(now.Sub(at(from))+spare).Seconds()
+				for _, b := range begun {
+					if !at(b).Before(at(from)) {
+						spent++
+					}
+				}
+				if spent > float64(max(in.bound.Burst, 1))+0.001 {
+					return true
+				}
+			}
+			return false
+		}
+		own := slices.DeleteFunc(slices.Clone(begun), func(b livesBegun) bool { return b.first != b.last }) // Adopt: tokens of what is adopted may come back side by side
+		return next != nil && missing(own, func(b livesBegun) time.Time { return b.first }, slack), next != nil && missing(begun, func(b livesBegun) time.Time { return b.last }, -time.Minute)
+	}
+	if next != nil {
+		begun = append(slices.Clone(begun), livesBegun{next.object.Name, now, now})
+	}
+	surelyIn, perhapsIn := map[string]bool{}, map[string]bool{}
+	for _, b := range begun {
+		if now.Sub(b.first) < in.bound.Within-slack {
+			surelyIn[b.node] = true
+		}
+		if now.Sub(b.last) < in.bound.Within+time.Minute {
+			perhapsIn[b.node] = true
+		}
+	}
+	return int64(len(surelyIn)) > in.bound.Max.Of(total[1]), int64(len(perhapsIn)) > in.bound.Max.Of(total[0])
+}
+
+// emptied is told of each eviction: without taints, one that fails ends the turn, for which another is wanted.
+func (m *livesMind) emptied(node string, err error) {
+	known := m.nodes[node]
+	if known == nil || err == nil || m.world.plan.Taints {
+		return
+	}
+	known.unsure = true
+	for _, begun := range m.begun {
+		for i := range begun {
+			if begun[i].node == node {
+				begun[i].first = livesBegin
+			}
+		}
+	}
 }

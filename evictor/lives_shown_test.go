@@ -12,7 +12,8 @@ import (
 
 // The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what
 // it must. All is written from the documentation alone: doc.go, DIFFERENCES.md (quoted as row "…") and the binding
-// decisions of the design ("decision n"). Nothing is read from an evictor. lives_pace_test.go judges how fast.
+// decisions of the design ("decision n"). Nothing is read from an evictor. lives_pace_test.go judges how
+// fast, lives_budget_test.go what a budget refuses.
 
 // livesTaint is a NoExecute taint as a process knows it. Times are elapsed ones throughout: see livesMind.elapsed.
 type livesTaint struct {
@@ -40,6 +41,7 @@ type livesNode struct {
 	tainted        time.Time             // since when it carries any, if it does
 	due            time.Time             // without taints: since when PodEvictionTimeout is over, zero for not
 	emptied        bool                  // without taints: it has had its turn in this outage
+	livesAllowed
 }
 
 // livesPod is what a process was shown of a pod.
@@ -49,7 +51,7 @@ type livesPod struct {
 	soonest, latest time.Time // when it was bound: the earliest that the rules allow, and the latest
 	evicted, failed bool      // the API server said so; the last try to evict it
 	marked          time.Time // not Ready
-	refused, later  time.Time // when a budget refused an eviction, and when it wants to be asked again
+	later           time.Time // when a budget that refused an eviction wants to be asked again
 }
 
 // livesMind is what one process was shown and told.
@@ -96,6 +98,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	}
 	m.knowTaints(known, node)
 	known.object, known.changed, known.reported = node, now, known.reported || ready != ""
+	m.adopts(known)
 	if m.world.plan.Half == evictor.TaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes
 	}
@@ -259,7 +262,5 @@ func (m *livesMind) passed() {
 			known.due = m.world.now
 		}
 	}
-	if m.process.blind == nil {
-		m.zones()
-	}
+	m.zones()
 }

@@ -144,7 +144,9 @@ func (w *livesWorld) second(second time.Duration) {
 		w.happens(event)
 	}
 	for _, p := range w.processes {
-		p.catchUp()
+		if p.catchUp(); w.plan.Exact && second%(10*time.Second) == 0 {
+			p.mind.budgets() // it is asked in each Step, and the next pass may be far
+		}
 	}
 	w.judge.split = w.judge.split || len(w.processes) == 2 && w.processes[0].leads && w.processes[1].leads
 }
@@ -311,6 +313,7 @@ func (p *livesProcess) options() evictor.Options {
 			p.mind.told(d)
 		}),
 	}
+	w.plan.into(&options)
 	if w.plan.Racks {
 		options.Domain = func(node *v1.Node) zone.Key { return zone.Key{Zone: w.plan.domain(node)} }
 		options.Excluded = w.plan.excluded

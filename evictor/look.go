@@ -5,21 +5,24 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor/internal/armed"
 	"github.com/evictkit/evictkit/evictor/internal/node"
+	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // sight is what the store shows under a node's name.
 type sight uint8
 
 const (
-	shown   sight = iota // the node as it was seen last, or newer
-	older                // an older version of it, as a relist from a stale cache brings: it is ignored
+	shown   sight = iota // the node as last seen, or newer
+	older                // an older version, which a relist from a stale cache may bring: ignored
 	missing              // nothing
 	another              // a node with another UID
 )
 
-// look reads a node from the store: nothing else does, so that identity, version and heartbeat are decided upon in one place. Of
-// a node that we know it notes what the object says; questions are answered from that, and change nothing.
+// look reads a node from the store. Nothing else does, so identity, version and heartbeat are judged in one place. For a
+// node that we know, it notes what the object says; later questions are answered from that note.
 func (e *engine) look(name string) (*v1.Node, sight) {
 	node, ok := e.clients.Nodes.Node(name)
 	rec := e.records[name]
@@ -39,7 +42,7 @@ func (e *engine) look(name string) (*v1.Node, sight) {
 	return node, shown
 }
 
-// renewed says whether a node that was silent by its verdict has given a sign of life since, its lease included.
+// renewed says whether a node that its verdict calls silent has had a heartbeat since, its lease included.
 func (e *engine) renewed(rec *record) bool {
 	if !rec.Verdict().Expired {
 		return false
@@ -48,15 +51,21 @@ func (e *engine) renewed(rec *record) bool {
 	return ok && !v.Expired
 }
 
-// current is look for whoever wants to act upon a node that we know: nil unless the store shows it as it is. Then the next event
-// of it, or this one where the node seems to be gone, has it looked at again.
+// current is look for callers that are about to act on a node that we know. It returns nil unless the store shows that
+// node, not older than last seen. The node's next event then marks it dirty; if it seems to be gone, current does.
 func (e *engine) current(rec *record) *v1.Node {
 	if e.records[rec.name] != rec {
 		return nil
 	}
 	node, s := e.look(rec.name)
-	if s == missing || s == another {
+	switch s {
+	case missing:
 		e.inbox.Node(rec.name)
+	case another: // once for each version: a stale store may show an older node of that name for long
+		if version := string(node.UID) + "/" + node.ResourceVersion; rec.another != version {
+			rec.another = version
+			e.inbox.Node(rec.name)
+		}
 	}
 	if s != shown {
 		return nil
@@ -64,19 +73,19 @@ func (e *engine) current(rec *record) *v1.Node {
 	return node
 }
 
-// note takes over what the node's object says.
+// note records what the node's object says.
 func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting())
 	if counts || rec.zone != rec.Zone {
 		e.attention[rec.name] = rec
 	}
 	if e.cfg.Half == TaintEviction {
-		rec.zone = rec.Zone // no pass moves it
+		rec.zone = rec.Zone // this half has no passes that would do it
 	}
 	if movedOn {
-		at := e.read.Add(e.cfg.RetryInitial) // not in the Step that met the conflict
-		sooner(e.writes, rec.name, at)
-		sooner(e.lifts, rec.name, at)
+		at := e.read.Add(e.cfg.RetryInitial) // not in the same Step as the conflict
+		armed.Sooner(e.writes, rec.name, at)
+		armed.Sooner(e.lifts, rec.name, at)
 	}
 	hold := ""
 	if e.opts.Hold != nil {
@@ -87,17 +96,37 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 	if hold != rec.Hold {
 		rec.Hold, e.attention[rec.name] = hold, rec
 	}
+	if e.opts.Budget != nil && rec.Stage() != node.New {
+		rec.allowance.Since = node.TaintedSince(object)
+		e.opts.Budget.SetAt(rec.name, Member{
+			Domain: rec.Zone, Labels: object.Labels, Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Held: e.about(rec).Hold != "",
+		}, e.read)
+	}
 	e.pods.Ahead = e.ahead
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }
 
-// world is what the node depends on besides what we know of it, but for what only a plan asks for.
+// world is everything outside its record that decisions about a node depend on, except World.NoHarm, which planNode
+// sets.
 func (e *engine) world(rec *record) node.World {
 	return node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, Ahead: e.ahead, Watched: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.permitted.Cancels(rec.zone), Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
+		Now: e.now, Ahead: e.ahead, Watched: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.pending(rec) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	}
 }
 
-// about is what the node's standing follows from.
+// pending returns what becomes of evictions by our own taints: the stricter of what the zone policy and the budget say.
+func (e *engine) pending(rec *record) zone.Pending {
+	return max(rec.allowance.Pending(), e.permitted.Pending(rec.zone))
+}
+
+// mayOwn returns why such evictions are not permitted now.
+func (e *engine) mayOwn(rec *record) error {
+	if err := e.permitted.May(permit.Own, rec.zone); err != nil {
+		return err
+	}
+	return rec.allowance.HeldBack()
+}
+
+// about returns the facts that decide the node's standing.
 func (e *engine) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }

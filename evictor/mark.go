@@ -12,9 +12,10 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 )
 
-// markPods sets the Ready condition of the pods of an unreachable node to False, once for each pod and outage, and also of those that
-// come meanwhile. What fails is tried again, the others are not held up. Under Run it ends after any pod when a node waits for
-// a worker: pods are many, and a node that is to be declared Unknown must not wait for them.
+// markPods sets the Ready condition of an unreachable node's pods to False, once for each pod and outage, including pods
+// that appear while it runs. A pod that fails is tried again later and does not hold up the others. Under Run it returns
+// early when another node waits for a worker: pods are many, and writing a node's Unknown conditions must not wait for
+// them.
 func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error {
 	for again := false; ; again = true {
 		refs := e.unmarked(rec, again)
@@ -40,8 +41,9 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error
 	}
 }
 
-// unmarked lists the pods that are to be marked, again only if any changed since. When there is none any more the marking is done,
-// before an event of another can be read.
+// unmarked lists the pods still to be marked. With again, it lists them only if a pod has changed since the last list.
+// When none is left it records that marking is done, under the same lock, so that a pod event read later makes it due
+// again.
 func (e *Evictor) unmarked(rec *record, again bool) (refs []PodRef) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -61,7 +63,7 @@ func (e *Evictor) unmarked(rec *record, again bool) (refs []PodRef) {
 	return refs
 }
 
-// mark marks one, if it is still to be.
+// mark marks one pod. due is false if the node's pods need not be marked any more.
 func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, err error) {
 	if e.still(rec, func() bool { return rec.Marks.Due && e.about(rec).Marks() && !rec.Unclear(e.world(rec)) }) != nil {
 		return false, nil
@@ -82,7 +84,7 @@ func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, 
 	return true, nil
 }
 
-// nodeWaits says whether Run's workers for nodes are wanted elsewhere.
+// nodeWaits says whether, under Run, another node is due to be written.
 func (e *Evictor) nodeWaits() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

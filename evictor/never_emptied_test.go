@@ -11,8 +11,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// After a start, a node that never reported, and is old, is Unknown at once. It is watched for a whole grace before its
-// pods are deleted, as where it is tainted.
+// After a start, an old node that never reported is Unknown at once. It is watched for a whole grace period before its
+// pods are deleted, just as before it is tainted.
 func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -24,7 +24,7 @@ func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
 		store := &withoutConditions{clients.Nodes, "a-0"}
 		clients.Nodes = store
 		c.FailWrites(func(string, string) error {
-			store.name = "" // they are written
+			store.name = "" // the conditions are written
 			return nil
 		})
 		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})

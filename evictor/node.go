@@ -5,16 +5,17 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// syncNode reads the node again and notes what it says. It writes nothing.
+// syncNode reads the node again, notes what it says, and schedules what follows.
 func (e *engine) syncNode(name string, now time.Time) {
 	object, s := e.look(name)
-	if s == another && e.monitor.ObserveNodeAt(object, e.read).Stale { // what was there before
+	if s == another && e.monitor.ObserveNodeAt(object, e.read).Stale { // the node that had the name before
 		s = older
 	}
 	rec := e.records[name]
@@ -26,7 +27,7 @@ func (e *engine) syncNode(name string, now time.Time) {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, seen: now, zone: e.opts.Domain(object), pods: pods.Node{Name: name}}
+		rec = &record{name: name, uid: object.UID, seen: now, zone: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: allowance.Node{Name: name}}
 		e.records[name], e.attention[name] = rec, rec
 		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)
@@ -43,8 +44,8 @@ func (e *engine) syncNode(name string, now time.Time) {
 	e.scheduleWrites(rec, object)
 }
 
-// forgetNode drops everything about a node that is gone, or whose name another one has now. The pods
-// of a deleted node are not ours to evict.
+// forgetNode drops everything about a node that is gone or whose name another node has taken. The pods of a deleted node
+// are not ours to evict.
 func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
 	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
 	e.pods.Remove(&rec.pods, replaced)
@@ -52,10 +53,11 @@ func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if e.turns.Of(rec.name) != nil {
-		e.inbox.Kick() // Run looks for the next one
+		e.inbox.Kick() // its turn is free: Run hands out the next
 	}
 	e.turns.Forget(rec.name)
 	e.permitted.Forget(rec.name)
+	e.allowance.Forget(&rec.allowance, e.read)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
 	e.left = true
@@ -65,7 +67,7 @@ func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
 	e.outage.Ended(task{node: rec.name, lift: true}, now)
 }
 
-// scheduleWrites lets a worker write what differs.
+// scheduleWrites schedules the writes that the node needs.
 func (e *engine) scheduleWrites(rec *record, object *v1.Node) {
 	if e.cfg.Half == TaintEviction {
 		return
@@ -79,7 +81,8 @@ func (e *engine) scheduleWrites(rec *record, object *v1.Node) {
 	}
 }
 
-// planNode compares the node with what it should be. What is left out for want of a permission waits for that.
+// planNode plans the writes that the node needs. If harm is left out for want of a permission, the node waits for that
+// permission.
 func (e *engine) planNode(rec *record, object *v1.Node) node.Plan {
 	w := e.world(rec)
 	w.NoHarm = e.permitted.May(permit.Harm, rec.zone) != nil
@@ -90,9 +93,9 @@ func (e *engine) planNode(rec *record, object *v1.Node) node.Plan {
 	return p
 }
 
-// wake lets a worker look at the node now, which is a reading of the clock; e.mu is held. What failed waits for its backoff all the same, or
-// events that a try causes would make it try for ever: it reads the truth when it runs. What is under way
-// may not know of it, and runs once more.
+// wake makes a worker look at the node now, a reading of the clock; e.mu is held. Work that failed still waits for its
+// backoff: otherwise the events that each try causes would make it try for ever, and it reads the current node anyway
+// when it runs. Work in flight may have read an older node, so it runs once more.
 func wake(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
 	set.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.KeepEarliest}, now)
 }

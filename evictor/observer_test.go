@@ -26,8 +26,8 @@ func TestBadObserverFreezesVerdicts(t *testing.T) {
 	require.NotEmpty(t, says(c, "Unknown"))
 }
 
-// What waited when the observer went blind waits for one more grace period like all others, and what is
-// bound to an emptied node does so too.
+// What waited when the observer went blind waits for one more grace period, and so does a pod that is then bound to an
+// emptied node.
 func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 16))
 	e := c.Start(config())
@@ -61,7 +61,7 @@ func TestObserverThatReturnsEmptiesNobodyBeforeAGrace(t *testing.T) {
 	require.Len(t, c.Evicted(), 2)
 }
 
-// The same in the midst of emptying a node: the other pods wait.
+// The same while a node is being emptied: its other pods wait.
 func TestObserverThatReturnsWhileANodeIsEmptiedStopsIt(t *testing.T) {
 	cfg := config()
 	cfg.TaintBasedEviction = false
@@ -81,7 +81,7 @@ func TestObserverThatReturnsWhileANodeIsEmptiedStopsIt(t *testing.T) {
 	require.Len(t, c.Evicted(), 3)
 }
 
-// The same for one whose turn has come: its taint is about to be written.
+// The same for a node whose turn has come: its taint is about to be written.
 func TestObserverThatReturnsDuringATurnVoidsIt(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	e := c.Start(config())
@@ -103,7 +103,7 @@ func TestObserverThatReturnsDuringATurnVoidsIt(t *testing.T) {
 	require.Equal(t, []string{"90.000"}, times(says(c, "NoExecute", "add")))
 }
 
-// Nor does exact mode go round in circles over nodes that wait for a grace period while verdicts are frozen.
+// Exact mode does not spin either while nodes wait for a grace period and verdicts are frozen.
 func TestBadObserverInExactModeWaits(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
@@ -112,11 +112,11 @@ func TestBadObserverInExactModeWaits(t *testing.T) {
 	c.Fail("a-0")
 	c.Advance(time.Minute)
 	e.SetObserverHealth(errors.New("the watch is broken"))
-	e.SetObserverHealth(nil) // a-0 has to be seen failed for one more grace
+	e.SetObserverHealth(nil) // a-0 must be seen failed for one more grace period
 	c.Advance(10 * time.Second)
 	e.SetObserverHealth(errors.New("the watch is broken"))
 	c.Advance(29 * time.Second)
-	for range 3 { // at the end of that grace, when nothing can be judged
+	for range 3 { // at the end of that grace period, when there can be no verdicts
 		c.Clock().Step(time.Second)
 		next, err := e.Step(context.Background())
 		require.NoError(t, err)
@@ -127,7 +127,7 @@ func TestBadObserverInExactModeWaits(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-0"))
 }
 
-// A node that reports Ready while verdicts are frozen leaves its queue once, and not with each report anew.
+// A node that reports Ready while verdicts are frozen leaves its queue once, not at each report.
 func TestNodeThatReportsReadyWhileVerdictsAreFrozenIsNotQueuedAgain(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -149,8 +149,8 @@ func TestNodeThatReportsReadyWhileVerdictsAreFrozenIsNotQueuedAgain(t *testing.T
 	}
 }
 
-// What became overdue while the observer was not healthy leaves node by node too, as after a pause, when its nodes have
-// been watched anew.
+// What became overdue while the observer was blind leaves node by node, as after a pause, once its nodes have been
+// watched again.
 func TestOverdueAfterABadObserverLeavesNodeByNode(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(1))
 	e := c.Start(config())

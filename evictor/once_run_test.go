@@ -16,7 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// While a call evicts a pod for one reason, none is made for another; when it fails, the other goes on.
+// While a call evicts a pod for one reason, no other call does for another reason. If it fails, the other goes on.
 func TestOneCallAtATimeEvictsAPod(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// unseen is a cluster of which the store shows the pods of one node as they are now for ever. It counts the evictions.
+// unseen is a cluster whose store never changes what it shows of one node's pods. It counts the evictions.
 func unseen(t *testing.T, cfg evictor.Config) (*evictortest.Cluster, *relisted, byHand, map[string]int) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
 	r, s := newRelisted(t, c, cfg)
@@ -30,8 +30,8 @@ func unseen(t *testing.T, cfg evictor.Config) (*evictortest.Cluster, *relisted, 
 	return c, r, s, tries
 }
 
-// A pod is evicted once for all reasons together, while the store does not show that it goes: here its node is emptied, and then
-// somebody taints it too, or the other way round.
+// A pod is evicted once for all reasons together, while the store does not show it leaving. Here its node is emptied
+// and then somebody taints it, or the other way round.
 func TestPodIsEvictedOnceForAllReasons(t *testing.T) {
 	drain := v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
 	for _, taintAt := range []time.Duration{200 * time.Second, 310 * time.Second} {
@@ -46,7 +46,7 @@ func TestPodIsEvictedOnceForAllReasons(t *testing.T) {
 	}
 }
 
-// Nor is it evicted again because the taint goes and comes back meanwhile.
+// It is not evicted again either if the taint is removed and added again meanwhile.
 func TestPodIsEvictedOnceThoughItsTaintComesBack(t *testing.T) {
 	c, _, s, tries := unseen(t, config())
 	for range 3 {
@@ -58,7 +58,7 @@ func TestPodIsEvictedOnceThoughItsTaintComesBack(t *testing.T) {
 	require.Equal(t, map[string]int{"default/a-0-p0": 1, "default/a-0-p1": 1}, tries)
 }
 
-// lateDeletions does not show yet that pods are on their way out.
+// lateDeletions does not show yet that pods are terminating.
 type lateDeletions struct{ evictor.PodStore }
 
 func (s lateDeletions) Pod(key evictor.PodKey) (*v1.Pod, bool) {
@@ -77,7 +77,7 @@ func undeleted(pod *v1.Pod) *v1.Pod {
 	return pod
 }
 
-// A pod is evicted once, also while the store does not show it.
+// A pod is evicted once, even while the store does not show it.
 func TestEvictionThatTheStoreDoesNotShowYetIsMadeOnce(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()

@@ -19,8 +19,8 @@ func until(c *evictortest.Cluster, d time.Duration) {
 	c.Advance(d - c.Clock().Since(evictortest.Epoch))
 }
 
-// Whatever waited for the API server is done within one pass of its return, however long it was away: a verdict, a taint that is
-// lifted, evictions, marks.
+// Whatever waited for the API server is done within one pass after its return, however long it was away: a verdict, a
+// lift, evictions, marks.
 func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		for _, outage := range []time.Duration{time.Second, 20 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour} {
@@ -33,8 +33,8 @@ func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
 			until(c, 100*time.Second)
 			require.True(t, c.HasNoExecute("a-2") && c.HasNoExecute("b-0"))
 			c.SetAPIDown(true)
-			c.Recover("b-0") // to be lifted
-			c.Fail("b-1")    // to be Unknown, with its pod marked, a grace later
+			c.Recover("b-0") // its taints are to be lifted
+			c.Fail("b-1")    // a grace period later it is Unknown and its pod is marked
 			until(c, 100*time.Second+outage)
 			c.SetAPIDown(false)
 			before := len(c.Timeline())
@@ -50,7 +50,8 @@ func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
 	}
 }
 
-// Three nodes of one zone fail at 61 s, writes fail from 130 s to 250 s: evictions that fell due meanwhile leave by 256 s.
+// Three nodes of one zone fail at 61 s, and writes fail from 130 s to 250 s: evictions that fell due meanwhile happen
+// by 256 s.
 func TestEvictionsLeaveWhenTheAPIIsBack(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 12), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
 	c.Start(config())
@@ -65,7 +66,7 @@ func TestEvictionsLeaveWhenTheAPIIsBack(t *testing.T) {
 	require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0", "a-2-p0"}, c.Evicted())
 }
 
-// Two of eight fail at 63 s, writes fail from 100 s to 200 s: both are Unknown by 206 s.
+// Two of eight nodes fail at 63 s, and writes fail from 100 s to 200 s: both are Unknown by 206 s.
 func TestVerdictsAreWrittenWhenTheAPIIsBack(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
 	c.Start(config())
@@ -79,8 +80,8 @@ func TestVerdictsAreWrittenWhenTheAPIIsBack(t *testing.T) {
 	require.Len(t, says(c, `"condition"`, `"Ready"`, "Unknown"), 2)
 }
 
-// A conflict is an answer: the node is read again and written, soon, however long nothing was answered before, and however many
-// conflicts there are.
+// A conflict is an answer: the node is soon read and written again, however long there was no answer before, and
+// however many conflicts there are.
 func TestConflictsAfterAnOutageAreNoOutage(t *testing.T) {
 	for _, conflicts := range []int{0, 1, 2, 4} {
 		for _, write := range []string{"taints", "conditions"} {
@@ -113,7 +114,8 @@ func TestConflictsAfterAnOutageAreNoOutage(t *testing.T) {
 	}
 }
 
-// What cannot be written for a reason of its own keeps its backoff, whoever else is answered, and hurries nobody.
+// A write that fails for its own reason keeps its backoff whatever answers other writes get, and makes no other write
+// come earlier.
 func TestWhatFailsAloneKeepsItsBackoff(t *testing.T) {
 	for name, answer := range map[string]error{
 		"forbidden":         apierrors.NewForbidden(v1.Resource("nodes"), "a-0", errors.New("no")),
@@ -142,7 +144,7 @@ func TestWhatFailsAloneKeepsItsBackoff(t *testing.T) {
 	}
 }
 
-// While nothing is answered one write is tried each pass, jittered, beside the backoff of each that failed.
+// While there is no answer, one write is tried each pass, with jitter, in addition to the backoff of each failed write.
 func TestOneWriteAPassFindsOut(t *testing.T) {
 	for _, jitter := range []func(time.Duration) time.Duration{nil, func(d time.Duration) time.Duration { return d * 3 / 2 }} {
 		c := evictortest.New(t, evictortest.Zone("a", 4))

@@ -8,7 +8,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// subject is who a decision is about.
+// subject is the node or pod that a decision is about.
 type subject struct {
 	node string
 	pod  PodKey
@@ -18,14 +18,14 @@ func about(d *Decision) (who subject, mayRepeat bool) {
 	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed || d.Kind == WriteFailed
 }
 
-// repeat counts a decision that repeats the newest one about the same pod or node there.
+// repeat merges a decision into the last one about the same pod or node, if it repeats that one.
 func repeat(first, d Decision) (one Decision, same bool) {
 	same = first.Kind == d.Kind && first.Reason == d.Reason
 	d.Time, d.Times, d.Last = first.Time, max(first.Times, 1)+1, d.Time
 	return d, same
 }
 
-// asShown has the decision tell its instants as the clock shows them now.
+// asShown converts the decision's instants from our time to what the clock shows.
 func (e *engine) asShown(d Decision) Decision {
 	d.Time = e.shown(d.Time)
 	if !d.Deadline.IsZero() {
@@ -34,17 +34,17 @@ func (e *engine) asShown(d Decision) Decision {
 	return d
 }
 
-// decide records a decision; it is delivered by the next deliver.
+// decide records a decision for the next deliver.
 func (e *engine) decide(d Decision) {
 	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
-		return // that half watches no nodes
+		return // this half does not watch nodes
 	}
 	d.DryRun = e.opts.DryRun
 	d = e.asShown(d)
 	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
 }
 
-// deliver lets everybody know what was decided.
+// deliver hands the decisions so far to the observer, the log and the event sink. Called without e.mu.
 func (e *Evictor) deliver() {
 	e.out.Deliver(func(d Decision) {
 		if e.opts.Observer != nil {
@@ -66,7 +66,7 @@ func (o *Options) log(d Decision) {
 	}
 	level := slog.LevelDebug
 	switch d.Kind {
-	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, DomainGateChanged, Awaiting:
+	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, DomainGateChanged, TurnRefused, PendingChanged, Awaiting:
 		level = slog.LevelInfo
 	case WriteFailed:
 		level = slog.LevelWarn
@@ -85,9 +85,9 @@ func (o *Options) log(d Decision) {
 	logger.LogAttrs(context.Background(), level, text, attrs...)
 }
 
-// Explain returns what was decided about a node (by its name) or a pod (by namespace/name), oldest
-// first, as far back as Config.ExplainSize remembers. For a pod the decisions about its node and the
-// node's zone are part of the answer.
+// Explain returns the decisions about a node (by name) or a pod (by namespace/name), oldest first, as far back as
+// Config.ExplainSize reaches. Those about the node's zone and about all zones are included and, for a pod, those about
+// its node. A delay or a failure that repeats is one decision, see Decision.Times.
 func (e *Evictor) Explain(key string) []Decision {
 	nodes := map[string]bool{key: true}
 	if namespace, name, ok := strings.Cut(key, "/"); ok {
@@ -100,7 +100,7 @@ func (e *Evictor) Explain(key string) []Decision {
 		})
 	}
 	zones := map[zone.Key]bool{}
-	e.mu.Lock() // no longer than this: there may be much to read
+	e.mu.Lock() // not held below: there may be much to read
 	for name := range nodes {
 		if rec := e.records[name]; rec != nil {
 			zones[rec.zone] = true
@@ -110,7 +110,7 @@ func (e *Evictor) Explain(key string) []Decision {
 	return e.out.Select(func(d *Decision) bool {
 		switch {
 		case d.Kind == ZoneChanged:
-			return zones[d.Zone] && (d.FromState != zone.Initial || d.State != zone.Normal) // that it is there is no news
+			return zones[d.Zone] && (d.FromState != zone.Initial || d.State != zone.Normal) // a new, normal zone explains nothing
 		case d.Kind == DomainGateChanged:
 			return zones[d.Zone]
 		case d.Pod.Name != "":

@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A client that panics once costs a try, not the node.
+// A client's panic costs one try, not the node.
 func TestPanicOfAClientDoesNotBlockItsNode(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	c.Start(config())
@@ -33,7 +33,7 @@ func TestPanicOfAClientDoesNotBlockItsNode(t *testing.T) {
 	require.Empty(t, c.Taints("a-0"), "recovery above all")
 }
 
-// An observer that panics while a pod is evicted hears of what comes after.
+// An observer that panics during an eviction still gets what comes after.
 func TestPanicOfTheObserverEndsNoDelivery(t *testing.T) {
 	panics, heard := true, 0
 	c := evictortest.New(t, evictortest.Zone("a", 2))
@@ -54,7 +54,7 @@ func TestPanicOfTheObserverEndsNoDelivery(t *testing.T) {
 	require.Greater(t, heard, before)
 }
 
-// A pod whose eviction panics is tried again, and holds no other up.
+// A pod whose eviction panics is tried again, and delays no other.
 func TestPanicOfAnEvictionIsAFailedTry(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()
@@ -80,7 +80,7 @@ func TestPanicOfAnEvictionIsAFailedTry(t *testing.T) {
 	}
 }
 
-// The same of a pod that cannot be marked.
+// The same for a pod that cannot be marked.
 func TestPanicOfAMarkHoldsNoOtherPodUp(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
 	c.Start(config())
@@ -95,7 +95,7 @@ func TestPanicOfAMarkHoldsNoOtherPodUp(t *testing.T) {
 	require.Len(t, says(c, `"podNotReady"`), 2)
 }
 
-// panickyStore panics when it is read, as often as it is told.
+// panickyStore panics a given number of times when it is read.
 type panickyStore struct {
 	evictor.PodStore
 	panics int
@@ -146,7 +146,7 @@ func TestPanicOfAStoreIsAFailedTry(t *testing.T) {
 	}
 }
 
-// panicky is a store of which one call panics.
+// panicky is a store in which one call panics.
 type panicky struct {
 	evictor.Clients
 	until int
@@ -177,7 +177,7 @@ func (p *panicky) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	p.Clients.Pods.PodsOnNode(node, visit)
 }
 
-// Who recovers from a panic and steps on has lost nothing of what was told, nor any node that was to be looked at.
+// After a panic, a caller that recovers and calls Step again has lost neither decisions nor nodes to be looked at.
 func TestPanicDuringAStepLosesNothing(t *testing.T) {
 	caught := 0
 	for nth := 1; nth < 40; nth++ {

@@ -10,8 +10,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// pass is one monitor pass: verdicts, zones and rates, then what follows from them for the nodes that
-// are not well.
+// pass is one monitor pass: verdicts, then zones and rates, then what follows for the nodes that need attention.
 func (e *engine) pass(now time.Time) {
 	e.left = false
 	blind := e.monitor.Blind()
@@ -31,18 +30,19 @@ func (e *engine) pass(now time.Time) {
 		if rec.zone != rec.Zone {
 			rec.zone = rec.Zone
 			e.turns.Move(rec.name, rec.zone)
-			if e.permitted.Forget(rec.name) { // where it is now other answers may hold
+			if e.permitted.Forget(rec.name) { // its new zone may have other permissions
 				e.tryAgain(rec)
 			}
 		}
-		// A verdict counts whether or not its write succeeds.
+		// A verdict counts in its zone whether or not its write succeeds.
 		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
 	}
 	e.evaluateZones(now)
+	e.lookAtBudget(now)
 	e.attend(now)
 }
 
-// judged takes over a new verdict about the node.
+// judged records a new verdict about the node.
 func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 	from, silent := rec.Judge(v)
 	if rec.Stage() == node.Calm {
@@ -59,13 +59,13 @@ func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 	e.attention[rec.name] = rec
 }
 
-// evaluateZones sets the rates and enters or leaves the state in which every zone is down.
+// evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
 func (e *engine) evaluateZones(now time.Time) {
 	transition := zone.None
 	for _, c := range e.zones.EvaluateAt(e.read) {
 		transition = c.Cluster
 		pending := c.Pending
-		if e.zones.AllDown() { // which is another matter than what the policy says
+		if e.zones.AllDown() { // Standing handles this state; it is not the policy's to decide
 			pending = zone.GoOn
 		}
 		other := e.permitted.SetPending(c.Zone, pending)
@@ -74,9 +74,9 @@ func (e *engine) evaluateZones(now time.Time) {
 			continue
 		}
 		rated := e.turns.SetRate(c.Zone, c.Rate, e.read)
-		e.pauseTurns(c.Zone) // which it does not know of a domain that was gone
+		e.pauseTurns(c.Zone) // the queue may have forgotten the zone, and its pause, meanwhile
 		if c.Cluster == zone.None && c.From == c.To && other && !rated {
-			continue // what is pending has changed alone, of which settlePermits tells
+			continue // only the policy on pending evictions has changed, which settlePermits reports
 		}
 		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
@@ -96,27 +96,27 @@ func (e *engine) evaluateZones(now time.Time) {
 	}
 }
 
-// restarted makes every failed node wait one more grace period before it is tainted, emptied or its
-// pods are marked, also those whose turn has come or nearly so.
+// restarted makes every failed node wait one more grace period before it is tainted or emptied and its pods are marked,
+// even a node that already has its turn.
 func (e *engine) restarted() {
 	for _, name := range sortedKeys(e.records) {
 		if rec := e.records[name]; rec.BecomeWatched() {
 			e.attention[name] = rec
 			e.dequeue(rec, node.Settling.String(), e.now)
-			e.turns.LeaveRelease(name) // what is overdue stays so until it may leave
+			e.turns.LeaveRelease(name) // overdue pods stay overdue until they may leave
 		}
 	}
 }
 
-// attend looks at the nodes that need it, in the order of their names. Those that only wait for time to
-// pass are looked at again in the next pass.
+// attend considers the nodes that need attention, sorted by name. A node that only waits for time to pass is considered
+// again in the next pass.
 func (e *engine) attend(now time.Time) {
 	if len(e.attention) == 0 {
 		return
 	}
 	left := e.attention
 	e.attention = make(map[string]*record)
-	defer func() { maps.Copy(e.attention, left) }() // what a panic of the user's code has left
+	defer func() { maps.Copy(e.attention, left) }() // if the user's code panics, keep the rest for the next pass
 	for _, name := range sortedKeys(left) {
 		if rec := e.records[name]; rec != nil && rec.Stage() != node.New {
 			e.consider(rec, now)
@@ -125,8 +125,8 @@ func (e *engine) attend(now time.Time) {
 	}
 }
 
-// attendAt is when exact mode has to attend again to nodes that wait for time to pass. None passes for them while
-// verdicts are frozen.
+// attendAt is when exact mode must attend again to nodes that wait for time to pass; never while verdicts are frozen,
+// when no time passes for them.
 func (e *engine) attendAt() (next time.Time, ok bool) {
 	if e.permitted.Observer() != nil {
 		return next, false
@@ -140,7 +140,7 @@ func (e *engine) attendAt() (next time.Time, ok bool) {
 	return next, ok
 }
 
-// waitsUntil is what the clock shows when time alone changes what there is to do about the node.
+// waitsUntil is when, by the clock, time alone changes what the node needs.
 func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 	v, ok := e.latest(rec)
 	settles, waits := e.monitor.Settles(rec.name)
@@ -150,15 +150,14 @@ func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 	return e.shown(rec.WaitsUntil(e.world(rec), v, settles)), ok
 }
 
-// latest is the verdict about the node with its times as they are by now, in our time.
+// latest is the monitor's current verdict about the node, with its instants in our time.
 func (e *engine) latest(rec *record) (v health.Verdict, ok bool) {
 	v, ok = e.monitor.Verdict(rec.name)
 	v.Since, v.LastBeat = v.Since.Add(e.ahead), v.LastBeat.Add(e.ahead)
 	return v, ok
 }
 
-// consider decides what the node's verdict asks for now: to wait in the queue or not, to be written,
-// to be lifted.
+// consider decides what the node's verdict asks for now: whether it waits in the queue, and what is written or lifted.
 func (e *engine) consider(rec *record, now time.Time) {
 	object := e.current(rec)
 	e.recount(rec)

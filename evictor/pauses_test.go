@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// A pause that begins between a node's turn and its taint holds the taint, and loses neither.
+// A pause that begins between a node's turn and its taint stops the taint, and loses neither.
 func TestPauseBetweenTheTurnAndTheTaint(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()
@@ -41,7 +41,7 @@ func TestPauseBetweenTheTurnAndTheTaint(t *testing.T) {
 	}
 }
 
-// The same while a conflict makes the write wait.
+// The same while a conflict delays the write.
 func TestPauseDuringAConflictLosesNoTurn(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	e := c.Start(config())
@@ -84,7 +84,7 @@ func TestOrderAfterAPauseIsTheSameOnEveryRun(t *testing.T) {
 	}
 }
 
-// Nodes that have nothing overdue any more do not go on waiting for their turn to let it go.
+// Nodes without overdue evictions do not go on waiting for a turn for them.
 func TestWhatIsNotOverdueAnyMoreTakesNoTurns(t *testing.T) {
 	for what, end := range map[string]func(c *evictortest.Cluster, e *evictor.Evictor, node string){
 		"recovered": func(c *evictortest.Cluster, _ *evictor.Evictor, node string) { c.Recover(node) },
@@ -112,7 +112,8 @@ func TestWhatIsNotOverdueAnyMoreTakesNoTurns(t *testing.T) {
 	}
 }
 
-// What a foreign taint made due under a pause leaves when the pause ends, whatever becomes of its failed node, at rate 0 too.
+// An eviction by a foreign taint that fell due during a pause happens when the pause ends, whatever became of its
+// failed node, even at rate 0.
 func TestOverdueEvictionGoesOnWhenItsNodeIsReady(t *testing.T) {
 	cfg := config()
 	cfg.RetryMax = time.Hour

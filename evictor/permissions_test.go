@@ -55,7 +55,7 @@ func TestMayHarmIsAskedAgainBeforeActing(t *testing.T) {
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 }
 
-// Whoever loses its permission to write stops at the next write, not after the last of many.
+// An evictor that loses its permission to write stops at the next write, not after the last of many.
 func TestLosingTheLeadStopsTheRestOfANode(t *testing.T) {
 	leader := true
 	cfg := config()
@@ -92,7 +92,7 @@ func TestLosingTheLeadStopsTheRestOfANode(t *testing.T) {
 	require.Equal(t, 4, evicted)
 }
 
-// Kick asks again at once, also on behalf of the writes and evictions that were tried in vain.
+// Kick makes it ask again at once, also for writes and evictions that were refused.
 func TestKickHurriesWhatWaitsForAPermission(t *testing.T) {
 	cfg := config()
 	cfg.GateInterval = time.Hour
@@ -116,7 +116,7 @@ func TestKickHurriesWhatWaitsForAPermission(t *testing.T) {
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
 
-// Whatever holds evictions back is told once of each of them, however often they are tried.
+// A reason that holds evictions back is reported once for each of them, however often they are tried.
 func TestEachEvictionIsToldOfOnceWhenItIsHeldBack(t *testing.T) {
 	shut := errors.New("not now")
 	for reason, permission := range map[string]func(o *evictor.Options, closed *bool){
@@ -148,7 +148,7 @@ func TestEachEvictionIsToldOfOnceWhenItIsHeldBack(t *testing.T) {
 	}
 }
 
-// What holds evictions back instead is told too, until they go.
+// Another reason is reported too.
 func TestAnotherDelayIsToldToo(t *testing.T) {
 	var follower error
 	var delayed []string
@@ -187,7 +187,7 @@ func fence(closed *bool, err error) func() error {
 	}
 }
 
-// A permission that closes or opens is told once, whichever it is.
+// A permission that is refused or granted is reported once, for either permission.
 func TestBothPermissionsAreToldOf(t *testing.T) {
 	shut := errors.New("not now")
 	for what, permission := range map[string]func(o *evictor.Options, closed *bool){

@@ -15,7 +15,7 @@ func refOf(r pods.Ref) PodRef { return PodRef{PodKey: PodKey(r.Key), UID: r.UID,
 
 func (r PodRef) ref() pods.Ref { return pods.Ref{Key: pods.Key(r.PodKey), UID: r.UID, Node: r.Node} }
 
-// readPod reads a pod from the store, nil when there is none.
+// readPod reads a pod from the store; nil means that there is none.
 func (e *engine) readPod(key PodKey) *v1.Pod {
 	if pod, ok := e.clients.Pods.Pod(key); ok {
 		return pod
@@ -23,7 +23,7 @@ func (e *engine) readPod(key PodKey) *v1.Pod {
 	return nil
 }
 
-// syncPod reads the pod again.
+// syncPod reads the pod again and decides what follows.
 func (e *engine) syncPod(key PodKey, now time.Time) {
 	pod := e.readPod(key)
 	defer e.carryOut(now)
@@ -48,7 +48,8 @@ func (e *engine) syncPod(key PodKey, now time.Time) {
 	}
 }
 
-// oursOf says whether our own taints evict the pods of a node or, where nothing is tainted, whether it is being emptied or was.
+// oursOf says whether our own taints evict the node's pods now or, without taints, whether the node is being emptied or
+// has been.
 func (e *engine) oursOf(rec *record) pods.Ours {
 	about := e.about(rec)
 	s := about.Standing()
@@ -56,7 +57,7 @@ func (e *engine) oursOf(rec *record) pods.Ours {
 	return pods.Ours{Evict: evict, Settling: s == node.Settling, Why: about.Why()}
 }
 
-// arm decides anew about every pod on the node when its NoExecute taints changed, or what we make of our own ones.
+// arm decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
 func (e *engine) arm(rec *record, now time.Time) {
 	ours := e.oursOf(rec)
 	needed, some := e.pods.Anew(&rec.pods, ours, now)
@@ -78,14 +79,14 @@ func (e *engine) arm(rec *record, now time.Time) {
 	e.emptied(rec, now)
 }
 
-// carryOut does what was decided about evictions, and tells.
+// carryOut does what e.pods decided about evictions, and reports it.
 func (e *engine) carryOut(now time.Time) {
 	for _, a := range e.pods.Todo() {
 		ref := refOf(a.Pod)
 		switch a.Do {
-		case pods.Cancel: // it needs no permission
+		case pods.Cancel: // needs no permission
 			e.outage.Ended(task{pod: ref.PodKey}, now)
-			if e.armed.Cancel(a.Pod) == timedworker.Cancelled && a.Reason != "" {
+			if e.armed.Cancel(ref.PodKey, string(ref.UID)) == timedworker.Cancelled && a.Reason != "" {
 				e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 			}
 		case pods.Retry:

@@ -19,7 +19,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// turns notes when writes that cost a turn begin, and lets them take time.
+// turns records when writes that cost a turn begin, and makes them take time.
 type turns struct {
 	evictor.NodeWriter
 	evictor.PodWriter
@@ -82,7 +82,7 @@ func sixWorkersTakeTime(t *testing.T, taintBased bool, takes func(since time.Dur
 	requireWithin(t, began, 0.5)
 }
 
-// OpenYurt's pull request 2500, under Run: while a label flips all the time, nothing of its node is lost.
+// OpenYurt's pull request 2500, under Run: while a zone label flips all the time, nothing about its node is lost.
 func TestZoneThatFlipsWhileRunWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8), evictortest.PodsPerNode(1))

@@ -15,11 +15,11 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// What maintainers ask before they delete their own code, end to end; see internal/PORTING.md. The parts have theirs
-// beside them, and upstream's tables are in upstream_test.go.
+// What maintainers ask before they delete their own code, end to end; see internal/PORTING.md. The tests of single
+// parts are in their packages, and upstream's tables are in upstream_test.go.
 
-// Karpenter: the work for a pod that is gone never evicts the one that has its name, whether that came before the
-// deadline or between the last check and the write. The new one has its own time.
+// Karpenter: work for a pod that is gone never evicts another pod of its name, whether that came before the deadline or
+// between the last check and the write. The new pod has its own time.
 func TestRecreatedPodIsNotEvictedByItsPredecessorsWork(t *testing.T) {
 	taint := v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute}
 	for name, row := range map[string]struct {
@@ -58,7 +58,7 @@ func TestRecreatedPodIsNotEvictedByItsPredecessorsWork(t *testing.T) {
 	}
 }
 
-// Karpenter: of several reasons to leave the earliest counts, in whatever order they come.
+// Karpenter: with several reasons to leave, the earliest deadline counts, whatever their order.
 func TestEarlierDeadlineWins(t *testing.T) {
 	for _, order := range [][]string{{"short", "long"}, {"long", "short"}} {
 		c := evictortest.New(t, evictortest.Zone("a", 2))
@@ -74,8 +74,8 @@ func TestEarlierDeadlineWins(t *testing.T) {
 	}
 }
 
-// kube-controller-manager, kubernetes#108268: five minutes stay five minutes, however often it is restarted. Only what
-// is due before the new process has watched the node for one grace period of its own waits for that.
+// kube-controller-manager, kubernetes#108268: five minutes stay five minutes, however often it restarts. Only evictions
+// that are due before the new process has watched the node for one grace period wait for that.
 func TestRestartKeepsFiveMinutesAtFive(t *testing.T) {
 	for name, row := range map[string]struct {
 		restarts []int // in seconds
@@ -86,7 +86,7 @@ func TestRestartKeepsFiveMinutesAtFive(t *testing.T) {
 		"half way":              {[]int{200}, "345.000"},
 		"every minute":          {[]int{60, 120, 180, 240, 300}, "345.000"},
 		"a grace before":        {[]int{300}, "345.000"},
-		"right before":          {[]int{344}, "389.000"}, // the first pass of its own after the grace
+		"right before":          {[]int{344}, "389.000"}, // its own first pass after the grace period
 		"after it was due":      {[]int{400}, "345.000"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestRestartKeepsFiveMinutesAtFive(t *testing.T) {
 	}
 }
 
-// flipping is a store in which the zone of a node is another at every look.
+// flipping is a store that shows a node in another zone at every look.
 type flipping struct {
 	evictor.NodeStore
 	node  string
@@ -128,8 +128,8 @@ func (s *flipping) Node(name string) (*v1.Node, bool) {
 	return n, ok
 }
 
-// OpenYurt's pull request 2500: a label that flips in the middle of a pass moves the node to the queue of its other
-// zone, without a panic and without losing it or having it twice.
+// OpenYurt's pull request 2500: a zone label that changes in the middle of a pass moves the node to its other zone's
+// queue. There is no panic, and the node is neither lost nor duplicated.
 func TestZoneThatFlipsInTheMiddleOfAPass(t *testing.T) {
 	for name, zones := range map[string][]string{
 		"between two":          {"a", "b"},
@@ -147,7 +147,7 @@ func TestZoneThatFlipsInTheMiddleOfAPass(t *testing.T) {
 				s.run(time.Second)
 				s.e.NodeChanged("a-1")
 			}
-			s.e.Pause("so that it waits") // with the zones of the verdicts, of which one may be its own alone
+			s.e.Pause("so that it waits") // with the zones of the verdicts, one of which may have only this node
 			for range 60 {
 				s.run(time.Second)
 				s.e.NodeChanged("a-1")
@@ -185,8 +185,8 @@ func requireCountedOnce(t *testing.T, e *evictor.Evictor, nodes int) {
 	require.Equal(t, zone.Counts{Total: nodes, Bad: 3}, sum)
 }
 
-// Karmada: whatever the number of workers, a zone's nodes are tainted at one rate, with a burst of one. Some
-// writes fail, and cost their turn. In porting_run_test.go the same under Run.
+// Karmada: whatever the number of workers, a zone's nodes are tainted at one rate, with a burst of one. Failed writes
+// cost their turn. The same under Run is in porting_run_test.go.
 func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		c := evictortest.New(t, evictortest.Zone("a", 60), evictortest.Zone("b", 3), evictortest.PodsPerNode(3))
@@ -223,7 +223,7 @@ func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
 	}
 }
 
-// sixWorkers lets six workers taint or empty the nodes of a zone at 0.5 a second.
+// sixWorkers configures six workers that taint or empty nodes at 0.5 a second in each zone.
 func sixWorkers(taintBased bool) evictor.Config {
 	cfg := config()
 	cfg.NodeEvictionRate, cfg.NodeWorkers, cfg.LiftWorkers, cfg.PodWorkers = 0.5, 6, 6, 6
@@ -231,7 +231,7 @@ func sixWorkers(taintBased bool) evictor.Config {
 	return cfg
 }
 
-// requireWithin says that no stretch of time holds more than the rate allows and a burst of one.
+// requireWithin requires that no span of time has more than the rate allows, with a burst of one.
 func requireWithin(t *testing.T, began map[string]time.Duration, rate float64) {
 	t.Helper()
 	for first, from := range began {
@@ -249,8 +249,8 @@ func requireWithin(t *testing.T, began map[string]time.Duration, rate float64) {
 	}
 }
 
-// Karpenter: what a disruption budget holds back is tried again when the API said, neither sooner nor with a growing
-// backoff, and every other pod leaves when it is due.
+// Karpenter: an eviction that a disruption budget refuses is retried after the delay in the API's answer, neither
+// earlier nor with a growing backoff. Every other pod leaves when it is due.
 func TestBlockedEvictionBacksOffAndStarvesNobody(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()

@@ -12,8 +12,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// play lets much happen, with time between, then ends all faults and checks that things come to rest. advance lets
-// time pass for the cluster and the evictor, restart begins another evictor.
+// play makes many things happen, with time in between. Then it ends all faults and checks that the cluster comes to
+// rest. advance lets time pass for the cluster and the evictor; restart starts another evictor.
 func (l *life) play(advance func(time.Duration), restart func()) {
 	defer func() {
 		for _, s := range l.log {
@@ -57,7 +57,7 @@ func (l *life) play(advance func(time.Duration), restart func()) {
 	}
 }
 
-// check compares what there is with what the rules ask for once all is at rest.
+// check compares the cluster at rest with what the rules demand.
 func (l *life) check() {
 	t, c, e := l.t, l.c, l.e
 	counts := map[string]zone.Counts{}
@@ -108,7 +108,7 @@ func (l *life) check() {
 	}
 }
 
-// checkNode does so for one node; stopped says that its zone's rate is 0, full that no more nodes may fail.
+// checkNode does so for one node; stopped says that its zone's rate is 0, full that no more nodes may be tainted.
 func (l *life) checkNode(name string, m *machine, stopped, full bool) {
 	t := l.t
 	st, _ := l.e.Node(name)
@@ -180,7 +180,7 @@ func steppedLife(t *testing.T, seed int64) (timeline []string) {
 	return l.c.Timeline()
 }
 
-// Whatever happens to a cluster, in the end it is as the rules have it; and the same happens in the same way.
+// Whatever happens to a cluster, in the end it is as the rules demand; and the same seed gives the same result.
 func TestWhateverHappensComesToRest(t *testing.T) {
 	for seed := range int64(60) {
 		require.Equal(t, steppedLife(t, seed), steppedLife(t, seed), seed)
@@ -195,7 +195,7 @@ type informer struct {
 	shown map[string]*v1.Node
 }
 
-// refresh lets it see one node, and says whether that changed.
+// refresh shows the current version of one node, and says whether that changed anything.
 func (s *informer) refresh(name string) bool {
 	old, was := s.shown[name]
 	node, ok := s.NodeStore.Node(name)
@@ -220,7 +220,7 @@ func (s *informer) Nodes(visit func(*v1.Node) bool) {
 	}
 }
 
-// The same where every node is seen with a delay of its own.
+// The same if every node is seen with a different delay.
 func TestWhateverIsSeenLateComesToRest(t *testing.T) {
 	for seed := range int64(30) {
 		l := newLife(t, seed)

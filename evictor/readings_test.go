@@ -33,7 +33,7 @@ func (c *countingClock) Since(t time.Time) time.Duration {
 	return c.PassiveClock.Since(t)
 }
 
-// What is due follows from one reading of the clock, and when to come back from another.
+// A Step reads the clock once for what is due, and once more for when to be called again.
 func TestReadingsOfTheClock(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		for _, taints := range []bool{true, false} {
@@ -46,7 +46,7 @@ func TestReadingsOfTheClock(t *testing.T) {
 				began, passes, failed, inStep := 0, 0, 0, 0
 				options := evictor.Options{
 					Clock: read,
-					// Closed and open permissions alike cost no reading of their own.
+					// Permissions cost no readings of their own, refused or granted.
 					MayHarm: func() error { return nil }, MayWrite: func() error { return nil }, MayHarmIn: func(zone.Key) error { return nil },
 					OnPass: func(time.Duration) {
 						require.Equal(t, began+2, read.readings, "one to plan, and how long the pass took")
@@ -105,7 +105,7 @@ func TestReadingsOfTheClock(t *testing.T) {
 	}
 }
 
-// planStore tells when the evictor begins to plan: it asks whether the store is complete.
+// planStore records when the evictor starts to plan: it asks whether the store is complete.
 type planStore struct {
 	evictor.NodeStore
 	began func()
@@ -127,7 +127,7 @@ func (s *readStore) Node(name string) (*v1.Node, bool) {
 	return s.NodeStore.Node(name)
 }
 
-// large is an evictor of so many nodes, of which all is known.
+// large returns an evictor that knows that many nodes.
 func large(t testing.TB, nodes int) (*evictor.Evictor, *readStore, *evictortest.Cluster) {
 	c := evictortest.New(t, evictortest.Zone("a", nodes/2), evictortest.Zone("b", nodes/2))
 	clients := c.Clients()
@@ -144,7 +144,7 @@ func large(t testing.TB, nodes int) (*evictor.Evictor, *readStore, *evictortest.
 	return e, store, c
 }
 
-// Who waits for nothing is not looked at when permissions change.
+// When permissions change, nodes that wait for none are not read.
 func TestPermissionsThatChangeReadNoNodeThatWaitsForNone(t *testing.T) {
 	e, store, _ := large(t, 40)
 	a := zone.Key{Zone: "a"}

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// Without taints, a pod whose next try falls due while another of its node is tried is not forgotten.
+// Without taints, a pod whose next try falls due while another pod of its node is tried is not forgotten.
 func TestRefusedPodsOfAnEmptiedNodeAreTriedThoughWritesTakeTime(t *testing.T) {
 	for _, latency := range []time.Duration{0, 40 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second} {
 		cfg := config()

@@ -13,8 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// A node that renews its lease after its verdict fell, and before it could be written, is not declared Unknown any
-// more.
+// A node that renews its lease after its verdict, but before the verdict is written, is not declared Unknown.
 func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		for name, failed := range map[string]error{
@@ -27,7 +26,7 @@ func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 			tries := 0
 			c.FailWrites(func(write, object string) error {
 				if tries++; tries == 1 {
-					e.LeaseRenewed("a-0", c.Clock().Now()) // it lives
+					e.LeaseRenewed("a-0", c.Clock().Now()) // it is alive
 					return failed
 				}
 				return nil
@@ -36,13 +35,13 @@ func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
 			c.Advance(46 * time.Second)
 			require.Equal(t, 1, tries, "%s, period %s", name, period)
 			require.Empty(t, says(c, "Unknown"), fmt.Sprint(name, period))
-			c.Advance(45 * time.Second) // and is silent again
+			c.Advance(45 * time.Second) // then it is silent again
 			require.Len(t, says(c, `"Ready"`, "Unknown"), 1)
 		}
 	}
 }
 
-// Without taints too, an Unknown node that renews its lease keeps its pods, also those that were about to follow the
+// Without taints too, an Unknown node that renews its lease keeps its pods, including those that were next after the
 // first.
 func TestANodeThatRenewsItsLeaseWhileItIsEmptiedKeepsItsPods(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
@@ -59,7 +58,7 @@ func TestANodeThatRenewsItsLeaseWhileItIsEmptiedKeepsItsPods(t *testing.T) {
 		c.Fail("a-0")
 		c.Advance(95 * time.Second)
 		require.Equal(t, []string{"a-0-p0"}, c.Evicted(), period)
-		c.Advance(2 * time.Minute) // and is silent again
+		c.Advance(2 * time.Minute) // then it is silent again
 		require.Equal(t, []string{"a-0-p0", "a-0-p1", "a-0-p2"}, c.Evicted(), period)
 	}
 }

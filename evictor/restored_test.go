@@ -15,7 +15,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// After etcd was restored resourceVersions go back: kubelets that report on are alive, and one that does not is found all the same.
+// After etcd was restored, resourceVersions are lower. Kubelets that still report are alive, and a dead one is found
+// all the same.
 func TestVersionsOfARestoredClusterCondemnNobody(t *testing.T) {
 	b := &bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
 	clk := testingclock.NewFakePassiveClock(evictortest.Epoch)

@@ -16,8 +16,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// Events of a pod neither move its eviction nor cut its backoff short: a Step ends, and what a budget
-// holds back is tried again when the API said.
+// Events of a pod neither move its eviction nor shorten its backoff: a Step ends, and an eviction that a disruption
+// budget refuses is retried after the delay in the API's answer.
 func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2))
 	c.AddPod("p", "a-0")
@@ -32,7 +32,7 @@ func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
 	c.FailWrites(func(write, object string) error {
 		if write == "evict" {
 			tries++
-			e.PodChanged(key) // the API noted the attempt on the pod, say
+			e.PodChanged(key) // for example, the attempt was recorded on the pod
 			return apierrors.NewTooManyRequests("budget", 10)
 		}
 		return nil
@@ -45,7 +45,7 @@ func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
 	require.Zero(t, moved)
 }
 
-// Events of a pod or a node do not cut the backoff of a node's writes short, whichever they are.
+// No events of a pod or a node shorten the backoff of the node's writes.
 func TestEventsDoNotCutTheBackoffOfANodeShort(t *testing.T) {
 	for _, failing := range []string{"evict", "podStatus", "taints"} {
 		cfg := config()
@@ -78,7 +78,7 @@ func TestEventsDoNotCutTheBackoffOfANodeShort(t *testing.T) {
 	}
 }
 
-// A pod that changed while its node was emptied is looked at again.
+// A pod that changed while its node was emptied is read again.
 func TestConflictOfAnEvictionIsReadAgain(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		cfg := config()
@@ -115,7 +115,7 @@ func TestNotFoundIsSuccess(t *testing.T) {
 	require.Equal(t, 1, tries)
 }
 
-// watchedStore lets a test see each look at a node, and answer in the store's place.
+// watchedStore lets a test see each read of a node, and answer in place of the store.
 type watchedStore struct {
 	evictor.NodeStore
 	missing func(name string) bool
@@ -128,7 +128,7 @@ func (w *watchedStore) Node(name string) (*v1.Node, bool) {
 	return w.NodeStore.Node(name)
 }
 
-// A store that lacks a node for a moment, as after a list from a cache that is behind, loses no eviction: when the
+// A store that lacks a node for a moment, for example after a list from a stale cache, loses no eviction. When the
 // evictor looks again nothing seems to have happened.
 func TestNodeThatIsMissingAtTheLastCheckLosesNoEviction(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
@@ -167,7 +167,7 @@ func TestConflictIsReadAgain(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-0"), "a conflict does not cost the node its turn")
 }
 
-// TestTooManyRequestsAreNamed: an API server that has too much to do answers 429 as a budget does.
+// An overloaded API server answers 429, as it does for a disruption budget.
 func TestTooManyRequestsAreNamed(t *testing.T) {
 	overload := apierrors.NewTooManyRequests("try again later", 10)
 	budget := apierrors.NewTooManyRequests("it would violate the pod's disruption budget", 10)

@@ -11,10 +11,10 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node
-// writes and, apart from them, lifts. It runs the clients' Source too. It returns after the context has ended and every
-// write in flight has returned, with the context's error. ErrRunning is returned beside another Step or Run, and an
-// error where the clock has no timers or the Source ends by itself.
+// Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node writes and, on a pool
+// of their own, lifts. It also runs the clients' Source. When the context ends, Run waits for every write in flight and
+// returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if the clock has no
+// timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
 	timers, ok := e.clock.(clock.Clock)
 	if !ok {
@@ -27,10 +27,10 @@ func (e *Evictor) Run(ctx context.Context) error {
 	e.setWorkers(e.cfg.NodeWorkers)
 	defer e.setWorkers(0)
 	ctx, stop := context.WithCancelCause(ctx)
-	defer e.runSource(ctx, stop)() // what is written last is seen and told, too
-	e.plan()                       // what was told while nobody ran comes before what became due meanwhile
+	defer e.runSource(ctx, stop)() // runs until the last writes have been seen and reported
+	e.plan()                       // events that came before Run are handled before work that became due meanwhile
 	var workers sync.WaitGroup
-	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.armed.fresh.Run, e.armed.refused.Run} {
+	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.armed.Fresh.Run, e.armed.Refused.Run} {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
@@ -41,7 +41,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 	}
 	defer e.deliver()
 	defer func() {
-		stop(nil) // also when this loop panics: the workers would never end
+		stop(nil) // even if this loop panics, or the workers would never end
 		workers.Wait()
 	}()
 	for {
@@ -54,7 +54,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 			}
 		}
 		e.deliver()
-		var due <-chan time.Time // never, unless something is
+		var due <-chan time.Time // nil, which never fires, if nothing will be due
 		stop := func() bool { return true }
 		if wake {
 			timer := timers.NewTimer(max(wait, 0))
@@ -71,7 +71,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 	}
 }
 
-// runSource runs the source until the returned function is called, which waits for its end.
+// runSource runs the source until the returned function is called, which waits until it has ended.
 func (e *Evictor) runSource(ctx context.Context, failed context.CancelCauseFunc) (stop func()) {
 	if e.source == nil {
 		return func() {}
@@ -90,8 +90,9 @@ func (e *Evictor) runSource(ctx context.Context, failed context.CancelCauseFunc)
 	}
 }
 
-// setWorkers tells how many act on nodes, 0 for nobody but Step: while all of them hang no node has a turn, or all would be
-// tainted at once when they are free.
+// setWorkers sets how many workers write nodes; 0 means that Step does. It also bounds how many turns are out at once:
+// if every worker hangs, no further node gets a turn, so that they are not all tainted at once when the workers are free
+// again.
 func (e *Evictor) setWorkers(n int) {
 	e.mu.Lock()
 	e.pooled = n > 0

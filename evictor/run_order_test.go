@@ -63,7 +63,7 @@ func (s slowToSync) Synced() bool {
 	return s.NodeStore.Synced()
 }
 
-// What was told while nobody ran counts before what became due meanwhile.
+// Events from before Run are handled before work that became due meanwhile.
 func TestRunReadsWhatWasToldBeforeItEvicts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))

@@ -15,14 +15,14 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// config is the default one with the grace of scenario files.
+// config is the default one with the grace period of scenario files.
 func config() evictor.Config {
 	c := evictor.DefaultConfig()
 	c.NodeMonitorGracePeriod = 40 * time.Second
 	return c
 }
 
-// forbid lets all writes of that kind fail.
+// forbid makes all writes of that kind fail.
 func forbid(c *evictortest.Cluster, kind string) {
 	c.FailWrites(func(write, _ string) error {
 		if write == kind {
@@ -32,7 +32,7 @@ func forbid(c *evictortest.Cluster, kind string) {
 	})
 }
 
-// says returns the lines of the timeline that hold all of the words, without what surrounds t.
+// says returns the lines of the timeline that contain all of the words, reduced to t.
 func says(c *evictortest.Cluster, words ...string) (found []string) {
 next:
 	for _, line := range c.Timeline() {
@@ -60,7 +60,7 @@ func TestTaintsFollowTheRateAndPodsTheirTolerations(t *testing.T) {
 	c.Advance(2 * time.Minute)
 	c.Fail("a-0", "a-1", "a-2")
 	c.Advance(10 * time.Minute)
-	// Renewed last at 120 by the round that was due, noted at the pass of 120, silent strictly after 160.
+	// Its last renewal was the one due at 120, noted at the pass of 120; it is silent only after 160.
 	require.Equal(t, []string{"165.000", "165.000", "165.000"}, times(says(c, `"condition"`, `"Ready"`)))
 	require.Equal(t, []string{"165.000", "175.000", "185.000"}, times(says(c, "NoExecute", "add")))
 	require.Equal(t, []string{"165.000", "165.000", "165.000"}, times(says(c, "NoSchedule", "add")))

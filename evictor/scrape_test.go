@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// manyArmed is an evictor with 150,000 armed evictions and 1,000 nodes that wait.
+// manyArmed returns an evictor with 150,000 armed evictions and 1,000 waiting nodes.
 func manyArmed(tb testing.TB) *evictor.Evictor {
 	tb.Helper()
 	cluster := evictortest.New(tb, evictortest.Zone("a", 1_500), evictortest.Zone("b", 1), evictortest.Zone("c", 1_000), evictortest.PodsPerNode(100))
@@ -31,13 +31,13 @@ func manyArmed(tb testing.TB) *evictor.Evictor {
 	return e
 }
 
-// TestScrapesAreShort: what metrics ask of the evictor holds no lock for longer than all of it takes.
+// TestScrapesAreShort: what metrics read from the evictor holds its lock only briefly.
 func TestScrapesAreShort(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a large cluster")
 	}
 	e := manyArmed(t)
-	shortest := time.Hour // of several: this machine may do other things meanwhile
+	shortest := time.Hour // the shortest of several, because this machine may be busy
 	for range 100 {
 		began := time.Now()
 		backlogs, zones := e.Backlogs(), e.Zones()

@@ -33,7 +33,7 @@ func TestMirrorPodsStay(t *testing.T) {
 			switch name {
 			case "static":
 				pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"}
-			case "odd": // the kubelet does not look at the value
+			case "odd": // the kubelet ignores the value
 				pod.Annotations = map[string]string{v1.MirrorPodAnnotationKey: ""}
 			case "daemon":
 				yes := true
@@ -51,7 +51,7 @@ func TestMirrorPodsStay(t *testing.T) {
 	}
 }
 
-// A pod that stays on a failed node is told of once in an outage.
+// A pod that stays on a failed node is reported once per outage.
 func TestSparedPodsAreToldOfOnceInAnOutage(t *testing.T) {
 	cfg := config()
 	cfg.TaintBasedEviction = false
@@ -75,7 +75,7 @@ func TestSparedPodsAreToldOfOnceInAnOutage(t *testing.T) {
 	}
 }
 
-// Emptying a node takes time, in which its pods go on: each is looked at again before it is evicted.
+// Emptying a node takes time, during which its pods go on: each is read again before it is evicted.
 func TestPodThatCompletesWhileItsNodeIsEmptiedStays(t *testing.T) {
 	cfg := config()
 	cfg.TaintBasedEviction = false

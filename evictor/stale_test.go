@@ -13,8 +13,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// relisted is a store that can go back: it shows some objects as they were when they were kept, as a relist from a stale cache
-// does.
+// relisted is a store that can go back: it shows some objects as they were earlier, as after a relist from a stale
+// cache.
 type relisted struct {
 	evictor.Clients
 	nodes map[string]*v1.Node
@@ -67,7 +67,7 @@ func (r *relisted) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	}
 }
 
-// goBack begins or ends that, with the events that a relist brings.
+// goBack begins or ends that, with the events of a relist.
 func (r *relisted) goBack(e *evictor.Evictor, back bool) {
 	r.back = back
 	for name := range r.nodes {
@@ -85,7 +85,7 @@ func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config) (*rel
 	return r, stepped(t, c, cfg, clients)
 }
 
-// A taint whose removal was seen evicts nobody because the store shows it again, whatever makes the evictor look.
+// A taint that was seen removed evicts no pod if the store shows it once more, whatever makes the evictor look.
 func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		for _, period := range []time.Duration{0, 5 * time.Second} {
@@ -114,8 +114,8 @@ func TestTaintOfAnOlderVersionEvictsNobody(t *testing.T) {
 	}
 }
 
-// An eviction that is due while the store shows its node as it was before waits until the store has caught up. What was seen
-// since stands.
+// An eviction that is due while the store shows an older version of its node waits until the store has caught up. What
+// was seen since then counts.
 func TestEvictionWaitsForAStoreThatWentBack(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 5))
 	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
@@ -133,7 +133,7 @@ func TestEvictionWaitsForAStoreThatWentBack(t *testing.T) {
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
 
-// Tolerations of an older version of a pod do not count either.
+// Tolerations in an older version of a pod do not count either.
 func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 5))
 	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
@@ -154,7 +154,7 @@ func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
 	s.run(10 * time.Second)
 	r.pods[key] = old
 	r.goBack(s.e, true)
-	c.Taint("a-0", v1.Taint{Key: "more", Effect: v1.TaintEffectNoExecute}) // so that its pods are listed again
+	c.Taint("a-0", v1.Taint{Key: "more", Effect: v1.TaintEffectNoExecute}) // this lists its pods again
 	c.Untaint("a-0", "more", v1.TaintEffectNoExecute)
 	s.run(45 * time.Second)
 	require.Empty(t, c.Evicted())
@@ -176,7 +176,7 @@ func (g *goneEvictions) Evict(ctx context.Context, pod evictor.PodRef, why evict
 	return apierrors.NewNotFound(v1.Resource("pods"), pod.Name)
 }
 
-// A pod that is gone is asked to go once, however long the store shows it and whatever happens to its node.
+// A pod that is gone is evicted once, however long the store shows it and whatever happens to its node.
 func TestPodThatIsGoneIsEvictedOnce(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 5))
 	c.AddPod("p", "a-0")
@@ -192,7 +192,7 @@ func TestPodThatIsGoneIsEvictedOnce(t *testing.T) {
 	require.Equal(t, 1, gone.count)
 }
 
-// Of the pods of nodes without NoExecute taints nothing is remembered, their versions neither: there are too many.
+// Nothing is remembered about pods on nodes without NoExecute taints, not even their versions: there are too many.
 func TestTolerationsOfAnOlderVersionCountWhereNothingWasTainted(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 5))
 	c.AddPod("p", "a-0", evictortest.TolerateFor("drain", 20))
@@ -207,7 +207,7 @@ func TestTolerationsOfAnOlderVersionCountWhereNothingWasTainted(t *testing.T) {
 	require.Equal(t, []string{"30.000"}, times(says(c, `"evict"`)))
 }
 
-// Looking at an evictor, or asking it why, changes nothing.
+// Inspecting an evictor, or calling Explain, changes nothing.
 func TestAskingChangesNothing(t *testing.T) {
 	play := func(ask func(e *evictor.Evictor)) []string {
 		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))

@@ -8,19 +8,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stages are those in which a node can be, with what belongs to them. The list may only shrink.
+// stages are the stages that a node can be in, with what belongs to them. The list may only shrink.
 var stages = []string{
 	"new", "calm", "waiting", "emptying", "served",
 	"watched after waiting", "watched after served",
 }
 
-// visited are the states in which the nodes of some lives were found, after every step, decision and write.
+// visited are the states in which nodes were found in some lives, after every step, decision and write.
 var visited = struct {
 	sync.Mutex
 	times map[string]int
 }{times: map[string]int{}}
 
-// look checks what the evictor remembers of every node. It is called with nothing locked.
+// look checks what the evictor remembers about every node. It is called without a lock.
 func (l *life) look() {
 	l.mu.Lock()
 	e := l.e
@@ -39,8 +39,8 @@ func (l *life) look() {
 	}
 }
 
-// few says that the lives since the last call have visited no stage but those, and not more states than most, which may only be
-// less: these are the stages with what is beside them.
+// few requires that the lives since the last call have visited only these stages, and at most this many states; the
+// number may only be lowered.
 func few(t *testing.T, most int) {
 	t.Helper()
 	visited.Lock()

@@ -10,17 +10,17 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// maxLaps bounds how often one Step goes round because its own writes made something else due. Three
-// is what a healthy cluster needs; what is left after the last lap is due in the next Step.
+// maxLaps bounds how often one Step goes round because its own writes made something else due. A healthy cluster needs
+// three laps; what is left after the last one is due in the next Step.
 const maxLaps = 16
 
-// Step does everything that is due now, in line and in order: heartbeats and verdicts, zones and
-// rates, lifting, then what the queues hand out, then evictions. It returns the instant at which it
-// wants to be called again; the zero time means not before something is fed. An item is tried at most
-// once in a Step: what fails is due again after its backoff. While the store is not synced, or nobody has
-// fed the evictor, nothing is decided and Step asks to be called again after Config.GateInterval.
+// Step does everything that is due now, in line and in order: heartbeats and verdicts, zones and rates, lifting, then
+// the turns of the zones' queues, then evictions. It returns the instant at which to call it again; the zero time means
+// not before the evictor is fed again. An item is tried at most once in a Step: if it fails, it is due again after its
+// backoff. While the stores are not synced, or nobody has fed the evictor, nothing is decided, and Step asks to be
+// called again after Config.GateInterval.
 //
-// The error is ErrRunning beside another Step or Run, or that of the context.
+// The error is ErrRunning if another Step or Run is active, or else the context's.
 func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 	if !e.active.CompareAndSwap(false, true) {
 		return time.Time{}, ErrRunning
@@ -44,8 +44,8 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 	return e.clock.Now(), nil
 }
 
-// act runs what plan made due, in line. Between the node writes and the evictions the inbox is read
-// again, because a store that shows writes at once has told us of our own taints by now.
+// act runs what plan made due, in line. Between the node writes and the evictions it reads the inbox again, because a
+// store that shows writes at once has already reported our own taints.
 func (e *Evictor) act(ctx context.Context) error {
 	if err := e.work(ctx, e.lifts); err != nil {
 		return err
@@ -60,16 +60,16 @@ func (e *Evictor) act(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.work(ctx, e.armed.fresh, e.armed.refused)
+	return e.work(ctx, e.armed.Fresh, e.armed.Refused)
 }
 
-// worker is a set of timed work.
+// worker is one set of timed work.
 type worker interface {
 	NextAt(now time.Time) (next time.Time, ok bool)
 	Step(ctx context.Context) (ran int, err error)
 }
 
-// work does what is due, one set after the other. What has nothing due reads no clock.
+// work does what is due in each set in turn. It skips sets with nothing due, without reading the clock.
 func (e *Evictor) work(ctx context.Context, sets ...worker) error {
 	defer e.deliver()
 	for _, set := range sets {
@@ -86,8 +86,8 @@ func (e *Evictor) work(ctx context.Context, sets ...worker) error {
 	return ctx.Err()
 }
 
-// plan reads the inbox and, when a monitor pass is due, takes all decisions of the pass. It writes
-// nothing; it schedules writes. False means that something is waited for before anything is decided.
+// plan reads the inbox and, if a monitor pass is due, makes the decisions of the pass. It schedules writes and makes
+// none. It returns false, and decides nothing, if the stores are not complete or nobody feeds the evictor.
 func (e *Evictor) plan() bool {
 	if !e.complete() {
 		return false
@@ -104,14 +104,15 @@ func (e *Evictor) plan() bool {
 	return true
 }
 
-// planned is plan when it is known what is permitted. It returns how long a pass took, less than 0 when there was none.
+// planned is the rest of plan, once the permissions are known. It returns how long the pass took, or a negative time if
+// there was none.
 func (e *Evictor) planned() (took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now, took := e.now, -1
 	e.settlePermits()
 	nodes, pods := e.inbox.Take()
-	defer func() { // a panic of the user's code leaves the rest for another Step
+	defer func() { // if the user's code panics, keep the rest for the next Step
 		for _, name := range nodes {
 			e.NodeChanged(name)
 		}
@@ -139,22 +140,25 @@ func (e *Evictor) planned() (took time.Duration) {
 	}
 	next, ok := e.monitor.NextAt(e.read)
 	if e.cfg.Half == TaintEviction {
-		e.attention = make(map[string]*record) // of passes, which do not come
+		e.attention = make(map[string]*record) // it is for passes, and this half has none
 	} else if ok && !e.read.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue()) {
 		e.pass(now)
 		if took = 0; e.opts.OnPass != nil {
 			took = max(0, e.clock.Since(e.read))
 		}
 	}
+	if e.cfg.NodeMonitorPeriod == 0 {
+		e.lookAtBudget(now) // the next pass may be far
+	}
 	e.probe(now)
 	e.started = true
 	return took
 }
 
-// next says when something is due, and whether nothing is due now.
+// next returns when something is next due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, read, idle := e.planNext()
-	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.armed.fresh.NextAt, e.armed.refused.NextAt} {
+	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.armed.Fresh.NextAt, e.armed.Refused.NextAt} {
 		if t, ok := due(read); ok {
 			next, _ = earlier(next, !next.IsZero(), t)
 		}
@@ -162,7 +166,8 @@ func (e *Evictor) next() (next time.Time, idle bool) {
 	return next, idle && (next.IsZero() || read.Before(next))
 }
 
-// planNext is the same for what plan and hand do, without the work they schedule; read is the reading of the clock that it took.
+// planNext is next for what plan and hand do, without the work that they schedule. read is the reading of the clock that
+// it took.
 func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,6 +192,7 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	}
 	if lifecycle && e.cfg.NodeMonitorPeriod == 0 {
 		consider(e.attendAt())
+		consider(e.allowance.Next())
 		consider(e.zones.NextAt(e.read))
 	}
 	if !e.inbox.Empty() {
@@ -195,7 +201,7 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	return next, e.read, next.IsZero() || e.read.Before(next)
 }
 
-// policyDue says whether the zone policy wants to be asked although nothing changed.
+// policyDue says whether the zone policy is due to be asked again although nothing has changed.
 func (e *engine) policyDue() bool {
 	next, ok := e.zones.NextAt(e.read)
 	return ok && !e.read.Before(next)

@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// byHand is an evictor over clients of the test's own, stepped every second.
+// byHand is an evictor with the test's own clients, stepped every second.
 type byHand struct {
 	t *testing.T
 	c *evictortest.Cluster

@@ -10,11 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Every row of DIFFERENCES.md says what and why, and names tests that exist in the package that it names.
+// Every row of DIFFERENCES.md says what differs and why, and names existing tests and their package.
 func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("../DIFFERENCES.md")
 	require.NoError(t, err)
 	packages := map[string]string{"": "", "nodepressure": "nodepressure", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction"}
+	for _, name := range []string{"karpenter", "clusterapi"} {
+		packages[name] = "../internal/conformance/" + name
+	}
 	for _, name := range []string{"zone", "health", "ratelimitqueue", "timedworker", "taints"} {
 		packages[name] = "../" + name
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// replicas are two evictors of one cluster, of which the first leads until the other takes over.
+// replicas are two evictors of one cluster. The first leads until the other takes over.
 type replicas struct {
 	t       *testing.T
 	c       *evictortest.Cluster
@@ -55,8 +55,8 @@ func (r *replicas) takeOver() {
 	}
 }
 
-// Whoever takes over spends no turns on the nodes that the leader before it has tainted, however many they are, and does not
-// tell that they wait.
+// A new leader spends no turns on nodes that the previous one has tainted, however many they are, and does not report
+// that they wait.
 func TestTakeOverGoesOnAtThePace(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -87,7 +87,35 @@ func unreachableNow(c *evictortest.Cluster) v1.Taint {
 	return v1.Taint{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute, TimeAdded: &now}
 }
 
-// A node that somebody else taints while it waits leaves the line, and comes back when the taint is gone.
+// Evictions by our own taints that fell due while nobody led happen node by node, at the zone's rate, once somebody
+// does. Those by foreign taints happen at once.
+func TestWhatFellDueWhileNobodyLedKeepsThePace(t *testing.T) {
+	var nobody error
+	c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.PodsPerNode(2))
+	c.Start(config(), evictor.Options{MayWrite: func() error { return nobody }})
+	for _, name := range []string{"a-0", "a-1", "a-2", "a-3"} {
+		c.Fail(name)
+	}
+	c.Advance(4 * time.Minute)
+	c.AddPod("guest", "a-9", evictortest.TolerateFor("drain", 60))
+	c.Taint("a-9", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Second)
+	nobody = errors.New("nobody leads")
+	c.Advance(5 * time.Minute)
+	require.Equal(t, []string{"a-9-p0", "a-9-p1"}, c.Evicted(), "which do not tolerate it, before")
+	nobody = nil
+	c.Advance(time.Second)
+	require.Len(t, c.Evicted(), 3+2, "the guest, and the pods of one node")
+	require.Contains(t, c.Evicted(), "guest")
+	for nodes := 2; nodes <= 4; nodes++ {
+		c.Advance(8 * time.Second)
+		require.Len(t, c.Evicted(), 3+2*(nodes-1))
+		c.Advance(2 * time.Second)
+		require.Len(t, c.Evicted(), 3+2*nodes)
+	}
+}
+
+// A node that somebody else taints while it waits leaves the line, and comes back when that taint is removed.
 func TestNodeThatIsTaintedByOthersDoesNotWait(t *testing.T) {
 	cfg := config()
 	cfg.NodeEvictionRate = 0.001
@@ -112,8 +140,8 @@ func TestNodeThatIsTaintedByOthersDoesNotWait(t *testing.T) {
 	require.Equal(t, []string{"NodeQueued ", "NodeDequeued Tainted", "NodeQueued "}, told)
 }
 
-// An eviction that is due before its node has been watched for a grace period goes when that has passed. In exact mode
-// no pass comes by, and a node that speaks has no deadline then.
+// An eviction that is due before its node has been watched for a grace period happens once that has passed. In exact
+// mode there is no pass then, and a node that reports has no deadline.
 func TestEvictionAfterARestartWaitsForItsGraceAndNoLongerInExactMode(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
@@ -128,7 +156,7 @@ func TestEvictionAfterARestartWaitsForItsGraceAndNoLongerInExactMode(t *testing.
 	require.Equal(t, []string{"165.000"}, times(says(c, `"evict"`)))
 }
 
-// After a start a node that never reported is watched for a grace period of ours too, though it is Unknown at once.
+// After a start, a node that never reported is watched for a grace period too, although it is Unknown at once.
 func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// dated puts a NoExecute taint in place of all others, added that long after the start.
+// dated replaces all taints by one NoExecute taint, added that long after the start.
 func (u *upstreams) dated(node, key string, added time.Duration) {
 	u.change(node, func(n *v1.Node) {
 		at := metav1.NewTime(evictortest.Epoch.Add(added))
@@ -21,7 +21,7 @@ func (u *upstreams) dated(node, key string, added time.Duration) {
 	})
 }
 
-// tolerates gives the pod 300 seconds under each of these.
+// tolerates makes the pod tolerate each of these for 300 seconds.
 func tolerates(pod *v1.Pod, keys ...string) {
 	pod.Spec.Tolerations = nil
 	for _, key := range keys {
@@ -29,7 +29,7 @@ func tolerates(pod *v1.Pod, keys ...string) {
 	}
 }
 
-// left is how long after the start the pod was evicted, looked at every five seconds.
+// left returns how long after the start the pod was evicted, checked every five seconds.
 func (u *upstreams) left(until time.Duration) time.Duration {
 	for u.clk.Now().Before(evictortest.Epoch.Add(until)) {
 		u.pass(5 * time.Second)
@@ -40,8 +40,8 @@ func (u *upstreams) left(until time.Duration) time.Duration {
 	return u.clk.Now().Sub(evictortest.Epoch)
 }
 
-// A taint that goes and comes back while nobody looks, as a relist or a broken watch hides it, begins anew: no pod leaves
-// before what its node says allows.
+// A taint that is removed and added again unseen, hidden by a relist or a broken watch, starts anew: no pod leaves
+// before its node's object allows it.
 func TestTaintThatCameBackUnseenCountsAnew(t *testing.T) {
 	const unreachable, notReady = v1.TaintNodeUnreachable, v1.TaintNodeNotReady
 	for name, row := range map[string]struct {
@@ -85,7 +85,7 @@ func TestTaintThatCameBackAfterOneFromTheFutureCountsAnew(t *testing.T) {
 	require.Equal(t, 500*time.Second, u.left(700*time.Second))
 }
 
-// A follower whose watch was broken while the leader lifted a node's taints and wrote them again, and that leads then.
+// A follower whose watch was broken while the leader lifted a node's taints and added them again takes over.
 func TestTakeOverAfterABrokenWatchCountsTheTaintThatIsThere(t *testing.T) {
 	leads := false
 	u := newUpstreams(t, config())
@@ -113,7 +113,7 @@ func TestTakeOverAfterABrokenWatchCountsTheTaintThatIsThere(t *testing.T) {
 	require.Equal(t, 590*time.Second, u.left(800*time.Second))
 }
 
-// A swap that we write is one outage also where the taint that goes had no time to carry over.
+// A swap by us is one outage, even if the removed taint had no time to carry over.
 func TestSwapOfATaintWithoutATimeIsOneOutage(t *testing.T) {
 	u := newUpstreams(t, config())
 	u.node("node0", "", longAgo, v1.ConditionTrue)

@@ -9,25 +9,26 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// enqueue lets a failed node wait for its zone's rate.
+// enqueue puts a failed node into its zone's queue.
 func (e *engine) enqueue(rec *record, now time.Time) {
 	st, ok := e.zones.Zone(rec.zone)
 	if ok && st.State == zone.Initial {
-		e.turns.SetRate(rec.zone, st.Rate, e.read) // a policy of the user's that knows no states: no change told of its first rate, if that was 0
+		e.turns.SetRate(rec.zone, st.Rate, e.read) // a custom policy may have no states: a first rate of 0 was then not reported as a change
 	}
 	if e.turns.Wait(rec.name, string(rec.uid), rec.zone, e.read) {
 		e.decide(Decision{Time: now, Kind: NodeQueued, Node: rec.name, Zone: rec.zone, State: st.State, Rate: st.Rate, Counts: st.Counts})
 	}
 }
 
-// dequeue forgets that the node waits, was tainted or emptied. It needs no permission.
+// dequeue takes the node out of its zone's queue, or forgets that it had its turn. It needs no permission.
 func (e *engine) dequeue(rec *record, reason string, now time.Time) {
+	e.allowance.Unasked(&rec.allowance)
 	if e.turns.Leave(rec.name) {
 		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
 	}
 }
 
-// hand acts on the turns that have come, unless no write is permitted. The writes follow.
+// hand takes the turns that have come, unless writes are not permitted, and schedules what follows from them.
 func (e *Evictor) hand() {
 	if e.askWrite() != nil {
 		return
@@ -37,14 +38,14 @@ func (e *Evictor) hand() {
 	defer e.mu.Unlock()
 	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
 		if rec := e.records[turn.Node]; turn.Release {
-			e.armed.Try(rec.pods.Armed(0), e.read) // its overdue pods go
+			e.armed.Try(rec.pods.Armed(0), e.read) // its overdue pods may leave
 		} else {
 			e.granted(rec, turn)
 		}
 	}
 }
 
-// granted lets a worker act on a node whose turn has come, if it still has to be.
+// granted schedules the write of a node whose turn has come, if it may still be harmed.
 func (e *engine) granted(rec *record, turn *turns.Turn) {
 	looked := false
 	defer func() {
@@ -55,34 +56,45 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 	object := e.current(rec)
 	looked = true
 	switch {
-	case object == nil: // it is looked at again when the store has caught up
+	case object == nil: // the store does not show it as it is; try again when it has caught up
 		turn.Later(e.cfg.GateInterval, e.read)
 	case !e.about(rec).Standing().MayBeHarmed():
-		// The last pass still said failed; the next one will see for itself.
+		// It was failed at the last pass; the next one decides again.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec
 		e.decide(Decision{Time: e.now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: "NotFailed"})
+	case e.refused(rec):
+		turn.Refused(e.cfg.GateInterval, e.read)
 	default:
 		e.writes.Schedule(rec.name, struct{}{}, e.read)
 	}
 }
 
-// emptied ends the turn of a node that is emptied, where nothing is tainted, once every pod of it was tried. Those that the API server
-// refuses to evict are tried again, and take no turn from other nodes. Where an eviction could not be had for other reasons the node
-// waits for another turn, so that an outage saves none up.
+// refused asks the budget whether the node may be acted on. It reports once which bound refuses it.
+func (e *engine) refused(rec *record) bool {
+	err, first := e.allowance.Ask(&rec.allowance, e.read)
+	if first {
+		e.decide(Decision{Time: e.now, Kind: TurnRefused, Node: rec.name, Zone: rec.zone, Reason: reasonBudget, Err: err})
+	}
+	return err != nil
+}
+
+// emptied ends the turn of a node that is being emptied, once each of its pods has been tried. Pods that the API server
+// refuses to evict are tried again and hold no turn. If an eviction failed for another reason, the node waits for another
+// turn: no turns are saved up during an outage.
 func (e *engine) emptied(rec *record, now time.Time) {
 	if rec == nil || !e.cfg.empties() || e.turns.Of(rec.name) == nil {
 		return
 	}
 	turn, far := e.turns.Of(rec.name), rec.pods.Emptied()
 	switch {
-	case !e.about(rec).Standing().Wanted(): // it recovered meanwhile, say
+	case !e.about(rec).Standing().Wanted(): // it has recovered, say
 		turn.Drop()
 	case far == pods.NotYet:
 		return
 	case far == pods.Failed:
 		turn.Again(e.read)
-		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
+		e.attention[rec.name] = rec // if the node left the queue meanwhile, Again does not put it back: a pass must
 		rec.BecomeWaiting()
 		e.arm(rec, now)
 	default:
@@ -95,27 +107,37 @@ func (e *engine) emptied(rec *record, now time.Time) {
 			e.decide(d)
 		}
 	}
-	e.inbox.Kick() // Run looks for the next one
+	e.noteActed(rec)
+	e.inbox.Kick() // a turn is free: Run hands out the next
 }
 
-// recount counts the node as failed, or not, by what it carries or has been through.
+// recount updates whether the node counts as failed: it carries our taint, or has been emptied.
 func (e *engine) recount(rec *record) {
 	carries := e.about(rec).Carries
 	if carries && !rec.Tainted {
-		e.attention[rec.name] = rec // to count again when that ends
+		e.attention[rec.name] = rec // the store does not show the taint yet; recount when that time is over
 	}
 	e.turns.Count(rec.name, carries || rec.Emptied())
+	e.noteActed(rec)
 }
 
-// endTurn ends the turn that a write was planned with, if any.
+// noteActed tells the budget whether the node has been acted on.
+func (e *engine) noteActed(rec *record) {
+	if e.opts.Budget == nil {
+		return
+	}
+	e.allowance.Note(&rec.allowance, e.about(rec).Carries || rec.Emptied(), e.turns.Of(rec.name) != nil, e.read)
+}
+
+// endTurn ends the turn that a write acted on, if any.
 func (e *engine) endTurn(rec *record, p *node.Plan, err error) {
 	turn := rec.turn
 	if turn == nil || e.turns.Of(rec.name) != turn {
-		return // none, or one that came while the write was under way: the next write has it
+		return // none, or one granted during the write: the next write acts on it
 	}
 	if e.tick(); e.cfg.empties() && p.Told {
 		rec.BecomeEmptying()
-		e.arm(rec, e.now) // its pods follow, and emptied ends it
+		e.arm(rec, e.now) // now its pods are evicted, and emptied ends the turn
 		e.emptied(rec, e.now)
 		return
 	}
@@ -128,7 +150,8 @@ func (e *engine) endTurn(rec *record, p *node.Plan, err error) {
 		turn.Drop()
 	case node.Spent:
 		turn.Again(e.read)
-		e.attention[rec.name] = rec // the turn is void when the node has left the queue meanwhile
+		e.attention[rec.name] = rec // if the node left the queue meanwhile, Again does not put it back: a pass must
 	}
-	e.inbox.Kick() // Run looks for the next one
+	e.noteActed(rec)
+	e.inbox.Kick() // a turn is free: Run hands out the next
 }

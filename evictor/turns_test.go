@@ -16,7 +16,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// reportsAfterConditions is a writer of nodes whose kubelet speaks right after we wrote that it is silent.
+// reportsAfterConditions writes nodes whose kubelets report right after we have declared them silent.
 type reportsAfterConditions struct {
 	evictor.NodeWriter
 	report func(node string)
@@ -28,7 +28,7 @@ func (w reportsAfterConditions) UpdateConditions(ctx context.Context, node *v1.N
 	return err
 }
 
-// Between the writes of one turn the kubelet may report Ready: then there is nothing to taint any more.
+// Between the writes of one turn the kubelet may report Ready. Then there is nothing to taint any more.
 func TestReportDuringATurnVoidsIt(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	clients := c.Clients()
@@ -47,7 +47,7 @@ func TestReportDuringATurnVoidsIt(t *testing.T) {
 	require.Empty(t, c.Taints("a-0"))
 }
 
-// A node whose taint is written has had its turn, whatever fails after it: it must not take those of others.
+// A node whose taint is written has had its turn, whatever fails after that: it must not take other nodes' turns.
 func TestFailureAfterTheTaintCostsNoMoreTurns(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
 	c.Start(config())
@@ -75,7 +75,7 @@ func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {
 	require.Equal(t, []string{"a-3", "a-2", "a-1", "a-0"}, order)
 }
 
-// A Prefer that panics leaves the order as it is, and nobody waits for it.
+// A Prefer that panics leaves the order as it is, and delays no node.
 func TestPreferThatPanicsChoosesNobody(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	var log bytes.Buffer

@@ -18,14 +18,14 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// upstreams is a cluster of objects as upstream's tests set theirs up: it shows what is written, and its kubelets do
-// only what they are told.
+// upstreams is a cluster of objects like those of upstream's tests. It shows what is written, and its kubelets do only
+// what the test says.
 type upstreams struct {
 	bare
 	t         *testing.T
 	clk       *testingclock.FakePassiveClock
 	e         *evictor.Evictor
-	reporting map[string]bool // repeat what they said last at every pass
+	reporting map[string]bool // repeat their last report at every pass
 	fail      func(write string) error
 	evicted   []string
 	marks     int // tries
@@ -51,8 +51,8 @@ func newUpstreams(t *testing.T, cfg evictor.Config) *upstreams {
 	return u
 }
 
-// node adds one that was created so long ago, in a zone or, where that is empty, in none. It says that of Ready, or
-// nothing.
+// node adds a node that was created that long ago, in a zone or, if zone is empty, in none. It reports that Ready
+// status, or nothing.
 func (u *upstreams) node(name, zone string, age time.Duration, ready v1.ConditionStatus) {
 	n := &v1.Node{}
 	n.Name, n.UID, n.Labels = name, types.UID(name), zoneLabels(zone)
@@ -73,7 +73,7 @@ func zoneLabels(zone string) map[string]string {
 	}
 }
 
-// says lets a kubelet report.
+// says makes a kubelet report.
 func (u *upstreams) says(name string, ready v1.ConditionStatus) {
 	if ready == "" {
 		u.conditions(name)
@@ -104,7 +104,7 @@ func (u *upstreams) change(name string, change func(*v1.Node)) {
 	u.e.NodeChanged(name)
 }
 
-// pod adds one that is Ready and tolerates everything.
+// pod adds a pod that is Ready and tolerates everything.
 func (u *upstreams) pod(name, node string) *v1.Pod {
 	pod := &v1.Pod{}
 	pod.Namespace, pod.Name, pod.UID, pod.Spec.NodeName = "default", name, types.UID(name), node
@@ -116,7 +116,7 @@ func (u *upstreams) pod(name, node string) *v1.Pod {
 	return pod
 }
 
-// pass lets time pass, and looks once more at its end.
+// pass lets time pass, and looks once more at the end.
 func (u *upstreams) pass(d time.Duration) {
 	for until := u.clk.Now().Add(d); ; {
 		_, err := u.e.Step(context.Background())
@@ -143,7 +143,7 @@ func (u *upstreams) taints(name string) []string {
 	return list
 }
 
-// zoneStates are the states of the zones, by name.
+// zoneStates returns the states of the zones, by name.
 func (u *upstreams) zoneStates() map[string]string {
 	states := map[string]string{}
 	for _, z := range u.e.Zones() {

@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// What upstream's tests say of taints and labels, see upstream_test.go.
+// Upstream's tests about taints and labels; see upstream_test.go.
 
 const (
 	unready     = "node.kubernetes.io/not-ready"
@@ -17,8 +17,8 @@ const (
 
 func bothEffects(key string) []string { return []string{key + ":NoExecute", key + ":NoSchedule"} }
 
-// TestApplyNoExecuteTaints and TestApplyNoExecuteTaintsToUnreachableNode: taints come with what is found and go with it,
-// and none comes for a condition that is missing by the time of its turn.
+// TestApplyNoExecuteTaints and TestApplyNoExecuteTaintsToUnreachableNode: taints are added and lifted with their
+// conditions, and none is added for a condition that is missing by the time of its turn.
 func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
 	u := newUpstreams(t, upstreamsConfig())
 	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
@@ -53,8 +53,8 @@ func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
 	require.Empty(t, u.taints("node4"))
 }
 
-// TestApplyNoExecuteTaintsToNodesEnqueueTwice: a node that waits and recovers, and waits again, holds no other up. The
-// rate is one that lets them wait.
+// TestApplyNoExecuteTaintsToNodesEnqueueTwice: a node that waits, recovers and waits again delays no other. The rate
+// makes them wait.
 func TestUpstreamsNodeThatWaitsTwice(t *testing.T) {
 	cfg := upstreamsConfig()
 	cfg.NodeEvictionRate = 0.1
@@ -79,7 +79,7 @@ func TestUpstreamsNodeThatWaitsTwice(t *testing.T) {
 	require.Equal(t, bothEffects(unready), u.taints("node5"))
 }
 
-// TestSwapUnreachableNotReadyTaints: an unreachable node that says it is not ready has the other taint, and so back.
+// TestSwapUnreachableNotReadyTaints: an unreachable node that reports not Ready gets the other taint, and back again.
 func TestUpstreamsSwapOfTaints(t *testing.T) {
 	u := newUpstreams(t, upstreamsConfig())
 	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
@@ -94,8 +94,8 @@ func TestUpstreamsSwapOfTaints(t *testing.T) {
 	require.Equal(t, bothEffects(unreachable), u.taints("node0"))
 }
 
-// TestTaintsNodeByCondition: what a node says, it is tainted NoSchedule for, until it says otherwise. NoExecute
-// taints stay away here, because the rate is 0.
+// TestTaintsNodeByCondition: a node has NoSchedule taints for the conditions that it reports. There are no NoExecute
+// taints here, because the rate is 0.
 func TestUpstreamsTaintsByCondition(t *testing.T) {
 	cfg := upstreamsConfig()
 	cfg.NodeEvictionRate = 0

@@ -13,11 +13,11 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// What upstream's tests of its NodeLifecycleController say, and OpenYurt's, which are copies of them: the scenarios and
-// what must come of them, in our own words. Where an hour passes there in one leap, it passes here in passes of five
-// seconds. What is about health alone is in package health, and about one part beside its package.
+// The scenarios and results of upstream's tests of its NodeLifecycleController, and of OpenYurt's copies, written anew.
+// Where an hour passes there in one step, here it passes in passes of five seconds. Tests only about health are in
+// package health, and those of single parts in their packages.
 
-// TestMonitorNodeHealthEvictPods, of the way without taints: a second node, which is well, is in the same zone.
+// TestMonitorNodeHealthEvictPods, without taints: a second, healthy node is in the same zone.
 func TestUpstreamsEvictPods(t *testing.T) {
 	for name, row := range map[string]struct {
 		age         time.Duration
@@ -76,9 +76,9 @@ func TestUpstreamsEvictPods(t *testing.T) {
 	}
 }
 
-// zoneRow is one of TestMonitorNodeHealth (which states) and TestMonitorNodeHealthEvictPodsWithDisruption (whether the
-// first node's pod leaves, an hour later). A node is its zone and what it says, at first and then; a star excludes it
-// from disruption checks, as upstream does masters.
+// zoneRow is a row of TestMonitorNodeHealth (which states) and TestMonitorNodeHealthEvictPodsWithDisruption (whether
+// the first node's pod leaves, an hour later). A node is written as its zone and what it reports, first and then; a
+// star excludes it from disruption checks, as upstream does for masters.
 type zoneRow struct {
 	nodes       []string
 	first, then map[string]string
@@ -159,7 +159,7 @@ func TestUpstreamsMarkPodsNotReady(t *testing.T) {
 		"new without status":  {},
 		"with a fresh status": {age: longAgo, says: v1.ConditionTrue},
 		"with a stale status": {age: longAgo, says: v1.ConditionTrue, passes: time.Minute, marks: 100},
-		// Upstream marks none here: a pod that is Ready on a node that never was is in its tests only.
+		// Upstream marks none here: a Ready pod on a node that was never Ready exists only in its tests.
 		"without status for an hour":               {age: longAgo, passes: time.Hour, marks: 100},
 		"without status, its lease expired":        {age: longAgo, lease: true, passes: time.Hour, marks: 100},
 		"without status, its lease renewed":        {age: longAgo, lease: true, renews: true, passes: time.Hour},
@@ -171,7 +171,7 @@ func TestUpstreamsMarkPodsNotReady(t *testing.T) {
 			u := newUpstreams(t, upstreamsConfig())
 			u.node("node0", "", row.age, row.says)
 			u.node("other", "other", row.age, v1.ConditionTrue)
-			u.reporting["other"] = true // or every zone would be down, where we mark nothing
+			u.reporting["other"] = true // otherwise every zone would be down, and we mark nothing
 			for i := range 100 {
 				u.pod(fmt.Sprint("pod", i), "node0")
 			}
@@ -193,7 +193,7 @@ func TestUpstreamsMarkPodsNotReady(t *testing.T) {
 	}
 }
 
-// TestMonitorNodeHealthMarkPodsNotReadyRetry: a mark that fails is made up for, once.
+// TestMonitorNodeHealthMarkPodsNotReadyRetry: a failed mark is retried, once.
 func TestUpstreamsMarkPodsNotReadyRetry(t *testing.T) {
 	for _, failures := range []int{0, 1, 3} {
 		u := newUpstreams(t, upstreamsConfig())

@@ -16,9 +16,9 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// perform is the work of Evictor.writes and, where lift says so, of Evictor.lifts, which only write taints, so that nothing else can
-// hold lifting back. It reads the truth, compares it with the verdict once more, and writes what differs. One node's
-// writes never overlap: a second one waits for the first by asking to be scheduled again.
+// perform is the work of Evictor.writes and, with lift, of Evictor.lifts, which writes only taints so that nothing can
+// delay lifting. It reads the node, compares it with the verdict once more, and writes what differs. Writes of one node
+// never overlap: while one is in flight, another asks to be scheduled again.
 func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
 	rec, object, p, result := e.prepare(name, lift)
 	if object == nil {
@@ -29,10 +29,10 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedwork
 	return e.wrote(rec, object, &p, lift, err)
 }
 
-// wrote takes over what came of a write, and says when there is to be another.
+// wrote records the result of a write and says when the next one is to be.
 func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, err error) timedworker.Result {
 	gone := errors.Is(err, errGone)
-	if gone { // all is as well as done, and nobody is told of it
+	if gone { // there is nothing left to write; that counts as done and is not reported
 		err, p.Tainted, p.Again = nil, p.Tainted || p.Harms(), false
 	}
 	closed := errors.Is(err, errClosed)
@@ -40,7 +40,7 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	conflict := !fails && apierrors.IsConflict(err)
 	next := time.Duration(0)
 	if fails {
-		next = e.waits.untilProbe()
+		next = e.waits.UntilProbe()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,13 +73,13 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	case err == nil || closed:
 		return timedworker.Blocked(e.cfg.GateInterval)
 	case conflict:
-		return timedworker.Blocked(e.waits.conflicted(conflicts))
+		return timedworker.Blocked(e.waits.Conflicted(conflicts))
 	}
 	return timedworker.Retry()
 }
 
-// prepare plans the node's write and takes the node for it; a nil object means that there is none now, and
-// result how the try ends.
+// prepare plans the node's write and claims the node for it. A nil object means that there is nothing to write now;
+// result then says how the try ends.
 func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node, p node.Plan, result timedworker.Result) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,6 +102,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	}
 	if p.Nothing() {
 		e.outage.Ended(task{node: name, lift: lift}, e.tick())
+		rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
 		p.Told = true
 		e.endTurn(rec, &p, nil)
 		return nil, nil, p, timedworker.Done()
@@ -110,7 +111,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	return rec, object, p, result
 }
 
-// guarded turns a panic of a client into a write that failed. What it runs must not leave e.mu locked.
+// guarded runs write and turns a panic of a client into an error. write must not leave e.mu locked.
 func (o *Options) guarded(key any, write func() error) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -139,7 +140,7 @@ func failedStep(err error) string {
 	return "write"
 }
 
-// retryAfter is how long the API asks to wait, 0 when it does not say.
+// retryAfter is how long the API server asks to wait; 0 if it does not say.
 func retryAfter(err error) time.Duration {
 	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
 		return time.Duration(seconds) * time.Second

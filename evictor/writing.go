@@ -12,20 +12,20 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 )
 
-// writing is a plan that is being written, in steps each of which needs its permission and a node that is there still.
+// writing is a plan being written. Each of its steps needs permission and a node that still exists.
 type writing struct {
 	*Evictor
-	ctx    context.Context //nolint:containedctx // it lives no longer than the call that it is of
+	ctx    context.Context //nolint:containedctx // a writing lives no longer than its call of write
 	rec    *record
-	object *v1.Node // as it was read, or with what was written since
+	object *v1.Node // as read, or read again after the conditions were written
 	p      *node.Plan
 }
 
-// write makes the writes of a plan, one after the other.
+// write carries out a plan: conditions, taints, pods not Ready, labels.
 func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *node.Plan) error {
 	w := &writing{e, ctx, rec, object, p}
 	if err := w.conditions(); err != nil {
-		if errors.Is(err, errUnwanted) { // it has given a sign of life
+		if errors.Is(err, errUnwanted) { // a heartbeat came meanwhile
 			p.Again = true
 			return nil
 		}
@@ -38,7 +38,7 @@ func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *no
 	return errors.Join(w.marks(), w.labels())
 }
 
-// step makes one write, if that is wanted still, and tells.
+// step makes one write, if it is permitted and still wanted, and reports it.
 func (w *writing) step(name string, wanted func() bool, write func(client NodeWriter) error, done Decision) error {
 	err := w.mayWrite()
 	if err == nil {
@@ -78,7 +78,7 @@ func (w *writing) conditions() error {
 	defer w.mu.Unlock()
 	w.rec.Told()
 	if fresh := w.current(w.rec); fresh != nil {
-		w.object = fresh // with the resourceVersion of the write just made, where the store shows it
+		w.object = fresh // with the resourceVersion of this write, if the store shows it already
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (w *writing) marks() error {
 }
 
 func (w *writing) labels() error {
-	if len(w.p.Labels) == 0 || w.p.Again { // the pods do not wait for labels
+	if len(w.p.Labels) == 0 || w.p.Again { // pods come first: labels are written when no marking is left
 		return nil
 	}
 	return w.step("labels", always, func(client NodeWriter) error {
@@ -122,20 +122,21 @@ func (w *writing) labels() error {
 	}, Decision{Kind: LabelsWritten})
 }
 
-// errGone is what a write comes to whose node is not there any more, and errUnwanted one that the node's verdict does not ask for any more.
+// errGone is the result of a write whose node no longer exists, errUnwanted that of one that is no longer wanted.
 var (
 	errGone     = errors.New("the node is gone")
 	errUnwanted = errors.New("not wanted any more")
 )
 
-// still looks at the node again, for the writes before took time: whether it is there, and what is wanted still is.
+// still looks at the node again, because the writes before took time. It returns errGone if the node is not there any
+// more, and errUnwanted if wanted, which is called with e.mu held, returns false.
 func (e *Evictor) still(rec *record, wanted func() bool) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.records[rec.name] != rec { // or another node has its name
+	if e.records[rec.name] != rec { // it was deleted, or another node has its name
 		return errGone
 	}
-	e.tick() // a heartbeat that is seen is seen now
+	e.tick() // a heartbeat that this look finds counts from now
 	switch _, s := e.look(rec.name); {
 	case s == missing || s == another:
 		return errGone
@@ -145,10 +146,10 @@ func (e *Evictor) still(rec *record, wanted func() bool) error {
 	return nil
 }
 
-// errClosed is wrapped by what a closed permission stops.
+// errClosed is wrapped by the error of a write that a closed permission stopped.
 var errClosed = errors.New("not permitted")
 
-// mayWrite is asked before each single write.
+// mayWrite is called before every single write.
 func (e *Evictor) mayWrite() error {
 	if err := e.askWrite(); err != nil {
 		return fmt.Errorf("%w: %w", errClosed, err)

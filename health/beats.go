@@ -8,20 +8,20 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// none is the number of no entry.
+// none stands for no entry.
 const none int32 = -1
 
-// beats knows when each entry was last heard, and which one is due next. Entries have small numbers, which the owner's
-// index gives. It is not safe for concurrent use.
+// beats knows when each entry was last heard and which is due next. Entries have small numbers, given by the owner's
+// index. It is not safe for concurrent use.
 //
-// Most entries share one grace period. They stand in a line, in the order of their last beats, so that a beat moves
-// its entry to the end and the head is due first: O(1), without allocation. What does not fit into the line stands in
-// a heap by its deadline, O(log n): strays, whose beat is older than that of the line's tail, and entries with a
-// grace period of their own.
+// Most entries share one grace period. They stand in a line, in the order of their last beats: a beat moves its entry to
+// the end, and the head is due first. That is O(1), without allocation. Entries that do not fit into the line stand in a
+// heap by deadline, O(log n): strays, whose beat is older than that of the line's tail, and entries with their own grace
+// period.
 //
-// All clocks start anew in O(1): that begins a round. An entry that was not touched in this round was last heard at its
-// beginning and is not out, whatever the entry itself says. All such entries with the common grace are in the line, and
-// those with their own are in stale, the shortest grace first.
+// restart starts all clocks again in O(log n) by beginning a new round. An entry that was not touched in this round was
+// last heard when the round began and is not out, whatever the entry itself says. All such entries with the common grace
+// are in the line; those with their own grace are in stale, shortest grace first.
 type beats struct {
 	entries slab.Slab[entry]
 	grace   int64 // the common one
@@ -30,34 +30,34 @@ type beats struct {
 	anew  int64 // when the round began
 
 	line    list // by last beat
-	strays  list // in no order; by deadline they are in timed
+	strays  list // unordered; timed has them by deadline
 	out     list // expired and handed out in this round
-	ownOut  list // the same of those with their own grace
+	ownOut  list // likewise, of the entries with their own grace
 	timed   dueheap.Heap
 	own     slab.Slab[ownGrace]
-	touched int32 // root of those with their own grace that were touched in this round
+	touched int32 // root of the entries with their own grace that were touched in this round
 	stale   int32 // root of those that were not
 }
 
-// entry is small, so that what a beat needs lies together in half a line of the cache.
+// entry is small, so that everything a beat needs fits into half a cache line.
 type entry struct {
 	beat       int64
-	stamp      int64 // the owner's: what the last beat brought, noStamp when nothing
+	stamp      int64 // the owner's: the stamp that came with the last beat, noStamp if none
 	prev, next int32 // in the list of its place
 	round      uint32
 	place      place
 	hasOwn     bool
-	flagged    bool // the owner's: there is something to undo at the next beat
+	flagged    bool // the owner's: the next beat has something to undo
 }
 
-// place is where an entry stands, if it was touched in this round.
+// place is where an entry stands, provided that it was touched in this round.
 type place uint8
 
 const (
 	nowhere place = iota
 	inLine
 	stray
-	timed // with a grace period of its own
+	timed // with its own grace period
 	out
 )
 
@@ -67,7 +67,7 @@ func newBeats(grace int64) beats {
 	return beats{grace: grace, line: empty, strays: empty, out: empty, ownOut: empty, touched: none, stale: none}
 }
 
-// add makes the entry with the common grace; it is nowhere before its first put.
+// add makes the entry, with the common grace. Until its first put it is nowhere.
 func (b *beats) add(i int32) *entry {
 	e := b.entries.Use(i)
 	*e = entry{stamp: noStamp, prev: none, next: none, round: b.round}
@@ -87,7 +87,7 @@ func (b *beats) lastBeat(e *entry) int64 {
 	return e.beat
 }
 
-// isOut says whether the entry was handed out since its last beat.
+// isOut reports whether the entry was handed out since its last beat.
 func (b *beats) isOut(e *entry) bool { return e.place == out && e.round == b.round }
 
 func (b *beats) graceOf(i int32, e *entry) int64 {
@@ -114,7 +114,7 @@ func (b *beats) put(i int32, beat int64) {
 	}
 }
 
-// setGrace gives the entry another grace period from its last beat on.
+// setGrace gives the entry another grace period, counted from its last beat.
 func (b *beats) setGrace(i int32, grace int64) {
 	e := b.entries.At(i)
 	beat, isOut := b.lastBeat(e), b.isOut(e)
@@ -134,7 +134,7 @@ func (b *beats) setGrace(i int32, grace int64) {
 	}
 }
 
-// enlist lets a detached entry wait for its deadline.
+// enlist queues a detached entry for its deadline.
 func (b *beats) enlist(i int32, e *entry, beat int64) {
 	e.beat = beat
 	switch tail := b.line.tail; {
@@ -152,7 +152,7 @@ func (b *beats) enlist(i int32, e *entry, beat int64) {
 	}
 }
 
-// setOut says of a detached entry that it was handed out.
+// setOut marks a detached entry as handed out.
 func (b *beats) setOut(i int32, e *entry, beat int64) {
 	e.beat, e.place = beat, out
 	if e.hasOwn {
@@ -163,7 +163,7 @@ func (b *beats) setOut(i int32, e *entry, beat int64) {
 	}
 }
 
-// detach takes the entry from where it stands. It has been touched in this round then.
+// detach takes the entry from where it stands. After that it counts as touched in this round.
 func (b *beats) detach(i int32) {
 	e := b.entries.At(i)
 	switch isStale := e.round != b.round; {
@@ -188,7 +188,7 @@ func (b *beats) detach(i int32) {
 	e.place, e.round = nowhere, b.round
 }
 
-// earliest is what is due next.
+// earliest returns the entry that is due next, or none.
 func (b *beats) earliest() (number int32, deadline int64) {
 	number, deadline = none, math.MaxInt64
 	if i := b.line.head; i != none {
@@ -218,9 +218,9 @@ func (b *beats) expire(now int64) int32 {
 	return i
 }
 
-// restart lets all clocks start anew at that time; what was handed out waits for its deadline again.
+// restart starts all clocks again at that time. Entries that were handed out wait for their deadline again.
 func (b *beats) restart(at int64) {
-	b.round++ // one restart a second goes round in 136 years
+	b.round++ // at one restart a second it overflows after 136 years
 	b.anew = at
 	b.line = b.join(b.out, b.join(b.strays, b.line))
 	b.out, b.strays, b.ownOut = empty, empty, empty
@@ -242,11 +242,11 @@ func (b *beats) each(visit func(i int32)) {
 	b.eachOwn(b.stale, math.MaxInt64, visit)
 }
 
-// late visits every entry whose deadline is at or before now, and costs what it visits and what is out.
+// late visits every entry whose deadline is at or before now. It costs what it visits, plus the entries that are out.
 func (b *beats) late(now int64, visit func(i int32, deadline int64)) {
 	for _, l := range []list{b.out, b.ownOut} {
 		for i := l.head; i != none; i = b.entries.At(i).next {
-			if due := b.deadline(i, b.entries.At(i)); due <= now { // else it got a longer grace since
+			if due := b.deadline(i, b.entries.At(i)); due <= now { // else it has been given a longer grace since
 				visit(i, due)
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// checkHeap walks a heap of those with a grace of their own and says who is in it.
+// checkHeap walks a heap of entries with their own grace, checks it, and returns which entries are in it.
 func checkHeap(t *testing.T, b *beats, root, parent int32) (in []int32, rank int32) {
 	if root == none {
 		return nil, 0
@@ -81,7 +81,7 @@ func TestSums(t *testing.T) {
 	require.Equal(t, int64(math.MaxInt64), sum(math.MaxInt64-1, 2))
 }
 
-// A grace that is different for every key, and changes.
+// Every key has a different grace, which changes.
 func TestManyGraces(t *testing.T) {
 	d, clk := deadlines(t)
 	const keys = 40_000
@@ -110,15 +110,14 @@ func TestManyGraces(t *testing.T) {
 
 func heapInUse() uint64 {
 	var m runtime.MemStats
-	for range 3 { // what a slab keeps to spare is given back with the next collection
+	for range 3 { // a slab's spare segment goes with the next garbage collection
 		runtime.GC()
 	}
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
 
-// After many keys came and went hardly anything of what they took is kept, also where each had a grace of its own or
-// was handed out.
+// After many keys came and went, hardly any of their memory is kept, even if each had its own grace or was handed out.
 func TestMemoryFollowsTheKeys(t *testing.T) {
 	const keys = 60_000
 	for name, own := range map[string]func(d *Deadlines[int], i int){

@@ -83,7 +83,7 @@ func BenchmarkBeatFakeClock(b *testing.B) {
 	}
 }
 
-// A pass over 100,000 nodes of which none has anything to say.
+// A pass over 100,000 nodes, none of which has changed or expired.
 func BenchmarkPassNothingDue(b *testing.B) {
 	m := monitorOfMany(b, testingclock.NewFakePassiveClock(epoch), shuffled())
 	b.ReportAllocs()
@@ -95,7 +95,7 @@ func BenchmarkPassNothingDue(b *testing.B) {
 	}
 }
 
-// The worst pass of the grid while half of 100,000 nodes renew between two passes and nobody expires.
+// The slowest pass of the grid while half of 100,000 nodes renew between two passes and none expires.
 func BenchmarkWorstPass(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	names := shuffled()
@@ -128,12 +128,12 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// each reports the cost of one of n operations that an iteration makes.
+// each reports the cost of one operation, of the n that an iteration makes.
 func each(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
 }
 
-// Restore of 100,000 nodes in the order of their names, of ten different silences.
+// Restore of 100,000 nodes, sorted by name, with ten different silences.
 func BenchmarkRestoreMany(b *testing.B) {
 	s := MonitorSnapshot{Version: 1, Started: true, Nodes: make([]NodeSnapshot, many)}
 	r := rand.New(rand.NewSource(1))
@@ -150,7 +150,7 @@ func BenchmarkRestoreMany(b *testing.B) {
 	each(b, many)
 }
 
-// Forget of all 100,000 nodes before anything was told of them, the newest first.
+// Forget of all 100,000 nodes before the first Pass, newest first.
 func BenchmarkForgetMany(b *testing.B) {
 	names := shuffled()
 	for range b.N {
@@ -185,7 +185,7 @@ func BenchmarkObserveManyThatNeverReported(b *testing.B) {
 	each(b, many)
 }
 
-// The first report of a node that came a pass before, among 100,000 that renew in any order.
+// The first report of a node that appeared one pass earlier, among 100,000 that renew in random order.
 func BenchmarkFirstReport(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	names := shuffled()
@@ -237,7 +237,7 @@ func BenchmarkSetGrace(b *testing.B) {
 	}
 }
 
-// 30,000 keys come, each with a grace of its own, are asked for the next, and go.
+// 30,000 keys come, each with its own grace; Next is called; they go.
 func BenchmarkManyGracesComeAndGo(b *testing.B) {
 	const graces = 30_000
 	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: testingclock.NewFakePassiveClock(epoch)})
@@ -263,7 +263,7 @@ func BenchmarkManyGracesComeAndGo(b *testing.B) {
 	runtime.KeepAlive(d)
 }
 
-// All clocks of 100,000 keys start anew, of which each has its own grace, and one beats.
+// Reset of 100,000 keys, each with its own grace, then one beat.
 func BenchmarkReset(b *testing.B) {
 	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: testingclock.NewFakePassiveClock(epoch)})
 	for i := range many {
@@ -278,7 +278,7 @@ func BenchmarkReset(b *testing.B) {
 	}
 }
 
-// The same for a monitor of 100,000 nodes, of which one renews.
+// The same for a monitor of 100,000 nodes, one of which renews.
 func BenchmarkRestart(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	names := shuffled()
@@ -311,7 +311,7 @@ func BenchmarkBeatOwnGrace(b *testing.B) {
 	}
 }
 
-// Who is late, where ten of 100,000 are.
+// Late, where ten of 100,000 keys are.
 func BenchmarkLate(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: clk})
@@ -328,7 +328,7 @@ func BenchmarkLate(b *testing.B) {
 	}
 }
 
-// What is kept after 1,000,000 keys came and went, and the longest that one Forget took.
+// The memory kept after 1,000,000 keys came and went, and the slowest Forget.
 func BenchmarkMillionComeAndGo(b *testing.B) {
 	const keys = 1_000_000
 	for range b.N {
@@ -356,7 +356,7 @@ func BenchmarkMillionComeAndGo(b *testing.B) {
 	}
 }
 
-// durationsOfMany watches 100,000 nodes with the four conditions of a kubelet, of which each hundredth is not Ready.
+// durationsOfMany watches 100,000 nodes with a kubelet's four conditions; every hundredth node is not Ready.
 func durationsOfMany(b *testing.B, names []string) (d *Durations[string], well, ill []v1.NodeCondition) {
 	d, err := NewDurations[string](DurationsConfig{Clock: testingclock.NewFakePassiveClock(epoch), Rules: []Rule{
 		{v1.NodeReady, v1.ConditionFalse, 5 * time.Minute}, {v1.NodeReady, v1.ConditionUnknown, 10 * time.Minute},
@@ -380,7 +380,7 @@ func durationsOfMany(b *testing.B, names []string) (d *Durations[string], well, 
 	return d, well, ill
 }
 
-// An observation that brings no news, of any of 100,000 nodes.
+// An observation that changes nothing, of a random one of 100,000 nodes.
 func BenchmarkObserveConditions(b *testing.B) {
 	names := shuffled()
 	d, well, _ := durationsOfMany(b, names)
@@ -391,7 +391,7 @@ func BenchmarkObserveConditions(b *testing.B) {
 	}
 }
 
-// One that changes a status, in turn to one that a rule asks for and back.
+// An observation that changes a status, in turn to one that a rule asks for and back.
 func BenchmarkObserveChange(b *testing.B) {
 	names := shuffled()
 	d, well, ill := durationsOfMany(b, names)
@@ -406,7 +406,7 @@ func BenchmarkObserveChange(b *testing.B) {
 	}
 }
 
-// 100,000 nodes of which all are to be repaired at once.
+// 100,000 nodes for all of which a rule comes true at once.
 func BenchmarkExpiredConditions(b *testing.B) {
 	names := shuffled()
 	for range b.N {

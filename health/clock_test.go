@@ -14,8 +14,8 @@ import (
 
 var periods = []time.Duration{0, 5 * time.Second}
 
-// clockLife is 400 seconds of a monitor: some nodes live, some die, one never reports, and one comes 2 seconds after
-// each time that the wall was set. It returns what is told, and when.
+// clockLife plays 400 seconds of a monitor: some nodes live, some die, one never reports, and a new one comes 2 seconds
+// after each time the wall clock was set. It returns the verdicts, and when they came.
 func clockLife(t *testing.T, period time.Duration, one clockcases.Case, sets ...int) (told []string, m *Monitor) {
 	clk := one.Clock()
 	config := Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: 60 * time.Second, Clock: clk}
@@ -50,8 +50,8 @@ func clockLife(t *testing.T, period time.Duration, one clockcases.Case, sets ...
 	return told, m
 }
 
-// What is told does not depend on what somebody sets the wall to, with monotonic readings; without them a clock that
-// goes back stands still for a moment. Forward is time then, in which nobody listened: it condemns nobody.
+// With monotonic readings, setting the wall clock changes no verdict. Without them, a clock that goes back stands still
+// for a moment, and one that goes forward is time in which nobody listened, which condemns nobody.
 func TestWallIsSet(t *testing.T) {
 	for _, period := range periods {
 		for _, one := range clockcases.Cases() {
@@ -65,14 +65,14 @@ func TestWallIsSet(t *testing.T) {
 					require.Zero(t, m.Blind())
 					continue
 				}
-				// A second may be lost at each time, and a whole pass of the grid.
+				// Each time, a second may be lost, and on the grid a whole pass.
 				require.Equal(t, names(want), names(got), "%v %v %v", period, one, sets)
 			}
 		}
 	}
 }
 
-// names are who was told of, and as what, whenever.
+// names returns the verdicts without their times.
 func names(told []string) (all []string) {
 	for _, line := range told {
 		var second int
@@ -84,7 +84,7 @@ func names(told []string) (all []string) {
 	return all
 }
 
-// A node that comes while the wall is wrong was created by a clock that is right.
+// A node appears while our wall clock is wrong; its creation time comes from a clock that is right.
 func TestNodeComesWhileTheWallIsWrong(t *testing.T) {
 	for _, period := range periods {
 		for _, one := range clockcases.Cases() {
@@ -117,7 +117,7 @@ func TestNodeComesWhileTheWallIsWrong(t *testing.T) {
 	}
 }
 
-// The same of the plain part: setting the wall moves no deadline, and a start in the past is an age once it is seen.
+// The same for Deadlines: setting the wall clock moves no deadline, and a start in the past becomes an age once seen.
 func TestWallIsSetBesideDeadlines(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		clk := one.Clock()

@@ -9,14 +9,14 @@ import (
 
 // Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
 type Config struct {
-	// NodeMonitorPeriod is the distance of the passes at which heartbeats are noted and verdicts fall;
-	// 0 is exact, see the package comment.
+	// NodeMonitorPeriod is the time between the passes at which heartbeats are noted and verdicts change; 0 means
+	// exact mode. See the package comment.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is the same for a node without a Ready condition, from its creation on.
+	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation.
 	NodeStartupGracePeriod time.Duration
-	// Clock is the real clock when nil.
+	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
 

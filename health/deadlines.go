@@ -19,7 +19,7 @@ import (
 type DeadlinesConfig struct {
 	// Grace is how long a key may stay silent; it must be positive.
 	Grace time.Duration
-	// Clock is the real clock when nil.
+	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
 
@@ -32,11 +32,13 @@ func (c DeadlinesConfig) Validate() error {
 	return errs.ToAggregate()
 }
 
-// Deadlines says which keys have been silent for their grace period. A beat counts when it is made, by the clock
-// given; a key is due from its last beat plus its grace on. All time counts, also while nobody calls: an observer
-// that could not hear calls Reset. All methods are safe for concurrent use. Each operation that reads the clock has a
-// twin with At in its name that takes the reading instead. Memory is bounded by the keys that are tracked, and
-// follows them when they are forgotten. A key that cannot be hashed panics, as in a map, and changes nothing.
+// Deadlines says which keys have been silent for their grace period. A beat counts from the moment it is made, by the
+// given clock. A key's deadline is its last beat plus its grace; from that instant on it is late. All time counts, even
+// while nobody calls: an observer that could not hear calls Reset.
+//
+// All methods are safe for concurrent use. Each operation that reads the clock has a twin with At in its name, which
+// takes the reading as an argument. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key that
+// cannot be hashed panics, as in a map, and changes nothing.
 type Deadlines[K comparable] struct {
 	clock clock.PassiveClock
 
@@ -46,7 +48,7 @@ type Deadlines[K comparable] struct {
 	index keyindex.Index[K] // numbers the entries of beats
 }
 
-// NewDeadlines returns an empty tracker, or the faults of the configuration.
+// NewDeadlines returns an empty tracker, or an error with all faults of the configuration.
 func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
@@ -61,16 +63,16 @@ func clockOr(c clock.PassiveClock) clock.PassiveClock {
 	return c
 }
 
-// Noted says what a beat brought; it is zero for the first of a key.
+// Noted says what a beat ended. It is zero for the first beat of a key.
 type Noted struct {
-	// Late is by how much the beat came after the key's deadline; 0 when it came in time.
+	// Late is how long after the key's deadline the beat came; 0 if it came in time.
 	Late time.Duration
-	// HandedOut: Expired had handed the key out since the beat before. Whoever acted on that can undo it now.
+	// HandedOut: Expired had yielded the key since its previous beat. Whoever acted on that can undo it now.
 	HandedOut bool
 }
 
-// Beat records a sign of life now. An unknown key is tracked from now on. O(1) without allocation for a known key with
-// the common grace, O(log n) for one with its own.
+// Beat records a sign of life now. An unknown key is tracked from now on. For a known key it is O(1) without allocation
+// with the common grace, and O(log n) with its own.
 func (d *Deadlines[K]) Beat(key K) Noted { return d.BeatAt(key, d.clock.Now()) }
 
 // BeatAt is Beat at a reading of the clock.
@@ -100,8 +102,8 @@ func (d *Deadlines[K]) track(key K, beat int64) int32 {
 	return i
 }
 
-// Handle names a tracked key without a look-up. It is valid until the key is forgotten; afterwards it may name another
-// key, so stop using it before the key is forgotten.
+// Handle names a tracked key without a look-up. It is valid until the key is forgotten. After that it may name another
+// key, so stop using it before.
 type Handle int32
 
 // Track returns the key's handle. An unknown key is tracked, with a first beat now.
@@ -113,9 +115,9 @@ func (d *Deadlines[K]) Track(key K) Handle {
 // TrackAt is Track at a reading of the clock.
 func (d *Deadlines[K]) TrackAt(key K, now time.Time) Handle { return d.TrackSinceAt(key, now, now) }
 
-// TrackSince is Track with a first beat in the past: when an object was created, say, or last seen by somebody else.
-// The instant may come from another machine: it becomes an age when it is seen, and one that is zero or in the future
-// counts as now. For a tracked key it changes nothing.
+// TrackSince is Track with a first beat in the past, such as the time when an object was created, or last seen by
+// somebody else. The instant may come from another machine: it becomes an age here, and zero or a time in the future
+// counts as now. For a tracked key it only returns the handle.
 func (d *Deadlines[K]) TrackSince(key K, since time.Time) Handle {
 	return d.TrackSinceAt(key, since, d.clock.Now())
 }
@@ -132,7 +134,7 @@ func (d *Deadlines[K]) TrackSinceAt(key K, since, now time.Time) Handle {
 	return Handle(i)
 }
 
-// plausible is the steady time of an instant that another machine wrote, or now where it cannot be true.
+// plausible returns the steady time of an instant that another machine wrote, or now if that cannot be true.
 func plausible(t *steady.Time, instant time.Time, now int64) int64 {
 	if instant.IsZero() {
 		return now
@@ -153,9 +155,9 @@ func (d *Deadlines[K]) BeatHandleAt(h Handle, now time.Time) Noted {
 	return d.beat(int32(h), d.time.Read(now))
 }
 
-// SetGrace gives a tracked key a grace period of its own, from its last beat on. It is false, and nothing has
-// changed, when the key is not tracked or the grace is not positive. O(log n), however many different ones there are.
-// It does not make a key that was handed out due again.
+// SetGrace gives a tracked key its own grace period, counted from its last beat. It returns false and changes nothing if
+// the key is not tracked or the grace is not positive. A key that Expired has yielded is not yielded again before its
+// next beat. O(log n), however many different graces there are.
 func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,9 +169,9 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 	return true
 }
 
-// Expired yields each key whose deadline has passed, in the order of their deadlines, and each only once until its next
-// beat. The time is read once, at the beginning. Nothing is locked while the caller's code runs, which may call any
-// method. It costs what expired.
+// Expired yields each key whose deadline has passed, in the order of the deadlines, and each once until its next beat or
+// Reset. The clock is read once, at the start. No lock is held while the loop body runs, so it may call any method. It
+// costs what expired.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) { d.ExpiredAt(d.clock.Now())(yield) }
 }
@@ -199,13 +201,14 @@ func (d *Deadlines[K]) expire(at int64) (key K, ok bool) {
 	return d.index.Key(i), true
 }
 
-// Late is a key whose deadline has passed, and by how much.
+// Late is a key whose deadline has passed, and how long ago.
 type Late[K comparable] struct {
 	Key K
 	By  time.Duration
 }
 
-// Late returns who is late now, whether handed out or not, the latest first. It costs what it returns.
+// Late returns the keys whose deadline has passed, whether or not Expired has yielded them, the latest first. It costs
+// what it returns.
 func (d *Deadlines[K]) Late() []Late[K] { return d.LateAt(d.clock.Now()) }
 
 // LateAt is Late at a reading of the clock.
@@ -225,15 +228,15 @@ func (d *Deadlines[K]) lateAt(now time.Time) (all []Late[K]) {
 	return all
 }
 
-// Next is the earliest deadline of a key that Expired has not handed out since its last beat; false when there is none.
-// It may lie in the past.
+// Next returns the earliest deadline of the keys that Expired has not yielded since their last beat; false if there is
+// none. It may lie in the past.
 func (d *Deadlines[K]) Next() (time.Time, bool) { return d.NextAt(d.clock.Now()) }
 
 // NextAt is Next at a reading of the clock.
 func (d *Deadlines[K]) NextAt(now time.Time) (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.time.Read(now) // the clock may have been set since the last one
+	d.time.Read(now) // the wall clock may have been set since the last reading
 	i, deadline := d.beats.earliest()
 	if i == none {
 		return time.Time{}, false
@@ -241,7 +244,7 @@ func (d *Deadlines[K]) NextAt(now time.Time) (time.Time, bool) {
 	return d.time.Instant(deadline), true
 }
 
-// Forget drops the key and says whether it was tracked.
+// Forget drops the key and reports whether it was tracked.
 func (d *Deadlines[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -253,14 +256,14 @@ func (d *Deadlines[K]) Forget(key K) bool {
 	return ok
 }
 
-// Len is the number of keys. O(1).
+// Len returns the number of keys. O(1).
 func (d *Deadlines[K]) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.index.Len()
 }
 
-// Status is what is known of one key. The instants are told as the clock showed them when it was last read.
+// Status is what is known about one key. Instants are given as the clock showed them when it was last read.
 type Status struct {
 	LastBeat, Deadline time.Time
 	Grace              time.Duration
@@ -268,7 +271,7 @@ type Status struct {
 	HandedOut bool
 }
 
-// Get returns what is known of the key.
+// Get returns what is known about the key, and false if it is not tracked.
 func (d *Deadlines[K]) Get(key K) (Status, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -283,7 +286,8 @@ func (d *Deadlines[K]) Get(key K) (Status, bool) {
 	}, true
 }
 
-// Reset lets every key's clock start anew, as if all had a beat now: for an observer that could not hear. O(1).
+// Reset starts the clock of every key again, as if each had a beat now. It is for an observer that could not hear. O(1),
+// or O(log n) if keys have their own grace.
 func (d *Deadlines[K]) Reset() { d.ResetAt(d.clock.Now()) }
 
 // ResetAt is Reset at a reading of the clock.

@@ -15,7 +15,7 @@ import (
 
 var operationsFlag = flag.Int("operations", 150_000, "how many random operations are compared with each model")
 
-// modelKey is what the model knows of a key: a map of these is scanned.
+// modelKey is what the model knows about a key. The model is a map of these, which it scans.
 type modelKey struct {
 	beat  time.Duration
 	grace time.Duration
@@ -43,7 +43,7 @@ func newDeadlinesLife(t testing.TB, monotonic bool) *deadlinesLife {
 	return l
 }
 
-// begin makes an empty tracker on another clock.
+// begin makes an empty tracker on a new clock.
 func (l *deadlinesLife) begin(monotonic bool) {
 	l.real, l.clk = monotonic, clockcases.New(monotonic)
 	var err error
@@ -57,7 +57,7 @@ func (l *deadlinesLife) pass(d time.Duration) {
 	l.elapsed += d
 }
 
-// set sets the wall. What has passed before is read before.
+// set sets the wall clock. The clock is read first, so that the time until then counts.
 func (l *deadlinesLife) set(d time.Duration) {
 	l.d.Next()
 	l.clk.Set(d)
@@ -93,7 +93,7 @@ func (l *deadlinesLife) track(key string, ago time.Duration) {
 	l.handles[key] = h
 }
 
-// expired takes as many as that.
+// expired takes at most that many from Expired.
 func (l *deadlinesLife) expired(most int) {
 	last := time.Duration(-1 << 63)
 	for key := range l.d.Expired() {
@@ -129,7 +129,7 @@ func (l *deadlinesLife) late() {
 	require.True(l.t, slices.IsSortedFunc(all, func(a, b Late[string]) int { return int(b.By - a.By) }))
 }
 
-// restore goes on with a snapshot on another clock.
+// restore continues from a snapshot on another clock.
 func (l *deadlinesLife) restore(monotonic bool) {
 	snapshot := l.d.Snapshot()
 	require.True(l.t, slices.IsSortedFunc(snapshot.Keys, func(a, b KeySnapshot[string]) int { return int(b.Silent - a.Silent) }))
@@ -146,7 +146,7 @@ func (l *deadlinesLife) restore(monotonic bool) {
 	}
 }
 
-// check compares all that can be asked.
+// check compares the answers of every method.
 func (l *deadlinesLife) check() {
 	now := l.clk.Now()
 	var next time.Duration
@@ -167,7 +167,7 @@ func (l *deadlinesLife) check() {
 	}
 }
 
-// step plays the operation that two bytes say.
+// step plays the operation that two bytes encode.
 func (l *deadlinesLife) step(op, arg byte) {
 	key, n := modelKeys[int(arg)%len(modelKeys)], int(arg)/len(modelKeys)
 	switch op % 20 {

@@ -13,12 +13,12 @@ import (
 // snapshotVersion is the version of every kind of snapshot.
 const snapshotVersion = 1
 
-// DeadlinesSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages and no instants, so
-// the time until it is restored does not count, and it may be restored on another clock.
+// DeadlinesSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages, not instants, so the
+// time until it is restored does not count, and it may be restored on another clock.
 type DeadlinesSnapshot[K comparable] struct {
 	// Version is 1.
 	Version int `json:"version"`
-	// Keys are those tracked, the longest silent first.
+	// Keys are the tracked keys, the longest silent first.
 	Keys []KeySnapshot[K] `json:"keys,omitempty"`
 }
 
@@ -26,9 +26,10 @@ type DeadlinesSnapshot[K comparable] struct {
 type KeySnapshot[K comparable] struct {
 	Key K `json:"key"`
 	// Silent is how long ago the last beat was.
-	Silent    time.Duration `json:"silent"`
-	Grace     time.Duration `json:"grace"`
-	HandedOut bool          `json:"handedOut,omitempty"`
+	Silent time.Duration `json:"silent"`
+	Grace  time.Duration `json:"grace"`
+	// HandedOut: Expired has yielded it since its last beat.
+	HandedOut bool `json:"handedOut,omitempty"`
 }
 
 // Snapshot returns every key.
@@ -55,10 +56,10 @@ func (d *Deadlines[K]) keysAt(now time.Time) []KeySnapshot[K] {
 	return all
 }
 
-// Restore tracks the keys of a snapshot as silent for as long as they were when it was taken. From then on the
-// tracker answers as the one of which the snapshot is would have, had its clock stood still meanwhile. It is an
-// error, and nothing has changed, when something is tracked already, when the version is not known, and when a key is
-// there twice or has a grace or a silence that cannot be.
+// Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken. From then on the tracker
+// answers as the original would have if its clock had stood still in between. It is an error, and nothing has changed,
+// if something is tracked already, if the version is unknown, or if a key is there twice, has a grace that is not
+// positive or a negative silence.
 func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error { return d.RestoreAt(s, d.clock.Now()) }
 
 // RestoreAt is Restore at a reading of the clock.
@@ -66,15 +67,15 @@ func (d *Deadlines[K]) RestoreAt(s DeadlinesSnapshot[K], now time.Time) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
 	}
-	var index keyindex.Index[K] // it numbers the keys as they come
+	var index keyindex.Index[K] // numbers the keys in the order of the snapshot
 	order := make([]int32, len(s.Keys))
 	for i, k := range s.Keys {
 		if _, isNew := index.Insert(k.Key); !isNew || k.Grace <= 0 || k.Silent < 0 {
-			return fmt.Errorf("health: cannot restore key %v: it is there twice, or of no plausible time", k.Key)
+			return fmt.Errorf("health: cannot restore key %v: it is there twice, its grace is not positive or its silence is negative", k.Key)
 		}
 		order[i] = int32(i)
 	}
-	// In this order every beat goes to the end of the line.
+	// In this order, every beat goes to the end of the line, in O(1).
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.Keys[b].Silent, s.Keys[a].Silent) })
 	d.mu.Lock()
 	defer d.mu.Unlock()

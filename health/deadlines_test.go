@@ -104,7 +104,7 @@ func TestWhoIsLate(t *testing.T) {
 	require.Empty(t, d.Late())
 	require.Equal(t, []Late[string]{{"a", time.Second}, {"b", 0}, {"d", 0}}, sorted(d.LateAt(at(11))))
 	clk.SetTime(at(12.5))
-	for range d.Expired() { // those that were handed out are late as well
+	for range d.Expired() { // keys that were handed out are still late
 		break
 	}
 	require.Equal(t, []Late[string]{{"a", 2500 * time.Millisecond}, {"b", 1500 * time.Millisecond}, {"d", 1500 * time.Millisecond}, {"c", 500 * time.Millisecond}}, sorted(d.Late()))
@@ -116,7 +116,7 @@ func TestWhoIsLate(t *testing.T) {
 	require.Equal(t, []Late[string]{{"d", time.Second}}, d.LateAt(at(21.5)), "by its own grace, from the reset on")
 }
 
-// sorted puts those that are late by the same in the order of their keys.
+// sorted orders equally late keys by key.
 func sorted(all []Late[string]) []Late[string] {
 	slices.SortStableFunc(all, func(a, b Late[string]) int {
 		return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(a.Key, b.Key))
@@ -142,7 +142,7 @@ func TestTrackSince(t *testing.T) {
 	require.Equal(t, "long ago", d.Late()[0].Key)
 }
 
-// A key that cannot be hashed panics to its caller, with nothing locked and nothing changed.
+// A key that cannot be hashed panics in its caller, with no lock held and nothing changed.
 func TestKeyThatCannotBeHashed(t *testing.T) {
 	d, err := NewDeadlines[any](DeadlinesConfig{Grace: time.Minute})
 	require.NoError(t, err)

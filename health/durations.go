@@ -17,15 +17,15 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Durations says which keys have had a condition in one status for a time, by rules that hold for all of them, and when
-// that next comes true. What was observed last holds until something else is observed: all time counts, also while
-// nobody calls. So an observer that could not see observes anew before it asks. It believes what it is shown, also an
-// old object; Observation.Stale tells of one. Another object under the same name is another one: have the UID in the
-// key, or Forget.
+// Durations says which keys have had a condition in one status for a time, by rules that apply to all keys, and when a
+// rule next comes true. What was observed last holds until something else is observed: all time counts, even while
+// nobody calls. So an observer that could not see must Observe every key again before it asks. Durations believes what
+// it is shown, even an old object; a Monitor's Observation.Stale detects those. It cannot tell two objects with the same
+// key apart: put the UID into the key, or call Forget.
 //
-// All methods are safe for concurrent use. Each operation that reads the clock has a twin with At in its name that takes
-// the reading instead. Memory is bounded by the keys that are tracked and the conditions for which rules ask. A key that
-// cannot be hashed panics, as in a map, and changes nothing.
+// All methods are safe for concurrent use. Each operation that reads the clock has a twin with At in its name, which
+// takes the reading as an argument. Memory is bounded by the tracked keys and the conditions that rules ask for. A key
+// that cannot be hashed panics, as in a map, and changes nothing.
 type Durations[K comparable] struct {
 	clock   clock.PassiveClock
 	rules   []Rule
@@ -35,24 +35,24 @@ type Durations[K comparable] struct {
 	time     steady.Time
 	index    keyindex.Index[K] // numbers the entries of observed and due
 	observed slab.Slab[observed]
-	due      dueheap.Heap // those with a rule to come, by when it does
+	due      dueheap.Heap // keys with a rule that may still come true, by when it does
 }
 
-// observed is what is known of a key.
+// observed is what is known about a key.
 type observed struct {
 	seen int64  // when it was last observed
-	held []held // how each of the watched conditions stands
+	held []held // one for each watched condition
 }
 
-// held is how a condition stands.
+// held is the state of one condition of a key.
 type held struct {
 	since  int64
-	claim  int64 // the transition that was last claimed, noStamp when none was
-	told   int32 // so many of the rules for this status were handed out, the shortest first
+	claim  int64 // the transition time that was last claimed, noStamp if none was
+	told   int32 // how many of the rules for this status were handed out, shortest first
 	status standing
 }
 
-// NewDurations returns an empty tracker, or the faults of the configuration.
+// NewDurations returns an empty tracker, or an error with all faults of the configuration.
 func NewDurations[K comparable](config DurationsConfig) (*Durations[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
@@ -60,19 +60,19 @@ func NewDurations[K comparable](config DurationsConfig) (*Durations[K], error) {
 	return &Durations[K]{clock: clockOr(config.Clock), rules: slices.Clone(config.Rules), watched: watchedBy(config.Rules)}, nil
 }
 
-// Observe notes the conditions that a key has now: all of them, for one that is missing has no
-// status any more. An unknown key is
-// tracked from now on. It returns the rules that Expired had handed out and that hold no longer, or hold anew: whoever
-// acted on them can undo it. Nothing of the conditions is kept. O(log n), without allocation for a known key where
-// nothing has ended; where nothing has changed O(1).
+// Observe notes the conditions that a key has now. Pass all of them: a missing one no longer has a status. An unknown key
+// is tracked from now on. Observe returns the rules that Expired had handed out and that have ended because their
+// condition changed, so that whoever acted on them can undo it. The slice is not kept. O(log n), or O(1) if nothing has
+// changed; without allocation for a known key if no rule has ended.
 //
 // A status has lasted since the LastTransitionTime that comes with it. That is a claim from another machine: it becomes
-// an age once, when it is first seen, and one that is zero or in the future counts as now. Between two observations
-// the status has changed if it differs, or if it comes with a transition that differs from the last one, be it
-// earlier or later. What has changed did so after the observation before, whatever is claimed: no clock that is wrong
-// makes it older than that. An unchanged status keeps the start that is known.
+// an age once, when it is first seen, and zero or a time in the future counts as now. A status has changed between two
+// observations if it differs, or if its transition time differs from the last one, earlier or later; a zero transition
+// time is not compared. A change happened after the previous observation, whatever is claimed, so a wrong clock cannot
+// make it older than that. An unchanged status keeps its known start.
 //
-// Conditions of other kinds are given as these: Type, Status and LastTransitionTime are all that is looked at.
+// Only Type, Status and LastTransitionTime are read, so conditions of objects that are not nodes can be passed in the
+// same form.
 func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (ended []Rule) {
 	return d.ObserveAt(key, conditions, d.clock.Now())
 }
@@ -112,7 +112,7 @@ func (d *Durations[K]) ObserveAt(key K, conditions []v1.NodeCondition, now time.
 	return ended
 }
 
-// wait lets an entry wait for its next rule.
+// wait queues an entry for its next rule, or takes it out of the queue if there is none.
 func (d *Durations[K]) wait(i int32, o *observed) {
 	if n, due := d.first(o); n < 0 {
 		d.due.Remove(i)
@@ -121,7 +121,7 @@ func (d *Durations[K]) wait(i int32, o *observed) {
 	}
 }
 
-// first is the condition of which a rule comes true next that was not handed out, or below 0.
+// first returns the condition whose next rule, of those not handed out, comes true first, and when; -1 if there is none.
 func (d *Durations[K]) first(o *observed) (n int, due int64) {
 	n, due = -1, math.MaxInt64
 	for i := range o.held {
@@ -135,12 +135,12 @@ func (d *Durations[K]) first(o *observed) (n int, due int64) {
 	return n, due
 }
 
-// met is when a rule for this status comes true.
+// met returns when a rule for this status comes true.
 func (h *held) met(r Rule) int64 { return steady.Add(h.since, r.For) }
 
-// Expired yields each key with each rule that has come true for it, in the order in which they did, those of one instant
-// in any, and each only once until the status changes. The time is read once, at the beginning. Nothing is locked while
-// the caller's code runs, which may call any method. It costs O(log n) for each that it yields.
+// Expired yields each key with each rule that has come true for it, each pair once until the condition changes. They come
+// in the order in which they came true; the order within one instant is not defined. The clock is read once, at the
+// start. No lock is held while the loop body runs, so it may call any method. O(log n) for each pair.
 func (d *Durations[K]) Expired() iter.Seq2[K, Rule] {
 	return func(yield func(K, Rule) bool) { d.ExpiredAt(d.clock.Now())(yield) }
 }
@@ -176,7 +176,7 @@ func (d *Durations[K]) expire(at int64) (key K, rule Rule, ok bool) {
 	return d.index.Key(i), rule, true
 }
 
-// Next is when the next rule comes true that Expired has not handed out; false when there is none. It may lie in the
+// Next returns when the next rule comes true that Expired has not yielded; false if there is none. It may lie in the
 // past.
 func (d *Durations[K]) Next() (time.Time, bool) { return d.NextAt(d.clock.Now()) }
 
@@ -184,7 +184,7 @@ func (d *Durations[K]) Next() (time.Time, bool) { return d.NextAt(d.clock.Now())
 func (d *Durations[K]) NextAt(now time.Time) (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.time.Read(now) // the clock may have been set since the last one
+	d.time.Read(now) // the wall clock may have been set since the last reading
 	_, due, ok := d.due.Min()
 	if !ok {
 		return time.Time{}, false
@@ -192,20 +192,20 @@ func (d *Durations[K]) NextAt(now time.Time) (time.Time, bool) {
 	return d.time.Instant(due), true
 }
 
-// Lasting is a rule whose status a key has, be it for long enough or not.
+// Lasting is a rule whose status a key has now, whether or not for long enough.
 type Lasting struct {
 	Rule Rule
 	// Since is when the status began, as the clock shows it now.
 	Since time.Time
-	// Left is how much longer it must last; 0 when the rule has come true.
+	// Left is how much longer the status must last; 0 if the rule has come true.
 	Left time.Duration
-	// HandedOut: Expired has yielded it since.
+	// HandedOut: Expired has yielded the rule since the status began.
 	HandedOut bool
 }
 
-// Get returns the rules whose status the key has, in their order: none for a key that is well, and false for one that
-// is not tracked. Who keeps no loop of his own, but is called for a key, asks this after Observe and comes again when
-// the least Left is over.
+// Get returns the rules whose status the key has now, in the order of DurationsConfig.Rules: none for a healthy key, and
+// false for one that is not tracked. A reconciler, which is called for one key, calls it after Observe and requeues the
+// key after the smallest Left above 0.
 func (d *Durations[K]) Get(key K) ([]Lasting, bool) { return d.GetAt(key, d.clock.Now()) }
 
 // GetAt is Get at a reading of the clock.
@@ -232,7 +232,7 @@ func (d *Durations[K]) GetAt(key K, now time.Time) (all []Lasting, ok bool) {
 	return all, true
 }
 
-// Forget drops the key and says whether it was tracked.
+// Forget drops the key and reports whether it was tracked.
 func (d *Durations[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -245,7 +245,7 @@ func (d *Durations[K]) Forget(key K) bool {
 	return ok
 }
 
-// Len is the number of keys. O(1).
+// Len returns the number of keys. O(1).
 func (d *Durations[K]) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-// A tracker that is stopped, encoded to JSON and restored on another clock answers from then on as the one whose
-// clock stood still meanwhile.
+// A tracker that is stopped, encoded to JSON and restored on another clock answers like one whose clock stood still in
+// between.
 func TestLivesOfDurations(t *testing.T) {
 	for seed := range int64(lives) {
 		r := rand.New(rand.NewSource(seed))
@@ -50,7 +50,7 @@ func TestLivesOfDurations(t *testing.T) {
 	}
 }
 
-// observedLife observes objects whose claims are never the same, but where an object is observed again.
+// observedLife observes objects with claims that are all different, except when an object is observed again.
 type observedLife struct {
 	d      *Durations[string]
 	clk    *clockcases.Clock
@@ -82,7 +82,7 @@ func (l *observedLife) operation(r *rand.Rand) (answer string) {
 		delete(l.last, key)
 	case 6:
 		all := expired(l.d)
-		slices.Sort(all) // those of one instant come in any order
+		slices.Sort(all) // the order within one instant is not defined
 		answer = fmt.Sprint(all)
 	case 7:
 		l.d.Next()

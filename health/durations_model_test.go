@@ -28,7 +28,7 @@ var (
 	modelStatuses = []v1.ConditionStatus{absent, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, "Maybe"}
 )
 
-// modelCondition is what the model knows of a condition; of a missing one that it is absent.
+// modelCondition is what the model knows about a condition; a missing one is absent.
 type modelCondition struct {
 	status v1.ConditionStatus
 	claim  time.Time
@@ -74,7 +74,7 @@ func (l *durationsLife) set(d time.Duration) {
 	l.d.Next()
 }
 
-// start is when a status began that comes with the claim now, by what the clock shows.
+// start returns when a status began that is observed now with that claim, as the clock shows it.
 func (l *durationsLife) start(claim time.Time) time.Duration {
 	if ago := l.clk.Wall().Sub(claim); !claim.IsZero() && ago > 0 {
 		return l.elapsed - ago
@@ -145,7 +145,7 @@ func (l *durationsLife) expired(most int) {
 	})
 }
 
-// restore goes on with a snapshot on another clock, which shows the same so that claims are told as before.
+// restore continues from a snapshot on another clock, which shows the same time so that claims mean the same.
 func (l *durationsLife) restore(monotonic bool) {
 	wall := l.clk.Wall()
 	snapshot := l.d.Snapshot()
@@ -159,7 +159,7 @@ func (l *durationsLife) restore(monotonic bool) {
 	require.NoError(l.t, l.d.Restore(read))
 }
 
-// check compares all that can be asked.
+// check compares the answers of every method.
 func (l *durationsLife) check() {
 	now := l.clk.Now()
 	next, any := time.Duration(0), false
@@ -185,7 +185,7 @@ func (l *durationsLife) check() {
 	}
 }
 
-// claim is one of few instants around now, or the last one.
+// claim returns one of a few instants around now, or the last one.
 func (l *durationsLife) claim(key string, kind v1.NodeConditionType, n int) metav1.Time {
 	if object := l.objects[key]; object != nil && n%3 == 0 {
 		return metav1.Time{Time: object.conditions[kind].claim}
@@ -196,7 +196,7 @@ func (l *durationsLife) claim(key string, kind v1.NodeConditionType, n int) meta
 	return metav1.Time{Time: l.clk.Wall().Add(time.Duration(3-n%16) * time.Second)}
 }
 
-// step plays the operation that three bytes say.
+// step plays the operation that three bytes encode.
 func (l *durationsLife) step(op, arg, more byte) {
 	key, n := modelKeys[int(arg)%len(modelKeys)], int(arg)/len(modelKeys)
 	switch op % 16 {

@@ -9,22 +9,21 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Rule asks whether a condition has had a status for a time. Two rules of the same Type and Status with different times
-// are two steps: one may warn and the other repair.
+// Rule asks whether a condition has had a status for a time. Two rules with the same Type and Status and different times
+// are two steps: the first may warn and the second repair.
 type Rule struct {
 	Type v1.NodeConditionType
-	// Status is True, False or Unknown. A condition that is not there is none of them, nor Unknown: nobody has said
-	// that he does not know.
+	// Status is True, False or Unknown. A missing condition is none of these; it is not Unknown.
 	Status v1.ConditionStatus
-	// For must be positive; a nanosecond is at once.
+	// For is how long the status must last. It must be positive; use a nanosecond for "at once".
 	For time.Duration
 }
 
 // DurationsConfig configures Durations.
 type DurationsConfig struct {
-	// Rules are those that are watched for every key: at least one, and none twice.
+	// Rules apply to every key: at least one, and none twice.
 	Rules []Rule
-	// Clock is the real clock when nil.
+	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
 
@@ -55,12 +54,12 @@ func (c DurationsConfig) Validate() error {
 	return errs.ToAggregate()
 }
 
-// standing is the status of a condition, as far as a rule can ask for it.
+// standing is the status of a condition, as far as rules can tell statuses apart.
 type standing uint8
 
 const (
-	unseen standing = iota // nothing was told of it yet
-	other                  // it is not there, or has a status for which no rule can ask
+	unseen standing = iota // not observed yet
+	other                  // missing, or with a status that no rule can ask for
 	isTrue
 	isFalse
 	isUnknown
@@ -69,7 +68,7 @@ const (
 
 var standingStatus = [standings]v1.ConditionStatus{"", "", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
 
-// standingAsked is what a rule asks for, or unseen when there is no such status.
+// standingAsked returns the standing of a status that a rule can ask for, and unseen for any other status.
 func standingAsked(status v1.ConditionStatus) standing {
 	for s := isTrue; s < standings; s++ {
 		if standingStatus[s] == status {
@@ -79,13 +78,13 @@ func standingAsked(status v1.ConditionStatus) standing {
 	return unseen
 }
 
-// watched is a condition for which rules ask.
+// watched is a condition that some rule asks for.
 type watched struct {
 	kind  v1.NodeConditionType
-	rules [standings][]Rule // for each status, the shortest time first: so they come due
+	rules [standings][]Rule // for each status, shortest time first: the order in which they come due
 }
 
-// watchedBy are the conditions that rules ask for, in the order in which they are first named.
+// watchedBy returns the conditions that rules ask for, in the order in which rules first name them.
 func watchedBy(rules []Rule) (all []watched) {
 	for _, r := range rules {
 		n := indexOf(all, r.Type)
@@ -103,7 +102,7 @@ func indexOf(all []watched, kind v1.NodeConditionType) int {
 	return slices.IndexFunc(all, func(w watched) bool { return w.kind == kind })
 }
 
-// upTo is how many of the rules, the shortest first, ask for no longer than that.
+// upTo returns how many of the rules, shortest first, ask for no longer than most.
 func upTo(rules []Rule, most time.Duration) int {
 	n := 0
 	for n < len(rules) && rules[n].For <= most {
@@ -112,8 +111,8 @@ func upTo(rules []Rule, most time.Duration) int {
 	return n
 }
 
-// shown is how the condition stands among those of an object, of which the first of a type counts, and since when that
-// is claimed.
+// shown returns the standing of the condition in an object, and the transition time that the object claims. Of several
+// conditions of one type the first counts.
 func (w *watched) shown(conditions []v1.NodeCondition) (status standing, claim time.Time) {
 	for i := range conditions {
 		if c := &conditions[i]; c.Type == w.kind {
@@ -123,7 +122,7 @@ func (w *watched) shown(conditions []v1.NodeCondition) (status standing, claim t
 	return other, time.Time{}
 }
 
-// standingNames are the statuses that a rule may ask for.
+// standingNames returns the statuses that a rule may ask for.
 func standingNames() (names []string) {
 	for _, status := range standingStatus[isTrue:] {
 		names = append(names, string(status))

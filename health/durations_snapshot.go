@@ -14,12 +14,12 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// DurationsSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages and no instants, so
-// the time until it is restored does not count, and it may be restored on another clock.
+// DurationsSnapshot is what a tracker knows. It encodes to JSON if the keys do. It holds ages, not instants, so the
+// time until it is restored does not count, and it may be restored on another clock.
 type DurationsSnapshot[K comparable] struct {
 	// Version is 1.
 	Version int `json:"version"`
-	// Keys are those tracked, the one not observed for longest first.
+	// Keys are the tracked keys, the one that was not observed for longest first.
 	Keys []ConditionsSnapshot[K] `json:"keys,omitempty"`
 }
 
@@ -28,20 +28,20 @@ type ConditionsSnapshot[K comparable] struct {
 	Key K `json:"key"`
 	// Seen is how long ago it was last observed.
 	Seen time.Duration `json:"seen"`
-	// Conditions are those for which rules ask, each once.
+	// Conditions are those that rules ask for, each once.
 	Conditions []ConditionSnapshot `json:"conditions,omitempty"`
 }
 
-// ConditionSnapshot is how one condition of a key stands.
+// ConditionSnapshot is one condition of a key.
 type ConditionSnapshot struct {
 	Type v1.NodeConditionType `json:"type"`
-	// Status is empty when the condition is not there, or has one for which no rule can ask.
+	// Status is empty if the condition is missing or has a status that no rule can ask for.
 	Status v1.ConditionStatus `json:"status,omitempty"`
-	// Lasted is for how long it has been so, no less than Seen.
+	// Lasted is how long it has had this status. It is no less than Seen.
 	Lasted time.Duration `json:"lasted"`
 	// Transition is the LastTransitionTime that it last showed, in nanoseconds since 1970, if it showed one.
 	Transition *int64 `json:"transition,omitempty"`
-	// HandedOut is the For of the longest rule that Expired has yielded since; 0 when it has yielded none.
+	// HandedOut is the For of the longest rule that Expired has yielded for this status; 0 if it has yielded none.
 	HandedOut time.Duration `json:"handedOut,omitempty"`
 }
 
@@ -84,12 +84,11 @@ func (w *watched) snapshot(h *held, at int64) ConditionSnapshot {
 	return s
 }
 
-// Restore tracks the keys of a snapshot as they were when it was taken. From then on the tracker answers as the one of
-// which the snapshot is would have, had its clock stood still meanwhile. The rules may be others by now: a condition for
-// which none asks any more is dropped, one that is new is unknown until the key is observed, and a rule counts as handed
-// out if one for the same status was that asks for as long or longer. It is an error, and nothing has changed, when
-// something is tracked already, when the version is not known, and when a key or a condition of it is there twice or
-// stands as it cannot.
+// Restore tracks the keys of a snapshot as they were when it was taken. From then on the tracker answers as the original
+// would have if its clock had stood still in between. The rules may differ from the original's: a condition that no rule
+// asks for any more is dropped, a newly watched one is unknown until the key is observed, and a rule counts as handed out
+// if a rule for the same status with the same or a longer time was. It is an error, and nothing has changed, if something
+// is tracked already, if the version is unknown, or if a key or one of its conditions is there twice or impossible.
 func (d *Durations[K]) Restore(s DurationsSnapshot[K]) error { return d.RestoreAt(s, d.clock.Now()) }
 
 // RestoreAt is Restore at a reading of the clock.
@@ -97,18 +96,18 @@ func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
 	}
-	var index keyindex.Index[K] // it numbers the keys as they come
+	var index keyindex.Index[K] // numbers the keys in the order of the snapshot
 	twice := map[v1.NodeConditionType]bool{}
 	for i := range s.Keys {
 		k := &s.Keys[i]
 		if _, isNew := index.Insert(k.Key); !isNew || k.Seen < 0 {
-			return fmt.Errorf("health: cannot restore key %v: it is there twice, or of no plausible time", k.Key)
+			return fmt.Errorf("health: cannot restore key %v: it is there twice, or seen a negative time ago", k.Key)
 		}
 		clear(twice)
 		for n := range k.Conditions {
 			c := &k.Conditions[n]
 			if twice[c.Type] || !c.plausible(k.Seen) {
-				return fmt.Errorf("health: cannot restore key %v: its condition %q is there twice, or stands as it cannot", k.Key, c.Type)
+				return fmt.Errorf("health: cannot restore key %v: its condition %q is there twice, or contradicts itself", k.Key, c.Type)
 			}
 			twice[c.Type] = true
 		}
@@ -126,7 +125,7 @@ func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
 	return nil
 }
 
-// plausible says whether a condition can stand so, of a key that was seen that long ago.
+// plausible reports whether a key that was seen that long ago can have such a condition.
 func (c *ConditionSnapshot) plausible(seen time.Duration) bool {
 	asked := standingAsked(c.Status) != unseen
 	return c.Lasted >= seen && c.HandedOut >= 0 && c.HandedOut <= c.Lasted && (asked || c.Status == "" && c.HandedOut == 0)

@@ -81,7 +81,7 @@ func TestDurationsRefuseASnapshot(t *testing.T) {
 	}
 }
 
-// The ends of time add up to no overflow.
+// Extreme ages and times do not overflow.
 func TestDurationsWithoutEnd(t *testing.T) {
 	d, clk := durations(t, Rule{"x", v1.ConditionTrue, math.MaxInt64}, Rule{"x", v1.ConditionTrue, time.Hour})
 	require.NoError(t, d.Restore(DurationsSnapshot[string]{Version: 1, Keys: []ConditionsSnapshot[string]{
@@ -95,8 +95,7 @@ func TestDurationsWithoutEnd(t *testing.T) {
 	require.Equal(t, time.Duration(math.MaxInt64), d.Snapshot().Keys[0].Conditions[0].Lasted)
 }
 
-// FuzzDurationsSnapshot decodes and restores anything. What is accepted can be worked with, and is the same again in
-// the next snapshot.
+// FuzzDurationsSnapshot decodes and restores any input. What is accepted works, and the next snapshot is the same.
 func FuzzDurationsSnapshot(f *testing.F) {
 	f.Add([]byte(`{"version":1,"keys":[{"key":"a","seen":3,"conditions":[{"type":"Ready","status":"False","lasted":9223372036854775807,"transition":-9223372036854775808,"handedOut":10000000000},{"type":"KernelDeadlock","lasted":4}]},{"key":"b","seen":9223372036854775807}]}`), byte(0))
 	f.Add([]byte(`{"version":1,"keys":[{"key":"a","seen":0,"conditions":[{"type":"KernelDeadlock","status":"True","lasted":16000000000},{"type":"Else","status":"True","lasted":4,"handedOut":3}]}]}`), byte(1))

@@ -30,7 +30,7 @@ func durations(t testing.TB, rules ...Rule) (*Durations[string], *testingclock.F
 	return d, clk
 }
 
-// condition claims to have been so since that second of the epoch, or nothing where since is below zero.
+// condition claims to have had its status since that second of the epoch; it claims nothing if since is negative.
 func condition(kind v1.NodeConditionType, status v1.ConditionStatus, since float64) v1.NodeCondition {
 	c := v1.NodeCondition{Type: kind, Status: status}
 	if since >= 0 {
@@ -75,7 +75,7 @@ func TestDurationsConfig(t *testing.T) {
 	require.Equal(t, someRules, d.rules, "kept as they were")
 }
 
-// Each step is an observation of one key at a second, and what is told then.
+// Each step is an observation of one key at a second, and what is returned then.
 func TestRules(t *testing.T) {
 	type step struct {
 		at         float64
@@ -161,7 +161,7 @@ func TestWhatLasts(t *testing.T) {
 	require.False(t, ok)
 }
 
-// The caller's code may call anything while it is told.
+// The body of the loop over Expired may call any method.
 func TestExpiredOfDurationsFromInside(t *testing.T) {
 	d, clk := durations(t, someRules...)
 	for _, key := range []string{"a", "b", "c"} {
@@ -181,7 +181,7 @@ func TestExpiredOfDurationsFromInside(t *testing.T) {
 	require.Equal(t, []string{"c Ready False 10s", "c Ready False 30s"}, expired(d))
 }
 
-// Setting the wall makes no status older, and a claim is an age once it was seen.
+// Setting the wall clock makes no status older, and a claim becomes an age once it was seen.
 func TestWallIsSetBesideDurations(t *testing.T) {
 	claimed := func(since time.Time) []v1.NodeCondition {
 		return []v1.NodeCondition{{Type: "Broken", Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
@@ -216,7 +216,7 @@ func TestWallIsSetBesideDurations(t *testing.T) {
 	}
 }
 
-// A key that cannot be hashed panics to its caller, with nothing locked and nothing changed.
+// A key that cannot be hashed panics in its caller, with no lock held and nothing changed.
 func TestDurationsOfAKeyThatCannotBeHashed(t *testing.T) {
 	d, err := NewDurations[any](DurationsConfig{Rules: someRules})
 	require.NoError(t, err)
@@ -236,7 +236,7 @@ func TestDurationsOfAKeyThatCannotBeHashed(t *testing.T) {
 	require.Len(t, d.Snapshot().Keys, 1)
 }
 
-// An observation that brings nothing new, or a change that ends nothing, allocates nothing.
+// An observation without news, or with a change that ends no rule, allocates nothing.
 func TestObserveAllocatesNothing(t *testing.T) {
 	d, _ := durations(t, someRules...)
 	both := [][]v1.NodeCondition{ready(v1.ConditionFalse, 0), ready(v1.ConditionTrue, 0)}

@@ -33,7 +33,7 @@ func ExampleDeadlines() {
 	// blue is silent
 }
 
-// Which nodes to repair: a list of conditions with timeouts, as every repair controller has it.
+// Which nodes to repair, by a list of conditions with timeouts, as every repair controller has.
 func ExampleDurations() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	repairs, err := health.NewDurations[string](health.DurationsConfig{Clock: clk, Rules: []health.Rule{
@@ -93,7 +93,7 @@ func ExampleMonitor() {
 			}
 		}
 		if clk.Now().Second() == 10 {
-			monitor.ObserveRenewal("node-1", time.Unix(7, 0)) // its lease, renewed once by whatever clock
+			monitor.ObserveRenewal("node-1", time.Unix(7, 0)) // its lease, renewed once; the kubelet's clock does not matter
 		}
 		next, _ := monitor.Next()
 		clk.SetTime(next)

@@ -1,12 +1,12 @@
 package health
 
-// ownGrace is what beats keeps of an entry with a grace period of its own: its place in a leftist heap, the shortest
-// grace first. Two such heaps join in O(log n), which is what lets all clocks start anew at once; a heap by deadlines
-// would have to be built anew, because then the one with the shorter grace comes first.
+// ownGrace is what beats keeps for an entry with its own grace period: its place in a leftist heap, shortest grace
+// first. Two such heaps join in O(log n), so that all clocks can start again at once. A heap ordered by deadline would
+// have to be rebuilt then, because after a restart the shorter grace comes first.
 type ownGrace struct {
 	grace               int64
 	left, right, parent int32
-	rank                int32 // how far it is to the right to where nobody is: at the left it is never less
+	rank                int32 // steps to the right until there is no child; the left child's rank is never less
 }
 
 func (b *beats) rank(i int32) int32 {
@@ -33,7 +33,8 @@ func (b *beats) meld(x, y int32) int32 {
 	return x
 }
 
-// lean sees to it that the right side is the shorter one, and to the rank. It says whether that changed.
+// lean swaps the children if the right side is the longer one, and updates the rank. It reports whether the rank
+// changed.
 func (b *beats) lean(n *ownGrace) bool {
 	if b.rank(n.left) < b.rank(n.right) {
 		n.left, n.right = n.right, n.left
@@ -71,14 +72,14 @@ func (b *beats) removeOwn(root *int32, i int32) {
 	}
 }
 
-// eachOwn visits every entry below the root whose grace is at most that, and costs what it visits.
+// eachOwn visits every entry of the heap whose grace is at most most, and costs what it visits.
 func (b *beats) eachOwn(root int32, most int64, visit func(i int32)) {
 	for at := root; at != none; {
 		n := b.own.At(at)
 		down := none
 		if n.grace <= most {
 			visit(at)
-			down = n.left // there is no right side without a left one
+			down = n.left // without a left child there is no right one
 		}
 		for down == none {
 			if at == root {

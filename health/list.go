@@ -1,11 +1,11 @@
 package health
 
-// list is a list of entries, linked by their numbers, so that two can be joined at once.
+// list is a list of entries linked by their numbers, so that two lists can be joined in O(1).
 type list struct{ head, tail int32 }
 
 var empty = list{none, none}
 
-// link puts the entry at the end.
+// link appends the entry.
 func (b *beats) link(l *list, i int32, e *entry) {
 	e.prev, e.next = l.tail, none
 	if l.tail == none {
@@ -29,7 +29,7 @@ func (b *beats) unlink(l *list, e *entry) {
 	}
 }
 
-// join is one list and then the other.
+// join returns the first list followed by the second.
 func (b *beats) join(first, second list) list {
 	switch {
 	case first.head == none:

@@ -6,19 +6,19 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// listening keeps listened time, by which all that a Monitor decides is counted: see the package comment for the rule.
-// It is not safe for concurrent use.
+// listening keeps the listened time in which a Monitor counts; the package comment states the rule. It is not safe for
+// concurrent use.
 type listening struct {
 	time   steady.Time
 	period int64        // of the grid; 0 in exact mode
-	slack  int64        // of exact mode: so much of a gap counts in any case
-	due    func() int64 // the listened time at which the next node is due, MaxInt64 when none is
-	grace  int64        // more unheard time than that at a stretch is a loss
+	slack  int64        // exact mode: this much of a gap counts in any case
+	due    func() int64 // the listened time at which the next node is due, MaxInt64 if none is
+	grace  int64        // more unheard time at a stretch than this is a loss
 
-	started bool  // the first Pass was made; all time counts before
+	started bool  // the first Pass was made; before it, all time counts
 	from    int64 // steady time: on the grid the slot of the last Pass, in exact mode the last call
 	heard   int64 // listened time at from
-	lost    bool  // in exact mode: there was a loss since the last Pass
+	lost    bool  // exact mode: there was a loss since the last Pass
 }
 
 func newListening(c Config, due func() int64) listening {
@@ -42,8 +42,8 @@ func (l *listening) read(now time.Time) int64 {
 	return l.heard
 }
 
-// counts is how much of a gap between two calls in exact mode was listened to: all of it where nobody was due
-// meanwhile, or where the call that Next had promised came in time or a fifth later than that.
+// counts returns how much of a gap between two calls counts as listened to in exact mode: all of it if the gap lasted
+// no more than a fifth longer than the time until the next node was due, else only the slack.
 func (l *listening) counts(gap int64) int64 {
 	promised := max(steady.Sub(l.due(), l.heard), 0)
 	if gap <= sum(promised, promised/5) {
@@ -53,10 +53,10 @@ func (l *listening) counts(gap int64) int64 {
 	return l.slack
 }
 
-// pass is read for a Pass. It returns the listened time at which the Pass judges, on the grid that of its slot, by when
-// graces have to be over, and whether there was a loss since the one before. Slots are counted and not durations, so
-// that a Pass that comes some milliseconds after its slot loses nothing. Such a Pass comes after the end of a grace that
-// ends with its slot, however little, as the passes of kube-controller-manager do, each of which is a little late.
+// pass is read for a Pass. It returns the listened time at which the Pass judges (on the grid, that of its slot), the
+// listened time by which a grace must have ended to count, and whether there was a loss since the Pass before. It counts
+// slots, not durations, so a Pass some milliseconds after its slot loses nothing. However little late it is, such a Pass
+// comes after a grace that ends with its slot. So do the passes of kube-controller-manager, which are all a little late.
 func (l *listening) pass(now time.Time) (at, by int64, loss bool) {
 	at = l.read(now)
 	loss, l.lost = l.losing(), false
@@ -71,7 +71,7 @@ func (l *listening) pass(now time.Time) (at, by int64, loss bool) {
 	return l.heard, steady.Add(l.heard, time.Duration(late)), loss
 }
 
-// losing says whether a Pass at the last reading would find a loss.
+// losing reports whether a Pass at the last reading would find a loss.
 func (l *listening) losing() bool {
 	if l.grid() {
 		return steady.Sub(l.time.Elapsed(), l.from)-l.period > l.grace
@@ -79,7 +79,7 @@ func (l *listening) losing() bool {
 	return l.lost
 }
 
-// skip lets the time since the last Pass or call not be missed, because nothing was promised.
+// skip leaves out the time since the last Pass or call without making it a loss, because no call was asked for.
 func (l *listening) skip(now time.Time) {
 	at := l.read(now)
 	l.lost = false
@@ -90,8 +90,8 @@ func (l *listening) skip(now time.Time) {
 	}
 }
 
-// note is when a heartbeat that arrives at the last reading is noted: on the grid by the Pass that is the first at or
-// after it. at is the listened time of that reading.
+// note returns when a heartbeat that arrives at the last reading is noted: on the grid, at the first slot at or after it.
+// at is the listened time of that reading.
 func (l *listening) note(at int64) int64 {
 	if l.grid() && at > l.heard {
 		return steady.Add(l.heard, time.Duration(l.period))
@@ -99,18 +99,18 @@ func (l *listening) note(at int64) int64 {
 	return at
 }
 
-// next is the next slot of the grid.
+// next returns the next slot of the grid.
 func (l *listening) next() time.Time {
 	return l.time.Instant(steady.Add(l.from, time.Duration(l.period)))
 }
 
-// instant is when the clock showed, or will show if somebody listens until then, that listened time.
+// instant returns what the clock showed at that listened time, or will show if somebody listens until then.
 func (l *listening) instant(at int64) time.Time {
 	return l.time.Instant(steady.Add(l.from, time.Duration(steady.Sub(at, l.heard))))
 }
 
-// restore begins to listen where somebody else has left off, that long after the last Pass. It returns the listened
-// time of that.
+// restore continues where another monitor left off, that long after its last Pass. It returns the listened time of that
+// Pass.
 func (l *listening) restore(at, sincePass int64) (passed int64) {
 	l.started = true
 	if !l.grid() {

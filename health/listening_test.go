@@ -10,14 +10,15 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// rhythm writes down when a monitor was called, and says from that alone for how long somebody has listened to one node
-// that is silent. It knows the rule as the package comment has it and nothing else.
+// rhythm records when a monitor was called, and computes from that alone how much listened silence a silent node has. It
+// implements only the rule in the package comment.
 type rhythm struct {
 	period, grace time.Duration
 	calls         []time.Duration // of Pass, the first at 0
 }
 
-// silence is the listened silence at the last call of a node that was heard at the first, and of nobody else.
+// silence returns the listened silence, at the last call, of a node that was heard at the first call. There are no other
+// nodes.
 func (h *rhythm) silence() (silence time.Duration) {
 	for i, at := range h.calls[1:] {
 		gap := at - h.calls[i]
@@ -36,7 +37,7 @@ func (h *rhythm) silence() (silence time.Duration) {
 	return silence
 }
 
-// intervals is a rhythm of calls: all the same, or of any length between a second and an hour.
+// intervals returns the gaps between calls: all the same, or each between a second and an hour.
 func intervals(r *rand.Rand) func() time.Duration {
 	one := time.Duration(1+r.Intn(3600)) * time.Second
 	switch r.Intn(3) {
@@ -54,8 +55,8 @@ func intervals(r *rand.Rand) func() time.Duration {
 	}
 }
 
-// A silent node is Unknown at the first call at which there was one grace of listened silence, and Settled some time
-// after, at any rhythm of calls. How many calls that takes is bounded.
+// Whatever the rhythm of calls, a silent node is Unknown at the first call after one grace of listened silence, and
+// Settled some time later. The number of calls that this takes is bounded.
 func TestAnyRhythmOfCalls(t *testing.T) {
 	const grace = 40 * time.Second
 	for seed := range int64(2000) {
@@ -73,7 +74,7 @@ func TestAnyRhythmOfCalls(t *testing.T) {
 				v, _ := w.Verdict("a")
 				condemned = v.Ready == v1.ConditionUnknown
 				silence := h.silence()
-				late := h.period > 0 && now%h.period > 0 // then a grace that ends with the slot is over
+				late := h.period > 0 && now%h.period > 0 // a late pass finds a grace over that ends with its slot
 				require.Equal(t, silence > grace || (h.period == 0 || late) && silence >= grace, condemned, "life %d: %v of silence at %v", seed, silence, h.calls)
 				require.True(t, condemned || now < grace || len(h.calls) < 90+int(now/grace), "life %d: not yet at %v", seed, h.calls)
 			} else {
@@ -85,8 +86,8 @@ func TestAnyRhythmOfCalls(t *testing.T) {
 	}
 }
 
-// One gap between two calls condemns none of twenty nodes that renew every 10 seconds, however long it is. Only in
-// exact mode a gap that ends when Next asked for a call, or a fifth later, is as if one had waited for it.
+// One gap between two calls, however long, condemns none of twenty nodes that renew every 10 seconds. The exception, in
+// exact mode only, is a gap that ends when Next asked for a call or up to a fifth later: it looks like waiting.
 func TestOneGapCondemnsNobody(t *testing.T) {
 	for _, period := range periods {
 		for seed := range int64(1500) {
@@ -124,10 +125,10 @@ func TestOneGapCondemnsNobody(t *testing.T) {
 	}
 }
 
-// Passes of a real clock come some milliseconds after their slots. None is lost for it, and beats are noted where they
-// would be. A grace of eight periods is over at the eighth pass after the one that noted the last beat, as it is for
-// kube-controller-manager, whose passes are late by themselves; of passes that come on time it is the ninth, as there on a
-// clock that stands still while it works.
+// On a real clock, passes come some milliseconds after their slots. No slot is lost by that, and beats are noted in the
+// right slot. A grace of eight periods is over at the eighth pass after the one that noted the last beat. So it is for
+// kube-controller-manager, whose passes are always a little late. With passes exactly on time it is the ninth, as there
+// on a clock that stands still while it works.
 func TestPassesALittleLate(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	r := rand.New(rand.NewSource(1))
@@ -149,7 +150,8 @@ func TestPassesALittleLate(t *testing.T) {
 	require.Zero(t, w.Blind())
 }
 
-// TestAPassOnTimeComesBeforeTheEndOfAGrace that ends with its slot; one that is late by a nanosecond comes after it.
+// A pass exactly on time comes before the end of a grace that ends with its slot; one that is late by a nanosecond comes
+// after it.
 func TestAPassOnTimeComesBeforeTheEndOfAGrace(t *testing.T) {
 	for _, late := range []time.Duration{0, 1} {
 		w := watching(t, 5*time.Second)

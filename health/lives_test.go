@@ -20,10 +20,10 @@ const (
 	lifeUntil = 40 // operations before it is stopped, and after
 )
 
-// stampsFrom is after every creation, whatever the clock that tells it shows.
+// stampsFrom is later than any creation time, whichever clock wrote that.
 var stampsFrom = clockcases.Start.Add(100_000 * time.Hour)
 
-// otherClock is one of the same kind that shows something else.
+// otherClock is a clock of the same kind that shows another time.
 func otherClock(r *rand.Rand, monotonic bool) *clockcases.Clock {
 	clk := clockcases.New(monotonic)
 	clk.Pass(time.Duration(r.Intn(1e6)) * time.Second)
@@ -31,11 +31,11 @@ func otherClock(r *rand.Rand, monotonic bool) *clockcases.Clock {
 	return clk
 }
 
-// told is an instant as the clock has it.
+// told writes an instant relative to the clock.
 func told(clk *clockcases.Clock, t time.Time) string { return t.Sub(clk.Now()).String() }
 
-// A tracker that is stopped, encoded to JSON and restored on another clock answers from then on as the one whose
-// clock stood still meanwhile.
+// A tracker that is stopped, encoded to JSON and restored on another clock answers like one whose clock stood still in
+// between.
 func TestLivesOfDeadlines(t *testing.T) {
 	for seed := range int64(lives) {
 		r := rand.New(rand.NewSource(seed))
@@ -112,7 +112,8 @@ func deadlinesOperation(r *rand.Rand, d *Deadlines[string], clk *clockcases.Cloc
 	return answer
 }
 
-// The same for a monitor; but nobody is Settled before one more grace, and the first is told of its life anew.
+// The same for a monitor, except that nobody is Settled before one more grace. The original is changed in the same way,
+// to compare the two.
 func TestLivesOfMonitors(t *testing.T) {
 	for seed := range int64(lives) {
 		r := rand.New(rand.NewSource(seed))
@@ -144,7 +145,7 @@ func TestLivesOfMonitors(t *testing.T) {
 	}
 }
 
-// watchAnew is what a monitor that takes over does not know.
+// watchAnew makes a monitor forget what one that takes over does not know.
 func (m *Monitor) watchAnew() {
 	at := m.listening.read(m.clock.Now())
 	m.anew, m.lossAt, m.listening.lost, m.blind = at, noStamp, false, 0

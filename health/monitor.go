@@ -15,53 +15,53 @@ import (
 	"github.com/evictkit/evictkit/internal/slab"
 )
 
-// nodeRecord is what is kept of a node beside its key and its entry in beats; times are listened time.
+// nodeRecord is what is kept for a node beside its key and its entry in beats. Times are listened time.
 type nodeRecord struct {
 	uid        string
 	node       version // of the node's object; the stamp is the heartbeat of its Ready condition
 	lease      version
 	heartbeat  int64 // stamp of the Ready condition
 	transition int64 // its LastTransitionTime, only compared for change
-	since      int64 // when judged last changed; in an older round than that of beats when that one began
+	since      int64 // when judged last changed; if round is older than that of beats, Monitor.restarted instead
 	watched    int64 // when we began to watch it
 	round      uint32
-	changed    int32 // its place in Monitor.changed plus one; 0 when it is not there
+	changed    int32 // its place in Monitor.changed plus one; 0 if it is not there
 	observed   readiness
 	judged     readiness
 	known      bool // a verdict was given
 	expired    bool
 }
 
-// Monitor tells which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
-// Each operation that reads the clock has a twin with At in its name that takes the reading instead. Its memory is
-// bounded by the nodes that were observed and not forgotten, and follows them when they are.
+// Monitor decides which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
+// Each operation that reads the clock has a twin with At in its name, which takes the reading as an argument. Memory is
+// bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
 type Monitor struct {
 	config Config
 	clock  clock.PassiveClock
 
 	mu        sync.Mutex // guards what follows
 	listening listening
-	beats     beats // nodes without a Ready condition have their own grace there
-	startup   int64 // which is this
+	beats     beats // nodes without a Ready condition have the startup grace there
+	startup   int64 // the startup grace, as it is compared
 	index     keyindex.Index[string]
 	records   slab.Slab[nodeRecord]
-	changed   []int32 // of these the next Pass tells
+	changed   []int32 // the nodes that the next Pass returns
 	nodes     epochs
 	leases    epochs
 	passed    int64 // listened time of the last Pass
-	anew      int64 // when we began to watch anew what had failed: all clocks started anew, or there was a loss
-	restarted int64 // when all clocks last started anew
-	lossAt    int64 // the last such loss
+	anew      int64 // when failed nodes were last made to wait for one more grace: first Pass, restart or loss
+	restarted int64 // when all clocks last started again
+	lossAt    int64 // the last loss that made failed nodes wait
 	blind     uint64
 	frozen    []string
 }
 
-// NewMonitor returns an empty monitor, or the faults of the configuration.
+// NewMonitor returns an empty monitor, or an error with all faults of the configuration.
 func NewMonitor(config Config) (*Monitor, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	// On the grid a node is silent for too long strictly after its grace, as kube-controller-manager has it.
+	// On the grid, silence must be strictly longer than the grace, as in kube-controller-manager.
 	strict := int64(0)
 	if config.NodeMonitorPeriod > 0 {
 		strict = 1
@@ -75,10 +75,9 @@ func NewMonitor(config Config) (*Monitor, error) {
 	return m, nil
 }
 
-// Pass lets verdicts fall and returns those that changed since the last Pass, in the order of the nodes' names. On the
-// grid it is to be called at the instants Next gives, in exact mode whenever Next has come; a Pass that comes late only
-// delays verdicts, as the package comment says. While the monitor is frozen it returns nothing. It costs what expired
-// and changed.
+// Pass gives verdicts and returns those that changed since the last Pass, in the order of the nodes' names. Call it at
+// the instants that Next returns. A late Pass only delays verdicts; see "Listening" in the package comment. While the
+// monitor is frozen, Pass returns nothing. It costs what expired and changed.
 func (m *Monitor) Pass() []Verdict { return m.PassAt(m.clock.Now()) }
 
 // PassAt is Pass at a reading of the clock.
@@ -111,7 +110,7 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 	return m.tell(at)
 }
 
-// tell returns what has changed.
+// tell gives the verdicts of the changed nodes.
 func (m *Monitor) tell(at int64) []Verdict {
 	if len(m.changed) == 0 {
 		return nil
@@ -138,14 +137,14 @@ func (m *Monitor) tell(at int64) []Verdict {
 	return verdicts
 }
 
-// mostChanged is for how many changes room is kept between passes.
+// mostChanged is the largest capacity that changed keeps between passes.
 const mostChanged = 1024
 
-// begin is the first Pass: what was observed before is noted at it.
+// begin is part of the first Pass, which notes everything that was observed before it.
 func (m *Monitor) begin(at int64) {
 	m.listening.started = true
 	m.anew = at
-	for _, i := range m.changed { // that is every node
+	for _, i := range m.changed { // every node is there
 		n, e := m.records.At(i), m.beats.entries.At(i)
 		n.watched = at
 		if n.observed != readyMissing || e.stamp != noStamp {
@@ -155,7 +154,7 @@ func (m *Monitor) begin(at int64) {
 	}
 }
 
-// due is the listened time at which the next node is due, MaxInt64 when none is.
+// due returns the listened time at which the next node is due, MaxInt64 if none is.
 func (m *Monitor) due() int64 {
 	if i, deadline := m.beats.earliest(); i != none {
 		return deadline
@@ -170,7 +169,7 @@ func (m *Monitor) touch(i int32) {
 	}
 }
 
-// untouch takes the node out of those that have changed.
+// untouch removes the node from those that have changed.
 func (m *Monitor) untouch(n *nodeRecord) {
 	if n.changed == 0 {
 		return
@@ -183,9 +182,9 @@ func (m *Monitor) untouch(n *nodeRecord) {
 	n.changed = 0
 }
 
-// Next is when Pass next has something to say. On the grid that is the next slot; in exact mode it is at once when an
-// observation changed something or nobody listened for long, else the next deadline, and false when there is none.
-// Before the first Pass it is now.
+// Next returns when to call Pass next. Before the first Pass that is now. On the grid it is the next slot. In exact mode
+// it is the next deadline, or the time of the last Pass if an observation has changed something or there was a loss; it
+// is false if there is none, and while the monitor is frozen. It may lie in the past.
 func (m *Monitor) Next() (time.Time, bool) { return m.NextAt(m.clock.Now()) }
 
 // NextAt is Next at a reading of the clock.
@@ -210,8 +209,8 @@ func (m *Monitor) NextAt(now time.Time) (time.Time, bool) {
 	return m.listening.instant(deadline), true
 }
 
-// Forget drops a node and says whether it was known. With a UID only that identity is dropped, so that a late event
-// about an old node cannot drop the new one; none, here or of the node, never differs. O(log n).
+// Forget drops a node and reports whether it did. With a UID it drops only the node with that UID, so that a late event
+// about a deleted node cannot drop its successor of the same name. An empty UID, given or known, matches any. O(log n).
 func (m *Monitor) Forget(node string, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -223,7 +222,7 @@ func (m *Monitor) Forget(node string, uid types.UID) bool {
 	return true
 }
 
-// differ compares identities. None never differs.
+// differ reports whether two identities differ. An empty one matches any.
 func differ(a, b string) bool { return a != b && a != "" && b != "" }
 
 func (m *Monitor) forget(node string, i int32) {
@@ -236,7 +235,7 @@ func (m *Monitor) forget(node string, i int32) {
 	m.index.Delete(node)
 }
 
-// Len is the number of nodes. O(1).
+// Len returns the number of nodes. O(1).
 func (m *Monitor) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

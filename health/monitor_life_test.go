@@ -37,7 +37,7 @@ func newMonitorLife(t testing.TB, seed int64) *monitorLife {
 	return l
 }
 
-// begin makes an empty monitor on another clock.
+// begin makes an empty monitor on a new clock.
 func (l *monitorLife) begin() {
 	l.real = l.r.Intn(2) == 0
 	l.clk = clockcases.New(l.real)
@@ -53,12 +53,12 @@ func (l *monitorLife) begin() {
 
 func (l *monitorLife) name() string { return string(rune('a' + l.r.Intn(6))) }
 
-// stamp is one of few, in any order.
+// stamp returns one of a few times, in any order.
 func (l *monitorLife) stamp() time.Time {
 	return clockcases.Start.Add(time.Duration(l.r.Intn(30)) * time.Second)
 }
 
-// version is none, or one of few that mostly rise.
+// version returns none, or one of a few versions that mostly rise.
 func (l *monitorLife) version() string {
 	if l.r.Intn(4) == 0 {
 		return ""
@@ -104,7 +104,7 @@ func (l *monitorLife) pass() {
 	require.Equal(l.t, l.model.pass(), told)
 }
 
-// restore goes on with a snapshot on another clock.
+// restore continues from a snapshot on another clock.
 func (l *monitorLife) restore() {
 	snapshot := l.m.Snapshot()
 	text, err := json.Marshal(snapshot)
@@ -182,7 +182,7 @@ func (l *monitorLife) step() {
 	l.check()
 }
 
-// check compares all that can be asked.
+// check compares the answers of every method.
 func (l *monitorLife) check() {
 	now := l.clk.Now()
 	next, ok := l.m.Next() // reads the clock

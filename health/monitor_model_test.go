@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// monitorModel is a Monitor that keeps no order, scans all it knows, and changes every node when all clocks start anew.
+// monitorModel is a Monitor that keeps no order, scans everything, and changes every node when all clocks start again.
 type monitorModel struct {
 	period, grace, startup time.Duration // the graces as they are compared
 	slack                  time.Duration
@@ -67,7 +67,7 @@ func (m *monitorModel) graceOf(n *modelNode) time.Duration {
 
 func (m *monitorModel) grid() bool { return m.started && m.period > 0 }
 
-// due is the deadline of who is due first.
+// due returns the earliest deadline.
 func (m *monitorModel) due() (due time.Duration, ok bool) {
 	for _, n := range m.nodes {
 		if at := n.beat + m.graceOf(n); !n.out && (!ok || at < due) {
@@ -181,7 +181,7 @@ func (m *monitorModel) all(kind func(*modelNode) *modelVersions) (all []*modelVe
 func objects(n *modelNode) *modelVersions { return &n.object }
 func leases(n *modelNode) *modelVersions  { return &n.leases }
 
-// see says whether an object is believed, and whether it is alive.
+// see says whether an object is believed, and whether it shows a sign of life.
 func (m *monitorModel) see(kind func(*modelNode) *modelVersions, n *modelNode, number uint64, stamp int64, last *int64) (believed, alive bool) {
 	v := kind(n)
 	latest := last == nil
@@ -237,7 +237,7 @@ func (m *monitorModel) begin(n *modelNode, r Report, at time.Duration, now time.
 	}
 }
 
-// observe takes the reading of the clock without a monotonic part, to which creations compare.
+// observe takes the clock's reading without its monotonic part, because creation times are compared with it.
 func (m *monitorModel) observe(r Report, wall time.Time) Observation {
 	at := m.call()
 	number := parseVersion(r.ResourceVersion)
@@ -350,7 +350,7 @@ func (m *monitorModel) settled(name string) bool {
 	return watched || n.watched > m.anew && n.since > n.watched
 }
 
-// restored is what a monitor that takes over a snapshot does not know: whom somebody else has watched.
+// restored makes the model forget what a monitor that takes over does not know: how long nodes were watched.
 func (m *monitorModel) restored() {
 	at := m.call()
 	m.anew, m.lossAt, m.lost, m.blind = at, nil, false, 0
@@ -359,7 +359,7 @@ func (m *monitorModel) restored() {
 	}
 }
 
-// next is the listened time at which a Pass has something to say.
+// next returns the listened time at which Pass is due.
 func (m *monitorModel) next(at time.Duration) (time.Duration, bool) {
 	changed := false
 	for _, n := range m.nodes {

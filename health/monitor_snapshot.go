@@ -14,54 +14,56 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// MonitorSnapshot is what a monitor knows. It encodes to JSON. It holds ages in listened time and no instants, so the
-// time until it is restored does not count, and it may be restored on another clock.
+// MonitorSnapshot is what a monitor knows. It encodes to JSON. It holds ages in listened time, not instants, so the time
+// until it is restored does not count, and it may be restored on another clock.
 type MonitorSnapshot struct {
 	// Version is 1.
 	Version int `json:"version"`
 	// Started: there was a Pass.
 	Started bool `json:"started,omitempty"`
-	// SincePass is the age of the last Pass, on the grid that of its slot.
+	// SincePass is how long ago the last Pass was, on the grid how long ago its slot was.
 	SincePass time.Duration `json:"sincePass,omitempty"`
-	// Frozen are the reasons in force, oldest first.
+	// Frozen holds the reasons in force, oldest first.
 	Frozen []string `json:"frozen,omitempty"`
 	// Nodes are in the order of their names.
 	Nodes []NodeSnapshot `json:"nodes,omitempty"`
 }
 
-// NodeSnapshot is one node in a snapshot. On the grid an age may be below zero by less than a period: the Pass that is
-// to come notes it.
+// NodeSnapshot is one node in a snapshot. On the grid an age may be negative by less than a period: the next Pass will
+// note it.
 type NodeSnapshot struct {
 	Node string    `json:"node"`
 	UID  types.UID `json:"uid,omitempty"`
-	// Observed and Ready are those of its Verdict. Untold: there was none yet. Changed: the next Pass gives one.
+	// Observed is the current one. Ready is that of its last Verdict. Untold: there was no Verdict yet. Changed: the
+	// next Pass gives one.
 	Observed v1.ConditionStatus `json:"observed,omitempty"`
 	Ready    v1.ConditionStatus `json:"ready,omitempty"`
 	Untold   bool               `json:"untold,omitempty"`
 	Changed  bool               `json:"changed,omitempty"`
-	// Expired is that of its Verdict. HandedOut: it has been silent since for a whole grace period, once more if all
-	// clocks started anew.
+	// Expired is as in Verdict. HandedOut: it has been silent for a whole grace period, and for one more after every
+	// restart of all clocks.
 	Expired   bool `json:"expired,omitempty"`
 	HandedOut bool `json:"handedOut,omitempty"`
 	// Silent is how long ago the last sign of life was noted, Unchanged how long ago Ready changed.
 	Silent    time.Duration `json:"silent"`
 	Unchanged time.Duration `json:"unchanged"`
-	// Heartbeat and Transition are the stamps of the Ready status, Lease that of the lease, in nanoseconds since 1970.
+	// Heartbeat and Transition are the times in the Ready condition, Lease is the lease's renewTime, all in nanoseconds
+	// since 1970.
 	Heartbeat  int64  `json:"heartbeat"`
 	Transition int64  `json:"transition"`
 	Lease      *int64 `json:"lease,omitempty"`
-	// ObjectVersions and LeaseVersions are what is known of the versions of the two.
+	// ObjectVersions and LeaseVersions are what is known about the versions of the two objects.
 	ObjectVersions Versions `json:"objectVersions"`
 	LeaseVersions  Versions `json:"leaseVersions"`
 }
 
-// Versions is what a snapshot says of the versions of one object.
+// Versions is what a snapshot says about the versions of one object.
 type Versions struct {
-	// Newest is the newest resourceVersion seen, empty when there is none to compare with.
+	// Newest is the newest resourceVersion seen, empty if there is none to compare with.
 	Newest string `json:"newest,omitempty"`
-	// Latest is the latest stamp seen, if it is not the last one.
+	// Latest is the latest heartbeat or renewTime seen, if it is not the last one.
 	Latest *int64 `json:"latest,omitempty"`
-	// Fell: it has shown a later stamp under an older version.
+	// Fell: the object has shown a later heartbeat or renewTime with an older version.
 	Fell bool `json:"fell,omitempty"`
 }
 
@@ -108,11 +110,11 @@ func (m *Monitor) nodeSnapshot(i int32, at int64) NodeSnapshot {
 	return s
 }
 
-// Restore tracks the nodes of a snapshot. From then on the monitor answers as the one of which the snapshot is would
-// have, had its clock stood still meanwhile; but nobody is Settled before one more grace period, because we have not
-// watched. The next Pass returns what has changed since the last one, so whoever has not kept the verdicts asks for
-// them. It is an error, and nothing has changed, when the monitor has seen anything, when the version is not known,
-// and when a node is there twice or something is said of it that cannot be.
+// Restore tracks the nodes of a snapshot. From then on the monitor answers as the original would have if its clock had
+// stood still in between, except that nobody is Settled before one more grace period, because this monitor has not
+// watched. The next Pass returns only what changed since the original's last one; for older verdicts, call Verdict. It is
+// an error, and nothing has changed, if the monitor has seen anything, if the version is unknown, or if a node is there
+// twice or what is said about it is impossible.
 func (m *Monitor) Restore(s MonitorSnapshot) error { return m.RestoreAt(s, m.clock.Now()) }
 
 // RestoreAt is Restore at a reading of the clock.
@@ -120,7 +122,7 @@ func (m *Monitor) RestoreAt(s MonitorSnapshot, now time.Time) error {
 	if err := s.validate(m.config.NodeMonitorPeriod); err != nil {
 		return fmt.Errorf("health: cannot restore: %w", err)
 	}
-	var index keyindex.Index[string] // it numbers the nodes as they come
+	var index keyindex.Index[string] // numbers the nodes in the order of the snapshot
 	order := make([]int32, len(s.Nodes))
 	for i := range s.Nodes {
 		if _, isNew := index.Insert(s.Nodes[i].Node); !isNew {
@@ -128,7 +130,7 @@ func (m *Monitor) RestoreAt(s MonitorSnapshot, now time.Time) error {
 		}
 		order[i] = int32(i)
 	}
-	// In this order every beat goes to the end of the line.
+	// In this order, every beat goes to the end of the line, in O(1).
 	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.Nodes[b].Silent, s.Nodes[a].Silent) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,13 +197,13 @@ func (k *epochs) restore(s Versions) version {
 	return v
 }
 
-// validate says what cannot be.
+// validate returns the first thing in the snapshot that is impossible.
 func (s *MonitorSnapshot) validate(period time.Duration) error {
 	if s.Version != snapshotVersion {
-		return fmt.Errorf("a snapshot of version %d", s.Version)
+		return fmt.Errorf("unknown snapshot version %d", s.Version)
 	}
 	if s.SincePass < 0 || !s.Started && s.SincePass > 0 {
-		return errors.New("the last Pass was at no plausible time")
+		return errors.New("sincePass is negative, or set although there was no Pass")
 	}
 	for i, reason := range s.Frozen {
 		if slices.Contains(s.Frozen[:i], reason) {
@@ -212,17 +214,17 @@ func (s *MonitorSnapshot) validate(period time.Duration) error {
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
 		if min(n.Silent, n.Unchanged) < -period {
-			return fmt.Errorf("node %s is of an age below zero", n.Node)
+			return fmt.Errorf("node %s: silent or unchanged is negative", n.Node)
 		}
 		if !n.plausible(s.Started) || !n.ObjectVersions.plausible(&nodes) || !n.LeaseVersions.plausible(&leases) {
-			return fmt.Errorf("what is said of node %s cannot be", n.Node)
+			return fmt.Errorf("node %s: its fields contradict each other", n.Node)
 		}
 	}
 	return nil
 }
 
-// plausible holds the invariants of a nodeRecord: what the last Pass has told follows from what it knew, and only
-// what has changed since differs.
+// plausible checks the invariants of a nodeRecord: the last Verdict follows from what was known, unless the node has
+// changed since.
 func (s *NodeSnapshot) plausible(started bool) bool {
 	observed, ready := readinessOf(s.Observed), readinessOf(s.Ready)
 	follows := ready == observed
@@ -238,7 +240,7 @@ func (s *NodeSnapshot) plausible(started bool) bool {
 	return s.Expired || !s.HandedOut
 }
 
-// plausible counts those that fell: with several a new epoch would have begun.
+// plausible also counts the objects whose version fell: with several, a new epoch would have begun.
 func (s Versions) plausible(fell *int) bool {
 	if s.Fell {
 		*fell++

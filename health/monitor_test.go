@@ -49,7 +49,7 @@ func (w *watch) to(seconds float64) (told []string) {
 	}
 }
 
-// node is one whose kubelet wrote its status at that second; below zero it never did.
+// node returns a node whose kubelet wrote its status at that second, or never if the second is negative.
 func node(name, uid string, status v1.ConditionStatus, heartbeat float64) *v1.Node {
 	n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(uid), CreationTimestamp: metav1.NewTime(epoch)}}
 	if heartbeat >= 0 {
@@ -370,7 +370,7 @@ func TestConfigs(t *testing.T) {
 	require.Empty(t, m.Pass(), "the real clock")
 }
 
-// Being silent before we came is not being watched, however old a node or a snapshot says that its silence is.
+// Silence before we started does not count as watched, however long it was according to the node or a snapshot.
 func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	never := node("never", "1", "", -1)
@@ -389,8 +389,8 @@ func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
 	require.True(t, other.Settled("a"))
 }
 
-// What has failed is not Settled from the moment on at which a Pass would find that nobody listened for more than a
-// grace period, and for one more grace after it.
+// A failed node stops being Settled at the moment when a Pass would find that nobody listened for more than a grace
+// period, and stays so for one more grace.
 func TestSettledWaitsForThePassThatFindsALoss(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		w := watching(t, period)
@@ -434,8 +434,8 @@ func TestSettledWaitsForThePassThatFindsALoss(t *testing.T) {
 	}
 }
 
-// The first report is a sign of life whatever time it is stamped with, also by a clock that is behind: that of the
-// node's creation, for example.
+// The first report is a sign of life whatever its time stamp, even one from a clock that is behind, such as the time of
+// the node's creation.
 func TestFirstReportWithTheTimeOfTheCreation(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.ObserveNode(node("a", "1", "", -1))
@@ -489,8 +489,8 @@ func TestSettles(t *testing.T) {
 	}
 }
 
-// Ready has changed when it changed, though the report that says so is of the second of the one before; those that
-// follow repeat its transition.
+// A change of Ready counts when we see it, even if its report has the same second as the one before. Later reports repeat
+// its transition time.
 func TestReportsAfterAChangeWithinASecondChangeNothing(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.ObserveNode(node("a", "1", v1.ConditionTrue, 9))

@@ -8,17 +8,17 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Observation says what an observation brought.
+// Observation says what an observation showed.
 type Observation struct {
-	// New: the node, or this identity of it, was not known.
+	// New: the node was not known, or not with this UID.
 	New bool
 	// Heartbeat: it is a sign of life.
 	Heartbeat bool
-	// Stale: the object is older than the one seen before and was ignored in whole.
+	// Stale: the object is older than one seen before, and was ignored as a whole.
 	Stale bool
 }
 
-// ObserveNode observes the Report that a node's object makes; it keeps nothing of the object.
+// ObserveNode is Observe for a node's object. It keeps nothing of the object.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation {
 	return m.ObserveAt(reportOf(node), m.clock.Now())
 }
@@ -28,10 +28,10 @@ func (m *Monitor) ObserveNodeAt(node *v1.Node, now time.Time) Observation {
 	return m.ObserveAt(reportOf(node), now)
 }
 
-// Observe notes what a node reports. A heartbeat time that differs from the last one, earlier or later, is a sign of
-// life, and so is True or False where there was no Ready status; it is compared with nothing else. A report whose
-// ResourceVersion is older than the last one seen is ignored; the package comment says more. One of another UID than
-// the one known by its name starts afresh.
+// Observe notes what a node reports. It is a sign of life if the heartbeat time differs from the last one, earlier or
+// later, or if Ready is True or False and there was no Ready status before. Heartbeat times are compared with nothing
+// else. A report with an older ResourceVersion than one seen before is ignored; "Old objects seen again" in the package
+// comment has the exact rule. A report with another UID than the known one is about a new node, which starts afresh.
 func (m *Monitor) Observe(r Report) Observation { return m.ObserveAt(r, m.clock.Now()) }
 
 // ObserveAt is Observe at a reading of the clock.
@@ -73,7 +73,7 @@ func (m *Monitor) observe(i int32, r Report, at int64) Observation {
 		m.setObserved(i, n, readyMissing)
 		return Observation{}
 	}
-	theirs := status != readyUnknown // what we wrote is no news
+	theirs := status != readyUnknown // Unknown is what we write ourselves
 	changed := theirs && n.observed != status
 	heartbeat := alive || changed && n.observed == readyMissing
 	m.setObserved(i, n, status)
@@ -101,7 +101,7 @@ func (m *Monitor) addNode(r Report, at int64) {
 	}
 	first := noted
 	if n.observed == readyMissing {
-		n.heartbeat = r.Created.UnixNano() // as what we write of such a node has it
+		n.heartbeat = r.Created.UnixNano() // the heartbeat in the conditions that we write for such a node
 		n.transition = n.heartbeat
 		m.beats.setGrace(i, m.startup)
 		if age, ok := m.age(r.Created, at); ok {
@@ -113,9 +113,9 @@ func (m *Monitor) addNode(r Report, at int64) {
 	m.touch(i)
 }
 
-// age is how old a node is that is seen for the first time, in listened time. Its creation is another machine's time
-// and ours may be wrong, so it serves only where it may be true: not in the future, and once we watch not before the
-// last Pass, where the node would have been seen already. So a clock that is wrong condemns nobody who has just come.
+// age returns how old a node is when it is first seen, in listened time. Its creation is another machine's time, and our
+// clock may be wrong too. So a creation in the future does not count, and once a Pass was made, the node is no older
+// than the last Pass, which would have seen it. So a wrong clock condemns no newcomer.
 func (m *Monitor) age(created time.Time, at int64) (age int64, ok bool) {
 	t := &m.listening.time
 	if created.IsZero() || t.Of(created) > t.Elapsed() {
@@ -128,7 +128,7 @@ func (m *Monitor) age(created time.Time, at int64) (age int64, ok bool) {
 	return age, true
 }
 
-// setObserved notes what the node says of itself, and its grace with it.
+// setObserved notes the status that the node reports, and the grace that goes with it.
 func (m *Monitor) setObserved(i int32, n *nodeRecord, status readiness) {
 	if n.observed == status {
 		return
@@ -152,8 +152,8 @@ func (m *Monitor) beat(i int32, at int64) {
 	m.beats.put(i, m.listening.note(at))
 }
 
-// ObserveRenewal notes the renewTime of a node's lease and says whether it was a sign of life: whether it differs from
-// the last one, earlier or later. A node that is not known is ignored. O(1), without allocation.
+// ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
+// from the last one, earlier or later. An unknown node is ignored. O(1), without allocation.
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 	return m.ObserveRenewalAt(node, renewTime, m.clock.Now())
 }
@@ -171,8 +171,8 @@ func (m *Monitor) ObserveRenewalAt(node string, renewTime, now time.Time) bool {
 	return m.renew(i, stamp, stamp != e.stamp, now)
 }
 
-// ObserveLease is ObserveRenewal for a lease with its resourceVersion: an older one than the last seen is ignored, as a
-// relist from a stale cache may bring it; the package comment says more.
+// ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
+// from a stale cache may show, is ignored; "Old objects seen again" in the package comment has the exact rule.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
 	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
 }
@@ -192,7 +192,7 @@ func (m *Monitor) ObserveLeaseAt(node string, renewTime time.Time, resourceVersi
 
 func (m *Monitor) renew(i int32, stamp int64, alive bool, now time.Time) bool {
 	e := m.beats.entries.At(i)
-	if e.stamp > stamp { // the only case in which what is not in reach needs to know
+	if e.stamp > stamp { // only then is the record touched, which costs a cache miss
 		v := &m.records.At(i).lease
 		v.peak = max(v.peak, e.stamp)
 	}
@@ -203,8 +203,8 @@ func (m *Monitor) renew(i int32, stamp int64, alive bool, now time.Time) bool {
 	return alive
 }
 
-// Handle returns the node's handle for ObserveRenewalHandle, which saves the look-up. It is valid until the node is
-// forgotten or another identity takes its name.
+// Handle returns the node's handle for ObserveRenewalHandle, which saves the look-up by name; false if the node is not
+// known. It is valid until the node is forgotten or another UID takes its name.
 func (m *Monitor) Handle(node string) (Handle, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -212,7 +212,7 @@ func (m *Monitor) Handle(node string) (Handle, bool) {
 	return Handle(i), ok
 }
 
-// ObserveRenewalHandle is ObserveRenewal by handle; false when the handle names no node.
+// ObserveRenewalHandle is ObserveRenewal by handle. It returns false if the handle names no node.
 func (m *Monitor) ObserveRenewalHandle(h Handle, renewTime time.Time) bool {
 	return m.ObserveRenewalHandleAt(h, renewTime, m.clock.Now())
 }

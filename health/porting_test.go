@@ -11,11 +11,11 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// What maintainers of other monitors ask before they give theirs up, see internal/PORTING.md. The cases named after
+// What maintainers of other monitors would ask before replacing theirs; see internal/PORTING.md. The cases named after
 // upstream are those of its NodeLifecycleController.
 
-// Open Cluster Management: whatever the remote clock shows, renewals that keep changing keep the node alive, and
-// once they stop it is Unknown when it would be with a clock that is right.
+// Open Cluster Management: whatever the remote clock shows, renewals that keep changing keep the node alive. Once they
+// stop, it becomes Unknown at the same time as with a correct clock.
 func TestRemoteClockAnHourOffDoesNoHarm(t *testing.T) {
 	const renewals = 7200.0
 	for name, remote := range map[string]func(seconds float64) float64{
@@ -58,7 +58,7 @@ func TestRemoteClockOfReportsDoesNoHarm(t *testing.T) {
 	require.Equal(t, []string{"3645 a Unknown"}, w.to(4000))
 }
 
-// upstreams is a monitor as upstream's tests set theirs up.
+// upstreams is a monitor configured like the one in upstream's tests.
 func upstreams(t *testing.T) *watch {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	config := DefaultConfig()
@@ -68,8 +68,8 @@ func upstreams(t *testing.T) *watch {
 	return &watch{m, t, clk}
 }
 
-// Upstream's TestMonitorNodeHealthUpdateStatus and TestMonitorNodeHealthUpdateNodeAndPodStatusWithLease. Where an hour
-// passes there, it passes here in passes of five seconds, and what is renewed is renewed on its period.
+// Upstream's TestMonitorNodeHealthUpdateStatus and TestMonitorNodeHealthUpdateNodeAndPodStatusWithLease. Where they let an
+// hour pass at once, here it passes in steps of five seconds, with renewals at their usual period.
 func TestUpstreamsHealthTable(t *testing.T) {
 	const (
 		recently = 0.0
@@ -83,7 +83,7 @@ func TestUpstreamsHealthTable(t *testing.T) {
 		created         float64
 		status, lease   bool // there is one
 		passes          float64
-		reports, renews bool // meanwhile
+		reports, renews bool // while the time passes
 		ready           v1.ConditionStatus
 		write           string
 	}{
@@ -142,8 +142,8 @@ func TestUpstreamsHealthTable(t *testing.T) {
 	}
 }
 
-// Upstream's TestTryUpdateNodeHealth: for every shape of the Ready condition what is said is what is remembered; while
-// it is fresh that is what the node says, afterwards Unknown.
+// Upstream's TestTryUpdateNodeHealth: for every shape of the Ready condition, the verdict is what the node says while that
+// is fresh, and Unknown afterwards.
 func TestUpstreamsReadyShapes(t *testing.T) {
 	for _, says := range []v1.ConditionStatus{v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown, ""} {
 		w := upstreams(t)

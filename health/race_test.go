@@ -11,7 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Everything at once, on the real clock, with graces so short that all of it happens.
+// All methods at once, on the real clock, with graces so short that nodes expire.
 func TestManyAtOnce(t *testing.T) {
 	for _, period := range []time.Duration{0, time.Millisecond} {
 		m, err := NewMonitor(Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 20 * time.Microsecond, NodeStartupGracePeriod: 30 * time.Microsecond})

@@ -7,28 +7,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Report is what a Monitor reads of a node: what ObserveNode takes from its object, and what somebody else who is not a
-// v1.Node may say instead, such as a member cluster, an edge site or a virtual machine.
+// Report is what a Monitor reads from a node. ObserveNode takes it from a v1.Node; fill it in yourself for anything
+// else, such as a member cluster, an edge site or a virtual machine.
 type Report struct {
-	// Node is the name; UID tells it from another of that name. None never differs, is adopted when it is learned
-	// later, and never erased.
+	// Node is the name; UID tells nodes with the same name apart. An empty UID matches any. One that is learned late is
+	// adopted, and a report without one does not erase it.
 	Node string
 	UID  types.UID
-	// ResourceVersion orders reports of one node, if it is a decimal number. None compares with nothing.
+	// ResourceVersion orders the reports of one node if it is a decimal number. Any other value, or none, is not
+	// compared.
 	ResourceVersion string
-	// Created is when the node was created. It matters only without a Ready status: from then on it may be silent for
-	// the startup grace. Zero counts as now.
+	// Created is when the node was created. It matters only without a Ready status: from then on the node may be
+	// silent for the startup grace. Zero counts as now.
 	Created time.Time
-	// Ready is the status that the node gives of itself. Empty: it has not said anything yet.
+	// Ready is the status that the node reports about itself. Empty: it has not reported anything yet.
 	Ready v1.ConditionStatus
-	// Heartbeat is the time that the node wrote with the report, by whatever clock. One that differs from the last is a
-	// sign of life. Whoever is told by the node itself puts in when.
+	// Heartbeat is the time that the node wrote with the report, by its own clock. If it differs from the last one, that
+	// is a sign of life. If the node calls you directly, use the time of the call.
 	Heartbeat time.Time
 	// Transition is the time that the node wrote with its last change of Ready.
 	Transition time.Time
 }
 
-// reportOf reads a node's object.
+// reportOf makes a Report from a node's object.
 func reportOf(node *v1.Node) Report {
 	r := Report{Node: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Created: node.CreationTimestamp.Time}
 	if ready := find(node, v1.NodeReady); ready != nil {

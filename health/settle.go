@@ -6,11 +6,13 @@ import (
 	"time"
 )
 
-// Settled says whether a failed node has been watched for one whole grace period of listened time since the start,
-// since all clocks last started anew, or since nobody listened for long: an Unknown one without any heartbeat, one
-// that reports not Ready simply for that long. A node that came later and has since been seen to change to not Ready
-// is Settled at once. False for nodes that are Ready or not known. What would harm a node because of a verdict that
-// is older than our watching waits for it.
+// Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
+// of listened time since it was first seen, and since the first Pass, the last Restart and the last loss (see "Listening"
+// in the package comment). An
+// Unknown node must have been silent all that time; for one that reports not Ready it is enough that the time has
+// passed. A node that came later, and that we have since seen change to not Ready, is Settled at once. Ready and unknown
+// nodes are not Settled. Wait for Settled before you harm a node because of a verdict that may be older than our
+// watching.
 func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.clock.Now()) }
 
 // SettledAt is Settled at a reading of the clock.
@@ -20,7 +22,7 @@ func (m *Monitor) SettledAt(node string, now time.Time) bool {
 	i, ok := m.index.Find(node)
 	at := m.listening.read(now)
 	if !ok || m.listening.losing() && len(m.frozen) == 0 && m.unsettles(at) {
-		return false // the Pass that is to come will say so
+		return false // the next Pass will find the loss
 	}
 	n, e := m.records.At(i), m.beats.entries.At(i)
 	watched := at >= m.settles(i)
@@ -34,14 +36,14 @@ func (m *Monitor) SettledAt(node string, now time.Time) bool {
 	}
 }
 
-// settles is when the node will have been watched for a whole grace period.
+// settles returns when the node will have been watched for a whole grace period.
 func (m *Monitor) settles(i int32) int64 {
 	return sum(max(m.records.At(i).watched, m.anew), m.beats.graceOf(i, m.beats.entries.At(i)))
 }
 
-// Settles says when a node that reports not Ready, or that a Pass has found silent for a whole grace period, will
-// have been watched for long enough to be Settled; false for others, of which an Unknown one waits for that Pass. The
-// instant is told as the clock showed it when it was last read.
+// Settles returns when a node will have been watched for long enough to be Settled, if it reports not Ready or a Pass has
+// found it silent for a whole grace period; false for all others, including an Unknown node that still waits for such a
+// Pass. The instant is given as the clock showed it when it was last read.
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,15 +58,15 @@ func (m *Monitor) Settles(node string) (time.Time, bool) {
 	return m.listening.instant(m.settles(i)), true
 }
 
-// unsettles says whether a loss makes what has failed wait for one more grace. Not again within two graces, so that no
-// rhythm of calls lets it wait for ever.
+// unsettles reports whether a loss makes failed nodes wait for one more grace. It does so at most once in two graces, so
+// that no rhythm of calls makes them wait for ever.
 func (m *Monitor) unsettles(at int64) bool {
 	return m.lossAt == math.MinInt64 || at-m.lossAt >= 2*max(m.beats.grace, m.startup)
 }
 
-// Restart lets all clocks start anew now, as if every node had given a sign of life: for the moment when the observer
-// sees again. A node that was Unknown stays Unknown until it reports, but is not Settled before one more grace period.
-// O(1).
+// Restart starts the clocks of all nodes again, as if each had given a sign of life now. Call it when the observer can
+// see again. A node that was Unknown stays Unknown at least until its next sign of life, and is not Settled before one
+// more grace period. O(log n).
 func (m *Monitor) Restart() { m.RestartAt(m.clock.Now()) }
 
 // RestartAt is Restart at a reading of the clock.
@@ -79,7 +81,8 @@ func (m *Monitor) restart(at int64) {
 	m.beats.restart(m.listening.note(at))
 }
 
-// Freeze stops verdicts until Thaw with the same reason; reasons add up. Observations are still noted.
+// Freeze stops verdicts until Thaw is called with the same reason. Several reasons may be in force; the same one twice is
+// one. Observations are still noted.
 func (m *Monitor) Freeze(reason string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -88,8 +91,8 @@ func (m *Monitor) Freeze(reason string) {
 	}
 }
 
-// Thaw ends Freeze with that reason and says whether there was one. With the last one gone all clocks start anew, as by
-// Restart.
+// Thaw ends a Freeze with that reason and reports whether there was one. When no reason is left, the clocks of all nodes
+// start again, as by Restart.
 func (m *Monitor) Thaw(reason string) bool { return m.ThawAt(reason, m.clock.Now()) }
 
 // ThawAt is Thaw at a reading of the clock.
@@ -102,17 +105,17 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	}
 	m.frozen = slices.Delete(m.frozen, i, i+1)
 	if len(m.frozen) == 0 {
-		m.listening.skip(now) // nothing was promised while frozen
+		m.listening.skip(now) // Next asked for no call while frozen
 		if m.listening.grid() {
-			m.passed = m.listening.heard // as a snapshot of it has it
+			m.passed = m.listening.heard // what a restored snapshot would have
 		}
 		m.restart(m.listening.read(now))
 	}
 	return true
 }
 
-// Blind is how often a Pass found that nobody had listened for more than a grace period, and let what has failed wait
-// for one more grace until it is Settled.
+// Blind returns how often a Pass found that nobody had listened for more than a grace period, and made failed nodes wait
+// one more grace until they are Settled.
 func (m *Monitor) Blind() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -52,7 +52,7 @@ func TestMonitorRefusesASnapshot(t *testing.T) {
 	require.NoError(t, watching(t, 0).Restore(with(func(s *MonitorSnapshot, n *NodeSnapshot) { s.Nodes[0].LeaseVersions, n.ObjectVersions = fell, fell })))
 }
 
-// A freeze is in the snapshot, and so is what was seen of versions.
+// A snapshot holds the reasons of Freeze, and the versions seen.
 func TestSnapshotIsWhole(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.Observe(versioned("a", "u", 100, v1.ConditionTrue, 0))
@@ -74,8 +74,7 @@ func TestSnapshotIsWhole(t *testing.T) {
 	require.Equal(t, []string{"245 a Unknown"}, other.to(300), "silent for one more grace")
 }
 
-// FuzzMonitorSnapshot decodes and restores anything. What is accepted can be worked with, and is the same again in the
-// next snapshot.
+// FuzzMonitorSnapshot decodes and restores any input. What is accepted works, and the next snapshot is the same.
 func FuzzMonitorSnapshot(f *testing.F) {
 	f.Add([]byte(`{"version":1,"started":true,"sincePass":3000000000,"frozen":["x"],"nodes":[{"node":"a","uid":"1","observed":"True","ready":"Unknown","expired":true,"handedOut":true,"silent":90000000000,"unchanged":-1000000000,"heartbeat":7,"transition":7,"lease":9,"objectVersions":{"newest":"7","latest":8},"leaseVersions":{"newest":"9","fell":true}}]}`), true)
 	f.Add([]byte(`{"version":1,"nodes":[{"node":"a","untold":true,"changed":true,"silent":9223372036854775807,"unchanged":9223372036854775807}]}`), false)

@@ -7,19 +7,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Verdict is what the monitor says of a node, as of the last Pass.
+// Verdict is what the monitor says about a node, as of the last Pass.
 type Verdict struct {
 	Node string
 	UID  types.UID
-	// Observed is the node's Ready status as its object says, Ready the same after the rules: Unknown
-	// when the node has been silent for too long. Empty means that it has no Ready condition, which
-	// counts as not ready.
+	// Observed is the Ready status in the node's object. Ready is the monitor's: Unknown if the node has been silent
+	// for too long, else the same as Observed. Empty means that there is no Ready condition, which counts as not
+	// ready.
 	Observed, Ready v1.ConditionStatus
-	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions says what to write.
+	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions returns what to write.
 	Expired bool
-	// Since is when Ready last changed, LastBeat when the last sign of life was noted; both by our own
-	// clock (a node that never reported starts with its creation), and both moved on by the time since in which
-	// nobody listened: LastBeat plus Grace is the deadline.
+	// Since is when Ready last changed, LastBeat when the last sign of life was noted, both by our own clock. A node
+	// that never reported starts with its creation. Time in which nobody listened moves both forward, so that LastBeat
+	// plus Grace is the deadline.
 	Since, LastBeat time.Time
 	Grace           time.Duration
 }
@@ -61,8 +61,8 @@ func (m *Monitor) verdict(i int32) Verdict {
 	}
 }
 
-// Verdict returns the node's verdict as of the last Pass; false when there is none yet. LastBeat may be newer. The
-// instants are told as the clock showed them when it was last read.
+// Verdict returns the node's verdict; false if no Pass has given one yet. Ready is as of the last Pass; the other fields
+// may be newer. Instants are given as the clock showed them when it was last read.
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,30 +2,29 @@ package health
 
 import "strconv"
 
-// version is what is known of the versions of one object of one kind.
+// version is what is known about the versions of one object of one kind.
 type version struct {
-	number uint64 // the newest resourceVersion seen in its epoch, 0 when none
+	number uint64 // the newest resourceVersion seen in its epoch, 0 if none
 	epoch  uint32
-	ahead  bool  // in this epoch it has shown a stamp that no old cache can show, under an older version
-	peak   int64 // no stamp was ever later than this one and the last
+	ahead  bool  // in this epoch, with an older version, it has shown a stamp that no old cache can hold
+	peak   int64 // the latest stamp seen is this one or the last one, whichever is later
 }
 
-// epochs compares the versions of the objects of one kind. An object of an older version than one seen before is
-// stale, as a cache shows it that lags behind. But versions may fall for all: when etcd was restored from a backup. A
-// stamp that is later than any that the object ever showed cannot come from an old cache. So it is believed, and when
-// several objects show such stamps under older versions, a new epoch begins, in which what was seen before compares
-// with nothing.
+// epochs compares the versions of the objects of one kind. An object with an older version than one seen before is
+// stale: it comes from a cache that lags behind. But if etcd is restored from a backup, the versions of all objects
+// fall. A stamp later than any the object ever showed cannot come from an old cache, so it is believed. When several
+// objects show such stamps with older versions, a new epoch begins, and versions of earlier epochs no longer count.
 type epochs struct {
 	number uint32
-	ahead  int
+	ahead  int // how many objects are ahead in this epoch
 }
 
-// several is how many objects must show that versions fell.
+// several is how many objects it takes to prove that versions fell.
 const several = 2
 
-// see says whether an object of that version and stamp is believed, and remembers it then. last is the stamp seen
-// before. The object is alive if its stamp differs from that; but where proven is false, because there is no version
-// to compare with, only if it is later than all that were seen.
+// see says whether an object with this version and stamp is believed, and if so, remembers it. last is the stamp seen
+// before. alive says whether the stamp is a sign of life: if it differs from last; or, if there is a version but none of
+// this epoch to compare it with, only if the stamp is later than all seen.
 func (k *epochs) see(v *version, number uint64, stamp, last int64) (believed, alive bool) {
 	v.peak = max(v.peak, last)
 	switch {
@@ -55,14 +54,14 @@ func (k *epochs) see(v *version, number uint64, stamp, last int64) (believed, al
 	return true, true
 }
 
-// forget drops what an object has shown.
+// forget drops what is known about an object.
 func (k *epochs) forget(v *version) {
 	if v.ahead && v.epoch == k.number {
 		k.ahead--
 	}
 }
 
-// parseVersion reads a resourceVersion. Only decimal numbers can be compared; others, and none, are 0.
+// parseVersion reads a resourceVersion. Only decimal numbers can be compared; anything else, or nothing, gives 0.
 func parseVersion(s string) uint64 {
 	if s == "" || s[0] == '0' || s[0] == '+' {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// versioned is a report of that resourceVersion.
+// versioned returns a report with that resourceVersion.
 func versioned(name, uid string, version int, status v1.ConditionStatus, heartbeat float64) Report {
 	r := Report{Node: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(version), Created: epoch, Ready: status, Heartbeat: at(heartbeat)}
 	if version == 0 {
@@ -52,7 +52,7 @@ func TestIdentityLearnedLate(t *testing.T) {
 	require.True(t, w.Forget("b", "2"), "none never differs")
 }
 
-// cluster is five nodes, of which the last is dead, whose versions are counted by one counter as in etcd.
+// cluster is five nodes, the last of them dead. As in etcd, one counter gives all versions.
 type cluster struct {
 	*watch
 	version int
@@ -91,8 +91,8 @@ func (c *cluster) ready() (ready []v1.ConditionStatus) {
 
 var fourAlive = []v1.ConditionStatus{v1.ConditionTrue, v1.ConditionTrue, v1.ConditionTrue, v1.ConditionTrue, v1.ConditionUnknown}
 
-// After etcd was restored from a backup the versions are lower and the objects alive, but for the dead one, of which
-// the backup shows an older state.
+// After etcd was restored from a backup, the versions are lower but the objects are alive, except for the dead one, of
+// which the backup shows an older state.
 func TestVersionsFallForAll(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		c := clusterOfFive(t, period)
@@ -122,7 +122,7 @@ func TestVersionsFallForAll(t *testing.T) {
 	}
 }
 
-// A relist from a stale cache: every object is older, and shows no stamp that it has not shown.
+// A relist from a stale cache: every object is older, and has no stamp that was not seen before.
 func TestStaleRelistIsNoRestore(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		c := clusterOfFive(t, period)
@@ -149,7 +149,7 @@ func TestStaleRelistIsNoRestore(t *testing.T) {
 	}
 }
 
-// A cluster of one node has nobody to confirm it, and lives by each of its beats.
+// A cluster with one node has no second object to confirm that versions fell; each of its later stamps counts by itself.
 func TestVersionsFallForTheOnlyNode(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.Observe(versioned("a", "u", 1000, v1.ConditionTrue, 0))
@@ -161,7 +161,7 @@ func TestVersionsFallForTheOnlyNode(t *testing.T) {
 	}
 }
 
-// A lease without version, or of one that cannot be compared, between others.
+// Leases without a version, or with one that cannot be compared, among others.
 func TestRenewalsWithAndWithoutVersions(t *testing.T) {
 	w := watching(t, 0)
 	w.Observe(versioned("a", "u", 1000, v1.ConditionTrue, 0))

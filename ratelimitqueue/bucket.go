@@ -7,17 +7,17 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// bucket is a token bucket in steady time. Its sums are those of golang.org/x/time/rate, and so are the instants at
-// which a token is there; but its tokens can be read and set, stand still, and rate 0 holds none.
+// bucket is a token bucket in steady time. It computes as golang.org/x/time/rate does, and has a token at the same
+// instants. Unlike there, its tokens can be read, set and frozen, and at rate 0 it holds none.
 type bucket struct {
 	rate   float64 // 0: stopped
 	burst  float64
 	tokens float64 // as of at
 	at     int64
-	frozen bool // none accrue
+	frozen bool // no tokens accrue
 }
 
-// newBucket returns a full one.
+// newBucket returns a full bucket, or an empty one at rate 0.
 func newBucket(rate float64, burst int, now int64) bucket {
 	b := bucket{rate: rate, burst: float64(burst), tokens: float64(burst), at: now}
 	b.empty()
@@ -31,7 +31,7 @@ func (b *bucket) empty() {
 	}
 }
 
-// have is how many tokens there are, with their fraction. An unlimited bucket is full.
+// have returns how many tokens there are, with fractions. An unlimited bucket is full.
 func (b *bucket) have(now int64) float64 {
 	switch {
 	case b.rate == Unlimited:
@@ -42,8 +42,8 @@ func (b *bucket) have(now int64) float64 {
 	return min(b.tokens+time.Duration(steady.Sub(now, b.at)).Seconds()*b.rate, b.burst)
 }
 
-// settle notes the tokens as they are now.
-func (b *bucket) settle(now int64) { b.tokens, b.at = b.have(now), now }
+// note stores the tokens as they are now.
+func (b *bucket) note(now int64) { b.tokens, b.at = b.have(now), now }
 
 // setRate keeps whole tokens and no fractions.
 func (b *bucket) setRate(rate float64, now int64) {
@@ -55,7 +55,7 @@ func (b *bucket) setRate(rate float64, now int64) {
 	b.empty()
 }
 
-// whole is how many items could be taken now.
+// whole returns how many items could be taken now.
 func (b *bucket) whole(now int64) float64 {
 	have := b.have(now)
 	n := math.Floor(have)
@@ -66,16 +66,16 @@ func (b *bucket) whole(now int64) float64 {
 }
 
 func (b *bucket) freeze(now int64) {
-	b.settle(now)
+	b.note(now)
 	b.frozen = true
 }
 
 func (b *bucket) thaw(now int64) {
-	b.settle(now)
+	b.note(now)
 	b.frozen = false
 }
 
-// ready says whether a token is there.
+// ready reports whether there is a token.
 func (b *bucket) ready(now int64) bool {
 	switch {
 	case b.frozen || b.rate == 0:
@@ -86,27 +86,27 @@ func (b *bucket) ready(now int64) bool {
 	return b.forgiven(1 - b.have(now))
 }
 
-// forgiven says whether so much of a token is missing that it takes less than a nanosecond to accrue: none then.
+// forgiven reports whether the missing part of a token would accrue in less than a nanosecond. It then counts as there.
 func (b *bucket) forgiven(missing float64) bool {
 	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
 }
 
-// take spends a token, which is there.
+// take spends a token. The caller has checked that there is one.
 func (b *bucket) take(now int64) {
 	if b.rate != Unlimited {
 		b.tokens, b.at = b.have(now)-1, now
 	}
 }
 
-// giveBack takes a spent token back, if there is room for it.
+// giveBack returns a spent token to the bucket, if there is room for it.
 func (b *bucket) giveBack(now int64) {
-	if b.rate != Unlimited {
+	if b.rate != Unlimited && b.rate != 0 {
 		b.tokens, b.at = min(b.have(now)+1, b.burst), now
 	}
 }
 
-// next is the first instant from that one on at which there is a token, by a nanosecond of rounding; false when there
-// never is one.
+// next returns the first instant, not before from, at which there is a token, give or take a nanosecond of rounding;
+// false if there never is one.
 func (b *bucket) next(from int64) (int64, bool) {
 	if b.frozen || b.rate == 0 {
 		return 0, false
@@ -121,8 +121,8 @@ func (b *bucket) next(from int64) (int64, bool) {
 	return max(at, from), ok
 }
 
-// full is an instant at which the bucket is full; false when it never is. One that saves no tokens up is as full as it
-// gets.
+// full returns an instant at which the bucket is full; false if it never is. An unlimited or stopped bucket saves no
+// tokens, so it counts as full.
 func (b *bucket) full() (int64, bool) {
 	if b.rate == Unlimited || b.rate == 0 {
 		return b.at, true
@@ -134,8 +134,8 @@ func (b *bucket) full() (int64, bool) {
 	return at + 1, ok
 }
 
-// reaches is when there are that many tokens, but for rounding; false when it is too far away. It does not depend on the
-// instant at which it is asked.
+// reaches returns when there are that many tokens, apart from rounding; false if that is too far away. The answer does
+// not depend on when it is called.
 func (b *bucket) reaches(tokens float64) (int64, bool) {
 	seconds := (tokens - b.tokens) / b.rate
 	if seconds > maxWait.Seconds() || b.at > math.MaxInt64-int64(maxWait) {
@@ -144,5 +144,5 @@ func (b *bucket) reaches(tokens float64) (int64, bool) {
 	return b.at + max(0, int64(seconds*float64(time.Second))), true
 }
 
-// maxWait is beyond what a duration holds with some room: a token that far away never comes.
+// maxWait is the longest wait for a token; one further away never comes. It leaves some room below the longest Duration.
 const maxWait = 200 * 365 * 24 * time.Hour

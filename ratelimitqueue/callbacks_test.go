@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// usable fails when a lock was left behind, or anything else that keeps a queue from working.
+// usable fails if a lock was left behind, or anything else keeps the queue from working.
 func usable(t *testing.T, f *fixture) {
 	t.Helper()
 	require.True(t, f.mu.TryLock(), "it is locked")
@@ -53,7 +53,7 @@ func TestPermissionThatPanics(t *testing.T) {
 	usable(t, f)
 }
 
-// A permission that is to be left alone for ever is, until Kick; nothing spins.
+// A permission with an endless interval is asked again only after Kick; nothing spins.
 func TestPermissionIntervalWithoutEnd(t *testing.T) {
 	asked := 0
 	var closed error
@@ -72,7 +72,7 @@ func TestPermissionIntervalWithoutEnd(t *testing.T) {
 	require.Equal(t, []string{"a"}, f.takes())
 }
 
-// A Kick that comes while the permission is being refused is not lost.
+// A Kick during a refusal is not lost.
 func TestKickWhileAsking(t *testing.T) {
 	var f *fixture
 	closed, asked := errors.New("closed"), 0
@@ -83,7 +83,7 @@ func TestKickWhileAsking(t *testing.T) {
 		}
 		was := closed
 		closed = nil
-		f.Kick() // it has just been opened
+		f.Kick() // it has just been permitted
 		return was
 	}})
 	f.Add("a", 1)
@@ -135,7 +135,7 @@ func TestGoexitOfThePermission(t *testing.T) {
 	usable(t, f)
 }
 
-// gone runs f in a goroutine that ends.
+// gone runs f in a goroutine that ends itself.
 func gone(f func()) {
 	over := make(chan struct{})
 	go func() {
@@ -215,7 +215,7 @@ func TestErrorsAreSeen(t *testing.T) {
 	usable(t, f)
 }
 
-// A key that cannot be hashed panics in the hands of who named it, and harms nobody else.
+// A key that cannot be hashed panics in its caller, and affects nothing else.
 func TestKeyThatCannotBeHashed(t *testing.T) {
 	bad := func() any { return []int{1} }
 	q, err := New[any, int](Config{Rate: 1, Burst: 5, Permission: func() error { return nil }})

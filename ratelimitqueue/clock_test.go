@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-// whoHandsOut are a queue and a group on that clock.
+// whoHandsOut returns a queue and a group on that clock.
 func whoHandsOut(t *testing.T, c *clockcases.Clock, s setup) []*subject {
 	var both []*subject
 	for _, isQueue := range []bool{true, false} {
@@ -22,8 +22,8 @@ func whoHandsOut(t *testing.T, c *clockcases.Clock, s setup) []*subject {
 	return both
 }
 
-// Setting the wall clock changes no due time, brings no token and none forward, where readings are monotonic; without
-// that, forward is time and back means that none passed.
+// With monotonic readings, setting the wall clock changes no due time and makes no tokens. Without them, going forward
+// is time passed, and going back is no time passed.
 func TestTheWallClockIsSet(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		t.Run(one.String(), func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestTheWallClockIsSet(t *testing.T) {
 				_, ok := q.take()
 				require.True(t, ok)
 				q.add(entry("read", c.Now().Add(4*time.Second)))
-				q.add(entry("written", c.Wall().Add(5*time.Second))) // as an object of the API carries it
+				q.add(entry("written", c.Wall().Add(5*time.Second))) // as an API object contains it
 				c.Pass(time.Second)
 				require.Equal(t, 9*time.Second, q.core().Wait(), "for the token")
 				c.Set(one.Set)
@@ -67,7 +67,7 @@ func TestTheWallClockIsSet(t *testing.T) {
 	}
 }
 
-// A refusal is left alone for its interval, whatever the wall shows; so are pauses and their tokens.
+// A refusal lasts for its interval, whatever the wall clock shows; so do pauses, and they make no tokens.
 func TestTheWallClockIsSetBeforeWhoIsAskedAgain(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		for i := range 2 {

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/backoff"
 )
 
-// Rates that are no number of items a second. Both fit into JSON.
+// Special rates, which are not a number of items a second. Both can be encoded in JSON.
 const (
 	// Unlimited hands out whatever is due.
 	Unlimited float64 = math.MaxFloat64
@@ -18,33 +18,33 @@ const (
 	Stopped float64 = -1
 )
 
-// Backoff is how long Retry and Fail wait: exponentially longer after each failed try. Its zero fields mean 100ms,
-// a factor of 2 and at most one minute.
+// Backoff says how long Retry and Fail wait, which grows exponentially with each failed try. Zero fields mean 100ms
+// initially, a factor of 2 and at most one minute.
 type Backoff = backoff.Backoff
 
-// Config configures a Queue. Only Rate has to be set.
+// Config configures a Queue. Only Rate is required.
 type Config struct {
-	// Rate is in items a second, or Unlimited, or Stopped. 0 is a fault: a rate that was forgotten would hand out
-	// nothing, and nobody would say so.
+	// Rate is in items a second, or Unlimited, or Stopped. 0 is an error, because a forgotten rate would silently hand
+	// out nothing.
 	Rate float64
-	// Burst is how many tokens an unused queue saves up, and starts with; 0 means 1.
+	// Burst is how many tokens an idle queue saves up, and how many it starts with; 0 means 1.
 	Burst int
-	// Clock is the real clock when nil. Only Run needs more than Now: a clock.Clock.
+	// Clock is the real clock if nil. Run needs a clock.Clock, with timers; all else needs only Now.
 	Clock clock.PassiveClock
-	// Backoff is waited after tries that failed.
+	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// Permission, when not nil, is asked when an item is added and again before one is handed out, with nothing
-	// locked. While it returns an error nothing new is taken in, no new key and no further turn of one in flight (adding
-	// answers NotPermitted; add it again later), nothing is handed out and no token spent; what waits goes on waiting. A panic of it counts as an error. A
-	// permission that was refused is asked again after PermissionInterval (0 means 1s) or when Kick is called.
-	// Removing is never refused.
+	// Permission, if not nil, is asked when an item is added and again before one is handed out, with no lock held.
+	// While it returns an error, nothing new is added, neither a new key nor a further turn of one in flight (adding
+	// returns NotPermitted; add it again later), nothing is handed out, and no token is spent. Waiting items go on
+	// waiting. A panic counts as an error. After a refusal it is asked again when PermissionInterval has passed (0 means
+	// 1s) or Kick is called. Removing is never refused.
 	Permission         func() error
 	PermissionInterval time.Duration
-	// OnError, when not nil, is told the errors given to Fail, and of panics in what Run runs. It is called with
-	// nothing locked, after the item has ended.
+	// OnError, if not nil, is called with every error given to Fail, and for panics in the function given to Run. No
+	// lock is held, and the item has ended.
 	OnError func(key any, err error)
-	// OnPanic, when not nil, is told of a panic in what Run runs, which counts as a failed try, and in the functions of
-	// a configuration; that of Permission has no key.
+	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after
+	// one in a function of the configuration. For Permission the key is nil.
 	OnPanic func(key, value any, stack []byte)
 }
 

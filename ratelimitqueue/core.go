@@ -11,39 +11,39 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// core is what Queue and Group are made of: records by key, each in a line with a bucket of its own. A queue has one
-// line; a group has one for each domain, and a fleet that says whose turn it is.
+// core is what Queue and Group share: records by key, each in a line that has its own bucket. A queue has one line; a
+// group has one for each domain, and a fleet that decides whose turn it is.
 type core[K comparable, V any] struct {
 	config Config
 	clock  clock.PassiveClock
-	wake   chan struct{} // of size 1: something changed that Next did not know of
+	wake   chan struct{} // size 1: Next may have become earlier
 
-	mu         sync.Mutex // guards what follows and what a Group adds; never held while user code runs
+	mu         sync.Mutex // guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
 	time       steady.Time
 	index      keyindex.Index[K] // numbers the keys
 	records    slab.Slab[record[V]]
 	spare      *tried[V]      // zero
-	places     dueheap.Places // of what waits, in the heaps of the lines
+	places     dueheap.Places // where waiting items are in the heaps of the lines
 	lines      []*line        // by number; nil where a domain was forgotten
 	fleet      *fleet         // nil in a queue
-	cap        bucket         // over all lines
+	cap        bucket         // limits all lines together
 	bound      int            // how many may be in flight; unbounded in a queue
 	prefer     func(line int32) func(due []K) K
 	pauses     []string
 	permission permission
-	counts     [states]int // of the keys by their state
-	seq        uint64      // how many came: the place of the last one among equal due times
-	holders    uint64      // how often an item was handed out: tells each holder from all others
-	out        int         // holders that have not ended, exempt ones apart, whether their items are known or not
-	exemptOut  int         // and those
-	stats      Stats       // its totals
+	counts     [states]int // keys by state
+	seq        uint64      // numbers what was added: the place among equal due times
+	holders    uint64      // numbers the holders
+	out        int         // holders that have not ended, without those of exempt items; their keys may be unknown by now
+	exemptOut  int         // the same for exempt items
+	stats      Stats       // only its totals
 }
 
 const unbounded = -1
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// start prepares a core that has its configuration.
+// start prepares a core with this configuration.
 func (c *core[K, V]) start(config Config) {
 	c.config = config.withDefaults()
 	c.clock = c.config.Clock
@@ -53,7 +53,7 @@ func (c *core[K, V]) start(config Config) {
 	c.bound = unbounded
 }
 
-// become moves the record to a state, which its line counts too; c.mu is held.
+// become changes the state of the record, and the counts by state. c.mu is held.
 func (c *core[K, V]) become(r *record[V], s State) {
 	l := c.lines[r.line]
 	c.counts[r.state]--
@@ -63,7 +63,7 @@ func (c *core[K, V]) become(r *record[V], s State) {
 	l.counts[s]++
 }
 
-// queue lets the record wait in its line, unless an earlier holder has not ended; c.mu is held.
+// queue puts the record into its line, unless an earlier holder has not ended. c.mu is held.
 func (c *core[K, V]) queue(i int32, r *record[V]) {
 	if r.awaits() {
 		return
@@ -73,7 +73,7 @@ func (c *core[K, V]) queue(i int32, r *record[V]) {
 	c.kick()
 }
 
-// unqueue takes it out of its line; c.mu is held.
+// unqueue takes the record out of its line. c.mu is held.
 func (c *core[K, V]) unqueue(i int32, r *record[V]) {
 	if c.places.Has(i) {
 		c.lines[r.line].heap(r.exempt).Remove(i)
@@ -81,7 +81,7 @@ func (c *core[K, V]) unqueue(i int32, r *record[V]) {
 	}
 }
 
-// changed is called when who waits in a line, its bucket or its pauses changed; c.mu is held.
+// changed is called after a change of a line's items, bucket or pauses. c.mu is held.
 func (c *core[K, V]) changed(n int32) {
 	if c.fleet == nil {
 		return
@@ -93,7 +93,7 @@ func (c *core[K, V]) changed(n int32) {
 	c.fleet.changed(n, l, l.forgotten || l.bucket.rate == c.config.Rate && len(l.pauses) == 0)
 }
 
-// unset ends what was set for a line that is to be forgotten, so that its bucket will be full; c.mu is held.
+// unset ends the pauses and the stop of a line that is to be forgotten, so that its bucket fills up. c.mu is held.
 func (c *core[K, V]) unset(l *line) {
 	now := c.time.Elapsed()
 	if len(l.pauses) > 0 {
@@ -105,14 +105,14 @@ func (c *core[K, V]) unset(l *line) {
 	}
 }
 
-// thaw lets a line's tokens accrue again, if nothing else pauses it; c.mu is held.
+// thaw lets a line's tokens accrue again if nothing pauses it any more. c.mu is held.
 func (c *core[K, V]) thaw(l *line, now int64) {
 	if len(c.pauses) == 0 && len(l.pauses) == 0 {
 		l.bucket.thaw(now)
 	}
 }
 
-// kick tells Run, and whoever else listens, to look at Next again.
+// kick signals Run, and whoever else listens, to look at Next again.
 func (c *core[K, V]) kick() {
 	select {
 	case c.wake <- struct{}{}:
@@ -120,7 +120,7 @@ func (c *core[K, V]) kick() {
 	}
 }
 
-// add lets an entry wait in the line, unless its key is known; c.mu is held.
+// add adds an entry to the line, or does what its policies say if the key is known. c.mu is held.
 func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, permitted bool) AddResult {
 	if !permitted && c.refuse(e.Key, e.Identity) {
 		return NotPermitted
@@ -171,8 +171,8 @@ func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, per
 	return Known
 }
 
-// fresh makes a record whose key was not known an item that waits in r.line; c.mu is held. If an earlier holder of the
-// key has not ended, the item waits for it.
+// fresh makes a record whose key was not known a waiting item of r.line. If an earlier holder of the key has not ended,
+// the item waits for that first. c.mu is held.
 func (c *core[K, V]) fresh(i int32, r *record[V], value V, identity string, now, due int64, exempt bool) {
 	c.seq++
 	r.replace(value, due, exempt)
@@ -182,8 +182,9 @@ func (c *core[K, V]) fresh(i int32, r *record[V], value V, identity string, now,
 	c.queue(i, r)
 }
 
-// refuse says whether adding would take in what is not there yet, a key or another turn of one, which is not permitted;
-// c.mu is held. Another identity must not be handed out in its place.
+// refuse reports whether adding would add something new, a key or a further turn of one, which is not permitted now. If
+// the key has another identity, refuse removes that item, so that it is not handed out in place of the new one. c.mu is
+// held.
 func (c *core[K, V]) refuse(key K, identity string) bool {
 	i, ok := c.index.Find(key)
 	if !ok {
@@ -202,8 +203,8 @@ func (c *core[K, V]) refuse(key K, identity string) bool {
 	return r.state == StateInFlight
 }
 
-// empty makes the key of a record unknown, and its holder's word void; c.mu is held. The record is left with nothing
-// but that, and the caller has to call changed.
+// empty makes the key of a record unknown, and its holder's ending void. The record then holds nothing but that holder.
+// The caller must call changed. c.mu is held.
 func (c *core[K, V]) empty(i int32, r *record[V]) {
 	holder := r.holder()
 	c.unqueue(i, r)
@@ -215,8 +216,8 @@ func (c *core[K, V]) empty(i int32, r *record[V]) {
 	}
 }
 
-// leave makes a known key unknown, and says whether its record is to be forgotten too; c.mu is held. While a holder has
-// not ended the record stays, so that a new item of the key waits for it.
+// leave makes a known key unknown, and reports whether the caller is to forget its record too. While a holder has not
+// ended, the record stays, so that a new item of the key waits for it. c.mu is held.
 func (c *core[K, V]) leave(i int32, r *record[V]) (forgets bool) {
 	line := r.line
 	forgets = r.holder() == 0
@@ -231,17 +232,17 @@ func (c *core[K, V]) leave(i int32, r *record[V]) (forgets bool) {
 	return forgets
 }
 
-// forget drops the record of a key that is unknown; c.mu is held.
+// forget drops the record of an unknown key. c.mu is held.
 func (c *core[K, V]) forget(i int32) {
 	c.index.Delete(c.index.Key(i))
 	c.records.Free(i)
 }
 
-// Remove forgets the key, wherever it is. It passes at any rate, paused or not.
+// Remove forgets the key in any state, at any rate, paused or not.
 func (c *core[K, V]) Remove(key K) RemoveResult { return c.RemoveIdentity(key, "") }
 
-// RemoveIdentity is Remove for one identity only, so that a late event about an old object cannot
-// remove the new one.
+// RemoveIdentity is Remove for one identity only, so that a late event about a deleted object cannot remove its
+// successor with the same key. An empty identity matches any.
 func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -249,7 +250,7 @@ func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	if !ok {
 		return NotFound
 	}
-	i := place.Number
+	i := place.Number()
 	r := c.records.At(i)
 	result := Removed
 	switch {
@@ -267,7 +268,7 @@ func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	return result
 }
 
-// Clear forgets every key. What holders say afterwards is void. Rates, tokens and pauses stay.
+// Clear forgets every key. How holders end afterwards has no effect. Rates, tokens and pauses stay.
 func (c *core[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

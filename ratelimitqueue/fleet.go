@@ -6,20 +6,20 @@ import (
 	"github.com/evictkit/evictkit/internal/dueheap"
 )
 
-// fleet says which line of a group hands out next. Those that can are served in turns: whose last turn was before that
-// of all others comes first. Every change costs O(log n) of the number of lines.
+// fleet decides which line of a group hands out next. The lines that can hand out are served in turns: the one whose last
+// turn is longest ago comes first. Every change is O(log n) in the number of lines, except insert.
 type fleet struct {
 	all     rotation
-	exempt  rotation // of those with exempt items, by these alone
+	exempt  rotation // of the lines with exempt items, as if they had no others
 	turns   uint64
-	order   []int32      // of all lines, where it replaces turns
-	retired dueheap.Heap // lines without a key or a setting of their own, by when their bucket is full
+	order   []int32      // all lines in their fixed order, if one replaces the turns
+	retired dueheap.Heap // lines without a key or own settings, by when their bucket is full
 }
 
-// rotation is the lines that will be able to hand out, by when, and those that are, by their turn.
+// rotation holds the lines that can hand out later, by when, and those that can now, by turn.
 type rotation struct{ later, ready dueheap.Heap }
 
-// insert makes a line a place in the order that replaces the turns.
+// insert gives a line its place in the fixed order that replaces the turns.
 func (f *fleet) insert(n int32, place int, lines []*line) {
 	f.order = slices.Insert(f.order, place, n)
 	for i, n := range f.order {
@@ -32,7 +32,7 @@ func (f *fleet) insert(n int32, place int, lines []*line) {
 	}
 }
 
-// serve gives the line the last turn, unless they have an order that replaces turns.
+// serve moves the line behind all others, unless a fixed order replaces the turns.
 func (f *fleet) serve(l *line) {
 	if len(f.order) > 0 {
 		return
@@ -41,8 +41,8 @@ func (f *fleet) serve(l *line) {
 	l.turn = f.turns
 }
 
-// changed takes note of what changed in a line. One without a key that has no setting of its own is retired: it is
-// forgotten when its bucket is full, so that coming back earns no token.
+// changed updates the fleet after a change in a line. A line without keys and own settings (plain) is retired: it is
+// forgotten once its bucket is full, so that leaving and coming back earns no token.
 func (f *fleet) changed(n int32, l *line, plain bool) {
 	at, ok := l.next(l.bucket.at, false)
 	f.all.set(n, at, ok)
@@ -59,7 +59,7 @@ func (f *fleet) changed(n int32, l *line, plain bool) {
 	f.retired.Remove(n)
 }
 
-// drop forgets a line that has no key.
+// drop forgets a line without keys.
 func (f *fleet) drop(n int32) {
 	f.retired.Remove(n)
 	f.all.set(n, 0, false)
@@ -73,7 +73,7 @@ func (f *fleet) rotation(exemptOnly bool) *rotation {
 	return &f.all
 }
 
-// first is the line whose turn it is, of those that can hand out now.
+// first returns the line whose turn it is, of those that can hand out now.
 func (f *fleet) first(lines []*line, now int64, exemptOnly bool) (int32, bool) {
 	r := f.rotation(exemptOnly)
 	for {
@@ -88,7 +88,7 @@ func (f *fleet) first(lines []*line, now int64, exemptOnly bool) (int32, bool) {
 	return n, ok
 }
 
-// next is when a line can hand out.
+// next returns when a line can hand out, not before now.
 func (f *fleet) next(now int64, exemptOnly bool) (int64, bool) {
 	r := f.rotation(exemptOnly)
 	if r.ready.Len() > 0 {

@@ -12,25 +12,26 @@ import (
 	"github.com/evictkit/evictkit/internal/keyindex"
 )
 
-// GroupConfig configures a Group. Only Rate has to be set.
+// GroupConfig configures a Group. Only Rate is required.
 type GroupConfig[D, K comparable] struct {
-	// Rate and Burst are those of each domain, as in Config, until SetRate.
+	// Rate and Burst apply to each domain, as in Config, until SetRate.
 	Rate  float64
 	Burst int
-	// MaxRate bounds all domains together, in items a second; 0 means no bound. No tokens are saved up for it.
+	// MaxRate limits all domains together, in items a second; 0 means no limit. It saves up at most one token.
 	MaxRate float64
-	// MaxInFlight bounds how many items are in flight at once, exempt ones apart; 0 means no bound. See SetMaxInFlight.
+	// MaxInFlight limits how many items, not counting exempt ones, are in flight at once; 0 means no limit. See
+	// SetMaxInFlight.
 	MaxInFlight int
-	// Prefer, when not nil, chooses which of the keys that are due in a domain is handed out next; they are given in
-	// their order. A key that is not among them leaves that order, and so does a panic. It is called with nothing
-	// locked when the domain's turn has come and more than one key is due. Without it choosing costs nothing.
+	// Prefer, if not nil, chooses which due key of a domain is handed out next. It gets the due keys in their order; if
+	// it returns another key or panics, the first of them is handed out. It is called, with no lock held, when it is
+	// the domain's turn and more than one key is due.
 	Prefer func(domain D, due []K) K
-	// Compare, when not nil, is used instead of turns: of the domains that can hand out, the first in this order does, as
-	// slices.SortFunc has it. Without bounds over all domains it says who comes first at one instant, and nothing else;
-	// with them the last may get nothing. It is called while the group is locked, for a domain that is made, which then
-	// costs O(n) of the number of domains, and must not use the group.
+	// Compare, if not nil, replaces the turns: of the domains that can hand out, the first in this order does. It
+	// compares as for slices.SortFunc. Without limits over all domains it only decides who comes first at one instant;
+	// with them, the last domains may get nothing. It is called when a domain is made, with the group locked, so it must
+	// not use the group; making a domain is then O(n) in the number of domains.
 	Compare func(a, b D) int
-	// What follows is as in Config, for the whole group.
+	// The other fields are as in Config, for the whole group.
 	Clock              clock.PassiveClock
 	Backoff            Backoff
 	Permission         func() error
@@ -43,7 +44,7 @@ type GroupConfig[D, K comparable] struct {
 func (c GroupConfig[D, K]) Validate() error {
 	errs := c.config().faults()
 	if c.MaxRate == Stopped {
-		errs = append(errs, field.Invalid(field.NewPath("maxRate"), c.MaxRate, "must not stop everything: Pause does"))
+		errs = append(errs, field.Invalid(field.NewPath("maxRate"), c.MaxRate, "must not stop everything; use Pause for that"))
 	}
 	errs = append(errs, validRate(c.MaxRate, field.NewPath("maxRate"))...)
 	return append(errs, notNegative(c.MaxInFlight, field.NewPath("maxInFlight"))...).ToAggregate()
@@ -56,19 +57,23 @@ func (c GroupConfig[D, K]) config() Config {
 	}
 }
 
-// Group is a queue for each domain (a zone, a tenant, a cluster), with a rate and tokens of its own, and bounds over all
-// of them. A key is in one domain at a time. Domains that have something to hand out take turns: the one whose last turn
-// is longest ago comes first (but see GroupConfig.Compare); within a domain what is due first, and of equal due times what came first. All methods
-// are safe for concurrent use. Domains are made when they are first named. One without a key and without a rate or
-// pause of its own is forgotten as soon as its bucket is full, so that leaving and coming back earns no token, and
-// memory is bounded by what is there. It must not be copied.
+// Group has a queue for each domain (a zone, a tenant, a cluster), with its own rate and tokens, and limits over all of
+// them. A key is in one domain at a time. Domains that can hand out take turns: the one whose last turn is longest ago
+// comes first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first, and of equal due
+// times the one that was added first.
+//
+// A domain is made when it is first named. A domain without keys and without a rate or pause of its own is forgotten
+// once its bucket is full, so leaving and coming back earns no token, and memory is bounded by the known keys and the
+// domains with settings.
+//
+// All methods are safe for concurrent use. A Group must be made by NewGroup and not be copied.
 type Group[D, K comparable, V any] struct {
 	core[K, V]
 	domains keyindex.Index[D] // numbers the lines; guarded by mu
 	compare func(a, b D) int
 }
 
-// NewGroup returns an empty group, or all faults of the configuration. It starts nothing.
+// NewGroup returns an empty group, or an error with all faults of the configuration. It starts no goroutine.
 func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("ratelimitqueue: %w", err)
@@ -92,12 +97,12 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 	return g, nil
 }
 
-// GroupEntry is an item to add, as Entry, and its domain.
+// GroupEntry is an Entry with its domain.
 type GroupEntry[D, K comparable, V any] struct {
-	// Domain is where a key that is not known waits. One that is stays where it is: Move moves it.
+	// Domain is where an unknown key will wait. A known key stays where it is; use Move.
 	Domain D
-	// Exempt lets the item pass MaxInFlight: it is handed out though as many are in flight as may be, and does not
-	// count. Of what is due in its domain it goes first. It costs the same tokens.
+	// Exempt items ignore MaxInFlight: they are handed out even if it is reached, and do not count towards it. They go
+	// before the other due items of their domain, and cost the same tokens.
 	Exempt        bool
 	Key           K
 	Value         V
@@ -107,37 +112,37 @@ type GroupEntry[D, K comparable, V any] struct {
 	WhileInFlight WhileInFlight
 }
 
-// GroupItem is what Take hands out, and the domain whose token it took.
+// GroupItem is an Item with the domain whose token it took.
 type GroupItem[D, K comparable, V any] struct {
 	Domain D
 	Item[K, V]
 }
 
-// GroupStatus is a copy of what is known of one key, and its domain.
+// GroupStatus is the Status of one key, with its domain.
 type GroupStatus[D comparable, V any] struct {
 	Domain D
 	Status[V]
 }
 
-// DomainStatus is a copy of what is known of a domain.
+// DomainStatus is a copy of what is known about a domain.
 type DomainStatus struct {
-	// Rate is 0 when the domain is stopped.
+	// Rate is 0 if the domain is stopped.
 	Rate float64
-	// Waiting, InFlight and Kept are how many of its keys are so.
+	// Waiting, InFlight and Kept are how many of its keys are in these states.
 	Waiting, InFlight, Kept int
-	// Paused are the reasons for which this domain alone is paused, oldest first.
+	// Paused holds the reasons given to PauseDomain for this domain, oldest first.
 	Paused []string
-	// Next is when it next has an item that is due and a token for it, as far as the domain alone decides that; it may
-	// lie in the past. It is zero when that never happens as things are.
+	// Next is when the domain next has a due item and a token for it, apart from limits, pauses and permission of the
+	// whole group. It may lie in the past. It is zero if that never happens unless something changes.
 	Next time.Time
 }
 
-// Add lets the key wait in the domain, due now. See AddEntry.
+// Add adds the key to the domain, due now. See AddEntry.
 func (g *Group[D, K, V]) Add(domain D, key K, value V) AddResult {
 	return g.AddEntry(GroupEntry[D, K, V]{Domain: domain, Key: key, Value: value})
 }
 
-// AddEntry is as a Queue's, for the domain of the entry.
+// AddEntry is Queue.AddEntry for the entry's domain.
 func (g *Group[D, K, V]) AddEntry(e GroupEntry[D, K, V]) AddResult {
 	return g.AddEntryAt(e, g.clock.Now())
 }
@@ -149,13 +154,13 @@ func (g *Group[D, K, V]) AddEntryAt(e GroupEntry[D, K, V], now time.Time) AddRes
 	at := g.read(now)
 	permitted := g.permitted(at)
 	n := g.line(e.Domain, g.config.Rate, at)
-	defer g.changed(n) // also when the key cannot be hashed: a domain made in vain is forgotten
+	defer g.changed(n) // deferred for keys that cannot be hashed: a domain just made for one must be forgotten
 	return g.add(&Entry[K, V]{
 		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: e.OnDuplicate, WhileInFlight: e.WhileInFlight,
 	}, e.Exempt, n, at, permitted)
 }
 
-// read takes a reading of the clock, and forgets the domains whose time has come; g.mu is held.
+// read takes a reading of the clock, and forgets the retired domains whose buckets are full. g.mu is held.
 func (g *Group[D, K, V]) read(now time.Time) int64 {
 	at := g.time.Read(now)
 	g.sweep(at)
@@ -175,7 +180,7 @@ func (g *Group[D, K, V]) sweep(now int64) {
 	}
 }
 
-// line returns the number of the domain's line, made with that rate if there is none; g.mu is held.
+// line returns the number of the domain's line, and makes it with that rate if there is none. g.mu is held.
 func (g *Group[D, K, V]) line(domain D, rate float64, now int64) int32 {
 	n, ok := g.domains.Find(domain)
 	if ok {
@@ -195,7 +200,7 @@ func (g *Group[D, K, V]) line(domain D, rate float64, now int64) int32 {
 	return n
 }
 
-// place is where a new domain belongs in the order that replaces the turns; g.mu is held.
+// place returns where a new domain belongs in the order that replaces the turns. g.mu is held.
 func (g *Group[D, K, V]) place(domain D) int {
 	if g.compare == nil {
 		return 0
@@ -206,9 +211,9 @@ func (g *Group[D, K, V]) place(domain D) int {
 	return place
 }
 
-// Take hands out the next item of the domain whose turn it is, for a token of that domain and, with MaxRate, one of the
-// group; false when no domain has an item that is due and a token, as many are in flight as may be, the group
-// is paused or not permitted.
+// Take hands out the next item of the domain whose turn it is. It spends a token of that domain and, with MaxRate, one of
+// the group. It returns false if no domain that is not paused has a due item and a token, if MaxRate or MaxInFlight is
+// reached, or if the group is paused or permission is refused. The caller becomes the item's holder and must end it.
 func (g *Group[D, K, V]) Take() (GroupItem[D, K, V], bool) { return g.TakeAt(g.clock.Now()) }
 
 // TakeAt is Take at that reading of the clock.
@@ -222,8 +227,8 @@ func (g *Group[D, K, V]) TakeAt(now time.Time) (GroupItem[D, K, V], bool) {
 	return GroupItem[D, K, V]{Domain: g.domains.Key(n), Item: it}, true
 }
 
-// Move takes a known key to another domain and says whether it is known. It keeps its place: due time and order among
-// equals, also while it is in flight, and what its holder says counts in the domain that it is in then.
+// Move moves a known key to another domain, and reports whether the key is known. It keeps its due time and its place
+// among equal due times. A key in flight may be moved too; after that, its ending counts in the new domain.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -247,7 +252,7 @@ func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	return true
 }
 
-// SetRate changes the rate of a domain, as Queue.SetRate does. A domain that it makes starts with a full bucket.
+// SetRate changes the rate of a domain, as Queue.SetRate does. If that makes the domain, it starts with a full bucket.
 func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
 	return g.SetRateAt(domain, rate, g.clock.Now())
 }
@@ -268,7 +273,7 @@ func (g *Group[D, K, V]) SetRateAt(domain D, rate float64, now time.Time) error 
 	return nil
 }
 
-// PauseDomain is Pause for one domain: nothing of it is handed out, and its tokens stand still.
+// PauseDomain is Pause for one domain: none of its items is handed out, and no tokens accrue for it.
 func (g *Group[D, K, V]) PauseDomain(domain D, reason string) {
 	g.PauseDomainAt(domain, reason, g.clock.Now())
 }
@@ -286,7 +291,7 @@ func (g *Group[D, K, V]) PauseDomainAt(domain D, reason string, now time.Time) {
 	g.changed(n)
 }
 
-// ResumeDomain ends PauseDomain with that reason and says whether there was one.
+// ResumeDomain ends a PauseDomain with that reason and reports whether there was one.
 func (g *Group[D, K, V]) ResumeDomain(domain D, reason string) bool {
 	return g.ResumeDomainAt(domain, reason, g.clock.Now())
 }
@@ -306,8 +311,9 @@ func (g *Group[D, K, V]) ResumeDomainAt(domain D, reason string, now time.Time) 
 	return true
 }
 
-// ForgetDomain forgets the rate and the pauses that were set for a domain, once it has no key and its bucket is full: it
-// is the GroupConfig's again after that. Coming back before, it is as it was; setting anything for it keeps it.
+// ForgetDomain drops the rate and the pauses that were set for a domain, once it has no keys and its bucket is full. From
+// then on GroupConfig applies to it again. If keys come back before, the domain is as it was, except that a domain
+// without keys loses its pauses and its stop at once. A later SetRate or PauseDomain undoes ForgetDomain.
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -321,8 +327,8 @@ func (g *Group[D, K, V]) forgetDomain(domain D) {
 	}
 }
 
-// SetMaxInFlight changes the bound of GroupConfig.MaxInFlight, to none when n is below zero. At 0 only exempt items are
-// handed out. A caller for whom other things count too takes their number off.
+// SetMaxInFlight changes the limit of GroupConfig.MaxInFlight. A negative n means no limit; at 0 only exempt items are
+// handed out. If other things should count towards your limit too, subtract them from n.
 func (g *Group[D, K, V]) SetMaxInFlight(n int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -330,10 +336,11 @@ func (g *Group[D, K, V]) SetMaxInFlight(n int) {
 	g.kick()
 }
 
-// Changed is signalled when Next may have become earlier. It holds one signal, and Run listens to it too.
+// Changed returns a channel that gets a signal when Next may have become earlier. It holds one signal. Run receives from
+// it too, so do not use both.
 func (g *Group[D, K, V]) Changed() <-chan struct{} { return g.wake }
 
-// Get returns what is known of the key.
+// Get returns what is known about the key, and false if it is not known.
 func (g *Group[D, K, V]) Get(key K) (GroupStatus[D, V], bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -344,7 +351,7 @@ func (g *Group[D, K, V]) Get(key K) (GroupStatus[D, V], bool) {
 	return GroupStatus[D, V]{Domain: g.domains.Key(r.line), Status: g.status(r)}, true
 }
 
-// Domain returns what is known of the domain.
+// Domain returns what is known about the domain, and false if there is none of that name.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -363,7 +370,7 @@ func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	return status, true
 }
 
-// Run is as a Queue's.
+// Run is as Queue.Run.
 func (g *Group[D, K, V]) Run(ctx context.Context, fn func(context.Context, GroupItem[D, K, V])) error {
 	return g.run(ctx, func() (Item[K, V], func(), bool) {
 		it, ok := g.Take()

@@ -29,7 +29,7 @@ func group(t testing.TB, config GroupConfig[string, string]) *groupFixture {
 
 func (f *groupFixture) step(d time.Duration) { f.clk.SetTime(f.clk.Now().Add(d)) }
 
-// takes hands out all there is now and returns domain and key of each.
+// takes hands out everything that it can now, and returns the domain and key of each.
 func (f *groupFixture) takes() (keys []string) {
 	for item, ok := f.Take(); ok; item, ok = f.Take() {
 		keys = append(keys, item.Domain+"/"+item.Key)
@@ -65,7 +65,7 @@ func TestEachDomainHasItsRate(t *testing.T) {
 	require.ErrorContains(t, f.SetRate("stopped", math.Inf(1)), "rate")
 }
 
-// An order of the domains replaces their turns, whatever they were made or served in.
+// With an order, domains do not take turns, whatever they were created or served in.
 func TestDomainsInOrder(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: 1, Compare: strings.Compare})
 	f.addAll("b", "b1", "b2", "b3")
@@ -94,7 +94,7 @@ func TestDomainsInOrder(t *testing.T) {
 	require.Equal(t, []string{"a/a1"}, f.takes(), "nothing is changed, and nothing locked")
 }
 
-// Who finds nothing to do costs the others nothing.
+// A holder that finds nothing to do costs the other domains nothing.
 func TestTokenOfAllDomainsThatWasNotUsed(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: 0.5, MaxRate: 1})
 	f.addAll("a", "a1", "a2")
@@ -102,7 +102,7 @@ func TestTokenOfAllDomainsThatWasNotUsed(t *testing.T) {
 	item, ok := f.Take()
 	require.True(t, ok)
 	item.Unused().Drop()
-	item.Unused().Drop() // it is said once
+	item.Unused().Drop() // it counts once
 	require.Equal(t, []string{"b/b1"}, f.takes())
 	require.Equal(t, 2*time.Second, f.Wait(), "that of its domain is spent")
 	f.step(2 * time.Second)
@@ -114,7 +114,7 @@ func TestTokenOfAllDomainsThatWasNotUsed(t *testing.T) {
 	require.Equal(t, []string{"c/c1"}, f.takes(), "also when its work was called off")
 }
 
-// What bounds over all leave is shared: the domain that was served longest ago comes first.
+// Domains share what the overall limits leave: the one served longest ago comes first.
 func TestDomainsTakeTurns(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: Unlimited, MaxRate: 1})
 	f.addAll("a", "a1", "a2", "a3", "a4", "a5")
@@ -162,7 +162,7 @@ func TestAsManyInFlightAsMayBe(t *testing.T) {
 	require.Equal(t, []string{"a/a4", "a/a2"}, f.takes())
 }
 
-// An exempt item goes before others of its domain that are due, also where nothing is full, and costs what they cost.
+// An exempt item goes before other due items of its domain, even if nothing is full, and costs the same.
 func TestExemptItemsGoFirst(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: 0.1, MaxInFlight: 9})
 	f.addAll("a", "a1", "a2")
@@ -202,7 +202,7 @@ func TestMoveKeepsThePlace(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Leaving and coming back earns no token, and what was left is forgotten.
+// A domain that empties and fills again gains no token, and an empty one is forgotten.
 func TestEmptiedDomainEarnsNoToken(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: 0.1})
 	f.addAll("a", "a1", "a2")
@@ -234,7 +234,7 @@ func TestManyDomainsComeAndGo(t *testing.T) {
 	require.LessOrEqual(t, len(f.lines), 12)
 }
 
-// What was set for a domain stays until it is forgotten, and its bucket until that is full.
+// What was set for a domain stays until ForgetDomain, and its bucket until that is full.
 func TestForgetDomain(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: 1})
 	f.ForgetDomain("unheard of")
@@ -298,7 +298,7 @@ func TestPauseOfAGroupAndOfADomain(t *testing.T) {
 	require.Equal(t, []string{"a/a1"}, f.takes(), "its turn was before")
 }
 
-// The caller chooses who of a domain is next, among those that are due, and is asked with nothing locked.
+// The caller chooses which due item of a domain is next. No lock is held then.
 func TestPrefer(t *testing.T) {
 	var f *groupFixture
 	var asked [][]string
@@ -346,7 +346,7 @@ func TestPrefer(t *testing.T) {
 	require.Equal(t, "a/0", f.takes()[0], "an exempt one that came meanwhile goes first")
 }
 
-// While the user chooses in one domain, another one's turn may come.
+// While the user chooses in one domain, the turn may pass to another one.
 func TestPreferThatChangesWhoseTurnItIs(t *testing.T) {
 	var f *groupFixture
 	var asked []string
@@ -377,7 +377,7 @@ func TestGroupConfig(t *testing.T) {
 	require.Equal(t, []string{}, append([]string{}, g.Paused()...))
 }
 
-// A bound so low that its next token never comes is not waited for in circles.
+// A rate so low that the next token never comes does not make the group spin.
 func TestTokenThatNeverComes(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Rate: Unlimited, MaxRate: 1e-12})
 	f.addAll("a", "a1", "a2")

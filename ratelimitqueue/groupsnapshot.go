@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// GroupSnapshot is a group as plain data, as Snapshot is a queue.
+// GroupSnapshot is a group as plain data, as Snapshot is for a queue.
 type GroupSnapshot[D, K comparable, V any] struct {
 	// Version is 1.
 	Version int `json:"version"`
-	// Tokens is what was there for GroupConfig.MaxRate TokensAge ago. Rate and bound of the whole group are its
-	// configuration's.
+	// Tokens is how many tokens GroupConfig.MaxRate had TokensAge ago. MaxRate and MaxInFlight themselves are not
+	// stored; they come from the configuration.
 	Tokens    float64       `json:"tokens"`
 	TokensAge time.Duration `json:"tokensAge"`
 	Pauses    []string      `json:"pauses,omitempty"`
-	// Domains are in the order of their turns: the one served longest ago comes first, or that of GroupConfig.Compare.
+	// Domains are in the order of their turns, the one served longest ago first, or in that of GroupConfig.Compare.
 	Domains []SnapshotDomain[D]          `json:"domains"`
 	Items   []GroupSnapshotItem[D, K, V] `json:"items"`
 }
@@ -41,8 +41,7 @@ type GroupSnapshotItem[D, K comparable, V any] struct {
 	SnapshotItem[K, V]
 }
 
-// Snapshot returns the group with every known key, in the order in which the waiting ones are due; those in flight and
-// kept come where their due time is.
+// Snapshot returns the group with every known key, ordered by due time. Restore says what becomes of those in flight.
 func (g *Group[D, K, V]) Snapshot() GroupSnapshot[D, K, V] { return g.SnapshotAt(g.clock.Now()) }
 
 // SnapshotAt is Snapshot at that reading of the clock.
@@ -63,7 +62,7 @@ func (g *Group[D, K, V]) SnapshotAt(now time.Time) GroupSnapshot[D, K, V] {
 	return s
 }
 
-// snapshotDomains are those that are remembered; g.mu is held.
+// snapshotDomains copies the remembered domains. g.mu is held.
 func (g *Group[D, K, V]) snapshotDomains(now int64) []SnapshotDomain[D] {
 	var numbers []int32
 	for n, l := range g.lines {
@@ -83,8 +82,8 @@ func (g *Group[D, K, V]) snapshotDomains(now int64) []SnapshotDomain[D] {
 	return domains
 }
 
-// Restore takes a snapshot into a group that knows no key, as Queue.Restore does. A domain that comes twice is an error
-// too.
+// Restore loads a snapshot into a group that knows no key, as Queue.Restore does. A domain that is there twice is an
+// error too.
 func (g *Group[D, K, V]) Restore(s GroupSnapshot[D, K, V]) error {
 	return g.RestoreAt(s, g.clock.Now())
 }
@@ -109,7 +108,7 @@ func (g *Group[D, K, V]) RestoreAt(s GroupSnapshot[D, K, V], now time.Time) erro
 		line := g.line(s.Items[n].Domain, g.config.Rate, at)
 		g.restoreItem(item(n), line, s.Items[n].Exempt, at)
 	}
-	for i := range s.Domains { // which may forget what was set, where there is no key
+	for i := range s.Domains { // last, because this drops the settings of domains without keys
 		if s.Domains[i].Forgotten {
 			g.forgetDomain(s.Domains[i].Domain)
 		}
@@ -118,13 +117,14 @@ func (g *Group[D, K, V]) RestoreAt(s GroupSnapshot[D, K, V], now time.Time) erro
 	return nil
 }
 
-// checkDomains looks for faults of the domains, and uses them all as keys before anything is changed.
+// checkDomains looks for faults of the domains. It also uses every domain as a map key, so that one that cannot be hashed
+// panics before anything has changed.
 func checkDomains[D, K comparable, V any](s *GroupSnapshot[D, K, V]) error {
 	seen := make(map[D]struct{}, len(s.Domains))
 	for i := range s.Domains {
 		d := &s.Domains[i]
 		if _, twice := seen[d.Domain]; twice {
-			return fmt.Errorf("domain %v comes twice", d.Domain)
+			return fmt.Errorf("domain %v appears twice", d.Domain)
 		}
 		seen[d.Domain] = struct{}{}
 		if err := errors.Join(checkRate(d.Rate), checkTokens(d.Tokens, d.TokensAge), checkPauses(d.Pauses)); err != nil {
@@ -137,7 +137,7 @@ func checkDomains[D, K comparable, V any](s *GroupSnapshot[D, K, V]) error {
 	return nil
 }
 
-// restoreDomain sets what belongs to a domain, which has the last turn so far; g.mu is held.
+// restoreDomain restores the settings of a domain, and puts it behind those restored before. g.mu is held.
 func (g *Group[D, K, V]) restoreDomain(d *SnapshotDomain[D], now int64) {
 	n := g.line(d.Domain, g.config.Rate, now)
 	l := g.lines[n]

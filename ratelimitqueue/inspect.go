@@ -2,46 +2,46 @@ package ratelimitqueue
 
 import "time"
 
-// Status is a copy of what is known of one key.
+// Status is a copy of what is known about one key.
 type Status[V any] struct {
 	State      State
 	Value      V
 	Identity   string
 	Added, Due time.Time
-	// Attempts is how many tries failed, LastError what the last one was ended with by Fail, if it was.
+	// Attempts is how many tries failed. LastError is the last error given to Fail, nil if there was none.
 	Attempts  int
 	LastError error
 }
 
 // Stats is what a queue or a group holds now, and what it has done since it was made.
 type Stats struct {
-	// Waiting and Kept are how many keys wait and are kept; InFlight is how many holders have not ended, those
-	// included whose work was called off.
+	// Waiting and Kept are how many keys are in these states. InFlight is how many holders have not ended, including
+	// those whose key was removed.
 	Waiting, InFlight, Kept int
-	// Added is how often something new was taken in: what was not known, what is to have another turn, what was restored.
-	// HandedOut is how many items were.
+	// Added counts what was newly taken in: unknown keys, further turns of keys in flight, restored items. HandedOut
+	// counts the items that were handed out.
 	Added, HandedOut uint64
-	// Done, Dropped, Retried and Blocked are how many ended so: Done with Keep, Retried with RetryAfter, Fail and
-	// panics. What was said after the work was called off is not counted.
+	// Done, Dropped, Retried and Blocked count how items ended. Keep counts as Done; RetryAfter, Fail with a retry and a
+	// panic count as Retried. Endings without effect, because the key was removed, are not counted.
 	Done, Dropped, Retried, Blocked uint64
-	// Panicked is how many functions of the user did, what Run runs among them.
+	// Panicked counts panics in the user's functions, including those given to Run.
 	Panicked uint64
-	// LastLateness is how long after it was due the last item was handed out, MaxLateness the longest of these.
+	// LastLateness is how long after it was due the last item was handed out; MaxLateness is the longest of these.
 	LastLateness, MaxLateness time.Duration
-	// LastError is the last one given to Fail, or that of a panic, and LastErrorAt when that was; nil and zero if there
-	// was none.
+	// LastError is the last error given to Fail or made from a panic, and LastErrorAt when that was; nil and zero if
+	// there was none.
 	LastError   error
 	LastErrorAt time.Time
 }
 
-// Len is how many items wait.
+// Len returns how many items wait.
 func (c *core[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts[StateWaiting]
 }
 
-// Stats returns what there is and what was done. It costs nothing that grows.
+// Stats returns the current Stats. O(1).
 func (c *core[K, V]) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

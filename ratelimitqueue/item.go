@@ -7,16 +7,16 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Item is what Take hands out. Its holder ends it once, with Done, Keep, Drop, Retry, RetryAfter, Blocked or Fail;
-// nothing is locked meanwhile. What a holder says is void when the key was removed, or replaced by another identity,
-// in the meantime; and so is all that he says after the first word.
+// Item is what Take hands out. Its holder ends it once, with Done, Keep, Drop, Retry, RetryAfter, Blocked or Fail; no
+// lock is held until then. Ending has no effect if the key was meanwhile removed or replaced by another identity, or if
+// the item has ended before.
 type Item[K comparable, V any] struct {
 	Key      K
 	Value    V
 	Identity string
 	// Added is when it was added, Due when it was due.
 	Added, Due time.Time
-	// Attempts is how many tries failed before this one.
+	// Attempts is how many earlier tries failed.
 	Attempts int
 
 	core     *core[K, V]
@@ -25,32 +25,42 @@ type Item[K comparable, V any] struct {
 	holder   uint64
 	exempt   bool
 	unused   bool
+	unspent  bool
+	from     *line // in which it waited
 	reading  time.Time
 }
 
-// Ended answers the end of an item.
+// Ended is the result of ending an item.
 type Ended struct {
-	// Held: the holder still held the item, and what he said counts. It is false when the key was removed or replaced
-	// meanwhile, so that his work was called off, and when the item had ended before.
+	// Held: the holder still held the item, and the ending took effect. It is false if the key was removed or replaced
+	// meanwhile, or the item had ended before.
 	Held bool
-	// Newer: something newer has come for the key while it was worked on.
+	// Newer: something newer was added for the key while it was in flight.
 	Newer bool
 }
 
-// At returns the item with its end told at that reading of the clock, for those who read it once for many things.
+// At returns the item such that it ends at that reading of the clock. Use it to read the clock once for many items.
 func (it Item[K, V]) At(now time.Time) Item[K, V] {
 	it.reading = now
 	return it
 }
 
-// Unused returns the item with its end giving the token of GroupConfig.MaxRate back: nothing was done that it bounds. The token
-// of its own queue or domain stays spent, so that finding nothing to do goes no faster than doing it.
+// Unused returns the item such that ending it gives back the token of GroupConfig.MaxRate. Use it if nothing was done
+// that MaxRate should limit. The token of its own queue or domain stays spent, so that finding nothing to do goes no
+// faster than doing it.
 func (it Item[K, V]) Unused() Item[K, V] {
 	it.unused = true
 	return it
 }
 
-// Held says whether the holder still holds the item: false once its work is called off, or ended.
+// Unspent is Unused that also gives back the token of its own queue or domain, if the item is still held and its key has
+// not moved to another domain. It is for an item that may not be worked on yet: the next in line is handed out at once.
+func (it Item[K, V]) Unspent() Item[K, V] {
+	it.unused, it.unspent = true, true
+	return it
+}
+
+// Held reports whether the item is still wanted: false once its key is removed or replaced, or the item has ended.
 func (it Item[K, V]) Held() bool {
 	c := it.core
 	if c == nil {
@@ -65,33 +75,34 @@ func (it Item[K, V]) Held() bool {
 	return r.state == StateInFlight && r.tried.holder == it.holder
 }
 
-// Done ends the work: it is finished, and the key forgotten. What was added meanwhile gets its turn (see Again).
+// Done ends the item as finished. The key is forgotten; an entry added meanwhile gets its turn (see Again).
 func (it Item[K, V]) Done() Ended { return it.end(ending{kind: done}) }
 
-// Keep ends the work: it is finished, and the key stays known until Remove. Adding it answers Kept and changes
-// nothing, and what was added meanwhile gets no turn. The value is not kept.
+// Keep ends the item as finished, and the key stays known until Remove. Adding it returns Kept and changes nothing, and
+// an entry added meanwhile gets no turn. The value is not kept.
 func (it Item[K, V]) Keep() Ended { return it.end(ending{kind: keep}) }
 
-// Drop ends the work: it is not wanted any more. It differs from Done only for Stats.
+// Drop ends the item as no longer wanted. It differs from Done only in Stats.
 func (it Item[K, V]) Drop() Ended { return it.end(ending{kind: drop}) }
 
-// Retry lets the item wait again, for Config.Backoff: the try failed. It keeps its place among items that are due at the
-// same time. The next try costs a token too. If something was added meanwhile, its OnDuplicate decides between the two.
+// Retry ends a failed try: the item waits again, as long as Config.Backoff says. It keeps its place among items that are
+// due at the same time. The next try costs a token too. If an entry was added meanwhile, its OnDuplicate decides between
+// the two.
 func (it Item[K, V]) Retry() Ended { return it.end(ending{kind: retry, backs: true}) }
 
-// RetryAfter is Retry after that long, not below zero.
+// RetryAfter is Retry after d instead of the backoff. A negative d counts as 0.
 func (it Item[K, V]) RetryAfter(d time.Duration) Ended {
 	return it.end(ending{kind: retry, after: max(d, 0)})
 }
 
-// Blocked lets the item wait again for that long because something does not permit it yet. It is no failure: attempts
-// and backoff do not grow. Blocked(0) is "retry now".
+// Blocked ends a try that was not permitted yet: the item waits again for d (a negative d counts as 0). It is no failure:
+// attempts and backoff do not grow. Blocked(0) means "retry now".
 func (it Item[K, V]) Blocked(d time.Duration) Ended {
 	return it.end(ending{kind: blocked, after: max(d, 0)})
 }
 
-// Fail is Done for nil, Drop for an error that Final marked, and Retry for any other. The error is seen in Get, in
-// Stats and by Config.OnError.
+// Fail is Done for nil, Drop for an error marked by Final, and Retry for any other error. Get and Stats show the error,
+// and Config.OnError is called with it.
 func (it Item[K, V]) Fail(err error) Ended {
 	switch {
 	case err == nil:
@@ -102,17 +113,17 @@ func (it Item[K, V]) Fail(err error) Ended {
 	return it.end(ending{kind: retry, backs: true, err: err})
 }
 
-// Final marks an error that trying again cannot mend. Nil stays nil.
+// Final marks an error that retrying cannot fix. Nil stays nil.
 func Final(err error) error { return final.Mark(err) }
 
 // ending is how an item ends.
 type ending struct {
-	kind  kind
-	backs bool // after is what the backoff says
-	after time.Duration
-	err   error
-	// unused gives back what was taken of the bound on all lines.
-	unused bool
+	kind   kind
+	backs  bool // take after from the backoff
+	after  time.Duration
+	err    error
+	unused bool  // gives the token of all lines back
+	from   *line // gives its token back too; nil for none
 }
 
 type kind uint8
@@ -125,7 +136,7 @@ const (
 	blocked
 )
 
-// end ends the item, and tells its error with nothing locked.
+// end ends the item, and reports its error with no lock held.
 func (it Item[K, V]) end(e ending) Ended {
 	c := it.core
 	if c == nil {
@@ -138,7 +149,9 @@ func (it Item[K, V]) end(e ending) Ended {
 	if reading.IsZero() && (e.kind >= retry || e.err != nil) {
 		reading = c.clock.Now()
 	}
-	e.unused = it.unused
+	if e.unused = it.unused; it.unspent {
+		e.from = it.from
+	}
 	ended, first := c.end(it.number, it.holder, it.exempt, e, reading)
 	if first && e.err != nil {
 		c.tellError(it.Key, e.err)
@@ -146,7 +159,7 @@ func (it Item[K, V]) end(e ending) Ended {
 	return ended
 }
 
-// end also says whether it is the holder's first word.
+// end also says whether this is the holder's first ending.
 func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading time.Time) (ended Ended, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,7 +168,7 @@ func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading 
 		now = c.time.Read(reading)
 	}
 	if !c.records.Has(i) {
-		return Ended{}, false // its number is free: it ended before
+		return Ended{}, false // the record is gone: it ended before
 	}
 	r := c.records.At(i)
 	if holder != r.holder() {
@@ -165,6 +178,10 @@ func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading 
 	if e.unused {
 		c.cap.giveBack(now)
 		c.kick()
+	}
+	if e.from != nil && r.state == StateInFlight && c.lines[r.line] == e.from {
+		e.from.bucket.giveBack(now)
+		c.changed(r.line)
 	}
 	if e.err != nil {
 		c.stats.LastError, c.stats.LastErrorAt = e.err, c.time.Instant(now)
@@ -176,7 +193,7 @@ func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading 
 	return c.endVoid(i, r), true
 }
 
-// endVoid ends the work that was called off, which nobody waits for any more; c.mu is held.
+// endVoid ends an item whose key was removed, and lets a newer item of the key go on that waited for it. c.mu is held.
 func (c *core[K, V]) endVoid(i int32, r *record[V]) Ended {
 	if r.state == 0 {
 		c.untry(r)
@@ -188,7 +205,7 @@ func (c *core[K, V]) endVoid(i int32, r *record[V]) Ended {
 	return Ended{Newer: true}
 }
 
-// endHeld does as the holder says; c.mu is held.
+// endHeld ends an item that is still wanted. c.mu is held.
 func (c *core[K, V]) endHeld(i int32, r *record[V], e ending, now int64) Ended {
 	n := r.tried.newer
 	ended := Ended{Held: true, Newer: n != nil}
@@ -223,7 +240,7 @@ func (c *core[K, V]) endHeld(i int32, r *record[V], e ending, now int64) Ended {
 	return ended
 }
 
-// keep lets the key stay known, without its value; c.mu is held.
+// keep makes the record a kept one, without its value. c.mu is held.
 func (c *core[K, V]) keep(r *record[V]) {
 	var zero V
 	r.value, r.exempt = zero, false
@@ -231,14 +248,14 @@ func (c *core[K, V]) keep(r *record[V]) {
 	c.become(r, StateKept)
 }
 
-// roomLeft is called when less is in flight; c.mu is held.
+// roomLeft is called when fewer items are in flight. c.mu is held.
 func (c *core[K, V]) roomLeft() {
 	if c.bound != unbounded {
 		c.kick()
 	}
 }
 
-// note counts the end of what was held and remembers its error; c.mu is held.
+// note counts the ending and remembers its error. c.mu is held.
 func (c *core[K, V]) note(r *record[V], e ending) {
 	switch e.kind {
 	case done, keep:

@@ -6,15 +6,15 @@ import (
 	"github.com/evictkit/evictkit/internal/dueheap"
 )
 
-// line is what waits for the tokens of one bucket: all of a queue, or what belongs to one domain of a group.
+// line holds the items that wait for the tokens of one bucket: all of a queue, or those of one domain of a group.
 type line struct {
 	due       dueheap.Heap
 	exempt    dueheap.Heap // goes first
 	bucket    bucket
 	pauses    []string // of this line only
 	counts    [states]int
-	turn      uint64 // when it was served last; lines that were served before come before it
-	forgotten bool   // its rate and pauses are not wanted any more once it has no key
+	turn      uint64 // rises with every turn served: the line with the lowest is next
+	forgotten bool   // ForgetDomain was called: drop its rate and pauses once it has no key
 }
 
 func (c *core[K, V]) newLine(rate float64, now int64) *line {
@@ -35,12 +35,12 @@ func (l *line) heap(exempt bool) *dueheap.Heap {
 	return &l.due
 }
 
-// known is how many keys are in the line, waiting or not.
+// known returns how many keys belong to the line, in any state.
 func (l *line) known() int {
 	return l.counts[StateWaiting] + l.counts[StateInFlight] + l.counts[StateKept]
 }
 
-// first is who is handed out next of what is due.
+// first returns the due item that is handed out next.
 func (l *line) first(now int64) (number int32, ok bool) {
 	if number, due, ok := l.exempt.Min(); ok && due <= now {
 		return number, true
@@ -49,7 +49,7 @@ func (l *line) first(now int64) (number int32, ok bool) {
 	return number, ok && due <= now
 }
 
-// next is the first instant from that one on at which the line has an item that is due and a token for it.
+// next returns the first instant, not before from, at which the line has a due item and a token for it.
 func (l *line) next(from int64, exemptOnly bool) (int64, bool) {
 	_, due, ok := l.exempt.Min()
 	if !exemptOnly {
@@ -63,7 +63,7 @@ func (l *line) next(from int64, exemptOnly bool) (int64, bool) {
 	return l.bucket.next(max(from, due))
 }
 
-// pause adds a reason and says whether it is new.
+// pause adds a reason and reports whether it is new.
 func pause(reasons *[]string, reason string) bool {
 	if slices.Contains(*reasons, reason) {
 		return false
@@ -72,7 +72,7 @@ func pause(reasons *[]string, reason string) bool {
 	return true
 }
 
-// resume takes a reason away and says whether it was there.
+// resume removes a reason and reports whether it was there.
 func resume(reasons *[]string, reason string) bool {
 	i := slices.Index(*reasons, reason)
 	if i < 0 {

@@ -54,7 +54,7 @@ func TestAddedWhileInFlightAndRetried(t *testing.T) {
 	}
 }
 
-// Upstream's TimedQueue: what its function is done with stays known, also if it was added meanwhile.
+// Upstream's TimedQueue: a key whose function is done stays known, even if it was added meanwhile.
 func TestKeptThoughAddedMeanwhile(t *testing.T) {
 	f := queue(t, Config{Rate: 1000, Burst: 10})
 	f.Add("a", 1)
@@ -69,7 +69,7 @@ func TestKeptThoughAddedMeanwhile(t *testing.T) {
 	require.Equal(t, Stats{Kept: 1, Added: 2, HandedOut: 1, Done: 1}, f.Stats())
 }
 
-// One line tells a holder that his work was called off.
+// One call tells a holder that its item is no longer wanted.
 func TestHolderLearnsThatHeWasCalledOff(t *testing.T) {
 	for name, callOff := range map[string]func(*fixture){
 		"removed":  func(f *fixture) { require.Equal(t, RemovedInFlight, f.Remove("a")) },
@@ -90,7 +90,7 @@ func TestHolderLearnsThatHeWasCalledOff(t *testing.T) {
 	require.Equal(t, Ended{}, Item[string, int]{}.Fail(nil))
 }
 
-// Clear forgets everything, and nothing is handed out twice at once all the same.
+// Clear forgets everything, but still nothing is handed out twice at the same time.
 func TestClear(t *testing.T) {
 	f := queue(t, Config{Rate: 1000, Burst: 10})
 	for _, key := range []string{"a", "b", "c"} {
@@ -135,7 +135,7 @@ func TestBlockedIsNoFailure(t *testing.T) {
 	require.Equal(t, uint64(3), f.Stats().Retried)
 }
 
-// First the key alone is known, later its UID: what has that name afterwards is another.
+// At first only the key is known, later its UID. After that, another UID means another object.
 func TestIdentityLearnedLate(t *testing.T) {
 	learn := func(f *fixture, policy Duplicate) AddResult {
 		return f.AddEntry(Entry[string, int]{Key: "node", Value: 2, Identity: "uid-1", OnDuplicate: policy, WhileInFlight: Ignore})
@@ -184,7 +184,7 @@ func TestDueLongAgoAndNever(t *testing.T) {
 	}
 }
 
-// A key that is not known, as Get and Len say, can be restored, and waits for whoever has it in hand.
+// A key that is not known according to Get and Len can be restored. It waits until its old holder ends.
 func TestRestoreBesideAVoidHolder(t *testing.T) {
 	f := queue(t, Config{Rate: 1000, Burst: 10})
 	f.Add("a", 1)
@@ -197,7 +197,7 @@ func TestRestoreBesideAVoidHolder(t *testing.T) {
 	require.Equal(t, []string{"a"}, f.takes())
 }
 
-// What comes first is first among equals, however much came before.
+// First come stays first among equals, however much came before.
 func TestFirstInOrderAfterVeryManyOperations(t *testing.T) {
 	f := queue(t, Config{Rate: 1000, Burst: 10})
 	for _, seq := range []uint64{math.MaxInt32 - 1, math.MaxUint32 - 1, math.MaxInt64 - 1} {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// heap is how much is in use, in bytes.
+// heap returns how many bytes are in use.
 func heap() int64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -25,8 +25,8 @@ func names(n int) []string {
 	return names
 }
 
-// Memory follows the keys that are there: of a peak next to nothing is kept, whether its keys were removed or handed
-// out; and what is kept for the values of ended items is nothing.
+// Memory follows the number of keys: hardly anything of a peak is kept, whether its keys were removed or handed out,
+// and nothing of the values of ended items.
 func TestMemoryFollowsTheKeys(t *testing.T) {
 	keys := names(100_000)
 	ways := map[string]func(*Queue[string, [64]byte]){
@@ -72,7 +72,7 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 	runtime.KeepAlive(keys)
 }
 
-// A value ends with its item, though its key stays known.
+// The value is freed when its item ends, even if the key stays known.
 func TestValuesAreNotHeldOnTo(t *testing.T) {
 	q, err := New[int, *[1 << 20]byte](Config{Rate: Unlimited})
 	require.NoError(t, err)

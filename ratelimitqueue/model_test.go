@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// model is a group (and, with one domain, a queue) as one would write it without a thought for speed: maps, loops over
-// everything, and tokens counted in quarters of a nanosecond's worth, which is exact for the rates and times used here.
+// model is a group (and, with one domain, a queue) without regard to speed: maps, loops over everything, and tokens in
+// units that are exact for the rates and times used here.
 type model struct {
 	isQueue  bool
-	compare  bool  // the domain with the greatest name comes first
+	compare  bool  // domains are ordered, the greatest name first
 	rate     int64 // of new domains, in quarters of an item a second
 	burst    int64
 	now      int64 // nanoseconds
@@ -40,7 +40,7 @@ type modelItem struct {
 	value      int
 	identity   string
 	added, due int64
-	asked      int64 // due, before tries put it off
+	asked      int64 // due, before tries delayed it
 	seq        int
 	attempts   int
 	exempt     bool
@@ -112,7 +112,7 @@ func (b *modelBucket) take(now int64) {
 	}
 }
 
-// reaches is when there are that many tokens.
+// reaches returns when there are that many tokens.
 func (b *modelBucket) reaches(tokens int64) int64 { return b.at + max(0, (tokens-b.tokens)/b.rate) }
 
 func (b *modelBucket) next(from int64) (int64, bool) {
@@ -136,7 +136,7 @@ func (b *modelBucket) setRate(rate, now int64) {
 	}
 }
 
-// domain makes it if need be.
+// domain returns the domain, and makes it if needed.
 func (m *model) domain(name string, rate int64) *modelDomain {
 	d := m.domains[name]
 	if d == nil {
@@ -150,7 +150,7 @@ func (m *model) domain(name string, rate int64) *modelDomain {
 	return d
 }
 
-// tidy ends what was set for forgotten domains that are empty. It is called after every operation.
+// tidy drops the settings of forgotten domains that are empty. It is called after every operation.
 func (m *model) tidy() {
 	for name, d := range m.domains {
 		if !m.isQueue && d.forgotten && !m.inUse(name) {
@@ -165,7 +165,7 @@ func (m *model) tidy() {
 	}
 }
 
-// sweep forgets domains, where time is read.
+// sweep forgets domains. It is called where time is read.
 func (m *model) sweep() {
 	for name, d := range m.domains {
 		switch {
@@ -197,7 +197,7 @@ func (m *model) thaw(d *modelDomain) {
 	}
 }
 
-// permitted asks for permission unless it was refused a moment ago.
+// permitted asks for permission unless it was refused less than an interval ago.
 func (m *model) permitted() bool {
 	if m.refused && m.now < m.until {
 		return false
@@ -271,7 +271,7 @@ func (m *model) remove(key, identity string) RemoveResult {
 	return Removed
 }
 
-// waiting are the keys of a domain that may be handed out, in their order.
+// waiting returns the keys of a domain that may be handed out, in their order.
 func (m *model) waiting(domain string) []string {
 	var keys []string
 	for key, it := range m.items {
@@ -288,7 +288,8 @@ func (m *model) waiting(domain string) []string {
 
 func (m *model) full() bool { return m.bound >= 0 && m.out >= m.bound }
 
-// choose is who is handed out now, whatever the permission says; with prefer the greatest key of those that are due.
+// choose returns what would be handed out now with permission. With prefer it is the greatest key of those that are
+// due.
 func (m *model) choose(prefer bool) (key string) {
 	if len(m.pauses) > 0 || m.cap != nil && !m.cap.ready(m.now) {
 		return ""
@@ -349,7 +350,7 @@ func (m *model) outOf(exempt bool) *int {
 	return &m.out
 }
 
-// next is when take will succeed.
+// next returns when take will succeed.
 func (m *model) next() (next int64, ok bool) {
 	if len(m.pauses) > 0 {
 		return 0, false
@@ -378,8 +379,9 @@ func (m *model) giveBack(unused bool) {
 	}
 }
 
-// end ends what a holder holds.
-func (m *model) end(key string, holder int, exempt, unused bool, kind kind, after time.Duration, err string) Ended {
+// end ends a holder's item, as Done and the like do. unused gives back the token of all domains; if from is not nil, the
+// token of the domain that handed the item out is given back too.
+func (m *model) end(key string, holder int, exempt, unused bool, from *modelDomain, kind kind, after time.Duration, err string) Ended {
 	it := m.items[key]
 	if it == nil || it.holder != holder || it.state != StateInFlight {
 		if m.voids[key] != holder {
@@ -395,6 +397,10 @@ func (m *model) end(key string, holder int, exempt, unused bool, kind kind, afte
 	}
 	*m.outOf(exempt)--
 	m.giveBack(unused)
+	if from != nil && m.domains[it.domain] == from && from.rate != endless && from.rate != 0 {
+		from.note(m.now)
+		from.tokens = min(from.tokens+whole, from.burst*whole)
+	}
 	n := it.newer
 	it.newer = nil
 	if err != "" {
@@ -432,5 +438,5 @@ func (m *model) end(key string, holder int, exempt, unused bool, kind kind, afte
 	return Ended{Held: true, Newer: n != nil}
 }
 
-// at is that many nanoseconds after the epoch.
+// at returns the instant that many nanoseconds after the epoch.
 func at(n int64) time.Time { return epoch.Add(time.Duration(n)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ofGroup plays what only a group can.
+// ofGroup plays what only a group has.
 func (p *player) ofGroup() {
 	m, g, domain := p.model, p.subject.g, p.domain()
 	switch p.below(8) {
@@ -56,7 +56,7 @@ func (p *player) ofGroup() {
 	}
 }
 
-// clearOrRestart forgets everything, or stops the subject and goes on with another, on another clock.
+// clearOrRestart clears the subject, or restores it as another one, on another clock.
 func (p *player) clearOrRestart() {
 	m := p.model
 	if p.below(2) == 0 {
@@ -73,7 +73,7 @@ func (p *player) clearOrRestart() {
 	m.sweep()
 	for key, it := range m.items {
 		if it.state == StateInFlight {
-			m.end(key, it.holder, it.exempt, false, blocked, 0, "")
+			m.end(key, it.holder, it.exempt, false, nil, blocked, 0, "")
 		}
 	}
 	clear(m.voids)
@@ -81,7 +81,7 @@ func (p *player) clearOrRestart() {
 	m.out, m.exempt, m.refused, m.until, m.asked = 0, 0, false, 0, 0
 	m.stats, m.lastFail = Stats{Added: uint64(len(m.items))}, ""
 	for _, it := range m.items {
-		it.err = "" // it is for people
+		it.err = "" // text for people is not compared
 	}
 	p.offset = time.Duration(p.below(100)) * time.Hour
 	p.subject = p.setup.make(p, at(m.now).Add(p.offset), false)
@@ -92,7 +92,7 @@ func (p *player) clearOrRestart() {
 	p.subject.g.SetMaxInFlight(m.bound) // the program's own
 }
 
-// compare asks for everything there is to ask.
+// compare compares the answers of every method.
 func (p *player) compare() {
 	m, c := p.model, p.subject.core()
 	counts := [states]int{}
@@ -137,7 +137,7 @@ func (p *player) compare() {
 	}
 }
 
-// records is how many keys something is remembered of.
+// records returns about how many keys something is remembered.
 func (p *player) records() int {
 	n := len(p.model.items)
 	for key := range p.model.voids {

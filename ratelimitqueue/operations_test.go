@@ -13,10 +13,11 @@ import (
 
 var operationsFlag = flag.Int("operations", 60_000, "how many random operations are compared with the model, for a queue and for a group each")
 
-// held is an item that a holder has not ended yet, or has: what is said twice is void.
+// held is an item that a holder may or may not have ended. Ending it twice has no effect.
 type held struct {
 	item   GroupItem[string, string, int]
 	holder int
+	from   *modelDomain
 }
 
 // player plays operations on a subject and on the model, and compares after each.
@@ -26,7 +27,7 @@ type player struct {
 	setup   setup
 	subject *subject
 	model   *model
-	offset  time.Duration // what the subject's clock shows more than the model's
+	offset  time.Duration // the subject's clock minus the model's
 	held    []held
 	value   int
 	log     []string
@@ -77,7 +78,7 @@ func (p *player) want(what string, want, got any) {
 	}
 }
 
-// domain is one that the subject knows or not.
+// domain returns a domain that the subject may or may not know.
 func (p *player) domain() string {
 	if p.setup.queue {
 		return "p"
@@ -155,7 +156,7 @@ func (p *player) take() {
 	p.want("attempts", it.attempts, item.Attempts)
 	p.want("due", at(it.due).Add(p.offset), item.Due)
 	p.want("added", at(it.added).Add(p.offset), item.Added)
-	p.held = append(p.held, held{item, it.holder})
+	p.held = append(p.held, held{item, it.holder, p.model.domains[it.domain]})
 }
 
 func (p *player) end() {
@@ -164,7 +165,7 @@ func (p *player) end() {
 	}
 	i := p.below(len(p.held))
 	h := p.held[i]
-	if p.below(8) > 0 { // else it is ended once more later
+	if p.below(8) > 0 { // otherwise it is ended once more later
 		p.held = slices.Delete(p.held, i, i+1)
 	}
 	after := time.Duration(p.below(5)) * 500 * time.Millisecond
@@ -174,10 +175,16 @@ func (p *player) end() {
 	what := p.below(8)
 	p.note("end %s: %d, %s", h.item.Key, what, after)
 	it := p.model.items[h.item.Key]
-	unused := p.below(4) == 0
-	if unused {
-		h.item.Item = h.item.Unused()
+	unused := false
+	switch p.below(6) {
+	case 0:
+		h.item.Item, unused, h.from = h.item.Unused(), true, nil
 		p.note("unused")
+	case 1:
+		h.item.Item, unused = h.item.Unspent(), true
+		p.note("unspent")
+	default:
+		h.from = nil
 	}
 	p.want("held", it != nil && it.holder == h.holder && it.state == StateInFlight, h.item.Held())
 	switch what {
@@ -204,7 +211,7 @@ func (p *player) end() {
 			kind, after, got = retry, -1, h.item.Fail(errors.New(text))
 		}
 	}
-	p.want("ended", p.model.end(h.item.Key, h.holder, h.item.exempt, unused, kind, after, text), got)
+	p.want("ended", p.model.end(h.item.Key, h.holder, h.item.exempt, unused, h.from, kind, after, text), got)
 	p.want("told", p.model.lastFail, p.subject.told)
 }
 

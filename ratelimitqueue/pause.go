@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Pause hands out nothing until Resume with the same reason; reasons add up. Unlike at rate 0, tokens
-// are kept, but none accrue. Adding and removing go on.
+// Pause stops handing out until Resume is called with the same reason. Several reasons may be in force; the same one
+// twice is one. Unlike at rate 0, tokens are kept, but none accrue. Adding and removing go on.
 func (c *core[K, V]) Pause(reason string) { c.PauseAt(reason, c.clock.Now()) }
 
 // PauseAt is Pause at that reading of the clock.
@@ -25,7 +25,7 @@ func (c *core[K, V]) pause(reason string, now int64) {
 	c.eachLine(func(_ int32, l *line) { l.bucket.freeze(now) })
 }
 
-// Resume ends Pause with that reason and says whether there was one.
+// Resume ends a Pause with that reason and reports whether there was one.
 func (c *core[K, V]) Resume(reason string) bool { return c.ResumeAt(reason, c.clock.Now()) }
 
 // ResumeAt is Resume at that reading of the clock.

@@ -7,16 +7,16 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// permission is what Config.Permission answered last.
+// permission is the last answer of Config.Permission.
 type permission struct {
 	err   error
-	until int64  // until when a refusal is not questioned
+	until int64  // a refusal stands until then
 	kicks uint64 // how often Kick was called
 }
 
 func (p *permission) closed(now int64) bool { return p.err != nil && now < p.until }
 
-// permitted asks for permission, unless it was refused a moment ago; c.mu is held, but not while it asks.
+// permitted asks for permission unless a refusal still stands. c.mu is held, but released while it asks.
 func (c *core[K, V]) permitted(now int64) bool {
 	if c.config.Permission == nil {
 		return true
@@ -35,7 +35,7 @@ func (c *core[K, V]) permitted(now int64) bool {
 
 func (c *core[K, V]) askPermission() (err error) {
 	c.mu.Unlock()
-	defer c.mu.Lock() // also when the user's code ends the goroutine
+	defer c.mu.Lock() // even if the user's code ends the goroutine
 	defer func() {
 		if value := recover(); value != nil {
 			c.panicked(nil, value)
@@ -45,7 +45,7 @@ func (c *core[K, V]) askPermission() (err error) {
 	return c.config.Permission()
 }
 
-// Kick asks for permission again at the next Take, though it was refused a moment ago.
+// Kick ends a refusal: the next Take or Add asks for permission again without waiting for PermissionInterval.
 func (c *core[K, V]) Kick() {
 	c.mu.Lock()
 	c.permission.err = nil
@@ -54,7 +54,7 @@ func (c *core[K, V]) Kick() {
 	c.kick()
 }
 
-// tellError tells the user; nothing is locked.
+// tellError calls OnError. No lock is held.
 func (c *core[K, V]) tellError(key K, err error) {
 	if c.config.OnError == nil {
 		return
@@ -67,7 +67,7 @@ func (c *core[K, V]) tellError(key K, err error) {
 	c.config.OnError(key, err)
 }
 
-// panicked counts a panic in the user's code, and tells him; nothing is locked. It is called while that panics.
+// panicked counts a panic in the user's code and calls OnPanic. It is called while the panic unwinds. No lock is held.
 func (c *core[K, V]) panicked(key, value any) {
 	c.seePanic(value)
 	if c.config.OnPanic == nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other queues ask before they give theirs up, see internal/PORTING.md. The cases named
-// after upstream are those of its RateLimitedTimedQueue.
+// What maintainers of other queues ask before they replace theirs; see internal/PORTING.md. The cases named after
+// upstream are those of its RateLimitedTimedQueue.
 
-// Karmada: a rate for each worker is six times the rate. Here the workers take at once, and some of what they
-// take fails and is tried again.
+// Karmada: with a rate for each worker, six workers have six times the rate. Here they take at the same time, and some
+// tries fail and are retried.
 func TestSixWorkersStayWithinOneRate(t *testing.T) {
 	for _, burst := range []int{1, 4} {
 		f := queue(t, Config{Rate: 0.5, Burst: burst})
@@ -65,7 +65,7 @@ func sixTimes(f func()) {
 	workers.Wait()
 }
 
-// Karmada: at rate 0 no worker takes even one, whether the queue began like that or was stopped with its burst saved.
+// Karmada: at rate 0 no worker takes anything, whether the queue started like that or was stopped with a full bucket.
 func TestRateZeroHandsOutNothing(t *testing.T) {
 	for _, rate := range []float64{Stopped, 0.5} {
 		f := queue(t, Config{Rate: rate, Burst: 6})
@@ -86,7 +86,7 @@ func TestRateZeroHandsOutNothing(t *testing.T) {
 	}
 }
 
-// Katalyst, kubernetes#104639: from 0 any rate resumes, exactly 1 too, whatever the rate was before.
+// Katalyst, kubernetes#104639: after 0, any rate resumes, even exactly 1, whatever the rate was before.
 func TestSwapFromZeroResumes(t *testing.T) {
 	for _, before := range []float64{Stopped, 0.1, 1, 100000} {
 		for _, rate := range []float64{1, 0.1, 0.3, 1.0 / 3, 7, 100000, 0.01} {
@@ -109,8 +109,8 @@ func TestSwapFromZeroResumes(t *testing.T) {
 	}
 }
 
-// Karpenter: what is blocked by a disruption budget waits for as long as it said, though every reconcile adds
-// it again, and the others have all the tokens meanwhile.
+// Karpenter: an item that a disruption budget blocks waits for as long as it was told to, even if every reconcile adds
+// it again. The others get all the tokens meanwhile.
 func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
 	f := queue(t, Config{Rate: 1})
 	var blocked []int
@@ -133,7 +133,8 @@ func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
 	require.Len(t, others, 20)
 }
 
-// Upstream's TestUniqueQueueGet, TestAddNode, TestDelNode and TestTry: order of adding, without what was removed.
+// Upstream's TestUniqueQueueGet, TestAddNode, TestDelNode and TestTry: items come in the order of adding, without those
+// removed.
 func TestUpstreamsQueueKeepsOrder(t *testing.T) {
 	for name, row := range map[string]struct {
 		removed string
@@ -166,7 +167,7 @@ func TestUpstreamsQueueKeepsOrder(t *testing.T) {
 	}
 }
 
-// three is a queue with tokens enough, to which three keys were added a millisecond apart.
+// three is a queue with enough tokens, to which three keys were added a millisecond apart.
 func three(t *testing.T) *fixture {
 	f := queue(t, Config{Rate: 1, Burst: 100})
 	for _, key := range []string{"one", "two", "three"} {
@@ -176,7 +177,8 @@ func three(t *testing.T) *fixture {
 	return f
 }
 
-// Upstream's TestTryOrdering: one that asks for later lets the next one pass, and keeps the time it was added.
+// Upstream's TestTryOrdering: an item that is retried later lets the next one pass, and keeps the time when it was
+// added.
 func TestUpstreamsQueueRetriesLater(t *testing.T) {
 	f := three(t)
 	var order []string
@@ -199,7 +201,7 @@ func TestUpstreamsQueueRetriesLater(t *testing.T) {
 	require.Equal(t, epoch.Add(5*time.Millisecond), item.Due)
 }
 
-// Upstream's TestTryRemovingWhileTry: removed by somebody else while it is worked on, it is not tried again.
+// Upstream's TestTryRemovingWhileTry: an item that is removed while it is worked on is not tried again.
 func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
 	f := three(t)
 	var order []string
@@ -219,7 +221,7 @@ func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
 	require.Equal(t, []string{"one", "two", "three"}, order)
 }
 
-// Upstream's TestClear: nothing is left, and everything may be added again.
+// Upstream's TestClear: nothing is left, and everything can be added again.
 func TestUpstreamsQueueClears(t *testing.T) {
 	f := three(t)
 	for _, item := range f.Snapshot().Items {
@@ -231,7 +233,7 @@ func TestUpstreamsQueueClears(t *testing.T) {
 	require.Equal(t, Added, f.Add("one", 0))
 }
 
-// Upstream's TestSwapLimiter: the rate in force can be asked for, also 0, and the same one again is no change.
+// Upstream's TestSwapLimiter: the current rate can be read, even 0, and setting it again changes nothing.
 func TestUpstreamsQueueSwapsItsRate(t *testing.T) {
 	f := three(t)
 	require.NoError(t, f.SetRate(0))
@@ -245,7 +247,7 @@ func TestUpstreamsQueueSwapsItsRate(t *testing.T) {
 	require.Equal(t, next, again, "what has accrued is not lost")
 }
 
-// Upstream's TestAddAfterTry: what was dealt with is not handed out again unless it was removed.
+// Upstream's TestAddAfterTry: a finished item is not handed out again unless it was removed.
 func TestUpstreamsQueueKeepsWhatIsDone(t *testing.T) {
 	f := three(t)
 	require.Equal(t, Removed, f.Remove("two"))

@@ -30,7 +30,7 @@ func queue(t testing.TB, config Config) *fixture {
 
 func (f *fixture) step(d time.Duration) { f.clk.SetTime(f.clk.Now().Add(d)) }
 
-// takes hands out all there is and returns the keys.
+// takes hands out everything and returns the keys.
 func (f *fixture) takes() (keys []string) {
 	for item, ok := f.Take(); ok; item, ok = f.Take() {
 		keys = append(keys, item.Key)
@@ -102,7 +102,7 @@ func TestChangeOfRateKeepsWholeTokens(t *testing.T) {
 	f.wantNoNext()
 }
 
-// A token is whole from the instant on at which it can be taken, which the limiter's rounding moves by a nanosecond.
+// A token exists from the instant at which it can be taken, although the limiter's rounding is off by a nanosecond.
 func TestChangeOfRateKeepsWhatCouldBeTaken(t *testing.T) {
 	for _, change := range []bool{false, true} {
 		early := queue(t, Config{Rate: 0.1})
@@ -358,7 +358,7 @@ func TestPermissionIsAskedWhenAdding(t *testing.T) {
 	require.Equal(t, "NotPermitted", NotPermitted.String())
 }
 
-// A further turn of what is in flight is new too. It is the holder's to try again.
+// A further turn for a key in flight needs permission too. Trying again is up to the holder.
 func TestPermissionIsAskedWhenAddingWhatIsInFlight(t *testing.T) {
 	var closed error
 	f := queue(t, Config{Rate: 1000, Burst: 10, Permission: func() error { return closed }})

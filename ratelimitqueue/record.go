@@ -1,7 +1,7 @@
 package ratelimitqueue
 
-// record is what belongs to a key: as little as can be while it has not been handed out. A key whose state is 0 is not
-// known: its record tells that an earlier holder has not ended yet.
+// record is what is kept for a key: as little as possible until it is handed out. A key whose state is 0 is not known; its
+// record exists only because an earlier holder has not ended yet.
 type record[V any] struct {
 	value    V
 	identity string
@@ -14,14 +14,14 @@ type record[V any] struct {
 	exempt   bool
 }
 
-// tried is what a record has once its item was handed out.
+// tried is the part of a record that it needs once its item was handed out.
 type tried[V any] struct {
-	// holder has the item in hand, or had it when the key was removed, and has not ended; else it is 0. Until then the
-	// key is not handed out again.
+	// holder is the number of the holder that has not ended yet, even if the key was removed since; 0 if there is none.
+	// While it is set, the key is not handed out again.
 	holder   uint64
-	asked    int64 // when the item was to be due before tries put it off
+	asked    int64 // the due time that was asked for, before tries put it off
 	attempts int32
-	err      error // the last one given to Fail
+	err      error // the last error given to Fail
 	newer    *newer[V]
 }
 
@@ -35,7 +35,7 @@ type newer[V any] struct {
 	exempt bool
 }
 
-// holder is who has not ended, 0 if there is nobody.
+// holder returns the holder that has not ended, 0 if there is none.
 func (r *record[V]) holder() uint64 {
 	if r.tried == nil {
 		return 0
@@ -43,10 +43,10 @@ func (r *record[V]) holder() uint64 {
 	return r.tried.holder
 }
 
-// awaits says whether the record has to wait for a holder whose work was called off.
+// awaits reports whether the record must wait for an earlier holder, whose key was removed, to end.
 func (r *record[V]) awaits() bool { return r.holder() != 0 && r.state != StateInFlight }
 
-// asked is when the item was to be due before tries put it off.
+// asked returns the due time that was asked for, before tries put it off.
 func (r *record[V]) asked() int64 {
 	if r.tried == nil {
 		return r.due
@@ -54,7 +54,7 @@ func (r *record[V]) asked() int64 {
 	return r.tried.asked
 }
 
-// replace takes what was added in place of what waits; its place among equals and its failed tries stay.
+// replace gives a waiting item what was added. It keeps its place among equal due times and its failed tries.
 func (r *record[V]) replace(value V, due int64, exempt bool) {
 	r.value, r.due, r.exempt = value, due, exempt
 	if r.tried != nil {
@@ -62,12 +62,12 @@ func (r *record[V]) replace(value V, due int64, exempt bool) {
 	}
 }
 
-// keeps says whether a policy leaves what was to be due at that time as it is, when it is added again.
+// keeps reports whether the policy keeps the old item, due when asked, if it is added again for due.
 func (d Duplicate) keeps(asked, due int64) bool {
 	return d == KeepFirst || d == KeepEarliest && due >= asked
 }
 
-// try returns what the record has from now on.
+// try returns the record's tried part, and makes it if need be.
 func (c *core[K, V]) try(r *record[V]) *tried[V] {
 	if r.tried == nil {
 		if r.tried, c.spare = c.spare, nil; r.tried == nil {
@@ -78,7 +78,7 @@ func (c *core[K, V]) try(r *record[V]) *tried[V] {
 	return r.tried
 }
 
-// untry takes that away.
+// untry takes the tried part away.
 func (c *core[K, V]) untry(r *record[V]) {
 	if r.tried != nil {
 		*r.tried = tried[V]{}

@@ -43,14 +43,14 @@ func TestGroupRestoreRefuses(t *testing.T) {
 	domain := SnapshotDomain[string]{Domain: "p", Rate: 1}
 	type snapshot = GroupSnapshot[string, string, int]
 	for fault, change := range map[string]func(*snapshot){
-		"version":           func(s *snapshot) { s.Version = 0 },
-		"tokens":            func(s *snapshot) { s.Tokens = -2 },
-		"reason":            func(s *snapshot) { s.Pauses = []string{"x", "x"} },
-		"key a comes twice": func(s *snapshot) { s.Items = append(s.Items, item) },
-		"domain p comes":    func(s *snapshot) { s.Domains = append(s.Domains, domain) },
-		"domain p: rate":    func(s *snapshot) { s.Domains[0].Rate = -3 },
-		"domain p: 1 token": func(s *snapshot) { s.Domains[0].Tokens, s.Domains[0].TokensAge = 1, -1 },
-		"domain p: a":       func(s *snapshot) { s.Domains[0].Pauses = []string{"x", "x"} },
+		"version":                           func(s *snapshot) { s.Version = 0 },
+		"tokens":                            func(s *snapshot) { s.Tokens = -2 },
+		"reason":                            func(s *snapshot) { s.Pauses = []string{"x", "x"} },
+		"key a appears twice":               func(s *snapshot) { s.Items = append(s.Items, item) },
+		"domain p appears":                  func(s *snapshot) { s.Domains = append(s.Domains, domain) },
+		"domain p: rate":                    func(s *snapshot) { s.Domains[0].Rate = -3 },
+		"domain p: invalid tokens: 1 token": func(s *snapshot) { s.Domains[0].Tokens, s.Domains[0].TokensAge = 1, -1 },
+		"domain p: a":                       func(s *snapshot) { s.Domains[0].Pauses = []string{"x", "x"} },
 	} {
 		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Rate: 1})
 		require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestSnapshotOfRates(t *testing.T) {
 	}
 }
 
-// Whatever a snapshot says, restoring it fails or gives a queue that works and whose snapshot is the same.
+// Restoring any snapshot fails, or gives a queue that works and has the same snapshot.
 func FuzzRestore(f *testing.F) {
 	for seed := range uint64(20) {
 		p := newPlayer(f, &seededChoices{state: seed, left: 100}, seed%2 == 0)

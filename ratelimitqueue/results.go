@@ -11,33 +11,34 @@ type Entry[K comparable, V any] struct {
 	Value V
 	// Due is when it may be handed out; the zero time means now.
 	Due time.Time
-	// Identity tells apart what has the same key one after the other (a UID). None never differs; one that is learned
-	// late is adopted; none never erases one.
+	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
+	// One that is learned late is adopted, and an empty one does not erase it.
 	Identity string
-	// OnDuplicate is for a key that waits already.
+	// OnDuplicate applies if the key waits already.
 	OnDuplicate Duplicate
-	// WhileInFlight is for a key that is handed out.
+	// WhileInFlight applies if the key is in flight.
 	WhileInFlight WhileInFlight
 }
 
-// Duplicate says what becomes of due time and value of a key that waits already when it is added again.
+// Duplicate says which due time and value a waiting key has after it is added again.
 type Duplicate uint8
 
-// The policies; KeepFirst is the zero value.
+// The values of Duplicate; KeepFirst is the zero value.
 const (
 	// KeepFirst changes nothing.
 	KeepFirst Duplicate = iota
-	// KeepEarliest takes time and value of the one that was to be due first. An item that is held back after a try is
-	// not hurried by being added again for the same time or a later one.
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
+	// counts, not the one to which a failed try has put it off: adding the key again for the same time or a later one
+	// does not bring the retry forward.
 	KeepEarliest
-	// Replace takes the new time and value; the place among equal times is kept.
+	// Replace takes the new due time and value. The place among equal due times is kept.
 	Replace
 )
 
-// WhileInFlight says what adding does while the key is handed out.
+// WhileInFlight says what adding does while the key is in flight.
 type WhileInFlight uint8
 
-// The policies; Again is the zero value.
+// The values of WhileInFlight; Again is the zero value.
 const (
 	// Again gives the newest entry a turn of its own once the holder has ended with Done or Drop. If the holder
 	// retries, OnDuplicate decides between the two; if it keeps the key, there is no other turn.
@@ -53,21 +54,22 @@ type AddResult uint8
 const (
 	// Added: the key was not known.
 	Added AddResult = iota + 1
-	// Known: it waits already; Entry.OnDuplicate was applied.
+	// Known: the key waits already; Entry.OnDuplicate was applied.
 	Known
-	// InFlight: it is handed out; Entry.WhileInFlight was applied.
+	// InFlight: the key is in flight; Entry.WhileInFlight was applied.
 	InFlight
-	// Kept: it is finished and was not removed since; nothing was changed.
+	// Kept: the key was finished with Keep and not removed since; nothing has changed.
 	Kept
-	// Replaced: another identity had the key; it was removed and the new one added.
+	// Replaced: the key had another identity; that item was removed and the new one added.
 	Replaced
-	// NotPermitted: Config.Permission does not permit taking in anything new; another identity was removed.
+	// NotPermitted: Config.Permission refused, and nothing was added. If the key had another identity, that item was
+	// removed all the same.
 	NotPermitted
 )
 
 var addNames = [...]string{"", "Added", "Known", "InFlight", "Kept", "Replaced", "NotPermitted"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (r AddResult) String() string { return name(addNames[:], uint8(r), "AddResult") }
 
 // RemoveResult says what removing did.
@@ -75,31 +77,31 @@ type RemoveResult uint8
 
 // The results of removing.
 const (
-	// Removed: the key waited, or was kept, and is forgotten.
+	// Removed: the key was waiting or kept, and is forgotten.
 	Removed RemoveResult = iota + 1
-	// RemovedInFlight: it is handed out; it is forgotten and what its holder says is void.
+	// RemovedInFlight: the key was in flight and is forgotten; how its holder ends has no effect.
 	RemovedInFlight
-	// NotFound: it was not known.
+	// NotFound: the key was not known.
 	NotFound
-	// OtherIdentity: another identity has the key; nothing was changed.
+	// OtherIdentity: the key has another identity; nothing has changed.
 	OtherIdentity
 )
 
 var removeNames = [...]string{"", "Removed", "RemovedInFlight", "NotFound", "OtherIdentity"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (r RemoveResult) String() string { return name(removeNames[:], uint8(r), "RemoveResult") }
 
-// State is where a known key is.
+// State is the state of a known key.
 type State uint8
 
 // The states.
 const (
-	// StateWaiting: it waits.
+	// StateWaiting: it waits to be due, and for a token.
 	StateWaiting State = iota + 1
-	// StateInFlight: it is handed out.
+	// StateInFlight: it was handed out, and its holder has not ended it.
 	StateInFlight
-	// StateKept: it is finished, and known until it is removed.
+	// StateKept: it was finished with Keep, and is known until it is removed.
 	StateKept
 
 	states = iota + 1
@@ -107,7 +109,7 @@ const (
 
 var stateNames = [...]string{"", "Waiting", "InFlight", "Kept"}
 
-// String is the name of the state.
+// String returns the name of the state.
 func (s State) String() string { return name(stateNames[:], uint8(s), "State") }
 
 func name(names []string, n uint8, kind string) string {

@@ -7,22 +7,22 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// errEnded is why the item of a goroutine that ended itself is retried.
+// errEnded is the error of a try whose goroutine was ended by runtime.Goexit.
 var errEnded = errors.New("ratelimitqueue: the work ended its goroutine")
 
-// run works on what take hands out until the context ends.
+// run calls take and does the work it returns, until the context ends.
 func (c *core[K, V]) run(ctx context.Context, take func() (it Item[K, V], work func(), ok bool)) error {
 	timers, ok := c.clock.(clock.Clock)
 	if !ok {
 		return errors.New("ratelimitqueue: Run needs a clock with timers")
 	}
-	defer c.kick() // this Run may be the only one that knew when to look
+	defer c.kick() // this Run may have taken the only signal; pass it on
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if item, work, ok := take(); ok {
-			c.kick() // what is left is for a Run that is idle
+			c.kick() // wakes an idle Run for the remaining items
 			c.work(item, work)
 			continue
 		}
@@ -44,7 +44,7 @@ func (c *core[K, V]) run(ctx context.Context, take func() (it Item[K, V], work f
 	}
 }
 
-// work runs the user's function for an item and ends the item, however the function ends.
+// work calls the user's function for an item and ends the item, however the function ends.
 func (c *core[K, V]) work(item Item[K, V], work func()) {
 	returned := false
 	defer func() {
@@ -56,7 +56,7 @@ func (c *core[K, V]) work(item Item[K, V], work func()) {
 			err = panicError(value)
 			c.panicked(item.Key, value)
 		}
-		item.Fail(err) // void when the function has ended it
+		item.Fail(err) // no effect if the function has ended the item
 	}()
 	work()
 	returned = true

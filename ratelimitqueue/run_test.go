@@ -40,7 +40,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// Karmada: six loops over one queue, each busy for a while with what it took, share one rate.
+// Karmada: six loops over one queue, each busy for a while with each item, share one rate.
 func TestSixRunsStayWithinOneRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, err := New[int, int](Config{Rate: 0.5})
@@ -78,7 +78,7 @@ func TestSixRunsStayWithinOneRate(t *testing.T) {
 	})
 }
 
-// A Run that is busy with what it took leaves the rest to those that are idle, though one wake-up was all there was.
+// A busy Run leaves the other items to idle ones, even after a single wake-up.
 func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, err := New[string, int](Config{Rate: Stopped})
@@ -111,7 +111,7 @@ func TestIdleRunsTakeWhatABusyOneLeaves(t *testing.T) {
 	})
 }
 
-// The one Run that was woken for an item may end before it is due: the others have to know of it.
+// If the only Run that was woken for an item ends before the item is due, the others must know about it.
 func TestRunThatEndsLeavesWhatItWaitedFor(t *testing.T) {
 	for ends := range 2 {
 		synctest.Test(t, func(t *testing.T) {

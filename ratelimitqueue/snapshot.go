@@ -11,42 +11,41 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// snapshotVersion is what Snapshot writes and Restore reads.
+// snapshotVersion is the version that Snapshot writes and Restore reads.
 const snapshotVersion = 1
 
-// Snapshot is a queue as plain data, which encodes to JSON and can be restored in another process. Times are ages and
-// remaining times, not instants: while nobody runs, no time passes.
+// Snapshot is a queue as plain data. It can be restored in another process, and encodes to JSON if K and V do. It holds
+// ages and remaining times, not instants: time between Snapshot and Restore does not count.
 type Snapshot[K comparable, V any] struct {
 	// Version is 1.
 	Version int `json:"version"`
-	// Rate is 0 when the queue is stopped.
+	// Rate is 0 if the queue is stopped.
 	Rate float64 `json:"rate"`
-	// Tokens is what the bucket held TokensAge ago, when they last changed but by accruing.
+	// Tokens is what the bucket held TokensAge ago; what has accrued since is not included.
 	Tokens    float64              `json:"tokens"`
 	TokensAge time.Duration        `json:"tokensAge"`
 	Pauses    []string             `json:"pauses,omitempty"`
 	Items     []SnapshotItem[K, V] `json:"items"`
 }
 
-// SnapshotItem is one known key. An item in flight is told as it waits when it is restored, because nobody holds it any
-// more: as its holder's Blocked(0) would let it wait.
+// SnapshotItem is one known key. After a restore nobody holds an item that was in flight, so its fields are already those
+// with which it will wait again: as if its holder had ended it with Blocked(0). State still says that it was in flight.
 type SnapshotItem[K comparable, V any] struct {
 	Key      K      `json:"key"`
 	Value    V      `json:"value"`
 	Identity string `json:"identity,omitempty"`
 	State    State  `json:"state"`
-	// Waited is how long ago it was added, In how long it is until it is due: below zero when it is overdue.
+	// Waited is how long ago it was added. In is how long it is until it is due, negative if it is overdue.
 	Waited time.Duration `json:"waited"`
 	In     time.Duration `json:"in"`
 	// Place orders items that are due at the same time: lower ones go first.
 	Place uint64 `json:"place,omitempty"`
-	// PutOff is by how much tries have put it off since it was added, Attempts how many of them failed.
+	// PutOff is by how much tries have put it off since it was added; Attempts is how many tries failed.
 	PutOff   time.Duration `json:"putOff,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
 }
 
-// Snapshot returns the queue with every known key, in the order in which the waiting ones are due; those in flight and
-// kept come where their due time is.
+// Snapshot returns the queue with every known key, ordered by due time.
 func (q *Queue[K, V]) Snapshot() Snapshot[K, V] { return q.SnapshotAt(q.clock.Now()) }
 
 // SnapshotAt is Snapshot at that reading of the clock.
@@ -66,10 +65,10 @@ func (q *Queue[K, V]) SnapshotAt(now time.Time) Snapshot[K, V] {
 	return s
 }
 
-// Restore takes a snapshot into a queue that knows no key: items, rate, tokens and pauses. What was in flight waits
-// again. The queue then decides as the one in the snapshot would have, had its clock stood still meanwhile and had its
-// holders all said Blocked(0). An unknown Version, a fault of an item or a key that comes twice is an error, and then
-// nothing is changed.
+// Restore loads a snapshot into a queue that knows no key: items, rate, tokens and pauses. Items that were in flight wait
+// again. The queue then decides as the original would have if its clock had stood still in between and all its holders
+// had ended with Blocked(0). It is an error, and nothing has changed, if the queue knows a key, if the Version is
+// unknown, or if the snapshot has a fault, such as a key that appears twice.
 func (q *Queue[K, V]) Restore(s Snapshot[K, V]) error { return q.RestoreAt(s, q.clock.Now()) }
 
 // RestoreAt is Restore at that reading of the clock.
@@ -92,7 +91,7 @@ func (q *Queue[K, V]) RestoreAt(s Snapshot[K, V], now time.Time) error {
 	return nil
 }
 
-// numbers are those of the known keys, by due time as the snapshot tells it and place; c.mu is held.
+// numbers returns the numbers of the known keys, ordered by due time as in the snapshot, then by place. c.mu is held.
 func (c *core[K, V]) numbers(now int64) []int32 {
 	numbers := make([]int32, 0, c.counts[StateWaiting]+c.counts[StateInFlight]+c.counts[StateKept])
 	c.records.Each(func(i int32, r *record[V]) {
@@ -116,7 +115,8 @@ func (r *record[V]) byDue(other *record[V]) int {
 	return cmp.Compare(r.seq, other.seq)
 }
 
-// unheld is the record as it would wait if its holder, if it has one, said Blocked(0), and when it was to be due.
+// unheld returns the record as it would wait if its holder, if any, ended with Blocked(0), and the due time that was
+// asked for.
 func (r *record[V]) unheld(now int64) (waiting record[V], asked int64) {
 	waiting, asked = *r, r.asked()
 	if r.state != StateInFlight {
@@ -149,10 +149,10 @@ func checkVersion(version int) error {
 	return nil
 }
 
-// checkEmpty says why nothing can be restored; c.mu is held.
+// checkEmpty returns an error if a key is known. c.mu is held.
 func (c *core[K, V]) checkEmpty() error {
 	if c.counts[StateWaiting]+c.counts[StateInFlight]+c.counts[StateKept] > 0 {
-		return errors.New("there are keys already")
+		return errors.New("it holds keys already")
 	}
 	return nil
 }
@@ -161,38 +161,38 @@ func checkPauses(reasons []string) error {
 	sorted := slices.Clone(reasons)
 	slices.Sort(sorted)
 	if len(slices.Compact(sorted)) < len(reasons) {
-		return errors.New("a reason to pause comes twice")
+		return errors.New("a reason to pause appears twice")
 	}
 	return nil
 }
 
 func checkTokens(tokens float64, age time.Duration) error {
 	if math.IsNaN(tokens) || math.IsInf(tokens, 0) || tokens < -1 || age < 0 {
-		return fmt.Errorf("%v tokens %v ago", tokens, age)
+		return fmt.Errorf("invalid tokens: %v tokens, %v ago", tokens, age)
 	}
 	return nil
 }
 
-// checkItems looks for faults of items, each of which is returned by at.
+// checkItems looks for faults in the n items that at returns.
 func checkItems[K comparable, V any](n int, at func(n int) *SnapshotItem[K, V]) error {
 	seen := make(map[K]struct{}, n)
 	for i := range n {
 		it := at(i)
 		if _, twice := seen[it.Key]; twice {
-			return fmt.Errorf("key %v comes twice", it.Key)
+			return fmt.Errorf("key %v appears twice", it.Key)
 		}
 		seen[it.Key] = struct{}{}
 		if it.State == 0 || it.State >= states {
-			return fmt.Errorf("key %v: %v is no state", it.Key, it.State)
+			return fmt.Errorf("key %v: %v is not a valid state", it.Key, it.State)
 		}
 		if it.PutOff < 0 || it.Attempts < 0 || it.Attempts > math.MaxInt32 {
-			return fmt.Errorf("key %v: put off by %s, %d attempts", it.Key, it.PutOff, it.Attempts)
+			return fmt.Errorf("key %v: invalid: put off by %s, %d attempts", it.Key, it.PutOff, it.Attempts)
 		}
 	}
 	return nil
 }
 
-// byPlace is the order in which items are restored, so that they have their places again.
+// byPlace returns the order in which to restore the items so that they get their places back.
 func byPlace[K comparable, V any](n int, at func(n int) *SnapshotItem[K, V]) []int {
 	order := make([]int, n)
 	for i := range order {
@@ -202,14 +202,14 @@ func byPlace[K comparable, V any](n int, at func(n int) *SnapshotItem[K, V]) []i
 	return order
 }
 
-// restorePauses adds the reasons; c.mu is held.
+// restorePauses adds the reasons. c.mu is held.
 func (c *core[K, V]) restorePauses(reasons []string, now int64) {
 	for _, reason := range reasons {
 		c.pause(reason, now)
 	}
 }
 
-// age is how long ago the tokens were noted.
+// age returns how long ago the tokens were noted.
 func (b *bucket) age(now int64) time.Duration { return time.Duration(steady.Sub(now, b.at)) }
 
 // restore sets rate and tokens.
@@ -218,7 +218,7 @@ func (b *bucket) restore(rate, tokens float64, age time.Duration, now int64) {
 	b.empty()
 }
 
-// restoreItem lets the item wait in the line, or be kept; c.mu is held.
+// restoreItem adds the item to the line, waiting or kept. c.mu is held.
 func (c *core[K, V]) restoreItem(it *SnapshotItem[K, V], line int32, exempt bool, now int64) {
 	i, isNew := c.index.Insert(it.Key)
 	if isNew {

@@ -16,14 +16,14 @@ const permissionInterval = 5 * time.Second
 
 var errClosed = errors.New("closed")
 
-// subject is a queue or a group, as the tests of random operations call both.
+// subject is a queue or a group, with the methods that random operations use on both.
 type subject struct {
 	q      *Queue[string, int]
 	g      *Group[string, string, int]
 	clk    *clockcases.Clock
 	closed *bool
 	asked  int
-	told   string // what OnError was told last
+	told   string // the last call of OnError
 }
 
 // setup is how subjects are made.
@@ -117,7 +117,7 @@ func (s *subject) get(key string) (GroupStatus[string, int], bool) {
 	return s.g.Get(key)
 }
 
-// stop is the subject as JSON.
+// stop returns the subject as JSON.
 func (s *subject) stop(t testing.TB) []byte {
 	var snapshot any
 	if s.q != nil {
@@ -130,7 +130,7 @@ func (s *subject) stop(t testing.TB) []byte {
 	return text
 }
 
-// restore takes it up again.
+// restore continues from it.
 func (s *subject) restore(text []byte) error {
 	if s.q != nil {
 		var snapshot Snapshot[string, int]
@@ -146,9 +146,10 @@ func (s *subject) restore(text []byte) error {
 	return s.g.Restore(snapshot)
 }
 
-// choices are where random operations come from: bytes, or a seed.
+// choices are the source of random operations: bytes, or a seed.
 type choices interface {
-	// below is a number from 0 up to and without n, of at most 256; more says whether the choices go on.
+	// below returns a number from 0 up to, but not including, n, which is at most 256; more says whether there are more
+	// choices.
 	below(n int) int
 	more() bool
 }
@@ -165,7 +166,7 @@ func (b *bytesChoices) below(n int) int {
 	return int(c) % n
 }
 
-// seededChoices are a fast generator of so many operations.
+// seededChoices is a fast generator of a number of choices.
 type seededChoices struct {
 	state uint64
 	left  int

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A panic in the work of Run is a failed try: it is seen, the item is tried again, and Run goes on.
+// A panic in the work of Run is a failed try: it is reported, the item is tried again, and Run goes on.
 func TestRunSurvivesAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []any
@@ -59,7 +59,7 @@ func TestRunSurvivesAPanic(t *testing.T) {
 	})
 }
 
-// Work that ends its goroutine takes that Run with it, and nothing else: the key is tried again by another.
+// Work that ends its goroutine ends only that Run. Another one tries the key again.
 func TestRunSettlesWhatEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, err := New[string, int](Config{Rate: Unlimited, Backoff: Backoff{Initial: time.Second}})
@@ -88,7 +88,7 @@ func TestRunSettlesWhatEndsItsGoroutine(t *testing.T) {
 	})
 }
 
-// A loop that is begun anew after each panic of its own finds every key again.
+// A loop that is restarted after each of its own panics finds every key again.
 func TestNothingIsStrandedByACallerThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Rate: 1})
@@ -115,7 +115,7 @@ func TestNothingIsStrandedByACallerThatPanics(t *testing.T) {
 	})
 }
 
-// A closed permission that is never to be asked again lets Run wait, and Kick wakes it.
+// If a refused permission is never asked again, Run waits, and Kick wakes it.
 func TestRunDoesNotSpin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, closed := 0, errors.New("closed")
@@ -149,7 +149,7 @@ func TestRunDoesNotSpin(t *testing.T) {
 	})
 }
 
-// Less in flight, a moved key, a resumed domain: each is signalled, so that nobody polls.
+// Fewer items in flight, a moved key, a resumed domain: each is signalled, so nobody polls.
 func TestRunsOfAGroupAreWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Rate: Unlimited, MaxInFlight: 1})

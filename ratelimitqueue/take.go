@@ -7,12 +7,12 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// take hands out the item whose turn it is, and says from which line; c.mu is held, but not while the user is asked.
+// take hands out the item whose turn it is, and returns its line. c.mu is held, but released while user code runs.
 func (c *core[K, V]) take(now int64) (it Item[K, V], line int32, ok bool) {
 	n, i, ok := c.first(now)
 	if ok && c.config.Permission != nil {
 		if ok = c.permitted(now); ok {
-			n, i, ok = c.first(now) // nothing was locked meanwhile
+			n, i, ok = c.first(now) // the lock was released while asking
 		}
 	}
 	if ok && c.prefer != nil {
@@ -24,7 +24,7 @@ func (c *core[K, V]) take(now int64) (it Item[K, V], line int32, ok bool) {
 	return c.hand(n, i, now), n, true
 }
 
-// first is who is handed out next, and from which line; c.mu is held.
+// first returns the item that is handed out next, and its line. c.mu is held.
 func (c *core[K, V]) first(now int64) (n, i int32, ok bool) {
 	if len(c.pauses) > 0 || c.permission.closed(now) || !c.cap.ready(now) {
 		return 0, 0, false
@@ -41,11 +41,11 @@ func (c *core[K, V]) first(now int64) (n, i int32, ok bool) {
 	return n, i, l.bucket.ready(now)
 }
 
-// full says whether as many are in flight as may be; c.mu is held.
+// full reports whether as many items are in flight as the bound allows. c.mu is held.
 func (c *core[K, V]) full() bool { return c.bound != unbounded && c.out >= c.bound }
 
-// preferred lets the user choose among what is due in the line whose turn it is; c.mu is held, but not while he does.
-// What changes meanwhile may give another line the turn, whose items he is asked about then.
+// preferred lets the user choose among the due items of the line whose turn it is. c.mu is held, but released while it
+// asks. If meanwhile another line has got the turn, it asks again about that line's items.
 func (c *core[K, V]) preferred(n, i int32, now int64) (int32, int32, bool) {
 	for {
 		if c.records.At(i).exempt {
@@ -74,13 +74,13 @@ func (c *core[K, V]) preferred(n, i int32, now int64) (int32, int32, bool) {
 	}
 }
 
-// waits says whether the key of that number could be handed out from the line instead of its first; c.mu is held.
+// waits reports whether key i could be handed out from line n instead of the line's first. c.mu is held.
 func (c *core[K, V]) waits(i, n int32, now int64) bool {
 	r := c.records.At(i)
 	return r.state == StateWaiting && r.line == n && !r.exempt && r.due <= now && c.places.Has(i)
 }
 
-// dueIn is what is due in the line, in its order; c.mu is held.
+// dueIn returns the due keys of the line, in order. c.mu is held.
 func (c *core[K, V]) dueIn(l *line, now int64) []K {
 	var numbers []int32
 	l.due.Until(now, func(number int32, _ int64) { numbers = append(numbers, number) })
@@ -92,7 +92,7 @@ func (c *core[K, V]) dueIn(l *line, now int64) []K {
 	return keys
 }
 
-// askPreference asks with nothing locked. A panic is no preference.
+// askPreference asks the user, with no lock held. A panic means no preference.
 func (c *core[K, V]) askPreference(n int32, due []K) (key K, chosen bool) {
 	ask := c.prefer(n)
 	c.mu.Unlock()
@@ -106,7 +106,7 @@ func (c *core[K, V]) askPreference(n int32, due []K) (key K, chosen bool) {
 	return ask(due), true
 }
 
-// hand gives the item to a holder, for a token of the line and one of all lines; c.mu is held.
+// hand gives the item to a new holder, and spends a token of the line and one of all lines. c.mu is held.
 func (c *core[K, V]) hand(n, i int32, now int64) Item[K, V] {
 	l, r := c.lines[n], c.records.At(i)
 	l.heap(r.exempt).Remove(i)
@@ -127,11 +127,11 @@ func (c *core[K, V]) hand(n, i int32, now int64) Item[K, V] {
 	return Item[K, V]{
 		Key: c.index.Key(i), Value: r.value, Identity: r.identity,
 		Added: c.time.Instant(r.added), Due: c.time.Instant(r.due), Attempts: int(t.attempts),
-		core: c, number: i, holder: t.holder, attempts: t.attempts, exempt: r.exempt,
+		core: c, number: i, holder: t.holder, attempts: t.attempts, exempt: r.exempt, from: l,
 	}
 }
 
-// outOf counts the holders of exempt items, or those of the others.
+// outOf returns the counter of holders for exempt items or for the others.
 func (c *core[K, V]) outOf(exempt bool) *int {
 	if exempt {
 		return &c.exemptOut
@@ -139,9 +139,9 @@ func (c *core[K, V]) outOf(exempt bool) *int {
 	return &c.out
 }
 
-// Next is the exact instant at which Take next succeeds if nothing changes, not before now; false when
-// it never does as things are: nothing waits, nothing moves at this rate, or all is paused. A permission that was
-// refused is asked then.
+// Next returns the exact instant, not before now, at which Take next succeeds if nothing changes. It is false if Take
+// would never succeed: nothing waits, the rate is 0, or everything is paused. If permission was refused, it is
+// not before the instant at which permission is asked again.
 func (c *core[K, V]) Next() (time.Time, bool) { return c.NextAt(c.clock.Now()) }
 
 // NextAt is Next at that reading of the clock.
@@ -176,10 +176,9 @@ func (c *core[K, V]) next(now int64) (at int64, ok bool) {
 	return at, true
 }
 
-// Wait is how long it is until Next, for callers that come back later, as reconcilers do with
-// RequeueAfter: at least one nanosecond while something will become takeable, also when it is takeable
-// now, and 0 when nothing will before something is added or changed. RequeueAfter 0 means "do not come
-// back", which is right then: whatever changes the queue causes its own reconcile.
+// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter. It is at least one nanosecond if Take
+// succeeds now or later, and 0 if it cannot succeed before something is added or changed. RequeueAfter 0 means "do not
+// come back", which is right then, because whatever changes the queue causes its own reconcile.
 func (c *core[K, V]) Wait() time.Duration {
 	wait, ok := c.wait()
 	if !ok {
@@ -188,7 +187,7 @@ func (c *core[K, V]) Wait() time.Duration {
 	return max(wait, 1)
 }
 
-// wait is how long it is until Next.
+// wait returns how long it is until Next.
 func (c *core[K, V]) wait() (time.Duration, bool) {
 	reading := c.clock.Now()
 	c.mu.Lock()

@@ -30,8 +30,8 @@ func BenchmarkTolerate2x4(b *testing.B) {
 	}
 }
 
-// The typical case, but every pod and node has slices and strings of its own, as decoding makes them,
-// and they are visited in shuffled order: 50,000 pods and 5,000 nodes, so hardly anything is cached.
+// The typical case, but every pod and node has its own slices and strings, as decoding makes them, and they are visited in
+// shuffled order: 50,000 pods and 5,000 nodes, so hardly anything is cached.
 func BenchmarkTolerate2x4Cold(b *testing.B) {
 	type pair struct {
 		taints      []v1.Taint
@@ -68,7 +68,7 @@ func BenchmarkUntolerated2x4(b *testing.B) {
 	}
 }
 
-// Nothing to change: what nearly every node event comes to.
+// Nothing to change, as for nearly every node event.
 func BenchmarkDiffWithoutChange(b *testing.B) {
 	have := ForConditions([]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}, true)
 	want := append([]v1.Taint(nil), have...)
@@ -81,7 +81,7 @@ func BenchmarkDiffWithoutChange(b *testing.B) {
 	}
 }
 
-// When a pod has to leave: the typical case with a start for each taint, and the taints of others only.
+// When must a pod leave? The typical case with a start for each taint, and only the taints of others.
 func BenchmarkDeadlineOf2x4(b *testing.B) {
 	taints, tolerations := tolerationcases.Typical()
 	begun := make([]Begun, len(taints))

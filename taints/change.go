@@ -7,20 +7,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Change is what to add to and remove from a node's taints. A taint is known by its key and effect, as
-// the API server has each pair once; what is in both lists is replaced. The zero Change changes nothing.
+// Change is what to add to a node's taints and what to remove from them. Taints are identified by key and effect, because
+// the API server allows each pair once. A taint in both lists is replaced. The zero Change changes nothing.
 type Change struct {
 	Add, Remove []v1.Taint
 }
 
-// Empty says whether there is nothing to change, and so nothing to write.
+// Empty reports whether there is nothing to change, and so nothing to write.
 func (c Change) Empty() bool { return len(c.Add) == 0 && len(c.Remove) == 0 }
 
-// Diff returns the change after which have holds all of want, and of the managed taints nothing else.
-// What is neither wanted nor managed is left alone; a nil managed manages everything. Taints are the
-// same by key and effect; where the value differs the wanted one is added, which replaces. TimeAdded is
-// not compared, so that a taint that is wanted still keeps its time. Of a pair that want names more than
-// once the first counts. Without a change nothing is allocated.
+// Diff returns the change that gives a node with the taints have all of want, and no other managed taints. Taints that are
+// neither wanted nor managed are left alone; if managed is nil, all are managed. Taints are compared by key and effect.
+// If the value differs, the wanted taint is added, which replaces the old one. TimeAdded is not compared, so a taint that
+// is still wanted keeps its time. If want has a key and effect more than once, the first counts. Without a change, nothing
+// is allocated.
 func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	var c Change
 	for i := range want {
@@ -36,7 +36,7 @@ func Diff(have, want []v1.Taint, managed func(*v1.Taint) bool) Change {
 	return c
 }
 
-// find is the index of the taint of the same key and effect, or -1.
+// find returns the index of the taint with the same key and effect, or -1.
 func find(list []v1.Taint, t *v1.Taint) int {
 	for i := range list {
 		if list[i].Key == t.Key && list[i].Effect == t.Effect {
@@ -46,12 +46,12 @@ func find(list []v1.Taint, t *v1.Taint) int {
 	return -1
 }
 
-// Apply returns the taints after the change, in a new slice that shares only TimeAdded pointers: what
-// stays keeps its order and its TimeAdded, a replaced taint keeps its place, what is new comes last.
+// Apply returns the taints after the change, in a new slice that shares only TimeAdded pointers. Taints that stay keep
+// their order and their TimeAdded, a replaced taint keeps its place, and new ones come last.
 //
-// A new or replaced NoExecute taint without TimeAdded gets now, cut to seconds as the API encodes it. One
-// of the two for unready nodes (OwnNoExecute) gets the time of the one that the node has already, most
-// often because it takes its place: it is the same outage, and the pods' time runs on.
+// A new or replaced NoExecute taint without TimeAdded gets now, truncated to seconds as the API encodes it. There is one
+// exception: if the node already has a not-ready or unreachable taint (OwnNoExecute) with a TimeAdded, a new one of these
+// gets the earliest such time. It is the same outage, and the time that pods have left runs on.
 func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
 	outage := outageSince(have)
 	result := make([]v1.Taint, 0, len(have)+len(c.Add))
@@ -81,8 +81,8 @@ func (c Change) Apply(have []v1.Taint, now time.Time) []v1.Taint {
 	return result
 }
 
-// outageSince is since when the node carries a taint for unready nodes, nil when it carries none or the
-// time is not known.
+// outageSince returns since when the node has had a not-ready or unreachable taint, nil if it has none or the time is not
+// known.
 func outageSince(have []v1.Taint) *metav1.Time {
 	var since *metav1.Time
 	for i := range have {

@@ -6,17 +6,18 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Begun is a taint of a node and when it began to count.
+// Begun is a node's taint, and when it began.
 type Begun struct {
 	Taint v1.Taint
 	Start time.Time
 }
 
-// PlausibleStart is when a taint that is first seen now began to count: at its TimeAdded if that is plausible, else now. A
-// TimeAdded that is absent, after now or before created, which is when the node was created, is not plausible; a zero
-// created rules nothing out.
+// PlausibleStart returns when a taint that is first seen now began: at its TimeAdded if that is plausible, else now. A
+// TimeAdded is not plausible if it is missing, after now, or before created, the creation time of the node. A zero created
+// is not checked.
 //
-// It is for whoever did not watch the node before, after a restart for example. Whoever sees a taint appear knows its start.
+// Use it if you did not watch the node before, for example after a restart. If you saw the taint appear, you know its
+// start.
 func PlausibleStart(taint *v1.Taint, created, now time.Time) time.Time {
 	if taint.TimeAdded == nil || taint.TimeAdded.After(now) || taint.TimeAdded.Time.Before(created) {
 		return now
@@ -30,23 +31,23 @@ type Deadline struct {
 	Forever bool
 	// At is when the stay ends. It may have passed.
 	At time.Time
-	// For is how long the toleration used lasts, 0 when none matches. At is For after the taint's start or, if that is
-	// later, after the pod was bound.
+	// For is how long the toleration used lasts, 0 if none matches. At is For after the taint's start or the pod's
+	// binding, whichever is later.
 	For time.Duration
-	// Taint is the one that decides; of several that end the stay at the same time, the first. It points into the list that
-	// was asked about.
+	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
+	// slice given to DeadlineOf.
 	Taint *v1.Taint
-	// Toleration is the index of the toleration used for Taint, -1 when none matches it.
+	// Toleration is the index of the toleration used for Taint, -1 if none matches it.
 	Toleration int
 }
 
-// DeadlineOf says when a pod with these tolerations, bound at that time, has to leave a node whose taints began at different
-// times. Under each NoExecute taint the pod may stay for as long as the toleration used lasts (the first in the pod's order
-// that matches), or not at all when none matches, from the later of the taint's start and the pod's binding. The earliest of
-// these ends is the deadline.
+// DeadlineOf returns when a pod with these tolerations, bound at that time, has to leave a node whose taints began at
+// different times. Under each NoExecute taint, the pod may stay as long as the toleration used lasts (the first in the
+// pod's order that matches), counted from the taint's start or the pod's binding, whichever is later. If none matches, it
+// may not stay at all. The earliest of these ends is the deadline.
 //
-// Taints with other effects do not count, nor do those for which counts returns false; a nil counts counts all. counts must
-// not keep the taint. DeadlineOf reads no clock and does not allocate.
+// Taints with other effects do not count, nor do those for which counts returns false. If counts is nil, all count. counts
+// must not keep the taint. DeadlineOf reads no clock and does not allocate.
 func (m Matcher) DeadlineOf(begun []Begun, bound time.Time, tolerations []v1.Toleration, counts func(*v1.Taint) bool) Deadline {
 	deadline := Deadline{Forever: true, Toleration: -1}
 	for i := range begun {

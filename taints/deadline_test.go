@@ -110,14 +110,14 @@ func TestDeadlineEqualsModel(t *testing.T) {
 	t.Log(*operations, "deadlines:", came)
 }
 
-// Whatever the list, the deadline is that of the model.
+// For any list, the deadline is the model's.
 func FuzzDeadline(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3})
 	f.Add([]byte{1, 7, 1, 3, 0, 0, 0, 0, 7, 1, 0, 0, 0, 6})
 	f.Fuzz(func(t *testing.T, program []byte) { requireDeadline(t, program) })
 }
 
-// requireDeadline reads a question off bytes and compares the answer with the model's.
+// requireDeadline decodes a question from bytes and compares the answer with the model's.
 func requireDeadline(t *testing.T, program []byte) Deadline {
 	t.Helper()
 	next := func() byte {
@@ -152,7 +152,7 @@ func requireDeadline(t *testing.T, program []byte) Deadline {
 		return got
 	}
 	end, used := ends(first)
-	switch { // require costs more than all the rest
+	switch { // calling require every time would cost more than all the rest
 	case got.Forever, got.Taint != &begun[first].Taint, got.Toleration != used, nanoseconds(got.At).Cmp(end) != 0:
 		require.Failf(t, "another deadline", "%+v, and the model says %d, taint %d, toleration %d", got, end, first, used)
 	case used < 0 && got.For != 0, got.For < 0:
@@ -161,7 +161,7 @@ func requireDeadline(t *testing.T, program []byte) Deadline {
 	return got
 }
 
-// instant is one of a few, so that many are equal.
+// instant returns one of a few, so that many are equal.
 func instant(b byte) time.Time {
 	if b == 255 {
 		return time.Time{}
@@ -169,7 +169,7 @@ func instant(b byte) time.Time {
 	return now.Add(time.Duration(b%16) * 100 * time.Second)
 }
 
-// naiveEnd is when the stay under one taint ends and by which toleration; nil is never.
+// naiveEnd returns when the stay under one taint ends, and by which toleration; nil means never.
 func naiveEnd(begun Begun, bound time.Time, tolerations []v1.Toleration, numeric bool) (end *big.Int, used int) {
 	from := nanoseconds(begun.Start)
 	if later := nanoseconds(bound); later.Cmp(from) > 0 {
@@ -196,7 +196,7 @@ func naiveEnd(begun Begun, bound time.Time, tolerations []v1.Toleration, numeric
 	return new(big.Int).Add(from, lasts), used
 }
 
-// nanoseconds is an instant as a number that does not wrap.
+// nanoseconds returns an instant as a number that cannot overflow.
 func nanoseconds(t time.Time) *big.Int {
 	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(1e9))
 	return n.Add(n, big.NewInt(int64(t.Nanosecond())))

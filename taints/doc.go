@@ -1,12 +1,12 @@
-// Package taints answers what taints and tolerations mean together, and which taints a node should have.
+// Package taints says what taints and tolerations mean together, and which taints a node should have.
 //
-// Everything here is a pure function of its arguments: no clock, no client, nothing kept. Functions are
-// safe for concurrent use as long as nobody writes what they are given.
+// Everything here is a pure function of its arguments: it reads no clock, calls no client and keeps nothing. Functions
+// are safe for concurrent use as long as nobody changes their arguments meanwhile.
 //
-// # May it go there, and would it stay?
+// # May a pod go there, and would it stay?
 //
-// [Untolerated] finds the taint that keeps a pod off a node. [Tolerate] says how long a pod would stay
-// under the taints that evict, and which taint and toleration decide:
+// [Untolerated] finds the taint that keeps a pod off a node. [Tolerate] says how long a pod would stay under the taints
+// that evict (NoExecute), and which taint and toleration decide:
 //
 //	if taint, ok := taints.Untolerated(node.Spec.Taints, pod.Spec.Tolerations, taints.Scheduling); ok {
 //		return fmt.Errorf("node %s: taint %s is not tolerated", node.Name, taint.ToString())
@@ -18,31 +18,31 @@
 //	default: // evicted at once
 //	}
 //
-// For every taint the first toleration in the pod's order that matches it is used, and no other. A taint
-// that none matches ends the stay at once; else the least finite tolerationSeconds of the tolerations
-// used decides, where zero or less is at once; without a finite one the stay is for ever. This is what
-// the taint eviction controller of Kubernetes does.
+// For each taint, the first toleration in the pod's order that matches it is used, and no other. A taint that none
+// matches ends the stay at once. Otherwise the smallest tolerationSeconds of the tolerations used decides; zero or
+// less means at once. If none of them has tolerationSeconds, the stay is for ever. This is what the taint eviction
+// controller of Kubernetes does.
 //
 // # When does it have to leave?
 //
-// Taints of a node seldom begin together. Keep each with its start, as [Begun]; [DeadlineOf] gives the pod's deadline,
-// and the taint and toleration that decide. A pod bound later than the taint began has its whole toleration from then
-// on.
+// The taints of a node seldom begin at the same time. Keep each with its start, as [Begun]. [DeadlineOf] returns the
+// pod's deadline, and the taint and toleration that decide. For a pod bound after a taint began, the toleration counts
+// from the binding.
 //
 //	deadline := taints.DeadlineOf(begun, bound, pod.Spec.Tolerations, nil)
 //	if !deadline.Forever {
 //		evictAt(pod, deadline.At) // because of deadline.Taint
 //	}
 //
-// [PlausibleStart] is the start of a taint that was there before anybody watched. The last argument of DeadlineOf
-// leaves taints out: those of a node that has just reported Ready, for example.
+// [PlausibleStart] returns the start of a taint that was there before you watched. The last argument of DeadlineOf can
+// leave taints out: your own on a node that has just reported Ready, for example.
 //
 // # Matching
 //
-// A toleration matches a taint when its key is empty or equal, its effect is empty or equal, and its
-// operator holds: Exists always; Equal, also meant by an empty operator, when the values are equal; Lt and
-// Gt by number, behind [Matcher.NumericOperators]. The results are those of k8s.io/api, whose own method
-// this package cannot call: its signature changed with 0.35, and it logs. Nothing on this path allocates.
+// A toleration matches a taint if its key is empty or equal, its effect is empty or equal, and its operator holds.
+// Exists always holds; Equal, which an empty operator also means, holds if the values are equal; Lt and Gt compare
+// numbers, if [Matcher.NumericOperators] is on. The results are those of k8s.io/api. This package cannot call the
+// method there, because its signature changed in 0.35 and it logs. Nothing on this path allocates.
 //
 // # Which taints a node should have
 //
@@ -54,16 +54,14 @@
 //	PIDPressure True      node.kubernetes.io/pid-pressure         NoSchedule
 //	spec.unschedulable    node.kubernetes.io/unschedulable        NoSchedule
 //
-// [ForConditions] gives the NoSchedule ones, [ForReady] the NoExecute one; of not-ready and unreachable
-// there is never more than one. [OwnNoSchedule] and [OwnNoExecute] recognise them, so that taints of
-// others are left alone.
+// [ForConditions] returns the NoSchedule taints, [ForReady] the NoExecute taint, which is either not-ready or
+// unreachable. [OwnNoSchedule] and [OwnNoExecute] recognise these taints, so that those of others are left alone.
 //
 // # Changing them
 //
-// [Diff] says what to add and remove; an empty [Change] needs no write. [Change.Apply] carries it out on
-// a list, [Change.Patch] makes it one write. A swap between not-ready and unreachable is one outage and
-// keeps TimeAdded: kube-controller-manager sets it anew, and writes twice, so that for a moment both are
-// there.
+// [Diff] says what to add and remove; an empty [Change] needs no write. [Change.Apply] applies it to a list,
+// [Change.Patch] makes it one write. A swap between not-ready and unreachable is one outage and keeps TimeAdded.
+// kube-controller-manager sets a new TimeAdded, and writes twice, so that for a moment both taints are there.
 //
 //	change := taints.Diff(node.Spec.Taints, want, taints.OwnNoSchedule)
 //	if !change.Empty() {

@@ -53,7 +53,7 @@ func Example() {
 	// node full: taint node.kubernetes.io/disk-pressure:NoSchedule is not tolerated
 }
 
-// A node turns from not ready to unreachable: one write, and the pods' time runs on.
+// A node goes from not ready to unreachable. That is one write, and the pods' remaining time does not change.
 func ExampleDiff() {
 	began := metav1.NewTime(time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC))
 	node := v1.Node{
@@ -105,13 +105,13 @@ func ExampleDeadlineOf() {
 	}
 	show(taints.DeadlineOf(begun, bound, tolerations, nil))
 	foreign := func(t *v1.Taint) bool { return !taints.OwnNoExecute(t) }
-	show(taints.DeadlineOf(begun, bound, tolerations, foreign)) // the node has reported Ready, say
+	show(taints.DeadlineOf(begun, bound, tolerations, foreign)) // for example after the node has reported Ready
 	// Output:
 	// 12:17 node.kubernetes.io/unreachable toleration 1 of 5m0s
 	// 12:18 example.com/maintenance toleration 0 of 10m0s
 }
 
-// The NoSchedule taints follow from the conditions and the cordon; those of others are left alone.
+// The NoSchedule taints follow from the conditions and the cordon. Those of others are left alone.
 func ExampleForConditions() {
 	have := []v1.Taint{
 		{Key: "example.com/batch", Effect: v1.TaintEffectNoSchedule},
@@ -142,7 +142,7 @@ func ExampleMatcher() {
 	// true
 }
 
-// The first toleration in the pod's order is the one used, also where a later one would last longer.
+// The first matching toleration in the pod's order is used, even if a later one would last longer.
 func ExampleUsing() {
 	minute := int64(60)
 	taint := v1.Taint{Key: "node.kubernetes.io/not-ready", Effect: v1.TaintEffectNoExecute}

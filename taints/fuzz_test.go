@@ -21,7 +21,7 @@ func FuzzTolerates(f *testing.F) {
 	})
 }
 
-// Several tolerations and several taints of an alphabet that matches often.
+// Several tolerations and taints from an alphabet so small that they match often.
 func FuzzTolerate(f *testing.F) {
 	f.Add([]byte{2, 0, 0, 0, 0, 1, 1, 0, 0, 2, 0, 0, 0, 0, 3, 1, 0, 0, 0, 4}, false)
 	f.Add([]byte{1, 0, 3, 0, 0, 2, 0, 4, 1, 0, 5, 0, 5, 2, 0, 6}, true)
@@ -31,7 +31,7 @@ func FuzzTolerate(f *testing.F) {
 	})
 }
 
-// Seconds of any size neither overflow nor change their order.
+// Seconds of any size do not overflow and keep their order.
 func FuzzSeconds(f *testing.F) {
 	f.Add(int64(300), int64(0))
 	f.Add(int64(math.MaxInt64), int64(9_223_372_036))

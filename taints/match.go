@@ -2,40 +2,39 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// The numeric operators. k8s.io/api names them only from 0.35 on.
+// The numeric operators. k8s.io/api has constants for them only since 0.35.
 const (
 	operatorLt v1.TolerationOperator = "Lt"
 	operatorGt v1.TolerationOperator = "Gt"
 )
 
-// Matcher says which tolerations match which taints. The zero Matcher is what the package's functions
-// use. It is a value and safe to share, and none of its methods allocates or keeps what it is given.
+// Matcher says which tolerations match which taints. The package's functions use the zero Matcher. It is a plain value
+// and safe to share. Its methods do not allocate and do not keep their arguments.
 type Matcher struct {
-	// NumericOperators switches the operators Lt and Gt on: the taint's value must be less, or greater,
-	// than the toleration's, both read as int64 in decimal without plus sign or leading zeros. Off, or
-	// where a value is no such number, they match nothing. Clusters before 1.35 do not know them.
+	// NumericOperators turns on the operators Lt and Gt: the taint's value must be less, or greater, than the
+	// toleration's. Both are read as decimal int64 without plus sign or leading zeros. If this is off, or a value is not
+	// such a number, these operators match nothing. Clusters before 1.35 do not know them.
 	NumericOperators bool
 }
 
-// Tolerates says whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does.
-// The effect is empty or equal, the key is empty or equal, and the operator holds: Exists always, Equal
-// (which an empty operator means) when the values are equal, Lt and Gt as NumericOperators says. An
-// operator nobody knows matches nothing.
+// Tolerates reports whether the toleration matches the taint, exactly as ToleratesTaint of k8s.io/api does: the effect is
+// empty or equal, the key is empty or equal, and the operator holds. Exists always holds; Equal, which an empty operator
+// also means, holds if the values are equal; for Lt and Gt see NumericOperators. An unknown operator matches nothing.
 //
-// Like k8s.io/api it does not validate: the API server admits an empty key only with Exists, and Exists
-// only without a value, but here an empty key goes with every operator and Exists ignores the value.
+// Like k8s.io/api it does not validate. The API server admits an empty key only with Exists, and Exists only without a
+// value; here an empty key works with every operator, and Exists ignores the value.
 func (m Matcher) Tolerates(toleration *v1.Toleration, taint *v1.Taint) bool {
 	return keyMayMatch(toleration, taint) && (toleration.Effect == "" || toleration.Effect == taint.Effect) && m.matches(toleration, taint)
 }
 
-// keyMayMatch comes first, because keys differ most often. Their lengths and last bytes tell most of them
-// apart without a call, and it is small enough to be inlined.
+// keyMayMatch is checked first, because keys differ most often. Length and last byte tell most keys apart without a call,
+// and the function is small enough to be inlined.
 func keyMayMatch(toleration *v1.Toleration, taint *v1.Taint) bool {
 	n := len(toleration.Key)
 	return n == 0 || n == len(taint.Key) && toleration.Key[n-1] == taint.Key[n-1]
 }
 
-// matches says whether key and operator match, when the effect does and keyMayMatch holds.
+// matches reports whether key and operator match, given that the effect matches and keyMayMatch holds.
 func (m Matcher) matches(toleration *v1.Toleration, taint *v1.Taint) bool {
 	if toleration.Key != "" && toleration.Key != taint.Key {
 		return false
@@ -51,8 +50,7 @@ func (m Matcher) matches(toleration *v1.Toleration, taint *v1.Taint) bool {
 	return false
 }
 
-// Using is the index of the toleration that is used for the taint, the first in the pod's order that
-// matches, or -1. The order of a pod's tolerations therefore matters.
+// Using returns the index of the toleration that is used for the taint: the first in the pod's order that matches, or -1.
 func (m Matcher) Using(taint *v1.Taint, tolerations []v1.Toleration) int {
 	for i := range tolerations {
 		if m.Tolerates(&tolerations[i], taint) {
@@ -62,8 +60,7 @@ func (m Matcher) Using(taint *v1.Taint, tolerations []v1.Toleration) int {
 	return -1
 }
 
-// using is Using for a taint whose effect is known to be the one in the set. Effects are compared as
-// numbers, which the compiler can inline.
+// using is Using for a taint with this effect. Effects are compared as numbers, which the compiler can inline.
 func (m Matcher) using(taint *v1.Taint, effect Effects, tolerations []v1.Toleration) int {
 	for i := range tolerations {
 		t := &tolerations[i]
@@ -74,8 +71,7 @@ func (m Matcher) using(taint *v1.Taint, effect Effects, tolerations []v1.Tolerat
 	return -1
 }
 
-// Untolerated returns the first taint with one of the effects that no toleration matches, and false
-// when there is none. Without taints, or for no effects, there is none.
+// Untolerated returns the first taint with one of the effects that no toleration matches, and false if there is none.
 func (m Matcher) Untolerated(taints []v1.Taint, tolerations []v1.Toleration, effects Effects) (v1.Taint, bool) {
 	for i := range taints {
 		effect := effectOf(taints[i].Effect)

@@ -60,7 +60,7 @@ func TestNumericOperators(t *testing.T) {
 	for _, row := range []struct{ taint, toleration, want string }{
 		{"5", "9", less}, {"9", "5", greater}, {"5", "5", neither},
 		{"-9", "-5", less}, {"-1", "0", less}, {"0", "-1", greater}, {"0", "0", neither},
-		{"10", "9", greater}, // not as text
+		{"10", "9", greater}, // not compared as text
 		{"9223372036854775807", "9223372036854775806", greater},
 		{"-9223372036854775808", "-9223372036854775807", less},
 		{"9223372036854775808", "1", neither}, {"1", "9223372036854775808", neither},

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The model of a node's taints is a map: an order is all that the list adds.
+// The model of a node's taints is a map; the list adds nothing but an order.
 type pair struct {
 	key    string
 	effect v1.TaintEffect
@@ -109,7 +109,7 @@ func TestDiffAndApplyEqualModel(t *testing.T) {
 	}
 }
 
-// requireOrder sees that what is in both lists comes first and in the same order.
+// requireOrder checks that what is in both lists comes first and in the same order.
 func requireOrder(t *testing.T, have, got []v1.Taint, what string) {
 	t.Helper()
 	at, fresh := -1, false

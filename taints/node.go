@@ -2,7 +2,7 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// byCondition is kube-controller-manager's table of conditions that keep pods away.
+// byCondition is kube-controller-manager's table of the conditions that keep pods away.
 var byCondition = [...]struct {
 	condition v1.NodeConditionType
 	status    v1.ConditionStatus
@@ -16,9 +16,8 @@ var byCondition = [...]struct {
 	{v1.NodePIDPressure, v1.ConditionTrue, v1.TaintNodePIDPressure},
 }
 
-// ForConditions returns the NoSchedule taints that a node with these conditions should carry, and the
-// one for a cordoned node, in a fixed order. Conditions that are missing, or have a status that asks
-// for nothing, give none; nil when there is nothing to carry.
+// ForConditions returns the NoSchedule taints that a node with these conditions should have, and the one for a cordoned
+// node, in a fixed order; nil if it should have none. The package comment has the table.
 func ForConditions(conditions []v1.NodeCondition, unschedulable bool) []v1.Taint {
 	var want []v1.Taint
 	for _, rule := range byCondition {
@@ -35,8 +34,8 @@ func ForConditions(conditions []v1.NodeCondition, unschedulable bool) []v1.Taint
 	return want
 }
 
-// ForReady returns the NoExecute taint for the status of a node's Ready condition: not-ready for
-// False, unreachable for Unknown, and false for anything else.
+// ForReady returns the NoExecute taint for the status of a node's Ready condition: not-ready for False, unreachable for
+// Unknown. For any other status there is none, and it returns false.
 func ForReady(status v1.ConditionStatus) (v1.Taint, bool) {
 	switch status {
 	case v1.ConditionFalse:
@@ -47,12 +46,12 @@ func ForReady(status v1.ConditionStatus) (v1.Taint, bool) {
 	return v1.Taint{}, false
 }
 
-// OwnNoExecute says whether the taint is one of those that ForReady gives; values do not matter.
+// OwnNoExecute reports whether the taint has a key and effect that ForReady returns; its value does not matter.
 func OwnNoExecute(t *v1.Taint) bool {
 	return t.Effect == v1.TaintEffectNoExecute && (t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable)
 }
 
-// OwnNoSchedule says whether the taint is one of those that ForConditions gives; values do not matter.
+// OwnNoSchedule reports whether the taint has a key and effect that ForConditions returns; its value does not matter.
 func OwnNoSchedule(t *v1.Taint) bool {
 	if t.Effect != v1.TaintEffectNoSchedule {
 		return false

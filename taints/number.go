@@ -2,7 +2,7 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// compares says whether the taint's value is less (Lt) or greater (Gt) than the toleration's.
+// compares reports whether the taint's value is less (Lt) or greater (Gt) than the toleration's.
 func compares(toleration *v1.Toleration, taint *v1.Taint) bool {
 	bound, ok := number(toleration.Value)
 	if !ok {
@@ -18,8 +18,8 @@ func compares(toleration *v1.Toleration, taint *v1.Taint) bool {
 	return value > bound
 }
 
-// number reads an int64 as k8s.io/api does: decimal digits after an optional minus, no plus, no leading
-// zeros and no -0. strconv is laxer, and allocates an error for what is no number.
+// number parses an int64 as k8s.io/api does: decimal digits after an optional minus sign; no plus sign, no leading zeros,
+// no -0. strconv is laxer, and allocates an error for anything that is not a number.
 func number(s string) (n int64, ok bool) {
 	if s == "0" {
 		return 0, true
@@ -41,7 +41,7 @@ func number(s string) (n int64, ok bool) {
 	}
 	switch {
 	case negative && magnitude <= 1<<63:
-		return -int64(magnitude), true // of 1<<63 too: it wraps to the least int64, and so does its negative
+		return -int64(magnitude), true // right for 1<<63 too: it wraps to the least int64, which is its own negative
 	case !negative && magnitude < 1<<63:
 		return int64(magnitude), true
 	}

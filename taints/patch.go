@@ -9,12 +9,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Patch is the body of a JSON merge patch (types.MergePatchType) for the Node: the whole list of taints
-// after the change, as Apply makes it of what was read. uid and resourceVersion, where not empty, are
-// preconditions. The API server refuses a resourceVersion that is not the newest as Conflict, and the
-// uid of another node as Invalid, for it takes it for an attempt to change the field; after either, read
-// the node again. Because the list is written whole, a patch without resourceVersion undoes what others
-// wrote to it in between.
+// Patch returns the body of a JSON merge patch (types.MergePatchType) for the Node: the whole list of taints after the
+// change, as Apply makes it from have. uid and resourceVersion, if not empty, are preconditions. The API server refuses a
+// resourceVersion that is not the newest with Conflict, and the uid of another node with Invalid, because it sees an
+// attempt to change that field; after either, read the node again. Because the patch replaces the whole list, without
+// resourceVersion it undoes what others wrote to it in between.
 func (c Change) Patch(have []v1.Taint, uid types.UID, resourceVersion string, now time.Time) ([]byte, error) {
 	type metadata struct {
 		UID             types.UID `json:"uid,omitempty"`

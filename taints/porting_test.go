@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The cases that upstream tests its taint eviction and its tainting by condition with, see internal/PORTING.md.
+// The cases of upstream's tests of taint eviction and of tainting by condition; see internal/PORTING.md.
 
 // Upstream's TestFilterNoExecuteTaints.
 func TestUpstreamsFilterOfNoExecute(t *testing.T) {
@@ -19,11 +19,11 @@ func TestUpstreamsFilterOfNoExecute(t *testing.T) {
 	require.True(t, Tolerate(NoExecute(both), one).Forever, "the other does not evict")
 }
 
-// Upstream's TestGetMinTolerationTime: each taint is tolerated for so long, nil is for ever.
+// Upstream's TestGetMinTolerationTime: how long each taint is tolerated; nil means for ever.
 func TestUpstreamsLeastToleration(t *testing.T) {
 	for name, row := range map[string]struct {
 		seconds []*int64
-		want    Stay // but for Taint
+		want    Stay // without Taint
 	}{
 		"no toleration":             {nil, Stay{Toleration: -1}},
 		"for ever":                  {[]*int64{nil}, Stay{Forever: true, Toleration: -1}},
@@ -45,7 +45,7 @@ func TestUpstreamsLeastToleration(t *testing.T) {
 	}
 }
 
-// Upstream's TestTaintsNodeByCondition: a node that had other conditions before ends with exactly these taints.
+// Upstream's TestTaintsNodeByCondition: a node that had other conditions before ends up with exactly these taints.
 func TestUpstreamsTaintsByCondition(t *testing.T) {
 	ready := condition(v1.NodeReady, v1.ConditionTrue)
 	for name, row := range map[string]struct {

@@ -24,7 +24,7 @@ func naiveTolerates(toleration v1.Toleration, taint v1.Taint, numeric bool) bool
 
 var decimal = regexp.MustCompile(`\A(0|-?[1-9][0-9]*)\z`)
 
-// naiveCompare is 0 also when one of them is no int64.
+// naiveCompare also returns 0 if one of them is not an int64.
 func naiveCompare(a, b string) int {
 	if !decimal.MatchString(a) || !decimal.MatchString(b) {
 		return 0
@@ -37,8 +37,8 @@ func naiveCompare(a, b string) int {
 	return x.Cmp(y)
 }
 
-// naiveStay is GetMatchingTolerations and getMinTolerationTime of upstream, from their description.
-// The time is in seconds, 0 at once; forever is apart.
+// naiveStay is upstream's GetMatchingTolerations and getMinTolerationTime, written from their description. The time is
+// in seconds; 0 means at once, and nil for ever.
 func naiveStay(taints []v1.Taint, tolerations []v1.Toleration, numeric bool) (untolerated *v1.Taint, least *big.Int) {
 	var used []v1.Toleration
 	for i, taint := range taints {
@@ -80,7 +80,7 @@ func withEffect(taints []v1.Taint, effects ...v1.TaintEffect) (some []v1.Taint) 
 	return some
 }
 
-// saturated is the seconds as a duration, the longest one where they do not fit.
+// saturated returns the seconds as a duration, the longest one if they do not fit.
 func saturated(s *big.Int) time.Duration {
 	d := new(big.Int).Mul(s, big.NewInt(int64(time.Second)))
 	if !d.IsInt64() {

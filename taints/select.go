@@ -2,7 +2,7 @@ package taints
 
 import v1 "k8s.io/api/core/v1"
 
-// Effects is a set of taint effects. The zero set is empty. An effect that nobody knows is in no set.
+// Effects is a set of taint effects. The zero set is empty. An unknown effect is in no set.
 type Effects uint8
 
 // The effects, to be combined with |.
@@ -15,7 +15,7 @@ const (
 	Scheduling = NoScheduleEffect | NoExecuteEffect
 )
 
-// effectOf is the set of one effect, and empty for one that nobody knows.
+// effectOf returns the set of one effect, empty for an unknown one.
 func effectOf(effect v1.TaintEffect) Effects {
 	switch effect {
 	case v1.TaintEffectNoSchedule:
@@ -28,11 +28,11 @@ func effectOf(effect v1.TaintEffect) Effects {
 	return 0
 }
 
-// Selection is a view of those taints of a slice that Tolerate is to look at. Making one copies nothing
-// and allocates nothing; it sees what happens to the slice later. The zero Selection is empty.
+// Selection is a view of the taints in a slice that Tolerate is to look at. Making one copies and allocates nothing;
+// later changes of the slice show. The zero Selection is empty.
 type Selection struct {
 	taints []v1.Taint
 }
 
-// NoExecute views the taints that evict running pods.
+// NoExecute returns a view of the taints that evict running pods.
 func NoExecute(taints []v1.Taint) Selection { return Selection{taints} }

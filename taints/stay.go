@@ -7,24 +7,24 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Stay is how long a set of taints is tolerated, and why no longer. The zero Stay is "not at all".
+// Stay is how long a set of taints is tolerated, and why no longer. The zero Stay means "not at all".
 type Stay struct {
 	// Forever: nothing ends the stay. For is 0, Taint nil and Toleration -1.
 	Forever bool
-	// For is how long the stay lasts from when the taints began, at least 0. Unless Forever, 0 means
-	// that it ends at once.
+	// For is how long the stay lasts after the taints began, never negative. Unless Forever, 0 means that it ends at
+	// once.
 	For time.Duration
-	// Taint is the one that decides; of equal ones the first. It points into the slice that was asked
-	// about.
+	// Taint is the taint that decides, the first of them if several end the stay at the same time. It points into the
+	// slice of the Selection.
 	Taint *v1.Taint
-	// Toleration is the index of the toleration used for Taint, -1 when none matches it.
+	// Toleration is the index of the toleration used for Taint, -1 if none matches it.
 	Toleration int
 }
 
-// Tolerate says how long a pod with these tolerations may stay under the taints that evict. For each
-// taint the first toleration in the pod's order that matches is used. A taint that none matches ends the
-// stay at once; otherwise it is the least of the finite times of the tolerations used, and for ever when
-// there is none. No taints are tolerated for ever. It does not allocate.
+// Tolerate returns how long a pod with these tolerations may stay under the selected taints that evict (NoExecute). For
+// each taint, the first toleration in the pod's order that matches is used. A taint that none matches ends the stay at
+// once. Otherwise the smallest tolerationSeconds of the tolerations used decides; if none has any, the stay is for ever,
+// as it is without taints. It does not allocate.
 func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay {
 	stay := Stay{Forever: true, Toleration: -1}
 	for i := range selection.taints {
@@ -44,8 +44,8 @@ func (m Matcher) Tolerate(selection Selection, tolerations []v1.Toleration) Stay
 	return stay
 }
 
-// lastsFor is how long the toleration lasts: for ever without tolerationSeconds, 0 when they are zero or
-// negative, and the longest duration there is, 292 years, when they are more than a duration holds.
+// lastsFor returns how long the toleration lasts: for ever without tolerationSeconds, 0 if they are zero or negative, and
+// the longest Duration, 292 years, if they are more than that.
 func lastsFor(toleration *v1.Toleration) (d time.Duration, forever bool) {
 	switch s := toleration.TolerationSeconds; {
 	case s == nil:

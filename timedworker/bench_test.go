@@ -43,7 +43,7 @@ func BenchmarkCancelSchedule150000FakeClock(b *testing.B) {
 	}
 }
 
-// Bytes an item at 1,000,000, without those of the strings.
+// Bytes per item at 1,000,000, without those of the strings.
 func BenchmarkMemory1000000(b *testing.B) {
 	names := podNames(1000000)
 	for i := 0; i < b.N; i++ {
@@ -93,7 +93,8 @@ func BenchmarkDueAtOneInstant1000000(b *testing.B) { benchmarkDue(b, 0) }
 
 func BenchmarkDueSpread1000000(b *testing.B) { benchmarkDue(b, time.Microsecond) }
 
-// What is kept after 1,000,000 keys came and went, in percent of the peak, and what the first filling allocates.
+// How much is kept after 1,000,000 keys came and went, in percent of the peak, and how much the first filling
+// allocates.
 func BenchmarkKeptAfter1000000(b *testing.B) {
 	keys := names(1000000)
 	for i := 0; i < b.N; i++ {

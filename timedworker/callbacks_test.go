@@ -11,7 +11,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// What the user's functions do must leave nothing locked and nothing stranded.
+// Whatever the user's functions do, no lock may stay held and no key may be stranded.
 
 func TestErrorsAreSeen(t *testing.T) {
 	var told []error
@@ -47,7 +47,7 @@ func TestErrorsAreSeen(t *testing.T) {
 	require.False(t, known)
 }
 
-// OnError finds the try ended: it may schedule the key anew.
+// When OnError is called the try has ended, so it may schedule the key again.
 func TestOnErrorMayUseTheSet(t *testing.T) {
 	var r *recorder
 	r = recorded(t, Config{OnError: func(any, error) {
@@ -119,7 +119,7 @@ func TestCallbacksThatPanic(t *testing.T) {
 	}
 }
 
-// goexits are the functions of the user, each ending its goroutine once.
+// goexits returns a Set with user functions that each end their goroutine once.
 func goexits(t *testing.T, name string) (r *recorder, once *bool) {
 	once = new(bool)
 	leave := func(who string) {
@@ -206,7 +206,7 @@ func TestJitterIsAskedWithoutTheLock(t *testing.T) {
 	var r *recorder
 	asked := false
 	r = recorded(t, Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration {
-		asked = r.Stats().Running == 1 // would deadlock
+		asked = r.Stats().Running == 1 // would deadlock under a lock
 		return d
 	}}})
 	r.result = func(Work[string, int]) Result { return Retry() }

@@ -11,7 +11,7 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-// setOn returns a Set on that clock, and what ran, by the time that had passed.
+// setOn returns a Set on that clock, and what ran, with the elapsed time.
 func setOn(t *testing.T, c *clockcases.Clock) (s *Set[string, int], ran *[]string) {
 	ran = new([]string)
 	s, err := New(func(_ context.Context, w Work[string, int]) Result {
@@ -22,7 +22,7 @@ func setOn(t *testing.T, c *clockcases.Clock) (s *Set[string, int], ran *[]strin
 	return s, ran
 }
 
-// The wall is set between scheduling and the due time: no due time changes, whichever way it was said.
+// The wall clock is set between scheduling and the due time: no due time changes, however it was given.
 func TestWallIsSetWhileWorkWaits(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		t.Run(one.String(), func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestWallIsSetWhileWorkWaits(t *testing.T) {
 	}
 }
 
-// What is scheduled after the wall was set is due when that wall says.
+// What is scheduled after the wall clock was set is due when that clock says.
 func TestWallIsSetBeforeScheduling(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		t.Run(one.String(), func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestWallIsSetBeforeScheduling(t *testing.T) {
 	}
 }
 
-// readLate is a clock that is read by one goroutine while another one reads it and is quicker.
+// readLate is a clock whose reading in one goroutine is overtaken by another goroutine's.
 type readLate struct {
 	*clockcases.Clock
 	meanwhile func()
@@ -96,7 +96,7 @@ func (c *readLate) Now() time.Time {
 	return now
 }
 
-// Without monotonic readings one that comes late looks like a clock that was set back. No time may count twice for it.
+// Without monotonic readings, a late reading looks like a clock that was set back. No time may count twice for it.
 func TestReadingThatComesLate(t *testing.T) {
 	for _, monotonic := range []bool{true, false} {
 		c := &readLate{Clock: clockcases.New(monotonic)}
@@ -107,7 +107,7 @@ func TestReadingThatComesLate(t *testing.T) {
 			c.Pass(50 * time.Minute)
 			require.Equal(t, 10*time.Minute, s.Wait())
 		}
-		s.Schedule("other", 1, c.Now().Add(3*time.Hour)) // reads before, and takes the lock after the other one
+		s.Schedule("other", 1, c.Now().Add(3*time.Hour)) // reads the clock before the other one, and takes the lock after it
 		require.Equal(t, 10*time.Minute, s.Wait())
 		now := c.Now()
 		c.Pass(5 * time.Minute)
@@ -146,7 +146,7 @@ func (c *countedClock) Now() time.Time { c.reads++; return c.Time }
 
 func (c *countedClock) Since(t time.Time) time.Duration { return c.Sub(t) }
 
-// A composition reads the clock once and hands it on.
+// The …At methods do not read the clock.
 func TestTheClockIsNotReadWhereItsReadingIsGiven(t *testing.T) {
 	c := &countedClock{Time: epoch}
 	s, err := New(func(_ context.Context, w Work[string, int]) Result { return RetryAfter(time.Second) }, Config{Clock: c})

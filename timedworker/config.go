@@ -9,31 +9,31 @@ import (
 	"github.com/evictkit/evictkit/internal/backoff"
 )
 
-// Config configures a Set. The zero Config is valid. Its functions are called with no lock held and may call the Set; they
-// must be safe for concurrent use under Run.
+// Config configures a Set. The zero Config is valid. Its functions are called with no lock held and may call the Set.
+// Under Run they must be safe for concurrent use.
 type Config struct {
-	// Workers bounds how much work Run has in flight; 0 means 8.
+	// Workers is the largest number of pieces of work that Run has in flight; 0 means 8.
 	Workers int
-	// Clock is the real clock when nil. Run also needs timers, that is a clock.Clock.
+	// Clock is the real clock if nil. Run needs a clock.Clock, with timers.
 	Clock clock.PassiveClock
-	// Backoff is waited after tries that ended with Retry or Fail.
+	// Backoff is how long to wait after a try that ended with Retry or Fail.
 	Backoff Backoff
-	// Permission, when not nil, is asked when work is scheduled and again before each try. While it returns an
-	// error nothing new is taken in, no new key and no further turn of one whose work runs (scheduling answers
-	// NotPermitted; schedule again once it is open), and nothing starts; what waits stays, may be moved, and goes on
-	// waiting. It is asked again after PermissionInterval
-	// (0 means 1s) or when Kick is called. A panic counts as an error. Cancelling needs no permission.
+	// Permission, if not nil, is asked when work is scheduled and again before each try. While it returns an error,
+	// nothing new is added, neither a new key nor a further turn of a running one (scheduling returns NotPermitted;
+	// schedule it again later), and nothing starts. Waiting work goes on waiting and may be moved. After a refusal it is
+	// asked again when PermissionInterval has passed (0 means 1s) or Kick is called. A panic counts as an error.
+	// Cancelling is never refused.
 	Permission         func() error
 	PermissionInterval time.Duration
-	// OnError, when not nil, is told of each error with which a try failed, also that of a panic.
+	// OnError, if not nil, is called with every error of a failed or dropped try, including those made from panics.
 	OnError func(key any, err error)
-	// OnPanic, when not nil, is told of each panic in the work, and in Permission (then the key is nil), Jitter and
+	// OnPanic, if not nil, is called after every panic in the work, in Permission (then the key is nil), Jitter and
 	// OnError.
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Backoff is how long to wait after failed tries: Initial (0 means 100ms) after the first, then Factor (0 means 2)
-// times as long, at most Max (0 means one minute). Jitter, when not nil, changes each delay.
+// Backoff says how long to wait after failed tries: Initial (0 means 100ms) after the first, then Factor (0 means 2)
+// times as long after each further one, at most Max (0 means one minute). Jitter, if not nil, changes each delay.
 type Backoff = backoff.Backoff
 
 // Validate reports every fault at once.

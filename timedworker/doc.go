@@ -1,97 +1,99 @@
-// Package timedworker runs one piece of work per key, at its time, on a bounded number of workers.
+// Package timedworker runs one piece of work per key when it is due, on a bounded number of workers.
 //
-// A Set holds work that is due at some instant. Schedule puts it there or moves it, Cancel takes it away, and
-// Get, Len, Next, Stats and Snapshot look at it. One heap and one timer serve all of it: there is no goroutine
-// and no runtime timer per item.
+// A Set holds work that is due at some instant. Schedule adds or moves it, Cancel takes it away, and Get, Len, Next,
+// Stats and Snapshot show it. One heap and one timer serve all of it: there is no goroutine and no runtime timer per
+// item.
 //
-//	          Schedule             its time has come
-//	unknown ────────────▶ waiting ────────────────────▶ running
-//	   ▲                   │   ▲                        │     │
-//	   │       Cancel      │   │  Retry, RetryAfter,    │     │
-//	   ├───────────────────┘   │  Blocked, Fail(err)    │     │
-//	   │                       └────────────────────────┘     │
-//	   └──────────────────────────────────────────────────────┘
+//	          Schedule             it is due
+//	unknown ------------> waiting --------------------> running
+//	   ^                   |   ^                        |     |
+//	   |       Cancel      |   |  Retry, RetryAfter,    |     |
+//	   +-------------------+   |  Blocked, Fail(err)    |     |
+//	   |                       +------------------------+     |
+//	   +------------------------------------------------------+
 //	                            Done, Drop
 //
-// The function given to New does the work, and its Result says what becomes of it. Work is claimed when it
-// starts, one by one, so after Cancel has returned the work either has started, and the answer was Running, or
-// it never will. Work that was called off while it runs can ask Held, and is not tried again. Checked puts a
-// last check before the act: proceed, not at all, or not yet.
+// The function given to New does the work, and its Result says what happens next. Each piece of work is claimed only at
+// the moment it starts. So once Cancel has returned, the work has either started already (Cancel returned Running) or
+// never will. Work that is cancelled while it runs is not tried again; Held tells it. Checked adds a last check right
+// before acting, which can say proceed, cancel or delay.
 //
-// A key is a slot. The Identity of an Entry, a UID say, tells apart what has the same key one after the other:
-// work of an old object never runs for the new one, and CancelIdentity of the old one does not touch the new
-// one's. Two pieces of work of one key never run side by side: what is scheduled for a key while its work runs waits
-// for it, or is ignored, as the Entry says.
+// A key is a slot. The Identity of an Entry, such as a UID, tells objects apart that have the same key one after the
+// other: work of an old object never runs for the new one, and CancelIdentity for the old one does not touch the new
+// one's. Two pieces of work with the same key never run at the same time: what is scheduled for a key while its work
+// runs waits for the end, or is ignored, as the Entry says.
 //
-// Run is a loop with a timer and workers. Step does what is due now in line, for tests, for simulations and for
-// those who come back by themselves at Next or after Wait. They are two ways to drive the same Set, not at the
-// same time. Everything else may be called from any goroutine at any time, also from inside the work.
+// Run is a loop with a timer and workers. Step runs what is due now, in the caller's goroutine; it is for tests, for
+// simulations, and for reconcilers that come back at Next or after Wait. Use one or the other: they cannot be active at
+// the same time. All other methods may be called from any goroutine at any time, also by the work itself.
 //
 // # Words
 //
-// The package ratelimitqueue, which hands items out at a rate, uses the same words for the same things.
+// Package ratelimitqueue, which hands items out at a rate, uses the same words with the same meaning.
 //
 //	word                  here
 //	Entry                 what is scheduled: Key, Value, Due, Identity, OnDuplicate, WhileInFlight
-//	Due                   when it is to run; the zero time is now
-//	place                 among equal due times: first scheduled, first run; a retry keeps it, and so does Replace
-//	Identity              who has the key, a UID; none never differs, one learned late is adopted, none erases none.
-//	                      Another one takes the key over, whatever the policies say
-//	OnDuplicate           what becomes of due time and value of a key that waits: KeepFirst (zero), KeepEarliest,
+//	Due                   when it is to run; the zero time means now
+//	place                 the order among equal due times: first scheduled, first run; a retry keeps it, and so does
 //	                      Replace
+//	Identity              tells objects with the same key apart, such as a UID. An empty one matches any; one learned
+//	                      late is adopted; an empty one erases none. Another one takes the key over, whatever the
+//	                      policies say
+//	OnDuplicate           which due time and value a waiting key has after it is scheduled again: KeepFirst (zero),
+//	                      KeepEarliest, Replace
 //	in flight             running: its function has been called and has not returned
-//	WhileInFlight         scheduling a key that runs: Again (zero) gives the newest entry a turn of its own once the
-//	                      work is done or dropped, and lets OnDuplicate choose when it is to be tried again; Ignore
-//	                      changes nothing
+//	WhileInFlight         what scheduling a running key does. Again (zero) gives the newest entry a turn of its own
+//	                      once the work is done or dropped; if it is retried, OnDuplicate chooses between the two.
+//	                      Ignore changes nothing
 //	Done                  finished; the key is forgotten
-//	Drop                  not wanted any more; forgotten like Done, counted apart
+//	Drop                  no longer wanted; forgotten like Done, but counted separately
 //	Retry                 failed: again after Config.Backoff, which grows; one more attempt
 //	RetryAfter(d)         failed: again after d; one more attempt
-//	Blocked(d)            not permitted yet, no failure: again after d; attempts and backoff stay
-//	Fail(err)             Done for nil, Drop for what Final marked, else Retry; Get, Stats and OnError show the error
-//	Held                  whether the work is still wanted, asked while it runs
-//	Permission            may work be taken in and start? asked again after PermissionInterval, or by Kick
-//	NotPermitted          the answer of scheduling while it is refused
+//	Blocked(d)            not permitted yet, which is no failure: again after d; attempts and backoff do not grow
+//	Fail(err)             Done for nil, Drop for an error marked by Final, else Retry; Get, Stats and OnError show it
+//	Held                  whether the work is still wanted; asked while it runs
+//	Permission            may work be scheduled and start? Asked again after PermissionInterval, or by Kick
+//	NotPermitted          the result of scheduling while permission is refused
 //	Pause, Resume         nothing starts while there is a reason; scheduling and cancelling go on
-//	Get                   one key; one that was cancelled while it runs is not known any more
-//	Len                   how many wait; those that run are in Stats
-//	Next, Wait            when something starts next, not before now; for how long to wait for it
-//	Stats                 counts, lateness and the last error, always on
-//	Snapshot, Restore     everything that is not done, as remaining times, and pauses, for another process
-//	Clear                 forgets everything; what runs is not tried again
-//	…At(now)              the same, with the clock's reading passed in
+//	Get                   what is known about one key; a key cancelled while it runs is no longer known
+//	Len                   how many keys wait; Stats counts those that run
+//	Next, Wait            when work next starts, not before now; how long to wait until then
+//	Stats                 counts, lateness and the last error, always kept
+//	Snapshot, Restore     all unfinished work with its remaining time, and pauses, for another process
+//	Clear                 forgets everything; running work is not tried again
+//	…At(now)              the same, with the clock's reading as an argument
 //
 // # Time
 //
-// Elapsed time is what counts. Between readings of the clock that have a monotonic part, as those of the real
-// clock do, that part alone tells how much time passed: setting the wall clock, by a second or by a day, moves
-// no due time. Between readings without one the wall tells: forward is time, back means that none passed. A due
-// time is compared with the clock once, when it is scheduled, and is a remaining time from then on. So an
-// instant that another machine wrote is right as far as this machine's clock is right at that moment.
+// What counts is elapsed time. If the clock's readings have a monotonic part, as the real clock's do, only that part is
+// used: setting the wall clock, by a second or by a day, moves no due time. Without it, a clock that jumps forward
+// counts as time passed, and one that goes back counts as no time passed. A due time is compared with the clock once,
+// when it is scheduled; from then on it is a remaining time. So an instant that another machine wrote is as right as
+// this machine's clock is at that moment.
 //
 // # What goes wrong
 //
-// A panic in the work is a failed try, and so is runtime.Goexit. A panic in a function of Config does no more harm
-// than that: it counts in Stats and is told to OnPanic, a permission that panics is refused, and jitter that panics
-// leaves the delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its
-// caller's goroutine and changes nothing.
+// A panic in the work is a failed try, and so is runtime.Goexit. A panic in a function of Config counts in Stats and
+// goes to OnPanic, and does no other harm: a Permission that panics is refused, and a Jitter that panics leaves the
+// delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its caller's goroutine
+// and changes nothing.
 //
 // # Coming from TimedWorkerQueue
 //
-// For those who use that of k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row on that of v1.36.3,
-// also while work is running.
+// This table is for users of the one in k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row against
+// the one of v1.36.3, also while work is running.
 //
 //	tainteviction                    here
 //	CreateWorkerQueue(f)             New(f, Config{}) and Run: a bounded number of workers, not one goroutine each
 //	AddWork(args, created, fire)     ScheduleEntry with WhileInFlight Ignore; Again gives another turn
-//	UpdateWork(args, created, fire)  Schedule, or ScheduleEntry with Replace: behind running work it waits. Upstream
-//	                                 ignores it if that was due at once or at the same time, and runs both side by
-//	                                 side if not
-//	CancelWork(key)                  Cancel: Cancelled, Running or NotFound; upstream says true of work that runs,
-//	                                 unless it was due at once, and lets its successor run beside it
-//	GetWorkerUnsafe(key)             Get, a copy, of running work too; upstream shows no work that was due at once
+//	UpdateWork(args, created, fire)  Schedule, or ScheduleEntry with Replace: it waits for running work to end. If
+//	                                 that was due at once or at the same time, upstream ignores the update; else it
+//	                                 runs both at the same time
+//	CancelWork(key)                  Cancel: Cancelled, Running or NotFound. For running work upstream returns true,
+//	                                 unless it was due at once, and lets its successor run at the same time
+//	GetWorkerUnsafe(key)             Get: a copy, also of running work; upstream shows no work that was due at once
 //	CancelAndWait()                  Clear, then end Run's context: Run returns after the work has
-//	created, fire                    Due, the instant fire; upstream fires fire−created from now, whenever created was
+//	created, fire                    Due, the instant fire; upstream fires fire-created from now, whenever created was
 //	key namespace/name               any comparable key; another Identity takes it over, where AddWork ignores it
 //	f returns an error               Fail tries again; Fail(Final(err)) ends it, as any error does upstream
 package timedworker

@@ -5,50 +5,52 @@ import (
 	"time"
 )
 
-// Entry is a piece of work to schedule. Its zero fields are the cautious ones: what waits already is kept, and what
-// comes while the work runs is not lost.
+// Entry is a piece of work to schedule. Its zero policies are the cautious ones: work that waits already is kept, and
+// work that comes while the key runs is not lost.
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when it is to run, at once when it has passed; the zero time means now.
+	// Due is when to run it: at once if that has passed; the zero time means now.
 	Due time.Time
-	// Identity tells apart what has the same key one after the other (a UID). None never differs, one that is learned
-	// late is adopted, and none never erases one.
+	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
+	// One that is learned late is adopted, and an empty one does not erase it.
 	Identity string
-	// OnDuplicate governs due time and value of a key that waits with the same identity.
+	// OnDuplicate applies if the key waits already with the same identity.
 	OnDuplicate Duplicate
-	// WhileInFlight governs what becomes of the entry while the key's work runs.
+	// WhileInFlight applies if the key's work is running.
 	WhileInFlight WhileInFlight
 }
 
-// Duplicate says what scheduling does with due time and value of a key that waits already.
+// Duplicate says which due time and value a waiting key has after it is scheduled again.
 type Duplicate uint8
 
-// The policies; KeepFirst is the zero value.
+// The values of Duplicate; KeepFirst is the zero value.
 const (
 	// KeepFirst changes nothing.
 	KeepFirst Duplicate = iota
-	// KeepEarliest takes time and value of the one that was to run first. Work that is held back after a try is
-	// not hurried by being scheduled again for the same time or a later one.
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
+	// counts, not the one to which a failed try has put the work off: scheduling it again for the same time or a later
+	// one does not bring the retry forward.
 	KeepEarliest
-	// Replace takes the new time and value.
+	// Replace takes the new due time and value. The place among equal due times is kept.
 	Replace
 )
 
-// WhileInFlight says what scheduling does while the key's work runs. Once that was cancelled, or another identity is
-// scheduled, it does not matter any more: what is scheduled then waits for its end, under OnDuplicate.
+// WhileInFlight says what scheduling does while the key's work runs. It has no effect once the running work was cancelled
+// or the entry has another identity: then the entry waits for the work to end, and OnDuplicate applies between entries
+// that wait so.
 type WhileInFlight uint8
 
-// The policies; Again is the zero value.
+// The values of WhileInFlight; Again is the zero value.
 const (
-	// Again gives the newest entry a turn of its own, at its time, once the running work is done or dropped. If that
-	// is to be tried again, the entry's OnDuplicate chooses between the two, as if it had waited.
+	// Again gives the newest entry a turn of its own, when it is due, once the running work is done or dropped. If that
+	// is retried, the entry's OnDuplicate chooses between the two, as if the work had been waiting.
 	Again WhileInFlight = iota
 	// Ignore changes nothing.
 	Ignore
 )
 
-// keeps says whether the policy leaves work as it is that was asked to run at one time and is scheduled for another.
+// keeps reports whether the policy keeps work that was asked for at one time when it is scheduled for another, due.
 func (d Duplicate) keeps(asked, due int64) bool {
 	switch d {
 	case Replace:
@@ -64,25 +66,26 @@ type ScheduleResult uint8
 
 // The results of scheduling.
 const (
-	// Scheduled: the key was not there.
+	// Scheduled: the key was not known.
 	Scheduled ScheduleResult = iota + 1
-	// Moved: it was, and its time or value was replaced.
+	// Moved: the key waits, and has a new due time and value.
 	Moved
-	// Unchanged: it was, and stays as it is (by a policy, or because the time is the same; then the value is the
-	// new one where the policy takes it). An identity learned late is adopted all the same.
+	// Unchanged: the due time stays as it is, by a policy or because it is the same. In the latter case the value is
+	// replaced if the policy says so. An identity that is learned late is adopted in any case.
 	Unchanged
-	// Queued: it is running; the new work waits for its end, in place of any that did before. If it is another
-	// identity's, the running work is not tried again.
+	// Queued: the key is running; the new work waits for its end, in place of any that waited so before. If it has
+	// another identity, the running work is not tried again.
 	Queued
-	// Replaced: work of another identity waited and is dropped.
+	// Replaced: work of another identity waited; it is dropped and the new work scheduled.
 	Replaced
-	// NotPermitted: Config.Permission does not let new work in; work of another identity is dropped.
+	// NotPermitted: Config.Permission refused, and nothing was scheduled. Work of another identity is dropped all the
+	// same, or not tried again if it runs.
 	NotPermitted
 )
 
 var scheduleNames = [...]string{"", "Scheduled", "Moved", "Unchanged", "Queued", "Replaced", "NotPermitted"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (r ScheduleResult) String() string { return name(scheduleNames[:], uint8(r), "ScheduleResult") }
 
 // CancelResult says what cancelling did.
@@ -90,19 +93,20 @@ type CancelResult uint8
 
 // The results of cancelling.
 const (
-	// Cancelled: the work waited and will not run.
+	// Cancelled: the work was waiting and will not run.
 	Cancelled CancelResult = iota + 1
-	// Running: it has started. It will not be tried again, and what was queued behind it will not run.
+	// Running: the work has started. It will not be tried again, and work of this identity that was queued behind it
+	// will not run.
 	Running
 	// NotFound: nothing is scheduled or running for the key.
 	NotFound
-	// OtherIdentity: what is there is not what was named; nothing was done.
+	// OtherIdentity: the key's work has another identity; nothing has changed.
 	OtherIdentity
 )
 
 var cancelNames = [...]string{"", "Cancelled", "Running", "NotFound", "OtherIdentity"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (r CancelResult) String() string { return name(cancelNames[:], uint8(r), "CancelResult") }
 
 func name(names []string, n uint8, kind string) string {

@@ -37,7 +37,7 @@ func Example() {
 	// 12:01:00 evict cart-7 because of maintenance
 }
 
-// Work of a pod that was replaced never runs for its successor.
+// Work for a pod that was replaced never runs for its successor.
 func ExampleSet_ScheduleEntry() {
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	set, _ := timedworker.New(func(_ context.Context, w timedworker.Work[string, int]) timedworker.Result {

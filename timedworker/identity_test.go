@@ -59,7 +59,7 @@ func TestIdentityThatIsLearnedWhileItRuns(t *testing.T) {
 	})
 }
 
-// What is scheduled without an identity behind running work is the same object's.
+// An entry without an identity, scheduled behind running work, is for the same object.
 func TestIdentityIsNotLostBehindRunningWork(t *testing.T) {
 	got := during(t, Entry[string, int]{Identity: "1"}, Done(), func(r *recorder) {
 		require.Equal(t, Queued, r.Schedule("k", 2, r.in(time.Second)))
@@ -78,8 +78,8 @@ func TestIdentityIsNotLostBehindRunningWork(t *testing.T) {
 	require.Equal(t, "1", st.Identity)
 }
 
-// The new object's work waits behind the old one's; news of it without its identity, and late news of the old one,
-// leave it whose it is.
+// The new object's work waits behind the old one's. Neither news without an identity nor late news about the old object
+// change whose it is.
 func TestSuccessorBehindRunningWorkKeepsItsIdentity(t *testing.T) {
 	got := during(t, Entry[string, int]{Identity: "old"}, Retry(), func(r *recorder) {
 		r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 2})
@@ -90,7 +90,7 @@ func TestSuccessorBehindRunningWorkKeepsItsIdentity(t *testing.T) {
 	require.Equal(t, []int{3}, got)
 }
 
-// After a Cancel the key is free: what comes without an identity need not be the old one's.
+// After a Cancel the key is free: an entry without an identity need not be for the old object.
 func TestCancelledWorkLeavesNoIdentity(t *testing.T) {
 	r := recorded(t, Config{})
 	r.result = func(Work[string, int]) Result {
@@ -134,8 +134,8 @@ func TestWhileInFlight(t *testing.T) {
 	}
 }
 
-// The policies are for more of the same. Another identity takes the key, and what waits then for the end of the old
-// one's work waits as anything does.
+// The policies are about entries for the same object. Another identity takes the key over, and its work waits like any
+// other until the old work ends.
 func TestSuccessorIsNotIgnored(t *testing.T) {
 	for _, end := range []Result{Done(), Retry(), Blocked(0)} {
 		got := during(t, Entry[string, int]{Identity: "old"}, end, func(r *recorder) {
@@ -154,7 +154,7 @@ func TestSuccessorIsNotIgnored(t *testing.T) {
 	}
 }
 
-// What is not permitted is not taken in, but the old one must not run in its place.
+// An entry that is not permitted is not added, but the old object's work must not run in its place either.
 func TestSuccessorThatIsNotPermitted(t *testing.T) {
 	closed := error(nil)
 	r := recorded(t, Config{Permission: func() error { return closed }})
@@ -188,7 +188,7 @@ func TestHeld(t *testing.T) {
 		}, true},
 		"ignoring another": {func(r *recorder) {
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other", WhileInFlight: Ignore})
-		}, false}, // which takes its key
+		}, false}, // which takes over its key
 		"replaced, and the other one cancelled": {func(r *recorder) {
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
 			require.Equal(t, Cancelled, r.CancelIdentity("k", "other"))

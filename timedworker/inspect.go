@@ -2,27 +2,27 @@ package timedworker
 
 import "time"
 
-// Status is a copy of what is known of one key.
+// Status is a copy of what is known about one key.
 type Status[V any] struct {
 	Identity string
 	Value    V
-	// Running: the work has started; Due is not set then.
+	// Running: the work has started. Due is zero then.
 	Running bool
-	// Queued: more work waits until the running one has ended.
+	// Queued: more work waits until the running work has ended.
 	Queued bool
-	// Due is when its turn comes, as the clock showed it when it was last read.
+	// Due is when the work is due, as the clock showed it when it was last read.
 	Due time.Time
-	// Attempts is how many tries failed, LastError the last error that one of them told.
+	// Attempts is how many tries failed; LastError is the last error of a try, nil if there was none.
 	Attempts  int
 	LastError error
 }
 
-// Get returns what is known of the key; false when nothing is scheduled or running. Work that was cancelled while it
-// runs is not known any more; what was scheduled behind it is.
+// Get returns what is known about the key; false if nothing is scheduled or running. Work that was cancelled while it
+// runs is no longer known, unless other work was scheduled behind it: then Get shows the running work with Queued set.
 func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.index.Find(key)
+	i, ok := s.records.Find(key)
 	if !ok {
 		return Status[V]{}, false
 	}
@@ -42,18 +42,18 @@ func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	return status, true
 }
 
-// Len is how many keys wait for their time; how many run is in Stats.
+// Len returns how many keys wait. Stats says how many run.
 func (s *Set[K, V]) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting()
 }
 
-// Next is when something starts next, not before now: when what waits is due first, or when a closed permission is asked
-// again if that is later. False means that nothing will start before something is scheduled or resumed.
+// Next returns when work next starts, not before now: when the earliest waiting work is due, or, if that is later, when a
+// refused permission is asked again. False means that nothing will start before something is scheduled or resumed.
 func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.read()) }
 
-// NextAt is Next with the clock's reading.
+// NextAt is Next at a reading of the clock.
 func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,7 +65,7 @@ func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
 	return s.time.Instant(max(n, elapsed)), true
 }
 
-// nextDue is Next in steady time; s.mu is held.
+// nextDue is Next in steady time, but may lie in the past. s.mu is held.
 func (s *Set[K, V]) nextDue() (int64, bool) {
 	if len(s.pauses) > 0 {
 		return 0, false
@@ -77,7 +77,7 @@ func (s *Set[K, V]) nextDue() (int64, bool) {
 	return due, ok
 }
 
-// firstDue is when what waits is due first, in steady time; s.mu is held.
+// firstDue returns the earliest due time of what waits, in steady time. s.mu is held.
 func (s *Set[K, V]) firstDue() (int64, bool) {
 	_, due, ok := s.due.Min()
 	if _, aside, some := s.aside.Min(); some && (!ok || aside < due) {
@@ -86,8 +86,8 @@ func (s *Set[K, V]) firstDue() (int64, bool) {
 	return due, ok
 }
 
-// Wait is how long it is until Next, for callers that come back later, as reconcilers do with RequeueAfter: at
-// least one nanosecond while something will start, also when it is due, and 0 when nothing will.
+// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter: at least one nanosecond if something is
+// due now or later, and 0 if nothing will start before something is scheduled or resumed.
 func (s *Set[K, V]) Wait() time.Duration {
 	now := s.read()
 	next, ok := s.NextAt(now)

@@ -29,7 +29,7 @@ func allocated() (live, total int64) {
 	return int64(m.HeapAlloc), int64(m.TotalAlloc)
 }
 
-// Very many keys come and go, in each of the ways in which they can go; one stays.
+// Very many keys come and go, in every possible way. One stays.
 func TestMemoryFollowsTheKeys(t *testing.T) {
 	const n = 50_000
 	keys := names(n)
@@ -99,7 +99,7 @@ func TestFirstFillingAllocatesLittle(t *testing.T) {
 	runtime.KeepAlive(s)
 }
 
-// Nothing is kept of work that has ended, or of a time or value that was replaced.
+// Nothing is kept of work that has ended, or of replaced times and values.
 func TestValuesAreLetGo(t *testing.T) {
 	freed := 0
 	done := make(chan struct{}, 100)

@@ -8,7 +8,7 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// model is the naive form of a Set: maps that are scanned, and time since it began.
+// model is a naive Set: maps that are scanned, and times as durations since the start.
 type model struct {
 	now      time.Duration
 	waiting  map[string]*modelWork
@@ -20,7 +20,7 @@ type model struct {
 	interval time.Duration
 	closed   bool
 	opens    time.Duration
-	stats    Stats // but for the instant of the last error
+	stats    Stats // without the instant of the last error
 	erred    time.Duration
 }
 
@@ -57,7 +57,7 @@ func (m *model) wait(w modelWork) {
 	m.waiting[w.key] = &w
 }
 
-// mayTakeIn is Config.Permission asked, unless it was closed a moment ago.
+// mayTakeIn asks Config.Permission, unless it was refused less than an interval ago.
 func (m *model) mayTakeIn(ask func() bool) bool {
 	if m.closed && m.now < m.opens {
 		return false
@@ -142,7 +142,7 @@ func (m *model) behind(try *modelTry, next modelNext, while WhileInFlight) Sched
 	return Queued
 }
 
-// owner is who has the key: the work that runs, or once that is void what waits for its end.
+// owner returns whose work has the key: the running work or, if that is void, the work that waits for its end.
 func (t *modelTry) owner() *modelWork {
 	switch {
 	case !t.void:
@@ -184,7 +184,7 @@ func (m *model) clear() {
 	}
 }
 
-// sorted is what waits, in order.
+// sorted returns what waits, in order.
 func (m *model) sorted() []*modelWork {
 	return slices.SortedFunc(maps.Values(m.waiting), func(a, b *modelWork) int {
 		if a.due != b.due {
@@ -194,7 +194,7 @@ func (m *model) sorted() []*modelWork {
 	})
 }
 
-// first is what may start now but for the permission.
+// first returns what may start now, apart from the permission.
 func (m *model) first() *modelWork {
 	if len(m.pauses) > 0 {
 		return nil
@@ -207,7 +207,7 @@ func (m *model) first() *modelWork {
 	return nil
 }
 
-// start lets the next work begin, if any may.
+// start starts the next work, if any may start.
 func (m *model) start(ask func() bool) *modelTry {
 	w := m.first()
 	if w == nil || !m.mayTakeIn(ask) {
@@ -226,7 +226,7 @@ func (m *model) start(ask func() bool) *modelTry {
 	return try
 }
 
-// end ends a try. For a Retry and an error that is not final, after is the backoff.
+// end ends a try. after is the backoff for a Retry or an error that is not final.
 func (m *model) end(try *modelTry, how outcome, after time.Duration, err error) {
 	delete(m.running, try.key)
 	if err != nil {
@@ -259,7 +259,7 @@ func (m *model) end(try *modelTry, how outcome, after time.Duration, err error) 
 	m.wait(w)
 }
 
-// crash is what becomes of all that runs when its process ends.
+// crash ends the process, with everything that runs.
 func (m *model) crash() {
 	for _, try := range slices.SortedFunc(maps.Values(m.running), func(a, b *modelTry) int { return a.begun - b.begun }) {
 		m.end(try, blocked, 0, nil)

@@ -18,10 +18,10 @@ import (
 
 var operations = flag.Int("operations", 100_000, "how many random operations to compare with the model")
 
-// source is where random choices come from.
+// source is the source of random choices.
 type source func(n int) int
 
-// player tells a Set and the model the same, and compares what they answer.
+// player does the same to a Set and to the model, and compares their answers.
 type player struct {
 	testing.TB
 	below source
@@ -33,10 +33,10 @@ type player struct {
 	value int
 
 	refuses, panics bool // the permission
-	asked           int  // how often it was
+	asked           int  // how often it was asked
 	shouldAsk       int
 	jitter          func(time.Duration) time.Duration
-	told            []error // to OnError
+	told            []error // passed to OnError
 	stop            context.CancelFunc
 	in              bool // a Step is active
 	cut             bool // it ends before what is due has run
@@ -58,7 +58,7 @@ func play(t testing.TB, below source) *player {
 	return p
 }
 
-// newSet makes a Set with two workers, as Run has them but without its goroutines.
+// newSet makes a Set with two workers, like those of Run but without goroutines.
 func (p *player) newSet() {
 	config := Config{Clock: p.clock, Backoff: backoffOfAll, Permission: p.permission, PermissionInterval: permissionInterval}
 	config.Backoff.Jitter = func(d time.Duration) time.Duration { return p.jitter(d) }
@@ -82,10 +82,10 @@ func (p *player) newSet() {
 	p.workers = []*try[string, int]{{set: s}, {set: s}}
 }
 
-// panicked notes in the model that a function of the user is about to.
+// panicked records in the model that a user function is about to panic.
 func (p *player) panicked() {
 	p.model.stats.Panicked++
-	p.model.stats.LastError, p.model.erred = errPlayed, p.model.now // only that there is one is compared
+	p.model.stats.LastError, p.model.erred = errPlayed, p.model.now // only whether there is an error is compared
 }
 
 func (p *player) permission() error {
@@ -99,7 +99,7 @@ func (p *player) permission() error {
 	return nil
 }
 
-// ask is the permission in the model.
+// ask returns the model's permission.
 func (p *player) ask() bool {
 	p.shouldAsk++
 	if p.panics {
@@ -115,7 +115,7 @@ func (p *player) seconds(least, most int) time.Duration {
 	return time.Duration(least+p.below(most-least+1)) * time.Second
 }
 
-// act plays one operation that is allowed while work runs.
+// act plays an operation that is allowed while work runs.
 func (p *player) act() {
 	p.count++
 	switch p.below(20) {
@@ -155,7 +155,7 @@ func (p *player) schedule() {
 		due += in
 		e.Due = p.clock.Now().Add(in)
 		if p.below(2) == 0 {
-			e.Due = e.Due.Round(0) // as from an object of the API
+			e.Due = e.Due.Round(0) // as from an API object
 		}
 	}
 	want := p.model.schedule(e, due, p.model.mayTakeIn(p.ask))
@@ -172,13 +172,13 @@ func (p *player) schedule() {
 func (p *player) pass(d time.Duration) {
 	p.clock.Pass(d)
 	p.model.now += d
-	p.set.Next() // or, without monotonic readings, nobody would know that it passed when the wall goes back
+	p.set.Next() // without monotonic readings, time before a step back would be lost otherwise
 }
 
 func (p *player) setWall() {
 	by := []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour, 1500 * time.Millisecond}[p.below(5)]
 	if p.below(4) > 0 {
-		by = -time.Hour // forward is time without monotonic readings, and then everything is due
+		by = -time.Hour // without monotonic readings, forward is time passed, and everything would be due
 	}
 	p.clock.Set(by)
 	p.model.now += clockcases.Case{Monotonic: p.mono, Set: by}.Counts()
@@ -198,7 +198,7 @@ func (p *player) pause() {
 	p.model.pauses = slices.DeleteFunc(slices.Clone(p.model.pauses), func(r string) bool { return r == reason })
 }
 
-// begun compares what begins with what should.
+// begun compares work that begins with what should begin.
 func (p *player) begun(w Work[string, int]) *modelTry {
 	try := p.model.start(p.ask)
 	require.NotNil(p, try, "%s may not start", w.Key)
@@ -228,7 +228,7 @@ func (p *player) work(_ context.Context, w Work[string, int]) Result {
 	return p.outcome(try, 10)
 }
 
-// worker lets a worker begin what is due, or end what it has in hand.
+// worker makes a worker start due work, or end the work that it has.
 func (p *player) worker(i int) {
 	p.count++
 	if t := p.workers[i]; !t.running {
@@ -248,7 +248,7 @@ func (p *player) worker(i int) {
 	p.compare()
 }
 
-// outcome ends a try in one of so many ways.
+// outcome ends a try in one of several ways.
 func (p *player) outcome(try *modelTry, ways int) Result {
 	p.jitter = func(d time.Duration) time.Duration { return d }
 	delay := p.seconds(-1, 4)
@@ -292,7 +292,7 @@ func (p *player) outcome(try *modelTry, ways int) Result {
 	return Done()
 }
 
-// step plays a Step, in a goroutine because the work may end it.
+// step plays a Step, in its own goroutine because the work may end it.
 func (p *player) step() {
 	p.count++
 	ctx, stop := context.WithCancel(context.Background())
@@ -317,7 +317,7 @@ func (p *player) step() {
 	p.compare()
 }
 
-// restart plays the end of the process: another one goes on with the snapshot, by another clock.
+// restart ends the process, and continues from the snapshot on another clock.
 func (p *player) restart() {
 	p.count++
 	text, err := json.Marshal(p.set.Snapshot())
@@ -341,7 +341,7 @@ func (p *player) restart() {
 	p.compareSnapshot()
 }
 
-// compare wants both to know the same.
+// compare requires the same answers from both.
 func (p *player) compare() {
 	m := p.model
 	require.Equal(p, p.shouldAsk, p.asked)
@@ -383,7 +383,7 @@ func (p *player) compareKey(key string) {
 	status, known := p.set.Get(key)
 	w, try := p.model.waiting[key], p.model.running[key]
 	if try != nil && try.void && try.next == nil {
-		try = nil // it was called off
+		try = nil // it was cancelled
 	}
 	require.Equal(p, w != nil || try != nil, known)
 	if try != nil {

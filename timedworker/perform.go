@@ -7,11 +7,11 @@ import (
 	"runtime/debug"
 )
 
-// goexit is the result of work that ended its goroutine.
+// goexit is the result of work that called runtime.Goexit.
 var goexit = Fail(errors.New("timedworker: the work ended its goroutine by runtime.Goexit"))
 
-// perform runs the work in hand and calls what else is the user's. Should one of these end the goroutine, abandon does
-// what is left.
+// perform runs the claimed work and calls the user's other functions. If one of them ends the goroutine, the deferred
+// abandon does the rest.
 func (s *Set[K, V]) perform(ctx context.Context, t *try[K, V]) {
 	s.run(ctx, t)
 	s.conclude(t)
@@ -28,11 +28,11 @@ func (s *Set[K, V]) run(ctx context.Context, t *try[K, V]) {
 	t.result = s.function(ctx, t.work)
 }
 
-// conclude asks for the delay of a try that failed. One that has an error to tell is ended here, so that whoever hears of
-// it finds it ended; all others end when the next is claimed.
+// conclude determines the delay after a failed try. A try with an error ends here, so that it has ended when OnError is
+// called; all others end when the next one is claimed.
 func (s *Set[K, V]) conclude(t *try[K, V]) {
 	if t.result.outcome == retryBackoff && t.result.after == 0 {
-		t.result.after = s.config.Backoff.Max // should Jitter end the goroutine
+		t.result.after = s.config.Backoff.Max // in case Jitter ends the goroutine
 		t.result.after = s.config.Backoff.Delay(t.work.Attempts+1, func(value any) { _ = s.panicked(t.work.Key, "the jitter", value) })
 	}
 	if t.result.err != nil {
@@ -40,7 +40,7 @@ func (s *Set[K, V]) conclude(t *try[K, V]) {
 	}
 }
 
-// fail ends the try in hand and tells its error.
+// fail ends the try and calls OnError.
 func (s *Set[K, V]) fail(t *try[K, V]) {
 	key, err := t.work.Key, t.result.err
 	s.end(t)
@@ -55,13 +55,13 @@ func (s *Set[K, V]) fail(t *try[K, V]) {
 	s.config.OnError(key, err)
 }
 
-// end ends the try in hand.
+// end ends the try.
 func (s *Set[K, V]) end(t *try[K, V]) {
 	s.finish(t, s.lock(t))
 	s.mu.Unlock()
 }
 
-// abandon ends the try in hand when a function of the user has ended the goroutine, and does nothing otherwise.
+// abandon ends the try if one of the user's functions has ended the goroutine, and does nothing otherwise.
 func (s *Set[K, V]) abandon(t *try[K, V]) {
 	if !t.running {
 		return
@@ -74,8 +74,8 @@ func (s *Set[K, V]) abandon(t *try[K, V]) {
 	s.conclude(t)
 }
 
-// panicked counts a panic of a function of the user and tells OnPanic; it is called while the panic is recovered, so
-// that the stack shows where it came from. No lock is held.
+// panicked counts a panic of one of the user's functions and calls OnPanic. It is called while recovering, so that the
+// stack still shows where the panic came from. No lock is held.
 func (s *Set[K, V]) panicked(key any, who string, value any) error {
 	err := fmt.Errorf("timedworker: %s panicked: %v", who, value)
 	s.seePanic(err)

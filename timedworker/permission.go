@@ -8,8 +8,9 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Pause lets nothing start until Resume with the same reason; reasons add up. What runs goes on, and so do scheduling
-// and cancelling; due times stand. It is no permission: nothing is refused.
+// Pause lets nothing start until Resume is called with the same reason. Several reasons may be in force; the same one
+// twice is one. Running work goes on, and so do scheduling and cancelling; due times stay. Unlike without permission,
+// scheduling is not refused.
 func (s *Set[K, V]) Pause(reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +23,7 @@ func (s *Set[K, V]) pause(reason string) {
 	}
 }
 
-// Resume ends Pause with that reason and says whether there was one.
+// Resume ends a Pause with that reason and reports whether there was one.
 func (s *Set[K, V]) Resume(reason string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +43,8 @@ func (s *Set[K, V]) Paused() []string {
 	return slices.Clone(s.pauses)
 }
 
-// Kick lets a closed permission be asked again when something is next due or scheduled.
+// Kick ends a refusal: permission is asked again as soon as something is due or scheduled, without waiting for
+// PermissionInterval.
 func (s *Set[K, V]) Kick() {
 	s.mu.Lock()
 	s.closed = nil
@@ -53,7 +55,7 @@ func (s *Set[K, V]) Kick() {
 
 var errPermissionGoexit = errors.New("timedworker: the permission ended its goroutine by runtime.Goexit")
 
-// permitted asks the permission, unless it was closed a moment ago. No lock is held.
+// permitted asks for permission unless a refusal still stands. No lock is held.
 func (s *Set[K, V]) permitted(now int64) (open bool) {
 	s.mu.Lock()
 	closed, kicks := s.closed != nil && now < s.opens, s.kicks
@@ -78,14 +80,14 @@ func (s *Set[K, V]) permitted(now int64) (open bool) {
 	return
 }
 
-// stillPermitted is permitted with s.mu held, but not while it asks.
+// stillPermitted is permitted for callers that hold s.mu, which it releases while it asks.
 func (s *Set[K, V]) stillPermitted(now int64) (open bool) {
 	s.mu.Unlock()
 	defer s.mu.Lock()
 	return s.permitted(now)
 }
 
-// mayTakeIn asks the permission for what is to be scheduled. No lock is held.
+// mayTakeIn asks for permission to schedule. No lock is held.
 func (s *Set[K, V]) mayTakeIn(now time.Time) bool {
 	if s.config.Permission == nil {
 		return true

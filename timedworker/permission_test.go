@@ -63,7 +63,7 @@ func TestPermissionIsAskedWhenSchedulingBehindRunningWork(t *testing.T) {
 	require.Zero(t, s.Len())
 }
 
-// An interval that reaches beyond the end of time is never over, but Kick is.
+// An endless interval ends only by Kick.
 func TestPermissionThatIsAskedNeverAgain(t *testing.T) {
 	closed, asked := errors.New("not the leader"), 0
 	r := recorded(t, Config{PermissionInterval: math.MaxInt64, Permission: func() error { asked++; return closed }})
@@ -107,7 +107,7 @@ func TestPermissionThatPanicsIsRefused(t *testing.T) {
 	require.Equal(t, []string{"k"}, r.step(t, time.Second))
 }
 
-// The goroutine that asks may end there: the answer is no, and nobody waits for ever.
+// The goroutine that asks may end: the answer is no, and nothing waits for ever.
 func TestPermissionThatEndsItsGoroutineIsRefused(t *testing.T) {
 	broken := true
 	r := recorded(t, Config{Permission: func() error {
@@ -137,7 +137,7 @@ func TestPermissionThatEndsItsGoroutineIsRefused(t *testing.T) {
 	require.Equal(t, []string{"k"}, r.step(t, time.Second), "no Step is active any more")
 }
 
-// The answer that is under way may be older than the kick.
+// The answer of a call in progress may be older than the Kick.
 func TestKickWhileThePermissionIsAsked(t *testing.T) {
 	closed, asked := errors.New("not the leader"), 0
 	var r *recorder

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other timers and queues ask before they give theirs up, see internal/PORTING.md. The cases
-// named after upstream are those of its TimedWorkerQueue.
+// What maintainers of other timers and queues ask before they replace theirs; see internal/PORTING.md. The cases named
+// after upstream are those of its TimedWorkerQueue.
 
-// Karpenter: scheduling again may bring a deadline forward and never puts it off.
+// Karpenter: scheduling again may make a deadline earlier, never later.
 func TestEarlierDeadlineWins(t *testing.T) {
 	r := recorded(t, Config{})
 	again := func(payload int, in time.Duration) ScheduleResult {
@@ -31,8 +31,8 @@ func TestEarlierDeadlineWins(t *testing.T) {
 	require.Empty(t, r.step(t, 2*time.Hour), "once")
 }
 
-// Karpenter: what a disruption budget blocks waits for as long as it said, though every reconcile schedules it
-// again for the deadline that it has, and the others leave when they are due. An earlier deadline still wins.
+// Karpenter: work that a disruption budget blocks waits for as long as it was told to, even if every reconcile
+// schedules it again for the same deadline. The others run when they are due. An earlier deadline still wins.
 func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 	r := recorded(t, Config{Workers: 1})
 	reconcile := func(deadline time.Duration) ScheduleResult {
@@ -65,8 +65,8 @@ func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 	require.Equal(t, []string{"blocked"}, r.step(t, 0), "a deadline earlier than the one it had is news")
 }
 
-// Karpenter, kubernetes#107543: a pod that took the name of another, with another UID, is not evicted by the work of
-// that one, whatever that is doing, and has its own time.
+// Karpenter, kubernetes#107543: a pod with the name of an earlier one, but another UID, is never evicted by the earlier
+// pod's work, whatever state that is in, and has its own time.
 func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 	old := Entry[string, int]{Key: "pod", Identity: "old", Value: 1, Due: epoch.Add(time.Minute)}
 	young := Entry[string, int]{Key: "pod", Identity: "young", Value: 2, Due: epoch.Add(time.Hour), OnDuplicate: KeepEarliest}
@@ -103,7 +103,7 @@ func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 	})
 }
 
-// requireOnlyYoung plays the rest of two hours, in which late news of the old pod must not cancel the young one.
+// requireOnlyYoung plays the rest of two hours. Late news about the old pod must not cancel the new one's work.
 func requireOnlyYoung(t *testing.T, r *recorder) {
 	require.Equal(t, OtherIdentity, r.CancelIdentity("pod", "old"))
 	for range 120 {
@@ -117,7 +117,7 @@ func requireOnlyYoung(t *testing.T, r *recorder) {
 	t.Fatal("it never ran")
 }
 
-// kube-controller-manager, kubernetes#108268: another process that restores a snapshot runs what was due in five
+// kube-controller-manager, kubernetes#108268: another process that restores a snapshot runs work that was due in five
 // minutes after five minutes, not after five more.
 func TestRestoreKeepsAFiveMinuteDeadline(t *testing.T) {
 	first := recorded(t, Config{})
@@ -173,8 +173,9 @@ func TestUpstreamsTimedWork(t *testing.T) {
 	}
 }
 
-// Upstream's TestRunningWorkerCompletionDoesNotRemoveReplacement: what replaces running work outlives its end. Upstream
-// says "cancelled" of work that has begun by its timer; here it is Running, whether it was due at once or later.
+// Upstream's TestRunningWorkerCompletionDoesNotRemoveReplacement: work that replaces running work outlives the end of
+// that. For work started by its timer upstream says "cancelled"; here it is Running, whether it was due at once or
+// later.
 func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
 	for _, in := range []time.Duration{0, 10 * time.Second} {
 		begun, end := make(chan struct{}), make(chan struct{})

@@ -11,9 +11,9 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Run runs what becomes due on Config.Workers goroutines, until the context ends and all running work
-// has returned; then it returns the context's error. What is scheduled stays scheduled. ErrRunning is
-// returned beside another Step or Run, and an error where the clock has no timers.
+// Run runs work as it becomes due, on Config.Workers goroutines. When the context ends, it waits for all running work to
+// return, and then returns the context's error. What is scheduled stays scheduled. Run returns ErrRunning if another Step
+// or Run is active, and an error if the clock has no timers (clock.Clock).
 func (s *Set[K, V]) Run(ctx context.Context) error {
 	timers, ok := s.config.Clock.(clock.Clock)
 	if !ok {
@@ -36,7 +36,7 @@ func (s *Set[K, V]) Run(ctx context.Context) error {
 		if some && wait > 0 {
 			fires = s.arm(timers, wait)
 		}
-		select { // woken for nothing it looks once more
+		select { // a needless wake-up only makes it look once more
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-s.wake:
@@ -45,7 +45,7 @@ func (s *Set[K, V]) Run(ctx context.Context) error {
 	}
 }
 
-// look says how long it is until something is due. When it is already, it rouses a worker.
+// look returns how long it is until something is due. If something is due already, it wakes a worker.
 func (s *Set[K, V]) look() (wait time.Duration, some bool) {
 	at := s.read()
 	s.mu.Lock()
@@ -56,15 +56,15 @@ func (s *Set[K, V]) look() (wait time.Duration, some bool) {
 	case !some:
 		s.armed = never
 	case next <= now:
-		s.rouse()
-		s.armed = unwatched // until a worker claims or finds nothing
+		s.wakeWorker()
+		s.armed = unwatched // until a worker claims work or finds none
 	default:
 		s.armed = next
 	}
 	return time.Duration(steady.Sub(next, now)), some
 }
 
-// arm sets the timer, which it makes first if there is none.
+// arm sets the timer, and makes it if there is none.
 func (s *Set[K, V]) arm(timers clock.Clock, wait time.Duration) <-chan time.Time {
 	s.mu.Lock()
 	timer := s.timer
@@ -80,8 +80,8 @@ func (s *Set[K, V]) arm(timers clock.Clock, wait time.Duration) <-chan time.Time
 	return timer.C()
 }
 
-// rouse lets one idle worker look; s.mu is held. The worker rouses the next one if there is more.
-func (s *Set[K, V]) rouse() {
+// wakeWorker makes one idle worker look for work; that one wakes the next if there is more. s.mu is held.
+func (s *Set[K, V]) wakeWorker() {
 	if s.idle == 0 {
 		return
 	}
@@ -91,17 +91,17 @@ func (s *Set[K, V]) rouse() {
 	}
 }
 
-// watch lets Run's timer wait for what is due next, unless it does or no worker is idle: one that ends its work
-// looks for itself. s.mu is held, but not while the clock is called.
+// watch sets Run's timer for what is due next if nothing watches for that. If no worker is idle it need not: a worker
+// that ends its work looks for itself. s.mu is held, but released while the clock is called.
 func (s *Set[K, V]) watch() {
 	if s.armed == unwatched && s.idle > 0 {
 		s.rearm()
 	}
 }
 
-// rearm sets Run's timer for what is next due, for a worker that found nothing more due; s.mu is held, but not
-// while the clock is called. Whoever sets the timer for another time meanwhile may come first: then Run sets
-// it once more.
+// rearm sets Run's timer for what is due next, for a worker that found nothing more due. s.mu is held, but released while
+// the clock is called. If another goroutine changes armed meanwhile, the two calls of Reset may come in the wrong order;
+// then Run is woken to set the timer once more.
 func (s *Set[K, V]) rearm() {
 	next, some := s.nextDue()
 	now, timer := s.time.Elapsed(), s.timer
@@ -135,8 +135,8 @@ func (s *Set[K, V]) disarm() {
 	}
 }
 
-// worker is one of Run's: it runs what is due, one by one, so that what is not claimed can still be cancelled. When a
-// function of the user ends the goroutine, another takes over.
+// worker is one of Run's goroutines. It claims due work one by one, so that unclaimed work can still be cancelled. If one
+// of the user's functions ends the goroutine, another takes its place.
 func (s *Set[K, V]) worker(ctx context.Context, workers *sync.WaitGroup) {
 	ended := false
 	defer func() {
@@ -158,7 +158,7 @@ func (s *Set[K, V]) worker(ctx context.Context, workers *sync.WaitGroup) {
 	ended = true
 }
 
-// rest waits until something is due. It sets Run's timer for that, if nobody has.
+// rest waits for a token, after making sure that Run's timer is set for what is due next.
 func (s *Set[K, V]) rest(ctx context.Context) {
 	s.mu.Lock()
 	s.idle++

@@ -30,7 +30,7 @@ func running[K comparable, V any](t *testing.T, s *Set[K, V]) (stop func()) {
 	}
 }
 
-// Each function of the user ends its worker's goroutine, more often than there are workers.
+// Each user function ends its worker's goroutine, more often than there are workers.
 func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var leaving atomic.Pointer[string]
@@ -71,7 +71,7 @@ func TestRunWithAPermissionThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
 		var asked, ran atomic.Int32
-		// One worker: two that find the work due at one instant both ask.
+		// One worker, because two that find work due at the same instant would both ask.
 		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{Workers: 1, Permission: func() error {
 			asked.Add(1)
 			if broken.Load() {
@@ -117,12 +117,12 @@ func TestRunPauses(t *testing.T) {
 	})
 }
 
-// The wall is set while Run's timer waits: what is due runs on time, and what is scheduled then runs when the new wall
-// says.
+// The wall clock is set while Run's timer waits: due work runs on time, and work that is scheduled then runs when the
+// new wall clock says.
 func TestRunWhileTheWallIsSet(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		if one.Counts() > 0 {
-			continue // forward is time there, and all is due; no timer can know
+			continue // there, forward is time passed and everything is due, which no timer can know
 		}
 		synctest.Test(t, func(t *testing.T) {
 			c := one.Clock()
@@ -158,7 +158,8 @@ func TestRunWhileTheWallIsSet(t *testing.T) {
 	}
 }
 
-// Many goroutines schedule and cancel while Run works: a key never runs twice at a time, and what Cancel said holds.
+// Many goroutines schedule and cancel while Run works: no key ever runs twice at the same time, and Cancel's answers
+// are true.
 func TestRunKeepsWhatCancelSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const keys = 8
@@ -185,7 +186,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 		require.NoError(t, err)
 		stop := running(t, s)
 		var users sync.WaitGroup
-		for key := range keys { // each has one user, so that an answer is about what it scheduled
+		for key := range keys { // each has one user, so an answer is about its own work
 			users.Add(1)
 			go func() {
 				defer users.Done()

@@ -38,7 +38,7 @@ func TestRun(t *testing.T) {
 		set.Schedule("never", 0, time.Now().Add(time.Hour))
 		time.Sleep(2 * time.Second)
 		require.EqualValues(t, 1, ran.Load())
-		set.Schedule("sooner", 0, time.Now().Add(time.Second)) // before what the timer waits for
+		set.Schedule("sooner", 0, time.Now().Add(time.Second)) // earlier than what the timer waits for
 		time.Sleep(2 * time.Second)
 		require.EqualValues(t, 2, ran.Load())
 		time.Sleep(57*time.Second + 5*time.Second)
@@ -57,7 +57,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// Work that takes long keeps one worker, and none of what comes later from the others.
+// Work that takes long keeps one worker busy, and delays no other work.
 func TestRunIsNotHeldUpByWorkThatTakesLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -122,7 +122,7 @@ func TestRunAsksItsPermission(t *testing.T) {
 	})
 }
 
-// slowTimers calls a function, once, between the decision to set a timer and the setting.
+// slowTimers calls a function once, after the decision to set a timer and before it is set.
 type slowTimers struct {
 	clock.RealClock
 	between atomic.Pointer[func()]

@@ -2,19 +2,19 @@ package timedworker
 
 import "time"
 
-// Schedule lets the work of the key run at that time, at once when it has passed; the zero time is now. Work that
-// waits already is moved and gets the new value.
+// Schedule schedules the key's work for due: at once if that has passed; the zero time means now. Work that waits already
+// is moved and gets the new value. For a running key it queues another turn. It is ScheduleEntry with OnDuplicate Replace.
 func (s *Set[K, V]) Schedule(key K, value V, due time.Time) ScheduleResult {
 	return s.schedule(&Entry[K, V]{Key: key, Value: value, Due: due, OnDuplicate: Replace}, s.read())
 }
 
-// ScheduleEntry is Schedule with an identity and policies. An entry whose identity differs from that of the work that
-// is there takes its place with no failed tries, whatever the policies say; behind running work it waits for the end.
+// ScheduleEntry schedules work with an identity and policies. If the key's work has another identity, the entry takes its
+// place whatever the policies say, and starts with no failed tries; if that work is running, the entry waits for its end.
 func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) ScheduleResult {
 	return s.schedule(&e, s.read())
 }
 
-// ScheduleEntryAt is ScheduleEntry with the clock's reading.
+// ScheduleEntryAt is ScheduleEntry at a reading of the clock.
 func (s *Set[K, V]) ScheduleEntryAt(e Entry[K, V], now time.Time) ScheduleResult {
 	return s.schedule(&e, now)
 }
@@ -30,7 +30,7 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	if !permitted && s.refuse(e.Key, e.Identity) {
 		return NotPermitted
 	}
-	i, isNew := s.index.Insert(e.Key)
+	i, isNew := s.records.Insert(e.Key)
 	if isNew {
 		s.counts.Added++
 		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due, s.came())
@@ -49,7 +49,7 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	return s.again(i, known, e, due)
 }
 
-// again schedules work that waits already; s.mu is held.
+// again schedules work that waits already. s.mu is held.
 func (s *Set[K, V]) again(i int32, known *record[V], e *Entry[K, V], due int64) ScheduleResult {
 	if e.Identity != "" {
 		known.identity = e.Identity
@@ -68,7 +68,7 @@ func (s *Set[K, V]) again(i int32, known *record[V], e *Entry[K, V], due int64) 
 	return Moved
 }
 
-// queued is work that waits until the running one of its key has ended.
+// queued is work that waits until its key's running work has ended.
 type queued[V any] struct {
 	record[V]
 	due    int64
@@ -76,7 +76,7 @@ type queued[V any] struct {
 	policy Duplicate
 }
 
-// behind schedules work whose key is running; s.mu is held.
+// behind schedules work whose key is running. s.mu is held.
 func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due int64) ScheduleResult {
 	next := &queued[V]{record[V]{identity: e.Identity, value: e.Value}, due, 0, e.OnDuplicate}
 	if owner := t.owner(running); owner != nil && !differ(owner.identity, e.Identity) {
@@ -102,7 +102,7 @@ func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due
 	return Queued
 }
 
-// again schedules what waits for the end of work that nobody wants any more.
+// again schedules work that waits already, for the end of work that is no longer wanted.
 func (q *queued[V]) again(value V, policy Duplicate, due int64) ScheduleResult {
 	if policy.keeps(q.asked(), due) {
 		return Unchanged
@@ -114,7 +114,8 @@ func (q *queued[V]) again(value V, policy Duplicate, due int64) ScheduleResult {
 	return Queued
 }
 
-// owner is who has the key of running work: that, or once it is void what waits for its end, if anything does.
+// owner returns the record that has the key: the running work's, or if that is void, the queued work's; nil if there is
+// none.
 func (t *try[K, V]) owner(running *record[V]) *record[V] {
 	switch {
 	case !t.void:
@@ -125,10 +126,10 @@ func (t *try[K, V]) owner(running *record[V]) *record[V] {
 	return nil
 }
 
-// refuse says whether scheduling would take in what is not there yet, which a closed permission does not let. Work
-// of another identity must not run in its place. s.mu is held.
+// refuse reports whether scheduling would add something new, which is not permitted now. If the key's work has another
+// identity, refuse drops it, so that it does not run in place of the new work. s.mu is held.
 func (s *Set[K, V]) refuse(key K, identity string) bool {
-	i, ok := s.index.Find(key)
+	i, ok := s.records.Find(key)
 	if !ok {
 		return true
 	}
@@ -147,20 +148,20 @@ func (s *Set[K, V]) refuse(key K, identity string) bool {
 	return false
 }
 
-// Cancel drops the key's work. After it returns, the work either has started already or never will.
+// Cancel drops the key's work. Once it has returned, the work has either started already or never will.
 func (s *Set[K, V]) Cancel(key K) CancelResult { return s.CancelIdentity(key, "") }
 
-// CancelIdentity is Cancel for one identity only, so that a late event about an old object cannot
-// cancel the new one's work. An identity that is only queued behind another's running work is
-// Cancelled.
+// CancelIdentity is Cancel for one identity only, so that a late event about a deleted object cannot cancel the work of
+// its successor with the same key. An empty identity matches any. Work that only waits behind the running work of another
+// identity is Cancelled.
 func (s *Set[K, V]) CancelIdentity(key K, identity string) CancelResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	place, ok := s.index.Locate(key)
+	place, ok := s.records.Locate(key)
 	if !ok {
 		return NotFound
 	}
-	i := place.Number
+	i := place.Number()
 	known := s.records.At(i)
 	other := differ(known.identity, identity)
 	if known.holder == 0 {
@@ -168,8 +169,7 @@ func (s *Set[K, V]) CancelIdentity(key K, identity string) CancelResult {
 			return OtherIdentity
 		}
 		s.heap(i).Remove(i)
-		s.records.Free(i)
-		s.index.DeleteAt(place)
+		s.records.DeleteAt(place)
 		return Cancelled
 	}
 	t := s.running[known.holder-1]

@@ -11,66 +11,64 @@ import (
 
 	"github.com/evictkit/evictkit/internal/dueheap"
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // ErrRunning is returned by Step and Run while another Step or Run of the same Set is active.
 var ErrRunning = errors.New("timedworker: another Step or Run is active")
 
-// Set holds at most one piece of scheduled work for each key and runs it when it is due. All methods
-// are safe for concurrent use, also from inside the work. Its memory follows the keys that are scheduled or
-// running.
+// Set holds at most one piece of scheduled work per key and runs it when it is due. All methods are safe for concurrent
+// use, also by the work itself. Memory is bounded by the keys that are scheduled or running, and shrinks as they go. A
+// Set must be made by New.
 type Set[K comparable, V any] struct {
 	function func(context.Context, Work[K, V]) Result
 	config   Config
 
-	mu      sync.Mutex // guards what follows; never held while a function of the user runs
+	mu      sync.Mutex // guards the rest; never held while one of the user's functions runs
 	time    steady.Time
-	seq     uint64 // of what was put into a heap last: equal due times are in the order of scheduling
-	index   keyindex.Index[K]
-	records slab.Slab[record[V]]
+	seq     uint64 // numbers what is put into a heap: the place among equal due times
+	records keyindex.Table[K, record[V]]
 	due     dueheap.Heap  // what waits
-	aside   dueheap.Heap  // what waits and is not tried again by the Step that is active; else empty
-	running []*try[K, V]  // in no order
+	aside   dueheap.Heap  // what waits but has run in the active Step already; else empty
+	running []*try[K, V]  // unordered
 	started uint64        // how many tries have begun
-	counts  Stats         // but for what is counted elsewhere
+	counts  Stats         // except what is counted elsewhere
 	erred   int64         // when the last error was seen
 	pauses  []string      // reasons, oldest first
-	closed  error         // what Permission said when it refused
-	opens   int64         // when a closed permission is asked again
+	closed  error         // Permission's last answer
+	opens   int64         // when a refused permission is asked again
 	kicks   uint64        // how often Kick was called
-	active  bool          // a Step or Run is
-	armed   int64         // what Run's timer waits for; never where only what is scheduled wakes it
+	active  bool          // a Step or Run is active
+	armed   int64         // when Run's timer fires; never if only scheduling something wakes Run
 	timer   clock.Timer   // nil before Run needs one
 	idle    int           // workers of Run that wait for a token
-	wake    chan struct{} // for Run: look what is due next
-	tokens  chan struct{} // for a worker: look for work
+	wake    chan struct{} // signals Run to look at what is due next
+	tokens  chan struct{} // each signals one worker to look for work
 }
 
-// record is what belongs to a key. Its number is in due or in aside, or its work runs.
+// record is what is kept for a key. Its number is in due or in aside, or its work runs.
 type record[V any] struct {
 	identity string
 	value    V
 	tried    *tried // nil before the first try that did not end the work
-	holder   int32  // the place in running of the try plus one; 0: it waits
+	holder   int32  // the try's place in running plus one; 0 if it waits
 }
 
-// tried is what tries that did not end the work left behind.
+// tried is what remains of tries that did not end the work.
 type tried struct {
-	asked    int64 // when the work was to run; its turn comes later
+	asked    int64 // the due time that was asked for, before tries put it off
 	attempts int
 	err      error // the last one
 }
 
 const (
 	never     = 1<<63 - 1
-	unwatched = -1 << 63 // Run has roused a worker and waits for nothing: workers look for themselves
+	unwatched = -1 << 63 // Run has woken a worker and waits for nothing: workers look for themselves
 )
 
-// New returns an empty Set, or the faults of the configuration. It starts nothing. The function is
-// called by Step or Run with what is due, never for one key twice at the same time, and says with its
-// Result what becomes of the work.
+// New returns an empty Set, or an error with all faults of the configuration. It starts no goroutine. Step or Run calls
+// the function with each piece of work that is due, never twice at the same time for one key. Its Result says what
+// happens to the work.
 func New[K comparable, V any](function func(context.Context, Work[K, V]) Result, config Config) (*Set[K, V], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("timedworker: %w", err)
@@ -87,11 +85,11 @@ func New[K comparable, V any](function func(context.Context, Work[K, V]) Result,
 	return s, nil
 }
 
-// read is the clock's reading. Readings are taken before the lock, which others need meanwhile.
+// read reads the clock. That is done before taking the lock, to hold the lock for a shorter time.
 func (s *Set[K, V]) read() time.Time { return s.config.Clock.Now() }
 
-// tick takes a reading and returns the steady time; s.mu is held. One that is earlier than the last may have been taken
-// before it by another goroutine, or somebody has set the clock back: only one taken under the lock tells.
+// tick takes a reading and returns the steady time. s.mu is held. If a reading is earlier than the last one, either
+// another goroutine has read the clock since, or the clock was set back. Only a reading taken under the lock shows which.
 func (s *Set[K, V]) tick(now time.Time) int64 {
 	if s.time.Late(now) {
 		now = s.read()
@@ -99,7 +97,7 @@ func (s *Set[K, V]) tick(now time.Time) int64 {
 	return s.time.Read(now)
 }
 
-// asked is when the waiting work of that number was scheduled to run: it may wait longer after a try.
+// asked returns the due time that was asked for by waiting work; a try may have put it off since.
 func (s *Set[K, V]) asked(i int32) int64 {
 	if t := s.records.At(i).tried; t != nil {
 		return t.asked
@@ -107,7 +105,7 @@ func (s *Set[K, V]) asked(i int32) int64 {
 	return s.heap(i).Due(i)
 }
 
-// heap is the one in which the number waits, or is to.
+// heap returns the heap in which the number waits, or is to wait.
 func (s *Set[K, V]) heap(i int32) *dueheap.Heap {
 	if s.aside.Len() > 0 && s.aside.Has(i) {
 		return &s.aside
@@ -115,19 +113,19 @@ func (s *Set[K, V]) heap(i int32) *dueheap.Heap {
 	return &s.due
 }
 
-// came returns the place of what is scheduled now among equal due times; s.mu is held.
+// came returns the place among equal due times of what is scheduled now. s.mu is held.
 func (s *Set[K, V]) came() uint64 {
 	s.seq++
 	return s.seq
 }
 
-// put lets new work of a number wait; s.mu is held.
+// put stores and enqueues new work. s.mu is held.
 func (s *Set[K, V]) put(i int32, r record[V], due int64, seq uint64) {
-	*s.records.Use(i) = r
+	*s.records.At(i) = r
 	s.enqueue(i, due, seq)
 }
 
-// enqueue puts the number into its heap, or moves it there, and wakes whoever waits for something later.
+// enqueue puts the number into its heap, or moves it there, and wakes Run if that waits for something later.
 func (s *Set[K, V]) enqueue(i int32, due int64, seq uint64) {
 	s.heap(i).Set(i, due, seq)
 	if due < s.armed {
@@ -135,16 +133,10 @@ func (s *Set[K, V]) enqueue(i int32, due int64, seq uint64) {
 	}
 }
 
-// drop forgets what waits; s.mu is held.
+// drop forgets waiting work. s.mu is held.
 func (s *Set[K, V]) drop(key K, i int32) {
 	s.heap(i).Remove(i)
-	s.forget(key, i)
-}
-
-// forget forgets what does not wait; s.mu is held.
-func (s *Set[K, V]) forget(key K, i int32) {
-	s.records.Free(i)
-	s.index.Delete(key)
+	s.records.Delete(key)
 }
 
 func (s *Set[K, V]) waiting() int { return s.due.Len() + s.aside.Len() }

@@ -15,7 +15,7 @@ import (
 
 var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// recorder is a Set whose work notes itself and ends as told.
+// recorder is a Set whose work records itself and ends as configured.
 type recorder struct {
 	*Set[string, int]
 	clk    *testingclock.FakeClock
@@ -152,7 +152,7 @@ func TestWhileRunning(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		do   func(*testing.T, *recorder)
-		runs []int // payloads of what runs afterwards
+		runs []int // values of what runs afterwards
 	}{
 		{"rescheduled", func(t *testing.T, r *recorder) {
 			require.Equal(t, Queued, r.Schedule("k", 2, r.in(0)))

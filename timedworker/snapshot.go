@@ -9,15 +9,14 @@ import (
 
 	"github.com/evictkit/evictkit/internal/dueheap"
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// snapshotVersion is what Snapshot writes and Restore reads.
+// snapshotVersion is the version that Snapshot writes and Restore reads.
 const snapshotVersion = 1
 
-// Snapshot is everything that is not done, for another process to go on with: it holds times that remain, no instants,
-// and encodes to JSON where key and value do.
+// Snapshot is all unfinished work, for another process to continue. It holds remaining times, not instants, and encodes
+// to JSON if K and V do.
 type Snapshot[K comparable, V any] struct {
 	// Version is 1.
 	Version int `json:"version"`
@@ -32,23 +31,22 @@ type SnapshotItem[K comparable, V any] struct {
 	Key      K      `json:"key"`
 	Identity string `json:"identity,omitempty"`
 	Value    V      `json:"value"`
-	// In is the time until its turn; below zero it is overdue.
+	// In is how long it is until the work is due, negative if it is overdue.
 	In time.Duration `json:"in"`
-	// Place orders items that are, or come to be, due at the same time: lower ones go first. It counts from 1, and is left out, 0,
-	// where all items are in the order of their places.
+	// Place orders items that are due at the same time, now or after a retry: lower ones go first. It counts from 1. If
+	// Items are in the order of their places anyway, it is left out.
 	Place int `json:"place,omitempty"`
-	// PutOff is by how much tries have put its turn off since it was scheduled, Attempts how many of them failed.
+	// PutOff is by how much tries have put the work off since it was scheduled; Attempts is how many tries failed.
 	PutOff   time.Duration `json:"putOff,omitempty"`
 	Attempts int           `json:"attempts,omitempty"`
 }
 
-// Snapshot returns what a Set is to know that goes on in its place: as if no time passed meanwhile and all that
-// runs had ended just now with Blocked(0), which is what becomes of it when its process ends. So work that was
-// cancelled while it runs is not in it, and work that is queued is, if it would take the running one's place. The answer of
-// Permission is not in it: it is asked anew.
+// Snapshot returns what another Set needs to continue in place of this one. Running work is in it as if it had just ended
+// with Blocked(0), because that is what happens to it when its process ends. So work that was cancelled while it runs is
+// not in it, and queued work is if it would take the running work's place. Permission is asked anew after a restore.
 func (s *Set[K, V]) Snapshot() Snapshot[K, V] { return s.SnapshotAt(s.read()) }
 
-// SnapshotAt is Snapshot with the clock's reading.
+// SnapshotAt is Snapshot at a reading of the clock.
 func (s *Set[K, V]) SnapshotAt(now time.Time) Snapshot[K, V] {
 	items, places, pauses := s.collect(now)
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.seq, b.seq) })
@@ -66,14 +64,14 @@ func (s *Set[K, V]) SnapshotAt(now time.Time) Snapshot[K, V] {
 	return Snapshot[K, V]{Version: snapshotVersion, Items: sorted, Pauses: pauses}
 }
 
-// place is where an item of a snapshot comes.
+// place says where an item comes in a snapshot.
 type place struct {
 	due  int64
 	seq  uint64
 	item int
 }
 
-// collect copies what is there, in no order.
+// collect copies everything, unordered.
 func (s *Set[K, V]) collect(at time.Time) (items []SnapshotItem[K, V], places []place, pauses []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +90,7 @@ func (s *Set[K, V]) collect(at time.Time) (items []SnapshotItem[K, V], places []
 		items = append(items, item)
 	}
 	for _, heap := range []*dueheap.Heap{&s.due, &s.aside} {
-		heap.Each(func(i int32, due int64, seq uint64) { add(s.index.Key(i), s.records.At(i), due, s.asked(i), seq) })
+		heap.Each(func(i int32, due int64, seq uint64) { add(s.records.Key(i), s.records.At(i), due, s.asked(i), seq) })
 	}
 	for _, t := range s.running {
 		running := s.records.At(t.number)
@@ -106,7 +104,7 @@ func (s *Set[K, V]) collect(at time.Time) (items []SnapshotItem[K, V], places []
 	return items, places, slices.Clone(s.pauses)
 }
 
-// asked is when it was scheduled to run.
+// asked returns the due time that was asked for.
 func (q *queued[V]) asked() int64 {
 	if q.tried != nil {
 		return q.tried.asked
@@ -114,12 +112,12 @@ func (q *queued[V]) asked() int64 {
 	return q.due
 }
 
-// Restore puts the work and the pauses of a snapshot into an empty Set, each piece as long from now as it was from the
-// snapshot. Anything scheduled, anything running that was not cancelled, a version other than 1, a key or a reason that
-// comes twice, and numbers below zero that make no sense are errors, and then nothing is changed.
+// Restore loads the work and the pauses of a snapshot into an empty Set, with the remaining times counted from now. It is
+// an error, and nothing has changed, if anything is scheduled, if anything runs that was not cancelled, if the version
+// is unknown, if a key or a reason appears twice, or if a PutOff or Attempts is negative.
 func (s *Set[K, V]) Restore(snapshot Snapshot[K, V]) error { return s.RestoreAt(snapshot, s.read()) }
 
-// RestoreAt is Restore with the clock's reading.
+// RestoreAt is Restore at a reading of the clock.
 func (s *Set[K, V]) RestoreAt(snapshot Snapshot[K, V], now time.Time) error {
 	if err := snapshot.validate(); err != nil {
 		return fmt.Errorf("timedworker: cannot restore: %w", err)
@@ -135,7 +133,7 @@ func (s *Set[K, V]) RestoreAt(snapshot Snapshot[K, V], now time.Time) error {
 		items[i] = &snapshot.Items[i]
 	}
 	slices.SortStableFunc(items, func(a, b *SnapshotItem[K, V]) int { return cmp.Compare(a.Place, b.Place) })
-	for _, item := range items { // so that they have their places again
+	for _, item := range items { // in the order of their places, so that they get them back
 		s.restoreItem(item, at)
 	}
 	for _, reason := range snapshot.Pauses {
@@ -152,7 +150,7 @@ func (snapshot *Snapshot[K, V]) validate() error {
 	for i := range snapshot.Items {
 		item := &snapshot.Items[i]
 		if _, twice := keys[item.Key]; twice {
-			return fmt.Errorf("key %v comes twice", item.Key)
+			return fmt.Errorf("key %v appears twice", item.Key)
 		}
 		keys[item.Key] = struct{}{}
 		if item.PutOff < 0 || item.Attempts < 0 {
@@ -162,17 +160,17 @@ func (snapshot *Snapshot[K, V]) validate() error {
 	reasons := slices.Clone(snapshot.Pauses)
 	slices.Sort(reasons)
 	if len(slices.Compact(reasons)) < len(snapshot.Pauses) {
-		return errors.New("a reason to pause comes twice")
+		return errors.New("a reason to pause appears twice")
 	}
 	return nil
 }
 
-// empty says whether nothing is known but work that runs and was cancelled; s.mu is held.
+// empty reports whether nothing is known except running work that was cancelled. s.mu is held.
 func (s *Set[K, V]) empty() bool {
 	return s.waiting() == 0 && !slices.ContainsFunc(s.running, func(t *try[K, V]) bool { return !t.void || t.next != nil })
 }
 
-// restoreItem puts in one item whose key is not known, or that of cancelled work that runs; s.mu is held.
+// restoreItem adds one item. Its key is unknown, or that of cancelled work that still runs. s.mu is held.
 func (s *Set[K, V]) restoreItem(item *SnapshotItem[K, V], now int64) {
 	due := steady.Add(now, item.In)
 	r := record[V]{identity: item.Identity, value: item.Value}
@@ -180,7 +178,7 @@ func (s *Set[K, V]) restoreItem(item *SnapshotItem[K, V], now int64) {
 		r.tried = &tried{asked: steady.Sub(due, int64(item.PutOff)), attempts: item.Attempts}
 	}
 	s.counts.Added++
-	i, isNew := s.index.Insert(item.Key)
+	i, isNew := s.records.Insert(item.Key)
 	if isNew {
 		s.put(i, r, due, s.came())
 		return
@@ -188,17 +186,17 @@ func (s *Set[K, V]) restoreItem(item *SnapshotItem[K, V], now int64) {
 	s.running[s.records.At(i).holder-1].next = &queued[V]{record: r, due: due, seq: s.came()}
 }
 
-// Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay. What
-// there was is given back to the garbage collector as a whole, however much it was.
+// Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay. It costs
+// no more for much waiting work than for little.
 func (s *Set[K, V]) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.records
-	s.index, s.records, s.due, s.aside = keyindex.Index[K]{}, slab.Slab[record[V]]{}, dueheap.Heap{}, dueheap.Heap{}
+	s.records, s.due, s.aside = keyindex.Table[K, record[V]]{}, dueheap.Heap{}, dueheap.Heap{}
 	for _, t := range s.running {
 		t.void, t.next = true, nil
 		running := *old.At(t.number)
-		t.number, _ = s.index.Insert(t.work.Key)
-		*s.records.Use(t.number) = running
+		t.number, _ = s.records.Insert(t.work.Key)
+		*s.records.At(t.number) = running
 	}
 }

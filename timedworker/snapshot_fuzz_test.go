@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-// What decodes is refused, and then nothing has changed, or is restored whole and works.
+// What decodes is either refused and changes nothing, or is restored completely and works.
 func FuzzRestore(f *testing.F) {
 	for _, text := range []string{
 		`{"version":1,"items":[{"key":"a","value":1,"in":5000000000},{"key":"b","identity":"u","value":2,"in":-9,"putOff":7,"attempts":3}],"pauses":["x"]}`,

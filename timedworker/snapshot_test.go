@@ -15,7 +15,7 @@ func TestRestoreOfWhatIsOverdue(t *testing.T) {
 	require.Equal(t, []string{"a"}, r.step(t, 0))
 }
 
-// The zero time has passed, also in a snapshot.
+// The zero time is due, also in a snapshot.
 func TestWorkOfTheZeroTimeIsDueInASnapshot(t *testing.T) {
 	clk := testingclock.NewFakeClock(time.Now())
 	ran := 0
@@ -44,7 +44,7 @@ func keysOf(snapshot Snapshot[string, int]) (keys []string) {
 	return keys
 }
 
-// A snapshot taken while work runs is of what is left if the process ends there and then.
+// A snapshot taken while work runs holds what would be left if the process ended right then.
 func TestSnapshotWhileWorkRuns(t *testing.T) {
 	for name, row := range map[string]struct {
 		do   func(*recorder)
@@ -84,7 +84,7 @@ func TestSnapshotWhileWorkRuns(t *testing.T) {
 	}
 }
 
-// Work that was cancelled may go on for long: a snapshot is restored beside it, and waits where the key is the same.
+// Cancelled work may go on for long. A snapshot may be restored meanwhile, and its work for the same key waits.
 func TestRestoreBesideCancelledWork(t *testing.T) {
 	r := recorded(t, Config{})
 	snapshot := Snapshot[string, int]{Version: 1, Items: []SnapshotItem[string, int]{

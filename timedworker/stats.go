@@ -8,28 +8,28 @@ import (
 
 // Stats is what a Set has counted since it was made, and what is in it now.
 type Stats struct {
-	// Waiting is how many keys wait for their time, Running how many run.
+	// Waiting is how many keys wait, Running how many run.
 	Waiting, Running int
-	// Added is how often new work was taken in: scheduled, queued or restored. Work that was moved is not new.
+	// Added counts new work: scheduled, queued or restored. Moving work does not count.
 	Added uint64
-	// Started is how many tries have begun.
+	// Started counts the tries that have begun.
 	Started uint64
-	// Done, Dropped, Retried and Blocked are how many ended so. Retried are Retry, RetryAfter, Fail and panics. What
-	// the work said after it was called off is not counted.
+	// Done, Dropped, Retried and Blocked count how tries ended. RetryAfter, Fail with a retry and panics count as
+	// Retried. Tries of work that was cancelled or replaced while it ran are not counted.
 	Done, Dropped, Retried, Blocked uint64
-	// Panicked is how many functions of the user did, the work among them.
+	// Panicked counts panics in the user's functions, including the work.
 	Panicked uint64
-	// LastLateness is how long after its time the last try began, MaxLateness the most so far, by the clock
-	// as it was last read.
+	// LastLateness is how long after it was due the last try began, and MaxLateness the longest so far, by the clock as
+	// it was last read.
 	LastLateness, MaxLateness time.Duration
-	// Overdue is how long what waits first has been due, also while it may not start; 0 when nothing is due.
+	// Overdue is how long the earliest waiting work has been due, even if it may not start; 0 if nothing is due.
 	Overdue time.Duration
-	// LastError is the last error of a try or of a panic, and LastErrorAt when that was; nil and zero if there was none.
+	// LastError is the last error of a try or a panic, and LastErrorAt when that was; nil and zero if there was none.
 	LastError   error
 	LastErrorAt time.Time
 }
 
-// Stats returns the counts. They are always on and cost no more than a copy.
+// Stats returns the current Stats. O(1).
 func (s *Set[K, V]) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Set[K, V]) Stats() Stats {
 	return stats
 }
 
-// seeError notes an error; s.mu is held.
+// seeError notes an error. s.mu is held.
 func (s *Set[K, V]) seeError(err error, now int64) { s.counts.LastError, s.erred = err, now }
 
 // seePanic notes the error of a panic.
@@ -56,7 +56,7 @@ func (s *Set[K, V]) seePanic(err error) {
 	s.seeError(err, s.tick(at))
 }
 
-// count counts how a try ended; s.mu is held.
+// count counts how a try ended. s.mu is held.
 func (s *Set[K, V]) count(t *try[K, V], now int64) {
 	if err := t.result.err; err != nil {
 		s.seeError(err, now)

@@ -7,15 +7,15 @@ import (
 	"github.com/evictkit/evictkit/internal/dueheap"
 )
 
-// Step runs what is due now in line, in the order of due times and, for equal ones, of scheduling. A
-// key runs at most once in a Step; what a piece of work schedules for another key and is due runs too.
-// It returns how many tries it made, and ErrRunning beside another Step or Run, or the error of the
-// context, which it looks at between the tries.
+// Step runs what is due now in the caller's goroutine, one after the other: by due time, and in the order of scheduling
+// if due times are equal. A key runs at most once in a Step. Work that is scheduled meanwhile for another key, and is
+// due, runs too. Step returns the number of tries it made. The error is ErrRunning if another Step or Run is active, or
+// the context's, which Step checks between tries.
 func (s *Set[K, V]) Step(ctx context.Context) (ran int, err error) {
 	return s.step(ctx, &try[K, V]{set: s})
 }
 
-// StepAt is Step with the clock's reading, and takes no other.
+// StepAt is Step at a reading of the clock. It does not read the clock itself.
 func (s *Set[K, V]) StepAt(ctx context.Context, now time.Time) (ran int, err error) {
 	s.mu.Lock()
 	s.tick(now)
@@ -56,7 +56,7 @@ func (s *Set[K, V]) stop() {
 	s.active = false
 }
 
-// moveFirst moves what is due first to the other heap; it keeps its place in the order.
+// moveFirst moves the earliest item to the other heap. It keeps its place in the order.
 func (s *Set[K, V]) moveFirst(from, to *dueheap.Heap) {
 	i, due, _ := from.Min()
 	seq := from.Seq(i)

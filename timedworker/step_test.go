@@ -16,7 +16,7 @@ func TestScheduledAgainWhileAStepPutItAside(t *testing.T) {
 		case "a":
 			return RetryAfter(0)
 		case "b":
-			r.Schedule("c", 1, r.in(0)) // after the retry of a, which is put aside meanwhile
+			r.Schedule("c", 1, r.in(0)) // after the retry of a, which is set aside meanwhile
 		case "c":
 			r.Schedule("a", 5, r.in(0))
 		}
@@ -42,7 +42,7 @@ func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
 	require.Len(t, r.step(t, 0), 2, "what was put aside runs in the next step")
 }
 
-// What ran in a Step and is due again waits for the next one, and everybody sees it wait.
+// Work that ran in a Step and is due again waits for the next one, and all methods show it waiting.
 func TestWhatAStepPutsAsideIsSeen(t *testing.T) {
 	r := recorded(t, Config{})
 	looked := false
@@ -78,8 +78,8 @@ func TestWhatAStepPutsAsideIsSeen(t *testing.T) {
 	require.Equal(t, []string{"a"}, r.step(t, 0))
 }
 
-// Equal due times stay in the order of scheduling, however much was scheduled before, and whatever a Step that was cut
-// short had put aside.
+// Equal due times stay in the order of scheduling, however much was scheduled before, and whatever an interrupted Step
+// had set aside.
 func TestOrderOfEqualsAfterVeryManyOperations(t *testing.T) {
 	for _, before := range []uint64{1<<31 - 2, 1<<32 - 2, 1<<33 - 2} {
 		r := recorded(t, Config{})
@@ -98,7 +98,7 @@ func TestOrderOfEqualsAfterVeryManyOperations(t *testing.T) {
 		case "more":
 			r.Schedule("stop", 1, r.in(0))
 			r.Schedule("rest", 1, r.in(0))
-		case "stop": // "again" is put aside
+		case "stop": // "again" is set aside
 			stop()
 		}
 		return Blocked(0)

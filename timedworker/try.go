@@ -12,17 +12,17 @@ type Work[K comparable, V any] struct {
 	Key      K
 	Identity string
 	Value    V
-	// Due is when its turn came.
+	// Due is when this try was due.
 	Due time.Time
-	// Attempts is how many tries failed before this one.
+	// Attempts is how many earlier tries failed.
 	Attempts int
 
 	try     *try[K, V]
 	started uint64
 }
 
-// Held says whether the work is still wanted, and so whether its Result will count: false once it was cancelled or
-// another identity has taken its key, and after its end. The zero Work is not held.
+// Held reports whether the work is still wanted, and so whether its Result will take effect: false once it was cancelled
+// or another identity has taken its key, and after its end. The zero Work is not held.
 func (w Work[K, V]) Held() bool {
 	t := w.try
 	if t == nil {
@@ -34,8 +34,8 @@ func (w Work[K, V]) Held() bool {
 	return t.running && t.work.started == w.started && !t.void
 }
 
-// try is what a Step or a worker of Run has in hand: a piece of work from its start to its end, then the next. But
-// for work and result, which belong to who runs it, s.mu guards it.
+// try is the current work of a Step or of one of Run's workers, which reuses it for the next. Its work and result belong
+// to the goroutine that runs it; s.mu guards the rest.
 type try[K comparable, V any] struct {
 	set     *Set[K, V]
 	work    Work[K, V]
@@ -44,13 +44,13 @@ type try[K comparable, V any] struct {
 	void    bool // cancelled, or another identity took the key: it is not tried again
 	number  int32
 	place   int   // in Set.running
-	asked   int64 // when the work was scheduled to run
+	asked   int64 // the due time that was asked for
 	seq     uint64
 	next    *queued[V]
 
-	// Of a Step, else zero:
-	stands bool           // StepAt was given the time, and reads no clock
-	seen   map[K]struct{} // ran in this Step
+	// Only of a Step:
+	stands bool           // StepAt was given the time, so the clock is not read
+	seen   map[K]struct{} // the keys that ran in this Step
 }
 
 // lock takes s.mu and returns the time, by a new reading of the clock.
@@ -64,9 +64,9 @@ func (s *Set[K, V]) lock(t *try[K, V]) int64 {
 	return s.tick(now)
 }
 
-// advance ends the try in hand, if there is one, and claims what is due first; false when nothing may start now.
-// It is all that a Step and a worker do between two pieces of work. What is due by the clock as it was last read is
-// due: the clock is read only when nothing is, or when a retry counts from now.
+// advance ends the current try, if there is one, and claims what is due first; false if nothing may start now. It is all
+// that a Step or a worker does between two pieces of work. To save readings, the clock is read only before the first try,
+// when nothing is due by the last reading, or when a retry counts from now.
 func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	var now int64
 	read := !t.running || !t.result.over()
@@ -92,15 +92,15 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	}
 	s.claim(t, now)
 	if s.someDue(t, now) {
-		s.rouse()
+		s.wakeWorker()
 	} else {
 		s.watch() // this work may take long
 	}
 	return true
 }
 
-// someDue says whether something may start by what the Set knows; s.mu is held. What this Step has run already it puts
-// aside until its end.
+// someDue reports whether something is due and nothing is paused. It puts aside, until the end of the Step, what this Step
+// has run already. s.mu is held.
 func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 	for {
 		i, due, ok := s.due.Min()
@@ -110,22 +110,22 @@ func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 		if len(t.seen) == 0 {
 			return true
 		}
-		if _, ran := t.seen[s.index.Key(i)]; !ran {
+		if _, ran := t.seen[s.records.Key(i)]; !ran {
 			return true
 		}
 		s.moveFirst(&s.due, &s.aside)
 	}
 }
 
-// claim takes what is due first in hand; s.mu is held.
+// claim makes what is due first the current try. s.mu is held.
 func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 	i, due, _ := s.due.Min()
 	t.seq = s.due.Seq(i)
-	s.due.Remove(i) // first: what is read then, of record and key, does not wait for each other
+	s.due.Remove(i) // first, so that the cache misses of record and key below can overlap
 	r := s.records.At(i)
 	s.started++
 	t.number, t.running, t.void = i, true, false
-	t.work = Work[K, V]{Key: s.index.Key(i), Identity: r.identity, Value: r.value, Due: s.time.Instant(due), try: t, started: s.started}
+	t.work = Work[K, V]{Key: s.records.Key(i), Identity: r.identity, Value: r.value, Due: s.time.Instant(due), try: t, started: s.started}
 	t.asked = due
 	if r.tried != nil {
 		t.asked, t.work.Attempts = r.tried.asked, r.tried.attempts
@@ -140,15 +140,15 @@ func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 	}
 }
 
-// finish ends the try in hand; s.mu is held. What was queued behind the work takes its place, unless the same
-// work is to be tried again and the policy of what was queued keeps that.
+// finish ends the current try. Work that was queued behind it takes its place, unless it is to be retried and the queued
+// entry's policy keeps it. s.mu is held.
 func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 	s.release(t)
 	s.count(t, now)
 	r := s.records.At(t.number)
 	r.holder = 0
 	key := t.work.Key
-	t.work = Work[K, V]{} // or an idle worker would keep the value
+	t.work = Work[K, V]{} // so that an idle worker does not keep the value alive
 	over := t.void || t.result.over()
 	if next := t.next; next != nil {
 		t.next = nil
@@ -158,7 +158,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 		}
 	}
 	if over {
-		s.forget(key, t.number)
+		s.records.Delete(key)
 		return
 	}
 	r.endure(t.asked, t.result)
@@ -175,7 +175,7 @@ func (s *Set[K, V]) release(t *try[K, V]) {
 	t.running = false
 }
 
-// supersedes says whether what was queued takes the place of running work that is to be tried again.
+// supersedes reports whether the queued work takes the place of running work that is to be retried.
 func (q *queued[V]) supersedes(asked int64) bool { return !q.policy.keeps(asked, q.due) }
 
 // endure notes a try that did not end the work.

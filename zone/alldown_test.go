@@ -19,7 +19,7 @@ func TestAllDown(t *testing.T) {
 		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
 		{Zone: zoneB, From: Normal, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
 		{Zone: zoneC, From: Normal, To: Normal, Pending: Cancel, Cluster: Entered},
-	}, tracker.Evaluate(), "every zone, also one that does not decide")
+	}, tracker.Evaluate(), "every zone, even one without a vote")
 	require.True(t, tracker.AllDown())
 	tracker.Set("a-2", zoneA, bad)
 	require.Nil(t, tracker.Evaluate(), "still down")
@@ -46,7 +46,7 @@ func TestAReadyNewcomerInANewZoneEndsAllDown(t *testing.T) {
 	require.Equal(t, Entered, tracker.Evaluate()[0].Cluster)
 	tracker.Set("newcomer", zoneB, good)
 	status, _ := tracker.Zone(zoneB)
-	require.Zero(t, status.Rate, "nothing leaves before it is evaluated")
+	require.Zero(t, status.Rate, "it does not end before the next Evaluate")
 	require.Equal(t, []Change[Key]{
 		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
 		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}, Cluster: Left},
@@ -62,7 +62,7 @@ func TestAnotherBadZoneDoesNotEndAllDown(t *testing.T) {
 	require.Equal(t, []Change[Key]{
 		{Zone: zoneB, From: Initial, To: FullDisruption, Counts: Counts{1, 1}, Pending: Cancel},
 		{Zone: zoneC, From: Initial, To: Normal, Pending: Cancel},
-	}, tracker.Evaluate(), "neither an excluded member, ready as it is")
+	}, tracker.Evaluate(), "nor does an excluded member, even if it is ready")
 	require.True(t, tracker.AllDown())
 }
 

@@ -10,8 +10,8 @@ const benchNodes = 100_000
 
 const benchUID = "0b5c6f6e-7a0a-4f3e-9d55-0f5d7a0e6d11"
 
-// benchTracker has 100,000 ready members in 3 zones. It returns their keys in another order than that
-// in which they were Set, as later events of an informer have no order either. No clock is involved.
+// benchTracker has 100,000 ready members in 3 zones. It returns their keys shuffled, because an informer's later events
+// do not come in the order of the first Sets either. No clock is involved.
 func benchTracker(b *testing.B) (*Tracker[string, Key], []string, []Key) {
 	b.Helper()
 	t, err := NewTracker[string](DefaultPolicy())
@@ -34,8 +34,8 @@ func benchTracker(b *testing.B) (*Tracker[string, Key], []string, []Key) {
 	return t, names, of
 }
 
-// Every iteration flips another member and evaluates, shuffled string keys: in turn one goes down and
-// one that went down 25,000 members ago comes back, so that no zone reaches a threshold.
+// Every iteration flips another member and evaluates, with shuffled string keys. In turn, one member goes down and one
+// that went down 25,000 members earlier comes back, so no zone reaches a threshold.
 func BenchmarkFlipEvaluateShuffled100kIn3Zones(b *testing.B) {
 	const lag = benchNodes / 4
 	t, names, of := benchTracker(b)
@@ -59,7 +59,7 @@ func BenchmarkFlipEvaluateShuffled100kIn3Zones(b *testing.B) {
 	}
 }
 
-// One member flips back and forth: what is left when nothing misses the cache.
+// One member flips back and forth: the cost without cache misses.
 func BenchmarkFlipEvaluateSameMember(b *testing.B) {
 	t, names, of := benchTracker(b)
 	b.ReportAllocs()
@@ -84,7 +84,7 @@ func BenchmarkEvaluateIdle100k(b *testing.B) {
 	}
 }
 
-// A member is told again what is known of it, shuffled string keys: what most node events come to.
+// Set repeats what is already known, with shuffled string keys. Most node events are like this.
 func BenchmarkSetUnchangedShuffled100k(b *testing.B) {
 	t, names, of := benchTracker(b)
 	b.ReportAllocs()

@@ -11,13 +11,13 @@ const (
 	None Transition = iota
 	// Entered: every zone with a counted member is fully disrupted now, and was not before.
 	Entered
-	// Left: some zone is not fully disrupted any more, or no counted member is left.
+	// Left: some zone is no longer fully disrupted, or no counted member is left.
 	Left
 )
 
 var transitionNames = [...]string{"None", "Entered", "Left"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (t Transition) String() string {
 	if int(t) >= len(transitionNames) {
 		return fmt.Sprintf("Transition(%d)", uint8(t))
@@ -25,7 +25,7 @@ func (t Transition) String() string {
 	return transitionNames[t]
 }
 
-// transitionTo is from one answer to "is every zone down?" to the next.
+// transitionTo compares two answers to "is every zone down?".
 func transitionTo(was, is bool) Transition {
 	switch {
 	case is && !was:
@@ -36,24 +36,23 @@ func transitionTo(was, is bool) Transition {
 	return None
 }
 
-// Change is one domain whose state, rate or pending changed, or that is gone. When the cluster as a whole
-// entered or left the state in which every zone is down, every domain has a Change, and all of them say so in
-// Cluster.
+// Change is one domain whose State, rate or Pending changed, or that is gone. When the cluster as a whole enters or
+// leaves the state in which every zone is down, every domain has a Change, and each says so in Cluster.
 type Change[D comparable] struct {
 	Zone D
-	// From is Initial for a domain that is evaluated for the first time. To equals From when only the
-	// rate or pending changed.
+	// From is Initial for a domain that is evaluated for the first time. To equals From when only Rate or Pending
+	// changed.
 	From, To State
-	// Rate is what it is now, in members a second; 0 stops. A domain that was not evaluated before had the rate 0.
+	// Rate is the rate from now on, in members a second; 0 stops. Before its first evaluation a domain has rate 0.
 	Rate float64
-	// Pending is what becomes now of evictions that were decided before: Cancel while every domain is down, else what
-	// the policy says. A domain that was not evaluated before had GoOn.
+	// Pending is what happens from now on to evictions that were decided before: Cancel while every domain is down,
+	// else what the policy says. Before its first evaluation a domain has GoOn.
 	Pending Pending
-	// Counts are those that decided.
+	// Counts are the counts that this evaluation decided on.
 	Counts  Counts
 	Cluster Transition
-	// Gone: the domain has no member any more, not even an excluded one, and is forgotten. To, Rate and
-	// Pending are Initial, 0 and GoOn, which is where it would begin if it came back.
+	// Gone: the domain has no members left, not even excluded ones, and is forgotten. To, Rate and Pending are
+	// Initial, 0 and GoOn, where it would start again if it came back.
 	Gone bool
 }
 

@@ -2,36 +2,36 @@ package zone
 
 import "k8s.io/apimachinery/pkg/util/validation/field"
 
-// DisruptionPolicy is kube-controller-manager's policy with its parameters. It looks at nothing but the
-// domain's own counts, lets what is pending go on, and never asks to be woken. The zero value is not valid,
-// for want of a threshold; start from DefaultPolicy. It is a value and safe to share.
+// DisruptionPolicy is kube-controller-manager's policy with its parameters. It looks only at the domain's own counts,
+// its Pending is always GoOn, and its AskAfter is always 0. The zero value is not valid because it has no threshold;
+// start from DefaultPolicy. It is a plain value and safe to share.
 type DisruptionPolicy struct {
-	// EvictionRate applies in Normal, and in FullDisruption unless FullDisruptionRate is given; in members
-	// a second, 0 stops. The flag --node-eviction-rate of kube-controller-manager.
+	// EvictionRate applies in Normal, and in FullDisruption unless FullDisruptionRate is set. It is in members a
+	// second; 0 stops. kube-controller-manager's flag is --node-eviction-rate.
 	EvictionRate float64 `json:"evictionRate"`
-	// SecondaryEvictionRate applies in PartialDisruption to zones that count more than
-	// LargeZoneThreshold members; the others stop. The flag --secondary-node-eviction-rate.
+	// SecondaryEvictionRate applies in PartialDisruption to zones with more than LargeZoneThreshold counted members;
+	// smaller zones stop. kube-controller-manager's flag is --secondary-node-eviction-rate.
 	SecondaryEvictionRate float64 `json:"secondaryEvictionRate"`
-	// LargeZoneThreshold is the size up to which a zone counts as small. It is compared with one zone, as
-	// kube-controller-manager does in spite of its flag's name, --large-cluster-size-threshold.
+	// LargeZoneThreshold is the size up to which a zone counts as small. It is compared with the size of one zone, not
+	// of the cluster; so does kube-controller-manager, in spite of its flag's name, --large-cluster-size-threshold.
 	LargeZoneThreshold int `json:"largeZoneThreshold"`
-	// UnhealthyThreshold in (0,1] is the share of bad members from which on, when there are more than
-	// two of them, a zone is partially disrupted. The flag --unhealthy-zone-threshold. It is compared as float32 on
-	// both sides, as kube-controller-manager does, so that 11 of 20 reaches 0.55.
+	// UnhealthyThreshold, in (0,1], is the share of bad members at which a zone with more than two bad members is
+	// partially disrupted. kube-controller-manager's flag is --unhealthy-zone-threshold. As there, both sides are
+	// compared as float32, so that 11 of 20 reaches 0.55.
 	UnhealthyThreshold float64 `json:"unhealthyThreshold"`
-	// FullDisruptionRate, when not nil, is the rate of a zone that is wholly down while another is not.
+	// FullDisruptionRate, if not nil, is the rate of a zone that is fully down while another zone is not.
 	// kube-controller-manager has no such parameter and evicts at EvictionRate.
 	FullDisruptionRate *float64 `json:"fullDisruptionRate,omitempty"`
 }
 
-// DefaultPolicy returns kube-controller-manager's defaults: 0.1 members a second, 0.01 in partial
-// disruption of zones of more than 50, partial from 55 % on.
+// DefaultPolicy returns kube-controller-manager's defaults: 0.1 members a second; 0.01 in partially disrupted zones of
+// more than 50; partial disruption from 55 % bad.
 func DefaultPolicy() DisruptionPolicy {
 	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 50, UnhealthyThreshold: 0.55}
 }
 
-// Validate returns every fault at once: rates that are negative or not finite, a negative size, a
-// threshold outside (0,1].
+// Validate reports every fault at once: a rate that is negative or not finite, a negative size, a threshold outside
+// (0,1].
 func (p DisruptionPolicy) Validate() error {
 	var errs field.ErrorList
 	rate := func(name string, r float64) {

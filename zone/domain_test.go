@@ -74,7 +74,7 @@ func TestAnyDomain(t *testing.T) {
 	require.Nil(t, tracker.Evaluate())
 }
 
-// A key that cannot be hashed panics, as in a map; nothing has changed, and nothing is locked.
+// A key that cannot be hashed panics, as in a map. Nothing has changed then, and no lock is held.
 func TestKeysThatCannotBeHashed(t *testing.T) {
 	tracker, err := New[any](Config[any]{Policy: DefaultPolicy()})
 	require.NoError(t, err)

@@ -14,20 +14,20 @@ import (
 // never is the steady time at which nothing is asked again.
 const never = math.MaxInt64
 
-// standing is what is told of a domain, as of the last evaluation.
+// standing is what evaluations tell about a domain, as of the last one.
 type standing struct {
 	state   State
 	rate    float64
 	pending Pending
 }
 
-// start is where a domain stands that was not evaluated yet.
+// start is the standing of a domain that was not evaluated yet.
 var start = standing{state: Initial}
 
 // domain is a zone that has, or at the last evaluation had, a member.
 type domain[D comparable] struct {
 	key      D
-	sequence uint64 // rises with every domain made
+	sequence uint64 // numbers the domains in the order in which they were made
 
 	// Guarded by mu.
 	counts  Counts
@@ -35,39 +35,39 @@ type domain[D comparable] struct {
 	dirty   bool
 
 	// Written with evaluation and mu held, so either suffices to read them.
-	judged   bool // evaluated; before that the rest of these is zero
+	judged   bool // it was evaluated; until then the fields below are zero, but askAt is never
 	ruled    standing
 	before   State // the state before that of ruled
-	since    int64 // from when on it has that state, in steady time
-	bad      bool  // counted members of it were bad
+	since    int64 // when it entered the state of ruled, in steady time
+	bad      bool  // some counted members were bad
 	badSince int64
 	askAt    int64
-	decided  Counts // those that ruled is about
+	decided  Counts // the counts that ruled is based on
 
 	// Guarded by evaluation.
 	observed bool   // it is in known
-	seen     Counts // as of the last observation
-	empty    bool   // likewise, it had no member
-	weight   weight // how it counts for "every zone is down", as judged
-	next     Ruling // what the policy says in the evaluation numbered round
+	seen     Counts // as of the last observe
+	empty    bool   // it had no member at the last observe
+	weight   weight // its vote on "every zone is down", as judged
+	next     Ruling // what the policy said in evaluation number round
 	round    uint64
 
-	// The list of those that changed, for readers; guarded by mu.
-	changed      uint64        // the commit that did, 0 before the first
+	// The list of changed domains, for readers; guarded by mu.
+	changed      uint64        // the commit that last changed it, 0 before the first
 	newer, older *domain[D]    // in the order of changed
-	gone         atomic.Uint64 // the commit that dropped it, 0 while it is there; written under mu
+	gone         atomic.Uint64 // the commit that dropped it, 0 while it exists; written under mu
 }
 
-// weight says how a domain counts when it is asked whether all are down.
+// weight is the vote of a domain on the question whether all are down.
 type weight uint8
 
 const (
-	weightless weight = iota // no counted member: it does not decide
+	weightless weight = iota // no counted member: no vote
 	up
 	down
 )
 
-// stands is where the domain stands while all are down, or not; mu or evaluation is held.
+// stands returns the domain's standing, given whether all are down. mu or evaluation is held.
 func (d *domain[D]) stands(allDown bool) standing {
 	switch {
 	case !d.judged:
@@ -78,45 +78,45 @@ func (d *domain[D]) stands(allDown bool) standing {
 	return d.ruled
 }
 
-// domains are the failure domains of a tracker: their counts, and where they stand.
+// domains holds the failure domains of a tracker, with their counts and standings.
 //
-// What is told of them moves in one direction: Set and Remove change counts under mu and note the domain as
-// dirty; an evaluation takes over the counts of the dirty ones (observe), asks the policy with only
-// evaluation held (judge), and makes that what is told, with both (commit).
+// Data flows in one direction: Set and Remove change counts under mu and mark the domain dirty. An evaluation copies
+// the counts of the dirty domains (observe), asks the policy with only evaluation held (judge), and publishes the
+// rulings with both locks held (commit).
 type domains[D comparable] struct {
 	policy   Policy
 	policyOf func(D) Policy
 	compare  func(a, b D) int
 	clock    clock.PassiveClock
-	// standard is the policy when it is a DisruptionPolicy and the only one. It looks at nothing but a domain's own
-	// counts, so only those whose counts changed are asked about, and it needs no clock.
+	// standard is the policy if it is a DisruptionPolicy and the only one. It looks only at a domain's own counts, so
+	// it is asked only about domains whose counts changed, and it needs no clock.
 	standard *DisruptionPolicy
 
-	// evaluation serialises Evaluate and Restore, the only ones that drop a domain or change where one stands. It is
-	// taken before mu. While it is held mu is released for the policy's calls. It guards:
+	// evaluation serialises Evaluate and Restore, the only methods that drop a domain or change a standing. It is
+	// taken before mu. mu is released while the policy is called. evaluation guards:
 	evaluation sync.Mutex
-	known      []*domain[D] // all that were observed, in order
-	asked      []*domain[D] // those about which this evaluation asks
-	round      uint64       // of this evaluation
-	up, down   int          // how many domains there are of these weights
+	known      []*domain[D] // every domain that was observed, in order
+	asked      []*domain[D] // the domains that this evaluation asks about
+	round      uint64       // number of this evaluation
+	up, down   int          // how many domains have these weights
 
-	mu       sync.Mutex // guards what follows, and what is said to be so of every domain and member
+	mu       sync.Mutex // guards the fields below, and those of domain and record that say so
 	time     steady.Time
 	byKey    map[D]*domain[D]
-	dirty    []*domain[D] // whose counts changed since they were judged
+	dirty    []*domain[D] // domains whose counts changed since they were judged
 	total    Counts       // the sum of all domains' counts
 	sequence uint64
-	requests uint64 // of Reconsider
+	requests uint64 // calls of Reconsider, and Restores
 
 	// Written with evaluation held too.
 	allDown  bool
-	wake     int64  // when the policy wants to be asked again
-	answered uint64 // the requests that evaluations have met
+	wake     int64  // when a policy next wants to be asked again
+	answered uint64 // the value of requests that evaluations have caught up with
 
 	// For readers.
-	commits uint64     // counts those that changed where a domain stands
-	dropped uint64     // counts the domains that went; written with evaluation held too
-	newest  *domain[D] // the one that changed last
+	commits uint64     // number of the last commit that changed a standing
+	dropped uint64     // how many domains have gone; written with evaluation held too
+	newest  *domain[D] // the domain that changed last
 }
 
 func (ds *domains[D]) init(config Config[D]) {
@@ -131,7 +131,7 @@ func (ds *domains[D]) init(config Config[D]) {
 	ds.wake = never
 }
 
-// order is that in which domains are returned. It may be the user's code: mu is not held.
+// order compares domains for the order in which they are returned. It may call the user's code, so mu is not held.
 func (ds *domains[D]) order(a, b *domain[D]) int {
 	if ds.compare != nil {
 		return ds.compare(a.key, b.key)
@@ -150,7 +150,7 @@ func (ds *domains[D]) findLocked(key D) *domain[D] {
 	return d
 }
 
-// countLocked adds the member to its domain's counts (by is 1) or takes it away (-1).
+// countLocked adds the member to its domain's counts (by is 1) or subtracts it (by is -1).
 func (ds *domains[D]) countLocked(r *record[D], by int) {
 	d := r.domain
 	if !d.dirty {
@@ -169,7 +169,7 @@ func (ds *domains[D]) countLocked(r *record[D], by int) {
 	}
 }
 
-// touchLocked notes that the domain stands elsewhere as of the commit of that number.
+// touchLocked notes that the commit with that number changed the domain's standing.
 func (ds *domains[D]) touchLocked(d *domain[D], number uint64) {
 	ds.unlinkLocked(d)
 	d.changed, d.older = number, ds.newest
@@ -191,7 +191,7 @@ func (ds *domains[D]) unlinkLocked(d *domain[D]) {
 	d.newer, d.older = nil, nil
 }
 
-// dropLocked forgets a domain that has no member, in the commit of that number.
+// dropLocked forgets a domain without members, in the commit with that number.
 func (ds *domains[D]) dropLocked(d *domain[D], number uint64) {
 	delete(ds.byKey, d.key)
 	ds.unlinkLocked(d)

@@ -7,27 +7,26 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// reading is the time of one evaluation, which is read when it is first needed.
+// reading is the time of one evaluation. The clock is read when it is first needed.
 type reading struct {
 	now   time.Time
 	taken bool
 }
 
-// take reads the clock unless the time was given or taken; mu is not held, for the clock is the user's.
+// take reads the clock unless that was done or the time was given. mu is not held, because the clock is the user's.
 func (ds *domains[D]) take(r *reading) {
 	if !r.taken {
 		r.now, r.taken = ds.clock.Now(), true
 	}
 }
 
-// Evaluate returns the domains whose state, rate or pending changed since the last call, in order; nil when
-// there are none, at once when there was no Set or Remove that changed a count and no policy wants to be asked
-// again. On entering or leaving the state in which every zone is down it returns all domains. Each change is returned
-// once, so one caller should act on them, and others follow with a Reader; concurrent calls are safe and each
-// sees some.
+// Evaluate returns the domains whose State, rate or Pending changed since the last call, in order; nil if there are
+// none. It returns at once if no count changed and no policy is due to be asked again. On entering or leaving the state
+// in which every zone is down it returns all domains. Each change is returned once, so only one caller should act on
+// them; others follow with a Reader. Concurrent calls are safe, but each gets only some of the changes.
 //
-// It judges the counts of one instant. The policy is asked while no lock is held that other methods need. When
-// it panics nothing is changed, and the next call starts over.
+// Evaluate judges the counts of one instant. Except for Evaluate and Restore, no method has to wait while a policy is
+// asked. If the policy panics, nothing has changed and the next call starts over.
 func (t *Tracker[K, D]) Evaluate() []Change[D] { return t.domains.evaluate(reading{}) }
 
 // EvaluateAt is Evaluate at a reading of the clock.
@@ -35,8 +34,8 @@ func (t *Tracker[K, D]) EvaluateAt(now time.Time) []Change[D] {
 	return t.domains.evaluate(reading{now, true})
 }
 
-// Next is when Evaluate is to be called although nothing was Set or Removed, because a policy asked for it; false
-// when none did. It may lie in the past.
+// Next returns when to call Evaluate even if nothing was Set or Removed, because a policy asked for it (AskAfter);
+// false if no policy did. It may lie in the past.
 func (t *Tracker[K, D]) Next() (time.Time, bool) { return t.NextAt(t.domains.clock.Now()) }
 
 // NextAt is Next at a reading of the clock.
@@ -44,15 +43,15 @@ func (t *Tracker[K, D]) NextAt(now time.Time) (time.Time, bool) {
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	ds.time.Read(now) // the clock may have been set since the last reading
+	ds.time.Read(now) // the wall clock may have been set since the last reading
 	if ds.wake == never {
 		return time.Time{}, false
 	}
 	return ds.time.Instant(ds.wake), true
 }
 
-// Reconsider makes the next Evaluate ask about every domain, though no count has changed: for policies whose
-// parameters have.
+// Reconsider makes the next Evaluate ask about every domain even if no count has changed. Call it when a policy's
+// parameters have changed.
 func (t *Tracker[K, D]) Reconsider() {
 	ds := &t.domains
 	ds.mu.Lock()
@@ -60,14 +59,14 @@ func (t *Tracker[K, D]) Reconsider() {
 	ds.mu.Unlock()
 }
 
-// judgement is what an evaluation comes to, before anybody is told.
+// judgement is the result of an evaluation before it is published.
 type judgement struct {
-	all      bool   // a count changed, so every domain is asked about
-	dirty    int    // how many domains were
-	requests uint64 // of Reconsider
+	all      bool   // a count changed or Reconsider was called: every domain is asked about
+	dirty    int    // how many domains were dirty
+	requests uint64 // the value of domains.requests that this evaluation answers
 	cluster  Counts
-	now      int64 // steady; it means something when the time was taken
-	up, down int   // how many domains there are of these weights
+	now      int64 // steady; valid only if the clock was read
+	up, down int   // how many domains have these weights
 	allDown  bool
 	wake     int64
 }
@@ -91,20 +90,20 @@ func (ds *domains[D]) evaluate(r reading) []Change[D] {
 		ds.judge(&j, &r)
 	}
 	if j.allDown = j.down > 0 && j.up == 0; j.allDown != ds.allDown {
-		ds.asked = append(ds.asked[:0], ds.known...) // all are told of it
+		ds.asked = append(ds.asked[:0], ds.known...) // it changes every domain's standing
 	}
 	dropped := ds.dropped // only commit and Restore change it
 	changes := ds.commit(&j, &r)
 	if ds.dropped != dropped {
 		ds.known = slices.DeleteFunc(ds.known, func(d *domain[D]) bool { return d.gone.Load() != 0 })
-		clear(ds.asked) // do not keep alive what is gone
+		clear(ds.asked) // lets the dropped domains be collected
 	}
 	return changes
 }
 
-// calm says whether there is nothing to tell, where that can be seen at once: no count has changed and no policy wants to
-// be asked, or the standard policy says of each domain whose counts changed what it said before. Then these are judged
-// with that. Evaluation is held.
+// calm reports whether it is plain at once that nothing changes: no count has changed and no policy is to be asked again,
+// or the standard policy gives every domain whose counts changed the ruling it has. In that case it also
+// cleans those domains. evaluation is held.
 func (ds *domains[D]) calm(r *reading) bool {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
@@ -130,13 +129,13 @@ func (ds *domains[D]) calm(r *reading) bool {
 	return true
 }
 
-// stays says whether the policy says of the domain what it said before; mu is held.
+// stays reports whether the policy's ruling for the domain is still the same. mu is held.
 func (d *domain[D]) stays(p *DisruptionPolicy) bool {
 	state := p.state(d.counts)
 	return state == d.ruled.state && p.rate(state, d.counts.Total) == d.ruled.rate && (d.counts.Total > 0) == (d.weight != weightless)
 }
 
-// observe takes over the counts of the dirty domains, and says whether there is anything to do; evaluation is held.
+// observe copies the counts of the dirty domains and reports whether there is anything to do. evaluation is held.
 func (ds *domains[D]) observe(j *judgement, r *reading) bool {
 	ds.mu.Lock()
 	if ds.standard == nil && !r.taken && (ds.changedLocked() || ds.wake != never) {
@@ -161,7 +160,7 @@ func (ds *domains[D]) observe(j *judgement, r *reading) bool {
 
 func (ds *domains[D]) changedLocked() bool { return len(ds.dirty) > 0 || ds.requests != ds.answered }
 
-// enter makes new domains known, each in its place; evaluation is held.
+// enter adds new domains to known, in order. evaluation is held.
 func (ds *domains[D]) enter() {
 	if len(ds.asked) > 1 {
 		slices.SortFunc(ds.asked, ds.order)
@@ -175,11 +174,11 @@ func (ds *domains[D]) enter() {
 	}
 }
 
-// judgeStandard asks the standard policy about the domains whose counts changed; evaluation is held.
+// judgeStandard asks the standard policy about the domains whose counts changed. evaluation is held.
 func (ds *domains[D]) judgeStandard(j *judgement, r *reading) {
 	for _, d := range ds.asked {
 		state := ds.standard.state(d.seen)
-		d.next = Ruling{State: state, Rate: ds.standard.rate(state, d.seen.Total)} // Validate saw to it that it is one
+		d.next = Ruling{State: state, Rate: ds.standard.rate(state, d.seen.Total)} // Validate has checked the rates
 		ds.weigh(j, d)
 		if !d.judged || state != d.ruled.state {
 			ds.take(r)
@@ -187,8 +186,8 @@ func (ds *domains[D]) judgeStandard(j *judgement, r *reading) {
 	}
 }
 
-// judge asks the policies about all domains when any count changed, else about those for which it is time; evaluation
-// is held, and mu is not.
+// judge asks the policies about all domains if any count changed, else about those whose AskAfter has passed. evaluation
+// is held, mu is not.
 func (ds *domains[D]) judge(j *judgement, r *reading) {
 	ds.asked = ds.asked[:0]
 	for _, d := range ds.known {
@@ -199,7 +198,7 @@ func (ds *domains[D]) judge(j *judgement, r *reading) {
 		d.next = ds.policyFor(d.key).Decide(d.situation(j.cluster, j.now, r.now)).valid()
 		ds.asked = append(ds.asked, d)
 		ds.weigh(j, d)
-		if !d.empty { // one that is goes now, or is not empty any more, and then dirty
+		if !d.empty { // an empty one is dropped by commit, or has been filled since and is dirty
 			j.wake = min(j.wake, d.nextAsk(j.now))
 		}
 	}
@@ -214,7 +213,7 @@ func (ds *domains[D]) policyFor(key D) Policy {
 	return ds.policy
 }
 
-// weigh notes that the domain was asked about, and how it counts now.
+// weigh notes that the domain was asked about, and moves its vote to its new weight.
 func (ds *domains[D]) weigh(j *judgement, d *domain[D]) {
 	d.round = ds.round
 	j.add(d.weight, -1)
@@ -230,8 +229,8 @@ func (j *judgement) add(w weight, by int) {
 	}
 }
 
-// commit makes the judgement what is told, and returns what that changed; evaluation is held. Members may have come
-// and gone since observe: their domains stay dirty, and one that was empty but is not any more is kept.
+// commit publishes the judgement and returns what it changed. evaluation is held. Members may have come and gone since
+// observe: their domains stay dirty, and a domain that was empty then but is not now is kept.
 func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
@@ -242,7 +241,7 @@ func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 	for _, d := range ds.asked {
 		before := d.stands(was)
 		if d.round == ds.round {
-			d.settle(j.now, ds.standard == nil)
+			d.adopt(j.now, ds.standard == nil)
 		}
 		after, gone := d.stands(j.allDown), d.empty && d.members == 0
 		switch {
@@ -267,8 +266,7 @@ func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 	return changes
 }
 
-// cleanLocked takes from the first of the dirty domains, which were judged, those whose counts still are what was
-// judged.
+// cleanLocked unmarks those of the first judged dirty domains whose counts are still the ones that were judged.
 func (ds *domains[D]) cleanLocked(judged int) {
 	still := ds.dirty[:0]
 	for i, d := range ds.dirty {
@@ -278,13 +276,13 @@ func (ds *domains[D]) cleanLocked(judged int) {
 			still = append(still, d)
 		}
 	}
-	clear(ds.dirty[len(still):]) // do not keep alive what is gone
+	clear(ds.dirty[len(still):]) // lets dropped domains be collected
 	ds.dirty = still
 }
 
-// settle makes what the policy said at that time what is told; evaluation and mu are held. Since when members are bad
-// is noted if somebody asks: it would take a reading of the clock for many a single member that goes down.
-func (d *domain[D]) settle(now int64, noteBad bool) {
+// adopt takes over what the policy ruled at that time. evaluation and mu are held. badSince is kept only if noteBad:
+// it would cost a reading of the clock whenever a single member goes down.
+func (d *domain[D]) adopt(now int64, noteBad bool) {
 	if !d.judged || d.next.State != d.ruled.state {
 		d.before, d.since = Initial, now
 		if d.judged {
@@ -299,7 +297,7 @@ func (d *domain[D]) settle(now int64, noteBad bool) {
 	d.judged = true
 }
 
-// situation is what the policy is asked about; evaluation is held.
+// situation is what the policy is asked about. evaluation is held.
 func (d *domain[D]) situation(cluster Counts, now int64, clockNow time.Time) Situation {
 	s := Situation{Counts: d.seen, Cluster: cluster, State: Initial, Before: Initial, Now: clockNow}
 	if d.judged {

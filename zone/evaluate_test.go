@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// curious asks the tracker from within, as a policy that logs might.
+// curious calls the tracker from inside Decide, as a policy that logs might.
 type curious struct {
 	DisruptionPolicy
 	ask *func()
@@ -32,7 +32,7 @@ func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
 		tracker.Set(fmt.Sprint("from within ", asked), zoneA, good)
 	}
 	tracker.Set("b-0", zoneB, good)
-	require.Len(t, tracker.Evaluate(), 1, "what came in between is for the next call")
+	require.Len(t, tracker.Evaluate(), 1, "what changed during the evaluation is left to the next call")
 	require.Equal(t, 1, asked)
 	changes := tracker.Evaluate()
 	require.Len(t, changes, 1)
@@ -69,7 +69,7 @@ func TestAPolicyThatPanicsChangesNothing(t *testing.T) {
 	require.Len(t, tracker.Evaluate(), 1)
 }
 
-// fixed says the same of every zone.
+// fixed gives every zone the same ruling.
 type fixed struct {
 	state State
 	rate  float64
@@ -77,14 +77,14 @@ type fixed struct {
 
 func (f fixed) Decide(Situation) Ruling { return Ruling{State: f.state, Rate: f.rate} }
 
-func TestWhatAPolicyMustNotSay(t *testing.T) {
+func TestInvalidRulingsAreMadeSafe(t *testing.T) {
 	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1} {
 		tracker, err := NewTracker[string](fixed{Normal, rate})
 		require.NoError(t, err)
 		tracker.Set("a-0", zoneA, good)
 		require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v stops", rate)
 		tracker.Set("a-1", zoneA, good)
-		require.Nil(t, tracker.Evaluate(), "and is no change every time")
+		require.Nil(t, tracker.Evaluate(), "and does not count as a change each time")
 	}
 	for _, state := range []State{0, 5, 255} {
 		tracker, err := NewTracker[string](fixed{state, 1})
@@ -98,7 +98,7 @@ func TestAPolicyNeverRunsWhileAllZonesAreDown(t *testing.T) {
 	tracker, err := NewTracker[string](fixed{FullDisruption, 7})
 	require.NoError(t, err)
 	tracker.Set("spare", zoneB, excluded)
-	require.Equal(t, 7.0, tracker.Evaluate()[0].Rate, "a zone that does not decide")
+	require.Equal(t, 7.0, tracker.Evaluate()[0].Rate, "a zone without a vote")
 	tracker.Set("a-0", zoneA, good)
 	for _, c := range tracker.Evaluate() {
 		require.Zero(t, c.Rate, "0 is the tracker's, whatever the policy says")

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Members are Set as they are seen; Evaluate returns what that changed.
+// Set members as you see them; Evaluate returns what changed.
 func Example() {
 	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
 	if err != nil {
@@ -61,8 +61,8 @@ func Example() {
 	//   r1:b: FullDisruption to Normal, 1 of 2 bad, rate 0.1, cluster Left
 }
 
-// A policy of one's own stands on the default one here and is stricter: while more than a fifth of the whole
-// cluster is down it starts nothing, and what was decided before waits.
+// This policy builds on the default one and is stricter: while more than a fifth of the whole cluster is down, it
+// starts no new evictions, and those decided before wait.
 func ExamplePolicyFunc() {
 	pools, err := zone.New[int](zone.Config[string]{Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		ruling := zone.DefaultPolicy().Decide(s)
@@ -86,8 +86,8 @@ func ExamplePolicyFunc() {
 	// 0 Wait
 }
 
-// Each domain can have a policy of its own: here the number of bad machines that a health check allows. When
-// that is edited, Reconsider lets the next Evaluate see it.
+// Each domain can have its own policy: here, the number of bad machines that a health check allows. After an edit,
+// Reconsider makes the next Evaluate look at it again.
 func ExampleConfig() {
 	maxUnhealthy := map[string]int{"workers": 1, "gpus": 0}
 	checks, err := zone.New[string](zone.Config[string]{
@@ -125,8 +125,8 @@ func ExampleConfig() {
 	// gpus Normal 1 GoOn
 }
 
-// A pause after a storm until it has been quiet for ten minutes: the ruling changes by time alone, so the policy
-// says when to ask again, and Next when to evaluate.
+// After a disruption, this policy waits until the domain has been quiet for ten minutes. Time alone changes the ruling,
+// so the policy says when to ask again, and Next says when to evaluate.
 func ExampleTracker_Next() {
 	const quiet = 10 * time.Minute
 	clk := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
@@ -156,7 +156,7 @@ func ExampleTracker_Next() {
 	// 12:10:00 0.1
 }
 
-// A reader follows what another part of the program evaluates, and takes nothing away from it.
+// A Reader follows the evaluations of another part of the program and takes no changes away from it.
 func ExampleTracker_Reader() {
 	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
 	if err != nil {
@@ -175,7 +175,7 @@ func ExampleTracker_Reader() {
 	// :b Initial FullDisruption
 }
 
-// Excluded members belong to a zone, and may be evicted, but do not count.
+// Excluded members belong to a zone and may be evicted, but do not count.
 func ExampleExcluded() {
 	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
 	if err != nil {
@@ -188,7 +188,7 @@ func ExampleExcluded() {
 	// Output: Normal 0 0.1
 }
 
-// A snapshot is plain data; the tracker that restores it tells only what is new.
+// A snapshot is plain data. The tracker that restores it returns only what changes after that.
 func ExampleTracker_Restore() {
 	before, err := zone.NewTracker[string](zone.DefaultPolicy())
 	if err != nil {

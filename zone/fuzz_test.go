@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// upstreamKey is upstream's GetZoneKey from its description: the parts joined by three bytes.
+// upstreamKey is upstream's GetZoneKey, written from its description: the parts joined by three bytes.
 func upstreamKey(labels map[string]string) string {
 	region, ok := labels[betaRegion]
 	if !ok {
@@ -43,7 +43,7 @@ func FuzzKeyOf(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, p1 byte, a1, b1, c1, d1 string, p2 byte, a2, b2, c2, d2 string) {
 		if strings.Contains(a1+b1+c1+d1+a2+b2+c2+d2, "\x00") {
-			return // no label value holds it, and upstream's string would be ambiguous
+			return // no label value can hold it, and upstream's string would be ambiguous
 		}
 		one, two := labelsOf(p1, a1, b1, c1, d1), labelsOf(p2, a2, b2, c2, d2)
 		k1, k2 := KeyOf(one), KeyOf(two)
@@ -58,7 +58,7 @@ func FuzzKeyOf(f *testing.F) {
 	})
 }
 
-// Whatever a file holds: it is refused as a whole, or it is a tracker that can go on and gives the same snapshot.
+// Any input is either refused as a whole, or restores a tracker that works and gives the same snapshot again.
 func FuzzSnapshot(f *testing.F) {
 	tracker, err := New[string](Config[Key]{Policy: PolicyFunc(patient), Compare: Key.Compare})
 	require.NoError(f, err)
@@ -91,7 +91,7 @@ func FuzzSnapshot(f *testing.F) {
 				return
 			}
 			again := tracker.SnapshotAt(epoch)
-			require.NoError(t, tracker.RestoreAt(again, epoch), "what it gives it takes")
+			require.NoError(t, tracker.RestoreAt(again, epoch), "it accepts its own snapshot")
 			require.Equal(t, again, tracker.SnapshotAt(epoch))
 			checkInvariants(t, &tracker.domains)
 			for _, c := range tracker.EvaluateAt(epoch.Add(time.Minute)) {

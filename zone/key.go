@@ -2,7 +2,7 @@ package zone
 
 import "cmp"
 
-// The labels of both generations, by value: the names of k8s.io/api's constants changed between its versions.
+// The labels of both generations, as literals: k8s.io/api renamed its constants between versions.
 const (
 	labelRegion           = "topology.kubernetes.io/region"
 	labelZone             = "topology.kubernetes.io/zone"
@@ -14,15 +14,15 @@ const (
 // still watched, tainted and evicted from.
 const LabelExcludeDisruption = "node.kubernetes.io/exclude-disruption"
 
-// Key names a failure domain. It is comparable; the zero Key is the zone of all nodes without labels.
+// Key names a failure domain. It is comparable; the zero Key is the zone of all nodes without zone labels.
 type Key struct {
 	Region string `json:"region,omitempty"`
 	Zone   string `json:"zone,omitempty"`
 }
 
 // KeyOf reads the key from a node's labels. Each part comes from its deprecated label
-// (failure-domain.beta.kubernetes.io/…) when that is present, even with an empty value, else from
-// topology.kubernetes.io/…, in the precedence that kube-controller-manager has. Nil labels give the zero Key.
+// (failure-domain.beta.kubernetes.io/…) if that is present, even with an empty value, else from
+// topology.kubernetes.io/…. kube-controller-manager has the same precedence. Nil labels give the zero Key.
 func KeyOf(labels map[string]string) Key {
 	return Key{
 		Region: first(labels, labelDeprecatedRegion, labelRegion),
@@ -37,15 +37,15 @@ func first(labels map[string]string, deprecated, stable string) string {
 	return labels[stable]
 }
 
-// Excluded says whether the labels keep a node out of its zone's counts.
+// Excluded reports whether the labels keep a node out of its zone's counts (see LabelExcludeDisruption).
 func Excluded(labels map[string]string) bool {
 	_, ok := labels[LabelExcludeDisruption]
 	return ok
 }
 
-// ZoneKey is the string that Kubernetes' own code has in place of a Key, as GetZoneKey of k8s.io/component-helpers/node/topology
-// gives it for such a node: region, a colon, a zero byte, a colon, zone ("region:\x00:zone"), and "" for the zero
-// Key. It is for those who keep domains under these strings, in metrics or a map of their own.
+// ZoneKey returns the string that Kubernetes' own code uses in place of a Key, as returned by GetZoneKey of
+// k8s.io/component-helpers/node/topology: region, colon, zero byte, colon, zone ("region:\x00:zone"), or "" for the
+// zero Key. Use it where metrics or maps of your own have such strings as keys.
 func (k Key) ZoneKey() string {
 	if k == (Key{}) {
 		return ""
@@ -53,8 +53,8 @@ func (k Key) ZoneKey() string {
 	return k.Region + ":\x00:" + k.Zone
 }
 
-// String is region:zone, for people and files; two different keys may read alike when their parts hold
-// colons, so compare Keys and not strings.
+// String returns region:zone, for logs and files. Two different keys may give the same string if a part holds a
+// colon, so compare Keys, not strings.
 func (k Key) String() string { return k.Region + ":" + k.Zone }
 
 // Compare orders keys by region, then zone, bytewise.

@@ -34,7 +34,7 @@ func TestKeyOf(t *testing.T) {
 			require.Equal(t, row.want, KeyOf(row.labels))
 		})
 	}
-	require.NotEqual(t, KeyOf(map[string]string{region: "a"}), KeyOf(map[string]string{zoneLabel: "a"}), "parts are not joined")
+	require.NotEqual(t, KeyOf(map[string]string{region: "a"}), KeyOf(map[string]string{zoneLabel: "a"}), "a region is not a zone of the same name")
 }
 
 func TestExcluded(t *testing.T) {
@@ -87,12 +87,12 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoName(t *testing.T) {
+func TestInvalidNamesAreErrors(t *testing.T) {
 	require.Equal(t, "Pending(3)", Pending(3).String())
 	_, err := Pending(3).MarshalText()
-	require.EqualError(t, err, "zone: Pending(3) is no answer about what is pending")
+	require.EqualError(t, err, "zone: Pending(3) is not a valid Pending")
 	pending := Wait
-	require.EqualError(t, pending.UnmarshalText([]byte("wait")), `zone: unknown answer "wait" about what is pending`)
+	require.EqualError(t, pending.UnmarshalText([]byte("wait")), `zone: unknown Pending "wait"`)
 	require.Equal(t, Wait, pending)
 	require.Equal(t, "State(0)", State(0).String())
 	require.Equal(t, "State(5)", State(5).String())

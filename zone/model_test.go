@@ -10,12 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// model is a tracker that remembers members and what was told of zones. It counts anew at every question, and
-// asks the policy about every zone at every evaluation.
+// model is a simple tracker. It remembers the members and what it told about zones, counts from scratch whenever it is
+// asked, and asks the policy about every zone at every evaluation.
 type model struct {
 	policy  Policy
 	members map[string]placed
-	zones   map[Key]*judged // every zone that had a member since it was last gone
+	zones   map[Key]*judged // every zone that has had a member since it last went
 	allDown bool
 
 	last    time.Time // of the clock
@@ -27,7 +27,7 @@ type placed struct {
 	Member
 }
 
-// judged is what was told of a zone. Until it is evaluated that is its start, and state is Initial.
+// judged is what was told about a zone. Before its first evaluation, state is Initial.
 type judged struct {
 	evaluated     bool
 	state, before State
@@ -71,7 +71,7 @@ func (m *model) remove(key, identity string) bool {
 	return true
 }
 
-// count is of one zone, or of all when zone is nil.
+// count counts the members of one zone, or of all if zone is nil.
 func (m *model) count(zone *Key) (c Counts, members int) {
 	for _, p := range m.members {
 		if zone != nil && p.zone != *zone {
@@ -97,7 +97,7 @@ func (m *model) keys() []Key {
 	return keys
 }
 
-// told is the standing of a zone and the counts that decided, before every zone is down or after.
+// told is the standing of a zone and the counts it is based on, given whether every zone is down.
 func (z *judged) told(allDown bool) (standing, Counts) {
 	if z.evaluated && allDown {
 		return standing{z.state, 0, Cancel}, z.counts
@@ -184,7 +184,7 @@ func (m *model) next(now time.Time) (time.Time, bool) {
 	return m.last.Add(least - m.elapsed), least != math.MaxInt64
 }
 
-// check compares all that can be asked, and the tracker's invariants.
+// check compares the answers of every method, and checks the tracker's invariants.
 func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time) {
 	t.Helper()
 	want := make([]Status[Key], 0, len(m.zones))
@@ -227,7 +227,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	}
 }
 
-// checkInvariants holds while nothing runs.
+// checkInvariants checks what must hold between two calls.
 func checkInvariants(t *testing.T, ds *domains[Key]) {
 	t.Helper()
 	holds := func(ok bool, what string) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuse lets the user's code panic at one of its calls.
+// fuse makes the user's code panic at one of its calls.
 type fuse struct{ left int }
 
 func (f *fuse) burn() {
@@ -23,8 +23,8 @@ func (f *fuse) Now() time.Time {
 
 func (f *fuse) Since(t time.Time) time.Duration { return f.Now().Sub(t) }
 
-// fused is a tracker whose policy, clock and order can panic, with zones of every kind: one that goes, ones that come,
-// ones that change, and all are down then.
+// fused is a tracker whose policy, clock and order can panic. Its next evaluation drops a zone, adds some, changes
+// some, and finds all down.
 func fused(t *testing.T, f *fuse, policy Policy) *Tracker[int, Key] {
 	t.Helper()
 	config := Config[Key]{Policy: policy, Clock: f, Compare: func(a, b Key) int {
@@ -50,8 +50,8 @@ func fused(t *testing.T, f *fuse, policy Policy) *Tracker[int, Key] {
 	return tracker
 }
 
-// Whatever panics at whichever call, nothing is locked, nothing is half changed, and the next evaluation brings what
-// this one would have brought.
+// Whichever call panics, no lock stays held, nothing is half changed, and the next evaluation returns what this one
+// would have returned.
 func TestPanicsOfTheUsersCode(t *testing.T) {
 	for _, p := range policies {
 		t.Run(p.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ func small() DisruptionPolicy {
 	return DisruptionPolicy{EvictionRate: 0.1, SecondaryEvictionRate: 0.01, LargeZoneThreshold: 4, UnhealthyThreshold: 0.55, FullDisruptionRate: &rate}
 }
 
-// cautious stops everywhere when more than half of the cluster is bad: its rulings depend on all zones.
+// cautious stops every zone while more than half of the cluster is bad, so its rulings depend on all zones.
 func cautious(s Situation) Ruling {
 	r := small().Decide(s)
 	if 2*s.Cluster.Bad > s.Cluster.Total {
@@ -30,8 +30,8 @@ func cautious(s Situation) Ruling {
 	return r
 }
 
-// patient leaves a partial disruption only when fewer than two are bad, waits ten seconds after a disruption is over,
-// and cancels where some member has been bad for a minute: its rulings depend on state and time.
+// patient leaves a partial disruption only when fewer than two members are bad, waits ten seconds after a disruption,
+// and cancels where some member has been bad for a minute. Its rulings depend on state and time.
 func patient(s Situation) Ruling {
 	const calm, long = 10 * time.Second, time.Minute
 	r := small().Decide(s)
@@ -57,14 +57,14 @@ var policies = []struct {
 	policy Policy
 }{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}}
 
-// follower is a Reader and what it should tell.
+// follower is a Reader and what it should return.
 type follower struct {
 	reader  *Reader[Key]
 	known   map[Key]standing
 	allDown bool
 }
 
-// life is a tracker with two readers, on a clock of its own, and a model of them.
+// life is a tracker with two readers on its own clock, and their model.
 type life struct {
 	policy    Policy
 	now       time.Time
@@ -89,7 +89,7 @@ func (l *life) begin(t *testing.T) {
 	}
 }
 
-// restored is the life after another process took it over.
+// restored is the life continued by another process.
 func (l *life) restore(t *testing.T) {
 	text, err := json.Marshal(l.tracker.SnapshotAt(l.now))
 	require.NoError(t, err)
@@ -137,7 +137,7 @@ func (l *life) follow(t *testing.T, f *follower) {
 		}
 		z, there := l.model.zones[k]
 		switch {
-		case known && (!there || !z.evaluated): // it may be back, but that is not told before it is evaluated
+		case known && (!there || !z.evaluated): // it may be back, but nobody is told before it is evaluated
 			want = append(want, expected(k, before, start, Counts{}, transition, true))
 			delete(f.known, k)
 		case z.evaluated:
@@ -154,7 +154,7 @@ func (l *life) follow(t *testing.T, f *follower) {
 	require.Nil(t, f.reader.Changes(), "each change once")
 }
 
-// step applies the next operation, which it reads off the program: a byte for each decision.
+// step applies the next operation of the program, reading one byte for each choice.
 func (l *life) step(t *testing.T, next func() int) {
 	zones := [...]Key{{}, {"", "a"}, {"a", ""}, {"r", "b"}}
 	keys := [...]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"}
@@ -191,7 +191,7 @@ func (l *life) step(t *testing.T, next func() int) {
 	}
 }
 
-// bytesOf returns the program's bytes one after the other, and 0 after the last.
+// bytesOf returns a function that reads the program byte by byte, and gives 0 after its end.
 func bytesOf(program []byte) (next func() int, left func() bool) {
 	next = func() int {
 		if len(program) == 0 {
@@ -228,7 +228,7 @@ func TestTrackerEqualsModel(t *testing.T) {
 					t.Fatal("seed", seed)
 				}
 			}
-			require.Greater(t, changes, *operations/20, "the programs reach something")
+			require.Greater(t, changes, *operations/20, "the random programs cause changes")
 		})
 	}
 }
@@ -247,7 +247,7 @@ func FuzzTracker(f *testing.F) {
 	})
 }
 
-// A life that goes on in another process, on another clock, decides as the one whose clock stood still meanwhile.
+// A tracker restored in another process, on another clock, decides like one whose clock stood still in between.
 func TestRestoredLivesGoOn(t *testing.T) {
 	lives := 10_000
 	if testing.Short() {
@@ -271,7 +271,7 @@ func TestRestoredLivesGoOn(t *testing.T) {
 	}
 }
 
-// compare lets both lives go on alike.
+// compare plays the same operations on both lives.
 func compare(t *testing.T, seed int64, stays, moves *life, next func() int) {
 	t.Helper()
 	for range 40 {

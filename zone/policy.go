@@ -6,47 +6,47 @@ import (
 	"time"
 )
 
-// Policy decides what the counts of a domain mean, how fast it may be evicted, and what becomes of
-// evictions that are pending there.
+// Policy decides what the counts of a domain mean, how fast the domain may be evicted, and what happens to evictions
+// that are pending there.
 //
-// It must be a pure function of the Situation: the same one gets the same ruling. Where the passing of
-// time alone can change a ruling, Ruling.AskAfter says when, and until then it must not change. A tracker asks
-// about every domain whenever any count changed, and about a domain whose AskAfter has passed. It holds no lock
-// then that reading the tracker, Set or Remove need; only Evaluate and Restore must not be called from within.
+// It must be a pure function of the Situation: the same situation gets the same ruling. If time alone can change a
+// ruling, Ruling.AskAfter says when; until then the ruling must not change. A tracker asks about every domain whenever
+// any count changed, and about a single domain when its AskAfter has passed. Decide may read the tracker and call Set
+// and Remove, because no lock they need is held; it must not call Evaluate or Restore.
 //
-// A policy can stand on another one: take the ruling of DisruptionPolicy.Decide and make it stricter.
+// A policy can build on another one: take the ruling of DisruptionPolicy.Decide and make it stricter.
 type Policy interface {
 	Decide(Situation) Ruling
 }
 
-// PolicyFunc is a function as a Policy.
+// PolicyFunc makes a function a Policy.
 type PolicyFunc func(Situation) Ruling
 
 // Decide calls the function.
 func (f PolicyFunc) Decide(s Situation) Ruling { return f(s) }
 
-// Situation is what a policy is asked about: one domain at one instant. Ages begin with the evaluation that
-// first saw what they are the age of, so at that one they are 0. They count elapsed time, whatever is done to the
-// wall clock.
+// Situation is what a policy is asked about: one domain at one instant. An age starts at 0 with the evaluation that
+// first saw the thing it measures. Ages are elapsed time; the package comment says what setting the clock does.
 type Situation struct {
-	// Counts are the domain's; Total is 0 when all its members are excluded, or when it has none any more.
+	// Counts are the domain's. Total is 0 if all its members are excluded or it has none left.
 	Counts Counts
 	// Cluster counts all domains together, for policies that stop at a share of the whole.
 	Cluster Counts
-	// State is the one that the last evaluation gave the domain, Initial at the first; StateFor is for how
-	// long it has had it. A policy that enters a state at one line and leaves it at another needs them.
+	// State is what the last evaluation gave the domain, Initial at the first; StateFor is how long the domain has had
+	// it. A policy that enters a state at one threshold and leaves it at another needs them.
 	State    State
 	StateFor time.Duration
-	// Before is the state that it had before that one, Initial when there was none.
+	// Before is the state that the domain had before State, Initial if there was none.
 	Before State
-	// BadFor is for how long at least one counted member has been bad, 0 when none is.
+	// BadFor is how long at least one counted member has been bad without a break, 0 if none is.
 	BadFor time.Duration
-	// Now is the evaluation's time as the clock shows it. For ages use those above.
+	// Now is the time of the evaluation as the clock shows it. For ages, use the fields above.
 	Now time.Time
 }
 
-// In says of the state that a ruling is about to give: for how long the domain has had it, 0 when it enters it with
-// this ruling, and which state came before. So a policy knows how long a disruption has been over.
+// In is for the state that a policy is about to give. It returns how long the domain has already had that state (0 if
+// it would enter it with this ruling) and which state came before. It tells a policy, for example, how long a
+// disruption has been over.
 func (s Situation) In(state State) (length time.Duration, before State) {
 	if state == s.State {
 		return s.StateFor, s.Before
@@ -54,36 +54,36 @@ func (s Situation) In(state State) (length time.Duration, before State) {
 	return 0, s.State
 }
 
-// Ruling is what a policy says of a domain.
+// Ruling is what a policy decides about a domain.
 type Ruling struct {
-	// State classifies the counts. What is none of the constants is taken as Initial.
+	// State classifies the counts. A value that is none of the constants counts as Initial.
 	State State
-	// Rate is in members a second; 0 stops, and so does what is no finite number of at least 0.
+	// Rate is in members a second; 0 stops. A rate that is negative or not finite counts as 0.
 	Rate float64
-	// Pending is what becomes of evictions that were decided before and are still to come. What is none of
-	// the constants is taken as Wait.
+	// Pending is what happens to evictions that were decided before and not yet carried out. A value that is none of
+	// the constants counts as Wait.
 	Pending Pending
-	// AskAfter is when to ask again though no count has changed; 0 and less mean never.
+	// AskAfter is how long after this evaluation to ask again even if no count changes; 0 or less means never.
 	AskAfter time.Duration
 }
 
-// Pending is what becomes of evictions in a domain that were decided before and wait for their time: those of the
-// pods on a tainted node, say. They rise in strictness, so that the strictest of several answers is their max.
+// Pending is what happens to evictions in a domain that were decided before and wait for their deadline: those of the
+// pods on a tainted node, for example. The values rise in strictness, so the strictest of several is their max.
 type Pending uint8
 
-// The answers. The zero value is GoOn.
+// The values of Pending. The zero value is GoOn.
 const (
-	// GoOn: they are carried out when their time comes, also at rate 0, which only holds back new ones.
+	// GoOn: they are carried out when due, even at rate 0, which only stops new ones.
 	GoOn Pending = iota
-	// Wait: they are kept and not carried out, until it is GoOn again.
+	// Wait: they are kept but not carried out until the domain is back to GoOn.
 	Wait
-	// Cancel: they are given up, and so is what led to them: taints of ours are lifted.
+	// Cancel: they are dropped, and so is what led to them: our taints are lifted.
 	Cancel
 )
 
 var pendingNames = [...]string{"GoOn", "Wait", "Cancel"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (p Pending) String() string {
 	if int(p) >= len(pendingNames) {
 		return fmt.Sprintf("Pending(%d)", uint8(p))
@@ -91,10 +91,10 @@ func (p Pending) String() string {
 	return pendingNames[p]
 }
 
-// MarshalText writes the name; what is none of the constants is an error.
+// MarshalText writes the name; a value that is none of the constants is an error.
 func (p Pending) MarshalText() ([]byte, error) {
 	if int(p) >= len(pendingNames) {
-		return nil, fmt.Errorf("zone: %s is no answer about what is pending", p)
+		return nil, fmt.Errorf("zone: %s is not a valid Pending", p)
 	}
 	return []byte(pendingNames[p]), nil
 }
@@ -107,10 +107,10 @@ func (p *Pending) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("zone: unknown answer %q about what is pending", text)
+	return fmt.Errorf("zone: unknown Pending %q", text)
 }
 
-// valid is the ruling with what a policy must not say replaced by what stops.
+// valid returns the ruling with every invalid value replaced by a safe one.
 func (r Ruling) valid() Ruling {
 	if r.State < Initial || r.State > FullDisruption {
 		r.State = Initial
@@ -124,5 +124,5 @@ func (r Ruling) valid() Ruling {
 	return r
 }
 
-// validRate says whether a rate is a finite number of at least 0.
+// validRate reports whether a rate is finite and not negative.
 func validRate(rate float64) bool { return rate >= 0 && rate <= math.MaxFloat64 }

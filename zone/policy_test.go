@@ -114,7 +114,7 @@ func TestValidateReturnsEveryFault(t *testing.T) {
 	require.Error(t, DisruptionPolicy{}.Validate(), "the zero value has no threshold")
 }
 
-// upstreamState is ComputeZoneState written from its description: it counts one by one.
+// upstreamState is upstream's ComputeZoneState, written from its description. It counts one by one.
 func upstreamState(ready []bool, threshold float32) State {
 	readyNodes, notReadyNodes := 0, 0
 	for _, r := range ready {
@@ -154,5 +154,5 @@ func TestStateEqualsUpstreams(t *testing.T) {
 		require.Equal(t, upstreamState(nodes, float32(p.UnhealthyThreshold)), got, "%v at %v", counts, p.UnhealthyThreshold)
 		seen[got]++
 	}
-	require.Len(t, seen, 3, "all three came up")
+	require.Len(t, seen, 3, "all three states occurred")
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other breakers ask before they give theirs up, see internal/PORTING.md. That upstream's zone
-// states come out unchanged is shown in package evictor, where its nodes are.
+// What maintainers of other circuit breakers would ask before replacing theirs; see internal/PORTING.md. The tests that
+// upstream's zone states come out unchanged are in package evictor, which knows nodes.
 
-// Medik8s: a disruption that ends with everything healthy is over with that, without waiting for the next failure,
-// also in a process that only learns of it by restoring; and the failure after it finds nothing left of it.
+// Medik8s: when everything is healthy again, a disruption is over at once, without waiting for the next failure. That
+// also holds in a process that learned of the disruption from a snapshot. The next failure starts from a clean slate.
 func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 	for name, down := range map[string]map[Key]int{ // of ten in each zone
 		"one zone in part":     {zoneA: 6},
@@ -59,7 +59,8 @@ func requireNormal(t *testing.T, tracker *Tracker[string, Key]) {
 	}
 }
 
-// Katalyst: a share is of all, not of the rest. The counts travel as one struct, so that neither is taken for the other.
+// Katalyst: a share is a share of all, not of the rest. The counts travel as one struct, so that nobody mistakes one
+// for the other.
 func TestTotalAndBadCannotBeConfused(t *testing.T) {
 	var _ Counts = Situation{}.Counts // no two numbers side by side
 	policy := DefaultPolicy()
@@ -83,8 +84,8 @@ func TestTotalAndBadCannotBeConfused(t *testing.T) {
 	}
 }
 
-// OpenYurt's pull request 2500: a label that flips in the middle of a pass moves the member, once, and no zone is
-// missing whichever was asked about first.
+// OpenYurt's pull request 2500: a label that changes in the middle of a pass moves the member once, and no zone is
+// missing, whichever is asked about first.
 func TestZoneThatFlipsDuringAnEvaluation(t *testing.T) {
 	flip := func() {}
 	tracker, err := NewTracker[string](curious{DefaultPolicy(), &flip})

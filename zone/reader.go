@@ -5,23 +5,23 @@ import (
 	"sync"
 )
 
-// Reader tells what changed since it was last asked, to somebody who does not evaluate: a second controller,
-// metrics, a page. Any number of Readers follow one tracker; none takes a change away from another, or from those who
-// call Evaluate. All methods are safe for concurrent use.
+// Reader returns what changed since it was last asked. It is for those who do not evaluate: a second controller,
+// metrics, a status page. Any number of Readers can follow one tracker; none takes a change away from another, or from
+// those who call Evaluate. All methods are safe for concurrent use.
 //
-// A Reader remembers where each domain stood when it was last asked, and nothing piles up for one that is never
-// asked again: its memory is bounded by the domains there were then. Dropping it is enough.
+// A Reader remembers where each domain stood when it was last asked, so its memory is bounded by the number of domains
+// at that time. Nothing piles up for a Reader that is never asked again; it needs no Close.
 type Reader[D comparable] struct {
 	domains *domains[D]
 
 	mu      sync.Mutex // guards what follows; taken before that of domains
-	commits uint64     // as of then
+	commits uint64     // as of the last Changes, like the next three
 	dropped uint64
 	allDown bool
 	known   map[D]told[D]
 }
 
-// told is where a reader was told that a domain stands.
+// told is where a domain stood when the reader was last told.
 type told[D comparable] struct {
 	domain *domain[D]
 	standing
@@ -32,11 +32,11 @@ func (t *Tracker[K, D]) Reader() *Reader[D] {
 	return &Reader[D]{domains: &t.domains, known: make(map[D]told[D])}
 }
 
-// Changes returns the domains that stand elsewhere than when this Reader was last asked, as Evaluate does and in the
-// same order; nil when there are none. It brings what evaluations found until now and does not evaluate. Several
-// changes of a domain are one, from where it stood to where it stands; one that came and went meanwhile, or
-// changed there and back, is none. Cluster likewise compares two moments: entering and leaving between them is no
-// transition. It costs what changed; when domains have gone, also a look at each that the Reader knows.
+// Changes returns the domains whose standing differs from what this Reader last saw, in the order of Evaluate; nil if
+// there are none. It returns what evaluations have found so far and does not evaluate. Several changes of a domain
+// are merged into one; a domain that came and went in between, or changed there and back, is not returned. Cluster
+// compares the same two moments: if every zone was down only in between, it is None. Changes costs what changed, and
+// if domains have gone, also one look at each domain the Reader knows.
 func (r *Reader[D]) Changes() []Change[D] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *Reader[D]) Changes() []Change[D] {
 	return changes
 }
 
-// gone returns the domains that the reader knows and that have gone and not come back; r.mu is held.
+// gone returns the domains that the reader knows, that have gone, and that have not come back. r.mu is held.
 func (r *Reader[D]) gone(now *news[D]) (gone []*domain[D]) {
 	if now.dropped == r.dropped {
 		return nil
@@ -80,14 +80,14 @@ func (r *Reader[D]) gone(now *news[D]) (gone []*domain[D]) {
 	}
 	for key, was := range r.known {
 		number := was.domain.gone.Load()
-		if _, ok := back[key]; !ok && number != 0 && number <= now.commits { // a later one is for the next time
+		if _, ok := back[key]; !ok && number != 0 && number <= now.commits { // what went later is for the next call
 			gone = append(gone, was.domain)
 		}
 	}
 	return gone
 }
 
-// news is what a reader is to learn, as of one instant.
+// news is what changed after a commit, as of one instant.
 type news[D comparable] struct {
 	commits, dropped uint64
 	allDown          bool

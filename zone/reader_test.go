@@ -17,7 +17,7 @@ func TestReadersTakeNothingAway(t *testing.T) {
 	require.Nil(t, one.Changes(), "it does not evaluate")
 	first := tracker.Evaluate()
 	require.Len(t, first, 2)
-	require.Equal(t, first, one.Changes(), "as those who evaluate are told, in the same order")
+	require.Equal(t, first, one.Changes(), "the same changes in the same order as Evaluate")
 	require.Nil(t, one.Changes())
 
 	setAll(tracker, zoneA, 4, 3)
@@ -26,7 +26,7 @@ func TestReadersTakeNothingAway(t *testing.T) {
 	require.Equal(t, []Change[Key]{
 		{Zone: zoneA, From: Initial, To: PartialDisruption, Counts: Counts{4, 3}},
 		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{2, 0}},
-	}, two.Changes(), "who was not asked meanwhile gets one change from where it stood")
+	}, two.Changes(), "a reader that was not asked in between gets one merged change")
 	require.Nil(t, two.Changes(), "and nothing twice")
 	require.Len(t, tracker.Reader().Changes(), 2, "to a new reader everything is new")
 }
@@ -43,7 +43,7 @@ func TestReaderOfZonesThatComeAndGo(t *testing.T) {
 	tracker.Evaluate()
 	tracker.Remove("c-0")
 	tracker.Evaluate()
-	require.Nil(t, reader.Changes(), "it came and went between")
+	require.Nil(t, reader.Changes(), "it came and went in between")
 
 	tracker.Remove("a-0")
 	tracker.Remove("b-0")
@@ -90,10 +90,10 @@ func TestReaderComparesTwoMoments(t *testing.T) {
 		{Zone: zoneA, From: FullDisruption, To: Initial, Cluster: Left, Gone: true},
 		{Zone: zoneB, From: FullDisruption, To: Initial, Cluster: Left, Gone: true},
 		{Zone: zoneC, From: Initial, To: Normal, Rate: 3, Counts: Counts{1, 0}, Cluster: Left},
-	}, reader.Changes(), "what a restore replaced is told too")
+	}, reader.Changes(), "a Restore is a change too")
 }
 
-// What piles up for a reader that nobody asks again is nothing.
+// Nothing piles up for a reader that nobody asks again.
 func TestForgottenReaderCostsNothing(t *testing.T) {
 	tracker, err := New[int](Config[int]{Policy: DefaultPolicy()})
 	require.NoError(t, err)

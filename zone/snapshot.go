@@ -14,11 +14,11 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// snapshotVersion is the only one there has been.
+// snapshotVersion is the only version so far.
 const snapshotVersion = 1
 
-// Snapshot is all that a tracker knows but its policy, as plain data. It holds ages and remaining times and no
-// instants, so that it can be restored by another clock. It encodes to JSON as far as K and D do.
+// Snapshot is everything a tracker knows except its policy, as plain data. It holds ages and remaining times, not
+// instants, so it can be restored on another clock. It encodes to JSON if K and D do.
 type Snapshot[K, D comparable] struct {
 	// Version is 1.
 	Version int  `json:"version"`
@@ -27,21 +27,21 @@ type Snapshot[K, D comparable] struct {
 	Zones []ZoneSnapshot[K, D] `json:"zones"`
 }
 
-// ZoneSnapshot is one domain with its members. State, Rate and Pending are those of the last Evaluate; counts are
-// not kept, they follow from the members.
+// ZoneSnapshot is one domain with its members. State, Rate and Pending are as of the last Evaluate. Counts are not
+// stored; they follow from the members.
 type ZoneSnapshot[K, D comparable] struct {
 	Zone D `json:"zone"`
-	// New: it was not evaluated yet, and of what follows only Members means something.
+	// New: the domain was not evaluated yet. Of the fields below only Members has a meaning then.
 	New     bool    `json:"new,omitempty"`
 	State   State   `json:"state"`
 	Before  State   `json:"before"`
 	Rate    float64 `json:"rate"`
 	Pending Pending `json:"pending"`
-	// StateFor and BadFor are as in Situation; BadFor is nil when no counted member was bad, and under a
-	// DisruptionPolicy, which does not ask for it.
+	// StateFor and BadFor are as in Situation. BadFor is nil if no counted member was bad, and under a
+	// DisruptionPolicy, which does not need it.
 	StateFor time.Duration  `json:"stateFor"`
 	BadFor   *time.Duration `json:"badFor,omitempty"`
-	// AskAfter is in how long the policy wants to be asked again, nil if it does not.
+	// AskAfter is the time left until the policy wants to be asked again, nil if it does not.
 	AskAfter *time.Duration `json:"askAfter,omitempty"`
 	// Members are in the order in which their keys were first Set.
 	Members []MemberSnapshot[K] `json:"members"`
@@ -53,8 +53,8 @@ type MemberSnapshot[K comparable] struct {
 	Member Member `json:"member"`
 }
 
-// Snapshot returns a copy of everything, of one instant. The same calls in the same order give the same
-// snapshot. It costs O(n log n), most of it not under the lock.
+// Snapshot returns a copy of everything as of one instant. The same calls in the same order give the same snapshot.
+// It costs O(n log n), most of it outside the lock.
 func (t *Tracker[K, D]) Snapshot() Snapshot[K, D] { return t.SnapshotAt(t.domains.clock.Now()) }
 
 // SnapshotAt is Snapshot at a reading of the clock.
@@ -81,7 +81,7 @@ type memberCopy[K, D comparable] struct {
 	MemberSnapshot[K]
 }
 
-// copyAt copies what a snapshot needs, in no order.
+// copyAt copies what a snapshot needs, unordered.
 func (t *Tracker[K, D]) copyAt(clockNow time.Time) (members []memberCopy[K, D], zones map[*domain[D]]ZoneSnapshot[K, D], allDown bool) {
 	ds := &t.domains
 	ds.mu.Lock()
@@ -114,10 +114,10 @@ func (t *Tracker[K, D]) copyAt(clockNow time.Time) (members []memberCopy[K, D], 
 
 func pointer[T any](value T) *T { return &value }
 
-// Restore replaces everything by the snapshot, also one that another process took, as if the clock had stood
-// still since it was taken. The next Evaluate asks about every domain and returns what the policy now sees
-// differently from the snapshot: nothing, when neither the members nor the policy changed. All faults of a snapshot,
-// an unknown Version among them, are returned at once, and then nothing is changed.
+// Restore replaces everything by the snapshot, as if the clock had stood still since it was taken; another process may
+// have taken it. The next Evaluate asks about every domain and returns the differences between the snapshot and what
+// the policy says now: none, if neither the members nor the policy changed. An error lists all faults of the snapshot,
+// including an unknown Version; nothing has changed then.
 func (t *Tracker[K, D]) Restore(s Snapshot[K, D]) error {
 	return t.RestoreAt(s, t.domains.clock.Now())
 }
@@ -144,19 +144,19 @@ func (t *Tracker[K, D]) RestoreAt(s Snapshot[K, D], now time.Time) error {
 			ds.touchLocked(d, ds.commits)
 			ds.wake = min(ds.wake, d.askAt)
 		}
-		if !d.dirty { // also without a member: the next evaluation finds it gone
+		if !d.dirty { // even without members: the next evaluation drops it
 			d.dirty = true
 			ds.dirty = append(ds.dirty, d)
 		}
 		for _, m := range z.Members {
 			t.addLocked(m.Key, d, m.Member)
 		}
-		d.decided = d.counts // as far as anybody knows
+		d.decided = d.counts // the snapshot does not hold what was decided on
 	}
 	return nil
 }
 
-// emptyLocked drops every domain, in a commit of its own; evaluation is held too.
+// emptyLocked drops every domain, in a commit of its own. evaluation is held too.
 func (ds *domains[D]) emptyLocked() {
 	ds.commits++
 	for _, d := range ds.byKey {
@@ -164,10 +164,10 @@ func (ds *domains[D]) emptyLocked() {
 	}
 	ds.known, ds.asked, ds.dirty = nil, nil, nil
 	ds.up, ds.down, ds.wake, ds.total = 0, 0, never, Counts{}
-	ds.requests++ // the next evaluation looks, also when there is no domain any more
+	ds.requests++ // makes the next evaluation look, even if no domain is left
 }
 
-// restore makes the domain what the snapshot says of it, at that steady time.
+// restore gives the domain what the snapshot says about it; now is steady time.
 func (z *ZoneSnapshot[K, D]) restore(d *domain[D], now int64) {
 	d.judged = true
 	d.ruled = standing{z.State, z.Rate, z.Pending}
@@ -222,7 +222,7 @@ func (z *ZoneSnapshot[K, D]) validate(path *field.Path, allDown bool) (errs fiel
 		invalid("rate", z.Rate, "must be 0 while all zones are down")
 	}
 	if z.Pending > Cancel {
-		invalid("pending", z.Pending.String(), "must be one of the answers")
+		invalid("pending", z.Pending.String(), "must be GoOn, Wait or Cancel")
 	}
 	for _, age := range []struct {
 		name string

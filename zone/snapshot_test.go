@@ -32,7 +32,7 @@ func TestSnapshotSurvivesAnotherProcess(t *testing.T) {
 	setAll(other, zoneC, 9, 0)
 	require.NoError(t, other.Restore(s))
 	require.Equal(t, tracker.Zones(), other.Zones(), "everything is replaced")
-	require.Nil(t, other.Evaluate(), "what had been told is not told again")
+	require.Nil(t, other.Evaluate(), "what was returned before is not returned again")
 	other.Set("b-0", zoneB, bad)
 	other.Set("b-1", zoneB, bad)
 	require.Equal(t, Entered, other.Evaluate()[0].Cluster)

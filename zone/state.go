@@ -2,7 +2,7 @@ package zone
 
 import "fmt"
 
-// State is how disrupted a zone is. The zero State is none and prints as such.
+// State is how disrupted a zone is. The zero State is not a valid one; it prints as State(0).
 type State uint8
 
 // The four states, named as in kube-controller-manager.
@@ -19,7 +19,7 @@ const (
 
 var stateNames = [...]string{"", "Initial", "Normal", "PartialDisruption", "FullDisruption"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (s State) String() string {
 	if s == 0 || int(s) >= len(stateNames) {
 		return fmt.Sprintf("State(%d)", uint8(s))
@@ -46,12 +46,12 @@ func (s *State) UnmarshalText(text []byte) error {
 	return fmt.Errorf("zone: unknown state %q", text)
 }
 
-// Counts are the counted members of a zone (or of all) and how many of them are not ready, so Bad is at
-// most Total. They travel together so that nobody takes one for the other.
+// Counts says how many members of a zone, or of all zones, count, and how many of those are not ready. Bad is at most
+// Total. They travel together so that nobody mistakes one for the other.
 type Counts struct {
 	Total int `json:"total"`
 	Bad   int `json:"bad"`
 }
 
-// Good is how many of the counted members are ready.
+// Good returns how many of the counted members are ready.
 func (c Counts) Good() int { return c.Total - c.Bad }

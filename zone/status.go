@@ -2,14 +2,14 @@ package zone
 
 import "slices"
 
-// Status is a copy of what is known of a domain: its state, rate and pending as of the last Evaluate, its counts
-// as of now. It encodes to JSON as far as D does.
+// Status is a copy of what is known about a domain: State, Rate and Pending as of the last Evaluate, Counts as of now.
+// It encodes to JSON if D does.
 type Status[D comparable] struct {
 	Zone  D     `json:"zone"`
 	State State `json:"state"`
-	// Rate is in members a second; 0 stops, and is the rate of a domain not yet evaluated.
+	// Rate is in members a second; 0 stops. It is 0 for a domain that was not evaluated yet.
 	Rate float64 `json:"rate"`
-	// Pending is Cancel while every domain is down, and GoOn for a domain not yet evaluated.
+	// Pending is Cancel while every domain is down. It is GoOn for a domain that was not evaluated yet.
 	Pending Pending `json:"pending"`
 	Counts  Counts  `json:"counts"`
 }
@@ -19,8 +19,8 @@ func (ds *domains[D]) statusLocked(d *domain[D]) Status[D] {
 	return Status[D]{Zone: d.key, State: s.state, Rate: s.rate, Pending: s.pending, Counts: d.counts}
 }
 
-// AllDown says whether, as of the last Evaluate, some domain has counted members and every domain that has
-// is fully disrupted.
+// AllDown reports whether, as of the last Evaluate, every domain with counted members is fully disrupted and there is
+// at least one such domain.
 func (t *Tracker[K, D]) AllDown() bool {
 	t.domains.mu.Lock()
 	defer t.domains.mu.Unlock()
@@ -34,14 +34,14 @@ func (t *Tracker[K, D]) Cluster() Counts {
 	return t.domains.total
 }
 
-// Len is the number of members, excluded ones too.
+// Len returns the number of members, including excluded ones.
 func (t *Tracker[K, D]) Len() int {
 	t.domains.mu.Lock()
 	defer t.domains.mu.Unlock()
 	return t.index.Len()
 }
 
-// Get returns what was Set for the member, and false when it is not known.
+// Get returns what was Set for the member, and false if it is not known.
 func (t *Tracker[K, D]) Get(key K) (domain D, member Member, ok bool) {
 	t.domains.mu.Lock()
 	defer t.domains.mu.Unlock()
@@ -53,7 +53,7 @@ func (t *Tracker[K, D]) Get(key K) (domain D, member Member, ok bool) {
 	return r.domain.key, r.Member, true
 }
 
-// Zones returns a copy of every domain, in order; empty, not nil, when there is none.
+// Zones returns the Status of every domain, in order. Without any it is empty, not nil.
 func (t *Tracker[K, D]) Zones() []Status[D] {
 	ds := &t.domains
 	type status struct {
@@ -75,7 +75,8 @@ func (t *Tracker[K, D]) Zones() []Status[D] {
 	return statuses
 }
 
-// Zone returns a copy of one domain, and false when no member is in it, or was at the last Evaluate.
+// Zone returns the Status of one domain, and false if the tracker does not know it. A domain is known from its first
+// member until the Evaluate that finds it without any.
 func (t *Tracker[K, D]) Zone(domain D) (Status[D], bool) {
 	ds := &t.domains
 	ds.mu.Lock()

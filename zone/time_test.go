@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-// noting keeps what a policy was asked.
+// noting remembers what its policy was asked.
 type noting struct {
 	asked  []Situation
 	ruling Ruling
@@ -93,10 +93,10 @@ func TestPolicyIsAskedAgainWhenItWantsToBe(t *testing.T) {
 	tracker.Reconsider()
 	tracker.EvaluateAt(epoch.Add(151 * time.Second))
 	_, ok = tracker.NextAt(epoch)
-	require.False(t, ok, "in 292 years is never")
+	require.False(t, ok, "292 years ahead is never")
 }
 
-// A policy is asked only about what its time has come for.
+// A policy is asked again only about domains whose AskAfter has passed.
 func TestOnlyThoseWhoseTimeHasComeAreAsked(t *testing.T) {
 	asked := map[string]int{}
 	tracker, err := New[string](Config[string]{Policy: DefaultPolicy(), PolicyOf: func(pool string) Policy {
@@ -121,7 +121,8 @@ func TestOnlyThoseWhoseTimeHasComeAreAsked(t *testing.T) {
 	require.Equal(t, 0.1, status.Rate, "without a policy of its own")
 }
 
-// Setting the wall clock changes no age and no time to ask again, but that forward is time where nothing tells better.
+// Setting the wall clock changes no age and no time to ask again. Only without monotonic readings does a jump forward
+// count as time.
 func TestSetWallClock(t *testing.T) {
 	for _, c := range clockcases.Cases() {
 		t.Run(c.String(), func(t *testing.T) {
@@ -151,7 +152,7 @@ func TestSetWallClock(t *testing.T) {
 	}
 }
 
-// The clock is read when somebody looks at time, and not for the standard policy while nothing changes.
+// The clock is read only when somebody needs the time: for the standard policy, not while nothing changes.
 func TestClockIsReadWhenItMatters(t *testing.T) {
 	for name, row := range map[string]struct {
 		policy Policy

@@ -3,52 +3,52 @@ package zone
 import (
 	"errors"
 	"fmt"
-	"reflect"
 
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/keyindex"
 	"github.com/evictkit/evictkit/internal/slab"
 )
 
-// Config configures New. Policy is required, the rest is optional.
+// Config configures New. Only Policy is required.
 type Config[D comparable] struct {
-	// Policy decides about every domain that PolicyOf gives no other. One with a Validate() error method is
-	// checked by New.
+	// Policy decides about every domain for which PolicyOf returns no other policy. If it has a Validate() error
+	// method, New calls it.
 	Policy Policy
-	// PolicyOf, when not nil, may give a domain a policy of its own; nil leaves it to Policy. It is asked in
-	// every evaluation, before that policy and under its terms: it must not call Evaluate or Restore. When what it
-	// would answer has changed, call Tracker.Reconsider.
+	// PolicyOf, if not nil, may give a domain its own policy; returning nil leaves the domain to Policy. It is called
+	// right before the policy, whenever a policy is asked about the domain, and must not call Evaluate or Restore
+	// either. When its answers change, call Tracker.Reconsider.
 	PolicyOf func(domain D) Policy
-	// Compare is the order in which domains are returned: negative when a comes before b, 0 only when they are
-	// the same. When nil they come in the order in which they were first Set.
+	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
+	// nil, domains come in the order in which they were first Set.
 	Compare func(a, b D) int
-	// Clock is the real clock when nil. It is read in evaluations for policies that look at time, and when
-	// an age begins or ends.
+	// Clock is the real clock if nil. Evaluations read it when a policy may look at time, and when an age starts
+	// or ends.
 	Clock clock.PassiveClock
 }
 
-// Member is what counts of one member. The zero Member is one that is not ready.
+// Member is what a tracker needs to know about one member. The zero Member is not ready.
 type Member struct {
-	// Ready false counts as bad, whether it is known to be bad or nothing is known.
+	// Ready: if false, the member counts as bad, whether it is known to be down or nothing is known about it.
 	Ready bool `json:"ready"`
-	// Excluded members belong to a zone, and keep it, but count neither as good nor as bad.
+	// Excluded members belong to a zone and keep it alive, but count neither as good nor as bad.
 	Excluded bool `json:"excluded,omitempty"`
-	// Identity tells members of one key apart (a UID). Empty is none: it never differs from another.
+	// Identity tells members with the same key apart, such as a UID. An empty one matches any other.
 	Identity string `json:"identity,omitempty"`
 }
 
-// record is a member and where it is.
+// record is a member and its domain.
 type record[D comparable] struct {
 	domain *domain[D]
 	Member
 	sequence uint64 // rises with the first Set of each key: the order of Snapshot
 }
 
-// Tracker counts members, which have keys of type K, by failure domain, which has a key of type D, and says what
-// changed. All methods are safe for concurrent use. Its memory is bounded by the members that were Set
-// and not Removed, and follows them when they go. A key that cannot be hashed panics, as in a map, and changes
-// nothing. It must be made by NewTracker or New.
+// Tracker counts members by failure domain and returns what changed. Members have keys of type K, domains of type D.
+// All methods are safe for concurrent use. Memory is bounded by the members that were Set and not Removed, and
+// shrinks as they go. A key that cannot be hashed panics, as in a map, and changes nothing. A Tracker must be made by
+// NewTracker or New.
 type Tracker[K, D comparable] struct {
 	domains domains[D]
 
@@ -58,9 +58,8 @@ type Tracker[K, D comparable] struct {
 	sequence uint64
 }
 
-// NewTracker returns an empty tracker of Kubernetes zones, which are ordered by their keys, on the real clock: New
-// with nothing but a policy. A nil policy is an error, and so is one with a Validate() error method that objects;
-// that error is wrapped.
+// NewTracker returns an empty tracker of Kubernetes zones on the real clock, with zones ordered by Key. A nil policy
+// is an error. So is a policy whose Validate() error method, if it has one, fails; that error is wrapped.
 func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
 	return New[K](Config[Key]{Policy: policy, Compare: Key.Compare})
 }
@@ -70,7 +69,7 @@ func NewTracker[K comparable](policy Policy) (*Tracker[K, Key], error) {
 //
 //	racks, err := zone.New[string](zone.Config[Rack]{Policy: zone.DefaultPolicy()})
 func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
-	if isNil(config.Policy) {
+	if absent.Value(config.Policy) {
 		return nil, errors.New("zone: no policy; DefaultPolicy is kube-controller-manager's")
 	}
 	if v, ok := config.Policy.(interface{ Validate() error }); ok {
@@ -83,22 +82,9 @@ func New[K, D comparable](config Config[D]) (*Tracker[K, D], error) {
 	return t, nil
 }
 
-// isNil finds a nil pointer or function in the interface too: it would panic when first asked.
-func isNil(policy Policy) bool {
-	if policy == nil {
-		return true
-	}
-	switch v := reflect.ValueOf(policy); v.Kind() {
-	case reflect.Pointer, reflect.Func, reflect.Map, reflect.Slice, reflect.Chan:
-		return v.IsNil()
-	default:
-		return false
-	}
-}
-
-// Set adds the member or replaces what was known of it, in whichever domain and of whichever identity
-// it was before. Without an Identity the one that is known stays. A domain that is not known is made. It costs
-// O(1) and does not allocate for a member that stays in its domain.
+// Set adds the member or replaces what was known about it, whatever its domain and identity were before. If m has no
+// Identity, the known one stays. An unknown domain is created. Set is O(1) and does not allocate for a member that
+// stays in its domain.
 func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 	ds := &t.domains
 	ds.mu.Lock()
@@ -127,8 +113,8 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 	ds.countLocked(r, 1)
 }
 
-// addLocked adds a member that is not known. Both its keys were looked up: one that cannot be hashed has panicked, and
-// nothing had changed.
+// addLocked adds an unknown member. Both of its keys were looked up before: a key that cannot be hashed panicked there,
+// with nothing changed.
 func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
 	t.sequence++
 	i, _ := t.index.Insert(key)
@@ -137,13 +123,13 @@ func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
 	t.domains.countLocked(r, 1)
 }
 
-// Remove forgets the member and says whether it was known. Its domain goes with the next Evaluate if this
-// was the last member. It costs O(1).
+// Remove forgets the member and reports whether it was known. If it was the last member of its domain, the next
+// Evaluate forgets the domain. O(1).
 func (t *Tracker[K, D]) Remove(key K) bool { return t.RemoveIdentity(key, "") }
 
-// RemoveIdentity is Remove, but leaves a member of another identity alone and returns false: a late
-// event of a deleted object does not remove the new one of its name. Identities differ only when
-// neither is empty.
+// RemoveIdentity is Remove for a member with this identity. If the known member has another identity, it stays and
+// RemoveIdentity returns false, so that a late event about a deleted object cannot remove its successor of the same
+// name. Identities differ only if neither is empty.
 func (t *Tracker[K, D]) RemoveIdentity(key K, identity string) bool {
 	ds := &t.domains
 	ds.mu.Lock()

@@ -26,7 +26,7 @@ func newTracker(t *testing.T) *Tracker[string, Key] {
 	return tracker
 }
 
-// setAll gives a zone the members zone-0, zone-1 ... of which the first ones are bad.
+// setAll gives a zone the members zone-0, zone-1 ..., the first few of them bad.
 func setAll(tracker *Tracker[string, Key], zone Key, total, down int) {
 	for i := 0; i < total; i++ {
 		tracker.Set(fmt.Sprint(zone.Zone, "-", i), zone, Member{Ready: i >= down})
@@ -40,7 +40,7 @@ func TestNewTrackerWantsAValidPolicy(t *testing.T) {
 	require.ErrorContains(t, err, "evictionRate")
 	require.ErrorContains(t, err, "unhealthyThreshold", "all faults")
 	_, err = NewTracker[string]((*DisruptionPolicy)(nil))
-	require.ErrorContains(t, err, "no policy", "nil behind an interface")
+	require.ErrorContains(t, err, "no policy", "a nil pointer in the interface")
 	_, err = New[string](Config[int]{Policy: PolicyFunc(nil)})
 	require.ErrorContains(t, err, "no policy")
 	p := DefaultPolicy()
@@ -86,7 +86,7 @@ func TestAPartialZoneThatGrowsGetsItsRate(t *testing.T) {
 	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: PartialDisruption, Counts: Counts{50, 40}}}, tracker.Evaluate())
 }
 
-// Upstream deletes such a zone in every pass and makes it anew in the next, with a full bucket.
+// Upstream deletes such a zone in every pass and makes it again in the next, with a full bucket.
 func TestAZoneOfExcludedMembersStays(t *testing.T) {
 	tracker := newTracker(t)
 	tracker.Set("spare", zoneA, Member{Excluded: true})
@@ -169,7 +169,7 @@ func TestIdentity(t *testing.T) {
 	tracker.Set("n", zoneA, Member{Ready: true, Identity: "old"})
 	tracker.Set("n", zoneA, Member{Ready: true, Identity: "new"})
 	require.Equal(t, 1, tracker.Len(), "the same key is one member")
-	require.False(t, tracker.RemoveIdentity("n", "old"), "a late event of the old one")
+	require.False(t, tracker.RemoveIdentity("n", "old"), "a late event about the old member")
 	_, member, _ := tracker.Get("n")
 	require.Equal(t, "new", member.Identity)
 	require.True(t, tracker.RemoveIdentity("n", "new"))
@@ -177,14 +177,14 @@ func TestIdentity(t *testing.T) {
 	require.False(t, tracker.Remove("n"))
 
 	tracker.Set("n", zoneA, good)
-	require.True(t, tracker.RemoveIdentity("n", "any"), "no identity never differs")
+	require.True(t, tracker.RemoveIdentity("n", "any"), "an empty identity matches any")
 	tracker.Set("n", zoneA, Member{Identity: "new"})
-	require.True(t, tracker.Remove("n"), "nor does no identity asked for")
+	require.True(t, tracker.Remove("n"), "also if the caller gives none")
 	_, _, ok := tracker.Get("n")
 	require.False(t, ok)
 }
 
-// None erases no identity, and one that is learned late is adopted.
+// An empty identity does not erase a known one, and one that is learned late is adopted.
 func TestIdentityIsNotErased(t *testing.T) {
 	tracker := newTracker(t)
 	tracker.Set("n", zoneA, Member{Identity: "old"})

@@ -46,7 +46,7 @@ type thing3 struct {
 	bad              bool
 }
 
-// BenchmarkFlip: a member turns bad, or well again.
+// BenchmarkFlip: a member becomes bad, or good again.
 func BenchmarkFlip(b *testing.B) {
 	budget, keys, of := large(b)
 	b.ReportAllocs()
@@ -58,7 +58,7 @@ func BenchmarkFlip(b *testing.B) {
 	}
 }
 
-// BenchmarkReserve: with its GiveBack.
+// BenchmarkReserve: a reservation, given back.
 func BenchmarkReserve(b *testing.B) {
 	budget, keys, _ := large(b)
 	b.ReportAllocs()
@@ -72,7 +72,7 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkRefused: the answer is no.
+// BenchmarkRefused: a bound refuses.
 func BenchmarkRefused(b *testing.B) {
 	budget, keys, of := large(b)
 	for i := range keys {

@@ -8,42 +8,43 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/earliest"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Budget holds members, the groups that they are in, and what is done to them. Make one with New.
+// Budget holds members, their groups, and which of them are acted on. Make one with New.
 type Budget[K comparable, M any] struct {
 	config     Config[K, M]
-	dimensions []dimension[M] // all together first, then by name
+	dimensions []dimension[M] // first the one of all members, then by name
 	bounds     []bound
-	taking     []*bound // those of which a reservation takes something: Recent, and tokens
+	taking     []*bound // those from which a reservation takes something: Recent and PerSecond
 
 	mu      sync.Mutex // guards what follows
 	time    steady.Time
 	members map[K]*member[K]
 	groups  []map[string]*group[K] // by dimension
-	empty   []*group[K]            // without members, kept for what their cells remember
-	restore map[K]uint64           // acted on in a snapshot, and not told yet: member.order
+	empty   []*group[K]            // without members, kept because their cells remember something
+	restore map[K]uint64           // acted on in a snapshot and not Set yet, with member.order
 	orders  uint64
-	waiting refused[K]
-	asked   bool // breakers look: Reserve was called
+	waiting earliest.Of // the cells with a refusal that time will end
+	asked   bool        // Reserve was called, so breakers look
 }
 
 type dimension[M any] struct {
 	name     string
 	group    func(M) (string, bool)
-	breakers []*bound // its bounds with Quiet
+	breakers []*bound // its breakers
 }
 
-// bound is a Bound with what its names stand for.
+// bound is a Bound with its names resolved.
 type bound struct {
 	Bound
 	dimension int
-	cell      int // which of a group's
+	cell      int // its index in a group's cells
 	without   int // the dimension, 0 for none
 }
 
-// New checks the configuration and returns a Budget without members.
+// New returns a Budget without members, or an error with all faults of the configuration.
 func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -70,7 +71,7 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	}
 	for i := range b.bounds {
 		is := &b.bounds[i]
-		if is.Quiet > 0 {
+		if is.breaks() {
 			b.dimensions[is.dimension].breakers = append(b.dimensions[is.dimension].breakers, is)
 		}
 		if is.Of == Recent || is.PerSecond > 0 {
@@ -80,39 +81,40 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	return b, nil
 }
 
-// member is what is known of one.
+// member is what is known about one member.
 type member[K comparable] struct {
 	key K
 	in  []*group[K] // by dimension, nil for none
 	standing
-	reservation uint64 // the number of the last one
-	order       uint64 // of its last Commit among all
-	paid        uint64 // which of Budget.taking have a token of it, that it may give back
+	reservation uint64 // the number of the last reservation
+	order       uint64 // the number of its last Commit, over all members
+	orphaned    bool   // its action was restored, and nobody has adopted it
+	paid        uint64 // a bit for each of Budget.taking whose tokens it may give back
 	price       int64  // how many
 }
 
-// asked says whether the bound is asked about the member, where it is in a group of its dimension.
+// asked says whether the bound applies to the member, if the member is in a group of its dimension.
 func (m *member[K]) asked(b *bound) bool { return b.without == 0 || m.in[b.without] == nil }
 
-// standing is what counts of a member.
+// standing is what counts about a member.
 type standing struct {
 	weight                  int64
 	counts, bad, actionable bool
 	done                    doing
 }
 
-// doing is what is done to a member.
+// doing is whether a member is acted on.
 type doing uint8
 
 const (
 	nothing   doing = iota
-	reserved        // a reservation is held
-	committed       // an action goes on
+	reserved        // reserved, and neither committed nor given back
+	committed       // the action is going on
 )
 
 func (s *standing) acting() bool { return s.done != nothing }
 
-// well is the weight of a member that would become unavailable.
+// well returns the weight that would become unavailable if the member were acted on.
 func (s *standing) well() int64 {
 	if s.counts && !s.bad {
 		return s.weight
@@ -120,13 +122,13 @@ func (s *standing) well() int64 {
 	return 0
 }
 
-// Set tells what a member looks like now, also one that is new. It costs O(log n), and nothing is allocated for a
-// member that stays in its groups. What a member that is acted on has become does not end the action.
+// Set adds a member or updates what is known about it. Changing a member that is acted on does not end the action. It is
+// O(log n) and does not allocate for a member that stays in its groups.
 func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.config.Clock.Now()) }
 
 // SetAt is Set at a reading of the clock.
 func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
-	next := standing{weight: 1, counts: true, actionable: true} // the program is called before anything is locked
+	next := standing{weight: 1, counts: true, actionable: true} // call the program's functions before taking the lock
 	if f := b.config.Weight; f != nil {
 		next.weight = max(f(m), 0)
 	}
@@ -149,7 +151,7 @@ func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
 	b.set(key, next, &to, b.time.Read(now))
 }
 
-// places are the groups that a member is to be in, by dimension.
+// places are the groups that a member belongs to, by dimension.
 type places struct {
 	names [maxDimensions + 1]string
 	in    [maxDimensions + 1]bool
@@ -162,7 +164,7 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 		b.members[key] = mem
 		if order, acting := b.restore[key]; acting {
 			delete(b.restore, key)
-			mem.done, mem.order = committed, order
+			mem.done, mem.order, mem.orphaned = committed, order, true
 		}
 	}
 	next.done = mem.done
@@ -180,7 +182,7 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 	mem.standing = next
 }
 
-// move takes a member, which becomes next, from one group of the dimension to another. Of both there may be none.
+// move takes a member out of its group of the dimension and puts it, now as next, into another. Either may be nil.
 func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now int64) {
 	was, is := m.in[d], (*group[K])(nil)
 	if to.in[d] {
@@ -196,8 +198,8 @@ func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now
 	}
 }
 
-// Remove forgets a member that is gone and says whether there was one. Its reservation is void; what was reserved
-// and not given back counts as begun, because nobody can tell.
+// Remove forgets a member that is gone, and reports whether it was known. It ends a reservation of the member. Nothing
+// can tell whether that action began, so it counts as begun.
 func (b *Budget[K, M]) Remove(key K) bool { return b.RemoveAt(key, b.config.Clock.Now()) }
 
 // RemoveAt is Remove at a reading of the clock.
@@ -225,14 +227,14 @@ func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {
 	return true
 }
 
-// Len is how many members there are.
+// Len returns the number of members.
 func (b *Budget[K, M]) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.members)
 }
 
-// group is the group of that name, made when there is none.
+// group returns the group of that name, and makes it if there is none.
 func (b *Budget[K, M]) group(d int, name string) *group[K] {
 	g := b.groups[d][name]
 	if g == nil {
@@ -248,7 +250,7 @@ func (b *Budget[K, M]) group(d int, name string) *group[K] {
 	return g
 }
 
-// leave takes a member out of the group. One without members is forgotten once nothing is remembered of it.
+// leave takes a member out of the group. A group without members is forgotten once its cells remember nothing.
 func (b *Budget[K, M]) leave(g *group[K], m *standing, now int64) {
 	g.sum.add(m, -1)
 	g.members--
@@ -258,7 +260,7 @@ func (b *Budget[K, M]) leave(g *group[K], m *standing, now int64) {
 	}
 }
 
-// list has sweep look at the group.
+// list makes sweep check the group.
 func (b *Budget[K, M]) list(g *group[K]) {
 	if !g.listed {
 		g.listed = true
@@ -266,8 +268,8 @@ func (b *Budget[K, M]) list(g *group[K]) {
 	}
 }
 
-// sweep looks at two of the groups without members for each group that is made, so that those of which nothing is worth
-// remembering any more do not pile up.
+// sweep checks two groups without members whenever a group is made, and drops those that remember nothing, so that they
+// do not pile up.
 func (b *Budget[K, M]) sweep() {
 	for range min(2, len(b.empty)) {
 		g := b.empty[0]
@@ -278,7 +280,7 @@ func (b *Budget[K, M]) sweep() {
 	}
 }
 
-// forget drops a group without members, if its cells are as new.
+// forget drops a group without members if its cells remember nothing.
 func (b *Budget[K, M]) forget(g *group[K], now int64) bool {
 	for i := range b.bounds {
 		bound := &b.bounds[i]
@@ -291,13 +293,13 @@ func (b *Budget[K, M]) forget(g *group[K], now int64) bool {
 			return false
 		}
 	}
-	if b.groups[g.dimension][g.name] == g { // and not one that was made since
+	if b.groups[g.dimension][g.name] == g { // not if a new one has its name
 		delete(b.groups[g.dimension], g.name)
 	}
 	return true
 }
 
-// begin has breakers look from now on.
+// begin makes breakers look from now on.
 func (b *Budget[K, M]) begin(now int64) {
 	if b.asked {
 		return
@@ -310,7 +312,7 @@ func (b *Budget[K, M]) begin(now int64) {
 	}
 }
 
-// look has the breakers of a group's dimension see it as it is.
+// look shows the group, as it is now, to the breakers of its dimension.
 func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	if g == nil || !b.asked {
 		return
@@ -320,7 +322,7 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	}
 }
 
-// moveHeld takes a reservation along that bounds on Recent count.
+// moveHeld moves what a reservation counts in bounds on Recent.
 func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int64) {
 	if m.done != reserved {
 		return
@@ -341,7 +343,7 @@ func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int
 	}
 }
 
-// began is told that an action that was reserved has begun.
+// began records that a reserved action has begun.
 func (b *Budget[K, M]) began(m *member[K], now int64) {
 	for _, bound := range b.taking {
 		if g := m.in[bound.dimension]; g != nil && bound.Of == Recent {

@@ -1,9 +1,9 @@
 // Package budget answers one question: may I act on one more?
 //
-// Whoever repairs, drains or evicts asks it before each action, and answers it with bounds: at most a fifth of a pool
-// may be broken, at least three of a rack must be healthy, no more than two repairs at a time, ten in an hour, none
-// until a storm has been over for ten minutes. A Budget holds any number of them at once, over any grouping of what
-// it counts.
+// A program that repairs, drains or evicts asks it before each action. The answer comes from bounds: at most a fifth of
+// a pool may be broken, at least three nodes of a rack must be healthy, no more than two repairs at a time, ten in an
+// hour, none until a storm has been over for ten minutes. A Budget holds any number of them at once, over any grouping
+// of what it counts.
 //
 //	b, err := budget.New(budget.Config[string, *v1.Node]{
 //		Dimensions: map[string]func(*v1.Node) (string, bool){"pool": pool, "zone": zone},
@@ -19,13 +19,12 @@
 //
 // # Members and groups
 //
-// A member is anything that has a key: a node, a machine, a pod. The program tells what it looks like with Set,
-// whenever that changes, and Remove when it is gone. Config's predicates say of a member whether it counts in the
-// total, whether it is bad, whether it may be acted on at all, and how much it weighs: a node with eight GPUs may
-// count as eight.
+// A member is anything with a key: a node, a machine, a pod. Call Set when a member appears or changes, and Remove when
+// it is gone. Config's functions say whether a member counts in the total, whether it is bad, whether it may be acted
+// on at all, and how much it weighs: a node with eight GPUs may count as eight.
 //
-// A Dimension puts each member into one group, by pool or zone or rack, or into none. A Bound holds for each group of
-// its dimension apart or, without one, for all members together.
+// A Dimension puts each member into one group, by pool or zone or rack, or into none. A Bound applies to each group of
+// its dimension separately or, without a dimension, to all members together.
 //
 // # Bounds
 //
@@ -35,37 +34,37 @@
 //	Unavailable  those that are bad, acted on, or both
 //	Healthy      those that are neither
 //	Acting       those that are acted on now
-//	Recent       those on which something was begun Within the time before
+//	Recent       those on which an action has begun Within the time before
 //
-// Bad is compared with its limits as it is: an action does not make another member bad. The others are compared as
-// they would be once the action had begun. Max is the most that there may be, Min the least: Bad with a Min of 1 and
-// a Max of 3 acts while there are one to three bad members and leaves larger failures to people.
+// Bad is compared with its limits as it is, because an action does not make another member bad. The others are compared
+// as they would be once the action had begun. Max is the upper limit, Min the lower one: Bad with a Min of 1 and a Max
+// of 3 allows actions while one to three members are bad, and leaves larger failures to people.
 //
-// A limit is a Count or a Percent of the group's total. A percentage is rounded down, as Kubernetes rounds most; Up
-// rounds it up.
+// A limit is a Count, or a Percent of the group's total; with OfBad, of its bad members. A percentage is rounded down,
+// as Kubernetes usually does; Up rounds it up.
 //
-// With Quiet a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until it has been
-// kept for that long without a break, to the limit Resume if there is one. Breakers begin to look with the first
-// Reserve, so a program tells of all its members before it asks about one. With PerSecond a bound is a bucket of
-// tokens, one for each action.
+// With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until its limits,
+// or the stricter limit Resume, have been kept for that long without a break. A Latched bound, on these or on Recent,
+// stays shut until somebody calls Reset. Breakers start with the first Reserve, so Set all members before that. A bound
+// with PerSecond is a token bucket; each action takes its member's weight in tokens.
 //
 // # Reservations
 //
-// Reserve asks all bounds at once, and counts the member as acted on from then on: two goroutines that reserve at the
-// same time never exceed a bound together. The Reservation ends in one of two ways. GiveBack says that nothing was
-// done: all is as before. Commit says that it was: the action goes on until End, or until the member is removed, and
-// stays among the recent ones for as long as a bound looks back.
+// Reserve asks all bounds at once and counts the member as acted on from then on, so two goroutines that reserve at the
+// same time never exceed a bound together. A Reservation ends in one of two ways. GiveBack means that nothing was done
+// and everything is as before. Commit means that the action has begun: it goes on until End, or until the member is
+// removed, and counts as recent for as long as a bound looks back.
 //
-// When a bound says no, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and
-// when time alone may change the answer. A change of a member may change it at any time, so a program asks again when
-// one of its group changes, and at Next.
+// When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and when
+// time alone may change the answer. A change of a member may change it at any time. So ask again when a member of the
+// group changes, and at Next.
 //
 // # After a restart
 //
-// A Snapshot holds what members do not tell: who is acted on, what was begun when, tokens, and breakers that are
-// shut. A Budget that is made from it with Restore decides as if no time had passed in between. Members are told to
-// it anew.
+// A Snapshot holds what cannot be learned from members: which ones are acted on, which actions began when, tokens, and
+// which breakers are shut. After Restore a Budget decides as if no time had passed in between. Members must be Set
+// again.
 //
-// A Budget starts no goroutine, calls the program only within Set, with nothing locked, and is safe for concurrent
-// use.
+// A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
+// lock held.
 package budget

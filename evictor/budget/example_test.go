@@ -10,13 +10,14 @@ import (
 	"github.com/evictkit/evictkit/evictor/budget"
 )
 
-// machine is what a repair controller knows of one.
+// machine is what a repair controller knows about a machine.
 type machine struct {
 	pool  string
 	ready bool
 }
 
-// A controller repairs machines that are not ready: two at a time, and none of a pool of which more than a fifth is broken.
+// A controller repairs machines that are not ready: two at a time, and none in a pool of which more than a fifth is
+// broken.
 func Example() {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	b, err := budget.New(budget.Config[string, machine]{
@@ -45,7 +46,7 @@ func Example() {
 			fmt.Println(name, err)
 			continue
 		}
-		// Here the machine is replaced. Where that fails, reservation.GiveBack().
+		// Replace the machine here. If that fails, call reservation.GiveBack().
 		fmt.Println(name, "repaired", reservation.Commit())
 	}
 	// Output:
@@ -55,7 +56,8 @@ func Example() {
 	// b-00 budget: most of a pool is well of pool "b": 5, at most 4 allowed
 }
 
-// A breaker: when more than three machines are broken at once, nothing is done until there were at most one for ten minutes.
+// A breaker: once more than three machines are broken, nothing is repaired until at most one has been broken for ten
+// minutes.
 func ExampleBound_breaker() {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	b, _ := budget.New(budget.Config[string, machine]{
@@ -65,7 +67,7 @@ func ExampleBound_breaker() {
 		}},
 		Clock: clock,
 	})
-	tell := func(broken int) {
+	storm := func(broken int) {
 		for i := range 10 {
 			b.Set(fmt.Sprint("m", i), machine{ready: i >= broken})
 		}
@@ -81,17 +83,91 @@ func ExampleBound_breaker() {
 			fmt.Println(clock.Now().Format("15:04"), broken, "broken: left to people")
 		}
 	}
-	tell(1)
-	tell(4)
-	tell(2)
+	storm(1)
+	storm(4)
+	storm(2)
 	clock.Step(5 * time.Minute)
-	tell(1)
+	storm(1)
 	clock.Step(10 * time.Minute)
-	tell(1)
+	storm(1)
 	// Output:
 	// 00:00 1 broken: repaired
 	// 00:00 4 broken: left to people
 	// 00:00 2 broken: left to people
 	// 00:05 1 broken: asked again at 00:15
 	// 00:15 1 broken: repaired
+}
+
+// pool is the dimension of the examples below.
+var pool = map[string]func(machine) (string, bool){"pool": func(m machine) (string, bool) { return m.pool, m.pool != "" }}
+
+func broken(m machine) bool { return !m.ready }
+
+// tell adds machines, of which the first are broken, and asks about the first one.
+func tell(b *budget.Budget[string, machine], name string, total, bad int) {
+	for i := range total {
+		b.Set(fmt.Sprintf("%s-%02d", name, i), machine{pool: name, ready: i >= bad})
+	}
+	reservation, err := b.Reserve(name + "-00")
+	reservation.GiveBack()
+	fmt.Println(name, bad, "of", total, "broken:", err)
+}
+
+// Karpenter's rule: no more than a fifth of a pool may be broken, rounded up. Machines without a pool are held to a
+// fifth of all.
+func ExampleConfig_karpenter() {
+	b, _ := budget.New(budget.Config[string, machine]{
+		Dimensions: pool,
+		Bad:        broken,
+		Actionable: broken, // for long enough: see health.Durations
+		Bounds: []budget.Bound{
+			{Name: "a fifth of a pool", Per: "pool", Of: budget.Bad, Max: budget.Percent(20).Up()},
+			{Name: "a fifth of all", Without: "pool", Of: budget.Bad, Max: budget.Percent(20).Up()},
+		},
+	})
+	tell(b, "a", 11, 3)
+	tell(b, "b", 11, 4)
+	tell(b, "", 8, 1)
+	// Output:
+	// a 3 of 11 broken: <nil>
+	// b 4 of 11 broken: budget: a fifth of a pool of pool "b": 4, at most 3 allowed
+	//  1 of 8 broken: budget: a fifth of all: 8, at most 6 allowed
+}
+
+// Cluster API's unhealthyRange [1-3]: up to three machines are remediated, and a larger failure is left to people.
+func ExampleConfig_clusterAPI() {
+	b, _ := budget.New(budget.Config[string, machine]{
+		Bad:        broken, // members that are about to be actionable count too
+		Actionable: broken, // for long enough: see health.Durations
+		Bounds:     []budget.Bound{{Name: "unhealthyRange", Of: budget.Bad, Min: budget.Count(1), Max: budget.Count(3)}},
+	})
+	tell(b, "a", 20, 3)
+	tell(b, "b", 20, 1)
+	// Output:
+	// a 3 of 20 broken: <nil>
+	// b 1 of 20 broken: budget: unhealthyRange: 4, at most 3 allowed
+}
+
+// A breaker for the whole cluster: once a tenth of it was acted on within ten minutes, nothing is until somebody resets
+// it.
+func ExampleConfig_breaker() {
+	b, _ := budget.New(budget.Config[string, machine]{
+		Bad: broken,
+		Bounds: []budget.Bound{
+			{Name: "a tenth", Of: budget.Recent, Within: 10 * time.Minute, Max: budget.Percent(10).Up(), Latched: true},
+		},
+	})
+	for i := range 20 {
+		b.Set(fmt.Sprint(i), machine{})
+	}
+	for i := range 3 {
+		reservation, err := b.Reserve(fmt.Sprint(i))
+		fmt.Println(i, reservation.Commit(), err)
+	}
+	fmt.Println("reset:", b.Reset("a tenth"))
+	// Output:
+	// 0 true <nil>
+	// 1 true <nil>
+	// 2 false budget: a tenth: 3, at most 2 allowed
+	// reset: true
 }

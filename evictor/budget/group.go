@@ -3,9 +3,11 @@ package budget
 import (
 	"math"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/earliest"
 )
 
-// group is the members that a dimension puts together. It is kept while it has members, or a cell that remembers
+// group is the members that a dimension puts together. It is kept while it has members or a cell that remembers
 // something.
 type group[K comparable] struct {
 	dimension int
@@ -16,10 +18,10 @@ type group[K comparable] struct {
 	cells     []cell[K] // one for each bound of the dimension, in their order
 }
 
-// sums are weights.
+// sums are in weights.
 type sums struct {
 	total, bad, unavailable int64 // of members that count
-	acting                  int64 // of all
+	acting                  int64 // of all members
 }
 
 func (s *sums) add(m *standing, sign int64) {
@@ -38,27 +40,26 @@ func (s *sums) add(m *standing, sign int64) {
 	}
 }
 
-// cell is what a bound remembers of one group.
+// cell is what one bound remembers about one group.
 type cell[K comparable] struct {
-	shut   bool    // a breaker that was exceeded
-	calm   int64   // since when it is kept; restless when it is not
-	spent  float64 // tokens that are missing in the bucket, at the time filled
+	shut   bool    // the breaker was exceeded and has not opened
+	calm   int64   // since when the limits are kept; restless if they are not
+	spent  float64 // tokens missing in the bucket at the time filled
 	filled int64
-	recent *window[K] // nil while empty
-	again  int64      // the time until which something was refused, as Next knows it; none for none
-	place  int        // in Budget.waiting
+	recent *window[K]   // nil while empty
+	again  earliest.One // in Budget.waiting: when a refusal may end
 }
 
-// restless and none are before the beginning of time.
+// restless and none are earlier than any instant.
 const (
 	restless  = math.MinInt64
 	none      = math.MinInt64
 	beginning = math.MinInt64 / 2
 )
 
-func newCell[K comparable]() cell[K] { return cell[K]{calm: restless, again: none} }
+func newCell[K comparable]() cell[K] { return cell[K]{calm: restless} }
 
-// used is what the bound counts in the group as it is. It is not for Recent.
+// used returns what the bound counts in the group now. It does not apply to Recent.
 func (g *group[K]) used(q Quantity) int64 {
 	switch q {
 	case Bad:
@@ -71,29 +72,41 @@ func (g *group[K]) used(q Quantity) int64 {
 	return g.sum.acting
 }
 
-// look has a breaker see the group as it is now. One without members exceeds nothing.
+// used returns what the bound counts in the group now. With PerSecond it is the number of missing tokens, rounded up.
+func (c *cell[K]) used(b *Bound, g *group[K]) int64 {
+	switch {
+	case b.PerSecond > 0:
+		return int64(c.spent + 1 - tiny)
+	case b.Of != Recent:
+		return g.used(b.Of)
+	case c.recent != nil:
+		return c.recent.used
+	}
+	return 0
+}
+
+// look makes a breaker look at the group as it is now. A group without members exceeds nothing.
 func (c *cell[K]) look(b *Bound, g *group[K], now int64) {
 	used, empty := g.used(b.Of), g.members == 0
 	c.open(b, now)
-	c.shut = c.shut || !empty && !b.kept(used, g.sum.total)
+	c.shut = c.shut || !empty && !b.kept(used, &g.sum)
 	switch {
-	case !c.shut || !empty && !b.calm(used, g.sum.total):
+	case !c.shut || b.Latched || !empty && !b.calm(used, &g.sum):
 		c.calm = restless
 	case c.calm == restless:
 		c.calm = now
 	}
 }
 
-// open opens a breaker that has been calm for long enough.
-//
-// It is asked at least as often as something changes, and a breaker that is not calm stays as it is.
+// open opens a breaker that has been calm for long enough. It is called whenever something changes, so since the last
+// call a calm breaker has stayed calm.
 func (c *cell[K]) open(b *Bound, now int64) {
 	if c.shut && c.calm != restless && now-c.calm >= int64(b.Quiet) {
 		c.shut, c.calm = false, restless
 	}
 }
 
-// refill brings the bucket to that time.
+// refill adds the tokens that have accrued until now.
 func (c *cell[K]) refill(b *Bound, now int64) {
 	if c.spent > 0 {
 		c.spent = max(0, c.spent-b.PerSecond*time.Duration(now-c.filled).Seconds())
@@ -101,20 +114,20 @@ func (c *cell[K]) refill(b *Bound, now int64) {
 	c.filled = now
 }
 
-// tokens is how many there are.
+// tokens is how many tokens the bucket holds.
 func (c *cell[K]) tokens(b *Bound) float64 { return b.burst() - c.spent }
 
-// window is the members on which something was begun lately, each once.
+// window is the members on which an action began lately, each once.
 type window[K comparable] struct {
 	of   map[K]act
-	line []begun[K] // in order of time; what has been begun again since stands there in vain
+	line []begun[K] // in order of time; an entry is void if the member has a later one
 	used int64      // the weights of all in of
 }
 
-// act is what was begun on one member last, and what is reserved.
+// act is the last action begun on a member, and a reservation of it.
 type act struct {
-	at           int64 // none when nothing was begun
-	weight       int64 // that it had then
+	at           int64 // none if no action began
+	weight       int64 // of the member then
 	held         bool  // a reservation that has not been committed yet
 	heldByWeight int64
 }
@@ -134,7 +147,7 @@ type begun[K comparable] struct {
 	at  int64
 }
 
-// set takes over what is known of a member.
+// set replaces what is known about a member.
 func (w *window[K]) set(key K, a act) {
 	was, known := w.of[key]
 	if known {
@@ -147,7 +160,7 @@ func (w *window[K]) set(key K, a act) {
 	}
 }
 
-// expire forgets what was begun longer ago than that.
+// expire forgets actions that began longer ago than within.
 func (w *window[K]) expire(within time.Duration, now int64) {
 	for len(w.line) > 0 {
 		first := w.line[0]
@@ -163,7 +176,7 @@ func (w *window[K]) expire(within time.Duration, now int64) {
 	w.line = nil
 }
 
-// first is when the first of them will be forgotten.
+// first returns when the earliest of them will be forgotten.
 func (w *window[K]) first(within int64) int64 {
 	if w == nil || len(w.line) == 0 {
 		return none
@@ -171,12 +184,12 @@ func (w *window[K]) first(within int64) int64 {
 	return w.line[0].at + within
 }
 
-// remembers says whether there is something to remember of a group without members.
+// remembers says whether the cell of a group without members still holds anything.
 func (c *cell[K]) remembers() bool {
 	return c.shut || c.spent > 0 || c.recent != nil && len(c.recent.of) > 0
 }
 
-// update brings what the cell remembers to that time. A breaker has seen the group as it is when that last changed.
+// update brings the cell up to date. Breakers need not look at the group here: they did when it last changed.
 func (c *cell[K]) update(b *Bound, now int64) {
 	switch {
 	case b.Quiet > 0:
@@ -188,7 +201,7 @@ func (c *cell[K]) update(b *Bound, now int64) {
 	}
 }
 
-// hold counts a member that is reserved.
+// hold counts a reserved member.
 func (c *cell[K]) hold(b *Bound, key K, weight, now int64) {
 	c.update(b, now)
 	if c.recent == nil {
@@ -202,18 +215,18 @@ func (c *cell[K]) hold(b *Bound, key K, weight, now int64) {
 	c.recent.set(key, a)
 }
 
-// release forgets that.
+// release undoes hold.
 func (c *cell[K]) release(key K) {
 	a := c.recent.of[key]
 	a.held = false
 	c.recent.set(key, a)
 }
 
-// begin is told that what is held has begun.
+// begin records that the held action has begun.
 func (c *cell[K]) begin(key K, weight, now int64) {
 	was, known := c.recent.of[key]
 	if c.recent.set(key, act{at: now, weight: weight}); known && was.at == now {
-		return // it stands in the line already
+		return // it is in the line already
 	}
 	c.recent.line = append(c.recent.line, begun[K]{key, now})
 }

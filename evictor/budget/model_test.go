@@ -1,11 +1,14 @@
 package budget
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,12 +46,13 @@ func things(bounds ...Bound) Config[string, thing] {
 	}
 }
 
-// model is a budget that remembers all that ever happened, and adds up everything for each answer.
+// model is a budget that remembers everything that happened and sums it up anew for each answer.
 type model struct {
 	bounds  []Bound
 	now     time.Duration
 	things  map[string]thing
 	done    map[string]doing
+	orphans map[string]bool       // acted on in a snapshot, and adopted by nobody
 	acts    map[string][]modelAct // by bound and group
 	tokens  map[string]*bucket
 	breaker map[string]*breaker
@@ -87,7 +91,7 @@ func (m *model) groupOf(dimension string, th thing) (string, bool) {
 	return dimensions[dimension](th)
 }
 
-// each visits the things of a group.
+// each visits the members of a group.
 func (m *model) each(b *Bound, group string, visit func(key string, th thing)) {
 	for key, th := range m.things {
 		if g, ok := m.groupOf(b.Per, th); ok && g == group {
@@ -105,7 +109,18 @@ func (m *model) total(b *Bound, group string) (total int64) {
 	return total
 }
 
-// used counts as if the candidate was acted on, none for "".
+// sums are the totals of a group that limits are shares of.
+func (m *model) sums(b *Bound, group string) (s sums) {
+	s.total = m.total(b, group)
+	m.each(b, group, func(_ string, th thing) {
+		if th.counts && th.bad {
+			s.bad += th.weight
+		}
+	})
+	return s
+}
+
+// used counts as if the candidate were acted on; "" means no candidate.
 func (m *model) used(b *Bound, group, candidate string) (used int64) {
 	m.each(b, group, func(key string, th thing) {
 		acted := m.done[key] != nothing || key == candidate
@@ -122,7 +137,7 @@ func (m *model) used(b *Bound, group, candidate string) (used int64) {
 	weights := map[string]int64{}
 	for _, a := range m.acts[b.Name+"/"+group] {
 		if a.held || m.now-a.at < b.Within {
-			weights[a.key] = a.weight // the last of each
+			weights[a.key] = a.weight // the last action of each member
 		}
 	}
 	if candidate != "" {
@@ -134,11 +149,11 @@ func (m *model) used(b *Bound, group, candidate string) (used int64) {
 	return used
 }
 
-// look has all breakers see all groups.
+// look makes all breakers look at all groups.
 func (m *model) look() {
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		if b.Quiet == 0 {
+		if b.Quiet == 0 && (!b.Latched || b.Of == Recent) {
 			continue
 		}
 		for name, is := range m.breaker {
@@ -166,10 +181,10 @@ func (m *model) look() {
 				is = &breaker{}
 				m.breaker[b.Name+"/"+g] = is
 			}
-			used, total, members := m.used(b, g, ""), m.total(b, g), 0
+			used, sums, members := m.used(b, g, ""), m.sums(b, g), 0
 			m.each(b, g, func(string, thing) { members++ })
-			is.shut = is.shut || members > 0 && !b.kept(used, total)
-			calm := is.shut && (members == 0 || b.calm(used, total))
+			is.shut = is.shut || members > 0 && !b.kept(used, &sums)
+			calm := is.shut && !b.Latched && (members == 0 || b.calm(used, &sums))
 			if calm && !is.calm {
 				is.since = m.now
 			}
@@ -178,7 +193,7 @@ func (m *model) look() {
 	}
 }
 
-// refusal is the answer of one bound.
+// refusal returns the answer of one bound.
 func (m *model) refusal(b *Bound, key string) *Refusal {
 	th := m.things[key]
 	group, ok := m.groupOf(b.Per, th)
@@ -202,18 +217,21 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 		r.Again = clockBegin.Add(m.now + time.Duration((want-have)/b.PerSecond*1e9))
 		return r
 	}
-	total := m.total(b, group)
+	sums := m.sums(b, group)
+	most, least := b.Max.in(&sums), b.Min.in(&sums)
 	r.Used = m.used(b, group, key)
 	switch is := m.breaker[b.Name+"/"+group]; {
-	case b.Max.IsSet() && r.Used > b.Max.Of(total):
-		r.Allowed = b.Max.Of(total)
-		if b.Of == Recent && th.weight <= r.Allowed {
+	case b.Max.IsSet() && r.Used > most:
+		r.Allowed = most
+		if b.Of == Recent && b.Latched {
+			m.breaker[b.Name+"/"+group] = &breaker{shut: true}
+		} else if b.Of == Recent && th.weight <= r.Allowed {
 			r.Again = m.firstEnd(b, group)
 		}
-	case b.Min.IsSet() && r.Used < b.Min.Of(total):
-		r.Allowed, r.Min = b.Min.Of(total), true
+	case b.Min.IsSet() && r.Used < least:
+		r.Allowed, r.Min = least, true
 	case is != nil && is.shut:
-		r.Allowed, r.Min, r.Shut = max(b.Max.Of(total), b.Min.Of(total)), b.Min.IsSet(), true
+		r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true
 		if is.calm {
 			r.Again = clockBegin.Add(is.since + b.Quiet)
 		}
@@ -223,7 +241,7 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 	return r
 }
 
-// firstEnd is when the first that was begun goes out of sight; only the last of each member counts.
+// firstEnd returns when the first recent action is forgotten; only the last action of each member counts.
 func (m *model) firstEnd(b *Bound, group string) (first time.Time) {
 	last := map[string]time.Duration{}
 	for _, a := range m.acts[b.Name+"/"+group] {
@@ -237,6 +255,22 @@ func (m *model) firstEnd(b *Bound, group string) (first time.Time) {
 		}
 	}
 	return first
+}
+
+// reset opens a breaker, which then looks at its groups again.
+func (m *model) reset(b *Bound) (opened bool) {
+	var open []*breaker
+	for name, is := range m.breaker {
+		if strings.HasPrefix(name, b.Name+"/") && is.shut {
+			*is = breaker{}
+			open = append(open, is)
+		}
+	}
+	m.look()
+	for _, is := range open {
+		opened = opened || !is.shut
+	}
+	return opened
 }
 
 func (m *model) bucket(b *Bound, group string) *bucket {
@@ -300,7 +334,7 @@ func (m *model) reserve(key string) error {
 	return nil
 }
 
-// held changes what Recent counts of a reservation.
+// held changes what bounds on Recent count for a reservation.
 func (m *model) held(key string, change func(modelAct) (modelAct, bool)) {
 	for name, acts := range m.acts {
 		var next []modelAct
@@ -315,6 +349,77 @@ func (m *model) held(key string, change func(modelAct) (modelAct, bool)) {
 		}
 		m.acts[name] = next
 	}
+}
+
+// adopt takes over an action that began that long ago.
+func (m *model) adopt(key string, ago time.Duration) bool {
+	th, ok := m.things[key]
+	switch {
+	case ok && m.orphans[key]:
+		delete(m.orphans, key)
+		return true
+	case !ok || m.done[key] != nothing:
+		return false
+	}
+	m.done[key] = committed
+	for i := range m.bounds {
+		b := &m.bounds[i]
+		group, ok := m.groupOf(b.Per, th)
+		if !ok {
+			continue
+		}
+		name := b.Name + "/" + group
+		if b.Of == Recent {
+			m.acts[name] = append(m.acts[name], modelAct{key, m.now - ago, th.weight, false})
+			slices.SortStableFunc(m.acts[name], func(a, b modelAct) int { return cmp.Compare(a.when(), b.when()) })
+		} else if _, in := m.groupOf(b.Without, th); b.PerSecond > 0 && (b.Without == "" || !in) {
+			m.bucket(b, group).missing += max(0, float64(th.weight)-b.PerSecond*ago.Seconds())
+		}
+	}
+	return true
+}
+
+// when returns when the action began; a reserved action comes after all that have begun.
+func (a modelAct) when() time.Duration {
+	if a.held {
+		return math.MaxInt64
+	}
+	return a.at
+}
+
+// exceeded returns the first bound that is not kept now.
+func (m *model) exceeded(key string) *Refusal {
+	th, ok := m.things[key]
+	if !ok {
+		return nil
+	}
+	m.asked = true
+	m.look()
+	for i := range m.bounds {
+		b := &m.bounds[i]
+		group, in := m.groupOf(b.Per, th)
+		if _, without := m.groupOf(b.Without, th); !in || b.PerSecond > 0 || b.Without != "" && without {
+			continue
+		}
+		sums := m.sums(b, group)
+		r, most, least := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: m.used(b, group, "")}, b.Max.in(&sums), b.Min.in(&sums)
+		switch is := m.breaker[b.Name+"/"+group]; {
+		case b.Max.IsSet() && r.Used > most:
+			if r.Allowed = most; b.Of == Recent {
+				r.Again = m.firstEnd(b, group)
+			}
+		case b.Min.IsSet() && r.Used < least:
+			r.Allowed, r.Min = least, true
+		case is != nil && is.shut:
+			if r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true; is.calm {
+				r.Again = clockBegin.Add(is.since + b.Quiet)
+			}
+		default:
+			continue
+		}
+		return r
+	}
+	return nil
 }
 
 func (m *model) giveBack(key string) {
@@ -374,6 +479,7 @@ func (m *model) remove(key string) {
 		m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
 	}
 	delete(m.things, key)
+	delete(m.orphans, key)
 	delete(m.done, key)
 	delete(m.paid, key)
 }
@@ -382,15 +488,19 @@ var clockBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // rules are bounds of every kind, drawn at random.
 func rules(r *rand.Rand) (bounds []Bound) {
-	limit := func() Limit {
+	limit := func(of Quantity) (l Limit) {
 		switch r.Intn(3) {
 		case 0:
-			return Count(int64(r.Intn(6)))
+			l = Count(int64(r.Intn(6)))
 		case 1:
-			return Percent(float64(r.Intn(101)))
+			l = Percent(float64(r.Intn(101)))
 		default:
-			return Percent(float64(r.Intn(101))).Up()
+			l = Percent(float64(r.Intn(101))).Up()
 		}
+		if of != Bad && r.Intn(3) == 0 {
+			l = l.OfBad()
+		}
+		return l
 	}
 	for i := range 1 + r.Intn(6) {
 		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}
@@ -398,22 +508,25 @@ func rules(r *rand.Rand) (bounds []Bound) {
 		case 0:
 			b.PerSecond, b.Burst = []float64{0.25, 0.5, 1}[r.Intn(3)], r.Intn(4)
 		case 1:
-			b.Of, b.Max, b.Within = Recent, limit(), time.Duration(1+r.Intn(30))*time.Second
+			b.Of, b.Max, b.Within, b.Latched = Recent, limit(Recent), time.Duration(1+r.Intn(30))*time.Second, r.Intn(3) == 0
 		case 2:
-			b.Of, b.Max = Acting, limit()
+			b.Of, b.Max = Acting, limit(Acting)
 		case 3:
 			b.Of, b.Min, b.Max = Bad, Count(int64(r.Intn(2))), Count(int64(1+r.Intn(5)))
 		default:
 			b.Of = []Quantity{Bad, Unavailable, Healthy}[r.Intn(3)]
 			if r.Intn(2) == 0 {
-				b.Max = limit()
+				b.Max = limit(b.Of)
 			} else {
-				b.Min = limit()
+				b.Min = limit(b.Of)
 			}
-			if kind > 4 {
+			switch {
+			case kind == 4:
+				b.Latched = r.Intn(3) == 0
+			case kind > 4:
 				b.Quiet = time.Duration(1+r.Intn(20)) * time.Second
 				if r.Intn(2) == 0 {
-					b.Resume = limit()
+					b.Resume = limit(b.Of)
 				}
 			}
 		}
@@ -464,7 +577,13 @@ func (l *life) key() string { return fmt.Sprint("m", l.r.Intn(12)) }
 
 func (l *life) step() {
 	key := l.key()
-	switch l.r.Intn(12) {
+	switch l.r.Intn(14) {
+	case 12:
+		ago := time.Duration(l.r.Intn(30)-2) * time.Second
+		began := l.clock.Now().Add(-ago)
+		require.Equal(l.t, l.model.adopt(key, max(0, ago)), l.budget.Adopt(key, began), "life %d", l.seed)
+	case 13:
+		require.Equal(l.t, l.model.exceeded(key), l.budget.Exceeded(key), "life %d: %v", l.seed, l.bounds)
 	case 0, 1, 2:
 		th := thing{
 			pool: []string{"", "p", "q"}[l.r.Intn(3)], zone: []string{"a", "b", ""}[l.r.Intn(3)], weight: int64(l.r.Intn(4)),
@@ -515,6 +634,7 @@ func (l *life) step() {
 				require.Equal(l.t, done == committed, r.End())
 				if done == committed {
 					delete(l.model.done, key)
+					delete(l.model.orphans, key)
 				}
 			}
 			break
@@ -527,19 +647,24 @@ func (l *life) step() {
 			require.True(l.t, next.After(l.clock.Now()))
 		}
 	default:
-		if l.r.Intn(5) == 0 {
+		switch l.r.Intn(5) {
+		case 0:
 			l.restart()
+		case 1:
+			is := &l.bounds[l.r.Intn(len(l.bounds))]
+			l.model.look()
+			require.Equal(l.t, l.model.reset(is), l.budget.Reset(is.Name), "life %d: %s of %v", l.seed, is.Name, l.bounds)
 		}
 	}
 }
 
-// restart goes on with a snapshot. What was reserved is given back, and members that go while nobody looks are gone.
+// restart continues from a snapshot. Reservations are given back, and members that disappear meanwhile are gone.
 func (l *life) restart() {
 	text, err := json.Marshal(l.budget.Snapshot())
 	require.NoError(l.t, err)
 	for key := range l.held {
 		if l.model.done[key] == reserved {
-			// Tokens that were taken for it do not come back: nobody knows who would give them.
+			// Its tokens do not come back, because nothing is left that could give them back.
 			l.model.paid[key] = nil
 			l.model.giveBack(key)
 		}
@@ -552,8 +677,10 @@ func (l *life) restart() {
 	again, err := json.Marshal(l.budget.Snapshot())
 	require.NoError(l.t, err)
 	require.JSONEq(l.t, string(text), string(again), "life %d", l.seed)
+	l.model.orphans = map[string]bool{}
 	for key, th := range l.model.things {
 		l.budget.Set(key, th)
+		l.model.orphans[key] = l.model.done[key] == committed
 	}
 }
 
@@ -566,11 +693,12 @@ func (l *life) check() {
 			st, ok := b.Status(is.Name, group)
 			require.True(l.t, ok)
 			want := Status{Total: m.total(is, group), Max: -1, Min: -1}
+			sums := m.sums(is, group)
 			if is.Max.IsSet() {
-				want.Max = is.Max.Of(want.Total)
+				want.Max = is.Max.in(&sums)
 			}
 			if is.Min.IsSet() {
-				want.Min = is.Min.Of(want.Total)
+				want.Min = is.Min.in(&sums)
 			}
 			if is.PerSecond > 0 {
 				missing := m.bucket(is, group).missing
@@ -578,7 +706,7 @@ func (l *life) check() {
 			} else {
 				want.Used = m.used(is, group, "")
 			}
-			if is.Quiet > 0 {
+			if is.Quiet > 0 || is.Latched {
 				want.Shut = m.breaker[is.Name+"/"+group] != nil && m.breaker[is.Name+"/"+group].shut
 			}
 			require.Equal(l.t, want, st, "life %d: %s of %q: %v", l.seed, is.Name, group, l.bounds)

@@ -1,35 +1,34 @@
 package budget
 
 import (
-	"container/heap"
 	"errors"
 	"fmt"
 	"math"
 	"time"
 )
 
-// The errors of Reserve that no bound is the reason of.
+// The errors of Reserve that no bound causes.
 var (
-	// ErrUnknown: Set has not told of such a member.
+	// ErrUnknown: there is no member with this key.
 	ErrUnknown = errors.New("budget: no such member")
-	// ErrActing: it is acted on already.
+	// ErrActing: the member is reserved or acted on already.
 	ErrActing = errors.New("budget: the member is acted on already")
 	// ErrNotActionable: Config.Actionable says no.
 	ErrNotActionable = errors.New("budget: the member is not to be acted on")
 )
 
-// Refusal is the error of Reserve when a bound says no.
+// Refusal is the error of Reserve when a bound refuses.
 type Refusal struct {
-	// Bound is the first that says no, and Group the one of its dimension of which it does.
+	// Bound is the first bound that refuses; Dimension and Group are where.
 	Bound, Dimension, Group string
-	// Used is what would be counted once the action had begun, Allowed the limit that is broken, of which Min says
-	// whether it is the least. Of a bound with PerSecond they are the tokens that are wanted and those that are
-	// there, rounded down.
+	// Used is what would be counted once the action had begun, and Allowed the limit that it would break; Min says
+	// whether that is the lower limit. With PerSecond they are the tokens wanted and the tokens in the bucket, rounded
+	// down.
 	Used, Allowed int64
 	Min           bool
-	// Shut: the bound is a breaker, and it is not Used that keeps it shut but that it was exceeded before.
+	// Shut: the bound is a breaker that was exceeded earlier and has not opened. Then Used alone is not the reason.
 	Shut bool
-	// Again is when time alone may let the answer be another. It is zero when only a change of a member can.
+	// Again is when time alone may change the answer. It is zero if only a change of a member can.
 	Again time.Time
 }
 
@@ -42,22 +41,29 @@ func (r *Refusal) Error() string {
 	why := fmt.Sprintf("%d, at most %d allowed", r.Used, r.Allowed)
 	switch {
 	case r.Shut:
-		why = "it was exceeded, and has not been kept for long enough since"
+		why = "it was exceeded before, and is still shut"
 	case r.Min:
 		why = fmt.Sprintf("%d, at least %d needed", r.Used, r.Allowed)
 	}
 	return fmt.Sprintf("budget: %s%s: %s", r.Bound, where, why)
 }
 
-// Reservation is a member that may be acted on, and counts as such. The zero Reservation is over. Its methods may
-// be called from anywhere; what ends it first counts, and the others say false.
+// Reservation is the permission to act on one member, which counts as acted on. The zero Reservation is over. Its
+// methods are safe for concurrent use. The first call that ends it takes effect; the others return false.
 type Reservation[K comparable] struct {
 	owner  owner[K]
 	member *member[K]
 	number uint64
+	now    time.Time // set by At
 }
 
-// owner is a Budget, whatever its members look like.
+// At returns the same reservation with methods that use this reading of the clock.
+func (r Reservation[K]) At(now time.Time) Reservation[K] {
+	r.now = now
+	return r
+}
+
+// owner is a Budget without its type of member.
 type owner[K comparable] interface {
 	end(r Reservation[K], how ending) bool
 }
@@ -70,20 +76,20 @@ const (
 	over
 )
 
-// GiveBack says that nothing was done: all is as before, but that time has passed. It says whether the reservation
-// was still held.
+// GiveBack ends a reservation because nothing was done: everything is as before, except that time has passed. It reports
+// whether the reservation was still held.
 func (r Reservation[K]) GiveBack() bool { return r.owner != nil && r.owner.end(r, givenBack) }
 
-// Commit says that the action was begun. It counts as going on until End, or until the member is removed. It says
+// Commit says that the action has begun. The action goes on until End, or until the member is removed. Commit reports
 // whether the reservation was still held.
 func (r Reservation[K]) Commit() bool { return r.owner != nil && r.owner.end(r, begunNow) }
 
-// End says that the action that was committed is over. It says whether it went on until now.
+// End says that the committed action is over. It reports whether it was still going on.
 func (r Reservation[K]) End() bool { return r.owner != nil && r.owner.end(r, over) }
 
-// Reserve asks all bounds whether the member may be acted on, and counts it as acted on if so. The error is a
-// *Refusal, or ErrUnknown, ErrActing or ErrNotActionable. It costs as many looks as there are bounds; the first call
-// looks at every group once, for the breakers.
+// Reserve asks all bounds whether the member may be acted on. If so, it counts the member as acted on. The error is a
+// *Refusal, ErrUnknown, ErrActing or ErrNotActionable. The cost grows with the number of bounds. For breakers, the
+// first call also looks at every group once.
 func (b *Budget[K, M]) Reserve(key K) (Reservation[K], error) {
 	return b.ReserveAt(key, b.config.Clock.Now())
 }
@@ -108,10 +114,11 @@ func (b *Budget[K, M]) ReserveAt(key K, now time.Time) (Reservation[K], error) {
 	}
 	b.take(m, t)
 	m.reservation++
-	return Reservation[K]{b, m, m.reservation}, nil
+	return Reservation[K]{owner: b, member: m, number: m.reservation}, nil
 }
 
-// ask is the first refusal, nil for none. Its Again is the last of all that refuse, if time can let each of them agree.
+// ask returns the first refusal, or nil. Its Again is the latest of all refusing bounds, if time alone can end all of
+// them.
 func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 	again := int64(0)
 	for i := range b.bounds {
@@ -130,11 +137,8 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 			again = math.MaxInt64
 		}
 		again = max(again, at)
-		if b.later(c, at); first == nil {
-			first = &Refusal{
-				Bound: bound.Name, Dimension: b.dimensions[bound.dimension].name, Group: g.name,
-				Used: no.used, Allowed: no.allowed, Min: no.kind != tooMany && bound.Min.IsSet(), Shut: no.kind == shut,
-			}
+		if b.later(c, at, now); first == nil {
+			first = b.refusal(bound, g, no)
 		}
 	}
 	if first != nil && again < math.MaxInt64 {
@@ -143,7 +147,15 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 	return first
 }
 
-// answer is that of one bound.
+// refusal makes a Refusal of a bound's answer.
+func (b *Budget[K, M]) refusal(is *bound, g *group[K], no answer) *Refusal {
+	return &Refusal{
+		Bound: is.Name, Dimension: b.dimensions[is.dimension].name, Group: g.name,
+		Used: no.used, Allowed: no.allowed, Min: no.kind != tooMany && is.Min.IsSet(), Shut: no.kind == shut,
+	}
+}
+
+// answer is what one bound says.
 type answer struct {
 	kind          answerKind
 	used, allowed int64
@@ -158,7 +170,7 @@ const (
 	shut
 )
 
-// ask is the answer of one bound that is up to date, and when time alone may let it be another: none for never.
+// ask returns the answer of one bound that is up to date, and when time alone may change it; none means never.
 func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K], now int64) (answer, int64) {
 	if b.PerSecond > 0 {
 		want := min(float64(m.weight), b.burst())
@@ -185,35 +197,51 @@ func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K], now int64) (answer, i
 			}
 		}
 	}
-	most, least := b.Max.Of(g.sum.total), b.Min.Of(g.sum.total)
+	no := c.compare(b, g, used)
+	again := int64(none)
 	switch {
-	case b.Max.IsSet() && used > most:
-		again := int64(none)
-		if b.Of == Recent && m.weight <= most {
-			again = c.recent.first(int64(b.Within))
-		}
-		return answer{tooMany, used, most}, again
-	case b.Min.IsSet() && used < least:
-		return answer{tooFew, used, least}, none
-	case c.shut:
-		again := int64(none)
-		if c.calm != restless {
-			again = c.calm + int64(b.Quiet)
-		}
-		return answer{shut, used, max(most, least)}, again
+	case no.kind == shut:
+		again = c.opens(b)
+	case no.kind != tooMany || b.Of != Recent:
+	case b.Latched:
+		c.shut = true
+	case m.weight <= no.allowed:
+		again = c.recent.first(int64(b.Within))
 	}
-	return answer{}, none
+	return no, again
 }
 
-// tiny is less than what any sum of fractions of tokens is wrong by.
+// compare returns the answer of a bound on a Quantity that counts used.
+func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
+	most, least := b.Max.in(&g.sum), b.Min.in(&g.sum)
+	switch {
+	case b.Max.IsSet() && used > most:
+		return answer{tooMany, used, most}
+	case b.Min.IsSet() && used < least:
+		return answer{tooFew, used, least}
+	case c.shut:
+		return answer{shut, used, max(most, least)}
+	}
+	return answer{}
+}
+
+// opens returns when a shut breaker opens if nothing changes, or none.
+func (c *cell[K]) opens(b *Bound) int64 {
+	if c.calm == restless {
+		return none
+	}
+	return c.calm + int64(b.Quiet)
+}
+
+// tiny is how much of a token may be missing because of rounding errors.
 const tiny = 1e-9
 
-// until is how long it takes until so many tokens more are there.
+// until returns how long it takes until the missing tokens have accrued.
 func (c *cell[K]) until(b *Bound, missing float64) int64 {
 	return int64(min(math.Ceil(missing/b.PerSecond*float64(time.Second)), math.MaxInt64/4))
 }
 
-// take counts the member as acted on. Its bounds are up to date.
+// take counts the member as acted on. All its bounds are up to date.
 func (b *Budget[K, M]) take(m *member[K], now int64) {
 	b.become(m, reserved, now)
 	m.paid, m.price = 0, m.weight
@@ -230,7 +258,7 @@ func (b *Budget[K, M]) take(m *member[K], now int64) {
 	}
 }
 
-// become changes what is done to the member.
+// become changes whether the member is acted on.
 func (b *Budget[K, M]) become(m *member[K], done doing, now int64) {
 	more := m.weight
 	switch was := m.acting(); {
@@ -252,9 +280,11 @@ func (b *Budget[K, M]) become(m *member[K], done doing, now int64) {
 	}
 }
 
-// End is Reservation.End for a program that has no reservation any more: one that was restarted, say.
-func (b *Budget[K, M]) End(key K) bool {
-	now := b.config.Clock.Now()
+// End is Reservation.End for a program that no longer has the reservation, for example after a restart.
+func (b *Budget[K, M]) End(key K) bool { return b.EndAt(key, b.config.Clock.Now()) }
+
+// EndAt is End at a reading of the clock.
+func (b *Budget[K, M]) EndAt(key K, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, t := b.members[key], b.time.Read(now)
@@ -262,14 +292,16 @@ func (b *Budget[K, M]) End(key K) bool {
 }
 
 func (b *Budget[K, M]) end(r Reservation[K], how ending) bool {
-	now := b.config.Clock.Now()
+	if r.now.IsZero() {
+		r.now = b.config.Clock.Now()
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.time.Read(now)
+	t := b.time.Read(r.now)
 	return r.member.reservation == r.number && b.finish(r.member, how, t)
 }
 
-// finish ends what is done to a member, if that can end so.
+// finish ends a reservation or an action of the member, if it can end in this way.
 func (b *Budget[K, M]) finish(m *member[K], how ending, now int64) bool {
 	if m.done == nothing || (m.done == committed) != (how == over) {
 		return false
@@ -277,15 +309,21 @@ func (b *Budget[K, M]) finish(m *member[K], how ending, now int64) bool {
 	switch how {
 	case begunNow:
 		b.began(m, now)
-		b.become(m, committed, now)
-		b.orders++
-		m.order = b.orders
+		b.commit(m, now)
 		return true
 	case givenBack:
 		b.untake(m)
 	}
 	b.become(m, nothing, now)
+	m.orphaned = false
 	return true
+}
+
+// commit starts an action on the member.
+func (b *Budget[K, M]) commit(m *member[K], now int64) {
+	b.become(m, committed, now)
+	b.orders++
+	m.order = b.orders
 }
 
 // untake undoes take.
@@ -303,8 +341,8 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 	}
 }
 
-// Next is the first time at which time alone may change an answer that Reserve has refused since; false when there
-// is none. A program that asks again then, and whenever a member changes, misses nothing.
+// Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
+// A program that asks again then, and whenever a member changes, misses nothing.
 func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.config.Clock.Now()) }
 
 // NextAt is Next at a reading of the clock.
@@ -312,53 +350,46 @@ func (b *Budget[K, M]) NextAt(now time.Time) (next time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.time.Read(now)
-	for len(b.waiting) > 0 && b.waiting[0].again <= t {
-		b.waiting[0].again = none
-		heap.Pop(&b.waiting)
-	}
-	if len(b.waiting) == 0 {
+	b.waiting.DropUntil(asTime(t))
+	first, ok := b.waiting.First()
+	if !ok {
 		return next, false
 	}
-	return b.time.Instant(b.waiting[0].again), true
+	return b.time.Instant(first.UnixNano()), true
 }
 
-// later has Next know of a refusal.
-func (b *Budget[K, M]) later(c *cell[K], at int64) {
-	switch {
-	case at == none || c.again != none && c.again <= at:
-	case c.again == none:
-		c.again = at
-		heap.Push(&b.waiting, c)
-	default:
-		c.again = at
-		heap.Fix(&b.waiting, c.place)
+// later notes for Next when a refusal may end. For each cell it keeps the earliest such instant that is still to come.
+func (b *Budget[K, M]) later(c *cell[K], at, now int64) {
+	known, ok := c.again.At()
+	if at != none && (!ok || at < known.UnixNano() || known.UnixNano() <= now) {
+		b.waiting.Put(&c.again, asTime(at))
 	}
 }
 
-// refused are the cells that have refused something until a time, a heap by that.
-type refused[K comparable] []*cell[K]
+// asTime makes a time.Time of a steady time, only for comparison.
+func asTime(at int64) time.Time { return time.Unix(0, at) }
 
-func (a refused[K]) Len() int           { return len(a) }
-func (a refused[K]) Less(i, j int) bool { return a[i].again < a[j].again }
-
-func (a refused[K]) Swap(i, j int) {
-	a[i], a[j] = a[j], a[i]
-	a[i].place, a[j].place = i, j
-}
-
-// Push implements heap.Interface.
-func (a *refused[K]) Push(c any) {
-	if c, ok := c.(*cell[K]); ok {
-		c.place = len(*a)
-		*a = append(*a, c)
+// Reset opens a breaker in all its groups, and reports whether any of them was shut. Where the bound is still exceeded
+// it shuts again at once; a bound on Recent shuts again when it next refuses.
+func (b *Budget[K, M]) Reset(bound string) (opened bool) {
+	now := b.config.Clock.Now()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t, is := b.time.Read(now), b.bound(bound)
+	if is == nil {
+		return false
 	}
-}
-
-// Pop implements heap.Interface.
-func (a *refused[K]) Pop() any {
-	last := len(*a) - 1
-	c := (*a)[last]
-	(*a)[last] = nil
-	*a = (*a)[:last]
-	return c
+	for _, g := range b.groups[is.dimension] {
+		c := &g.cells[is.cell]
+		c.update(&is.Bound, t)
+		if !c.shut {
+			continue
+		}
+		c.shut, c.calm = false, restless
+		if is.breaks() && b.asked {
+			c.look(&is.Bound, g, t)
+		}
+		opened = opened || !c.shut
+	}
+	return opened
 }

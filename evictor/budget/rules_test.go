@@ -11,7 +11,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
-// fleet has that many members of a pool, of which the first so many are bad.
+// fleet has that many members in a pool; the first ones are bad.
 func fleet(t *testing.T, total, bad int, bounds ...Bound) *Budget[string, thing] {
 	t.Helper()
 	b, err := New(things(bounds...))
@@ -22,7 +22,7 @@ func fleet(t *testing.T, total, bad int, bounds ...Bound) *Budget[string, thing]
 	return b
 }
 
-// What others decide, by their published rules. A repair of one that is bad is asked for.
+// What others decide, by their published rules, when asked to repair a bad member.
 func TestRulesOfOthers(t *testing.T) {
 	karpenter := Bound{Name: "karpenter", Per: "pool", Of: Bad, Max: Percent(20).Up()}
 	clusterAPI := Bound{Name: "maxUnhealthy", Of: Bad, Max: Percent(40)}
@@ -62,7 +62,7 @@ func TestRulesOfOthers(t *testing.T) {
 	}
 }
 
-// A window counts members and not actions, and forgets each when it has been within it for long enough.
+// A window counts members, not actions, and forgets each once it is older than Within.
 func TestWindowCountsMembersOnce(t *testing.T) {
 	clock := clocktesting.NewFakeClock(clockBegin)
 	config := things(Bound{Name: "r", Of: Recent, Max: Count(2), Within: time.Hour})
@@ -134,7 +134,7 @@ func again(t *testing.T, err error) time.Time {
 	return refusal.Again
 }
 
-// Groups come and go with their members' labels. Those of which nothing is worth remembering leave nothing behind.
+// Groups come and go with their members' labels. A group that remembers nothing leaves nothing behind.
 func TestGroupsThatGo(t *testing.T) {
 	clock := clocktesting.NewFakeClock(clockBegin)
 	config := things(
@@ -160,7 +160,7 @@ func TestGroupsThatGo(t *testing.T) {
 	require.Nil(t, b.Groups("nowhere"))
 }
 
-// Whoever reserves at the same time, no bound is exceeded.
+// Concurrent reservations never exceed a bound.
 func TestNeverExceededByTwo(t *testing.T) {
 	b := fleet(t, 64, 32, Bound{Name: "a", Of: Acting, Max: Count(3)}, Bound{Name: "h", Per: "pool", Of: Healthy, Min: Count(20)})
 	var wait sync.WaitGroup
@@ -240,6 +240,9 @@ func TestValidate(t *testing.T) {
 		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                        {{Name: "x", Of: Acting, Min: Count(1)}},
 		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable and Healthy`:                                                                                     {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
 		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                               {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
+		`bounds[0].max: Invalid value: "9% of the bad rounded up": the bad are not counted as a share of themselves`:                                                       {with(func(b *Bound) { b.Max = Percent(9).OfBad().Up() })},
+		`bounds[0].latched: Invalid value: true: must not be set beside perSecond`:                                                                                         {{Name: "x", PerSecond: 1, Latched: true}},
+		`bounds[0].latched: Invalid value: true: goes with Bad, Unavailable, Healthy and Recent, and not beside quiet`:                                                     {with(func(b *Bound) { b.Latched, b.Quiet = true, 1 })},
 		`bounds[0].resume: Invalid value: "1": must not be set without quiet`:                                                                                              {with(func(b *Bound) { b.Resume = Count(1) })},
 		`bounds[0].burst: Invalid value: -1: must not be negative`:                                                                                                         {{Name: "x", PerSecond: 1, Burst: -1}},
 		`[bounds[0].burst: Invalid value: 2: must not be set without perSecond, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Burst = 2 }), {Of: Bad}},
@@ -268,6 +271,7 @@ func TestValidate(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for limit, want := range map[Limit][3]int64{
 		Count(3): {3, 3, 3}, Count(3).Up(): {3, 3, 3}, Percent(20): {0, 2, 20}, Percent(20).Up(): {1, 3, 21}, Percent(100): {3, 11, 101}, {}: {0, 0, 0},
+		Percent(20).Up().OfBad(): {1, 3, 21}, Count(4).OfBad(): {4, 4, 4},
 	} {
 		require.Equal(t, want, [3]int64{limit.Of(3), limit.Of(11), limit.Of(101)}, limit.String())
 	}

@@ -10,42 +10,42 @@ import (
 	"time"
 )
 
-// SnapshotVersion is the one that Snapshot writes and Restore reads.
+// SnapshotVersion is the version that Snapshot writes and Restore reads.
 const SnapshotVersion = 1
 
-// ErrNotEmpty is returned by Restore of a Budget that knows members already.
-var ErrNotEmpty = errors.New("budget: restored into one that is in use")
+// ErrNotEmpty is returned by Restore if the Budget is in use: it has members, or remembers something.
+var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in use")
 
-// Snapshot is what members do not tell. It can be encoded, as JSON for example, wherever keys can. Reservations
-// that were neither committed nor given back are not in it: they count as given back, but that their tokens stay
-// spent.
+// Snapshot is what cannot be learned from members. It encodes to JSON if the keys do. Reservations that were neither
+// committed nor given back are not in it: they count as given back, except that their tokens stay spent.
 type Snapshot[K comparable] struct {
 	Version int                `json:"version"`
-	Acting  []K                `json:"acting,omitempty"` // on these something goes on, the one that was committed first in front
+	Acting  []K                `json:"acting,omitempty"` // members with an action in progress, in the order of Commit
 	Groups  []GroupSnapshot[K] `json:"groups,omitempty"`
 }
 
-// GroupSnapshot is what a bound remembers of a group.
+// GroupSnapshot is what a bound remembers about a group.
 type GroupSnapshot[K comparable] struct {
 	Bound string `json:"bound"`
 	Group string `json:"group,omitempty"`
-	// Shut: the breaker is; Calm is for how long it has been kept since, nil when it is not.
+	// Shut: the breaker is shut. Calm is for how long its limits have been kept, nil if they are not kept now.
 	Shut bool           `json:"shut,omitempty"`
 	Calm *time.Duration `json:"calm,omitempty"`
-	// Missing is how many tokens are not there.
+	// Missing is how many tokens are missing in the bucket.
 	Missing float64 `json:"missing,omitempty"`
-	// Recent is what was begun, oldest first.
+	// Recent are the actions that began lately, oldest first.
 	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
 }
 
-// RecentSnapshot is one member on which something was begun.
+// RecentSnapshot is one member on which an action has begun.
 type RecentSnapshot[K comparable] struct {
 	Key    K             `json:"key"`
 	Ago    time.Duration `json:"ago"`
 	Weight int64         `json:"weight"`
 }
 
-// Snapshot returns what there is to remember. It costs what it returns, and the groups.
+// Snapshot returns what another Budget needs to continue. It costs as much as it returns, plus the number of members and
+// groups.
 func (b *Budget[K, M]) Snapshot() Snapshot[K] { return b.SnapshotAt(b.config.Clock.Now()) }
 
 // SnapshotAt is Snapshot at a reading of the clock.
@@ -95,14 +95,14 @@ func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 	return s, s.Shut || s.Missing > 0 || len(s.Recent) > 0
 }
 
-// Restore takes over a snapshot, before any member is told of. What it says of bounds that there are not, and what
-// cannot be, is an error, and then nothing is taken over.
+// Restore loads a snapshot. Call it before the first Set. It returns an error and changes nothing if the Budget is in
+// use (ErrNotEmpty), the version is unknown, or the snapshot names an unknown bound or contains an impossible value.
 func (b *Budget[K, M]) Restore(s Snapshot[K]) error { return b.RestoreAt(s, b.config.Clock.Now()) }
 
 // RestoreAt is Restore at a reading of the clock.
 func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 	if s.Version != SnapshotVersion {
-		return fmt.Errorf("budget: snapshot of version %d, this one reads %d", s.Version, SnapshotVersion)
+		return fmt.Errorf("budget: cannot restore a snapshot of version %d, only of version %d", s.Version, SnapshotVersion)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +113,7 @@ func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 	for i := range s.Groups {
 		is := &s.Groups[i]
 		if seen[[2]string{is.Bound, is.Group}] {
-			return fmt.Errorf("budget: snapshot: bound %q, group %q: it is there twice", is.Bound, is.Group)
+			return fmt.Errorf("budget: snapshot: bound %q, group %q: appears twice", is.Bound, is.Group)
 		}
 		seen[[2]string{is.Bound, is.Group}] = true
 		if err := b.fits(is); err != nil {
@@ -144,7 +144,7 @@ func (b *Budget[K, M]) bound(name string) *bound {
 	return nil
 }
 
-// fits says why a part of a snapshot cannot be restored.
+// fits returns an error if a part of a snapshot cannot be restored.
 func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 	is := b.bound(s.Bound)
 	keys := map[K]bool{}
@@ -155,7 +155,7 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 		case i > 0 && r.Ago > s.Recent[i-1].Ago:
 			return errors.New("the oldest does not come first")
 		case keys[r.Key]:
-			return fmt.Errorf("%v is there twice", r.Key)
+			return fmt.Errorf("%v appears twice", r.Key)
 		}
 		keys[r.Key] = true
 	}
@@ -164,8 +164,10 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 		return errors.New("there is no such bound")
 	case is.dimension == 0 && s.Group != "":
 		return errors.New("it has no groups")
-	case s.Shut && is.Quiet == 0:
-		return errors.New("it is no breaker")
+	case s.Shut && is.Quiet == 0 && !is.Latched:
+		return errors.New("not a breaker")
+	case s.Calm != nil && is.Latched:
+		return errors.New("it has no time to keep")
 	case s.Calm != nil && (!s.Shut || *s.Calm < 0):
 		return errors.New("it is not shut, or its time is negative")
 	case len(s.Recent) > 0 && is.Of != Recent:

@@ -14,6 +14,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		b, err := New(things(
 			Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
 			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+			Bound{Name: "latched", Of: Bad, Max: Count(0), Latched: true},
 		))
 		require.NoError(t, err)
 		return b
@@ -23,11 +24,12 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		return GroupSnapshot[string]{Bound: "recent", Recent: r}
 	}
 	for want, s := range map[string]Snapshot[string]{
-		`budget: snapshot of version 0, this one reads 1`:                                        {},
+		`budget: cannot restore a snapshot of version 0, only of version 1`:                      {},
 		`budget: snapshot: bound "other", group "": there is no such bound`:                      {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "other"}}},
 		`budget: snapshot: bound "recent", group "a": it has no groups`:                          {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "recent", Group: "a"}}},
-		`budget: snapshot: bound "rate", group "a": it is no breaker`:                            {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Shut: true}}},
+		`budget: snapshot: bound "rate", group "a": not a breaker`:                               {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Shut: true}}},
 		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`:    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
+		`budget: snapshot: bound "latched", group "": it has no time to keep`:                    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "latched", Shut: true, Calm: &second}}},
 		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`:    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
 		`budget: snapshot: bound "rate", group "a": it has no tokens, or misses less than none`:  {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Missing: -1}}},
 		`budget: snapshot: bound "rate", group "b": it has no tokens, or misses less than none`:  {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "b", Missing: math.Inf(1)}}},
@@ -35,10 +37,10 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		`budget: snapshot: bound "rate", group "a": it does not count recent actions`: {Version: 1, Groups: []GroupSnapshot[string]{
 			{Bound: "rate", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x"}}},
 		}},
-		`budget: snapshot: bound "rate", group "a": it is there twice`:               {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a"}, {Bound: "rate", Group: "a"}}},
+		`budget: snapshot: bound "rate", group "a": appears twice`:                   {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a"}, {Bound: "rate", Group: "a"}}},
 		`budget: snapshot: bound "recent", group "": an age or a weight is negative`: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Ago: -1})}},
 		`budget: snapshot: bound "recent", group "": the oldest does not come first`: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "y", Ago: 1})}},
-		`budget: snapshot: bound "recent", group "": x is there twice`:               {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "x"})}},
+		`budget: snapshot: bound "recent", group "": x appears twice`:                {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "x"})}},
 	} {
 		b := empty()
 		require.EqualError(t, b.Restore(s), want)
@@ -49,7 +51,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 	require.ErrorIs(t, b.Restore(Snapshot[string]{Version: 1}), ErrNotEmpty)
 }
 
-// Who was acted on is so still, when he is told of again, and in whatever group.
+// A member that was acted on still is when it is Set again, in whatever group.
 func TestActingIsRestored(t *testing.T) {
 	one := Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}
 	b := fleet(t, 3, 0, one)
@@ -74,7 +76,7 @@ func TestActingIsRestored(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Whatever is read, Restore takes it in whole or says why not, and a Budget that it took in gives it back.
+// Restore accepts what it reads as a whole or says why not. What it accepted, Snapshot returns.
 func FuzzRestore(f *testing.F) {
 	f.Add([]byte(`{"version":1,"acting":["a","b","a"],"groups":[{"bound":"rate","group":"a","missing":0.5},{"bound":"recent","recent":[{"key":"a","ago":5,"weight":2}]},{"bound":"storm","group":"a","shut":true,"calm":7}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -85,6 +87,7 @@ func FuzzRestore(f *testing.F) {
 		b, err := New(things(
 			Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
 			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+			Bound{Name: "latched", Of: Bad, Max: Count(0), Latched: true},
 		))
 		require.NoError(t, err)
 		if b.Restore(s) != nil {

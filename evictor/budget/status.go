@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Status is how one bound stands in one group.
+// Status is the state of one bound in one group.
 type Status struct {
-	// Used is what it counts, as things are; of a bound with PerSecond it is how many tokens are missing, rounded up.
+	// Used is what the bound counts now. With PerSecond it is the number of missing tokens, rounded up.
 	Used int64
 	// Total is the weight of all members of the group that count.
 	Total int64
-	// Max and Min are what is allowed of that total, -1 where there is no such limit. Of a bound with PerSecond
+	// Max and Min are the limits, with percentages worked out; -1 if there is no such limit. For a bound with PerSecond,
 	// Max is the burst.
 	Max, Min int64
-	// Shut: it is a breaker, and refuses everything.
+	// Shut: the bound is a shut breaker, and refuses everything.
 	Shut bool
 }
 
-// Status returns how a bound stands in a group, which is empty for a bound without a dimension; false when there
-// is no such bound, or no such group.
+// Status returns the state of a bound in a group; false if there is no such bound or no such group. For a bound without
+// a dimension, group is empty.
 func (b *Budget[K, M]) Status(bound, group string) (Status, bool) {
 	return b.StatusAt(bound, group, b.config.Clock.Now())
 }
@@ -41,25 +41,20 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	c := &g.cells[is.cell]
 	c.update(&is.Bound, t)
 	s := Status{Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
-	switch {
-	case is.PerSecond > 0:
-		s.Used, s.Max = int64(c.spent+1-tiny), int64(is.burst())
-	case is.Of != Recent:
-		s.Used = g.used(is.Of)
-	case c.recent != nil:
-		s.Used = c.recent.used
+	if s.Used = c.used(&is.Bound, g); is.PerSecond > 0 {
+		s.Max = int64(is.burst())
 	}
 	if is.Max.IsSet() {
-		s.Max = is.Max.Of(s.Total)
+		s.Max = is.Max.in(&g.sum)
 	}
 	if is.Min.IsSet() {
-		s.Min = is.Min.Of(s.Total)
+		s.Min = is.Min.in(&g.sum)
 	}
 	return s, true
 }
 
-// Groups returns the names of the groups of a dimension, in order, those included that have no members any more but of
-// which something is remembered; nil when there is no such dimension.
+// Groups returns the sorted names of the groups of a dimension. That includes groups without members of which something
+// is still remembered. It is nil if there is no such dimension.
 func (b *Budget[K, M]) Groups(dimension string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// OldestServer is the oldest version of Kubernetes whose API server has everything that a Cluster asks
-// of it: policy/v1 Evictions and leases of coordination.k8s.io/v1.
+// OldestServer is the oldest Kubernetes version whose API server has everything that a Cluster uses: policy/v1
+// Evictions and leases of coordination.k8s.io/v1.
 const OldestServer = "1.22"
 
 // ServerTooOldError says that the API server is older than OldestServer.
@@ -26,17 +26,17 @@ type ServerTooOldError struct{ Version string }
 
 // Error implements error.
 func (e *ServerTooOldError) Error() string {
-	return fmt.Sprintf("the API server is %s, which is too old: %s is the oldest that is supported", e.Version, OldestServer)
+	return fmt.Sprintf("the API server is %s, which is too old: the oldest supported version is %s", e.Version, OldestServer)
 }
 
 // Permission is one thing that an account must be allowed to do.
 type Permission struct {
 	Verb, Group, Resource, Subresource string
-	Namespace                          string // empty is all of them
-	Name                               string // empty is all of them
+	Namespace                          string // empty means all
+	Name                               string // empty means all
 }
 
-// String is like "patch nodes/status" or "watch leases.coordination.k8s.io in kube-node-lease".
+// String returns text such as "patch nodes/status" or "watch leases.coordination.k8s.io in kube-node-lease".
 func (p Permission) String() string {
 	text := p.Verb + " " + p.Resource
 	if p.Group != "" {
@@ -54,7 +54,7 @@ func (p Permission) String() string {
 	return text
 }
 
-// PermissionError names what an account may not do and must.
+// PermissionError names the permissions that the account needs and lacks.
 type PermissionError struct{ Missing []Permission }
 
 // Error implements error.
@@ -66,8 +66,7 @@ func (e *PermissionError) Error() string {
 	return "no permission to " + strings.Join(missing, ", ")
 }
 
-// Permissions are those that a Cluster with these options needs. An account that only looks (dry run) needs
-// those without patch, create and delete.
+// Permissions returns what a Cluster with these options needs. A dry run needs only those to get, list and watch.
 func (o Options) Permissions() []Permission {
 	var all []Permission
 	add := func(p Permission, verbs ...string) {
@@ -105,11 +104,11 @@ func (o Options) Permissions() []Permission {
 	return all
 }
 
-// Check asks the API server for its version and whether the account has each of these permissions; Options.Permissions are those
-// that the Cluster needs. The error is a *ServerTooOldError, a *PermissionError that names all that are missing, or that of
-// a request that failed. A version that cannot be read, as that of a server built without one, is a warning in the log. It is
-// for programs that want to say so before they start; a Cluster without permissions also runs, and each error names the verb and
-// the resource.
+// Check asks the API server for its version, and whether the account has each of the needed permissions;
+// Options.Permissions returns those that the Cluster needs. The error is a *ServerTooOldError, a *PermissionError that
+// names every missing permission, or that of a failed request. A version that cannot be parsed, such as that of a server
+// built without one, is only a warning in the log. Call Check before Run to fail early; a Cluster that lacks permissions
+// runs too, and each error then names the verb and the resource.
 func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
 	info, err := serverVersion(ctx, c.client)
 	if err != nil {
@@ -131,7 +130,7 @@ func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
 		answer, err := c.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 		switch {
 		case apierrors.IsForbidden(err) || apierrors.IsNotFound(err):
-			return nil // it may not even ask, or is told by no authorizer: the requests themselves will tell
+			return nil // the account may not ask, or there is no authorizer to ask: the requests themselves will show
 		case err != nil:
 			return fmt.Errorf("clientgo: asking whether %s is allowed: %w", p, err)
 		case !answer.Status.Allowed:
@@ -144,8 +143,8 @@ func (c *Cluster) Check(ctx context.Context, needed []Permission) error {
 	return nil
 }
 
-// serverVersion does not wait longer than the context allows, of which the discovery client knows nothing: a server
-// that is not there at all takes half a minute.
+// serverVersion asks for the version and waits no longer than ctx. The discovery client takes no context, and waits half
+// a minute for a server that is not there.
 func serverVersion(ctx context.Context, client kubernetes.Interface) (*apiversion.Info, error) {
 	var (
 		info     *apiversion.Info // both are read once answered is closed

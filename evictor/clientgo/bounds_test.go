@@ -30,6 +30,18 @@ func heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
+// steadyHeap is heap once nothing is given back any more of what tests before have left: that may take several collections.
+func steadyHeap() int64 {
+	for last := heap(); ; {
+		runtime.Gosched()
+		now := heap()
+		if last-now < 4<<10 {
+			return now
+		}
+		last = now
+	}
+}
+
 // takes requires that no more than so many bytes are in use than before. What is shared weakly takes more than one collection, and a
 // goroutine of the runtime that must have its turn.
 func takes(t *testing.T, before, most int64) {

@@ -27,20 +27,20 @@ type Cluster struct {
 	guard   *guard
 	writes  *writes
 
-	evictionsPerSecond float32 // that the client of evictions sends; 0 is unknown. Set before anybody has the Cluster
+	evictionsPerSecond float32 // rate of the client for evictions; 0 means unknown. Set before the Cluster is returned
 
 	mu      sync.Mutex
-	awaited []awaited      // guarded by mu: what must have come before the stores are complete
-	links   []*link        // guarded by mu: what is read, and how that goes
-	asked   time.Time      // guarded by mu: when an evictor looked last, or could have begun to
+	awaited []awaited      // guarded by mu: the lists that must arrive before the stores are complete
+	links   []*link        // guarded by mu: the lists and watches, with the errors of each
+	asked   time.Time      // guarded by mu: when an evictor last looked, or when Run began
 	runs    int            // guarded by mu: calls of Run that have not returned
 	state   runState       // guarded by mu
 	stop    func()         // ends what Run began; set by the first Run, called by the last
 	running sync.WaitGroup // what Run began
 }
 
-// New returns a Cluster. It starts nothing and sends nothing: Run does, which an evictor with the Cluster's Clients does by
-// itself. An error is every fault of the client and the options.
+// New returns a Cluster. It starts nothing and sends nothing; Run does, and an evictor that has the Cluster's Clients
+// calls Run itself. The error names every fault of the client and the options.
 func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	if err := opts.validate(client); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	}
 	c.nodes = newNodeStore(sources.nodes, c.complete)
 	c.pods = &podStore{pods: sources.pods}
-	// Before any handler of Feed: what is written becomes visible to the store, then to the evictor.
+	// Before any handler of Feed, so that the store knows of a change before the evictor is told.
 	if _, err := sources.nodes.handle(c.nodes.seen()); err != nil {
 		return nil, fmt.Errorf("clientgo: the informer of nodes: %w", err)
 	}
@@ -75,7 +75,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// linked adds links, allLinks are all.
+// linked adds links; allLinks returns them all.
 func (c *Cluster) linked(more ...*link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,10 +88,10 @@ func (c *Cluster) allLinks() []*link {
 	return slices.Clone(c.links)
 }
 
-// NewForConfig is New with clients made from the configuration, in protobuf. Nodes, evictions and events get one each, with a
-// rate limit of its own, as upstream's controllers have: events hold no eviction up, and evictions do not keep taints from being
-// lifted. Without a rate each has kube-controller-manager's, 20 a second after 30 at once; client-go's own default is too slow for
-// a zone that is lost. A client that the options name is used instead.
+// NewForConfig is New with clients made from config, which use protobuf. Nodes, evictions and events each get a client
+// with its own rate limit, as in upstream's controllers, so that events do not delay evictions, nor evictions the lifting
+// of taints. If config has no QPS, each limit is kube-controller-manager's: 20 requests a second, in bursts of 30;
+// client-go's own default is too slow when a zone is lost. Clients set in the options are used as they are.
 func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	if config == nil {
 		return nil, field.Required(field.NewPath("config"), "nil")
@@ -106,7 +106,7 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 			continue
 		}
 		own := rest.CopyConfig(config)
-		own.RateLimiter = nil // or all would share it
+		own.RateLimiter = nil // otherwise all would share it
 		if own.QPS == 0 {
 			own.QPS, own.Burst = 20, max(own.Burst, 30)
 		}
@@ -131,7 +131,7 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	return c, err
 }
 
-// Clients are the evictor's clients on this cluster, which is their source.
+// Clients returns the evictor's clients for this cluster; the Cluster is their Source.
 func (c *Cluster) Clients() evictor.Clients {
 	return evictor.Clients{
 		Nodes:      c.nodes,
@@ -143,20 +143,20 @@ func (c *Cluster) Clients() evictor.Clients {
 	}
 }
 
-// Health is what the guard last told the evictor: nil, or why the cluster is not seen well enough to act.
+// Health returns what the guard last told the evictor: nil, or why it cannot see the cluster well enough to act.
 func (c *Cluster) Health() error { return c.guard.health() }
 
-// Feed implements evictor.Source: the informers tell what changed, and the guard how well the cluster is
-// seen. It may be called at any time before Run ends, and for several targets. An error is that of a setting which contradicts the
-// configuration, or of an informer that has stopped.
+// Feed implements evictor.Source: the informers report changes, and the guard whether it can see the cluster. It may be
+// called for several targets, at any time before Run ends. It returns an error if the options do not fit the
+// configuration, or an informer has stopped.
 func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	if absent(to) {
-		return errors.New("clientgo: feeding nil")
+		return errors.New("clientgo: the target to feed is nil")
 	}
 	if err := c.opts.serves(config); err != nil {
 		return err
 	}
-	if config.Half != evictor.TaintEviction { // it has no grace period
+	if config.Half != evictor.TaintEviction { // that half has no grace period
 		if err := c.guard.serve(config.NodeMonitorGracePeriod); err != nil {
 			return err
 		}
@@ -188,27 +188,27 @@ func (c *Cluster) Feed(to evictor.Target, config evictor.Config) error {
 	return nil
 }
 
-// podsOfANode is how many pods a kubelet runs unless it is told otherwise.
+// podsOfANode is the kubelet's default for the most pods of a node.
 const podsOfANode = 110
 
-// warn says what is allowed and hinders an evictor of that configuration.
+// warn logs settings that are valid but hinder an evictor of that configuration.
 func (c *Cluster) warn(config evictor.Config) {
 	evicts := config.Half != evictor.Lifecycle || !config.TaintBasedEviction
 	if needed := config.NodeEvictionRate * podsOfANode; evicts && c.evictionsPerSecond > 0 && float64(c.evictionsPerSecond) < needed {
-		c.opts.Logger.Warn("fewer requests than evictions may need when a zone is lost: they will be late",
+		c.opts.Logger.Warn("the rate limit of evictions is too low for the loss of a zone: pods will be evicted late",
 			"qps", c.evictionsPerSecond, "nodeEvictionRate", config.NodeEvictionRate, "podsPerSecondAndZone", needed)
 	}
 }
 
-// serve takes the grace period of an evictor into account, 0 for one without. The guard looks eight times in a silence, and may
-// wait half of one for an answer.
+// serve adapts the guard to an evictor's grace period; 0 means that it has none. The guard looks eight times in each
+// LeaseSilence, and may wait half of one for an answer.
 func (g *guard) serve(grace time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	asked := g.c.opts.LeaseSilence
 	if notices := asked + asked/8 + asked/2; grace > 0 && notices > grace {
 		return field.Invalid(field.NewPath("leaseSilence"), asked.String(),
-			fmt.Sprintf("the guard may need %s to notice, which is more than nodeMonitorGracePeriod (%s): 20s or two fifths of that is the default", notices, grace))
+			fmt.Sprintf("the guard may need %s to notice, which exceeds nodeMonitorGracePeriod (%s); the default is 20s, or two fifths of that period if less", notices, grace))
 	}
 	if asked == 0 && grace > 0 {
 		g.silence = min(g.silence, grace*2/5)

@@ -11,13 +11,13 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// The sources of upstream's events.
+// The components that upstream's events name as their source.
 const (
 	nodeComponent  = "node-controller"
 	taintComponent = "taint-eviction-controller"
 )
 
-// eventSink implements evictor.EventSink, while it runs.
+// eventSink implements evictor.EventSink. It drops events while it is not started.
 type eventSink struct {
 	opts      Options
 	recorders atomic.Pointer[recorders]
@@ -25,7 +25,7 @@ type eventSink struct {
 
 type recorders struct{ node, taint recording.EventRecorder }
 
-// start begins to record; the returned function ends it.
+// start begins recording; the returned function ends it.
 func (s *eventSink) start() (stop func()) {
 	broadcaster := recording.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&typedv1.EventSinkImpl{Interface: s.opts.EventClient.CoreV1().Events(v1.NamespaceAll)})
@@ -37,16 +37,16 @@ func (s *eventSink) start() (stop func()) {
 	}
 	s.recorders.Store(&recorders{node: from(nodeComponent), taint: from(taintComponent)})
 	return func() {
-		s.recorders.Store(nil) // a recorder that is shut down complains
+		s.recorders.Store(nil) // first: a recorder that is shut down logs errors
 		broadcaster.Shutdown()
 	}
 }
 
-// Event implements evictor.EventSink. It does not block: what the recorder cannot take is dropped.
+// Event implements evictor.EventSink. It does not block: events that the recorder cannot take are dropped.
 func (s *eventSink) Event(event evictor.Event) {
 	r := s.recorders.Load()
 	if r == nil {
-		return // the evictor decides nothing before Synced, which waits for Run
+		return // not running: the evictor decides nothing before Synced, and so not before Run
 	}
 	about := &v1.ObjectReference{APIVersion: "v1", Kind: "Node", Name: event.Node, UID: event.NodeUID}
 	if event.Pod.Name != "" {

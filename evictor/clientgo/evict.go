@@ -18,13 +18,13 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// The condition that upstream writes to a pod before it deletes it because of taints.
+// The condition DisruptionTarget that upstream writes to a pod before it deletes the pod because of taints.
 const (
 	disruptionReason  = "DeletionByTaintManager"
 	disruptionMessage = "Taint manager: deleting due to NoExecute taint"
 )
 
-// disrupted says whether the pod has it.
+// disrupted says whether the pod has that condition.
 func disrupted(p *v1.Pod) bool {
 	c := conditionOf(p.Status.Conditions, v1.DisruptionTarget)
 	return c != nil && c.Status == v1.ConditionTrue && c.Reason == disruptionReason
@@ -58,7 +58,7 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.D
 	return err
 }
 
-// remove creates an Eviction, or deletes the pod, and marks it first if it is to.
+// remove creates an Eviction or deletes the pod; with mark, it writes the condition first.
 func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
 	if w.evictionAPI {
@@ -74,17 +74,18 @@ func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) e
 	return failed("deleting pod", "pods", ref.String(), w.evictions.CoreV1().Pods(ref.Namespace).Delete(ctx, ref.Name, options))
 }
 
-// evict creates an Eviction. A client waits and tries again by itself after 429, up to ten times, and would hold a worker of
-// the evictor, which waits better: hence no retries.
+// evict creates an Eviction, without the client's own retries: after a 429 a client would wait and retry up to ten times,
+// and hold one of the evictor's workers. The evictor retries without holding a worker.
 func (w *podWriter) evict(ctx context.Context, eviction *policyv1.Eviction) error {
 	if c, ok := w.evictions.CoreV1().RESTClient().(*rest.RESTClient); ok && c != nil {
 		return c.Post().MaxRetries(0).Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
 			Body(eviction).Do(ctx).Error()
 	}
-	return w.evictions.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake has no such client
+	return w.evictions.CoreV1().Pods(eviction.Namespace).EvictV1(ctx, eviction) // a fake clientset has no REST client
 }
 
-// MarkNotReady implements evictor.PodWriter. The resourceVersion keeps what a kubelet has just reported.
+// MarkNotReady implements evictor.PodWriter. The resourceVersion keeps it from overwriting what a kubelet has just
+// reported.
 func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 	ctx, cancel := finishing(ctx)
 	defer cancel()
@@ -98,7 +99,7 @@ func (w *podWriter) MarkNotReady(ctx context.Context, ref evictor.PodRef) error 
 	return failed("patching the condition Ready of pod", "pods", ref.String(), err)
 }
 
-// patchCondition sets what is set of the condition and leaves its other fields and conditions as they are.
+// patchCondition writes the fields of c that are set; its other fields and other conditions stay as they are.
 func patchCondition(ctx context.Context, client kubernetes.Interface, now time.Time, ref evictor.PodRef, version string, c v1.PodCondition) error {
 	type condition struct {
 		Type               v1.PodConditionType `json:"type"`

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// each is a handler that treats every event alike. A tombstone stands for its object.
+// each returns a handler that treats every event alike. For a tombstone it passes on the object within.
 func each(handle func(obj any)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc:    handle,
@@ -37,13 +37,13 @@ func podHandler(e evictor.Target) cache.ResourceEventHandler {
 	})
 }
 
-// leaseHandler tells of renewals only: a lease that is gone is no news of its node.
+// leaseHandler reports renewals only: that a lease is gone says nothing about its node.
 func leaseHandler(e evictor.Target) cache.ResourceEventHandler {
 	return renewals(func(l *coordinationv1.Lease) { e.LeaseObserved(l.Name, l.Spec.RenewTime.Time, l.ResourceVersion) })
 }
 
-// renewals is a handler of the nodes' leases, told when one is first seen and when it was renewed; relists and
-// resyncs bring leases again that were not.
+// renewals returns a handler that is called when a node's lease is first seen and when it was renewed, but not when a
+// relist or a resync delivers it unchanged.
 func renewals(handle func(*coordinationv1.Lease)) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
 		AddFunc: func(obj any) {
@@ -60,13 +60,13 @@ func renewals(handle func(*coordinationv1.Lease)) cache.ResourceEventHandler {
 	}
 }
 
-// nodeLease is a node's lease that has been renewed at all.
+// nodeLease returns obj as a node's lease, or false if it is none or has never been renewed.
 func nodeLease(obj any) (*coordinationv1.Lease, bool) {
 	l, ok := obj.(*coordinationv1.Lease)
 	return l, ok && l.Namespace == v1.NamespaceNodeLease && l.Spec.RenewTime != nil
 }
 
-// slimLease keeps when it was renewed.
+// slimLease keeps of a lease when it was renewed.
 func slimLease(whole *coordinationv1.Lease) runtime.Object {
 	return &coordinationv1.Lease{ObjectMeta: slim(&whole.ObjectMeta), Spec: coordinationv1.LeaseSpec{RenewTime: whole.Spec.RenewTime}}
 }

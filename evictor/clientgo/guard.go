@@ -17,24 +17,25 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// What the guard reads at one look when nothing renews: first the leases renewed last, whose nodes lived last, then those
-// before them. Those that are gone tell nothing of the others, and neither do those of nodes that failed as the watch did.
+// When no lease is seen to advance, the guard reads some live at each look, beginning with those renewed last, because
+// their nodes were alive last. It goes on past leases that are gone and nodes that failed when the watch did: these say
+// nothing about the watch.
 const (
-	probedLeases = 3
-	triedLeases  = 16
+	probedLeases = 3  // leases read
+	triedLeases  = 16 // leases asked for, those that are gone included
 )
 
-// guard tells evictors whether the cluster is seen well enough to condemn nodes.
+// guard tells evictors whether they can see the cluster well enough to declare nodes Unknown.
 type guard struct {
 	c    *Cluster
-	next int // run's own: the first lease to be read at the next look, counted from that renewed last
+	next int // used by run alone: the first lease to read at the next look, counted from the one renewed last
 
 	mu       sync.Mutex
 	advanced time.Time             // guarded by mu: when a lease was last seen to advance
-	silence  time.Duration         // guarded by mu: Options.LeaseSilence, or its default for those that are fed
+	silence  time.Duration         // guarded by mu: Options.LeaseSilence, or the default for the evictors that are fed
 	err      error                 // guarded by mu: what was told last
 	told     []evictor.Target      // guarded by mu
-	unseen   *coordinationv1.Lease // guarded by mu: a renewal that was read live and has not been seen yet
+	unseen   *coordinationv1.Lease // guarded by mu: a renewal that was read live and that the informer did not have
 }
 
 func newGuard(c *Cluster) *guard {
@@ -47,7 +48,7 @@ func (g *guard) bound() time.Duration {
 	return g.silence
 }
 
-// spread is how long a list may be put off: a part of what may pass unseen.
+// spread is how long a list may be put off: a quarter of the silence that the guard allows.
 func (g *guard) spread() time.Duration {
 	if silence := g.bound(); silence > 0 {
 		return silence / 4
@@ -69,8 +70,8 @@ func (g *guard) health() error {
 	return g.err
 }
 
-// tell adds an evictor to those that are told, once it knows what they know: what is found meanwhile must not reach
-// it before what was found earlier, or it would wait for the end of something that has ended.
+// tell adds an evictor to those that are told, once it has been told the current state. Otherwise a later change could
+// reach it before an earlier one, and it would wait for the end of a failure that is over.
 func (g *guard) tell(e evictor.Target) {
 	for knows := error(nil); ; e.SetObserverHealth(knows) {
 		g.mu.Lock()
@@ -98,7 +99,7 @@ func (g *guard) run(ctx context.Context) {
 			return
 		case <-timer.C():
 			if !g.c.Synced() {
-				continue // nothing is decided before
+				continue // the evictor decides nothing before that
 			}
 			g.found(g.look(ctx))
 			g.prod()
@@ -109,7 +110,7 @@ func (g *guard) run(ctx context.Context) {
 	}
 }
 
-// found tells a change.
+// found takes the result of a look, and logs and reports it if it is a change.
 func (g *guard) found(err error) {
 	g.mu.Lock()
 	changed := (err == nil) != (g.err == nil)
@@ -120,21 +121,22 @@ func (g *guard) found(err error) {
 		return
 	}
 	if err != nil {
-		g.c.opts.Logger.Warn("the cluster is not seen well enough: nothing is tainted or evicted", "why", err)
+		g.c.opts.Logger.Warn("cannot see the cluster well enough: nothing is tainted or evicted", "why", err)
 	} else {
-		g.c.opts.Logger.Info("the cluster is seen again")
+		g.c.opts.Logger.Info("can see the cluster again")
 	}
 	for _, e := range told {
 		e.SetObserverHealth(err)
 	}
 }
 
-// look says what is wrong, nil when nothing is or when the leases, read live, say what the informer says.
+// look says why the cluster cannot be seen well enough. It returns nil if all is well, or if the leases, read live, are
+// as old as the informer says.
 func (g *guard) look(ctx context.Context) error {
 	silence, now := g.bound(), g.c.opts.Clock.Now()
 	for _, l := range g.c.allLinks() {
 		if since, err := l.broken(now); err != nil && since >= silence {
-			return fmt.Errorf("the watch of %s is broken for %s: %w", l.what, since.Round(time.Second), err)
+			return fmt.Errorf("the watch of %s has been broken for %s: %w", l.what, since.Round(time.Second), err)
 		}
 	}
 	g.mu.Lock()
@@ -154,9 +156,9 @@ func (g *guard) look(ctx context.Context) error {
 	case live == nil:
 		return nil
 	case unseen != nil && !g.c.sees(unseen):
-		return fmt.Errorf("the watch of leases stands still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
+		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
 	default:
-		return was // it may just be under way; the next look knows
+		return was // the watch may be about to deliver it; the next look decides
 	}
 }
 
@@ -166,7 +168,8 @@ func (g *guard) remember(unseen *coordinationv1.Lease) {
 	g.unseen = unseen
 }
 
-// probe reads a few leases live, that one first which had advanced unseen before, and returns one that has, if any.
+// probe reads a few leases live, and returns one that has advanced unseen, if any. It begins with the one that had
+// advanced unseen before.
 func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	patience := g.bound() / 2
 	ctx, cancel := context.WithTimeout(ctx, patience)
@@ -207,7 +210,7 @@ func (c *Cluster) sees(live *coordinationv1.Lease) bool {
 	return err == nil && ok && renewed && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
 }
 
-// lastRenewed names n of the leases in the order in which they were renewed, the last first, from that one on and around.
+// lastRenewed names n leases, the last renewed first, starting at position from and wrapping around.
 func (c *Cluster) lastRenewed(from, n int) []string {
 	var leases []*coordinationv1.Lease
 	for _, obj := range c.sources.leases.List() {

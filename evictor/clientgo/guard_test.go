@@ -208,7 +208,7 @@ func TestAWatchThatStandsStill(t *testing.T) {
 		time.Sleep(35 * time.Second)
 		told := g.all()
 		require.Len(t, told, 1, "before a grace period of 50 s ends")
-		require.Contains(t, told[0], "the watch of leases stands still")
+		require.Contains(t, told[0], "the watch of leases has stood still")
 		require.Error(t, g.cluster.Health())
 		time.Sleep(5 * time.Minute)
 		require.Len(t, g.all(), 1, "once")
@@ -376,7 +376,7 @@ func TestAWatchThatCannotBeHad(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		require.NoError(t, cluster.Health(), "it may come back")
 		time.Sleep(50 * time.Second)
-		require.ErrorContains(t, cluster.Health(), `the watch of pods is broken`)
+		require.ErrorContains(t, cluster.Health(), `the watch of pods has been broken`)
 		require.ErrorContains(t, cluster.Health(), `cannot watch resource "pods"`)
 		mu.Lock()
 		broken = nil

@@ -128,7 +128,7 @@ func TestWithoutLeasesABrokenWatchIsNoticed(t *testing.T) {
 		require.NoError(t, cluster.MayLead())
 		set(true)
 		time.Sleep(time.Minute)
-		require.ErrorContains(t, cluster.MayLead(), "watches: the watch of pods is broken for ")
+		require.ErrorContains(t, cluster.MayLead(), "watches: the watch of pods has been broken for ")
 		set(false)
 		time.Sleep(2 * time.Minute)
 		require.NoError(t, cluster.MayLead())

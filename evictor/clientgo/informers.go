@@ -18,20 +18,20 @@ import (
 // indexByNode is the name of the index of pods by the node they are bound to.
 const indexByNode = "evictkit/node"
 
-// sources are the informers that a Cluster reads; leases and daemonSets may be nil.
+// sources are the informers that a Cluster reads. leases and daemonSets may be nil.
 type sources struct {
 	nodes, pods, leases source
 	daemonSets          cache.SharedIndexInformer
-	own                 []cache.SharedIndexInformer // those of them that nobody else runs
+	own                 []cache.SharedIndexInformer // those that the Cluster runs
 	late                []*late
 	links               []*link
 }
 
-// noResync is never. 0 would be, too, but lets informers of client-go before 0.35 wait on a channel that every program shares, which
-// stops the time of a synctest bubble.
+// noResync means never. 0 would too, but with it informers of client-go before 0.35 wait on a global channel, which stops
+// the time of a synctest bubble.
 const noResync = 1000 * time.Hour
 
-// informers makes them, or takes the factory's.
+// informers makes the Cluster's own informers, or uses those of Options.Factory or Options.Informers.
 func (c *Cluster) informers() (sources, error) {
 	var s sources
 	switch {
@@ -68,7 +68,7 @@ func (c *Cluster) informers() (sources, error) {
 	return s, nil
 }
 
-// ofFactory takes the informers of the factory.
+// ofFactory uses the informers of Options.Factory.
 func (c *Cluster) ofFactory(s *sources) error {
 	factory := c.opts.Factory
 	pods := factory.Core().V1().Pods().Informer()
@@ -85,7 +85,7 @@ func (c *Cluster) ofFactory(s *sources) error {
 	return nil
 }
 
-// lateSource is an informer of a cache that the program has.
+// lateSource is an informer from Options.Informers.
 func (c *Cluster) lateSource(s *sources, what string, example Object, index cache.Indexers) source {
 	_, lease := example.(*coordinationv1.Lease)
 	l := &late{get: c.opts.Informers, example: example, index: index, mirrors: lease, link: c.link(what)}
@@ -97,7 +97,7 @@ func (c *Cluster) link(what string) *link {
 	return &link{what: what, clock: c.opts.Clock, logger: c.opts.Logger}
 }
 
-// listed is a typed list function that tells its objects apart from what is said of all of them.
+// listed turns a typed list function into one that returns the list's metadata and its items apart.
 func listed[L, T any](list func(context.Context, metav1.ListOptions) (*L, error), parts func(*L) (*metav1.ListMeta, []T)) func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error) {
 	return func(ctx context.Context, o metav1.ListOptions) (*metav1.ListMeta, []T, error) {
 		l, err := list(ctx, o)
@@ -109,7 +109,7 @@ func listed[L, T any](list func(context.Context, metav1.ListOptions) (*L, error)
 	}
 }
 
-// watched makes an informer of the Cluster's own, which keeps what slim leaves of each object.
+// watched makes an informer of the Cluster's own. It keeps of each object what slim returns.
 func watched[T any](c *Cluster, s *sources, what string, example runtime.Object, slim func(*T) runtime.Object, index cache.Indexers,
 	watch func(context.Context, metav1.ListOptions) (watch.Interface, error),
 	list func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []T, error),
@@ -128,20 +128,26 @@ func watched[T any](c *Cluster, s *sources, what string, example runtime.Object,
 		index = cache.Indexers{}
 	}
 	informer := cache.NewSharedIndexInformer(lw, example, noResync, index)
+	lw.has = counted(informer)
 	err := informer.SetTransform(func(obj any) (any, error) {
 		if whole, ok := obj.(*T); ok {
 			return slim(whole), nil
 		}
-		return obj, nil // it is slim already: from a page, or seen before
+		return obj, nil // slim already
 	})
 	if err != nil {
-		c.opts.Logger.Error("clientgo: objects are kept whole", "what", what, "error", err) // a started one; this is not
+		c.opts.Logger.Error("clientgo: objects are kept whole", "what", what, "error", err) // fails only after a start
 	}
 	s.own = append(s.own, informer)
 	return informer
 }
 
-// nodeOf is the index function of pods.
+// counted returns a function that counts the informer's objects.
+func counted(informer cache.SharedIndexInformer) func() int {
+	return func() int { return len(informer.GetStore().ListKeys()) }
+}
+
+// nodeOf is the index function of pods by node.
 func nodeOf(obj any) ([]string, error) {
 	switch p := obj.(type) {
 	case *pod:

@@ -15,24 +15,24 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// listerWatcher lists in pages, each made small before the next, and notes whether the API answers.
+// listerWatcher lists in pages, makes each page small before it asks for the next, and notes whether the API answers.
 type listerWatcher struct {
 	listed  func(context.Context, metav1.ListOptions) (*metav1.ListMeta, []runtime.Object, error) // one page
 	watched func(context.Context, metav1.ListOptions) (watch.Interface, error)
-	streams bool                 // false: list, and do not watch what there is
+	streams bool                 // whether a watch may begin with the objects there are (watch-list)
 	link    *link                // of watches
-	lists   *link                // apart, for a list that can be had does not make well a watch that cannot
-	spread  func() time.Duration // how long a list after the first may wait
-	large   bool                 // the last list had several pages; of the goroutine that lists alone
+	lists   *link                // of lists; separate, because a list that works says nothing of the watch
+	spread  func() time.Duration // how long a list after the first may be put off
+	has     func() int           // how many objects the informer has: none before the first list
 }
 
 // pageSize is in objects.
 const pageSize = 500
 
-// IsWatchListSemanticsUnSupported passes on what a fake clientset says of itself.
+// IsWatchListSemanticsUnSupported passes on what a fake clientset says about itself.
 func (l *listerWatcher) IsWatchListSemanticsUnSupported() bool { return !l.streams }
 
-// streams says whether what is asked can begin a watch with what there is; fake clientsets cannot, and say so.
+// streams says whether a client supports watch-lists; fake clientsets do not, and say so.
 func streams(asked any) bool {
 	fake, ok := asked.(interface{ IsWatchListSemanticsUnSupported() bool })
 	return !ok || !fake.IsWatchListSemanticsUnSupported()
@@ -48,19 +48,17 @@ func (l *listerWatcher) Watch(o metav1.ListOptions) (watch.Interface, error) {
 	return l.WatchWithContext(context.Background(), o)
 }
 
-// ListWithContext reads everything as it is now, in pages, whatever resourceVersion the informer asks for: the API
-// server answers 0 with everything at once, in spite of the limit and perhaps out of an old cache, and another one with
-// a limit by what was there then, which a watch may be too old for, again and again. After the first time, the replicas
-// of a program lost their watches together: each waits for a while of its own before it reads more than a page.
+// ListWithContext lists the current state in pages, whatever resourceVersion the informer asks for. For version 0 the API
+// server would ignore the limit and answer with everything at once, perhaps out of an old cache. For any other version
+// it would answer with the state at that version, which may again and again be too old to watch from. Every list but the
+// first is put off at random (takeTurn), because the replicas of a program lose their watches together.
 func (l *listerWatcher) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	if l.large {
-		wait(ctx, rand.N(max(l.spread(), 1)))
-	}
+	l.takeTurn(ctx)
 	o.ResourceVersion, o.ResourceVersionMatch, o.Continue, o.Limit = "", "", "", pageSize
 	all := &metainternalversion.List{}
-	for pages := 1; ; pages++ {
+	for {
 		about, items, err := l.page(ctx, o)
-		if o.Continue != "" && apierrors.IsResourceExpired(err) { // it took so long that the etcd has forgotten what was then
+		if o.Continue != "" && apierrors.IsResourceExpired(err) { // the list took so long that etcd has compacted its version
 			o.Continue, o.Limit, all.Items = "", 0, nil
 			continue
 		}
@@ -69,13 +67,20 @@ func (l *listerWatcher) ListWithContext(ctx context.Context, o metav1.ListOption
 		}
 		all.Items = append(all.Items, items...)
 		if o.Continue = about.Continue; o.Continue == "" {
-			all.ResourceVersion, l.large = about.ResourceVersion, pages > 1
+			all.ResourceVersion = about.ResourceVersion
 			return all, nil
 		}
 	}
 }
 
-// page reads one.
+// takeTurn waits for a random time before more than a page is read again, so that replicas do not read together.
+func (l *listerWatcher) takeTurn(ctx context.Context) {
+	if l.has() > pageSize {
+		wait(ctx, rand.N(max(l.spread(), 1)))
+	}
+}
+
+// page reads one page.
 func (l *listerWatcher) page(ctx context.Context, o metav1.ListOptions) (about *metav1.ListMeta, items []runtime.Object, err error) {
 	items, err = reconnect(ctx, l.lists, func() (page []runtime.Object, err error) {
 		about, page, err = l.listed(ctx, o)
@@ -84,17 +89,20 @@ func (l *listerWatcher) page(ctx context.Context, o metav1.ListOptions) (about *
 	return about, items, err
 }
 
-// WatchWithContext begins a watch.
+// WatchWithContext begins a watch. A watch-list costs the API server as much as a list, so it is put off in the same way;
+// a watch that resumes is not.
 func (l *listerWatcher) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	if o.SendInitialEvents != nil && *o.SendInitialEvents {
+		l.takeTurn(ctx)
+	}
 	w, err := reconnect(ctx, l.link, func() (watch.Interface, error) { return l.watched(ctx, o) })
 	if err == nil {
-		l.lists.note(nil) // a watch-list needs none
+		l.lists.note(nil) // with a watch-list there is no list that would clear the error
 	}
 	return w, err
 }
 
-// link is how it stands between an informer and the API: the error of the last list or watch, and since when there has
-// been one.
+// link holds the error of an informer's last list or watch, and since when there has been one.
 type link struct {
 	what   string
 	clock  clock.PassiveClock
@@ -112,14 +120,14 @@ func (l *link) note(err error) {
 	switch {
 	case err != nil && l.err == nil:
 		l.since = now
-		l.logger.Warn("reading fails, and is tried again", "what", l.what, "error", err)
+		l.logger.Warn("reading fails and is retried", "what", l.what, "error", err)
 	case err == nil && l.err != nil:
-		l.logger.Info("reading goes on", "what", l.what, "after", now.Sub(l.since).Round(time.Second))
+		l.logger.Info("reading works again", "what", l.what, "after", now.Sub(l.since).Round(time.Second))
 	}
 	l.err = err
 }
 
-// broken returns the error and for how long there has been one.
+// broken returns the error, and for how long there has been one.
 func (l *link) broken(now time.Time) (time.Duration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -32,7 +32,21 @@ type book struct {
 	asked   []string
 	lists   []time.Time // when the first page of each was asked for
 	expires bool        // the next page after the first has been forgotten
+	streams bool        // it serves watch-lists
 	watches []*watch.RaceFreeFakeWatcher
+	full    []*watch.FakeWatcher // those that brought what there is
+}
+
+// forget ends the last watch with the word that the API server has forgotten what it was to go on from.
+func (b *book) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	expired := &apierrors.NewResourceExpired("too old").ErrStatus
+	if n := len(b.full); n > 0 {
+		b.full[n-1].Error(expired)
+		return
+	}
+	b.watches[len(b.watches)-1].Error(expired)
 }
 
 func (b *book) page(_ context.Context, o metav1.ListOptions) (*metav1.ListMeta, []runtime.Object, error) {
@@ -66,10 +80,20 @@ func (b *book) page(_ context.Context, o metav1.ListOptions) (*metav1.ListMeta, 
 func (b *book) watch(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.asked = append(b.asked, fmt.Sprintf("watch version %q", o.ResourceVersion))
 	w := watch.NewRaceFreeFake()
 	b.watches = append(b.watches, w)
-	return w, nil
+	if o.SendInitialEvents == nil || !*o.SendInitialEvents {
+		b.asked = append(b.asked, fmt.Sprintf("watch version %q", o.ResourceVersion))
+		return w, nil
+	}
+	b.asked, b.lists = append(b.asked, "watch-list"), append(b.lists, time.Now())
+	full := watch.NewFakeWithChanSize(b.nodes+1, false)
+	for i := range b.nodes {
+		full.Add(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), ResourceVersion: "1"}})
+	}
+	full.Action(watch.Bookmark, &v1.Node{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "99", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"}}})
+	b.full = append(b.full, full)
+	return full, nil
 }
 
 // since are the requests from that one on.
@@ -83,7 +107,7 @@ func (b *book) reader(spread time.Duration) *listerWatcher {
 	to := func() *link {
 		return &link{what: "nodes", clock: clock.RealClock{}, logger: slog.New(slog.DiscardHandler)}
 	}
-	return &listerWatcher{listed: b.page, watched: b.watch, link: to(), lists: to(), spread: func() time.Duration { return spread }}
+	return &listerWatcher{listed: b.page, watched: b.watch, streams: b.streams, link: to(), lists: to(), spread: func() time.Duration { return spread }, has: func() int { return 0 }}
 }
 
 // TestAListIsReadAsOfNow, in pages, whatever the informer asks for: neither out of an old cache (0) nor as of a version
@@ -112,67 +136,94 @@ func TestAListThatTakesTooLongIsReadAtOnce(t *testing.T) {
 	require.Equal(t, 1200, meta.LenList(l), "each once")
 }
 
-// TestARelistCostsItsPagesAndAWatch, once: counted at the API, through client-go's own informer.
+// TestARelistCostsItsPagesAndAWatch, or one watch-list where client-go asks for that, once: counted at the API, through
+// client-go's own informer.
 func TestARelistCostsItsPagesAndAWatch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		b := &book{nodes: 1200}
-		informer := cache.NewSharedIndexInformer(b.reader(5*time.Second), &v1.Node{}, noResync, cache.Indexers{})
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			informer.Run(ctx.Done())
-		}()
-		time.Sleep(time.Minute)
-		require.True(t, informer.HasSynced())
-		first := []string{`list version "", 500 after ""`, `list version "", 500 after "500"`, `list version "", 500 after "1000"`, `watch version "99"`}
-		require.Equal(t, first, b.since(0))
-		for range 3 { // the API server has forgotten what the watch was to go on from
-			b.watches[len(b.watches)-1].Error(&apierrors.NewResourceExpired("too old").ErrStatus)
-			before := len(b.since(0))
+	paged := []string{`list version "", 500 after ""`, `list version "", 500 after "500"`, `list version "", 500 after "1000"`, `watch version "99"`}
+	for _, streams := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			b := &book{nodes: 1200, streams: streams}
+			l := b.reader(5 * time.Second)
+			informer := cache.NewSharedIndexInformer(l, &v1.Node{}, noResync, cache.Indexers{})
+			l.has = counted(informer)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				informer.Run(ctx.Done())
+			}()
 			time.Sleep(time.Minute)
-			require.Equal(t, first, b.since(before))
-		}
-		cancel()
-		<-ended
-	})
+			require.True(t, informer.HasSynced())
+			first := b.since(0)
+			if len(first) > 1 { // client-go before 0.35 asks for no watch-list
+				require.Equal(t, paged, first)
+			} else {
+				require.Equal(t, []string{"watch-list"}, first)
+				require.True(t, streams)
+			}
+			for range 3 {
+				b.forget()
+				before := len(b.since(0))
+				time.Sleep(time.Minute)
+				require.Equal(t, first, b.since(before))
+			}
+			cancel()
+			<-ended
+		})
+	}
 }
 
-// TestReplicasDoNotRelistTogether: those that lost their watches at one instant read large lists each after a while of
-// its own, small ones at once.
+// TestReplicasDoNotRelistTogether: those that lost their watches at one instant read what is large each after a while of its own,
+// in pages or by a watch-list, and what is small, or for the first time, at once. A watch that goes on where it was never waits.
 func TestReplicasDoNotRelistTogether(t *testing.T) {
 	const replicas, spread = 20, 5 * time.Second
-	for nodes, waits := range map[int]bool{1200: true, 400: false} {
-		synctest.Test(t, func(t *testing.T) {
-			b := &book{nodes: nodes}
-			began := time.Now()
-			var all sync.WaitGroup
-			for range replicas {
-				all.Add(1)
-				go func() {
-					defer all.Done()
-					l := b.reader(spread)
-					for range 2 {
-						_, err := l.ListWithContext(t.Context(), metav1.ListOptions{})
-						require.NoError(t, err)
-					}
-				}()
-			}
-			all.Wait()
-			require.Len(t, b.lists, 2*replicas)
-			at := make(map[time.Duration]int)
-			for _, listed := range b.lists[replicas:] {
-				at[listed.Sub(began)]++
-				require.LessOrEqual(t, listed.Sub(began), spread)
-			}
-			for _, listed := range b.lists[:replicas] {
-				require.Equal(t, began, listed, "the first one is awaited")
-			}
-			if waits {
-				require.Len(t, at, replicas)
-			} else {
-				require.Len(t, at, 1)
-			}
+	list := func(ctx context.Context, l *listerWatcher) error {
+		_, err := l.ListWithContext(ctx, metav1.ListOptions{})
+		return err
+	}
+	stream := func(initial bool) func(context.Context, *listerWatcher) error {
+		return func(ctx context.Context, l *listerWatcher) error {
+			_, err := l.WatchWithContext(ctx, metav1.ListOptions{SendInitialEvents: &initial})
+			return err
+		}
+	}
+	for name, row := range map[string]struct {
+		has   int
+		read  func(context.Context, *listerWatcher) error
+		waits bool
+	}{
+		"pages":                  {1200, list, true},
+		"one page":               {500, list, false},
+		"pages, the first time":  {0, list, false},
+		"watch-list":             {1200, stream(true), true},
+		"small watch-list":       {500, stream(true), false},
+		"watch-list, first time": {0, stream(true), false},
+		"watch":                  {1200, stream(false), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &book{nodes: 1200}
+				began, took := time.Now(), make(chan time.Duration, replicas)
+				for range replicas {
+					go func() {
+						l := b.reader(spread)
+						l.has = func() int { return row.has }
+						require.NoError(t, row.read(t.Context(), l))
+						took <- time.Since(began)
+					}()
+				}
+				at := make(map[time.Duration]int)
+				for range replicas {
+					after := <-took
+					at[after]++
+					require.LessOrEqual(t, after, spread)
+				}
+				if row.waits {
+					require.Len(t, at, replicas)
+				} else {
+					require.Equal(t, map[time.Duration]int{0: replicas}, at)
+				}
+			})
 		})
 	}
 }
@@ -220,7 +271,7 @@ func TestAnInformerOfOthersReadsLikeOurs(t *testing.T) {
 		require.True(t, ok)
 		require.Empty(t, n.(*v1.Node).Annotations)
 		require.Len(t, c.allLinks(), 2)
-		require.ErrorContains(t, c.guard.look(ctx), "the watch of nodes is broken")
+		require.ErrorContains(t, c.guard.look(ctx), "the watch of nodes has been broken")
 		cancel()
 		<-ended
 	})

@@ -144,12 +144,12 @@ func TestNilIsAFault(t *testing.T) {
 			return err
 		},
 		"config: Required": func() error { _, err := clientgo.NewForConfig(nil, clientgo.Options{}); return err },
-		`[clock: Invalid value: "*testing.FakeClock(nil)": leave it nil, without a type, for the default, eventClient: Invalid value: "*kubernetes.Clientset(nil)": ` +
-			`leave it nil, without a type, for the default, evictionClient: Invalid value: "*kubernetes.Clientset(nil)": leave it nil, without a type, for the default]`: func() error {
+		`[clock: Invalid value: "*testing.FakeClock(nil)": is a nil pointer within an interface; leave the field unset for the default, eventClient: Invalid value: "*kubernetes.Clientset(nil)": ` +
+			`is a nil pointer within an interface; leave the field unset for the default, evictionClient: Invalid value: "*kubernetes.Clientset(nil)": is a nil pointer within an interface; leave the field unset for the default]`: func() error {
 			_, err := clientgo.New(client, clientgo.Options{EventClient: noClient, EvictionClient: noClient, Clock: clock.WithTicker(noClock)})
 			return err
 		},
-		"feeding nil": func() error {
+		"the target to feed is nil": func() error {
 			cluster, err := clientgo.New(client, clientgo.Options{})
 			require.NoError(t, err)
 			var nobody *evictor.Evictor
@@ -172,7 +172,7 @@ func TestASilenceThatTheGraceDoesNotAllow(t *testing.T) {
 		return err
 	}
 	require.EqualError(t, made(40*time.Second, 50*time.Second),
-		`leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which is more than nodeMonitorGracePeriod (50s): 20s or two fifths of that is the default`)
+		`leaseSilence: Invalid value: "40s": the guard may need 1m5s to notice, which exceeds nodeMonitorGracePeriod (50s); the default is 20s, or two fifths of that period if less`)
 	require.NoError(t, made(30*time.Second, 50*time.Second))
 	require.NoError(t, made(0, 6*time.Second))
 	require.NoError(t, made(-1, 6*time.Second))

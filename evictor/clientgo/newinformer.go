@@ -13,10 +13,10 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// NewInformer makes an informer for a cache that is not the Cluster's, as Cache.NewInformer of a manager's options does
-// in controller-runtime. One of nodes, pods or leases reads as the Cluster's own: never from an old cache of the API
-// server, in pages that the transform function makes small before the next is read, again within a second when the API
-// server is back, and the guard sees whether it can. Any other is client-go's.
+// NewInformer makes an informer for a cache that is not the Cluster's; use it as Cache.NewInformer in the options of a
+// controller-runtime manager. An informer of nodes, pods or leases reads as the Cluster's own do: never from an old cache
+// of the API server; in pages, each made small by the transform function before the next is read; and again within a
+// second once the API server is back. The guard sees when it fails. For other kinds it returns client-go's informer.
 func (c *Cluster) NewInformer(lw cache.ListerWatcher, example runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	var what string
 	switch example.(type) {
@@ -40,11 +40,12 @@ func (c *Cluster) NewInformer(lw cache.ListerWatcher, example runtime.Object, re
 	}
 	reads.watched = func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) { return watchWith(ctx, lw, o) }
 	informer.SharedIndexInformer = cache.NewSharedIndexInformer(reads, example, resync, indexers)
+	reads.has = counted(informer)
 	c.linked(reads.link, reads.lists)
 	return informer
 }
 
-// paged makes pages small with the transform function that it was given before it ran.
+// paged applies the informer's transform function to each page.
 type paged struct {
 	cache.SharedIndexInformer
 	transform cache.TransformFunc
@@ -59,15 +60,15 @@ func (p *paged) SetTransform(f cache.TransformFunc) error {
 	return nil
 }
 
-// small takes a list apart. What the function makes of an object and is none is left to the informer, which asks it
-// again.
+// small takes a list apart and transforms its items. If the function returns something that is not an object, the item
+// stays as it is: the informer calls the function again.
 func (p *paged) small(list runtime.Object) (*metav1.ListMeta, []runtime.Object, error) {
 	about, err := meta.ListAccessor(list)
 	if err != nil {
 		return nil, nil, err
 	}
 	items := make([]runtime.Object, 0, meta.LenList(list))
-	err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error { // each on its own, or the smallest would keep the page alive
+	err = meta.EachListItemWithAlloc(list, func(item runtime.Object) error { // copies, because one item would keep its whole page alive
 		if p.transform != nil {
 			made, err := p.transform(item)
 			if err != nil {
@@ -83,7 +84,7 @@ func (p *paged) small(list runtime.Object) (*metav1.ListMeta, []runtime.Object, 
 	return &metav1.ListMeta{ResourceVersion: about.GetResourceVersion(), Continue: about.GetContinue()}, items, err
 }
 
-// listWith and watchWith pass the context on to those that take one: client-go's do from 0.33 on.
+// listWith and watchWith pass the context on if lw takes one, as client-go's do since 0.33.
 func listWith(ctx context.Context, lw cache.ListerWatcher, o metav1.ListOptions) (runtime.Object, error) {
 	if with, ok := lw.(interface {
 		ListWithContext(context.Context, metav1.ListOptions) (runtime.Object, error)
@@ -102,9 +103,9 @@ func watchWith(ctx context.Context, lw cache.ListerWatcher, o metav1.ListOptions
 	return lw.Watch(o)
 }
 
-// Slim is a transform function for informers of others (cache.TransformFunc, DefaultTransform of a manager's cache): of
-// nodes, pods and node leases it keeps what an evictor reads, and the labels. Who else reads them from that cache must
-// be content with that: there are no containers, no addresses, no annotations. Other objects stay as they are.
+// Slim is a transform function (cache.TransformFunc) for other informers, such as DefaultTransform of a manager's cache.
+// Of nodes, pods and node leases it keeps only what an evictor reads, and the labels of nodes and pods. Other readers of
+// that cache must do without the rest, such as containers, addresses and annotations. Other objects stay as they are.
 func Slim(obj any) (any, error) {
 	switch o := obj.(type) {
 	case *v1.Node:
@@ -112,7 +113,7 @@ func Slim(obj any) (any, error) {
 		node.Labels = o.Labels
 		return node, nil
 	case *v1.Pod:
-		slim := (&Cluster{opts: Options{DaemonSets: true}}).slimPod(o)
+		slim := (&Cluster{opts: Options{DaemonSets: true, EvictionAPI: true}}).slimPod(o)
 		small := new(v1.Pod)
 		if p, ok := slim.(*pod); ok {
 			p.show(small)

@@ -14,22 +14,23 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// keptLabels are those of a node that the evictor reads.
+// keptLabels are the labels of a node that the evictor reads.
 var keptLabels = []string{
 	v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion,
 	zone.LabelExcludeDisruption, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
 }
 
-// keptConditions are those too, each once. A kubelet may write any number of others, with reasons and messages of any length.
+// keptConditions are the conditions of a node that the evictor reads; each is kept once. A kubelet may write any number
+// of others, with reasons and messages of any length.
 var keptConditions = []v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeNetworkUnavailable}
 
-// slimNode is what is kept of a node.
+// slimNode returns what is kept of a node.
 func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
 	kept := &v1.Node{ObjectMeta: slim(&whole.ObjectMeta)}
 	for _, key := range keptLabels {
 		if value, ok := whole.Labels[key]; ok {
 			if kept.Labels == nil {
-				kept.Labels = make(map[string]string) // most nodes have no more than a small one holds
+				kept.Labels = make(map[string]string) // without a size: most nodes fit a small map
 			}
 			kept.Labels[key] = common(value)
 		}
@@ -51,7 +52,7 @@ func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
 	return kept
 }
 
-// slimConditions are those that are kept, the first of each type.
+// slimConditions returns the conditions that are kept, the first of each type.
 func slimConditions(whole []v1.NodeCondition) []v1.NodeCondition {
 	var room [8]v1.NodeCondition
 	kept := room[:0]
@@ -72,10 +73,10 @@ func slimConditions(whole []v1.NodeCondition) []v1.NodeCondition {
 	return append(make([]v1.NodeCondition, 0, len(kept)), kept...)
 }
 
-// common is a short text that many objects have, and share as far as they came together.
+// common returns a shared copy of a short text that many objects have.
 func common(text string) string { return unique.Make(short(text)).Value() }
 
-// short is a text that keeps nothing of a long one alive but its beginning.
+// short returns a text, cut to 256 bytes, that keeps no longer one alive.
 func short(text string) string {
 	const longest = 256
 	if len(text) <= longest {
@@ -92,14 +93,13 @@ func (c *Cluster) kept(whole *v1.Node) *v1.Node {
 	return c.slimNode(whole)
 }
 
-// nodeStore is the informer's nodes and, until the informer has them too, nodes as our own writes left
-// them.
+// nodeStore shows the informer's nodes or, until the informer has caught up, nodes as our own writes left them.
 type nodeStore struct {
 	nodes  reader
 	synced func() bool
 
 	mu      sync.RWMutex
-	written map[string]*v1.Node // guarded by mu: newer than the informer's when they were put here
+	written map[string]*v1.Node // guarded by mu: nodes newer than the informer's when they were written
 }
 
 func newNodeStore(nodes reader, synced func() bool) *nodeStore {
@@ -145,7 +145,7 @@ func (s *nodeStore) newest(node *v1.Node) *v1.Node {
 	return node
 }
 
-// wrote takes over what the API server answered to a write, if the informer does not know better.
+// wrote keeps the API server's answer to a write, unless the informer has that version or a newer one.
 func (s *nodeStore) wrote(node *v1.Node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,15 +154,16 @@ func (s *nodeStore) wrote(node *v1.Node) {
 	}
 }
 
-// newer says whether a is a later version than b. Versions are the cluster's, so a node that took the name of another
-// is later. Those that are not numbers cannot be compared, and then the informer is believed.
+// newer says whether a is a later version than b. resourceVersions count for the whole cluster, so a node that took
+// another's name is later. Versions that are not numbers cannot be compared; newer is then false, and the informer's node
+// is shown.
 func newer(a, b *v1.Node) bool {
 	va, errA := strconv.ParseUint(a.ResourceVersion, 10, 64)
 	vb, errB := strconv.ParseUint(b.ResourceVersion, 10, 64)
 	return errA == nil && errB == nil && va > vb
 }
 
-// seen forgets what was written once the informer has caught up with it.
+// seen returns a handler that forgets a written node once the informer has caught up.
 func (s *nodeStore) seen() cache.ResourceEventHandler {
 	forget := func(obj any, gone bool) {
 		node, ok := objectOf(obj).(*v1.Node)
@@ -182,7 +183,7 @@ func (s *nodeStore) seen() cache.ResourceEventHandler {
 	}
 }
 
-// objectOf is the object itself, or the one that a tombstone remembers.
+// objectOf returns the object itself, or the one in a tombstone.
 func objectOf(obj any) any {
 	if tombstone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		return tombstone.Obj

@@ -20,54 +20,55 @@ import (
 
 // Options say how a Cluster watches and writes. The zero Options are valid and do what upstream does.
 type Options struct {
-	// Half is that of the evictors that are fed (evictor.Config.Half); an evictor for which it is too little is
-	// refused where it is made. Both, the zero value, serves all. Lifecycle is for those that taint and evict nothing,
-	// and needs no permission to evict. TaintEviction is for those that write no node: it watches no leases and needs
-	// no permission for leases, nor to patch nodes; without leases the guard notices watches that are broken, not
-	// those that stand still.
+	// Half is the evictors' Config.Half. Both, the zero value, serves every evictor; an evictor that needs more than Half
+	// provides is refused by evictor.New. Lifecycle is for evictors that taint and evict nothing, and needs no permission
+	// to evict. TaintEviction is for evictors that write no nodes: it watches no leases, and needs no permission for
+	// leases or to patch nodes. Without leases the guard notices watches that are broken, but not watches that stand
+	// still.
 	Half evictor.Half
 
 	// EvictionAPI creates policy/v1 Evictions, which respect disruption budgets, instead of deleting pods.
 	EvictionAPI bool
-	// DaemonSets watches DaemonSets too and spares, where nothing is tainted (Config.TaintBasedEviction
-	// false), also the pods that one selects without owning them, as upstream did.
+	// DaemonSets watches DaemonSets too. Without taints (Config.TaintBasedEviction false), pods that a DaemonSet selects
+	// but does not own are then spared as well, as upstream did.
 	DaemonSets bool
 
-	// Factory, when not nil, is whose ordinary informers are used, with whole objects and the leases of all namespaces: for
-	// programs that have them anyway, so that nothing is watched twice. The Cluster's Run starts it, until its own end, as far
-	// as the program has not. Nil is informers of the Cluster's own, which keep little. Of watches that
-	// others make, the guard sees only that of the leases stand still, not that those of nodes and pods are broken.
+	// Factory, if not nil, provides the informers, with whole objects and the leases of all namespaces. Use it in
+	// programs that have a factory anyway, so that nothing is watched twice. The Cluster's Run starts those of its
+	// informers that are not running, and ends them with itself. Nil means the Cluster's own informers, which keep little.
+	// Of watches that others make, the guard sees only when that of the leases stands still, not when those of nodes and
+	// pods are broken.
 	Factory informers.SharedInformerFactory
-	// Informers is the same for a cache that the program runs itself, as controller-runtime's, in which nothing is watched twice
-	// either. The Cluster does not start it. Where it makes its informers with Cluster.NewInformer, the guard sees broken watches
-	// too; what it keeps is up to its own transform functions, of which Slim is one.
+	// Informers is Factory for a cache that the program runs itself, such as controller-runtime's. The Cluster does not
+	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also sees when their watches are
+	// broken. What the cache keeps is up to its transform functions, of which Slim is one.
 	Informers Informers
-	// KeepNode, when not nil, copies from the whole node to the one that is kept what the evictor's Options.Hold,
-	// Domain and Excluded or other code need beyond what the evictor reads by itself: labels of node pools, conditions
-	// of its own. Without it these functions see no other labels than those of zones, exclusion, operating system and
-	// architecture. It must be fast, and not keep whole.
+	// KeepNode, if not nil, copies from the whole node to the kept one what the evictor's Options.Hold, Domain and
+	// Excluded, or other code, need beyond what the evictor itself reads: labels of node pools, custom conditions. Without
+	// it these functions see only the labels of zones, exclusion, operating system and architecture. It must be fast, and
+	// must not retain whole.
 	KeepNode func(whole, kept *v1.Node)
 
-	// Component is the source of the events. Empty means upstream's: "node-controller", and
-	// "taint-eviction-controller" for TaintManagerEviction.
+	// Component is the source named in events. Empty means upstream's: "taint-eviction-controller" for
+	// TaintManagerEviction, "node-controller" for all others.
 	Component string
-	// EventClient writes the events; nil means the client of everything else. One of its own keeps
-	// events from using up the other's rate.
+	// EventClient writes the events; nil means the client of everything else. A separate one keeps events from using up
+	// the other's rate limit.
 	EventClient kubernetes.Interface
 
-	// EvictionClient evicts the pods; nil means the client of everything else. One of its own keeps evictions from using up
-	// the rate of node writes: lifted taints above all. Upstream's two controllers have one each.
+	// EvictionClient evicts the pods; nil means the client of everything else. A separate one keeps evictions from using
+	// up the rate limit of node writes, above all of lifting. Upstream's two controllers also have one each.
 	EvictionClient kubernetes.Interface
 
-	// LeaseSilence is how long no lease of anybody may advance before the guard looks for itself, and how long
-	// a watch may be broken. 0 means 20s, twice the time in which a kubelet renews its lease, or two fifths of the grace
-	// period of the evictor that is fed, where that is less. Below 0 there is no guard. One with which the guard could not
-	// notice before that grace period ends is refused where the evictor is made.
+	// LeaseSilence is how long no lease at all may advance before the guard reads leases itself, and how long a watch may
+	// be broken. 0 means 20s, twice the period at which a kubelet renews its lease, or two fifths of the evictor's grace
+	// period if that is less. A negative value means no guard. evictor.New refuses a value with which the guard might not
+	// notice before the grace period ends.
 	LeaseSilence time.Duration
 
 	// Clock is the real clock when nil.
 	Clock clock.WithTicker
-	// Logger hears of the guard's findings; nil means nobody.
+	// Logger gets warnings, the guard's findings, and lists and watches that fail; nil means no logging.
 	Logger *slog.Logger
 }
 
@@ -81,7 +82,7 @@ func (o Options) validate(client kubernetes.Interface) error {
 	}
 	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "factory": o.Factory, "clock": o.Clock} {
 		if value != nil && absent(value) {
-			errs = append(errs, field.Invalid(field.NewPath(name), fmt.Sprintf("%T(nil)", value), "leave it nil, without a type, for the default"))
+			errs = append(errs, field.Invalid(field.NewPath(name), fmt.Sprintf("%T(nil)", value), "is a nil pointer within an interface; leave the field unset for the default"))
 		}
 	}
 	slices.SortFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
@@ -89,21 +90,21 @@ func (o Options) validate(client kubernetes.Interface) error {
 		errs = append(errs, field.Invalid(field.NewPath("half"), int(o.Half), "must be Both, Lifecycle or TaintEviction"))
 	}
 	if o.DaemonSets && o.Half != evictor.Both {
-		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no meaning with a half of evictors, which then delete no pods of failed nodes"))
+		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no effect unless half is Both: otherwise no pods of failed nodes are deleted"))
 	}
 	if o.shared() && o.KeepNode != nil {
-		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no meaning with factory or informers, which keep nodes as they are told to"))
+		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no effect with factory or informers, which decide themselves what they keep"))
 	}
 	if o.Factory != nil && o.Informers != nil {
-		errs = append(errs, field.Invalid(field.NewPath("informers"), "a function", "has no meaning with factory: there can be one cache"))
+		errs = append(errs, field.Invalid(field.NewPath("informers"), "a function", "cannot be set together with factory: there can be only one cache"))
 	}
 	return errs.ToAggregate()
 }
 
-// shared says whether the informers are those of others.
+// shared says whether somebody else provides the informers.
 func (o Options) shared() bool { return o.Factory != nil || o.Informers != nil }
 
-// absent says whether a value is nil, with or without a type.
+// absent says whether a value is nil or holds a nil pointer.
 func absent(value any) bool {
 	if value == nil {
 		return true

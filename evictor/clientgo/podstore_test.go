@@ -3,6 +3,7 @@ package clientgo
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -211,7 +212,7 @@ func TestAPodsNamesAreReadAsTheyWereWritten(t *testing.T) {
 
 // TestASlimPodShowsTheSame to an evictor, has kept its labels, and stays as it is when it is made slim again.
 func TestASlimPodShowsTheSame(t *testing.T) {
-	r, c := rand.New(rand.NewPCG(5, 6)), &Cluster{opts: Options{DaemonSets: true}}
+	r, c := rand.New(rand.NewPCG(5, 6)), &Cluster{opts: Options{DaemonSets: true, EvictionAPI: true}}
 	for i := range 500 {
 		whole := randomPod(r, i)
 		slim, err := Slim(whole)
@@ -222,4 +223,22 @@ func TestASlimPodShowsTheSame(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, slim, again)
 	}
+}
+
+// TestThePodsOfAControllerAreKnownAsSuch where a disruption budget may refuse one of them: the others wait for it, and not the other
+// pods of its node. An owner of unusual size is not kept.
+func TestThePodsOfAControllerAreKnownAsSuch(t *testing.T) {
+	yes := true
+	whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p", UID: "u", OwnerReferences: []metav1.OwnerReference{
+		{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "web", UID: "owner", Controller: &yes},
+	}}}
+	shown := func(o Options) *metav1.OwnerReference {
+		var as v1.Pod
+		(&Cluster{opts: o}).slimPod(whole).(*pod).show(&as)
+		return metav1.GetControllerOf(&as)
+	}
+	require.Equal(t, &whole.OwnerReferences[0], shown(Options{EvictionAPI: true}))
+	require.Nil(t, shown(Options{}), "pods that are deleted are refused by nobody")
+	whole.OwnerReferences[0].Kind = strings.Repeat("x", maxOwner)
+	require.Nil(t, shown(Options{EvictionAPI: true}))
 }

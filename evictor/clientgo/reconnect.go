@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// reconnectEvery is the time between two tries to reach an API server that does not answer.
+	// reconnectEvery is the time between two attempts to reach an API server that does not answer.
 	reconnectEvery = time.Second
-	// reconnectFor bounds them where nobody can end them: under informers of client-go before 0.33.
+	// reconnectFor bounds the attempts if nothing can cancel them: under informers of client-go before 0.33.
 	reconnectFor = 20 * time.Second
 )
 
-// reconnect tries again, second by second, while the API server gives no answer at all. The informer would do it too,
-// but less and less often: after an outage of a minute it may not notice for another one that all is well again, and
-// until it does no node is condemned and no pod is evicted. An answer, also one that says no, is left to the informer.
+// reconnect retries every second while the API server gives no answer at all. The informer would retry too, but with a
+// growing backoff: after an outage of a minute it may take another minute to notice that the API server is back, and
+// until then no verdict is reached and no pod is evicted. Any answer, a refusal included, is left to the informer.
 func reconnect[T any](ctx context.Context, l *link, try func() (T, error)) (T, error) {
 	var cancel context.CancelFunc = func() {}
 	if ctx.Done() == nil {
@@ -36,7 +36,7 @@ func reconnect[T any](ctx context.Context, l *link, try func() (T, error)) (T, e
 	}
 }
 
-// wait returns after that time, or with false when the context ends before.
+// wait returns true after that time, or false if the context ends before.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -48,7 +48,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// answered says whether the error is the API server's.
+// answered says whether the error is an answer of the API server, or the caller has given up.
 func answered(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) || errors.Is(err, context.Canceled)

@@ -11,15 +11,15 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// names are of an object whose UID is none as API servers make them, or its resourceVersion no number.
+// names holds the UID and resourceVersion of a pod whose UID is not a UUID or whose resourceVersion is not a number.
 type names struct {
 	uid     types.UID
 	version string
 }
 
-// name has the pod carry its names.
+// name sets the pod's key, UID and resourceVersion.
 func (p *pod) name(o *metav1.ObjectMeta) {
-	p.key, p.space = o.Name, uint16(len(o.Namespace)) //nolint:gosec // an API server takes 63
+	p.key, p.space = o.Name, uint16(len(o.Namespace)) //nolint:gosec // the API server allows 63 characters
 	if p.space > 0 {
 		p.key = o.Namespace + "/" + o.Name
 	}
@@ -32,7 +32,7 @@ func (p *pod) name(o *metav1.ObjectMeta) {
 	p.uid, p.version = uid, version
 }
 
-// podKey is the key as an evictor has it.
+// podKey returns the key that an evictor uses.
 func (p *pod) podKey() evictor.PodKey {
 	if p.space == 0 {
 		return evictor.PodKey{Name: p.key}
@@ -40,7 +40,7 @@ func (p *pod) podKey() evictor.PodKey {
 	return evictor.PodKey{Namespace: p.key[:p.space], Name: p.key[p.space+1:]}
 }
 
-// names are those of the object.
+// names returns the UID and the resourceVersion.
 func (p *pod) names() names {
 	if p.odd != nil {
 		return *p.odd
@@ -51,8 +51,8 @@ func (p *pod) names() names {
 // GetObjectMeta lets informers read the key and the resourceVersion.
 func (p *pod) GetObjectMeta() metav1.Object { return &about{nothing, p} }
 
-// about is the metadata as far as informers read them. The name is the whole key, so that they need not put one together for each
-// object.
+// about is the part of the metadata that informers read. Its name is the whole key, so that they need not build a key for
+// each object.
 type about struct {
 	metav1.Object
 	of *pod
@@ -69,15 +69,15 @@ func (a *about) GetUID() types.UID { return a.of.names().uid }
 // GetResourceVersion implements metav1.Object.
 func (a *about) GetResourceVersion() string { return a.of.names().version }
 
-// GetObjectKind makes it, with DeepCopyObject, a runtime.Object, of which lists are made.
+// GetObjectKind makes pod a runtime.Object, together with DeepCopyObject, so that it can be in a list.
 func (p *pod) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
 
-// slim is the part of the metadata that is kept of objects that keep their type.
+// slim returns the part of an object's metadata that is kept.
 func slim(o *metav1.ObjectMeta) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion, CreationTimestamp: o.CreationTimestamp}
 }
 
-// conditionOf is the pod's condition of that type, nil when there is none.
+// conditionOf returns the pod's condition of that type, or nil.
 func conditionOf(conditions []v1.PodCondition, kind v1.PodConditionType) *v1.PodCondition {
 	for i := range conditions {
 		if conditions[i].Type == kind {

@@ -9,13 +9,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// awaited is a list that must be complete, in the store or with one who is fed.
+// awaited is a list that must have arrived, in the store or at a target that is fed.
 type awaited struct {
 	what string
 	came cache.InformerSynced
 }
 
-// runState is how far the life of a Cluster is, of which it has one.
+// runState is the state of a Cluster, which runs once.
 type runState uint8
 
 const (
@@ -24,16 +24,16 @@ const (
 	ended
 )
 
-// Run implements evictor.Source: it runs the informers, the guard and the recorder of events until the context ends.
-// Evictor.Run runs it, so a program need not, unless it wants to see the cluster before or after that, or calls Step: several
-// calls at a time are one, until the last of their contexts ends. A Cluster whose Run has ended sees nothing any more,
-// decides nothing and cannot run again: that is the only error.
+// Run implements evictor.Source: it runs the informers, the guard and the event recorder until the context ends.
+// Evictor.Run calls it. A program calls it only if it uses Step, or wants to see the cluster before or after Evictor.Run.
+// Concurrent calls share one run, which lasts until the last of their contexts ends. After that the Cluster is no longer
+// Synced and cannot run again: the only error is that of such a call.
 func (c *Cluster) Run(ctx context.Context) error {
 	c.mu.Lock()
 	switch c.state {
 	case ended:
 		c.mu.Unlock()
-		return errors.New("clientgo: the Cluster's Run has ended; make another Cluster")
+		return errors.New("clientgo: this Cluster's Run has ended and cannot be repeated; make another Cluster")
 	case notRun:
 		c.state = runs
 		c.start()
@@ -55,7 +55,7 @@ func (c *Cluster) Run(ctx context.Context) error {
 	return nil
 }
 
-// start begins what Run runs; c.mu is held.
+// start starts everything that Run runs; c.mu is held.
 func (c *Cluster) start() {
 	c.asked = c.opts.Clock.Now()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -86,20 +86,20 @@ func (s *sources) runs(ctx context.Context) (all []func()) {
 	return all
 }
 
-// Synced says that the Cluster runs and its informers have delivered everything that there was, to the stores and to those that
-// are fed.
+// Synced reports whether the Cluster runs and its informers have delivered their first lists, to the stores and to every
+// target.
 func (c *Cluster) Synced() bool {
 	state, lists := c.awaits()
 	return state == runs && len(lists) == 0
 }
 
-// complete is Synced for the evictor.
+// complete is Synced for the evictor; it also notes that an evictor looks.
 func (c *Cluster) complete() bool {
 	c.looked()
 	return c.Synced()
 }
 
-// Awaits implements evictor.Source: what is still to come until Synced, and what it fails of.
+// Awaits implements evictor.Source: it says what is missing before Synced, with the errors of lists and watches.
 func (c *Cluster) Awaits() string {
 	state, lists := c.awaits()
 	switch {
@@ -119,7 +119,8 @@ func (c *Cluster) Awaits() string {
 	return text
 }
 
-// awaits names the lists that have not come, each once. An informer that somebody else has stopped delivers nothing more.
+// awaits names the lists that have not arrived, each once. If somebody else has stopped an informer, which then delivers
+// nothing more, the state is ended.
 func (c *Cluster) awaits() (state runState, lists []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

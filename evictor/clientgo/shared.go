@@ -11,13 +11,13 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// Informers gives informers that somebody else runs by an example of what they bring: a *v1.Node, a *v1.Pod and a
-// *coordinationv1.Lease. It is the GetInformer of controller-runtime's cache.Cache, as
+// Informers returns an informer that somebody else runs, by an example of its objects: a *v1.Node, a *v1.Pod or a
+// *coordinationv1.Lease. With controller-runtime it is the GetInformer of its cache.Cache:
 //
 //	func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) { return mgr.GetCache().GetInformer(ctx, example) }
 //
-// It is asked while the Cluster runs, once for each kind, and again a second after an error; it may wait until the
-// informer has everything, no longer than the context.
+// It is called once for each kind while the Cluster runs, and again a second after an error. It may block until the
+// informer has synced, but not longer than the context.
 type Informers func(ctx context.Context, example Object) (Informer, error)
 
 // Object is controller-runtime's client.Object.
@@ -26,9 +26,9 @@ type Object interface {
 	runtime.Object
 }
 
-// Informer is what is asked of an informer of others: controller-runtime's cache.Informer and client-go's
-// cache.SharedIndexInformer are such. Those of nodes and pods must also have client-go's method GetIndexer, which
-// controller-runtime's have unless they are of a few namespaces alone.
+// Informer is what a Cluster needs of other informers; controller-runtime's cache.Informer and client-go's
+// cache.SharedIndexInformer implement it. Informers of nodes and pods must also have client-go's method GetIndexer, as
+// controller-runtime's have unless they are restricted to a few namespaces.
 type Informer interface {
 	AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error)
 	AddIndexers(cache.Indexers) error
@@ -36,7 +36,7 @@ type Informer interface {
 	IsStopped() bool
 }
 
-// reader is what is read of a cache.Indexer.
+// reader is the part of cache.Indexer that is read.
 type reader interface {
 	List() []any
 	GetByKey(key string) (any, bool, error)
@@ -46,13 +46,13 @@ type reader interface {
 // source is an informer as far as a Cluster needs it.
 type source interface {
 	reader
-	// handle adds a handler; the function returned says whether it has been told of everything.
+	// handle adds a handler; the returned function says whether the first list has been delivered to it.
 	handle(cache.ResourceEventHandler) (cache.InformerSynced, error)
 	HasSynced() bool
 	IsStopped() bool
 }
 
-// whole is an informer that is there from the beginning.
+// whole is an informer that exists from the beginning.
 type whole struct {
 	cache.Indexer
 	cache.SharedIndexInformer
@@ -70,31 +70,31 @@ func (w whole) handle(h cache.ResourceEventHandler) (cache.InformerSynced, error
 	return r.HasSynced, nil
 }
 
-// AddIndexers is in both.
+// AddIndexers resolves the ambiguity: both embedded types have it.
 func (w whole) AddIndexers(i cache.Indexers) error { return w.SharedIndexInformer.AddIndexers(i) }
 
-// late is an informer of others, which is to be had only once their cache runs. Until then it is empty and keeps its
+// late is an informer of another cache, available only once that cache runs. Until then it is empty and collects
 // handlers.
 type late struct {
 	get     Informers
 	example Object
 	index   cache.Indexers
-	mirrors bool // an informer without an index will do: only the guard reads
+	mirrors bool // an informer without GetIndexer will do: only the guard reads it, from a mirror
 	link    *link
 
 	mu       sync.Mutex
-	informer Informer  // guarded by mu: nil until it is had
-	indexer  reader    // guarded by mu: likewise
-	waiting  []*handed // guarded by mu: for it, in their order
+	informer Informer  // guarded by mu: nil until obtained
+	indexer  reader    // guarded by mu: nil until obtained
+	waiting  []*handed // guarded by mu: handlers added before that, in order
 }
 
-// handed is a handler that was handed in early.
+// handed is a handler that was added before the informer was obtained.
 type handed struct {
 	handler cache.ResourceEventHandler
-	synced  cache.InformerSynced // guarded by late.mu: nil until the informer is had
+	synced  cache.InformerSynced // guarded by late.mu: nil until the informer is obtained
 }
 
-// obtain gets the informer, unless the context ends.
+// obtain gets the informer, with retries until the context ends.
 func (l *late) obtain(ctx context.Context) {
 	for {
 		err := l.try(ctx)
@@ -114,7 +114,7 @@ func (l *late) try(ctx context.Context) error {
 		return err
 	}
 	if absent(informer) {
-		return errors.New("the cache gives nil for an informer")
+		return errors.New("the cache returned a nil informer")
 	}
 	indexer, mirror, err := l.indexed(informer)
 	if err != nil {
@@ -138,8 +138,8 @@ func (l *late) try(ctx context.Context) error {
 	return nil
 }
 
-// indexed is where the informer keeps what it has, or a mirror of it and the handler that keeps that. A mirror may lag
-// behind what other handlers are told.
+// indexed returns the informer's index or, if it has none, a mirror and the handler that fills it. A mirror may lag behind
+// what other handlers are told.
 func (l *late) indexed(informer Informer) (reader, cache.ResourceEventHandler, error) {
 	its, ok := informer.(interface{ GetIndexer() cache.Indexer })
 	switch {
@@ -147,11 +147,11 @@ func (l *late) indexed(informer Informer) (reader, cache.ResourceEventHandler, e
 		mirror := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})
 		return mirror, keeping(mirror), nil
 	case !ok:
-		return nil, nil, fmt.Errorf("%T cannot be read (GetIndexer): is it of a few namespaces alone?", informer)
+		return nil, nil, fmt.Errorf("%T has no GetIndexer and cannot be read: is it restricted to a few namespaces?", informer)
 	}
 	missing := make(cache.Indexers)
 	for name, index := range l.index {
-		if _, ok := its.GetIndexer().GetIndexers()[name]; !ok { // another Cluster's is the same
+		if _, ok := its.GetIndexer().GetIndexers()[name]; !ok { // another Cluster may have added the same index
 			missing[name] = index
 		}
 	}
@@ -163,10 +163,10 @@ func (l *late) indexed(informer Informer) (reader, cache.ResourceEventHandler, e
 	return its.GetIndexer(), nil, nil
 }
 
-// keeping is a handler that lets a store have what an informer has.
+// keeping returns a handler that copies an informer's objects to a store.
 func keeping(store cache.Store) cache.ResourceEventHandler {
 	return cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { _ = store.Add(obj) }, // of objects with a key it cannot fail, and informers have no others
+		AddFunc:    func(obj any) { _ = store.Add(obj) }, // fails only for objects without a key, which informers never have
 		UpdateFunc: func(_, obj any) { _ = store.Update(obj) },
 		DeleteFunc: func(obj any) { _ = store.Delete(objectOf(obj)) },
 	}
@@ -192,7 +192,7 @@ func (l *late) handle(h cache.ResourceEventHandler) (cache.InformerSynced, error
 	}, nil
 }
 
-// had is the informer and what it has, nil until there is one.
+// had returns the informer and its objects; nil until they are obtained.
 func (l *late) had() (Informer, reader) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

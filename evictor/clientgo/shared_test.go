@@ -161,8 +161,8 @@ func TestAnInformerThatCannotBeRead(t *testing.T) {
 		ran := make(chan error)
 		go func() { ran <- cluster.Run(ctx) }()
 		time.Sleep(time.Minute)
-		require.Equal(t, "the first list of nodes, pods; reading nodes fails: the cache gives nil for an informer; "+
-			"reading pods fails: clientgo_test.plain cannot be read (GetIndexer): is it of a few namespaces alone?", cluster.Awaits())
+		require.Equal(t, "the first list of nodes, pods; reading nodes fails: the cache returned a nil informer; "+
+			"reading pods fails: clientgo_test.plain has no GetIndexer and cannot be read: is it restricted to a few namespaces?", cluster.Awaits())
 		cancel()
 		require.NoError(t, <-ran)
 	})

@@ -9,28 +9,30 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// Part is one thing that a leader must be able to do.
+// Part is one thing that a replica must be able to do to be fit to lead.
 type Part struct {
-	// Name is "lists" (they are complete), "watches" (they bring what changes), "passes" (the evictor looks at it) or
-	// "writes" (they do not all fail).
+	// Name is "lists" (the first lists are complete), "watches" (they deliver changes), "passes" (an evictor looks at the
+	// cluster) or "writes" (not every write fails).
 	Name string
-	// Err is what ails it, nil when nothing does.
+	// Err is why it fails; nil means that it works.
 	Err error
 }
 
-// Parts are all of them, in that order. Each is ill after Options.LeaseSilence of it, and one look of an eighth of that, at the latest;
-// writes that hang need the 30 seconds that one may take. Passes and writes are not judged where LeaseSilence is below 0.
+// Parts returns all parts, in that order. A fault shows after Options.LeaseSilence, plus an eighth of it for the guard's
+// next look, at the latest; writes that hang take another 30 seconds, the most that a write may take. With a negative
+// LeaseSilence, passes and writes never fail.
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
 	if what := c.Awaits(); what != "" {
-		lists = errors.New("nothing is decided, it waits for " + what)
+		lists = errors.New("nothing is decided while waiting for " + what)
 	}
 	return []Part{{"lists", lists}, {"watches", c.Health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
 }
 
-// MayLead is nil while no part is ill, else it names the first that is. A replica that cannot see or write holds up those that
-// can while it has the lease: it gives it away and does not take it (Lock). Writes that failed are well again when one
-// succeeds; a replica that does not lead tries one without effect (a dry run) at each look.
+// MayLead returns nil if every part works, or the error of the first that fails. A replica that cannot see or write must
+// not hold the lease, because it keeps others from acting: with Lock it loses the lease and does not take it. The part
+// writes works again once a write succeeds; for that the guard tries a dry-run write at each look, as long as the part
+// fails.
 func (c *Cluster) MayLead() error {
 	for _, part := range c.Parts() {
 		if part.Err != nil {
@@ -40,8 +42,8 @@ func (c *Cluster) MayLead() error {
 	return nil
 }
 
-// Lock is a lock for client-go's leader election that neither takes nor renews the lease while MayLead forbids it. A leader
-// loses it then by the renew deadline, and gives it away where the election is told to.
+// Lock returns a lock for client-go's leader election that neither takes nor renews the lease while MayLead returns an
+// error. A leader then loses the lease by the renew deadline, and releases it if the election is configured to.
 func (c *Cluster) Lock(lease resourcelock.Interface) resourcelock.Interface {
 	return &seeingLock{lease, c.MayLead}
 }
@@ -54,21 +56,21 @@ type seeingLock struct {
 // Create implements resourcelock.Interface.
 func (l *seeingLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if err := l.mayLead(); err != nil {
-		return fmt.Errorf("clientgo: the lease is not taken: %w", err)
+		return fmt.Errorf("clientgo: not taking the lease: %w", err)
 	}
 	return l.Interface.Create(ctx, record)
 }
 
-// Update implements resourcelock.Interface; one that names nobody gives the lease away.
+// Update implements resourcelock.Interface. An update without a holder releases the lease, and is always let through.
 func (l *seeingLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if err := l.mayLead(); err != nil && record.HolderIdentity != "" {
-		return fmt.Errorf("clientgo: the lease is not taken or renewed: %w", err)
+		return fmt.Errorf("clientgo: not taking or renewing the lease: %w", err)
 	}
 	return l.Interface.Update(ctx, record)
 }
 
-// passes says whether the evictor looks. It asks the store at each look whether it is complete; the guard gives it a reason to
-// look when it has not had one for long.
+// passes returns an error if no evictor has looked at the cluster for long. An evictor asks Synced whenever it looks; the
+// guard gives it a reason to (prod) if it has had none.
 func (c *Cluster) passes() error {
 	silence := c.guard.bound()
 	c.mu.Lock()
@@ -80,7 +82,7 @@ func (c *Cluster) passes() error {
 	return nil
 }
 
-// looked notes that an evictor looks.
+// looked notes that an evictor looks at the cluster.
 func (c *Cluster) looked() {
 	now := c.opts.Clock.Now()
 	c.mu.Lock()
@@ -88,7 +90,7 @@ func (c *Cluster) looked() {
 	c.asked = now
 }
 
-// prod gives evictors that have not looked for a while something to look at: the change of a node that there is not.
+// prod wakes evictors that have not looked for a while, with a change of a node that does not exist.
 func (g *guard) prod() {
 	g.c.mu.Lock()
 	asked := g.c.asked

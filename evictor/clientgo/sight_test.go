@@ -97,7 +97,7 @@ func TestALeaderWhoseWatchIsBrokenGivesTheLeaseUp(t *testing.T) {
 		first.set(func() { first.blind = true })
 		time.Sleep(50 * time.Second) // 20 to notice, 10 for the renew deadline, and the looks and tries between
 		require.Equal(t, "second", holder(t, elections))
-		require.ErrorContains(t, first.cluster.MayLead(), "watches: the watch of leases stands still")
+		require.ErrorContains(t, first.cluster.MayLead(), "watches: the watch of leases has stood still")
 		require.NoError(t, second.cluster.MayLead())
 		second.set(func() { second.blind = true })
 		time.Sleep(50 * time.Second)

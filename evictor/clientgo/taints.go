@@ -10,10 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// maxTaints bounds what is kept of one node's taints, in bytes. An API server bounds only the object.
+// maxTaints bounds what is kept of one node's taints, in bytes. The API server bounds only the whole object.
 const maxTaints = 16 << 10
 
-// taintsCut is the annotation, on a node that is kept, that says that it has more taints.
+// taintsCut is an annotation on a kept node whose taints were not all kept.
 const taintsCut = "evictkit.internal/taints-cut"
 
 // writtenTaints are the keys of the taints that an evictor writes.
@@ -22,8 +22,9 @@ var writtenTaints = []string{
 	v1.TaintNodePIDPressure, v1.TaintNodeNetworkUnavailable,
 }
 
-// slimTaints are the taints that are kept, in their order: nearly always all. Else they are those that an evictor writes and, as
-// far as there is room, the first that evict: a pod may then stay that one of the others would have evicted.
+// slimTaints returns the taints that are kept, in their order: all, if they fit maxTaints. Otherwise they are those that
+// an evictor writes and, as far as there is room, the first NoExecute taints: a pod may then stay that one of the others
+// would have evicted.
 func slimTaints(whole []v1.Taint) (kept []v1.Taint, cut bool) {
 	size := 0
 	for i := range whole {
@@ -51,21 +52,21 @@ func slimTaints(whole []v1.Taint) (kept []v1.Taint, cut bool) {
 	return kept, true
 }
 
-// sizeOf is roughly how many bytes a taint takes.
+// sizeOf estimates how many bytes a taint takes.
 func sizeOf(t *v1.Taint) int {
 	const itself = 80
 	return itself + len(t.Key) + len(t.Value) + len(t.Effect)
 }
 
-// wholeTaints are all taints of the node in the version that was read. Where not all are kept they are read again: the list is written
-// as one.
+// wholeTaints returns all taints of the node, in the version that was read. If not all are kept they are read again,
+// because the list is written as a whole.
 func (w *nodeWriter) wholeTaints(ctx context.Context, node *v1.Node) ([]v1.Taint, error) {
 	if _, cut := node.Annotations[taintsCut]; !cut {
 		return node.Spec.Taints, nil
 	}
 	ctx, cancel := finishing(ctx)
 	defer cancel()
-	// A list of one, for which the permission to list is enough.
+	// A list with one item, because the account may list nodes but need not be allowed to get one.
 	list, err := w.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + node.Name})
 	if err != nil {
 		return nil, fmt.Errorf("clientgo: reading the taints of node %s: %w", node.Name, err)

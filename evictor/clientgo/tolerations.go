@@ -8,20 +8,21 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// maxTolerations bounds what is kept of one pod's tolerations, in bytes as they are kept. An API server bounds only the object.
+// maxTolerations bounds what is kept of one pod's tolerations, in encoded bytes. The API server bounds only the whole
+// object.
 const maxTolerations = 16 << 10
 
-// tolerations is a list of them in a form of which equal ones are one, for a cluster's pods have few different ones, and which lasts
-// as long as a pod that has it.
+// tolerations is an encoded list of tolerations. Equal lists are kept once, because a cluster's pods have few different
+// ones, and only as long as a pod has them.
 type tolerations struct{ text unique.Handle[string] }
 
-// toleratesAll is what is kept of a pod with more than maxTolerations: whoever writes them could have written this, and a part of
-// them would let it be evicted early.
+// toleratesAll replaces a list of more than maxTolerations: its author could have written this instead, and only a part
+// of the list might get the pod evicted early.
 var toleratesAll = []v1.Toleration{{Operator: v1.TolerationOpExists}}
 
 func tolerationsOf(list []v1.Toleration) tolerations {
 	text := encodeTolerations(list)
-	if len(text) > maxTolerations { // only those that a NoExecute taint can meet are read
+	if len(text) > maxTolerations { // keep only those that can match a NoExecute taint
 		text = encodeTolerations(slices.DeleteFunc(slices.Clone(list), func(t v1.Toleration) bool { return t.Effect != "" && t.Effect != v1.TaintEffectNoExecute }))
 	}
 	if len(text) > maxTolerations {
@@ -30,7 +31,7 @@ func tolerationsOf(list []v1.Toleration) tolerations {
 	return tolerations{unique.Make(string(text))}
 }
 
-// encodeTolerations writes each as its four strings, with their lengths, and its seconds, if any, after their number.
+// encodeTolerations encodes each toleration as its four strings, each after its length, then 0, or 1 and the seconds.
 func encodeTolerations(list []v1.Toleration) []byte {
 	text := make([]byte, 0, 80*len(list))
 	for i := range list {
@@ -48,7 +49,7 @@ func encodeTolerations(list []v1.Toleration) []byte {
 	return text
 }
 
-// appendTo appends the list, to be read only.
+// appendTo appends the decoded list, which is read-only.
 func (t tolerations) appendTo(list []v1.Toleration) []v1.Toleration {
 	for text := t.text.Value(); text != ""; {
 		var parts [4]string
@@ -81,7 +82,7 @@ func uvarint(text string) (value uint64, used int) {
 	}
 }
 
-// usualSeconds are those that an API server's admission adds.
+// usualSeconds are the tolerationSeconds that the API server's admission adds; shared to save memory.
 var usualSeconds int64 = 300
 
 func secondsPointer(seconds int64) *int64 {

@@ -7,10 +7,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// uuid is a UID as API servers make them, in a third of its room.
+// uuid is a UID as API servers make them, in less than half of the bytes.
 type uuid [16]byte
 
-// uuidOf says whether the UID is one that is read as it was written.
+// uuidOf parses a UID. ok is false unless String would return exactly the same text.
 func uuidOf(uid types.UID) (u uuid, ok bool) {
 	if len(uid) != uuidLength {
 		return u, false
@@ -36,7 +36,7 @@ func uuidOf(uid types.UID) (u uuid, ok bool) {
 
 const uuidLength = 36
 
-// String is the UID.
+// String returns the UID.
 func (u uuid) String() string {
 	var text [uuidLength]byte
 	at := 0

@@ -16,16 +16,16 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// FinishWithin is how long a write that is under way may still take when the context of Run ends: it is finished rather than cut
-// off. None is begun after. What a leader writes so ends before the next one's term if its lease lasts at least
-// this much longer than it tries to renew it.
+// FinishWithin is how long a write in flight may still take when the context of Run ends; it is finished rather than cut
+// off, and no other begins. So a leader's writes end before the next leader's term if the lease duration is at least the
+// renew deadline plus FinishWithin.
 const FinishWithin = 4 * time.Second
 
-// writeTimeout is how long a write may take, with the wait for the client's own rate limit.
+// writeTimeout is how long a write may take, including the wait for the client's own rate limit.
 const writeTimeout = 30 * time.Second
 
-// finishing returns the context of one write, which outlives ctx by FinishWithin at most; what is begun when ctx has
-// ended has none left. The pods of a node are marked one after another, and each would have those seconds anew.
+// finishing returns the context of one write, which outlives ctx by at most FinishWithin. If ctx has already ended, so has
+// the returned context: otherwise each pod of a node, marked one after another, would get those seconds anew.
 func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Err() != nil {
 		return ctx, func() {}
@@ -41,15 +41,15 @@ func finishing(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// patchMeta are the preconditions of a patch.
+// patchMeta is the metadata of a patch: its preconditions, and labels.
 type patchMeta struct {
 	UID             types.UID         `json:"uid,omitempty"`
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
 	Labels          map[string]string `json:"labels,omitempty"`
 }
 
-// failed names what was tried. An API server takes the UID of a patch for an attempt to change it when the
-// object has another one and answers Invalid; to the evictor that is a Conflict.
+// failed wraps err with what was tried. If a patch carries the UID of another object, the API server takes that as an
+// attempt to change the UID and answers Invalid; for the evictor this is a Conflict.
 func failed(what, resource, name string, err error) error {
 	if err == nil {
 		return nil
@@ -103,7 +103,8 @@ func (w *nodeWriter) UpdateTaints(ctx context.Context, node *v1.Node, change tai
 	return w.patch(ctx, "patching the taints of node", node, types.MergePatchType, body)
 }
 
-// UpdateLabels implements evictor.NodeWriter. Each label is its own merge key, so no version is needed.
+// UpdateLabels implements evictor.NodeWriter. A merge patch changes only the labels it names, so no resourceVersion is
+// needed.
 func (w *nodeWriter) UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error {
 	body, err := json.Marshal(map[string]patchMeta{"metadata": {UID: node.UID, Labels: labels}})
 	if err != nil {

@@ -16,24 +16,24 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// refusedObjects is how many different objects' writes must have been refused to blame this replica and not them.
+// refusedObjects is how many different objects' writes must be forbidden before the replica is blamed, not the objects.
 const refusedObjects = 3
 
-// writes is how writing goes: since when every write has failed.
+// writes tracks since when every write has failed.
 type writes struct {
 	clock   clock.PassiveClock
-	silence func() time.Duration // how long they may
+	silence func() time.Duration // for how long every write may fail
 
 	mu      sync.Mutex
-	since   time.Time           // guarded by mu: when the first of them began; zero after one that succeeded
+	since   time.Time           // guarded by mu: when the first failed write began; zero after one that succeeded
 	last    time.Time           // guarded by mu: when the last one failed
-	err     error               // guarded by mu: of what
-	api     bool                // guarded by mu: the API server fails, not only the objects' writes
-	refused map[string]struct{} // guarded by mu: at most refusedObjects of those whose writes were refused
+	err     error               // guarded by mu: its error
+	api     bool                // guarded by mu: some failed for another reason than Forbidden
+	refused map[string]struct{} // guarded by mu: objects whose writes were forbidden, at most refusedObjects
 }
 
-// note takes a write that has ended into account. An answer about the object alone (it has changed, is gone, is protected by a
-// budget) shows that writes arrive.
+// note records the result of a write. An answer about the object alone (it has changed, is gone, is protected by a
+// disruption budget) shows that writes reach the API server.
 func (w *writes) note(began time.Time, object string, err error) {
 	now := w.clock.Now()
 	w.mu.Lock()
@@ -43,7 +43,7 @@ func (w *writes) note(began time.Time, object string, err error) {
 		w.since, w.err, w.api, w.refused = time.Time{}, nil, false, nil
 		return
 	case errors.Is(err, context.Canceled):
-		return // we ended it
+		return // cancelled by us
 	case w.since.IsZero():
 		w.since = began
 	}
@@ -58,7 +58,7 @@ func (w *writes) note(began time.Time, object string, err error) {
 	}
 }
 
-// budget says whether a disruption budget has answered, not an API server that has too much to do.
+// budget says whether a disruption budget refused the write, and not an overloaded API server.
 func budget(err error) bool {
 	return apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause)
 }
@@ -73,7 +73,7 @@ func (w *writes) ill() error {
 	return nil
 }
 
-// try writes something without effect, to know when writes succeed again: who does not lead has nothing else to write.
+// try makes a write without effect, to find out when writes succeed again: a replica that does not lead makes no others.
 func (w *writes) try(ctx context.Context, object string, uid types.UID, patch func(ctx context.Context, body []byte) error) {
 	ctx, cancel := context.WithTimeout(ctx, w.silence()/2)
 	defer cancel()
@@ -85,8 +85,8 @@ func (w *writes) try(ctx context.Context, object string, uid types.UID, patch fu
 	w.note(began, object, err)
 }
 
-// tryWriting tries the first node that there is or, where nodes are not written, the first pod. Without one there is
-// nothing to write.
+// tryWriting tries a dry-run write of some node or, if nodes are not written, of some pod; it does nothing if there is
+// none.
 func (c *Cluster) tryWriting(ctx context.Context) {
 	nothing := metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}}
 	c.nodes.Nodes(func(node *v1.Node) bool {

@@ -8,8 +8,8 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// Feed tells a controller of the test's own, from now on, of every node, pod and lease that changes. An evictor with this
-// cluster's Clients is fed already; to feed one twice changes nothing.
+// Feed tells your own controller, from now on, about every node, pod and lease that changes. An evictor with this
+// cluster's Clients needs no Feed. A second Feed of the same target changes nothing.
 func (c *Cluster) Feed(to evictor.Target) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -18,7 +18,7 @@ func (c *Cluster) Feed(to evictor.Target) {
 	}
 }
 
-// source is the cluster as a Source; it needs nobody to run it.
+// source is the cluster as a Source; its Run has nothing to do.
 type source Cluster
 
 func (s *source) Feed(to evictor.Target, _ evictor.Config) error {
@@ -33,15 +33,15 @@ func (*source) Run(ctx context.Context) error {
 
 func (*source) Awaits() string { return "" }
 
-// driven is a controller of the test's own.
+// driven is a controller under Drive.
 type driven struct {
 	step func(context.Context) (time.Time, error)
 	next time.Time
 }
 
-// Drive lets Advance step a controller of the test's own whenever it asked to be called again and whenever the clock moves: the
-// function is as Evictor.Step, and a zero time asks for nothing. It is called at once, and
-// after the evictor where both are due. An error fails the test.
+// Drive makes Advance step your own controller whenever it asked to be called again, and whenever the clock moves. step is
+// like Evictor.Step; a zero time asks for no further call. It is called at once, and after the evictor if both are due.
+// An error fails the test.
 func (c *Cluster) Drive(step func(context.Context) (next time.Time, err error)) {
 	c.t.Helper()
 	d := &driven{step: step}
@@ -60,7 +60,7 @@ func (c *Cluster) stepDriven(d *driven) {
 	c.mu.Unlock()
 }
 
-// due is when somebody wants to be stepped next, false when nobody does.
+// due returns when the next driven controller or the evictor wants to be stepped, false if none does.
 func (c *Cluster) due() (first time.Time, some bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,7 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Epoch is the instant at which every Cluster begins.
+// Epoch is the instant at which every Cluster starts.
 var Epoch = simulator.Epoch
 
 // fakeClock is the fake clock of k8s.io/utils, counted from Epoch.
@@ -54,7 +54,7 @@ type Cluster struct {
 }
 
 type layout struct {
-	given       map[string]bool // the options that would replace what they gave before
+	given       map[string]bool // options that may be given only once
 	fault       string
 	zones       []zoneLayout
 	podsPerNode int
@@ -68,10 +68,10 @@ type zoneLayout struct {
 	nodes int
 }
 
-// Option lays a cluster out.
+// Option says how New lays the cluster out.
 type Option func(*layout)
 
-// Zone adds a zone of so many nodes, named <name>-0, <name>-1, …; "region:zone" gives it a region too.
+// Zone adds a zone with that many nodes, named <name>-0, <name>-1, …; "region:zone" gives it a region too.
 func Zone(name string, nodes int) Option {
 	return func(l *layout) {
 		key := zone.Key{Zone: name}
@@ -82,13 +82,13 @@ func Zone(name string, nodes int) Option {
 	}
 }
 
-// PodsPerNode gives every node so many pods of namespace default, owned by a ReplicaSet and named
-// <node>-p0, <node>-p1, …
+// PodsPerNode gives every node that many pods in namespace default, owned by a ReplicaSet and named <node>-p0,
+// <node>-p1, …
 func PodsPerNode(n int) Option {
 	return once("PodsPerNode", func(l *layout) { l.podsPerNode = n })
 }
 
-// once is an option that may be given once: a second one would replace it unseen.
+// once makes an option that may be given only once, because a second one would silently replace it.
 func once(name string, option Option) Option {
 	return func(l *layout) {
 		if l.given[name] {
@@ -99,18 +99,19 @@ func once(name string, option Option) Option {
 	}
 }
 
-// Tolerations replaces the pods' tolerations. Without it they tolerate not-ready and unreachable for
-// 300 seconds, as the API server's admission makes them.
+// Tolerations replaces the pods' tolerations. By default they tolerate not-ready and unreachable for 300 seconds, which
+// is what the API server's admission sets.
 func Tolerations(tolerations ...v1.Toleration) Option {
 	return once("Tolerations", func(l *layout) { l.tolerations = tolerations })
 }
 
-// Heartbeats replaces the kubelets' periods, of 10s and 5m. Both must be positive.
+// Heartbeats replaces the periods of the kubelets' lease renewals and status reports, 10s and 5m by default. Both must be
+// positive.
 func Heartbeats(lease, status time.Duration) Option {
 	return once("Heartbeats", func(l *layout) { l.interval, l.report = lease, status })
 }
 
-// New lays out a cluster in which all is well.
+// New returns a cluster in which all nodes and pods are healthy.
 func New(t TB, options ...Option) *Cluster {
 	t.Helper()
 	l := layout{given: make(map[string]bool), interval: 10 * time.Second, report: 5 * time.Minute, tolerations: []v1.Toleration{
@@ -157,7 +158,7 @@ func New(t TB, options ...Option) *Cluster {
 	return c
 }
 
-// TolerateFor is a toleration of the taint key with effect NoExecute, for so many seconds.
+// TolerateFor returns a toleration of the NoExecute taint with that key, for that many seconds.
 func TolerateFor(key string, seconds int64) v1.Toleration {
 	return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}
 }
@@ -169,16 +170,16 @@ func (c *Cluster) must(err error) {
 	}
 }
 
-// Clock is the cluster's clock, for what the test runs beside it. Move it with Advance only.
+// Clock returns the cluster's clock, for other code under test. Move it only with Advance.
 func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock.FakeClock }
 
-// Clients are the cluster as an evictor sees it, which is fed with what changes there.
+// Clients returns the cluster as clients for an evictor, including a Source that feeds it.
 func (c *Cluster) Clients() evictor.Clients {
 	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: (*source)(c)}
 }
 
-// Start begins an evictor that Advance steps, in place of one begun before. It makes its first step at once. There may be
-// one Options; its clock is the cluster's.
+// Start starts an evictor that Advance steps, in place of any earlier one. It makes its first step at once. At most one
+// Options may be given; its clock is replaced by the cluster's.
 func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evictor.Evictor {
 	c.t.Helper()
 	if len(options) > 1 {
@@ -191,8 +192,8 @@ func (c *Cluster) Start(config evictor.Config, options ...evictor.Options) *evic
 	return c.begin()
 }
 
-// Restart begins a new evictor with the same configuration and forgets the old one, as when its process
-// is restarted. It makes its first step at once.
+// Restart starts a new evictor with the same configuration and drops the old one, as when its process restarts. The new
+// one makes its first step at once.
 func (c *Cluster) Restart() *evictor.Evictor {
 	c.t.Helper()
 	if c.evictor == nil {
@@ -228,7 +229,7 @@ func (c *Cluster) begin() *evictor.Evictor {
 	return e
 }
 
-// Evictor is the one that Start or Restart began, nil before.
+// Evictor returns the evictor that Start or Restart started, nil before that.
 func (c *Cluster) Evictor() *evictor.Evictor {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -252,11 +253,11 @@ func (c *Cluster) step() {
 	}
 }
 
-// Advance lets d of virtual time pass, none when it is below zero.
+// Advance lets d of virtual time pass. A negative d counts as 0.
 func (c *Cluster) Advance(d time.Duration) {
 	c.t.Helper()
 	until := c.clock.Elapsed() + d
-	c.step() // what the test did since the last call
+	c.step() // whatever the test has done since the last call
 	for {
 		next := until
 		if due, some := c.due(); some {
@@ -281,7 +282,7 @@ func (c *Cluster) move(to time.Duration) {
 	}
 }
 
-// turns lets kubelets renew until then; a report ends it early, because the evictor may act on it.
+// turns makes kubelets renew and report until then. A report ends it early, because the evictor may act on it.
 func (c *Cluster) turns(until time.Duration) (at time.Duration, reported bool) {
 	for {
 		c.mu.Lock()
@@ -300,15 +301,15 @@ func (c *Cluster) turns(until time.Duration) (at time.Duration, reported bool) {
 			c.cluster.Report()
 			c.mu.Unlock()
 			at, reported = report, true
-			until = report // and whatever else happens at that instant
+			until = report // with everything else at that instant
 		default:
 			return at, reported
 		}
 	}
 }
 
-// Timeline is what was written and what became of zones, as lines of the scenario format (JSON; t is in seconds since
-// Epoch), in the order in which it happened.
+// Timeline returns what was written and how zones changed, in order, as lines of the scenario format (JSON; t is in
+// seconds since Epoch).
 func (c *Cluster) Timeline() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -319,7 +320,7 @@ func (c *Cluster) Timeline() []string {
 	return lines
 }
 
-// Evicted are the pods evicted so far, in order; namespace/name where that is not default.
+// Evicted returns the pods evicted so far, in order: as name, or namespace/name if the namespace is not default.
 func (c *Cluster) Evicted() []string { return c.evicted(func(scenario.Line) bool { return true }) }
 
 // EvictedFrom is Evicted for one node.
@@ -339,7 +340,7 @@ func (c *Cluster) evicted(which func(scenario.Line) bool) []string {
 	return pods
 }
 
-// Taints are the taints of a node, as key:effect, in order; nil when there is no such node.
+// Taints returns the taints of a node as key:effect, in order; nil if there is no such node.
 func (c *Cluster) Taints(node string) (list []string) {
 	if n, ok := (*stores)(c).Node(node); ok {
 		for i := range n.Spec.Taints {
@@ -349,7 +350,7 @@ func (c *Cluster) Taints(node string) (list []string) {
 	return list
 }
 
-// HasNoExecute says whether the node carries a NoExecute taint for not being ready.
+// HasNoExecute reports whether the node has a not-ready or unreachable taint with effect NoExecute.
 func (c *Cluster) HasNoExecute(node string) bool {
 	n, ok := (*stores)(c).Node(node)
 	for i := 0; ok && i < len(n.Spec.Taints); i++ {

@@ -1,11 +1,11 @@
-// Package evictortest is an in-memory cluster on a fake clock for tests: of the evictor, and of
-// controllers that live beside it.
+// Package evictortest is an in-memory cluster on a fake clock, for tests of the evictor and of controllers that run
+// beside it.
 //
-// A Cluster has nodes with simulated kubelets, which renew their leases every ten seconds and report
-// their status every five minutes, and pods bound to them. New lays it out, Start begins an evictor on
-// it, Advance lets virtual time pass: kubelets have their turns, the evictor is stepped whenever it
-// asked to be, and every instant is played in full before the clock moves on. The same test gives the
-// same result on every run, in microseconds.
+// A Cluster has nodes with simulated kubelets, and pods bound to them. The kubelets renew their leases every ten
+// seconds and report their status every five minutes. New lays the cluster out, Start starts an evictor on it, and
+// Advance lets virtual time pass: kubelets renew and report, the evictor is stepped whenever it asked to be, and
+// everything due at one instant is done before the clock moves on. The same test gives the same result on every run,
+// in microseconds.
 //
 //	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
 //	cluster.Start(evictor.DefaultConfig())
@@ -13,13 +13,13 @@
 //	cluster.Advance(6 * time.Minute)
 //	require.Equal(t, []string{"a-0-p0", "a-0-p1"}, cluster.Evicted())
 //
-// What happens is up to the test: Fail and Recover kubelets, let them report a Condition, Taint, Cordon,
-// add and delete nodes and pods, Restart the evictor. What goes wrong is too: FailWrites decides about
-// each write, SetAPIDown fails them all, SetLatency makes each one take virtual time. Timeline tells what was
-// written, as the lines of the scenario format.
+// The test decides what happens: it can Fail and Recover kubelets, make them report a Condition, Taint and Cordon
+// nodes, add and delete nodes and pods, and Restart the evictor. It also decides what goes wrong: FailWrites fails
+// chosen writes, SetAPIDown fails all of them, and SetLatency makes each one take virtual time. Timeline returns what
+// was written, as lines of the scenario format.
 //
-// Clients gives the cluster's interfaces to an evictor that the test drives itself, with Step or with Run; then
-// Advance moves the clock and the kubelets only. A controller of the test's own that lives beside an evictor is told
-// what changes by Feed, and stepped by Drive. Start, Restart, Drive and Advance are called one at a time; all other
-// methods are safe for concurrent use, beside them too.
+// If the test drives an evictor itself, with Step or Run, Clients gives that evictor the cluster's interfaces, and
+// Advance moves only the clock and the kubelets. For your own controller beside an evictor, Feed tells it what changes
+// and Drive steps it. Call Start, Restart, Drive and Advance one at a time; all other methods are safe for concurrent
+// use, also beside them.
 package evictortest

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// counting is a controller of a user's own: a Target that looks every seven seconds.
+// counting is a user's own controller: a Target that steps every seven seconds.
 type counting struct {
 	c     *evictortest.Cluster
 	looks []time.Duration
@@ -31,7 +31,7 @@ func (u *counting) Step(context.Context) (time.Time, error) {
 	return now.Add(7 * time.Second), nil
 }
 
-// TestAControllerOfOnesOwn lives beside the evictor: it is told and stepped as the evictor is.
+// Your own controller is fed and stepped just like the evictor.
 func TestAControllerOfOnesOwn(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
 	u := &counting{c: c, told: make(map[string]int)}
@@ -60,7 +60,7 @@ func TestAControllerThatFailsFailsTheTest(t *testing.T) {
 	})
 }
 
-// TestPodsOfAnyNamespace are named as Evicted names them.
+// Pods in any namespace are named as Evicted names them.
 func TestPodsOfAnyNamespace(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	c.Start(evictor.DefaultConfig())

@@ -23,7 +23,7 @@ func podKey(name string) evictor.PodKey {
 	return evictor.PodKey{Namespace: "default", Name: name}
 }
 
-// do changes the cluster; a change to what does not exist fails the test.
+// do changes the cluster. It fails the test if the object does not exist.
 func (c *Cluster) do(what, name string, change func(*simulator.Cluster) bool) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -34,8 +34,8 @@ func (c *Cluster) do(what, name string, change func(*simulator.Cluster) bool) {
 	}
 }
 
-// Fail stops the kubelets of these nodes: they neither renew nor report, and their deleted pods stay
-// terminating. Failing one twice changes nothing.
+// Fail stops the kubelets of these nodes: they neither renew nor report, and their deleted pods stay terminating.
+// Failing a node again changes nothing.
 func (c *Cluster) Fail(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
@@ -43,7 +43,7 @@ func (c *Cluster) Fail(nodes ...string) {
 	}
 }
 
-// Recover brings them back: they renew and report Ready at once.
+// Recover brings the kubelets of these nodes back: they renew and report Ready at once.
 func (c *Cluster) Recover(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
@@ -54,19 +54,19 @@ func (c *Cluster) Recover(nodes ...string) {
 	}
 }
 
-// Condition lets the live kubelet of a node report a condition, now and from now on.
+// Condition makes the live kubelet of a node report a condition, now and in every later report.
 func (c *Cluster) Condition(node string, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	c.t.Helper()
 	c.do("set a condition of node", node, func(s *simulator.Cluster) bool { return s.SetCondition(node, kind, status) })
 }
 
-// Taint adds a taint in somebody else's name.
+// Taint adds a taint to a node, as if something other than the evictor did.
 func (c *Cluster) Taint(node string, taint v1.Taint) {
 	c.t.Helper()
 	c.do("taint node", node, func(s *simulator.Cluster) bool { return s.SetTaint(node, taint) })
 }
 
-// Untaint removes a taint in somebody else's name.
+// Untaint removes a taint from a node, as if something other than the evictor did.
 func (c *Cluster) Untaint(node, key string, effect v1.TaintEffect) {
 	c.t.Helper()
 	c.do("untaint node", node, func(s *simulator.Cluster) bool { return s.RemoveTaint(node, key, effect) })
@@ -84,7 +84,7 @@ func (c *Cluster) DeleteNode(node string) {
 	c.do("delete node", node, func(s *simulator.Cluster) bool { return s.DeleteNode(node) })
 }
 
-// AddNode adds a node that reports Ready at once. One of the same name as a deleted node has another UID.
+// AddNode adds a node that reports Ready at once. If a node of that name was deleted, the new one has a new UID.
 func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -96,7 +96,8 @@ func (c *Cluster) AddNode(node string, key zone.Key) {
 	c.must(err)
 }
 
-// AddPod adds a Ready pod without an owner. The name of a pod is namespace/name here and below, or a name in namespace default.
+// AddPod adds a Ready pod without an owner. Here and below, a pod is named namespace/name, or just name in namespace
+// default.
 func (c *Cluster) AddPod(name, node string, tolerations ...v1.Toleration) {
 	c.t.Helper()
 	c.mu.Lock()
@@ -113,7 +114,7 @@ func (c *Cluster) DeletePod(name string) {
 	})
 }
 
-// SetAPIDown fails every write from now on, or no longer.
+// SetAPIDown makes every write fail from now on, or ends that.
 func (c *Cluster) SetAPIDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,9 +124,10 @@ func (c *Cluster) SetAPIDown(down bool) {
 	}
 }
 
-// FailWrites asks a function about every write from now on: of "conditions", "taints" or "labels" of
-// a node, or of "evict" or "podStatus" of a namespace/name. An error fails the write, for example one
-// of k8s.io/apimachinery/pkg/api/errors. Several functions are asked in turn; nil forgets them all.
+// FailWrites calls fault for every write from now on: "conditions", "taints" or "labels" with a node's name, "evict" or
+// "podStatus" with a pod's namespace/name. If fault returns an error, for example one from
+// k8s.io/apimachinery/pkg/api/errors, the write fails with it. Several functions are called in turn; nil removes them
+// all.
 func (c *Cluster) FailWrites(fault func(write, object string) error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,14 +138,14 @@ func (c *Cluster) FailWrites(fault func(write, object string) error) {
 	c.faults = append(c.faults, fault)
 }
 
-// SetLatency lets every write take so much virtual time, in which kubelets go on.
+// SetLatency makes every write take that much virtual time, during which kubelets go on.
 func (c *Cluster) SetLatency(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.latency = d
 }
 
-// before is asked about a write; c.mu is not held.
+// before returns the error that a write should fail with. c.mu is not held.
 func (c *Cluster) before(write, object string) error {
 	c.mu.Lock()
 	faults, down, latency := c.faults, c.down, c.latency
@@ -168,7 +170,7 @@ func (c *Cluster) before(write, object string) error {
 	return nil
 }
 
-// stores and writers are the cluster as clients.
+// stores and writers are the cluster's client interfaces.
 type (
 	stores  Cluster
 	writers Cluster
@@ -270,8 +272,8 @@ func (c *Cluster) Relabel(node string, key zone.Key) {
 	c.do("relabel node", node, func(s *simulator.Cluster) bool { return s.SetZone(node, key) })
 }
 
-// AddPodObject adds a pod as its object says: owner, mirror annotation, conditions, phase, tolerations.
-// Its node must exist. Without a namespace it is in default.
+// AddPodObject adds a pod with this object's owner, mirror annotation, conditions, phase and tolerations. Its node must
+// exist. An empty namespace means default.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
 	if pod.Namespace == "" {
@@ -287,7 +289,7 @@ func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.must(err)
 }
 
-// PodReady sets the Ready condition of a pod, as a kubelet does that still reaches the API.
+// PodReady sets the Ready condition of a pod, as its kubelet would.
 func (c *Cluster) PodReady(pod string, ready bool) {
 	c.t.Helper()
 	c.do("set the Ready condition of pod", pod, func(s *simulator.Cluster) bool {

@@ -26,7 +26,7 @@ type fatal struct{}
 func (fatal) Helper()                           {}
 func (fatal) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-// A test of one's own, in virtual time.
+// A test of your own, in virtual time.
 func ExampleCluster() {
 	cluster := evictortest.New(fatal{}, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(2))
 	cluster.Start(evictor.DefaultConfig())

@@ -22,8 +22,8 @@ func TestMisuseSaysWhatIsWrong(t *testing.T) {
 		{"ObjectOnNoNode", "pod x: node nope does not exist", func(c *evictortest.Cluster) {
 			c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "x"}, Spec: v1.PodSpec{NodeName: "nope"}})
 		}},
-		{"PodTwice", "pod default/a-0-p0 exists already", func(c *evictortest.Cluster) { c.AddPod("a-0-p0", "a-0") }},
-		{"NodeTwice", "node a-0 exists already", func(c *evictortest.Cluster) { c.AddNode("a-0", zone.Key{Zone: "a"}) }},
+		{"PodTwice", "pod default/a-0-p0 already exists", func(c *evictortest.Cluster) { c.AddPod("a-0-p0", "a-0") }},
+		{"NodeTwice", "node a-0 already exists", func(c *evictortest.Cluster) { c.AddNode("a-0", zone.Key{Zone: "a"}) }},
 		{"NoNode", "cannot fail node nope: it does not exist", func(c *evictortest.Cluster) { c.Fail("nope") }},
 		{"RestartBeforeStart", "cannot restart an evictor that Start did not begin", func(c *evictortest.Cluster) { c.Restart() }},
 		{"TwoOptionsAtStart", "Start with 2 Options, of which only one could count", func(c *evictortest.Cluster) {

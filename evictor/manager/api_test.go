@@ -11,20 +11,24 @@ import (
 	"strings"
 	"sync"
 
+	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
+
+	"github.com/evictkit/evictkit/evictor/clientgo/clientgotest"
 )
 
 // api answers requests out of a fake clientset, without a network: what stands between a manager and it lives in its
-// bubble.
+// bubble. It refuses what was made from an older version, as API servers do.
 type api struct {
 	client *fake.Clientset
 	kinds  map[string]metav1.APIResource
@@ -32,10 +36,13 @@ type api struct {
 	mu   sync.Mutex
 	seen map[string]int // guarded by mu: requests by verb and resource
 	old  int            // guarded by mu: lists out of an old cache, with resourceVersion 0
+
+	gitVersion string
+	denied     func(asked *authorizationv1.ResourceAttributes) bool // nil is nothing
 }
 
 func newAPI(objects ...runtime.Object) *api {
-	a := &api{client: fake.NewClientset(objects...), kinds: make(map[string]metav1.APIResource), seen: make(map[string]int)}
+	a := &api{gitVersion: "v1.36.3", client: clientgotest.NewClientset(objects...), kinds: make(map[string]metav1.APIResource), seen: make(map[string]int)}
 	for _, kind := range []metav1.APIResource{
 		{Name: "nodes", Kind: "Node"}, {Name: "pods", Kind: "Pod", Namespaced: true}, {Name: "events", Kind: "Event", Namespaced: true},
 		{Name: "leases", Kind: "Lease", Namespaced: true, Group: "coordination.k8s.io"},
@@ -59,6 +66,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
 	if discovered := a.discovery(parts); discovered != nil {
 		return answer(r, http.StatusOK, discovered), nil
+	}
+	if parts[len(parts)-1] == "selfsubjectaccessreviews" {
+		return a.review(r), nil
 	}
 	at := slices.IndexFunc(parts, func(part string) bool { return a.kinds[part].Name != "" })
 	if at < 0 {
@@ -92,11 +102,13 @@ func (a *api) discovery(parts []string) []byte {
 	var list any
 	group := map[string]string{"api/v1": "", "apis/coordination.k8s.io/v1": "coordination.k8s.io"}
 	switch path := strings.Join(parts, "/"); path {
+	case "version":
+		list = version.Info{GitVersion: a.gitVersion}
 	case "api":
 		list = metav1.APIVersions{Versions: []string{"v1"}}
 	case "apis":
-		version := metav1.GroupVersionForDiscovery{GroupVersion: "coordination.k8s.io/v1", Version: "v1"}
-		list = metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "coordination.k8s.io", Versions: []metav1.GroupVersionForDiscovery{version}, PreferredVersion: version}}}
+		preferred := metav1.GroupVersionForDiscovery{GroupVersion: "coordination.k8s.io/v1", Version: "v1"}
+		list = metav1.APIGroupList{Groups: []metav1.APIGroup{{Name: "coordination.k8s.io", Versions: []metav1.GroupVersionForDiscovery{preferred}, PreferredVersion: preferred}}}
 	default:
 		name, ok := group[path]
 		if !ok {
@@ -115,6 +127,21 @@ func (a *api) discovery(parts []string) []byte {
 		panic(err)
 	}
 	return text
+}
+
+// review answers whether something is allowed.
+func (a *api) review(r *http.Request) *http.Response {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return refuse(r, err)
+	}
+	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
+	review, ok := obj.(*authorizationv1.SelfSubjectAccessReview)
+	if err != nil || !ok {
+		return refuse(r, apierrors.NewBadRequest("no review"))
+	}
+	review.Status.Allowed = a.denied == nil || !a.denied(review.Spec.ResourceAttributes)
+	return answer(r, http.StatusCreated, encoded(authorizationv1.SchemeGroupVersion, review))
 }
 
 // request is one about objects.

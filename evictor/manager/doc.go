@@ -5,17 +5,20 @@
 //	// reconcilers: ctrl.NewControllerManagedBy(mgr)...
 //	return mgr.Start(ctx)
 //
-// The evictor looks in every replica, so that the next leader has seen what this one has seen, and writes where the
-// replica leads. It has the manager's:
+// The evictor watches in every replica, so that the next leader has seen what this one has seen, and writes only in the
+// leader. It uses the manager's:
 //
-//   - cache: nodes, pods and leases are watched once, by it and by all reconcilers. The cache's informers are those of
-//     clientgo.Cluster.NewInformer, which read large clusters in pages and let the guard see watches that break, unless
-//     ctrl.Options.Cache has a NewInformer. Objects are kept whole, for reconcilers may read them; where nobody else
-//     reads nodes, pods and leases in full, Cache.DefaultTransform: clientgo.Slim makes them small. Leases are
-//     watched in all namespaces, unless Cache.ByObject names kube-node-lease for them; a manager with a ByObject
-//     cannot be made while no API server answers.
-//   - election: a replica that does not see the cluster, or whose writes all fail, neither takes nor keeps the lease. A
-//     manager that loses its lease ends, and the program with it.
-//   - probes: /readyz says what ails it, by name.
+//   - cache: nodes, pods and leases are watched once, for the evictor and all reconcilers. The cache's informers are
+//     those of clientgo.Cluster.NewInformer, unless ctrl.Options.Cache sets NewInformer: they read large clusters in
+//     pages, and let the guard see when a watch breaks. Objects are kept whole, because reconcilers may read them. If
+//     nobody else needs whole nodes, pods and leases, Cache.DefaultTransform: clientgo.Slim makes them small: a typical
+//     node takes 1.9 KiB instead of 12, a pod 2.0 instead of 5.9, a lease 0.5 instead of 2.0. Leases are watched in all
+//     namespaces unless Cache.ByObject restricts them to kube-node-lease; a manager with a ByObject cannot be made
+//     while no API server answers.
+//   - leader election: a replica that cannot see the cluster, or whose writes all fail, neither takes nor keeps the
+//     lease. A manager that loses its lease ends, and the program with it.
+//   - probes: /readyz names what fails.
+//   - start: if the API server is too old, or denies what the evictor needs, the manager ends with the error of
+//     clientgo.Cluster.Check. An API server that does not report a version is only a warning.
 //   - metrics, under upstream's names.
 package manager

@@ -54,8 +54,8 @@ func TestContradictionsNameBoth(t *testing.T) {
 	_, _, err := New(&rest.Config{}, ctrl.Options{
 		LeaderElection: true, LeaseDuration: &short, Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{"shop": {}}},
 	}, evictor.DefaultConfig(), Options{Cluster: clientgo.Options{Factory: informers.NewSharedInformerFactory(fake.NewClientset(), 0)}})
-	require.EqualError(t, err, `[cluster.informers: Forbidden: they are the manager's; so is the factory, `+
-		`cache.defaultNamespaces: Forbidden: an evictor needs the pods of all: set Namespaces for other kinds, in ByObject, `+
+	require.EqualError(t, err, `[cluster.informers: Forbidden: must be nil, and so must factory: the informers are the manager's, `+
+		`cache.defaultNamespaces: Forbidden: an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead, `+
 		`leaseDuration: Invalid value: "12s": must be at least renewDeadline (10s) and the 4s in which a leader finishes its last writes, in whole seconds]`)
 }
 

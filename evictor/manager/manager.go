@@ -6,19 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -28,27 +33,27 @@ import (
 	evictormetrics "github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// Options say what is not upstream's way. The zero Options are valid.
+// Options change what differs from upstream's behaviour. The zero Options are valid.
 type Options struct {
-	// Cluster is how the cluster is watched and written. Its Informers are the manager's, its Logger too unless there
-	// is one.
+	// Cluster says how the cluster is watched and written. Its Informers must be nil: they are the manager's. Its Logger
+	// is the manager's if nil.
 	Cluster clientgo.Options
-	// Evictor is what a program decides. Observer and OnPass are told beside the metrics, MayWrite is asked where this
-	// replica leads and is fit to, and Logger and Jitter have defaults: the manager's logger, and a fifth.
+	// Evictor holds the evictor's options. Observer and OnPass are called in addition to the metrics. MayWrite is asked
+	// only while this replica leads and is fit to. A nil Logger becomes the manager's; a nil Jitter adds up to a fifth.
 	Evictor evictor.Options
-	// Registerer is where the metrics are registered; nil is controller-runtime's registry, once in a process.
+	// Registerer registers the metrics; nil means controller-runtime's registry, which can take them once in a process.
 	Registerer prometheus.Registerer
 }
 
-// New makes a manager as ctrl.NewManager does, with an evictor in it that runs with the manager. An error names every
-// fault of the settings or is that of controller-runtime. Nothing is sent before the manager starts.
+// New makes a manager, as ctrl.NewManager does, and an evictor that runs with it. The error names every fault of the
+// settings, or is controller-runtime's. Nothing is sent before the manager starts.
 func New(config *rest.Config, options ctrl.Options, settings evictor.Config, more Options) (ctrl.Manager, *evictor.Evictor, error) {
 	if err := validate(options, more); err != nil {
 		return nil, nil, err
 	}
 	logger := slog.New(logr.ToSlogHandler(loggerOf(options)))
 	more.Cluster.Logger, more.Evictor.Logger = cmp.Or(more.Cluster.Logger, logger), cmp.Or(more.Evictor.Logger, logger)
-	var mgr ctrl.Manager // there before it is asked, for a Cluster asks when it runs
+	var mgr ctrl.Manager // set before it is used: a Cluster calls Informers only once it runs
 	more.Cluster.Informers = func(ctx context.Context, example clientgo.Object) (clientgo.Informer, error) {
 		return mgr.GetCache().GetInformer(ctx, example)
 	}
@@ -59,18 +64,24 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 	if options.Cache.NewInformer == nil {
 		options.Cache.NewInformer = cluster.NewInformer
 	}
+	own := &term{deadline: renewDeadline(options)}
 	if options.LeaderElection {
 		lock, err := lockOf(config, options)
 		if err != nil {
 			return nil, nil, err
 		}
-		options.LeaderElectionResourceLockInterface = cluster.Lock(lock)
+		options.LeaderElectionResourceLockInterface = &notedLock{cluster.Lock(lock), own}
 	}
 	if mgr, err = ctrl.NewManager(config, options); err != nil {
 		return nil, nil, err
 	}
-	measured := evictormetrics.New(evictormetrics.Options{OmitRequests: true}) // controller-runtime counts them
-	e, err := evictor.New(settings, measured.Clients(cluster.Clients()), more.evictor(measured, mgr.Elected(), cluster.MayLead))
+	measured := evictormetrics.New(evictormetrics.Options{OmitRequests: true}) // controller-runtime counts requests itself
+	e, err := evictor.New(settings, measured.Clients(cluster.Clients()), more.evictor(measured, mgr.Elected(), func() error {
+		if err := own.over(); err != nil {
+			return err
+		}
+		return cluster.MayLead()
+	}))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,37 +90,41 @@ func New(config *rest.Config, options ctrl.Options, settings evictor.Config, mor
 		more.Registerer = metrics.Registry
 	}
 	fit := func(*http.Request) error { return cluster.MayLead() }
-	err = errors.Join(more.Registerer.Register(measured), mgr.Add(everywhere(e.Run)), mgr.AddReadyzCheck("evictor", fit), mgr.AddHealthzCheck("ping", healthz.Ping))
+	err = errors.Join(more.Registerer.Register(measured), mgr.Add(checked(mgr.GetLogger(), cluster, more.needed(options.Cache), e.Run)), mgr.AddReadyzCheck("evictor", fit), mgr.AddHealthzCheck("ping", healthz.Ping))
 	return mgr, e, err
 }
 
-// The defaults of controller-runtime.
+// controller-runtime's defaults.
 const (
 	defaultLeaseDuration = 15 * time.Second
 	defaultRenewDeadline = 10 * time.Second
 )
 
-// validate finds what contradicts itself; what each library finds itself is left to it.
+// validate finds contradictions between the settings; each library validates its own.
 func validate(options ctrl.Options, more Options) error {
 	var errs field.ErrorList
 	if more.Cluster.Informers != nil || more.Cluster.Factory != nil {
-		errs = append(errs, field.Forbidden(field.NewPath("cluster", "informers"), "they are the manager's; so is the factory"))
+		errs = append(errs, field.Forbidden(field.NewPath("cluster", "informers"), "must be nil, and so must factory: the informers are the manager's"))
 	}
 	if len(options.Cache.DefaultNamespaces) > 0 {
-		errs = append(errs, field.Forbidden(field.NewPath("cache", "defaultNamespaces"), "an evictor needs the pods of all: set Namespaces for other kinds, in ByObject"))
+		errs = append(errs, field.Forbidden(field.NewPath("cache", "defaultNamespaces"), "an evictor needs the pods of all namespaces: restrict other kinds in ByObject instead"))
 	}
-	lease, renew := defaultLeaseDuration, defaultRenewDeadline
+	lease, renew := defaultLeaseDuration, renewDeadline(options)
 	if options.LeaseDuration != nil {
 		lease = *options.LeaseDuration
-	}
-	if options.RenewDeadline != nil {
-		renew = *options.RenewDeadline
 	}
 	if options.LeaderElection && lease.Truncate(time.Second) < renew+clientgo.FinishWithin {
 		errs = append(errs, field.Invalid(field.NewPath("leaseDuration"), lease.String(), fmt.Sprintf(
 			"must be at least renewDeadline (%s) and the %s in which a leader finishes its last writes, in whole seconds", renew, clientgo.FinishWithin)))
 	}
 	return errs.ToAggregate()
+}
+
+func renewDeadline(options ctrl.Options) time.Duration {
+	if options.RenewDeadline != nil {
+		return *options.RenewDeadline
+	}
+	return defaultRenewDeadline
 }
 
 func loggerOf(options ctrl.Options) logr.Logger {
@@ -119,7 +134,7 @@ func loggerOf(options ctrl.Options) logr.Logger {
 	return options.Logger.WithName("evictor")
 }
 
-// evictor are the options with what the manager adds.
+// evictor returns the evictor's options, with what the manager adds.
 func (o Options) evictor(measured *evictormetrics.Metrics, elected <-chan struct{}, mayLead func() error) evictor.Options {
 	e := o.Evictor
 	if observer := e.Observer; observer == nil {
@@ -149,8 +164,8 @@ func (o Options) evictor(measured *evictormetrics.Metrics, elected <-chan struct
 	return e
 }
 
-// leading permits writes once the channel is closed, while mayLead does. A manager that loses its lease ends the
-// program.
+// leading permits writes once the channel is closed, as long as mayLead does. The channel is never opened again: a manager
+// that loses its lease ends the program.
 func leading(elected <-chan struct{}, mayLead func() error) func() error {
 	return func() error {
 		select {
@@ -162,10 +177,10 @@ func leading(elected <-chan struct{}, mayLead func() error) func() error {
 	}
 }
 
-// namespaceFile is where a pod finds its own.
+// namespaceFile is where a pod finds its own namespace.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// lockOf is the lock that ctrl.NewManager would make.
+// lockOf returns the lock that ctrl.NewManager would make.
 func lockOf(config *rest.Config, options ctrl.Options) (resourcelock.Interface, error) {
 	if options.LeaderElectionResourceLockInterface != nil {
 		return options.LeaderElectionResourceLockInterface, nil
@@ -177,7 +192,7 @@ func lockOf(config *rest.Config, options ctrl.Options) (resourcelock.Interface, 
 	if namespace == "" {
 		own, err := os.ReadFile(namespaceFile)
 		if err != nil {
-			return nil, field.Required(field.NewPath("leaderElectionNamespace"), "outside of a pod")
+			return nil, field.Required(field.NewPath("leaderElectionNamespace"), "outside a pod")
 		}
 		namespace = strings.TrimSpace(string(own))
 	}
@@ -188,16 +203,63 @@ func lockOf(config *rest.Config, options ctrl.Options) (resourcelock.Interface, 
 	if err != nil {
 		return nil, err
 	}
-	renew := defaultRenewDeadline
-	if options.RenewDeadline != nil {
-		renew = *options.RenewDeadline
-	}
 	id := resourcelock.ResourceLockConfig{Identity: host + "_" + string(uuid.NewUUID())}
 	election := rest.AddUserAgent(rest.CopyConfig(config), "leader-election")
-	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, options.LeaderElectionID, id, election, renew)
+	return resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, options.LeaderElectionID, id, election, renewDeadline(options))
 }
 
-// everywhere runs in every replica, leader or not, so that the next leader has seen what this one has seen.
+// needed returns the permissions that the evictor needs in a manager with these cache options.
+func (o Options) needed(cached cache.Options) (needed []clientgo.Permission) {
+	o.Cluster.Informers = func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, nil } // Permissions need only know that there are some
+	namespaces := []string{metav1.NamespaceAll}
+	for object, by := range cached.ByObject {
+		if _, ok := object.(*coordinationv1.Lease); ok && len(by.Namespaces) > 0 {
+			namespaces = slices.Sorted(maps.Keys(by.Namespaces))
+		}
+	}
+	for _, p := range o.Cluster.Permissions() {
+		reads := p.Verb == "get" || p.Verb == "list" || p.Verb == "watch"
+		switch {
+		case o.Evictor.DryRun && !reads:
+		case p.Resource == "leases" && p.Namespace == metav1.NamespaceAll:
+			for _, namespace := range namespaces {
+				p.Namespace = namespace
+				needed = append(needed, p)
+			}
+		default:
+			needed = append(needed, p)
+		}
+	}
+	return needed
+}
+
+// askAgain is the time between two checks of an API server that does not answer.
+const askAgain = 5 * time.Second
+
+// checked runs the evictor once Cluster.Check has passed. It retries while the API server does not answer, as the
+// manager's caches do.
+func checked(logger logr.Logger, cluster *clientgo.Cluster, needed []clientgo.Permission, run everywhere) everywhere {
+	return func(ctx context.Context) error {
+		err := wait.PollUntilContextCancel(ctx, askAgain, true, func(ctx context.Context) (bool, error) {
+			err := cluster.Check(ctx, needed)
+			var old *clientgo.ServerTooOldError
+			var missing *clientgo.PermissionError
+			if errors.As(err, &old) || errors.As(err, &missing) {
+				return false, err
+			}
+			if err != nil && ctx.Err() == nil {
+				logger.Error(err, "the evictor waits for the API server")
+			}
+			return err == nil, nil
+		})
+		if err != nil {
+			return err
+		}
+		return run(ctx)
+	}
+}
+
+// everywhere is a Runnable for every replica, leader or not, so that the next leader has seen what this one has seen.
 type everywhere func(context.Context) error
 
 var _ manager.LeaderElectionRunnable = everywhere(nil)

@@ -4,7 +4,9 @@ package manager_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,11 +14,14 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -145,4 +150,57 @@ func TestAReplicaThatDoesNotLeadWritesNothing(t *testing.T) {
 		require.NoError(t, <-ran)
 		time.Sleep(time.Second)
 	})
+}
+
+// TestAManagerChecksItsAPIServer before its evictor runs, and ends with what is missing. An API server that does not say which
+// version it is, is a warning.
+func TestAManagerChecksItsAPIServer(t *testing.T) {
+	forbid := func(resource, verb string) func(*authorizationv1.ResourceAttributes) bool {
+		return func(asked *authorizationv1.ResourceAttributes) bool {
+			return asked.Resource == resource && asked.Verb == verb
+		}
+	}
+	narrow := cache.Options{ByObject: map[client.Object]cache.ByObject{&coordinationv1.Lease{}: {Namespaces: map[string]cache.Config{v1.NamespaceNodeLease: {}}}}}
+	for name, row := range map[string]struct {
+		version string
+		denied  func(*authorizationv1.ResourceAttributes) bool
+		cache   cache.Options
+		dryRun  bool
+		ends    string // with that; or does not
+		warns   string
+	}{
+		"all is well":    {version: "v1.36.3"},
+		"too old":        {version: "v1.18.6", ends: "the API server is v1.18.6, which is too old: the oldest supported version is 1.22"},
+		"no version":     {version: "v0.0.0-master+abc", warns: "the API server does not say which version it is"},
+		"may not delete": {version: "v1.36.3", denied: forbid("pods", "delete"), ends: "no permission to delete pods"},
+		"need not":       {version: "v1.36.3", denied: forbid("pods", "delete"), dryRun: true},
+		"may not list":   {version: "v1.36.3", denied: forbid("leases", "list"), ends: "no permission to list leases.coordination.k8s.io"},
+		"where it lists": {version: "v1.36.3", denied: forbid("leases", "list"), cache: narrow, ends: "no permission to list leases.coordination.k8s.io in kube-node-lease"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				a := newAPI(node("a-0"), lease("a-0"))
+				a.gitVersion, a.denied = row.version, row.denied
+				var said strings.Builder
+				more := manager.Options{Registerer: prometheus.NewRegistry(), Evictor: evictor.Options{DryRun: row.dryRun}}
+				more.Cluster.Logger = slog.New(slog.NewTextHandler(&said, nil))
+				mgr, e, err := manager.New(a.config(), ctrl.Options{Metrics: server.Options{BindAddress: "0"}, Cache: row.cache}, evictor.DefaultConfig(), more)
+				require.NoError(t, err)
+				ran := make(chan error, 1)
+				go func() { ran <- mgr.Start(ctx) }()
+				time.Sleep(time.Minute)
+				_, decides := e.Node("a-0")
+				require.Equal(t, row.ends == "", decides)
+				cancel()
+				if err := <-ran; row.ends == "" {
+					require.NoError(t, err)
+				} else {
+					require.EqualError(t, err, row.ends)
+				}
+				require.Contains(t, said.String(), row.warns)
+				time.Sleep(time.Second) // client-go's queues look twice a second whether they may end
+			})
+		})
+	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Admission says whether a node under pressure takes a pod. Reason and Message, as upstream writes them
-// into the pod's status, say why not.
+// Admission says whether a node under pressure admits a pod. If not, Reason and Message are what upstream writes into
+// the pod's status.
 type Admission struct {
 	Admitted        bool
 	Reason, Message string
@@ -17,9 +17,9 @@ type Admission struct {
 
 var memoryTaint = v1.Taint{Key: v1.TaintNodeMemoryPressure, Effect: v1.TaintEffectNoSchedule}
 
-// Admit says whether a node with these pressure conditions takes the pod; conditions of other types do
-// not belong there. Without any, every pod is admitted, and protected ones always are. Under nothing but
-// memory pressure so are pods that are not BestEffort, and those that tolerate the taint
+// Admit says whether a node with these pressure conditions admits the pod. Conditions must hold pressure conditions
+// only. Without any, every pod is admitted; protected pods always are. If memory pressure is the only condition, pods
+// that are not BestEffort are admitted too, and so are pods that tolerate the taint
 // node.kubernetes.io/memory-pressure:NoSchedule.
 func Admit(under []v1.NodeConditionType, pod *v1.Pod) Admission {
 	if len(under) == 0 || ProtectionOf(pod) != Evictable {

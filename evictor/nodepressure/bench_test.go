@@ -12,7 +12,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// benchPods are 250 pods of three containers with requests, limits, an emptyDir and priorities of a few kinds.
+// benchPods returns 250 pods of three containers with requests, limits, an emptyDir and a few different priorities.
 func benchPods() []Pod {
 	pods := make([]Pod, 250)
 	for i := range pods {
@@ -32,7 +32,7 @@ func benchPods() []Pod {
 	return pods
 }
 
-// benchMachine is the default configuration on a fake clock; stats are fresh samples of it all.
+// benchMachine returns a machine with the default configuration on a fake clock; stats are fresh samples of everything.
 func benchMachine(tb testing.TB, memory int64) (*Machine, Stats) {
 	tb.Helper()
 	config := DefaultConfig()
@@ -60,7 +60,7 @@ func TestNothingMetAllocatesNothing(t *testing.T) {
 	require.Equal(t, []v1.NodeConditionType{v1.NodeMemoryPressure}, d.Conditions)
 }
 
-// Nothing is met: the thresholds and every pod's limits of local storage are looked at.
+// Nothing is met: the thresholds and every pod's limits of local storage are checked.
 func BenchmarkObserve250PodsNothingMet(b *testing.B) {
 	machine, stats := benchMachine(b, 1<<40)
 	b.ReportAllocs()

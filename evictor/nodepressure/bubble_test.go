@@ -14,7 +14,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// running is a manager that runs over a world, in the virtual time of a bubble.
+// running is a manager that runs on a world, in the virtual time of a bubble.
 type running struct {
 	world   *world
 	machine *Machine
@@ -24,7 +24,7 @@ type running struct {
 	done    chan error
 }
 
-// prepare makes a manager. Its parts may be changed before it begins to run.
+// prepare makes a manager. change may change its parts before it runs.
 func prepare(t *testing.T, config Config, change func(*world, *Clients, *ManagerConfig)) *running {
 	t.Helper()
 	w := newWorld(clock.RealClock{})
@@ -60,7 +60,7 @@ func (n *running) end(t *testing.T) {
 	require.ErrorIs(t, <-n.done, context.Canceled)
 }
 
-// runNode runs a manager over a world.
+// runNode runs a manager on a world.
 func runNode(t *testing.T, config Config, setup func(*world)) *running {
 	t.Helper()
 	n := prepare(t, config, func(w *world, _ *Clients, _ *ManagerConfig) { setup(w) })
@@ -68,7 +68,7 @@ func runNode(t *testing.T, config Config, setup func(*world)) *running {
 	return n
 }
 
-// during runs a manager over a world for a while, then play, and returns what was done and reported.
+// during runs a manager on a world for a while, then calls play, and returns what was done and reported.
 func during(t *testing.T, config Config, clients func(*world) Clients, setup func(*world, *Manager), play func(*world, *Manager)) (log []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

@@ -28,7 +28,7 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 // edit changes a pod that is being built.
 type edit func(*Pod)
 
-// build makes a pod of one container "main" without resources or usage.
+// build makes a pod with one container "main" without resources or usage.
 func build(name string, priority int32, edits ...edit) Pod {
 	pod := Pod{Pod: &v1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, UID: types.UID("uid-" + name)},
@@ -57,7 +57,7 @@ func limits(pairs ...string) edit {
 	return func(p *Pod) { p.Spec.Containers[0].Resources.Limits = list(pairs...) }
 }
 
-// guaranteed requests what it is limited to.
+// guaranteed sets equal requests and limits.
 func guaranteed(memory string) edit {
 	return func(p *Pod) {
 		requests("cpu", "100m", "memory", memory)(p)
@@ -65,7 +65,7 @@ func guaranteed(memory string) edit {
 	}
 }
 
-// usage is the usage of the pod, with one of its container, both made when they are not there.
+// usage returns the pod's usage and that of its container, and makes both if they are missing.
 func usage(p *Pod) (*Usage, *ContainerUsage) {
 	if p.Usage == nil {
 		p.Usage = &Usage{Containers: []ContainerUsage{{Name: "main"}}}
@@ -84,7 +84,7 @@ func memoryUse(text string) edit {
 
 func processes(n int64) edit { return func(p *Pod) { u, _ := usage(p); u.Processes = n } }
 
-// diskUse is of writable layer, logs and one emptyDir.
+// diskUse sets the usage of writable layer, logs and one emptyDir.
 func diskUse(rootfs, logs, volume string) edit {
 	return func(p *Pod) {
 		u, c := usage(p)
@@ -124,7 +124,7 @@ func evicted(evictions []Eviction) []string {
 	return result
 }
 
-// node is a machine on a fake clock, given amounts by name.
+// node is a machine on a fake clock that takes amounts by name.
 type node struct {
 	t       *testing.T
 	clock   *clocktesting.FakePassiveClock
@@ -143,7 +143,7 @@ func newNode(t *testing.T, config Config, pods ...Pod) *node {
 
 func (n *node) after(d time.Duration) { n.clock.SetTime(n.clock.Now().Add(d)) }
 
-// sample is fresh, of a capacity of 10Gi or 10,000.
+// sample returns a new sample with a capacity of 10Gi or 10,000.
 func sample(signal Signal, available string) Stats {
 	capacity := bytesOf("10Gi")
 	if r := signal.Resource(); r == ResourceInodes || r == ResourcePIDs {
@@ -158,7 +158,7 @@ func (n *node) observe(signal Signal, available string) Decision {
 	return n.machine.Observe(stats)
 }
 
-// hardly and softly are thresholds.
+// hardly and softly return thresholds.
 func hardly(signal Signal, value string) Threshold {
 	return Threshold{Signal: signal, Value: Value{Quantity: resource.MustParse(value)}}
 }
@@ -182,7 +182,7 @@ func thresholds(ts ...Threshold) Config {
 	return Config{Thresholds: ts, PressureTransitionPeriod: 5 * time.Minute, MaxPodGracePeriodSeconds: 5}
 }
 
-// join is the names of constants with blanks between them.
+// join returns the names of constants, separated by blanks.
 func join(constants ...fmt.Stringer) string {
 	var all []string
 	for _, c := range constants {

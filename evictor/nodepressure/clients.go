@@ -8,40 +8,39 @@ import (
 
 // StatsProvider measures the node.
 type StatsProvider interface {
-	// Stats takes a new sample. While it fails nothing is decided.
+	// Stats takes a new sample. If it fails, the pass decides nothing.
 	Stats(ctx context.Context) (Stats, error)
 }
 
-// Reclaimer gets back what no pod needs.
+// Reclaimer frees what no pod needs.
 type Reclaimer interface {
-	// Reclaim returns when it has got back what it could. An error does not stop what follows.
+	// Reclaim frees what it can, then returns. An error is reported, and the pass goes on.
 	Reclaim(ctx context.Context, what Reclaim) error
 }
 
 // Killer kills pods.
 type Killer interface {
 	// Kill writes the eviction into the pod's status and kills the pod with the given grace period. It
-	// returns when the pod is dead, or has failed to die. An error is reported, and the pod counts as
-	// evicted all the same: the next pass sees whether the shortage lasts.
+	// Kill writes the eviction into the pod's status and kills the pod with the given grace period. It returns once the
+	// pod is dead or could not be killed. An error is reported, but the pod still counts as evicted: the next pass
+	// shows whether the shortage lasts.
+	// Under Run, a Kill that has not returned after ten seconds, or one and a half times its grace period if that is
+	// longer, is given up: that is reported as ErrKillTimeout, and the manager goes on. Kill should go on too: its result
+	// is taken when it comes, and until then its pod is skipped, so that no pod is killed twice at the same time. Another
+	// pod may be killed meanwhile.
 	//
-	// Under Run a Kill that has not returned after ten seconds, or one and a half times its grace period where
-	// that is longer, is given up: that is reported as ErrKillTimeout, and the manager goes on. Kill is to go
-	// on, too: its answer is taken whenever it comes, and until then its pod is passed over, so that nobody
-	// is killed twice at once. Another pod may be killed beside it.
+	// The context ends when Run does, and when a hard eviction replaces a soft one. Kill should then return soon; the same
+	// pod may be killed again, with a shorter grace period.
 	//
-	// The context ends when Run does, and when a hard eviction takes the place of a soft one; Kill is then to
-	// return soon, and the same pod may be killed again, in less time.
-	//
-	// Step calls Kill in line and waits for it, however long it takes. For Step a Kill may return as soon as
-	// the pod is being killed, and CleanedUp say when that is done.
+	// Step calls Kill in its own goroutine and waits for it, however long it takes. With Step, Kill may return as soon as
+	// the pod is being killed; CleanedUp then says when that is done.
 	Kill(ctx context.Context, eviction Eviction) error
-	// CleanedUp says whether everything the pod had has been given back.
+	// CleanedUp reports whether everything the pod used has been given back.
 	CleanedUp(pod *v1.Pod) bool
 }
 
-// Clients are what a Manager acts through. It calls one of them at a time, but the others while a Kill has
-// not returned. Reclaimer may be nil: then nothing is reclaimed, and pods are evicted instead. What panics
-// has failed.
+// Clients are what a Manager acts through. It makes one call at a time, except that Kills may still be running.
+// Reclaimer may be nil: then nothing is reclaimed, and pods are evicted instead. A call that panics has failed.
 type Clients struct {
 	StatsProvider StatsProvider
 	Reclaimer     Reclaimer

@@ -14,13 +14,13 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// setClock is a clock whose wall time is set now and then. Its readings have a monotonic part, as those of the real
-// clock do, unless it shows the wall alone.
+// setClock is a clock whose wall clock is set now and then. Its readings have a monotonic part, like the real clock's,
+// unless it shows only the wall clock.
 type setClock struct {
 	began    time.Time
 	wallOnly bool
-	passed   time.Duration // since it began
-	set      time.Duration // by how much the wall is off
+	passed   time.Duration // since the start
+	set      time.Duration // by how much the wall clock is off
 }
 
 func newSetClock(wallOnly bool) *setClock { return &setClock{began: time.Now(), wallOnly: wallOnly} }
@@ -30,7 +30,7 @@ func (c *setClock) Now() time.Time {
 	if c.wallOnly {
 		return reading.Round(0).Add(c.set)
 	}
-	// The seconds of the wall stand above the 30 bits of its nanoseconds.
+	// The wall clock's seconds are above the 30 bits of its nanoseconds.
 	wall := (*uint64)(unsafe.Pointer(&reading))
 	*wall += uint64(int64(c.set/time.Second)) << 30
 	return reading
@@ -38,7 +38,7 @@ func (c *setClock) Now() time.Time {
 
 func (c *setClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// jumps are what the wall is set by: to a summer's end, and by a day that somebody mistook.
+// jumps are how far the wall clock is set: an hour for the end of summer time, and a day by mistake.
 var jumps = []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}
 
 func TestSetClock(t *testing.T) {
@@ -49,12 +49,12 @@ func TestSetClock(t *testing.T) {
 	require.Equal(t, time.Minute-time.Hour, c.Now().Round(0).Sub(before.Round(0)))
 }
 
-// TestWallIsSetDuringAGracePeriod: it ends when its time has passed, whatever the wall shows.
+// TestWallIsSetDuringAGracePeriod: the period ends when its time has passed, whatever the wall clock shows.
 func TestWallIsSetDuringAGracePeriod(t *testing.T) {
 	for _, wallOnly := range []bool{false, true} {
 		for _, jump := range jumps {
 			if wallOnly && jump > 0 {
-				continue // forward is time, as nothing else tells
+				continue // forward counts as time passed
 			}
 			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
 				clock := newSetClock(wallOnly)
@@ -70,7 +70,7 @@ func TestWallIsSetDuringAGracePeriod(t *testing.T) {
 				clock.passed, clock.set = 45*time.Second, jump
 				lost := time.Duration(0)
 				if wallOnly {
-					lost = 15 * time.Second // what had passed when the wall went back does not count
+					lost = 15 * time.Second // time before the step back is lost
 				}
 				d := machine.Observe(short)
 				require.Equal(t, Nothing, d.Action)
@@ -89,7 +89,7 @@ func TestWallIsSetDuringAGracePeriod(t *testing.T) {
 	}
 }
 
-// TestWallIsSetDuringATransitionPeriod: a condition outlasts its shortage for as long as it should.
+// TestWallIsSetDuringATransitionPeriod: a condition outlasts its shortage for exactly the transition period.
 func TestWallIsSetDuringATransitionPeriod(t *testing.T) {
 	for _, wallOnly := range []bool{false, true} {
 		for _, jump := range jumps {
@@ -128,7 +128,7 @@ func pending(machine *Machine) bool {
 	return ok
 }
 
-// TestWallAloneThatGoesForwardIsTime: nothing else tells.
+// TestWallAloneThatGoesForwardIsTime: without monotonic readings, forward counts as time passed.
 func TestWallAloneThatGoesForwardIsTime(t *testing.T) {
 	clock := newSetClock(true)
 	config := thresholds(softly(MemoryAvailable, "1Gi", time.Minute))
@@ -141,8 +141,8 @@ func TestWallAloneThatGoesForwardIsTime(t *testing.T) {
 	require.Equal(t, EvictPods, machine.Observe(short).Action)
 }
 
-// TestJumpsDecideNothing: of two machines that see the same samples at the same moments, one by a clock whose wall is
-// set at random, both decide the same.
+// TestJumpsDecideNothing: two machines see the same samples at the same instants, one with a wall clock that is set at
+// random. Both decide the same.
 func TestJumpsDecideNothing(t *testing.T) {
 	acted := 0
 	for seed := int64(0); seed < 100; seed++ {

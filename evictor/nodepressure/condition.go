@@ -20,9 +20,8 @@ var conditionTexts = [pressureCount][2][2]string{
 	pidPressure:    {{"KubeletHasSufficientPID", "kubelet has sufficient PID available"}, {"KubeletHasInsufficientPID", "kubelet has insufficient PID available"}},
 }
 
-// NodeConditions returns MemoryPressure, DiskPressure and PIDPressure as the kubelet writes them into the
-// node's status, each True when it is among the given ones. Their times are left to the caller, who
-// knows what the status said before.
+// NodeConditions returns MemoryPressure, DiskPressure and PIDPressure as the kubelet writes them into the node's
+// status. Those that are in under are True. Their times are not set: only the caller knows what the status said before.
 func NodeConditions(under []v1.NodeConditionType) []v1.NodeCondition {
 	result := make([]v1.NodeCondition, pressureCount)
 	for i, conditionType := range conditionTypes {

@@ -8,31 +8,31 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Config configures a Machine. Start from DefaultConfig or from a kubelet's Settings. The zero Config is
-// valid and watches nothing.
+// Config configures a Machine. Start from DefaultConfig or from a kubelet's Settings. The zero Config is valid and
+// watches nothing.
 type Config struct {
-	// Thresholds say when the node is short of what. Their order matters only among the hard ones of a signal,
-	// and among its soft ones: of those that are due the first is acted on. Those of the container file system
-	// are derived, see DeriveContainerFs.
+	// Thresholds say what the node can be short of, and when it is. Their order matters only among the hard thresholds
+	// of one signal and among its soft ones: the first that is due is acted on. The thresholds of the container file
+	// system are derived; see DeriveContainerFs.
 	Thresholds []Threshold
-	// PressureTransitionPeriod is how long a node condition outlasts the shortage that set it, so that it
-	// does not flap; 0 ends it with the shortage.
+	// PressureTransitionPeriod is how long a node condition outlasts the shortage that set it, so that it does not
+	// flap. With 0 it ends with the shortage.
 	PressureTransitionPeriod time.Duration
 	// MaxPodGracePeriodSeconds caps the pod's own grace period in a soft eviction. Negative means no cap.
 	MaxPodGracePeriodSeconds int64
 	// Layout says which file systems the node has.
 	Layout Layout
-	// LocalStorageLimits evicts pods that use more local storage than the limits of their volumes and
-	// containers allow, whether or not the node is short of it.
+	// LocalStorageLimits evicts pods that use more local storage than their limits or those of their containers and
+	// volumes allow, whether or not the node is short of it.
 	LocalStorageLimits bool
 	// Ranking orders the pods for eviction; nil is ByUsage.
 	Ranking Ranking
-	// Clock is the real clock when nil.
+	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }
 
-// DefaultConfig returns what a kubelet on Linux with one file system does that was given no settings. For
-// Windows see Settings.OperatingSystem.
+// DefaultConfig returns the configuration of a kubelet without settings, on Linux with one file system. For Windows see
+// Settings.OperatingSystem.
 func DefaultConfig() Config {
 	thresholds, errs := Settings{}.thresholds()
 	if len(errs) > 0 {

@@ -12,19 +12,19 @@ type Action uint8
 
 // The actions.
 const (
-	// Nothing: the node is short of nothing, not for long enough, or nothing new was measured.
+	// Nothing: nothing is short, or not for long enough, or the measurement is not new.
 	Nothing Action = iota
-	// ReclaimNode: first get back what no pod uses, as Decision.Reclaim lists it, then ask AfterReclaim.
+	// ReclaimNode: first clean up what Decision.Reclaim lists, then call AfterReclaim.
 	ReclaimNode
 	// EvictPods: evict the pods in Decision.Evictions.
 	EvictPods
-	// Stuck: pods would have to go, and there is none that may be evicted.
+	// Stuck: a pod would have to be evicted, but every pod is protected.
 	Stuck
 )
 
 var actionNames = [...]string{"Nothing", "ReclaimNode", "EvictPods", "Stuck"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (a Action) String() string {
 	if int(a) >= len(actionNames) {
 		return fmt.Sprintf("Action(%d)", uint8(a))
@@ -32,18 +32,18 @@ func (a Action) String() string {
 	return actionNames[a]
 }
 
-// Reclaim is a kind of resource that the node keeps and no running pod needs.
+// Reclaim is a kind of resource that the node holds and no running pod needs.
 type Reclaim uint8
 
-// What can be reclaimed. The kubelet gets memory and processes back from pods only.
+// What can be reclaimed. For memory and process IDs the kubelet can only evict pods.
 const (
 	// DeadContainers are containers that have ended, with their writable layers and logs.
 	DeadContainers Reclaim = iota + 1
-	// UnusedImages are images of which no container runs.
+	// UnusedImages are images that no running container uses.
 	UnusedImages
 )
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (r Reclaim) String() string {
 	switch r {
 	case DeadContainers:
@@ -54,7 +54,7 @@ func (r Reclaim) String() string {
 	return fmt.Sprintf("Reclaim(%d)", uint8(r))
 }
 
-// reclaims is what to reclaim for a signal, in order.
+// reclaims returns what to reclaim for a signal, in order.
 func (l Layout) reclaims(signal Signal) []Reclaim {
 	if signal.Condition() != v1.NodeDiskPressure {
 		return nil
@@ -72,48 +72,48 @@ func (l Layout) reclaims(signal Signal) []Reclaim {
 	return []Reclaim{DeadContainers, UnusedImages}
 }
 
-// MetThreshold is a threshold below which the node is, with what is known of it.
+// MetThreshold is a threshold that is met, and its state.
 type MetThreshold struct {
 	Threshold Threshold
 	Sample    Sample
-	// Since is when it was first seen to be met, without a break.
+	// Since is when it was first seen met without a break.
 	Since time.Time
-	// Due: the grace period has passed since then.
+	// Due: it has been met for its grace period.
 	Due bool
-	// Rising: enough is available again, but less than the threshold and its minimum reclaim together.
+	// Rising: the threshold is available again, but not its minimum reclaim on top.
 	Rising bool
-	// Stale: the sample is not newer than the one before, so that nothing is evicted because of it.
+	// Stale: the sample is not newer than the previous one, so nothing is evicted because of it.
 	Stale bool
 }
 
-// Decision is what Observe found and what is to be done about it.
+// Decision is what Observe found, and what to do about it.
 type Decision struct {
-	// Time is when it was taken.
+	// Time is when the decision was made.
 	Time   time.Time
 	Action Action
-	// Conditions are the node's pressure conditions that are True now, in the order MemoryPressure,
-	// DiskPressure, PIDPressure. It must not be changed: later decisions with the same ones share it.
+	// Conditions are the node's pressure conditions that are True now, in the order MemoryPressure, DiskPressure,
+	// PIDPressure. Do not change the slice: later decisions may share it.
 	Conditions []v1.NodeConditionType
 	// Met are the thresholds that are met, in the order in which they would be acted on.
 	Met []MetThreshold
 
-	// Threshold is the one that is acted on, with the sample that met it. Both are zero when Observe finds
-	// Nothing to do, and when pods are evicted for exceeding limits. AfterReclaim leaves them as they were.
+	// Threshold is the one that is acted on, and Sample the measurement that met it. Both are zero if Observe finds
+	// nothing to do or evicts pods that exceed limits. AfterReclaim leaves them as they were.
 	Threshold Threshold
 	Sample    Sample
-	// Reclaim is what to reclaim first, in order; set with ReclaimNode only.
+	// Reclaim is what to reclaim first, in order. It is set with ReclaimNode only.
 	Reclaim []Reclaim
-	// Ranked are all pods in the order of their eviction.
+	// Ranked are all pods in the order in which they would be evicted.
 	Ranked []Candidate
-	// Evictions are the pods to evict now: one for a threshold, every one that exceeds a limit. With
-	// ReclaimNode it is the one that goes if that was not enough.
+	// Evictions are the pods to evict now: one for a threshold, or every pod that exceeds a limit. With ReclaimNode it
+	// is the pod to evict if reclaiming is not enough.
 	Evictions []Eviction
 
 	maxSeconds int64
 }
 
-// Event is what upstream records about the node, as a Warning with the reason EvictionThresholdMet;
-// empty where there is nothing to record.
+// Event returns the message that upstream records about the node, in a Warning with the reason EvictionThresholdMet. It
+// is empty if there is nothing to record.
 func (d *Decision) Event() string {
 	if d.Threshold.Signal == "" {
 		return ""

@@ -11,7 +11,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// shortOf is a sample in which nothing of these is left.
+// shortOf returns a sample in which nothing is left of these signals.
 func shortOf(pods []Pod, signals ...Signal) Stats {
 	stats := Stats{Pods: pods, Signals: map[Signal]Sample{}}
 	for _, signal := range signals {
@@ -48,17 +48,17 @@ func TestFirstOfTheDueThresholds(t *testing.T) {
 	}
 	require.Equal(t, want[0], all.Threshold.String())
 
-	// Without the ones before it, each is the first.
+	// Each signal is the first if those before it are missing.
 	for i, signal := range signals {
 		n := newNode(t, thresholds(config...), pods...)
 		require.Equal(t, signal, n.machine.Observe(shortOf(pods, signals[i:]...)).Threshold.Signal)
 	}
-	// A soft one, due for long, waits for any hard one.
+	// A soft threshold, however long due, waits for any hard one.
 	n = newNode(t, thresholds(softly(MemoryAvailable, "1Gi", time.Minute), hardly(PIDAvailable, "100")), pods...)
 	n.machine.Observe(shortOf(pods, MemoryAvailable))
 	n.after(time.Hour)
 	require.Equal(t, PIDAvailable, n.machine.Observe(shortOf(pods, MemoryAvailable, PIDAvailable)).Threshold.Signal)
-	// One whose sample is stale leaves it to the next one.
+	// If its sample is stale, the next threshold is acted on.
 	n = newNode(t, thresholds(hardly(MemoryAvailable, "1Gi"), hardly(PIDAvailable, "100")), pods...)
 	stale := shortOf(pods, MemoryAvailable, PIDAvailable)
 	stale.Signals[MemoryAvailable] = Sample{Time: epoch}
@@ -66,7 +66,7 @@ func TestFirstOfTheDueThresholds(t *testing.T) {
 	require.Equal(t, PIDAvailable, n.machine.Observe(stale).Threshold.Signal)
 }
 
-// TestNodeReclaim: what is got back before a pod goes, by layout and signal.
+// TestNodeReclaim: what is reclaimed before a pod is evicted, by layout and signal.
 func TestNodeReclaim(t *testing.T) {
 	both, containers, images := []Reclaim{DeadContainers, UnusedImages}, []Reclaim{DeadContainers}, []Reclaim{UnusedImages}
 	for _, tc := range []struct {
@@ -128,7 +128,7 @@ func TestAfterReclaim(t *testing.T) {
 	require.Equal(t, d, n.machine.AfterReclaim(d, sample(MemoryAvailable, "2Gi")), "there was nothing to reclaim")
 }
 
-// TestNegativeCapacity: two shares of it do not add up to plenty that would be wanted.
+// TestNegativeCapacity: two shares of a negative capacity do not overflow into a large amount.
 func TestNegativeCapacity(t *testing.T) {
 	n := newNode(t, thresholds(Threshold{Signal: NodeFsAvailable, Value: Value{Percentage: 0.9}, MinReclaim: Value{Percentage: 0.9}}), build("pod", mid))
 	d := n.observe(NodeFsAvailable, "0")
@@ -137,7 +137,7 @@ func TestNegativeCapacity(t *testing.T) {
 	require.Equal(t, Nothing, n.machine.AfterReclaim(d, after).Action)
 }
 
-// TestProtectedPodsNeverGo: they are passed over, and when nobody else is there the node is stuck.
+// TestProtectedPodsNeverGo: they are passed over, and if no other pod is there the node is stuck.
 func TestProtectedPodsNeverGo(t *testing.T) {
 	protected := []Pod{
 		build("critical", 2_000_000_000, memoryUse("9Gi")),
@@ -171,7 +171,7 @@ func TestEvents(t *testing.T) {
 	require.Empty(t, d.Event())
 }
 
-// series plays one signal through upstream's stories: TestMemoryPressure, TestDiskPressureNodeFs,
+// TestSeries plays single signals through upstream's stories: TestMemoryPressure, TestDiskPressureNodeFs,
 // TestInodePressureFsInodes, TestPIDPressure and TestAllocatableMemoryPressure.
 func TestSeries(t *testing.T) {
 	memoryPods := []Pod{
@@ -204,7 +204,7 @@ func TestSeries(t *testing.T) {
 		layout                    Layout
 		pods                      []Pod
 		goes                      string
-		admits                    []bool // best effort, burstable
+		admits                    []bool // a BestEffort pod, a Burstable pod
 	}{
 		{"MemoryPressure", hardly(MemoryAvailable, "1Gi"), softly(MemoryAvailable, "2Gi", 2*time.Minute), "3Gi", "1500Mi", "500Mi", SingleFs, memoryPods, "best-effort-low-priority-low-usage", []bool{false, true}},
 		{"AllocatableMemoryPressure", hardly(AllocatableMemoryAvailable, "1Gi"), softly(AllocatableMemoryAvailable, "2Gi", 2*time.Minute), "3Gi", "1500Mi", "500Mi", SingleFs, memoryPods, "best-effort-low-priority-low-usage", []bool{false, true}},
@@ -228,7 +228,7 @@ func TestSeries(t *testing.T) {
 					require.Equal(t, want, n.machine.Admit(pods[i].Pod).Admitted)
 				}
 			}
-			// goes evicts, after what can be reclaimed was and was not enough.
+			// goes requires an eviction, after reclaiming was not enough.
 			goes := func(available string, hard bool) {
 				t.Helper()
 				d := n.observe(signal, available)
@@ -271,7 +271,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestClockThatBeginsAtNothing: the zero time of a test's clock is a time as any other.
+// TestClockThatBeginsAtNothing: the zero time is a valid reading of a test's clock.
 func TestClockThatBeginsAtNothing(t *testing.T) {
 	n := newNode(t, thresholds(hardly(MemoryAvailable, "1Gi")))
 	n.clock.SetTime(time.Time{})

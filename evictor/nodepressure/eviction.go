@@ -29,30 +29,29 @@ const (
 	StarvedResourceKey          = "starved_resource"
 )
 
-// immediateSeconds is what a pod gets to shut down when the shortage is hard or a limit is exceeded.
+// immediateSeconds is the grace period of a pod if the shortage is hard or the pod exceeds a limit.
 const immediateSeconds = 1
 
-// Eviction is a pod to be evicted and what to say about it.
+// Eviction says which pod to evict and what to record about it.
 type Eviction struct {
 	Pod *v1.Pod
-	// Cause is the signal that fell below its threshold, or one of EmptyDirLimit, PodLimit and
-	// ContainerLimit.
+	// Cause is the signal that fell below its threshold, or one of EmptyDirLimit, PodLimit and ContainerLimit.
 	Cause string
-	// Hard: it does not wait; a soft one in progress gives way.
+	// Hard: the eviction does not wait; it replaces a soft one in progress.
 	Hard bool
-	// GracePeriodSeconds overrides the pod's own.
+	// GracePeriodSeconds replaces the pod's own grace period.
 	GracePeriodSeconds int64
 	// Message is for the pod's status and for an event with the reason Reason.
 	Message string
-	// Annotations are for that event; nil where a limit was exceeded.
+	// Annotations are for that event; nil if the pod exceeded a limit.
 	Annotations map[string]string
-	// Condition is to be set in the pod's status, its times not filled in, nor its observed generation where the
-	// API has one; nil where a limit was exceeded.
+	// Condition goes into the pod's status; nil if the pod exceeded a limit. Its times are not set, nor is its observed
+	// generation, which only newer APIs have.
 	Condition *v1.PodCondition
 }
 
-// Apply writes the eviction into the status of its pod: phase, reason, message and, if it has one, the
-// condition, whose transition time becomes now unless it was True before.
+// Apply writes the eviction into the status of its pod: phase, reason, message and, if there is one, the condition. The
+// condition's transition time becomes now unless it was True before.
 func (e *Eviction) Apply(status *v1.PodStatus, now metav1.Time) {
 	status.Phase, status.Reason, status.Message = v1.PodFailed, Reason, e.Message
 	if e.Condition == nil {
@@ -71,7 +70,7 @@ func (e *Eviction) Apply(status *v1.PodStatus, now metav1.Time) {
 	status.Conditions[i] = condition
 }
 
-// Eviction says how to evict a candidate of this decision, whether or not it is the first.
+// Eviction returns the eviction of any candidate of this decision, not only of the first.
 func (d *Decision) Eviction(c *Candidate) Eviction {
 	seconds := int64(immediateSeconds)
 	if !d.Threshold.Hard() {
@@ -91,8 +90,7 @@ func (d *Decision) Eviction(c *Candidate) Eviction {
 	}
 }
 
-// softSeconds is the grace period in a soft eviction: the least of the cap and the pod's own. A negative
-// cap is none.
+// softSeconds returns the grace period in a soft eviction: the pod's own, capped. A negative cap means no cap.
 func softSeconds(most int64, own *int64) int64 {
 	switch {
 	case most < 0 && own == nil:
@@ -105,7 +103,7 @@ func softSeconds(most int64, own *int64) int64 {
 	return min(most, *own)
 }
 
-// explain writes the message and annotations that upstream writes.
+// explain returns the message and the annotations that upstream writes.
 func (d *Decision) explain(pod Pod) (string, map[string]string) {
 	starved := d.Threshold.Signal.Resource()
 	quantity := d.Threshold.Value.At(d.Sample.Capacity)
@@ -139,7 +137,8 @@ func (d *Decision) explain(pod Pod) (string, map[string]string) {
 	return text.String(), annotations
 }
 
-// uses is what a container is blamed for: memory, or disk. Inodes and processes are blamed on nobody.
+// uses is how much the container uses of what is short, if that is memory or disk. For inodes and processes upstream
+// names no container.
 func (c *ContainerUsage) uses(starved v1.ResourceName) int64 {
 	switch starved {
 	case v1.ResourceMemory:
@@ -150,8 +149,8 @@ func (c *ContainerUsage) uses(starved v1.ResourceName) int64 {
 	return 0
 }
 
-// requestedBy is what a container or init container requests; false when there is none of that name, as
-// for ephemeral ones, which cannot request anything and are not blamed.
+// requestedBy returns what a container or init container requests, and false if the pod has none of that name.
+// Ephemeral containers are not looked at: they cannot request anything, and upstream does not name them.
 func requestedBy(pod *v1.Pod, name string, what v1.ResourceName) (resource.Quantity, bool) {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == name {

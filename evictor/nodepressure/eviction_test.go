@@ -11,7 +11,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// uses makes the containers' usage of memory, in pairs of name and amount.
+// uses sets the containers' usage of memory, in pairs of name and amount.
 func uses(pairs ...string) edit {
 	return func(p *Pod) {
 		p.Usage = &Usage{Memory: bytesOf("1Gi")}
@@ -21,7 +21,7 @@ func uses(pairs ...string) edit {
 	}
 }
 
-// TestMessages: what upstream writes, who is blamed with which usage, and the annotations.
+// TestMessages: upstream's message, the containers and usage that it names, and the annotations.
 func TestMessages(t *testing.T) {
 	memory := "The node was low on resource: memory. Threshold quantity: 1Gi, available: 500Mi. "
 	blame := func(name, used, requested, what string) string {
@@ -126,7 +126,7 @@ func TestGracePeriodOfSoftEvictions(t *testing.T) {
 	}
 }
 
-// TestAnyCandidateCanBeEvicted: who ranks otherwise evicts another one of the same decision.
+// TestAnyCandidateCanBeEvicted: a caller may evict another candidate of the same decision.
 func TestAnyCandidateCanBeEvicted(t *testing.T) {
 	d := newNode(t, thresholds(hardly(MemoryAvailable, "1Gi")), build("a", mid, memoryUse("2Gi")), build("b", mid, memoryUse("1Gi"))).observe(MemoryAvailable, "0")
 	e := d.Eviction(&d.Ranked[1])
@@ -134,7 +134,7 @@ func TestAnyCandidateCanBeEvicted(t *testing.T) {
 	require.Contains(t, e.Message, "Container main was using 1Gi, request is 0, has larger consumption of memory. ")
 }
 
-// TestApply: phase, reason and message, and the condition in place of one that was there.
+// TestApply: phase, reason and message, and the condition, which replaces an earlier one.
 func TestApply(t *testing.T) {
 	d := newNode(t, thresholds(hardly(MemoryAvailable, "1Gi")), build("pod", mid)).observe(MemoryAvailable, "0")
 	e := d.Evictions[0]

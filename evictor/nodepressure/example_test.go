@@ -128,7 +128,7 @@ func ExampleAdmit() {
 	// false
 }
 
-// shop is a node whose agent measures and kills; here both are made up.
+// shop is an imaginary node whose agent measures and kills.
 type shop struct{ closed context.CancelFunc }
 
 func (s shop) Stats(context.Context) (nodepressure.Stats, error) {
@@ -147,7 +147,7 @@ func (s shop) Reclaim(context.Context, nodepressure.Reclaim) error { return nil 
 
 func (s shop) Kill(_ context.Context, eviction nodepressure.Eviction) error {
 	fmt.Println("kill", eviction.Pod.Name, "for want of", eviction.Cause)
-	s.closed() // for this example one is enough
+	s.closed() // one is enough for this example
 	return nil
 }
 
@@ -172,7 +172,7 @@ func ExampleManager() {
 	// context canceled
 }
 
-// slow is a node on which a pod takes 20 seconds to end. Kill only begins to end it.
+// slow is a node on which a pod takes 20 seconds to end. Kill only starts that.
 type slow struct {
 	shop
 	clock *clocktesting.FakeClock
@@ -187,7 +187,7 @@ func (s *slow) Kill(_ context.Context, eviction nodepressure.Eviction) error {
 
 func (s *slow) CleanedUp(*v1.Pod) bool { return !s.clock.Now().Before(s.ends) }
 
-// A loop of one's own, here in virtual time.
+// A loop of your own, here in virtual time.
 func ExampleManager_Step() {
 	clock := clocktesting.NewFakeClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 	config, managing := nodepressure.DefaultConfig(), nodepressure.DefaultManagerConfig()

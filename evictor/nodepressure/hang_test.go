@@ -17,7 +17,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// hanging makes Kills of a pod take so long, whatever becomes of their context.
+// hanging makes Kills of a pod take that long, even after their context has ended.
 func hanging(w *world, name string, d time.Duration) {
 	before := w.onKill
 	w.onKill = func(ctx context.Context, e Eviction) {
@@ -34,8 +34,8 @@ func hanging(w *world, name string, d time.Duration) {
 
 const undead = "error: nodepressure: killing pod default/a: not dead in time: given up after "
 
-// TestKillThatHangsIsGivenUp: after ten seconds, then its clean-up is waited for; another pod goes after it, and it is
-// not killed again before its Kill has returned.
+// TestKillThatHangsIsGivenUp: it is given up after ten seconds; then the manager waits for its cleanup. Another pod is
+// evicted next, and the first is not killed again before its Kill has returned.
 func TestKillThatHangsIsGivenUp(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
 		w.left = 0
@@ -43,7 +43,7 @@ func TestKillThatHangsIsGivenUp(t *testing.T) {
 	}, wait(57*time.Second))
 	require.Equal(t, []string{
 		"0s kill a 1s", "10s " + undead + "10s",
-		"40s kill b 1s", "41s kill b 1s", "42s kill b 1s", // nobody else is left
+		"40s kill b 1s", "41s kill b 1s", "42s kill b 1s", // no other pod is left
 	}, log[:5])
 	require.Equal(t, []string{"54s kill b 1s", "54.5s a returns", "55s kill a 1s"}, log[16:19])
 }
@@ -71,7 +71,7 @@ func TestKillTimeouts(t *testing.T) {
 	}
 }
 
-// TestConditionsFollowWhileAKillHangs: also a hard one, before and after it is given up.
+// TestConditionsFollowWhileAKillHangs: this also holds for a hard one, before and after it is given up.
 func TestConditionsFollowWhileAKillHangs(t *testing.T) {
 	config := hardMemory
 	config.PressureTransitionPeriod = 15 * time.Second
@@ -97,8 +97,8 @@ func TestConditionsFollowWhileAKillHangs(t *testing.T) {
 	})
 }
 
-// TestLateAnswerIsTaken: a Kill that returns while its clean-up is waited for was given up, and is over; what it fails
-// with is reported.
+// TestLateAnswerIsTaken: a Kill that was given up returns during the wait for its cleanup. Then it is over, and its
+// error is reported.
 func TestLateAnswerIsTaken(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
 		w.left = 0
@@ -112,7 +112,7 @@ func TestLateAnswerIsTaken(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s", "10s " + undead + "10s", "15s a returns", "15s error: nodepressure: killing pod default/a: too late"}, log)
 }
 
-// TestKillErrorSaysWhich: an event about the pod can be made of it.
+// TestKillErrorSaysWhich: the error has what an event about the pod needs.
 func TestKillErrorSaysWhich(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := runNode(t, hardMemory, func(w *world) {
@@ -137,8 +137,8 @@ var softAndHard = func() Config {
 	return config
 }()
 
-// TestHardWaitsForTheSoftKillOfItsPod: the same pod is not killed twice at once, though its first Kill does not heed its
-// context; it is killed anew, with its whole time, when that returns, and given up when it does not.
+// TestHardWaitsForTheSoftKillOfItsPod: a pod is not killed twice at the same time, even if its first Kill ignores its
+// context. It is killed again, with its full time, when that returns, and given up if it does not.
 func TestHardWaitsForTheSoftKillOfItsPod(t *testing.T) {
 	short := func(w *world, _ *Manager) {
 		time.Sleep(25 * time.Second)
@@ -164,7 +164,7 @@ func TestHardWaitsForTheSoftKillOfItsPod(t *testing.T) {
 	})
 }
 
-// TestHardKillsAnotherPodAtOnce: beside the soft Kill whose place it takes, and which is to end.
+// TestHardKillsAnotherPodAtOnce: the soft Kill that it replaces need not have returned.
 func TestHardKillsAnotherPodAtOnce(t *testing.T) {
 	log := during(t, softAndHard, nil, func(w *world, _ *Manager) {
 		w.left = 150
@@ -181,7 +181,7 @@ func TestHardKillsAnotherPodAtOnce(t *testing.T) {
 	require.Equal(t, []string{"10s kill a 600s", "30s kill c 1s", "50s a returns"}, log)
 }
 
-// TestAllThatExceedLimitsAreTried though one of them hangs.
+// TestAllThatExceedLimitsAreTried even if one of them hangs.
 func TestAllThatExceedLimitsAreTried(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
 		w.aboveLimits()
@@ -204,7 +204,7 @@ func TestRunWaitsForKillsThatHang(t *testing.T) {
 	})
 }
 
-// TestKillsThatDoNotReturnNormally have failed: nothing else suffers.
+// TestKillsThatDoNotReturnNormally count as failed and affect nothing else.
 func TestKillsThatDoNotReturnNormally(t *testing.T) {
 	for name, end := range map[string]func(){"panic: no such pod\n": func() { panic("no such pod") }, "runtime.Goexit was called": runtime.Goexit} {
 		log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
@@ -217,7 +217,7 @@ func TestKillsThatDoNotReturnNormally(t *testing.T) {
 	}
 }
 
-// TestOtherPanicsAreErrors: each panics once, which is reported, and what follows is done.
+// TestOtherPanicsAreErrors: each function panics once. That is reported, and everything else is done.
 func TestOtherPanicsAreErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -278,7 +278,7 @@ func TestOtherPanicsAreErrors(t *testing.T) {
 	}
 }
 
-// unclean panics when it is asked whether a pod is cleaned up.
+// unclean panics when CleanedUp is called.
 type unclean struct {
 	*world
 	panics func()
@@ -289,7 +289,7 @@ func (u unclean) CleanedUp(pod *v1.Pod) bool {
 	return u.world.CleanedUp(pod)
 }
 
-// TestGoexitInAPassEndsRun, which waits for its kills before.
+// TestGoexitInAPassEndsRun: Run waits for its kills first.
 func TestGoexitInAPassEndsRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := prepare(t, softAndHard, func(w *world, c *Clients, _ *ManagerConfig) {

@@ -21,8 +21,8 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// life is a node whose memory comes and goes at random, with kills that hang, fail, panic, heed the end of their context
-// or do not, and stats that fail. Everything that the manager does is noted with its time.
+// life is a node whose memory comes and goes at random. Kills hang, fail, panic, and heed or ignore the end of their
+// context, and measurements fail. Everything that the manager does is recorded with its time.
 type life struct {
 	began time.Time
 
@@ -32,7 +32,7 @@ type life struct {
 	kills    []*lifeKill
 	passes   []time.Duration
 	reports  []lifeReport
-	dead     map[string]time.Duration // when pods are cleaned up; 0 for those that live
+	dead     map[string]time.Duration // when pods are cleaned up; 0 if alive
 	faults   []string
 	preempts int
 }
@@ -44,8 +44,8 @@ type lifeKill struct {
 	timeout    time.Duration
 	ctx        context.Context
 	begin, end time.Duration // end is negative while it runs
-	stopped    time.Duration // when its context ended; negative when it did not
-	fails      string        // what it ends with
+	stopped    time.Duration // when its context ended; negative if it did not
+	fails      string        // the error that it returns
 }
 
 type lifeReport struct {
@@ -85,7 +85,7 @@ func (l *life) CleanedUp(pod *v1.Pod) bool {
 	return at > 0 && l.passed() >= at
 }
 
-// begin notes a Kill, and what is wrong with it.
+// begin records a Kill, and whether it was wrong.
 func (l *life) begin(ctx context.Context, e Eviction) (k *lifeKill, d time.Duration, heeds bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *life) Kill(ctx context.Context, e Eviction) error {
 	return nil
 }
 
-// play runs a manager for half an hour or so.
+// play runs a manager for about half an hour.
 func (l *life) play(t *testing.T) {
 	l.began = time.Now()
 	config := thresholds(softly(MemoryAvailable, "200", 20*time.Second), hardly(MemoryAvailable, "100"))
@@ -225,7 +225,7 @@ func (l *life) check(t *testing.T, managing ManagerConfig, ended time.Duration) 
 		if errors.Is(r.err, ErrKillTimeout) {
 			what = "given up"
 			if !l.running(failed.Eviction.Pod.Name, r.at) {
-				continue // it was to be killed anew, and the Kill before did not return
+				continue // it was to be killed again, and the earlier Kill did not return
 			}
 		}
 		got = append(got, fmt.Sprintf("%s %s %s", r.at, failed.Eviction.Pod.Name, what))
@@ -246,14 +246,14 @@ func (l *life) check(t *testing.T, managing ManagerConfig, ended time.Duration) 
 	}
 }
 
-// running says whether a Kill of the pod that ran at that instant was not to end before.
+// running says whether a Kill of the pod was running at that instant and not about to end.
 func (l *life) running(pod string, at time.Duration) bool {
 	return slices.ContainsFunc(l.kills, func(k *lifeKill) bool {
 		return k.pod == pod && k.begin < at && at < k.end && (k.stopped < 0 || k.stopped > at) && k.begin+k.timeout == at
 	})
 }
 
-// less is a without what is in b, each as often as it is there.
+// less returns a without the elements of b, counting duplicates.
 func less(a, b []string) (rest []string) {
 	b = slices.Clone(b)
 	for _, line := range a {
@@ -266,8 +266,8 @@ func less(a, b []string) (rest []string) {
 	return rest
 }
 
-// TestLives: nobody is killed twice at once, each Kill that takes too long is given up in time and each failure reported
-// once, passes go on while a Kill has not returned, and Run leaves nothing behind.
+// TestLives: no pod is killed twice at the same time; each Kill that takes too long is given up in time; each failure
+// is reported once; passes go on while a Kill has not returned; and Run leaves nothing behind.
 func TestLives(t *testing.T) {
 	var kills, givenUp, preempts, passes int
 	for seed := range int64(max(200, operations(t)/1000)) {

@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// overLimits are the evictions of all pods that use more local storage than they may, in the order of
-// the given pods. Whether the node is short of it does not matter.
+// overLimits returns the evictions of all pods that exceed their limits of local storage, in the order of the given
+// pods.
 func overLimits(pods []Pod, layout Layout) []Eviction {
 	var evictions []Eviction
 	for i := range pods {
@@ -23,8 +23,8 @@ func overLimits(pods []Pod, layout Layout) []Eviction {
 	return evictions
 }
 
-// mayExceed is false where overLimit finds nothing, at less cost: it is asked of every pod in every pass.
-// Init containers and overhead only raise the limit of the pod.
+// mayExceed is a cheaper check before overLimit, because it is made for every pod in every pass. If it returns false,
+// the pod exceeds nothing. Init containers and overhead only raise the limit of the pod.
 func mayExceed(pod *Pod, layout Layout) bool {
 	if emptyDirOverLimit(pod) != nil {
 		return true
@@ -49,8 +49,8 @@ func mayExceed(pod *Pod, layout Layout) bool {
 	return limited && pod.Usage.EphemeralStorage > total
 }
 
-// container finds the usage of a container, which is mostly at the place that the container has in the
-// pod; nil when it is not known.
+// container returns the usage of a container, nil if it is not known. It looks first at the container's index in the
+// pod's spec, where it usually is.
 func (u *Usage) container(name string, place int) *ContainerUsage {
 	if place < len(u.Containers) && u.Containers[place].Name == name {
 		return &u.Containers[place]
@@ -63,8 +63,8 @@ func (u *Usage) container(name string, place int) *ContainerUsage {
 	return nil
 }
 
-// storage is what counts against a container's own limit: its logs, and its writable layer where that is
-// on the kubelet's file system and images are too.
+// storage is what counts against a container's own limit: its logs, and its writable layer if the kubelet's file system
+// holds it together with the images.
 func (c *ContainerUsage) storage(layout Layout) int64 {
 	bytes := max(c.Logs.Bytes, 0)
 	if layout == SingleFs {
@@ -73,7 +73,7 @@ func (c *ContainerUsage) storage(layout Layout) int64 {
 	return bytes
 }
 
-// emptyDirOverLimit is the first emptyDir of the pod that is larger than it may be; nil when none is.
+// emptyDirOverLimit returns the first emptyDir of the pod that exceeds its size limit, nil if none does.
 func emptyDirOverLimit(pod *Pod) *v1.Volume {
 	for i := range pod.Spec.Volumes {
 		v := &pod.Spec.Volumes[i]
@@ -87,8 +87,8 @@ func emptyDirOverLimit(pod *Pod) *v1.Volume {
 	return nil
 }
 
-// overLimit says which limit a pod exceeds: that of an emptyDir, that of its containers together, or
-// that of one container; an empty cause says none.
+// overLimit says which limit a pod exceeds: that of an emptyDir, the sum over its containers, or that of one container.
+// The cause is empty if it exceeds none.
 func overLimit(pod *Pod, layout Layout) (cause, message string) {
 	if v := emptyDirOverLimit(pod); v != nil {
 		limit := v.EmptyDir.SizeLimit.DeepCopy()
@@ -108,7 +108,7 @@ func overLimit(pod *Pod, layout Layout) (cause, message string) {
 
 func exceeds(used int64, limit resource.Quantity) bool { return limit.CmpInt64(used) < 0 }
 
-// storageLimit is what the pod may use of ephemeral storage, with its overhead when that is not nothing.
+// storageLimit returns how much ephemeral storage the pod may use, its overhead included.
 func storageLimit(pod *v1.Pod) (resource.Quantity, bool) {
 	limit, ok := aggregate(pod, limitOf(v1.ResourceEphemeralStorage))
 	if overhead, has := pod.Spec.Overhead[v1.ResourceEphemeralStorage]; has && !limit.IsZero() {
@@ -117,7 +117,7 @@ func storageLimit(pod *v1.Pod) (resource.Quantity, bool) {
 	return limit, ok
 }
 
-// containerLimit is the limit of one container; 0 is none.
+// containerLimit returns the limit of one container; 0 means none.
 func containerLimit(pod *v1.Pod, name string) (resource.Quantity, bool) {
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == name {

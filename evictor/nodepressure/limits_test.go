@@ -12,7 +12,7 @@ import (
 
 func storageLimit(text string) edit { return limits("ephemeral-storage", text) }
 
-// sized limits the size of the pod's emptyDir; after diskUse.
+// sized limits the size of the pod's emptyDir. It comes after diskUse.
 func sized(text string, medium v1.StorageMedium) edit {
 	return func(p *Pod) {
 		limit := resource.MustParse(text)
@@ -20,10 +20,10 @@ func sized(text string, medium v1.StorageMedium) edit {
 	}
 }
 
-// whole counts something against the limit of the pod that no container or volume shows.
+// whole sets a total that counts against the pod's limit and that no container or volume shows.
 func whole(text string) edit { return func(p *Pod) { p.Usage.EphemeralStorage = bytesOf(text) } }
 
-// TestStorageLimits: upstream's three cases and their edges; more than the limit, not as much as it.
+// TestStorageLimits: upstream's three cases and their edges: more than the limit, not exactly the limit.
 func TestStorageLimits(t *testing.T) {
 	initLimit := inits(v1.Container{Name: "init", Resources: v1.ResourceRequirements{Limits: list("ephemeral-storage", "3Gi")}})
 	for _, tc := range []struct {
@@ -83,8 +83,8 @@ func TestStorageLimits(t *testing.T) {
 	}
 }
 
-// TestLimitsComeFirst: pods above their limits go all at once, in the order given, and instead of
-// whoever would go for a shortage; protected ones stay.
+// TestLimitsComeFirst: pods above their limits are evicted all at once, in the given order, instead of the pod that a
+// shortage would evict. Protected ones stay.
 func TestLimitsComeFirst(t *testing.T) {
 	config := thresholds(hardly(MemoryAvailable, "1Gi"))
 	config.LocalStorageLimits = true

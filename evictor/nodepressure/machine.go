@@ -13,27 +13,27 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Machine decides from one sample of a node after the other. It starts no goroutine, does no I/O and
-// keeps nothing of what it is given but the times and amounts of samples. All methods are safe for concurrent use.
+// Machine makes a decision from each sample of a node. It starts no goroutine, does no I/O, and keeps only times and
+// amounts of samples. All methods are safe for concurrent use.
 type Machine struct {
 	config Config
 	clock  clock.PassiveClock
 
 	mu      sync.Mutex  // guards what follows
-	time    steady.Time // of our own clock; all instants but those of samples are counted in it
+	time    steady.Time // by Config.Clock; all instants except those of samples
 	watched []watched   // in the order in which they are acted on
 	sampled [signalCount]time.Time
-	seen    [pressureCount]int64   // when a shortage last called for the condition
-	ever    [pressureCount]bool    // one has done so
-	called  [pressureCount]bool    // one does so now
+	seen    [pressureCount]int64   // when the condition was last called for
+	ever    [pressureCount]bool    // it was called for before
+	called  [pressureCount]bool    // it is called for now
 	under   []v1.NodeConditionType // the conditions as returned last; never changed
 }
 
-// watched is a threshold and its state. Amounts are whole units, rounded up: no less than that many are
-// available is the same as no less than the exact amount.
+// watched is a threshold and its state. Its amounts are whole units, rounded up. What is available is a whole number too,
+// so comparing with the rounded amount gives the same result as comparing with the exact one.
 type watched struct {
 	Threshold
-	index  int   // of the signal
+	index  int   // the signal's
 	value  int64 // amounts that do not depend on the capacity
 	total  int64 // value and minimum reclaim together
 	since  int64
@@ -44,7 +44,7 @@ type watched struct {
 	sample Sample
 }
 
-// New returns a machine that has seen nothing yet, or the faults of the configuration.
+// New returns a machine that has seen no sample yet, or an error with the faults of the configuration.
 func New(config Config) (*Machine, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("nodepressure: %w", err)
@@ -64,15 +64,14 @@ func New(config Config) (*Machine, error) {
 	return m, nil
 }
 
-// Thresholds returns the thresholds that are watched, those of the container file system derived, in
-// the order in which they are acted on.
+// Thresholds returns the watched thresholds, including the derived ones of the container file system, in the order in
+// which they are acted on.
 func (m *Machine) Thresholds() []Threshold { return slices.Clone(m.config.Thresholds) }
 
-// Observe takes a sample of the node and decides. A Decision is taken once for each sample: when nothing
-// was measured since the last call, nothing is evicted for a threshold. A pod that exceeds its limits goes before
-// anything else is done, and then all such pods go at once; else the first threshold that is due is
-// acted on. It costs a pass over the thresholds and, with LocalStorageLimits, over the pods; ranking them
-// only where one has to go.
+// Observe takes a sample of the node and decides. If any pods exceed their limits of local storage, they are all
+// evicted before anything else is done. Otherwise the first threshold that is due is acted on, but only once for each
+// measurement: if its sample is not newer than the last one, nothing is evicted for it. The cost is a pass over the
+// thresholds and, with LocalStorageLimits, over the pods; pods are ranked only if one must go.
 func (m *Machine) Observe(stats Stats) Decision {
 	d, first := m.observe(stats)
 	if m.config.LocalStorageLimits {
@@ -100,7 +99,7 @@ func (m *Machine) Observe(stats Stats) Decision {
 	return d.evict()
 }
 
-// evict is the decision when there is nothing to reclaim any more.
+// evict turns the decision into the one that follows when nothing is left to reclaim.
 func (d Decision) evict() Decision {
 	d.Action, d.Reclaim = EvictPods, nil
 	if len(d.Evictions) == 0 {
@@ -109,18 +108,17 @@ func (d Decision) evict() Decision {
 	return d
 }
 
-// AfterReclaim is the decision that follows one to ReclaimNode, once that is done, with a new sample:
-// Nothing when no threshold is met any more by its minimum reclaim, else what d has in store. Without
-// signals in the sample, as when it could not be taken, pods are evicted. Other decisions are returned
-// as they are. Like upstream it looks at all thresholds, met before or not, and pods go in the order
-// that was found before.
+// AfterReclaim takes the sample that was measured after reclaiming, and decides what follows d. If every threshold and
+// its minimum reclaim is available the answer is Nothing, otherwise the eviction in d. If the sample has no signals,
+// for example because measuring failed, pods are evicted. Like upstream, it looks at all thresholds, including those
+// that were not met before, and keeps the order of pods in d. A decision with another Action is returned as it is.
 func (m *Machine) AfterReclaim(d Decision, stats Stats) Decision {
 	if d.Action != ReclaimNode {
 		return d
 	}
 	relieved := len(stats.Signals) > 0
 	for i := range m.watched {
-		w := &m.watched[i] // only what never changes is read, without the lock
+		w := &m.watched[i] // no lock: only constant fields are read
 		if sample, ok := stats.Signals[w.Signal]; ok && w.amount(sample.Capacity, true) > sample.Available {
 			relieved = false
 		}
@@ -132,8 +130,8 @@ func (m *Machine) AfterReclaim(d Decision, stats Stats) Decision {
 	return d.evict()
 }
 
-// amount is what must be available for the threshold not to be met, or with the minimum reclaim to be
-// met no longer.
+// amount returns how much must be available for the threshold not to be met or, with withReclaim, for it to be met no
+// longer.
 func (w *watched) amount(capacity int64, withReclaim bool) int64 {
 	if !withReclaim {
 		return add(w.value, share(capacity, w.Value.Percentage))
@@ -141,8 +139,7 @@ func (w *watched) amount(capacity int64, withReclaim bool) int64 {
 	return add(w.total, add(share(capacity, w.Value.Percentage), share(capacity, w.MinReclaim.Percentage)))
 }
 
-// observe moves the state on and returns what is so now, with the index in Met of the threshold to act
-// on or -1.
+// observe updates the state and returns the decision so far, with the index in Met of the threshold to act on, or -1.
 func (m *Machine) observe(stats Stats) (d Decision, first int) {
 	reading := m.clock.Now()
 	m.mu.Lock()
@@ -164,7 +161,7 @@ func (m *Machine) observe(stats Stats) (d Decision, first int) {
 		m.called[condition], m.ever[condition], m.seen[condition] = true, true, now
 	}
 	for signal, sample := range stats.Signals {
-		// What was seen stays seen while a sample is missing.
+		// A missing sample does not erase the time of the last one.
 		if i := signal.index(); i >= 0 {
 			m.sampled[i] = sample.Time
 		}
@@ -188,8 +185,8 @@ func (m *Machine) observe(stats Stats) (d Decision, first int) {
 	return d, first
 }
 
-// compare says whether the threshold is met, since when, and whether it is due. Only one that was due
-// stays met until its minimum reclaim is available.
+// compare updates whether the threshold is met, since when, and whether it is due. Only a threshold that was due stays
+// met until its minimum reclaim is available.
 func (w *watched) compare(samples map[Signal]Sample, now int64) {
 	sample, ok := samples[w.Signal]
 	below := ok && w.amount(sample.Capacity, false) > sample.Available
@@ -207,8 +204,8 @@ func (w *watched) compare(samples map[Signal]Sample, now int64) {
 	w.sample = sample
 }
 
-// conditions are those that a shortage calls for, or did less than the transition period ago; nil when
-// there is none. Called with the lock.
+// conditions returns the conditions that a shortage calls for now or called for within the transition period, nil if
+// there are none. The lock is held.
 func (m *Machine) conditions(now int64) []v1.NodeConditionType {
 	var under [pressureCount]v1.NodeConditionType
 	n := 0
@@ -218,24 +215,24 @@ func (m *Machine) conditions(now int64) []v1.NodeConditionType {
 			n++
 		}
 	}
-	if !slices.Equal(m.under, under[:n]) { // who has the old ones keeps them
+	if !slices.Equal(m.under, under[:n]) { // earlier decisions share the old slice
 		m.under = append([]v1.NodeConditionType(nil), under[:n]...)
 	}
 	return m.under
 }
 
-// Conditions returns the node's pressure conditions as of the last Observe. They must not be changed.
+// Conditions returns the node's pressure conditions as of the last Observe. The slice must not be changed.
 func (m *Machine) Conditions() []v1.NodeConditionType {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.conditions(m.time.Elapsed())
 }
 
-// Admit says whether the node takes the pod, as of the last Observe.
+// Admit says whether the node admits the pod, as of the last Observe.
 func (m *Machine) Admit(pod *v1.Pod) Admission { return Admit(m.Conditions(), pod) }
 
-// Next is when the decision next changes though the samples do not: when a grace period ends, or a
-// condition that nothing calls for any more. It is false when neither is pending.
+// Next returns when the decision next changes even if the samples do not: when a grace period ends, or the transition
+// period of a condition. It is false if neither is pending.
 func (m *Machine) Next() (next time.Time, pending bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Manager drives a Machine: it measures every MonitoringPeriod, reclaims, kills one pod at a time and
-// waits until that has given back what it used. While a pod has its time to shut down, and while a Kill
-// hangs, it goes on to measure, so that conditions and admission follow the node.
+// Manager drives a Machine: it measures every MonitoringPeriod, reclaims, kills one pod at a time, and waits until that
+// pod has given back what it used. During a soft eviction, and while a Kill hangs, it goes on measuring, so that
+// conditions and admission follow the node.
 //
-// Notify may be called from anywhere at any time, Run and Step one at a time.
+// Notify may be called from any goroutine at any time. Call Run and Step one at a time.
 type Manager struct {
 	machine *Machine
 	clients Clients
@@ -26,16 +26,16 @@ type Manager struct {
 	ended   chan struct{} // a Kill has returned
 	running atomic.Bool
 
-	// The rest belongs to the Run or Step that is running.
+	// The rest is used only by the active Run or Step.
 	time     steady.Time
-	woken    bool      // a notification was taken from wake
-	nextPass int64     // while passes are made
-	progress *progress // nil when nobody is evicted
-	kills    []*kill   // that have not returned, at most one of a pod
+	woken    bool      // a notification was taken from wake and not served
+	nextPass int64     // if passes() is true
+	progress *progress // nil if no eviction is in progress
+	kills    []*kill   // not returned yet, at most one for each pod
 }
 
-// NewManager returns a manager that does nothing until Run or Step, or the faults of the configuration.
-// The machine should have the same clock.
+// NewManager returns a manager that does nothing until Run or Step, or an error with the faults of the configuration. The
+// machine should have the same clock.
 func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manager, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("nodepressure: %w", err)
@@ -49,18 +49,18 @@ func NewManager(machine *Machine, clients Clients, config ManagerConfig) (*Manag
 	return &Manager{machine: machine, clients: clients, config: config, wake: make(chan struct{}, 1), ended: make(chan struct{}, 1)}, nil
 }
 
-// Notify makes the next pass come at once, as when the kernel says that memory has run low. It never
-// blocks, may be called from anywhere, and is remembered while Run is busy or not yet called. A hard
-// eviction in progress is not interrupted. Who calls Step calls it after Notify.
+// Notify asks for a pass at once, for example because the kernel signals that memory is low. It never blocks and may be
+// called from any goroutine. A notification is kept while Run is busy or before Run is called. It does not interrupt a
+// hard eviction in progress. If you use Step, call Step after Notify.
 func (m *Manager) Notify() {
 	select {
 	case m.wake <- struct{}{}:
-	default: // one is remembered already
+	default: // a signal is pending already
 	}
 }
 
-// Run does what Step does, when it is due, until the context ends. Kills run beside it, each on a goroutine
-// of its own. It returns the context's cause, after every Kill has returned.
+// Run does what Step does, whenever it is due, until the context ends. Each Kill runs on its own goroutine. Run waits
+// for them and then returns the context's cause.
 func (m *Manager) Run(ctx context.Context) error {
 	if !m.running.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -74,12 +74,12 @@ func (m *Manager) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// Step does everything that is due, in line and in order, and returns when it wants to be called again. It
-// is Run for those who have a loop of their own, or a simulation. Called earlier it does nothing, unless
-// Notify was called. Of a Kill it waits for the return, see Killer.
+// Step does everything that is due, in the caller's goroutine, and returns when to call it again. It is for programs
+// with their own loop, and for simulations. If it is called earlier it does nothing, unless Notify was called. It waits
+// for each Kill to return; see Killer.
 //
-// The error is ErrRunning beside another Run or Step, or the cause of the end of the context. After that, as
-// after Run, an eviction in progress is forgotten, and what comes next begins with a pass.
+// The error is ErrRunning if another Run or Step is active, or the context's cause. If the context has ended, an eviction
+// in progress is forgotten, as after Run, and the next Step or Run begins with a pass.
 func (m *Manager) Step(ctx context.Context) (next time.Time, err error) {
 	if !m.running.CompareAndSwap(false, true) {
 		return time.Time{}, ErrRunning
@@ -93,8 +93,8 @@ func (m *Manager) Step(ctx context.Context) (next time.Time, err error) {
 	return m.time.Instant(at), nil
 }
 
-// step does what is due, calls Kill by start, and returns when it is to be called again. One notification
-// is served at most, so that it ends.
+// step does what is due, passes each call of Kill to start, and returns when to call it again. It serves at most one
+// notification, so that it ends.
 func (m *Manager) step(ctx context.Context, start func(kill func())) int64 {
 	served := false
 	for ctx.Err() == nil {
@@ -114,22 +114,23 @@ func (m *Manager) step(ctx context.Context, start func(kill func())) int64 {
 	return m.time.Elapsed()
 }
 
-// forget is for the end: whoever goes on later decides anew, because what was decided may not be true any more.
+// forget drops the eviction in progress when Run or Step ends. The next one decides anew, because things may have
+// changed.
 func (m *Manager) forget() { m.progress, m.nextPass = nil, m.time.Elapsed() }
 
 // now reads the clock.
 func (m *Manager) now() int64 { return m.time.Read(m.config.Clock.Now()) }
 
-// passes says whether passes are made: the kubelet makes none while it evicts. We make some beside a soft
-// eviction, for a hard one to take its place, and as long as a Kill has not returned.
+// passes says whether to make passes. The kubelet makes none while it evicts. The Manager makes them during a soft
+// eviction, so that a hard one can replace it, and while a Kill has not returned.
 func (m *Manager) passes() bool {
 	return m.progress == nil || m.progress.soft || len(m.kills) > 0
 }
 
-// notifiable says whether a notification is to be followed by a pass; a hard eviction is not disturbed.
+// notifiable says whether a notification leads to a pass. A hard eviction is not interrupted.
 func (m *Manager) notifiable() bool { return m.progress == nil || m.progress.soft }
 
-// notified takes a notification, if there is one that may be served now.
+// notified takes a notification, if there is one and it may be served now.
 func (m *Manager) notified() bool {
 	if !m.notifiable() {
 		return false
@@ -146,7 +147,7 @@ func (m *Manager) notified() bool {
 	}
 }
 
-// next is when something will be due.
+// next returns when something will be due.
 func (m *Manager) next() int64 {
 	next := int64(math.MaxInt64)
 	if m.passes() {
@@ -158,7 +159,7 @@ func (m *Manager) next() int64 {
 	return next
 }
 
-// wait waits until then, or for a notification, the return of a Kill or the end of the context.
+// wait waits until next, a notification, the return of a Kill, or the end of the context.
 func (m *Manager) wait(ctx context.Context, next int64) {
 	left := steady.Sub(next, m.now())
 	if left <= 0 {

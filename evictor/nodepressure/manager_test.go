@@ -15,14 +15,15 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestManagerEvictsOneAndWaits: one pod a pass, then for what it used; the next pass follows at once.
+// TestManagerEvictsOneAndWaits: it evicts one pod per pass and waits for what the pod used; then the next pass follows
+// at once.
 func TestManagerEvictsOneAndWaits(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
 		w.cleanup = 2500 * time.Millisecond
 	}, func(w *world, _ *Manager) {
 		time.Sleep(5 * time.Second)
 		w.set(0)
-		time.Sleep(8500 * time.Millisecond) // the pass at 10s evicts, and the one that follows at 13s
+		time.Sleep(8500 * time.Millisecond) // the pass at 10s evicts, and so does the next one at 13s
 		w.set(1000)
 		time.Sleep(time.Minute)
 	})
@@ -34,7 +35,7 @@ func TestManagerGivesUpOnCleanup(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s", "30s kill a 1s", "1m0s kill a 1s"}, log)
 }
 
-// TestManagerIsNotified: at once, whether it sleeps or was not running; once for several notifications.
+// TestManagerIsNotified: it passes at once, whether it was asleep or not running, and once for several notifications.
 func TestManagerIsNotified(t *testing.T) {
 	passes := 0
 	config := hardMemory
@@ -56,7 +57,7 @@ func TestManagerIsNotified(t *testing.T) {
 	require.Equal(t, []string{"0s pass 1", "0s pass 2", "4s pass 3", "14s pass 4"}, log[:4])
 }
 
-// TestHardPreemptsSoft: while a pod has its grace period in a soft eviction, memory runs out.
+// TestHardPreemptsSoft: memory runs out during a pod's grace period in a soft eviction.
 func TestHardPreemptsSoft(t *testing.T) {
 	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(MemoryAvailable, "100"))
 	config.MaxPodGracePeriodSeconds = 600
@@ -123,7 +124,7 @@ func TestHardPreemptsSoft(t *testing.T) {
 	})
 }
 
-// TestHardReclaimsBesideSoft: what no pod needs is got back at once, though nobody is left to be evicted.
+// TestHardReclaimsBesideSoft: what no pod needs is reclaimed at once, even if no pod is left to evict.
 func TestHardReclaimsBesideSoft(t *testing.T) {
 	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(NodeFsAvailable, "100"))
 	config.MaxPodGracePeriodSeconds = 600
@@ -145,7 +146,7 @@ func TestHardReclaimsBesideSoft(t *testing.T) {
 	require.Equal(t, []string{"10s kill a 600s", "20s reclaim DeadContainers", "20s reclaim UnusedImages", "25s interrupted"}, log)
 }
 
-// TestHardIsNotInterrupted: notifications wait until it is over.
+// TestHardIsNotInterrupted: notifications wait until the eviction is over.
 func TestHardIsNotInterrupted(t *testing.T) {
 	log := during(t, hardMemory, nil, func(w *world, _ *Manager) {
 		w.left = 0
@@ -220,7 +221,7 @@ func TestManagerReportsFailures(t *testing.T) {
 	}, log[:4])
 }
 
-// TestManagerKillsAllThatExceedLimits: one after the other, and waits for all of them.
+// TestManagerKillsAllThatExceedLimits, one after the other, and waits for all of them.
 func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
 		w.aboveLimits()
@@ -230,7 +231,7 @@ func TestManagerKillsAllThatExceedLimits(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s", "1s kill b 1s", "6s kill a 1s"}, log[:3])
 }
 
-// TestManagerKillsNobodyAfterItsEnd: of several pods those that were not reached live on.
+// TestManagerKillsNobodyAfterItsEnd: of several pods, those that it had not reached live on.
 func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
 	log := during(t, Config{LocalStorageLimits: true}, nil, func(w *world, _ *Manager) {
 		w.aboveLimits()
@@ -239,7 +240,7 @@ func TestManagerKillsNobodyAfterItsEnd(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s"}, log)
 }
 
-// TestManagerReclaimsNothingAfterItsEnd: whether it comes while the node is measured or while something is reclaimed.
+// TestManagerReclaimsNothingAfterItsEnd, whether the end comes while it measures or while it reclaims.
 func TestManagerReclaimsNothingAfterItsEnd(t *testing.T) {
 	config := thresholds(hardly(NodeFsAvailable, "100"))
 	for _, tc := range []struct {

@@ -11,16 +11,16 @@ import (
 
 // ManagerConfig configures a Manager. Start from DefaultManagerConfig.
 type ManagerConfig struct {
-	// MonitoringPeriod is the time between passes in which nobody is evicted.
+	// MonitoringPeriod is the time between two passes that evict nothing.
 	MonitoringPeriod time.Duration
-	// CleanupTimeout is how long a pass waits, after its pods were killed, for what they used;
-	// CleanupPoll is how often it looks.
+	// CleanupTimeout is how long the Manager waits for killed pods to give back what they used. CleanupPoll is how
+	// often it asks.
 	CleanupTimeout, CleanupPoll time.Duration
-	// Clock is the real clock when nil. Only elapsed time counts: setting the wall clock changes nothing.
+	// Clock is the real clock if nil. What counts is elapsed time; see the package comment.
 	Clock clock.Clock
-	// OnDecision, if set, is given every decision, also those that are not acted on because an eviction is
-	// in progress. OnError is given what failed, a *KillError where that was a Kill. Both are called from
-	// Run or Step and must not block. A panic of OnDecision is an error, one of OnError is passed over.
+	// OnDecision, if set, is called with every decision, even if it is not acted on because an eviction is in progress.
+	// OnError, if set, is called with every error; that of a Kill is a *KillError. Both are called from Run or Step and
+	// must not block. A panic in OnDecision is reported to OnError; one in OnError is ignored.
 	OnDecision func(Decision)
 	OnError    func(error)
 }
@@ -44,14 +44,14 @@ func (c ManagerConfig) Validate() error {
 	return errs.ToAggregate()
 }
 
-// ErrRunning is returned by Run and Step beside another Run or Step of the same Manager.
+// ErrRunning is returned by Run and Step while another Run or Step of the same Manager is active.
 var ErrRunning = errors.New("nodepressure: already running")
 
-// ErrKillTimeout is in the KillError of a Kill that was given up because it had not returned in time. The
-// kubelet records it as an event about the pod, a Warning with the reason ExceededGracePeriod.
+// ErrKillTimeout is wrapped by the KillError of a Kill that did not return in time and was given up. The kubelet
+// records this as an event about the pod, a Warning with the reason ExceededGracePeriod.
 var ErrKillTimeout = errors.New("not dead in time")
 
-// KillError is a Kill that failed or was given up. A Kill that was given up and fails later is reported twice.
+// KillError reports a Kill that failed or was given up. A Kill that was given up and fails later is reported twice.
 type KillError struct {
 	Eviction Eviction
 	// Err is what Kill returned, or wraps ErrKillTimeout.

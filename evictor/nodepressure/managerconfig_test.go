@@ -15,7 +15,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestCleanupTimeoutBelowPoll: the timeout counts.
+// TestCleanupTimeoutBelowPoll: the timeout decides.
 func TestCleanupTimeoutBelowPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(clock.RealClock{})
@@ -45,7 +45,7 @@ func TestManagerRunsOnce(t *testing.T) {
 	require.ErrorIs(t, m.Run(ended), cause, "it may run again")
 }
 
-// TestRunAgainDecidesAnew: of what was decided before its end nobody is killed any more.
+// TestRunAgainDecidesAnew: no pod is killed because of a decision from before the end.
 func TestRunAgainDecidesAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := runNode(t, Config{LocalStorageLimits: true}, func(w *world) {

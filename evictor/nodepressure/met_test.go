@@ -63,8 +63,8 @@ func TestMet(t *testing.T) {
 	})
 }
 
-// TestMinReclaim: upstream's series, by quantity and by share: a shortage that was acted on lasts until
-// the minimum reclaim is available on top.
+// TestMinReclaim: upstream's series, by quantity and by share. A shortage that was acted on lasts until the minimum
+// reclaim is available on top.
 func TestMinReclaim(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -97,8 +97,8 @@ func TestMinReclaim(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatWasDueStaysMet: a soft threshold that was met, but not for its grace period, is over as soon as
-// its value is available.
+// TestOnlyWhatWasDueStaysMet: a soft threshold that was met for less than its grace period is over as soon as its value
+// is available.
 func TestOnlyWhatWasDueStaysMet(t *testing.T) {
 	n := newNode(t, thresholds(reclaiming(softly(MemoryAvailable, "1Gi", time.Minute), "1Gi")), build("pod", mid))
 	require.Len(t, n.observe(MemoryAvailable, "500Mi").Met, 1)
@@ -111,7 +111,7 @@ func TestOnlyWhatWasDueStaysMet(t *testing.T) {
 	require.True(t, n.observe(MemoryAvailable, "1Gi").Met[0].Rising)
 }
 
-// TestMissingSampleEndsAShortage: what is not measured is not short, and is short anew afterwards.
+// TestMissingSampleEndsAShortage: what is not measured is not short, and a later shortage starts anew.
 func TestMissingSampleEndsAShortage(t *testing.T) {
 	n := newNode(t, thresholds(reclaiming(softly(MemoryAvailable, "1Gi", time.Minute), "1Gi")), build("pod", mid))
 	n.observe(MemoryAvailable, "0")
@@ -155,8 +155,8 @@ func TestGracePeriod(t *testing.T) {
 	require.Equal(t, EvictPods, n.observe(MemoryAvailable, "500Mi").Action, "a hard one does not wait")
 }
 
-// TestConditions: a condition is True while a threshold that calls for it is met, its grace period over
-// or not, and for less than the transition period after.
+// TestConditions: a condition is True while a threshold for it is met, even during the grace period, and for less than
+// the transition period after that.
 func TestConditions(t *testing.T) {
 	n := newNode(t, thresholds(softly(MemoryAvailable, "1Gi", time.Hour), hardly(NodeFsAvailable, "1Gi"), hardly(PIDAvailable, "100")))
 	all := []v1.NodeConditionType{v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure}
@@ -209,7 +209,7 @@ func TestNodeConditions(t *testing.T) {
 	require.Equal(t, without, NodeConditions(nil))
 }
 
-// TestUpdatedStats: upstream's six cases: only what was measured since the last time is acted on.
+// TestUpdatedStats: upstream's six cases. Only a new measurement is acted on.
 func TestUpdatedStats(t *testing.T) {
 	now, earlier := epoch, epoch.Add(-time.Minute)
 	never := time.Time{}
@@ -254,7 +254,7 @@ func TestStaleOverAGap(t *testing.T) {
 	require.True(t, d.Met[0].Stale)
 }
 
-// TestContainerFsFromTheFirstSample: its thresholds are derived before anything is measured.
+// TestContainerFsFromTheFirstSample: its thresholds are derived before the first sample.
 func TestContainerFsFromTheFirstSample(t *testing.T) {
 	n := newNode(t, thresholds(softly(NodeFsAvailable, "1Gi", time.Minute)), build("pod", mid))
 	d := n.observe(ContainerFsAvailable, "0")
@@ -263,7 +263,7 @@ func TestContainerFsFromTheFirstSample(t *testing.T) {
 	require.Equal(t, []v1.NodeConditionType{v1.NodeDiskPressure}, d.Conditions)
 }
 
-// TestClockThatGoesBack: no time has passed, what follows counts from there, and instants are as the clock shows them now.
+// TestClockThatGoesBack: no time has passed, it counts on from there, and instants are as the clock shows them now.
 func TestClockThatGoesBack(t *testing.T) {
 	n := newNode(t, thresholds(softly(MemoryAvailable, "1Gi", time.Minute)), build("pod", mid))
 	n.observe(MemoryAvailable, "0")
@@ -283,7 +283,7 @@ func TestThresholdsAreInTheOrderOfActing(t *testing.T) {
 	n := newNode(t, thresholds(
 		softly(MemoryAvailable, "2Gi", time.Minute), hardly(PIDAvailable, "100"), hardly(NodeFsInodesFree, "100"), hardly(NodeFsAvailable, "1Gi"), hardly(MemoryAvailable, "1Gi"),
 	))
-	n.machine.Thresholds()[0] = Threshold{} // they are copies
+	n.machine.Thresholds()[0] = Threshold{} // it is a copy
 	var got []string
 	for _, threshold := range n.machine.Thresholds() {
 		got = append(got, threshold.String())

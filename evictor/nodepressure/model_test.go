@@ -17,9 +17,9 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// model decides from the whole history, with exact quantities. What it found for a step it does not find again.
+// model decides from the whole history, with exact quantities. It caches what it found for each step.
 type model struct {
-	config  Config // thresholds of the container file system derived
+	config  Config // with derived thresholds of the container file system
 	history []seen
 }
 
@@ -56,7 +56,8 @@ func (m *model) observe(at time.Duration, stats Stats) {
 	}
 }
 
-// short says whether less than the threshold, and its minimum reclaim when that counts, is available.
+// short says whether less than the threshold is available or, with withReclaim, less than the threshold and its minimum
+// reclaim.
 func short(t Threshold, stats Stats, withReclaim bool) bool {
 	s, ok := stats.Signals[t.Signal]
 	if !ok {
@@ -69,7 +70,7 @@ func short(t Threshold, stats Stats, withReclaim bool) bool {
 	return limit.CmpInt64(s.Available) > 0
 }
 
-// fresh says whether the sample of a signal at step n is newer than the last one before.
+// fresh says whether the sample of a signal at step n is newer than the one before.
 func (m *model) fresh(signal Signal, n int) bool {
 	at := m.history[n].stats.Signals[signal].Time
 	for i := n - 1; i >= 0; i-- {
@@ -80,7 +81,7 @@ func (m *model) fresh(signal Signal, n int) bool {
 	return true
 }
 
-// called is the last step at which a shortage called for a condition.
+// called returns the last step at which a shortage called for a condition.
 func (m *model) called(condition v1.NodeConditionType) (step int, ok bool) {
 	for n := len(m.history) - 1; n >= 0; n-- {
 		for i, t := range m.config.Thresholds {
@@ -92,7 +93,7 @@ func (m *model) called(condition v1.NodeConditionType) (step int, ok bool) {
 	return 0, false
 }
 
-// next is how much time passes until a grace period ends, or a condition that nothing calls for.
+// next returns how much time passes until a grace period ends, or a condition that nothing calls for any more.
 func (m *model) next() (in time.Duration, pending bool) {
 	last := len(m.history) - 1
 	now := m.history[last]
@@ -135,7 +136,7 @@ func (m *model) acts() (first Threshold, found bool) {
 	return Threshold{}, false
 }
 
-// before says whether a goes before b, by the words of the rule.
+// before says whether a goes before b, by the rule's own words.
 func before(a, b Pod, signal Signal, layout Layout) bool {
 	unknown := func(p Pod) bool { return p.Usage == nil }
 	request := func(p Pod) int64 {
@@ -172,7 +173,7 @@ func before(a, b Pod, signal Signal, layout Layout) bool {
 	return a.Name < b.Name
 }
 
-// victim is the first evictable pod that no other evictable pod goes before.
+// victim returns the first evictable pod that no other evictable pod goes before.
 func (m *model) victim(pods []Pod, signal Signal) string {
 	for _, candidate := range pods {
 		if ProtectionOf(candidate.Pod) == Evictable && !slices.ContainsFunc(pods, func(other Pod) bool {
@@ -184,7 +185,7 @@ func (m *model) victim(pods []Pod, signal Signal) string {
 	return ""
 }
 
-// operations is how many samples TestRandomSeries plays: more when the environment says so.
+// operations returns how many samples TestRandomSeries plays: more if the environment says so.
 func operations(t *testing.T) int {
 	text := os.Getenv("EVICTKIT_OPERATIONS")
 	if text == "" {
@@ -195,7 +196,7 @@ func operations(t *testing.T) int {
 	return n
 }
 
-// TestRandomSeries plays random series on the machine and on the model, by clocks whose wall is set at random.
+// TestRandomSeries plays random series on the machine and on the model, with clocks whose wall clock is set at random.
 func TestRandomSeries(t *testing.T) {
 	const steps = 20
 	acted := map[Action]int{}
@@ -216,7 +217,7 @@ func TestRandomSeries(t *testing.T) {
 type randomSeries struct {
 	r       *rand.Rand
 	clock   *setClock
-	passed  time.Duration // as the rule counts it
+	passed  time.Duration // by the rule of package steady
 	machine *Machine
 	model   *model
 	pods    []Pod
@@ -236,7 +237,7 @@ func newRandomSeries(t *testing.T, seed int64) *randomSeries {
 	return s
 }
 
-// advance moves the clock on, and sometimes sets its wall.
+// advance moves the clock on, and sometimes sets its wall clock.
 func (s *randomSeries) advance() {
 	d := time.Duration(s.r.Intn(40)) * time.Second
 	s.clock.passed += d
@@ -247,7 +248,7 @@ func (s *randomSeries) advance() {
 	jump := jumps[s.r.Intn(len(jumps))]
 	s.clock.set += jump
 	switch {
-	case !s.clock.wallOnly: // nothing but the monotonic part counts
+	case !s.clock.wallOnly: // only the monotonic part counts
 		s.passed += d
 	case jump > 0:
 		s.passed += d + jump
@@ -293,10 +294,10 @@ func (s *randomSeries) step(t *testing.T, acted map[Action]int) {
 	require.Equal(t, enough && len(again.Signals) > 0, s.machine.AfterReclaim(d, again).Action == Nothing, s.where)
 }
 
-// met compares what is met, since when.
+// met compares what is met, and since when.
 func (s *randomSeries) met(t *testing.T, d Decision, stats Stats) {
 	now := s.model.history[len(s.model.history)-1]
-	i := 0 // in d.Met, which has the order of the thresholds
+	i := 0 // index in d.Met, which is in the order of the thresholds
 	for n, threshold := range s.model.config.Thresholds {
 		if !now.met[n].met {
 			continue

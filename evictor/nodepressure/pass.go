@@ -9,8 +9,8 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// pass measures, decides, reclaims and begins to evict; while an eviction is in progress only what does not
-// wait for it. The next pass comes a period after its end.
+// pass measures, decides, reclaims and starts evictions. While an eviction is in progress it only measures and decides,
+// unless a hard shortage replaces a soft eviction. The next pass comes a period after this one ends.
 func (m *Manager) pass(ctx context.Context) {
 	var evictions []Eviction
 	var err error
@@ -47,8 +47,8 @@ func (m *Manager) decide(ctx context.Context) []Eviction {
 	return d.Evictions
 }
 
-// hard says whether a decision does not wait for a soft eviction: to reclaim may help, though nobody can be
-// evicted.
+// hard says whether a decision takes precedence over a soft eviction in progress. A hard threshold does even if no pod
+// can be evicted, because reclaiming may help.
 func hard(d Decision) bool {
 	if d.Threshold.Signal != "" {
 		return d.Threshold.Hard()
@@ -56,8 +56,8 @@ func hard(d Decision) bool {
 	return len(d.Evictions) > 0 // above their limits
 }
 
-// withoutHanging leaves out the pods that somebody is killing already, though not for the eviction in
-// progress: they would be chosen again and again. The given slice is not changed.
+// withoutHanging leaves out the pods of hanging Kills, which would be chosen again and again. It does not change the
+// given slice.
 func (m *Manager) withoutHanging(pods []Pod) []Pod {
 	if !slices.ContainsFunc(m.kills, func(k *kill) bool { return k.hanging }) {
 		return pods
@@ -68,7 +68,7 @@ func (m *Manager) withoutHanging(pods []Pod) []Pod {
 	})
 }
 
-// reclaim returns the sample taken after it, an empty one when there is none or the context has ended.
+// reclaim returns a sample taken after reclaiming. It is empty if there is none or the context has ended.
 func (m *Manager) reclaim(ctx context.Context, what []Reclaim) Stats {
 	if m.clients.Reclaimer == nil {
 		return Stats{}
@@ -93,7 +93,7 @@ func (m *Manager) reclaim(ctx context.Context, what []Reclaim) Stats {
 	return stats
 }
 
-// show gives a decision to whoever wants to see it.
+// show passes a decision to OnDecision.
 func (m *Manager) show(d Decision) {
 	if m.config.OnDecision == nil {
 		return
@@ -107,12 +107,12 @@ func (m *Manager) show(d Decision) {
 
 func (m *Manager) report(err error) {
 	if m.config.OnError != nil {
-		var panicked error // there is nobody left to say it to
+		var panicked error // ignored: there is nowhere left to report it
 		guard(&panicked, func() error { m.config.OnError(err); return nil })
 	}
 }
 
-// guard calls f. Its panic is an error, and so is runtime.Goexit, which is not stopped.
+// guard calls f. It turns a panic into an error. It reports runtime.Goexit as one too, but does not stop it.
 func guard(err *error, f func() error) {
 	returned := false
 	defer func() {

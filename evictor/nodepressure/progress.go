@@ -12,21 +12,21 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// progress is an eviction in progress: its pods are killed one after the other, then it waits for what they
+// progress is an eviction in progress: its pods are killed one after the other; then the Manager waits for what they
 // used.
 type progress struct {
 	evictions []Eviction
 	soft      bool
 	ended     int   // evictions[:ended] are over: the pods are dead, have failed to die, or were given up
 	begun     bool  // evictions[ended] has begun
-	giveUp    int64 // when it is waited for no longer
+	giveUp    int64 // when it is given up
 	kill      *kill // its Kill; nil while an earlier Kill of the same pod has not returned
 
-	cleaning       bool // all are over
+	cleaning       bool // all evictions are over
 	poll, deadline int64
 }
 
-// next is when the progress goes on by itself.
+// next is when the progress has something to do, at the latest.
 func (p *progress) next() int64 {
 	if p.cleaning {
 		return p.poll
@@ -38,7 +38,7 @@ func (p *progress) next() int64 {
 type kill struct {
 	eviction Eviction
 	stop     context.CancelFunc
-	// hanging: it was given up, or another eviction took its place. Nobody waits for it any more.
+	// hanging: the Kill was given up, or another eviction replaced its own. Nothing waits for it any more.
 	hanging bool
 	done    chan struct{}
 	err     error // written before done is closed
@@ -53,7 +53,7 @@ func (k *kill) returned() bool {
 	}
 }
 
-// evict puts an eviction in the place of what is in progress.
+// evict replaces the eviction in progress, if any.
 func (m *Manager) evict(evictions []Eviction) {
 	if m.progress != nil && m.progress.kill != nil {
 		m.progress.kill.stop()
@@ -62,7 +62,7 @@ func (m *Manager) evict(evictions []Eviction) {
 	m.progress = &progress{evictions: evictions, soft: !evictions[0].Hard}
 }
 
-// advance goes on with the eviction in progress, and says whether there was anything to do.
+// advance continues the eviction in progress and says whether there was anything to do.
 func (m *Manager) advance(ctx context.Context, now int64, start func(kill func())) bool {
 	p := m.progress
 	if p.ended < len(p.evictions) {
@@ -82,7 +82,7 @@ func (m *Manager) advance(ctx context.Context, now int64, start func(kill func()
 	return true
 }
 
-// advanceKill goes on with the first pod that is not over.
+// advanceKill continues with the first pod that is not over.
 func (m *Manager) advanceKill(ctx context.Context, now int64, start func(kill func())) bool {
 	p := m.progress
 	e := p.evictions[p.ended]
@@ -114,7 +114,7 @@ func killTimeout(graceSeconds int64) time.Duration {
 	return time.Duration(min(seconds, most)) * time.Second
 }
 
-// startKill calls Kill by start. What it returns, or that it did not, is in the kill of the progress.
+// startKill passes the call of Kill to start and notes it as the progress's kill.
 func (m *Manager) startKill(ctx context.Context, e Eviction, start func(kill func())) {
 	killing, stop := context.WithCancel(ctx)
 	k := &kill{eviction: e, stop: stop, done: make(chan struct{})}
@@ -126,14 +126,14 @@ func (m *Manager) startKill(ctx context.Context, e Eviction, start func(kill fun
 			close(k.done)
 			select {
 			case m.ended <- struct{}{}:
-			default: // one is remembered already
+			default: // a signal is pending already
 			}
 		}()
 		guard(&k.err, func() error { return m.clients.Killer.Kill(killing, e) })
 	})
 }
 
-// killing is the Kill of a pod that has not returned; nil when there is none.
+// killing returns the Kill of the pod that has not returned, or nil.
 func (m *Manager) killing(pod *v1.Pod) *kill {
 	for _, k := range m.kills {
 		if other := k.eviction.Pod; other.UID == pod.UID && other.Name == pod.Name && other.Namespace == pod.Namespace {
@@ -143,7 +143,7 @@ func (m *Manager) killing(pod *v1.Pod) *kill {
 	return nil
 }
 
-// collectKills forgets those that have returned and reports what failed, in the order of their beginning.
+// collectKills forgets the Kills that have returned and reports those that failed, in the order in which they began.
 func (m *Manager) collectKills() {
 	m.kills = slices.DeleteFunc(m.kills, func(k *kill) bool {
 		if !k.returned() {
@@ -156,7 +156,7 @@ func (m *Manager) collectKills() {
 	})
 }
 
-// stopKills ends all kills and waits until they have returned.
+// stopKills cancels all Kills and waits until they have returned.
 func (m *Manager) stopKills() {
 	for _, k := range m.kills {
 		k.stop()

@@ -7,29 +7,29 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Candidate is a pod in the order of eviction, with what put it there.
+// Candidate is a pod in the order of eviction, with the reasons for its place.
 type Candidate struct {
 	Pod Pod
-	// Protection says why it is passed over, if it is.
+	// Protection says why the pod is not evicted, if it is protected.
 	Protection Protection
 	Priority   int32
 	QOS        v1.PodQOSClass
-	// Used and Requested are amounts of what the node is short of: bytes, inodes or processes. Inodes
-	// and processes cannot be requested.
+	// Used and Requested are amounts of what the node is short of: bytes, inodes or processes. Inodes and processes
+	// cannot be requested.
 	Used, Requested int64
 }
 
-// Exceeds says whether the pod uses more than it requested.
+// Exceeds reports whether the pod uses more than it requested.
 func (c *Candidate) Exceeds() bool { return c.Used > c.Requested }
 
-// Over is by how much; negative when it uses less.
+// Over returns by how much; negative if the pod uses less.
 func (c *Candidate) Over() int64 { return c.Used - c.Requested }
 
 // Ranking orders pods for eviction.
 type Ranking interface {
-	// Compare is negative when a is to go before b, positive when after, and 0 when it does not matter;
-	// then names decide. It must be a strict weak order. It must not call the Machine that asks, and
-	// neither change nor keep what it is given.
+	// Compare is negative if a goes before b, positive if after, and 0 if it does not matter; then names decide. It
+	// must be a strict weak order. It must not call the Machine that calls it, and must neither change nor keep its
+	// arguments.
 	Compare(starved v1.ResourceName, a, b *Candidate) int
 }
 
@@ -39,14 +39,14 @@ type RankingFunc func(starved v1.ResourceName, a, b *Candidate) int
 // Compare calls f.
 func (f RankingFunc) Compare(starved v1.ResourceName, a, b *Candidate) int { return f(starved, a, b) }
 
-// The rankings. Both put pods whose usage is not known before others that are equal to them so far.
+// The rankings. Both put pods whose usage is unknown before pods that are equal to them so far.
 var (
-	// ByUsage is the kubelet's: pods that use more than they requested, then lower priority, then the
-	// larger difference. Of processes: lower priority, then more of them. For inodes upstream takes the
-	// request of storage, in bytes, from the number of inodes; here nothing is taken from it.
+	// ByUsage is the kubelet's: first pods that use more than they requested, then lower priority, then the larger
+	// difference. For processes: lower priority, then more processes. For inodes, upstream subtracts the request of
+	// storage, in bytes, from the number of inodes; here nothing is subtracted.
 	ByUsage Ranking = RankingFunc(compareByUsage)
-	// ByQOS is that of Kubernetes 1.5 and earlier: BestEffort, Burstable, Guaranteed, then the larger
-	// difference between usage and request.
+	// ByQOS is the ranking of Kubernetes 1.5 and earlier: BestEffort, Burstable, Guaranteed, then the larger difference
+	// between usage and request.
 	ByQOS Ranking = RankingFunc(compareByQOS)
 )
 
@@ -82,7 +82,7 @@ func compareByUsage(starved v1.ResourceName, a, b *Candidate) int {
 	return compareOver(a, b)
 }
 
-// compareOver puts the larger difference first; of pods whose usage is not known there is none.
+// compareOver puts the larger difference first. Pods of unknown usage have none and are equal.
 func compareOver(a, b *Candidate) int {
 	if a.Pod.Usage == nil && b.Pod.Usage == nil {
 		return 0
@@ -100,9 +100,8 @@ func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
 	return compareOver(a, b)
 }
 
-// Rank returns the pods in the order in which they would be evicted for a shortage of what the signal
-// measures, protected ones among them. The layout says what of their disk usage counts; a nil ranking is
-// ByUsage.
+// Rank returns the pods in the order in which they would be evicted for a shortage of what the signal measures,
+// including the protected ones. The layout says which disk usage counts. A nil ranking is ByUsage.
 func Rank(pods []Pod, signal Signal, layout Layout, ranking Ranking) []Candidate {
 	if ranking == nil {
 		ranking = ByUsage

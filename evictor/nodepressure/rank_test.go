@@ -39,7 +39,7 @@ var (
 	}
 )
 
-// TestRanking: upstream's tables; the pods stand in the order in which they go and are given in reverse.
+// TestRanking: upstream's tables. The pods are in the order of eviction, and are given in reverse.
 func TestRanking(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -146,7 +146,7 @@ func TestRankingCountsWhatIsOnTheFileSystem(t *testing.T) {
 	require.Zero(t, pod.Uses("mem.available", SingleFs))
 }
 
-// TestLocalVolumesCount: those that take space of the node.
+// TestLocalVolumesCount: volumes count that take space on the node.
 func TestLocalVolumesCount(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -173,8 +173,8 @@ func TestLocalVolumesCount(t *testing.T) {
 	}
 }
 
-// TestUnknownUsage: pods of which nothing is known go first; of processes only among those of their
-// priority. What is not known of a volume does not count, and what is negative is nothing.
+// TestUnknownUsage: pods of unknown usage go first; for processes, only among pods of the same priority. A volume of
+// unknown usage does not count, and negative usage is 0.
 func TestUnknownUsage(t *testing.T) {
 	known := build("known", low, memoryUse("10Gi"), processes(100))
 	unknown := build("unknown", high, guaranteed("1Gi"))
@@ -186,7 +186,7 @@ func TestUnknownUsage(t *testing.T) {
 	require.Equal(t, []string{"z", "a"}, names(Rank([]Pod{build("a", mid, memoryUse("1Gi")), build("z", mid)}, MemoryAvailable, SingleFs, ByQOS)))
 	require.Zero(t, unknown.Uses(MemoryAvailable, SingleFs))
 
-	// Of equals the name decides, though one requests more.
+	// Among equals the name decides, even if one requests more.
 	equal := []Pod{build("a", mid, guaranteed("2Gi")), build("b", mid, guaranteed("1Gi")), build("c", mid)}
 	require.Equal(t, []string{"a", "b", "c"}, names(Rank(equal, MemoryAvailable, SingleFs, nil)))
 
@@ -227,7 +227,8 @@ func TestRankingTiesGoByName(t *testing.T) {
 	require.Equal(t, "z", ranked[4].Pod.Namespace)
 }
 
-// TestRankingByQOS is that of Kubernetes 1.5: the class, then the difference to the request; priority is nothing.
+// TestRankingByQOS is the ranking of Kubernetes 1.5: the class, then the difference to the request. Priority does not
+// matter.
 func TestRankingByQOS(t *testing.T) {
 	want := []string{"best-effort-high", "best-effort-low", "burstable-over", "burstable-under", "guaranteed"}
 	pods := []Pod{
@@ -247,7 +248,7 @@ func TestRankingByQOS(t *testing.T) {
 	require.Equal(t, want[:1], evicted(newNode(t, config, pods...).observe(MemoryAvailable, "0").Evictions))
 }
 
-// TestOwnRanking: whoever wants another order brings it, and is given what is short.
+// TestOwnRanking: a custom ranking is used, and gets the resource that is short.
 func TestOwnRanking(t *testing.T) {
 	var asked v1.ResourceName
 	ranking := RankingFunc(func(starved v1.ResourceName, a, b *Candidate) int {

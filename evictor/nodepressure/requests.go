@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amount is what a container requests or may use at most of a resource, and whether it says so.
+// amount returns a container's request or limit of one resource, and whether it is set.
 type amount func(*v1.ResourceRequirements) (resource.Quantity, bool)
 
 func requestOf(name v1.ResourceName) amount {
@@ -20,9 +20,9 @@ func limitOf(name v1.ResourceName) amount {
 	return func(r *v1.ResourceRequirements) (resource.Quantity, bool) { q, ok := r.Limits[name]; return q, ok }
 }
 
-// request is what the pod requests of a resource, its overhead included when it requests any: in whole
-// units rounded down, so that whoever uses more than it uses more than the exact amount. A request at the
-// level of the pod stands for those of its containers.
+// request returns how much the pod requests of a resource. The pod's overhead is added if it requests any. The result
+// is in whole units, rounded down: a pod exceeds the result if and only if it exceeds the exact request.
+// Requests of the pod as a whole replace those of its containers.
 func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	if pod.Spec.Resources == nil && len(pod.Spec.InitContainers)+len(pod.Spec.Overhead) == 0 {
 		if sum, exact := requestOfContainers(pod.Spec.Containers, name); exact {
@@ -45,7 +45,7 @@ func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	return n
 }
 
-// requestOfContainers is what most pods request, at less cost; it is exact when all requests are whole.
+// requestOfContainers is a cheaper request for most pods. It is exact if all requests are whole numbers.
 func requestOfContainers(containers []v1.Container, name v1.ResourceName) (sum int64, exact bool) {
 	for i := range containers {
 		q, ok := containers[i].Resources.Requests[name]
@@ -66,7 +66,7 @@ func podLevel(name v1.ResourceName) bool {
 	return name == v1.ResourceCPU || name == v1.ResourceMemory || strings.HasPrefix(string(name), v1.ResourceHugePagesPrefix)
 }
 
-// anyPodLevel says whether one of them counts; upstream passes the others over.
+// anyPodLevel says whether the list names a resource that counts for a pod as a whole; upstream ignores the others.
 func anyPodLevel(list v1.ResourceList) bool {
 	for name := range list {
 		if podLevel(name) {
@@ -76,9 +76,9 @@ func anyPodLevel(list v1.ResourceList) bool {
 	return false
 }
 
-// aggregate is what the containers of a pod need together, and whether any of them says so: the sum of
-// the containers and sidecars, or if that is more, of an init container and the sidecars started before
-// it.
+// aggregate returns what the containers of a pod need together, and whether any of them sets it. It is the larger of
+// two amounts: the sum over containers and sidecars, and the most that an init container needs together with the
+// sidecars started before it.
 func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 	for i := range pod.Spec.Containers {
 		if q, ok := of(&pod.Spec.Containers[i].Resources); ok {
@@ -111,11 +111,10 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 	return total, found
 }
 
-// QOSClass is the pod's quality of service class, computed from its resources as upstream computes it
-// when a pod is admitted: Guaranteed when every container has equal requests and limits of cpu and
-// memory, BestEffort when none has any, Burstable otherwise. Resources of the pod as a whole stand for
-// those of its containers. The status is not looked at. Requests above their limits, which the API
-// refuses, make a pod Burstable.
+// QOSClass returns the pod's quality of service class. It is computed from the pod's resources, as upstream does when
+// it admits a pod: Guaranteed if every container has equal requests and limits of cpu and memory, BestEffort if none
+// has any, otherwise Burstable. Resources of the pod as a whole replace those of its containers. The pod's status does
+// not matter. Requests above their limits, which the API refuses, make a pod Burstable.
 func QOSClass(pod *v1.Pod) v1.PodQOSClass {
 	q := qos{guaranteed: true}
 	if r := pod.Spec.Resources; r != nil {
@@ -134,10 +133,10 @@ func QOSClass(pod *v1.Pod) v1.PodQOSClass {
 	return q.class()
 }
 
-// qos is what decides the class.
+// qos accumulates what decides the class.
 type qos struct {
-	guaranteed bool // all limits were set so far, and equal to the requests
-	any        bool // something was requested or limited
+	guaranteed bool // so far all limits are set and equal to the requests
+	any        bool // something is requested or limited
 }
 
 func (q *qos) add(r *v1.ResourceRequirements) {
@@ -149,7 +148,7 @@ func (q *qos) add(r *v1.ResourceRequirements) {
 	}
 }
 
-// class does not change any more once it is Burstable.
+// class is final once it is Burstable.
 func (q *qos) class() v1.PodQOSClass {
 	switch {
 	case !q.any:
@@ -160,7 +159,7 @@ func (q *qos) class() v1.PodQOSClass {
 	return v1.PodQOSBurstable
 }
 
-// qosOrder puts the classes in the order of their eviction.
+// qosOrder returns the place of the class in the order of eviction.
 func qosOrder(class v1.PodQOSClass) int {
 	switch class {
 	case v1.PodQOSBestEffort:
@@ -171,23 +170,23 @@ func qosOrder(class v1.PodQOSClass) int {
 	return 2
 }
 
-// Protection says why a pod is never evicted, Evictable that it may be.
+// Protection says why a pod is never evicted. Evictable means that it may be.
 type Protection uint8
 
-// The reasons, in the order in which they are looked for.
+// The reasons, in the order in which they are checked.
 const (
 	Evictable Protection = iota
-	// StaticPod: it comes from a file or URL on the node; nobody would start it again.
+	// StaticPod: the pod comes from a file or URL on the node; nothing would start it again.
 	StaticPod
-	// MirrorPod: it stands in the API for a static pod.
+	// MirrorPod: the pod represents a static pod in the API.
 	MirrorPod
-	// CriticalPod: its priority is that of system-cluster-critical or more.
+	// CriticalPod: the pod's priority is that of system-cluster-critical or higher.
 	CriticalPod
 )
 
 var protectionNames = [...]string{"Evictable", "StaticPod", "MirrorPod", "CriticalPod"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (p Protection) String() string {
 	if int(p) >= len(protectionNames) {
 		return fmt.Sprintf("Protection(%d)", uint8(p))
@@ -195,10 +194,10 @@ func (p Protection) String() string {
 	return protectionNames[p]
 }
 
-// systemCriticalPriority is the priority from which on pods are critical: system-cluster-critical.
+// systemCriticalPriority is the priority of system-cluster-critical, the lowest that makes a pod critical.
 const systemCriticalPriority = 2_000_000_000
 
-// ProtectionOf says whether a pod is protected from eviction, and from rejection at admission.
+// ProtectionOf says whether and why a pod is protected from eviction and from being refused admission.
 func ProtectionOf(pod *v1.Pod) Protection {
 	if source, ok := pod.Annotations["kubernetes.io/config.source"]; ok && source != "api" {
 		return StaticPod
@@ -212,7 +211,7 @@ func ProtectionOf(pod *v1.Pod) Protection {
 	return Evictable
 }
 
-// priority is the pod's priority; one that has none was made when there was no default one.
+// priority returns the pod's priority. A pod without one is from before the cluster had a default priority.
 func priority(pod *v1.Pod) int32 {
 	if pod.Spec.Priority == nil {
 		return 0
@@ -220,7 +219,7 @@ func priority(pod *v1.Pod) int32 {
 	return *pod.Spec.Priority
 }
 
-// byName orders pods where nothing else does.
+// byName orders pods that are otherwise equal.
 func byName(a, b *v1.Pod) int {
 	if a.Namespace != b.Namespace {
 		return cmp.Compare(a.Namespace, b.Namespace)

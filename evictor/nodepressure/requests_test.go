@@ -11,7 +11,7 @@ import (
 
 var always = v1.ContainerRestartPolicyAlways
 
-// inits appends init containers; names that begin with "sidecar" restart.
+// inits appends init containers; those whose names begin with "sidecar" restart.
 func inits(containers ...v1.Container) edit {
 	return func(p *Pod) { p.Spec.InitContainers = append(p.Spec.InitContainers, containers...) }
 }

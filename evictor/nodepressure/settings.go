@@ -11,17 +11,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Settings are the fields of a KubeletConfiguration that concern node pressure, with its names, so that
-// one decodes from the file of a kubelet, and with its defaults: the zero Settings are those of a kubelet
-// on Linux that was given none.
+// Settings are the fields of a KubeletConfiguration that concern node pressure, with the same names, so that a
+// kubelet's configuration file decodes into them. The defaults are the kubelet's too: the zero Settings are those of a
+// kubelet on Linux without settings.
 type Settings struct {
-	// OperatingSystem says whose defaults count: v1.Linux, also when it is empty, or v1.Windows. It is no field of a
-	// KubeletConfiguration: a kubelet knows where it runs, and a node's status and its label
-	// kubernetes.io/os say it.
+	// OperatingSystem chooses the defaults: v1.Linux (also if empty) or v1.Windows. KubeletConfiguration has no such
+	// field, because a kubelet knows where it runs; you find it in the node's status and in its label kubernetes.io/os.
 	OperatingSystem v1.OSName `json:"operatingSystem,omitempty"`
-	// EvictionHard maps signals to quantities ("100Mi") or percentages of the capacity ("10%"). Any map,
-	// even an empty one, replaces the defaults in whole unless MergeDefaultEvictionSettings is set. A
-	// percentage of 0 or 100 turns the threshold off.
+	// EvictionHard maps signals to quantities ("100Mi") or percentages of the capacity ("10%"). Any map, even an empty
+	// one, replaces all defaults unless MergeDefaultEvictionSettings is set. 0% or 100% turns a threshold off.
 	EvictionHard map[string]string `json:"evictionHard,omitzero"`
 	// EvictionSoft is the same for soft thresholds. Each needs a grace period.
 	EvictionSoft map[string]string `json:"evictionSoft,omitempty"`
@@ -31,21 +29,21 @@ type Settings struct {
 	EvictionMinimumReclaim map[string]string `json:"evictionMinimumReclaim,omitempty"`
 	// EvictionPressureTransitionPeriod is how long a condition outlasts its shortage; 0 means 5m.
 	EvictionPressureTransitionPeriod metav1.Duration `json:"evictionPressureTransitionPeriod,omitempty"`
-	// EvictionMaxPodGracePeriod caps, in seconds, what a pod gets to shut down in a soft eviction.
-	// Negative means that the pod keeps its own grace period, as the kubelet's documentation has it.
+	// EvictionMaxPodGracePeriod caps, in seconds, the grace period of a pod in a soft eviction. If it is negative the
+	// pod keeps its own grace period, as the kubelet's documentation says.
 	EvictionMaxPodGracePeriod int32 `json:"evictionMaxPodGracePeriod,omitempty"`
 	// MergeDefaultEvictionSettings adds the defaults of the signals that EvictionHard does not name.
 	MergeDefaultEvictionSettings bool `json:"mergeDefaultEvictionSettings,omitempty"`
-	// EnforceNodeAllocatable with "pods" in it, as by default (nil), copies the hard threshold of memory
-	// to that of allocatable memory.
+	// EnforceNodeAllocatable copies the hard memory threshold to allocatable memory if it contains "pods", as it does
+	// by default (nil).
 	EnforceNodeAllocatable []string `json:"enforceNodeAllocatable,omitzero"`
 	// LocalStorageCapacityIsolation is Config.LocalStorageLimits; nil means true.
 	LocalStorageCapacityIsolation *bool `json:"localStorageCapacityIsolation,omitempty"`
 }
 
-// DefaultEvictionHard returns the hard thresholds of a kubelet that was given none: on Windows, which keeps
-// more memory for itself, memory is short sooner, and there are no inodes. Of an operating system that has no
-// nodes there are none.
+// DefaultEvictionHard returns the hard thresholds of a kubelet without settings. Windows keeps more memory for itself,
+// so its threshold for memory is higher, and it has no inodes. For an operating system that Kubernetes does not run on,
+// the map is empty.
 func DefaultEvictionHard(on v1.OSName) map[string]string {
 	defaults := map[string]string{string(NodeFsAvailable): "10%", string(ImageFsAvailable): "15%"}
 	switch on {
@@ -60,9 +58,9 @@ func DefaultEvictionHard(on v1.OSName) map[string]string {
 	return defaults
 }
 
-// Config returns the configuration that the settings describe, for a node of one file system; set its
-// Layout for another. The error names every fault of all maps at once, as in
-// evictionSoft[memory.available], in the order of the fields and the signals' names.
+// Config returns the configuration that the settings describe, for a node with one file system; set its Layout for
+// another. The error names every fault in all maps, such as evictionSoft[memory.available], in the order of the fields
+// and of the signals' names.
 func (s Settings) Config() (Config, error) {
 	thresholds, errs := s.thresholds()
 	config := DefaultConfig()
@@ -80,8 +78,7 @@ func (s Settings) Config() (Config, error) {
 	return config, nil
 }
 
-// ParseThresholds is the part of Settings.Config that makes the thresholds, in the order in which they
-// are acted on.
+// ParseThresholds returns the thresholds of Settings.Config, in the order in which they are acted on.
 func (s Settings) ParseThresholds() ([]Threshold, error) {
 	thresholds, errs := s.thresholds()
 	if len(errs) > 0 {
@@ -131,7 +128,7 @@ func (s Settings) thresholds() ([]Threshold, field.ErrorList) {
 	return result, errs
 }
 
-// parsed are the thresholds of a map, but those that are off.
+// parsed returns the thresholds of a map, without those that are turned off.
 func parsed(name string, entries map[string]string, errs *field.ErrorList) (result []Threshold) {
 	each(name, entries, errs, func(signal Signal, text string) error {
 		value, off, err := parseThreshold(text)
@@ -143,7 +140,7 @@ func parsed(name string, entries map[string]string, errs *field.ErrorList) (resu
 	return result
 }
 
-// setGracePeriods gives the soft thresholds theirs. Each needs one.
+// setGracePeriods sets the grace period of each soft threshold. Each needs one.
 func (s Settings) setGracePeriods(soft []Threshold) (errs field.ErrorList) {
 	graces := make(map[Signal]time.Duration, len(s.EvictionSoftGracePeriod))
 	each("evictionSoftGracePeriod", s.EvictionSoftGracePeriod, &errs, func(signal Signal, text string) error {
@@ -168,7 +165,7 @@ func (s Settings) setGracePeriods(soft []Threshold) (errs field.ErrorList) {
 	return errs
 }
 
-// each parses the entries of a map in the order of their keys and adds what is wrong with them to errs.
+// each parses the entries of a map in the order of their keys, and adds the faults to errs.
 func each(name string, entries map[string]string, errs *field.ErrorList, parse func(Signal, string) error) {
 	path := field.NewPath(name)
 	for _, key := range slices.Sorted(maps.Keys(entries)) {

@@ -17,7 +17,7 @@ import (
 
 type texts = map[string]string
 
-// none keeps the defaults away.
+// none replaces the defaults by nothing.
 var none = texts{}
 
 func TestParseThresholds(t *testing.T) {
@@ -97,7 +97,7 @@ func TestParseThresholds(t *testing.T) {
 	}
 }
 
-// TestSettingsFaults: one fault each, and the words that name it.
+// TestSettingsFaults: one fault each, and the text that names it.
 func TestSettingsFaults(t *testing.T) {
 	hard := func(signal, text string) Settings { return Settings{EvictionHard: texts{signal: text}} }
 	soft := func(text, grace string) Settings {
@@ -160,7 +160,7 @@ func TestSettingsReportEveryFault(t *testing.T) {
 	}
 }
 
-// TestFaultsOfSettingsAreInOrder: of the fields, and in one of them of the signals.
+// TestFaultsOfSettingsAreInOrder of the fields and, within a field, of the signals.
 func TestFaultsOfSettingsAreInOrder(t *testing.T) {
 	_, err := Settings{
 		EvictionSoft: texts{"nodefs.available": "1Gi", "pid.available": "x"}, EvictionSoftGracePeriod: texts{"imagefs.available": "y", "pid.available": "z"}, EvictionMinimumReclaim: texts{"a": "1"},
@@ -196,7 +196,7 @@ func TestSettingsDecodeFromAKubeletsConfiguration(t *testing.T) {
 	require.Equal(t, 5*time.Minute, config.PressureTransitionPeriod)
 }
 
-// TestSettingsTurnLimitsOff: as for a kubelet that cannot measure what its pods use of the disk.
+// TestSettingsTurnLimitsOff, as for a kubelet that cannot measure how much disk its pods use.
 func TestSettingsTurnLimitsOff(t *testing.T) {
 	for text, want := range map[string]bool{`{"localStorageCapacityIsolation":false}`: false, `{"localStorageCapacityIsolation":true}`: true, `{}`: true} {
 		var s Settings
@@ -207,7 +207,7 @@ func TestSettingsTurnLimitsOff(t *testing.T) {
 	}
 }
 
-// TestMergingChangesNoInput: maps of settings are read only, and defaults are handed out as copies.
+// TestMergingChangesNoInput: settings are only read, and defaults are copies.
 func TestMergingChangesNoInput(t *testing.T) {
 	given := texts{"pid.available": "100"}
 	_, err := Settings{EvictionHard: given, MergeDefaultEvictionSettings: true}.ParseThresholds()
@@ -217,7 +217,7 @@ func TestMergingChangesNoInput(t *testing.T) {
 	require.Equal(t, "100Mi", DefaultEvictionHard(v1.Linux)["memory.available"])
 }
 
-// TestDefaultsOfWindows: they are those of its kubelet, alone and where they are merged.
+// TestDefaultsOfWindows: they are the Windows kubelet's, alone and when merged.
 func TestDefaultsOfWindows(t *testing.T) {
 	require.Equal(t, texts{"memory.available": "500Mi", "nodefs.available": "10%", "imagefs.available": "15%"}, DefaultEvictionHard(v1.Windows))
 	require.Equal(t, DefaultEvictionHard(v1.Linux), DefaultEvictionHard(""))
@@ -265,8 +265,8 @@ func TestConfigFaults(t *testing.T) {
 	require.Empty(t, machine.Conditions())
 }
 
-// FuzzSettings: parsing never panics, what it accepts is a valid configuration whose thresholds read back
-// as the same amounts, and what it refuses it names.
+// FuzzSettings: parsing never panics. What it accepts is a valid configuration whose thresholds read back as the same
+// amounts. It names what it rejects.
 func FuzzSettings(f *testing.F) {
 	f.Add("memory.available", "100Mi", "300Mi", "30s", "5%")
 	f.Add("nodefs.available", "10.5%", "99.9999999%", "0", "100%")

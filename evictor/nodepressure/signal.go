@@ -7,34 +7,34 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Signal names a measure of a node that can be short, as the kubelet's configuration names it.
+// Signal names something that a node can be short of, as the kubelet's configuration names it.
 type Signal string
 
-// All signals, in the order in which they are looked at where nothing else decides.
+// All signals, in the order that breaks ties.
 const (
 	// MemoryAvailable is capacity less working set, in bytes.
 	MemoryAvailable Signal = "memory.available"
-	// AllocatableMemoryAvailable is what is left of the memory of all pods together, in bytes. Nobody
-	// sets it: its threshold is that of MemoryAvailable when node allocatable is enforced on pods.
+	// AllocatableMemoryAvailable is what is left of the memory for all pods together, in bytes. It is not configured:
+	// it takes the threshold of MemoryAvailable if node allocatable is enforced on pods.
 	AllocatableMemoryAvailable Signal = "allocatableMemory.available"
 	// NodeFsAvailable is the space of the kubelet's file system (volumes, logs), in bytes.
 	NodeFsAvailable Signal = "nodefs.available"
-	// NodeFsInodesFree is how many inodes it has left.
+	// NodeFsInodesFree is how many inodes the kubelet's file system has left.
 	NodeFsInodesFree Signal = "nodefs.inodesFree"
 	// ImageFsAvailable is the space of the file system of images, in bytes.
 	ImageFsAvailable Signal = "imagefs.available"
-	// ImageFsInodesFree is how many inodes it has left.
+	// ImageFsInodesFree is how many inodes the file system of images has left.
 	ImageFsInodesFree Signal = "imagefs.inodesFree"
-	// ContainerFsAvailable is the space of the file system of writable layers, in bytes. Its thresholds
-	// are derived from those of another file system, see DeriveContainerFs.
+	// ContainerFsAvailable is the space of the file system of writable layers, in bytes. Its thresholds are derived
+	// from those of another file system; see DeriveContainerFs.
 	ContainerFsAvailable Signal = "containerfs.available"
-	// ContainerFsInodesFree is how many inodes it has left.
+	// ContainerFsInodesFree is how many inodes the file system of writable layers has left.
 	ContainerFsInodesFree Signal = "containerfs.inodesFree"
-	// PIDAvailable is how many more processes there may be.
+	// PIDAvailable is how many more processes can run.
 	PIDAvailable Signal = "pid.available"
 )
 
-// Resources that are short and have no name in k8s.io/api.
+// Resources without a name in k8s.io/api.
 const (
 	ResourceInodes v1.ResourceName = "inodes"
 	ResourcePIDs   v1.ResourceName = "pids"
@@ -42,7 +42,7 @@ const (
 
 const signalCount = 9
 
-// signalInfo is what belongs to a signal: the node condition to set and the resource to reclaim.
+// signalInfo is the node condition that a signal sets, and the resource that it measures.
 type signalInfo struct {
 	signal    Signal
 	condition pressure
@@ -70,7 +70,7 @@ func Signals() []Signal {
 	return all
 }
 
-// index is the place of a signal in signals, -1 for one that nobody knows.
+// index returns the place of a signal in signals, -1 for an unknown one.
 func (s Signal) index() int {
 	for i := range signals {
 		if signals[i].signal == s {
@@ -80,10 +80,10 @@ func (s Signal) index() int {
 	return -1
 }
 
-// Valid says whether there is such a signal.
+// Valid reports whether the signal is known.
 func (s Signal) Valid() bool { return s.index() >= 0 }
 
-// Condition is the node condition that says that there is a shortage, empty for an unknown signal.
+// Condition returns the node condition that reports the shortage, empty for an unknown signal.
 func (s Signal) Condition() v1.NodeConditionType {
 	if i := s.index(); i >= 0 {
 		return conditionTypes[signals[i].condition]
@@ -91,7 +91,7 @@ func (s Signal) Condition() v1.NodeConditionType {
 	return ""
 }
 
-// Resource is what is short, empty for an unknown signal.
+// Resource returns the resource that is short, empty for an unknown signal.
 func (s Signal) Resource() v1.ResourceName {
 	if i := s.index(); i >= 0 {
 		return signals[i].resource
@@ -99,7 +99,7 @@ func (s Signal) Resource() v1.ResourceName {
 	return ""
 }
 
-// format is how amounts of a resource are written: bytes in powers of two, numbers in powers of ten.
+// format returns how amounts of a resource are written: bytes in powers of two, counts in powers of ten.
 func format(name v1.ResourceName) resource.Format {
 	if name == ResourceInodes || name == ResourcePIDs {
 		return resource.DecimalSI
@@ -110,7 +110,7 @@ func format(name v1.ResourceName) resource.Format {
 // Layout says which file systems a node has. The zero Layout is SingleFs.
 type Layout uint8
 
-// The layouts that the kubelet knows.
+// The layouts that the kubelet supports.
 const (
 	// SingleFs: volumes, logs, images and writable layers share one file system.
 	SingleFs Layout = iota
@@ -122,7 +122,7 @@ const (
 
 var layoutNames = [...]string{"SingleFs", "DedicatedImageFs", "SplitImageFs"}
 
-// String is the name of the constant.
+// String returns the name of the constant.
 func (l Layout) String() string {
 	if int(l) >= len(layoutNames) {
 		return fmt.Sprintf("Layout(%d)", uint8(l))

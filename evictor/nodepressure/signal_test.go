@@ -40,8 +40,8 @@ func TestSignalsTellConditionAndResource(t *testing.T) {
 	require.Empty(t, Signal("mem.available").Resource())
 }
 
-// TestDeriveContainerFs: the thresholds of the container file system are those of the one it lies on; given
-// ones are overridden, and each is warned of.
+// TestDeriveContainerFs: the thresholds of the container file system are those of the file system it is on. Given ones
+// are overridden, with a warning for each.
 func TestDeriveContainerFs(t *testing.T) {
 	node := []Threshold{reclaiming(hardly(NodeFsAvailable, "1Gi"), "100Mi"), softly(NodeFsAvailable, "2Gi", time.Minute), hardly(NodeFsInodesFree, "100"), softly(NodeFsInodesFree, "200", time.Minute)}
 	image := []Threshold{reclaiming(hardly(ImageFsAvailable, "3Gi"), "300Mi"), softly(ImageFsAvailable, "4Gi", time.Minute), hardly(ImageFsInodesFree, "300"), softly(ImageFsInodesFree, "400", time.Minute)}

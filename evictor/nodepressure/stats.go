@@ -10,49 +10,48 @@ import (
 type Sample struct {
 	// Available and Capacity are bytes, inodes or processes. A capacity matters only to percentages.
 	Available, Capacity int64
-	// Time is when it was measured, by the clock of whoever measured: it is compared only with earlier
-	// samples of the same signal. Nothing is evicted because of a sample that was seen before. The zero
-	// Time says that the sample is fresh.
+	// Time is when it was measured, by the clock of whatever measured it. It is compared only with earlier samples of
+	// the same signal: nothing is evicted because of a sample that was seen before. The zero Time means that the sample
+	// is new.
 	Time time.Time
 }
 
-// MemorySample is how the kubelet measures memory: what the node uses for good counts against it, which
-// is its usage less what the kernel could drop at once (inactive file pages). Both are bytes.
+// MemorySample returns a sample of memory as the kubelet measures it. Its capacity is available plus workingSet: the
+// working set is the usage without what the kernel could drop at once (inactive file pages). Both are in bytes.
 func MemorySample(available, workingSet int64, at time.Time) Sample {
 	return Sample{Available: available, Capacity: add(available, workingSet), Time: at}
 }
 
-// Stats is what is known of a node at one time. A Machine neither changes nor keeps it, but a Decision
-// refers to its pods.
+// Stats is what is known about a node at one time. A Machine neither changes nor keeps it, but a Decision refers to its
+// pods.
 type Stats struct {
-	// Signals are the measurements. A signal without one is as if it were not watched.
+	// Signals are the measurements. A signal without one counts as not watched.
 	Signals map[Signal]Sample
-	// Pods are the pods that are active on the node, terminating ones among them: those that have
-	// anything running. Their order does not matter.
+	// Pods are the node's active pods: those that have something running, including terminating ones. Their order does
+	// not matter.
 	Pods []Pod
 }
 
-// Pod is a pod, which must not be nil, with what it uses.
+// Pod is a pod, which must not be nil, and its usage.
 type Pod struct {
 	*v1.Pod
-	// Usage is nil when it is not known. Such pods are evicted first.
+	// Usage is nil if it is not known. Such pods are evicted first.
 	Usage *Usage
 }
 
-// Usage is what a pod uses. What is not known is 0; so is what is negative.
+// Usage is what a pod uses. What is not known is 0, and negative values count as 0.
 type Usage struct {
 	// Memory is the working set of the pod, in bytes.
 	Memory int64 `json:"memory,omitempty"`
-	// Processes is how many it has.
+	// Processes is how many processes the pod has.
 	Processes int64 `json:"processes,omitempty"`
-	// EphemeralStorage is what counts against its limit, in bytes: containers, logs and local volumes
-	// together.
+	// EphemeralStorage is what counts against the pod's limit, in bytes: containers, logs and local volumes together.
 	EphemeralStorage int64            `json:"ephemeralStorage,omitempty"`
 	Volumes          []VolumeUsage    `json:"volumes,omitempty"`
 	Containers       []ContainerUsage `json:"containers,omitempty"`
 }
 
-// Disk is what something uses of a file system.
+// Disk is what something uses on a file system.
 type Disk struct {
 	Bytes  int64 `json:"bytes,omitempty"`
 	Inodes int64 `json:"inodes,omitempty"`
@@ -64,8 +63,7 @@ type VolumeUsage struct {
 	Disk Disk   `json:"disk"`
 }
 
-// ContainerUsage is what a container uses: memory as a working set in bytes, its writable layer, and its
-// logs.
+// ContainerUsage is what a container uses: its memory as a working set in bytes, its writable layer, and its logs.
 type ContainerUsage struct {
 	Name   string `json:"name"`
 	Memory int64  `json:"memory,omitempty"`
@@ -76,7 +74,7 @@ type ContainerUsage struct {
 // counted says which parts of a pod's disk usage lie on the file system of a signal.
 type counted struct{ rootfs, logs, volumes bool }
 
-// counts is the rule by layout. Images belong to no pod.
+// counts applies the layout's rule. Images belong to no pod.
 func (l Layout) counts(signal Signal) counted {
 	image := signal == ImageFsAvailable || signal == ImageFsInodesFree
 	switch node := signal == NodeFsAvailable || signal == NodeFsInodesFree; {
@@ -92,8 +90,8 @@ func (l Layout) counts(signal Signal) counted {
 	return counted{rootfs: true, logs: true, volumes: true}
 }
 
-// Uses is how much of what the signal measures the pod takes, by the rules of the ranking: for a file
-// system only what lies on it. It is 0 where the usage is not known.
+// Uses returns how much the pod uses of what the signal measures, as it counts in the ranking: of disk usage, only what
+// is on that file system. It is 0 if the usage is not known.
 func (p Pod) Uses(signal Signal, layout Layout) int64 {
 	if p.Usage == nil {
 		return 0
@@ -134,14 +132,14 @@ func (p Pod) disk(what counted, part func(*Disk) int64) (total int64) {
 	return total
 }
 
-// onNode says whether a volume takes space of the node: a directory of the host, an emptyDir that is
-// not in memory, a config map, or a repository.
+// onNode says whether a volume takes space on the node: a host path, an emptyDir that is not in memory, a config map,
+// or a Git repository.
 func onNode(v *v1.Volume) bool {
 	return v.HostPath != nil || v.GitRepo != nil || v.ConfigMap != nil || v.EmptyDir != nil && v.EmptyDir.Medium == v1.StorageMediumDefault
 }
 
-// volume finds the usage of a volume; nil when it is not known. The last one of that name counts when
-// limits are checked and the first when usage is summed upstream; there is only one.
+// volume returns the usage of a volume, nil if it is not known. Names are unique; with duplicates, upstream takes the
+// last one when it checks limits and the first when it sums usage.
 func (u *Usage) volume(name string) *VolumeUsage {
 	for i := range u.Volumes {
 		if u.Volumes[i].Name == name {

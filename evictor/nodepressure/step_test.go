@@ -15,7 +15,7 @@ import (
 	. "github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// stepped is a manager that is stepped over a world, on a clock that a test moves.
+// stepped is a manager that is stepped on a world, with a clock that the test moves.
 type stepped struct {
 	t       *testing.T
 	world   *world
@@ -45,7 +45,7 @@ func newStepped(t *testing.T, config Config, change func(*world, *Clients, *Mana
 	return s
 }
 
-// step is one Step, that must ask for a later one.
+// step makes one Step, which must ask for a later one.
 func (s *stepped) step() {
 	s.t.Helper()
 	next, err := s.manager.Step(context.Background())
@@ -54,7 +54,7 @@ func (s *stepped) step() {
 	s.next = next
 }
 
-// until steps whenever it is asked for, until so much time has passed.
+// until steps when asked to, until that much time has passed.
 func (s *stepped) until(d time.Duration) {
 	s.t.Helper()
 	end := s.world.began.Add(d)
@@ -64,7 +64,7 @@ func (s *stepped) until(d time.Duration) {
 	s.clock.SetTime(end)
 }
 
-// TestStepDoesWhatRunDoes: it passes, kills, waits and goes on.
+// TestStepDoesWhatRunDoes: it makes passes, kills, waits and goes on.
 func TestStepDoesWhatRunDoes(t *testing.T) {
 	s := newStepped(t, hardMemory, func(w *world, _ *Clients, _ *ManagerConfig) { w.cleanup = 2500 * time.Millisecond })
 	s.until(5 * time.Second)
@@ -76,7 +76,7 @@ func TestStepDoesWhatRunDoes(t *testing.T) {
 	require.Equal(t, []string{"10s kill a 1s", "13s kill a 1s"}, s.world.log)
 }
 
-// TestStepTooEarlyDoesNothing, and asks for the same instant again.
+// TestStepTooEarlyDoesNothing, and returns the same instant again.
 func TestStepTooEarlyDoesNothing(t *testing.T) {
 	passes := 0
 	s := newStepped(t, hardMemory, func(w *world, c *Clients, _ *ManagerConfig) {
@@ -100,7 +100,7 @@ type statsFunc func(context.Context) (Stats, error)
 
 func (f statsFunc) Stats(ctx context.Context) (Stats, error) { return f(ctx) }
 
-// TestStepThatIsNotifiedByItsOwnPassEnds: one notification is served in a Step, and the next one in the next.
+// TestStepThatIsNotifiedByItsOwnPassEnds: it serves one notification, and the next Step serves the next.
 func TestStepThatIsNotifiedByItsOwnPassEnds(t *testing.T) {
 	passes := 0
 	var s *stepped
@@ -129,7 +129,7 @@ func TestStepBesideAnother(t *testing.T) {
 	require.ErrorIs(t, run, ErrRunning)
 }
 
-// TestStepAfterTheEnd does nothing; one that meets its end kills nobody any more.
+// TestStepAfterTheEnd does nothing. If the end comes during a Step, no further pod is killed.
 func TestStepAfterTheEnd(t *testing.T) {
 	cause := errors.New("over")
 	ctx, end := context.WithCancelCause(context.Background())
@@ -148,8 +148,8 @@ func TestStepAfterTheEnd(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s", "0s kill a 1s", "0s kill b 1s"}, s.world.log, "whoever steps again decides anew")
 }
 
-// TestStepWithKillsThatOnlyBegin: CleanedUp says when they are done, and a hard eviction takes the place of a soft one
-// that waits for that.
+// TestStepWithKillsThatOnlyBegin: CleanedUp says when they are done. A hard eviction replaces a soft one that waits for
+// that.
 func TestStepWithKillsThatOnlyBegin(t *testing.T) {
 	config := thresholds(softly(MemoryAvailable, "200", time.Second), hardly(MemoryAvailable, "100"))
 	s := newStepped(t, config, func(w *world, _ *Clients, _ *ManagerConfig) { w.left, w.cleanup = 150, 29*time.Second })
@@ -161,7 +161,7 @@ func TestStepWithKillsThatOnlyBegin(t *testing.T) {
 	require.Equal(t, []string{"10s kill a 5s", "30s kill a 1s"}, s.world.log)
 }
 
-// TestStepWithKillsThatDoNotReturnNormally: they have failed.
+// TestStepWithKillsThatDoNotReturnNormally: they count as failed.
 func TestStepWithKillsThatDoNotReturnNormally(t *testing.T) {
 	for name, end := range map[string]func(){"panic: no such pod\n": func() { panic("no such pod") }, "runtime.Goexit was called": runtime.Goexit} {
 		s := newStepped(t, hardMemory, func(w *world, _ *Clients, _ *ManagerConfig) {
@@ -169,7 +169,7 @@ func TestStepWithKillsThatDoNotReturnNormally(t *testing.T) {
 			w.onKill = func(context.Context, Eviction) { end() }
 		})
 		over := make(chan struct{})
-		go func() { // runtime.Goexit ends whoever steps
+		go func() { // runtime.Goexit ends the goroutine that steps
 			defer close(over)
 			_, _ = s.manager.Step(context.Background())
 		}()
@@ -181,7 +181,7 @@ func TestStepWithKillsThatDoNotReturnNormally(t *testing.T) {
 	}
 }
 
-// TestSteppedKillThatTakesLongIsWaitedFor: nothing is given up in line.
+// TestSteppedKillThatTakesLongIsWaitedFor: Step waits for Kill, so nothing is given up.
 func TestSteppedKillThatTakesLongIsWaitedFor(t *testing.T) {
 	var s *stepped
 	s = newStepped(t, hardMemory, func(w *world, _ *Clients, _ *ManagerConfig) {
@@ -192,12 +192,12 @@ func TestSteppedKillThatTakesLongIsWaitedFor(t *testing.T) {
 	require.Equal(t, []string{"0s kill a 1s"}, s.world.log)
 }
 
-// TestWallIsSetUnderAManager: its passes and clean-ups come when their time has passed.
+// TestWallIsSetUnderAManager: its passes and cleanups come when their time has passed.
 func TestWallIsSetUnderAManager(t *testing.T) {
 	for _, wallOnly := range []bool{false, true} {
 		for _, jump := range jumps {
 			if wallOnly && jump > 0 {
-				continue // forward is time, as nothing else tells
+				continue // forward counts as time passed
 			}
 			t.Run(fmt.Sprint(jump, wallOnly), func(t *testing.T) {
 				now := newSetClock(wallOnly)
@@ -211,14 +211,14 @@ func TestWallIsSetUnderAManager(t *testing.T) {
 						unusedTimers
 					}{PassiveClock: now}
 				})
-				// step says in how long the next one is due.
+				// step says when the next one is due.
 				step := func(after time.Duration) time.Duration {
 					now.passed += after
 					next, err := s.manager.Step(context.Background())
 					require.NoError(t, err)
 					return next.Round(0).Sub(now.Now().Round(0))
 				}
-				// set sets the wall when so much has passed, of which a clock that shows the wall alone loses sight.
+				// set sets the wall clock after that much time, which is lost on a clock without monotonic readings.
 				set := func(after time.Duration) time.Duration {
 					now.set += jump
 					left := step(after)
@@ -236,7 +236,7 @@ func TestWallIsSetUnderAManager(t *testing.T) {
 				require.Equal(t, time.Second, step(1), "its clean-up is looked for after a second")
 				require.Len(t, s.world.log, 1)
 				require.Equal(t, time.Second/4, set(3*time.Second/4))
-				for range 100 { // the clean-up is given up after 30s
+				for range 100 { // the cleanup is given up after 30s
 					step(time.Second)
 				}
 				require.Len(t, s.world.log, 4, s.world.log)
@@ -245,5 +245,5 @@ func TestWallIsSetUnderAManager(t *testing.T) {
 	}
 }
 
-// unusedTimers are the rest of a clock: Step makes none.
+// unusedTimers is the rest of a clock: Step uses no timers.
 type unusedTimers struct{ clock.Clock }

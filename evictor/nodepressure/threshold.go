@@ -8,23 +8,21 @@ import (
 	"time"
 )
 
-// Threshold says when a node is short of something: when less than Value is available. Available
-// exactly equal to it is not short.
+// Threshold says when a node is short of something: when less than Value is available. Exactly Value is not short.
 type Threshold struct {
 	Signal Signal
 	Value  Value
-	// GracePeriod is how long the shortage must last before pods are evicted for it. A threshold
-	// without one is hard.
+	// GracePeriod is how long the shortage must last before pods are evicted for it. A threshold without a grace period
+	// is hard.
 	GracePeriod time.Duration
-	// MinReclaim is how much more than Value must be available before a shortage that pods were, or
-	// could have been, evicted for is over.
+	// MinReclaim is how much more than Value must be available to end a shortage that was due.
 	MinReclaim Value
 }
 
-// Hard says whether pods are evicted at once, as soon as it is met.
+// Hard reports whether pods are evicted as soon as the threshold is met.
 func (t Threshold) Hard() bool { return t.GracePeriod == 0 }
 
-// String is like "memory.available < 100Mi for 30s".
+// String returns text such as "memory.available < 100Mi for 30s".
 func (t Threshold) String() string {
 	text := fmt.Sprintf("%s < %s", t.Signal, t.Value)
 	if !t.Hard() {
@@ -33,8 +31,8 @@ func (t Threshold) String() string {
 	return text
 }
 
-// compareThresholds orders by what is acted on first: hard thresholds before soft ones, memory before
-// everything else, then the order of the signals.
+// compareThresholds puts first what is acted on first: hard thresholds before soft ones, memory before everything else,
+// then by the order of the signals.
 func compareThresholds(a, b Threshold) int {
 	soft := func(t Threshold) int {
 		if t.Hard() {
@@ -45,7 +43,7 @@ func compareThresholds(a, b Threshold) int {
 	return cmp.Or(cmp.Compare(soft(a), soft(b)), cmp.Compare(a.Signal.index(), b.Signal.index()))
 }
 
-// base is where the container file system's thresholds come from, by layout.
+// base returns the signal from which the thresholds of a container file system signal are derived.
 func (l Layout) base(containerFs Signal) Signal {
 	switch {
 	case l == DedicatedImageFs && containerFs == ContainerFsAvailable:
@@ -58,10 +56,9 @@ func (l Layout) base(containerFs Signal) Signal {
 	return NodeFsInodesFree
 }
 
-// DeriveContainerFs returns the thresholds with those of the container file system made from those of
-// the file system that it lies on: the image file system's with DedicatedImageFs, the kubelet's
-// otherwise. Thresholds given for the container file system are overridden, and the error, which names
-// each of them, is a warning: the result is as good as without it. The given slice is not changed.
+// DeriveContainerFs replaces the thresholds of the container file system by those of the file system it is on: the
+// image file system with DedicatedImageFs, the kubelet's otherwise. The error names each given threshold that was
+// overridden. It is only a warning: the result is valid. The given slice is not changed.
 func DeriveContainerFs(thresholds []Threshold, layout Layout) ([]Threshold, error) {
 	var errs []error
 	result := make([]Threshold, 0, len(thresholds)+4)

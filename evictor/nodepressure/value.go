@@ -9,19 +9,18 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// Value is an amount: a quantity or, when that is zero, a share of the capacity. The zero Value is
-// nothing.
+// Value is an amount: a quantity or, if that is zero, a share of the capacity. The zero Value is 0.
 type Value struct {
 	Quantity resource.Quantity
-	// Percentage is the share as a fraction: 0.1 is 10 %. It is a float32 because upstream's is: the
-	// amount it comes to depends on it.
+	// Percentage is the share as a fraction: 0.1 is 10 %. It is a float32 as upstream's is, so that rounding gives the
+	// same amounts.
 	Percentage float32
 }
 
-// IsZero says whether the value is nothing at any capacity.
+// IsZero reports whether the value is 0 at any capacity.
 func (v Value) IsZero() bool { return v.Percentage == 0 && v.Quantity.IsZero() }
 
-// String is the quantity, or the share with its percent sign.
+// String returns the quantity, or the share with a percent sign.
 func (v Value) String() string {
 	if v.Percentage != 0 {
 		return strconv.FormatFloat(float64(v.Percentage)*100, 'g', 6, 64) + "%"
@@ -29,7 +28,7 @@ func (v Value) String() string {
 	return v.Quantity.String()
 }
 
-// At is the amount at a capacity. A quantity does not depend on it; a share is rounded down.
+// At returns the amount for a capacity. A quantity does not depend on it; a share is rounded down.
 func (v Value) At(capacity int64) resource.Quantity {
 	if v.Percentage == 0 {
 		return v.Quantity.DeepCopy()
@@ -37,7 +36,7 @@ func (v Value) At(capacity int64) resource.Quantity {
 	return *resource.NewQuantity(share(capacity, v.Percentage), resource.BinarySI)
 }
 
-// share multiplies as upstream does, and saturates where the product has no int64.
+// share multiplies as upstream does. It saturates if the product does not fit an int64.
 func share(capacity int64, percentage float32) int64 {
 	product := float64(capacity) * float64(percentage)
 	if product >= math.MaxInt64 {
@@ -46,7 +45,7 @@ func share(capacity int64, percentage float32) int64 {
 	return int64(product)
 }
 
-// whole is a quantity in whole units, rounded up. It saturates where there is no such int64.
+// whole returns a quantity in whole units, rounded up. It saturates if that does not fit an int64.
 func whole(q *resource.Quantity) int64 {
 	if q.CmpInt64(math.MaxInt64) >= 0 {
 		return math.MaxInt64
@@ -54,7 +53,7 @@ func whole(q *resource.Quantity) int64 {
 	return q.Value()
 }
 
-// add is a+b; it saturates where the sum has no int64.
+// add returns a+b. It saturates if the sum does not fit an int64.
 func add(a, b int64) int64 {
 	switch sum := a + b; {
 	case b >= 0 && sum < a:
@@ -74,7 +73,7 @@ var (
 	errNegative   = errors.New("must not be negative")
 )
 
-// parsePercentage reads "12.5%" as 0.125. Unlike upstream it refuses NaN and a second percent sign.
+// parsePercentage reads "12.5%" as 0.125. Unlike upstream it rejects NaN and a second percent sign.
 func parsePercentage(text string) (float32, error) {
 	percent, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 32)
 	if err != nil || math.IsNaN(percent) {
@@ -95,7 +94,7 @@ func parseValue(text string) (v Value, isShare bool, err error) {
 	return v, false, nil
 }
 
-// parseThreshold reads the value of a threshold. It is off at 0 % and at 100 %, however written.
+// parseThreshold reads the value of a threshold. 0% and 100%, however written, turn it off.
 func parseThreshold(text string) (v Value, off bool, err error) {
 	v, isShare, err := parseValue(text)
 	switch {
@@ -111,7 +110,7 @@ func parseThreshold(text string) (v Value, off bool, err error) {
 	return v, false, nil
 }
 
-// parseMinimumReclaim reads a minimum reclaim. More than the whole could never be reclaimed.
+// parseMinimumReclaim reads a minimum reclaim. More than 100% could never be reclaimed.
 func parseMinimumReclaim(text string) (Value, error) {
 	v, isShare, err := parseValue(text)
 	switch {

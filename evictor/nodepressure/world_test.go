@@ -48,7 +48,7 @@ func (w *world) set(available int64) {
 	w.left = available
 }
 
-// aboveLimits puts pods in the place of all that exceed the size of their volume.
+// aboveLimits replaces all pods by pods that exceed the size limit of their volume.
 func (w *world) aboveLimits() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

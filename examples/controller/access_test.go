@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// review answers whether something is allowed.
+// review answers whether an action is allowed.
 func (s *apiServer) review(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)
@@ -29,7 +29,7 @@ func (s *apiServer) review(w http.ResponseWriter, r *http.Request) {
 	s.encode(w, review)
 }
 
-// accept answers a POST with what was posted.
+// accept answers a POST with the posted object.
 func (s *apiServer) accept(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	obj, _, err := scheme.Codecs.UniversalDeserializer().Decode(body, nil, nil)

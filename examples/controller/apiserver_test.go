@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// apiServer is as much of an API server as a controller at rest needs: lists in pages or by watch-list, and
-// watches of leases that are renewed, all in protobuf.
+// apiServer is as much of an API server as an idle controller needs: lists, in pages or as watch-lists, and watches in
+// which leases are renewed, all in protobuf.
 type apiServer struct {
 	*httptest.Server
 	nodes, pods int
@@ -38,14 +38,14 @@ type apiServer struct {
 	written  func()           // called at each write of a node or pod; may be nil
 }
 
-// seen are the requests so far.
+// seen returns the requests so far.
 func (s *apiServer) seen() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.requests)
 }
 
-// agents are those that have asked, by the number of their requests.
+// agents returns the user agents of the requests, with their counts.
 func (s *apiServer) agents() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *apiServer) count(resource string) int {
 	return map[string]int{"nodes": s.nodes, "pods": s.pods, "leases": s.nodes}[resource]
 }
 
-// object is the one of that number.
+// object returns the i-th object.
 func (s *apiServer) object(resource string, i int) runtime.Object {
 	meta := metav1.ObjectMeta{
 		Name: fmt.Sprintf("%s-%06d", resource, i), UID: types.UID(fmt.Sprintf("00000000-0000-4000-8000-%012d", i)), ResourceVersion: strconv.Itoa(1000 + i),

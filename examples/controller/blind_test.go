@@ -15,14 +15,14 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
-// sighted is a replica that can be blinded, with work that takes three seconds to end.
+// sighted is a replica that can be made blind. Its work takes three seconds to end.
 type sighted struct {
 	*terms
 	blind, hangs atomic.Bool
 	ran          chan error
 }
 
-// longestTry is the longest time until a replica tries again to get the lease: client-go adds up to 1.2 retry periods.
+// longestTry is the longest time until a replica tries again to get the lease; client-go adds up to 1.2 retry periods.
 const longestTry = 3 * 2 * time.Second
 
 var errIll = errors.New("watches: broken")
@@ -46,7 +46,7 @@ func newSighted(t *testing.T, client kubernetes.Interface, sees bool) (r *sighte
 			if r.hangs.Load() {
 				time.Sleep(time.Hour)
 			}
-			time.Sleep(3 * time.Second) // a write that was under way
+			time.Sleep(3 * time.Second) // a write in flight
 			return context.Cause(ctx)
 		})
 	}()
@@ -55,7 +55,8 @@ func newSighted(t *testing.T, client kubernetes.Interface, sees bool) (r *sighte
 
 func (r *sighted) leads() bool { return r.mayWrite() == nil }
 
-// TestABlindLeaderGivesTheLeaseUp when what is under way has ended, and goes on as a follower that does not ask for it.
+// TestABlindLeaderGivesTheLeaseUp once its writes in flight have ended, and goes on as a follower that does not ask for
+// the lease.
 func TestABlindLeaderGivesTheLeaseUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -92,7 +93,7 @@ func TestABlindLeaderGivesTheLeaseUp(t *testing.T) {
 	})
 }
 
-// TestAReplicaThatNeverSawDoesNotAskForTheLease.
+// TestAReplicaThatNeverSawDoesNotAskForTheLease: a replica that has never seen the cluster does not.
 func TestAReplicaThatNeverSawDoesNotAskForTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -107,7 +108,7 @@ func TestAReplicaThatNeverSawDoesNotAskForTheLease(t *testing.T) {
 	})
 }
 
-// TestABlindLeaderThatDoesNotEndEndsTheProgram, and does not renew the lease any more: it passes on by itself.
+// TestABlindLeaderThatDoesNotEndEndsTheProgram, and does not renew the lease any more, so the lease expires.
 func TestABlindLeaderThatDoesNotEndEndsTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

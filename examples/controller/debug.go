@@ -12,20 +12,20 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// state is what /debug/evictor answers: what is pending, why, and until when.
+// state is the answer of /debug/evictor: what is pending, why, and until when.
 type state struct {
 	MayWrite  string                  `json:"mayWrite"` // "yes", or why not
-	Observer  string                  `json:"seesWell"` // "yes", or what is waited for or ill
+	Observer  string                  `json:"seesWell"` // "yes", or what is missing or failing
 	Paused    []string                `json:"paused,omitempty"`
 	AllDown   bool                    `json:"allZonesDown"`
 	Zones     []zone.Status[zone.Key] `json:"zones"`
 	Backlogs  []backlog               `json:"backlogs"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
 	Evictions []armedEviction         `json:"evictions"`
-	Omitted   int                     `json:"omitted,omitempty"` // how many of these two, for the limit of each
+	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these two lists
 }
 
-// shownAtMost is of how many nodes and evictions each /debug/evictor tells unless another limit is asked for.
+// shownAtMost is the default limit of /debug/evictor, for nodes and for evictions.
 const shownAtMost = 1000
 
 type backlog struct {
@@ -49,8 +49,8 @@ type armedEviction struct {
 	Why     string    `json:"why"`
 }
 
-// debugging serves /debug/evictor, with ?explain=NODE or ?explain=NAMESPACE/POD the decisions about one and with ?limit=N so many
-// nodes and evictions, and /debug/pprof.
+// debugging serves /debug/evictor and /debug/pprof. ?explain=NODE or ?explain=NAMESPACE/POD returns the decisions about
+// one; ?limit=N returns at most N nodes and N evictions.
 func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,7 @@ func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		if err := encoder.Encode(stateOf(e, mayWrite(), observer(), limit)); err != nil {
-			return // the caller is gone
+			return // the client has gone
 		}
 	})
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -106,7 +106,7 @@ func stateOf(e *evictor.Evictor, mayWrite, observer error, limit int) state {
 	return s
 }
 
-// first are so many of the list; the others are counted.
+// first returns the first entries of the list, up to limit, and adds the number of the others to omitted.
 func first[T any](list []T, limit int, omitted *int) []T {
 	shown := min(len(list), limit)
 	*omitted += len(list) - shown

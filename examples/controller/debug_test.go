@@ -28,14 +28,14 @@ func TestExplainingNothingSaysSo(t *testing.T) {
 	}
 }
 
-// TestWhatIsPendingIsToldUpToALimit: a cluster that is lost has very many of both.
+// TestWhatIsPendingIsToldUpToALimit: a large outage has very many of both.
 func TestWhatIsPendingIsToldUpToALimit(t *testing.T) {
 	cluster := evictortest.New(t, evictortest.Zone("a", 5), evictortest.Zone("b", 5), evictortest.PodsPerNode(3))
 	e := cluster.Start(evictor.DefaultConfig())
 	for i := range 5 {
 		cluster.Fail(fmt.Sprint("a-", i))
 	}
-	cluster.Advance(75 * time.Second) // three have been tainted, at one in ten seconds
+	cluster.Advance(75 * time.Second) // three have been tainted, one every ten seconds
 	evictions, waiting := len(e.Evictions()), len(e.Waiting())
 	require.Greater(t, evictions, 3)
 	require.NotZero(t, waiting)

@@ -7,7 +7,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// half is the flag that chooses which halves of the evictor run.
+// half is the value of the flag --half.
 type half evictor.Half
 
 var halves = []string{evictor.Both: "both", evictor.Lifecycle: "lifecycle", evictor.TaintEviction: "taint-eviction"}
@@ -28,10 +28,11 @@ func (h *half) Set(text string) error {
 // Type implements pflag.Value.
 func (h *half) Type() string { return "string" }
 
-// evicts says whether pods of failed nodes are evicted at the pace of these.
+// evicts says whether the rate of failed nodes determines how many pods are evicted.
 func evicts(c evictor.Config) bool { return c.Half == evictor.Both || !c.TaintBasedEviction }
 
-// watched is the half that the permissions and watches must be for: without taints the lifecycle half deletes pods.
+// watched is the half that permissions and watches are needed for. Without taints the lifecycle half deletes pods, so it
+// needs both.
 func watched(c evictor.Config) evictor.Half {
 	if c.Half == evictor.Lifecycle && !c.TaintBasedEviction {
 		return evictor.Both

@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// permissions are what the flags need.
+// permissions returns what the flags need.
 func permissions(t *testing.T, args ...string) (all []string) {
 	t.Helper()
 	o, err := parse(args, io.Discard)
@@ -38,14 +38,17 @@ func TestAHalfNeedsLess(t *testing.T) {
 		permissions(t, "--half=taint-eviction", "--leader-elect=false"))
 	require.Contains(t, permissions(t, "--half=lifecycle", "--enable-taint-manager=false"), "delete pods", "which it deletes then")
 	require.Equal(t, []string{"list nodes", "list pods", "watch nodes", "watch pods"}, permissions(t, "--half=taint-eviction", "--dry-run", "--insecure-serving"))
-	reviews := []string{"create subjectaccessreviews.authorization.k8s.io", "create tokenreviews.authentication.k8s.io"}
+	reviews := []string{
+		"create subjectaccessreviews.authorization.k8s.io", "create tokenreviews.authentication.k8s.io",
+		"list configmaps extension-apiserver-authentication in kube-system", "watch configmaps extension-apiserver-authentication in kube-system",
+	}
 	require.Subset(t, both, reviews, "of who asks for metrics")
 	for _, unasked := range [][]string{{"--insecure-serving"}, {"--metrics-address=", "--debug-address="}} {
 		require.Equal(t, without(both, reviews...), permissions(t, append(unasked, "--leader-elect=false")...))
 	}
 }
 
-// TestHalvesHaveLeasesOfTheirOwn: with one lease only one of them would act.
+// TestHalvesHaveLeasesOfTheirOwn: with a common lease only one of them would act.
 func TestHalvesHaveLeasesOfTheirOwn(t *testing.T) {
 	for args, name := range map[string]string{
 		"":                      "evictkit-controller",
@@ -73,7 +76,7 @@ func TestHalvesArrive(t *testing.T) {
 	require.EqualError(t, err, "--enable-taint-manager=false: leaves --half=taint-eviction nothing to do")
 }
 
-// TestAPaceThatEvictsNothingIsNotWarnedOf.
+// There is no warning about a rate that evicts nothing.
 func TestAPaceThatEvictsNothingIsNotWarnedOf(t *testing.T) {
 	for args, warnings := range map[string]int{
 		"--half=both": 1, "--half=lifecycle": 0, "--half=taint-eviction": 0, "--half=lifecycle --enable-taint-manager=false": 1,
@@ -84,7 +87,7 @@ func TestAPaceThatEvictsNothingIsNotWarnedOf(t *testing.T) {
 	}
 }
 
-// TestTaintEvictionAsksForNoLeases of nodes, and is ready without.
+// TestTaintEvictionAsksForNoLeases of nodes, and is ready without them.
 func TestTaintEvictionAsksForNoLeases(t *testing.T) {
 	s := newAPIServer()
 	s.nodes, s.pods = 2, 2

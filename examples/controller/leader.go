@@ -20,22 +20,23 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// leadership is whether this replica may write, until it loses the lease or gives it up. The evictor runs in all of them, so that
-// the one that takes over has seen what the others have seen.
+// leadership says whether this replica may write. It lasts until the replica loses the lease or releases it. The evictor
+// runs in every replica, so that the next leader has seen what this one has seen.
 type leadership struct {
 	client  kubernetes.Interface
 	options leaderOptions
 	logger  *slog.Logger
-	sees    func() error          // nil while this replica is fit to lead
-	blind   atomic.Pointer[error] // why it gives the lease up
+	sees    func() error          // returns nil while this replica is fit to lead
+	blind   atomic.Pointer[error] // why it releases the lease
 	changed func()
 	watched *leaderelection.HealthzAdaptor
-	// leading is the context of the leadership. client-go ends it too late when the lease is lost: it tries to give the
-	// lease away first.
+	// leading is the context of the leadership. When the lease is lost, client-go ends it too late: it tries to release
+	// the lease first.
 	leading atomic.Pointer[context.Context]
-	expiry  *time.Timer   // ends the term unless the lease is renewed
-	lost    chan struct{} // closed then
-	worked  chan struct{} // closed when nothing is under way any more
+	expiry  *time.Timer               // ends the term unless the lease is renewed
+	until   atomic.Pointer[time.Time] // when expiry fires, because the timers of a suspended process are late; nil before the first renewal
+	lost    chan struct{}             // closed when expiry fires
+	worked  chan struct{}             // closed when the work has returned
 }
 
 var (
@@ -60,6 +61,9 @@ func (l *leadership) mayWrite() error {
 		return errLostLease
 	default:
 	}
+	if until := l.until.Load(); until != nil && !time.Now().Before(*until) {
+		return errLostLease
+	}
 	if why := l.blind.Load(); why != nil {
 		return *why
 	}
@@ -69,22 +73,21 @@ func (l *leadership) mayWrite() error {
 	return errFollower
 }
 
-// leaseStuck is how long after the end of its lease a leader that still believes to lead is ill.
+// leaseStuck is how long after the end of its lease a replica that still believes to lead fails its probes.
 const leaseStuck = 20 * time.Second
 
 // healthy is nil unless this replica leads with a lease that ended long ago.
 func (l *leadership) healthy() error { return l.watched.Check(nil) }
 
-// run runs what leads or waits to lead. When the context ends it lets that finish first and then gives
-// the lease away, so that the next leader meets no write of this one. It returns errLostLease when the lease could
-// not be renewed for the renew deadline: what is under way then has the rest of the lease to finish. A replica that is not fit to
-// lead waits before it asks for the lease; one that is not any more gives it away in the same way, and gets errBlind, or errStuck when
-// what runs does not end.
+// run runs the work, and asks for the lease once this replica is fit to lead. When ctx ends, it lets the work finish and
+// then releases the lease, so that the next leader meets no write of this one. It returns errLostLease if the lease could
+// not be renewed within the renew deadline; writes in flight then have the rest of the lease to finish. A replica that is
+// no longer fit releases the lease in the same way, and run returns errBlind, or errStuck if the work does not end.
 func (l *leadership) run(ctx context.Context, work func(context.Context) error) error {
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer l.expiry.Stop()
-	var result error // of the work; read once worked is closed
+	var result error // of the work; not read before worked is closed
 	go func() {
 		defer close(l.worked)
 		result = work(working)
@@ -125,7 +128,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	case <-l.lost:
 	case <-blind:
 		reason = fmt.Errorf("%w: %w", errBlind, *l.blind.Load())
-		l.logger.Warn("the lease is given up, if this replica has it", "why", reason)
+		l.logger.Warn("not fit to lead: releasing the lease if this replica holds it", "why", reason)
 	}
 	stop(reason)
 	select {
@@ -141,7 +144,7 @@ func (l *leadership) run(ctx context.Context, work func(context.Context) error) 
 	return reason
 }
 
-// goesBlind notes that this replica is not fit to lead any more: from then on it neither writes nor renews the lease.
+// goesBlind records that this replica is no longer fit to lead: from now on it neither writes nor renews the lease.
 func (l *leadership) goesBlind(why error) bool {
 	if why != nil {
 		l.blind.Store(&why)
@@ -149,7 +152,7 @@ func (l *leadership) goesBlind(why error) bool {
 	return why != nil
 }
 
-// watchSight asks once in a retry period until the answer will do, and says false when the work ends first.
+// watchSight calls sees once in a retry period until enough accepts the answer. It returns false if the work ends first.
 func (l *leadership) watchSight(enough func(error) bool) bool {
 	ticker := time.NewTicker(l.options.retry)
 	defer ticker.Stop()
@@ -163,7 +166,8 @@ func (l *leadership) watchSight(enough func(error) bool) bool {
 	return true
 }
 
-// unfinished tells when what a replica gives up for should have ended; a lost lease is waited for, with the probe to end it.
+// unfinished fires when the work should have ended after the replica became unfit. After a lost lease it never fires:
+// the liveness probe ends a process that hangs.
 func (l *leadership) unfinished() <-chan time.Time {
 	if l.blind.Load() == nil {
 		return nil
@@ -171,7 +175,7 @@ func (l *leadership) unfinished() <-chan time.Time {
 	return time.After(clientgo.FinishWithin + time.Second)
 }
 
-// finished is what the end of the work means: nothing when it was asked to end.
+// finished returns the error of the work, or nil if the work was asked to end.
 func finished(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -206,7 +210,7 @@ func (l *leadership) elector() (*leaderelection.LeaderElector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	l.watched.SetLeaderElection(elector) // which only leaderelection.RunOrDie does by itself
+	l.watched.SetLeaderElection(elector) // as leaderelection.RunOrDie does; NewLeaderElector does not
 	return elector, nil
 }
 
@@ -215,7 +219,7 @@ func (l *leadership) lead(term context.Context) {
 	l.changed()
 }
 
-// terms are the leaderships of a replica, one after another.
+// terms are the successive leaderships of a replica.
 type terms struct {
 	next    func() *leadership
 	current atomic.Pointer[leadership]
@@ -230,7 +234,8 @@ func newTerms(next func() *leadership) *terms {
 func (t *terms) mayWrite() error { return t.current.Load().mayWrite() }
 func (t *terms) healthy() error  { return t.current.Load().healthy() }
 
-// run runs the work until the context ends or the lease is lost. A replica that gave the lease up goes on, to be fit again.
+// run runs the work until the context ends or the lease is lost. A replica that released the lease as unfit goes on with
+// a new leadership.
 func (t *terms) run(ctx context.Context, work func(context.Context) error) error {
 	for {
 		if err := t.current.Load().run(ctx, work); !errors.Is(err, errBlind) || errors.Is(err, errStuck) {

@@ -2,8 +2,7 @@ package main
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// leading is the metric by which kube-controller-manager tells who leads, here of who may write: 1 in the leader, 0 in
-// the others.
+// leading is kube-controller-manager's metric of who leads. Here it is 1 in the replica that may write, 0 in the others.
 func leading(lease string, mayWrite func() error) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "leader_election_master_status", ConstLabels: prometheus.Labels{"name": lease},
@@ -16,7 +15,7 @@ func leading(lease string, mayWrite func() error) prometheus.Collector {
 	})
 }
 
-// ledBy is what is measured of the leadership: nothing where nobody is elected.
+// ledBy returns the metrics of the leader election, none if there is no election.
 func ledBy(o leaderOptions, mayWrite func() error) []prometheus.Collector {
 	if !o.elect {
 		return nil

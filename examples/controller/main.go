@@ -1,16 +1,16 @@
-// Command controller replaces the node-lifecycle and taint-eviction controllers of kube-controller-manager: it marks silent
-// nodes Unknown, taints them, and evicts pods as their tolerations end.
+// Command controller replaces the node-lifecycle and taint-eviction controllers of kube-controller-manager: it marks
+// silent nodes Unknown, taints them, and evicts pods as their tolerations end.
 //
 //	go run -C examples ./controller --kubeconfig FILE
 //
 // Turn the two off in kube-controller-manager: --controllers=*,-node-lifecycle-controller,-taint-eviction-controller
 //
-// With --half=lifecycle or --half=taint-eviction it replaces the one or the other alone.
+// With --half=lifecycle or --half=taint-eviction it replaces only one of the two.
 //
-// Of several replicas one acts, the leader, and all watch. A leader that does not see the cluster any more, or whose writes all
-// fail, gives the lease to one that does within 45 seconds by the default flags: 20 in which a watch may be broken and 12 to
-// look and ask, a retry period, 5 to end what it writes, and a retry period of the next leader. It asks for the lease again when it is
-// well; while none is, nobody acts. /readyz names what is ill.
+// Of several replicas all watch and one, the leader, acts. A leader that can no longer see the cluster, or whose writes
+// all fail, releases the lease. With the default flags another replica leads within 45 seconds: 20 in which a watch may
+// be broken, 12 to look and ask, a retry period, 5 to finish its writes, and a retry period of the next leader. The old
+// leader asks for the lease again once it is fit; while no replica is fit, none acts. /readyz names what is failing.
 package main
 
 import (
@@ -29,7 +29,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal does not wait
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	err := program(ctx)
 	stop()
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {

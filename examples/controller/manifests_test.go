@@ -22,7 +22,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// rendered is what an overlay makes.
+// rendered is the result of an overlay.
 type rendered struct {
 	roles      []rbacv1.Role // and ClusterRoles, which have no namespace
 	bindings   []rbacv1.RoleBinding
@@ -31,7 +31,7 @@ type rendered struct {
 	deployment appsv1.Deployment
 }
 
-// overlays are those that there are, by their names.
+// overlays returns the names of all overlays.
 func overlays(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob("manifests/overlays/*")
@@ -43,7 +43,7 @@ func overlays(t *testing.T) []string {
 	return found
 }
 
-// render builds a directory as kustomize does, and reads what comes of it strictly.
+// render builds a directory as kustomize does, and decodes the result strictly.
 func render(t *testing.T, files filesys.FileSystem, dir string) (r rendered) {
 	t.Helper()
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(files, dir)
@@ -85,7 +85,7 @@ func (r *rendered) options(t *testing.T) options {
 	return o
 }
 
-// given is what the roles allow.
+// given returns what the roles allow.
 func (r *rendered) given() (all []string) {
 	for _, role := range r.roles {
 		for _, rule := range role.Rules {
@@ -130,7 +130,7 @@ func TestTheManifestsGiveWhatIsNeededAndNoMore(t *testing.T) {
 	}
 }
 
-// TestEachOverlayHasItsMode.
+// TestEachOverlayHasItsMode: the flags are those of the mode.
 func TestEachOverlayHasItsMode(t *testing.T) {
 	type mode struct {
 		dryRun, elects, evictionAPI bool
@@ -147,7 +147,7 @@ func TestEachOverlayHasItsMode(t *testing.T) {
 	}
 }
 
-// TestReplicasAreApart, by what the scheduler must keep to, and a drain takes one at a time.
+// TestReplicasAreApart: the scheduler must keep them apart, and a drain evicts one at a time.
 func TestReplicasAreApart(t *testing.T) {
 	for _, name := range overlays(t) {
 		r := renderOverlay(t, name)
@@ -170,7 +170,7 @@ func TestReplicasAreApart(t *testing.T) {
 
 var byDigest = regexp.MustCompile(`^[a-z./-]+@sha256:[0-9a-f]{64}$`)
 
-// TestNoImageMoves: a tag may be another image tomorrow, and none means latest.
+// TestNoImageMoves: a tag may be another image tomorrow, and no tag means latest.
 func TestNoImageMoves(t *testing.T) {
 	for _, name := range overlays(t) {
 		for _, container := range renderOverlay(t, name).deployment.Spec.Template.Spec.Containers {

@@ -7,24 +7,25 @@ import (
 	"time"
 )
 
-// gcWhileStarting is the percentage by which the heap may grow between two collections until the first monitor pass. Until then
-// there comes far more than stays, and the usual 100 would have the process take twice of what it needs from then on.
-const gcWhileStarting = 25
+// gcWhileStarting is the GC percentage until the first monitor pass: while lists are read, most objects are garbage.
+// gcAfterwards is the one from then on: most objects stay, and with the usual 100 the process would take twice the
+// memory that it needs.
+const gcWhileStarting, gcAfterwards = 25, 50
 
-// sparing collects more often, at the cost of some CPU, until what it returns is called for the first time: then the percentage is
-// what it was, and what is free goes back to the system. Whoever sets GOGC has chosen.
+// sparing makes the garbage collector run more often, at the cost of some CPU, above all until started is first called;
+// then free memory goes back to the system. It does nothing if GOGC is set.
 func sparing() (started func()) {
 	if _, chosen := os.LookupEnv("GOGC"); chosen {
 		return func() {}
 	}
-	before := debug.SetGCPercent(gcWhileStarting)
+	debug.SetGCPercent(gcWhileStarting)
 	return sync.OnceFunc(func() {
-		debug.SetGCPercent(before)
-		go debug.FreeOSMemory() // a collection, which the pass does not wait for
+		debug.SetGCPercent(gcAfterwards)
+		go debug.FreeOSMemory() // it collects garbage first; the pass must not wait for that
 	})
 }
 
-// then calls one after the other.
+// then returns a function that calls first, then second.
 func then(first func(time.Duration), second func()) func(time.Duration) {
 	return func(took time.Duration) {
 		first(took)

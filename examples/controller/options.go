@@ -18,7 +18,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// options are the flags. Names and defaults are kube-controller-manager's where it has them.
+// options are the flags. Where kube-controller-manager has a flag, its name and default are used.
 type options struct {
 	kubeconfig, master string
 	qps                float32
@@ -57,47 +57,47 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.SetOutput(out)
 	fs.SortFlags = false
 	c := &o.evictor
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "file with the cluster and the credentials; none means those of the pod that this runs in")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "file with the cluster and the credentials; empty means the service account of the pod it runs in")
 	fs.StringVar(&o.master, "master", "", "address of the API server, instead of the kubeconfig's")
-	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server, for nodes, for evictions and for events each")
-	fs.IntVar(&o.burst, "kube-api-burst", 30, "requests that may go at once after a quiet time")
+	fs.Float32Var(&o.qps, "kube-api-qps", 20, "requests a second to the API server, for each of three clients: nodes, evictions and events")
+	fs.IntVar(&o.burst, "kube-api-burst", 30, "requests of a client that may go at once after a quiet time")
 
-	fs.Var((*half)(&c.Half), "half", "what runs: both, lifecycle (verdicts and taints: the node-lifecycle controller) or taint-eviction (pods leave tainted nodes: the controller of that name)")
-	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two looks at the nodes; 0 gives verdicts exactly when they are due")
-	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may be silent before it is marked unhealthy")
-	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a starting node may be silent")
-	fs.Float64Var(&c.NodeEvictionRate, "node-eviction-rate", c.NodeEvictionRate, "failed nodes a second and zone that are tainted while the zone is healthy")
-	fs.Float64Var(&c.SecondaryNodeEvictionRate, "secondary-node-eviction-rate", c.SecondaryNodeEvictionRate, "the same in an unhealthy zone of more than --large-cluster-size-threshold nodes; smaller ones stop")
-	fs.IntVar(&c.LargeClusterSizeThreshold, "large-cluster-size-threshold", c.LargeClusterSizeThreshold, "nodes of a zone above which it counts as large")
-	fs.Float64Var(&c.UnhealthyZoneThreshold, "unhealthy-zone-threshold", c.UnhealthyZoneThreshold, "share of not ready nodes, three at least, that makes a zone unhealthy")
+	fs.Var((*half)(&c.Half), "half", "which controllers run: both, lifecycle (node-lifecycle: verdicts and taints) or taint-eviction (evicts pods from tainted nodes)")
+	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two passes over the nodes; 0 reaches each verdict exactly at its deadline")
+	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may stay silent before it is marked Unknown")
+	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a node that has never reported may stay silent before it is marked Unknown")
+	fs.Float64Var(&c.NodeEvictionRate, "node-eviction-rate", c.NodeEvictionRate, "failed nodes tainted a second in each zone while the zone is healthy")
+	fs.Float64Var(&c.SecondaryNodeEvictionRate, "secondary-node-eviction-rate", c.SecondaryNodeEvictionRate, "the same in an unhealthy zone of more than --large-cluster-size-threshold nodes; in others it is then 0")
+	fs.IntVar(&c.LargeClusterSizeThreshold, "large-cluster-size-threshold", c.LargeClusterSizeThreshold, "number of nodes above which a zone counts as large")
+	fs.Float64Var(&c.UnhealthyZoneThreshold, "unhealthy-zone-threshold", c.UnhealthyZoneThreshold, "share of nodes not ready, at least three, that makes a zone unhealthy")
 	fs.BoolVar(&c.TaintBasedEviction, "enable-taint-manager", c.TaintBasedEviction, "taint failed nodes NoExecute; false deletes their pods after --pod-eviction-timeout, as kube-controller-manager could up to 1.26")
-	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "see --enable-taint-manager")
-	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 is none")
-	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "nodes that may be tainted by us at once; 0 is any number")
+	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "how long after its failure a node loses its pods, with --enable-taint-manager=false")
+	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 means no cap")
+	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "cap on the nodes that carry this controller's NoExecute taints at once; 0 means no cap")
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")
 
 	fs.BoolVar(&o.leader.elect, "leader-elect", true, "act only while holding the lease, so that several replicas can run")
-	fs.DurationVar(&o.leader.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long others wait after the leader's last renewal")
+	fs.DurationVar(&o.leader.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait after the leader's last renewal before they take the lease")
 	fs.DurationVar(&o.leader.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; less than the lease duration")
-	fs.DurationVar(&o.leader.retry, "leader-elect-retry-period", 2*time.Second, "time between two tries")
-	fs.StringVar(&o.leader.resourceLock, "leader-elect-resource-lock", "leases", "only leases")
-	fs.StringVar(&o.leader.resourceName, resourceNameFlag, "evictkit-controller", "name of the lease; with --half its default ends in -lifecycle or -taint-eviction, so that both halves can lead")
+	fs.DurationVar(&o.leader.retry, "leader-elect-retry-period", 2*time.Second, "time between two attempts to get or renew the lease")
+	fs.StringVar(&o.leader.resourceLock, "leader-elect-resource-lock", "leases", "kind of the lock; only leases is supported")
+	fs.StringVar(&o.leader.resourceName, resourceNameFlag, "evictkit-controller", "name of the lease; with --half the default ends in -lifecycle or -taint-eviction, so that each half has its own")
 	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
 
-	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "where /metrics, /healthz and /readyz are served over TLS; empty is nowhere. /metrics is for whom the API server allows to get it")
-	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10269", "where /debug/evictor and /debug/pprof are served over TLS, for whom the API server allows to get them; empty is nowhere")
-	fs.StringVar(&o.security.certFile, certFlag, "", "file with the certificate for both, and those that signed it; it is read again when it changes. None is one of this process's own, which nobody can verify")
-	fs.StringVar(&o.security.keyFile, keyFlag, "", "file with its key")
-	fs.BoolVar(&o.security.insecure, "insecure-serving", false, "serve both in plain HTTP, to everybody")
-	fs.IntVarP(&o.verbosity, "v", "v", 2, "0 logs warnings, 2 what is written, 4 every decision")
+	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "address that serves /metrics, /healthz and /readyz over TLS; empty means none. /metrics needs authorization by the API server")
+	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10269", "address that serves /debug/evictor and /debug/pprof over TLS, to clients that the API server authorizes; empty means none")
+	fs.StringVar(&o.security.certFile, certFlag, "", "file with the certificate chain for both addresses, reloaded when it changes; empty means a self-signed certificate")
+	fs.StringVar(&o.security.keyFile, keyFlag, "", "file with the key of --tls-cert-file")
+	fs.BoolVar(&o.security.insecure, "insecure-serving", false, "serve both addresses in plain HTTP, without authorization")
+	fs.IntVarP(&o.verbosity, "v", "v", 2, "log level: 0 for warnings, 2 for writes too, 4 for every decision")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
 	if rest := fs.Args(); len(rest) > 0 {
 		return o, fmt.Errorf("unknown argument %q", rest[0])
 	}
-	o.leader.elect = o.leader.elect && !o.dryRun // it would keep the lease from those that act
+	o.leader.elect = o.leader.elect && !o.dryRun // a dry run must not keep the lease from a replica that acts
 	if c.Half != evictor.Both && !fs.Changed(resourceNameFlag) {
 		o.leader.resourceName += "-" + halves[c.Half]
 	}
@@ -110,7 +110,7 @@ func (o *options) validate() error {
 	refuse := func(flag string, value any, why string) {
 		errs = append(errs, fmt.Errorf("--%s=%v: %s", flag, value, why))
 	}
-	if !(o.qps > 0) { // nor NaN, which client-go would take for no limit
+	if !(o.qps > 0) { // false for NaN too, which client-go would take as no limit
 		refuse("kube-api-qps", o.qps, "must be above 0")
 	}
 	if o.burst < 1 {
@@ -140,13 +140,13 @@ func (s *securityOptions) validate(refuse func(flag string, value any, why strin
 	}
 }
 
-// podsOfANode is how many pods a kubelet runs unless it is told otherwise.
+// podsOfANode is the kubelet's default for the most pods of a node.
 const podsOfANode = 110
 
-// warnings are of flags that are allowed and hinder each other; each names both.
+// warnings name pairs of flags that are valid but work against each other.
 func (o *options) warnings() (all []string) {
 	if needed := o.evictor.NodeEvictionRate * podsOfANode; evicts(o.evictor) && float64(o.qps) < needed {
-		all = append(all, fmt.Sprintf("--kube-api-qps=%g: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), and they will be late",
+		all = append(all, fmt.Sprintf("--kube-api-qps=%g is too low: --node-eviction-rate=%g may evict %g pods a second in each zone (%d a node), which will be late",
 			o.qps, o.evictor.NodeEvictionRate, needed, podsOfANode))
 	}
 	return all
@@ -169,17 +169,17 @@ func (l *leaderOptions) validate(refuse func(flag string, value any, why string)
 		refuse("leader-elect-renew-deadline", l.renewDeadline, fmt.Sprintf("must be above %g times --leader-elect-retry-period", leaderelection.JitterFactor))
 	}
 	switch {
-	case l.leaseDuration < time.Second: // a lease counts in whole ones, and 0 is refused by the API server again and again
+	case l.leaseDuration < time.Second: // a lease counts whole seconds, and the API server refuses 0
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be at least 1s")
 	case l.leaseDuration <= l.renewDeadline:
 		refuse("leader-elect-lease-duration", l.leaseDuration, "must be above --leader-elect-renew-deadline")
-	case l.leaseDuration.Truncate(time.Second) < l.renewDeadline+clientgo.FinishWithin: // a lease shows others whole ones
+	case l.leaseDuration.Truncate(time.Second) < l.renewDeadline+clientgo.FinishWithin: // other replicas see whole seconds
 		refuse("leader-elect-lease-duration", l.leaseDuration, fmt.Sprintf(
 			"must be at least --leader-elect-renew-deadline and the %s in which a leader finishes its last writes, in whole seconds", clientgo.FinishWithin))
 	}
 }
 
-// flagErrors names the flags of the fields that are at fault, and of those that these are compared with.
+// flagErrors turns field errors into flag errors, also where the detail names another field.
 func flagErrors(err error) []error {
 	var several utilerrors.Aggregate
 	if !errors.As(err, &several) {

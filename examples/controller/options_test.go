@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 )
 
-// TestFlagsAreUpstreams: the names and defaults of kube-controller-manager 1.36 for what concerns nodes.
+// TestFlagsAreUpstreams: flags about nodes have the names and defaults of kube-controller-manager 1.36.
 func TestFlagsAreUpstreams(t *testing.T) {
 	defaults, err := parse(nil, io.Discard)
 	require.NoError(t, err)
@@ -41,12 +41,12 @@ func TestFlagsArrive(t *testing.T) {
 	require.Equal(t, 15*time.Second, o.leader.leaseDuration)
 }
 
-// TestFlagsThatHinderEachOtherAreWarnedOf, by the names of both.
+// TestFlagsThatHinderEachOtherAreWarnedOf: a warning names both.
 func TestFlagsThatHinderEachOtherAreWarnedOf(t *testing.T) {
 	for args, want := range map[string][]string{
 		"--kube-api-qps=20":       nil,
-		"--kube-api-qps=5":        {"--kube-api-qps=5: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), and they will be late"},
-		"--node-eviction-rate=2":  {"--kube-api-qps=20: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), and they will be late"},
+		"--kube-api-qps=5":        {"--kube-api-qps=5 is too low: --node-eviction-rate=0.1 may evict 11 pods a second in each zone (110 a node), which will be late"},
+		"--node-eviction-rate=2":  {"--kube-api-qps=20 is too low: --node-eviction-rate=2 may evict 220 pods a second in each zone (110 a node), which will be late"},
 		"--node-eviction-rate=0":  nil,
 		"--kube-api-qps=1000.125": nil,
 	} {
@@ -63,7 +63,7 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, out.String(), "--node-monitor-grace-period")
 }
 
-// TestALeaseCountsInWholeSeconds: others read 10 of 10.9, and would lead while this one still tries to renew.
+// TestALeaseCountsInWholeSeconds: other replicas read 10 for 10.9, and would lead while this one still tries to renew.
 func TestALeaseCountsInWholeSeconds(t *testing.T) {
 	_, err := parse([]string{"--leader-elect-lease-duration=10.9s", "--leader-elect-renew-deadline=10.5s"}, io.Discard)
 	require.EqualError(t, err, "--leader-elect-lease-duration=10.9s: must be at least --leader-elect-renew-deadline and the 4s in which a leader finishes its last writes, in whole seconds")

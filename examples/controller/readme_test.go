@@ -32,7 +32,7 @@ var (
 	link       = regexp.MustCompile(`\]\(([^)]+)\)`)
 )
 
-// others are flags of other programs that the page speaks of; those of a command are its program's.
+// others are flags of other programs that the page mentions outside of commands.
 var others = []string{"--controllers"}
 
 func TestFlagsOfThePageExist(t *testing.T) {
@@ -64,7 +64,7 @@ func TestMetricsOfThePageExist(t *testing.T) {
 	}
 }
 
-// TestThePageHasEachAlert, as a heading that its runbook_url leads to, and no other.
+// TestThePageHasEachAlert as a heading that its runbook_url leads to, and no others.
 func TestThePageHasEachAlert(t *testing.T) {
 	text, err := os.ReadFile("manifests/monitoring/rules.yaml")
 	require.NoError(t, err)
@@ -131,7 +131,8 @@ func TestThePageTellsWhatIsServed(t *testing.T) {
 	}
 }
 
-// TestTheKustomizationOfThePage, with each overlay, runs the image that it names, in the mode and with the roles of the overlay.
+// TestTheKustomizationOfThePage, with each overlay, runs the image that it names, with the mode and roles of the
+// overlay.
 func TestTheKustomizationOfThePage(t *testing.T) {
 	_, block, found := strings.Cut(readme(t), "```yaml\n")
 	require.True(t, found)

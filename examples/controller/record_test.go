@@ -23,13 +23,14 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// record is for internal/conformance/alerts, which asks what is recorded what the dashboard and the alerts ask.
+// record is for internal/conformance/alerts, which runs the queries of the dashboard and the alerts on what is
+// recorded.
 var record = flag.String("record", "", "directory for the scrapes of TestARecordedRun, each in a file named by its seconds")
 
 const scrapePeriod = 30 * time.Second
 
-// scrapes are what /metrics answers while nodes, a zone, the API server and all zones fail, one after another, and pods are refused by
-// their disruption budgets: two hours of virtual time.
+// scrapes returns the answers of /metrics while nodes, a zone, the API server and all zones fail, one after another,
+// and disruption budgets refuse pods: two hours of virtual time.
 func scrapes(t *testing.T) (texts []string) {
 	t.Helper()
 	c := evictortest.New(t, evictortest.Zone("eu:a", 5), evictortest.Zone("eu:b", 5), evictortest.PodsPerNode(4))
@@ -107,7 +108,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 var fullName = regexp.MustCompile(`fqName: "([^"]+)"`)
 
-// TestARecordedRun has all that the controller measures, and goes to files when a directory is named.
+// TestARecordedRun has every metric of the controller. It writes files if a directory is given.
 func TestARecordedRun(t *testing.T) {
 	texts := scrapes(t)
 	require.Len(t, texts, int(2*time.Hour/scrapePeriod))

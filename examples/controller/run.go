@@ -18,7 +18,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// run is the program: it returns nil when the context ends and all is handed over.
+// run is the program. It returns nil after the context has ended and the lease is released.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
 	for _, warning := range o.warnings() {
 		logger.Warn(warning)
@@ -31,7 +31,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	config.Wrap(m.Transport)
 	election := rest.CopyConfig(config)
 	election.UserAgent += "/leader-election"
-	election.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream: one request that hangs costs no lease
+	election.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream, so that one hanging request does not cost the lease
 	electing, err := kubernetes.NewForConfig(election)
 	if err != nil {
 		return fmt.Errorf("client for leader election: %w", err)
@@ -73,21 +73,21 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	defer stopServing()
 	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
 	seen := make(chan error, 1)
-	go func() { seen <- cluster.Run(seeing) }() // for longer than a term
+	go func() { seen <- cluster.Run(seeing) }() // it outlasts each term of leadership
 	err = leader.run(ctx, e.Run)
 	stopSeeing()
 	if errors.Is(err, errStuck) {
-		return err // the evictor's Run would be waited for
+		return err // do not wait: the evictor's Run has not returned
 	}
 	return errors.Join(err, <-seen)
 }
 
-// watching is what the flags ask of a cluster.
+// watching turns the flags into options of the cluster.
 func watching(o *options, logger *slog.Logger) clientgo.Options {
 	return clientgo.Options{Half: watched(o.evictor), EvictionAPI: o.evictionAPI, DaemonSets: !o.evictor.TaintBasedEviction, Logger: logger}
 }
 
-// needed are the permissions of the flags.
+// needed returns the permissions that the flags need.
 func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	all := watch.Permissions()
 	if o.dryRun {
@@ -96,12 +96,17 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	if !o.security.insecure && (o.metricsAddress != "" || o.debugAddress != "") {
 		all = append(all, clientgo.Permission{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
 			clientgo.Permission{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"})
+		for _, verb := range []string{"list", "watch"} {
+			signed := clientCA
+			signed.Verb = verb
+			all = append(all, signed)
+		}
 	}
 	if o.leader.elect {
 		for _, verb := range []string{"get", "create", "update"} {
 			lease := clientgo.Permission{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: o.leader.namespace}
 			if verb != "create" {
-				lease.Name = o.leader.resourceName // a create has no name to be allowed by
+				lease.Name = o.leader.resourceName // RBAC cannot restrict create by name
 			}
 			all = append(all, lease)
 		}
@@ -109,7 +114,7 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 	return all
 }
 
-// connection is how to reach the API server.
+// connection returns how to reach the API server.
 func connection(o *options) (*rest.Config, error) {
 	config, err := rest.InClusterConfig()
 	if o.kubeconfig != "" || o.master != "" {
@@ -124,6 +129,6 @@ func connection(o *options) (*rest.Config, error) {
 		return nil, fmt.Errorf("kubeconfig: %w", err)
 	}
 	config.QPS, config.Burst = o.qps, o.burst
-	config.UserAgent = "evictkit-controller" // which managedFields name too
+	config.UserAgent = "evictkit-controller" // appears in managedFields too
 	return config, nil
 }

@@ -29,7 +29,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// kubeconfig is a file that names the server.
+// kubeconfig writes a file for that server, and returns its path.
 func kubeconfig(t testing.TB, server string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -43,7 +43,7 @@ current-context: c
 	return path
 }
 
-// try is the program but for client-go's log, which is the whole process's.
+// try runs the program without client-go's log, which is global to the process.
 func try(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 			[]string{"--kubeconfig", kubeconfig(t, small.URL), "--metrics-address", small.Listener.Addr().String()},
 			"--metrics-address=" + small.Listener.Addr().String() + ": cannot serve: listen tcp " + small.Listener.Addr().String() + ": bind: address already in use",
 		},
-		"TooOld":       {[]string{"--kubeconfig", kubeconfig(t, old.URL)}, "the API server is v1.18.6, which is too old: 1.22 is the oldest that is supported"},
+		"TooOld":       {[]string{"--kubeconfig", kubeconfig(t, old.URL)}, "the API server is v1.18.6, which is too old: the oldest supported version is 1.22"},
 		"NoPermission": {[]string{"--kubeconfig", kubeconfig(t, strict.URL)}, "no permission to patch nodes/status, delete pods"},
 		"NoServer":     {[]string{"--kubeconfig", kubeconfig(t, "http://127.0.0.1:1")}, "clientgo: asking the API server for its version: Get \"http://127.0.0.1:1/version\": dial tcp 127.0.0.1:1: connect: connection refused"},
 	} {
@@ -121,7 +121,7 @@ func TestDryRunNeedsNoPermissionToWrite(t *testing.T) {
 	}
 }
 
-// TestDryRunHoldsNoLease: it would keep it from those that act, and needs none to write nothing.
+// TestDryRunHoldsNoLease: it would keep the lease from replicas that act, and needs none because it writes nothing.
 func TestDryRunHoldsNoLease(t *testing.T) {
 	s := newAPIServer()
 	s.nodes = 1
@@ -137,7 +137,7 @@ func TestDryRunHoldsNoLease(t *testing.T) {
 	}
 }
 
-// TestDryRunDecidesAndWritesNothing: what it says that it wrote comes after the write.
+// TestDryRunDecidesAndWritesNothing: it reports a write only after the point where the write would be made.
 func TestDryRunDecidesAndWritesNothing(t *testing.T) {
 	s := newAPIServer()
 	s.nodes = 2
@@ -201,7 +201,7 @@ func tellsWhatIsPending(t *testing.T, watchLists bool) {
 	require.NotContains(t, fetch("http://"+r.metrics+"/metrics"), "node_collector", "nobody serves any more")
 }
 
-// leases lets a server keep one election's lease.
+// leases makes a server keep the lease of one election.
 func leases(s *apiServer, refuse func(r *http.Request) bool) {
 	var mu sync.Mutex
 	var kept []byte
@@ -272,7 +272,7 @@ func TestALostLeaseEndsTheProgram(t *testing.T) {
 	}
 }
 
-// TestAFollowerWritesNothing: it sees that nodes are silent, and says so only when the leader's lease has ended.
+// TestAFollowerWritesNothing: it sees silent nodes, and reports them only once the leader's lease has ended.
 func TestAFollowerWritesNothing(t *testing.T) {
 	s := newAPIServer()
 	s.nodes = 2
@@ -314,7 +314,8 @@ func TestAFollowerWritesNothing(t *testing.T) {
 	require.NoError(t, r.stop())
 }
 
-// TestWhatIsIllIsNamed, and not OK to a probe, which reads the code only: a new process would not mend a broken watch.
+// TestWhatIsIllIsNamed: /readyz names what fails. A probe reads only the code, and a restart would not repair a broken
+// watch.
 func TestWhatIsIllIsNamed(t *testing.T) {
 	ill := errors.New("ill")
 	for part, codes := range map[string]struct{ healthz, readyz int }{
@@ -346,8 +347,8 @@ func TestWhatIsIllIsNamed(t *testing.T) {
 	}
 }
 
-// TestALeaderThatSeesNothingGivesTheLeaseUp: two API servers over one etcd, and the one that the leader talks to serves no leases of nodes
-// any more. All else is well, its own lease too.
+// TestALeaderThatSeesNothingGivesTheLeaseUp: two API servers share one etcd, and the one that the leader uses stops
+// serving leases of nodes. Everything else works, including the leader's own lease.
 func TestALeaderThatSeesNothingGivesTheLeaseUp(t *testing.T) {
 	var broken atomic.Bool
 	a, b := newAPIServer(), newAPIServer()
@@ -385,7 +386,7 @@ func TestALeaderThatSeesNothingGivesTheLeaseUp(t *testing.T) {
 	require.NoError(t, second.stop())
 }
 
-// TestARenewalThatHangsCostsNoLease: it is given up in time for another.
+// TestARenewalThatHangsCostsNoLease: it is given up in time for another try.
 func TestARenewalThatHangsCostsNoLease(t *testing.T) {
 	s := newAPIServer()
 	s.nodes = 1
@@ -414,14 +415,14 @@ func TestARenewalThatHangsCostsNoLease(t *testing.T) {
 	require.NoError(t, r.stop())
 }
 
-// running is the program in this process.
+// running is the program, run in this process.
 type running struct {
 	cancel         context.CancelFunc
 	ended          chan error
 	metrics, debug string
 }
 
-// log hands out the addresses that are served.
+// log finds the served addresses in the log.
 type log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -467,7 +468,7 @@ func (r *running) leads(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(fetch("http://"+r.debug+"/debug/evictor"), `"mayWrite": "yes"`) }, time.Minute, 10*time.Millisecond)
 }
 
-// stop ends it as SIGTERM does.
+// stop ends the program as SIGTERM does.
 func (r *running) stop() error {
 	r.cancel()
 	return <-r.ended

@@ -10,26 +10,30 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/apis/apiserver"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/authenticatorfactory"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
+	"k8s.io/apiserver/pkg/server/dynamiccertificates"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/evictkit/evictkit/evictor/clientgo"
 )
 
-// securityOptions are how what is served is protected.
+// securityOptions say how the served addresses are protected.
 type securityOptions struct {
 	insecure          bool
 	certFile, keyFile string
 }
 
-// security is the same, ready. The zero security is plain HTTP for everybody.
+// security protects the served addresses. The zero security serves plain HTTP to everybody.
 type security struct {
 	tls    *tls.Config
 	who    authenticator.Request
@@ -37,9 +41,13 @@ type security struct {
 	logger *slog.Logger
 }
 
-// newSecurity asks the API server who is who, by TokenReviews, and who may what, by SubjectAccessReviews, as kube-controller-manager
-// does it and with the same library. A certificate in files is read again when it changes, until ctx ends; without files there is one
-// for this process, signed by itself.
+// clientCA is the ConfigMap in which the API server publishes the CA of its clients' certificates.
+var clientCA = clientgo.Permission{Resource: "configmaps", Namespace: metav1.NamespaceSystem, Name: "extension-apiserver-authentication"}
+
+// newSecurity authenticates clients by TokenReviews and client certificates, and authorizes them by
+// SubjectAccessReviews, as kube-controller-manager does and with the same library. The CA of client certificates is
+// reloaded when it changes; while it is unknown, only tokens are accepted. A serving certificate in files is reloaded
+// when it changes; without files, the process makes a self-signed one. Reloading ends with ctx.
 func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, logger *slog.Logger) (*security, error) {
 	if o.insecure {
 		return &security{}, nil
@@ -47,15 +55,20 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 	s := &security{logger: logger}
 	config = rest.CopyConfig(config)
 	config.UserAgent += "/authentication"
-	config.RateLimiter = nil // who asks with wrong tokens takes nothing from nodes and evictions
+	config.RateLimiter = nil // requests with wrong tokens must not use up the rate limit of nodes and evictions
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("client for authentication: %w", err)
 	}
 	const patience = 5 * time.Second
 	retry := &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}
+	authorities, err := dynamiccertificates.NewDynamicCAFromConfigMapController("client-ca", clientCA.Namespace, clientCA.Name, "client-ca-file", client)
+	if err != nil {
+		return nil, fmt.Errorf("authentication by certificates: %w", err)
+	}
+	go authorities.Run(ctx, 1)
 	s.who, _, err = authenticatorfactory.DelegatingAuthenticatorConfig{
-		Anonymous: &apiserver.AnonymousAuthConfig{}, CacheTTL: time.Minute,
+		Anonymous: &apiserver.AnonymousAuthConfig{}, CacheTTL: time.Minute, ClientCertificateCAContentProvider: authorities,
 		TokenAccessReviewClient: client.AuthenticationV1(), TokenAccessReviewTimeout: patience, WebhookRetryBackoff: retry,
 	}.New()
 	if err != nil {
@@ -67,12 +80,12 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 	if err != nil {
 		return nil, fmt.Errorf("authorization: %w", err)
 	}
-	// HTTP/1.1 alone: one connection is one request at a time.
-	s.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	// Only HTTP/1.1, so that a connection carries one request at a time.
+	s.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, ClientAuth: tls.RequestClientCert}
 	if o.certFile == "" {
 		chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 		if err != nil {
-			return nil, fmt.Errorf("a certificate of its own: %w", err)
+			return nil, fmt.Errorf("self-signed certificate: %w", err)
 		}
 		pair, err := tls.X509KeyPair(chain, key)
 		s.tls.Certificates = []tls.Certificate{pair}
@@ -86,13 +99,14 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 	s.tls.GetCertificate = watcher.GetCertificate
 	go func() {
 		if err := watcher.Start(ctx); err != nil {
-			logger.Error("the certificate is not read again when it changes", "error", err)
+			logger.Error("cannot watch the certificate files: changes will not be loaded", "error", err)
 		}
 	}()
 	return s, nil
 }
 
-// guard lets pass who may GET the path, a few at once, those who are refused included: a refusal costs the API server a review.
+// guard passes on requests of clients that may GET the path. It limits how many requests are handled at once, refused
+// ones included, because each of them costs the API server a review.
 func (s *security) guard(handler http.Handler) http.Handler {
 	if s.who == nil {
 		return atOnce(askedAtOnce, handler)
@@ -102,7 +116,7 @@ func (s *security) guard(handler http.Handler) http.Handler {
 		known, ok, err := s.who.AuthenticateRequest(r.WithContext(ctx))
 		cancel()
 		if err != nil || !ok {
-			s.logger.Debug("somebody unknown asks", "path", r.URL.Path, "error", err)
+			s.logger.Debug("request not authenticated", "path", r.URL.Path, "error", err)
 			http.Error(w, "Unauthorized", http.StatusUnauthorized)
 			return
 		}
@@ -113,14 +127,14 @@ func (s *security) guard(handler http.Handler) http.Handler {
 		case decision == authorizer.DecisionAllow:
 			handler.ServeHTTP(w, r)
 		case err != nil:
-			s.logger.Warn("who may ask cannot be asked of the API server", "path", r.URL.Path, "error", err)
-			http.Error(w, "the API server cannot be asked who may", http.StatusServiceUnavailable)
+			s.logger.Warn("cannot ask the API server whether the request is authorized", "path", r.URL.Path, "error", err)
+			http.Error(w, "the API server cannot be asked whether this is authorized", http.StatusServiceUnavailable)
 		default:
-			s.logger.Debug("somebody asks who may not", "user", known.User.GetName(), "path", r.URL.Path, "reason", reason)
+			s.logger.Debug("request not authorized", "user", known.User.GetName(), "path", r.URL.Path, "reason", reason)
 			http.Error(w, "Forbidden", http.StatusForbidden)
 		}
 	}))
 }
 
-// reviewWithin bounds how long the API server is asked about one request, twice.
+// reviewWithin bounds each of the two reviews of a request.
 const reviewWithin = 15 * time.Second

@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
+	"encoding/pem"
 	"io"
 	"log/slog"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,6 +26,8 @@ import (
 	"github.com/stretchr/testify/require"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 
@@ -27,12 +35,13 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// reviewer is as much of an API server as is asked who is who and who may what: the token of a user is his name, and he may get what
-// is listed for him.
+// reviewer is as much of an API server as authenticates and authorizes: a user's token is the user's name, and what
+// each user may get is listed.
 type reviewer struct {
 	*httptest.Server
-	may  map[string][]string
-	asks atomic.Int64
+	may    map[string][]string
+	asks   atomic.Int64
+	signer []byte // the CA of its clients' certificates; none unless set before the first request
 }
 
 func newReviewer(t *testing.T) *reviewer {
@@ -43,8 +52,12 @@ func newReviewer(t *testing.T) *reviewer {
 }
 
 func (r *reviewer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	r.asks.Add(1)
 	w.Header().Set("Content-Type", "application/json")
+	if request.URL.Path == "/api/v1/namespaces/kube-system/configmaps" {
+		r.publish(w, request)
+		return
+	}
+	r.asks.Add(1)
 	switch request.URL.Path {
 	case "/apis/authentication.k8s.io/v1/tokenreviews":
 		var review authenticationv1.TokenReview
@@ -52,7 +65,7 @@ func (r *reviewer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		if _, known := r.may[review.Spec.Token]; known {
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{Username: review.Spec.Token}}
 		} else {
-			review.Status.Error = "invalid bearer token" // as a kube-apiserver says it
+			review.Status.Error = "invalid bearer token" // as in a kube-apiserver
 		}
 		_ = json.NewEncoder(w).Encode(review)
 	case "/apis/authorization.k8s.io/v1/subjectaccessreviews":
@@ -68,7 +81,31 @@ func (r *reviewer) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// served is the address at which what is observed is served, as the options say.
+// publish returns the CA, to requests for nothing else.
+func (r *reviewer) publish(w http.ResponseWriter, request *http.Request) {
+	query := request.URL.Query()
+	switch {
+	case query.Get("fieldSelector") != "metadata.name=extension-apiserver-authentication":
+		http.Error(w, "nobody may read others", http.StatusForbidden)
+	case query.Get("sendInitialEvents") != "":
+		http.Error(w, "lists come in pages", http.StatusUnprocessableEntity)
+	case query.Get("watch") != "":
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush()
+		<-request.Context().Done()
+	default:
+		list := v1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+		if r.signer != nil {
+			list.Items = append(list.Items, v1.ConfigMap{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "extension-apiserver-authentication", ResourceVersion: "1"},
+				Data:       map[string]string{"client-ca-file": string(r.signer)},
+			})
+		}
+		_ = json.NewEncoder(w).Encode(list)
+	}
+}
+
+// served returns an address that serves observed with these options.
 func served(t *testing.T, api *reviewer, o securityOptions) string {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -86,15 +123,20 @@ func served(t *testing.T, api *reviewer, o securityOptions) string {
 	return out.addresses()[0]
 }
 
-// ask answers the code and the body of the answer.
+// ask returns the code and the body of the answer.
 func ask(t *testing.T, url, token string) (int, string) {
+	t.Helper()
+	return askWith(t, &tls.Config{InsecureSkipVerify: true}, url, token)
+}
+
+func askWith(t *testing.T, config *tls.Config, url, token string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequest(http.MethodGet, url, nil)
 	require.NoError(t, err)
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -103,7 +145,7 @@ func ask(t *testing.T, url, token string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// TestWhoMayAsk: the API server says so for everything but the probes.
+// TestWhoMayAsk: the API server decides, except for the probes.
 func TestWhoMayAsk(t *testing.T) {
 	api := newReviewer(t)
 	address := served(t, api, securityOptions{})
@@ -133,20 +175,64 @@ func TestWhoMayAsk(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, code, text) // Go's answer to plain HTTP where TLS is spoken
 }
 
-// TestWhoIsKnownMayAskWhileTheAPIServerIsDown, and nobody else.
+// client returns a certificate of that user, signed by a new CA, and the CA.
+func client(t *testing.T, user string) (tls.Certificate, []byte) {
+	t.Helper()
+	keys := make([]*ecdsa.PrivateKey, 2)
+	for i := range keys {
+		var err error
+		keys[i], err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+	}
+	until := time.Now().Add(time.Hour)
+	signer := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "signer of clients"}, NotAfter: until, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	own := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: user}, NotAfter: until, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	signed, err := x509.CreateCertificate(rand.Reader, signer, signer, keys[0].Public(), keys[0])
+	require.NoError(t, err)
+	raw, err := x509.CreateCertificate(rand.Reader, own, signer, keys[1].Public(), keys[0])
+	require.NoError(t, err)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: keys[1]}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: signed})
+}
+
+// TestWhoMayAskByCertificate: a certificate that the API server accepts authenticates like a token. A certificate from
+// another CA does not, but a token beside it still does.
+func TestWhoMayAskByCertificate(t *testing.T) {
+	api := newReviewer(t)
+	scraper, signer := client(t, "scraper")
+	forged, _ := client(t, "scraper")
+	nobody, theirs := client(t, "nobody")
+	api.signer = append(signer, theirs...)
+	address := served(t, api, securityOptions{})
+	asked := func(own *tls.Certificate, token string) int {
+		config := &tls.Config{InsecureSkipVerify: true}
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own, nil } // whatever CA the server asks for
+		code, _ := askWith(t, config, "https://"+address+"/metrics", token)
+		return code
+	}
+	require.Eventually(t, func() bool { return asked(&scraper, "") == http.StatusOK }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, http.StatusForbidden, asked(&nobody, ""))
+	require.Equal(t, http.StatusUnauthorized, asked(&forged, ""))
+	require.Equal(t, http.StatusOK, asked(&forged, "scraper"))
+	require.Equal(t, http.StatusUnauthorized, asked(&tls.Certificate{}, ""))
+}
+
+// TestWhoIsKnownMayAskWhileTheAPIServerIsDown: known clients may, no others.
 func TestWhoIsKnownMayAskWhileTheAPIServerIsDown(t *testing.T) {
 	api := newReviewer(t)
 	address := served(t, api, securityOptions{})
 	code, _ := ask(t, "https://"+address+"/metrics", "scraper")
 	require.Equal(t, http.StatusOK, code)
-	api.Close()
+	require.NoError(t, api.Listener.Close())
+	api.CloseClientConnections() // Close would wait for its watches
 	code, _ = ask(t, "https://"+address+"/metrics", "scraper")
 	require.Equal(t, http.StatusOK, code)
 	code, _ = ask(t, "https://"+address+"/metrics", "operator")
 	require.Equal(t, http.StatusUnauthorized, code)
 }
 
-// TestPlainHTTPWhenItIsAskedFor, which asks the API server nothing.
+// TestPlainHTTPWhenItIsAskedFor sends no request to the API server.
 func TestPlainHTTPWhenItIsAskedFor(t *testing.T) {
 	api := newReviewer(t)
 	address := served(t, api, securityOptions{insecure: true})
@@ -155,7 +241,7 @@ func TestPlainHTTPWhenItIsAskedFor(t *testing.T) {
 	require.Zero(t, api.asks.Load())
 }
 
-// TestCertificatesAreReadAgain when the files change.
+// TestCertificatesAreReadAgain if the files change.
 func TestCertificatesAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	o := securityOptions{certFile: filepath.Join(dir, "tls.crt"), keyFile: filepath.Join(dir, "tls.key")}
@@ -188,7 +274,7 @@ func TestACertificateThatCannotBeReadIsAnError(t *testing.T) {
 	require.EqualError(t, err, "--tls-cert-file=a: has no meaning with --insecure-serving")
 }
 
-// TestRequestsAreBounded in size and number; what waits for a place costs nothing more.
+// TestRequestsAreBounded in size and number. A waiting request costs nothing more.
 func TestRequestsAreBounded(t *testing.T) {
 	address := served(t, newReviewer(t), securityOptions{})
 	code, _ := ask(t, "https://"+address+"/healthz", strings.Repeat("x", mostHeaders+8<<10))
@@ -217,7 +303,7 @@ func TestRequestsAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer())
 }
 
-// TestTheProgramServesOverTLS unless it is told otherwise, and asks for permission to ask who may.
+// TestTheProgramServesOverTLS by default, and checks that it may create the reviews.
 func TestTheProgramServesOverTLS(t *testing.T) {
 	api := newAPIServer()
 	api.nodes = 2
@@ -241,4 +327,8 @@ func TestTheProgramServesOverTLS(t *testing.T) {
 	err := try(context.Background(), []string{"--kubeconfig", kubeconfig(t, denied.URL)}, io.Discard)
 	require.ErrorContains(t, err, "create tokenreviews")
 	require.ErrorContains(t, err, "create subjectaccessreviews")
+
+	denied.denied = func(_, resource string) bool { return resource == "configmaps" }
+	err = try(context.Background(), []string{"--kubeconfig", kubeconfig(t, denied.URL)}, io.Discard)
+	require.ErrorContains(t, err, "no permission to list configmaps extension-apiserver-authentication in kube-system, watch configmaps extension-apiserver-authentication in kube-system")
 }

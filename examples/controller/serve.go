@@ -22,7 +22,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/clientgo/metrics"
 )
 
-// What one who asks may cost, at most, whoever that is.
+// The limits on what any client may cost.
 const (
 	askedAtOnce   = 4               // requests that are not probes
 	headersWithin = 5 * time.Second // and the TLS handshake
@@ -31,9 +31,10 @@ const (
 	mostHeaders   = 16 << 10 // bytes; a token of a service account has one or two KiB
 )
 
-// observed is what /healthz, /readyz and /metrics tell about: the lease, and the parts of seeing and writing. Both probes name what
-// is ill; /readyz fails of any, /healthz of what a new process would mend: the lease and the passes. Anybody may ask the probes, and
-// whom guard lets pass for metrics, which are gathered once at a time. More is what is measured besides.
+// observed serves /healthz, /readyz and /metrics. Both probes name every part that is failing: the lease, and those that
+// parts returns. /readyz fails if any part does, /healthz only for parts that a restart would repair: the lease and the
+// passes. The probes are open to everybody, /metrics to clients that guard lets pass. Metrics are gathered for one
+// request at a time; more are additional collectors.
 func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Part, guard func(http.Handler) http.Handler, more ...prometheus.Collector) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(more...)
@@ -66,13 +67,13 @@ func observed(m *metrics.Metrics, lease func() error, parts func() []clientgo.Pa
 				text.WriteString("ok\n")
 			}
 			w.WriteHeader(code)
-			_, _ = io.WriteString(w, text.String()) // who asked may be gone
+			_, _ = io.WriteString(w, text.String()) // the client may have gone
 		})
 	}
 	return mux
 }
 
-// atOnce answers so many requests at a time, and 503 to others.
+// atOnce handles at most that many requests at a time, and answers 503 to the others.
 func atOnce(most int, handler http.Handler) http.Handler {
 	places := make(chan struct{}, most)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -82,12 +83,12 @@ func atOnce(most int, handler http.Handler) http.Handler {
 			handler.ServeHTTP(w, r)
 		default:
 			w.Header().Set("Retry-After", "1")
-			http.Error(w, fmt.Sprintf("%d requests are answered at once, and no more", most), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("too many requests: at most %d are handled at once", most), http.StatusServiceUnavailable)
 		}
 	})
 }
 
-// serveBoth serves what is observed, and what is for debugging to whom guard lets pass.
+// serveBoth serves observed at the metrics address and, to clients that guard lets pass, debugging at the debug address.
 func (s *security) serveBoth(o *options, observed, debugging http.Handler, logger *slog.Logger) (stop func(), err error) {
 	stopMetrics, err := s.serve(metricsFlag, o.metricsAddress, observed, logger)
 	if err != nil {
@@ -104,8 +105,8 @@ func (s *security) serveBoth(o *options, observed, debugging http.Handler, logge
 	}, nil
 }
 
-// serve listens at once, so that an address in use is an error before anything begins, and answers until
-// the returned function is called. An empty address is nowhere; an error names the flag.
+// serve listens at once, so that an address in use is an error before anything starts, and serves until the returned
+// function is called. With an empty address it does nothing. An error names the flag.
 func (s *security) serve(flag, address string, handler http.Handler, logger *slog.Logger) (stop func(), err error) {
 	if address == "" {
 		return func() {}, nil
@@ -120,7 +121,7 @@ func (s *security) serve(flag, address string, handler http.Handler, logger *slo
 	}
 	logger.Info("serving", "address", listener.Addr().String(), "scheme", scheme)
 	server := &http.Server{
-		Handler: http.MaxBytesHandler(handler, 0), TLSConfig: s.tls.Clone(), // all that is asked is in the URL
+		Handler: http.MaxBytesHandler(handler, 0), TLSConfig: s.tls.Clone(), // requests need no body
 		ReadHeaderTimeout: headersWithin, ReadTimeout: 2 * headersWithin, WriteTimeout: answerWithin, IdleTimeout: idleFor, MaxHeaderBytes: mostHeaders,
 		ErrorLog: stdlog.New(quiet{logger}, "", 0),
 	}
@@ -141,13 +142,13 @@ func (s *security) serve(flag, address string, handler http.Handler, logger *slo
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		if err := server.Shutdown(ctx); err != nil {
-			logger.Debug("serving ends", "error", err)
+			logger.Debug("shutting down the server", "error", err)
 		}
 		<-done
 	}, nil
 }
 
-// quiet takes what a server says of those who ask: anybody could fill a log with failed handshakes.
+// quiet logs the server's own errors at Debug: otherwise anybody could fill the log with failed handshakes.
 type quiet struct{ logger *slog.Logger }
 
 func (q quiet) Write(line []byte) (int, error) {

@@ -7,12 +7,12 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// termLock tells the leadership of renewals. The lease is given away only when nothing is under way, and only if it is ours
-// still: client-go, which tries again after a conflict, would give away that of the next leader.
+// termLock reports renewals to the leadership. It releases the lease only when no write is in flight, and only while the
+// lease is still ours: client-go retries after a conflict, and would release the next leader's lease.
 type termLock struct {
 	resourcelock.Interface
 	l      *leadership
-	holder string // when it was last read
+	holder string // the lease's holder when last read
 }
 
 // Get implements resourcelock.Interface.
@@ -21,7 +21,7 @@ func (t *termLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord,
 	if err == nil {
 		t.holder = record.HolderIdentity
 		if t.holder != "" && t.holder != t.Identity() && t.l.mayWrite() == nil {
-			t.l.expiry.Reset(0) // client-go asks on until the renew deadline, while the other leads
+			t.l.expiry.Reset(0) // client-go keeps trying until the renew deadline, although another replica leads
 		}
 	}
 	return record, raw, err
@@ -48,8 +48,8 @@ func (t *termLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 	}
 }
 
-// renew puts the end of the term off, by the renew deadline from before the request. It lets the request finish when ctx
-// ends: otherwise a lease that the API server grants just then would be ours without our knowing, and nobody gave it away.
+// renew extends the term by the renew deadline, counted from before the request. The request goes on when ctx ends:
+// otherwise the API server might grant us the lease just then, we would not know, and nobody would release it.
 func (t *termLock) renew(ctx context.Context, request func(context.Context) error) error {
 	if why := t.l.blind.Load(); why != nil {
 		return *why
@@ -60,6 +60,8 @@ func (t *termLock) renew(ctx context.Context, request func(context.Context) erro
 	if err := request(ctx); err != nil {
 		return err
 	}
-	t.l.expiry.Reset(t.l.options.renewDeadline - time.Since(began))
+	until := began.Add(t.l.options.renewDeadline)
+	t.l.until.Store(&until)
+	t.l.expiry.Reset(time.Until(until))
 	return nil
 }

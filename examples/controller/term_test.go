@@ -26,7 +26,7 @@ var usualElection = leaderOptions{
 
 func sees() error { return nil }
 
-// lead begins a leadership; the channel tells how it ended.
+// lead begins a leadership; the channel gets its result.
 func lead(t *testing.T, client kubernetes.Interface, work func(context.Context, *leadership) error) (*leadership, <-chan error) {
 	t.Helper()
 	l := newLeadership(client, usualElection, sees, slog.New(slog.DiscardHandler))
@@ -37,7 +37,7 @@ func lead(t *testing.T, client kubernetes.Interface, work func(context.Context, 
 	return l, ran
 }
 
-// TestATermEndsBeforeTheLease: also when client-go, before it ends the term, waits for an API server that hangs.
+// TestATermEndsBeforeTheLease, even if client-go waits for a hanging API server before it ends the term.
 func TestATermEndsBeforeTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -58,7 +58,7 @@ func TestATermEndsBeforeTheLease(t *testing.T) {
 			<-ctx.Done()
 			ended = time.Now()
 			require.Error(t, l.mayWrite())
-			time.Sleep(4 * time.Second) // a write that was under way
+			time.Sleep(4 * time.Second) // a write in flight
 			return context.Cause(ctx)
 		})
 		time.Sleep(time.Minute)
@@ -66,6 +66,22 @@ func TestATermEndsBeforeTheLease(t *testing.T) {
 		down.Store(true)
 		require.ErrorIs(t, <-ran, errLostLease)
 		require.Equal(t, usualElection.renewDeadline, ended.Sub(renewed))
+	})
+}
+
+// TestAProcessThatWasStoppedWritesNothing when it continues, even before its timers have run: another one leads by
+// then.
+func TestAProcessThatWasStoppedWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeadership(nil, usualElection, sees, slog.New(slog.DiscardHandler))
+		l.lead(t.Context())
+		term := &termLock{Interface: &lock{}, l: l}
+		require.NoError(t, term.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "this"}))
+		l.expiry.Stop()
+		time.Sleep(usualElection.renewDeadline - 1)
+		require.NoError(t, l.mayWrite())
+		time.Sleep(time.Nanosecond)
+		require.ErrorIs(t, l.mayWrite(), errLostLease)
 	})
 }
 
@@ -117,7 +133,7 @@ func TestTheLeaseIsGivenAway(t *testing.T) {
 	}
 }
 
-// slowLock is granted a moment after it was asked for.
+// slowLock is granted a moment after the request.
 type slowLock struct {
 	lock
 }
@@ -135,7 +151,7 @@ func (l *slowLock) Update(ctx context.Context, record resourcelock.LeaderElectio
 	return l.Create(ctx, record)
 }
 
-// TestALeaseThatIsGrantedAtTheEndIsKnown: or nobody would give it away.
+// TestALeaseThatIsGrantedAtTheEndIsKnown: otherwise nobody would release it.
 func TestALeaseThatIsGrantedAtTheEndIsKnown(t *testing.T) {
 	ours := resourcelock.LeaderElectionRecord{HolderIdentity: "this"}
 	for name, write := range map[string]func(*termLock, context.Context) error{
@@ -154,7 +170,7 @@ func TestALeaseThatIsGrantedAtTheEndIsKnown(t *testing.T) {
 	}
 }
 
-// TestALeaderThatCannotEndIsIll: a probe ends what neither renews its lease nor stops to work.
+// TestALeaderThatCannotEndIsIll: a probe ends a process that neither renews its lease nor stops working.
 func TestALeaderThatCannotEndIsIll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()
@@ -179,7 +195,7 @@ func TestALeaderThatCannotEndIsIll(t *testing.T) {
 	})
 }
 
-// TestALeaseThatAnotherHoldsEndsTheTerm at once, and not with the renew deadline: the other writes already.
+// TestALeaseThatAnotherHoldsEndsTheTerm at once, and not at the renew deadline: the other replica already writes.
 func TestALeaseThatAnotherHoldsEndsTheTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset()

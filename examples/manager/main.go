@@ -1,4 +1,4 @@
-// Command manager runs an evictor within controller-runtime: beside reconcilers, under the manager's election, probes and metrics.
+// Command manager answers: how does an evictor run beside my reconcilers, under their manager's election, probes and metrics?
 package main
 
 import (

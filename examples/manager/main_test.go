@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// TestTheManagerIsProbed: it is alive, and not ready while it does not see the cluster; asked to end, it ends.
+// TestTheManagerIsProbed: it is alive, and not ready while it does not see the cluster. It ends when it is interrupted.
 func TestTheManagerIsProbed(t *testing.T) {
 	before := metrics.Registry
 	metrics.Registry = prometheus.NewRegistry()
@@ -44,7 +44,7 @@ func TestTheManagerIsProbed(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// TestTheProgramIsShort: what it takes, with leadership, health and errors, is at most 40 lines, all counted.
+// TestTheProgramIsShort: with leadership, health and errors it has at most 40 lines, all counted.
 func TestTheProgramIsShort(t *testing.T) {
 	program, err := os.ReadFile("main.go")
 	require.NoError(t, err)

@@ -13,8 +13,8 @@ import (
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
-// FuzzStream: whatever the text, a stream ends in an error that names the file, or has visited what a
-// parser of the whole text finds too.
+// FuzzStream: for any text, a stream returns an error that names the file, or has visited exactly what a parser of the
+// whole text finds.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(kubectlYAML))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -42,8 +42,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// whole reads all of a YAML text at once; false means that it is not to be compared: it does not parse,
-// or its lists leave kinds out.
+// whole reads a YAML text at once. It returns false for texts that must not be compared: they do not parse, or their
+// lists have items without kinds.
 func whole(text []byte) (names []string, ok bool) {
 	type object struct {
 		APIVersion string `yaml:"apiVersion"`

@@ -11,7 +11,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// json reads JSON values one after the other, lists item by item.
+// json reads JSON values one after the other, and lists item by item.
 func (s *stream) json(in *bufio.Reader) error {
 	limit := &limiter{in: &unseparated{in: in}}
 	decoder := kjson.NewDecoderCaseSensitivePreserveInts(limit)
@@ -36,7 +36,7 @@ func (s *stream) json(in *bufio.Reader) error {
 	}
 }
 
-// jsonDocument reads an object after its opening brace: a list, if it has items, else one to visit.
+// jsonDocument reads an object after its opening brace. If it has items it is a list, otherwise an object to visit.
 func (s *stream) jsonDocument(decoder kjson.Decoder, limit *limiter) error {
 	var w wire
 	var l list
@@ -46,7 +46,7 @@ func (s *stream) jsonDocument(decoder kjson.Decoder, limit *limiter) error {
 		if err != nil {
 			return err
 		}
-		into := any(new(json.RawMessage)) // what nobody asks for
+		into := any(new(json.RawMessage)) // for fields that are not used
 		switch key {
 		case "apiVersion":
 			into = &w.APIVersion
@@ -104,15 +104,15 @@ func (s *stream) jsonItems(decoder kjson.Decoder, limit *limiter, l *list) error
 	return err
 }
 
-// limiter lets a JSON decoder read as far as one object may reach. The decoder reads only when what it
-// holds ends within a value, so that a refusal means that the value is too large.
+// limiter lets a JSON decoder read as far as one object may reach. The decoder reads more only in the middle of a
+// value, so a refusal means that the value is too large.
 type limiter struct {
 	in   io.Reader
 	read int64
 	end  int64
 }
 
-// from says where an object starts.
+// from sets where an object starts.
 func (l *limiter) from(offset int64) { l.end = offset + MaxObject }
 
 func (l *limiter) Read(p []byte) (int, error) {
@@ -124,10 +124,10 @@ func (l *limiter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unseparated blanks the lines between documents (---). No JSON value can have such a line within.
+// unseparated blanks out the lines between documents (---). No JSON value can contain such a line.
 type unseparated struct {
 	in   *bufio.Reader
-	line []byte // rest of the line, or of a part of it, in the buffer of in
+	line []byte // rest of the line, or of a part of it, in in's buffer
 	more bool   // the next part continues a line
 	err  error
 }

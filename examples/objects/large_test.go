@@ -13,8 +13,7 @@ import (
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
-// generator is an endless file made up while it is read: a head, then items until size is reached, then
-// a tail.
+// generator is a file that is generated while it is read: a head, then items until size is reached, then a tail.
 type generator struct {
 	item    func(dst []byte, i int) []byte
 	tail    string
@@ -79,10 +78,10 @@ const (
 `
 )
 
-// TestStreamMemory reads large files and watches the heap. By default they have 64 MiB in JSON and 16 MiB
-// in YAML; EVICTKIT_LARGE_MIB sets another size for both, such as 2048.
+// TestStreamMemory reads large files and watches the heap. By default they have 64 MiB of JSON and 16 MiB of YAML;
+// EVICTKIT_LARGE_MIB sets another size for both, such as 2048.
 func TestStreamMemory(t *testing.T) {
-	const maxHeap = 48 << 20 // ten times what it takes: the collector lags on a busy machine
+	const maxHeap = 48 << 20 // ten times what it needs, because the collector lags on a busy machine
 	sizes := map[string]int{"JSON": 64, "YAML": 16}
 	if testing.Short() {
 		sizes = map[string]int{"JSON": 8, "YAML": 4}

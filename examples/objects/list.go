@@ -9,18 +9,18 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// list is what is known of the list whose items are being read.
+// list is the state of the list whose items are being read.
 type list struct {
-	kind string // "" until it is read: kubectl prints it after the items
-	// Items that came before the kind of the list and have none of their own were told by their looks:
-	// the numbers of the first that looked like a Node, like a Pod, like neither; 0 means none.
+	kind string // "" until it is read, because kubectl prints it after the items
+	// Items without a kind that came before the kind of the list were guessed. These are the numbers of the first that
+	// looked like a Node, like a Pod, and like neither; 0 means none.
 	node, pod, other int
 }
 
-// itemKind is the kind of a list's items: Node for NodeList, "" for List, whose items say it themselves.
+// itemKind is the kind of the list's items: Node for NodeList, "" for List, whose items have kinds of their own.
 func (l *list) itemKind() string { return strings.TrimSuffix(l.kind, "List") }
 
-// item takes one item of a list.
+// item reads one item of a list.
 func (s *stream) item(l *list, w *wire) error {
 	if w.Kind == "" {
 		w.Kind = l.itemKind()
@@ -31,7 +31,7 @@ func (s *stream) item(l *list, w *wire) error {
 	return s.object(w)
 }
 
-// items takes a whole list that was parsed at once.
+// items reads a whole list that was parsed at once.
 func (s *stream) items(l *list, text []byte) error {
 	var items []wire
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(text, &items); err != nil {
@@ -45,7 +45,7 @@ func (s *stream) items(l *list, text []byte) error {
 	return l.end()
 }
 
-// guess tells an item without a kind by what every pod and every node has.
+// guess returns the kind of an item without one, by fields that every pod and every node has.
 func (l *list) guess(w *wire, number int) string {
 	var spec struct {
 		Containers []json.RawMessage `json:"containers"`
@@ -54,7 +54,7 @@ func (l *list) guess(w *wire, number int) string {
 		NodeInfo json.RawMessage `json:"nodeInfo"`
 		Capacity json.RawMessage `json:"capacity"`
 	}
-	// What does not decode looks like neither.
+	// What cannot be decoded looks like neither.
 	_, _ = kjson.UnmarshalCaseSensitivePreserveInts(w.Spec, &spec), kjson.UnmarshalCaseSensitivePreserveInts(w.Status, &status)
 	kind, first := "", &l.other
 	switch {
@@ -69,7 +69,7 @@ func (l *list) guess(w *wire, number int) string {
 	return kind
 }
 
-// end judges the guesses once the whole list is read.
+// end checks the guesses once the whole list is read.
 func (l *list) end() error {
 	if l.kind == "" {
 		return errors.New("the list ends without its kind: is the file cut off?")

@@ -1,13 +1,15 @@
 package objects
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json" // as encoding/json, but names of fields match only in their own case
+	kjson "sigs.k8s.io/json" // like encoding/json, but case-sensitive
 )
 
 // wire is an object of which only the outermost level is decoded.
@@ -17,9 +19,17 @@ type wire struct {
 	Metadata   json.RawMessage `json:"metadata"`
 	Spec       json.RawMessage `json:"spec"`
 	Status     json.RawMessage `json:"status"`
+
+	decoded *decoded // nil if not decoded yet
 }
 
-// document takes an object that stands in no list.
+// decoded is the rest of an object.
+type decoded struct {
+	object Object // empty for other kinds
+	err    error
+}
+
+// document reads an object that is not in a list.
 func (s *stream) document(w *wire) error {
 	if w.Kind == "" {
 		return fmt.Errorf("object %d: has no kind", s.objects+1)
@@ -27,9 +37,41 @@ func (s *stream) document(w *wire) error {
 	return s.object(w)
 }
 
-// object visits a node or pod and counts anything else.
+// object visits a node, a pod or a budget, and counts everything else.
 func (s *stream) object(w *wire) error {
 	s.objects++
+	d := w.decoded
+	if d == nil {
+		d = decode(w)
+	}
+	if d.err != nil {
+		return s.fail(w, d.err)
+	}
+	counted := &s.count.Skipped
+	switch {
+	case d.object.Node != nil:
+		counted = &s.count.Nodes
+	case d.object.Pod != nil:
+		counted = &s.count.Pods
+	case d.object.Budget != nil:
+		counted = &s.count.Budgets
+	default:
+		if s.count.Kinds == nil {
+			s.count.Kinds = make(map[string]int)
+		}
+		s.count.Kinds[w.Kind]++
+		*counted++
+		return nil
+	}
+	if err := s.visit(d.object); err != nil {
+		return s.fail(w, err)
+	}
+	*counted++
+	return nil
+}
+
+// decode decodes the rest of an object whose kind is known. Several calls may run in parallel.
+func decode(w *wire) *decoded {
 	var o Object
 	var meta *metav1.ObjectMeta
 	var spec, status any
@@ -40,50 +82,42 @@ func (s *stream) object(w *wire) error {
 	case core && w.Kind == "Pod":
 		o.Pod = &v1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}}
 		meta, spec, status = &o.Pod.ObjectMeta, &o.Pod.Spec, &o.Pod.Status
+	case w.Kind == "PodDisruptionBudget" && strings.HasPrefix(w.APIVersion, "policy/"):
+		o.Budget = &Budget{}
+		meta, spec = &metav1.ObjectMeta{}, &o.Budget.BudgetSpec
 	default:
-		s.count.Skipped++
-		if s.count.Kinds == nil {
-			s.count.Kinds = make(map[string]int)
-		}
-		s.count.Kinds[w.Kind]++
-		return nil
+		return &decoded{}
 	}
 	for _, part := range []struct {
 		name string
 		text json.RawMessage
 		into any
 	}{{"metadata", w.Metadata, meta}, {"spec", w.Spec, spec}, {"status", w.Status, status}} {
-		if len(part.text) == 0 {
+		if len(part.text) == 0 || part.into == nil {
 			continue
 		}
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(part.text, part.into); err != nil {
-			return s.fail(w, fmt.Errorf("%s: %w", part.name, err))
+			return &decoded{err: fmt.Errorf("%s: %w", part.name, err)}
 		}
 	}
-	if meta.Name == "" {
-		return s.fail(w, errors.New("has no name"))
+	switch {
+	case meta.Name == "":
+		return &decoded{err: errors.New("has no name")}
+	case o.Pod != nil:
+		meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
+	case o.Budget != nil:
+		o.Budget.Namespace, o.Budget.Name = cmp.Or(meta.Namespace, metav1.NamespaceDefault), meta.Name
 	}
-	if o.Pod != nil && meta.Namespace == "" {
-		meta.Namespace = "default"
-	}
-	if err := s.visit(o); err != nil {
-		return s.fail(w, err)
-	}
-	if o.Node != nil {
-		s.count.Nodes++
-	} else {
-		s.count.Pods++
-	}
-	return nil
+	return &decoded{object: o}
 }
 
-// fail says which object an error is about.
+// fail adds to an error which object it is about.
 func (s *stream) fail(w *wire, err error) error {
 	var meta struct {
 		Namespace string `json:"namespace"`
 		Name      string `json:"name"`
 	}
-	_ = kjson.UnmarshalCaseSensitivePreserveInts(w.Metadata, &meta) // as far as it goes
+	_ = kjson.UnmarshalCaseSensitivePreserveInts(w.Metadata, &meta) // as far as possible
 	name := meta.Name
 	if meta.Namespace != "" {
 		name = meta.Namespace + "/" + name

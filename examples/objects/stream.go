@@ -8,40 +8,57 @@ import (
 	"io"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// MaxObject is the size in bytes above which an object is refused. API servers refuse objects far below.
+// MaxObject is the size limit of an object, in bytes. API servers have a far lower limit.
 const MaxObject = 16 << 20
 
 // Object is one object; exactly one of the fields is set. A pod without a namespace is in default.
 type Object struct {
-	Node *v1.Node
-	Pod  *v1.Pod
+	Node   *v1.Node
+	Pod    *v1.Pod
+	Budget *Budget
 }
 
-// Count is how many objects a stream held.
+// Budget is a PodDisruptionBudget. Without a namespace it is in default.
+type Budget struct {
+	Namespace, Name string
+	BudgetSpec
+}
+
+// BudgetSpec is the part of a budget's spec that is read.
+type BudgetSpec struct {
+	MinAvailable               *intstr.IntOrString   `json:"minAvailable"`
+	MaxUnavailable             *intstr.IntOrString   `json:"maxUnavailable"`
+	Selector                   *metav1.LabelSelector `json:"selector"`
+	UnhealthyPodEvictionPolicy *string               `json:"unhealthyPodEvictionPolicy"`
+}
+
+// Count is how many objects a stream had.
 type Count struct {
-	Nodes, Pods int
-	Skipped     int // objects of other kinds
-	// Kinds are how many objects of each other kind there were; nil: none.
+	Nodes, Pods, Budgets int
+	Skipped              int // objects of other kinds
+	// Kinds is how many objects of each other kind there were; nil if none.
 	Kinds map[string]int
 }
 
-// Stream is StreamCount for callers who do not care how many objects there were.
+// Stream is StreamCount for callers who do not need the count.
 func Stream(r io.Reader, name string, visit func(Object) error) error {
 	_, err := StreamCount(r, name, visit)
 	return err
 }
 
-// StreamCount calls visit for every node and pod that r holds, in order, and counts the rest. What is
-// visited may be kept. It reads JSON when the first character is a brace, else YAML, whose anchors and
-// aliases it refuses.
+// StreamCount calls visit for every node, pod and PodDisruptionBudget in r, in order, and counts the rest. visit may
+// keep what it is given. The text is read as JSON if its first character is a brace, otherwise as YAML, in which
+// anchors and aliases are refused.
 //
-// An error names the place: name, the line (YAML) or byte (JSON), the number of the object from 1 and its
-// name where it has one. Text that is neither, an object above MaxObject, a node or pod that does not
-// decode or has no name, an object without a kind, a list without one (kubectl prints it last, so the file was
-// cut off) and a stream without any document are errors, and so is an error of visit, which is wrapped. The count holds
-// what was read until then.
+// These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, a node or pod that does not
+// decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file was cut
+// off), a stream without any document, and an error of visit, which is wrapped. An error names the place: name, the
+// line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count covers what was read
+// until then.
 func StreamCount(r io.Reader, name string, visit func(Object) error) (Count, error) {
 	s := &stream{visit: visit}
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -65,8 +82,8 @@ func StreamCount(r io.Reader, name string, visit func(Object) error) (Count, err
 	return s.count, nil
 }
 
-// firstByte is the first byte that is not white space. It consumes white space only when that does not
-// fit the buffer.
+// firstByte returns the first byte that is not white space. It consumes white space only if that does not fit the
+// buffer.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for n := 1; ; n++ {
 		text, err := in.Peek(n)

@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
-// read returns the names of what a stream holds: Node/name and namespace/name.
+// read returns the names of the objects in a stream: Node/name and namespace/name.
 func read(text string) ([]string, objects.Count, error) {
 	var names []string
 	count, err := objects.StreamCount(strings.NewReader(text), "f", func(o objects.Object) error {
@@ -28,7 +28,7 @@ func read(text string) ([]string, objects.Count, error) {
 	return names, count, err
 }
 
-// kubectlYAML is what kubectl get nodes,pods -A -o yaml prints, shortened, with what is awkward to cut.
+// kubectlYAML is the output of kubectl get nodes,pods -A -o yaml, shortened, with text that is hard to cut.
 const kubectlYAML = `apiVersion: v1
 items:
 - apiVersion: v1
@@ -242,7 +242,7 @@ func TestStreamReadsPiecemeal(t *testing.T) {
 	}
 }
 
-// TestStreamObjectLimit tries an object just within and one beyond MaxObject, in every place.
+// TestStreamObjectLimit reads objects just below and just above MaxObject, in every place.
 func TestStreamObjectLimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 160 MiB")

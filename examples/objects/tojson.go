@@ -11,9 +11,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// toJSON converts one YAML document, whose first line has the number start in its file. Keys become
-// strings, timestamps and binary data stay text. Anchors, aliases and merge keys, with which a small text
-// can stand for a huge one, are refused; so is a key that is there twice. Errors start with the line.
+// toJSON converts one YAML document, whose first line has the number start in its file. Keys become strings; timestamps
+// and binary data stay text. Anchors, aliases and merge keys are refused, because with them a small text can expand to
+// a huge one. Duplicate keys are refused too. Errors start with the line.
 func toJSON(text []byte, start int) ([]byte, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(text, &document); err != nil {
@@ -31,7 +31,7 @@ func toJSON(text []byte, start int) ([]byte, error) {
 
 var lineNumber = regexp.MustCompile(`line (\d+): `)
 
-// moved corrects the line of an error of the parser, and puts it first.
+// moved corrects the line in an error of the parser, and puts it first.
 func moved(err error, start int) error {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1

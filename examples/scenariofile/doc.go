@@ -1,7 +1,7 @@
-// Package scenariofile reads scenario files and capacity traces. It is strict: a field that the format
-// does not have is an error that names the field and its line, and so are text that is no duration, a key
-// given twice and a second document. All such errors of a file are reported at once.
+// Package scenariofile reads scenario files and capacity traces. It is strict: unknown fields, invalid durations,
+// duplicate keys and a second document are errors that name the field and its line. All such errors of a file are
+// reported at once.
 //
-// A loaded scenario has its traces; its object files are named by usable paths and are read by whoever
-// holds them (package objects), after which scenario.Check finds what is wrong with the rest.
+// A loaded scenario includes its traces. Its object files are named by usable paths; the caller reads them (package
+// objects), and scenario.Check then finds the other faults.
 package scenariofile

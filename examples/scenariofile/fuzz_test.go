@@ -10,8 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// FuzzParse: whatever the text, Parse and Check end in an error or a scenario whose names and settings
-// can be asked for.
+// FuzzParse: for any text, Parse and Check return an error, or a scenario whose names and settings can be read.
 func FuzzParse(f *testing.F) {
 	everything, err := os.ReadFile("testdata/everything.yaml")
 	require.NoError(f, err)

@@ -11,24 +11,34 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// MaxSize is the size in bytes above which a scenario file or a trace is refused before it is parsed.
+// MaxSize is the size limit of a scenario file or a trace, in bytes. Larger ones are not parsed.
 const MaxSize = 16 << 20
 
-// Load reads a scenario file and the traces it names. Relative paths in it, which are relative to the
-// file, come back as paths that can be opened from here. Errors name the file and, where there is one,
-// the line; all faults of the file are reported, joined.
-func Load(path string) (*scenario.Scenario, error) {
+// Set changes one field of a scenario's text before it is decoded. Path names the field from the outermost one on, with
+// dots between: until, config.nodeEvictionRate, cluster.zones.a.nodes (an item of a list by its name, or by its number
+// from 1). Missing parents are added. Value is YAML.
+type Set struct{ Path, Value string }
+
+// Load reads a scenario file, with the changes, and the traces that it names. Relative paths in it are relative to the
+// file; the result has paths that can be opened from here. Errors name the file and, if known, the line. All faults of
+// the file are reported, joined.
+func Load(path string, sets ...Set) (*scenario.Scenario, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	s, err := Parse(path, data)
+	return Complete(path, data, filepath.Dir(path), sets...)
+}
+
+// Complete is Load for text from elsewhere. Errors begin with the name, and relative paths are relative to dir.
+func Complete(name string, data []byte, dir string, sets ...Set) (*scenario.Scenario, error) {
+	s, err := Parse(name, data, sets...)
 	if err != nil {
 		return nil, err
 	}
 	resolve := func(file *string) {
 		if *file != "" && !filepath.IsAbs(*file) {
-			*file = filepath.Join(filepath.Dir(path), *file)
+			*file = filepath.Join(dir, *file)
 		}
 	}
 	for i := range s.Cluster.Files {
@@ -42,7 +52,7 @@ func Load(path string) (*scenario.Scenario, error) {
 			continue // Check reports it
 		}
 		if driver.Trace, err = LoadTrace(driver.File); err != nil {
-			errs = append(errs, fmt.Errorf("%s: availability %d: %w", path, i+1, err))
+			errs = append(errs, fmt.Errorf("%s: availability %d: %w", name, i+1, err))
 		}
 	}
 	if len(errs) > 0 {
@@ -51,8 +61,8 @@ func Load(path string) (*scenario.Scenario, error) {
 	return s, nil
 }
 
-// LoadTrace reads a capacity trace, {"metadata":{"gap_seconds":600},"data":[16,15,…]}; other fields are
-// passed over, because recorders add their own. Errors name the file.
+// LoadTrace reads a capacity trace, {"metadata":{"gap_seconds":600},"data":[16,15,…]}. Other fields are ignored,
+// because recorders add their own. Errors name the file.
 func LoadTrace(path string) (*scenario.Trace, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -74,7 +84,7 @@ func LoadTrace(path string) (*scenario.Trace, error) {
 	return trace, nil
 }
 
-// readFile reads at most MaxSize bytes; what is larger is an error.
+// readFile reads a file of at most MaxSize bytes; a larger one is an error.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

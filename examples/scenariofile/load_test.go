@@ -25,7 +25,7 @@ func write(t testing.TB, dir, name, text string) string {
 	return path
 }
 
-// TestLoadEverything reads a file in which every field of the format stands once.
+// TestLoadEverything reads a file that has every field of the format once.
 func TestLoadEverything(t *testing.T) {
 	text, err := os.ReadFile("testdata/everything.yaml")
 	require.NoError(t, err)
@@ -46,36 +46,82 @@ func TestLoadEverything(t *testing.T) {
 			NodeMonitorPeriod: after(5 * time.Second), NodeMonitorGracePeriod: after(40 * time.Second), NodeStartupGracePeriod: after(time.Minute),
 			NodeEvictionRate: ptr(0.1), SecondaryNodeEvictionRate: ptr(0.01), LargeClusterSizeThreshold: ptr(50), UnhealthyZoneThreshold: ptr(0.55),
 			PodEvictionTimeout: after(5 * time.Minute), TaintBasedEviction: ptr(true),
+			UseEvictionAPI: ptr(true),
 		},
 		Heartbeat: scenario.Heartbeat{Interval: after(10 * time.Second), StatusInterval: after(5 * time.Minute), Spread: ptr(scenario.SpreadEven)},
 		Cluster: scenario.Cluster{
 			Files: []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
 			Zones: []scenario.Zone{
-				{Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(scenario.TolerationSeconds(300)), DaemonSetPodsPerNode: 1},
+				{
+					Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(scenario.TolerationSeconds(300)), DaemonSetPodsPerNode: 1,
+					NodeFields: scenario.NodeFields{
+						Labels:   map[string]string{"pool": "gpu", "rack": "7"},
+						Taints:   []scenario.NodeTaint{{Key: "gpu", Value: "1", Effect: "NoSchedule"}},
+						Capacity: map[string]scenario.Quantity{"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "4"},
+					},
+					Pod: scenario.PodFields{
+						Labels:   map[string]string{"app": "web"},
+						Requests: map[string]scenario.Quantity{"cpu": "500m", "memory": "1Gi"},
+						Tolerations: []scenario.Toleration{
+							{Key: "gpu", Operator: "Equal", Value: "1", Effect: "NoSchedule"},
+							{Key: "maintenance", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: ptr(int64(60))},
+						},
+						NodeSelector: map[string]string{"pool": "gpu"}, Owner: "StatefulSet/web",
+					},
+				},
 				{Name: "b", Nodes: 10},
 			},
 		},
 		Events: []scenario.Event{
 			{At: after(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(30)}},
 			{At: after(2 * time.Minute), Fail: &scenario.Selector{Nodes: []string{"a-001", "a-002"}}},
+			{At: after(2 * time.Minute), Fail: &scenario.Selector{Labels: ptr(scenario.LabelSelector("rack=7,pool=gpu")), Percent: ptr(12.5), Seed: ptr(int64(7))}},
+			{At: after(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Labels: ptr(scenario.LabelSelector("pool in (gpu), !spot")), Count: ptr(1)}},
 			{At: after(12 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
 			{At: after(12 * time.Minute), Recover: &scenario.Selector{Node: "a-001"}},
-			{At: after(time.Minute), Condition: &scenario.Condition{Node: "a-003", Type: "Ready", Status: "False"}},
-			{At: after(3 * time.Minute), Taint: &scenario.Taint{Node: "a-004", Key: "maintenance", Value: "now", Effect: "NoExecute"}},
-			{At: after(4 * time.Minute), Untaint: &scenario.Untaint{Node: "a-004", Key: "maintenance", Effect: "NoExecute"}},
-			{At: after(4 * time.Minute), Cordon: &scenario.NodeRef{Node: "a-005"}},
-			{At: after(4 * time.Minute), Uncordon: &scenario.NodeRef{Node: "a-005"}},
-			{At: after(5 * time.Minute), DeleteNode: &scenario.NodeRef{Node: "a-006"}},
+			{At: after(time.Minute), Condition: &scenario.Condition{Selector: scenario.Selector{Node: "a-003"}, Type: "Ready", Status: "False"}},
+			{At: after(3 * time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-004"}, Key: "maintenance", Value: "now", Effect: "NoExecute"}},
+			{At: after(4 * time.Minute), Untaint: &scenario.Untaint{Selector: scenario.Selector{Node: "a-004"}, Key: "maintenance", Effect: "NoExecute"}},
+			{At: after(4 * time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Zone: ptr("a"), Count: ptr(2)}, Clients: ptr(0.25)}},
+			{At: after(4 * time.Minute), Drain: &scenario.Selector{Nodes: []string{"a-008", "a-009"}}},
+			{At: after(4 * time.Minute), OutOfService: &scenario.Selector{Node: "a-001"}},
+			{At: after(4 * time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Node: "a-002"}, After: after(90 * time.Second)}},
+			{At: after(4 * time.Minute), Cordon: &scenario.Selector{Node: "a-005"}},
+			{At: after(4 * time.Minute), Uncordon: &scenario.Selector{Node: "a-005"}},
+			{At: after(5 * time.Minute), DeleteNode: &scenario.Selector{Node: "a-006"}},
 			{At: after(5 * time.Minute), AddNode: &scenario.AddNode{Name: "b-100", Zone: "b", Region: "r1", PodsPerNode: 5}},
+			{At: after(5 * time.Minute), AddNode: &scenario.AddNode{
+				Name: "b-101", Zone: "b", DaemonSetPodsPerNode: 1, TolerationSeconds: ptr(scenario.NoToleration),
+				NodeFields: scenario.NodeFields{
+					Labels: map[string]string{"pool": "cpu"}, Taints: []scenario.NodeTaint{{Key: "new", Effect: "PreferNoSchedule"}},
+					Capacity: map[string]scenario.Quantity{"cpu": "4"}, Unschedulable: true,
+				},
+				Pod: scenario.PodFields{Requests: map[string]scenario.Quantity{"cpu": "1"}},
+			}},
 			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-007", TolerationSeconds: ptr(scenario.TolerationSeconds(30))}},
+			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "y", Node: "a-007", PodFields: scenario.PodFields{
+				Labels: map[string]string{"app": "y"}, Requests: map[string]scenario.Quantity{"cpu": "1"}, Tolerations: []scenario.Toleration{{Operator: "Exists"}},
+				NodeSelector: map[string]string{"pool": "gpu"}, Owner: scenario.NoOwner,
+			}}},
 			{At: after(6 * time.Minute), DeletePod: &scenario.DeletePod{Name: "x"}},
 			{At: after(6 * time.Minute), ForceDelete: &scenario.DeletePod{Name: "a-001-p0"}},
 			{At: after(7 * time.Minute), API: &scenario.API{State: "down"}},
+			{At: after(7 * time.Minute), API: &scenario.API{State: "slow", Latency: after(2 * time.Second), For: "kubelets"}},
 			{At: after(8 * time.Minute), Restart: &scenario.Restart{}},
+			{At: after(10 * time.Minute), Repeat: &scenario.Repeat{Every: after(5 * time.Minute), Times: ptr(3), Events: []scenario.Event{
+				{At: after(0), Cordon: &scenario.Selector{Zone: ptr(":b")}},
+				{At: after(time.Minute), Uncordon: &scenario.Selector{Zone: ptr(":b")}},
+			}}},
 		},
 		Availability: []scenario.ZoneTrace{{Zone: ptr("b"), File: filepath.Join(dir, "traces/b.json"), Scale: ptr(10), Trace: trace}},
 		Reschedule:   &scenario.Reschedule{After: after(10 * time.Second)},
 		Until:        after(30 * time.Minute),
+		Expect: []scenario.Expectation{
+			{Figure: "evicted", AtLeast: amount(1), AtMost: amount(300)},
+			{Figure: "lastEvictionSeconds", Zone: "r1:a", AtMost: amount(1200)},
+			{Figure: "lowestReadyShare", Workload: "default/ReplicaSet/a", AtLeast: amount(0.5)},
+			{Figure: "belowSeconds", Budget: "shop/web", AtMost: amount(0)},
+		},
 	}
 	require.Equal(t, want, s)
 }
@@ -95,9 +141,9 @@ func TestParse(t *testing.T) {
 
 		{"empty", "", "f: the file is empty"},
 		{"comment", "# nothing\n", "f: the file is empty"},
-		{"null", "~\n", "f: line 1: a scenario is a mapping"},
-		{"list", "\n- until: 1m\n", "f: line 2: a scenario is a mapping"},
-		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: holds more than one document"},
+		{"null", "~\n", "f: line 1: a scenario must be a mapping"},
+		{"list", "\n- until: 1m\n", "f: line 2: a scenario must be a mapping"},
+		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: the file has more than one document"},
 		{"broken second document", "until: 1m\n---\nuntil: [\n", "f: near line 3: did not find expected node content (the file ends there: is it cut off?)"},
 		{"unknown field", "until: 1m\nconfg: {}\n", `f: line 2: unknown field "confg"`},
 		{"unknown fields everywhere", `config: {nodeMonitorPeriode: 5s}
@@ -110,7 +156,7 @@ cluster:
     size: 3
 events:
 - at: 1m
-  fail: {zone: a, percent: 10}
+  fail: {zone: a, share: 10}
 - {at: 1m, reboot: {node: a}}
 - {at: 1m, restart: {now: true}}
 availability:
@@ -120,11 +166,42 @@ reschedule: {before: 1s}
 f: line 3: unknown field "jitter"
 f: line 5: unknown field "nodes"
 f: line 8: unknown field "size"
-f: line 11: unknown field "percent"
+f: line 11: unknown field "share"
 f: line 12: unknown field "reboot"
 f: line 13: unknown field "now"
 f: line 15: unknown field "trace"
 f: line 16: unknown field "before"`},
+		{"faults of what edition 2 brought", `events:
+- at: 1m
+  fail:
+    selector: pool in gpu
+    percent: half
+- {at: 1m, fail: {selector: {pool: [a]}, seed: 1.5}}
+- {at: 1m, partition: {zone: a, client: 1}}
+- at: 1m
+  repeat:
+    every: often
+    events:
+    - {at: 0, drain: {nod: a}}
+- {at: 1m, addNode: {name: n, capacity: {cpu: lots, memory: -1, pods: ~}, labels: {a: b, a: c}, pods: {}}}
+- at: 1m
+  addPod:
+    owner: me
+    requests: [1]
+`, `f: line 4: selector "pool in gpu": unable to parse requirement: found 'gpu' expected: '('
+f: line 5: cannot unmarshal !!str ` + "`half`" + ` into float64
+f: line 6: the value of pool is not a string
+f: line 6: 1.5 is not a whole number
+f: line 7: unknown field "client"
+f: line 10: "often" is not a duration such as 90s, 1m30s or 0
+f: line 12: unknown field "nod"
+f: line 13: "lots" is not a quantity such as 500m, 32Gi or 4
+f: line 13: -1 is negative
+f: line 13: pods has no value
+f: line 13: mapping key "a" already defined at line 13
+f: line 13: unknown field "pods"
+f: line 16: owner "me" is neither none nor Kind/name
+f: line 17: cannot unmarshal !!seq into map[string]Quantity`},
 		{"field of another case", "Until: 1m\n", `f: line 1: unknown field "Until"`},
 		{"field twice", "until: 1m\nuntil: 2m\n", `f: line 2: mapping key "until" already defined at line 1`},
 		{"no durations", "until: soon\nheartbeat:\n  interval: 10\n", `f: line 1: "soon" is not a duration such as 90s, 1m30s or 0
@@ -163,7 +240,7 @@ f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
 func TestParseNumbersAreTextWhereTextIsWanted(t *testing.T) {
 	s, err := scenariofile.Parse("f", []byte("events: [{at: 0, condition: {node: 007, type: Ready, status: False}}, {at: 1s, fail: {zone: ~}}, {at: 1s, fail: {zone: ''}}]"))
 	require.NoError(t, err)
-	require.Equal(t, &scenario.Condition{Node: "007", Type: "Ready", Status: "False"}, s.Events[0].Condition)
+	require.Equal(t, &scenario.Condition{Selector: scenario.Selector{Node: "007"}, Type: "Ready", Status: "False"}, s.Events[0].Condition)
 	require.Nil(t, s.Events[1].Fail.Zone)
 	require.Equal(t, ptr(""), s.Events[2].Fail.Zone)
 }
@@ -208,7 +285,7 @@ func TestLoadTrace(t *testing.T) {
 		"[]":           "json: cannot unmarshal array",
 		`{"data":[1,2`: "unexpected end of JSON input",
 		`{"metadata":{"gap_seconds":1},"data":[1.5]}`:  "json: cannot unmarshal number 1.5",
-		`{"metadata":{"gap_seconds":-1},"data":[]}`:    "gap_seconds -1 is not a positive number of seconds\ndata holds no sample",
+		`{"metadata":{"gap_seconds":-1},"data":[]}`:    "gap_seconds -1 is not a positive number of seconds\ndata is empty",
 		`{"metadata":{"gap_seconds":1},"data":[3,-1]}`: "data: sample 1 (from 0) is -1",
 	} {
 		path := write(t, dir, "t.json", text)
@@ -232,3 +309,5 @@ func TestRealTraces(t *testing.T) {
 		require.Equal(t, 508, trace.Alive(16, 508, nil), "the largest value is all of the zone")
 	}
 }
+
+func amount(v float64) *scenario.Amount { return (*scenario.Amount)(&v) }

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
-// An item that is left out would number those after it wrongly.
+// If an empty item were dropped, the numbers of later items would be wrong.
 func TestEmptyItemsAreFaults(t *testing.T) {
 	_, err := scenariofile.Parse("f", []byte("cluster: {files: [~], zones: [&none ~]}\nevents:\n-\n- {at: 1m, fail: {nodes: [a, null]}}\n- *none\nuntil: 1m\n"))
 	require.EqualError(t, err, `f: line 1: an item of a list is empty
@@ -30,7 +30,7 @@ func TestWholeNumbersThatAreTooLarge(t *testing.T) {
 	require.EqualValues(t, 9e18, *s.Cluster.Zones[0].TolerationSeconds)
 }
 
-// BenchmarkManyKeys would take hours if decoding compared each key of a mapping with each other, as the YAML library does.
+// BenchmarkManyKeys would take hours if decoding compared every two keys of a mapping, as the YAML library does.
 func BenchmarkManyKeys(b *testing.B) {
 	keys := func(format string) (text string) {
 		all := new(strings.Builder)

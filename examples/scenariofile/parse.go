@@ -19,9 +19,9 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Parse reads a scenario from the text of a file; name stands before errors. It opens no other file:
-// paths stay as they are and traces nil.
-func Parse(name string, data []byte) (*scenario.Scenario, error) {
+// Parse reads a scenario from the text of a file. Errors begin with the name. It opens no other file: paths stay as
+// they are and traces are nil.
+func Parse(name string, data []byte, sets ...Set) (*scenario.Scenario, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("%s: the file is larger than %d MiB", name, MaxSize>>20)
 	}
@@ -37,11 +37,16 @@ func Parse(name string, data []byte) (*scenario.Scenario, error) {
 		if err != nil {
 			return nil, syntaxError(name, err, data)
 		}
-		return nil, fmt.Errorf("%s: holds more than one document", name)
+		return nil, fmt.Errorf("%s: the file has more than one document", name)
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("%s: line %d: a scenario is a mapping", name, root.Line)
+		return nil, fmt.Errorf("%s: line %d: a scenario must be a mapping", name, root.Line)
+	}
+	for _, set := range sets {
+		if err := set.apply(root); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
+		}
 	}
 	s := new(scenario.Scenario)
 	w := walker{seen: make(map[visit]bool)}
@@ -55,8 +60,8 @@ func Parse(name string, data []byte) (*scenario.Scenario, error) {
 	return s, nil
 }
 
-// walker finds, in a document, what decoding cannot report with its line: unknown fields and text that
-// does not decode. Such text it takes out of the document, so that decoding goes on to other faults.
+// walker finds faults that decoding cannot report with a line: unknown fields, and values that do not decode. It
+// removes those values from the document, so that decoding finds other faults.
 type walker struct {
 	faults []fault
 	seen   map[visit]bool // aliases lead to a node more than once
@@ -98,8 +103,12 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 		}
 	case as.Kind() == reflect.Struct && node.Kind == yaml.MappingNode:
 		w.fields(node, as)
+	case as.Kind() == reflect.Map && node.Kind == yaml.MappingNode:
+		w.entries(node, as)
+	case as == reflect.TypeFor[scenario.LabelSelector]() && node.Kind == yaml.MappingNode:
+		w.selector(node, as)
 	case node.Kind == yaml.MappingNode:
-		node.Content = nil // is no scalar and no list, as decoding will say
+		node.Content = nil // neither a scalar nor a list; decoding reports it
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":
 		if err := scalarFault(node, as); err != nil {
 			w.add(node.Line, "%v", err)
@@ -108,8 +117,8 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 	}
 }
 
-// scalarFault says why a value does not decode, when decoding would not say where (text), or not at all
-// (fractions are cut).
+// scalarFault says why a value does not decode, in cases where decoding would not say where (text), or would not fail
+// at all (fractions are truncated).
 func scalarFault(node *yaml.Node, as reflect.Type) error {
 	if text, ok := reflect.New(as).Interface().(encoding.TextUnmarshaler); ok {
 		return text.UnmarshalText([]byte(node.Value))
@@ -127,16 +136,12 @@ func scalarFault(node *yaml.Node, as reflect.Type) error {
 	return nil
 }
 
-// fields walks a mapping as a struct.
+// fields checks a mapping against a struct.
 func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 	known := make(map[string]reflect.Type, as.NumField())
-	for i := range as.NumField() {
-		if tag := as.Field(i).Tag.Get("yaml"); tag != "-" {
-			known[tag] = as.Field(i).Type
-		}
-	}
-	first := make(map[string]int, len(known)) // lines
-	// Decoding compares each key with each other, so that it gets only those that are known, once.
+	fieldsOf(as, known)
+	first := make(map[string]int, len(known)) // line of each key
+	// Decoding compares all keys with each other, so it gets only known keys, each once.
 	var kept []*yaml.Node
 	defer func() { node.Content = kept }()
 	for i := 0; i+1 < len(node.Content); i += 2 {
@@ -160,7 +165,63 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 	}
 }
 
-// merged walks what a merge key (<<) adds to a mapping: one mapping or a list of them.
+// fieldsOf collects the fields of a struct, including inlined ones.
+func fieldsOf(as reflect.Type, known map[string]reflect.Type) {
+	for i := range as.NumField() {
+		switch tag := as.Field(i).Tag.Get("yaml"); tag {
+		case "-":
+		case ",inline":
+			fieldsOf(as.Field(i).Type, known)
+		default:
+			known[tag] = as.Field(i).Type
+		}
+	}
+}
+
+// entries checks a mapping with arbitrary keys, such as labels.
+func (w *walker) entries(node *yaml.Node, as reflect.Type) {
+	first := make(map[string]int, len(node.Content)/2) // line of each key
+	var kept []*yaml.Node
+	defer func() { node.Content = kept }()
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		line, twice := first[key.Value]
+		switch {
+		case key.Kind != yaml.ScalarNode || key.Tag == "!!merge":
+			w.add(key.Line, "a name is not a string")
+		case twice:
+			w.add(key.Line, "mapping key %q already defined at line %d", key.Value, line)
+		case value.Tag == "!!null" || value.Kind == yaml.AliasNode && value.Alias.Tag == "!!null":
+			w.add(value.Line, "%s has no value", key.Value)
+		default:
+			first[key.Value] = key.Line
+			kept = append(kept, key, value)
+			w.walk(value, as.Elem())
+		}
+	}
+}
+
+// selector turns a mapping of labels into the text of a label selector.
+func (w *walker) selector(node *yaml.Node, as reflect.Type) {
+	w.entries(node, reflect.TypeFor[map[string]string]())
+	var all []string
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		value := node.Content[i+1]
+		if value.Kind == yaml.AliasNode {
+			value = value.Alias
+		}
+		if value.Kind != yaml.ScalarNode {
+			w.add(value.Line, "the value of %s is not a string", node.Content[i].Value)
+			continue
+		}
+		all = append(all, node.Content[i].Value+"="+value.Value)
+	}
+	*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.Join(all, ","), Line: node.Line}
+	delete(w.seen, visit{node, as})
+	w.walk(node, as)
+}
+
+// merged checks what a merge key (<<) adds to a mapping: one mapping or a list of them.
 func (w *walker) merged(value *yaml.Node, as reflect.Type) {
 	if value.Kind == yaml.SequenceNode {
 		for _, item := range value.Content {
@@ -173,7 +234,7 @@ func (w *walker) merged(value *yaml.Node, as reflect.Type) {
 
 var numbered = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)$`)
 
-// decodeError takes over what decoding reports.
+// decodeError adds the errors of decoding.
 func (w *walker) decodeError(err error) {
 	texts := []string{err.Error()}
 	if several, ok := errors.AsType[*yaml.TypeError](err); ok {
@@ -203,8 +264,8 @@ func (w *walker) join(name string) error {
 	return errors.Join(errs...)
 }
 
-// syntaxError names the file of an error of the YAML parser, whose lines may be those where the construct
-// begins, or one off, and guesses at a file that was cut off.
+// syntaxError adds the file's name to an error of the YAML parser. The parser's lines may be those where the construct
+// begins, or one off. It also guesses whether the file was cut off.
 func syntaxError(name string, err error, data []byte) error {
 	match := numbered.FindStringSubmatch(err.Error())
 	if match == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// closeUnder takes an open file from whoever holds it, so that closing it fails.
+// closeUnder closes a file that somebody has open, so that closing it fails.
 func closeUnder(path string) error {
 	entries, err := os.ReadDir("/proc/self/fd")
 	for _, entry := range entries {
@@ -27,7 +27,7 @@ func closeUnder(path string) error {
 	return errors.Join(err, errors.New("it is not open"))
 }
 
-// TestFilesOfANodeThatCannotBeClosed: what was written may be lost, which is said.
+// TestFilesOfANodeThatCannotBeClosed: what was written may be lost, so that is an error.
 func TestFilesOfANodeThatCannotBeClosed(t *testing.T) {
 	m := machine{t, t.TempDir()}
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")

@@ -19,7 +19,7 @@ import (
 	"github.com/evictkit/evictkit/internal/noderecord"
 )
 
-// playLive measures until the context ends, which is no error. Stdout is for a record that goes there.
+// playLive measures until the context ends, which is not an error. Stdout is used for a record written to -.
 func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err error) {
 	var node noderecord.Node
 	if err := f.pressure.settings(&node); err != nil {
@@ -37,7 +37,7 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 		return err
 	}
 	if f.pressure.to != "" {
-		w, closer, openErr := open("record", f.pressure.to, stdout)
+		w, closer, openErr := open("record", under(f.pressure.to), stdout)
 		if openErr != nil {
 			return openErr
 		}
@@ -74,15 +74,14 @@ func playLive(ctx context.Context, f flags, s *nodeStory, stdout io.Writer) (err
 	}
 }
 
-// live is a machine that is measured.
+// live is a machine that is being measured.
 type live struct {
 	node   cgroup.Node
 	pods   map[string]*v1.Pod
-	record *noderecord.Writer // nil for none
+	record *noderecord.Writer // nil if none is written
 }
 
-// measure takes a sample and records it, after the pods that are new or have changed. Those that are gone are
-// forgotten.
+// measure takes a sample and records it, after the pods that are new or have changed. Pods that are gone are forgotten.
 func (l *live) measure(at time.Duration) (*noderecord.Sample, error) {
 	stats, err := l.node.Stats(context.Background())
 	if err != nil {
@@ -112,7 +111,7 @@ func (l *live) measure(at time.Duration) (*noderecord.Sample, error) {
 	return sample, l.record.Sample(sample)
 }
 
-// signals is a line about a sample.
+// signals formats a sample as one line.
 func signals(sample *noderecord.Sample) string {
 	var parts []string
 	for _, signal := range nodepressure.Signals() {
@@ -126,5 +125,5 @@ func signals(sample *noderecord.Sample) string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %s of %s", signal, text(amount.Available), text(amount.Capacity)))
 	}
-	return fmt.Sprintf("%12s  %s; %d pods", sample.At(), strings.Join(parts, ", "), len(sample.Pods))
+	return fmt.Sprintf("%12s  %s; %s", sample.At(), strings.Join(parts, ", "), some(len(sample.Pods), "pod"))
 }

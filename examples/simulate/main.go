@@ -1,12 +1,15 @@
-// Simulate plays a scenario through the evictor in virtual time and tells what became of it. Without
-// arguments it plays an embedded one: go run -C examples ./simulate.
+// Simulate plays a scenario through the evictor in virtual time and reports what became of it. Without arguments it
+// plays an embedded scenario: go run -C examples ./simulate.
 //
-// With --pressure it plays a record of what a node and its pods used through the kubelet's eviction machine
-// instead, and with --pressure-live what the machine that it runs on uses, of which --record makes a record.
+// Exit codes: 0, 1 if something cannot be played, 2 if an expectation of the scenario does not hold, 64 for wrong
+// usage, 130 after Ctrl-C.
+//
+// With --pressure it instead plays a record of what a node and its pods used through the kubelet's eviction machine.
+// With --pressure-live it does so with measurements of the machine that it runs on, and --record writes them as a
+// record.
 package main
 
 import (
-	"bufio"
 	"context"
 	_ "embed"
 	"errors"
@@ -14,17 +17,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
-	"github.com/spf13/pflag"
-	"golang.org/x/term"
+	"github.com/spf13/cobra"
 
 	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/examples/simulate/outcome"
 	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 //go:embed default.yaml
@@ -32,149 +32,233 @@ var defaultScenario []byte
 
 type flags struct {
 	scenario, timeline string
+	sets               []string
+	output             string
+	engine             engineFlags
+	report             string
 	quiet              bool
 	seed               int64
-	until              time.Duration // of a node negative for no end
+	until              time.Duration // for a node, negative means no end
 	pressure           pressureFlags
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// Millions of compact records live long and little else does: collecting sooner costs little time.
-	debug.SetGCPercent(30)
-	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return
-		}
+	context.AfterFunc(ctx, func() {
+		stop()                            // a second Ctrl-C ends it at once
+		time.AfterFunc(patience, abandon) // building a large cluster, or a pass over very many nodes, may take longer
+	})
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	if err != nil && !errors.Is(err, errUnexpected) {
 		fmt.Fprintln(os.Stderr, "simulate:", err)
-		os.Exit(1)
+	}
+	os.Exit(exitCode(err))
+}
+
+// patience is how long an orderly end may take.
+const patience = 700 * time.Millisecond
+
+const interruptedCode = 130
+
+var (
+	errUnexpected = errors.New("the result is not as the scenario expects")
+	errUsage      = errors.New("see simulate --help")
+)
+
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUnexpected):
+		return 2
+	case errors.Is(err, errUsage):
+		return 64
+	case errors.Is(err, context.Canceled):
+		return interruptedCode
+	default:
+		return 1
 	}
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func usage(err error) error { return fmt.Errorf("%w (%w)", err, errUsage) }
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	command := commands()
+	command.SetArgs(args)
+	command.SetIn(stdin)
+	command.SetOut(stdout)
+	command.SetErr(stderr)
+	return command.ExecuteContext(ctx)
+}
+
+func commands() *cobra.Command {
 	var f flags
-	set := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
-	set.SetOutput(stderr)
-	set.StringVar(&f.scenario, "scenario", "", "scenario `FILE` to play; without it an embedded one")
-	set.StringVar(&f.timeline, "timeline", "", "write the timeline as JSON lines to `FILE`, - for stdout (then the story goes to stderr)")
-	set.BoolVar(&f.quiet, "quiet", false, "no story and no progress")
-	set.Int64Var(&f.seed, "seed", 0, "accepted for scripts; nothing in a simulation is random")
-	set.DurationVar(&f.until, "until", 0, "end there instead of where the scenario says")
-	f.pressure.add(set)
-	if err := set.Parse(args); err != nil {
-		return err
+	root := &cobra.Command{
+		Use:   "simulate",
+		Short: "Play a scenario of failing nodes in virtual time, and report what became of the pods",
+		Example: `  simulate --scenario zone-lost.yaml
+  simulate --set config.nodeEvictionRate=0.5 -o json
+  simulate sweep --set config.unhealthyZoneThreshold=.5,.66,.67,.8
+  simulate compare today.yaml tomorrow.yaml
+  simulate explain --pod default/a-017-p3`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage(fmt.Errorf("unexpected argument %q", args[0]))
+			}
+			return nil
+		},
+		SilenceErrors: true, SilenceUsage: true,
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		RunE:              func(c *cobra.Command, _ []string) error { return f.root(c) },
 	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", set.Arg(0))
-	}
-	if set.Changed("until") && f.until < 0 {
-		return fmt.Errorf("--until %s is negative", f.until)
-	}
-	if on, err := f.pressure.check(set); err != nil {
-		return err
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
+	all := root.PersistentFlags()
+	all.SortFlags, root.Flags().SortFlags = false, false
+	all.StringVar(&f.scenario, "scenario", "", "scenario `FILE` to play, - for standard input; by default an embedded one")
+	all.StringArrayVar(&f.sets, "set", nil, "change `PATH=VALUE` in the scenario, such as config.nodeEvictionRate=0.5 or cluster.zones.a.nodes=70")
+	all.DurationVar(&f.until, "until", 0, "end at this time instead of the scenario's until")
+	all.StringVarP(&f.output, "output", "o", "text", "text, json or csv")
+	all.BoolVar(&f.quiet, "quiet", false, "print neither the story nor progress")
+	all.StringVar(&f.report, "report", "", "write a page of charts, which opens offline, to `FILE`.html")
+	f.engine.add(all)
+	root.Flags().StringVar(&f.timeline, "timeline", "", "write the timeline as JSON lines to `FILE`, - for stdout (then the story goes to stderr)")
+	root.Flags().Int64Var(&f.seed, "seed", 0, "")
+	_ = root.Flags().MarkHidden("seed") // the flag exists
+	f.pressure.add(root.Flags())
+	root.AddCommand(sweepCommand(&f), compareCommand(&f), explainCommand(&f), snapshotCommand(&f), benchCommand(&f))
+	return root
+}
+
+// root plays one scenario, or a node.
+func (f *flags) root(c *cobra.Command) error {
+	ctx, stdout, stderr := c.Context(), c.OutOrStdout(), c.ErrOrStderr()
+	if on, err := f.pressure.check(c.Flags()); err != nil {
+		return usage(err)
 	} else if on {
-		if !set.Changed("until") {
+		if !c.Flags().Changed("until") {
 			f.until = -1
 		}
-		return pressure(ctx, f, stdout, stderr)
+		return pressure(ctx, *f, stdout, stderr)
 	}
-	s, err := load(f.scenario)
+	sets, err := f.check(c)
 	if err != nil {
 		return err
 	}
-	if set.Changed("until") {
-		until := scenario.Duration(f.until)
-		s.Until = &until
+	if c.Flags().Changed("seed") && !f.quiet {
+		fmt.Fprintln(stderr, "--seed does nothing: nothing in a simulation is random")
 	}
-	cluster := simulator.New(&simulator.Clock{})
-	left, err := scenariofile.ReadObjects(cluster, s.Cluster.Files)
+	if err := f.destinations(); err != nil {
+		return err
+	}
+	in, err := read(ctx, f.scenario, c.InOrStdin())
 	if err != nil {
 		return err
 	}
-	options, done, err := outputs(f, stdout, stderr)
+	engines, err := f.engine.engines(ctx, stderr, f.quiet)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	report, err := simulator.Play(ctx, s, cluster, options)
-	if err := errors.Join(err, done()); err != nil {
-		return err
+	if len(engines) > 1 {
+		if f.timeline != "" {
+			return usage(errors.New("--timeline needs a single engine"))
+		}
+		return f.bothEngines(ctx, in, sets, engines, stdout, stderr)
 	}
-	if f.quiet {
-		return nil
+	o, err := f.playOne(ctx, &job{input: in, sets: sets, engine: engines[0]}, stdout, stderr)
+	if err != nil {
+		return err
 	}
 	w := stdout
 	if f.timeline == "-" {
 		w = stderr
 	}
-	if err := tell(w, report, left); err != nil {
-		return err
+	return f.print(w, o)
+}
+
+// destinations checks where output is to be written, before anything is written.
+func (f *flags) destinations() error {
+	f.timeline = under(f.timeline)
+	switch {
+	case f.output != "text" && f.timeline == "-":
+		return usage(errors.New("--timeline - and --output cannot both go to stdout"))
+	case same(f.timeline, under(f.scenario)):
+		return usage(fmt.Errorf("--timeline would overwrite the scenario %s", f.scenario))
+	case f.report == "-" || same(under(f.report), under(f.scenario)) || f.report != "" && under(f.report) == f.timeline:
+		return usage(errors.New("--report needs a separate file"))
 	}
-	fmt.Fprintf(stderr, "played in %s\n", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-func load(file string) (*scenario.Scenario, error) {
-	if file == "" {
-		return scenariofile.Parse("embedded scenario", defaultScenario)
+// check checks the flags that all commands have, and returns what is to be set.
+func (f *flags) check(c *cobra.Command) (sets []scenariofile.Set, err error) {
+	switch {
+	case c.Flags().Changed("until") && f.until < 0:
+		return nil, usage(fmt.Errorf("--until %s is negative", f.until))
+	case f.output != "text" && f.output != "json" && f.output != "csv":
+		return nil, usage(fmt.Errorf("--output %s is neither text, json nor csv", f.output))
 	}
-	return scenariofile.Load(file)
+	for _, text := range f.sets {
+		set, err := parseSet(text)
+		if err != nil {
+			return nil, err
+		}
+		sets = append(sets, set)
+	}
+	if c.Flags().Changed("until") {
+		sets = append(sets, scenariofile.Set{Path: "until", Value: f.until.String()})
+	}
+	return sets, nil
 }
 
-// outputs opens the timeline and the progress bar; done closes them.
-func outputs(f flags, stdout, stderr io.Writer) (options simulator.Options, done func() error, err error) {
-	var closers []func() error
-	done = func() error {
-		var errs []error
-		for _, c := range closers {
-			errs = append(errs, c())
-		}
-		return errors.Join(errs...)
-	}
+// playOne plays a job and writes its timeline and progress.
+func (f *flags) playOne(ctx context.Context, j *job, stdout, stderr io.Writer) (o *outcome.Outcome, err error) {
+	began := time.Now()
 	if f.timeline != "" {
-		buffered, closer, err := create("timeline", f.timeline, stdout)
+		file, err := create("timeline", f.timeline, stdout)
 		if err != nil {
-			return options, nil, err
+			return nil, err
 		}
-		closers = append(closers, closer)
 		var line []byte
-		options.Line = func(l scenario.Line) error {
+		j.line = func(l scenario.Line) error {
 			line = append(l.AppendJSON(line[:0]), '\n')
-			_, err := buffered.Write(line)
+			_, err := file.Write(line)
 			return err
 		}
-	}
-	if terminal, ok := stderr.(*os.File); ok && !f.quiet && term.IsTerminal(int(terminal.Fd())) {
-		bar := progressbar.NewOptions64(1000, progressbar.OptionSetWriter(stderr), progressbar.OptionSetDescription("simulating"), progressbar.OptionClearOnFinish())
-		options.Progress = func(at, until time.Duration) {
-			if until > 0 {
-				_ = bar.Set64(int64(1000 * float64(at) / float64(until)))
-			}
+		o, err = f.timed(ctx, j, stderr)
+		if err = file.keep(err); err != nil {
+			return nil, err
 		}
-		closers = append(closers, bar.Finish)
+	} else if o, err = f.timed(ctx, j, stderr); err != nil {
+		return nil, err
 	}
-	return options, done, nil
+	if !f.quiet {
+		fmt.Fprintf(stderr, "read and played in %s\n", time.Since(began).Round(time.Millisecond))
+	}
+	return o, nil
 }
 
-// create is open for much that is written at a time; closing flushes it.
-func create(what, path string, stdout io.Writer) (w *bufio.Writer, closer func() error, err error) {
-	file, closeFile, err := open(what, path, stdout)
-	if err != nil {
-		return nil, nil, err
-	}
-	w = bufio.NewWriterSize(file, 1<<16)
-	return w, func() error { return errors.Join(w.Flush(), closeFile()) }, nil
+func (f *flags) timed(ctx context.Context, j *job, stderr io.Writer) (*outcome.Outcome, error) {
+	outcomes, err := f.playReported(ctx, []*job{j}, stderr)
+	return outcomes[0], err
 }
 
-// open opens a file for writing, or stdout for "-".
-func open(what, path string, stdout io.Writer) (w io.Writer, closer func() error, err error) {
-	if path == "-" {
-		return stdout, func() error { return nil }, nil
+// print prints an outcome, and returns errUnexpected if it is not as expected.
+func (f *flags) print(w io.Writer, o *outcome.Outcome) (err error) {
+	switch {
+	case f.output == "json":
+		err = outcome.WriteJSON(w, []*outcome.Outcome{o})
+	case f.output == "csv":
+		err = outcome.WriteCSV(w, []*outcome.Outcome{o})
+	case !f.quiet:
+		err = screen(w, o)
+	default:
+		for _, breach := range o.Breaches {
+			fmt.Fprintln(w, breach)
+		}
 	}
-	file, err := os.Create(path)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	if err == nil && len(o.Breaches) > 0 {
+		return errUnexpected
 	}
-	return file, file.Close, nil
+	return err
 }

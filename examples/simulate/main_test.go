@@ -15,7 +15,7 @@ import (
 func simulate(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	err = run(context.Background(), args, &out, &errs)
+	err = run(context.Background(), args, strings.NewReader(""), &out, &errs)
 	return out.String(), errs.String(), err
 }
 
@@ -30,25 +30,34 @@ func TestEmbeddedScenarioTellsItsStory(t *testing.T) {
 	story, _, err := simulate(t)
 	require.NoError(t, err)
 	for _, text := range []string{
-		"180 nodes and 1,620 pods, 50m0s of virtual time",
-		"r1:a               FullDisruption        0.1/s  0 ready, 60 not",
-		"r1:b               PartialDisruption    0.01/s  20 ready, 40 not",
-		"evicted, after their node fell silent: median",
-		"without a live node",
-		"evictions cancelled: the node came back",
+		"evictkit: 180 nodes and 1,620 pods, 50m of virtual time\n",
+		"  edition 2; grace 50s, pass every 5s, heartbeat every 10s; generated pods tolerate an outage for 5m\n",
+		"\n100 kubelets fell silent, 65 nodes tainted NoExecute\n",
+		"\n268 pods evicted from 10m45s to 39m15s; delay after the silence began: median 8m5s",
+		"\n  268 of them needlessly: the node was back within 10m\n",
+		"evictions cancelled: the node came back\n",
+		"\n168 pod-hours lost (pods without a live node)\n",
+		"\nr1:b     60      20   480       60  30m50s  39m15s\n",
+		"\ndefault/ReplicaSet/a     0  480    5m",
+		"\n  r1:b was slowed to one node every 1m40s at 67 % ≥ 55 %, from 25m55s, up to 39 nodes waited over 14m5s\n",
 	} {
 		require.Contains(t, story, text)
 	}
+	require.Less(t, strings.Count(story, "\n"), 40, "one screen")
 }
 
 func TestSameScenarioSameBytes(t *testing.T) {
-	first, story, err := simulate(t, "--timeline", "-")
+	first, story, err := simulate(t, "--timeline", "-", "--seed", "3")
+	require.Contains(t, story, "nothing in a simulation is random")
 	require.NoError(t, err)
-	require.Contains(t, story, "Zones", "the story makes room for the timeline")
+	require.Contains(t, story, "ZONE", "the story makes room for the timeline")
 	second, _, err := simulate(t, "--timeline", "-", "--seed", "7", "--quiet")
 	require.NoError(t, err)
 	require.Equal(t, first, second)
-	require.True(t, strings.HasPrefix(first, `{"t":0.000,"kind":"zone","zone":"r1:a","state":"Normal","rate":0.100,"ready":60,"notReady":0}`+"\n"))
+	settings, rest, _ := strings.Cut(first, "\n")
+	require.True(t, strings.HasPrefix(settings, `{"t":0.000,"kind":"settings","edition":2,`), settings)
+	require.Contains(t, settings, `,"nodeMonitorGracePeriod":50.000,`)
+	require.True(t, strings.HasPrefix(rest, `{"t":0.000,"kind":"zone","zone":"r1:a","state":"Normal","rate":0.100,"ready":60,"notReady":0}`+"\n"))
 }
 
 func TestQuietAndUntil(t *testing.T) {
@@ -58,7 +67,7 @@ func TestQuietAndUntil(t *testing.T) {
 	require.Empty(t, story+errs)
 	lines, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.Equal(t, 3, bytes.Count(lines, []byte("\n")))
+	require.Equal(t, 4, bytes.Count(lines, []byte("\n")))
 }
 
 func TestBadInputNamesThePlace(t *testing.T) {
@@ -101,33 +110,39 @@ items:
 	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 1m, fail: {node: bare}}\nuntil: 10m\n"), 0o600))
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "2 nodes and 1 pods")
-	require.Contains(t, story, "1 more pods are bound to no node")
-	require.Contains(t, story, "0 evicted")
-	require.Contains(t, story, "1 objects of kind ConfigMap")
+	require.Contains(t, story, "2 nodes and 1 pod,")
+	require.Contains(t, story, "ignored: 1 pod on nodes that are not in the files; 1 ConfigMap\n")
+	require.Contains(t, story, "\n0 pods evicted\n")
+	require.Contains(t, story, "\n(no zone)      2       1     1        0      -     -\n")
 }
 
-// What a dump holds and nobody plays is named, above all budgets.
+// What is in a dump and not simulated is named. Budgets are reported, also if evictions ignore them.
 func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(`apiVersion: v1
 kind: List
 items:
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: one}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {nodeName: n, containers: [{name: c, ports: [{containerPort: 1, hostPort: 1}]}]}}
 - {apiVersion: v1, kind: Node, metadata: {name: n}}
-- {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: n, containers: [{name: c, ports: [{containerPort: 1, hostPort: 1}]}]}}
-- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: one}}
-- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: two}}
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: two}, spec: {maxUnavailable: 100%, selector: {}}}
+- {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
 `), 0o600))
 	file := filepath.Join(dir, "scenario.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nuntil: 1m\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 1m, fail: {node: n}}\n- {at: 3m, recover: {node: n}}\n- {at: 1h, restart: {}}\nuntil: 5m\n"), 0o600))
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
-	require.Contains(t, story, "edition 2: grace 50s, generated pods tolerate an outage for 300s")
-	require.Contains(t, story, "2 objects of kind PodDisruptionBudget: deletion does not ask them")
-	require.Contains(t, story, "1 pods with host ports")
+	require.Contains(t, story, "1 node and 1 pod,", "a pod that stands before its node is read all the same")
+	require.Contains(t, story, "  ignored: host ports of 1 pod; 1 Deployment; 1 event after the end\n")
+	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions are deletions, which ignore them)\n")
+	require.Contains(t, story, "\ndefault/one     0       1   1         2m         1\n")
+
+	story, _, err = simulate(t, "--scenario", file, "--set", "edition=2", "--set", "config.useEvictionAPI=true")
+	require.NoError(t, err)
+	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions respect them; failures and deletions do not)\n")
 }
 
-// The recorded cluster and outages, where they are.
+// The recorded cluster and outages, if they are available.
 func TestRecordedData(t *testing.T) {
 	data := os.Getenv("EVICTKIT_DATA")
 	if data == "" {
@@ -141,8 +156,9 @@ func TestRecordedData(t *testing.T) {
 			until := "12h"
 			story, _, err := simulate(t, "--scenario", scenarioFile(t, string(text)), "--until", until)
 			require.NoError(t, err)
-			require.Contains(t, story, "1,523 nodes and 5,193 pods, 12h0m0s of virtual time")
-			require.Contains(t, story, "FullDisruption")
+			require.Contains(t, story, "1,523 nodes and 5,193 pods, 12h of virtual time")
+			require.Contains(t, story, "us-west-2:us-west-2a was limited to one node every 10s")
+			require.Less(t, strings.Count(story, "\n"), 50, "one screen")
 		})
 	}
 }

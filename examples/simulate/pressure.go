@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 
@@ -26,23 +25,23 @@ type pressureFlags struct {
 	to            string
 	kubeletConfig string
 	interval      time.Duration
-	proc          string // of tests
+	proc          string // for tests
 }
 
 func (f *pressureFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.record, "pressure", "", "play the record of a node in `FILE` through the kubelet's eviction machine. A record is JSON lines: "+
 		`{"node":{}}, then {"pod":POD} and {"sample":{"t":SECONDS,"signals":{SIGNAL:{"available":N,"capacity":N}},"pods":{"NAMESPACE/NAME":{"memory":BYTES,"processes":N}}}}. `+
-		"internal/noderecord/doc.go has it in full")
-	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and tell what the kubelet would do, until interrupted or --until")
+		"internal/noderecord/doc.go defines the format")
+	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and report what the kubelet would do, until interrupted or --until")
 	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
 	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: a directory on the kubelet's file system, `DIR`; empty measures no file system")
 	set.StringVar(&f.imageFs, "imagefs", existing("", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"), "with --pressure-live: a directory on the file system of images and writable layers, `DIR`; empty is the kubelet's")
 	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`, - for stdout (then the story goes to stderr)")
 	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
-	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: the thresholds of a kubelet's configuration `FILE`, its other fields passed over; without it those of the record, or the defaults")
+	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: use the thresholds of a kubelet's configuration `FILE` and ignore its other fields; by default those of the record, or the kubelet's defaults")
 }
 
-// existing is the first directory that exists.
+// existing returns the first directory that exists.
 func existing(otherwise string, dirs ...string) string {
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
@@ -52,14 +51,14 @@ func existing(otherwise string, dirs ...string) string {
 	return otherwise
 }
 
-// check says whether a node is to be played, and what does not go together.
+// check says whether to play a node, and finds flags that exclude each other.
 func (f *pressureFlags) check(set *pflag.FlagSet) (on bool, err error) {
 	on = f.live || set.Changed("pressure")
 	switch {
 	case f.live && set.Changed("pressure"):
-		return on, errors.New("--pressure and --pressure-live exclude each other")
+		return on, errors.New("--pressure and --pressure-live cannot both be set")
 	case on && set.Changed("scenario"):
-		return on, errors.New("--scenario is of a cluster, and --pressure of a node")
+		return on, errors.New("--scenario is for a cluster, and --pressure for a node")
 	case !on && set.Changed("kubelet-config"):
 		return on, errors.New("--kubelet-config needs --pressure or --pressure-live")
 	case f.to == "-" && set.Lookup("timeline").Value.String() == "-":
@@ -85,7 +84,7 @@ func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error
 		s.out = io.Discard
 	}
 	if f.timeline != "" {
-		w, closer, openErr := open("timeline", f.timeline, stdout)
+		w, closer, openErr := open("timeline", under(f.timeline), stdout)
 		if openErr != nil {
 			return openErr
 		}
@@ -104,7 +103,7 @@ func pressure(ctx context.Context, f flags, stdout, stderr io.Writer) (err error
 }
 
 func playRecord(ctx context.Context, f flags, s *nodeStory) error {
-	file, err := os.Open(f.pressure.record)
+	file, err := os.Open(under(f.pressure.record))
 	if err != nil {
 		return err
 	}
@@ -135,12 +134,12 @@ func playRecord(ctx context.Context, f flags, s *nodeStory) error {
 	return ctx.Err()
 }
 
-// settings puts those of a kubelet's configuration file into the node.
+// settings copies those of a kubelet's configuration file to the node.
 func (f *pressureFlags) settings(node *noderecord.Node) error {
 	if f.kubeletConfig == "" {
 		return nil
 	}
-	data, err := os.ReadFile(f.kubeletConfig)
+	data, err := os.ReadFile(under(f.kubeletConfig))
 	if err != nil {
 		return err
 	}
@@ -162,10 +161,10 @@ func (f *pressureFlags) settings(node *noderecord.Node) error {
 	return nil
 }
 
-// nodeStory tells what becomes of a node.
+// nodeStory prints what becomes of a node.
 type nodeStory struct {
 	out      io.Writer
-	timeline *json.Encoder // nil for none
+	timeline *json.Encoder // nil if none is written
 	player   *noderecord.Player
 	layout   string
 	measured map[nodepressure.Signal]bool // nil before the first sample
@@ -175,8 +174,8 @@ type nodeStory struct {
 	failed   error
 }
 
-// watch says which thresholds are watched, and which are not because nothing measures their signal: with the first sample
-// of all, then when that changes.
+// watch prints which thresholds are watched, and which are not because nothing measures their signal: all of them at
+// the first sample, then the changes.
 func (s *nodeStory) watch(sample *noderecord.Sample) {
 	first := s.measured == nil
 	if first {
@@ -194,7 +193,7 @@ func (s *nodeStory) watch(sample *noderecord.Sample) {
 		case measured && !s.measured[threshold.Signal]:
 			fmt.Fprintf(s.out, "%12s  %s is measured from now on\n", sample.At(), threshold.Signal)
 		case !measured && s.measured[threshold.Signal]:
-			fmt.Fprintf(s.out, "%12s  %s is not measured any more\n", sample.At(), threshold.Signal)
+			fmt.Fprintf(s.out, "%12s  %s is no longer measured\n", sample.At(), threshold.Signal)
 		}
 		s.measured[threshold.Signal] = measured
 	}
@@ -224,7 +223,18 @@ func (s *nodeStory) tell(sample *noderecord.Sample, events []noderecord.Event) {
 }
 
 func (s *nodeStory) end() {
-	n := func(i int) string { return humanize.Comma(int64(i)) }
-	fmt.Fprintf(s.out, "\n%s samples over %s: %s pods evicted, a condition began %s times\n",
-		n(s.samples), s.last.Round(time.Millisecond), n(s.counts[noderecord.KindEvict]), n(s.counts[noderecord.KindCondition]))
+	fmt.Fprintf(s.out, "\n%s over %s: %s evicted, a condition began %s\n",
+		some(s.samples, "sample"), s.last.Round(time.Millisecond), some(s.counts[noderecord.KindEvict], "pod"), some(s.counts[noderecord.KindCondition], "time"))
+}
+
+// open opens a file for writing while measuring, or stdout for "-".
+func open(what, path string, stdout io.Writer) (w io.Writer, closer func() error, err error) {
+	if path == "-" {
+		return stdout, func() error { return nil }, nil
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", what, err)
+	}
+	return file, file.Close, nil
 }

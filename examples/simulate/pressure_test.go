@@ -61,10 +61,10 @@ func TestTimelineOfARecord(t *testing.T) {
 	require.Contains(t, story, "2 samples over 10s: 0 pods evicted")
 	story, _, err = simulate(t, "--pressure", record, "--until", "0s")
 	require.NoError(t, err)
-	require.Contains(t, story, "1 samples over 0s: 0 pods evicted")
+	require.Contains(t, story, "1 sample over 0s: 0 pods evicted")
 }
 
-// TestWithOtherThresholds: what a kubelet would have done that is configured otherwise.
+// TestWithOtherThresholds: what a kubelet with another configuration would have done.
 func TestWithOtherThresholds(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubelet.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("kind: KubeletConfiguration\nmaxPods: 110\nevictionHard:\n  memory.available: 20%\n"), 0o600))
@@ -93,8 +93,8 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 		{"SettingsFault", []string{"--pressure", record, "--kubelet-config", write("k.yaml", "evictionHard: {mem.available: '1'}")}, "k.yaml: evictionHard[mem.available]"},
 		{"SettingsNoYAML", []string{"--pressure", record, "--kubelet-config", write("k.yaml", "\t")}, "k.yaml: "},
 		{"SettingsMissing", []string{"--pressure", record, "--kubelet-config", "nowhere.yaml"}, "nowhere.yaml"},
-		{"Both", []string{"--pressure", record, "--pressure-live"}, "exclude each other"},
-		{"Scenario", []string{"--pressure", record, "--scenario", "x"}, "--scenario is of a cluster"},
+		{"Both", []string{"--pressure", record, "--pressure-live"}, "cannot both be set"},
+		{"Scenario", []string{"--pressure", record, "--scenario", "x"}, "--scenario is for a cluster"},
 		{"RecordOfARecord", []string{"--pressure", record, "--record", "x"}, "--record needs --pressure-live"},
 		{"Cgroup", []string{"--cgroup", "x"}, "--cgroup needs --pressure-live"},
 		{"NodeFs", []string{"--pressure", record, "--nodefs", "/"}, "--nodefs needs --pressure-live"},
@@ -113,7 +113,7 @@ func TestBadInputOfANodeNamesThePlace(t *testing.T) {
 	}
 }
 
-// machine is a cgroup with one pod, and the rest of /proc.
+// machine is a cgroup with one pod, and what else is needed of /proc.
 type machine struct {
 	t   *testing.T
 	dir string
@@ -125,7 +125,7 @@ func (m machine) write(path string, format string, args ...any) {
 	require.NoError(m.t, os.WriteFile(path, fmt.Appendf(nil, format, args...), 0o600))
 }
 
-// uses is what the node's only pod uses, in MiB, of 1000.
+// uses sets what the node's only pod uses, in MiB, out of 1000.
 func (m machine) uses(used int) {
 	for _, dir := range []string{"cgroup/", "cgroup/kubepods/", "cgroup/kubepods/besteffort/podcart/"} {
 		m.write(dir+"memory.current", "%d\n", used<<20)
@@ -133,7 +133,7 @@ func (m machine) uses(used int) {
 	}
 }
 
-// TestLive: a machine is measured, recorded, and the record tells the same story.
+// TestLive: a machine is measured and recorded, and the record gives the same story.
 func TestLive(t *testing.T) {
 	var out, errs bytes.Buffer
 	m := machine{t, t.TempDir()}
@@ -152,11 +152,11 @@ func TestLive(t *testing.T) {
 	})
 	story := out.String()
 	require.Empty(t, errs.String())
-	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, allocatableMemory.available 900 MiB of 1000 MiB; 1 pods\n")
+	require.Contains(t, story, "          0s  memory.available 900 MiB of 1000 MiB, allocatableMemory.available 900 MiB of 1000 MiB; 1 pod\n")
 	require.Contains(t, story, "         20s  MemoryPressure begins: memory.available < 100Mi, 52428800 available\n")
 	require.Contains(t, story, "         20s  evict cgroup/podcart with 1s to end: memory.available < 100Mi since 20s\n")
 	require.Equal(t, 1, strings.Count(story, "evict "), "from then on it is taken for gone")
-	require.Contains(t, story, "7 samples over 1m0s: 1 pods evicted, a condition began 1 times\n")
+	require.Contains(t, story, "7 samples over 1m0s: 1 pod evicted, a condition began 1 time\n")
 
 	again, _, err := simulate(t, "--pressure", to)
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestLive(t *testing.T) {
 	require.Equal(t, strings.Join(events, "\n"), again)
 }
 
-// TestLiveMeasuresDisks where it is said which, and says so of those that it does not measure.
+// TestLiveMeasuresDisks if told which, and reports those that it does not measure.
 func TestLiveMeasuresDisks(t *testing.T) {
 	m := machine{t, t.TempDir()}
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
@@ -198,7 +198,7 @@ func TestLiveMeasuresDisks(t *testing.T) {
 	}
 }
 
-// TestSignalsThatComeAndGo are said: a record need not begin with all of them.
+// TestSignalsThatComeAndGo are reported, because a record need not have all of them from the start.
 func TestSignalsThatComeAndGo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "record.jsonl")
 	sample := func(at int, signals string) string {
@@ -211,10 +211,10 @@ func TestSignalsThatComeAndGo(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, story, "thresholds:\n  memory.available < 100Mi\nnot watched, because they are not measured:\n  allocatableMemory.available < 100Mi\n  nodefs.available < 10%\n")
 	require.Equal(t, 1, strings.Count(story, "         10s  nodefs.available is measured from now on\n"))
-	require.Equal(t, 1, strings.Count(story, "         30s  nodefs.available is not measured any more\n"))
+	require.Equal(t, 1, strings.Count(story, "         30s  nodefs.available is no longer measured\n"))
 }
 
-// TestLiveEndsWhenInterrupted and writes what it has.
+// TestLiveEndsWhenInterrupted and writes what it has so far.
 func TestLiveEndsWhenInterrupted(t *testing.T) {
 	m := machine{t, t.TempDir()}
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")
@@ -241,7 +241,7 @@ func TestLiveEndsWhenInterrupted(t *testing.T) {
 	require.NotContains(t, story.String(), `{"node"`)
 }
 
-// TestLiveRecordIsThereAtOnce: whatever ends the program, what was measured is recorded.
+// TestLiveRecordIsThereAtOnce: however the program ends, what was measured is recorded.
 func TestLiveRecordIsThereAtOnce(t *testing.T) {
 	m := machine{t, t.TempDir()}
 	m.write("proc/meminfo", "MemTotal: 4000000 kB\nMemFree: 3000000 kB\nInactive(file): 0 kB\n")

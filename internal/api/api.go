@@ -1,7 +1,7 @@
-// Package api writes down what the packages export, a line a name, so that no change of it goes unnoticed.
+// Package api lists what the packages export, one line per name, so that no change of it goes unnoticed.
 //
-// The files beside this one, one a package, are the promise. The test compares them with the code; run it with -update
-// to write them anew, and let a reviewer see the difference. callers.txt says who asks for the names.
+// The files beside this one, one per package, are the promise. The test compares them with the code. Run it with
+// -update to rewrite them, and review the difference. callers.txt says who needs each name.
 package api
 
 import (
@@ -19,8 +19,8 @@ import (
 	"strings"
 )
 
-// Packages returns the directories below root whose packages others can import, with slashes, in order. Commands,
-// internal packages and test data are nobody's to import.
+// Packages returns the directories below root whose packages others can import, with slashes, in order: no commands, no
+// internal packages and no test data.
 func Packages(root string) ([]string, error) {
 	found := map[string]bool{}
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
@@ -51,7 +51,7 @@ func Packages(root string) ([]string, error) {
 	return packages, err
 }
 
-// File is the name of the file that has the lines of the package in that directory.
+// File returns the name of the file with the lines of the package in that directory.
 func File(dir string) string {
 	if dir == "." {
 		return "evictkit.txt"
@@ -59,8 +59,8 @@ func File(dir string) string {
 	return strings.ReplaceAll(dir, "/", ".") + ".txt"
 }
 
-// Lines returns a line for each name that the package in the directory exports, in order; none for a command. What
-// depends on the system or on Go's version counts once, however often it is written.
+// Lines returns a line for each name that the package in the directory exports, in order, and none for a command. A
+// name that is declared once per system or Go version has one line.
 func Lines(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -107,8 +107,8 @@ func declaredLines(set *token.FileSet, declarations []ast.Decl) (lines []string)
 	return lines
 }
 
-// promotedLines are the methods that exported types have from unexported ones which they embed, one level deep, as if
-// they were their own. Type parameters are named as there.
+// promotedLines returns the methods that exported types promote from embedded unexported types, one level deep, as if
+// they were their own. Type parameters have the names that the exported type gives them.
 func promotedLines(set *token.FileSet, declarations []ast.Decl) (lines []string) {
 	methods := map[string][]*ast.FuncDecl{}
 	for _, declaration := range declarations {
@@ -150,7 +150,8 @@ func exportedTypes(declarations []ast.Decl) (types []*ast.TypeSpec) {
 	return types
 }
 
-// typeName is the name of a type of this package without star and type arguments; "" for one of another package.
+// typeName returns the name of a type of this package, without star and type arguments, and "" for a type of another
+// package.
 func typeName(e ast.Expr) string {
 	switch t := e.(type) {
 	case *ast.Ident:
@@ -165,7 +166,7 @@ func typeName(e ast.Expr) string {
 	return ""
 }
 
-// arguments are type parameters as a receiver names them.
+// arguments returns type parameters as a receiver names them.
 func arguments(list *ast.FieldList) string {
 	if list == nil {
 		return ""
@@ -194,7 +195,7 @@ func funcLine(set *token.FileSet, d *ast.FuncDecl) (string, bool) {
 }
 
 func declarationLines(set *token.FileSet, d *ast.GenDecl) (lines []string) {
-	var kind ast.Expr // of constants that repeat the type of the one before
+	var kind ast.Expr // for constants that repeat the previous one's type
 	for _, spec := range d.Specs {
 		switch s := spec.(type) {
 		case *ast.TypeSpec:
@@ -211,7 +212,7 @@ func declarationLines(set *token.FileSet, d *ast.GenDecl) (lines []string) {
 	return lines
 }
 
-// valueLines are the constants or variables of these names; kind is nil where no type is written.
+// valueLines returns the lines of constants or variables; kind is nil if no type is written.
 func valueLines(set *token.FileSet, sort token.Token, names []*ast.Ident, kind ast.Expr) (lines []string) {
 	for _, name := range names {
 		if !name.IsExported() {
@@ -263,7 +264,7 @@ func typeLines(set *token.FileSet, s *ast.TypeSpec) []string {
 	return lines
 }
 
-// signature is a function's parameters and results without their names, which promise nothing.
+// signature returns a function's parameters and results without names, which are no promise.
 func signature(set *token.FileSet, f *ast.FuncType) string {
 	types := func(list *ast.FieldList) string {
 		var all []string

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the files anew")
 
 const root = "../.."
 
-// The files say what is exported: neither more nor less.
+// The files list exactly what is exported.
 func TestFilesSayWhatIsExported(t *testing.T) {
 	packages, err := Packages(root)
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestFilesSayWhatIsExported(t *testing.T) {
 	}
 }
 
-// without is what of the lines the others do not have.
+// without returns the lines that are not among the others.
 func without(lines, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(lines), func(line string) bool { return slices.Contains(others, line) })
 }

@@ -1,4 +1,4 @@
-// Package backoff says how long to wait after failed tries: one rule for the queue and the worker.
+// Package backoff says how long to wait after failed tries. ratelimitqueue and timedworker share it.
 package backoff
 
 import (
@@ -14,12 +14,12 @@ type Backoff struct {
 	Initial time.Duration
 	Factor  float64
 	Max     time.Duration
-	// Jitter, when not nil, changes each delay, for example to a random part of it. What it returns below zero is zero.
-	// It is called with nothing locked; when it panics the delay is left as it was.
+	// Jitter, if not nil, changes each delay, for example to a random part of it. A negative result counts as 0. It is
+	// called with no lock held. If it panics, the delay stays as it was.
 	Jitter func(time.Duration) time.Duration
 }
 
-// Validate returns every fault at once.
+// Validate reports every fault at once.
 func (b Backoff) Validate(path *field.Path) (errs field.ErrorList) {
 	duration := func(name string, d time.Duration) {
 		if d < 0 {
@@ -34,7 +34,7 @@ func (b Backoff) Validate(path *field.Path) (errs field.ErrorList) {
 	return errs
 }
 
-// Default returns the backoff with the defaults in place of zeros.
+// Default returns the backoff with zero fields replaced by the defaults.
 func (b Backoff) Default() Backoff {
 	if b.Initial == 0 {
 		b.Initial = 100 * time.Millisecond
@@ -48,8 +48,8 @@ func (b Backoff) Default() Backoff {
 	return b
 }
 
-// Delay is how long to wait after that many failures, at least one, of a backoff without zeros. A panic of Jitter is
-// handed to panicked, which may be nil.
+// Delay returns how long to wait after that many failures, at least one. The fields must not be zero: see Default. If
+// Jitter panics, panicked is called with the value, unless it is nil.
 func (b Backoff) Delay(failures int, panicked func(value any)) (delay time.Duration) {
 	delay = b.Max
 	if d := float64(b.Initial) * math.Pow(b.Factor, float64(failures-1)); d < float64(b.Max) {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Case is a clock, and by how much somebody sets its wall.
+// Case is a clock, and by how much its wall clock is set.
 type Case struct {
 	Monotonic bool
 	Set       time.Duration
 }
 
-// Cases are the wall set forward and back by an hour and by a day, with monotonic readings and without.
+// Cases are clocks set forward and back by an hour and by a day, with and without monotonic readings.
 func Cases() (all []Case) {
 	for _, monotonic := range []bool{true, false} {
 		for _, set := range []time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour} {
@@ -21,11 +21,11 @@ func Cases() (all []Case) {
 	return all
 }
 
-// Clock returns the clock of the case, not yet set.
+// Clock returns the clock of the case, before it is set.
 func (c Case) Clock() *Clock { return New(c.Monotonic) }
 
-// Counts is how much time passes by the rule of package steady when the wall is set: none, but that forward is time
-// where no monotonic reading tells better.
+// Counts is how much time has passed, by the rule of package steady, once the clock is set. It is 0, except that going
+// forward counts as time if readings have no monotonic part.
 func (c Case) Counts() time.Duration {
 	if c.Monotonic {
 		return 0

@@ -8,26 +8,26 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Clock is a fake clock. It starts at Start and stands still but for Pass and Set. All methods are safe for
-// concurrent use.
+// Clock is a fake clock. It starts at Start and changes only with Pass and Set. All methods are safe for concurrent
+// use.
 type Clock struct {
 	monotonic bool
 
 	mu      sync.Mutex // guards what follows
 	elapsed time.Duration
-	set     time.Duration // by how much the wall differs from Start plus elapsed
-	timers  []*timer      // those that wait
+	set     time.Duration // the wall clock is at Start plus elapsed plus set
+	timers  []*timer      // those that have not fired
 }
 
 var _ clock.Clock = (*Clock)(nil)
 
-// Start is what each Clock shows at first.
+// Start is what a new Clock shows.
 var Start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// New returns a clock whose readings have a monotonic part, or have none.
+// New returns a clock whose readings have a monotonic part or not.
 func New(monotonic bool) *Clock { return &Clock{monotonic: monotonic} }
 
-// Now is the clock's reading.
+// Now returns the clock's reading.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,20 +42,20 @@ func (c *Clock) now() time.Time {
 	return wall
 }
 
-// Since is the time since a reading, as its difference from Now tells it.
+// Since returns Now minus a reading.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// Wall is what an object of the API that is written now would carry: the reading without a monotonic part.
+// Wall returns the reading without a monotonic part, as an API object written now would contain it.
 func (c *Clock) Wall() time.Time { return c.Now().Round(0) }
 
-// Set sets the wall forward by d, or back where d is below zero. No time passes and no timer fires.
+// Set sets the wall clock forward by d, or back if d is negative. No time passes and no timer fires.
 func (c *Clock) Set(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.set += d
 }
 
-// Pass lets time pass. Timers fire in the order of their times, each when the clock shows its own.
+// Pass lets time pass. Timers fire in order, each at the instant it is set to.
 func (c *Clock) Pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,27 +69,27 @@ func (c *Clock) Pass(d time.Duration) {
 	c.elapsed = end
 }
 
-// Timers is how many timers wait.
+// Timers returns how many timers have not fired.
 func (c *Clock) Timers() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.timers)
 }
 
-// NewTimer returns a timer that fires once d has passed, at once where d is not above zero.
+// NewTimer returns a timer that fires once d has passed, or at once if d is not positive.
 func (c *Clock) NewTimer(d time.Duration) clock.Timer {
 	t := &timer{clock: c, fired: make(chan time.Time, 1)}
 	t.Reset(d)
 	return t
 }
 
-// After is the channel of a timer.
+// After returns the channel of a new timer.
 func (c *Clock) After(d time.Duration) <-chan time.Time { return c.NewTimer(d).C() }
 
-// Sleep returns once d has passed, which another goroutine must let happen.
+// Sleep returns once d has passed. Another goroutine must call Pass.
 func (c *Clock) Sleep(d time.Duration) { <-c.After(d) }
 
-// Tick is not needed by what is tested so far.
+// Tick panics: nothing that is tested needs it so far.
 func (c *Clock) Tick(time.Duration) <-chan time.Time {
 	panic("clockcases: no ticker") //nolint:forbidigo // a test that needs one should say so at once
 }
@@ -100,7 +100,7 @@ type timer struct {
 	at    time.Duration // by the clock's elapsed
 }
 
-// fire tells the time to whoever waits; clock.mu is held.
+// fire sends the time; clock.mu is held.
 func (t *timer) fire() {
 	select {
 	case t.fired <- t.clock.now():
@@ -108,10 +108,10 @@ func (t *timer) fire() {
 	}
 }
 
-// C is where the timer fires.
+// C returns the channel on which the timer fires.
 func (t *timer) C() <-chan time.Time { return t.fired }
 
-// Stop ends the wait and says whether there was one. Nothing that has not been received is received after it.
+// Stop stops the timer and reports whether it was still waiting. After it, nothing is received from C.
 func (t *timer) Stop() bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
@@ -131,7 +131,7 @@ func (t *timer) stop() bool {
 	return true
 }
 
-// Reset waits anew, and says whether the timer waited.
+// Reset starts the timer again, and reports whether it was still waiting.
 func (t *timer) Reset(d time.Duration) bool {
 	t.clock.mu.Lock()
 	defer t.clock.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *timer) Reset(d time.Duration) bool {
 	}
 	t.at = t.clock.elapsed + d
 	if t.at < t.clock.elapsed {
-		return waited // beyond the end of time: never
+		return waited // too far to represent: it never fires
 	}
 	place, _ := slices.BinarySearchFunc(t.clock.timers, t.at+1, func(one *timer, at time.Duration) int { return int(min(max(one.at-at, -1), 1)) })
 	t.clock.timers = slices.Insert(t.clock.timers, place, t)

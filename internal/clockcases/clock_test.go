@@ -45,7 +45,7 @@ func TestCasesAsSteadyTimeReadsThem(t *testing.T) {
 		c.Pass(time.Second)
 		want := 2*time.Second + one.Counts()
 		if !one.Monotonic && one.Set < 0 {
-			want = 0 // what was not read before the clock went back is not known to have passed
+			want = 0 // time that was not read before the clock went back is lost
 		}
 		require.Equal(t, int64(want), s.Read(c.Now()), one)
 	}

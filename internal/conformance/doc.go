@@ -1,10 +1,15 @@
-// Package conformance compares the library with what it replaces: the controllers of k8s.io/kubernetes,
-// run beside it in the same virtual time.
+// Package conformance compares the library with what it replaces: the controllers of k8s.io/kubernetes, which run
+// beside it in the same virtual time.
 //
-//   - oracle plays a scenario with upstream's own node lifecycle and taint eviction controllers and writes the
-//     timeline that the simulator writes for ours. The nested module v118 does it for v1.18.6.
+//   - oracle plays a scenario with upstream's own node lifecycle and taint eviction controllers, and writes a timeline
+//     like the simulator's. The nested module v118 does it for v1.18.6.
 //   - differential makes scenarios from seeds, plays both sides and matches the timelines.
 //   - parts runs random operation sequences on our machines and on their originals.
 //   - pressure plays random series of a node's usage on the kubelet's eviction manager and on ours.
+//   - placement compares where pods may come back according to kube-scheduler's filters and to the simulator.
+//   - plugin runs examples/schedulerplugin in kube-scheduler itself.
 //   - sidebyside measures both on the same work.
+//
+// The nested modules karpenter, clusterapi and descheduler compare these projects' decisions with package budget. In
+// ports, other projects' controllers run on our packages, tested by their own suites; Karpenter's is a separate module.
 package conformance

@@ -1,16 +1,16 @@
-// Package dueheap orders small numbers by a due time, equal times by a sequence number: for ever, as
-// these are never compared around an overflow, and what is equal in both by the number itself. Every operation is
-// O(log n), by number. It is not safe for concurrent use.
+// Package dueheap orders small numbers by due time; equal times by a sequence number; and equal sequence numbers by the
+// number itself. Every operation is O(log n). It is not safe for concurrent use.
 //
-// It is a B+ tree. Its leaves have 64 slots for numbers and are in no order within, but for the first one: what is due
-// first is taken from the beginning of a leaf, which is what makes a million of them quick. Which slots are in use a
-// word tells that lies beside those of other leaves: removing a number clears a bit of it and touches no leaf, and
-// adding one writes into any free slot. What orders a number is in a slab, by number. The way down to a leaf reads due
-// times that lie side by side; what is due last needs none, nor what is due first, and anything else waits in a leaf
-// of its own, in no order, until that is full: then all in it go down, which is quicker than one by one.
+// It is a B+ tree. A leaf has 64 slots for numbers. Only the first leaf is kept in order, because what is due first is
+// taken from there; that makes taking a million numbers fast. The slots of all other leaves are in no order. One word
+// per leaf, stored next to those of other leaves, says which slots are in use: removing a number clears one bit without
+// touching the leaf, and adding one writes to any free slot. Due times and sequence numbers are in a slab, by number.
+// The search for a leaf reads due times that lie side by side. A number that belongs to the first or the last leaf
+// needs no search. Any other number waits, unordered, until there are 64 of them. They are then moved down together,
+// which is faster than one by one.
 //
-// It grows and shrinks by leaves, so no operation copies all. A leaf in which a quarter is left is joined with one
-// beside it when both together leave room. It keeps what a slab.Slab of 24 bytes a number keeps, the leaves that hold
-// a number, and 36 bytes for each leaf that there ever was. Heaps whose numbers are never the same may share their
-// places, so that many heaps of few numbers each cost no more than one.
+// The heap grows and shrinks leaf by leaf, so no operation copies everything. A leaf that is down to a quarter is
+// merged with its neighbour if both together leave room. The memory kept is a slab.Slab with 24 bytes per number, the
+// leaves that hold a number, and 36 bytes for each leaf there ever was. Heaps that never hold the same number may share
+// their Places, so that many small heaps cost no more than one.
 package dueheap

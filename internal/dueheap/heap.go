@@ -1,35 +1,36 @@
 package dueheap
 
-// Heap is the order. The zero Heap is empty and ready.
+// Heap is a set of numbers ordered by due time. The zero Heap is empty and ready for use.
 type Heap struct {
 	places *Places
 	length int
-	height int   // levels of nodes above the leaves
-	root   int32 // a node, or the only leaf, or 0
-	first  int32 // the leaf with what is due first, 0 when there is nothing
-	last   int32 // the leaf with what is due last
-	newest int32 // a leaf out of order, with what came last and belongs to neither of those; 0 before it is needed
-	high   entry // what is before it belongs to the first leaf, where that is not the only one
-	low    entry // what is not before it belongs to the last leaf, likewise
+	height int     // levels of nodes above the leaves
+	root   int32   // a node, or the only leaf, or 0
+	first  int32   // the leaf with what is due first; 0 if there is none
+	last   int32   // the leaf with what is due last
+	taken  int32   // the leaf of the last removal, 0 for none: a number that moves often stays near
+	high   entry   // entries before it belong to the first leaf, if there is more than one leaf
+	low    entry   // entries not before it belong to the last leaf, if there is more than one
+	newest []entry // added last, not in a leaf yet; at most slots, in no order
 }
 
-// Sharing returns an empty heap that keeps its places there, beside other heaps. A number is in one of
-// them at most, and Due, Seq, Set and Remove are called only on the one that it is in, if it is in any.
+// Sharing returns an empty heap that uses the same Places as other heaps. A number is in at most one of them. Call Due
+// and Seq only on the heap that has it. Call Set and Remove on no other heap either while one has it.
 func Sharing(places *Places) Heap { return Heap{places: places} }
 
-// Len is how many numbers there are.
+// Len returns how many numbers are in the heap.
 func (h *Heap) Len() int { return h.length }
 
-// Has says whether the number is there.
+// Has reports whether the number is in the heap, or in another one that shares its places.
 func (h *Heap) Has(number int32) bool { return h.places != nil && h.places.Has(number) }
 
-// Due is the due time of a number that is there.
+// Due returns the due time of a number in the heap.
 func (h *Heap) Due(number int32) int64 { return h.places.items.At(number).due }
 
-// Seq is the sequence number of a number that is there.
+// Seq returns the sequence number of a number in the heap.
 func (h *Heap) Seq(number int32) uint64 { return h.places.items.At(number).seq }
 
-// Min is the number due first.
+// Min returns the number that is due first, and its due time; false if the heap is empty.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
 	if h.first == 0 {
 		return 0, 0, false
@@ -38,7 +39,7 @@ func (h *Heap) Min() (number int32, due int64, ok bool) {
 	return number, h.places.items.At(number).due, true
 }
 
-// Set adds the number or moves it.
+// Set adds the number or changes its due time.
 func (h *Heap) Set(number int32, due int64, seq uint64) {
 	if h.places == nil {
 		h.places = new(Places)
@@ -58,57 +59,52 @@ func (h *Heap) Set(number int32, due int64, seq uint64) {
 		h.root = p.newLeaf()
 		h.first, h.last = h.root, h.root
 	}
-	it.place = h.add(h.near(&one), &one)
+	it.place = h.put(&one)
 }
 
-// near returns a leaf for an entry that can be told without going down the tree.
-func (h *Heap) near(one *entry) int32 {
+// put adds an entry without a search from the root, and returns its place.
+func (h *Heap) put(one *entry) (place int32) {
 	switch {
-	case h.first == h.last || !one.before(&h.low): // very often what is set last is due last
-		return h.last
+	case h.first == h.last || !one.before(&h.low): // often what is set last is due last
+		return h.add(h.last, one)
 	case one.before(&h.high):
-		return h.first
-	case h.newest == 0:
-		h.newest = h.places.newLeaf()
-	case h.places.leaf(h.newest).full():
+		return h.add(h.first, one)
+	case h.taken != 0 && h.places.leaf(h.taken).holds(one.due):
+		return h.add(h.taken, one)
+	case h.newest == nil:
+		h.newest = h.places.newNewest()
+	case len(h.newest) == slots:
 		h.settleNewest()
 	}
-	return h.newest
+	h.newest = append(h.newest, *one)
+	return ^int32(len(h.newest) - 1)
 }
 
-// settleNewest moves what came last to where it belongs. All at once that is quicker than one by one: they go down
-// level by level together, and do not wait for each other.
+// settleNewest moves the entries of newest to their leaves. Moving them down together, level by level, is faster than
+// one by one, because their memory reads overlap.
 func (h *Heap) settleNewest() {
-	if h.newest == 0 || h.places.leaf(h.newest).used == 0 {
-		return
-	}
-	var all [slots]entry
 	var to [slots]int32
-	p, n := h.places, 0
-	l := p.leaf(h.newest)
-	for rest := *l; rest.used != 0; rest.next() {
-		all[n], to[n] = p.entry(rest.least()), h.root
-		n++
+	p, all := h.places, h.newest
+	for i := range all {
+		to[i] = h.root
 	}
-	l.used = 0
 	for range h.height {
-		for i := range to[:n] {
-			to[i] = p.below(to[i], &all[i])
-		}
+		p.descend(&to, all)
 	}
-	for i := range all[:n] {
+	for i := range all {
 		one, id := &all[i], to[i]
 		full := p.leaf(id).full()
 		p.items.At(one.number).place = h.add(id, one)
-		for later := i + 1; full && later < n; later++ { // the leaf was split
+		for later := i + 1; full && later < len(all); later++ { // the leaf was split
 			if to[later] == id {
 				to[later] = h.find(&all[later])
 			}
 		}
 	}
+	h.newest = all[:0]
 }
 
-// find returns the leaf to which an entry belongs.
+// find returns the leaf that an entry belongs to.
 func (h *Heap) find(one *entry) int32 {
 	id := h.root
 	for range h.height {
@@ -117,7 +113,7 @@ func (h *Heap) find(one *entry) int32 {
 	return id
 }
 
-// Remove takes the number out, if it is there.
+// Remove removes the number. It does nothing if the number is not in the heap.
 func (h *Heap) Remove(number int32) {
 	if !h.Has(number) {
 		return
@@ -127,7 +123,7 @@ func (h *Heap) Remove(number int32) {
 	h.places.items.Free(number)
 }
 
-// Each calls visit for every number, in no order. It must not change the heap.
+// Each calls visit for every number, in no particular order. visit must not change the heap.
 func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
 	h.walk(func(number int32, it *item) bool {
 		visit(number, it.due, it.seq)
@@ -135,8 +131,8 @@ func (h *Heap) Each(visit func(number int32, due int64, seq uint64)) {
 	})
 }
 
-// Until calls visit for every number due then or before, in no order. It costs what it visits. It must
-// not change the heap.
+// Until calls visit for every number due at that time or before, in no particular order. The cost grows with their
+// number. visit must not change the heap.
 func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
 	h.walk(func(number int32, it *item) bool {
 		if it.due <= due {
@@ -146,10 +142,13 @@ func (h *Heap) Until(due int64, visit func(number int32, due int64)) {
 	})
 }
 
-// walk visits all, but not what is behind a leaf in which visit was false: nothing there comes before that.
+// walk visits all numbers, but stops after a leaf in which visit returned false: everything in later leaves is due
+// later.
 func (h *Heap) walk(visit func(number int32, it *item) bool) {
 	h.walkFrom(h.root, h.height, visit)
-	h.walkFrom(h.newest, 0, visit)
+	for _, one := range h.newest {
+		visit(one.number, h.places.items.At(one.number))
+	}
 }
 
 func (h *Heap) walkFrom(id int32, level int, visit func(number int32, it *item) bool) (goOn bool) {

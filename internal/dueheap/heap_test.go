@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// order is that of the heap.
+// order compares entries as the heap orders them.
 func order(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.due, b.due), cmp.Compare(a.seq, b.seq), cmp.Compare(a.number, b.number))
 }
@@ -59,7 +59,7 @@ func TestHeapAgainstAMap(t *testing.T) {
 	}
 }
 
-// requireNothingKept checks that no heap has a leaf or a node.
+// requireNothingKept checks that the heaps have neither leaves nor nodes left.
 func requireNothingKept(t *testing.T, p *Places) {
 	t.Helper()
 	for _, block := range p.leaves {
@@ -76,7 +76,7 @@ func requireNothingKept(t *testing.T, p *Places) {
 	p.items.Each(func(number int32, _ *item) { require.Fail(t, "kept", number) })
 }
 
-// What is set first stays first among equals, however many operations come between.
+// Among equals, what is set first stays first, however many operations come between.
 func TestOrderOfEqualsForEver(t *testing.T) {
 	seqs := []uint64{0, 1, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 32, 3 << 31, 1 << 62, math.MaxInt64, math.MaxInt64 + 1, math.MaxUint64 - 1, math.MaxUint64}
 	for _, due := range []int64{math.MinInt64, 0, math.MaxInt64} {
@@ -95,7 +95,7 @@ func TestOrderOfEqualsForEver(t *testing.T) {
 	}
 }
 
-// The heap grows over many chunks and is emptied in order, again and again; numbers lie far apart.
+// The heap grows over many chunks and is emptied in order, again and again. Its numbers are far apart.
 func TestWavesComeOutInOrder(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	var h Heap
@@ -114,7 +114,7 @@ func TestWavesComeOutInOrder(t *testing.T) {
 				require.Fail(t, "out of order")
 			}
 			h.Remove(number)
-			h.Remove(number) // nothing
+			h.Remove(number) // does nothing
 		}
 		require.Zero(t, h.Len())
 		requireNothingKept(t, h.places)

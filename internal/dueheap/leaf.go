@@ -3,25 +3,26 @@ package dueheap
 import "math/bits"
 
 const (
-	slots = 64 // of a leaf: the bits of a word
+	slots = 64 // in a leaf: the bits of a word
 	few   = slots / 4
 )
 
-// leaf holds numbers in its used slots; what is in the others says nothing. In the first leaf of a heap they are in
-// order.
+// leaf holds numbers in its used slots; the contents of the others mean nothing. In the first leaf of a heap the used
+// slots are in order.
 type leaf struct {
-	numbers []int32
-	used    uint64
+	numbers     []int32
+	used        uint64
+	from, until int64 // what is due strictly between the two belongs here, and perhaps more
 }
 
-// entry is a number with what orders it.
+// entry is a number and what orders it.
 type entry struct {
 	due    int64
 	seq    uint64
 	number int32
 }
 
-// before is the order of all that is in a heap. No two are equal in it.
+// before orders a heap. No two of its entries are equal.
 func (a *entry) before(b *entry) bool {
 	switch {
 	case a.due != b.due:
@@ -34,15 +35,18 @@ func (a *entry) before(b *entry) bool {
 
 func (l *leaf) len() int { return bits.OnesCount64(l.used) }
 
+// holds says whether everything due at that time belongs here.
+func (l *leaf) holds(due int64) bool { return l.from < due && due < l.until }
+
 func (l *leaf) full() bool { return l.used == ^uint64(0) }
 
-// least is what the first used slot has: in the first leaf of a heap that which is due first.
+// least returns the number in the first used slot. In the first leaf of a heap that is the number due first.
 func (l *leaf) least() int32 { return l.numbers[bits.TrailingZeros64(l.used)] }
 
-// next goes on to the next used slot, in a copy.
+// next moves on to the next used slot. It is called on a copy.
 func (l *leaf) next() { l.used &= l.used - 1 }
 
-// add puts an entry into the leaf to which it belongs, and returns its place. A leaf that is full is split first.
+// add puts an entry into the leaf that it belongs to, and returns its place. A full leaf is split first.
 func (h *Heap) add(id int32, one *entry) (place int32) {
 	l := h.places.leaf(id)
 	if l.full() {
@@ -58,18 +62,30 @@ func (h *Heap) add(id int32, one *entry) (place int32) {
 	return placeOf(id, at)
 }
 
-// take empties the slot of a number.
+// take removes a number from its slot.
 func (h *Heap) take(number int32, it *item) {
-	id := it.place / slots
-	l := h.places.leaf(id)
+	if it.place < 0 {
+		h.takeNewest(^it.place)
+		return
+	}
+	h.taken = it.place / slots
+	l := h.places.leaf(h.taken)
 	l.used &^= 1 << (it.place % slots)
-	if left := l.len(); (left == few || left == 0) && id != h.newest {
+	if left := l.len(); left == few || left == 0 {
 		h.settle(&entry{it.due, it.seq, number})
 	}
 }
 
-// room returns a free slot for an entry in a leaf that is in order. What lies between its place and the nearest
-// free slot makes way.
+// takeNewest removes an entry of newest. The last entry takes its place.
+func (h *Heap) takeNewest(at int32) {
+	last := len(h.newest) - 1
+	h.newest[at] = h.newest[last]
+	h.places.items.At(h.newest[at].number).place = ^at
+	h.newest = h.newest[:last]
+}
+
+// room returns a free slot for an entry in a leaf that is in order. It moves the numbers between the entry's place and
+// the nearest free slot.
 func (p *Places) room(id int32, one *entry) int {
 	l := p.leaf(id)
 	if l.used == 0 {
@@ -94,8 +110,8 @@ func (p *Places) room(id int32, one *entry) int {
 	return at - 1
 }
 
-// after returns the slot before which an entry belongs in a leaf that is in order: what it is not before is in the
-// slots below, and the rest is not.
+// after returns the slot before which an entry belongs in a leaf that is in order: lower slots hold what is not after
+// it, the others what is.
 func (p *Places) after(l *leaf, one *entry) int {
 	low, high := bits.TrailingZeros64(l.used), slots-bits.LeadingZeros64(l.used)
 	for low < high {
@@ -112,7 +128,7 @@ func (p *Places) after(l *leaf, one *entry) int {
 	return low
 }
 
-// inOrder says whether a leaf is as the first one has to be.
+// inOrder says whether a leaf is in order, as the first one must be.
 func (p *Places) inOrder(id int32) bool {
 	rest := *p.leaf(id)
 	last := p.entry(rest.least())
@@ -126,11 +142,11 @@ func (p *Places) inOrder(id int32) bool {
 	return true
 }
 
-// pack puts what is in a leaf in order, from its first slot on.
+// pack puts the numbers of a leaf in order, into the first slots.
 func (p *Places) pack(id int32) {
 	var all [slots]entry
 	l, n := p.leaf(id), 0
-	for rest := *l; rest.used != 0; rest.next() { // on its own: these loads do not wait for each other
+	for rest := *l; rest.used != 0; rest.next() { // a loop of its own, so that these reads overlap
 		all[n] = p.entry(rest.least())
 		n++
 	}
@@ -149,7 +165,7 @@ func (p *Places) pack(id int32) {
 	p.adopt(id, 0, n)
 }
 
-// adopt notes where numbers of a leaf are.
+// adopt records the places of the numbers in a part of a leaf.
 func (p *Places) adopt(id int32, from, to int) {
 	for at, number := range p.leaf(id).numbers[from:to] {
 		p.items.At(number).place = placeOf(id, from+at)

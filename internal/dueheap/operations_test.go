@@ -11,7 +11,7 @@ import (
 
 var operations = flag.Int("operations", 100_000, "how many random operations are compared with the model")
 
-// sortedHeap is what a Heap must do, on a sorted slice.
+// sortedHeap does what a Heap must do, with a sorted slice.
 type sortedHeap struct {
 	heap Heap
 	all  []entry
@@ -61,8 +61,8 @@ func (s *sortedHeap) checkVisits(t *testing.T) {
 	require.Equal(t, end, visited)
 }
 
-// Two heaps share their places and grow and shrink in turn, from nothing to trees of three levels: by random numbers,
-// by what is due first, and with due times that are spread, nearly equal, rising or falling.
+// Two heaps share their Places and grow and shrink in turn, from nothing to trees of three levels: by random numbers,
+// by what is due first, and with due times that are spread out, nearly equal, rising or falling.
 func TestOperationsAgainstASortedSlice(t *testing.T) {
 	const numbers = 12_000
 	r := rand.New(rand.NewSource(1))
@@ -88,7 +88,7 @@ func TestOperationsAgainstASortedSlice(t *testing.T) {
 				seq++
 				one := entry{r.Int63n(spread) + rising*int64(seq), seq, number}
 				if r.Intn(8) == 0 {
-					one.due, one.seq = entries[r.Intn(numbers)].due, uint64(r.Intn(3)) // equals, of which only the number tells
+					one.due, one.seq = entries[r.Intn(numbers)].due, uint64(r.Intn(3)) // often equal, so that only the number orders them
 				}
 				s.set(t, one, entries[number], was != nil)
 				in[number], entries[number] = s, one

@@ -2,8 +2,8 @@ package dueheap
 
 import "math/bits"
 
-// split makes two leaves of a full one and returns that to which an entry belongs. Where entries come in order, at
-// either end of all, what they leave behind is full.
+// split makes two leaves of a full one and returns the one that an entry belongs to. If entries are added in order, at
+// either end of the heap, it leaves full leaves behind.
 func (h *Heap) split(id int32, one *entry) int32 {
 	p := h.places
 	p.pack(id)
@@ -24,6 +24,7 @@ func (h *Heap) split(id int32, one *entry) int32 {
 	if moved > 0 {
 		bound = p.entry(r.numbers[0])
 	}
+	l.until, r.from, r.until = bound.due, bound.due, l.until
 	if id == h.first {
 		h.high = bound
 	}
@@ -37,7 +38,7 @@ func (h *Heap) split(id int32, one *entry) int32 {
 	return right
 }
 
-// link makes a new leaf known.
+// link adds a new leaf to the tree.
 func (h *Heap) link(bound entry, id int32, cut int) {
 	if h.height > 0 {
 		if bound, id = h.places.insert(h.root, h.height, bound, id, cut); id == 0 {
@@ -52,8 +53,8 @@ func (h *Heap) link(bound entry, id int32, cut int) {
 	h.height++
 }
 
-// insert makes a new leaf known below a node. A full node keeps what is before the cut and gives the rest to a new
-// one, which has to be made known to the level above; or the id is 0.
+// insert adds a new leaf below a node. If that node is full, it keeps what is before the cut, the rest goes to a new
+// node, and insert returns that node and its bound for the level above. Otherwise the returned id is 0.
 func (p *Places) insert(to int32, level int, bound entry, id int32, cut int) (entry, int32) {
 	x := p.nodes[to]
 	at := x.find(&bound)
@@ -80,11 +81,12 @@ func (p *Places) insert(to int32, level int, bound entry, id int32, cut int) (en
 	return right.bound(0), newer
 }
 
-// settle looks after the leaf to which an entry belonged, and in which nothing is left, or few: then it is joined with
-// one beside it when both together leave room.
+// settle is called for the leaf of an entry when few or no numbers are left in it. An empty leaf is freed. Another one
+// is merged with a neighbour if both together leave room.
 func (h *Heap) settle(one *entry) {
 	p := h.places
 	h.settleNewest()
+	h.taken = 0 // it may be freed
 	switch {
 	case h.height > 0:
 		if !h.shrink(h.root, h.height, one) {
@@ -103,14 +105,13 @@ func (h *Heap) settle(one *entry) {
 		h.root = below
 		h.height--
 	}
-	if h.height == 0 && h.newest != 0 {
-		p.giveBackLeaf(h.newest)
-		h.newest = 0
+	if h.height == 0 && h.newest != nil {
+		p.spareNewest, h.newest = h.newest, nil
 	}
 	h.ends()
 }
 
-// shrink is settle below a node; it says whether anything has changed.
+// shrink is settle below a node. It says whether anything has changed.
 func (h *Heap) shrink(id int32, level int, one *entry) bool {
 	p := h.places
 	x := p.nodes[id]
@@ -137,12 +138,13 @@ func (h *Heap) shrink(id int32, level int, one *entry) bool {
 	return true
 }
 
-// join joins what is at that place with what is behind it, or before, if both are few; it says whether they were.
+// join merges what is at that index with its right neighbour, or else its left one, if pair can. It says whether it
+// did.
 func (p *Places) join(x *node, at int, pair func(x *node, at int) bool) bool {
 	return at+1 < int(x.count) && pair(x, at) || at > 0 && pair(x, at-1)
 }
 
-// joinLeaves moves what is in the leaf behind that place to that at the place.
+// joinLeaves moves the numbers of the leaf after that index into the leaf at the index, if there is room.
 func (p *Places) joinLeaves(x *node, at int) bool {
 	id, other := x.below[at], x.below[at+1]
 	l, r := p.leaf(id), p.leaf(other)
@@ -155,12 +157,13 @@ func (p *Places) joinLeaves(x *node, at int) bool {
 		l.used |= 1 << at
 		p.adopt(id, at, at+1)
 	}
+	l.until = r.until
 	p.giveBackLeaf(other)
 	x.drop(at + 1)
 	return true
 }
 
-// joinNodes moves what is in the node behind that place to that at the place.
+// joinNodes moves what is in the node after that index into the node at the index, if there is room.
 func (p *Places) joinNodes(x *node, at int) bool {
 	left, right := p.nodes[x.below[at]], p.nodes[x.below[at+1]]
 	if left.count+right.count > fanout*3/4 {
@@ -175,7 +178,7 @@ func (p *Places) joinNodes(x *node, at int) bool {
 	return true
 }
 
-// ends finds the first leaf, which is put in order, and the last one.
+// ends finds the first leaf, and puts it in order, and the last one.
 func (h *Heap) ends() {
 	h.first, h.last = h.root, h.root
 	for range h.height {

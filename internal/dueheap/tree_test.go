@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sound checks the tree and returns its entries in order, and how many leaves there are.
+// sound checks the tree. It returns the entries in order, and the number of leaves.
 func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 	t.Helper()
 	var fault string
@@ -26,7 +26,10 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 			leaves++
 			ends = append(ends, id)
 			l := h.places.leaf(id)
-			note((l.used != 0 || id == h.newest) && len(l.numbers) == slots, "empty", id)
+			note(l.used != 0 && len(l.numbers) == slots, "empty", id)
+			if low, high := (entry{l.from + 1, 0, 0}), (entry{l.until - 1, math.MaxUint64, math.MaxInt32}); low.due <= high.due {
+				note(h.find(&low) == id && h.find(&high) == id, "what it holds", *l)
+			}
 			for at, number := range l.numbers {
 				if l.used>>at&1 != 0 {
 					note(h.places.items.At(number).place == placeOf(id, at), "place of a number", number)
@@ -64,17 +67,18 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 			note(leaves == 1 || one.before(&h.high) == (at < len(first)), "high", one)
 			note(leaves == 1 || one.before(&h.low) == (at < len(all)-h.places.leaf(h.last).len()), "low", one)
 		}
-		if h.newest != 0 {
-			require.NotZero(t, h.height)
-			from := len(all)
-			visit(h.newest, 0)
-			for _, one := range all[from:] {
-				note(!one.before(&h.high) && one.before(&h.low), "newest", one)
-			}
+		note(h.taken == 0 || slices.Contains(ends, h.taken), "taken", h.taken)
+		note(h.newest == nil || h.height > 0, "what came last", h.newest)
+		for at, one := range h.newest {
+			note(h.places.items.At(one.number).place == ^int32(at) && h.places.entry(one.number) == one, "place of what came last", one)
+			note(!one.before(&h.high) && one.before(&h.low), "newest", one)
 		}
+		all = append(all, h.newest...)
 	} else {
-		require.Equal(t, []int32{0, 0, 0}, []int32{h.first, h.last, h.newest})
+		require.Equal(t, []int32{0, 0}, []int32{h.first, h.last})
+		require.Nil(t, h.newest)
 		require.Zero(t, h.height)
+		require.Zero(t, h.taken)
 	}
 	require.Empty(t, fault)
 	require.Len(t, all, h.Len())
@@ -82,7 +86,7 @@ func sound(t *testing.T, h *Heap) (all []entry, leaves int) {
 	return all, leaves
 }
 
-// All ways to grow and to shrink, in trees of several levels.
+// Growing and shrinking in all ways, with trees of several levels.
 func TestTreeStaysSound(t *testing.T) {
 	const most = 30_000
 	ways := map[string]func(r *rand.Rand, i int) int64{

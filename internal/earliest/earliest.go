@@ -1,4 +1,4 @@
-// Package earliest has the earliest of many instants at hand, for those who ask often, and hold a lock while they do.
+// Package earliest keeps a set of instants and returns the earliest in O(1), for callers who ask often under a lock.
 package earliest
 
 import (
@@ -9,14 +9,14 @@ import (
 // Of is a set of instants. The zero Of is empty. It is not safe for concurrent use.
 type Of struct{ list order }
 
-// One is an instant that is in a set, or in none as the zero One is. It must not be copied while it is in one.
+// One is an instant that is in at most one set. The zero One is in none. It must not be copied while it is in a set.
 type One struct {
 	at    time.Time
 	in    *Of
 	place int // in in.list
 }
 
-// Put has the instant in the set from now on, at that time. It is O(log n).
+// Put adds the instant to the set, or moves it there. O(log n).
 func (s *Of) Put(o *One, at time.Time) {
 	switch {
 	case o.in == nil:
@@ -28,7 +28,7 @@ func (s *Of) Put(o *One, at time.Time) {
 	}
 }
 
-// Leave takes the instant out of the set that it is in, if it is in one. It is O(log n).
+// Leave removes the instant from its set, if it is in one. O(log n).
 func (o *One) Leave() {
 	if o.in != nil {
 		heap.Remove(&o.in.list, o.place)
@@ -36,7 +36,17 @@ func (o *One) Leave() {
 	}
 }
 
-// First is the earliest, at the cost of a look; false when there is none.
+// At returns the instant, or false if it is in no set.
+func (o *One) At() (time.Time, bool) { return o.at, o.in != nil }
+
+// DropUntil removes the instants that are not after at. O(log n) for each.
+func (s *Of) DropUntil(at time.Time) {
+	for len(s.list) > 0 && !s.list[0].at.After(at) {
+		s.list[0].Leave()
+	}
+}
+
+// First returns the earliest instant, or false if there is none. O(1).
 func (s *Of) First() (time.Time, bool) {
 	if len(s.list) == 0 {
 		return time.Time{}, false
@@ -44,10 +54,10 @@ func (s *Of) First() (time.Time, bool) {
 	return s.list[0].at, true
 }
 
-// Len is how many there are.
+// Len returns the number of instants.
 func (s *Of) Len() int { return len(s.list) }
 
-// keptRoom is of how many the room is never given back.
+// keptRoom is the capacity below which memory is never given back.
 const keptRoom = 64
 
 // order implements heap.Interface.
@@ -62,12 +72,12 @@ func (l order) Swap(i, j int) {
 }
 
 func (l *order) Push(o any) {
-	one := o.(*One) //nolint:errcheck // of Put
+	one := o.(*One) //nolint:errcheck // Put pushes only these
 	one.place = len(*l)
 	*l = append(*l, one)
 }
 
-// Pop halves the room when no more than a quarter of it is used.
+// Pop halves the capacity if less than a quarter of it is used.
 func (l *order) Pop() any {
 	last := len(*l) - 1
 	one := (*l)[last]

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFirst compares with looking at all, over instants that come, move and leave, many of them equal.
+// TestFirst compares with a linear search, while instants come, move and leave. Many of them are equal.
 func TestFirst(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	var s, other Of

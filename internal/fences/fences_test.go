@@ -1,5 +1,5 @@
-// Package fences holds what the packages of this module promised each other, as tests: who imports whom,
-// who reads a clock, who starts goroutines, and what the module requires and looks like from outside.
+// Package fences holds the rules between this module's packages as tests: which may import which, which may read a
+// clock or start goroutines, and what the module requires and looks like from outside.
 package fences
 
 import (
@@ -26,14 +26,14 @@ const (
 	root   = "../.."
 )
 
-// pure packages decide and do nothing else; none knows another.
+// pure packages only decide. None imports another.
 var pure = []string{"zone", "health", "ratelimitqueue", "timedworker", "taints"}
 
-// quiet ones start no goroutine; timedworker's Run does, and waits for them.
+// quiet packages start no goroutine. timedworker is not among them: its Run starts some, and waits for them.
 var quiet = []string{"zone", "health", "ratelimitqueue", "taints"}
 
-// pressure is pure but for its manager, and may know the pure packages. What measures for it starts no goroutine either:
-// who calls a Run has one.
+// pressure is pure except for its manager, and may import the pure packages. The packages that measure for it start no
+// goroutine either: Run uses its caller's.
 const (
 	pressure        = "evictor/nodepressure"
 	pressureCgroup  = pressure + "/cgroup"
@@ -75,7 +75,7 @@ func TestNoGoroutinesInQuietPackages(t *testing.T) {
 	}
 }
 
-// TestTestsDoNotSleep: only in the bubble of testing/synctest is a sleep exact and free.
+// A sleep is exact and free only within a bubble of testing/synctest.
 func TestTestsDoNotSleep(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -127,20 +127,20 @@ func TestRequirements(t *testing.T) {
 func TestTopLevelEntries(t *testing.T) {
 	allowed := append([]string{
 		"evictor", "examples", "internal",
-		"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DIFFERENCES.md",
+		"go.mod", "go.sum", "doc.go", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DIFFERENCES.md", "MIGRATING.md", "SECURITY.md",
 	}, pure...)
 	entries, err := os.ReadDir(root)
 	require.NoError(t, err)
 	for _, entry := range entries {
 		name := entry.Name()
-		ignored := slices.Contains([]string{".test", ".out", ".prof"}, filepath.Ext(name)) // as .gitignore has them
+		ignored := slices.Contains([]string{".test", ".out", ".prof"}, filepath.Ext(name)) // as in .gitignore
 		if !strings.HasPrefix(name, ".") && !ignored {
 			require.Contains(t, allowed, name)
 		}
 	}
 }
 
-// TestFencesHold shows that what finds a breach does.
+// TestFencesHold shows that the checks find a violation.
 func TestFencesHold(t *testing.T) {
 	const source = `package p
 
@@ -173,7 +173,7 @@ func run(t *testing.T, name string, args ...string) string {
 	return string(output)
 }
 
-// sources are the files of a package that are no tests.
+// sources returns the files of a package without its tests.
 func sources(t *testing.T, pkg string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, pkg, "*.go"))
@@ -183,7 +183,7 @@ func sources(t *testing.T, pkg string) []string {
 	return files
 }
 
-// clockUses finds what reads or waits on the real clock in a file, or in source when that is not nil.
+// clockUses finds what reads or waits for the real clock in a file, or in source if that is not nil.
 func clockUses(t *testing.T, file string, source any) []string {
 	t.Helper()
 	forbidden := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}

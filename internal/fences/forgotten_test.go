@@ -14,8 +14,8 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// What a forgotten field means is never that nothing happens and nobody says so: it is a fault, or things happen. Each
-// field of a configuration has a test of what comes of forgetting it, and a new one fails until it has.
+// If a field of a configuration is forgotten, either that is an error or things happen all the same; it is never
+// silent. Each field has a test of that, and a new field fails until it has one.
 func TestAForgottenFieldIsNeverSilent(t *testing.T) {
 	for _, config := range []struct {
 		of        any
@@ -41,7 +41,7 @@ func TestAForgottenFieldIsNeverSilent(t *testing.T) {
 				_, err := ratelimitqueue.NewGroup[string, string, int](ratelimitqueue.GroupConfig[string, string]{})
 				requireRateFault(t, err)
 			},
-			"Burst":       func(t *testing.T) { require.Equal(t, 3, groupTakes(t, 1e-6)) }, // one in each domain
+			"Burst":       func(t *testing.T) { require.Equal(t, 3, groupTakes(t, 1e-6)) }, // one of each domain
 			"MaxRate":     func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"MaxInFlight": func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"Prefer":      func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
@@ -76,7 +76,7 @@ func requireRateFault(t *testing.T, err error) {
 	require.ErrorContains(t, err, "Stopped")
 }
 
-// takes is how many of a hundred items are handed out at once.
+// takes returns how many of a hundred items are handed out at once.
 func takes(t *testing.T, config ratelimitqueue.Config) (taken int) {
 	config.Clock = testingclock.NewFakeClock(epoch)
 	q, err := ratelimitqueue.New[int, int](config)
@@ -90,7 +90,7 @@ func takes(t *testing.T, config ratelimitqueue.Config) (taken int) {
 	return taken
 }
 
-// groupTakes is how many of a hundred items in each of three domains are.
+// groupTakes returns how many of a hundred items in each of three domains are handed out at once.
 func groupTakes(t *testing.T, rate float64) (taken int) {
 	g, err := ratelimitqueue.NewGroup[string, string, int](ratelimitqueue.GroupConfig[string, string]{Rate: rate, Clock: testingclock.NewFakeClock(epoch)})
 	require.NoError(t, err)
@@ -103,7 +103,7 @@ func groupTakes(t *testing.T, rate float64) (taken int) {
 	return taken
 }
 
-// asConfig: the two have the field in common, and the group hands it on to the same code.
+// asConfig: Group and Queue both have the field, and the group passes it on to its queues.
 func asConfig(t *testing.T) {
 	g, err := ratelimitqueue.NewGroup[string, string, int](ratelimitqueue.GroupConfig[string, string]{Rate: ratelimitqueue.Unlimited})
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func forgottenClock(t *testing.T) {
 	require.False(t, item.Added.After(time.Now()))
 }
 
-// forgottenWorkersAndClock: the zero Config works, on eight workers.
+// forgottenWorkersAndClock: the zero Config works, with eight workers.
 func forgottenWorkersAndClock(t *testing.T) {
 	const workers = 8
 	begun, end := make(chan struct{}, 2*workers), make(chan struct{})
@@ -157,7 +157,7 @@ func forgottenWorkersAndClock(t *testing.T) {
 	require.ErrorIs(t, <-done, context.Canceled)
 }
 
-// queueOfConfig and setOfConfig take a key "a" into a machine with no Backoff, whose try fails.
+// queueOfConfig and setOfConfig make a machine without Backoff in which the first try of a key "a" has failed.
 func queueOfConfig(t *testing.T, clock *testingclock.FakeClock) (wait func() time.Duration) {
 	q, err := ratelimitqueue.New[string, int](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: clock})
 	require.NoError(t, err)

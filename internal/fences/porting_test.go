@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// PORTING.md names each test beside the package it is in.
+// PORTING.md names each test and its package.
 func TestPortingChecksExist(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "internal", "PORTING.md"))
 	require.NoError(t, err)

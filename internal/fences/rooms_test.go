@@ -13,25 +13,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rooms is where the evictor's rooms are: each decides something, knows no other, and is told what time it is.
+// rooms is where the evictor's rooms are. Each room decides something, imports no other room, and gets the time as an
+// argument.
 const rooms = "evictor/internal"
 
-// doors have a lock each, and nothing else that rooms may not have: through the one things come in, through the other they
-// are told, by whoever has not got the evictor's lock.
-var doors = map[string][]string{"inbox": {"sync", "sync/atomic"}, "outbox": {"sync"}}
+// doors are rooms with an exception each. inbox and outbox have a lock: one takes in events, the other passes on
+// decisions without the evictor's lock. In armed, evictions wait for their time as timed work, which has a context.
+var doors = map[string][]string{"inbox": {"sync", "sync/atomic"}, "outbox": {"sync"}, "armed": {"context"}}
 
 // handedOn is what a room takes in its configuration for a pure package below it, and never calls itself.
 var handedOn = map[string][]string{"turns": {"k8s.io/utils/clock"}}
 
-// roomsImport is all that any of them may: what computes, and objects of the API.
+// roomsImport is what every room may import: packages that compute, and API objects.
 var roomsImport = []string{
 	"cmp", "container/list", "errors", "fmt", "maps", "math", "slices", "strconv", "strings", "time",
-	"net/http", // for the names of status codes, see roomFaults
+	"net/http", // only for the names of status codes: see roomFaults
 	"k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/api/errors", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/types",
-	module + "/internal/earliest", // a type that two share, below them
+	module + "/internal/earliest", // a type that two rooms share
+	module + "/evictor/budget",    // a pure package, though it lies here
 }
 
-// TestRoomsHaveNoDoorsBetweenThem, and hold no lock, client, context, log or clock.
+// Rooms do not import each other, and have no lock, client, context, log or clock.
 func TestRoomsHaveNoDoorsBetweenThem(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(root, rooms))
 	require.NoError(t, err)
@@ -53,7 +55,7 @@ func TestRoomsHaveNoDoorsBetweenThem(t *testing.T) {
 	}
 }
 
-// roomFaults is what a file of a room may not have, in source when that is not nil.
+// roomFaults returns what a file of a room may not contain. It reads source instead if that is not nil.
 func roomFaults(t *testing.T, room, file string, source any) (faults []string) {
 	t.Helper()
 	faults = append(clockUses(t, file, source), goStatements(t, file, source)...)
@@ -87,7 +89,7 @@ func roomFaults(t *testing.T, room, file string, source any) (faults []string) {
 	return faults
 }
 
-// TestFencesOfRoomsHold shows that what finds a breach does.
+// TestFencesOfRoomsHold shows that the checks find a violation.
 func TestFencesOfRoomsHold(t *testing.T) {
 	const source = `package node
 

@@ -17,14 +17,14 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// ratelimitqueue and timedworker have one vocabulary, a table in the doc.go of each. Every word of it has a story here
-// that is played on both, where it must do the same, or what the two tables say of a difference.
+// ratelimitqueue and timedworker share one vocabulary, a table in the doc.go of each. For every word there is a story
+// here, which is played on both. Both must do the same, or what the tables say about a difference.
 
-// entry is an Entry of either.
+// entry is an Entry of either package.
 type entry struct {
 	key           string
 	value         int
-	in            time.Duration // until it is due, when it is set
+	in            time.Duration // until it is due; 0 means no due time
 	identity      string
 	onDuplicate   uint8
 	whileInFlight uint8
@@ -47,14 +47,14 @@ func TestPoliciesHaveTheSameValues(t *testing.T) {
 	require.Zero(t, ratelimitqueue.Again)
 }
 
-// outcome is how a holder ends.
+// outcome is how a holder ends its item.
 type outcome struct {
 	word string
 	d    time.Duration
 	err  error
 }
 
-// held is what is worked on.
+// held is what a holder works on.
 type held struct {
 	key, identity   string
 	value, attempts int
@@ -62,7 +62,7 @@ type held struct {
 	held            func() bool
 }
 
-// status is a Status of either.
+// status is a Status of either package.
 type status struct {
 	inFlight  bool
 	value     int
@@ -72,7 +72,7 @@ type status struct {
 	lastError error
 }
 
-// stats is a Stats of either.
+// stats is a Stats of either package.
 type stats struct {
 	waiting, inFlight               int
 	added, begun                    uint64
@@ -83,7 +83,7 @@ type stats struct {
 	lastErrorAt                     time.Duration
 }
 
-// options are those fields of a Config that both have.
+// options are the fields that both Configs have.
 type options struct {
 	permission func() error
 	interval   time.Duration
@@ -92,7 +92,7 @@ type options struct {
 	jitter     func(time.Duration) time.Duration
 }
 
-// machine is either of the two. It keeps a diary of what begins.
+// machine is either of the two. It keeps a diary of what is handed out.
 type machine struct {
 	*testing.T
 	clock *testingclock.FakeClock
@@ -101,7 +101,7 @@ type machine struct {
 
 	add      func(entry) (permitted bool)
 	remove   func(key, identity string) string
-	work     func(func(held) outcome) // on all that is due
+	work     func(func(held) outcome) // on everything that is due
 	get      func(key string) (status, bool)
 	len      func() int
 	next     func() (time.Time, bool)
@@ -124,7 +124,7 @@ func (m *machine) note(format string, args ...any) {
 	m.lines = append(m.lines, fmt.Sprint(m.clock.Since(epoch), " ", fmt.Sprintf(format, args...)))
 }
 
-// turn works on all that is due, which end does and ends.
+// turn works on everything that is due and ends each item as end says.
 func (m *machine) turn(end func(held) outcome) {
 	m.work(func(h held) outcome {
 		require.Less(m, len(m.lines), 100, "no end to it")
@@ -133,7 +133,7 @@ func (m *machine) turn(end func(held) outcome) {
 	})
 }
 
-// turns are a turn in each second.
+// turns is one turn in each second.
 func (m *machine) turns(seconds int, end func(held) outcome) {
 	for range seconds {
 		m.clock.Step(time.Second)
@@ -143,7 +143,7 @@ func (m *machine) turns(seconds int, end func(held) outcome) {
 
 func ends(word string) func(held) outcome { return func(held) outcome { return outcome{word: word} } }
 
-// first ends the first try so and is done with the others.
+// first ends the first item with that outcome, and the others as done.
 func first(o outcome, meanwhile func(held)) func(held) outcome {
 	began := false
 	return func(h held) outcome {
@@ -156,7 +156,7 @@ func first(o outcome, meanwhile func(held)) func(held) outcome {
 	}
 }
 
-// dueTime is the zero time for "now".
+// dueTime returns the zero time for "now".
 func (m *machine) dueTime(e entry) time.Time {
 	if e.in == 0 {
 		return time.Time{}
@@ -171,7 +171,7 @@ func sinceEpoch(at time.Time) time.Duration {
 	return at.Sub(epoch)
 }
 
-// backoffs are what Retry waits in the stories.
+// The backoff that Retry uses in the stories.
 const initial, factor = time.Second, 3
 
 func queueOf(t *testing.T, o options) *machine {
@@ -291,7 +291,7 @@ func setOf(t *testing.T, o options) *machine {
 	return m
 }
 
-// wordsOf is the table of words in a package's documentation.
+// wordsOf reads the table of words in a package's documentation.
 func wordsOf(t *testing.T, pkg string) (words []string, only map[string]bool) {
 	text, err := os.ReadFile(filepath.Join(root, pkg, "doc.go"))
 	require.NoError(t, err)
@@ -310,5 +310,5 @@ func wordsOf(t *testing.T, pkg string) (words []string, only map[string]bool) {
 		only[cells[0]] = strings.Contains(row, "(only here)")
 	}
 	require.Greater(t, len(words), 10)
-	return words[1:], only // without the header
+	return words[1:], only // without the header row
 }

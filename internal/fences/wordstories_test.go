@@ -13,14 +13,14 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// wants compares the diary, and begins a new one.
+// wants compares the diary and starts a new one.
 func (m *machine) wants(lines ...string) {
 	m.Helper()
 	require.Equal(m, lines, m.lines)
 	m.lines = nil
 }
 
-// story is that of a word.
+// story is played for one word.
 type story func(make func(options) *machine)
 
 func TestEachWordDoesTheSame(t *testing.T) {
@@ -108,7 +108,7 @@ func storyOfIdentity(make func(options) *machine) {
 	m.turn(ends("Done"))
 	m.wants("1s a/1=1 try 1", "1s a/2=2 try 1")
 
-	for _, o := range []outcome{{word: "Done"}, {word: "Retry"}} { // it takes over what is in flight, too
+	for _, o := range []outcome{{word: "Done"}, {word: "Retry"}} { // it also takes over a key in flight
 		m.add(entry{key: "a", value: 1, identity: "/1"})
 		m.turn(first(o, func(h held) {
 			m.add(entry{key: "a", value: 2, identity: "/2", whileInFlight: ignore})
@@ -122,7 +122,7 @@ func storyOfIdentity(make func(options) *machine) {
 	m.wants("1s a/1=1 try 1", "1s a/2=2 try 1", "", "10s a/1=1 try 1", "10s a/2=2 try 1", "")
 
 	m.add(entry{key: "a", value: 1, identity: "/1"})
-	m.turn(first(outcome{word: "Retry"}, func(h held) { // and goes, and the old one does not come back
+	m.turn(first(outcome{word: "Retry"}, func(h held) { // it is removed, and the old one does not come back
 		m.add(entry{key: "a", value: 2, identity: "/2"})
 		require.Equal(m, "gone", m.remove("a", "/2"))
 		require.False(m, h.held())

@@ -1,5 +1,5 @@
-// Package final marks errors that trying again cannot mend: one mark for the queue and the worker, so that a function
-// may hand either what it made for the other.
+// Package final marks errors for which a retry is useless. Queue and worker use the same mark, so an error that was
+// marked for one may be handed to the other.
 package final
 
 import "errors"
@@ -9,7 +9,7 @@ type final struct{ err error }
 func (f final) Error() string { return f.err.Error() }
 func (f final) Unwrap() error { return f.err }
 
-// Mark marks an error. Nil stays nil.
+// Mark marks an error. It returns nil for nil.
 func Mark(err error) error {
 	if err == nil {
 		return nil
@@ -17,7 +17,7 @@ func Mark(err error) error {
 	return final{err}
 }
 
-// Is says whether the error, or one that it wraps, was marked.
+// Is reports whether the error, or one that it wraps, is marked.
 func Is(err error) bool {
 	var f final
 	return errors.As(err, &f)

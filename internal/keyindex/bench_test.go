@@ -21,7 +21,7 @@ func full(keys []string) *Index[string] {
 	return &x
 }
 
-// scatter visits all of 0 to n-1, far from one another.
+// scatter visits all of 0 to n-1, with large steps.
 func scatter(i, n int) int { return int(uint64(i) * 7919 % uint64(n)) }
 
 func BenchmarkFind100000(b *testing.B) {

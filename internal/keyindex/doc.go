@@ -1,21 +1,17 @@
-// Package keyindex numbers keys: each key gets a small number for as long as it is in the index, and
-// the numbers of removed keys are used again, the least one first, so that what stays gathers in the
-// low numbers. What belongs to a key the caller keeps in a slab.Slab by that number. An operation
-// hashes its key once. A key that cannot be hashed (of an interface type, holding a slice) panics and
-// changes nothing. An Index is not safe for concurrent use, except that Find, Key, Len and Cap may run
-// beside each other.
+// Package keyindex numbers keys. A key has a small number for as long as it is in the index. Numbers of removed keys
+// are used again, the smallest first, so that the remaining keys gather in the low numbers. A Table keeps a record with
+// each key; with an Index, the caller keeps records in a slab.Slab by number. An operation hashes its key once. A key
+// that cannot be hashed (an interface that holds a slice, for example) panics and changes nothing. A key that is not
+// equal to itself (NaN) would never be found again and must not be inserted. An Index is not safe for concurrent use,
+// except that Find, Key, Len and Cap may run at the same time.
 //
-// No operation stops for the whole: the table is made of segments of 2,048 slots that split as they fill
-// and merge as they empty, the first of which begins with 16, and the keys lie in a slab.Slab. Memory follows
-// the keys that are there: 11 to 43 bytes a key for the table, the chunks of 32 keys in which one is left, one
-// spare of each, and half a byte for each number ever given. When keys come and go, survivors of a peak give
-// way only as they go themselves: a thousand of them, scattered among a million, keep the chunks of some
-// thirty thousand numbers.
+// The key that was deleted last stays in its place, without its record, until another key is inserted or deleted, or no
+// key is left. So a key that is deleted and inserted again at once, such as work whose time has changed, gets its old
+// number back without being hashed or looked up.
 //
-// Before Go 1.24 no program can hash any comparable key, so there the table is a map of Go: it too
-// grows step by step, but allocates its new room at once, which for a million keys is some tens of
-// megabytes to clear and may stop an operation for longer than a millisecond. Its room is given back by
-// moving to a new map in small steps, so it takes as many further operations as there are numbers,
-// divided by 64; or at once when the last key goes. A key that is not equal to itself (NaN) is never
-// found again and must not be inserted.
+// No operation rebuilds the whole table. It consists of segments of 2,048 slots that split as they fill and merge as
+// they empty; the first one starts with 16 slots. The keys are in a slab.Slab. Memory follows the number of keys: 11 to
+// 43 bytes per key for the table, the chunks of 32 keys in which at least one is left, one spare of each, and half a
+// byte for each number ever given out. Keys that survive a peak keep memory: a thousand of them, scattered among a
+// million, keep the chunks of some thirty thousand numbers.
 package keyindex

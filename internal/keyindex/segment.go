@@ -1,25 +1,23 @@
-//go:build go1.24
-
 package keyindex
 
 const (
 	fewest  = 16  // slots of the first segment, which doubles as it fills
-	kept    = 256 // slots that it keeps however few keys are left: what fills and empties again and again allocates nothing
+	kept    = 256 // slots that it keeps when it empties, so that filling it again allocates nothing
 	slots   = 2048
 	splitAt = slots * 3 / 4
-	mergeAt = splitAt / 2 // of two together, so that many keys must go before a merge follows a split
+	mergeAt = splitAt / 2 // of two together, so that many keys must go between a split and a merge
 )
 
-// segment is a hash table of its own for the keys whose hashes begin with the same depth bits: open
-// addressing with linear probing from the place that the last bits of the hash tell. The two meet only
-// at 2^21 segments, which have room for more keys than there are numbers.
+// segment is a hash table for the keys whose hashes begin with the same depth bits. It uses open addressing, with
+// linear probing from the place that the last bits of the hash say. First and last bits overlap only from 2^21 segments
+// on, which have room for more keys than there are numbers.
 type segment struct {
-	slots []slot // a power of two; only that of all hashes has less than the most
+	slots []slot // a power of two; less than the most only if there is one segment
 	live  int32
 	depth uint8
 }
 
-// slot holds the number of a key plus one, 0 when it is empty, and 32 bits of the key's hash.
+// slot holds a key's number plus one and 32 bits of the key's hash. The number is 0 if the slot is empty.
 type slot struct {
 	hash   uint32
 	number int32
@@ -37,13 +35,13 @@ func (s *segment) gap(hash uint32) uint32 {
 	return at
 }
 
-// add puts in a slot whose key is not there.
+// add fills a slot for a key that is not in the segment.
 func (s *segment) add(one slot) {
 	s.slots[s.gap(one.hash)] = one
 	s.live++
 }
 
-// addAll puts in what is in the slots of another segment.
+// addAll adds the used slots of another segment.
 func (s *segment) addAll(slots []slot) {
 	for _, one := range slots {
 		if one.number != 0 {
@@ -52,7 +50,7 @@ func (s *segment) addAll(slots []slot) {
 	}
 }
 
-// remove empties a slot and moves back what a probe could not find any more.
+// remove empties a slot, and moves back what a probe could no longer find.
 func (s *segment) remove(hole uint32) {
 	mask := uint32(len(s.slots) - 1)
 	for next := (hole + 1) & mask; s.slots[next].number != 0; next = (next + 1) & mask {
@@ -66,15 +64,15 @@ func (s *segment) remove(hole uint32) {
 	s.live--
 }
 
-// resize gives a segment more slots, or less.
+// resize changes the number of slots.
 func (s *segment) resize(slots int) {
 	old := s.slots
 	s.slots, s.live = make([]slot, slots), 0
 	s.addAll(old)
 }
 
-// room makes room for one more key in the segment to which the hash belongs, and returns it.
-func (x *Index[K]) room(s *segment, hash uint32) *segment {
+// room makes room for one more key in the segment that the hash belongs to, and returns the segment.
+func (x *Table[K, R]) room(s *segment, hash uint32) *segment {
 	for int(s.live) >= len(s.slots)*3/4 {
 		if len(s.slots) < slots {
 			s.resize(2 * len(s.slots))
@@ -86,8 +84,8 @@ func (x *Index[K]) room(s *segment, hash uint32) *segment {
 	return s
 }
 
-// split makes two of the segment to which the hash belongs.
-func (x *Index[K]) split(s *segment, hash uint32) {
+// split divides the segment that the hash belongs to.
+func (x *Table[K, R]) split(s *segment, hash uint32) {
 	if s.depth == x.depth {
 		x.doubleDirectory()
 	}
@@ -105,9 +103,9 @@ func (x *Index[K]) split(s *segment, hash uint32) {
 	x.keepSpare(s)
 }
 
-// merge joins the segment to which the hash belongs with its other half while both are nearly empty. The last one that is
-// left gives its slots back by halves.
-func (x *Index[K]) merge(s *segment, hash uint32) {
+// merge joins the segment that the hash belongs to with its other half, as long as both are nearly empty. The only
+// segment left halves its slots as it empties.
+func (x *Table[K, R]) merge(s *segment, hash uint32) {
 	if s.depth == 0 && len(s.slots) > kept && int(s.live) <= len(s.slots)/8 {
 		s.resize(len(s.slots) / 2)
 	}
@@ -127,7 +125,7 @@ func (x *Index[K]) merge(s *segment, hash uint32) {
 }
 
 // places returns the part of the directory for the hashes that share their first depth bits with this one.
-func (x *Index[K]) places(depth uint8, hash uint32) []*segment {
+func (x *Table[K, R]) places(depth uint8, hash uint32) []*segment {
 	each := 1 << (x.depth - depth)
 	first := int(hash>>(32-depth)) * each
 	return x.directory[first : first+each]
@@ -139,7 +137,7 @@ func fill(places []*segment, s *segment) {
 	}
 }
 
-func (x *Index[K]) doubleDirectory() {
+func (x *Table[K, R]) doubleDirectory() {
 	double := make([]*segment, 2*len(x.directory))
 	for i := range double {
 		double[i] = x.directory[i/2]
@@ -148,7 +146,7 @@ func (x *Index[K]) doubleDirectory() {
 	x.depth++
 }
 
-func (x *Index[K]) takeSpare() *segment {
+func (x *Table[K, R]) takeSpare() *segment {
 	s := x.spare
 	if s == nil {
 		return newSegment(slots)
@@ -157,8 +155,8 @@ func (x *Index[K]) takeSpare() *segment {
 	return s
 }
 
-// keepSpare empties a segment that is not used any more and keeps it for the next split.
-func (x *Index[K]) keepSpare(s *segment) {
+// keepSpare clears a segment that is no longer used and keeps it for the next split.
+func (x *Table[K, R]) keepSpare(s *segment) {
 	clear(s.slots)
 	s.live, s.depth = 0, 0
 	x.spare = s

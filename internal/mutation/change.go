@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// change replaces a part of a file. Of its forms the first that compiles is tried: without a statement a variable may be unused.
+// change replaces a part of a file. The first of its forms that compiles is tried, because without a statement a
+// variable may be unused.
 type change struct {
 	path         string
 	source       []byte
-	from, to     int // offsets
+	from, to     int // byte offsets
 	forms        []string
 	line, column int
 }
 
-// String is file:line:column, and what becomes of what.
+// String returns file:line:column, the old text and the new one.
 func (c change) String() string {
 	was := strings.Join(strings.Fields(string(c.source[c.from:c.to])), " ")
 	if len(was) > 70 {
@@ -52,7 +53,7 @@ func changesOf(path string, source []byte) ([]change, error) {
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GenDecl:
-			return !f.numbers(n) // the numbers of an enum mean nothing
+			return !f.numbers(n) // the values of an enum mean nothing
 		case *ast.ImportSpec, *ast.ArrayType:
 			return false
 		case ast.Stmt:
@@ -65,7 +66,7 @@ func changesOf(path string, source []byte) ([]change, error) {
 	return f.found, nil
 }
 
-// numbers says whether a declaration counts with iota.
+// numbers says whether a declaration uses iota.
 func (f *finder) numbers(d *ast.GenDecl) bool {
 	return d.Tok == token.CONST && strings.Contains(f.text(d), "iota")
 }
@@ -118,7 +119,7 @@ func (f *finder) statement(s ast.Stmt) {
 	}
 }
 
-// clauses negates conditions, and where cases are values or types leaves each out.
+// clauses negates cases that are conditions, and removes cases that are values or types.
 func (f *finder) clauses(body *ast.BlockStmt, conditions bool) {
 	for _, s := range body.List {
 		clause, ok := s.(*ast.CaseClause)
@@ -136,7 +137,7 @@ func (f *finder) clauses(body *ast.BlockStmt, conditions bool) {
 	}
 }
 
-// negate leaves == and != to expression, where that is the same.
+// negate skips == and !=, which expression changes in the same way.
 func (f *finder) negate(condition ast.Expr) {
 	if b, ok := condition.(*ast.BinaryExpr); condition == nil || ok && (b.Op == token.EQL || b.Op == token.NEQ) {
 		return
@@ -144,7 +145,7 @@ func (f *finder) negate(condition ast.Expr) {
 	f.replace(condition, "!("+f.text(condition)+")")
 }
 
-// stored says whether something that outlives the statement is assigned to.
+// stored says whether the expression is assigned something that outlives the statement.
 func stored(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.SelectorExpr, *ast.StarExpr:
@@ -176,7 +177,7 @@ func (f *finder) assignment(s *ast.AssignStmt) {
 	}
 }
 
-// early leaves a return out, so that what comes after it is done too. At a function's end it does not compile.
+// early removes a return, so that the code after it runs too. At the end of a function that does not compile.
 func (f *finder) early(s *ast.ReturnStmt) {
 	if len(s.Results) == 1 {
 		if call, ok := s.Results[0].(*ast.CallExpr); ok {
@@ -187,7 +188,7 @@ func (f *finder) early(s *ast.ReturnStmt) {
 	f.replace(s, f.uses(s.Results))
 }
 
-// uses is a statement that does nothing but use variables.
+// uses returns a statement that only uses the variables.
 func (f *finder) uses(values []ast.Expr) string {
 	var used []string
 	for _, v := range values {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestChanges has one of each, and shows in how many ways each is changed.
+// TestChanges has one example of each kind, and shows all its changes.
 func TestChanges(t *testing.T) {
 	const source = `package p
 

@@ -1,9 +1,9 @@
-// Command mutation changes a package's code in small ways, one at a time, and tells which changes its own tests do not
-// notice. What they do not reach is unnoticed too; what does not compile does not count.
+// Command mutation changes a package's code in small ways, one at a time, and reports the changes that the package's
+// own tests do not notice. Code that they do not reach is reported too. Changes that do not compile are skipped.
 //
 //	go run ./internal/mutation ./evictor/internal/turns
 //
-// The tree is not touched: changes reach the compiler as an overlay.
+// The working tree is not touched: changes reach the compiler as an overlay.
 package main
 
 import (
@@ -38,7 +38,7 @@ func main() {
 	}
 }
 
-// outcome is what came of a change.
+// outcome is the result of a change.
 type outcome int
 
 const (
@@ -118,13 +118,13 @@ func changesIn(pkg string) (all []change, err error) {
 	return all, nil
 }
 
-// try runs the package's own tests with a change, in the first of its forms that compiles.
+// try runs the package's own tests with the first form of a change that compiles.
 func try(pkg string, c change) outcome {
 	temporary, err := os.MkdirTemp("", "mutation")
 	if err != nil {
 		return invalid
 	}
-	defer os.RemoveAll(temporary) //nolint:errcheck // it is a temporary directory's
+	defer os.RemoveAll(temporary) //nolint:errcheck // a temporary directory
 	changed, overlay := filepath.Join(temporary, "changed.go"), filepath.Join(temporary, "overlay.json")
 	table, err := json.Marshal(map[string]map[string]string{"Replace": {c.path: changed}})
 	if err != nil || os.WriteFile(overlay, table, 0o600) != nil {

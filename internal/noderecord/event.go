@@ -13,24 +13,25 @@ import (
 // Kinds of events.
 const (
 	KindCondition = "condition" // a node condition begins or ends
-	KindReclaim   = "reclaim"   // what no pod needs would be got back
+	KindReclaim   = "reclaim"   // what no pod needs would be deleted
 	KindEvict     = "evict"
 	KindStuck     = "stuck" // no pod may be evicted
 )
 
-// Event is something that the kubelet would do, or say.
+// Event is something that the kubelet would do or report.
 type Event struct {
 	// T is when, in seconds.
 	T    float64 `json:"t"`
 	Kind string  `json:"kind"`
-	// Condition is set with KindCondition; True says that it begins.
+	// Condition is set with KindCondition. True means that it begins, otherwise it ends.
 	Condition v1.NodeConditionType `json:"condition,omitempty"`
 	True      bool                 `json:"true,omitempty"`
-	// Threshold, Available and Since say why: the threshold that is met, what was available, and since when it is met.
+	// Threshold, Available and Since are the reason: the threshold that is met, what was available, and since when it
+	// is met.
 	Threshold string  `json:"threshold,omitempty"`
 	Available int64   `json:"available,omitempty"`
 	Since     float64 `json:"since,omitempty"`
-	// Reclaim is what would be got back, by its name.
+	// Reclaim lists what would be reclaimed.
 	Reclaim []string `json:"reclaim,omitempty"`
 	// Pod, Cause, GracePeriodSeconds and Message are set with KindEvict.
 	Pod                string `json:"pod,omitempty"`
@@ -39,7 +40,7 @@ type Event struct {
 	Message            string `json:"message,omitempty"`
 }
 
-// String is a line of a story.
+// String returns the event as one line of text.
 func (e Event) String() string {
 	at := fmt.Sprintf("%12s  ", seconds(e.T))
 	why := fmt.Sprintf("%s since %s", e.Threshold, seconds(e.Since))
@@ -60,7 +61,7 @@ func (e Event) String() string {
 	return fmt.Sprintf("%sevict %s with %ds to end: %s\n%14s%s", at, e.Pod, e.GracePeriodSeconds, why, "", strings.TrimSpace(e.Message))
 }
 
-// because fills in why.
+// because fills in the reason.
 func (e Event) because(met nodepressure.MetThreshold, zero time.Time) Event {
 	e.Threshold, e.Available, e.Since = met.Threshold.String(), met.Sample.Available, met.Since.Sub(zero).Seconds()
 	return e

@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// play plays a whole record and returns its story.
+// play plays a whole record and returns its events as text.
 func play(t *testing.T, text string) []string {
 	t.Helper()
 	r, err := NewReader("record", strings.NewReader(text))
@@ -45,7 +45,7 @@ func memory(t float64, available int64, pods string) string {
 	return fmt.Sprintf(`{"sample":{"t":%v,"signals":{"memory.available":{"available":%d,"capacity":1000}},"pods":{%s}}}`+"\n", t, available, pods)
 }
 
-// TestPlay: conditions, grace, an eviction, and what the evicted pod used is available from then on.
+// TestPlay: conditions, a grace period, an eviction. What the evicted pod used is available from then on.
 func TestPlay(t *testing.T) {
 	node := `{"node":{"settings":{"evictionHard":{},"evictionSoft":{"memory.available":"100"},"evictionSoftGracePeriod":{"memory.available":"15s"},"evictionPressureTransitionPeriod":"30s"}}}` + "\n"
 	pods := `"shop/cart":{"memory":300},"shop/search":{"memory":200}`
@@ -56,14 +56,14 @@ func TestPlay(t *testing.T) {
 	}, play(t, node+cart+search+memory(0, 500, pods)+memory(10, 90, pods)+memory(20, 90, pods)+memory(30, 80, pods)+"\n"+memory(40, 80, pods)+memory(60, 80, pods)))
 }
 
-// TestPodWithoutANamespace is in default, as everywhere.
+// A pod without a namespace is in default.
 func TestPodWithoutANamespace(t *testing.T) {
 	pod := `{"pod":{"metadata":{"name":"cart"}}}` + "\n"
 	story := play(t, `{"node":{"settings":{"evictionHard":{"memory.available":"100"}}}}`+"\n"+pod+memory(0, 90, `"default/cart":{"memory":300}`))
 	require.Contains(t, strings.Join(story, "\n"), "evict default/cart ")
 }
 
-// TestPlayedPodsComeBack when they are described anew.
+// An evicted pod comes back when a new pod of that name appears.
 func TestPlayedPodsComeBack(t *testing.T) {
 	node := `{"node":{"settings":{"evictionHard":{"memory.available":"100"}}}}` + "\n"
 	pods := `"shop/cart":{"memory":300}`
@@ -74,8 +74,7 @@ func TestPlayedPodsComeBack(t *testing.T) {
 	require.Contains(t, story[3], "3s  no pod may be evicted: memory.available < 100 since 2s", "said once")
 }
 
-// TestTheSameIsToldOnce: a node that nothing helps says so once, and again after it was well or is short of
-// something else.
+// A node that nothing helps says so once, and again only after it has recovered or is short of something else.
 func TestTheSameIsToldOnce(t *testing.T) {
 	short := func(t int, signal string, available int) string {
 		return fmt.Sprintf(`{"sample":{"t":%d,"signals":{"%s":{"available":%d,"capacity":1000}},"pods":{"shop/cart":{}}}}`+"\n", t, signal, available)
@@ -90,7 +89,7 @@ func TestTheSameIsToldOnce(t *testing.T) {
 	}, story)
 }
 
-// TestHugeAmounts: what an evicted pod used does not make less available, and everything can be missing.
+// TestHugeAmounts: an evicted pod never leaves less available, and everything may be unavailable.
 func TestHugeAmounts(t *testing.T) {
 	pods := `"shop/cart":{"memory":9223372036854775807}`
 	story := play(t, `{"node":{}}`+"\n"+cart+memory(0, 0, pods)+memory(1, 9223372036854775807, pods)+memory(2, -9223372036854775808, pods)+memory(3, 9223372036854775807, pods))
@@ -140,7 +139,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.ErrorIs(t, err, io.EOF)
 }
 
-// TestNothingIsNotTheDefault: empty settings, which replace the defaults, are written as such.
+// Empty settings, which replace the defaults, are written as empty.
 func TestNothingIsNotTheDefault(t *testing.T) {
 	node := Node{Settings: nodepressure.Settings{EvictionHard: map[string]string{}, EnforceNodeAllocatable: []string{}}}
 	var file bytes.Buffer
@@ -162,7 +161,7 @@ func TestFaultsNameTheLine(t *testing.T) {
 	for _, tc := range []struct{ name, text, want string }{
 		{"Empty", "", "record: the record is empty"},
 		{"NoNode", cart, "record: line 1: the first line is the node"},
-		{"NodeTwice", node + node, "record: line 2: the node stands in the first line only"},
+		{"NodeTwice", node + node, "record: line 2: only the first line can be a node"},
 		{"Settings", `{"node":{"settings":{"evictionHard":{"mem.available":"1"}}}}`, "record: line 1: evictionHard[mem.available]"},
 		{"Ranking", `{"node":{"ranking":"ByName"}}`, `record: line 1: unknown ranking "ByName"`},
 		{"Layout", `{"node":{"layout":"TwoFs"}}`, `record: line 1: nodepressure: unknown layout "TwoFs"`},
@@ -172,7 +171,7 @@ func TestFaultsNameTheLine(t *testing.T) {
 		{"TwoObjects", node + `{"sample":{"t":0}} {"sample":{"t":0}}`, "record: line 2: a line holds one object"},
 		{"CutOff", node + `{"sample":{"t":0}`, "record: line 2: unexpected EOF"},
 		{"TimeGoesBack", node + memory(2, 1, "") + memory(1, 1, ""), "record: line 3: t: 1 is before 2"},
-		{"NegativeTime", node + memory(-1, 1, ""), "record: line 2: t: -1 is no time"},
+		{"NegativeTime", node + memory(-1, 1, ""), "record: line 2: t: -1 is not a time"},
 		{"UnknownSignal", node + `{"sample":{"t":0,"signals":{"mem.available":{}}}}`, `record: line 2: signals: there is no signal "mem.available"`},
 		{"NegativeCapacity", node + `{"sample":{"t":0,"signals":{"pid.available":{"capacity":-1}}}}`, "record: line 2: signals: pid.available: capacity -1 is negative"},
 		{"UnknownPod", node + memory(0, 1, `"shop/cart":null`), `record: line 2: pods: no line before this one describes pod "shop/cart"`},

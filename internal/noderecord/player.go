@@ -10,22 +10,22 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// zero is time 0 of a record.
+// zero is the instant 0 of a record.
 var zero = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Player plays samples through a machine. Nobody is evicted in what was recorded: a pod that the player evicts
-// is left out of all later samples, and what it used there is available. Reclaiming, of which a record knows
-// nothing, gets nothing back.
+// Player plays samples through a machine. The recorded pods were not really evicted: the player leaves a pod that it
+// evicts out of all later samples, and counts what the pod used as available. Reclaiming frees nothing, because a
+// record does not say what it would free.
 type Player struct {
 	layout     nodepressure.Layout
 	machine    *nodepressure.Machine
 	now        time.Time
 	gone       map[string]*v1.Pod // evicted
 	conditions []v1.NodeConditionType
-	told       map[string]string // the threshold of the last reclaim and of the last stuck event, each told once
+	told       map[string]string // by kind: the threshold of the last reclaim or stuck event, to report each once
 }
 
-// NewPlayer returns a player that has seen nothing, or the faults of the node.
+// NewPlayer returns a player that has seen no sample, or an error with the faults of the node.
 func NewPlayer(node Node) (*Player, error) {
 	config, err := node.Config()
 	if err != nil {
@@ -42,11 +42,11 @@ type playerClock struct{ *Player }
 func (c playerClock) Now() time.Time                  { return c.now }
 func (c playerClock) Since(t time.Time) time.Duration { return c.now.Sub(t) }
 
-// Thresholds are those that are watched.
+// Thresholds returns the watched thresholds.
 func (p *Player) Thresholds() []nodepressure.Threshold { return p.machine.Thresholds() }
 
-// Play is one pass of the kubelet over a sample, and returns what it would do and say. Samples come in the
-// order of time; the pods are those by whose keys the sample names them.
+// Play is one pass of the kubelet over a sample. It returns what the kubelet would do and report. Samples come in the
+// order of time. The map has the pods that the sample names, by Key.
 func (p *Player) Play(sample *Sample, pods map[string]*v1.Pod) []Event {
 	p.now = zero.Add(sample.At())
 	stats := p.without(sample.Stats(pods, p.now))
@@ -82,7 +82,7 @@ func (p *Player) Play(sample *Sample, pods map[string]*v1.Pod) []Event {
 	return events
 }
 
-// once adds an event unless the last of its kind had the same threshold.
+// once adds an event unless the last one of its kind had the same threshold.
 func (p *Player) once(events []Event, e Event) []Event {
 	if p.told[e.Kind] == e.Threshold {
 		return events
@@ -91,7 +91,7 @@ func (p *Player) once(events []Event, e Event) []Event {
 	return append(events, e)
 }
 
-// without is the sample as if the evicted pods were not there. A pod that was described anew since is another one.
+// without returns the sample as if the evicted pods were gone. A pod described again since then is a new one.
 func (p *Player) without(stats nodepressure.Stats) nodepressure.Stats {
 	stats.Pods = slices.DeleteFunc(stats.Pods, func(pod nodepressure.Pod) bool {
 		if p.gone[Key(pod.Pod)] != pod.Pod {
@@ -106,7 +106,7 @@ func (p *Player) without(stats nodepressure.Stats) nodepressure.Stats {
 	return stats
 }
 
-// changed tells of the conditions that begin and end.
+// changed returns the conditions that begin or end.
 func (p *Player) changed(t float64, d *nodepressure.Decision) (events []Event) {
 	for _, condition := range p.conditions {
 		if !slices.Contains(d.Conditions, condition) {

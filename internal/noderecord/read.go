@@ -14,10 +14,10 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// maxLine is the size in bytes above which a line is refused.
+// maxLine is the greatest size of a line, in bytes.
 const maxLine = 16 << 20
 
-// maxSeconds is the greatest time of a sample, some thirty years.
+// maxSeconds is the greatest time of a sample: about thirty years.
 const maxSeconds = 1e9
 
 // Reader reads a record line by line.
@@ -30,7 +30,7 @@ type Reader struct {
 	last  float64
 }
 
-// NewReader reads the first line. The name stands before errors.
+// NewReader reads the first line. Errors begin with the name.
 func NewReader(name string, r io.Reader) (*Reader, error) {
 	reader := &Reader{lines: bufio.NewScanner(r), name: name, pods: map[string]*v1.Pod{}}
 	reader.lines.Buffer(nil, maxLine)
@@ -51,13 +51,13 @@ func NewReader(name string, r io.Reader) (*Reader, error) {
 	return reader, nil
 }
 
-// Node is the first line.
+// Node returns the first line.
 func (r *Reader) Node() Node { return r.node }
 
-// Pods are those read so far, by their keys. Sample adds to them.
+// Pods returns the pods read so far, by Key. Sample adds to the map.
 func (r *Reader) Pods() map[string]*v1.Pod { return r.pods }
 
-// Sample reads up to the next sample; io.EOF says that there is none.
+// Sample reads up to the next sample. It returns io.EOF if there is none.
 func (r *Reader) Sample() (*Sample, error) {
 	for {
 		l, err := r.next()
@@ -65,7 +65,7 @@ func (r *Reader) Sample() (*Sample, error) {
 		case err != nil:
 			return nil, err
 		case l.Node != nil:
-			return nil, r.fault(errors.New("the node stands in the first line only"))
+			return nil, r.fault(errors.New("only the first line can be a node"))
 		case l.Sample != nil:
 			if err := r.check(l.Sample); err != nil {
 				return nil, r.fault(err)
@@ -73,7 +73,7 @@ func (r *Reader) Sample() (*Sample, error) {
 			r.last = l.Sample.T
 			return l.Sample, nil
 		}
-		// A newer API may know more fields of a pod.
+		// A newer API may have more fields in a pod.
 		pod := new(v1.Pod)
 		if err := json.Unmarshal(l.Pod, pod); err != nil {
 			return nil, r.fault(err)
@@ -117,6 +117,9 @@ func (r *Reader) next() (line[json.RawMessage], error) {
 	}
 	if err := r.lines.Err(); err != nil {
 		r.line++
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("the line is longer than %d MiB", maxLine>>20)
+		}
 		return line[json.RawMessage]{}, r.fault(err)
 	}
 	return line[json.RawMessage]{}, io.EOF
@@ -127,7 +130,7 @@ func (r *Reader) fault(err error) error { return fmt.Errorf("%s: line %d: %w", r
 func (r *Reader) check(s *Sample) error {
 	switch {
 	case !(s.T >= 0 && s.T <= maxSeconds):
-		return fmt.Errorf("t: %v is no time: it must be between 0 and %v", s.T, float64(maxSeconds))
+		return fmt.Errorf("t: %v is not a time: it must be between 0 and %v", s.T, float64(maxSeconds))
 	case s.T < r.last:
 		return fmt.Errorf("t: %v is before %v, that of the sample before", s.T, r.last)
 	}

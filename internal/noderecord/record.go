@@ -13,17 +13,17 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// Node is how the node is configured.
+// Node is the configuration of the node.
 type Node struct {
 	Settings nodepressure.Settings `json:"settings"`
 	Layout   nodepressure.Layout   `json:"layout"`
-	// Ranking is ByUsage, also when it is empty, or ByQOS.
+	// Ranking is ByUsage (also if empty) or ByQOS.
 	Ranking string `json:"ranking,omitempty"`
 }
 
 var rankings = map[string]nodepressure.Ranking{"": nodepressure.ByUsage, "ByUsage": nodepressure.ByUsage, "ByQOS": nodepressure.ByQOS}
 
-// Config is the configuration of a machine, or every fault of the node.
+// Config returns the configuration of a machine, or an error with every fault of the node.
 func (n Node) Config() (nodepressure.Config, error) {
 	config, err := n.Settings.Config()
 	ranking, ok := rankings[n.Ranking]
@@ -37,7 +37,7 @@ func (n Node) Config() (nodepressure.Config, error) {
 	return config, nil
 }
 
-// Amount is how much there is of something, and how much at most.
+// Amount is how much of something is available, and its capacity.
 type Amount struct {
 	Available int64 `json:"available"`
 	Capacity  int64 `json:"capacity"`
@@ -48,19 +48,19 @@ type Sample struct {
 	// T is its time in seconds.
 	T       float64                        `json:"t"`
 	Signals map[nodepressure.Signal]Amount `json:"signals"`
-	// Pods are the active ones, by namespace/name; nil where the usage is not known.
+	// Pods are the active pods, by namespace/name; nil if the usage is not known.
 	Pods map[string]*nodepressure.Usage `json:"pods,omitempty"`
 }
 
-// Key names a pod in a sample.
+// Key returns the name of a pod in a sample.
 func Key(pod *v1.Pod) string { return pod.Namespace + "/" + pod.Name }
 
-// At is the time of the sample since time 0.
+// At returns the time of the sample, from instant 0.
 func (s *Sample) At() time.Duration { return seconds(s.T) }
 
 func seconds(t float64) time.Duration { return time.Duration(math.Round(t * float64(time.Second))) }
 
-// Stats is the sample as a machine takes it, its pods in the order of their names.
+// Stats returns the sample for a machine, with its pods in the order of their names.
 func (s *Sample) Stats(pods map[string]*v1.Pod, at time.Time) nodepressure.Stats {
 	stats := nodepressure.Stats{Signals: make(map[nodepressure.Signal]nodepressure.Sample, len(s.Signals))}
 	for signal, amount := range s.Signals {
@@ -72,7 +72,7 @@ func (s *Sample) Stats(pods map[string]*v1.Pod, at time.Time) nodepressure.Stats
 	return stats
 }
 
-// line is one line of a file: exactly one of its fields is set.
+// line is one line of a file. Exactly one of its fields is set.
 type line[P any] struct {
 	Node   *Node   `json:"node,omitempty"`
 	Pod    P       `json:"pod,omitempty"`

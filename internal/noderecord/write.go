@@ -19,7 +19,7 @@ func NewWriter(w io.Writer, node Node) (*Writer, error) {
 // Pod writes a pod.
 func (w *Writer) Pod(pod *v1.Pod) error { return w.encoder.Encode(line[*v1.Pod]{Pod: pod}) }
 
-// Sample writes a sample, whose pods were written before.
+// Sample writes a sample. Its pods must have been written before.
 func (w *Writer) Sample(sample *Sample) error {
 	return w.encoder.Encode(line[*v1.Pod]{Sample: sample})
 }

@@ -8,27 +8,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A node that was deleted took its pods along: one of its name has none of them.
+// A deleted node took its pods along: a new node of its name has none of them.
 func TestPodsOfADeletedNodeDoNotComeBackWithItsName(t *testing.T) {
 	s := sound()
 	s.Events = []Event{
 		{At: after(time.Minute), AddPod: &AddPod{Name: "new", Node: "f1"}},
-		{At: after(2 * time.Minute), DeleteNode: &NodeRef{Node: "f1"}},
+		{At: after(2 * time.Minute), DeleteNode: &Selector{Node: "f1"}},
 		{At: after(3 * time.Minute), AddNode: &AddNode{Name: "f1", Zone: "a", Region: "r2"}},
 		{At: after(4 * time.Minute), AddPod: &AddPod{Name: "new", Node: "f1"}},
 		{At: after(4 * time.Minute), AddPod: &AddPod{Name: "x", Node: "f1"}},
 	}
 	require.NoError(t, s.Check(files()))
 	s.Events = append(s.Events, Event{At: after(4 * time.Minute), AddPod: &AddPod{Name: "x", Node: "f1"}})
-	require.EqualError(t, s.Check(files()), `event 6 (at 4m0s): addPod: pod "x" exists already`)
+	require.EqualError(t, s.Check(files()), `event 6 (at 4m0s): addPod: pod "x" already exists`)
 }
 
-// A trace decides after the events of an instant: until then a new node is alive, and a silent one stays silent.
+// A trace decides after the events of an instant. Until then a new node is alive, and a silent one stays silent.
 func TestNodesThatComeAndGoAtTheInstantOfAConditionOnADrivenZone(t *testing.T) {
 	s := sound()
-	condition := func(node string) *Condition { return &Condition{Node: node, Type: "Ready", Status: "True"} }
+	condition := func(node string) *Condition {
+		return &Condition{Selector: Selector{Node: node}, Type: "Ready", Status: "True"}
+	}
 	s.Events = []Event{
-		{At: after(11 * time.Minute), DeleteNode: &NodeRef{Node: "c-000"}},
+		{At: after(11 * time.Minute), DeleteNode: &Selector{Node: "c-000"}},
 		{At: after(11 * time.Minute), AddNode: &AddNode{Name: "c-004", Zone: "c"}},
 		{At: after(11 * time.Minute), Condition: condition("c-004")},
 		{At: after(11 * time.Minute), Condition: condition("c-001")},
@@ -45,10 +47,10 @@ func TestAddedPodsAreBounded(t *testing.T) {
 	s.Events = []Event{{At: after(0), AddNode: &AddNode{Name: "one", PodsPerNode: 50_000}}}
 	require.NoError(t, s.Check(nil))
 	s.Events = append(s.Events, Event{At: after(0), AddNode: &AddNode{Name: "two", PodsPerNode: 50_000}})
-	require.EqualError(t, s.Check(nil), `event 2 (at 0s): addNode: podsPerNode: with it 100000033 pods are generated; at most 100000000 are allowed`)
+	require.EqualError(t, s.Check(nil), `event 2 (at 0s): addNode: podsPerNode: this makes 100000033 generated pods; at most 100000000 are allowed`)
 }
 
-// BenchmarkManyDeletedPodsAndAddedNodes would take minutes if it grew with the product of both.
+// BenchmarkManyDeletedPodsAndAddedNodes would take minutes if the cost grew with the product of the two.
 func BenchmarkManyDeletedPodsAndAddedNodes(b *testing.B) {
 	const n = 20_000
 	s := sound()

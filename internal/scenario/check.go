@@ -11,34 +11,38 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Inventory is what the files of Cluster hold. Whoever loads them satisfies it; nil means no objects.
+// Inventory is what the files of Cluster contain. The code that loads them implements it; nil means no objects.
 type Inventory interface {
-	// Nodes yields every node with its zone; one that is there twice, twice.
+	// Nodes yields every node with its zone; a duplicate is yielded twice.
 	Nodes() iter.Seq2[string, ZoneKey]
 	// Pod says whether a pod exists, and on which node; "" means that it is not bound.
 	Pod(namespace, name string) (node string, ok bool)
 }
 
-// silencer is an Inventory that knows nodes whose kubelets are silent from the start.
+// silencer is an Inventory that knows which nodes' kubelets are silent from the start.
 type silencer interface{ Silent(node string) bool }
 
-// Limits on what a scenario generates, so that a digit too many is an error and not an exhausted machine.
+// labeler is an Inventory that knows the labels of nodes.
+type labeler interface {
+	Labels(node string) map[string]string
+}
+
+// Limits on what a scenario generates, so that an extra digit is an error and does not exhaust the machine.
 const (
 	MaxNodes       = 1_000_000
 	MaxPodsPerNode = 100_000
 	MaxPods        = 100_000_000
 )
 
-// Check returns all faults of the scenario at once, joined, in the order of the file; nil means none.
-// Events, zones of the cluster and entries of availability are named by their place in the file, counted
-// from 1, as in
+// Check returns all faults of the scenario at once, joined, in the order of the file, or nil. Events, zones of the
+// cluster and entries of availability are named by their place in the file, counted from 1, such as
 //
 //	event 3 (at 2m0s): fail: zone "x" does not exist
 //
-// It replays the events in the order of time, equal times as listed, so that each is judged by the nodes
-// and pods that exist then and by the nodes that have failed then. What the evictor does meanwhile is not
-// known here: a pod that existed at the start or was added may be deleted, evicted or not. Inventory
-// holds the objects of the files (nil: none).
+// and events of repeat such as event 3, round 2, event 1. Check replays the events in the order of time, equal times as
+// listed, and checks each against the nodes and pods that exist then, and the nodes that have failed then. What the
+// evictor does is not known here: a pod that existed at the start or was added may be deleted, whether it was evicted
+// or not. Inventory has the objects of the files; nil means none.
 func (s *Scenario) Check(inventory Inventory) error {
 	if inventory == nil {
 		inventory = nothing{}
@@ -57,10 +61,13 @@ func (s *Scenario) Check(inventory Inventory) error {
 	case *s.Until < 0:
 		f.add("until: %v is negative", *s.Until)
 	}
+	for i := range s.Expect {
+		s.Expect[i].check(&f, i+1)
+	}
 	return errors.Join(f...)
 }
 
-// faults collects what is wrong.
+// faults collects errors.
 type faults []error
 
 func (f *faults) add(format string, args ...any) { *f = append(*f, fmt.Errorf(format, args...)) }
@@ -94,6 +101,9 @@ func (s *Scenario) checkConfig(f *faults) {
 		f.add("config: unhealthyZoneThreshold: %v is outside (0,1]", *t)
 	}
 	notNegative("config: podEvictionTimeout", c.PodEvictionTimeout)
+	if c.UseEvictionAPI != nil && s.Edition == Edition1 {
+		f.add("config: useEvictionAPI: edition 1 does not support it")
+	}
 	positive("heartbeat: interval", s.Heartbeat.Interval)
 	positive("heartbeat: statusInterval", s.Heartbeat.StatusInterval)
 	if spread := s.Heartbeat.Spread; spread != nil && *spread != SpreadEven && *spread != SpreadNone {
@@ -116,7 +126,7 @@ func bounded(f *faults, place string, n, limit int) bool {
 	return false
 }
 
-// label checks the value of a label; the empty one is valid.
+// label checks the value of a label; an empty value is valid.
 func label(f *faults, place, value string) {
 	if wrong := validation.IsValidLabelValue(value); len(wrong) > 0 {
 		f.add("%s: %q: %s", place, value, strings.Join(wrong, "; "))

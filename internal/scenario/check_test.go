@@ -14,7 +14,7 @@ func ptr[T any](v T) *T { return &v }
 
 func after(d time.Duration) *Duration { return ptr(Duration(d)) }
 
-// inventory is objects of files, in the order given.
+// inventory is objects of files, in the given order.
 type inventory struct {
 	nodes []struct {
 		name string
@@ -45,8 +45,8 @@ func (i *inventory) Pod(namespace, name string) (string, bool) {
 	return node, ok
 }
 
-// sound is a scenario without faults: zones r1:a (10 nodes of 2 pods and 1 DaemonSet pod), r1:b (3) and
-// :c (4 nodes, driven by a trace: 4 alive, from 10m on 1).
+// sound returns a scenario without faults: zones r1:a (10 nodes with 2 pods and 1 DaemonSet pod each), r1:b (3 nodes)
+// and :c (4 nodes, driven by a trace: 4 alive, and 1 from 10m on).
 func sound() *Scenario {
 	trace, err := NewTrace(600, []int{4, 1})
 	if err != nil {
@@ -63,8 +63,8 @@ func sound() *Scenario {
 	}
 }
 
-// files are objects of files beside sound: nodes f1 and f2 in zones r2:a and :, pods default/x on f1,
-// shop/y on f2, shop/z not bound.
+// files returns objects of files for sound: nodes f1 and f2 in zones r2:a and :, pods default/x on f1 and shop/y on f2,
+// and shop/z, which is not bound.
 func files() *inventory {
 	i := &inventory{pods: map[podName]string{{"default", "x"}: "f1", {"shop", "y"}: "f2", {"shop", "z"}: ""}}
 	i.node("f1", "r2", "a")
@@ -86,10 +86,10 @@ func TestCheckPasses(t *testing.T) {
 		s.Events = append(s.Events, e)
 	}
 	at(70, Event{Restart: &Restart{}}) // after until
-	at(9, Event{Condition: &Condition{"c-003", "Ready", "False"}})
-	at(10, Event{Condition: &Condition{"c-003", "Ready", "True"}}) // the trace comes after the events
-	at(11, Event{Condition: &Condition{"c-000", "Ready", "False"}})
-	at(3, Event{Condition: &Condition{"a-001", "Ready", "Unknown"}}) // recovered by then, though listed before
+	at(9, Event{Condition: &Condition{Selector{Node: "c-003"}, "Ready", "False"}})
+	at(10, Event{Condition: &Condition{Selector{Node: "c-003"}, "Ready", "True"}}) // the trace comes after the events
+	at(11, Event{Condition: &Condition{Selector{Node: "c-000"}, "Ready", "False"}})
+	at(3, Event{Condition: &Condition{Selector{Node: "a-001"}, "Ready", "Unknown"}}) // recovered by then, although listed before
 	at(2, Event{Fail: &Selector{Zone: ptr("r1:a"), Count: ptr(10)}})
 	at(2, Event{Recover: &Selector{Zone: ptr("r1:a"), Count: ptr(2)}})
 	at(2, Event{Fail: &Selector{Zone: ptr("r2:a")}})
@@ -97,33 +97,33 @@ func TestCheckPasses(t *testing.T) {
 	at(2, Event{Fail: &Selector{Nodes: []string{"b-000", "b-000", "f1"}}})
 	at(2, Event{Fail: &Selector{Node: "b-001"}})
 	at(2, Event{Fail: &Selector{Zone: ptr("b"), Count: ptr(0)}})
-	at(2, Event{Condition: &Condition{"b-002", "DiskPressure", "True"}})
-	at(4, Event{Taint: &Taint{"b-000", "k", "v", "NoExecute"}})
-	at(4, Event{Untaint: &Untaint{"b-000", "k", "PreferNoSchedule"}})
-	at(4, Event{Cordon: &NodeRef{"b-000"}})
-	at(4, Event{Uncordon: &NodeRef{"b-000"}})
-	at(4, Event{DeleteNode: &NodeRef{"b-000"}})
+	at(2, Event{Condition: &Condition{Selector{Node: "b-002"}, "DiskPressure", "True"}})
+	at(4, Event{Taint: &Taint{Selector{Node: "b-000"}, "k", "v", "NoExecute"}})
+	at(4, Event{Untaint: &Untaint{Selector{Node: "b-000"}, "k", "PreferNoSchedule"}})
+	at(4, Event{Cordon: &Selector{Node: "b-000"}})
+	at(4, Event{Uncordon: &Selector{Node: "b-000"}})
+	at(4, Event{DeleteNode: &Selector{Node: "b-000"}})
 	at(4, Event{Fail: &Selector{Zone: ptr("b"), Count: ptr(2)}})
-	at(5, Event{AddNode: &AddNode{"b-000", "b", "r1", 2, nil}})
-	at(5, Event{Condition: &Condition{"b-000", "Ready", "False"}}) // a new node is alive
-	at(5, Event{AddNode: &AddNode{"d", "d", "", 0, nil}})
+	at(5, Event{AddNode: &AddNode{Name: "b-000", Zone: "b", Region: "r1", PodsPerNode: 2}})
+	at(5, Event{Condition: &Condition{Selector{Node: "b-000"}, "Ready", "False"}}) // a new node is alive
+	at(5, Event{AddNode: &AddNode{Name: "d", Zone: "d", Region: "", PodsPerNode: 0}})
 	at(5, Event{Fail: &Selector{Zone: ptr("d"), Count: ptr(1)}})
-	at(5, Event{AddPod: &AddPod{"new", "d", ptr(TolerationSeconds(-1))}})
+	at(5, Event{AddPod: &AddPod{Name: "new", Node: "d", TolerationSeconds: ptr(TolerationSeconds(-1))}})
 	at(6, Event{DeletePod: &DeletePod{"new"}})
-	at(6, Event{DeletePod: &DeletePod{"new"}}) // it existed
-	at(6, Event{AddPod: &AddPod{"new", "d", nil}})
+	at(6, Event{DeletePod: &DeletePod{"new"}}) // it has existed
+	at(6, Event{AddPod: &AddPod{Name: "new", Node: "d"}})
 	at(6, Event{DeletePod: &DeletePod{"shop/y"}})
 	at(6, Event{DeletePod: &DeletePod{"shop/z"}})
 	at(6, Event{DeletePod: &DeletePod{"default/x"}})
-	at(6, Event{AddPod: &AddPod{"x", "d", nil}})
+	at(6, Event{AddPod: &AddPod{Name: "x", Node: "d"}})
 	at(6, Event{DeletePod: &DeletePod{"a-000-p1"}})
 	at(6, Event{DeletePod: &DeletePod{"a-000-ds0"}})
 	at(6, Event{DeletePod: &DeletePod{"a-000-p1-r12"}})
 	at(6, Event{DeletePod: &DeletePod{"b-000-p1"}})
-	at(6, Event{DeleteNode: &NodeRef{"b-000"}})
-	at(6, Event{AddPod: &AddPod{"b-000-p1", "d", nil}}) // it went with its node
-	at(7, Event{API: &API{"down"}})
-	at(8, Event{API: &API{"up"}})
+	at(6, Event{DeleteNode: &Selector{Node: "b-000"}})
+	at(6, Event{AddPod: &AddPod{Name: "b-000-p1", Node: "d"}}) // it went with its node
+	at(7, Event{API: &API{State: "down"}})
+	at(8, Event{API: &API{State: "up"}})
 	require.NoError(t, s.Check(files()))
 }
 
@@ -188,10 +188,10 @@ func TestCheckFaults(t *testing.T) {
 		{"too much together", func(s *Scenario) {
 			s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "big", Nodes: 2000, PodsPerNode: MaxPodsPerNode})
 		}, []string{
-			`cluster: zone 4 ("big"): with it the zones have 2017 nodes and 200000033 pods; at most 1000000 and 100000000 are allowed`,
+			`cluster: zone 4 ("big"): this makes 2017 nodes and 200000033 pods in zones; at most 1000000 and 100000000 are allowed`,
 		}},
 		{"same nodes", func(s *Scenario) { s.Cluster.Zones = append(s.Cluster.Zones, Zone{Name: "b", Region: "r2", Nodes: 5}) }, []string{
-			`cluster: zone 4 ("b"): node "b-000" exists already, and 2 more do`,
+			`cluster: zone 4 ("b"): node "b-000" already exists (and 2 more)`,
 		}},
 
 		{"trace fields", func(s *Scenario) { s.Availability = []ZoneTrace{{Scale: ptr(0)}} }, []string{
@@ -200,20 +200,20 @@ func TestCheckFaults(t *testing.T) {
 		{"trace not loaded", func(s *Scenario) { s.Availability[0].Trace = nil }, []string{`availability 1: the trace of file "c.json" is not loaded`}},
 		{"trace of no zone", func(s *Scenario) { s.Availability[0].Zone = ptr("x") }, []string{`availability 1: zone "x" does not exist`}},
 		{"zone driven twice", func(s *Scenario) { s.Availability = append(s.Availability, s.Availability[0]) }, []string{
-			`availability 2: zone "c" is driven by a trace already`,
+			`availability 2: zone "c" already has a trace`,
 		}},
 
 		{"no time", func(s *Scenario) { s.Events = []Event{{Restart: &Restart{}}} }, []string{"event 1: at is missing"}},
 		{"negative time", event(Event{At: after(-time.Second), Restart: &Restart{}}), []string{"event 1: at: -1s is negative"}},
 		{"no action", event(Event{}), []string{"event 1 (at 1m0s): has no action"}},
-		{"two actions", event(Event{Restart: &Restart{}, Cordon: &NodeRef{}}), []string{
+		{"two actions", event(Event{Restart: &Restart{}, Cordon: &Selector{}}), []string{
 			"event 1 (at 1m0s): has 2 actions (cordon, restart), not exactly one",
 		}},
 		{"no selection", event(Event{Fail: &Selector{}}), []string{
-			"event 1 (at 1m0s): fail: names 0 of zone, node and nodes, not exactly one",
+			"event 1 (at 1m0s): fail: 0 of zone (or selector), node and nodes are set, not exactly one",
 		}},
 		{"two selections", event(Event{Fail: &Selector{Zone: ptr("a"), Node: "a-000"}}), []string{
-			"event 1 (at 1m0s): fail: names 2 of zone, node and nodes, not exactly one",
+			"event 1 (at 1m0s): fail: 2 of zone (or selector), node and nodes are set, not exactly one",
 		}},
 		{"unknown zone", event(Event{At: after(2 * time.Minute), Fail: &Selector{Zone: ptr("x")}}), []string{
 			`event 1 (at 2m0s): fail: zone "x" does not exist`,
@@ -221,18 +221,18 @@ func TestCheckFaults(t *testing.T) {
 		{"unknown region", event(Event{Fail: &Selector{Zone: ptr("r3:a")}}), []string{`event 1 (at 1m0s): fail: zone "r3:a" does not exist`}},
 		{"ambiguous zone", func(s *Scenario) {
 			event(Event{Recover: &Selector{Zone: ptr("b")}})(s)
-			event(Event{AddNode: &AddNode{"other", "b", "r2", 0, nil}})(s)
+			event(Event{AddNode: &AddNode{Name: "other", Zone: "b", Region: "r2", PodsPerNode: 0}})(s)
 			event(Event{Recover: &Selector{Zone: ptr("b")}})(s)
 		}, []string{`event 3 (at 1m0s): recover: zone "b" is ambiguous: write one of "r1:b", "r2:b"`}},
 		{"count beyond", event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(11)}}), []string{
-			`event 1 (at 1m0s): fail: count: 11 is beyond the 10 nodes of zone "a"`,
+			`event 1 (at 1m0s): fail: count: 11 is more than the 10 nodes of zone "a"`,
 		}},
 		{"count beyond what is left", func(s *Scenario) {
-			event(Event{DeleteNode: &NodeRef{"a-005"}})(s)
+			event(Event{DeleteNode: &Selector{Node: "a-005"}})(s)
 			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(10)}})(s)
-		}, []string{`event 2 (at 1m0s): fail: count: 10 is beyond the 9 nodes of zone "a"`}},
+		}, []string{`event 2 (at 1m0s): fail: count: 10 is more than the 9 nodes of zone "a"`}},
 		{"count negative", event(Event{Recover: &Selector{Zone: ptr("a"), Count: ptr(-1)}}), []string{"event 1 (at 1m0s): recover: count: -1 is negative"}},
-		{"count without zone", event(Event{Fail: &Selector{Node: "a-000", Count: ptr(1)}}), []string{"event 1 (at 1m0s): fail: count goes only with zone"}},
+		{"count without zone", event(Event{Fail: &Selector{Node: "a-000", Count: ptr(1)}}), []string{"event 1 (at 1m0s): fail: count is allowed only with zone or selector"}},
 		{"unknown nodes", event(Event{Fail: &Selector{Nodes: []string{"x", "a-000", "y", ""}}}), []string{
 			`event 1 (at 1m0s): fail: node "x" does not exist`, `event 1 (at 1m0s): fail: node "y" does not exist`, "event 1 (at 1m0s): fail: node is missing",
 		}},
@@ -242,38 +242,38 @@ func TestCheckFaults(t *testing.T) {
 		}},
 
 		{"condition on a failed node", func(s *Scenario) {
-			event(Event{At: after(2 * time.Minute), Condition: &Condition{"a-001", "Ready", "True"}})(s)
+			event(Event{At: after(2 * time.Minute), Condition: &Condition{Selector{Node: "a-001"}, "Ready", "True"}})(s)
 			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(1)}})(s)
-			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(1)}})(s) // a-001: a-000 does not qualify any more
-			event(Event{Condition: &Condition{"a-002", "Ready", "True"}})(s)
+			event(Event{Fail: &Selector{Zone: ptr("a"), Count: ptr(1)}})(s) // a-001, because a-000 does not qualify any more
+			event(Event{Condition: &Condition{Selector{Node: "a-002"}, "Ready", "True"}})(s)
 		}, []string{`event 1 (at 2m0s): condition: node "a-001" has failed: only a live kubelet reports conditions`}},
 		{"condition on a node that a trace failed", func(s *Scenario) {
-			event(Event{At: after(10*time.Minute + 1), Condition: &Condition{"c-001", "Ready", "True"}})(s)
-			event(Event{At: after(0), Condition: &Condition{"c-001", "Ready", "True"}})(s)
+			event(Event{At: after(10*time.Minute + 1), Condition: &Condition{Selector{Node: "c-001"}, "Ready", "True"}})(s)
+			event(Event{At: after(0), Condition: &Condition{Selector{Node: "c-001"}, "Ready", "True"}})(s)
 		}, []string{`event 1 (at 10m0.000000001s): condition: node "c-001" has failed: only a live kubelet reports conditions`}},
 		{"condition fields", event(Event{Condition: &Condition{Status: "true"}}), []string{
 			"event 1 (at 1m0s): condition: type is missing",
-			`event 1 (at 1m0s): condition: status: "true" is none of True, False and Unknown`,
-			"event 1 (at 1m0s): condition: node is missing",
+			`event 1 (at 1m0s): condition: status: "true" is not one of True, False and Unknown`,
+			"event 1 (at 1m0s): condition: 0 of zone (or selector), node and nodes are set, not exactly one",
 		}},
-		{"taint fields", event(Event{Taint: &Taint{Node: "x", Effect: "noexecute"}}), []string{
+		{"taint fields", event(Event{Taint: &Taint{Selector: Selector{Node: "x"}, Effect: "noexecute"}}), []string{
 			`event 1 (at 1m0s): taint: node "x" does not exist`, "event 1 (at 1m0s): taint: key is missing",
-			`event 1 (at 1m0s): taint: effect: "noexecute" is none of NoSchedule, PreferNoSchedule and NoExecute`,
+			`event 1 (at 1m0s): taint: effect: "noexecute" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
 		}},
-		{"untaint effect", event(Event{Untaint: &Untaint{Node: "a-000", Key: "k"}}), []string{
-			`event 1 (at 1m0s): untaint: effect: "" is none of NoSchedule, PreferNoSchedule and NoExecute`,
+		{"untaint effect", event(Event{Untaint: &Untaint{Selector: Selector{Node: "a-000"}, Key: "k"}}), []string{
+			`event 1 (at 1m0s): untaint: effect: "" is not one of NoSchedule, PreferNoSchedule and NoExecute`,
 		}},
-		{"cordon", event(Event{Cordon: &NodeRef{"x"}}), []string{`event 1 (at 1m0s): cordon: node "x" does not exist`}},
-		{"uncordon", event(Event{Uncordon: &NodeRef{"x"}}), []string{`event 1 (at 1m0s): uncordon: node "x" does not exist`}},
+		{"cordon", event(Event{Cordon: &Selector{Node: "x"}}), []string{`event 1 (at 1m0s): cordon: node "x" does not exist`}},
+		{"uncordon", event(Event{Uncordon: &Selector{Node: "x"}}), []string{`event 1 (at 1m0s): uncordon: node "x" does not exist`}},
 		{"delete twice", func(s *Scenario) {
-			event(Event{DeleteNode: &NodeRef{"a-000"}})(s)
-			event(Event{At: after(0), DeleteNode: &NodeRef{"a-000"}})(s)
-		}, []string{`event 1 (at 1m0s): deleteNode: node "a-000" does not exist any more: event 2 deletes it`}},
+			event(Event{DeleteNode: &Selector{Node: "a-000"}})(s)
+			event(Event{At: after(0), DeleteNode: &Selector{Node: "a-000"}})(s)
+		}, []string{`event 1 (at 1m0s): deleteNode: node "a-000" no longer exists: event 2 deletes it`}},
 		{"not yet", func(s *Scenario) {
 			event(Event{AddNode: &AddNode{Name: "n"}})(s)
-			event(Event{At: after(0), Cordon: &NodeRef{"n"}})(s)
+			event(Event{At: after(0), Cordon: &Selector{Node: "n"}})(s)
 		}, []string{`event 2 (at 0s): cordon: node "n" does not exist`}},
-		{"add an existing node", event(Event{AddNode: &AddNode{Name: "a-009"}}), []string{`event 1 (at 1m0s): addNode: node "a-009" exists already`}},
+		{"add an existing node", event(Event{AddNode: &AddNode{Name: "a-009"}}), []string{`event 1 (at 1m0s): addNode: node "a-009" already exists`}},
 		{"addNode fields", event(Event{AddNode: &AddNode{Zone: "z:1", Region: "-"}}), []string{
 			`event 1 (at 1m0s): addNode: zone: "z:1": a valid label must be …`, `event 1 (at 1m0s): addNode: region: "-": a valid label must be …`,
 			"event 1 (at 1m0s): addNode: name is missing",
@@ -282,11 +282,11 @@ func TestCheckFaults(t *testing.T) {
 		{"addNode with pods that exist", func(s *Scenario) {
 			event(Event{AddPod: &AddPod{Name: "n-p1", Node: "a-000"}})(s)
 			event(Event{AddNode: &AddNode{Name: "n", PodsPerNode: 2}})(s)
-		}, []string{`event 2 (at 1m0s): addNode: podsPerNode: pod "n-p1" exists already`}},
+		}, []string{`event 2 (at 1m0s): addNode: podsPerNode: pod "n-p1" already exists`}},
 		{"addPod fields", event(Event{AddPod: &AddPod{}}), []string{"event 1 (at 1m0s): addPod: node is missing", "event 1 (at 1m0s): addPod: name is missing"}},
 		{"addPod elsewhere", event(Event{AddPod: &AddPod{Name: "shop/x", Node: "x"}}), []string{
 			`event 1 (at 1m0s): addPod: node "x" does not exist`,
-			`event 1 (at 1m0s): addPod: name: "shop/x" holds a slash; added pods are in namespace default`,
+			`event 1 (at 1m0s): addPod: name: "shop/x" contains a slash; added pods are in namespace default`,
 		}},
 		{"addPod twice", func(s *Scenario) {
 			event(Event{AddPod: &AddPod{Name: "p", Node: "a-000"}})(s)
@@ -294,8 +294,8 @@ func TestCheckFaults(t *testing.T) {
 			event(Event{AddPod: &AddPod{Name: "a-000-p1", Node: "a-000"}})(s)
 			event(Event{AddPod: &AddPod{Name: "a-000-ds0", Node: "a-000"}})(s)
 		}, []string{
-			`event 2 (at 1m0s): addPod: pod "p" exists already`, `event 3 (at 1m0s): addPod: pod "a-000-p1" exists already`,
-			`event 4 (at 1m0s): addPod: pod "a-000-ds0" exists already`,
+			`event 2 (at 1m0s): addPod: pod "p" already exists`, `event 3 (at 1m0s): addPod: pod "a-000-p1" already exists`,
+			`event 4 (at 1m0s): addPod: pod "a-000-ds0" already exists`,
 		}},
 		{"unknown pods", func(s *Scenario) {
 			for _, name := range []string{"", "x", "a-000-p2", "a-000-ds1", "a-000-p01", "a-000-p-1", "a-000-q1", "shop/a-000-p0", "a-000-p0-r1"} {
@@ -308,7 +308,7 @@ func TestCheckFaults(t *testing.T) {
 			`event 7 (at 1m0s): deletePod: pod "a-000-q1" does not exist`, `event 8 (at 1m0s): deletePod: pod "shop/a-000-p0" does not exist`,
 			`event 9 (at 1m0s): deletePod: pod "a-000-p0-r1" does not exist`,
 		}},
-		{"api state", event(Event{API: &API{"off"}}), []string{`event 1 (at 1m0s): api: state: "off" is neither down nor up`}},
+		{"api state", event(Event{API: &API{State: "off"}}), []string{`event 1 (at 1m0s): api: state: "off" is not one of down, slow and up`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := sound()
@@ -340,12 +340,12 @@ func TestCheckFaultsOfFiles(t *testing.T) {
 		{At: after(0), AddPod: &AddPod{Name: "x", Node: "f1"}},
 	}
 	require.EqualError(t, s.Check(i), strings.Join([]string{
-		`cluster: files: node "f1" exists already, and 1 more do`,
-		`cluster: zone 1 ("a"): node "a-003" exists already`,
-		`cluster: zone 1 ("a"): pod "a-009-ds0" exists already`,
-		`cluster: zone 2 ("b"): pod "b-001-p0" exists already`,
+		`cluster: files: node "f1" already exists (and 1 more)`,
+		`cluster: zone 1 ("a"): node "a-003" already exists`,
+		`cluster: zone 1 ("a"): pod "a-009-ds0" already exists`,
+		`cluster: zone 2 ("b"): pod "b-001-p0" already exists`,
 		`event 1 (at 0s): fail: zone "a" is ambiguous: write one of "r2:a", "r1:a"`,
-		`event 2 (at 0s): addPod: pod "x" exists already`,
+		`event 2 (at 0s): addPod: pod "x" already exists`,
 	}, "\n"))
 }
 

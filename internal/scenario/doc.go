@@ -1,16 +1,16 @@
-// Package scenario holds what a scenario file says, what makes one faulty, and the lines of the timeline
-// that a simulation of it writes. It reads no files and no YAML, so that every module can use it: who
-// loads a file decodes it into a Scenario (the fields carry yaml tags, Duration decodes from text), asks
-// Check for all faults at once, and hands Settings and the Scenario to an engine.
+// Package scenario defines what a scenario file says, which faults it can have, and the lines of the timeline that a
+// simulation writes. It reads no files and no YAML, so that every module can use it. The code that loads a file decodes
+// it into a Scenario (the fields have yaml tags, Duration decodes from text), calls Check for all faults at once, and
+// passes Settings and the Scenario to an engine.
 //
-//	scenario file -- decode --> Scenario -- Check(inventory) --> Settings, Events, Traces --> engine
+//	scenario file -- decode --> Scenario -- Check(inventory) --> Settings, Plan, Traces --> engine
 //	                                                                                             |
 //	timeline file <-- AppendJSON -- sort by Compare <------------------------------- Line <------+
 //
 // # Editions
 //
-// A scenario's edition says which defaults and rules hold; a file that says nothing has edition 2. Edition 1 is
-// for what was recorded before: under it a timeline stays the same byte for byte.
+// A scenario's edition says which defaults and rules hold; the default is edition 2. Edition 1 is for earlier
+// recordings: under it a timeline stays the same byte for byte.
 //
 //	                       edition 1                            edition 2
 //	grace                  40s                                  50s
@@ -22,20 +22,44 @@
 //	                                                            object is gone, under its own name: on a silent node
 //	                                                            once the kubelet is back, the node is deleted, or
 //	                                                            forceDelete removes it
-//	where                  Ready, not cordoned, tolerated,      the same, and it matches nodeSelector, required node
-//	                       the fewest pods, first by name       and pod affinity and anti-affinity, and has the
-//	                                                            requests left; the least allocated, first by name
+//	where                  Ready, not cordoned, tolerated,      the same, but a cordoned node, or one not Ready,
+//	                       the fewest pods, first by name       takes pods that tolerate its taint; it matches
+//	                                                            nodeSelector, required node and pod affinity and
+//	                                                            anti-affinity, and has the requests left; the least
+//	                                                            allocated, first by name
 //	who finds no node      is tried again at each pass          is Pending, and tried again when something changes
+//	an API that is down    fails the evictor's calls            and those of kubelets, unless it says for whom
+//	budgets                nobody asks                          drains ask, and the evictor with useEvictionAPI
+//	a timeline tells       what was done                        and settings, events, placements, and why
 //
-// With reschedule only: without it nobody comes back. Room is status.allocatable (else capacity) less the requests of
-// the pods that have not finished, terminating ones included: cpu, memory, ephemeral-storage, pods, and extended
-// resources. Of the first four, what a node does not say is no limit; an extended resource it does not say is not
-// there. A node that says nothing at all has room for everything, as generated ones have. The least allocated node is
-// that with the least mean of the shares of CPU and memory requested, where a pod counts at least as 100m and 200Mi,
-// as the scheduler has it; of a node that says nothing, its pods (but terminating and DaemonSet's) divided by 110. A
-// node may hold more than it has at time 0; nobody else is let in. Priorities, volumes, host ports, topology spread,
-// resource claims, labels of namespaces but their name, and PodDisruptionBudgets play no part: the report counts and
-// names what files hold of them.
+// Everything else that is new is an error in edition 1. SCENARIO.md in examples/scenariofile defines the formats for
+// people.
 //
-// Nothing here is safe for concurrent changes; reading from several goroutines is.
+// Pods come back only with reschedule. The room of a node is status.allocatable (or else capacity) minus the requests
+// of the pods that have not finished, including terminating ones: cpu, memory, ephemeral-storage, pods, and extended
+// resources. If a node does not state one of the first four, it has no limit; it does not have an extended resource
+// that it does not state. A node that states nothing at all, such as a generated one, has room for everything. The
+// least allocated node has the least mean of the requested shares of CPU and memory; as in the scheduler, a pod counts
+// as at least 100m and 200Mi. For a node that states nothing, it is the number of its pods (without terminating ones
+// and DaemonSets') divided by 110. A node may be overcommitted at time 0, but then gets no further pods. Priorities,
+// volumes, host ports, topology spread, resource claims, and labels of namespaces except the name play no part: the
+// report counts and names those in files. Deletions ignore PodDisruptionBudgets; the report says for how long fewer
+// pods lived.
+//
+// # Expectations
+//
+// Under expect a scenario sets bounds for figures of its result (ClusterFigures), or of one zone, workload or budget:
+// at least and at most, both inclusive. Durations are in seconds, and may be written as 20m. A workload is
+// namespace/kind/name, where the ReplicaSets of a Deployment count as the Deployment; a budget is namespace/name, a
+// zone region:zone.
+//
+//	expect:
+//	- {figure: needlessEvictions, atMost: 0}
+//	- {figure: lowestReadyShare, workload: shop/Deployment/cart, atLeast: 0.5}
+//
+// An eviction is needless if its node is back within ten minutes after it. It is lost if it was overdue for a minute
+// and had not happened when the node was back, the taint gone, or the simulation over. A pod-hour is lost when a pod
+// that a controller wants has no live node for an hour.
+//
+// Nothing here is safe for concurrent changes, but reading from several goroutines is.
 package scenario

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Duration is a time.Duration that decodes from text as time.ParseDuration reads it: 90s, 1m30s, 0.
-// Negative ones decode; Check reports them with their place.
+// Duration is a time.Duration that decodes from text as time.ParseDuration reads it: 90s, 1m30s, 0. Negative ones
+// decode too; Check reports them with their place.
 type Duration time.Duration
 
 // UnmarshalText implements encoding.TextUnmarshaler.
@@ -22,10 +22,10 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// String is the duration as time.Duration prints it.
+// String formats the duration as time.Duration does.
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// Value is the duration, 0 for nil.
+// Value returns the duration, 0 for nil.
 func (d *Duration) Value() time.Duration {
 	if d == nil {
 		return 0

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Editions of the format. They differ in defaults, see Defaults, and in who comes back, when and where; the
+// The editions of the format. They differ in defaults (see Defaults) and in which pods come back, when and where; the
 // package comment has the rules of both.
 const (
-	Edition1 = 1 // the rules under which timelines were recorded before edition 2 came
-	Edition2 = 2 // those of Kubernetes
+	Edition1 = 1 // the rules of timelines recorded before edition 2
+	Edition2 = 2 // the rules of Kubernetes
 )
 
-// TolerationSeconds is for how long a pod tolerates that its node is not ready or unreachable. It may be
-// negative or 0, which are both no time at all, as in Kubernetes. In text it is a whole number, or none.
+// TolerationSeconds is how long a pod tolerates that its node is not ready or unreachable. As in Kubernetes, 0 and
+// negative values mean no time at all. In text it is a whole number, or none.
 type TolerationSeconds int64
 
 // NoToleration is none: the pod has no such toleration.
@@ -42,7 +42,7 @@ func (t *TolerationSeconds) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText is the text that UnmarshalText reads.
+// MarshalText returns the text that UnmarshalText reads.
 func (t TolerationSeconds) MarshalText() ([]byte, error) {
 	if t == NoToleration {
 		return []byte("none"), nil

@@ -2,27 +2,35 @@ package scenario
 
 import "time"
 
-// Event is one thing that happens: At, and exactly one of the actions.
+// Event is one thing that happens: At, and exactly one action.
 type Event struct {
-	At         *Duration  `yaml:"at"` // required
-	Fail       *Selector  `yaml:"fail"`
-	Recover    *Selector  `yaml:"recover"`
-	Condition  *Condition `yaml:"condition"`
-	Taint      *Taint     `yaml:"taint"`
-	Untaint    *Untaint   `yaml:"untaint"`
-	Cordon     *NodeRef   `yaml:"cordon"`
-	Uncordon   *NodeRef   `yaml:"uncordon"`
-	DeleteNode *NodeRef   `yaml:"deleteNode"`
-	AddNode    *AddNode   `yaml:"addNode"`
-	AddPod     *AddPod    `yaml:"addPod"`
-	DeletePod  *DeletePod `yaml:"deletePod"`
-	// ForceDelete removes a pod's object at once, also from a silent node.
+	At        *Duration  `yaml:"at"` // required
+	Fail      *Selector  `yaml:"fail"`
+	Recover   *Selector  `yaml:"recover"` // ends Fail and Partition
+	Partition *Partition `yaml:"partition"`
+	Condition *Condition `yaml:"condition"`
+	Taint     *Taint     `yaml:"taint"`
+	Untaint   *Untaint   `yaml:"untaint"`
+	Cordon    *Selector  `yaml:"cordon"`
+	Uncordon  *Selector  `yaml:"uncordon"`
+	// Drain cordons nodes and evicts their pods through the eviction API, until they are empty or uncordoned.
+	Drain *Selector `yaml:"drain"`
+	// OutOfService adds the taint node.kubernetes.io/out-of-service, NoExecute.
+	OutOfService *Selector    `yaml:"outOfService"`
+	DeleteNode   *Selector    `yaml:"deleteNode"`
+	ReplaceNode  *ReplaceNode `yaml:"replaceNode"`
+	AddNode      *AddNode     `yaml:"addNode"`
+	AddPod       *AddPod      `yaml:"addPod"`
+	DeletePod    *DeletePod   `yaml:"deletePod"`
+	// ForceDelete removes a pod's object at once, even on a silent node.
 	ForceDelete *DeletePod `yaml:"forceDelete"`
 	API         *API       `yaml:"api"`
 	Restart     *Restart   `yaml:"restart"`
+	// Repeat plays a group of events repeatedly, from At on.
+	Repeat *Repeat `yaml:"repeat"`
 }
 
-// Actions are the names of the actions that the event has; a sound event has one.
+// Actions returns the names of the event's actions; a valid event has one.
 func (e *Event) Actions() []string {
 	var names []string
 	for _, action := range []struct {
@@ -31,18 +39,23 @@ func (e *Event) Actions() []string {
 	}{
 		{"fail", e.Fail != nil},
 		{"recover", e.Recover != nil},
+		{"partition", e.Partition != nil},
 		{"condition", e.Condition != nil},
 		{"taint", e.Taint != nil},
 		{"untaint", e.Untaint != nil},
 		{"cordon", e.Cordon != nil},
 		{"uncordon", e.Uncordon != nil},
+		{"drain", e.Drain != nil},
+		{"outOfService", e.OutOfService != nil},
 		{"deleteNode", e.DeleteNode != nil},
+		{"replaceNode", e.ReplaceNode != nil},
 		{"addNode", e.AddNode != nil},
 		{"addPod", e.AddPod != nil},
 		{"deletePod", e.DeletePod != nil},
 		{"forceDelete", e.ForceDelete != nil},
 		{"api", e.API != nil},
 		{"restart", e.Restart != nil},
+		{"repeat", e.Repeat != nil},
 	} {
 		if action.has {
 			names = append(names, action.name)
@@ -51,78 +64,127 @@ func (e *Event) Actions() []string {
 	return names
 }
 
-// Time is At, 0 when it is missing (Check reports that).
+// Time returns At, or 0 if it is missing (Check reports that).
 func (e *Event) Time() time.Duration { return e.At.Value() }
-
-// Selector chooses nodes: exactly one of Zone, Node and Nodes. Count goes with Zone: the first so many
-// in name order that qualify (are alive, for fail; have failed, for recover); nil means all.
-type Selector struct {
-	Zone  *string  `yaml:"zone"`
-	Node  string   `yaml:"node"`
-	Nodes []string `yaml:"nodes"`
-	Count *int     `yaml:"count"`
-}
 
 // Condition is set by a live kubelet and reported from then on.
 type Condition struct {
-	Node   string `yaml:"node"`
+	Selector `yaml:",inline"`
+
 	Type   string `yaml:"type"`
 	Status string `yaml:"status"` // True, False or Unknown
 }
 
-// Taint adds a taint, or replaces the one of that key and effect.
+// Taint adds a taint, or replaces the one with the same key and effect.
 type Taint struct {
-	Node   string `yaml:"node"`
+	Selector `yaml:",inline"`
+
 	Key    string `yaml:"key"`
 	Value  string `yaml:"value"`
 	Effect string `yaml:"effect"`
 }
 
-// Untaint removes the taint of that key and effect, if it is there.
+// Untaint removes the taint with that key and effect, if it is there.
 type Untaint struct {
-	Node   string `yaml:"node"`
+	Selector `yaml:",inline"`
+
 	Key    string `yaml:"key"`
 	Effect string `yaml:"effect"`
 }
 
-// NodeRef names a node.
-type NodeRef struct {
-	Node string `yaml:"node"`
+// Partition cuts nodes off from the API: their kubelets and pods go on running, but the API sees nothing of it. Recover
+// ends it.
+type Partition struct {
+	Selector `yaml:",inline"`
+
+	// Clients is the share of the clients that still reach the nodes' pods, from 0 to 1; nil means all.
+	Clients *float64 `yaml:"clients"`
 }
 
-// AddNode adds a node that is Ready from its first report, which it makes at once. Its pods are
-// <name>-p0, …
+// Reach returns Clients, or 1 if it is nil.
+func (p *Partition) Reach() float64 {
+	if p.Clients == nil {
+		return 1
+	}
+	return *p.Clients
+}
+
+// ReplaceNode deletes nodes with their pods, and adds new ones with their names, labels and capacity, without the
+// taints that they got since they were added. Pods of DaemonSets exist again.
+type ReplaceNode struct {
+	Selector `yaml:",inline"`
+
+	After *Duration `yaml:"after"` // from the deletion to the first report of the new node; nil means 0
+}
+
+// AddNode adds a node that makes its first report, Ready, at once. Its pods are <name>-p0, … and <name>-ds0, …, of the
+// ReplicaSet and the DaemonSet with the zone's name.
 type AddNode struct {
-	Name        string `yaml:"name"`
-	Zone        string `yaml:"zone"` // the label's value; empty: no label
-	Region      string `yaml:"region"`
-	PodsPerNode int    `yaml:"podsPerNode"`
-	// TolerationSeconds is that of its pods; nil: Settings.TolerationSeconds.
+	Name                 string `yaml:"name"`
+	Zone                 string `yaml:"zone"` // the label's value; empty means no label
+	Region               string `yaml:"region"`
+	PodsPerNode          int    `yaml:"podsPerNode"`
+	DaemonSetPodsPerNode int    `yaml:"daemonSetPodsPerNode"`
+	// TolerationSeconds is for its pods; nil means Settings.TolerationSeconds.
 	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"`
+	NodeFields        `yaml:",inline"`
+	Pod               PodFields `yaml:"pod"` // for all its pods except DaemonSets'
 }
 
-// AddPod adds a pod of namespace default without an owner, Ready at once.
+// AddPod adds a pod in namespace default, Ready at once, and without an owner unless one is given.
 type AddPod struct {
 	Name              string             `yaml:"name"`
 	Node              string             `yaml:"node"`
-	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"` // nil: Settings.TolerationSeconds
+	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"` // nil means Settings.TolerationSeconds
+	PodFields         `yaml:",inline"`
 }
 
-// DeletePod deletes a pod: a name of namespace default, or namespace/name.
+// DeletePod deletes a pod: a name in namespace default, or namespace/name.
 type DeletePod struct {
 	Name string `yaml:"name"`
 }
 
-// API makes every write of the evictor fail (down) until it is up again.
+// API makes API calls fail (down) or slow, until it is up again.
 type API struct {
 	State string `yaml:"state"`
+	// Latency is how long a call takes before it takes effect, while the API is slow.
+	Latency *Duration `yaml:"latency"`
+	// For says whose calls are meant: the evictor's, the kubelets', or all. If empty it is all, in edition 1 the
+	// evictor's.
+	For string `yaml:"for"`
 }
 
 // States of API.
 const (
 	APIDown = "down"
+	APISlow = "slow"
 	APIUp   = "up"
 )
 
+// Values of API.For.
+const (
+	ForEvictor  = "evictor"
+	ForKubelets = "kubelets"
+	ForAll      = "all"
+)
+
+// Covers says whether it applies to the evictor, and whether to kubelets.
+func (a *API) Covers(edition int) (evictor, kubelets bool) {
+	switch {
+	case a.For == ForEvictor || a.For == "" && edition == Edition1:
+		return true, false
+	case a.For == ForKubelets:
+		return false, true
+	}
+	return true, true
+}
+
 // Restart restarts the evictor's process.
 type Restart struct{}
+
+// Repeat is a group of events. Their times count from the start of each round.
+type Repeat struct {
+	Every  *Duration `yaml:"every"` // from the start of one round to the next
+	Times  *int      `yaml:"times"` // rounds; nil means as many as begin before the end
+	Events []Event   `yaml:"events"`
+}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what a line of a timeline tells.
+// Kind says what a line of a timeline reports.
 type Kind string
 
 // Kinds of lines, and when they are written.
@@ -20,6 +20,13 @@ const (
 	KindSchedule    Kind = "schedule"    // an evicted pod came back
 	KindZone        Kind = "zone"        // a zone changed state or rate
 	KindCluster     Kind = "cluster"     // every zone is now fully disrupted, or no longer
+
+	// Those of edition 2 only.
+	KindSettings Kind = "settings" // what is in effect; the first line
+	KindEvent    Kind = "event"    // an event of the scenario, or a trace, did something
+	KindPending  Kind = "pending"  // the pod that is to come back found no node
+	KindDrain    Kind = "drain"    // a drain evicted a pod
+	KindRemove   Kind = "remove"   // a deleted pod was removed from a node that is out of service
 )
 
 // Values of Line.Op, and of Line.State in lines of kind cluster.
@@ -48,16 +55,22 @@ type Line struct {
 
 	Rate            float64 // zone: nodes a second
 	Ready, NotReady int     // zone: nodes that count
+
+	// More is the line's other fields, as JSON written by Fields. In edition 2 it has reasons, and everything of
+	// settings and event.
+	More string
 }
 
-// fields are the fields of each kind after t and kind, in the order in which they are printed.
+// fields returns the fields of the kind after t and kind, in the order in which they are printed.
 func (k Kind) fields() []string {
 	switch k {
 	case KindCondition:
 		return []string{"node", "type", "status"}
 	case KindTaint:
 		return []string{"node", "key", "effect", "op"}
-	case KindPodNotReady, KindEvict, KindCancel, KindSchedule:
+	case KindPending:
+		return []string{"pod"}
+	case KindPodNotReady, KindEvict, KindCancel, KindSchedule, KindDrain, KindRemove:
 		return []string{"node", "pod"}
 	case KindZone:
 		return []string{"zone", "state", "rate", "ready", "notReady"}
@@ -67,7 +80,7 @@ func (k Kind) fields() []string {
 	return nil
 }
 
-// field is where the line keeps a field: a *string, *float64 or *int.
+// field returns a pointer to a field of the line: a *string, *float64 or *int.
 func (l *Line) field(name string) any {
 	switch name {
 	case "node":
@@ -97,8 +110,8 @@ func (l *Line) field(name string) any {
 	}
 }
 
-// AppendJSON appends the line as a JSON object without a newline: t and kind, then the fields of its
-// kind in the order of the format's table, without spaces. A line of an unknown kind has no fields.
+// AppendJSON appends the line as a JSON object without a newline: t and kind, then the kind's fields in the order of
+// the format's table, then More, without spaces. A line of an unknown kind has only t, kind and More.
 func (l *Line) AppendJSON(dst []byte) []byte {
 	dst = append(dst, `{"t":`...)
 	dst = appendDecimal(dst, l.T.Seconds())
@@ -117,17 +130,23 @@ func (l *Line) AppendJSON(dst []byte) []byte {
 			dst = strconv.AppendInt(dst, int64(*value), 10)
 		}
 	}
-	return append(dst, '}')
+	return append(append(dst, l.More...), '}')
 }
 
-// Compare orders lines as a timeline does: by t as printed, kind, zone, node, pod, key, type, effect, op,
-// status, state; texts bytewise.
+// Compare orders lines as in a timeline: by t as printed, kind, zone, node, pod, key, type, effect, op, status, state,
+// and the rest; texts bytewise. Settings come first.
 func Compare(a, b Line) int {
 	if c := cmp.Compare(millis(a.T), millis(b.T)); c != 0 {
 		return c
 	}
-	if c := cmp.Compare(a.Kind, b.Kind); c != 0 {
-		return c
+	if a.Kind != b.Kind {
+		switch KindSettings {
+		case a.Kind:
+			return -1
+		case b.Kind:
+			return 1
+		}
+		return cmp.Compare(a.Kind, b.Kind)
 	}
 	return cmp.Or(
 		cmp.Compare(a.Zone, b.Zone),
@@ -139,6 +158,7 @@ func Compare(a, b Line) int {
 		cmp.Compare(a.Op, b.Op),
 		cmp.Compare(a.Status, b.Status),
 		cmp.Compare(a.State, b.State),
+		cmp.Compare(a.More, b.More),
 	)
 }
 
@@ -146,8 +166,8 @@ func appendDecimal(dst []byte, value float64) []byte {
 	return strconv.AppendFloat(dst, value, 'f', 3, 64)
 }
 
-// millis is the time in milliseconds, rounded as it is printed: to the nearest, and a tie the way its
-// seconds fall as a float64, which is how other tools print three decimals too.
+// millis returns the time in milliseconds, rounded as it is printed: to the nearest. A tie goes the way that its
+// seconds as a float64 go, which is how other tools print three decimals.
 func millis(t time.Duration) int64 {
 	ms, rest := int64(t/time.Millisecond), t%time.Millisecond
 	switch {
@@ -163,8 +183,7 @@ func millis(t time.Duration) int64 {
 	return ms + 1
 }
 
-// appendString appends a JSON string; it escapes only what JSON asks for, and what is not UTF-8 becomes
-// U+FFFD.
+// appendString appends a JSON string. It escapes only what JSON requires; what is not UTF-8 becomes U+FFFD.
 func appendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')

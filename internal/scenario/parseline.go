@@ -1,17 +1,19 @@
 package scenario
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
 )
 
-// ParseLine reads one line of a timeline, as AppendJSON writes it; spaces and another order of fields
-// pass. t is read to the millisecond. It is an error when the kind is unknown, or a field of the kind is
-// missing, is of another type, or does not belong to it.
+// ParseLine reads one line of a timeline, as AppendJSON writes it; spaces and another order of fields are accepted. t
+// is read to the millisecond. It is an error if a field of the kind is missing or of the wrong type. Unknown fields, or
+// all fields of an unknown kind, are in More.
 func ParseLine(text []byte) (Line, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(text, &raw); err != nil {
@@ -29,22 +31,21 @@ func ParseLine(text []byte) (Line, error) {
 	if err := take(raw, "kind", (*string)(&l.Kind)); err != nil {
 		return Line{}, err
 	}
-	names := l.Kind.fields()
-	if names == nil {
-		return Line{}, fmt.Errorf("kind %q is unknown", l.Kind)
-	}
-	for _, name := range names {
+	for _, name := range l.Kind.fields() {
 		if err := take(raw, name, l.field(name)); err != nil {
 			return Line{}, err
 		}
 	}
-	if len(raw) > 0 {
-		var rest []string
-		for name := range raw {
-			rest = append(rest, name)
+	more := []byte{}
+	for _, name := range slices.Sorted(maps.Keys(raw)) {
+		more = append(appendString(append(more, ','), name), ':')
+		var value bytes.Buffer
+		if err := json.Compact(&value, raw[name]); err != nil {
+			return Line{}, err
 		}
-		return Line{}, fmt.Errorf("%q does not belong to kind %s", slices.Min(rest), l.Kind)
+		more = append(more, value.Bytes()...)
 	}
+	l.More = string(more)
 	return l, nil
 }
 

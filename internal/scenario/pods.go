@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// podExists says whether a pod's name is taken, as far as the scenario decides it.
+// podExists says whether a pod's name is taken, as far as the scenario alone decides.
 func (w *world) podExists(namespace, name string) bool {
 	if namespace == "default" {
 		if node, ok := w.addedPods[name]; ok && !node.gone {
@@ -26,7 +26,7 @@ func (w *world) podExists(namespace, name string) bool {
 	return ok && (n == nil || n.initial && !n.gone)
 }
 
-// owner is the node of that name, gone or not, whose generated pod may have this one; nil: there is none.
+// owner returns the node, gone or not, that this pod may have been generated with, or nil.
 func (w *world) owner(namespace, name string) *node {
 	if owner, _, _, ok := generatedPod(name); ok && namespace == "default" {
 		return w.nodes[owner]
@@ -34,7 +34,7 @@ func (w *world) owner(namespace, name string) *node {
 	return nil
 }
 
-// podKnown says whether a pod ever existed, by its name or, with rescheduling, by the name it came back as.
+// podKnown says whether a pod ever existed, by its name or, with rescheduling, by the name under which it came back.
 func (w *world) podKnown(namespace, name string) bool {
 	if namespace == "default" && w.everAdded[name] {
 		return true
@@ -55,7 +55,7 @@ func (w *world) podKnown(namespace, name string) bool {
 
 var reborn = regexp.MustCompile(`-r[1-9][0-9]*$`)
 
-// generatedPod takes <node>-p<i> and <node>-ds<i> apart.
+// generatedPod splits <node>-p<i> and <node>-ds<i>.
 func generatedPod(name string) (node string, daemon bool, i int, ok bool) {
 	dash := strings.LastIndexByte(name, '-')
 	if dash < 0 {
@@ -73,7 +73,7 @@ func generatedPod(name string) (node string, daemon bool, i int, ok bool) {
 	return node, daemon, i, err == nil && strconv.Itoa(i) == digits
 }
 
-// namesakes counts the pods of a generated node that the files hold too.
+// namesakes counts the pods of a generated node that are also in the files.
 func (w *world) namesakes(pods *duplicates, n *node) {
 	for i := range n.pods {
 		_, exists := w.inventory.Pod("default", PodName(n.name, i))

@@ -1,14 +1,11 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 )
 
-// checkTraces checks availability and ties each trace to its zone.
+// checkTraces checks availability and assigns each trace to its zone.
 func (w *world) checkTraces() {
 	for i := range w.scenario.Availability {
 		driver := &w.scenario.Availability[i]
@@ -31,7 +28,7 @@ func (w *world) checkTraces() {
 		case err != nil:
 			w.faults.add("%s: %w", place, err)
 		case z.driven:
-			w.faults.add("%s: zone %q is driven by a trace already", place, *driver.Zone)
+			w.faults.add("%s: zone %q already has a trace", place, *driver.Zone)
 		default:
 			z.driven = true
 			if driver.Trace != nil {
@@ -41,33 +38,73 @@ func (w *world) checkTraces() {
 	}
 }
 
-// replay judges the events in the order of time and reports them in the order of the file.
+// replay checks the events in the order of time and reports faults in the order of the file, those of repeat in the
+// first round that has them.
 func (w *world) replay() {
-	order := make([]int, len(w.scenario.Events))
-	for i := range order {
-		order[i] = i
+	found := make([]faults, len(w.scenario.Events))
+	for i := range w.scenario.Events {
+		if e := &w.scenario.Events[i]; e.Repeat != nil {
+			w.repeat(&found[i], e, fmt.Sprintf("event %d", i+1))
+		}
 	}
-	events := w.scenario.Events
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(events[a].Time(), events[b].Time()) })
-	found := make([]faults, len(events))
-	for _, i := range order {
-		w.event(&found[i], &events[i], i+1)
+	plan, whole := w.scenario.plan()
+	faulty := make(map[[2]int]bool) // repeated events
+	for i := range plan {
+		e := &plan[i]
+		var own faults
+		w.event(&own, e)
+		if at := [2]int{e.Number, e.Inner}; e.Round > 0 && len(own) > 0 {
+			if faulty[at] {
+				continue
+			}
+			faulty[at] = true
+		}
+		found[e.Number-1] = append(found[e.Number-1], own...)
 	}
 	for _, f := range found {
 		*w.faults = append(*w.faults, f...)
 	}
+	if !whole {
+		w.faults.add("events: with all rounds of repeat there are more than %d", MaxEvents)
+	}
 }
 
-// event judges one event and does what it says.
-func (w *world) event(f *faults, e *Event, number int) {
-	place := fmt.Sprintf("event %d", number)
-	switch {
-	case e.At == nil:
+// repeat checks a repeat by itself.
+func (w *world) repeat(f *faults, e *Event, place string) {
+	if e.At == nil {
 		f.add("%s: at is missing", place)
-	case *e.At < 0:
+	} else if *e.At < 0 {
 		f.add("%s: at: %v is negative", place, *e.At)
+	}
+	place += ": repeat"
+	if w.scenario.Edition == Edition1 {
+		f.add("%s: edition 1 does not support it", place)
+	}
+	r := e.Repeat
+	switch {
+	case r.Every == nil:
+		f.add("%s: every is missing", place)
+	case *r.Every <= 0:
+		f.add("%s: every: %v is not positive", place, *r.Every)
+	}
+	if r.Times != nil && *r.Times < 1 {
+		f.add("%s: times: %d is less than 1", place, *r.Times)
+	}
+	if len(r.Events) == 0 {
+		f.add("%s: events is missing", place)
+	}
+}
+
+// event checks one event and plays it.
+func (w *world) event(f *faults, e *Planned) {
+	place := e.Place()
+	switch {
+	case e.Event.At == nil:
+		f.add("%s: at is missing", place)
+	case *e.Event.At < 0:
+		f.add("%s: at: %v is negative", place, *e.Event.At)
 	default:
-		place = fmt.Sprintf("event %d (at %v)", number, *e.At)
+		place = fmt.Sprintf("%s (at %v)", place, e.At)
 	}
 	actions := e.Actions()
 	if len(actions) != 1 {
@@ -79,34 +116,79 @@ func (w *world) event(f *faults, e *Event, number int) {
 		return
 	}
 	var own faults
-	w.act(&own, e, number)
+	w.edition(&own, e, actions[0])
+	w.act(&own, e)
 	for _, err := range own {
 		f.add("%s: %s: %w", place, actions[0], err)
 	}
 }
 
-func (w *world) act(f *faults, e *Event, number int) {
+// edition reports what edition 1 does not have.
+func (w *world) edition(f *faults, e *Planned, action string) {
+	if w.scenario.Edition != Edition1 || e.Round > 0 || e.Registers { // reported once
+		return
+	}
+	news := false
 	switch {
-	case e.Fail != nil:
-		w.setFailed(f, e.Fail, true)
-	case e.Recover != nil:
-		w.setFailed(f, e.Recover, false)
+	case e.Partition != nil, e.Drain != nil, e.OutOfService != nil, e.ReplaceNode != nil:
+		news = true
+	case e.API != nil:
+		news = e.API.State == APISlow || e.API.For != "" || e.API.Latency != nil
+	case e.AddNode != nil:
+		news = e.AddNode.DaemonSetPodsPerNode != 0 || e.AddNode.given() || e.AddNode.Pod.given()
+	case e.AddPod != nil:
+		news = e.AddPod.given()
+	default:
+		s := e.selector()
+		news = s != nil && s.news(action)
+	}
+	if news {
+		f.add("edition 1 does not support it")
+	}
+}
+
+// selector returns the selector of the event's action, nil if it has none.
+func (e *Event) selector() *Selector {
+	switch {
+	case e.Partition != nil:
+		return &e.Partition.Selector
+	case e.Condition != nil:
+		return &e.Condition.Selector
+	case e.Taint != nil:
+		return &e.Taint.Selector
+	case e.Untaint != nil:
+		return &e.Untaint.Selector
+	case e.ReplaceNode != nil:
+		return &e.ReplaceNode.Selector
+	}
+	for _, s := range []*Selector{e.Fail, e.Recover, e.Cordon, e.Uncordon, e.Drain, e.OutOfService, e.DeleteNode} {
+		if s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *world) act(f *faults, e *Planned) {
+	switch {
+	case e.Fail != nil, e.Recover != nil, e.Partition != nil:
+		w.kubelets(f, e)
 	case e.Condition != nil:
 		w.condition(f, e)
 	case e.Taint != nil:
-		w.taint(f, e.Taint.Node, e.Taint.Key, e.Taint.Effect)
+		w.taint(f, e, e.Taint.Key, e.Taint.Effect)
 	case e.Untaint != nil:
-		w.taint(f, e.Untaint.Node, e.Untaint.Key, e.Untaint.Effect)
-	case e.Cordon != nil:
-		w.mustExist(f, e.Cordon.Node)
-	case e.Uncordon != nil:
-		w.mustExist(f, e.Uncordon.Node)
+		w.taint(f, e, e.Untaint.Key, e.Untaint.Effect)
+	case e.Cordon != nil, e.Uncordon != nil, e.Drain != nil, e.OutOfService != nil:
+		w.selected(f, e)
 	case e.DeleteNode != nil:
-		if n := w.mustExist(f, e.DeleteNode.Node); n != nil {
-			w.deleteNode(n, number, e.Time())
+		for _, n := range w.some(e, w.selected(f, e), func(*node) bool { return true }) {
+			w.deleteNode(n, e.Number, e.At)
 		}
+	case e.ReplaceNode != nil:
+		w.replace(f, e)
 	case e.AddNode != nil:
-		w.add(f, e.AddNode, e.Time())
+		w.add(f, e.AddNode, e.At)
 	case e.AddPod != nil:
 		w.addPod(f, e.AddPod)
 	case e.DeletePod != nil:
@@ -114,9 +196,26 @@ func (w *world) act(f *faults, e *Event, number int) {
 	case e.ForceDelete != nil:
 		w.deletePod(f, e.ForceDelete)
 	case e.API != nil:
-		if e.API.State != APIDown && e.API.State != APIUp {
-			f.add("state: %q is neither %s nor %s", e.API.State, APIDown, APIUp)
-		}
+		w.api(f, e.API)
+	case e.Repeat != nil: // only within repeat: at the top level, repeat is split into its events
+		f.add("repeat cannot contain repeat")
+	}
+}
+
+func (w *world) api(f *faults, a *API) {
+	switch {
+	case a.State == APISlow && a.Latency == nil:
+		f.add("latency is missing")
+	case a.State == APISlow && *a.Latency <= 0:
+		f.add("latency: %v is not positive", *a.Latency)
+	case a.State == APISlow:
+	case a.State != APIDown && a.State != APIUp:
+		f.add("state: %q is not one of %s, %s and %s", a.State, APIDown, APISlow, APIUp)
+	case a.Latency != nil:
+		f.add("latency is allowed only with state %s", APISlow)
+	}
+	if a.For != "" && a.For != ForEvictor && a.For != ForKubelets && a.For != ForAll {
+		f.add("for: %q is not one of %s, %s and %s", a.For, ForEvictor, ForKubelets, ForAll)
 	}
 }
 
@@ -128,159 +227,57 @@ func (w *world) mustExist(f *faults, name string) *node {
 	return n
 }
 
-// setFailed judges fail and recover.
-func (w *world) setFailed(f *faults, s *Selector, failed bool) {
-	nodes := w.selected(f, s)
+// kubelets checks and plays fail, recover and partition.
+func (w *world) kubelets(f *faults, e *Planned) {
+	if p := e.Partition; p != nil && !(p.Reach() >= 0 && p.Reach() <= 1) {
+		f.add("clients: %v is outside 0…1", p.Reach())
+	}
+	nodes := w.selected(f, e)
+	for _, n := range nodes {
+		if !n.zone.driven {
+			continue
+		}
+		if e.selector().Zone != nil {
+			f.add("zone %q is driven by a trace", *e.selector().Zone)
+			break
+		}
+		f.add("node %q is in zone %q, which is driven by a trace", n.name, n.zone.key)
+		if e.selector().Several() {
+			break // one is enough
+		}
+	}
 	if len(*f) > 0 {
 		return
 	}
-	left := len(nodes)
-	if s.Count != nil {
-		left = *s.Count
-	}
-	for _, n := range nodes {
-		if n.failed != failed && left > 0 {
-			n.failed = failed
-			left--
+	for _, n := range w.some(e, nodes, func(n *node) bool {
+		switch {
+		case e.Fail != nil:
+			return !n.failed || n.parted
+		case e.Partition != nil:
+			return !n.failed
 		}
+		return n.failed
+	}) {
+		n.failed, n.parted = e.Recover == nil, e.Partition != nil
 	}
 }
 
-// selected are the nodes a selector chooses from, by name for a zone.
-func (w *world) selected(f *faults, s *Selector) []*node {
-	given := 0
-	for _, is := range []bool{s.Zone != nil, s.Node != "", len(s.Nodes) > 0} {
-		if is {
-			given++
-		}
-	}
-	if given != 1 {
-		f.add("names %d of zone, node and nodes, not exactly one", given)
-		return nil
-	}
-	if s.Count != nil && *s.Count < 0 {
-		f.add("count: %d is negative", *s.Count)
-	}
-	if s.Zone != nil {
-		return w.zoneNodes(f, s)
-	}
-	if s.Count != nil {
-		f.add("count goes only with zone")
-	}
-	if s.Node != "" {
-		return w.named(f, s.Node)
-	}
-	return w.named(f, s.Nodes...)
-}
-
-// zoneNodes are the nodes of the zone that a selector names.
-func (w *world) zoneNodes(f *faults, s *Selector) []*node {
-	z, err := w.resolve(*s.Zone)
-	if err != nil {
-		f.add("%w", err)
-		return nil
-	}
-	if z.driven {
-		f.add("zone %q is driven by a trace", *s.Zone)
-	}
-	if s.Count != nil && *s.Count > len(z.nodes) {
-		f.add("count: %d is beyond the %d nodes of zone %q", *s.Count, len(z.nodes), *s.Zone)
-	}
-	return z.nodes
-}
-
-// named are the nodes that a selector names one by one.
-func (w *world) named(f *faults, names ...string) []*node {
-	var nodes []*node
-	for _, name := range names {
-		n := w.mustExist(f, name)
-		if n == nil {
-			continue
-		}
-		if n.zone.driven {
-			f.add("node %q is in zone %q, which is driven by a trace", name, n.zone.key)
-		}
-		nodes = append(nodes, n)
-	}
-	return nodes
-}
-
-func (w *world) condition(f *faults, e *Event) {
+func (w *world) condition(f *faults, e *Planned) {
 	c := e.Condition
 	if c.Type == "" {
 		f.add("type is missing")
 	}
 	if !validStatus(c.Status) {
-		f.add("status: %q is none of True, False and Unknown", c.Status)
+		f.add("status: %q is not one of True, False and Unknown", c.Status)
 	}
-	if n := w.mustExist(f, c.Node); n != nil && n.failedAt(e.Time()) {
-		f.add("node %q has failed: only a live kubelet reports conditions", c.Node)
-	}
-}
-
-func (w *world) taint(f *faults, node, key, effect string) {
-	w.mustExist(f, node)
-	if key == "" {
-		f.add("key is missing")
-	}
-	if !validEffect(effect) {
-		f.add("effect: %q is none of NoSchedule, PreferNoSchedule and NoExecute", effect)
-	}
-}
-
-func (w *world) add(f *faults, a *AddNode, at time.Duration) {
-	label(f, "zone", a.Zone)
-	label(f, "region", a.Region)
-	if !bounded(f, "podsPerNode", a.PodsPerNode, MaxPodsPerNode) {
-		return
-	}
-	switch {
-	case a.Name == "":
-		f.add("name is missing")
-		return
-	case w.exists(a.Name):
-		f.add("node %q exists already", a.Name)
-		return
-	}
-	if w.podSize += a.PodsPerNode; w.podSize > MaxPods {
-		f.add("podsPerNode: with it %d pods are generated; at most %d are allowed", w.podSize, MaxPods)
-		w.podSize -= a.PodsPerNode
-		return
-	}
-	var pods duplicates
-	for i := range a.PodsPerNode {
-		pods.add(w.podExists("default", PodName(a.Name, i)), PodName(a.Name, i))
-	}
-	pods.report(f, "podsPerNode", "pod")
-	w.addNode(&node{name: a.Name, zone: w.zone(ZoneKey{a.Region, a.Zone}), pods: a.PodsPerNode}, at)
-}
-
-func (w *world) addPod(f *faults, a *AddPod) {
-	n := w.mustExist(f, a.Node)
-	switch {
-	case a.Name == "":
-		f.add("name is missing")
-	case strings.Contains(a.Name, "/"):
-		f.add("name: %q holds a slash; added pods are in namespace default", a.Name)
-	case w.podExists("default", a.Name):
-		f.add("pod %q exists already", a.Name)
-	case n != nil:
-		w.addedPods[a.Name] = n
-		w.everAdded[a.Name] = true
-	}
-}
-
-func (w *world) deletePod(f *faults, d *DeletePod) {
-	namespace, name := SplitPodName(d.Name)
-	switch {
-	case name == "":
-		f.add("name is missing")
-	case !w.podKnown(namespace, name):
-		f.add("pod %q does not exist", d.Name)
-	default:
-		if namespace == "default" {
-			delete(w.addedPods, name)
+	for _, n := range w.selected(f, e) {
+		if !c.Several() && n.failedAt(e.At) {
+			f.add("node %q has failed: only a live kubelet reports conditions", n.name)
 		}
-		w.deletedPods[podName{namespace, name}] = w.owner(namespace, name)
 	}
+}
+
+func (w *world) taint(f *faults, e *Planned, key, effect string) {
+	w.selected(f, e)
+	checkTaint(f, "", key, effect)
 }

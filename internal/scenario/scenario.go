@@ -1,9 +1,8 @@
 package scenario
 
-// Scenario is one scenario file. Fields that may be left out, and for which zero means something, are
-// pointers; Settings resolves them.
+// Scenario is one scenario file. Optional fields for which zero has a meaning are pointers; Settings resolves them.
 type Scenario struct {
-	Edition      int         `yaml:"edition"` // Edition1 or Edition2, whose rules and defaults hold; 0: the newest
+	Edition      int         `yaml:"edition"` // Edition1 or Edition2; 0 means the newest
 	Config       Config      `yaml:"config"`
 	Heartbeat    Heartbeat   `yaml:"heartbeat"`
 	Cluster      Cluster     `yaml:"cluster"`
@@ -11,19 +10,24 @@ type Scenario struct {
 	Availability []ZoneTrace `yaml:"availability"`
 	Reschedule   *Reschedule `yaml:"reschedule"`
 	Until        *Duration   `yaml:"until"` // required; inclusive
+	// Expect sets bounds for the result.
+	Expect []Expectation `yaml:"expect"`
 }
 
-// Config holds kube-controller-manager's flags by their names.
+// Config has kube-controller-manager's flags by their names, and our own controller's additional ones.
 type Config struct {
-	NodeMonitorPeriod         *Duration `yaml:"nodeMonitorPeriod"` // 0 is exact: no grid
+	NodeMonitorPeriod         *Duration `yaml:"nodeMonitorPeriod"` // 0 means exact, without passes
 	NodeMonitorGracePeriod    *Duration `yaml:"nodeMonitorGracePeriod"`
 	NodeStartupGracePeriod    *Duration `yaml:"nodeStartupGracePeriod"`
-	NodeEvictionRate          *float64  `yaml:"nodeEvictionRate"` // nodes a second and zone
+	NodeEvictionRate          *float64  `yaml:"nodeEvictionRate"` // nodes a second in each zone
 	SecondaryNodeEvictionRate *float64  `yaml:"secondaryNodeEvictionRate"`
 	LargeClusterSizeThreshold *int      `yaml:"largeClusterSizeThreshold"` // nodes of a zone
 	UnhealthyZoneThreshold    *float64  `yaml:"unhealthyZoneThreshold"`    // in (0,1]
 	PodEvictionTimeout        *Duration `yaml:"podEvictionTimeout"`        // only without taint-based eviction
 	TaintBasedEviction        *bool     `yaml:"taintBasedEviction"`
+	// UseEvictionAPI evicts through the API, which respects PodDisruptionBudgets. Otherwise pods are deleted, which
+	// ignores them.
+	UseEvictionAPI *bool `yaml:"useEvictionAPI"`
 }
 
 // Heartbeat says how kubelets renew and report.
@@ -33,7 +37,7 @@ type Heartbeat struct {
 	Spread         *Spread   `yaml:"spread"`
 }
 
-// Spread says how the renewals of the nodes lie to each other.
+// Spread says how the renewals of the nodes are spread over the interval.
 type Spread string
 
 // SpreadEven: node i of n renews at i*interval/n + k*interval, k = 1, 2, …; SpreadNone: all at k*interval.
@@ -44,7 +48,7 @@ const (
 
 // Cluster is what exists at time 0.
 type Cluster struct {
-	// Files hold real objects. Who loads a scenario makes the paths relative to the scenario file usable.
+	// Files have real objects. The code that loads a scenario resolves paths that are relative to the scenario file.
 	Files []string `yaml:"files"`
 	Zones []Zone   `yaml:"zones"`
 }
@@ -52,25 +56,27 @@ type Cluster struct {
 // Zone is a generated zone; its methods name the nodes and pods.
 type Zone struct {
 	Name                 string `yaml:"name"`   // also the zone label
-	Region               string `yaml:"region"` // the region label; empty: none
+	Region               string `yaml:"region"` // the region label; empty means none
 	Nodes                int    `yaml:"nodes"`
 	PodsPerNode          int    `yaml:"podsPerNode"`
 	DaemonSetPodsPerNode int    `yaml:"daemonSetPodsPerNode"`
-	// TolerationSeconds is for not-ready and unreachable, NoExecute; nil: Settings.TolerationSeconds.
+	// TolerationSeconds is for not-ready and unreachable, NoExecute; nil means Settings.TolerationSeconds.
 	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds"`
+	NodeFields        `yaml:",inline"`
+	Pod               PodFields `yaml:"pod"` // for all its pods except DaemonSets'
 }
 
-// ZoneTrace lets a recorded trace drive a zone: that many of its nodes are alive.
+// ZoneTrace lets a recorded trace drive a zone: it says how many of its nodes are alive.
 type ZoneTrace struct {
 	Zone *string `yaml:"zone"` // a reference to a zone; required, but may be ""
 	File string  `yaml:"file"`
-	// Scale is how many nodes one unit of the trace stands for; nil: the share of the trace's largest value.
+	// Scale is how many nodes one unit of the trace stands for; nil means that the largest value stands for all.
 	Scale *int `yaml:"scale"`
-	// Trace is what File holds. Who loads a scenario sets it; Check reports it missing.
+	// Trace is the content of File. The code that loads a scenario sets it; Check reports it if it is missing.
 	Trace *Trace `yaml:"-"`
 }
 
-// Reschedule brings pods back that a controller owns, by the rules of the edition.
+// Reschedule brings back pods that a controller owns, by the rules of the edition.
 type Reschedule struct {
-	After *Duration `yaml:"after"` // from when the edition lets the pod be replaced to its first try of a node
+	After *Duration `yaml:"after"` // from when the edition's rules allow a replacement to its first try
 }

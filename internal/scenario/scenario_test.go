@@ -133,7 +133,7 @@ func TestTraceAlive(t *testing.T) {
 
 func TestNewTraceFaults(t *testing.T) {
 	_, err := NewTrace(0, nil)
-	require.EqualError(t, err, "gap_seconds 0 is not a positive number of seconds\ndata holds no sample")
+	require.EqualError(t, err, "gap_seconds 0 is not a positive number of seconds\ndata is empty")
 	_, err = NewTrace(math.MaxInt, []int{1, -1, -2})
 	require.EqualError(t, err, "gap_seconds 9223372036854775807 is not a positive number of seconds\ndata: sample 1 (from 0) is -1, outside 0…2147483647")
 	_, err = NewTrace(1, []int{math.MaxInt})
@@ -144,8 +144,8 @@ func TestEventWithoutTime(t *testing.T) {
 	require.Zero(t, (&Event{}).Time())
 	require.Empty(t, (&Event{}).Actions())
 	all := Event{
-		Fail: &Selector{}, Recover: &Selector{}, Condition: &Condition{}, Taint: &Taint{}, Untaint: &Untaint{}, Cordon: &NodeRef{}, Uncordon: &NodeRef{},
-		DeleteNode: &NodeRef{}, AddNode: &AddNode{}, AddPod: &AddPod{}, DeletePod: &DeletePod{}, ForceDelete: &DeletePod{}, API: &API{}, Restart: &Restart{},
+		Fail: &Selector{}, Recover: &Selector{}, Condition: &Condition{}, Taint: &Taint{}, Untaint: &Untaint{}, Cordon: &Selector{}, Uncordon: &Selector{},
+		DeleteNode: &Selector{}, AddNode: &AddNode{}, AddPod: &AddPod{}, DeletePod: &DeletePod{}, ForceDelete: &DeletePod{}, API: &API{}, Restart: &Restart{},
 	}
 	require.Equal(t, []string{
 		"fail", "recover", "condition", "taint", "untaint", "cordon", "uncordon", "deleteNode", "addNode", "addPod", "deletePod", "forceDelete", "api", "restart",

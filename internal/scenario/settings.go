@@ -2,34 +2,34 @@ package scenario
 
 import "time"
 
-// Settings is what holds for a simulation once the defaults of scenario files have taken the place of
-// what was left out.
+// Settings is what applies to a simulation, with the defaults of scenario files filled in.
 type Settings struct {
 	Edition int // Edition1 or Edition2
 
 	NodeMonitorPeriod         time.Duration // 5s; 0 is exact
 	NodeMonitorGracePeriod    time.Duration // 50s; 40s in edition 1
 	NodeStartupGracePeriod    time.Duration // 60s
-	NodeEvictionRate          float64       // 0.1 nodes a second and zone
+	NodeEvictionRate          float64       // 0.1 nodes a second in each zone
 	SecondaryNodeEvictionRate float64       // 0.01
 	LargeClusterSizeThreshold int           // 50
 	UnhealthyZoneThreshold    float64       // 0.55
 	PodEvictionTimeout        time.Duration // 5m
 	TaintBasedEviction        bool          // true
+	UseEvictionAPI            bool          // false: pods are deleted
 
 	HeartbeatInterval time.Duration // 10s
 	StatusInterval    time.Duration // 5m
 	Spread            Spread        // even
 
-	TolerationSeconds TolerationSeconds // of generated pods that say nothing: 300; NoToleration in edition 1
+	TolerationSeconds TolerationSeconds // the default of generated pods: 300; NoToleration in edition 1
 
-	Reschedule      bool // pods that a controller owns come back
+	Reschedule      bool // whether pods that a controller owns come back
 	RescheduleAfter time.Duration
 	Until           time.Duration
 }
 
-// Defaults are the settings of a scenario that says nothing but its edition; 0 is the newest. They are the
-// scenario format's own: the library's defaults may differ.
+// Defaults returns the settings of a scenario that sets nothing but its edition; 0 is the newest. They are the scenario
+// format's own; the library's defaults may differ.
 func Defaults(edition int) Settings {
 	r := Settings{
 		Edition:                   Edition2,
@@ -56,7 +56,7 @@ func Defaults(edition int) Settings {
 	return r
 }
 
-// Settings returns what the scenario says, and Defaults for the rest. It checks nothing.
+// Settings returns the scenario's settings, with Defaults for the rest. It checks nothing.
 func (s *Scenario) Settings() Settings {
 	r := Defaults(s.Edition)
 	duration(&r.NodeMonitorPeriod, s.Config.NodeMonitorPeriod)
@@ -68,6 +68,7 @@ func (s *Scenario) Settings() Settings {
 	override(&r.UnhealthyZoneThreshold, s.Config.UnhealthyZoneThreshold)
 	duration(&r.PodEvictionTimeout, s.Config.PodEvictionTimeout)
 	override(&r.TaintBasedEviction, s.Config.TaintBasedEviction)
+	override(&r.UseEvictionAPI, s.Config.UseEvictionAPI)
 	duration(&r.HeartbeatInterval, s.Heartbeat.Interval)
 	duration(&r.StatusInterval, s.Heartbeat.StatusInterval)
 	override(&r.Spread, s.Heartbeat.Spread)
@@ -77,6 +78,14 @@ func (s *Scenario) Settings() Settings {
 	}
 	duration(&r.Until, s.Until)
 	return r
+}
+
+// Tolerated returns how long generated pods tolerate an outage of their node: what is given, or the general setting.
+func (r *Settings) Tolerated(given *TolerationSeconds) TolerationSeconds {
+	if given != nil {
+		return *given
+	}
+	return r.TolerationSeconds
 }
 
 func override[T any](value *T, given *T) {

@@ -7,31 +7,34 @@ import (
 	"time"
 )
 
-// world is what exists while the events are replayed, as far as the scenario alone decides it.
+// world is what exists during the replay of the events, as far as the scenario alone decides.
 type world struct {
 	scenario  *Scenario
 	inventory Inventory
 	faults    *faults
 
-	nodes         map[string]*node // also the deleted ones
+	nodes         map[string]*node // including deleted ones
 	keys          []ZoneKey        // of zones, in order of appearance
 	zones         map[ZoneKey]*zone
 	size, podSize int // of what is generated
 
-	addedPods   map[string]*node  // pods of namespace default that addPod made, and their nodes
-	everAdded   map[string]bool   // all that addPod ever made
-	deletedPods map[podName]*node // by deletePod, since it last existed; the node that it was generated with, if any
+	addedPods   map[string]*node   // pods of namespace default that addPod made, and their nodes
+	everAdded   map[string]bool    // every pod that addPod ever made
+	replaced    map[[3]int][]*node // nodes deleted by replaceNode whose new ones are not there yet, by number, round and inner number
+	deletedPods map[podName]*node  // pods deleted by deletePod and not added since, with the node that they were generated with, if any
 }
 
 type node struct {
 	name      string
 	zone      *zone
 	initial   bool
+	labels    map[string]string
 	failed    bool // in a zone that a trace drives: at the start
+	parted    bool // failed because it cannot reach the API
 	gone      bool
 	deletedBy int // number of the event
 
-	// Pods generated with the node, and the most that a node of its name ever had.
+	// The pods generated with the node, and the most that a node with its name ever had.
 	pods, daemons         int
 	everPods, everDaemons int
 }
@@ -42,14 +45,14 @@ type zone struct {
 	driven bool    // by a trace
 	trace  *ZoneTrace
 
-	// What a trace last decided about, when nodes came or went at the instant changed.
+	// What a trace last decided about, if nodes were added or deleted at the instant changed.
 	before  []*node
 	changed time.Duration
 }
 
 type podName struct{ namespace, name string }
 
-// newWorld lays out time 0 and reports names that are there twice.
+// newWorld builds time 0 and reports duplicate names.
 func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 	w := &world{
 		scenario:    s,
@@ -59,6 +62,7 @@ func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 		zones:       make(map[ZoneKey]*zone),
 		addedPods:   make(map[string]*node),
 		everAdded:   make(map[string]bool),
+		replaced:    make(map[[3]int][]*node),
 		deletedPods: make(map[podName]*node),
 	}
 	twice := duplicates{}
@@ -67,14 +71,18 @@ func newWorld(s *Scenario, inventory Inventory, f *faults) *world {
 		if s, ok := inventory.(silencer); ok {
 			silent = s.Silent(name)
 		}
-		twice.add(!w.start(&node{name: name, zone: w.zone(key), failed: silent}), name)
+		n := &node{name: name, zone: w.zone(key), failed: silent}
+		if l, ok := inventory.(labeler); ok {
+			n.labels = l.Labels(name)
+		}
+		twice.add(!w.start(n), name)
 	}
 	twice.report(f, "cluster: files", "node")
 	for i := range s.Cluster.Zones {
 		w.generate(i)
 	}
 	for _, z := range w.zones {
-		slices.SortFunc(z.nodes, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
+		sortNodes(z.nodes)
 	}
 	return w
 }
@@ -84,15 +92,16 @@ func (w *world) generate(i int) {
 	z := &w.scenario.Cluster.Zones[i]
 	place := fmt.Sprintf("cluster: zone %d (%q)", i+1, z.Name)
 	if !w.fits(place, z) {
-		w.zone(z.Key()) // so that events on it are no faults of their own
+		w.zone(z.Key()) // so that events on it are not reported as well
 		return
 	}
 	var nodes, pods duplicates
+	labels := NodeLabels(z.Key(), z.Labels)
 	for i := range z.Nodes {
-		n := &node{name: z.NodeName(i), zone: w.zone(z.Key()), pods: z.PodsPerNode, daemons: z.DaemonSetPodsPerNode}
+		n := &node{name: z.NodeName(i), zone: w.zone(z.Key()), labels: labels, pods: z.PodsPerNode, daemons: z.DaemonSetPodsPerNode}
 		n.everPods, n.everDaemons = n.pods, n.daemons
 		nodes.add(!w.start(n), n.name)
-		if len(w.scenario.Cluster.Files) > 0 { // generated names never meet each other
+		if len(w.scenario.Cluster.Files) > 0 { // generated names never collide with each other
 			w.namesakes(&pods, n)
 		}
 	}
@@ -100,7 +109,7 @@ func (w *world) generate(i int) {
 	pods.report(w.faults, place, "pod")
 }
 
-// fits checks a generated zone by itself and says whether its nodes may be laid out.
+// fits checks a generated zone by itself and says whether its nodes may be generated.
 func (w *world) fits(place string, z *Zone) bool {
 	f := w.faults
 	if z.Name == "" {
@@ -108,6 +117,11 @@ func (w *world) fits(place string, z *Zone) bool {
 	}
 	label(f, place+": name", z.Name)
 	label(f, place+": region", z.Region)
+	z.NodeFields.check(f, place+": ")
+	z.Pod.check(f, place+": pod: ")
+	if w.scenario.Edition == Edition1 && (z.given() || z.Pod.given()) {
+		f.add("%s: edition 1 does not support labels, taints, capacity, unschedulable and pod", place)
+	}
 	fits := bounded(f, place+": nodes", z.Nodes, MaxNodes)
 	fits = bounded(f, place+": podsPerNode", z.PodsPerNode, MaxPodsPerNode) && fits
 	fits = bounded(f, place+": daemonSetPodsPerNode", z.DaemonSetPodsPerNode, MaxPodsPerNode) && fits
@@ -117,7 +131,7 @@ func (w *world) fits(place string, z *Zone) bool {
 	w.size += z.Nodes
 	w.podSize += z.Nodes * (z.PodsPerNode + z.DaemonSetPodsPerNode)
 	if w.size > MaxNodes || w.podSize > MaxPods {
-		f.add("%s: with it the zones have %d nodes and %d pods; at most %d and %d are allowed",
+		f.add("%s: this makes %d nodes and %d pods in zones; at most %d and %d are allowed",
 			place, w.size, w.podSize, MaxNodes, MaxPods)
 		w.size -= z.Nodes
 		w.podSize -= z.Nodes * (z.PodsPerNode + z.DaemonSetPodsPerNode)
@@ -126,7 +140,11 @@ func (w *world) fits(place string, z *Zone) bool {
 	return true
 }
 
-// start adds a node of time 0, whose zone is sorted later; false: the name is taken.
+func sortNodes(nodes []*node) {
+	slices.SortFunc(nodes, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
+}
+
+// start adds a node of time 0, whose zone is sorted later. It returns false if the name is taken.
 func (w *world) start(n *node) bool {
 	if w.nodes[n.name] != nil {
 		return false
@@ -137,7 +155,7 @@ func (w *world) start(n *node) bool {
 	return true
 }
 
-// zone finds or adds a zone. Zones exist from their first node on and stay when the last one goes.
+// zone finds or adds a zone. A zone exists from its first node on, and stays when the last one goes.
 func (w *world) zone(key ZoneKey) *zone {
 	z := w.zones[key]
 	if z == nil {
@@ -162,7 +180,7 @@ func (w *world) node(name string) (*node, error) {
 	case n == nil:
 		return nil, fmt.Errorf("node %q does not exist", name)
 	case n.gone:
-		return nil, fmt.Errorf("node %q does not exist any more: event %d deletes it", name, n.deletedBy)
+		return nil, fmt.Errorf("node %q no longer exists: event %d deletes it", name, n.deletedBy)
 	}
 	return n, nil
 }
@@ -190,7 +208,7 @@ func (w *world) deleteNode(n *node, event int, at time.Duration) {
 	n.zone.nodes = slices.Delete(n.zone.nodes, i, i+1)
 }
 
-// keep notes what a trace last decided about, before a node comes or goes.
+// keep records what a trace last decided about, before a node is added or deleted.
 func (z *zone) keep(at time.Duration) {
 	if z.trace != nil && (z.before == nil || z.changed != at) {
 		z.before, z.changed = slices.Clone(z.nodes), at
@@ -201,7 +219,7 @@ func search(nodes []*node, name string) (int, bool) {
 	return slices.BinarySearchFunc(nodes, name, func(n *node, name string) int { return cmp.Compare(n.name, name) })
 }
 
-// failedAt says whether a node has failed when the events of an instant happen: traces come after them.
+// failedAt says whether a node has failed when the events of an instant happen; traces come after them.
 func (n *node) failedAt(at time.Duration) bool {
 	driver := n.zone.trace
 	if driver == nil {
@@ -219,7 +237,7 @@ func (n *node) failedAt(at time.Duration) bool {
 	return found && decided[rank] == n && rank >= driver.Trace.Alive(sample, len(decided), driver.Scale)
 }
 
-// duplicates counts names that are taken and keeps the first for the report.
+// duplicates counts names that are taken, and keeps the first for the report.
 type duplicates struct {
 	first string
 	count int
@@ -239,8 +257,8 @@ func (d *duplicates) report(f *faults, place, what string) {
 	switch d.count {
 	case 0:
 	case 1:
-		f.add("%s: %s %q exists already", place, what, d.first)
+		f.add("%s: %s %q already exists", place, what, d.first)
 	default:
-		f.add("%s: %s %q exists already, and %d more do", place, what, d.first, d.count-1)
+		f.add("%s: %s %q already exists (and %d more)", place, what, d.first, d.count-1)
 	}
 }

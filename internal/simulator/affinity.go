@@ -12,14 +12,21 @@ import (
 // nodeRule is a pod's node selector, its required node affinity and the extended resources it asks for.
 type nodeRule struct {
 	selector labels.Selector
-	terms    []nodeTerm // one of them must match; nil: none is asked for
-	required bool       // there is an affinity, so that without a term nothing matches
+	terms    []nodeTerm // one of them must match; nil means no requirement
+	required bool       // there is an affinity, so nothing matches if there are no terms
 	extended []int
 }
 
 type nodeTerm struct {
 	labels labels.Selector
-	names  []labels.Requirement // of the field metadata.name
+	names  []nameRule
+}
+
+// nameRule requires the node of that name, or any other. It is not a labels.Requirement, because those reject long
+// names.
+type nameRule struct {
+	name string
+	same bool
 }
 
 const nameField = "metadata.name"
@@ -38,10 +45,9 @@ func newNodeRule(selector map[string]string, affinity *v1.NodeSelector, extended
 			continue // matches nothing
 		}
 		expressions, sound := requirements(t.MatchExpressions)
-		fields, soundFields := requirements(t.MatchFields)
-		soundFields = soundFields && !slices.ContainsFunc(fields, func(r labels.Requirement) bool { return r.Key() != nameField })
-		if sound && soundFields {
-			r.terms = append(r.terms, nodeTerm{labels.NewSelector().Add(expressions...), fields})
+		names, soundNames := nameRules(t.MatchFields)
+		if sound && soundNames {
+			r.terms = append(r.terms, nodeTerm{labels.NewSelector().Add(expressions...), names})
 		}
 	}
 	return r
@@ -52,7 +58,7 @@ var operators = map[v1.NodeSelectorOperator]selection.Operator{
 	v1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, v1.NodeSelectorOpGt: selection.GreaterThan, v1.NodeSelectorOpLt: selection.LessThan,
 }
 
-// requirements are the requirements of a term; one that is not sound makes the term match nothing.
+// requirements returns the requirements of a term. An invalid one makes the term match nothing.
 func requirements(list []v1.NodeSelectorRequirement) (all []labels.Requirement, sound bool) {
 	for i := range list {
 		r, err := labels.NewRequirement(list[i].Key, operators[list[i].Operator], list[i].Values)
@@ -64,7 +70,20 @@ func requirements(list []v1.NodeSelectorRequirement) (all []labels.Requirement, 
 	return all, true
 }
 
-// matches says whether a node satisfies the rule; nil is satisfied by all.
+// nameRules returns the rules for a term's fields. The name is the only field, and each rule has one value.
+func nameRules(list []v1.NodeSelectorRequirement) (all []nameRule, sound bool) {
+	for i := range list {
+		r := &list[i]
+		same := r.Operator == v1.NodeSelectorOpIn
+		if r.Key != nameField || len(r.Values) != 1 || !same && r.Operator != v1.NodeSelectorOpNotIn {
+			return nil, false
+		}
+		all = append(all, nameRule{r.Values[0], same})
+	}
+	return all, true
+}
+
+// matches says whether a node satisfies the rule. All nodes satisfy nil.
 func (r *nodeRule) matches(n *node) bool {
 	if r == nil {
 		return true
@@ -77,32 +96,39 @@ func (r *nodeRule) matches(n *node) bool {
 			return false
 		}
 	}
+	return r.selects(n)
+}
+
+// selects is matches but for extended resources.
+func (r *nodeRule) selects(n *node) bool {
+	if r == nil {
+		return true
+	}
 	set := labels.Set(n.labels)
 	if !r.selector.Matches(set) {
 		return false
 	}
 	return !r.required || slices.ContainsFunc(r.terms, func(t nodeTerm) bool {
-		name := labels.Set{nameField: n.name}
-		return t.labels.Matches(set) && !slices.ContainsFunc(t.names, func(r labels.Requirement) bool { return !r.Matches(name) })
+		return t.labels.Matches(set) && !slices.ContainsFunc(t.names, func(r nameRule) bool { return r.same != (r.name == n.name) })
 	})
 }
 
-// tally counts pods by the value of a label of their nodes: those that match all its terms or, if it counts
-// holders, those that ask to be apart from what its terms match.
+// tally counts pods by the value of a label of their nodes: the pods that match all its terms or, if it counts holders,
+// the pods that must be apart from what its terms match.
 type tally struct {
 	terms     []podTerm
 	topology  string
 	byHolder  bool
-	held      *tally // by a holder: the anti-affinity that it holds
+	held      *tally // for a holder: the anti-affinity that it has
 	counts    map[string]int
 	count     int
 	stringKey string
 }
 
-// podTerm is what a term of a pod's affinity says of other pods.
+// podTerm is a term of a pod's affinity to other pods.
 type podTerm struct {
 	selector   labels.Selector
-	namespaces labels.Selector // by their only label that is known, their name
+	namespaces labels.Selector // by the name label, the only one that is known
 	names      []string
 }
 
@@ -122,8 +148,8 @@ func (t *tally) matches(l *labelSet, namespace string) bool {
 	return true
 }
 
-// terms returns the tallies of a pod's required affinity and anti-affinity, and lets those that match the
-// latter be counted too.
+// terms returns the tallies of a pod's required affinity and anti-affinity, and registers the anti-affinity so that it
+// is counted for the pods that match it.
 func (c *Cluster) terms(namespace string, near, apart []v1.PodAffinityTerm) (nearTo, apartFrom []*tally) {
 	all := make([]podTerm, len(near))
 	for i := range near {
@@ -149,7 +175,7 @@ func newPodTerm(namespace string, t *v1.PodAffinityTerm) podTerm {
 	return p
 }
 
-// selectorOf matches nothing where the selector is nil or not sound.
+// selectorOf returns a selector that matches nothing if the given one is nil or invalid.
 func selectorOf(s *metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
@@ -158,7 +184,7 @@ func selectorOf(s *metav1.LabelSelector) labels.Selector {
 	return selector
 }
 
-// tally returns the shared form of a tally, which is counted when somebody asks.
+// tally returns the shared form of a tally. It is counted when it is first used.
 func (c *Cluster) tally(key string, t *tally) *tally {
 	for _, shared := range c.tallies {
 		if shared.stringKey == key {
@@ -171,7 +197,7 @@ func (c *Cluster) tally(key string, t *tally) *tally {
 	return t
 }
 
-// tell counts a pod that came (+1) or went (-1).
+// tell counts a pod that was added (+1) or removed (-1).
 func (c *Cluster) tell(p *pod, namespace string, by int) {
 	n := &c.nodes[p.node]
 	for _, t := range c.tallies {
@@ -192,7 +218,7 @@ func (c *Cluster) tell(p *pod, namespace string, by int) {
 	}
 }
 
-// relabelled notes that labels of a node changed.
+// relabelled records that labels of a node changed.
 func (c *Cluster) relabelled() {
 	c.tallied = false
 	if c.load != nil {
@@ -200,7 +226,7 @@ func (c *Cluster) relabelled() {
 	}
 }
 
-// recount counts all pods anew, after a tally came or labels of a node changed.
+// recount counts all pods again, after a tally was added or labels of a node changed.
 func (c *Cluster) recount() {
 	if c.tallied {
 		return
@@ -216,8 +242,8 @@ func (c *Cluster) recount() {
 	}
 }
 
-// among says whether a node is where a pod's required affinity and anti-affinity, and the anti-affinity of the pods
-// that are there, let it be.
+// among says whether a pod may be on a node according to its required affinity and anti-affinity, and to the
+// anti-affinity of the pods there.
 func (c *Cluster) among(n *node, s *PodSpec, namespace string) bool {
 	for _, t := range c.tallies {
 		if value, ok := n.labels[t.topology]; t.byHolder && ok && t.counts[value] > 0 && t.matches(s.labels, namespace) {
@@ -235,7 +261,7 @@ func (c *Cluster) among(n *node, s *PodSpec, namespace string) bool {
 	return c.near(n, s, namespace)
 }
 
-// near lets the first of a group of pods that want to be together be anywhere.
+// near lets the first pod of a group that must be together be anywhere.
 func (c *Cluster) near(n *node, s *PodSpec, namespace string) bool {
 	found, total := true, 0
 	for _, t := range s.needs.near {
@@ -249,7 +275,7 @@ func (c *Cluster) near(n *node, s *PodSpec, namespace string) bool {
 	return found || total == 0 && s.needs.near[0].matches(s.labels, namespace)
 }
 
-// minds says whether other pods decide where one may go.
+// minds says whether other pods affect where this one may go.
 func (c *Cluster) minds(s *PodSpec, namespace string) bool {
 	if s.needs != nil && len(s.needs.near)+len(s.needs.apart) > 0 {
 		return true

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// zones makes three zones of so many nodes with 30 pods each.
+// zones makes three zones with that many nodes and 30 pods each.
 func zones(nodes int) []scenario.Zone {
 	all := make([]scenario.Zone, 3)
 	for i := range all {
@@ -60,7 +60,7 @@ func BenchmarkLarge(b *testing.B) {
 	})
 }
 
-// BenchmarkSmall is what the tests play most.
+// BenchmarkSmall is what tests play most.
 func BenchmarkSmall(b *testing.B) {
 	for _, nodes := range []int{30, 300} {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {

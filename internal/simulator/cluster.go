@@ -15,12 +15,11 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Cluster is an in-memory cluster with simulated kubelets. It keeps compact records, because millions
-// of pods are to fit, and builds API objects when asked. It is not safe for concurrent use: whoever
-// shares it locks it.
+// Cluster is an in-memory cluster with simulated kubelets. It keeps compact records, so that millions of pods fit, and
+// builds API objects when they are asked for. It is not safe for concurrent use.
 type Cluster struct {
 	Clock VirtualClock
-	// Changed are told of every node and pod that changed; nil means nobody.
+	// NodeChanged, PodChanged and Renewed, if not nil, are called for everything that changes.
 	NodeChanged func(name string)
 	PodChanged  func(key evictor.PodKey)
 	Renewed     func(node string, at time.Time)
@@ -35,20 +34,31 @@ type Cluster struct {
 
 	renewals fifo
 	reports  fifo
+	kubelets calls
 	serial   uint64
 
-	resources map[v1.ResourceName]int // numbers of the extended ones
+	resources map[v1.ResourceName]int // numbers of extended resources
 	needs     map[string]*needs
 	labelSets map[string]*labelSet
 	tallies   []*tally
-	tallied   bool // the tallies are up to date
+	tallied   bool // whether the tallies are up to date
 
 	load    *loadIndex // only with rescheduling
 	waiting waiting
-	stats   Stats
-	scratch podObject
+	unbound []comeback // before time 0
 
-	notSimulated map[string]int // pods of files, by what of them plays no part
+	unboundKeys map[evictor.PodKey]bool
+	stats       Stats
+	scratch     podObject
+
+	notSimulated map[string]int // pods of files, by which feature of them plays no part
+
+	levels       levels
+	zones        map[string]*zoneRecord // by the name of the zone
+	emptied      map[int32][]int64      // when pods were evicted from silent nodes
+	happened     func(Happening)        // nil if not needed
+	outOfService map[int32]bool         // nodes with the taint
+	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
 }
 
 type podID struct {
@@ -63,22 +73,26 @@ type node struct {
 	labels        map[string]string // shared and never changed in place
 	zone          zone.Key
 	created       metav1.Time
-	taints        []v1.Taint                                  // as the API has them; replaced, not changed in place
-	conditions    []v1.NodeCondition                          // as the API has them; shared until it differs
+	taints        []v1.Taint                                  // as in the API; replaced, not changed in place
+	conditions    []v1.NodeCondition                          // as in the API; shared until they differ
 	reported      int64                                       // time of the last status report, -1 before the first: overrides heartbeats
-	kubelet       map[v1.NodeConditionType]v1.ConditionStatus // what the kubelet would report where it differs from health
+	kubelet       map[v1.NodeConditionType]v1.ConditionStatus // what the kubelet would report, if it is not healthy
 	renewed       int64
 	firstPod      int32
 	epoch         uint32 // a recovered kubelet starts new rounds of renewals
 	pods          int32  // neither terminating nor of a DaemonSet
-	finished      int32  // of them: completed, so that they miss nothing when the node falls silent
+	finished      int32  // completed ones among them, which miss nothing when the node falls silent
 	failedAt      int64
 	failed        bool
-	wasTainted    bool // with a NoExecute taint of ours, since it failed
+	parted        bool   // failed, but its pods run on
+	reach         uint16 // how many thousandths of the clients reach its pods while it is partitioned
+	wasTainted    bool   // with a NoExecute taint of ours, since it failed
+	waits         bool   // not Ready, and without a NoExecute taint of ours
 	deleted       bool
 	unschedulable bool
 	version       uint64
-	room          *room // nil: not known, so that everything fits
+	fresh         []v1.Taint // that a replacement of the node has too
+	room          *room      // nil if not known, so that everything fits
 }
 
 // pod is one pod; free records have node -1.
@@ -90,9 +104,11 @@ type pod struct {
 	previous    int32
 	deleted     uint32 // when it began to terminate, in seconds
 	bound       int64
+	member      int32 // see Cluster.member
 	ready       bool
 	terminating bool
-	owed        bool // of a StatefulSet: counted as without a live node until it is replaced
+	marked      bool // not Ready, because the controller said so
+	owed        bool // of a StatefulSet: counts as without a live node until it is replaced
 	phase       phase
 	object      *podTimes // only for pods read from files
 }
@@ -118,22 +134,22 @@ func phaseOf(p v1.PodPhase) phase {
 
 func (p phase) finished() bool { return phases[p] == v1.PodSucceeded || phases[p] == v1.PodFailed }
 
-// Reserve makes room for so many more nodes and pods.
+// Reserve makes room for that many more nodes and pods.
 func (c *Cluster) Reserve(nodes, pods int) {
 	c.nodes = slices.Grow(c.nodes, nodes)
 	c.pods = slices.Grow(c.pods, pods)
 }
 
-// PodSpec is what many pods share.
+// PodSpec is shared by many pods.
 type PodSpec struct {
 	Tolerations []v1.Toleration
-	OwnerKind   string // of the controller; empty: none
+	OwnerKind   string // of the controller; empty if none
 	OwnerName   string
 	Mirror      bool
 
 	needs          *needs
 	labels         *labelSet // only of pods of files
-	tolerationsKey string    // of shared ones: a text that equal tolerations have in common
+	tolerationsKey string    // of shared ones: equal for equal tolerations
 }
 
 // New returns an empty cluster at time 0.
@@ -156,11 +172,19 @@ func (c *Cluster) nodeChanged(n *node) {
 	c.serial++
 	n.version = c.serial
 	n.wasTainted = n.wasTainted || tainted(n)
+	c.waits(n)
+	c.leaveService(n)
 	if c.load != nil {
 		c.load.update(c, c.nodeByID[n.name])
 	}
 	if c.NodeChanged != nil {
 		c.NodeChanged(n.name)
+	}
+}
+
+func (c *Cluster) tellHappening(node, text string) {
+	if c.happened != nil {
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Text: text})
 	}
 }
 
@@ -182,12 +206,12 @@ func (c *Cluster) space(namespace string) uint32 {
 
 func (c *Cluster) id(key evictor.PodKey) podID { return podID{c.space(key.Namespace), key.Name} }
 
-// stamp is a time as API objects carry it: cut to whole seconds.
+// stamp returns a time as API objects have it: truncated to whole seconds.
 func stamp(at int64) metav1.Time {
 	return metav1.NewTime(Epoch.Add(time.Duration(at)).Truncate(time.Second))
 }
 
-// healthy is what a kubelet without trouble reports.
+// healthy is what a healthy kubelet reports.
 var healthy = []v1.NodeCondition{
 	{Type: v1.NodeMemoryPressure, Status: v1.ConditionFalse, Reason: "KubeletHasSufficientMemory", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
 	{Type: v1.NodeDiskPressure, Status: v1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
@@ -195,25 +219,13 @@ var healthy = []v1.NodeCondition{
 	{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
 }
 
-// AddNode adds a healthy node that has reported and renewed now. It fails when the name is taken.
+// AddNode adds a healthy node that has reported and renewed now. It fails if the name is taken.
 func (c *Cluster) AddNode(name string, key zone.Key) error {
 	return c.addNode(node{name: name, labels: zoneLabels(key), created: stamp(c.now()), conditions: healthy, reported: c.now()})
 }
 
-// zoneLabels are the labels of a node of that zone; an empty part has none.
-func zoneLabels(key zone.Key) map[string]string {
-	labels := map[string]string{v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
-	if key.Zone != "" {
-		labels["topology.kubernetes.io/zone"] = key.Zone
-	}
-	if key.Region != "" {
-		labels["topology.kubernetes.io/region"] = key.Region
-	}
-	return labels
-}
-
-// AddNodeObject adds a node as a file holds it: its own conditions, taints and labels are kept. One
-// without conditions has reported that it is Ready; one whose Ready condition is Unknown is silent.
+// AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
+// reported Ready; a node whose Ready condition is Unknown is silent.
 func (c *Cluster) AddNodeObject(object *v1.Node) error {
 	n := node{
 		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
@@ -244,10 +256,10 @@ func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
 
 func (c *Cluster) addNode(n node) error {
 	if n.name == "" {
-		return fmt.Errorf("a node without a name")
+		return fmt.Errorf("metadata.name is missing")
 	}
 	if _, taken := c.nodeByID[n.name]; taken {
-		return fmt.Errorf("node %s exists already", n.name)
+		return fmt.Errorf("node %s already exists", n.name)
 	}
 	c.serial++
 	if n.uid == "" {
@@ -255,9 +267,15 @@ func (c *Cluster) addNode(n node) error {
 	}
 	n.zone = zone.KeyOf(n.labels)
 	n.firstPod, n.renewed = -1, c.now()
+	n.fresh = lasting(n.taints)
 	i := int32(len(c.nodes))
 	c.nodes = append(c.nodes, n)
 	c.nodeByID[n.name] = i
+	alive := 1
+	if n.failed {
+		alive = 0
+	}
+	c.zoneOf(&n).lives(c.now(), 1, alive)
 	if c.load != nil {
 		c.load.add(c, i)
 	}

@@ -2,7 +2,7 @@ package simulator
 
 import v1 "k8s.io/api/core/v1"
 
-// noteIgnored counts what of a pod decides where it may go in a cluster, and does not here.
+// noteIgnored counts features of a pod that would decide where it may go in a real cluster, and do not here.
 func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 	for _, of := range [...]struct {
 		what string
@@ -15,7 +15,7 @@ func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 		{"preferred affinity", prefers(spec.Affinity)},
 		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
 		{"scheduling gates", someLater(spec, "SchedulingGates")},
-		{"a priority, which preempts nobody", spec.Priority != nil && *spec.Priority > 0},
+		{"priorities (nothing is preempted)", spec.Priority != nil && *spec.Priority > 0},
 		{"affinity by labels of namespaces", byNamespaceLabels(spec.Affinity)},
 	} {
 		if of.has {
@@ -65,7 +65,7 @@ func prefers(a *v1.Affinity) bool {
 		a.PodAntiAffinity != nil && len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) > 0
 }
 
-// byNamespaceLabels says whether terms choose namespaces by labels, of which only the name is known.
+// byNamespaceLabels says whether terms choose namespaces by labels; only the name label is known.
 func byNamespaceLabels(a *v1.Affinity) bool {
 	if a == nil {
 		return false

@@ -5,13 +5,11 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/zone"
 )
 
-// fifo holds the next heartbeat of each kubelet in order of time. All of them share one period, so whoever has just
-// had its turn comes last, and no heap is needed; only in the first round, which is longer, may one that starts overtake others.
+// fifo is the next heartbeat of each kubelet in the order of time. All kubelets share one period, so one that has just
+// had its turn comes last, and no heap is needed. Only in the first round, which is longer, can a kubelet that starts
+// overtake others.
 type fifo struct {
 	period int64
 	ring   []turn
@@ -57,7 +55,7 @@ func (f *fifo) pop() turn {
 	return t
 }
 
-// next is when the next turn is; false when there is none.
+// next returns when the next turn is, or false if there is none.
 func (f *fifo) next() (int64, bool) {
 	if f.length == 0 {
 		return 0, false
@@ -65,8 +63,8 @@ func (f *fifo) next() (int64, bool) {
 	return f.ring[f.head].at, true
 }
 
-// StartKubelets begins the rounds of all kubelets that are alive: renewals every interval, spread evenly
-// over it in the order in which the nodes were added or all at once, and reports every statusInterval.
+// StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
+// which the nodes were added or all at once, and reports every statusInterval.
 func (c *Cluster) StartKubelets(interval, statusInterval time.Duration, even bool) {
 	c.renewals.period, c.reports.period = int64(interval), int64(statusInterval)
 	now, n := c.now(), int64(len(c.nodes))
@@ -96,48 +94,26 @@ func (c *Cluster) StartKubelet(name string) {
 func (c *Cluster) startKubelet(i int32) {
 	n := &c.nodes[i]
 	n.epoch++
-	c.renew(n)
-	c.report(n)
+	c.call(&c.kubelets.renewals, i, c.renew)
+	c.call(&c.kubelets.reports, i, c.report)
 	now := c.now()
 	c.renewals.push(turn{now + c.renewals.period, i, n.epoch})
 	c.reports.push(turn{now + c.reports.period, i, n.epoch})
 }
 
-// NextRenewal and NextReport are when a kubelet next has its turn.
+// NextRenewal and NextReport return when a kubelet next has its turn, or a slow call takes effect.
 func (c *Cluster) NextRenewal() (time.Duration, bool) {
-	at, ok := c.renewals.next()
-	return time.Duration(at), ok
+	return sooner(&c.renewals, &c.kubelets.renewals)
 }
 
 // NextReport is NextRenewal for status reports.
-func (c *Cluster) NextReport() (time.Duration, bool) {
-	at, ok := c.reports.next()
-	return time.Duration(at), ok
-}
+func (c *Cluster) NextReport() (time.Duration, bool) { return sooner(&c.reports, &c.kubelets.reports) }
 
-// Renew lets one kubelet renew whose turn it is; one that failed or is gone has none any more.
-func (c *Cluster) Renew() {
-	t := c.renewals.pop()
-	n := &c.nodes[t.node]
-	if n.epoch != t.epoch || n.failed {
-		return
-	}
-	c.renew(n)
-	t.at += c.renewals.period
-	c.renewals.push(t)
-}
+// Renew lets the kubelet renew whose turn it is. A kubelet that failed or is gone has no turns.
+func (c *Cluster) Renew() { c.turn(&c.renewals, &c.kubelets.renewals, c.renew) }
 
 // Report lets one kubelet report.
-func (c *Cluster) Report() {
-	t := c.reports.pop()
-	n := &c.nodes[t.node]
-	if n.epoch != t.epoch || n.failed {
-		return
-	}
-	c.report(n)
-	t.at += c.reports.period
-	c.reports.push(t)
-}
+func (c *Cluster) Report() { c.turn(&c.reports, &c.kubelets.reports, c.report) }
 
 func (c *Cluster) renew(n *node) {
 	n.renewed = c.now()
@@ -146,8 +122,7 @@ func (c *Cluster) renew(n *node) {
 	}
 }
 
-// report writes the node's conditions as the kubelet sees them. Where nothing but the heartbeat
-// changes, the conditions stay shared.
+// report writes the node's conditions as the kubelet sees them. If only heartbeats change, the conditions stay shared.
 func (c *Cluster) report(n *node) {
 	now := c.now()
 	n.reported = now
@@ -176,7 +151,7 @@ func (c *Cluster) report(n *node) {
 	c.nodeChanged(n)
 }
 
-// kubeletStatus is what the kubelet thinks of a condition: what was last set, or else that all is well.
+// kubeletStatus returns the kubelet's status of a condition: what was last set or else healthy.
 func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
 	if status, ok := n.kubelet[kind]; ok {
 		return status
@@ -197,29 +172,79 @@ func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int
 }
 
 // Fail stops the node's kubelet and says whether it was alive.
-func (c *Cluster) Fail(name string) bool {
+func (c *Cluster) Fail(name string) bool { return c.silence(name, false, 0) }
+
+// Part cuts the node's kubelet off from the API while it runs on; that many thousandths of the clients reach its pods.
+// It says whether the kubelet was alive.
+func (c *Cluster) Part(name string, reach int) bool { return c.silence(name, true, reach) }
+
+func (c *Cluster) silence(name string, parted bool, reach int) bool {
 	i, ok := c.nodeByID[name]
-	if !ok || c.nodes[i].failed {
+	if !ok {
 		return false
 	}
 	n := &c.nodes[i]
-	n.failed, n.failedAt, n.wasTainted = true, c.now(), tainted(n)
-	c.stats.stranded(c.now(), int(n.pods-n.finished))
-	c.stats.failures++
+	if n.failed && (parted || !n.parted) {
+		return false
+	}
+	before, served := n.lacks(), n.serves()
+	if !n.failed {
+		n.failedAt, n.wasTainted = c.now(), tainted(n)
+		c.stats.failures++
+		z := c.zoneOf(n)
+		z.lives(c.now(), 0, -1)
+		z.told.Failures++
+	}
+	n.failed, n.parted, n.reach = true, parted, uint16(reach)
+	c.stats.lacks(c.now(), int(n.pods-n.finished)*(n.lacks()-before))
+	c.tellHappening(n.name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
+	if served && !n.serves() {
+		c.alive(n, -1)
+	}
 	return true
 }
 
-// Recover brings a failed node's kubelet back and says whether it had failed: terminating pods are
-// finished, the node is reported Ready, and its pods are Ready again.
+// lacks returns the share of the clients, in thousandths, that do not reach the pods of the node.
+func (n *node) lacks() int {
+	if !n.failed {
+		return 0
+	}
+	return whole - int(n.reach)
+}
+
+// serves says whether most clients reach the pods of the node.
+func (n *node) serves() bool { return 2*n.lacks() < whole }
+
+// Recover brings the kubelet of a failed or partitioned node back, and says whether it had failed. Terminating pods
+// end, the node reports Ready, and its pods are Ready again.
 func (c *Cluster) Recover(name string) bool {
 	i, ok := c.nodeByID[name]
 	if !ok || !c.nodes[i].failed {
 		return false
 	}
 	n := &c.nodes[i]
-	c.stats.stranded(c.now(), -int(n.pods-n.finished))
+	c.stats.lacks(c.now(), -int(n.pods-n.finished)*n.lacks())
 	c.stats.recovered(n)
-	n.failed = false
+	c.isBack(i)
+	c.overdue(n)
+	if !n.serves() {
+		c.alive(n, 1)
+	}
+	c.zoneOf(n).lives(c.now(), 0, 1)
+	n.failed, n.parted, n.reach = false, false, 0
+	if c.kubelets.down {
+		c.tellHappening(n.name, "the kubelet is back and waits for the API")
+	} else {
+		c.tellPods(n)
+		c.tellHappening(n.name, "the kubelet is back and ends deleted pods")
+	}
+	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
+	c.startKubelet(i)
+	return true
+}
+
+// tellPods makes the kubelet end deleted pods, and report the others Ready.
+func (c *Cluster) tellPods(n *node) {
 	for p := n.firstPod; p >= 0; {
 		pod := &c.pods[p]
 		next := pod.next
@@ -227,132 +252,23 @@ func (c *Cluster) Recover(name string) bool {
 		case pod.terminating:
 			c.removePod(p)
 		case !pod.ready && !pod.phase.finished():
-			pod.ready = true
-			c.podChanged(c.podIndex.Key(p))
+			c.setReady(p, true)
 		}
 		p = next
 	}
-	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
-	c.startKubelet(i)
-	return true
+}
+
+// setReady sets a pod's Ready condition.
+func (c *Cluster) setReady(i int32, ready bool) {
+	p := &c.pods[i]
+	c.healthy(p, -1)
+	p.ready, p.marked = ready, false
+	c.healthy(p, 1)
+	c.podChanged(c.podIndex.Key(i))
 }
 
 // Failed says whether the node exists and its kubelet is silent.
 func (c *Cluster) Failed(name string) bool {
 	i, ok := c.nodeByID[name]
 	return ok && c.nodes[i].failed
-}
-
-// SetCondition lets a live kubelet report a condition, now and from now on.
-func (c *Cluster) SetCondition(name string, kind v1.NodeConditionType, status v1.ConditionStatus) bool {
-	i, ok := c.nodeByID[name]
-	if !ok || c.nodes[i].failed {
-		return false
-	}
-	n := &c.nodes[i]
-	n.setKubelet(kind, status)
-	c.report(n)
-	return true
-}
-
-// SetTaint adds a taint, or replaces the one of that key and effect.
-func (c *Cluster) SetTaint(name string, taint v1.Taint) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
-	if taint.Effect == v1.TaintEffectNoExecute && taint.TimeAdded == nil {
-		added := stamp(c.now())
-		taint.TimeAdded = &added
-	}
-	n.taints = append(without(n.taints, taint.Key, taint.Effect), taint)
-	c.nodeChanged(n)
-	return true
-}
-
-// RemoveTaint removes the taint of that key and effect, if it is there.
-func (c *Cluster) RemoveTaint(name, key string, effect v1.TaintEffect) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
-	n.taints = without(n.taints, key, effect)
-	c.nodeChanged(n)
-	return true
-}
-
-func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
-	var kept []v1.Taint
-	for _, t := range taints {
-		if t.Key != key || t.Effect != effect {
-			kept = append(kept, t)
-		}
-	}
-	return kept
-}
-
-// Cordon sets or clears spec.unschedulable.
-func (c *Cluster) Cordon(name string, unschedulable bool) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	c.nodes[i].unschedulable = unschedulable
-	c.nodeChanged(&c.nodes[i])
-	return true
-}
-
-// SetTolerations replaces a pod's tolerations.
-func (c *Cluster) SetTolerations(key evictor.PodKey, tolerations []v1.Toleration) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
-	spec := *c.pods[i].spec
-	spec.Tolerations = tolerations
-	c.pods[i].spec = c.spec(spec)
-	c.podChanged(c.podIndex.Key(i))
-	return true
-}
-
-// SetPhase sets a pod's phase; a pod that ends is no longer Ready.
-func (c *Cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
-	c.counted(&c.pods[i], -1)
-	c.occupies(i, -1)
-	c.pods[i].phase = phaseOf(p)
-	c.pods[i].ready = c.pods[i].ready && !c.pods[i].phase.finished()
-	c.counted(&c.pods[i], 1)
-	c.occupies(i, 1)
-	c.podChanged(c.podIndex.Key(i))
-	return true
-}
-
-// SetZone moves a node to another zone, by its labels.
-func (c *Cluster) SetZone(name string, key zone.Key) bool {
-	i, ok := c.nodeByID[name]
-	if !ok {
-		return false
-	}
-	n := &c.nodes[i]
-	n.labels, n.zone = zoneLabels(key), key
-	c.relabelled()
-	c.nodeChanged(n)
-	return true
-}
-
-// SetReady lets the kubelet of a pod report whether it is Ready.
-func (c *Cluster) SetReady(key evictor.PodKey, ready bool) bool {
-	i, ok := c.findPod(key)
-	if !ok {
-		return false
-	}
-	c.pods[i].ready = ready
-	c.podChanged(c.podIndex.Key(i))
-	return true
 }

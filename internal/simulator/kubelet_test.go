@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Turns come in order of time, also while kubelets start in the first round, which lasts up to two periods.
+// Turns come in the order of time, even if kubelets start in the first round, which lasts up to two periods.
 func TestTurnsComeInOrder(t *testing.T) {
 	f := fifo{period: 100}
 	for i := range 20 {

@@ -13,10 +13,10 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// BenchmarkLargeZoneDies is half an hour of 100,000 nodes and 1,000,000 pods that lose one zone of three after five
-// minutes: what the process holds, of that what the evictor holds, and what it writes, by kind: in the first minute after
-// the verdicts begin, in its busiest second, and in a second of the time after. An API with a limit of requests gets the
-// same later.
+// BenchmarkLargeZoneDies is half an hour of 100,000 nodes and 1,000,000 pods that lose one of three zones after five
+// minutes. It reports the memory of the process, the evictor's part of it, and writes by kind: in the first minute of
+// verdicts, in its busiest second, and in a second after that. An API client with a rate limit sends the same writes
+// later.
 func BenchmarkLargeZoneDies(b *testing.B) {
 	const fail, until = 5 * time.Minute, 30 * time.Minute
 	for range b.N {
@@ -76,7 +76,7 @@ func BenchmarkLargeZoneDies(b *testing.B) {
 	}
 }
 
-// isWrite says whether a line stands for a write to the API: one of several conditions that are written together does.
+// isWrite says whether a line is a write to the API. Of several conditions that are written together, one is.
 func isWrite(l scenario.Line) bool {
 	switch l.Kind {
 	case scenario.KindCondition:

@@ -7,13 +7,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The oracle of Kubernetes 1.18 is compiled with this package and the API of its time. Fields that came later are
-// looked up by name, and are empty there.
+// The oracle of Kubernetes 1.18 is compiled with this package and the API of its time. Later fields are looked up by
+// name, and are empty there.
 
-// later is the field of that name of what the pointer points to; it is not valid where there is none.
+// later returns the field with that name of the pointer's target. It is not valid if there is none.
 func later(of any, name string) reflect.Value { return reflect.ValueOf(of).Elem().FieldByName(name) }
 
-// someLater says whether the slice or pointer in that field holds anything.
+// someLater says whether the slice or pointer in that field is not empty.
 func someLater(of any, name string) bool {
 	switch f := later(of, name); f.Kind() {
 	case reflect.Slice:
@@ -25,12 +25,12 @@ func someLater(of any, name string) bool {
 	}
 }
 
-// sidecar says whether an init container goes on to run beside the containers.
+// sidecar says whether an init container goes on running beside the containers.
 func sidecar(container *v1.Container) bool {
 	return someLater(container, "RestartPolicy") && later(container, "RestartPolicy").Elem().String() == "Always"
 }
 
-// podResources are what the pod requests as a whole, nil when it does not.
+// podResources returns what the pod requests as a whole, nil if it does not.
 func podResources(spec *v1.PodSpec) v1.ResourceList {
 	if !someLater(spec, "Resources") {
 		return nil
@@ -42,7 +42,7 @@ func podResources(spec *v1.PodSpec) v1.ResourceList {
 	return whole.Requests
 }
 
-// namespaceSelector is a term's, nil when it has none.
+// namespaceSelector returns the term's, nil if it has none.
 func namespaceSelector(term *v1.PodAffinityTerm) *metav1.LabelSelector {
 	if !someLater(term, "NamespaceSelector") {
 		return nil

@@ -9,19 +9,19 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// loadIndex orders the nodes on which pods may land by their load, then by name. Nodes that the same rules of pods let in
-// form a group, which is a heap: there are few groups, as there are few pools of nodes in a cluster.
+// loadIndex orders the nodes on which pods may land by their load, then by name. Nodes that match the same rules of
+// pods form a group, which is a heap. There are few groups, because a cluster has few pools of nodes.
 type loadIndex struct {
 	edition  int
 	rules    []placement
 	ruleOf   map[string]int // number of a rule in rules
 	groups   map[string]*group
 	nodes    []indexed
-	improved []int32 // nodes on which one may land now that could not before; each once
+	improved []int32 // nodes on which some pod may land now that could not before; each once
 	version  int     // of all nodes and pods
 }
 
-// placement is what of a pod decides on which nodes it may land, however full they are.
+// placement is what decides on which nodes a pod may land, apart from their load.
 type placement struct {
 	tolerations []v1.Toleration
 	nodes       *nodeRule
@@ -29,13 +29,13 @@ type placement struct {
 
 // group is the nodes that match the same rules.
 type group struct {
-	matches string  // for each rule 1 or 0
+	matches string  // 1 or 0 for each rule
 	heap    []int32 // least load first
 }
 
-// indexed is where a node stands.
+// indexed is the place of a node.
 type indexed struct {
-	group    *group // nil: nobody may land
+	group    *group // nil if no pod may land
 	position int
 	load     float64
 	improved bool
@@ -57,10 +57,10 @@ func (l *loadIndex) add(c *Cluster, i int32) {
 	l.update(c, i)
 }
 
-// update puts the node where its state and load belong.
+// update moves the node to where its state and load put it.
 func (l *loadIndex) update(c *Cluster, i int32) {
 	at, key := &l.nodes[i], ""
-	open := c.open(&c.nodes[i])
+	open := l.open(&c.nodes[i])
 	if open {
 		key = l.matching(c, i)
 	}
@@ -84,14 +84,32 @@ func (l *loadIndex) update(c *Cluster, i int32) {
 	}
 }
 
-// open says whether the scheduler lets any pod on the node.
-func (c *Cluster) open(n *node) bool {
-	ready := findCondition(n.conditions, v1.NodeReady)
-	return !n.deleted && !n.unschedulable && ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
+// open says whether any pod may land on the node. In edition 1 none may if it is cordoned or not Ready; in edition 2,
+// pods that tolerate that may.
+func (l *loadIndex) open(n *node) bool {
+	return !n.deleted && (l.edition != scenario.Edition1 || !n.unschedulable && n.isReady())
 }
 
-// loadOf is by what a node is chosen: its number of pods in edition 1, and where its room is not known a
-// share of it that grows with that number.
+func (n *node) isReady() bool {
+	ready := findCondition(n.conditions, v1.NodeReady)
+	return ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue
+}
+
+// standing returns the taints of a node that is cordoned or not Ready, whether or not they have been written yet. A
+// node that has never reported has the taint of a new node.
+func (n *node) standing() []v1.Taint {
+	if n.isReady() && !n.unschedulable {
+		return nil
+	}
+	standing := taints.ForConditions(n.conditions, n.unschedulable)
+	if findCondition(n.conditions, v1.NodeReady) < 0 {
+		standing = append(standing, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
+	}
+	return standing
+}
+
+// loadOf returns the load by which a node is chosen: its number of pods in edition 1 or, if its room is not known, a
+// share that grows with that number.
 func (l *loadIndex) loadOf(n *node) float64 {
 	switch {
 	case l.edition == scenario.Edition1:
@@ -103,7 +121,7 @@ func (l *loadIndex) loadOf(n *node) float64 {
 	}
 }
 
-// better notes that one may land on the node who could not before.
+// better records that some pod may land on the node that could not before.
 func (l *loadIndex) better(i int32) {
 	if at := &l.nodes[i]; at.group != nil && !at.improved {
 		at.improved = true
@@ -111,7 +129,7 @@ func (l *loadIndex) better(i int32) {
 	}
 }
 
-// takeImproved are the nodes that improved since it was last asked.
+// takeImproved returns the nodes that improved since the last call.
 func (l *loadIndex) takeImproved() []int32 {
 	taken := l.improved
 	l.improved = nil
@@ -121,7 +139,7 @@ func (l *loadIndex) takeImproved() []int32 {
 	return taken
 }
 
-// matching says which rules a node matches.
+// matching returns which rules a node matches.
 func (l *loadIndex) matching(c *Cluster, i int32) string {
 	key := make([]byte, len(l.rules))
 	for k := range l.rules {
@@ -131,13 +149,18 @@ func (l *loadIndex) matching(c *Cluster, i int32) string {
 }
 
 func (l *loadIndex) match(r *placement, n *node) byte {
-	if _, not := taints.Untolerated(n.taints, r.tolerations, taints.Scheduling); not || !r.nodes.matches(n) {
+	for _, present := range [...][]v1.Taint{n.taints, n.standing()} {
+		if _, not := taints.Untolerated(present, r.tolerations, taints.Scheduling); not {
+			return '0'
+		}
+	}
+	if !r.nodes.matches(n) {
 		return '0'
 	}
 	return '1'
 }
 
-// rule numbers the rule of a pod; a new one parts the groups.
+// rule returns the number of a pod's rule. A new rule splits the groups.
 func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
 	r, key := placement{tolerations: s.Tolerations}, s.tolerationsKey
 	if s.needs != nil && l.edition != scenario.Edition1 {
@@ -162,7 +185,7 @@ func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
 	return number
 }
 
-// put adds a node that is in no group to the group of that key.
+// put adds a node to the group with that key.
 func (l *loadIndex) put(c *Cluster, i int32, key string) {
 	g := l.groups[key]
 	if g == nil {
@@ -174,7 +197,7 @@ func (l *loadIndex) put(c *Cluster, i int32, key string) {
 	g.up(l, c, len(g.heap)-1)
 }
 
-// take takes a node out of its group.
+// take removes a node from its group.
 func (l *loadIndex) take(c *Cluster, i int32) {
 	g, at := l.nodes[i].group, l.nodes[i].position
 	last := len(g.heap) - 1
@@ -218,7 +241,7 @@ func (g *group) down(l *loadIndex, c *Cluster, at int) {
 	}
 }
 
-// best is the least loaded node that the pod may go to.
+// best returns the least loaded node that the pod may go to.
 func (l *loadIndex) best(c *Cluster, s *PodSpec, namespace string) (best int32, ok bool) {
 	best = -1
 	c.recount()
@@ -231,7 +254,7 @@ func (l *loadIndex) best(c *Cluster, s *PodSpec, namespace string) (best int32, 
 	return best, best >= 0
 }
 
-// search looks for a better node among those below a place of the heap, none of which is less loaded than the one there.
+// search looks for a better node below a place of the heap. None there is less loaded than the one at that place.
 func (l *loadIndex) search(c *Cluster, g *group, at int, s *PodSpec, namespace string, best *int32) {
 	if at >= len(g.heap) || *best >= 0 && !l.less(c, g.heap[at], *best) {
 		return
@@ -265,7 +288,7 @@ func (l *loadIndex) bestImproved(c *Cluster, improved []int32, s *PodSpec, names
 	return best, best >= 0
 }
 
-// fits says whether a node whose rules let the pod in has room for it beside the pods that are there.
+// fits says whether a node that matches the pod's rules has room for it beside its other pods.
 func (l *loadIndex) fits(c *Cluster, i int32, s *PodSpec, namespace string) bool {
 	if l.edition == scenario.Edition1 {
 		return true

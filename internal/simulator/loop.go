@@ -1,26 +1,23 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
 
 const never = time.Duration(math.MaxInt64)
 
-// maxLaps bounds how often pods may come back and be evicted at one instant.
+// maxLaps limits how often pods may come back and be evicted at one instant.
 const maxLaps = 1000
 
-// run goes from instant to instant. Renewals between two instants at which anything else happens only
-// tell the evictor of a sign of life, so they need no step of their own.
+// run goes from instant to instant. Renewals in between only tell the evictor of a sign of life, so they need no step.
 func (p *player) run(ctx context.Context) error {
 	c, until := p.cluster, p.settings.Until
 	at := time.Duration(0)
@@ -34,10 +31,13 @@ func (p *player) run(ctx context.Context) error {
 			told = at
 			p.options.Progress(at, until)
 		}
-		if p.lineErr != nil {
-			return p.lineErr
+		if err := cmp.Or(p.lineErr, ctx.Err()); err != nil {
+			return err
 		}
 		next := p.nextInstant()
+		if p.sampler != nil {
+			p.sampler.holds(p, min(next, until))
+		}
 		if next > until {
 			if err := p.renewals(until, true); err != nil {
 				return err
@@ -46,7 +46,7 @@ func (p *player) run(ctx context.Context) error {
 			return ctx.Err()
 		}
 		if next <= at {
-			next = at // the evictor has more to do now
+			next = at // the evictor has more to do at this instant
 		} else if err := p.renewals(next, false); err != nil {
 			return err
 		}
@@ -54,11 +54,11 @@ func (p *player) run(ctx context.Context) error {
 	}
 }
 
-// nextInstant is when anything but a renewal happens next.
+// nextInstant returns when anything other than a renewal happens next.
 func (p *player) nextInstant() time.Duration {
 	next := never
 	if len(p.events) > 0 {
-		next = min(next, p.events[0].Time())
+		next = min(next, p.events[0].At)
 	}
 	for i := range p.traces {
 		if p.traces[i].at >= 0 {
@@ -71,13 +71,14 @@ func (p *player) nextInstant() time.Duration {
 	if at, ok := p.nextComeback(); ok {
 		next = min(next, at)
 	}
+	next = min(next, p.nextCollection(), p.nextDrain(), p.writer.nextArrival())
 	if !p.next.IsZero() {
 		next = min(next, p.next.Sub(Epoch))
 	}
 	return next
 }
 
-// renewals lets kubelets renew before that instant, or also at it.
+// renewals makes kubelets renew up to that instant, with or without the instant itself.
 func (p *player) renewals(until time.Duration, inclusive bool) error {
 	c := p.cluster
 	for {
@@ -90,7 +91,7 @@ func (p *player) renewals(until time.Duration, inclusive bool) error {
 	}
 }
 
-// instant does what happens now, in the order of the format's rules.
+// instant plays what happens now, in the order of the format's rules.
 func (p *player) instant(ctx context.Context, at time.Duration) error {
 	restart, err := p.happenings(at)
 	if err != nil {
@@ -110,26 +111,28 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 			return err
 		}
 	}
+	p.writer.arrive(at)
+	p.goOnDraining(at)
+	p.collect(at)
 	return p.steps(ctx, at)
 }
 
-// happenings does the events of now but a restart, which comes later.
+// happenings plays the events of this instant, except a restart, which comes later.
 func (p *player) happenings(at time.Duration) (restart bool, err error) {
-	for len(p.events) > 0 && p.events[0].Time() <= at {
-		e := p.events[0]
+	for len(p.events) > 0 && p.events[0].At <= at {
+		e := &p.events[0]
 		p.events = p.events[1:]
 		if e.Restart != nil {
 			restart = true
-			continue
+		} else if err := p.happen(e); err != nil {
+			return restart, fmt.Errorf("%s (at %v): %w", e.Place(), at, err)
 		}
-		if err := p.happen(&e.Event); err != nil {
-			return restart, fmt.Errorf("event %d (at %v): %w", e.number, at, err)
-		}
+		p.tellEvent(e)
 	}
 	return restart, nil
 }
 
-// steps lets the controller do what is due until no more pods come back now.
+// steps lets the controller do what is due until no more pods come back at this instant.
 func (p *player) steps(ctx context.Context, at time.Duration) error {
 	for range maxLaps {
 		p.comeBack(at)
@@ -146,92 +149,6 @@ func (p *player) steps(ctx context.Context, at time.Duration) error {
 	return fmt.Errorf("at %v pods come back and are evicted again without end: reschedule.after is too short", at)
 }
 
-// happen does one event.
-func (p *player) happen(e *scenario.Event) error {
-	c := p.cluster
-	missing := func(name string, ok bool) error {
-		if ok {
-			return nil
-		}
-		return fmt.Errorf("node %s is not there or does not answer", name)
-	}
-	switch {
-	case e.Fail != nil:
-		return p.selected(e.Fail, func(name string) bool { return !c.Failed(name) }, func(name string) { c.Fail(name) })
-	case e.Recover != nil:
-		return p.selected(e.Recover, c.Failed, func(name string) { c.Recover(name) })
-	case e.Condition != nil:
-		return missing(e.Condition.Node, c.SetCondition(e.Condition.Node, v1.NodeConditionType(e.Condition.Type), v1.ConditionStatus(e.Condition.Status)))
-	case e.Taint != nil:
-		return missing(e.Taint.Node, c.SetTaint(e.Taint.Node, v1.Taint{Key: e.Taint.Key, Value: e.Taint.Value, Effect: v1.TaintEffect(e.Taint.Effect)}))
-	case e.Untaint != nil:
-		return missing(e.Untaint.Node, c.RemoveTaint(e.Untaint.Node, e.Untaint.Key, v1.TaintEffect(e.Untaint.Effect)))
-	case e.Cordon != nil:
-		return missing(e.Cordon.Node, c.Cordon(e.Cordon.Node, true))
-	case e.Uncordon != nil:
-		return missing(e.Uncordon.Node, c.Cordon(e.Uncordon.Node, false))
-	case e.DeleteNode != nil:
-		defer p.remember()
-		return missing(e.DeleteNode.Node, c.DeleteNode(e.DeleteNode.Node))
-	case e.AddNode != nil:
-		return p.addNode(e.AddNode)
-	case e.AddPod != nil:
-		key := evictor.PodKey{Namespace: "default", Name: e.AddPod.Name}
-		return c.AddPod(key, e.AddPod.Node, PodSpec{Tolerations: tolerations(e.AddPod.TolerationSeconds, p.settings)})
-	case e.DeletePod != nil:
-		namespace, name := scenario.SplitPodName(e.DeletePod.Name)
-		c.DeletePod(evictor.PodKey{Namespace: namespace, Name: name}) // evicted meanwhile: nothing to delete
-	case e.ForceDelete != nil:
-		namespace, name := scenario.SplitPodName(e.ForceDelete.Name)
-		c.ForceDeletePod(evictor.PodKey{Namespace: namespace, Name: name})
-	case e.API != nil:
-		p.apiDown = e.API.State == scenario.APIDown
-	}
-	return nil
-}
-
-func (p *player) addNode(a *scenario.AddNode) error {
-	c := p.cluster
-	if err := c.AddNode(a.Name, zone.Key{Region: a.Region, Zone: a.Zone}); err != nil {
-		return err
-	}
-	for i := range a.PodsPerNode {
-		spec := PodSpec{OwnerKind: "ReplicaSet", OwnerName: a.Zone, Tolerations: tolerations(a.TolerationSeconds, p.settings)}
-		if err := c.AddPod(evictor.PodKey{Namespace: "default", Name: scenario.PodName(a.Name, i)}, a.Name, spec); err != nil {
-			return err
-		}
-	}
-	c.startKubelet(c.nodeByID[a.Name])
-	p.remember()
-	return nil
-}
-
-// selected does something to the nodes that a selector chooses and that qualify.
-func (p *player) selected(s *scenario.Selector, qualifies func(string) bool, do func(string)) error {
-	names := s.Nodes
-	switch {
-	case s.Node != "":
-		names = []string{s.Node}
-	case s.Zone != nil:
-		key, err := p.zone(*s.Zone)
-		if err != nil {
-			return err
-		}
-		names = p.cluster.NodesOf(key)
-	}
-	left := len(names)
-	if s.Count != nil {
-		left = *s.Count
-	}
-	for _, name := range names {
-		if left > 0 && qualifies(name) {
-			left--
-			do(name)
-		}
-	}
-	return nil
-}
-
 // zone resolves a reference among the zones that ever had a node.
 func (p *player) zone(ref string) (zone.Key, error) {
 	var keys []scenario.ZoneKey
@@ -246,7 +163,7 @@ func (p *player) zone(ref string) (zone.Key, error) {
 	return zone.Key(key), err
 }
 
-// NodesOf are the names of a zone's nodes, sorted.
+// NodesOf returns the sorted names of a zone's nodes.
 func (c *Cluster) NodesOf(key zone.Key) []string {
 	var names []string
 	for i := range c.nodes {
@@ -260,18 +177,18 @@ func (c *Cluster) NodesOf(key zone.Key) []string {
 
 // drivers prepares the traces.
 func (p *player) drivers() error {
-	for _, a := range p.scenario.Availability {
+	for i, a := range p.scenario.Availability {
 		key, err := p.zone(*a.Zone)
 		if err != nil {
 			return err
 		}
-		p.traces = append(p.traces, driver{key: key, trace: a.Trace, scale: a.Scale, names: p.cluster.NodesOf(key)})
+		p.traces = append(p.traces, driver{number: i + 1, key: key, trace: a.Trace, scale: a.Scale, names: p.cluster.NodesOf(key)})
 	}
 	return nil
 }
 
-// remember looks up the nodes of the traces' zones again, after one came or went. The traces decide
-// about them at once.
+// remember looks up the nodes of the traces' zones again, after one was added or deleted. The traces decide about them
+// at once.
 func (p *player) remember() {
 	for i := range p.traces {
 		d := &p.traces[i]
@@ -280,7 +197,7 @@ func (p *player) remember() {
 	}
 }
 
-// drive lets as many nodes be alive as the sample of now says.
+// drive makes as many nodes alive as the current sample says.
 func (d *driver) drive(p *player, at time.Duration) {
 	if d.at < 0 || d.at > at {
 		return
@@ -288,12 +205,16 @@ func (d *driver) drive(p *player, at time.Duration) {
 	j := d.trace.Index(at)
 	sample := d.trace.Sample(j)
 	alive := d.trace.Alive(sample, len(d.names), d.scale)
+	var failed, back []string
 	for i, name := range d.names {
-		if i < alive {
-			p.cluster.Recover(name)
-		} else {
-			p.cluster.Fail(name)
+		if lives := i < alive; lives && p.cluster.Recover(name) {
+			back = append(back, name)
+		} else if !lives && p.cluster.Fail(name) {
+			failed = append(failed, name)
 		}
+	}
+	if len(failed)+len(back) > 0 {
+		p.tellTrace(d.number, failed, back)
 	}
 	d.at = -1
 	for k := j + 1; k < d.trace.Len() && time.Duration(k) <= never/d.trace.Gap(); k++ {

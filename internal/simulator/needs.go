@@ -8,16 +8,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// needs is what a pod asks of its node beyond its tolerations, as far as a file says it. Pods share it, and
-// it does not change. nil asks for nothing.
+// needs is what a pod requires of its node, apart from tolerations, as stated in a file. Pods share it, and it does not
+// change. nil requires nothing.
 type needs struct {
-	requests    []int64 // by number of resource; what lies beyond is 0
+	requests    []int64 // by number of resource; missing ones are 0
 	nodes       *nodeRule
-	near, apart []*tally // required pod affinity, all terms of which the same pods must match, and anti-affinity
-	rule        string   // the same for all whose node rule and extended resources are the same
+	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
+	rule        string   // equal for equal node rules and extended resources
 }
 
-// Numbers of the resources that every node has. Extended ones are numbered as they are met.
+// Numbers of the resources that every node has. Extended resources are numbered as they appear.
 const (
 	cpu = iota
 	memory
@@ -26,7 +26,7 @@ const (
 	extended
 )
 
-// resource numbers a resource.
+// resource returns the number of a resource.
 func (c *Cluster) resource(name v1.ResourceName) int {
 	switch name {
 	case v1.ResourceCPU:
@@ -46,10 +46,10 @@ func (c *Cluster) resource(name v1.ResourceName) int {
 	return i
 }
 
-// mostOfOne bounds what one pod asks for, so that sums fit.
+// mostOfOne limits what one pod requests, so that sums do not overflow.
 const mostOfOne = 1 << 50
 
-// amounts are quantities by number of resource: thousandths of a CPU, bytes, or pieces.
+// amounts returns quantities by number of resource: thousandths of a CPU, bytes, or pieces.
 func (c *Cluster) amounts(list v1.ResourceList, absent, most int64) []int64 {
 	amounts := []int64{absent, absent, absent, absent}
 	for name, quantity := range list {
@@ -66,8 +66,8 @@ func (c *Cluster) amounts(list v1.ResourceList, absent, most int64) []int64 {
 	return amounts
 }
 
-// requests are what the scheduler counts for a pod: its containers together, or what an init container asks
-// for beside the sidecars before it, whichever is more, and the overhead.
+// requests returns what the scheduler counts for a pod: its overhead, plus the larger of two amounts: the sum over its
+// containers, or the most that an init container needs together with the sidecars before it.
 func (c *Cluster) requests(spec *v1.PodSpec) []int64 {
 	of := func(list v1.ResourceList) []int64 { return c.amounts(list, 0, mostOfOne) }
 	var sum, sidecars, most []int64
@@ -97,7 +97,7 @@ func (c *Cluster) requests(spec *v1.PodSpec) []int64 {
 	return sum
 }
 
-// plus is a new list.
+// plus returns a new list.
 func plus(a, b []int64) []int64 { return combine(a, b, func(x, y int64) int64 { return x + y }) }
 
 func larger(a, b []int64) []int64 { return combine(a, b, func(x, y int64) int64 { return max(x, y) }) }
@@ -111,7 +111,7 @@ func combine(a, b []int64, of func(x, y int64) int64) []int64 {
 	return sum
 }
 
-// needsOf returns the shared form of what a pod asks of its node.
+// needsOf returns the shared form of what a pod requires of its node.
 func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	rule := struct {
 		Selector map[string]string `json:",omitempty"`
@@ -122,7 +122,7 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 		Rule        string
 		Requests    []int64
 		Near, Apart []v1.PodAffinityTerm `json:",omitempty"`
-		Namespace   string               `json:",omitempty"` // of terms that name none
+		Namespace   string               `json:",omitempty"` // for terms that name none
 	}{Requests: c.requests(&object.Spec)}
 	for i, amount := range asked.Requests {
 		if i >= extended && amount > 0 {
@@ -154,31 +154,31 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	return n
 }
 
-// keyOf is a text that equal values have in common.
+// keyOf returns a text that is equal for equal values.
 func keyOf(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
-		return err.Error() // not for these types
+		return err.Error() // impossible for these types
 	}
 	return string(text)
 }
 
-// labelSet is the labels of pods that share them.
+// labelSet is a set of labels that pods share.
 type labelSet map[string]string
 
-// Has and Get make it what selectors are matched against.
+// Has and Get implement labels.Labels.
 func (l *labelSet) Has(key string) bool {
 	_, ok := l.Lookup(key)
 	return ok
 }
 
-// Get is the value of a label, or "".
+// Get returns the value of a label, or "".
 func (l *labelSet) Get(key string) string {
 	value, _ := l.Lookup(key)
 	return value
 }
 
-// Lookup is the value of a label, and whether it is there. A nil set is empty.
+// Lookup returns the value of a label, and whether it exists. A nil set is empty.
 func (l *labelSet) Lookup(key string) (string, bool) {
 	if l == nil {
 		return "", false
@@ -201,21 +201,21 @@ func (c *Cluster) labelsOf(meta *metav1.ObjectMeta) *labelSet {
 	return shared
 }
 
-// room is what a node has for pods; only nodes of files that say it have one.
+// room is what a node has for pods. Only nodes whose files state it have a room.
 type room struct {
 	allocatable, used []int64 // by number of resource
-	cpu, memory       int64   // used, as the load counts them
+	cpu, memory       int64   // as counted in the load
 }
 
-// What a pod that asks for no CPU or memory counts in a node's load: what the scheduler takes it for.
+// Amounts that a pod without requests for CPU or memory counts in a node's load, as in the scheduler.
 const (
 	usualCPU    = 100       // thousandths
 	usualMemory = 200 << 20 // bytes
-	usualPods   = 110       // a node of which nothing is known has room for so many
+	usualPods   = 110       // how many pods an unknown node has room for
 )
 
-// newRoom is what the status of a node says; nil when it says nothing. A resource of every node that it
-// leaves out is unlimited, an extended one is not there.
+// newRoom returns the room that a node's status states; nil if it states none. A missing CPU, memory, ephemeral storage or
+// number of pods is unlimited. A missing extended resource is 0.
 func (c *Cluster) newRoom(status *v1.NodeStatus) *room {
 	list := status.Allocatable
 	if len(list) == 0 {
@@ -227,7 +227,7 @@ func (c *Cluster) newRoom(status *v1.NodeStatus) *room {
 	return &room{allocatable: c.amounts(list, math.MaxInt64, math.MaxInt64)}
 }
 
-// has is how much of a resource there is for pods, and how much of it is taken.
+// has returns how much of a resource there is for pods, and how much is used.
 func (r *room) has(resource int) (allocatable, used int64) {
 	if resource < len(r.allocatable) {
 		allocatable = r.allocatable[resource]
@@ -240,7 +240,7 @@ func (r *room) has(resource int) (allocatable, used int64) {
 
 var onePod = []int64{podCount: 1}
 
-// take counts a pod that came (+1) or went (-1).
+// take counts a pod that was added (+1) or removed (-1).
 func (r *room) take(n *needs, by int64) {
 	requests := onePod
 	if n != nil {
@@ -262,21 +262,24 @@ func (r *room) take(n *needs, by int64) {
 	r.memory += by * orUsual(memory, usualMemory)
 }
 
-// fits says whether a pod finds what it requests.
-func (r *room) fits(n *needs) bool {
+// fits reports whether the node has enough free resources for a pod.
+func (r *room) fits(n *needs) bool { return r.short(n, 0) < 0 }
+
+// short returns the first resource, from that number on, of which the node has too little for a pod; -1 if it has enough.
+func (r *room) short(n *needs, from int) int {
 	requests := onePod
 	if n != nil {
 		requests = n.requests
 	}
-	for i, amount := range requests {
-		if allocatable, used := r.has(i); amount > 0 && amount > allocatable-used {
-			return false
+	for i := from; i < len(requests); i++ {
+		if allocatable, used := r.has(i); requests[i] > 0 && requests[i] > allocatable-used {
+			return i
 		}
 	}
-	return true
+	return -1
 }
 
-// load is the share of CPU and of memory that is taken, on average.
+// load returns the mean of the used shares of CPU and of memory.
 func (r *room) load() float64 {
 	share := func(used int64, resource int) float64 {
 		switch allocatable, _ := r.has(resource); {

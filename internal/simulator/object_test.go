@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// playOn is play over a cluster that holds objects already.
+// playOn is play on a cluster that has objects already.
 func playOn(t *testing.T, c *Cluster, s *scenario.Scenario) ([]string, *Report) {
 	t.Helper()
 	var lines []string
@@ -55,7 +55,7 @@ func TestConditionOnANodeThatIsSilentFromTheStart(t *testing.T) {
 	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}}}))
 	_, err := Play(context.Background(), &scenario.Scenario{
 		Edition: scenario.Edition1,
-		Events:  []scenario.Event{{At: at(time.Minute), Condition: &scenario.Condition{Node: "n", Type: "Ready", Status: "False"}}},
+		Events:  []scenario.Event{{At: at(time.Minute), Condition: &scenario.Condition{Selector: scenario.Selector{Node: "n"}, Type: "Ready", Status: "False"}}},
 		Until:   at(5 * time.Minute),
 	}, c, Options{})
 	require.ErrorContains(t, err, `event 1 (at 1m0s): condition: node "n" has failed`)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,10 +22,10 @@ import (
 
 const gpu = v1.ResourceName("nvidia.com/gpu")
 
-// model keeps the objects of a cluster as they were written, and searches them in the plainest way.
+// model keeps the objects of a cluster as they were written, and searches them in the simplest way.
 type model struct {
 	c    *Cluster
-	pods map[string]*v1.Pod  // by namespace/name, with what the cluster's own objects leave out
+	pods map[string]*v1.Pod  // by namespace/name, including what the cluster's own objects leave out
 	node map[string]*v1.Node // by name, the same
 }
 
@@ -40,7 +41,7 @@ func quantities(list v1.ResourceList, add v1.ResourceList) v1.ResourceList {
 	return sum
 }
 
-// on are the pods of a node that have not finished, as written.
+// on returns the pods of a node that have not finished, as written.
 func (m *model) on(node string) (pods []*v1.Pod) {
 	m.c.PodsOnNode(node, func(p *v1.Pod) bool {
 		if p.Status.Phase != v1.PodSucceeded && p.Status.Phase != v1.PodFailed {
@@ -56,7 +57,7 @@ func asked(p *v1.Pod) v1.ResourceList {
 	for i := range p.Spec.Containers {
 		sum = quantities(sum, p.Spec.Containers[i].Resources.Requests)
 	}
-	for i := range p.Spec.InitContainers { // none of the model's is a sidecar
+	for i := range p.Spec.InitContainers { // the model has no sidecars
 		for name, q := range p.Spec.InitContainers[i].Resources.Requests {
 			if have := sum[name]; have.Cmp(q) < 0 {
 				sum[name] = q
@@ -83,7 +84,7 @@ func (m *model) hasRoom(node *v1.Node, p *v1.Pod) bool {
 		}
 		total, limit := sum[name], written.Status.Allocatable[name]
 		if _, said := written.Status.Allocatable[name]; !said && name != gpu {
-			continue // of what every node has, nothing said is no limit
+			continue // for resources of every node, a missing value means no limit
 		}
 		if total.Cmp(limit) > 0 {
 			return false
@@ -119,7 +120,7 @@ func (m *model) share(node *v1.Node) float64 {
 	allocatable := written.Status.Allocatable
 	of := func(used, all int64) float64 {
 		if all == 0 {
-			return 0 // not said
+			return 0 // not stated
 		}
 		return float64(used) / float64(all)
 	}
@@ -154,7 +155,7 @@ func (m *model) selected(node *v1.Node, p *v1.Pod) bool {
 	return false
 }
 
-// meant says whether a term of a pod means another pod. The model's terms match by the label app.
+// meant says whether a pod matches another pod's term. The model's terms select by the label app.
 func meant(term *v1.PodAffinityTerm, holder, p *v1.Pod) bool {
 	namespaces := term.Namespaces
 	if len(namespaces) == 0 && term.NamespaceSelector == nil {
@@ -165,7 +166,7 @@ func meant(term *v1.PodAffinityTerm, holder, p *v1.Pod) bool {
 			return false
 		}
 	}
-	return slices.Contains(namespaces, p.Namespace) || term.NamespaceSelector != nil // the model's is the empty one
+	return slices.Contains(namespaces, p.Namespace) || term.NamespaceSelector != nil // the model's selector is empty
 }
 
 func apartTerms(p *v1.Pod) []v1.PodAffinityTerm {
@@ -230,18 +231,37 @@ func (m *model) together(node *v1.Node, p *v1.Pod) bool {
 	return allowed
 }
 
-// best looks at every node, and for each at every pod.
+// refuses says which check of a node a pod fails, looking at every pod; empty: none.
+func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
+	present := slices.Clone(n.Spec.Taints)
+	if n.Spec.Unschedulable {
+		present = append(present, v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
+	}
+	for _, condition := range n.Status.Conditions {
+		if condition.Type == v1.NodeReady && condition.Status != v1.ConditionTrue {
+			key := map[v1.ConditionStatus]string{v1.ConditionFalse: v1.TaintNodeNotReady, v1.ConditionUnknown: v1.TaintNodeUnreachable}[condition.Status]
+			present = append(present, v1.Taint{Key: key, Effect: v1.TaintEffectNoSchedule})
+		}
+	}
+	_, not := taints.Untolerated(present, p.Spec.Tolerations, taints.Scheduling)
+	switch {
+	case not:
+		return taintThere
+	case !m.selected(n, p):
+		return selectors
+	case !m.hasRoom(n, p):
+		return "room"
+	case !m.together(n, p):
+		return podAffinity
+	}
+	return ""
+}
+
+// best looks at every node.
 func (m *model) best(p *v1.Pod) (best string) {
 	least := 0.0
 	m.c.Nodes(func(n *v1.Node) bool {
-		open := !n.Spec.Unschedulable
-		for _, condition := range n.Status.Conditions {
-			open = open && (condition.Type != v1.NodeReady || condition.Status == v1.ConditionTrue)
-		}
-		if _, not := taints.Untolerated(n.Spec.Taints, p.Spec.Tolerations, taints.Scheduling); not || !open {
-			return true
-		}
-		if !m.selected(n, p) || !m.hasRoom(n, p) || !m.together(n, p) {
+		if m.refuses(n, p) != "" {
 			return true
 		}
 		if share := m.share(n); best == "" || share < least || share == least && n.Name < best {
@@ -250,6 +270,16 @@ func (m *model) best(p *v1.Pod) (best string) {
 		return true
 	})
 	return best
+}
+
+// checks counts the nodes that refuse a pod by why.
+func (m *model) checks(p *v1.Pod) map[string]int {
+	counts := make(map[string]int)
+	m.c.Nodes(func(n *v1.Node) bool {
+		counts[m.refuses(n, p)]++
+		return true
+	})
+	return counts
 }
 
 // randomNode is a node of a file; every third says nothing of its room.
@@ -299,6 +329,12 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 	}
 	if r.Intn(3) == 0 {
 		p.Spec.Tolerations = []v1.Toleration{{Key: "k", Operator: v1.TolerationOpExists}}
+	}
+	if r.Intn(8) == 0 {
+		p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: v1.TaintNodeUnschedulable, Operator: v1.TolerationOpExists})
+	}
+	if r.Intn(20) == 0 {
+		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
 	}
 	if r.Intn(4) == 0 {
 		p.Spec.NodeSelector = map[string]string{"pool": fmt.Sprint(r.Intn(3))}
@@ -390,6 +426,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 					some++
 				} else {
 					none++
+					sameChecks(t, m.checks(p), c.unplaced(s, p.Namespace))
 				}
 				require.Equal(t, m.best(p), got, step)
 			}
@@ -397,6 +434,57 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 	}
 	require.Greater(t, some, 1000)
 	require.Greater(t, none, 1000)
+}
+
+// Names of nodes may be longer than a label's value, and a pod may ask for such a node by name.
+func TestANodeOfALongNameIsAskedForByName(t *testing.T) {
+	c := New(&Clock{})
+	long := strings.Repeat("node.", 20) + "example"
+	for _, name := range []string{long, "other"} {
+		require.NoError(t, c.AddNode(name, zone.Key{}))
+	}
+	for _, test := range []struct {
+		operator v1.NodeSelectorOperator
+		values   []string
+		want     []string
+	}{
+		{v1.NodeSelectorOpIn, []string{long}, []string{long}},
+		{v1.NodeSelectorOpNotIn, []string{long}, []string{"other"}},
+		{v1.NodeSelectorOpExists, nil, nil}, // no API server accepts this
+		{v1.NodeSelectorOpIn, []string{long, "other"}, nil},
+	} {
+		p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default"}, Spec: v1.PodSpec{Affinity: &v1.Affinity{NodeAffinity: &v1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
+				{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: test.operator, Values: test.values}}},
+			}},
+		}}}}
+		names, best := c.Feasible(p)
+		require.Equal(t, test.want, names)
+		require.Equal(t, len(names) > 0, best != "")
+	}
+}
+
+// A pod that tolerates a cordon or an outage may come back on a cordoned or silent node.
+func TestCordonedAndSilentNodesTakePodsThatTolerateIt(t *testing.T) {
+	c := New(&Clock{})
+	for _, name := range []string{"cordoned", "open"} {
+		require.NoError(t, c.AddNode(name, zone.Key{}))
+	}
+	c.Cordon("cordoned", true)
+	silent := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "silent"}}
+	silent.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}
+	require.NoError(t, c.AddNodeObject(silent))
+	silent = silent.DeepCopy()
+	silent.Name, silent.Status.Conditions[0].Type = "never-reported", v1.NodeDiskPressure
+	require.NoError(t, c.AddNodeObject(silent))
+	for key, want := range map[string][]string{
+		"none": {"open"}, v1.TaintNodeUnschedulable: {"cordoned", "open"}, v1.TaintNodeUnreachable: {"open", "silent"}, v1.TaintNodeNotReady: {"never-reported", "open"},
+		"": {"cordoned", "never-reported", "open", "silent"},
+	} {
+		p := &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}}}
+		names, _ := c.Feasible(p)
+		require.Equal(t, want, names, key)
+	}
 }
 
 // watched calls a test before each step, and when a pod changes.
@@ -416,7 +504,7 @@ func (w *watched) PodChanged(key evictor.PodKey) {
 	w.Subject.PodChanged(key)
 }
 
-// Whoever waits finds no node, at every instant, and who came back stood where there was room.
+// At every instant, a waiting pod finds no node, and a pod that came back is where there was room.
 func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 	waited, returned := 0, 0
 	for seed := range int64(60) {
@@ -444,9 +532,9 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 			case 2:
 				e.Recover = &scenario.Selector{Node: node}
 			case 3:
-				e.Taint = &scenario.Taint{Node: node, Key: "k", Effect: "NoExecute"}
+				e.Taint = &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}
 			case 4:
-				e.Untaint = &scenario.Untaint{Node: node, Key: "k", Effect: "NoExecute"}
+				e.Untaint = &scenario.Untaint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}
 			}
 			s.Events = append(s.Events, e)
 		}
@@ -460,7 +548,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 		check := func() {
 			for _, q := range m.c.waiting.refused {
 				if q.minds && m.c.waiting.version != m.c.load.version {
-					continue // pods came meanwhile: it is tried again at this instant
+					continue // pods were added meanwhile, so it is tried again at this instant
 				}
 				for _, b := range q.pods {
 					waited++

@@ -1,7 +1,6 @@
 package simulator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -9,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -17,31 +15,48 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Options say what a simulation tells while it runs.
+// Options say what a simulation reports while it runs.
 type Options struct {
 	// Line gets the timeline in its final order; nil drops it.
 	Line func(scenario.Line) error
-	// Progress is called now and then with how far it is; nil means never.
+	// Progress gets the virtual time from time to time; nil means never.
 	Progress func(at, until time.Duration)
 	// Decision gets every decision; nil drops them.
 	Decision func(evictor.Decision)
-	// Subject, when not nil, makes the controller that is to be driven, at the start and at each restart;
-	// nil means our evictor.
-	Subject func(scenario.Settings, *Cluster, *Writer) (Subject, error)
+	// Points is the approximate number of steps in the report's Series; 0 means no Series.
+	Points int
+	// Started, if not nil, gets the cluster at time 0.
+	Started func(*Cluster)
+	// Happened, if not nil, gets the events on nodes, and the pods that come back.
+	Happened func(Happening)
+	// Subject, if not nil, makes the controller to simulate, at the start and at each restart. nil means our evictor.
+	Subject func(World) (Subject, error)
 	// Prefer is handed to our evictor.
 	Prefer func(zone.Key, []string) string
-	// Wrap, when not nil, stands between the simulation and each of our evictors, before its first step.
+	// Tune, if not nil, may change the configuration and options of each of our evictors, for example its zone policy or
+	// budget. The report's settings do not show these changes.
+	Tune func(*evictor.Config, *evictor.Options)
+	// Wrap, if not nil, returns the Subject to drive in place of each of our evictors. It is called before the evictor's
+	// first step.
 	Wrap func(*evictor.Evictor, *Cluster) Subject
 }
 
-// Subject is what a simulation drives. Every method is called by the simulation only. What changes is
-// told before Step, which does what is due now and says when to call it again; the zero time means not
-// before something else happens.
+// Subject is what a simulation drives. Only the simulation calls its methods. It reports changes before it calls Step,
+// which does what is due now and returns when to call it again; the zero time means when something else happens.
 type Subject interface {
 	NodeChanged(name string)
 	PodChanged(key evictor.PodKey)
 	LeaseRenewed(node string, at time.Time)
 	Step(ctx context.Context) (next time.Time, err error)
+}
+
+// Happening is something that happens in the simulated world without the controller.
+type Happening struct {
+	At   time.Duration
+	Node string
+	Pod  evictor.PodKey // the pod that came back; the zero key if the node is concerned
+	Was  evictor.PodKey // the pod that it replaces
+	Text string
 }
 
 // player is one simulation.
@@ -54,28 +69,28 @@ type player struct {
 	subject  Subject
 	report   Report
 	seen     map[string]struct{}
-	pending  []scenario.Line // of one millisecond, to be sorted
+	pending  []scenario.Line // the lines of one millisecond, to be sorted
 	lineErr  error
-	events   []numbered
+	events   []scenario.Planned
 	traces   []driver
 	apiDown  bool
-	next     time.Time     // of the evictor; zero: nothing is due
-	origin   time.Duration // of the evictor's passes: when its process began
+	next     time.Time // of the evictor; zero if nothing is due
+	sampler  *sampler  // nil if Options.Points is 0
+	drains   []drain
+	teller   teller
+	heirs    map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
+	origin   time.Duration            // start of the evictor's process, from which its passes are counted
+	acts     int                      // number of events made by controllers
 }
 
-// numbered is an event with its place in the file, counted from 1.
-type numbered struct {
-	scenario.Event
-	number int
-}
-
-// driver lets a trace decide which nodes of a zone are alive.
+// driver is a trace that decides which nodes of a zone are live.
 type driver struct {
-	key   zone.Key
-	trace *scenario.Trace
-	scale *int
-	names []string
-	at    time.Duration // of the next sample that may differ; negative: none
+	number int // its number in the file, from 1
+	key    zone.Key
+	trace  *scenario.Trace
+	scale  *int
+	names  []string
+	at     time.Duration // of the next sample that may differ; negative if there is none
 }
 
 // Play checks the scenario against the cluster, which holds the objects of its files, and plays it.
@@ -89,29 +104,36 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	if err := p.generate(); err != nil {
 		return nil, err
 	}
-	p.report.Nodes, p.report.Pods = len(c.nodes), c.podIndex.Len()
-	for i, e := range s.Events {
-		p.events = append(p.events, numbered{e, i + 1})
-	}
-	slices.SortStableFunc(p.events, func(a, b numbered) int { return cmp.Compare(a.Time(), b.Time()) })
+	p.report.Nodes, p.report.Pods = len(c.nodes), c.podIndex.Len()+len(c.unbound)
+	p.report.First = never
+	c.happened = options.Happened
+	p.sampler = newSampler(p.settings.Until, options.Points)
+	c.countPods()
+	p.events = s.Plan()
 	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
 		if p.apiDown {
 			return apierrors.NewServiceUnavailable("the API is down")
 		}
 		return nil
 	}}
-	c.NodeChanged = func(name string) { p.subject.NodeChanged(name) }
-	c.PodChanged = func(key evictor.PodKey) { p.subject.PodChanged(key) }
-	c.Renewed = func(name string, at time.Time) { p.subject.LeaseRenewed(name, at) }
+	p.tellSettings()
+	p.writer.AskBudgets = p.settings.UseEvictionAPI && options.Subject == nil
 	if err := p.restart(); err != nil {
 		return nil, err
 	}
+	c.NodeChanged = func(name string) { p.subject.NodeChanged(name) }
+	c.PodChanged = func(key evictor.PodKey) { p.subject.PodChanged(key) }
+	c.Renewed = func(name string, at time.Time) { p.subject.LeaseRenewed(name, at) }
 	if p.settings.Reschedule {
 		c.indexLoad(p.settings.Edition)
+		c.awaitUnbound(p.settings.RescheduleAfter)
 	}
 	c.StartKubelets(p.settings.HeartbeatInterval, p.settings.StatusInterval, p.settings.Spread != scenario.SpreadNone)
 	if err := p.drivers(); err != nil {
 		return nil, err
+	}
+	if options.Started != nil {
+		options.Started(c)
 	}
 	if err := p.run(ctx); err != nil {
 		return nil, err
@@ -119,7 +141,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	return p.finish()
 }
 
-// generate adds the zones that the scenario describes.
+// generate adds the zones of the scenario.
 func (p *player) generate() error {
 	c := p.cluster
 	nodes, pods := 0, 0
@@ -135,57 +157,11 @@ func (p *player) generate() error {
 	return nil
 }
 
-func (p *player) addZone(z *scenario.Zone) error {
-	c := p.cluster
-	shared := c.spec(PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.Name, Tolerations: tolerations(z.TolerationSeconds, p.settings)})
-	daemonShared := c.spec(PodSpec{OwnerKind: "DaemonSet", OwnerName: z.Name, Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}})
-	labels := zoneLabels(zone.Key(z.Key()))
-	for k := range z.Nodes {
-		name := z.NodeName(k)
-		if err := c.addNode(node{name: name, labels: labels, created: stamp(0), conditions: healthy, reported: 0}); err != nil {
-			return err
-		}
-		for q := range z.PodsPerNode {
-			if err := p.addFresh(scenario.PodName(name, q), name, shared); err != nil {
-				return err
-			}
-		}
-		for q := range z.DaemonSetPodsPerNode {
-			if err := p.addFresh(scenario.DaemonSetPodName(name, q), name, daemonShared); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// addFresh adds a Ready pod of namespace default.
-func (p *player) addFresh(name, node string, spec *PodSpec) error {
-	c := p.cluster
-	return c.addPod(c.id(evictor.PodKey{Namespace: "default", Name: name}), pod{spec: spec, ready: true, bound: c.now()}, node)
-}
-
-// tolerations are those that the API server adds by default, with these seconds; nil means the settings'.
-func tolerations(given *scenario.TolerationSeconds, s scenario.Settings) []v1.Toleration {
-	seconds := s.TolerationSeconds
-	if given != nil {
-		seconds = *given
-	}
-	if seconds == scenario.NoToleration {
-		return nil
-	}
-	one := func(key string) v1.Toleration {
-		plain := int64(seconds)
-		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &plain}
-	}
-	return []v1.Toleration{one(v1.TaintNodeNotReady), one(v1.TaintNodeUnreachable)}
-}
-
-// restart begins a new controller that knows nothing.
+// restart starts a new controller, which knows nothing.
 func (p *player) restart() (err error) {
 	p.origin = p.cluster.Clock.Elapsed()
 	if p.options.Subject != nil {
-		p.subject, err = p.options.Subject(p.settings, p.cluster, p.writer)
+		p.subject, err = p.options.Subject(World{p.settings, p.cluster, p.writer, p.observe, p.act})
 		return err
 	}
 	s := p.settings
@@ -195,8 +171,11 @@ func (p *player) restart() (err error) {
 	cfg.LargeClusterSizeThreshold, cfg.UnhealthyZoneThreshold = s.LargeClusterSizeThreshold, s.UnhealthyZoneThreshold
 	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = s.TaintBasedEviction, s.PodEvictionTimeout
 	cfg.ExplainSize = 0
-	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer},
-		evictor.Options{Clock: p.cluster.Clock, Observer: evictor.ObserverFunc(p.observe), Prefer: p.options.Prefer})
+	options := evictor.Options{Clock: p.cluster.Clock, Observer: evictor.ObserverFunc(p.observe), Prefer: p.options.Prefer}
+	if p.options.Tune != nil {
+		p.options.Tune(&cfg, &options)
+	}
+	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer}, options)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
@@ -204,7 +183,7 @@ func (p *player) restart() (err error) {
 	if p.options.Wrap != nil {
 		p.subject = p.options.Wrap(e, p.cluster)
 	}
-	for i := range p.cluster.nodes { // as informers tell of what they list; the evictor decides nothing before it is told of something
+	for i := range p.cluster.nodes { // as informers report what they list; the evictor decides nothing before the first event
 		if n := &p.cluster.nodes[i]; !n.deleted {
 			e.NodeChanged(n.name)
 		}
@@ -216,17 +195,22 @@ func (p *player) observe(d evictor.Decision) {
 	if p.options.Decision != nil {
 		p.options.Decision(d)
 	}
+	p.teller.decided(&d)
 	if l, ok := LineOf(d); ok {
 		if d.Kind == evictor.EvictionCancelled {
 			p.report.Cancelled[d.Reason]++
+			if p.tells() {
+				l.More = because(d.Reason)
+			}
 		}
 		p.line(l)
 	}
 }
 
-// line collects the lines of one millisecond, which are written sorted.
+// line collects the lines of one millisecond. flush writes them in order.
 func (p *player) line(l scenario.Line) {
 	p.report.note(l, p.seen)
+	p.cluster.limits(&l)
 	if p.options.Line == nil {
 		return
 	}
@@ -249,19 +233,47 @@ func (p *player) flush() {
 func (p *player) finish() (*Report, error) {
 	p.flush()
 	c, r := p.cluster, &p.report
+	if p.sampler != nil {
+		p.sampler.holds(p, p.settings.Until+1)
+	}
 	c.stats.stranded(int64(p.settings.Until), 0)
 	r.TaintedNodes, r.NodeFailures = len(p.seen), c.stats.failures
 	r.EvictedFromLive, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
 	r.Rescheduled, r.Waiting = c.stats.returned, c.waiting.len()
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = c.left(p.settings.TaintBasedEviction)
+	r.EvictedRunning, r.RemovedRunning = c.stats.running, c.stats.forgotten
+	r.Needless, r.Lost = c.stats.needless, c.overdueAtEnd()
+	r.Pending, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
+	r.Terminating, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
+	r.ByZone = c.reportZones()
+	for i := range r.ByZone {
+		if z := &r.ByZone[i]; z.Evicted > 0 {
+			r.First, r.Last = min(r.First, z.First), max(r.Last, z.Last)
+		}
+	}
+	if r.Evicted == 0 {
+		r.First = 0
+	}
+	r.Workloads, r.Budgets = c.levels.report(c.now())
+	r.AnyBelowHalf = c.levels.anyBelowHalf(c.now())
+	if p.sampler != nil {
+		r.Series = p.sampler.end(p)
+	}
+	for i := range p.events {
+		if number := p.events[i].Number; number > 0 { // negative numbers are events made by controllers
+			r.After = append(r.After, number)
+		}
+	}
+	slices.Sort(r.After)
+	r.After = slices.Compact(r.After) // several rounds have the same number
 	r.Stranded = time.Duration(min(c.stats.integral, 9.2e9) * float64(time.Second))
 	return r, p.lineErr
 }
 
 var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
 
-// successor is the name under which an evicted pod comes back.
+// successor returns the name under which an evicted pod comes back.
 func successor(name string) string {
 	if m := reborn.FindStringSubmatchIndex(name); m != nil {
 		if n, err := strconv.ParseInt(name[m[2]:m[3]], 10, 63); err == nil {

@@ -57,7 +57,7 @@ func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
 	require.LessOrEqual(t, scenario.Compare(got[0], got[1]), 0, "%s", []string{string(got[0].AppendJSON(nil)), string(got[1].AppendJSON(nil))})
 }
 
-// What only the run can know names its event too: here the pod is still terminating when it is added again.
+// A fault that only the run finds names its event too: here the pod is still terminating when it is added again.
 func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
 	_, err := Play(context.Background(), &scenario.Scenario{
 		Edition: scenario.Edition1,
@@ -70,5 +70,5 @@ func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
 		},
 		Until: at(5 * time.Minute),
 	}, New(&Clock{}), Options{})
-	require.EqualError(t, err, "event 1 (at 3m0s): pod default/x exists already")
+	require.EqualError(t, err, "event 1 (at 3m0s): pod default/x already exists")
 }

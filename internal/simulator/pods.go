@@ -23,7 +23,7 @@ func (c *Cluster) spec(s PodSpec) *PodSpec {
 	return shared
 }
 
-// specKey tells specs apart.
+// specKey identifies equal specs.
 type specKey struct {
 	tolerations, ownerKind, ownerName string
 	mirror                            bool
@@ -46,21 +46,38 @@ func keyOfTolerations(tolerations []v1.Toleration) string {
 
 // AddPod adds a Ready pod bound now to a node that exists.
 func (c *Cluster) AddPod(key evictor.PodKey, nodeName string, s PodSpec) error {
-	return c.addPod(c.id(key), pod{spec: c.spec(s), ready: true, bound: c.now()}, nodeName)
+	p := pod{spec: c.spec(s), ready: true, bound: c.now(), member: c.member(key.Namespace, s.OwnerKind, s.OwnerName, s.labels)}
+	return c.addWanted(c.id(key), p, nodeName)
 }
 
-// AddPodObject adds a pod as a file holds it. One on a node that does not exist, or on none, is
-// reported as false: nothing here decides about it.
+// addWanted adds a pod that is new, and not one that comes back.
+func (c *Cluster) addWanted(id podID, p pod, nodeName string) error {
+	if err := c.addPod(id, p, nodeName); err != nil {
+		return err
+	}
+	if c.counts(&p) {
+		c.leveled(p.member, 1, 0)
+	}
+	return nil
+}
+
+// AddPodObject adds a pod from a file. For a pod on a node that does not exist, or on none, it returns false: nothing
+// here decides about that pod.
 func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 	if _, ok := c.nodeByID[object.Spec.NodeName]; !ok {
 		return false, nil
 	}
+	return true, c.addWanted(c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name}), c.podOf(object), object.Spec.NodeName)
+}
+
+// podOf is the record of a pod as a file holds it.
+func (c *Cluster) podOf(object *v1.Pod) pod {
 	c.noteIgnored(&object.Spec)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
 		s.OwnerKind = owner.Kind
-		if owner.Kind != "ReplicaSet" { // one for each pod would defeat sharing, and only the kind decides
+		if owner.Kind != "ReplicaSet" { // different names would defeat sharing, and only the kind matters
 			s.OwnerName = owner.Name
 		}
 	}
@@ -68,6 +85,8 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 		spec: c.spec(s), phase: phaseOf(object.Status.Phase), terminating: object.DeletionTimestamp != nil, bound: c.now(),
 		object: &podTimes{uid: object.UID, created: object.CreationTimestamp},
 	}
+	kind, name := ControllerOf(&object.ObjectMeta)
+	p.member = c.member(object.Namespace, kind, name, s.labels)
 	if object.Status.StartTime != nil {
 		p.object.started = *object.Status.StartTime
 	}
@@ -82,7 +101,7 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 	if len(object.Status.Conditions) == 0 && !p.phase.finished() {
 		p.ready = true
 	}
-	return true, c.addPod(c.id(evictor.PodKey{Namespace: object.Namespace, Name: object.Name}), p, object.Spec.NodeName)
+	return p
 }
 
 func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
@@ -92,7 +111,7 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	}
 	i, isNew := c.podIndex.Insert(id)
 	if !isNew {
-		return fmt.Errorf("pod %s/%s exists already", c.spaces[id.space], id.name)
+		return fmt.Errorf("pod %s/%s already exists", c.spaces[id.space], id.name)
 	}
 	c.serial++
 	p.serial, p.node, p.previous = c.serial, at, -1
@@ -106,14 +125,18 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	}
 	n.firstPod = i
 	c.pods[i] = p
+	if p.terminating {
+		c.stats.terminates(1)
+	}
+	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
 	c.podChanged(id)
 	return nil
 }
 
-// occupies counts what a pod takes of its node while it has not finished, also while it terminates, when it
-// comes (+1) or goes (-1).
+// occupies counts a pod's requests on its node while it has not finished, even while it terminates, when it is added
+// (+1) or removed (-1).
 func (c *Cluster) occupies(i int32, by int64) {
 	p := &c.pods[i]
 	if p.phase.finished() {
@@ -138,8 +161,8 @@ func (c *Cluster) occupies(i int32, by int64) {
 	}
 }
 
-// counted keeps a node's load and the number of pods without a live node, when the pod starts (+1) or
-// stops (-1) counting.
+// counted updates a node's load and the number of pods without a live node when the pod starts (+1) or stops (-1)
+// counting.
 func (c *Cluster) counted(p *pod, by int32) {
 	if p.terminating || p.spec.OwnerKind == "DaemonSet" {
 		return
@@ -152,15 +175,22 @@ func (c *Cluster) counted(p *pod, by int32) {
 	if c.load != nil {
 		c.load.update(c, p.node)
 	}
-	if n.failed && !p.phase.finished() {
-		c.stats.stranded(c.now(), int(by))
+	if p.phase.finished() {
+		return
+	}
+	if n.failed {
+		c.stats.lacks(c.now(), int(by)*n.lacks())
+	}
+	if n.serves() {
+		c.leveled(p.member, 0, int(by))
 	}
 }
 
-// removePod takes the pod out of the cluster.
+// removePod removes the pod from the cluster.
 func (c *Cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
+	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)
 	if p.previous >= 0 {
@@ -171,13 +201,16 @@ func (c *Cluster) removePod(i int32) {
 	if p.next >= 0 {
 		c.pods[p.next].previous = p.previous
 	}
+	if p.terminating {
+		c.stats.terminates(-1)
+	}
 	id := c.podIndex.Key(i)
 	c.podIndex.Delete(id)
 	*p = pod{node: -1}
 	c.podChanged(id)
 }
 
-// DeletePod deletes a pod: at once on a live node, on a failed one it stays terminating.
+// DeletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
 func (c *Cluster) DeletePod(key evictor.PodKey) bool {
 	i, ok := c.podIndex.Find(c.id(key))
 	if !ok {
@@ -187,26 +220,36 @@ func (c *Cluster) DeletePod(key evictor.PodKey) bool {
 	return true
 }
 
-// ForceDeletePod removes a pod's object at once, also from a failed node, and says whether there was one.
+// ForceDeletePod removes a pod's object at once, even on a failed node, and says whether there was one.
 func (c *Cluster) ForceDeletePod(key evictor.PodKey) bool {
 	i, ok := c.findPod(key)
 	if !ok {
 		return false
 	}
+	c.takeAway(i)
+	return true
+}
+
+// takeAway removes the object of a pod at once, whatever its kubelet knows.
+func (c *Cluster) takeAway(i int32) {
+	if p := &c.pods[i]; c.nodes[p.node].parted && !p.phase.finished() {
+		c.stats.forgotten++
+	}
 	c.deletionBegins(i)
 	c.removePod(i)
-	return true
 }
 
 func (c *Cluster) deletePod(i int32) {
 	p := &c.pods[i]
 	c.deletionBegins(i)
-	if !c.nodes[p.node].failed {
+	if !c.nodes[p.node].failed && !c.kubelets.down {
 		c.removePod(i)
 		return
 	}
 	if !p.terminating {
+		c.healthy(p, -1)
 		c.counted(p, -1)
+		c.stats.terminates(1)
 		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
 		c.podChanged(c.podIndex.Key(i))
 	}
@@ -219,11 +262,14 @@ func (c *Cluster) DeleteNode(name string) bool {
 		return false
 	}
 	for c.nodes[i].firstPod >= 0 {
-		c.deletionBegins(c.nodes[i].firstPod)
-		c.removePod(c.nodes[i].firstPod)
+		c.takeAway(c.nodes[i].firstPod)
 	}
 	n := &c.nodes[i]
+	c.tellHappening(name, "the node is deleted with its pods")
 	n.deleted = true
+	c.moves(n, -1)
+	delete(c.emptied, i)
+	delete(c.outOfService, i)
 	n.epoch++
 	if c.load != nil {
 		c.load.update(c, i)

@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// randomScenario makes a scenario from a seed: a few zones, half an hour, everything that can happen.
+// randomScenario makes a scenario from a seed: a few zones, half an hour, and everything that can happen.
 func randomScenario(seed int64) *scenario.Scenario {
 	r := rand.New(rand.NewSource(seed))
 	s := &scenario.Scenario{Edition: scenario.Edition1, Until: at(30 * time.Minute)}
@@ -69,17 +69,17 @@ func randomScenario(seed int64) *scenario.Scenario {
 			if silent[node] {
 				continue
 			}
-			e.Condition = &scenario.Condition{Node: node, Type: "Ready", Status: []string{"False", "True", "Unknown"}[r.Intn(3)]}
+			e.Condition = &scenario.Condition{Selector: scenario.Selector{Node: node}, Type: "Ready", Status: []string{"False", "True", "Unknown"}[r.Intn(3)]}
 		case 6:
-			e.Taint = &scenario.Taint{Node: node, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
+			e.Taint = &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
 		case 7:
-			e.Untaint = &scenario.Untaint{Node: node, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
+			e.Untaint = &scenario.Untaint{Selector: scenario.Selector{Node: node}, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
 		case 8:
 			e.API = &scenario.API{State: []string{scenario.APIDown, scenario.APIUp}[r.Intn(2)]}
 		case 9:
 			e.Restart = &scenario.Restart{}
 		case 10:
-			e.DeleteNode = &scenario.NodeRef{Node: node}
+			e.DeleteNode = &scenario.Selector{Node: node}
 			gone[node] = true
 		case 11:
 			e.AddPod = &scenario.AddPod{Name: fmt.Sprint("extra-", i), Node: node, TolerationSeconds: ptr(scenario.TolerationSeconds(r.Intn(100)))}
@@ -110,7 +110,7 @@ func checkPlay(t testing.TB, s *scenario.Scenario) []string {
 		},
 		Decision: func(d evictor.Decision) {
 			if steps++; steps > 200000 {
-				stop() // it goes round in circles
+				stop() // it does not end
 			}
 			switch d.Kind {
 			case evictor.PodEvicted:
@@ -151,7 +151,7 @@ func TestRandomScenarios(t *testing.T) {
 	for seed := range int64(200) {
 		s := randomScenario(seed)
 		if s.Check(New(&Clock{}).Inventory()) != nil {
-			continue // the generator is allowed some nonsense
+			continue // the generator may make some invalid events
 		}
 		played++
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Report is what a simulation came to.
+// Report is the result of a simulation.
 type Report struct {
-	Settings scenario.Settings // those in effect
+	Settings scenario.Settings // in effect
 
-	// NotSimulated counts pods of files by what of them plays no part; nil: none.
+	// NotSimulated counts pods of files by the feature that is not simulated; nil if none.
 	NotSimulated map[string]int
 
 	Until       time.Duration
@@ -24,40 +24,62 @@ type Report struct {
 	// Zones are the lines about zones and the cluster, in order.
 	Zones []scenario.Line
 
-	NodeFailures int // of kubelets
-	Unknown      int // times a node was declared Unknown
-	Tainted      int // times a node got a NoExecute taint of ours
-	TaintedNodes int // different nodes
+	NodeFailures int // failures of kubelets
+	Unknown      int // times a node was marked Unknown
+	Tainted      int // times a node got one of our NoExecute taints
+	TaintedNodes int // number of different nodes
 	MarkedPods   int
 	Writes       int
 
 	Evicted         int
-	EvictedFromLive int // of nodes whose kubelet was alive
+	EvictedFromLive int // from nodes whose kubelet was alive
+	EvictedRunning  int // from nodes that were cut off from the API and still ran their pods
+	RemovedRunning  int // pods whose objects were removed while such a node still ran them
+	Drained         int // evicted by a drain
+	Removed         int // removed from nodes that are out of service
 	Delays          Delays
 	Rescheduled     int
 	Waiting         int // evicted pods that still have no node at the end
 
-	// Cancelled counts armed evictions that were dropped, by reason.
+	First, Last     time.Duration // times of the first and last eviction; 0 if there was none
+	Needless        int           // evictions from nodes that were back within NeedlessWithin of them
+	Lost            int           // pods whose eviction was overdue by LostAfter when the node was back, its taint gone, or the simulation over
+	Pending         int           // pods without a node at the end
+	MostPending     int
+	Unplaced        []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
+	Terminating     int        // deleted pods whose objects are still on silent nodes at the end
+	MostTerminating int
+
+	ByZone    []Zone
+	Workloads []Workload
+	// AnyBelowHalf is how long some workload had fewer than half of its pods live.
+	AnyBelowHalf time.Duration
+	Budgets      []Budget
+	Series       *Series // nil unless Options.Points asks for it
+	After        []int   // numbers of the events that come after the end
+
+	// Cancelled counts armed evictions that were cancelled, by reason.
 	Cancelled map[string]int
-	// CameBack counts nodes, and their pods, that recovered before they were tainted.
+	// CameBackNodes and CameBackPods count nodes that recovered before they were tainted, and their pods.
 	CameBackNodes, CameBackPods int
-	// Left is what is still on silent nodes at the end, by why.
+	// Left counts the pods on silent nodes at the end, by reason.
 	Left map[string]int
 
-	// Stranded is the time that pods were without a live node, all pods together but for those of DaemonSets and completed ones.
+	// Stranded is the time that pods were without a live node, summed over all pods except completed pods and pods of
+	// DaemonSets.
 	Stranded time.Duration
 }
 
-// why pods are still on silent nodes at the end of a simulation.
+// Reasons why pods are still on silent nodes at the end of a simulation.
 const (
-	LeftForever     = "tolerate the taint for ever (DaemonSet pods, mostly)"
-	LeftPending     = "tolerate it for a while that is not over"
+	LeftForever     = "tolerate the taint forever (mostly DaemonSet pods)"
+	LeftPending     = "still within their tolerationSeconds"
 	LeftTurn        = "on nodes whose turn has not come"
-	LeftTerminating = "deleted, wait for their kubelet"
+	LeftTerminating = "deleted, waiting for their kubelet"
 	LeftCompleted   = "completed or mirror pods, never evicted"
 )
 
-// left sorts what is still on silent nodes. Without taints only a DaemonSet's pods are left for ever.
+// left counts the pods on silent nodes, by reason. Without taints, only pods of DaemonSets stay forever.
 func (c *Cluster) left(taintBased bool) map[string]int {
 	left := make(map[string]int)
 	for i := range c.nodes {
@@ -96,7 +118,7 @@ func toleratesForever(s *PodSpec) bool {
 	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
 }
 
-// note counts a line.
+// note counts a line of the timeline.
 func (r *Report) note(l scenario.Line, seen map[string]struct{}) {
 	switch l.Kind {
 	case scenario.KindZone, scenario.KindCluster:
@@ -115,13 +137,13 @@ func (r *Report) note(l scenario.Line, seen map[string]struct{}) {
 		r.MarkedPods++
 	case scenario.KindEvict:
 		r.Evicted++
-	case scenario.KindCancel, scenario.KindSchedule:
+	default: // not a write of the controller
 		return
 	}
 	r.Writes++
 }
 
-// LineOf is the line that a decision makes, beside those of the writes.
+// LineOf returns the line for a decision, in addition to those of the writes.
 func LineOf(d evictor.Decision) (scenario.Line, bool) {
 	l := scenario.Line{T: d.Time.Sub(Epoch)}
 	switch d.Kind {

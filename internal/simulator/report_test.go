@@ -40,7 +40,7 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 	}
 }
 
-// A node whose taint was lifted because every zone was down had been tainted all the same.
+// A node counts as tainted even if its taint was lifted because every zone was down.
 func TestNodesThatCameBackAfterTheirTaintWasLiftedWereTainted(t *testing.T) {
 	lines, r := play(t, &scenario.Scenario{
 		Edition:   scenario.Edition1,

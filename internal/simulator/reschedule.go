@@ -2,13 +2,14 @@ package simulator
 
 import (
 	"container/heap"
+	"fmt"
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// indexLoad begins to keep what rescheduling needs.
+// indexLoad builds the indexes that rescheduling needs.
 func (c *Cluster) indexLoad(edition int) {
 	c.load, c.waiting = newLoadIndex(edition), waiting{refused: make(map[alike]*queue)}
 	for i := range c.nodes {
@@ -25,7 +26,7 @@ func (c *Cluster) indexLoad(edition int) {
 	}
 }
 
-// returns is when a pod's controller replaces it.
+// returns is the moment when a pod's controller replaces it.
 type returns int
 
 const (
@@ -34,8 +35,8 @@ const (
 	whenGone
 )
 
-// returns is by the kind of owner: a bare pod stays away, one of a DaemonSet belongs to its node, as a mirror pod does,
-// and one of a StatefulSet has a name that only one object can have.
+// returns derives the moment from the kind of owner. A bare pod does not come back. Pods of DaemonSets and mirror pods
+// belong to their nodes. A StatefulSet reuses the pod's name, so the old pod must be gone first.
 func (s *PodSpec) returns() returns {
 	switch {
 	case s.Mirror:
@@ -49,7 +50,7 @@ func (s *PodSpec) returns() returns {
 	}
 }
 
-// evicted lets a pod that a controller owns wait for its return at once, whatever its controller: so it is in edition 1.
+// evicted makes a pod wait to come back at once, whatever its controller: the rule of edition 1.
 func (c *Cluster) evicted(i int32) {
 	p := &c.pods[i]
 	if c.load == nil || c.load.edition != scenario.Edition1 || p.spec.OwnerKind == "" || p.spec.OwnerKind == "DaemonSet" {
@@ -59,7 +60,7 @@ func (c *Cluster) evicted(i int32) {
 	c.replace(i)
 }
 
-// deletionBegins lets a pod wait for its return whose controller does not wait until it is gone.
+// deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *Cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
 	if c.load == nil || c.load.edition == scenario.Edition1 || p.terminating {
@@ -67,7 +68,7 @@ func (c *Cluster) deletionBegins(i int32) {
 	}
 	switch p.spec.returns() {
 	case whenDeleted:
-		if !p.phase.finished() { // such a one is replaced already, or done
+		if !p.phase.finished() { // a finished pod is replaced already, or done
 			c.stats.stranded(c.now(), 1)
 			c.replace(i)
 		}
@@ -77,7 +78,7 @@ func (c *Cluster) deletionBegins(i int32) {
 	}
 }
 
-// isGone lets a pod wait for its return whose object is about to go.
+// isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
 func (c *Cluster) isGone(i int32) {
 	p := &c.pods[i]
 	if c.load == nil || c.load.edition == scenario.Edition1 || p.spec.returns() != whenGone {
@@ -91,11 +92,11 @@ func (c *Cluster) isGone(i int32) {
 
 func (c *Cluster) replace(i int32) {
 	p, id := &c.pods[i], c.podIndex.Key(i)
-	c.waiting.add(comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec})
+	c.waiting.add(comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member})
 }
 
-// nextComeback is when a waiting pod is to be scheduled first. Those that found no node are tried again with each pass in
-// edition 1, and at once when something changed since.
+// nextComeback returns the time of the next attempt to schedule a waiting pod. Edition 1 tries pods that found no node
+// again at each pass, edition 2 as soon as something has changed.
 func (p *player) nextComeback() (time.Duration, bool) {
 	c := p.cluster
 	if c.load == nil {
@@ -110,7 +111,7 @@ func (p *player) nextComeback() (time.Duration, bool) {
 	return p.due(&c.waiting.coming[0]), true
 }
 
-// due is when a pod comes back, at the earliest.
+// due returns the earliest time at which a pod can come back.
 func (p *player) due(b *comeback) time.Duration {
 	if due := time.Duration(b.at) + p.settings.RescheduleAfter; due >= 0 {
 		return due
@@ -118,7 +119,7 @@ func (p *player) due(b *comeback) time.Duration {
 	return never
 }
 
-// tryAgain says whether those that found no node are tried again at that instant.
+// tryAgain reports whether pods that found no node are tried again at that instant.
 func (p *player) tryAgain(at time.Duration) bool {
 	c := p.cluster
 	switch {
@@ -131,8 +132,8 @@ func (p *player) tryAgain(at time.Duration) bool {
 	}
 }
 
-// comeBack schedules the pods whose time has come, and those that found no node before if they are to be tried again. All
-// are taken in the order in which they could be replaced; when one finds no node, those alike are not tried any more.
+// comeBack schedules the pods that are due, and retries those that found no node if tryAgain allows it. It tries pods in
+// the order in which they could be replaced. If a pod finds no node, pods that are alike are not tried in this round.
 func (p *player) comeBack(at time.Duration) {
 	c := p.cluster
 	if c.load == nil {
@@ -144,7 +145,7 @@ func (p *player) comeBack(at time.Duration) {
 	}
 	w, version := &c.waiting, c.load.version
 	c.recount()
-	full := make(map[alike]bool) // that found no node in this round
+	full := make(map[alike]bool) // pods that found no node in this round
 	if retry || w.count == 0 {
 		p.again(c.load.takeImproved(), full)
 	}
@@ -153,7 +154,7 @@ func (p *player) comeBack(at time.Duration) {
 		w.coming = w.coming[1:]
 		a, minds := c.alike(&b)
 		if p.settings.Edition != scenario.Edition1 && w.refused[a] != nil {
-			full[a] = true // nothing has changed for them, or they have just been tried
+			full[a] = true // nothing has changed for these pods, or they were just tried
 		}
 		if !full[a] {
 			if target, ok := c.load.best(c, b.spec, b.key.Namespace); ok {
@@ -162,14 +163,28 @@ func (p *player) comeBack(at time.Duration) {
 			}
 			full[a] = true
 		}
-		w.refuse(a, minds, b)
+		p.tellPending(at, w.refuse(a, minds, b), &b)
 	}
 	if retry {
 		w.version = version
 	}
+	c.stats.mostPending = max(c.stats.mostPending, w.count)
 }
 
-// again tries those that found no node before.
+// tellPending writes to the timeline that a pod found no node, and why. Finding the reason takes a look at every node, so
+// it is reused for one second for all pods that are alike.
+func (p *player) tellPending(at time.Duration, q *queue, b *comeback) {
+	if !p.tells() || p.options.Line == nil {
+		return
+	}
+	if q.why == "" || at-q.asked >= time.Second {
+		u := p.cluster.unplaced(b.spec, b.key.Namespace)
+		q.why, q.asked = because(u.String()), at
+	}
+	p.line(scenario.Line{T: at, Kind: scenario.KindPending, Pod: scenario.JoinPodName(b.key.Namespace, b.key.Name), More: q.why})
+}
+
+// again retries pods that found no node before.
 func (p *player) again(improved []int32, full map[alike]bool) {
 	c := p.cluster
 	all := c.waiting.queues()
@@ -193,7 +208,7 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 	}
 }
 
-// passDue says whether a monitor pass falls on this instant.
+// passDue reports whether there is a monitor pass at this instant.
 func (p *player) passDue(at time.Duration) bool {
 	if period := p.settings.NodeMonitorPeriod; period > 0 {
 		return (at-p.origin)%period == 0
@@ -201,10 +216,10 @@ func (p *player) passDue(at time.Duration) bool {
 	return true
 }
 
-// place binds a pod: one of a StatefulSet under its own name, any other under a new one.
+// place binds a pod to a node. A pod of a StatefulSet keeps its name; any other replacement gets a new one.
 func (p *player) place(b comeback, target int32) {
 	c := p.cluster
-	own := c.load.edition != scenario.Edition1 && b.spec.returns() == whenGone
+	own := b.fresh || c.load.edition != scenario.Edition1 && b.spec.returns() == whenGone
 	key := b.key
 	for taken := !own; taken; {
 		key.Name = successor(key.Name)
@@ -212,10 +227,23 @@ func (p *player) place(b comeback, target int32) {
 	}
 	n := &c.nodes[target]
 	ready := c.load.edition == scenario.Edition1 || !n.failed
-	c.stats.stranded(c.now(), -1)
-	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: ready, bound: c.now()}, n.name); err != nil {
-		return // somebody else made one of its name
+	if b.spec.OwnerKind != "DaemonSet" { // only a fresh pod can belong to a DaemonSet
+		c.stats.stranded(c.now(), -1)
+	}
+	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: ready, bound: c.now(), member: b.member}, n.name); err != nil {
+		return // another pod has its name
+	}
+	l := scenario.Line{T: c.Clock.Elapsed(), Kind: scenario.KindSchedule, Node: n.name, Pod: scenario.JoinPodName(key.Namespace, key.Name)}
+	if b.fresh {
+		p.line(l)
+		return
 	}
 	c.stats.returned++
-	p.line(scenario.Line{T: c.Clock.Elapsed(), Kind: scenario.KindSchedule, Node: c.nodes[target].name, Pod: scenario.JoinPodName(key.Namespace, key.Name)})
+	if c.happened != nil {
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
+	}
+	if p.tells() {
+		l.More = scenario.Fields{"was": scenario.JoinPodName(b.key.Namespace, b.key.Name)}.String()
+	}
+	p.line(l)
 }

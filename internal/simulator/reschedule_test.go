@@ -19,7 +19,7 @@ func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
 		Edition: scenario.Edition1,
 		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(10))}}},
 		Events: []scenario.Event{
-			{At: at(time.Minute), DeleteNode: &scenario.NodeRef{Node: "a-001"}},
+			{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a-001"}},
 			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
 		},
 		Reschedule: &scenario.Reschedule{},
@@ -35,9 +35,9 @@ func TestPodsThatFoundNoNodeAreTriedAtEachPass(t *testing.T) {
 		Edition: scenario.Edition1,
 		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 1}, {Name: "b", Nodes: 1}}},
 		Events: []scenario.Event{
-			{At: at(0), Cordon: &scenario.NodeRef{Node: "b-000"}},
+			{At: at(0), Cordon: &scenario.Selector{Node: "b-000"}},
 			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-			{At: at(5*time.Minute + time.Second), Uncordon: &scenario.NodeRef{Node: "b-000"}},
+			{At: at(5*time.Minute + time.Second), Uncordon: &scenario.Selector{Node: "b-000"}},
 		},
 		Reschedule: &scenario.Reschedule{},
 		Until:      at(10 * time.Minute),
@@ -80,7 +80,7 @@ func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
 	spec := PodSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
 	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
 	taint := func(node string) scenario.Event {
-		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Node: node, Key: "k", Effect: "NoExecute"}}
+		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}}
 	}
 	s := &scenario.Scenario{Edition: scenario.Edition1, Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
 	_, err := Play(context.Background(), s, c, Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// fleet is a cluster of nodes a, b and c, where a holds a pod of each kind of owner, named after it.
+// fleet makes a cluster of nodes a, b and c; a has a pod of each kind of owner, named after it.
 func fleet(t *testing.T, kinds ...string) *Cluster {
 	c := New(&Clock{})
 	for _, name := range []string{"a", "b", "c"} {
@@ -31,7 +31,7 @@ func fleet(t *testing.T, kinds ...string) *Cluster {
 	return c
 }
 
-// schedules are the pods that came back, and when.
+// schedules returns the pods that came back, and when.
 func schedules(t *testing.T, c *Cluster, events ...scenario.Event) (map[string]time.Duration, *Report) {
 	back := map[string]time.Duration{}
 	s := &scenario.Scenario{Events: events, Reschedule: &scenario.Reschedule{}, Until: at(20 * time.Minute)}
@@ -61,7 +61,7 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 	fails := scenario.Event{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}
 	for name, gone := range map[string]scenario.Event{
 		"its kubelet is back":  {At: at(10 * time.Minute), Recover: &scenario.Selector{Node: "a"}},
-		"its node is deleted":  {At: at(10 * time.Minute), DeleteNode: &scenario.NodeRef{Node: "a"}},
+		"its node is deleted":  {At: at(10 * time.Minute), DeleteNode: &scenario.Selector{Node: "a"}},
 		"its object is forced": {At: at(10 * time.Minute), ForceDelete: &scenario.DeletePod{Name: "StatefulSet"}},
 	} {
 		back, r := schedules(t, fleet(t, kinds...), fails, gone)
@@ -69,13 +69,13 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 		require.Len(t, back, 3, name)
 		require.Zero(t, r.Waiting, name)
 	}
-	// From the node's silence on it had no live node, and the two others until they came back.
-	_, r := schedules(t, fleet(t, "StatefulSet"), fails, scenario.Event{At: at(10 * time.Minute), DeleteNode: &scenario.NodeRef{Node: "a"}})
+	// It had no live node from its node's silence on, and the two others had none until they came back.
+	_, r := schedules(t, fleet(t, "StatefulSet"), fails, scenario.Event{At: at(10 * time.Minute), DeleteNode: &scenario.Selector{Node: "a"}})
 	require.Equal(t, 9*time.Minute+10*time.Second, r.Stranded)
 }
 
 func TestPodsOfADeletedNodeAndDeletedPodsComeBack(t *testing.T) {
-	back, _ := schedules(t, fleet(t, kinds...), scenario.Event{At: at(time.Minute), DeleteNode: &scenario.NodeRef{Node: "a"}})
+	back, _ := schedules(t, fleet(t, kinds...), scenario.Event{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a"}})
 	require.Equal(t, map[string]time.Duration{"ReplicaSet-r1": 70 * time.Second, "Job-r1": 70 * time.Second, "StatefulSet": 70 * time.Second}, back)
 	var events []scenario.Event
 	for _, kind := range kinds {
@@ -102,8 +102,8 @@ func TestAPodWithoutRoomIsPendingUntilThereIsSome(t *testing.T) {
 		require.NoError(t, err)
 	}
 	back, _ := schedules(t, c,
-		scenario.Event{At: at(time.Minute), DeleteNode: &scenario.NodeRef{Node: "a"}},
-		scenario.Event{At: at(3*time.Minute + time.Second), Cordon: &scenario.NodeRef{Node: "c"}},
+		scenario.Event{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a"}},
+		scenario.Event{At: at(3*time.Minute + time.Second), Cordon: &scenario.Selector{Node: "c"}},
 		scenario.Event{At: at(5*time.Minute + 123*time.Millisecond), DeletePod: &scenario.DeletePod{Name: "q"}},
 	)
 	require.Equal(t, 5*time.Minute+123*time.Millisecond, back["p-r1"], "at once, not at the next pass")

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Stats are counted while the cluster lives.
+// Stats are counted while the simulation runs.
 type Stats struct {
 	failures    int
 	delays      []time.Duration // from a node's silence to the eviction
@@ -17,18 +17,36 @@ type Stats struct {
 	returned    int             // rescheduled
 	beforeTurn  int             // pods on nodes that came back before they were tainted
 	beforeNodes int
-	count       int   // pods without a live node now
+	count       int   // pods without a live node now, in thousandths, because a share of the clients may reach some
 	since       int64 // when that last changed
 	integral    float64
+
+	running, forgotten           int // evicted, and objects removed, while the pods ran on cut off from the API
+	needless, mostPending        int
+	terminating, mostTerminating int // deleted pods that still exist
 }
 
+func (s *Stats) terminates(by int) {
+	s.terminating += by
+	s.mostTerminating = max(s.mostTerminating, s.terminating)
+}
+
+// whole is one pod, or all clients, in thousandths.
+const whole = 1000
+
 // stranded changes the number of pods without a live node.
-func (s *Stats) stranded(now int64, by int) {
-	s.integral += float64(s.count) * time.Duration(now-s.since).Seconds()
+func (s *Stats) stranded(now int64, by int) { s.lacks(now, whole*by) }
+
+// lacks is stranded in thousandths of a pod.
+func (s *Stats) lacks(now int64, by int) {
+	s.integral += float64(s.count) / whole * time.Duration(now-s.since).Seconds()
 	s.count, s.since = s.count+by, now
 }
 
 func (s *Stats) evicted(now int64, n *node) {
+	if n.parted {
+		s.running++
+	}
 	if n.failed {
 		s.delays = append(s.delays, time.Duration(now-n.failedAt))
 	} else {
@@ -48,8 +66,8 @@ func tainted(n *node) bool {
 	return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
 }
 
-// Delays are the median, the 99th percentile and the worst time from a node's silence to the eviction
-// of a pod of it.
+// Delays are the median, the 99th percentile and the maximum time from a node's silence to the eviction of one of its
+// pods.
 type Delays struct {
 	Median, P99, Worst time.Duration
 }

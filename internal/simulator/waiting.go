@@ -4,42 +4,47 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+	"time"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// comeback is a pod that is to come back.
+// comeback is a pod that waits for its replacement.
 type comeback struct {
-	at     int64 // when it could be replaced
-	number int   // in that order
+	at     int64 // when its controller may replace it
+	number int   // its place in that order
 	key    evictor.PodKey
 	spec   *PodSpec
+	member int32
+	fresh  bool // a new pod that replaces none
 }
 
-// alike is what pods have in common of which no one finds a node when one does not.
+// alike is the key of pods that fit the same nodes: if one finds no node, none of them does.
 type alike struct {
 	needs       *needs
 	tolerations string
-	labels      *labelSet // these two only where other pods decide
+	labels      *labelSet // this and namespace are set only if other pods decide
 	namespace   string
 }
 
-// waiting is the pods that are to come back: those whose time has not come, and those that found no node, in
-// queues of pods that are alike. A round costs a try for each queue, and one for each pod that finds a node.
+// waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
+// that are alike. A round costs one try per queue, and one for each pod that finds a node.
 type waiting struct {
 	coming  []comeback // in order
 	refused map[alike]*queue
-	count   int // of the refused
-	minding int // queues of pods for which other pods decide
+	count   int // pods in refused
+	minding int // queues of pods whose placement depends on other pods
 	number  int
-	version int // of the index when those were last tried
+	version int // of the load index when refused pods were last tried
 }
 
 type queue struct {
 	alike
 	pods  []comeback
 	minds bool
+	why   string // why no node fits, as found at asked
+	asked time.Duration
 }
 
 func (w *waiting) len() int { return len(w.coming) + w.count }
@@ -63,8 +68,8 @@ func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
 	return a, minds
 }
 
-// refuse lets a pod wait behind those that are alike.
-func (w *waiting) refuse(a alike, minds bool, b comeback) {
+// refuse queues a pod behind those that are alike.
+func (w *waiting) refuse(a alike, minds bool, b comeback) *queue {
 	q := w.refused[a]
 	if q == nil {
 		q = &queue{alike: a, minds: minds}
@@ -75,9 +80,10 @@ func (w *waiting) refuse(a alike, minds bool, b comeback) {
 	}
 	q.pods = append(q.pods, b)
 	w.count++
+	return q
 }
 
-// queues are those of the refused, the one whose first has waited longest first. Their order is that of a heap.
+// queues returns the queues of refused pods as a heap: the queue whose first pod has waited longest comes first.
 func (w *waiting) queues() byFirst {
 	all := make(byFirst, 0, len(w.refused))
 	for _, q := range w.refused {
@@ -87,7 +93,7 @@ func (w *waiting) queues() byFirst {
 	return all
 }
 
-// served takes the first pod of the first queue out, and says whether there are more.
+// served removes the first pod of the first queue.
 func (w *waiting) served(all *byFirst) {
 	q := (*all)[0]
 	q.pods = q.pods[1:]
@@ -103,7 +109,7 @@ func (w *waiting) served(all *byFirst) {
 	}
 }
 
-// byFirst is a heap.Interface.
+// byFirst implements heap.Interface.
 type byFirst []*queue
 
 func (h byFirst) Len() int           { return len(h) }
@@ -113,7 +119,7 @@ func (h byFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 // Push is never called: queues only leave.
 func (h *byFirst) Push(any) {}
 
-// Pop takes the last out.
+// Pop removes the last queue.
 func (h *byFirst) Pop() any {
 	last := len(*h) - 1
 	q := (*h)[last]

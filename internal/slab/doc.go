@@ -1,10 +1,10 @@
-// Package slab keeps records by small numbers, as keyindex gives them out, in blocks of 1,024 numbers.
-// The first blocks, and those in which few numbers are in use, have their records in chunks of 32: a chunk is made
-// when the first of its numbers comes into use and given back when the last one goes. All others have them in
-// one piece, which makes what is large quicker: there is less to look up, and it stays in the cache. A record does not
-// move but when its block comes to have few; and no operation copies or clears more than one block of records.
+// Package slab keeps records by small numbers, such as those of keyindex, in blocks of 1,024 numbers. The first blocks,
+// and blocks with few numbers in use, keep their records in chunks of 32. A chunk is allocated when the first of its
+// numbers comes into use, and freed when the last one goes. All other blocks keep their records in one piece. That is
+// faster if there are many, because there is less to look up and it stays in the cache. A record moves only when its
+// block goes from one piece to chunks. No operation copies or clears more than one block.
 //
-// What is kept: the pieces and chunks that hold a record in use, a spare one of each, and 168 bytes for each
-// block up to the greatest number ever used. A single survivor therefore keeps 32 records. The spare ones are
-// what makes a chunk that empties and fills again at every operation cost no allocation.
+// The memory kept is the pieces and chunks that hold a record, one spare of each, and 168 bytes for each block up to
+// the greatest number ever used. So a single survivor keeps 32 records. The spares make a chunk that empties and fills
+// again and again cost no allocation.
 package slab

@@ -3,27 +3,28 @@ package slab
 import "math/bits"
 
 const (
-	size   = 32       // numbers in a chunk; the bits of a word of used
+	size   = 32       // numbers in a chunk; the bits of a word
 	blocks = 32       // chunks in a block
-	whole  = 4 * 1024 // from this number on a block has its records in one piece
+	whole  = 4 * 1024 // blocks from this number on have their records in one piece
 	length = size * blocks
 )
 
-// Slab holds records of type T. The zero Slab is empty and ready. It is not safe for concurrent use,
-// except that At and Has may run beside each other.
+// Slab holds records of type T. The zero Slab is empty and ready for use. It is not safe for concurrent use, except that
+// At and Has may run at the same time.
 type Slab[T any] struct {
 	blocks []block[T]
-	used   []uint32 // of each chunk, which numbers are in use
+	used   []uint32 // for each chunk, which numbers are in use
 	spare  []T      // a piece, zeroed
 	chunk  *[size]T // zeroed
 	empty  *[blocks]*[size]T
 }
 
-// block is 1,024 numbers. Its records lie in one piece, or in chunks. These are slices and no pointers to arrays: Go asks
-// of a pointer whether it is nil by reading what it points to, and the beginning of a piece is seldom in the cache.
+// block is 1,024 numbers. Its records are in one piece or in chunks. The piece is a slice and not a pointer to an array
+// because indexing through such a pointer checks for nil by reading the array's beginning, which is seldom in the
+// cache.
 type block[T any] struct {
-	piece  []T               // nil: in chunks
-	chunks *[blocks]*[size]T // nil: none of the block is in use, or it is in one piece; of one: none of the chunk is
+	piece  []T               // nil if in chunks
+	chunks *[blocks]*[size]T // nil if unused or in one piece; an element is nil if its chunk is unused
 	count  int32             // how many numbers are in use
 }
 
@@ -34,8 +35,8 @@ func (b *block[T]) at(i uint32) *T {
 	return &b.chunks[i%length/size][i%size]
 }
 
-// Use makes room for number i, which must not be negative, and returns its record, zeroed. The record
-// stays where it is until Free is called. A number that is in use already is zeroed anew.
+// Use makes room for number i, which must not be negative, and returns its record, zeroed. The record stays where it is
+// until the next call of Free, for any number. If i is already in use its record is zeroed again.
 func (s *Slab[T]) Use(i int32) *T {
 	n := uint32(i)
 	if int(n/length) >= len(s.blocks) {
@@ -82,17 +83,17 @@ func (s *Slab[T]) useChunk(b *block[T], c uint32) {
 	}
 }
 
-// At returns the record of number i, which is in use. It panics, or returns a zeroed record that must
-// not be written, when the number is not in use: ask Has where that may be.
+// At returns the record of number i, which must be in use. If it is not, At panics or returns a zeroed record that must
+// not be written to; if in doubt, call Has first.
 func (s *Slab[T]) At(i int32) *T { return s.blocks[uint32(i)/length].at(uint32(i)) }
 
-// Has says whether number i is in use.
+// Has reports whether number i is in use.
 func (s *Slab[T]) Has(i int32) bool {
 	c := uint32(i) / size
 	return int(c) < len(s.used) && s.used[c]>>(uint32(i)%size)&1 != 0
 }
 
-// Free zeroes the record and gives back what is not needed any more. It does nothing when the number is not in use.
+// Free zeroes the record and frees memory that is no longer needed. It does nothing if the number is not in use.
 // Records of other numbers may move.
 func (s *Slab[T]) Free(i int32) {
 	if !s.Has(i) {
@@ -120,10 +121,10 @@ func (s *Slab[T]) Free(i int32) {
 	}
 }
 
-// few is how many records a block has when it goes from one piece to chunks.
+// few is the number of records at which a block goes from one piece to chunks.
 const few = length / size
 
-// divide moves the few records of a block that is in one piece to chunks.
+// divide moves the few records of a block from its one piece to chunks.
 func (s *Slab[T]) divide(at int) {
 	b := &s.blocks[at]
 	b.chunks = new([blocks]*[size]T)
@@ -136,7 +137,7 @@ func (s *Slab[T]) divide(at int) {
 	b.piece = nil
 }
 
-// Each calls visit for every number in use, in their order. It may free the number that it visits.
+// Each calls visit for every number in use, in order. visit may free the number that it is called for.
 func (s *Slab[T]) Each(visit func(i int32, record *T)) {
 	for c, used := range s.used {
 		for ; used != 0; used &= used - 1 {

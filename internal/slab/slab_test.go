@@ -58,16 +58,16 @@ func TestWhatIsNotInUse(t *testing.T) {
 	var s Slab[int]
 	require.False(t, s.Has(0))
 	require.False(t, s.Has(-1))
-	s.Free(7) // nothing
+	s.Free(7) // does nothing
 	require.Panics(t, func() { s.At(0) })
 	*s.Use(40) = 1
 	require.Panics(t, func() { *s.At(3) = 1 })
 	require.Zero(t, *s.At(41))
-	s.Free(41) // nothing
+	s.Free(41) // does nothing
 	require.Equal(t, 1, *s.At(40))
 }
 
-// From a certain number on records lie in larger pieces, as long as there are many.
+// From a certain number on, records are in larger pieces if there are many of them.
 func TestPiecesAgainstAMap(t *testing.T) {
 	const most = whole + 5*length
 	for seed := range int64(3) {

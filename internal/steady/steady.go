@@ -1,10 +1,10 @@
-// Package steady turns readings of a clock into nanoseconds that never go back, by one rule for every package:
+// Package steady turns readings of a clock into nanoseconds that never go back. All packages use its rule:
 //
-// Elapsed time is what counts. Between two readings that both have a monotonic part, as those of the real clock do, that
-// part alone tells how much time passed; setting the wall clock means nothing. Between others the wall tells: forward is
-// time, back means that none passed, and what follows counts from there.
+// What counts is elapsed time. Between two readings with a monotonic part, as the real clock's have, only that part is
+// used, and setting the wall clock means nothing. Otherwise the wall clock is used: if it goes forward, that much time
+// has passed; if it goes back, no time has passed, and what follows counts from there.
 //
-// An instant of somebody else's (a creation, a due time from an API object) has no monotonic part. It is compared once,
+// An instant from elsewhere (a creation time, a due time from an API object) has no monotonic part. It is compared once,
 // with the reading at which it is seen, and is an age or a remaining time from then on.
 package steady
 
@@ -14,25 +14,25 @@ import (
 )
 
 // Time is the steady time of one owner, 0 at its first reading. It is not safe for concurrent use. The zero Time is
-// ready.
+// ready for use.
 type Time struct {
 	last    time.Time
 	elapsed int64
 	read    bool
 }
 
-// Read takes a reading of the clock and returns the steady time. A reading with a monotonic part that is earlier than
-// one before was taken before it, by another goroutine, and counts as that one.
+// Read takes a reading of the clock and returns the steady time. A monotonic reading that is earlier than the last one
+// was taken by another goroutine before that one; no time passes.
 func (t *Time) Read(now time.Time) int64 {
 	if !t.read {
 		t.last, t.read = now, true
 		return t.elapsed
 	}
-	if now == t.last { // a clock that stands still, as in simulations, is read very often
+	if now == t.last { // frequent with clocks that stand still, as in simulations
 		return t.elapsed
 	}
 	switch passed := now.Sub(t.last); {
-	case passed >= 0: // the wall may have been set also where no time passed
+	case passed >= 0: // even for 0, because the wall clock may have been set
 		t.elapsed = Add(t.elapsed, passed)
 		t.last = now
 	case passed < 0 && !(monotonic(now) && monotonic(t.last)):
@@ -41,23 +41,24 @@ func (t *Time) Read(now time.Time) int64 {
 	return t.elapsed
 }
 
-// Late says whether a reading shows less than the last one. Then it may have been taken before that, by another
-// goroutine, or somebody has set the clock back, and without monotonic parts nothing but a new reading tells: an owner
-// whose goroutines read the clock before they take his lock takes one under it then, or time would count twice.
-func (t *Time) Late(now time.Time) bool { return now.Before(t.last) }
+// Late reports whether a reading is earlier than the last one. Then either another goroutine has read the clock since, or
+// the clock was set back. Without monotonic parts only a new reading can tell, and mistaking one for the other would
+// count time twice. So an owner whose goroutines read the clock before they take its lock must then read it again under
+// the lock.
+func (t *Time) Late(now time.Time) bool { return now != t.last && now.Before(t.last) }
 
-// Elapsed is the steady time of the last reading.
+// Elapsed returns the steady time of the last reading.
 func (t *Time) Elapsed() int64 { return t.elapsed }
 
-// Of is the steady time of an instant as the clock's last reading tells it, far ones cut off at what fits.
+// Of returns the steady time of an instant, relative to the clock's last reading. It saturates for distant instants.
 func (t *Time) Of(instant time.Time) int64 { return Add(t.elapsed, instant.Sub(t.last)) }
 
-// Instant is what the clock shows at that steady time if nobody sets it meanwhile.
+// Instant returns what the clock will show at that steady time if nobody sets it until then.
 func (t *Time) Instant(steady int64) time.Time {
 	return t.last.Add(time.Duration(Sub(steady, t.elapsed)))
 }
 
-// Add adds without overflow: what is too far away is at the end of time.
+// Add adds without overflow: it saturates.
 func Add(steady int64, d time.Duration) int64 {
 	sum := steady + int64(d)
 	switch {
@@ -69,7 +70,7 @@ func Add(steady int64, d time.Duration) int64 {
 	return sum
 }
 
-// Sub is a less b, likewise.
+// Sub returns a minus b. It saturates too.
 func Sub(a, b int64) int64 {
 	if b == math.MinInt64 {
 		if a >= 0 {
@@ -80,5 +81,5 @@ func Sub(a, b int64) int64 {
 	return Add(a, time.Duration(-b))
 }
 
-// monotonic says whether a reading has a monotonic part: Round strips it.
+// monotonic reports whether a reading has a monotonic part, which Round strips.
 func monotonic(t time.Time) bool { return t != t.Round(0) }

@@ -93,7 +93,7 @@ func TestTheWallIsSetWhileNoTimePasses(t *testing.T) {
 	}
 }
 
-// An instant of somebody else's is compared with the wall as it stands, also when no time passed since it was set.
+// An instant from elsewhere is compared with the wall clock as it is now, even if no time passed since it was set.
 func TestTheWallIsSetBetweenReadingsOfOneInstant(t *testing.T) {
 	var s Time
 	clock := clockcases.New(true)

@@ -1,5 +1,5 @@
-// Package clientgotest helps programs to be tested in virtual time: a fake clientset that behaves enough like an API
-// server for a clientgo.Cluster, to be used in a bubble of testing/synctest (Go 1.25).
+// Package clientgotest helps to test programs in virtual time. Its fake clientset behaves enough like an API server for
+// a clientgo.Cluster, in a bubble of testing/synctest (Go 1.25).
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		client := clientgotest.NewClientset(nodes…, pods…)
@@ -7,9 +7,9 @@
 //		clientgotest.Renew(ctx, client, "a-0", "a-1") // what kubelets do every ten seconds
 //	})
 //
-// A bubble ends when all in it has ended: end what was run, and wait for it. Set utilruntime.ErrorHandlers to nil
-// before, in TestMain, where the test lets requests fail: the last of client-go's handlers sleeps by a clock that it
-// shares with all bubbles.
+// A bubble ends only when every goroutine in it has ended: end what you have run, and wait for it. If the test makes
+// requests fail, set utilruntime.ErrorHandlers to nil before, in TestMain: the last of client-go's handlers sleeps on a
+// clock that all bubbles share.
 package clientgotest
 
 import (
@@ -29,9 +29,10 @@ import (
 	"k8s.io/client-go/testing"
 )
 
-// NewClientset is client-go's fake clientset with these objects, which numbers what is written as an API server does
-// and refuses, with Conflict, what was made from an older version. Without that a program sees what it has written go
-// back and forth, for nothing tells which of two states is the later one.
+// NewClientset returns client-go's fake clientset with these objects. Like an API server, it gives each write a new
+// resourceVersion, and refuses, with Conflict, a write that was made from an older version. Without versions nothing
+// tells which of two states is later, and a program would see its own writes appear and disappear. It panics if an
+// object is not one that the clientset knows.
 func NewClientset(objects ...runtime.Object) *fake.Clientset {
 	client := fake.NewClientset()
 	v := &versioned{ObjectTracker: client.Tracker()}
@@ -48,15 +49,15 @@ func NewClientset(objects ...runtime.Object) *fake.Clientset {
 	return client
 }
 
-// versioned numbers what is written.
+// versioned gives each write a new resourceVersion.
 type versioned struct {
 	testing.ObjectTracker
 
-	mu   sync.Mutex // held over a write: the version read must be the one replaced
+	mu   sync.Mutex // held during a write: the version read must be the one replaced
 	last uint64     // guarded by mu
 }
 
-// next gives the object the next version; v.mu is held, or nobody else is there.
+// next gives the object the next version; v.mu is held, or v is not shared yet.
 func (v *versioned) next(obj runtime.Object) error {
 	about, err := meta.Accessor(obj)
 	if err != nil {
@@ -67,7 +68,7 @@ func (v *versioned) next(obj runtime.Object) error {
 	return nil
 }
 
-// write writes the object as the next version, unless it was made from another one than there is.
+// write writes the object as the next version, unless it was made from another version than the current one.
 func (v *versioned) write(resource schema.GroupVersionResource, obj runtime.Object, namespace string, write func() error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -103,7 +104,8 @@ func (v *versioned) Patch(resource schema.GroupVersionResource, obj runtime.Obje
 	return v.write(resource, obj, namespace, func() error { return v.ObjectTracker.Patch(resource, obj, namespace, o...) })
 }
 
-// Renew renews the leases of these nodes, as their kubelets do.
+// Renew renews the leases of these nodes, as their kubelets do, and creates those that do not exist. It returns the first
+// error.
 func Renew(ctx context.Context, client kubernetes.Interface, nodes ...string) error {
 	leases := client.CoordinationV1().Leases(v1.NamespaceNodeLease)
 	for _, name := range nodes {

@@ -13,7 +13,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients are the same clients, measured.
+// Clients returns the same clients, with their writes measured.
 func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
 	clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
 	clients.PodWriter = &podWriter{clients.PodWriter, m}
@@ -53,7 +53,7 @@ func (w *podWriter) MarkNotReady(ctx context.Context, pod evictor.PodRef) error 
 	return w.m.count("mark", w.PodWriter.MarkNotReady(ctx, pod))
 }
 
-// count counts an error and passes it on. What has no status did not come from the API server.
+// count counts an error and returns it. An error without a status did not come from the API server.
 func (m *Metrics) count(operation string, err error) error {
 	if err == nil {
 		return nil
@@ -70,7 +70,7 @@ func (m *Metrics) count(operation string, err error) error {
 	return err
 }
 
-// Transport counts the requests that go through it; for rest.Config.Wrap.
+// Transport wraps a RoundTripper to count its requests, for rest.Config.Wrap.
 func (m *Metrics) Transport(next http.RoundTripper) http.RoundTripper {
 	return transport{next: next, m: m}
 }
@@ -91,5 +91,5 @@ func (t transport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// WrappedRoundTripper lets client-go look through it.
+// WrappedRoundTripper lets client-go unwrap it.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }

@@ -16,10 +16,10 @@ import (
 
 // Options of Metrics. The zero Options are valid.
 type Options struct {
-	// Clock is the evictor's clock; nil is the real one.
+	// Clock is the evictor's clock; nil means the real one.
 	Clock clock.PassiveClock
-	// OmitRequests leaves out rest_client_requests_total, for a registry that has it already: those of
-	// controller-runtime and of k8s.io/component-base do, for all clients of the process.
+	// OmitRequests leaves out rest_client_requests_total, for a registry that has it already, for all clients of the
+	// process: those of controller-runtime and of k8s.io/component-base do.
 	OmitRequests bool
 }
 
@@ -41,7 +41,7 @@ type Metrics struct {
 	mu      sync.Mutex
 	e       *evictor.Evictor    // guarded by mu
 	healthy func() error        // guarded by mu
-	counted map[string]struct{} // guarded by mu: the zones of which evictions are counted
+	counted map[string]struct{} // guarded by mu: the zones with a counter of evictions
 }
 
 // Upstream's subsystems and ours.
@@ -64,7 +64,7 @@ func describe(subsystem, name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prometheus.BuildFQName("", subsystem, name), help, labels, nil)
 }
 
-// New makes the metrics; nothing is registered.
+// New makes the metrics; it does not register them.
 func New(opts Options) *Metrics {
 	if opts.Clock == nil {
 		opts.Clock = clock.RealClock{}
@@ -100,15 +100,15 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// Watch lets the gauges read from the evictor. healthy, which may be nil, says whether the cluster is seen
-// well: Cluster.Health.
+// Watch makes the gauges read from the evictor. healthy, usually Cluster.Health, returns an error while the cluster cannot
+// be seen well enough; it may be nil.
 func (m *Metrics) Watch(e *evictor.Evictor, healthy func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.e, m.healthy = e, healthy
 }
 
-// Pass is for evictor.Options.OnPass.
+// Pass measures a monitor pass; use it as evictor.Options.OnPass.
 func (m *Metrics) Pass(took time.Duration) { m.pass.Observe(took.Seconds()) }
 
 // Observe implements evictor.Observer.
@@ -194,10 +194,10 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// unread is of how many zones evictions are counted at most while nobody collects.
+// unread is the most zones whose evictions are counted while nobody collects.
 const unread = 1000
 
-// evicted counts a node of the zone.
+// evicted counts a node of the zone as tainted or emptied.
 func (m *Metrics) evicted(zone string) {
 	m.mu.Lock()
 	m.counted[zone] = struct{}{}
@@ -209,8 +209,8 @@ func (m *Metrics) evicted(zone string) {
 	}
 }
 
-// forget lets the evictions of these zones be counted, from 0 on, and no others: a kubelet chooses its own zone, and may name
-// another one every minute.
+// forget keeps a counter of evictions for each of these zones, starting at 0, and drops all others: a kubelet chooses its
+// own zone, and may name another one every minute.
 func (m *Metrics) forget(zones []zone.Status[zone.Key]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,9 +1,12 @@
 package scheduler
 
 import (
+	"slices"
+	"sort"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/klog/v2"
 
@@ -12,7 +15,7 @@ import (
 
 // The constants of upstream's package.
 const (
-	// NodeHealthUpdateRetry is how often a write of a node's health is tried.
+	// NodeHealthUpdateRetry is how many times a write of a node's health is tried.
 	NodeHealthUpdateRetry = 5
 	// NodeEvictionPeriod is how often Try is called.
 	NodeEvictionPeriod = 100 * time.Millisecond
@@ -22,36 +25,36 @@ const (
 
 var now = time.Now // tests set it
 
-// RateLimitedTimedQueue holds values, each once, and has them processed in the order of their times, as fast as a limiter
-// allows. All methods are safe for concurrent use, also from the function of Try.
+// RateLimitedTimedQueue holds values, each once, and processes them in the order of their times, as fast as a limiter
+// allows. All methods are safe for concurrent use; all but Try may be called from the function of Try.
 type RateLimitedTimedQueue struct {
 	queue *ratelimitqueue.Queue[string, TimedValue]
 	tries sync.Mutex // held by Try
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards limiter and stopped
 	limiter flowcontrol.RateLimiter
 	stopped bool // by SwapLimiter
 }
 
 // NewRateLimitedTimedQueue returns an empty queue.
 func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimedQueue {
-	queue, err := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited})
-	if err != nil {
-		panic(err) //nolint:forbidigo // the configuration is ours, and has no faults
-	}
+	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited}) // this configuration is valid
 	return &RateLimitedTimedQueue{queue: queue, limiter: limiter}
 }
 
-// ActionFunc processes a value. False has it processed again, not before that long has passed.
+// ActionFunc processes a value. If it returns false, the value is processed again, after at least that duration.
 type ActionFunc func(TimedValue) (bool, time.Duration)
 
-// Try has fn process what is due, until the limiter forbids it. What was processed is not added again before Remove. A token is
-// also spent on finding that nothing is due.
+// Try calls fn for the values that are due, until none is or the limiter has no token. A value for which fn returned true
+// cannot be added again before Remove. Finding that nothing is due costs a token, too.
 func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
 	q.tries.Lock()
 	defer q.tries.Unlock()
 	for q.queue.Len() > 0 {
-		if !q.accepts() {
+		q.mu.Lock()
+		accepts := q.limiter.TryAccept()
+		q.mu.Unlock()
+		if !accepts {
 			logger.V(10).Info("Rate limited")
 			return
 		}
@@ -67,7 +70,7 @@ func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
 }
 
 func try(item ratelimitqueue.Item[string, TimedValue], value TimedValue, fn ActionFunc) {
-	defer item.Blocked(0) // if fn panics; else it has ended
+	defer item.Blocked(0) // takes effect only if fn panics
 	if done, wait := fn(value); done {
 		item.Keep()
 	} else {
@@ -75,13 +78,7 @@ func try(item ratelimitqueue.Item[string, TimedValue], value TimedValue, fn Acti
 	}
 }
 
-func (q *RateLimitedTimedQueue) accepts() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.limiter.TryAccept()
-}
-
-// Add adds a value that is not known, to be processed now, and says whether it was not.
+// Add adds a value, to be processed now. It returns false, and changes nothing, if the value is known.
 func (q *RateLimitedTimedQueue) Add(value string, uid any) bool {
 	at := now()
 	return q.queue.AddEntryAt(ratelimitqueue.Entry[string, TimedValue]{
@@ -89,7 +86,7 @@ func (q *RateLimitedTimedQueue) Add(value string, uid any) bool {
 	}, at) == ratelimitqueue.Added
 }
 
-// Remove forgets a value, and says whether it was known.
+// Remove forgets a value. It returns false if the value was not known.
 func (q *RateLimitedTimedQueue) Remove(value string) bool {
 	return q.queue.Remove(value) != ratelimitqueue.NotFound
 }
@@ -97,7 +94,7 @@ func (q *RateLimitedTimedQueue) Remove(value string) bool {
 // Clear forgets all values.
 func (q *RateLimitedTimedQueue) Clear() { q.queue.Clear() }
 
-// SwapLimiter changes the rate. 0 stops; a limiter that has no token now makes one that has none.
+// SwapLimiter changes the rate; 0 or less stops the queue. If the old limiter has no token, the new one starts without.
 func (q *RateLimitedTimedQueue) SwapLimiter(newQPS float32) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -114,4 +111,106 @@ func (q *RateLimitedTimedQueue) SwapLimiter(newQPS float32) {
 	if !was.TryAccept() {
 		q.limiter.TryAccept()
 	}
+}
+
+// TimedValue is a value to be processed at ProcessAt.
+type TimedValue struct {
+	Value string
+	// UID may be anything that helps to identify the value.
+	UID       any
+	AddedAt   time.Time
+	ProcessAt time.Time
+}
+
+// UniqueQueue holds values in the order of their ProcessAt, each once until it is removed. The zero UniqueQueue is empty
+// and ready to use. All methods are safe for concurrent use.
+type UniqueQueue struct {
+	mu    sync.Mutex
+	queue []TimedValue     // sorted
+	known sets.Set[string] // the values in queue, and those that RemoveFromQueue took out
+}
+
+// Add adds a value. It returns false, and changes nothing, if the value is known.
+func (q *UniqueQueue) Add(value TimedValue) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.known.Has(value.Value) {
+		return false
+	}
+	if q.known == nil {
+		q.known = sets.New[string]()
+	}
+	q.known.Insert(value.Value)
+	q.put(value)
+	return true
+}
+
+// Replace replaces a value in the queue. It returns false if the value is not in the queue.
+func (q *UniqueQueue) Replace(value TimedValue) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	there := q.take(value.Value)
+	if there {
+		q.put(value)
+	}
+	return there
+}
+
+// RemoveFromQueue takes a value out of the queue and still knows it, so that it cannot be added again. It returns false if
+// the value was not in the queue.
+func (q *UniqueQueue) RemoveFromQueue(value string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.take(value)
+}
+
+// Remove forgets a value. It returns false if the value was not known.
+func (q *UniqueQueue) Remove(value string) (known bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	known = q.known.Has(value)
+	q.known.Delete(value)
+	q.take(value)
+	return known
+}
+
+// Get takes the first value out of the queue and forgets it. It returns false if the queue is empty.
+func (q *UniqueQueue) Get() (first TimedValue, some bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue) == 0 {
+		return first, false
+	}
+	first = q.queue[0]
+	q.queue = slices.Delete(q.queue, 0, 1)
+	q.known.Delete(first.Value)
+	return first, true
+}
+
+// Head returns the first value, or false if the queue is empty.
+func (q *UniqueQueue) Head() (first TimedValue, some bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.queue) == 0 {
+		return first, false
+	}
+	return q.queue[0], true
+}
+
+// Clear forgets all values.
+func (q *UniqueQueue) Clear() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.queue, q.known = nil, nil
+}
+
+func (q *UniqueQueue) put(value TimedValue) {
+	i := sort.Search(len(q.queue), func(i int) bool { return q.queue[i].ProcessAt.After(value.ProcessAt) })
+	q.queue = slices.Insert(q.queue, i, value)
+}
+
+func (q *UniqueQueue) take(value string) bool {
+	was := len(q.queue)
+	q.queue = slices.DeleteFunc(q.queue, func(v TimedValue) bool { return v.Value == value })
+	return len(q.queue) < was
 }

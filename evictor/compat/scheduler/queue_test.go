@@ -107,15 +107,3 @@ func TestPanicWithinTry(t *testing.T) {
 	require.Panics(t, func() { tried(q, func(TimedValue) (bool, time.Duration) { panic("a") }) })
 	require.Equal(t, []any{"a 1"}, tried(q, yes))
 }
-
-// TimedQueue is a heap like any other.
-func TestTimedQueue(t *testing.T) {
-	var h TimedQueue
-	for _, n := range []int{3, 1, 2} {
-		h.Push(&TimedValue{ProcessAt: time.Unix(int64(n), 0)})
-	}
-	require.True(t, h.Less(1, 0))
-	h.Swap(0, 2)
-	require.Equal(t, time.Unix(3, 0), h.Pop().(*TimedValue).ProcessAt) //nolint:forcetypeassert // it is
-	require.Equal(t, 2, h.Len())
-}

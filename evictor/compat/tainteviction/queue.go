@@ -5,58 +5,96 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// Workers is how many pieces of work a TimedWorkerQueue runs at a time.
+// Workers is how many pieces of work a TimedWorkerQueue runs at a time, at most.
 const Workers = 64
 
-// TimedWorker is a piece of work that waits for its time, or runs. Nobody changes it.
+// NamespacedObject is a name with its namespace and, if known, the UID.
+type NamespacedObject struct {
+	types.NamespacedName
+	UID types.UID
+}
+
+// String returns namespace/name, or namespace/name:uid if there is a UID.
+func (n NamespacedObject) String() string {
+	s := n.NamespacedName.String()
+	if n.UID != "" {
+		s += ":" + string(n.UID)
+	}
+	return s
+}
+
+// MarshalLog returns what structured logs show.
+func (n NamespacedObject) MarshalLog() any {
+	return struct {
+		Name      string    `json:"name"`
+		Namespace string    `json:"namespace,omitempty"`
+		UID       types.UID `json:"uid,omitempty"`
+	}{n.Name, n.Namespace, n.UID}
+}
+
+// WorkArgs is what a piece of work is about.
+type WorkArgs struct {
+	// Object has a UID only if the caller of AddWork or UpdateWork set one.
+	Object NamespacedObject
+}
+
+// KeyFromWorkArgs returns namespace/name: the UID is not part of the key.
+func (w *WorkArgs) KeyFromWorkArgs() string { return w.Object.NamespacedName.String() }
+
+// NewWorkArgs returns WorkArgs without a UID.
+func NewWorkArgs(name, namespace string) *WorkArgs {
+	return &WorkArgs{NamespacedObject{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}
+}
+
+// TimedWorker is a piece of work that waits for its time, or runs. It is read-only.
 type TimedWorker struct {
 	WorkItem          *WorkArgs
 	CreatedAt, FireAt time.Time
 
-	ctx   context.Context //nolint:containedctx // the one of AddWork, which upstream hands to the work
+	ctx   context.Context //nolint:containedctx // AddWork's context, which upstream passes to the work
 	queue *TimedWorkerQueue
 }
 
-// Cancel has the work not run, unless it has started. Of nil it does nothing.
+// Cancel cancels the work, unless it has started. On a nil TimedWorker it does nothing.
 func (w *TimedWorker) Cancel() {
 	if w != nil {
 		w.queue.cancel(w.WorkItem.KeyFromWorkArgs(), w)
 	}
 }
 
-// timed says whether the work was to wait when it was added.
+// timed says whether the work had to wait when it was added.
 func (w *TimedWorker) timed() bool { return w.FireAt.After(w.CreatedAt) }
 
-// TimedWorkerQueue runs work at its time. Make one with CreateWorkerQueue. It has goroutines from its first work to CancelAndWait. All methods
-// are safe for concurrent use, also from the work.
+// TimedWorkerQueue runs work at its time. Make one with CreateWorkerQueue. It has goroutines from its first work until
+// CancelAndWait. All methods are safe for concurrent use; all but CancelAndWait may be called from the work.
 type TimedWorkerQueue struct {
 	workFunc func(ctx context.Context, fireAt time.Time, args *WorkArgs) error
 	clock    clock.WithDelayedExecution
 
-	sync.Mutex                                        // guards what follows
-	set        *timedworker.Set[string, *TimedWorker] // nil until the first work
-	stop       func()                                 // ends Run; nil while it does not run
-	ended      chan struct{}                          // closed when it has; nil before the first
+	sync.Mutex                                        // guards set and end
+	set        *timedworker.Set[string, *TimedWorker] // runs; nil before the first work and after CancelAndWait
+	end        func()                                 // ends set's Run
 }
 
 // CreateWorkerQueue returns a queue whose work is f.
 func CreateWorkerQueue(f func(ctx context.Context, fireAt time.Time, args *WorkArgs) error) *TimedWorkerQueue {
-	return &TimedWorkerQueue{workFunc: f, clock: clock.RealClock{}}
+	return &TimedWorkerQueue{workFunc: f, clock: clock.RealClock{}, end: func() {}}
 }
 
-// AddWork has the work done after fireAt-createdAt, at once where that is not above 0. A key that is known stays as it is.
+// AddWork runs the work after fireAt-createdAt, or at once if that is not positive. If the key is known, it does nothing.
 func (q *TimedWorkerQueue) AddWork(ctx context.Context, args *WorkArgs, createdAt, fireAt time.Time) {
 	q.add(ctx, args, createdAt, fireAt, timedworker.KeepFirst)
 }
 
-// UpdateWork is AddWork, but what waits for another time is replaced. What runs and was due at once when it was added, or at the
-// same time, stays; behind other work that runs, the new one waits.
+// UpdateWork is AddWork, but replaces work of the same key that waits for another time. It does nothing if the known work
+// has the same fireAt, or is running and had no time to wait. Behind other running work, the new work waits for its end.
 func (q *TimedWorkerQueue) UpdateWork(ctx context.Context, args *WorkArgs, createdAt, fireAt time.Time) {
 	q.add(ctx, args, createdAt, fireAt, timedworker.Replace)
 }
@@ -64,45 +102,33 @@ func (q *TimedWorkerQueue) UpdateWork(ctx context.Context, args *WorkArgs, creat
 func (q *TimedWorkerQueue) add(ctx context.Context, args *WorkArgs, createdAt, fireAt time.Time, policy timedworker.Duplicate) {
 	q.Lock()
 	defer q.Unlock()
-	key := args.KeyFromWorkArgs()
 	if q.set == nil {
-		set, err := timedworker.New(q.work, timedworker.Config{Workers: Workers, Clock: q.clock})
-		if err != nil {
-			panic(err) //nolint:forbidigo // the configuration is ours, and has no faults
-		}
-		q.set = set
+		q.run()
 	}
+	key := args.KeyFromWorkArgs()
 	e := timedworker.Entry[string, *TimedWorker]{
 		Key: key, Value: &TimedWorker{args, createdAt, fireAt, ctx, q}, OnDuplicate: policy, WhileInFlight: timedworker.Ignore,
 	}
-	if st, known := q.set.Get(key); known && policy == timedworker.Replace {
+	if st, known := q.get(key); known && policy == timedworker.Replace {
 		if st.Running && !st.Value.timed() || st.Value.FireAt.Equal(fireAt) {
 			return
 		}
 		e.WhileInFlight = timedworker.Again
 	}
 	now := q.clock.Now()
-	if wait := fireAt.Sub(createdAt); wait > 0 {
-		e.Due = now.Add(wait)
-	}
+	e.Due = now.Add(fireAt.Sub(createdAt))
 	q.set.ScheduleEntryAt(e, now)
-	q.run()
 }
 
-// run has the work done, if that is not so yet; q is locked.
+// run starts the workers; q is locked.
 func (q *TimedWorkerQueue) run() {
-	if q.stop != nil {
-		return
-	}
+	set, _ := timedworker.New(q.work, timedworker.Config{Workers: Workers, Clock: q.clock}) // this configuration is valid
 	ctx, stop := context.WithCancel(context.Background())
-	before, ended := q.ended, make(chan struct{})
-	q.stop, q.ended = stop, ended
+	ended := make(chan struct{})
+	q.set, q.end = set, func() { stop(); <-ended }
 	go func() {
 		defer close(ended)
-		if before != nil {
-			<-before
-		}
-		_ = q.set.Run(ctx)
+		_ = set.Run(ctx)
 	}()
 }
 
@@ -113,47 +139,47 @@ func (q *TimedWorkerQueue) work(_ context.Context, w timedworker.Work[string, *T
 	return timedworker.Done()
 }
 
-// CancelWork has the work of that key not run, and forgets it. It says whether it was known and, if it runs, had to wait.
-func (q *TimedWorkerQueue) CancelWork(_ klog.Logger, key string) bool {
-	w := q.GetWorkerUnsafe(key)
-	q.cancel(key, w)
-	return w != nil
-}
+// CancelWork cancels the work of that key, unless it has started, and forgets it. It returns true if the key was known and
+// its work had to wait when it was added.
+func (q *TimedWorkerQueue) CancelWork(_ klog.Logger, key string) bool { return q.cancel(key, nil) }
 
-// cancel cancels the work of a key, if it is that or, for nil, whichever.
-func (q *TimedWorkerQueue) cancel(key string, w *TimedWorker) {
+// cancel cancels the work of a key if it is w; a nil w stands for any.
+func (q *TimedWorkerQueue) cancel(key string, w *TimedWorker) (timed bool) {
 	q.Lock()
 	defer q.Unlock()
-	if q.set == nil {
-		return
-	}
-	if st, known := q.set.Get(key); known && (w == nil || st.Value == w) {
+	st, known := q.get(key)
+	if known = known && (w == nil || st.Value == w); known {
 		q.set.Cancel(key)
 	}
+	return known && st.Value.timed()
 }
 
-// GetWorkerUnsafe is the work of that key; nil when there is none, or it had not to wait.
+// GetWorkerUnsafe returns the work of that key, or nil if there is none or it did not have to wait when it was added.
 func (q *TimedWorkerQueue) GetWorkerUnsafe(key string) *TimedWorker {
 	q.Lock()
 	defer q.Unlock()
-	if q.set != nil {
-		if st, known := q.set.Get(key); known && st.Value.timed() {
-			return st.Value
-		}
+	if st, known := q.get(key); known && st.Value.timed() {
+		return st.Value
 	}
 	return nil
 }
 
-// CancelAndWait forgets all work, and returns when what runs has ended. It must not be called from the work.
+// get returns the work of that key, timed or not; q is locked.
+func (q *TimedWorkerQueue) get(key string) (st timedworker.Status[*TimedWorker], known bool) {
+	if q.set != nil {
+		st, known = q.set.Get(key)
+	}
+	return st, known
+}
+
+// CancelAndWait forgets all work, and returns when running work has ended. It must not be called from the work.
 func (q *TimedWorkerQueue) CancelAndWait() {
 	q.Lock()
-	stop, ended := q.stop, q.ended
-	if q.stop = nil; stop != nil {
+	if q.set != nil {
 		q.set.Clear()
-		stop()
 	}
+	end := q.end
+	q.set = nil
 	q.Unlock()
-	if ended != nil {
-		<-ended
-	}
+	end()
 }

@@ -34,12 +34,12 @@ func ExampleTimedWorkerQueue() {
 // blocked is a queue whose work says that it has begun, and waits until it may end.
 func blocked() (q *TimedWorkerQueue, clock *clocktesting.FakeClock, began chan string, end chan struct{}) {
 	began, end = make(chan string), make(chan struct{})
+	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
 	q = CreateWorkerQueue(func(_ context.Context, _ time.Time, args *WorkArgs) error {
 		began <- args.Object.String()
 		<-end
 		return errors.New("is logged")
 	})
-	clock = clocktesting.NewFakeClock(time.Unix(0, 0))
 	q.clock = clock
 	return q, clock, began, end
 }
@@ -158,9 +158,7 @@ func TestConcurrently(t *testing.T) {
 	}
 	all.Wait()
 	for left := 1; left > 0; {
-		q.Lock()
 		stats := q.set.Stats()
-		q.Unlock()
 		left = stats.Waiting + stats.Running
 	}
 	q.CancelAndWait()

@@ -1,5 +1,5 @@
-// Package inbox collects what is to be looked at again. It knows of nobody who looks: its own lock makes that feeding never waits for
-// them and may be done from anywhere.
+// Package inbox collects what is dirty. It has its own lock and calls nobody, so feeding it never waits and is possible
+// from anywhere.
 package inbox
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Inbox is for nodes, by name, and pods, by a key of their own.
+// Inbox holds dirty nodes by name, and dirty pods by a key P.
 type Inbox[P comparable] struct {
 	mu      sync.Mutex
 	nodes   keys[string]
@@ -20,7 +20,7 @@ type Inbox[P comparable] struct {
 	leases  map[string]Lease
 }
 
-// Lease is what was seen of one: its renewTime, and its resourceVersion where that is known.
+// Lease is what was seen of a lease: its renewTime and, if known, its resourceVersion.
 type Lease struct {
 	RenewTime       time.Time
 	ResourceVersion string
@@ -31,11 +31,11 @@ func New[P comparable]() *Inbox[P] {
 	return &Inbox[P]{wake: make(chan struct{}, 1), leases: make(map[string]Lease)}
 }
 
-// Node has a node looked at again. Before the first Take nothing is kept of it, nor of a pod: whoever takes then looks at everything
-// there is, and a list of all pods is long.
+// Node marks a node dirty. Before the first Take, nodes and pods are not kept: the first taker looks at everything anyway,
+// and a list of all pods is long.
 func (b *Inbox[P]) Node(name string) { tell(b, &b.nodes, name) }
 
-// Pod has a pod looked at again.
+// Pod marks a pod dirty.
 func (b *Inbox[P]) Pod(key P) { tell(b, &b.pods, key) }
 
 func tell[P, K comparable](b *Inbox[P], among *keys[K], key K) {
@@ -48,7 +48,7 @@ func tell[P, K comparable](b *Inbox[P], among *keys[K], key K) {
 	b.Kick()
 }
 
-// Take empties the inbox, in the order of the first mention of each key.
+// Take empties the inbox and returns its keys, in the order in which each was first marked.
 func (b *Inbox[P]) Take() (nodes []string, pods []P) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -56,14 +56,15 @@ func (b *Inbox[P]) Take() (nodes []string, pods []P) {
 	return b.nodes.take(), b.pods.take()
 }
 
-// Empty says whether nothing is to be looked at.
+// Empty says whether nothing is dirty.
 func (b *Inbox[P]) Empty() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.nodes.list) == 0 && len(b.pods.list) == 0
 }
 
-// Early keeps a lease that may be seen before its node can be, the newest of each node; false once Leases was called.
+// Early keeps the newest lease of each node until Leases is called, because a lease may be seen before its node. After
+// that it keeps nothing and returns false.
 func (b *Inbox[P]) Early(node string, lease Lease) bool {
 	if b.watched.Load() {
 		return false
@@ -78,7 +79,7 @@ func (b *Inbox[P]) Early(node string, lease Lease) bool {
 	return true
 }
 
-// Leases returns what Early kept; from now on it keeps nothing.
+// Leases returns what Early has kept, and ends that.
 func (b *Inbox[P]) Leases() map[string]Lease {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,10 +89,10 @@ func (b *Inbox[P]) Leases() map[string]Lease {
 	return leases
 }
 
-// Fed says whether anything has been told at all.
+// Fed says whether anything was ever fed.
 func (b *Inbox[P]) Fed() bool { return b.fed.Load() }
 
-// Kick wakes whoever waits for Wake.
+// Kick wakes whoever waits on Wake.
 func (b *Inbox[P]) Kick() {
 	select {
 	case b.wake <- struct{}{}:
@@ -99,16 +100,16 @@ func (b *Inbox[P]) Kick() {
 	}
 }
 
-// Wake is for one who waits until there is something new.
+// Wake returns the channel on which one goroutine waits for something new.
 func (b *Inbox[P]) Wake() <-chan struct{} { return b.wake }
 
-// keys are some, each once, in the order in which they came.
+// keys is an ordered set of keys.
 type keys[K comparable] struct {
 	list []K
 	has  map[K]struct{}
 }
 
-// keepRoom is for how many keys the room is kept.
+// keepRoom is the most keys for which the map's memory is kept.
 const keepRoom = 1 << 16
 
 func (k *keys[K]) add(key K) {

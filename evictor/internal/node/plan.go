@@ -14,35 +14,35 @@ import (
 // Input is what a plan is made from.
 type Input struct {
 	Facts
-	Node *v1.Node // it is only read
+	Node *v1.Node // read-only
 	Now  time.Time
-	// Ahead is by how much Now is ahead of what the clock shows, which is what is written.
+	// Ahead is how far Now is ahead of the clock. What is written has the clock's time.
 	Ahead time.Duration
-	// TaintBased: a node is harmed by a taint. Else it is emptied.
+	// TaintBased says that a failed node is tainted; otherwise it is emptied.
 	TaintBased bool
-	// NoHarm: new taints are not permitted.
+	// NoHarm says that new taints are not permitted.
 	NoHarm bool
-	// Unwritten: the conditions that the verdict asks for are still to be written.
+	// Unwritten says that the conditions which the verdict asks for are still to be written.
 	Unwritten bool
-	// Unmarked: its pods are still to be marked not Ready.
+	// Unmarked says that its pods are still to be marked not Ready.
 	Unmarked bool
-	// Since is the TimeAdded of a new taint that goes on with an outage, nil for that which the node carries or else now.
+	// Since is the TimeAdded of a new taint that continues an outage. Nil means that of the taint it replaces, or now.
 	Since *metav1.Time
 }
 
-// Plan is what is to be written to a node now. The zero Plan is nothing.
+// Plan is what to write to a node now. The zero Plan writes nothing.
 type Plan struct {
 	Conditions []v1.NodeCondition
 	Change     taints.Change
 	Labels     map[string]string
 	Mark       bool // its pods not Ready
-	Again      bool // there is more to do, when those that wait have had their turn
-	Told       bool // conditions and taints are written, as who writes them notes: what follows from them may begin
+	Again      bool // there is more to do, after other nodes that wait for a worker
+	Told       bool // set by the writer: conditions and taints are written, so what follows from them may begin
 
-	Lift     bool // the change takes NoExecute taints away, or adds none
-	Tainted  bool // the node has one of ours, and is not one to be emptied; who writes the change keeps it true
-	HeldBack bool // harm was left out, because it is not permitted or not wanted any more
-	Waits    bool // it was left out when this was planned, because of NoHarm
+	Lift     bool // the change removes a NoExecute taint and adds none, or only removes taints
+	Tainted  bool // the node has a NoExecute taint of ours (never without taints); the writer keeps it current
+	HeldBack bool // harm was left out while writing, because it was not permitted or no longer wanted
+	Waits    bool // harm was left out when this was planned, because of NoHarm
 }
 
 // Nothing says whether there is nothing to write.
@@ -50,10 +50,10 @@ func (p *Plan) Nothing() bool {
 	return len(p.Conditions) == 0 && p.Change.Empty() && len(p.Labels) == 0 && !p.Mark
 }
 
-// Taints is the part of the plan that a worker for lifting writes: taints, and nothing that could hold it back.
+// Taints is the part of the plan that a worker for lifting writes: only taints, so that nothing else can delay them.
 func (p Plan) Taints() Plan { return Plan{Change: p.Change, Lift: p.Lift, Tainted: p.Tainted} }
 
-// Rest is the part for the others: all but a change that lifts.
+// Rest is the part for the other workers: everything but a change that lifts.
 func (p Plan) Rest() Plan {
 	if p.Lift {
 		p.Change = taints.Change{}
@@ -61,7 +61,7 @@ func (p Plan) Rest() Plan {
 	return p
 }
 
-// Withhold leaves out what does harm.
+// Withhold removes from the plan what does harm.
 func (p *Plan) Withhold() { p.Change, p.HeldBack = withoutHarm(p.Change), true }
 
 // Harms says whether the change adds a NoExecute taint.
@@ -69,7 +69,7 @@ func (p *Plan) Harms() bool {
 	return len(those(p.Change.Add, taints.OwnNoExecute)) > 0
 }
 
-// Plan compares the node with what it should be. It is cheap when nothing differs.
+// Plan compares the node with what it should be. It is cheap if nothing differs.
 func (in *Input) Plan() Plan {
 	p := Plan{Tainted: in.TaintBased && HasNoExecute(in.Node), Labels: staleLabels(in.Node.Labels), Mark: in.Unmarked && in.Marks()}
 	conditions := in.Node.Status.Conditions
@@ -78,7 +78,7 @@ func (in *Input) Plan() Plan {
 		conditions = Overlay(conditions, p.Conditions)
 	}
 	if p.Mark && len(p.Conditions) > 0 {
-		// Its pods come when the other nodes that have fallen silent with it have been declared Unknown too.
+		// Its pods are marked later, so that other nodes which fell silent with it are declared Unknown first.
 		p.Mark, p.Again = false, true
 	}
 	p.Change, p.Lift = in.change(conditions, p.Tainted)
@@ -90,7 +90,7 @@ func (in *Input) Plan() Plan {
 	return p
 }
 
-// staleLabels are the deprecated labels that differ from the stable ones, which are the truth.
+// staleLabels returns the deprecated labels that differ from the stable ones, with the values of the stable ones.
 func staleLabels(labels map[string]string) (stale map[string]string) {
 	for _, pair := range [...][2]string{{v1.LabelOSStable, "beta.kubernetes.io/os"}, {v1.LabelArchStable, "beta.kubernetes.io/arch"}} {
 		value, ok := labels[pair[0]]
@@ -105,7 +105,7 @@ func staleLabels(labels map[string]string) (stale map[string]string) {
 	return stale
 }
 
-// ReadyOf is the node's Ready condition, an empty one when it has none. It is only to be read.
+// ReadyOf returns the node's Ready condition, read-only, or an empty one.
 func ReadyOf(node *v1.Node) *v1.NodeCondition {
 	for i := range node.Status.Conditions {
 		if c := &node.Status.Conditions[i]; c.Type == v1.NodeReady {
@@ -115,7 +115,7 @@ func ReadyOf(node *v1.Node) *v1.NodeCondition {
 	return &v1.NodeCondition{}
 }
 
-// Overlay returns the conditions with those of changed in place of their namesakes.
+// Overlay returns the conditions with those of changed replacing the ones of the same type, or added.
 func Overlay(conditions, changed []v1.NodeCondition) []v1.NodeCondition {
 	if len(changed) == 0 {
 		return conditions

@@ -13,100 +13,102 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Stage is how far the eviction of a node is, as far as nobody else knows it: whether it waits in its domain or has its turn is
-// known to the turns, and whether it is tainted to its object.
+// Stage is how far the eviction of a node is. It leaves out what others know: package turns knows whether the node waits
+// or has its turn, and the node's object whether it is tainted.
 type Stage uint8
 
-// The stages. Judge begins and ends an outage; within it a node goes from Waiting to Served, and from both to Watched and back.
-// Where nothing is tainted it goes by Emptying, from which it may come back.
+// The stages. Judge begins and ends an outage. Within it a node that is tainted stays Waiting; one that is emptied goes
+// from Waiting through Emptying, from which it may come back, to Served. From each of them it may become Watched, and
+// return.
 const (
 	New      Stage = iota // no verdict has fallen
 	Calm                  // it is Ready by its verdict
-	Watched               // it failed before the clocks started anew, and must be silent for one more grace
-	Waiting               // it failed, and is to be acted on when it has its turn
-	Emptying              // it failed, has its turn, and its pods are being evicted, where nothing is tainted
-	Served                // it failed, and was emptied, where nothing is tainted: what comes to it goes at once
+	Watched               // it failed before the clocks restarted, and is watched for one more grace period
+	Waiting               // it failed, and is acted on when it has its turn
+	Emptying              // without taints: it failed, has its turn, and its pods are being evicted
+	Served                // without taints: it failed and was emptied; pods that appear on it are evicted at once
 )
 
-// word is what stands between a verdict and the node's object.
+// word is the difference between a verdict and the node's object.
 type word uint8
 
 const (
-	agreed    word = iota // nothing
-	unwritten             // it is silent, which is to be written to its status
-	heard                 // it was Unknown, and a sign of life was seen since: the next verdict decides
+	agreed    word = iota // none
+	unwritten             // the node is silent, and that is not yet written to its status
+	heard                 // its verdict is Unknown, but a heartbeat was seen since: the next verdict decides
 )
 
-// Belongs says where a node counts, if it does.
+// Belongs says in which domain a node belongs, and whether it counts there.
 type Belongs struct {
 	Zone     zone.Key
 	Excluded bool
 }
 
-// Record is what is remembered of one node. The zero Record is of one that nobody has looked at. Check finds what must not be.
+// Record is what is remembered of one node. The zero Record is that of a node not yet looked at. Check verifies the
+// invariants.
 type Record struct {
-	// As of the last look at its object: the domain that it belongs to, whether it does not count there, why the program holds
-	// it, and whether it carries our NoExecute taint, which is never so where nothing is tainted.
+	// As of the last look at its object: its domain and whether it counts there; why the program holds it; and whether it
+	// carries our NoExecute taint, which is always false without taints.
 	Belongs
 	Hold    string
 	Tainted bool
-	says    v1.ConditionStatus // what its kubelet says, or we in its place
+	says    v1.ConditionStatus // the Ready condition, written by its kubelet or by us
 
-	PodsChanged bool  // one of its pods changed since they were listed to be written
-	Marks       Marks // of its pods; none but while the verdict is Unknown
+	PodsChanged bool  // one of its pods has changed since they were listed to be marked
+	Marks       Marks // of its pods; empty unless the verdict is Unknown
 
 	stage   Stage
-	after   Stage          // what goes on after Watched, Waiting or Served; else New
-	verdict health.Verdict // none in New, Ready in Calm alone
-	word    word           // agreed but while the verdict is Unknown, unwritten only of one that was silent
-	unseen  time.Time      // until when a taint that was written counts although the store does not show it
+	after   Stage          // in Watched, the stage to return to (Waiting or Served); otherwise New
+	verdict health.Verdict // zero in New; Ready in Calm, and only there
+	word    word           // agreed unless the verdict is Unknown; unwritten only if the node was silent
+	unseen  time.Time      // until when a taint that we wrote counts although the store does not show it
 
-	conflicts int    // writes in a row that were too old
-	tooOld    string // the version of the last, until the store shows another
+	conflicts int    // how many writes in a row met a conflict
+	tooOld    string // the version that the last one was made from, until the store shows another
 }
 
 // Marks is the marking of a node's pods as not Ready.
 type Marks struct {
-	Due  bool // some may be left
+	Due  bool // some pods may still have to be marked
 	Done map[types.UID]struct{}
 }
 
-// World is what a record's node depends on besides the record.
+// World is everything outside its record that a node depends on.
 type World struct {
-	TaintBased bool          // a failed node is tainted, else emptied
-	Timeout    time.Duration // for how long one must have failed to be emptied
-	Watched    time.Time     // when it will have been watched for a grace, before which it is not emptied
-	Passes     bool          // verdicts fall in passes, which act strictly after the timeout
-	Unseen     time.Duration // for how long a taint that was written counts although the store does not show it
+	TaintBased bool          // a failed node is tainted; otherwise it is emptied
+	Timeout    time.Duration // how long a node must have failed before it is emptied
+	Watched    time.Time     // when the node will have been watched for a grace period; it is not emptied before
+	Passes     bool          // verdicts are reached in passes, which act strictly after Timeout
+	Unseen     time.Duration // how long a taint that we wrote counts although the store does not show it
 
 	Now       time.Time
-	Ahead     time.Duration // of what the clock shows is Now
+	Ahead     time.Duration // how far Now is ahead of the clock
 	AllDown   bool          // every zone is fully disrupted
-	Cancelled bool          // the zone policy has what is pending in its domain given up
-	Hold      string        // why an operator holds the node, which goes before what the program says; empty when nobody does
+	Cancelled bool          // the zone policy cancels pending evictions in the node's domain
+	Hold      string        // why an operator holds the node, which overrides Record.Hold; empty if none does
 	Turn      bool          // the node has its turn
 
-	NoHarm bool // what only plans ask for: new taints are not permitted
+	NoHarm bool // new taints are not permitted; only Plan reads it
 }
 
-// Verdict is the last one, the zero Verdict before the first.
+// Verdict returns the last verdict, or the zero Verdict before the first.
 func (r *Record) Verdict() health.Verdict { return r.verdict }
 
-// Stage is how far its eviction is.
+// Stage returns how far the node's eviction is.
 func (r *Record) Stage() Stage { return r.stage }
 
-// Emptied says whether the node was emptied in this outage, also when it is watched since.
+// Emptied says whether the node was emptied in this outage, even if it is Watched since.
 func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
 
-// Unclear says whether it has reported Ready since its verdict, or lost the condition that this speaks of: the next one decides, and
-// nobody leaves before.
+// Unclear says whether the node has reported Ready since its verdict, or lost its Ready condition. Then the next verdict
+// decides, and no pod leaves before.
 func (r *Record) Unclear(w World) bool {
 	lost := r.says == "" && !r.verdict.Expired && r.verdict.Ready != ""
 	return lost || r.Facts(w).Standing() == Reported
 }
 
-// Facts are what the node's standing follows from. A store lags behind the writes: a taint that was written is there for a while
-// until the store has shown it.
+// Facts returns what the node's standing follows from. Because the store lags behind our writes, a taint that we wrote
+// counts for a while before the store shows it.
 func (r *Record) Facts(w World) Facts {
 	return Facts{
 		Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
@@ -124,7 +126,7 @@ func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
 	return in.Plan()
 }
 
-// Check returns what is wrong with the record, which is a fault of this package.
+// Check returns an error if the record violates an invariant, which is a fault of this package.
 func (r *Record) Check() error {
 	for wrong, kept := range map[string]bool{
 		"a verdict in New":                  r.stage != New || r.verdict == health.Verdict{},
@@ -143,7 +145,7 @@ func (r *Record) Check() error {
 	return nil
 }
 
-// String tells the stage and what belongs to it, then what is beside it.
+// String describes the record: its stage, then what else is true of it.
 func (r *Record) String() string {
 	when := func(there bool, s string) string {
 		if there {

@@ -11,17 +11,17 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Shadow is what a dry run would have written to a node. The zero Shadow is nothing.
+// Shadow is what a dry run would have written to a node. The zero Shadow is empty.
 type Shadow struct {
-	uid        types.UID // of the node, or it is of one that is gone
+	uid        types.UID // the node's; a shadow with another UID is that of an earlier node
 	conditions []v1.NodeCondition
-	heartbeat  metav1.Time // of the Ready condition when they were written: the kubelet's next report replaces them
-	managed    []v1.Taint  // all taints of ours after the last write
-	tainted    bool        // there was one
+	heartbeat  metav1.Time // the Ready condition's when they were written: the kubelet's next report replaces them
+	managed    []v1.Taint  // all taints of ours after the last write of taints
+	tainted    bool        // there was such a write
 	labels     map[string]string
 }
 
-// Over is a copy of the node with what would have been written to it.
+// Over returns the node as it would be with the writes; it does not change its argument.
 func (s *Shadow) Over(node *v1.Node) *v1.Node {
 	if s == nil || s.uid != node.UID {
 		return node
@@ -45,7 +45,7 @@ func (s *Shadow) Over(node *v1.Node) *v1.Node {
 	return &shown
 }
 
-// of makes it one of that node.
+// of empties the shadow if it is that of another node.
 func (s *Shadow) of(node *v1.Node) *Shadow {
 	if s.uid != node.UID {
 		*s = Shadow{uid: node.UID}
@@ -53,14 +53,15 @@ func (s *Shadow) of(node *v1.Node) *Shadow {
 	return s
 }
 
-// Conditions takes over conditions that would have been written to a node that was read.
+// Conditions records conditions that would have been written.
 func (s *Shadow) Conditions(node *v1.Node, conditions []v1.NodeCondition) {
 	s.of(node).heartbeat = ReadyOf(node).LastHeartbeatTime
 	s.conditions = Overlay(s.conditions, conditions)
 }
 
-// Heard forgets them, and says whether there were any: the node lives. Its kubelet, if it had found them, would report soon, but it
-// finds its own, and need not for minutes.
+// Heard is called when the node's lease shows that it lives. It drops the shadow's conditions and says whether there were
+// any. In a real run the kubelet would see Unknown and report soon; in a dry run it sees its own conditions, and may not
+// report for minutes.
 func (s *Shadow) Heard() (some bool) {
 	some = s != nil && len(s.conditions) > 0
 	if some {
@@ -69,13 +70,13 @@ func (s *Shadow) Heard() (some bool) {
 	return some
 }
 
-// Taints takes over a change of taints.
+// Taints records a change of taints.
 func (s *Shadow) Taints(node *v1.Node, change taints.Change, now time.Time) {
 	s.of(node).tainted = true
 	s.managed = those(change.Apply(node.Spec.Taints, now), Managed)
 }
 
-// Labels takes over labels.
+// Labels records labels.
 func (s *Shadow) Labels(node *v1.Node, labels map[string]string) {
 	if s.of(node).labels == nil {
 		s.labels = make(map[string]string, len(labels))

@@ -9,11 +9,11 @@ import (
 	"github.com/evictkit/evictkit/health"
 )
 
-// maxConflicts is how often a node that has its turn may be read again after a conflict before it has to wait for another.
+// maxConflicts is how often a write may meet a conflict before the node loses its turn.
 const maxConflicts = 5
 
-// Note takes over what the node's object says. changed: what the next pass counts. movedOn: the store shows another version than
-// the one that was too old to be written.
+// Note records what the node's object says. changed means that the node's domain, or whether it counts, has changed.
+// movedOn means that the store shows another version than the one whose write met a conflict.
 func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bool) (changed, movedOn bool) {
 	if heartbeat && r.verdict.Ready == v1.ConditionUnknown {
 		r.word = heard
@@ -30,8 +30,8 @@ func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bo
 	return changed, movedOn
 }
 
-// Judge takes over a new verdict. It returns what was thought of the node before, of a new one what its object says, and whether
-// it was not silent then and is now.
+// Judge records a new verdict. It returns the readiness before (for a new node, what its object says), and whether the
+// node is silent now and was not before.
 func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) {
 	from, silent = r.verdict.Ready, v.Expired && !r.verdict.Expired
 	if r.stage == New {
@@ -54,7 +54,8 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 	return from, silent
 }
 
-// BecomeWatched lets a node that failed wait for one more grace, which it says of it: the clocks started anew.
+// BecomeWatched is called when the clocks restart: a failed node waits for one more grace period. It says whether the node
+// has failed.
 func (r *Record) BecomeWatched() (failed bool) {
 	r.BecomeWaiting()
 	if r.stage > Watched {
@@ -63,34 +64,34 @@ func (r *Record) BecomeWatched() (failed bool) {
 	return r.stage == Watched
 }
 
-// BecomeUnserved lets a node that was emptied be emptied again when it has another turn: every zone went down since, or the zone policy
-// cancelled. It says whether the node failed.
+// BecomeUnserved makes an emptied node wait for another turn, to be emptied again: every zone has gone down, or the zone
+// policy cancels. It says whether the node has failed.
 func (r *Record) BecomeUnserved() (failed bool) {
 	r.stage, r.after = min(r.stage, Waiting), min(r.after, Waiting)
 	return r.stage >= Watched
 }
 
-// BecomeEmptying is told that the node has its turn, and that its pods are to leave now.
+// BecomeEmptying is called when the node has its turn and its pods are to leave.
 func (r *Record) BecomeEmptying() {
 	if r.stage == Waiting {
 		r.stage = Emptying
 	}
 }
 
-// BecomeWaiting is told that they could not be had: the node waits for another turn.
+// BecomeWaiting is called when some of its pods could not be evicted: the node waits for another turn.
 func (r *Record) BecomeWaiting() {
 	if r.stage == Emptying {
 		r.stage = Waiting
 	}
 }
 
-// BecomeServed is told that a failed node is emptied, and says whether that is new in this outage.
+// BecomeServed is called when a failed node is emptied. It says whether that is the first time in this outage.
 func (r *Record) BecomeServed() (first bool) {
 	first, r.stage = r.stage != Served, Served
 	return first
 }
 
-// MarkNow is told of a pod that should be marked, and says whether that makes the marking due anew.
+// MarkNow is called for a pod that should be marked. It says whether marking thereby becomes due again.
 func (m *Marks) MarkNow(pod types.UID) bool {
 	_, done := m.Done[pod]
 	anew := !done && !m.Due
@@ -98,7 +99,7 @@ func (m *Marks) MarkNow(pod types.UID) bool {
 	return anew
 }
 
-// Marked is told that a pod was, unless that is not wanted any more.
+// Marked records that a pod was marked, if marking is still due.
 func (m *Marks) Marked(pod types.UID) {
 	if m.Due && m.Done == nil {
 		m.Done = make(map[types.UID]struct{})
@@ -108,9 +109,9 @@ func (m *Marks) Marked(pod types.UID) {
 	}
 }
 
-// Consider decides whether the node is to wait for its turn: not while it is not to be harmed, which Facts say, nor twice. latest is
-// the verdict with its times as they are by now, settled says that the node has been watched for a whole grace since the clocks
-// started, and shown that the store shows it. again: time alone changes the answer.
+// Consider decides whether the node is to wait for its turn: only if it may be harmed, and has neither a turn nor been
+// emptied. latest is the monitor's current verdict; settled says that the node has been watched for a whole grace period
+// since the clocks restarted; shown says that the store shows the node. again means that time alone may change the answer.
 func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (waits, again bool) {
 	if r.stage == Watched && !w.AllDown {
 		if again = !settled; settled {
@@ -125,8 +126,8 @@ func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (
 	return harmed && !early && !w.Turn && !r.Emptied() && (shown || !w.TaintBased), again || early
 }
 
-// WaitsUntil is when time alone changes what there is to do, Now where that is unknown. settles is when the node has been watched for
-// a whole grace, zero where it must be silent for that.
+// WaitsUntil is when time alone changes what the node needs, or Now if that is unknown. settles is when it will have been
+// watched for a whole grace period, or zero if it must stay silent for that long.
 func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) time.Time {
 	switch {
 	case r.stage == Watched && !settles.IsZero():
@@ -141,7 +142,7 @@ func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) t
 	return w.Now
 }
 
-// emptyAt is when the pods of a failed node are deleted where nothing is tainted.
+// emptyAt is when a failed node may be emptied, without taints.
 func (w *World) emptyAt(v health.Verdict) time.Time {
 	at := v.Since.Add(w.Timeout)
 	if v.Ready == v1.ConditionUnknown {
@@ -156,17 +157,18 @@ func (w *World) emptyAt(v health.Verdict) time.Time {
 	return at
 }
 
-// Unwritten says whether the node is silent, and that is still to be written to its status.
+// Unwritten says whether the node is silent and that is not yet written to its status.
 func (r *Record) Unwritten() bool { return r.word == unwritten }
 
-// Told is told of conditions that were written.
+// Told records that its conditions were written.
 func (r *Record) Told() {
 	if r.word == unwritten {
 		r.word = agreed
 	}
 }
 
-// Wrote is told how a write of the node ended, and of which version it was. It returns how many were too old in a row.
+// Wrote records whether a write met a conflict, and the version that it was made from. It returns the number of conflicts
+// in a row.
 func (r *Record) Wrote(conflicted bool, version string) (conflicts int) {
 	if r.conflicts, r.tooOld = r.conflicts+1, version; !conflicted {
 		r.conflicts, r.tooOld = 0, ""
@@ -179,21 +181,21 @@ type Ending uint8
 
 // The endings.
 const (
-	Kept    Ending = iota // not yet: the node is read again
+	Kept    Ending = iota // it does not end yet: the node is read again after a conflict
 	Done                  // the node is tainted or emptied
-	Dropped               // there was nothing to do any more
-	Spent                 // for nothing: the node waits for another
+	Dropped               // there was nothing left to do
+	Spent                 // nothing came of it: the node waits for another
 )
 
-// EndTurn is told how the write on the node's turn ended: whether the node has our taint by now, and whether something failed. Every
-// try that fails costs the turn, so that an outage of the API saves none up.
+// EndTurn decides how the node's turn ends after its write: tainted says that the node has our taint now, failed that
+// something failed. Except for a conflict, each failed try costs the turn, so that an API outage saves no turns up.
 func (r *Record) EndTurn(w World, tainted, failed bool) Ending {
 	if !tainted && 0 < r.conflicts && r.conflicts <= maxConflicts {
 		return Kept
 	}
 	r.conflicts = 0
 	switch {
-	case tainted: // whatever failed after it
+	case tainted: // even if something failed afterwards
 		r.unseen = w.Now.Add(w.Unseen)
 		return Done
 	case !failed && !r.Facts(w).Standing().Wanted():

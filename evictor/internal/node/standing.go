@@ -2,54 +2,54 @@ package node
 
 import v1 "k8s.io/api/core/v1"
 
-// Standing is whether a node may be harmed, and if not, why. Of several reasons it is the first.
+// Standing says whether a node may be harmed and, if not, why. If several reasons apply, it is the first of them.
 type Standing uint8
 
-// The standings. Nodes may be harmed in the last alone; from Reported on their verdict asks for it.
+// The standings. Only in the last may a node be harmed; from Reported on, its verdict asks for harm.
 const (
-	Unjudged    Standing = iota // no verdict has fallen: what it carries stays
+	Unjudged    Standing = iota // there is no verdict yet: taints on it stay
 	Ready                       // by its verdict
 	AllDown                     // every zone is fully disrupted: the fault is likely elsewhere
-	Cancelled                   // the zone policy has what is pending in its domain given up
-	Held                        // by the program or its operator
-	NoCondition                 // it has lost its Ready condition, nothing is known of it: what it carries stays
-	Settling                    // it failed before the clocks started anew, and has one more grace: it keeps the taint that it has
-	Reported                    // its kubelet has reported Ready since the verdict: the next one decides
-	Tainted                     // it carries the taint already, and not because of the turn that it has
+	Cancelled                   // the zone policy cancels pending evictions in its domain
+	Held                        // by the program or an operator
+	NoCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
+	Settling                    // it failed before the clocks restarted and has one more grace period: it keeps our taint
+	Reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
+	Tainted                     // it already carries our taint, and has no turn
 	Failed                      // it may be harmed
 )
 
 var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "ZonePolicy", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
 
-// String is the reason that observers are told, empty for Failed; of a hold Facts.Why knows more.
+// String returns the reason as observers see it, empty for Failed. For Held, Facts.Why has the actual reason.
 func (s Standing) String() string { return standings[s] }
 
 // MayBeHarmed says whether it is Failed.
 func (s Standing) MayBeHarmed() bool { return s == Failed }
 
-// Wanted says whether the verdict asks for harm: what was begun goes on, though no new harm may be done to a node that has just
-// reported.
+// Wanted says whether the verdict asks for harm. Evictions and taints then stand, although no new harm may be done to a
+// node that has just reported Ready.
 func (s Standing) Wanted() bool { return s >= Reported }
 
 // Facts are what the standing of a node follows from.
 type Facts struct {
-	// Judged: a verdict has fallen. Ready is what it says, and Expired that the node was silent for too long.
+	// Judged says that there is a verdict. Ready is its readiness; Expired says that the node was silent for too long.
 	Judged  bool
 	Ready   v1.ConditionStatus
 	Expired bool
-	// Says is what the node's object says now, and Beat that a sign of life was seen since the verdict.
+	// Says is the Ready condition of the node's object; Beat says that a heartbeat was seen since the verdict.
 	Says v1.ConditionStatus
 	Beat bool
 
 	AllDown   bool   // every zone is fully disrupted
-	Cancelled bool   // the zone policy has what is pending in its domain given up
-	Hold      string // why the node is held, empty when it is not
-	Settling  bool   // it has to be watched for one more grace period
+	Cancelled bool   // the zone policy cancels pending evictions in its domain
+	Hold      string // why the node is held; empty if it is not
+	Settling  bool   // it must be watched for one more grace period
 	Carries   bool   // it has our NoExecute taint, or will once the store shows it
 	Turn      bool   // it has its turn to be harmed
 }
 
-// Standing is worked out here and nowhere else.
+// Standing is the only place that decides it.
 func (f Facts) Standing() Standing {
 	switch {
 	case !f.Judged:
@@ -74,7 +74,7 @@ func (f Facts) Standing() Standing {
 	return Failed
 }
 
-// Why is the reason that observers are told why the node is not harmed.
+// Why returns, as observers see it, the reason why the node is not harmed; empty if it may be.
 func (f Facts) Why() string {
 	if s := f.Standing(); s != Held {
 		return s.String()
@@ -82,21 +82,21 @@ func (f Facts) Why() string {
 	return f.Hold
 }
 
-// Failing says whether the verdict is one that harms, if nothing else speaks against it.
+// Failing says whether the verdict is one that leads to harm unless something prevents it.
 func (f Facts) Failing() bool {
 	return f.Judged && (f.Ready == v1.ConditionFalse || f.Ready == v1.ConditionUnknown)
 }
 
-// reported says whether the kubelet has reported Ready since the verdict. An object that still says Ready because our own Unknown
-// is not written yet does not count.
+// reported says whether the kubelet has reported Ready since the verdict. It does not count if the object still says Ready
+// only because our Unknown is not written yet.
 func (f Facts) reported() bool {
 	return f.Says == v1.ConditionTrue && (!f.Expired || f.Beat)
 }
 
-// Silent says whether the node's pods are to be marked not Ready, sooner or later: its kubelet, which would fight that, does not run.
+// Silent says whether the node's pods are to be marked not Ready, now or later. A kubelet that runs would undo that.
 func (f Facts) Silent() bool { return f.Ready == v1.ConditionUnknown && !f.Beat }
 
-// Marks says whether they are to be marked now, which is no harm and no matter of a hold or of what is pending.
+// Marks says whether they are to be marked now. Marking is no harm, so neither a hold nor the zone policy prevents it.
 func (f Facts) Marks() bool { return f.Silent() && f.unheld().Wanted() }
 
 func (f Facts) unheld() Standing {
@@ -104,7 +104,7 @@ func (f Facts) unheld() Standing {
 	return f.Standing()
 }
 
-// Taints says whether a NoExecute taint that was planned may be written still; tainted is whether the node has one by now.
+// Taints says whether a planned NoExecute taint may still be written; tainted says whether the node has one.
 func (f Facts) Taints(tainted bool) bool {
 	taint, _ := f.execute(tainted)
 	return taint.Key != "" && !f.reported()

@@ -2,20 +2,21 @@ package node
 
 import (
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/taints"
 )
 
-// change is what makes the node's taints those that it should have under these conditions; lift says that a NoExecute one goes
-// and none comes.
+// change returns the change that gives the node the taints it should have under these conditions. lift says that it
+// removes a NoExecute taint and adds none.
 func (in *Input) change(conditions []v1.NodeCondition, tainted bool) (change taints.Change, lift bool) {
 	have := in.Node.Spec.Taints
 	want := taints.ForConditions(conditions, in.Node.Spec.Unschedulable)
 	if in.Hold != "" {
 		want = nil
-		if in.Node.Spec.Unschedulable { // which its operator asked for and not we: its taint stays where it is
+		if in.Node.Spec.Unschedulable { // the operator cordoned the node, not we: the taint of that stays if it is there
 			want = those(have, ofCordon)
 		}
 	}
@@ -34,8 +35,8 @@ func (in *Input) change(conditions []v1.NodeCondition, tainted bool) (change tai
 	return taints.Diff(have, want, Managed), lift
 }
 
-// execute is the taint that the verdict asks for, if it may be there: the node has one already, or its turn. keep leaves what
-// there is.
+// execute returns the NoExecute taint that the verdict asks for, if the node may have it: it has one already, or its turn.
+// keep means that existing taints stay as they are.
 func (f Facts) execute(tainted bool) (taint v1.Taint, keep bool) {
 	switch s := f.Standing(); {
 	case s == Unjudged || s == NoCondition:
@@ -46,8 +47,8 @@ func (f Facts) execute(tainted bool) (taint v1.Taint, keep bool) {
 	return taint, false
 }
 
-// keepUnready keeps the NoSchedule taint of an unready node for as long as its NoExecute one
-// stays, so that both are lifted in one write and no pod is scheduled only to be evicted.
+// keepUnready keeps the NoSchedule taint of an unready node for as long as its NoExecute taint stays, so that both are
+// lifted in one write and no pod is scheduled there only to be evicted.
 func keepUnready(want, have []v1.Taint) []v1.Taint {
 	if len(those(want, ofUnready)) > 0 {
 		return want
@@ -55,8 +56,8 @@ func keepUnready(want, have []v1.Taint) []v1.Taint {
 	return append(want, those(have, ofUnready)...)
 }
 
-// withoutHarm leaves of a change what needs no permission: lifting. What replaces one of our taints by
-// another is left for later as a whole.
+// withoutHarm returns the part of a change that needs no permission: lifting. A swap of one of our taints for another is
+// left out as a whole.
 func withoutHarm(c taints.Change) (lift taints.Change) {
 	for _, t := range c.Remove {
 		swapped := ofReady(&t) && slices.ContainsFunc(c.Add, func(add v1.Taint) bool { return ofReady(&add) && add.Effect == t.Effect })
@@ -73,6 +74,16 @@ func Managed(t *v1.Taint) bool { return taints.OwnNoSchedule(t) || taints.OwnNoE
 // HasNoExecute says whether the node has a NoExecute taint of ours.
 func HasNoExecute(node *v1.Node) bool {
 	return slices.ContainsFunc(node.Spec.Taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+}
+
+// TaintedSince is when the node got the first of its NoExecute taints of ours, zero where that is not known.
+func TaintedSince(node *v1.Node) (since time.Time) {
+	for i := range node.Spec.Taints {
+		if t := &node.Spec.Taints[i]; taints.OwnNoExecute(t) && t.TimeAdded != nil && (since.IsZero() || t.TimeAdded.Time.Before(since)) {
+			since = t.TimeAdded.Time
+		}
+	}
+	return since
 }
 
 func ofReady(t *v1.Taint) bool {

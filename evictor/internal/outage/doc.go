@@ -1,13 +1,13 @@
-// Package outage tells an API server that fails from an object that cannot be written, and says what to try while it
-// fails and when it is back.
+// Package outage distinguishes a failing API server from an object that cannot be written, and says what to try while
+// the API server fails and once it is back.
 //
-// Whatever failed keeps its own backoff, which grows. Beside it, while the API server fails, one write is tried each
-// interval, of those that failed the one whose last try was longest ago. As soon as the API server answers, to that or
-// to any other write, all that failed because of it are tried again, once: what fails again though others are answered
-// has a trouble of its own, and is left to its backoff.
+// Each failed write keeps its own growing backoff. Beside that, while the API server fails, one failed write is tried
+// in each interval: the one whose last try was longest ago. As soon as the API server answers this write or any other,
+// all writes that failed because of it are tried again, once. A write that fails again while others are answered has a
+// fault of its own, and is left to its backoff.
 //
-// Programs that lost the same API server must not come back at one instant: their intervals are jittered, and what
-// they try then is bounded by their workers and by the rate limit of their client.
+// Programs that lost the same API server must not all come back at one instant: intervals are jittered, and the writes
+// tried then are bounded by the workers and by the client's rate limit.
 //
-// There is no lock and no clock in it, and it calls nobody.
+// The package has no lock and no clock, and calls nobody.
 package outage

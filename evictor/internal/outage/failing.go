@@ -8,9 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Failing says whether a write failed because of the API server: it was not reached, did not answer in time, has an error of its own
-// or too much to do. Anything else is an answer about the object: a conflict, what is forbidden or invalid, a disruption budget, a
-// webhook that refuses or fails. Of several errors that are joined one is enough.
+// Failing says whether a write failed because of the API server: it was not reached, did not answer in time, had an
+// internal error or was overloaded. Anything else is an answer about the object: a conflict, a write that is forbidden or
+// invalid, a disruption budget, a webhook that refuses or fails. Of joined errors one is enough.
 func Failing(err error) bool {
 	switch e := err.(type) { //nolint:errorlint // the tree is walked here
 	case nil:
@@ -32,7 +32,7 @@ func Failing(err error) bool {
 	return !errors.Is(err, ErrPanic)
 }
 
-// ErrPanic is wrapped by what a panic of the client is turned into, which says nothing about the API server.
+// ErrPanic is wrapped by the error of a write whose client panicked, which says nothing about the API server.
 var ErrPanic = errors.New("panic")
 
 func failing(err error, status apierrors.APIStatus) bool {

@@ -5,31 +5,33 @@ import (
 	"time"
 )
 
-// Outage is what failed because of the API server. K names a piece of work.
+// Outage tracks the work that failed because of the API server. K names a piece of work.
 type Outage[K comparable] struct {
 	interval time.Duration
 	failed   map[K]*entry[K]
-	asleep   *list.List // of entries: those that wait for the API server to answer, longest first
-	answered time.Time
-	probing  *entry[K] // the probe that is under way, of those asleep
-	probe    time.Time // else when the next one is due, while some are asleep
+	asleep   *list.List // of entries that wait for the API server to answer, the longest waiting first
+	answered time.Time  // when the API server last answered
+	probing  *entry[K]  // the probe in flight, one of those asleep
+	probe    time.Time  // when the next probe is due, while none is in flight and some are asleep
 }
 
-// patience is for how many intervals after others were answered what fails again, and nothing else does, has a trouble of its own.
+// patience is how many intervals after the API server's last answer a woken entry that fails again, alone, is taken to have
+// a fault of its own.
 const patience = 12
 
 type entry[K comparable] struct {
 	key   K
-	place *list.Element // in asleep, nil when it is not in it
-	woken bool          // tried again because the API server had answered
+	place *list.Element // in asleep, or nil
+	woken bool          // it was tried again because the API server had answered
 }
 
-// New returns an Outage. One that was answered within the interval is not failing.
+// New returns an Outage. interval is the time between probes; an entry that was tried again after an answer, and fails
+// within the interval after it, has a fault of its own.
 func New[K comparable](interval time.Duration) *Outage[K] {
 	return &Outage[K]{interval: interval, failed: make(map[K]*entry[K]), asleep: list.New()}
 }
 
-// Failed notes that a piece of work failed because of the API server. next is the time until another is to be tried, jittered.
+// Failed records that a piece of work failed because of the API server. next is the time until the next probe, jittered.
 func (o *Outage[K]) Failed(key K, now time.Time, next time.Duration) {
 	f := o.failed[key]
 	if f == nil {
@@ -37,7 +39,7 @@ func (o *Outage[K]) Failed(key K, now time.Time, next time.Duration) {
 		o.failed[key] = f
 	}
 	lately := patience * o.interval
-	if o.asleep.Len() > 0 { // nor is it alone if others fail
+	if o.asleep.Len() > 0 { // others fail too, so it is likely not its own fault
 		lately = o.interval
 	}
 	alone := f.woken && now.Before(o.answered.Add(lately))
@@ -53,7 +55,7 @@ func (o *Outage[K]) Failed(key K, now time.Time, next time.Duration) {
 	}
 }
 
-// Answered notes that the API server has answered, and returns what is to be tried again now, in the order in which it failed.
+// Answered records that the API server has answered. It returns what to try again now, in the order of failing.
 func (o *Outage[K]) Answered(now time.Time) (again []K) {
 	o.answered, o.probing = now, nil
 	for first := o.asleep.Front(); first != nil; first = o.asleep.Front() {
@@ -65,7 +67,7 @@ func (o *Outage[K]) Answered(now time.Time) (again []K) {
 	return again
 }
 
-// Ended drops a piece of work: it succeeded, failed for a reason of its own, or is not wanted any more.
+// Ended drops a piece of work that has succeeded, has failed for a reason of its own, or is no longer wanted.
 func (o *Outage[K]) Ended(key K, now time.Time) {
 	f := o.failed[key]
 	if f == nil {
@@ -75,13 +77,13 @@ func (o *Outage[K]) Ended(key K, now time.Time) {
 	if f.place != nil {
 		o.asleep.Remove(f.place)
 	}
-	if o.probing == f { // it found nothing out: another is tried at once
+	if o.probing == f { // the probe ended without an answer: try another at once
 		o.probing, o.probe = nil, now
 	}
 }
 
-// Probe returns what is to be tried now to find out whether the API server is back, if anything. It is under way then, until it is
-// told to have Failed or Ended, or the API server has Answered.
+// Probe returns what to try now, if anything, to find out whether the API server is back. That probe is in flight until
+// Failed or Ended is called for it, or Answered.
 func (o *Outage[K]) Probe(now time.Time) (key K, ok bool) {
 	at, some := o.Next()
 	if !some || now.Before(at) {
@@ -94,7 +96,7 @@ func (o *Outage[K]) Probe(now time.Time) (key K, ok bool) {
 	return f.key, true
 }
 
-// Next is when Probe has something to say.
+// Next returns when Probe next returns something; false if never, as things are.
 func (o *Outage[K]) Next() (time.Time, bool) {
 	return o.probe, o.asleep.Len() > 0 && o.probing == nil
 }

@@ -200,3 +200,24 @@ func TestAlwaysAProbe(t *testing.T) {
 		}
 	}
 }
+
+func TestWaits(t *testing.T) {
+	second := time.Second
+	w := NewWaits(second, 20*second, 3*second, 7*second, nil)
+	require.Equal(t, 7*second, w.Probe)
+	require.Equal(t, 7*second, w.UntilProbe())
+	for times, want := range map[int][2]time.Duration{1: {3 * second, second}, 2: {6 * second, 2 * second}, 4: {20 * second, 5 * second}} {
+		require.Equal(t, want, [2]time.Duration{w.Refused(times), w.Conflicted(times)}, times)
+	}
+	for name, row := range map[string]struct {
+		waits                      Waits
+		refused, conflicted, probe time.Duration
+	}{
+		"no passes":                  {NewWaits(second, 20*second, second, 0, nil), 8 * second, 5 * second, 5 * second},
+		"the longest is short":       {NewWaits(second, 2*second, 3*second, second, nil), 2 * second, 2 * second, second},
+		"the first is long":          {NewWaits(9*second, 20*second, second, second, nil), 9 * second, 9 * second, 9 * second},
+		"jitter never makes it none": {NewWaits(second, 20*second, 3*second, second, func(time.Duration) time.Duration { return 0 }), second, 1, second},
+	} {
+		require.Equal(t, []time.Duration{row.refused, row.conflicted, row.probe}, []time.Duration{row.waits.Refused(4), row.waits.Conflicted(4), row.waits.UntilProbe()}, name)
+	}
+}

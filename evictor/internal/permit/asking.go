@@ -14,7 +14,8 @@ type Question struct {
 	Domain zone.Key
 }
 
-// Recall answers a question without asking, if that can be: what is paused, or was refused within the interval, is refused.
+// Recall answers a question without asking the program, if it can: it refuses what is paused or was refused within the
+// interval. If known is false, the program must be asked.
 func (p *Permits) Recall(q Question, now time.Time) (err error, known bool) {
 	last := p.last(q)
 	switch {
@@ -32,7 +33,7 @@ func (p *Permits) Recall(q Question, now time.Time) (err error, known bool) {
 	return nil, false
 }
 
-// Answered takes over what the program answered, and returns it as it is told to others.
+// Answered records the program's answer, and returns it in the form in which observers see it.
 func (p *Permits) Answered(q Question, err error, now time.Time) error {
 	next := answer{err: err}
 	if err != nil {
@@ -68,7 +69,7 @@ func (p *Permits) last(q Question) answer {
 	return answer{}
 }
 
-// refused is the last refusal as it is told, nil when there was none.
+// refused returns the last refusal in that form; nil if there was none.
 func (p *Permits) refused(q Question) error {
 	if q.In {
 		return p.MayIn(q.Domain)
@@ -76,7 +77,7 @@ func (p *Permits) refused(q Question) error {
 	return p.last(q).err
 }
 
-// Expire has every refusal asked about again.
+// Expire makes every refusal expire, so that the program is asked again.
 func (p *Permits) Expire() {
 	p.write.until, p.all.harm.until = time.Time{}, time.Time{}
 	for _, d := range p.domains {
@@ -84,7 +85,7 @@ func (p *Permits) Expire() {
 	}
 }
 
-// Refused are the domains of which the program refused Harm, those whose refusal is over by now, in their order.
+// Refused returns, in order, the domains in which the program refused Harm and should be asked again by now.
 func (p *Permits) Refused(now time.Time) (keys []zone.Key) {
 	for key, d := range p.domains {
 		if d.asks() && !now.Before(d.harm.until) {
@@ -95,10 +96,11 @@ func (p *Permits) Refused(now time.Time) (keys []zone.Key) {
 	return keys
 }
 
-// asks says whether the domain is refused by nothing but the program.
+// asks says whether only the program refuses Harm in the domain.
 func (d *domain) asks() bool { return d.harm.err != nil && len(d.pauses) == 0 }
 
-// Next is when a refusal is to be asked about again, those left out that something else refuses too. It may lie in the past.
+// Next returns when to ask about a refusal again. It leaves out those that something else refuses too, and may lie in the
+// past.
 func (p *Permits) Next() (next time.Time, ok bool) {
 	consider := func(a answer) {
 		if a.err != nil && (!ok || a.until.Before(next)) {

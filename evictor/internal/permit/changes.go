@@ -7,20 +7,20 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// told is what Changes has told of a domain, or of all.
+// told is what Changes last returned about a domain, or about all.
 type told struct {
 	closed  bool
 	pending zone.Pending
 }
 
-// Change is what was refused or permitted since the last one.
+// Change is a permission that was refused or granted.
 type Change struct {
-	// Of is Write, Harm, or Own where the zone policy has changed, which is now Pending.
+	// Of is Write or Harm, or Own if the zone policy has changed, which then says Pending.
 	Of      Permission
-	All     bool // of all domains together, or else of Domain
+	All     bool // for all domains together; otherwise for Domain
 	Domain  zone.Key
 	Pending zone.Pending
-	// Err is why it is refused, nil when it is not any more, and Text says so in words.
+	// Err is why it is refused, nil if it is granted. Text says so in words.
 	Err  error
 	Text string
 }
@@ -36,7 +36,10 @@ var policies = [...]string{
 	zone.Cancel: "our own taints and evictions by them are given up",
 }
 
-// Changes tells what has changed since the last call, of all domains together first and then of each, in their order.
+// PolicyText says what becomes of evictions by our own taints, in words.
+func PolicyText(pending zone.Pending) string { return policies[pending] }
+
+// Changes returns what has changed since its last call: first for all domains together, then for each domain in order.
 func (p *Permits) Changes() (changes []Change) {
 	if !p.news {
 		return nil

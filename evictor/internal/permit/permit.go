@@ -9,13 +9,13 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// ErrPaused is wrapped by what a pause answers.
+// ErrPaused is wrapped by the refusal of a pause.
 var ErrPaused = errors.New("paused")
 
 // Permission is what may be refused.
 type Permission uint8
 
-// The permissions. Own is Harm where our own taints ask for it.
+// The permissions. Own is Harm because of our own taints.
 const (
 	Write Permission = iota + 1
 	Harm
@@ -27,15 +27,15 @@ type Permits struct {
 	interval time.Duration
 	observer error
 	write    answer
-	told     bool   // that write is refused
-	news     bool   // something was said since Changes
-	opened   bool   // something may be permitted, or wait in vain, since Freed
-	all      domain // what holds for all domains: it has no policy
+	told     bool   // whether Changes last returned that Write is refused
+	news     bool   // something may have changed since Changes
+	opened   bool   // something may have been permitted since Freed
+	all      domain // what applies to all domains; it has no policy
 	domains  map[zone.Key]*domain
 	waiting  map[place]map[string]struct{}
 }
 
-// domain is what was said of one. A domain of which nothing is said is not kept.
+// domain is what applies to one domain. It is kept only while something does.
 type domain struct {
 	pauses  []string
 	harm    answer
@@ -43,18 +43,18 @@ type domain struct {
 	told    told
 }
 
-// answer is what the program said last. A refusal is not asked about again until then.
+// answer is the program's last answer. After a refusal it is not asked again before until.
 type answer struct {
 	err   error
 	until time.Time
 }
 
-// New returns Permits by which all is permitted. A refusal is left alone for the interval.
+// New returns Permits that permit everything. After a refusal the program is not asked again for the interval.
 func New(interval time.Duration) *Permits {
 	return &Permits{interval: interval, domains: make(map[zone.Key]*domain), waiting: make(map[place]map[string]struct{})}
 }
 
-// Name is what people call a domain.
+// Name returns a domain's name for people.
 func Name(key zone.Key) string {
 	if key == (zone.Key{}) {
 		return "nodes without a zone"
@@ -62,28 +62,28 @@ func Name(key zone.Key) string {
 	return "zone " + key.String()
 }
 
-// Pause refuses Harm until Resume with the same reason; reasons add up.
+// Pause refuses Harm until Resume with the same reason. Several pauses may be in force.
 func (p *Permits) Pause(reason string) {
 	p.touch()
 	p.all.pause(reason)
 }
 
-// Resume ends Pause, and says whether there was one.
+// Resume ends the Pause with that reason. It returns false if there was none.
 func (p *Permits) Resume(reason string) bool {
 	p.touch()
 	return p.all.resume(reason)
 }
 
-// Paused are the reasons in force, oldest first.
+// Paused returns the reasons of the pauses in force, oldest first.
 func (p *Permits) Paused() []string { return slices.Clone(p.all.pauses) }
 
-// PauseDomain is Pause for one domain, whether or not there is such a one now.
+// PauseDomain is Pause for one domain, which need not exist yet.
 func (p *Permits) PauseDomain(key zone.Key, reason string) { p.domain(key).pause(reason) }
 
-// ResumeDomain ends PauseDomain, and says whether there was one.
+// ResumeDomain ends the PauseDomain with that reason. It returns false if there was none.
 func (p *Permits) ResumeDomain(key zone.Key, reason string) bool { return p.domain(key).resume(reason) }
 
-// PausedDomain are the reasons in force for that domain alone.
+// PausedDomain returns the reasons in force for that domain alone, oldest first.
 func (p *Permits) PausedDomain(key zone.Key) []string {
 	if d := p.domains[key]; d != nil {
 		return slices.Clone(d.pauses)
@@ -105,10 +105,10 @@ func (d *domain) resume(reason string) bool {
 	return i >= 0
 }
 
-// touch notes that something was said.
+// touch notes that something may have changed.
 func (p *Permits) touch() { p.news, p.opened = true, true }
 
-// domain is the one of which something is said.
+// domain returns the domain to be changed, and makes it if necessary.
 func (p *Permits) domain(key zone.Key) *domain {
 	p.touch()
 	d := p.domains[key]
@@ -119,17 +119,17 @@ func (p *Permits) domain(key zone.Key) *domain {
 	return d
 }
 
-// SetObserver takes over how well the cluster is seen, nil for well, and returns what was before.
+// SetObserver records why the observer cannot see the cluster, nil if it can, and returns the value before.
 func (p *Permits) SetObserver(err error) (was error) {
 	p.touch()
 	was, p.observer = p.observer, err
 	return was
 }
 
-// Observer is why the cluster is not seen well.
+// Observer returns why the observer cannot see the cluster; nil if it can.
 func (p *Permits) Observer() error { return p.observer }
 
-// SetPending takes over what the zone policy says of evictions by our own taints, and says whether that is something else.
+// SetPending records what the zone policy says of evictions by our own taints, and whether that has changed.
 func (p *Permits) SetPending(key zone.Key, pending zone.Pending) (changed bool) {
 	d := p.domains[key]
 	if changed = d != nil && d.pending != pending || d == nil && pending != zone.GoOn; changed {
@@ -138,13 +138,15 @@ func (p *Permits) SetPending(key zone.Key, pending zone.Pending) (changed bool) 
 	return changed
 }
 
-// Cancels says whether the policy has evictions of the domain given up, and the taints that led to them.
-func (p *Permits) Cancels(key zone.Key) bool {
-	d := p.domains[key]
-	return d != nil && d.pending == zone.Cancel
+// Pending returns what the zone policy says about evictions in the domain by our own taints.
+func (p *Permits) Pending(key zone.Key) zone.Pending {
+	if d := p.domains[key]; d != nil {
+		return d.pending
+	}
+	return zone.GoOn
 }
 
-// May is nil when that is permitted as far as is known, and else says why not. Write is the same for all domains.
+// May returns nil if that is permitted, as far as is known, or else why not. Write is the same for all domains.
 func (p *Permits) May(permission Permission, key zone.Key) error {
 	if permission == Write {
 		return p.write.err
@@ -160,7 +162,7 @@ func (p *Permits) May(permission Permission, key zone.Key) error {
 	return err
 }
 
-// MayIn is May(Harm) as far as the domain alone decides it.
+// MayIn is May(Harm) by what applies to the domain alone.
 func (p *Permits) MayIn(key zone.Key) error {
 	if d := p.domains[key]; d != nil {
 		return d.refusal(key)
@@ -168,7 +170,7 @@ func (p *Permits) MayIn(key zone.Key) error {
 	return nil
 }
 
-// Policy is why our own taints evict nobody in the domain, as far as the zone policy decides it.
+// Policy returns why, by the zone policy, our own taints evict no pods in the domain; nil if they do.
 func (p *Permits) Policy(key zone.Key) error {
 	if d := p.domains[key]; d != nil {
 		return d.policy(key)
@@ -176,7 +178,7 @@ func (p *Permits) Policy(key zone.Key) error {
 	return nil
 }
 
-// refusal is why nothing may be harmed in any domain.
+// refusal returns why Harm is refused in all domains; nil if it is not.
 func (p *Permits) refusal() error {
 	switch {
 	case len(p.all.pauses) > 0:
@@ -187,7 +189,7 @@ func (p *Permits) refusal() error {
 	return p.all.harm.err
 }
 
-// refusal is why nothing may be harmed in this one.
+// refusal returns why Harm is refused in this domain alone; nil if it is not.
 func (d *domain) refusal(key zone.Key) error {
 	switch {
 	case len(d.pauses) > 0:
@@ -198,7 +200,7 @@ func (d *domain) refusal(key zone.Key) error {
 	return nil
 }
 
-// policy is the same for what our own taints ask for, as far as the policy says.
+// policy returns why the zone policy refuses Own in this domain; nil if it does not.
 func (d *domain) policy(key zone.Key) error {
 	if d.pending == zone.GoOn {
 		return nil

@@ -66,8 +66,8 @@ func TestStrictestAnswerWins(t *testing.T) {
 			require.Equal(t, row.ownA, text(p.May(Own, a)))
 			require.Equal(t, row.harmB, text(p.May(Harm, b)))
 			require.Equal(t, row.harmB, text(p.May(Own, b)))
-			require.Equal(t, name == "its policy cancels", p.Cancels(a))
-			require.False(t, p.Cancels(b))
+			require.Equal(t, name == "its policy cancels", p.Pending(a) == zone.Cancel)
+			require.Equal(t, zone.GoOn, p.Pending(b))
 		})
 	}
 	p := New(time.Second)

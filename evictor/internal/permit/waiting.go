@@ -7,13 +7,13 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// place is where nodes wait. Write is the same for all domains.
+// place is what nodes wait for. For Write the domain is zero.
 type place struct {
 	permission Permission
 	domain     zone.Key
 }
 
-// Wait notes that something of a node waits for a permission in its domain.
+// Wait records that the node waits for a permission in its domain.
 func (p *Permits) Wait(permission Permission, key zone.Key, node string) {
 	at := place{permission, key}
 	if permission == Write {
@@ -26,7 +26,7 @@ func (p *Permits) Wait(permission Permission, key zone.Key, node string) {
 	p.opened = p.opened || p.May(permission, key) == nil
 }
 
-// Forget forgets that anything of the node waits, and says whether something did.
+// Forget forgets what the node waits for, and says whether it waited.
 func (p *Permits) Forget(node string) (waited bool) {
 	for at, nodes := range p.waiting {
 		_, here := nodes[node]
@@ -38,8 +38,8 @@ func (p *Permits) Forget(node string) (waited bool) {
 	return waited
 }
 
-// Freed are the nodes of which something needs to wait no more, in the order of their names: what it waited for is permitted. It costs
-// what is freed, and nothing for those that do not wait.
+// Freed returns the nodes whose permission has been granted, sorted by name, and forgets that they waited for it. Its cost
+// grows with what is freed, not with the cluster.
 func (p *Permits) Freed() []string {
 	if !p.opened {
 		return nil

@@ -1,8 +1,8 @@
-// Package pods decides about the pods of nodes that are tainted or, where nothing is tainted, being emptied: since when
-// each taint counts, which pods are known, when each has to leave and why, what holds it back when that time has come,
-// and whom the API server has refused or already lets go. A node that is being emptied is to its pods as one with a
-// taint that none of them tolerates; those of a DaemonSet are spared.
+// Package pods decides about the pods of nodes that are tainted or, without taints, being emptied: since when each
+// taint counts, which pods are known, when and why each must leave, what holds back an eviction that is due, which
+// evictions the API server has refused, and which pods are already evicted. A node that is being emptied is treated as
+// one with a taint that no pod tolerates; pods of a DaemonSet are spared.
 //
-// It holds no lock, reads no clock and no store, and calls nobody. Its owner passes in what it has read, and carries
-// out the Actions it is given.
+// The package holds no lock, reads no clock and no store, and calls nobody. Its owner passes in what it has read, and
+// carries out the Actions that it returns.
 package pods

@@ -8,38 +8,38 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Delay is why an eviction waits though it is armed.
+// Delay is why an armed eviction waits.
 type Delay uint8
 
-// The delays. A pod that is not due yet is not held back.
+// The delays. All but NotDue hold back an eviction that is due.
 const (
 	NotDue     Delay = iota + 1
-	NotShown         // the store shows an older version of the pod or its node, or none
-	NotSettled       // our own taint decides, and its node was not watched for a whole grace period, or has just reported Ready
-	Overdue          // our own taint decides, it became due while nothing was permitted, and its node's turn has not come
+	NotShown         // the store shows an older version of the pod, or not its node as last seen
+	NotSettled       // our own taint decides, and the node was not watched for a whole grace period or has just reported Ready
+	Overdue          // our own taint decides; it became due while that was not permitted, and the node's turn has not come
 	MayHarm          // taints and evictions are not permitted
 	MayWrite         // writes are not permitted
-	Policy           // our own taint decides, and the zone policy lets such evictions wait
+	Policy           // our own taint decides, and the zone policy makes such evictions wait
 )
 
 var delays = [...]string{"", "NotDue", "NotShown", "NotSettled", "Overdue", "MayHarm", "MayWrite", "ZonePolicy"}
 
-// String is the reason that observers are told.
+// String returns the reason as observers see it.
 func (d Delay) String() string { return delays[d] }
 
 // Pod is what an eviction is decided from.
 type Pod struct {
 	Bound       time.Time
 	Tolerations []v1.Toleration
-	// Emptied is since when its node is emptied of it, whatever it tolerates, while we evict; zero where nodes are tainted.
+	// Emptied is since when it must leave a node that is being emptied, whatever it tolerates; zero if it is not to.
 	Emptied time.Time
 }
 
-// emptying is the taint of a node that is being emptied, which nobody writes.
+// emptying stands for the taint of a node that is being emptied. It is never written.
 var emptying v1.Taint
 
-// Deadline is when the pod has to leave under the taints seen; our own count only if armed, which is while their node is
-// failed, not held and watched for long enough.
+// Deadline returns when the pod must leave under the taints seen. Our own taints, and emptying, count only if armed: the
+// node has failed, is not held, and was watched for long enough.
 func (s Seen) Deadline(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, armed bool) taints.Deadline {
 	if armed && !pod.Emptied.IsZero() {
 		return taints.Deadline{At: pod.Emptied, Taint: &emptying, Toleration: -1}
@@ -50,37 +50,37 @@ func (s Seen) Deadline(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, arme
 	return m.DeadlineOf(s, pod.Bound, pod.Tolerations, func(t *v1.Taint) bool { return !own(t) })
 }
 
-// Permits is what holds evictions back at the moment.
+// Permits says what holds back evictions at the moment.
 type Permits struct {
-	// Unsettled is how long our own taints of the node evict nobody yet, 0 when they may.
+	// Unsettled is how long our own taints on the node must not evict yet; 0 means that they may.
 	Unsettled time.Duration
-	// Harm and Write say that taints and evictions, or writes of any kind, are not permitted, and Ask after how long that
-	// is asked again.
+	// Harm says that taints and evictions are refused, Write that all writes are. Ask is how long to wait before asking
+	// again.
 	Harm, Write bool
 	Ask         time.Duration
-	// Soon is when a pod is looked at again of which a try that was called off is still under way.
+	// Soon is how long to wait for a cancelled try of the same pod that is still in flight.
 	Soon time.Duration
-	// Policy: the zone policy lets evictions by our own taints wait.
+	// Policy says that the zone policy makes evictions by our own taints wait.
 	Policy bool
-	// Turn: what our own taints evict from the node waits for its turn. That comes by itself, and so does the end of Policy; Again
-	// is when it is looked at all the same.
+	// Turn says that overdue evictions by our own taints wait for the node's turn. The turn, or the end of Policy, triggers
+	// the next try; Again is how long to wait for it at most.
 	Turn  bool
 	Again time.Duration
 }
 
-// Answer is what becomes of an eviction. When Why.Forever, nothing evicts the pod any more.
+// Answer is what becomes of an eviction. If Why.Forever is set, nothing evicts the pod any more.
 type Answer struct {
-	// Evict it now, or else wait for Wait, because of Delay.
+	// Evict says to evict now; otherwise wait for Wait, because of Delay.
 	Evict bool
 	Wait  time.Duration
 	Delay Delay
-	// Why is what evicts the pod, or will, and Own that it is a taint of ours.
+	// Why is what evicts the pod, now or later. Own says that it is our own taint, or emptying.
 	Why taints.Deadline
 	Own bool
 }
 
-// Check decides about an eviction whose time may have come. That their node is watched or has its turn holds back our own taints
-// alone, never a pod that a taint of others evicts.
+// Check decides about an eviction that may be due. Unsettled, Policy and Turn hold back only evictions by our own taints; a
+// pod that a taint of others evicts does not wait for them.
 func (s Seen) Check(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, armed bool, p Permits, now time.Time) Answer {
 	why := s.Deadline(m, pod, own, armed)
 	if why.Forever {
@@ -105,7 +105,7 @@ func (s Seen) Check(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, armed b
 	return a
 }
 
-// permits says what an eviction that is due waits for, if anything, and when it is looked at again.
+// permits says what an eviction that is due waits for, if anything, and for how long.
 func (p Permits) permits(own bool) (wait time.Duration, because Delay) {
 	switch {
 	case own && p.Unsettled > 0:

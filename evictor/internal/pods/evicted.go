@@ -6,8 +6,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Evicted are the pods that are being evicted, and those that were and that the store does not show to go yet: the only record of
-// it, so that none is evicted twice, for whatever reasons. K is the slot of a pod. The zero Evicted is ready.
+// Evicted records the pods that are being evicted, and those that were evicted but that the store still shows. It is the
+// only such record, so no pod is evicted twice for whatever reasons. K is the slot of a pod. The zero Evicted is ready to
+// use.
 type Evicted[K comparable] struct {
 	now  map[K]struct{} // being evicted
 	pods map[K]evicted
@@ -18,7 +19,7 @@ type evicted struct {
 	node string
 }
 
-// Begin says whether the pod of that slot may be evicted now, and not while somebody else is about it. End must follow.
+// Begin admits an eviction of the pod in that slot, unless another is in flight. If it returns true, End must follow.
 func (e *Evicted[K]) Begin(key K) bool {
 	if _, busy := e.now[key]; busy {
 		return false
@@ -42,8 +43,8 @@ func (e *Evicted[K]) End(key K, uid types.UID, node string, done bool) {
 	e.pods[key] = evicted{uid, node}
 }
 
-// Has says whether the pod was evicted. That the store shows another UID in its slot, or the pod terminating, is all that was
-// waited for: it is forgotten.
+// Has says whether the pod was evicted and the store does not show that yet. Once the store shows the pod terminating, or
+// another UID in its slot, the pod is forgotten.
 func (e *Evicted[K]) Has(key K, uid types.UID, terminating bool) bool {
 	was, ok := e.pods[key]
 	if ok && (terminating || was.uid != uid) {
@@ -53,7 +54,7 @@ func (e *Evicted[K]) Has(key K, uid types.UID, terminating bool) bool {
 	return ok
 }
 
-// Shown forgets the slot: the store shows nothing in it.
+// Shown forgets the slot, because the store shows the eviction: nothing is in it any more.
 func (e *Evicted[K]) Shown(key K) { delete(e.pods, key) }
 
 // Forget forgets the pods of a node that is gone.

@@ -9,56 +9,56 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Eviction is one that is armed, or was. Only Pods changes it.
+// Eviction is an eviction that is armed, or was. Only this package changes it.
 type Eviction struct {
 	pod       *pod
 	why       taints.Deadline // never Forever
-	decided   time.Time       // when that was
-	delayed   Delay           // what held it back last; 0 for nothing
+	decided   time.Time       // when why was decided
+	delayed   Delay           // what last held it back; 0 means nothing
 	refused   int             // how often the API server refused it
-	aside     bool            // it waits with those that were refused
-	failed    bool            // it could not be had, and will be tried again
+	aside     bool            // it is among the refused evictions
+	failed    bool            // a try failed, and there will be another
 	conflicts int
 	deadline  earliest.One // in Pods.deadline while it is armed
 }
 
-// Action is what the owner has to do, in order.
+// Action is something that the owner must do; actions are done in order.
 type Action struct {
 	Do       Do
 	Pod      Ref
 	Eviction *Eviction // nil for Cancel and Spare
-	Reason   string    // of these; empty when it is not told
+	Reason   string    // of Cancel and Spare; empty means not to report it
 }
 
-// Do is one of those that follow.
+// Do is the kind of an Action.
 type Do uint8
 
 // What to do about an eviction.
 const (
-	Arm    Do = iota + 1 // have it tried when it is due, and tell
-	Move                 // the same, of one that is armed
-	Retry                // have it tried now: what it waits for may be over
-	Cancel               // have it tried no more
-	Spare                // tell that it stays
+	Arm    Do = iota + 1 // schedule it for its deadline, and report it
+	Move                 // schedule it for another deadline, and report it
+	Retry                // try it now: what it waits for may be over
+	Cancel               // cancel it
+	Spare                // report that the pod stays
 )
 
-// Todo takes what was decided since it was asked last. The list is valid until something else is decided.
+// Todo returns the actions since its last call. The list is valid until something else is decided.
 func (p *Pods) Todo() []Action {
 	todo := p.todo
 	p.todo = p.todo[:0]
 	return todo
 }
 
-// Pod is which one, Node included.
+// Pod returns the pod, Node included.
 func (ev *Eviction) Pod() Ref { return ev.pod.ref }
 
-// Why is what the pod has to leave for and when, and when that was decided.
+// Why returns why and when the pod must leave, and when that was decided.
 func (ev *Eviction) Why() (why taints.Deadline, decided time.Time) { return ev.why, ev.decided }
 
-// Armed says whether it still is.
+// Armed says whether it is still armed.
 func (ev *Eviction) Armed() bool { return ev.pod.eviction == ev }
 
-// Done notes that nothing evicts the pod any more, if it is this one that did: it was evicted, or is gone.
+// Done disarms the eviction: the pod was evicted, or need not be any more. It does nothing if the eviction is not armed.
 func (ev *Eviction) Done() {
 	if ev.Armed() {
 		ev.pod.eviction = nil
@@ -66,13 +66,13 @@ func (ev *Eviction) Done() {
 	}
 }
 
-// Emptying says whether it is one because its node is being emptied, which nobody was told of.
+// Emptying says whether it exists because its node is being emptied. Such evictions are not reported when armed.
 func (ev *Eviction) Emptying() bool { return Emptying(ev.why) }
 
-// Emptying says the same of what a pod has to leave for.
+// Emptying says whether why is that a node is being emptied.
 func Emptying(why taints.Deadline) bool { return why.Taint == &emptying }
 
-// Failed notes that the eviction could not be had, and will be tried again.
+// Failed records that a try failed, and that there will be another.
 func (ev *Eviction) Failed() { ev.failed = true }
 
 // decide says when, if at all, the pod is to be evicted.
@@ -82,11 +82,11 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	why := seen.Deadline(p.matcher, pod, p.own, known.node.ours)
 	switch {
 	case p.WasEvicted(object):
-	case object.DeletionTimestamp != nil: // nothing to decide, and no cancellation to report
+	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		p.cancel(known, "")
 	case known.node.ours && p.half != ByTaints && known.node.spares(object):
 		p.todo = append(p.todo, Action{Do: Spare, Pod: known.ref, Reason: SparedWithoutTaints(object)})
-		p.decide(known, object, ours, now) // taints of others may evict it all the same
+		p.decide(known, object, ours, now) // taints of others may still evict it
 	case ev == nil && (why.Forever || Spared(object) != ""):
 	case ev == nil:
 		known.eviction, known.node.found = &Eviction{pod: known}, true
@@ -98,12 +98,12 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	case !ev.same(why, now):
 		p.arm(Move, ev, why, now)
 	case ev.delayed == NotShown || ev.delayed == NotSettled:
-		// A look at the node or a taint of others may let it go now. Else it may wait for its backoff, and goes on to.
+		// The node's new state, or a taint of others, may permit it now. An eviction held back by anything else keeps waiting.
 		p.todo = append(p.todo, Action{Do: Retry, Pod: known.ref, Eviction: ev})
 	}
 }
 
-// of is what the pod's evictions are decided from, with the taints of its node that evict.
+// of returns what the pod's evictions are decided from: the taints of its node, if they can evict, and the pod.
 func (p *Pods) of(known *pod, object *v1.Pod) (Seen, Pod) {
 	n, pod := known.node, Pod{Bound: known.bound, Tolerations: object.Spec.Tolerations}
 	if p.half != ByTaints && SparedWithoutTaints(object) == "" {
@@ -125,7 +125,7 @@ func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
 	p.todo = append(p.todo, Action{Do: do, Pod: ev.pod.ref, Eviction: ev})
 }
 
-// same says whether nothing is new: of what is overdue, since when does not matter.
+// same says whether the decision is unchanged. Two deadlines that have both passed count as equal.
 func (ev *Eviction) same(why taints.Deadline, now time.Time) bool {
 	was := ev.why
 	return same(was.Taint, why.Taint) && was.Toleration == why.Toleration && was.For == why.For &&
@@ -142,7 +142,7 @@ func (p *Pods) cancel(known *pod, reason string) {
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }
 
-// reason is why an eviction is not wanted any more: what became of its taint.
+// reason returns why an eviction is no longer wanted: what became of its taint.
 func (p *Pods) reason(ev *Eviction, ours Ours) string {
 	switch {
 	case ev == nil || ev.Emptying():

@@ -9,30 +9,32 @@ import (
 // Try is what becomes of an eviction that is tried.
 type Try struct {
 	Outcome Outcome
-	Answer       // for how long to wait and why, and why the pod has to leave, as of now
-	News    bool // something else held it back before, and now it is not only the turn
-	Reason  string
-	// Refused and Conflicts are how often the API server refused it or found it old, and Group with whom it may be refused.
+	Answer         // as of now
+	News    bool   // what holds it back has changed, and is not just the turn: report it
+	Reason  string // of Dropped
+	// Refused and Conflicts are how often the API server refused the eviction, or answered with a conflict. Group is the
+	// group of pods that a refusal applies to.
 	Refused, Conflicts int
 	Group              Group
-	// Round: the node's other pods have to be decided upon too, and no event may tell.
+	// Round says that the node's other pods must be decided about too; no event need come that would trigger it.
 	Round bool
 }
 
-// Outcome is one of those that follow.
+// Outcome is the outcome of a try.
 type Outcome uint8
 
-// What becomes of a try.
+// The outcomes.
 const (
-	Gone    Outcome = iota // the pod is, or is going
-	Dropped                // nothing evicts it any more, for that Reason
+	Gone    Outcome = iota // the pod is gone or going
+	Dropped                // nothing evicts it any more; Reason says why
 	Wait                   // not now
-	Apart                  // it waits with those that were refused: it belongs with one of them
-	Proceed                // the pod is to be evicted; Begin was asked
+	Apart                  // wait, for Wait, among the refused evictions: it, or one of its group, was refused
+	Proceed                // evict the pod; Begin was called
 )
 
-// Check is the last check: object is what the store shows of the pod now, nil for nothing, and shown says that it shows the node as it
-// is. apart says that the eviction waits with those that were refused already. Begin has been asked when the outcome is Proceed.
+// Check is the last check before an eviction. object is what the store shows of the pod now, nil for nothing; shown says
+// that it shows the node, not older than last seen; apart says that the eviction already waits among the refused ones. If
+// the outcome is Proceed, Begin was called and End must follow.
 func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours, permits Permits, now time.Time) Try {
 	known, n := ev.pod, ev.pod.node
 	switch {
@@ -45,12 +47,12 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		ev.Done()
 		return Try{Outcome: Dropped, Reason: Spared(object), Answer: Answer{Why: ev.why}}
 	case known.newer(object) || !shown:
-		ev.delayed, n.stale = NotShown, true // the node's next event has it looked at again
+		ev.delayed, n.stale = NotShown, true // so the node's next event begins a round
 		return Try{Outcome: Wait, Answer: Answer{Wait: permits.Ask, Delay: NotShown}}
 	}
 	n.stale = n.stale || ours.Evict != n.ours
 	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
-	permits.Turn = permits.Turn && known.overdue // what falls due afterwards waits for nothing
+	permits.Turn = permits.Turn && known.overdue // pods that became due later do not wait for the turn
 	seen, pod := p.of(known, object)
 	try.Answer = seen.Check(p.matcher, pod, p.own, ours.Evict, permits, now)
 	switch {
@@ -65,10 +67,15 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	case !try.Evict:
 		try.News = ev.delayed != try.Delay && try.Delay != Overdue
 		ev.delayed = try.Delay
-		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == Policy)
-	case !apart && p.refusing.Has(try.Group, now):
+		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == MayWrite || try.Delay == Policy)
+	case p.refusing.Left(only(object.UID), now) > 0: // it was refused before, and has been armed again or moved since
+		try.Wait, ev.aside = p.refusing.Left(only(object.UID), now), true
+		if !apart {
+			try.Outcome = Apart
+		}
+	case !apart && p.refusing.Left(try.Group, now) > 0:
 		try.Outcome, ev.aside = Apart, true
-	case !p.Begin(known.ref): // a try that was called off is still under way
+	case !p.Begin(known.ref): // a try that was cancelled is still in flight
 		try.Wait = permits.Soon
 	default:
 		ev.delayed = 0
@@ -77,16 +84,20 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	return try
 }
 
-// Refused notes that the API server refused an eviction of that group, which is not tried again until then.
-func (p *Pods) Refused(ev *Eviction, group Group, until, now time.Time) {
+// Refused records that the API server refused an eviction of that group, whose others wait until then. With asked, the API
+// server named the time itself; then the pod waits until then even if its eviction is armed again.
+func (p *Pods) Refused(ev *Eviction, group Group, until time.Time, asked bool, now time.Time) {
 	ev.refused, ev.aside = ev.refused+1, true
 	p.refusing.Add(group, until, now)
+	if asked {
+		p.refusing.Add(only(ev.pod.ref.UID), until, now)
+	}
 }
 
-// maxConflicts is how often a pod whose node has its turn may be read again after a conflict.
+// maxConflicts is how many conflicts a try may meet before it counts as failed for its node's turn.
 const maxConflicts = 5
 
-// Conflicted notes that the API server found what was known of the pod old.
+// Conflicted records that the API server answered with a conflict.
 func (ev *Eviction) Conflicted() {
 	ev.conflicts++
 	ev.failed = ev.failed || ev.conflicts > maxConflicts

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Key is the slot of a pod.
+// Key is the slot of a pod: its namespace and name.
 type Key struct{ Namespace, Name string }
 
 func (k Key) compare(other Key) int {
@@ -25,12 +25,12 @@ type Ref struct {
 	Node string
 }
 
-// RefOf names the pod.
+// RefOf returns the reference to a pod.
 func RefOf(object *v1.Pod) Ref {
 	return Ref{Key: Key{object.Namespace, object.Name}, UID: object.UID, Node: object.Spec.NodeName}
 }
 
-// Shows says whether the object, nil for none, is that pod where it was, and not on its way out.
+// Shows says whether the object, nil for none, is that pod, on the same node and not terminating.
 func (r Ref) Shows(object *v1.Pod) bool {
 	return object != nil && object.UID == r.UID && object.Spec.NodeName == r.Node && object.DeletionTimestamp == nil
 }
@@ -39,14 +39,14 @@ func finished(object *v1.Pod) bool {
 	return object.Status.Phase == v1.PodSucceeded || object.Status.Phase == v1.PodFailed
 }
 
-// Ready says whether the pod runs and is Ready, so that it would have to be marked not Ready.
+// Ready says whether the pod is Ready and not completed, so that it may have to be marked not Ready.
 func Ready(object *v1.Pod) bool {
 	is := func(c v1.PodCondition) bool { return c.Type == v1.PodReady && c.Status == v1.ConditionTrue }
 	return !finished(object) && slices.ContainsFunc(object.Status.Conditions, is)
 }
 
-// Spared says why a pod is never evicted, empty when it may be. Completed pods hold no resources, and mirror pods only show what a
-// kubelet runs: deleting one brings it back at once.
+// Spared returns why a pod is never evicted; empty if it may be. Completed pods hold no resources. Mirror pods only show
+// what a kubelet runs: a deleted one is back at once.
 func Spared(object *v1.Pod) string {
 	if finished(object) {
 		return "Completed"
@@ -57,7 +57,7 @@ func Spared(object *v1.Pod) string {
 	return ""
 }
 
-// SparedWithoutTaints is Spared where nodes are emptied without tainting them.
+// SparedWithoutTaints is Spared for nodes that are emptied: DaemonSet pods are spared too.
 func SparedWithoutTaints(object *v1.Pod) string {
 	if owner := metav1.GetControllerOfNoCopy(object); owner != nil && owner.Kind == "DaemonSet" {
 		return "DaemonSet"
@@ -65,7 +65,8 @@ func SparedWithoutTaints(object *v1.Pod) string {
 	return Spared(object)
 }
 
-// version is the resourceVersion as a number, 0 where it is none: such a version is neither older nor newer than others.
+// version returns the resourceVersion as a number, or 0 if it is not one: such a version is neither older nor newer than
+// others.
 func version(object *v1.Pod) uint64 {
 	if object != nil {
 		if v, err := strconv.ParseUint(object.ResourceVersion, 10, 64); err == nil {
@@ -75,7 +76,7 @@ func version(object *v1.Pod) uint64 {
 	return 0
 }
 
-// boundAt is when a pod that we did not see arrive was bound, as far as its object tells.
+// boundAt estimates from its object when a pod that we did not see arrive was bound; now at the latest.
 func boundAt(object *v1.Pod, now time.Time) time.Time {
 	var scheduled, started time.Time
 	for i := range object.Status.Conditions {

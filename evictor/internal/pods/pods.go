@@ -12,9 +12,10 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Pods are the pods of all nodes with NoExecute taints, and those of any node that were evicted and still seem to be there.
+// Pods holds the pods of all nodes from which pods may be evicted, and those that were evicted but that the store still
+// shows.
 type Pods struct {
-	// Ahead is by how much the times that are passed in are ahead of the clock, by which instants of the API are told. It only grows.
+	// Ahead is how far the times passed in are ahead of the clock, by which the API's times are set. It only grows.
 	Ahead time.Duration
 
 	matcher  taints.Matcher
@@ -23,7 +24,7 @@ type Pods struct {
 	known    map[Key]*pod
 	evicted  Evicted[Key]
 	refusing Refusing
-	deadline earliest.Of // of the evictions that are armed
+	deadline earliest.Of // of the armed evictions
 	todo     []Action    // since the last Todo
 }
 
@@ -32,52 +33,52 @@ type Half uint8
 
 // The halves.
 const (
-	ByTaints   Half = iota // NoExecute taints, our own while Ours.Evict
-	ByEmptying             // others' taints, and while Ours.Evict their node is being emptied, whatever they tolerate
-	Alone                  // nothing but that their node is being emptied: taints are somebody else's
-	Nothing
+	ByTaints   Half = iota // NoExecute taints; our own only while Ours.Evict
+	ByEmptying             // others' taints and, while Ours.Evict, that the node is being emptied, whatever they tolerate
+	Alone                  // only that the node is being emptied: somebody else evicts because of taints
+	Nothing                // nothing
 )
 
-// Node is what is remembered of a node for its pods' sake.
+// Node is what is remembered of a node for its pods.
 type Node struct {
 	Name   string // set once
 	taints Seen
-	ours   bool         // we evict from it, as of the last round
-	since  time.Time    // when that began
-	stale  bool         // something has changed since then
-	round  int          // how often all pods were decided upon
-	pods   map[Key]*pod // where nothing evicts there is none
+	ours   bool         // Ours.Evict as of the last round
+	since  time.Time    // when ours last became true
+	stale  bool         // something has changed since the last round
+	round  int          // how many rounds there were
+	pods   map[Key]*pod // empty if nothing evicts
 
-	found  bool // a pod was to be evicted since it recovered last, or spared
+	found  bool // since its last recovery, a pod was armed or spared
 	spared map[types.UID]struct{}
 }
 
-// pod is one on a node from which pods are evicted. It is known until it is gone, another or not bound there, or nothing evicts from
-// the node any more: Pods.known and Node.pods of its node have it, or neither.
+// pod is a pod on a node from which pods are evicted. It is known until it is gone, replaced or no longer bound there, or
+// nothing evicts from the node any more. Either both Pods.known and Node.pods have it, or neither.
 type pod struct {
 	ref      Ref
 	node     *Node
-	version  uint64    // of the object that was seen last
-	bound    time.Time // or, if it was there before, when the node was tainted
-	round    int       // of its node, in which it was seen last
+	version  uint64    // of the object last seen
+	bound    time.Time // when it was bound, or when the node was tainted if it was there before
+	round    int       // the node's round in which it was last seen
 	eviction *Eviction // nil while it may stay
-	overdue  bool      // its eviction fell due while those by our own taints were not permitted
+	overdue  bool      // its eviction became due while evictions by our own taints were not permitted
 }
 
-// Ours says whether we evict from a node at the moment: by our own taints, or because it is being emptied. If not, Why says why, and
-// Settling that it is only for a while: that its taints are gone is the better reason then.
+// Ours says whether we evict from a node at the moment, by our own taints or because it is being emptied. If not, Why says
+// why. Settling means that this is temporary: if the node's taints are gone, that is the better reason to report.
 type Ours struct {
 	Evict, Settling bool
 	Why             string
 }
 
-// New returns Pods that know of none. own says which taints evict because of our verdict.
+// New returns Pods that know no pod yet. own says which taints are set because of our verdict.
 func New(half Half, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	ours := func(t *v1.Taint) bool { return t == &emptying || own(t) }
 	return Pods{half: half, matcher: matcher, own: ours, known: make(map[Key]*pod)}
 }
 
-// Observe takes over the node's taints. watched says whether it was there before, or seen to come.
+// Observe records the node's taints. watched says that the evictor was already running, so that changes were seen live.
 func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
 	seen, changed := n.taints.Observe(object, watched, p.own, now, p.Ahead)
 	n.taints, n.stale = seen, n.stale || changed
@@ -94,15 +95,16 @@ func (p *Pods) evictsFrom(n *Node) bool {
 	return len(n.taints) > 0 && p.half != Alone
 }
 
-// Outage is Seen.Outage of the node.
+// Outage is Seen.Outage for the node.
 func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time {
 	return n.taints.Outage(have, p.own, p.Ahead)
 }
 
-// Shown takes over what the store shows in a slot, nil for nothing, and says when, if at all, the pod is to be evicted from its node,
-// nil where that is not known. It is no news when something newer was seen there before, and has to be ignored.
+// Shown records what the store shows in a slot, nil for nothing, and decides when, if at all, the pod is evicted from its
+// node n, which is nil if unknown. news is false, and nothing changes, if a newer version was seen before.
 //
-// watched says whether pods that come are seen to: all pods of a tainted node are known, so that one more has just come then.
+// watched says that the evictor was already running. All pods of a tainted node are known, so a new one has then just been
+// bound.
 func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, now time.Time) (news bool) {
 	known := p.known[key]
 	if known != nil && known.newer(object) {
@@ -110,7 +112,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 		return false
 	}
 	if known != nil && (object == nil || object.UID != known.ref.UID || object.Spec.NodeName != known.ref.Node) {
-		p.forget(known, "") // what was armed for it must not hit the next one
+		p.forget(known, "") // its eviction must not hit the pod that has its name now
 		known = nil
 	}
 	switch {
@@ -135,14 +137,15 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 	return true
 }
 
-// newer says whether a newer version of the pod is known than this one.
+// newer says whether the known version of the pod is newer than the object.
 func (known *pod) newer(object *v1.Pod) bool {
 	v := version(object)
 	return v != 0 && v < known.version
 }
 
-// Anew begins a round, if one is needed: every pod of the node is to be decided upon, because its taints changed or whether we evict.
-// Where some says so the pods that the store shows on the node follow, then EndRound.
+// Anew begins a round if one is needed: the node's taints have changed, or whether we evict, so every pod on it must be
+// decided about. If needed, the owner calls Shown for each pod that the store shows on the node, provided some is true, and
+// then EndRound.
 func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 	if p.half == Nothing || ours.Evict == n.ours && !n.stale {
 		return false, false
@@ -150,12 +153,12 @@ func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 	if ours.Evict && !n.ours {
 		n.since = now
 	}
-	n.ours, n.stale = ours.Evict, true // until it is done: a store may panic
+	n.ours, n.stale = ours.Evict, true // stale until EndRound, because the store may panic
 	n.round++
 	return true, p.evictsFrom(n)
 }
 
-// EndRound forgets the pods that the round did not come across: they are gone, or were let off with the node's taints.
+// EndRound forgets the pods that the round did not meet: they are gone, or nothing evicts from the node any more.
 func (p *Pods) EndRound(n *Node, ours Ours) {
 	for _, known := range n.which(func(known *pod) bool { return known.round != n.round }) {
 		reason := ""
@@ -167,8 +170,8 @@ func (p *Pods) EndRound(n *Node, ours Ours) {
 	n.stale = false
 }
 
-// Remove forgets a node that is gone, or whose name another one has: then whom it evicted is still known, for a store that lags shows
-// these pods on the other. Its pods are not ours to evict, which goes without saying.
+// Remove forgets a node that is gone, or replaced by another of its name. If it was replaced, the pods evicted from it are
+// still remembered, because a store that lags may show them on the new node. Its evictions are cancelled without a report.
 func (p *Pods) Remove(n *Node, replaced bool) {
 	for _, known := range n.which(func(*pod) bool { return true }) {
 		p.forget(known, "")
@@ -178,19 +181,19 @@ func (p *Pods) Remove(n *Node, replaced bool) {
 	}
 }
 
-// Begin says whether the pod of that slot may be evicted now, and not while somebody else is about it. End must follow.
+// Begin admits an eviction of the pod, unless another in its slot is in flight. If it returns true, End must follow.
 func (p *Pods) Begin(ref Ref) bool { return p.evicted.Begin(ref.Key) }
 
 // End ends what Begin began; done says that the pod was evicted.
 func (p *Pods) End(ref Ref, done bool) { p.evicted.End(ref.Key, ref.UID, ref.Node, done) }
 
-// WasEvicted says whether the pod was evicted, though this object of it does not show it to go.
+// WasEvicted says whether the pod was evicted although this object does not show it terminating.
 func (p *Pods) WasEvicted(object *v1.Pod) bool {
 	return p.evicted.Has(RefOf(object).Key, object.UID, object.DeletionTimestamp != nil)
 }
 
-// Armed are the evictions from the node, in the order of the pods' names: all for 0, or those that are held back for that reason
-// or a later one of the list.
+// Armed returns the armed evictions from the node, sorted by pod: all for 0, otherwise those held back by from or a delay
+// that comes after it in the list.
 func (n *Node) Armed(from Delay) (armed []*Eviction) {
 	for _, known := range n.which(func(known *pod) bool { return known.eviction != nil && known.eviction.delayed >= from }) {
 		armed = append(armed, known.eviction)
@@ -198,7 +201,7 @@ func (n *Node) Armed(from Delay) (armed []*Eviction) {
 	return armed
 }
 
-// spares notes that a pod stays on a node that is being emptied, if it does, and says whether that is new.
+// spares says whether a pod stays on a node that is being emptied, and was not yet reported to stay.
 func (n *Node) spares(object *v1.Pod) bool {
 	if _, told := n.spared[object.UID]; told || SparedWithoutTaints(object) == "" {
 		return false
@@ -210,21 +213,21 @@ func (n *Node) spares(object *v1.Pod) bool {
 	return true
 }
 
-// Recovered is told that the node is Ready again.
+// Recovered is called when the node is Ready again.
 func (n *Node) Recovered() { n.found, n.spared = false, nil }
 
-// Emptied is how far a node is whose pods are evicted because it is being emptied.
+// Emptied is how far the emptying of a node is.
 type Emptied uint8
 
-// How far a node is.
+// How far the emptying of a node is.
 const (
-	NotYet Emptied = iota // some were not tried yet
-	Failed                // all were, and some evictions could not be had
-	Done                  // nobody is left but those that are spared or refused
-	NoPods                // nor was there one
+	NotYet Emptied = iota // some pods were not tried yet
+	Failed                // all were tried, and some evictions failed
+	Done                  // only spared pods, and pods whose eviction was refused, are left
+	NoPods                // there was no pod to evict or spare
 )
 
-// Emptied says how far the node is.
+// Emptied returns how far the emptying of the node is.
 func (n *Node) Emptied() Emptied {
 	left := n.which(func(known *pod) bool {
 		return known.eviction != nil && known.eviction.Emptying() && !known.eviction.aside
@@ -240,7 +243,7 @@ func (n *Node) Emptied() Emptied {
 	return NoPods
 }
 
-// First is the earliest deadline of all. It costs nothing that grows.
+// First returns the earliest deadline of all armed evictions. Its cost does not grow with their number.
 func (p *Pods) First() (first time.Time, ok bool) { return p.deadline.First() }
 
 func (n *Node) which(wanted func(*pod) bool) (list []*pod) {

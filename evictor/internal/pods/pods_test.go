@@ -254,16 +254,21 @@ func TestEvicted(t *testing.T) {
 func TestRefusing(t *testing.T) {
 	var r Refusing
 	a, b := Group{name: "a"}, Group{name: "b"}
-	require.False(t, r.Has(a, at(0)))
+	require.Zero(t, r.Left(a, at(0)))
 	r.Add(a, at(10), at(0))
 	r.Add(a, at(5), at(1))
-	require.True(t, r.Has(a, at(9)))
-	require.False(t, r.Has(b, at(9)))
-	require.False(t, r.Has(a, at(10)))
+	require.Equal(t, time.Second, r.Left(a, at(9)))
+	require.Zero(t, r.Left(b, at(9)))
+	require.Zero(t, r.Left(a, at(10)))
 	for i := range 10 * sweepAt {
 		r.Add(Group{name: fmt.Sprint(i)}, at(i+5), at(i))
 	}
 	require.LessOrEqual(t, len(r.until), sweepAt, "what is over is forgotten")
+	for i := range 10 * sweepAt {
+		r.Add(Group{name: fmt.Sprint(i)}, at(100*sweepAt+i), at(50*sweepAt))
+	}
+	require.Len(t, r.until, 10*sweepAt)
+	require.GreaterOrEqual(t, r.kept, 4*sweepAt, "those that last are seldom looked at")
 
 	yes := true
 	pod := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}}

@@ -9,20 +9,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Refusing are groups of pods of which the API server has just refused to evict one: the others will hardly fare better, and need
-// not go before pods that were not tried yet. The zero Refusing is ready.
-type Refusing struct{ until map[Group]time.Time }
+// Refusing holds groups of pods of which the API server has just refused to evict one. The others would likely be refused
+// too, so pods not tried yet go first. The zero Refusing is ready to use.
+type Refusing struct {
+	until map[Group]time.Time
+	kept  int // by the last sweep
+}
 
-// sweepAt is how many groups are kept before those that are over are looked for.
+// sweepAt is the number of groups at which expired ones are dropped. The next sweep comes at twice the number kept, if that
+// is more, so that sweeping costs no more than adding.
 const sweepAt = 1024
 
-// Group is who shares a pod's disruption budget, as a rule: the pods of its controller or, without one, those of its node.
+// Group is the set of pods that usually share a disruption budget: those of a controller or, for pods without one, those of
+// a node.
 type Group struct {
 	owner                 types.UID
 	namespace, kind, name string
 }
 
-// GroupOf is the group of the pod.
+// only is the group of a single pod. It is kept even when the pod is forgotten, because a node may be emptied in several
+// turns.
+func only(uid types.UID) Group { return Group{kind: "Pod", owner: uid} }
+
+// GroupOf returns the group of the pod.
 func GroupOf(pod *v1.Pod) Group {
 	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
 		return Group{owner.UID, pod.Namespace, owner.Kind, owner.Name}
@@ -30,18 +39,24 @@ func GroupOf(pod *v1.Pod) Group {
 	return Group{kind: "Node", name: pod.Spec.NodeName}
 }
 
-// Add notes that one of the group was refused, and is not tried again until then.
+// Add records that one of the group was refused until that time. An earlier time than the known one changes nothing.
 func (r *Refusing) Add(group Group, until, now time.Time) {
 	if r.until == nil {
 		r.until = make(map[Group]time.Time)
 	}
-	if len(r.until) >= sweepAt {
+	if len(r.until) >= max(sweepAt, 2*r.kept) {
 		maps.DeleteFunc(r.until, func(_ Group, u time.Time) bool { return !now.Before(u) })
+		r.kept = len(r.until)
 	}
 	if until.After(r.until[group]) {
 		r.until[group] = until
 	}
 }
 
-// Has says whether one of the group is refused now.
-func (r *Refusing) Has(group Group, now time.Time) bool { return now.Before(r.until[group]) }
+// Left returns for how long the group is still refused; 0 if it is not.
+func (r *Refusing) Left(group Group, now time.Time) time.Duration {
+	if until := r.until[group]; now.Before(until) {
+		return until.Sub(now)
+	}
+	return 0
+}

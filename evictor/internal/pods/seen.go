@@ -9,17 +9,18 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Seen are the NoExecute taints of a node, in its order, each with the start of its count and the last TimeAdded it was seen
-// with. It is a value: Observe makes a new one.
+// Seen holds the NoExecute taints of a node in the node's order, each with the start of its count and the last TimeAdded it
+// was seen with. It is a value: Observe returns a new one.
 type Seen []taints.Begun
 
-// Observe compares the node with what was seen before and says whether a taint came, went or began anew.
+// Observe compares the node with what was seen before, and says whether a taint came, went or began anew.
 //
-// A taint that comes counts from now, or, when the node was not watched before, from its plausible start. One that was there
-// before (the same key and value) goes on counting, unless it has another TimeAdded, plausibly later than that start: then it went
-// and came back while nobody looked, and counts from there. That it is later than the TimeAdded before is not asked, which may have
-// been in the future. The same holds for a swap of ours, from not-ready to unreachable or back: it is one outage where TimeAdded
-// came along. No start is ever set back. ahead is by how much now is ahead of the clock, by which TimeAdded is told.
+// A new taint counts from now or, if the node was not watched before, from its plausible start. A taint that was there
+// before (same key and value) keeps its start, unless it has another TimeAdded that is plausibly later than that start:
+// then it went and came back unseen, and counts from there. The new TimeAdded is not compared with the old one, which may
+// have been in the future. The same rule applies to a swap of our taints, from not-ready to unreachable or back: it is the
+// same outage if TimeAdded was carried over. A start is never set back. ahead is how far now is ahead of the clock, by
+// which TimeAdded is set.
 func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Seen, changed bool) {
 	for i := range node.Spec.Taints {
 		t := &node.Spec.Taints[i]
@@ -46,7 +47,7 @@ func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now
 	return current, changed || len(current) != len(s)
 }
 
-// before finds the taint as it was seen before or, of two of ours, the one that it took the place of.
+// before returns the taint as it was seen before or, for one of ours, the one of ours that it replaces.
 func (s Seen) before(t *v1.Taint, own func(*v1.Taint) bool) (swapped *taints.Begun) {
 	for i := range s {
 		if same(&s[i].Taint, t) {
@@ -59,11 +60,12 @@ func (s Seen) before(t *v1.Taint, own func(*v1.Taint) bool) (swapped *taints.Beg
 	return swapped
 }
 
-// Has says whether the taint is still there, or of two of ours the one that took its place.
+// Has says whether the taint is still there or, for one of ours, another of ours that replaced it.
 func (s Seen) Has(t *v1.Taint, own func(*v1.Taint) bool) bool { return s.before(t, own) != nil }
 
-// Outage is the TimeAdded to give to a taint of ours that takes the place of another, which the node carries without one: the start
-// of that. Without it the new one would seem to be another outage. It is nil where a taint has a time that it can hand on.
+// Outage returns the TimeAdded for a taint of ours that replaces another of ours which has no TimeAdded on the node: the
+// start of the replaced one. Without it the new taint would look like another outage. It is nil if a taint of ours on the
+// node has a TimeAdded, which is then carried over.
 func (s Seen) Outage(have []v1.Taint, own func(*v1.Taint) bool, ahead time.Duration) *metav1.Time {
 	for i := range have {
 		if own(&have[i]) && have[i].TimeAdded != nil {

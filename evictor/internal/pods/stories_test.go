@@ -124,6 +124,30 @@ func (s *story) invariants() {
 	require.Len(s.t, s.n.pods, len(s.p.known))
 }
 
+// What fell due while nobody led, or no harm was permitted, or the policy had it wait, waits for its node's turn afterwards; what has not
+// fallen due yet does not, nor what taints of others evict.
+func TestWhatKeepsThePaceAfterwards(t *testing.T) {
+	for _, closed := range []Permits{{Write: true}, {Harm: true}, {Policy: true}, {Unsettled: time.Second}} {
+		s := tell(t)
+		s.pod("ours", 60, 900)
+		s.pod("drained", 900, 60)
+		s.pod("later", 100, 900)
+		s.node(0, taint("drain", "", 0), taint(v1.TaintNodeUnreachable, "", 0))
+		s.try(60, "ours", closed)
+		s.try(60, "drained", closed)
+		s.try(60, "later", closed)
+		waits := "wait 1m0s Overdue"
+		if closed.Unsettled > 0 {
+			waits = "evict for node.kubernetes.io/unreachable"
+		}
+		require.Equal(t, waits, s.try(70, "ours", Permits{Turn: true}))
+		require.Equal(t, "evict for node.kubernetes.io/unreachable", s.try(110, "later", Permits{Turn: true}))
+		if closed.Harm || closed.Write {
+			require.Equal(t, "evict for drain", s.try(110, "drained", Permits{Turn: true}))
+		}
+	}
+}
+
 func TestStoryOfADeadlineWhileAPermissionIsClosed(t *testing.T) {
 	s := tell(t)
 	s.pod("ours", 60, 900)
@@ -267,7 +291,7 @@ func TestRefusedOnesWaitApart(t *testing.T) {
 	require.Equal(t, Proceed, first.Outcome)
 	require.Equal(t, time.Second, check("a", false, 60).Wait, "one at a time")
 	s.p.End(s.armed["a"].Pod(), false)
-	s.p.Refused(s.armed["a"], first.Group, at(80), at(60))
+	s.p.Refused(s.armed["a"], first.Group, at(80), false, at(60))
 	require.Equal(t, Apart, check("b", false, 70).Outcome, "it is on the same node, and neither has a controller")
 	require.Equal(t, Proceed, check("b", true, 70).Outcome, "where it belongs it has its turn")
 	again := check("a", false, 80)
@@ -275,6 +299,35 @@ func TestRefusedOnesWaitApart(t *testing.T) {
 	s.armed["a"].Conflicted()
 	s.p.End(s.armed["a"].Pod(), false)
 	require.Equal(t, 1, check("a", false, 80).Conflicts)
+}
+
+// What the API server has asked for holds for the pod, not for what is known of it; our own backoff begins anew with it.
+func TestRefusedAndArmedAnew(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		s := tell(t)
+		object := s.pod("a", 60, 900)
+		s.pod("b", 60, 900)
+		check := func(name string, apart bool, now int) Try {
+			return s.p.Check(s.armed[name], s.store[name], true, apart, s.ours, Permits{Soon: time.Second}, at(now))
+		}
+		s.node(0, taint(v1.TaintNodeUnreachable, "", 0))
+		first := check("a", false, 60)
+		s.p.End(RefOf(object), false)
+		s.p.Refused(s.armed["a"], first.Group, at(160), asked, at(60))
+		s.node(61)
+		s.node(62, taint(v1.TaintNodeUnreachable, "", 0))
+		if !asked {
+			require.Equal(t, Proceed, check("a", true, 130).Outcome)
+			continue
+		}
+		try := check("a", false, 140)
+		require.Equal(t, []any{Apart, 20 * time.Second}, []any{try.Outcome, try.Wait})
+		try = check("a", true, 150)
+		require.Equal(t, []any{Wait, 10 * time.Second}, []any{try.Outcome, try.Wait})
+		require.True(t, s.armed["a"].aside, "its node waits for others alone")
+		require.Equal(t, Proceed, check("b", true, 150).Outcome, "nothing was asked for it")
+		require.Equal(t, Proceed, check("a", true, 160).Outcome)
+	}
 }
 
 func TestWhatMayStayIsKnownAndNotArmed(t *testing.T) {
@@ -444,7 +497,7 @@ func TestStoryOfANodeThatIsEmptied(t *testing.T) {
 		{"nothing is permitted", func() string { return s.try(30, "two", Permits{Harm: true}) }, "wait 5s MayHarm, told", NotYet},
 		{"the kubelet has just reported", func() string { return s.try(31, "two", Permits{Unsettled: time.Second}) }, "wait 1s NotSettled, told", NotYet},
 		{"the zone policy has it wait", func() string { return s.try(32, "two", Permits{Policy: true}) }, "wait 18s ZonePolicy, told", NotYet},
-		{"a budget refuses it", func() string { s.p.Refused(s.armed["two"], Group{name: "n"}, at(90), at(33)); return "" }, "", Done},
+		{"a budget refuses it", func() string { s.p.Refused(s.armed["two"], Group{name: "n"}, at(90), false, at(33)); return "" }, "", Done},
 		{"a pod comes", func() string { s.pod("late", 600, 30); return s.shown(40, "late") }, "arm late at 40 for emptying", NotYet},
 		{"conflicts", func() string {
 			for range maxConflicts {

@@ -15,55 +15,56 @@ import (
 
 // Config says how fast turns come.
 type Config struct {
-	// Rate is that of a domain, in nodes a second, until SetRate. What is no finite number of at least 0 stops it.
+	// Rate is a domain's rate, in nodes a second, until SetRate. NaN, infinite and negative rates stop it, as 0 does.
 	Rate float64
-	// MaxRate caps all domains together; 0 is no cap.
+	// MaxRate caps all domains together; 0 means no cap.
 	MaxRate float64
-	// MaxFailed is how many nodes may have failed at once, those that have a turn included; 0 is any number.
+	// MaxFailed caps how many nodes may have failed at once, including those that have a turn; 0 means no cap.
 	MaxFailed int
-	// Prefer, when not nil, chooses who of a domain is next, see ratelimitqueue.GroupConfig, and OnPanic is told when it panics.
+	// Prefer, if not nil, chooses the next node of a domain, see ratelimitqueue.GroupConfig. OnPanic is called if it
+	// panics.
 	Prefer  func(domain zone.Key, waiting []string) string
 	OnPanic func(key, value any, stack []byte)
-	// Clock is the one that all readings are of.
+	// Clock is the clock that all readings come from.
 	Clock clock.PassiveClock
 }
 
-// Turns are the nodes that wait, those that have a turn, and those that have failed. Make one with New.
+// Turns holds the nodes that wait, those that have a turn, and those that have failed. Make one with New.
 type Turns struct {
 	group     *ratelimitqueue.Group[zone.Key, key, struct{}]
 	taken     map[string]*Turn    // the turns that are not over, by node
-	most      int                 // how many there may be at once; 0 is any number
-	maxFailed int                 // 0 is any number
-	failed    map[string]struct{} // nodes that count as failed and have no turn; empty where any number may
+	most      int                 // cap on taken; 0 means none
+	maxFailed int                 // 0 means no cap
+	failed    map[string]struct{} // nodes that count as failed and have no turn; empty without a cap
 	overdue   map[string]struct{} // nodes whose pods became overdue while nothing was permitted
 	waits     map[key]*earliest.One
-	since     earliest.Of // of waits: since when each waits
+	since     earliest.Of // since when each of waits has waited
 }
 
-// key is what waits: a node, to be acted on or, with release, to let its overdue pods go.
+// key is what waits: a node to be acted on or, with release, to release its overdue pods.
 type key struct {
 	node    string
 	release bool
 }
 
-// Turn is what Take hands out. Its owner ends it once, with one of its methods; a release is over when it is handed out.
+// Turn is what Take hands out. Its owner ends it once, with one of its methods; a release is already over.
 type Turn struct {
 	Node    string
 	Release bool
 
 	turns  *Turns
 	item   ratelimitqueue.Item[key, struct{}]
-	failed bool // it counts as failed apart from its turn
+	failed bool // the node counts as failed even without the turn
 }
 
-// New returns Turns for which nobody waits.
+// New returns Turns in which no node waits.
 func New(c Config) (*Turns, error) {
 	if !(c.Rate > 0) || math.IsInf(c.Rate, 0) {
 		c.Rate = ratelimitqueue.Stopped
 	}
 	config := ratelimitqueue.GroupConfig[zone.Key, key]{Rate: c.Rate, MaxRate: c.MaxRate, MaxInFlight: c.MaxFailed, Clock: c.Clock, OnPanic: c.OnPanic}
 	if c.MaxRate == 0 && c.MaxFailed == 0 {
-		config.Compare = zone.Key.Compare // with a cap this one would take all that it leaves
+		config.Compare = zone.Key.Compare // not with a cap: the first domain would take all that the cap leaves
 	}
 	if c.Prefer != nil {
 		config.Prefer = func(domain zone.Key, due []key) key {
@@ -85,7 +86,8 @@ func New(c Config) (*Turns, error) {
 	}, nil
 }
 
-// SetRate sets the rate of a domain, in nodes a second. What is no finite number of at least 0 stops it. It says whether that is another rate.
+// SetRate sets the rate of a domain, in nodes a second, and says whether it has changed. NaN, infinite and negative rates
+// stop the domain, as 0 does.
 func (t *Turns) SetRate(domain zone.Key, rate float64, now time.Time) (changed bool) {
 	was, _ := t.group.Domain(domain)
 	if t.group.SetRateAt(domain, rate, now) != nil {
@@ -95,18 +97,18 @@ func (t *Turns) SetRate(domain zone.Key, rate float64, now time.Time) (changed b
 	return is.Rate != was.Rate
 }
 
-// Retire is told of a domain that has no node any more. Coming back earns it no token.
+// Retire is called when a domain has no nodes left. If it comes back, it gets no token for that.
 func (t *Turns) Retire(domain zone.Key) { t.group.ForgetDomain(domain) }
 
 const notPermitted = "not permitted"
 
-// Pause hands out nothing until Resume, and no tokens accrue meanwhile.
+// Pause stops Take until Resume. No tokens accrue meanwhile.
 func (t *Turns) Pause(now time.Time) { t.group.PauseAt(notPermitted, now) }
 
 // Resume ends Pause.
 func (t *Turns) Resume(now time.Time) { t.group.ResumeAt(notPermitted, now) }
 
-// PauseDomain is Pause for one domain or, when it is not paused, Resume.
+// PauseDomain pauses one domain or, if paused is false, resumes it.
 func (t *Turns) PauseDomain(domain zone.Key, paused bool, now time.Time) {
 	if paused {
 		t.group.PauseDomainAt(domain, notPermitted, now)
@@ -115,18 +117,20 @@ func (t *Turns) PauseDomain(domain zone.Key, paused bool, now time.Time) {
 	}
 }
 
-// AnyWaits says whether a node of the domain waits, for whatever.
+// AnyWaits says whether any node of the domain waits, to be acted on or to release.
 func (t *Turns) AnyWaits(domain zone.Key) bool {
 	st, ok := t.group.Domain(domain)
 	return ok && st.Waiting > 0
 }
 
-// Limit bounds how many turns there may be at once, releases apart, which wait for them all the same; 0 is no bound.
+// Limit bounds how many turns may be out at once; 0 means no bound. Releases do not count, but none is handed out either
+// while the bound is reached.
 func (t *Turns) Limit(most int) { t.most = most }
 
 func (t *Turns) allTaken() bool { return t.most > 0 && len(t.taken) >= t.most }
 
-// Wait lets a failed node wait in its domain, also one that had its turn. It says whether the node did not wait yet, nor has a turn.
+// Wait makes a failed node wait in its domain, even if it has had its turn. It returns false if the node already waits or
+// has a turn.
 func (t *Turns) Wait(node, uid string, domain zone.Key, now time.Time) bool {
 	k := key{node: node}
 	defer t.note(k)
@@ -146,20 +150,21 @@ func (t *Turns) Waits(node string) bool {
 	return ok && st.State == ratelimitqueue.StateWaiting
 }
 
-// Leave forgets that the node waits or had its turn, and says whether it waited. A turn that it has is void, but not over.
+// Leave forgets that the node waits or has had its turn, and says whether it waited. A turn that it has is void, but not
+// over.
 func (t *Turns) Leave(node string) (waited bool) {
 	waited = t.Waits(node)
 	t.remove(key{node: node})
 	return waited
 }
 
-// Move takes the node to another domain, where it keeps its place.
+// Move moves the node to another domain, where it keeps its place.
 func (t *Turns) Move(node string, domain zone.Key) {
 	t.group.Move(key{node: node}, domain)
 	t.group.Move(key{node: node, release: true}, domain)
 }
 
-// Forget drops everything about a node that is gone, its turn too.
+// Forget drops everything about a node that is gone, including its turn.
 func (t *Turns) Forget(node string) {
 	t.Leave(node)
 	t.NotOverdue(node)
@@ -169,26 +174,26 @@ func (t *Turns) Forget(node string) {
 	t.Count(node, false)
 }
 
-// Overdue notes that pods of the node became overdue while nothing was permitted.
+// Overdue records that pods of the node became overdue while evicting them was not permitted.
 func (t *Turns) Overdue(node string) { t.overdue[node] = struct{}{} }
 
-// IsOverdue says whether they did, and were not released since.
+// IsOverdue says whether the node has overdue pods that were not released yet.
 func (t *Turns) IsOverdue(node string) bool {
 	_, ok := t.overdue[node]
 	return ok
 }
 
-// AllOverdue are the nodes of which that is so, in the order of their names.
+// AllOverdue returns the nodes with overdue pods, sorted by name.
 func (t *Turns) AllOverdue() []string { return slices.Sorted(maps.Keys(t.overdue)) }
 
-// WaitToRelease lets the node wait in its domain until it may let its overdue pods go.
+// WaitToRelease makes the node wait in its domain until it may release its overdue pods.
 func (t *Turns) WaitToRelease(node, uid string, domain zone.Key, now time.Time) {
 	k := key{node, true}
 	t.group.AddEntryAt(ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: k, Exempt: true, Identity: uid}, now)
 	t.note(k)
 }
 
-// LeaveRelease ends that. What is overdue stays so.
+// LeaveRelease ends WaitToRelease. The pods stay overdue.
 func (t *Turns) LeaveRelease(node string) { t.remove(key{node, true}) }
 
 func (t *Turns) remove(k key) {
@@ -196,13 +201,13 @@ func (t *Turns) remove(k key) {
 	t.note(k)
 }
 
-// NotOverdue forgets that pods of the node are overdue.
+// NotOverdue forgets that the node has overdue pods.
 func (t *Turns) NotOverdue(node string) {
 	delete(t.overdue, node)
 	t.LeaveRelease(node)
 }
 
-// Count says whether the node counts as failed apart from its turn: it does while it has one.
+// Count records whether the node counts as failed; while it has a turn it counts anyway.
 func (t *Turns) Count(node string, failed bool) {
 	if turn := t.taken[node]; turn != nil {
 		turn.failed = failed
@@ -242,10 +247,10 @@ func (t *Turns) Take(now time.Time) (*Turn, bool) {
 	return turn, true
 }
 
-// Of is the turn that the node has, nil when it has none.
+// Of returns the turn that the node has, or nil.
 func (t *Turns) Of(node string) *Turn { return t.taken[node] }
 
-// Next is when Take hands out next if nothing changes; false when it never does as things are.
+// Next returns when Take next hands out a turn if nothing changes; false if never, as things are.
 func (t *Turns) Next(now time.Time) (time.Time, bool) {
 	if t.allTaken() {
 		return time.Time{}, false
@@ -259,26 +264,32 @@ func (t *Turn) Served() {
 	t.over(true)
 }
 
-// Again ends the turn, of which nothing came: the node waits for another one, in its old place.
+// Again ends a turn of which nothing came: the node waits for another one, in its old place.
 func (t *Turn) Again(now time.Time) {
 	t.item.At(now).RetryAfter(0)
 	t.over(t.failed)
 }
 
-// Drop ends the turn, which was not wanted any more when the node was to be acted on.
+// Drop ends a turn that is no longer wanted; it is spent. The node no longer waits.
 func (t *Turn) Drop() {
 	t.item.Drop()
 	t.over(t.failed)
 }
 
-// Later ends the turn before anything was done with it: the node waits for another one, after that long. It costs what all domains
-// together may do nothing, its own one its token.
+// Later ends a turn before anything was done with it: the node waits for another one, after that long. The turn costs its
+// domain a token, but nothing of the cap over all domains.
 func (t *Turn) Later(wait time.Duration, now time.Time) {
 	t.item.Unused().At(now).Blocked(wait)
 	t.over(t.failed)
 }
 
-// Unwanted ends the turn likewise, and the node waits no more.
+// Refused ends a turn like Later, but gives the domain's token back too: the next node in line may have it.
+func (t *Turn) Refused(wait time.Duration, now time.Time) {
+	t.item.Unspent().At(now).Blocked(wait)
+	t.over(t.failed)
+}
+
+// Unwanted ends a turn like Later, but the node no longer waits.
 func (t *Turn) Unwanted(now time.Time) {
 	t.item.Unused().At(now).Drop()
 	t.over(t.failed)

@@ -15,12 +15,12 @@ type Waiting struct {
 	Node  string
 	Zone  zone.Key
 	Since time.Time
-	// Turn is when it comes if nothing changes: its place over the rate of its domain, caps apart. It is zero when the domain
-	// is stopped or nothing is permitted.
+	// Turn is when its turn comes if nothing changes: its place divided by the rate of its domain, without the caps. It is
+	// zero while the domain is stopped or paused.
 	Turn time.Time
 }
 
-// Waiting are the nodes that wait, domain by domain and in the order of their turns.
+// Waiting returns the waiting nodes domain by domain, in the order of their turns.
 func (t *Turns) Waiting(now time.Time) []Waiting {
 	items := t.group.SnapshotAt(now).Items
 	items = slices.DeleteFunc(items, func(i ratelimitqueue.GroupSnapshotItem[zone.Key, key, struct{}]) bool {
@@ -31,7 +31,7 @@ func (t *Turns) Waiting(now time.Time) []Waiting {
 	})
 	waiting := make([]Waiting, len(items))
 	var domain ratelimitqueue.DomainStatus
-	var first int // of its domain
+	var first int // index of the domain's first node
 	for n, i := range items {
 		if n == 0 || i.Domain != items[n-1].Domain {
 			domain, _ = t.group.Domain(i.Domain)
@@ -56,13 +56,14 @@ func turnOf(release bool) int {
 	return 1
 }
 
-// Backlog is how many wait, and since when the one that waits longest does. It costs nothing that grows.
+// Backlog returns how many nodes wait, and since when the longest waiting one does. Its cost does not grow with their
+// number.
 func (t *Turns) Backlog() (waiting int, since time.Time) {
 	since, _ = t.since.First()
 	return t.since.Len(), since
 }
 
-// note has Backlog know of a key whose state may have changed.
+// note updates Backlog for a key whose state may have changed.
 func (t *Turns) note(k key) {
 	st, ok := t.group.Get(k)
 	one := t.waits[k]

@@ -18,7 +18,7 @@ import (
 
 type files map[string]string
 
-// node makes the files of a machine of 4000 kB, below cgroup and proc.
+// node makes the files of a machine with 4000 kB, below cgroup and proc.
 func node(t *testing.T, given files) Node {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func node(t *testing.T, given files) Node {
 	return Node{Dir: filepath.Join(dir, "cgroup"), Proc: filepath.Join(dir, "proc")}
 }
 
-// uses adds what a cgroup uses.
+// uses adds the usage of a cgroup.
 func (f files) uses(dir string, current, inactive int) files {
 	f["cgroup/"+dir+"/memory.current"] = fmt.Sprintln(current)
 	f["cgroup/"+dir+"/memory.stat"] = fmt.Sprintf("anon 1\ninactive_anon 7\ninactive_file %d\nactive_file 9\n", inactive)
@@ -143,7 +143,7 @@ func TestPods(t *testing.T) {
 	require.True(t, gone(&fs.PathError{Err: syscall.ENODEV}), "removed while it was read")
 }
 
-// TestUIDs: a kubelet writes them into the names of its cgroups.
+// TestUIDs: a kubelet writes UIDs into the names of its cgroups.
 func TestUIDs(t *testing.T) {
 	for name, want := range map[string]types.UID{
 		"kubepods-besteffort-pod3f2a_9c.slice": "3f2a-9c", "kubepods-burstable-pod3f2a_9c.slice": "3f2a-9c", "kubepods-pod3f2a_9c.slice": "3f2a-9c",
@@ -163,37 +163,37 @@ func TestFaultsNameTheFile(t *testing.T) {
 		want  string
 	}{
 		{"Meminfo", files{"proc/meminfo": "MemFree: 1 kB\n"}, "meminfo: there is no MemTotal"},
-		{"MeminfoNumber", files{"proc/meminfo": "MemTotal: much kB\n"}, `meminfo: MemTotal: "much" is no number`},
-		{"MeminfoNegative", files{"proc/meminfo": "MemTotal: -1 kB\n"}, `meminfo: MemTotal: "-1" is no number`},
+		{"MeminfoNumber", files{"proc/meminfo": "MemTotal: much kB\n"}, `meminfo: MemTotal: "much" is not a number`},
+		{"MeminfoNegative", files{"proc/meminfo": "MemTotal: -1 kB\n"}, `meminfo: MemTotal: "-1" is not a number`},
 		{"MeminfoCutOff", files{"proc/meminfo": "MemTotal:\n"}, "meminfo: there is no MemTotal"},
 		{"MeminfoOfOtherNames", files{"proc/meminfo": "MemTotalOfTwo: 1 kB\n"}, "meminfo: there is no MemTotal"},
-		{"Current", files{"cgroup/memory.current": "x", "cgroup/memory.stat": "inactive_file 1"}, `memory.current: "x" is no number`},
+		{"Current", files{"cgroup/memory.current": "x", "cgroup/memory.stat": "inactive_file 1"}, `memory.current: "x" is not a number`},
 		{"Stat", files{"cgroup/memory.current": "1", "cgroup/memory.stat": "file 1"}, "memory.stat: there is no inactive_file"},
-		{"StatOfTheRoot", files{"cgroup/memory.stat": "anon 1\nfile x\n"}, `memory.stat: file: "x" is no number`},
+		{"StatOfTheRoot", files{"cgroup/memory.stat": "anon 1\nfile x\n"}, `memory.stat: file: "x" is not a number`},
 		{"NoStat", files{"cgroup/memory.current": "1"}, "memory.stat: no such file"},
 		{"NoMax", files{}.uses(".", 1, 0), "memory.max: no such file"},
-		{"NegativeMax", files{"cgroup/memory.max": "-1"}.uses(".", 1, 0), `memory.max: "-1" is no number`},
-		{"Processes", files{"cgroup/pids.current": "many"}, `pids.current: "many" is no number`},
-		{"ProcessesMax", files{"cgroup/pids.current": "1", "cgroup/pids.max": "many"}, `pids.max: "many" is no number`},
+		{"NegativeMax", files{"cgroup/memory.max": "-1"}.uses(".", 1, 0), `memory.max: "-1" is not a number`},
+		{"Processes", files{"cgroup/pids.current": "many"}, `pids.current: "many" is not a number`},
+		{"ProcessesMax", files{"cgroup/pids.current": "1", "cgroup/pids.max": "many"}, `pids.max: "many" is not a number`},
 		{"NoPidMax", files{"cgroup/pids.current": "1", "proc/sys/kernel/pid_max": ""}, "pid_max: no such file"},
 		{"LongLine", files{"proc/meminfo": "MemTotal" + strings.Repeat(" ", 100_000)}, "meminfo: bufio.Scanner: token too long"},
 		{"NoFree", files{"proc/meminfo": "MemTotal: 1 kB\n"}, "meminfo: there is no MemFree"},
 		{"StatOfTheRootWithoutFile", files{"cgroup/memory.stat": "anon 1\n"}, "memory.stat: there is no file"},
 		{"StatOfTheRootWithoutAnon", files{"cgroup/memory.stat": "file 1\n"}, "memory.stat: there is no anon"},
-		{"PodsUse", files{"cgroup/kubepods/memory.current": "x", "cgroup/kubepods/memory.stat": "inactive_file 1"}, `memory.current: "x" is no number`},
-		{"Pods", files{"cgroup/kubepods/memory.max": "x"}.uses("kubepods", 1, 0), `memory.max: "x" is no number`},
+		{"PodsUse", files{"cgroup/kubepods/memory.current": "x", "cgroup/kubepods/memory.stat": "inactive_file 1"}, `memory.current: "x" is not a number`},
+		{"Pods", files{"cgroup/kubepods/memory.max": "x"}.uses("kubepods", 1, 0), `memory.max: "x" is not a number`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := node(t, tc.files).Signals()
 			require.ErrorContains(t, err, tc.want)
 		})
 	}
-	for name, want := range map[string]string{"memory.min": `memory.min: "x" is no number`, "pids.current": `pids.current: "x" is no number`, "memory.current": `memory.current: "x" is no number`} {
+	for name, want := range map[string]string{"memory.min": `memory.min: "x" is not a number`, "pids.current": `pids.current: "x" is not a number`, "memory.current": `memory.current: "x" is not a number`} {
 		_, err := node(t, func() files { f := files{}.uses("a", 1, 0); f["cgroup/a/"+name] = "x"; return f }()).Pods()
 		require.ErrorContains(t, err, want)
 	}
 	_, err := node(t, files{"cgroup/kubepods/pod3/memory.max": "x"}.uses("kubepods", 9, 0).uses("kubepods/burstable/pod2", 1, 0).uses("kubepods/pod3", 1, 0)).Pods()
-	require.ErrorContains(t, err, `pod3/memory.max: "x" is no number`)
+	require.ErrorContains(t, err, `pod3/memory.max: "x" is not a number`)
 	_, err = node(t, files{"cgroup/kubepods/burstable": "no directory"}.uses("kubepods", 9, 0)).Pods()
 	require.ErrorContains(t, err, "kubepods/burstable: not a directory")
 	_, err = Node{Dir: filepath.Join(t.TempDir(), "nowhere")}.Signals()

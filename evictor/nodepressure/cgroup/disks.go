@@ -7,13 +7,13 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// fileSystem is a directory and the signals of the file system that it is on.
+// fileSystem is a directory and the signals of the file system it is on.
 type fileSystem struct {
 	dir           string
 	space, inodes nodepressure.Signal
 }
 
-// disks are the file systems to measure, those that are not said to be elsewhere with what they are on.
+// disks returns the file systems to measure. Those without a directory of their own share that of the previous one.
 func (n Node) disks() []fileSystem {
 	if n.NodeFs == "" {
 		return nil
@@ -31,8 +31,8 @@ func (n Node) disks() []fileSystem {
 	}
 }
 
-// fileSystems adds the samples of the file systems: of what processes without privileges may use. One that does not count inodes, as
-// btrfs, has none of them.
+// fileSystems adds the samples of the file systems. Available is what unprivileged processes may use. A file system
+// that does not count inodes, such as btrfs, has no sample of them.
 func (n Node) fileSystems(signals map[nodepressure.Signal]nodepressure.Sample) error {
 	for _, disk := range n.disks() {
 		size, err := statfs(disk.dir)
@@ -47,13 +47,13 @@ func (n Node) fileSystems(signals map[nodepressure.Signal]nodepressure.Sample) e
 	return nil
 }
 
-// size is what a file system says of itself, in blocks of so many bytes.
+// size is what statfs says; block is the bytes in a block.
 type size struct {
 	block, blocks, available uint64
 	inodes, inodesFree       uint64
 }
 
-// times saturates where the product has no int64.
+// times multiplies. It saturates if the product does not fit an int64.
 func times(a, b uint64) int64 {
 	if b != 0 && a > math.MaxInt64/b {
 		return math.MaxInt64
@@ -61,8 +61,9 @@ func times(a, b uint64) int64 {
 	return int64(a * b)
 }
 
-// Layout says which of the file systems are one, for nodepressure.Config. Without NodeFs it is SingleFs. It is an error when
-// writable layers are neither where images are nor where the kubelet is, of which a kubelet knows nothing.
+// Layout says which of the directories share a file system, for nodepressure.Config. Without NodeFs it is SingleFs. It
+// is an error if writable layers share a file system with neither the images nor the kubelet, because a kubelet knows
+// no such layout.
 func (n Node) Layout() (nodepressure.Layout, error) {
 	var devices []uint64
 	for _, disk := range n.disks() {

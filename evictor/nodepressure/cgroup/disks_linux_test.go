@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestDisks: each file system is measured where its directory is, as the kernel says.
+// TestDisks: each file system is measured at its directory, as the kernel reports it.
 func TestDisks(t *testing.T) {
 	n := node(t, files{})
 	n.NodeFs = n.Dir
@@ -37,7 +37,7 @@ func TestDisks(t *testing.T) {
 	require.Equal(t, nodepressure.SingleFs, layout)
 }
 
-// TestFileSystemWithoutInodes, such as the one of /proc, has no sample of them.
+// A file system without inodes, such as /proc, has no sample of them.
 func TestFileSystemWithoutInodes(t *testing.T) {
 	n := node(t, files{})
 	n.NodeFs = "/proc/self"
@@ -47,7 +47,7 @@ func TestFileSystemWithoutInodes(t *testing.T) {
 	require.NotContains(t, signals, nodepressure.NodeFsInodesFree)
 }
 
-// TestNoDisksUnlessOneIsSaid: nothing is taken for the kubelet's file system.
+// Without NodeFs no directory is taken for the kubelet's file system.
 func TestNoDisksUnlessOneIsSaid(t *testing.T) {
 	n := node(t, files{})
 	n.ImageFs = n.Dir
@@ -69,7 +69,7 @@ func TestDiskThatIsNotThere(t *testing.T) {
 	require.ErrorContains(t, err, "nowhere: no such file or directory")
 }
 
-// TestLayouts: by the devices of the directories; /proc and /dev/shm or /sys are file systems of their own.
+// TestLayouts depend on the devices of the directories; /proc and /dev/shm or /sys are separate file systems.
 func TestLayouts(t *testing.T) {
 	here, proc, sys := t.TempDir(), "/proc", "/sys"
 	for _, tc := range []struct {
@@ -98,7 +98,7 @@ func TestTimesSaturates(t *testing.T) {
 	require.Equal(t, int64(math.MaxInt64), times(1<<62, 4096))
 }
 
-// TestStats: it is what a Manager asks for.
+// TestStats: a Node is a StatsProvider for a Manager.
 func TestStats(t *testing.T) {
 	var provider nodepressure.StatsProvider = node(t, files{}.uses("a", 600, 100))
 	stats, err := provider.Stats(context.Background())

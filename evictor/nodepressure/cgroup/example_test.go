@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure/cgroup"
 )
 
-// printer kills nobody.
+// printer only prints.
 type printer struct{}
 
 func (printer) Kill(_ context.Context, eviction nodepressure.Eviction) error {
@@ -22,7 +22,7 @@ func (printer) Kill(_ context.Context, eviction nodepressure.Eviction) error {
 
 func (printer) CleanedUp(*v1.Pod) bool { return true }
 
-// What would a kubelet do on this machine? It looks every ten seconds, and at once when the kernel says so, until it is
+// What would a kubelet do on this machine? It looks every ten seconds, and at once when the kernel signals, until it is
 // interrupted.
 func Example() {
 	node := cgroup.Node{Dir: "/sys/fs/cgroup", NodeFs: "/"}

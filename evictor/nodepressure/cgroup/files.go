@@ -14,8 +14,8 @@ import (
 // unlimited stands for "max", and for files that are not there.
 const unlimited = int64(-1)
 
-// number reads a file of one number or "max". One that does not exist is unlimited, with the error
-// fs.ErrNotExist in its chain.
+// number reads a file that contains one number or "max". If it does not exist the result is unlimited and
+// fs.ErrNotExist.
 func number(path string) (int64, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -27,12 +27,12 @@ func number(path string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return unlimited, fmt.Errorf("%s: %q is no number", path, text)
+		return unlimited, fmt.Errorf("%s: %q is not a number", path, text)
 	}
 	return n, nil
 }
 
-// optional is number, for files that need not be there.
+// optional is number for files that may be missing.
 func optional(path string) (int64, error) {
 	n, err := number(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,7 +56,7 @@ func entry(path, name string) (int64, error) {
 		}
 		n, err := strconv.ParseInt(words[1], 10, 64)
 		if err != nil || n < 0 {
-			return 0, fmt.Errorf("%s: %s: %q is no number", path, name, words[1])
+			return 0, fmt.Errorf("%s: %s: %q is not a number", path, name, words[1])
 		}
 		if len(words) > 2 && words[2] == "kB" {
 			n *= 1024
@@ -69,7 +69,7 @@ func entry(path, name string) (int64, error) {
 	return 0, fmt.Errorf("%s: there is no %s", path, name)
 }
 
-// workingSet is what a cgroup uses for good.
+// workingSet returns the memory of a cgroup that the kernel could not drop at once.
 func workingSet(dir string) (int64, error) {
 	usage, err := number(filepath.Join(dir, "memory.current"))
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is tested here is the kernel's: that it notifies when tasks really wait.
+// These tests are about the real kernel: it notifies when tasks really wait.
 
-// TestKernelNotifiesOfMemory: tasks wait for pages that they used a moment ago and that were taken from them.
+// TestKernelNotifiesOfMemory: tasks wait for pages that they have just used and that were taken away.
 func TestKernelNotifiesOfMemory(t *testing.T) {
 	if _, err := os.Stat("/proc/pressure/memory"); err != nil {
 		t.Skipf("this kernel has no pressure-stall information: %s", err)
@@ -51,10 +51,10 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// madvPageout asks the kernel to take pages away; it is in no list of package syscall.
+// madvPageout asks the kernel to take pages away; package syscall does not have it.
 const madvPageout = 21
 
-// thrash reads a file again and again that is taken from memory in between, until done.
+// thrash reads a file again and again until done; in between the file is taken from memory.
 func thrash(t *testing.T, done <-chan struct{}) {
 	t.Helper()
 	const size = 64 << 20
@@ -63,7 +63,7 @@ func thrash(t *testing.T, done <-chan struct{}) {
 	defer file.Close()
 	_, err = io.CopyN(file, endless{}, size)
 	require.NoError(t, err)
-	require.NoError(t, file.Sync()) // only clean pages can be taken away without swap
+	require.NoError(t, file.Sync()) // without swap only clean pages can be taken away
 	pages, err := syscall.Mmap(int(file.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, syscall.Munmap(pages)) }()
@@ -103,7 +103,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// ownCgroup makes a cgroup of version 2 for a test.
+// ownCgroup makes a cgroup v2 for a test.
 func ownCgroup(t *testing.T) string {
 	t.Helper()
 	mounts, err := os.Open("/proc/self/mounts")
@@ -125,7 +125,7 @@ func ownCgroup(t *testing.T) string {
 	return ""
 }
 
-// within starts a process in a cgroup that spins, or waits, until the test ends or end is called.
+// within starts a process in a cgroup that spins or waits, until the test ends or end is called.
 func within(t *testing.T, dir, what string) (end func()) {
 	t.Helper()
 	cgroup, err := os.Open(dir)
@@ -169,7 +169,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// TestKernelNotifiesOfACgroup: tasks of a cgroup wait for the processor, and at the end it is removed.
+// TestKernelNotifiesOfACgroup: tasks of a cgroup wait for the processor. In the end the cgroup is removed.
 func TestKernelNotifiesOfACgroup(t *testing.T) {
 	quiet(t)
 	dir := ownCgroup(t)
@@ -180,7 +180,7 @@ func TestKernelNotifiesOfACgroup(t *testing.T) {
 	require.Equal(t, "pressure-stall trigger on "+filepath.Join(dir, "cpu.pressure")+": some 1000 2000000", notifier.String())
 	spinners := []func(){within(t, dir, "spins"), within(t, dir, "spins")}
 	woken := false
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for a kernel that does not notify
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // in case the kernel does not notify
 	defer cancel()
 	err = notifier.Run(ctx, func() {
 		if woken {
@@ -201,8 +201,8 @@ func TestKernelNotifiesOfACgroup(t *testing.T) {
 	require.ErrorIs(t, err, errGone)
 }
 
-// TestKernelNotifiesByInotify: the files by which a cgroup counts events are watched like others, though the kernel writes
-// them. It counts processes here, because memory.events needs the memory controller.
+// TestKernelNotifiesByInotify: inotify works on the files in which a cgroup counts events, although the kernel writes
+// them. It uses processes here, because memory.events needs the memory controller.
 func TestKernelNotifiesByInotify(t *testing.T) {
 	quiet(t)
 	dir := ownCgroup(t)
@@ -211,7 +211,7 @@ func TestKernelNotifiesByInotify(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	within(t, dir, "waits")() // or the test is skipped here
+	within(t, dir, "waits")() // or skips the test here
 	for !strings.Contains(events(), "populated 0") {
 	}
 	notifier := &Notifier{source: source{path: filepath.Join(dir, "cgroup.events")}, window: leastWindow}
@@ -224,7 +224,7 @@ func TestKernelNotifiesByInotify(t *testing.T) {
 			started <- within(t, dir, "waits")
 		}
 	}()
-	// The kernel tells later than the file says: that the first process has ended may be told only now.
+	// The notification may come later than the file changes: the end of the first process may be reported only now.
 	require.ErrorIs(t, notifier.Run(ctx, func() {
 		if strings.Contains(events(), "populated 1") {
 			stop()

@@ -11,18 +11,19 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// Node is where a node is measured. Only Dir is required. It is a nodepressure.StatsProvider, and safe for concurrent use.
+// Node says where to measure a node. Only Dir is required. It is a nodepressure.StatsProvider and safe for concurrent
+// use.
 type Node struct {
-	// Dir is the cgroup v2 directory that stands for the node, as /sys/fs/cgroup.
+	// Dir is the node's cgroup v2 directory, such as /sys/fs/cgroup.
 	Dir string
-	// Proc is /proc when it is empty.
+	// Proc is where procfs is mounted; /proc if empty.
 	Proc string
-	// NodeFs is a directory on the kubelet's file system, as /var/lib/kubelet. When it is empty no file system is
+	// NodeFs is a directory on the kubelet's file system, such as /var/lib/kubelet. If it is empty no file system is
 	// measured.
 	NodeFs string
-	// ImageFs is one on that of images, as /var/lib/containerd; when it is empty that is the kubelet's.
+	// ImageFs is a directory on the file system of images, such as /var/lib/containerd; NodeFs if empty.
 	ImageFs string
-	// ContainerFs is one on that of writable layers; when it is empty that is the one of images.
+	// ContainerFs is a directory on the file system of writable layers; ImageFs if empty.
 	ContainerFs string
 }
 
@@ -33,7 +34,7 @@ func (n Node) proc(path string) string {
 	return filepath.Join(n.Proc, path)
 }
 
-// Stats is Signals and Pods. They are fresh, so that samples have no time.
+// Stats returns Signals and Pods. The samples have no time because they are always new.
 func (n Node) Stats(ctx context.Context) (nodepressure.Stats, error) {
 	if ctx.Err() != nil {
 		return nodepressure.Stats{}, context.Cause(ctx)
@@ -49,8 +50,8 @@ func (n Node) Stats(ctx context.Context) (nodepressure.Stats, error) {
 	return nodepressure.Stats{Signals: signals, Pods: pods}, nil
 }
 
-// Root says whether the memory is that of the whole machine, because the directory is that of the root cgroup or
-// of none. A directory that does not exist is an error.
+// Root reports whether Dir is the root cgroup or not a cgroup at all, so that memory is measured for the whole machine.
+// It is an error if the directory does not exist.
 func (n Node) Root() (bool, error) {
 	if info, err := os.Stat(n.Dir); err != nil {
 		return false, err
@@ -64,9 +65,9 @@ func (n Node) Root() (bool, error) {
 	return false, err
 }
 
-// Signals measures the node: its memory, the memory of all its pods together where a kubelet keeps them in a cgroup, its
-// process numbers where they are counted, and its file systems where NodeFs says one. What is not measured is not in
-// the result; the error names the file or directory that could not be.
+// Signals measures the node: its memory, the memory of all pods together if a kubelet keeps them in a cgroup, process
+// IDs if they are counted, and file systems if NodeFs is set. What is not measured is not in the result. An error names
+// the file or directory that could not be read.
 func (n Node) Signals() (map[nodepressure.Signal]nodepressure.Sample, error) {
 	memory, err := n.memory()
 	if err != nil {
@@ -94,7 +95,7 @@ func (n Node) Signals() (map[nodepressure.Signal]nodepressure.Sample, error) {
 	return signals, n.fileSystems(signals)
 }
 
-// of is what is left of a limit, and of the machine's capacity where that is less.
+// of returns the sample for a limit, or for the machine's capacity if that is less.
 func of(used, limit, capacity int64) nodepressure.Sample {
 	if limit == unlimited || limit > capacity {
 		limit = capacity
@@ -123,8 +124,8 @@ func (n Node) memory() (nodepressure.Sample, error) {
 	return of(used, limit, total), err
 }
 
-// rootWorkingSet is what the kubelet makes of the memory.stat of the root cgroup, which has no memory.current; where
-// there is none, it is what the machine has neither free nor as inactive file pages.
+// rootWorkingSet is what the kubelet computes from the memory.stat of the root cgroup, which has no memory.current.
+// Without a memory.stat it is the machine's memory that is neither free nor inactive file pages.
 func (n Node) rootWorkingSet(total int64) (int64, error) {
 	stat := filepath.Join(n.Dir, "memory.stat")
 	used, err := entry(stat, "anon")
@@ -147,7 +148,7 @@ func (n Node) rootWorkingSet(total int64) (int64, error) {
 	return max(used+file-inactive, 0), err
 }
 
-// pids says too whether anything counts processes.
+// pids also says whether anything counts processes.
 func (n Node) pids() (amount nodepressure.Sample, counted bool, err error) {
 	used, err := optional(filepath.Join(n.Dir, "pids.current"))
 	if err != nil || used == unlimited {

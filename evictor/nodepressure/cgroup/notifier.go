@@ -10,18 +10,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// NotifierConfig says of what the kernel is to notify. The zero NotifierConfig is of memory, as systemd has it for its
-// services.
+// NotifierConfig says when the kernel is to notify. The zero NotifierConfig watches memory, with the values that
+// systemd uses for services.
 type NotifierConfig struct {
-	// Resource is what tasks wait for: "memory", also when it is empty, "io" or "cpu".
+	// Resource is what tasks wait for: "memory" (also if empty), "io" or "cpu".
 	Resource string
-	// The kernel notifies when some task has waited for Stall within Window, and at most once a Window. Zero means 200ms
-	// and 2s. A Window is 500ms to 10s; without the capability CAP_SYS_RESOURCE it must be a multiple of 2s, and the
-	// kernel looks only every 2s.
+	// The kernel notifies when some task has waited for Stall within Window, and at most once per Window. Zero means
+	// 200ms and 2s. A Window is between 500ms and 10s. Without the capability CAP_SYS_RESOURCE it must be a multiple of
+	// 2s, and the kernel checks only every 2s.
 	Stall, Window time.Duration
 }
 
-// The bounds of a window are the kernel's.
+// The kernel sets the bounds of a window.
 const (
 	defaultStall, defaultWindow = 200 * time.Millisecond, 2 * time.Second
 	leastWindow, mostWindow     = 500 * time.Millisecond, 10 * time.Second
@@ -56,22 +56,23 @@ func (c NotifierConfig) defaulted() NotifierConfig {
 	return c
 }
 
-// Notifier wakes whoever must look at a node when the kernel says that its tasks wait. It has opened nothing until Run.
+// Notifier calls a function when the kernel signals that tasks of a node wait. It opens nothing before Run.
 type Notifier struct {
 	source source
 	window time.Duration
 }
 
-// source is a file that the kernel notifies by.
+// source is a file through which the kernel notifies.
 type source struct {
 	path string
-	// trigger is what to write into a file of pressure-stall information; empty for a file that inotify watches.
+	// trigger is what to write into a file of pressure-stall information; empty if inotify watches the file.
 	trigger string
 }
 
-// NewNotifier finds out what the machine offers, and tries it: a pressure-stall trigger on the node's cgroup, or on the
-// machine where the node is that (see Node.Root); else, for memory, changes of memory.events, which counts how often the
-// cgroup went over its limits. The error says of each why it cannot be had: then a Manager is left with its MonitoringPeriod.
+// NewNotifier finds out what the machine offers, and tries it. First choice is a pressure-stall trigger on the node's
+// cgroup, or on the machine if the node is the whole machine (see Node.Root). Second choice, for memory only, are
+// changes of memory.events, which counts how often the cgroup exceeded its limits. The error says why each of them
+// cannot be used; then a Manager looks only every MonitoringPeriod.
 func NewNotifier(node Node, config NotifierConfig) (*Notifier, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("cgroup: %w", err)
@@ -88,7 +89,7 @@ func NewNotifier(node Node, config NotifierConfig) (*Notifier, error) {
 	return nil, fmt.Errorf("cgroup: the kernel cannot notify of %s: %w", config.Resource, errors.Join(errs...))
 }
 
-// sources are what may be there, the best first.
+// sources returns the files to try, the best first.
 func (n Node) sources(c NotifierConfig) []source {
 	trigger := fmt.Sprintf("some %d %d", c.Stall.Microseconds(), c.Window.Microseconds())
 	found := []source{{filepath.Join(n.Dir, c.Resource+".pressure"), trigger}}
@@ -109,9 +110,10 @@ func (n *Notifier) String() string {
 	return fmt.Sprintf("pressure-stall trigger on %s: %s", n.source.path, n.source.trigger)
 }
 
-// Run calls wake at each notification, at most about once a Window, until the context ends; it returns its cause. It
-// returns an error before that when the kernel notifies no more, as when the cgroup is removed. Wake is called from Run
-// and is to return soon, as Manager.Notify does. Several Runs do not disturb each other.
+// Run calls wake at each notification, at most about once per Window, until the context ends; then it returns the
+// context's cause. It returns an error earlier if the kernel stops notifying, for example because the cgroup is
+// removed. Run calls wake in its own goroutine, and wake must return soon, as Manager.Notify does. Several Runs do not
+// disturb each other.
 func (n *Notifier) Run(ctx context.Context, wake func()) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// File systems by the numbers that statfs knows them by: nothing is written into files of others.
+// The file systems that a trigger may be written to, by their numbers in statfs.
 const (
 	cgroup2FileSystem = 0x63677270
 	procFileSystem    = 0x9fa0
 )
 
-// watch is a source that is open. The kernel's poll of pressure-stall information is answered once: whoever asks twice, as
-// a poll of a poll would, loses the notification. So it blocks in the one call that asks.
+// watch is an open source. A poll of pressure-stall information reports a notification only once, and a nested poll
+// would lose it. So one call of epoll waits for everything.
 type watch struct {
 	file, poll   int    // descriptors
-	ended, ender int    // of a pipe: what is written into ender ends the waiting
+	ended, ender int    // a pipe: writing to ender ends the wait
 	event        uint32 // what to wait for
 	inotify      bool
 }
@@ -87,7 +87,7 @@ func (w *watch) openTrigger(s source) (err error) {
 		return err
 	}
 	if on.Type != cgroup2FileSystem && on.Type != procFileSystem {
-		return errors.New("is no file of the kernel's")
+		return errors.New("is not a kernel file")
 	}
 	w.event = syscall.EPOLLPRI
 	_, err = syscall.Write(w.file, append([]byte(s.trigger), 0))
@@ -102,10 +102,10 @@ func (w *watch) close() {
 	}
 }
 
-// end ends the waiting, from wherever.
+// end ends the wait. It may be called from any goroutine.
 func (w *watch) end() { _, _ = syscall.Write(w.ender, []byte{0}) }
 
-// run waits, on the thread that it blocks, until the context ends or something fails.
+// run waits until the context ends or something fails. It blocks its thread.
 func (n *Notifier) run(ctx context.Context, wake func()) error {
 	w, err := n.source.open()
 	if err != nil {
@@ -140,7 +140,7 @@ func (n *Notifier) run(ctx context.Context, wake func()) error {
 	return nil
 }
 
-// wait says whether the kernel notified, before so many milliseconds have passed; -1 is for ever.
+// wait says whether the kernel notified within that many milliseconds; -1 means no limit.
 func (w *watch) wait(milliseconds int) (notified bool, err error) {
 	events := make([]syscall.EpollEvent, 2)
 	n, err := syscall.EpollWait(w.poll, events, milliseconds)
@@ -167,7 +167,7 @@ func (w *watch) wait(milliseconds int) (notified bool, err error) {
 	return notified, nil
 }
 
-// drain takes what inotify has to say.
+// drain reads all pending inotify events.
 func (w *watch) drain() error {
 	buffer := make([]byte, 4096)
 	for {
@@ -191,8 +191,8 @@ func (w *watch) drain() error {
 	}
 }
 
-// rest lets a window pass without notifications: what comes meanwhile is one at its end. Pressure-stall information keeps
-// to its window by itself.
+// rest ignores notifications for the rest of a window; what comes meanwhile is reported once, at its end.
+// Pressure-stall triggers need no rest, because the kernel limits them.
 func (w *watch) rest(window time.Duration) error {
 	if err := w.listen(0); err != nil {
 		return err
@@ -202,7 +202,7 @@ func (w *watch) rest(window time.Duration) error {
 		if left <= 0 {
 			return w.listen(w.event)
 		}
-		// Only the end of the context is still listened to.
+		// Only the end of the context interrupts this.
 		events := make([]syscall.EpollEvent, 1)
 		n, err := syscall.EpollWait(w.poll, events, int(left/time.Millisecond)+1)
 		if n > 0 {
@@ -214,7 +214,7 @@ func (w *watch) rest(window time.Duration) error {
 	}
 }
 
-// listen changes what to wait for.
+// listen changes which events of the source to wait for.
 func (w *watch) listen(event uint32) error {
 	return syscall.EpollCtl(w.poll, syscall.EPOLL_CTL_MOD, w.file, &syscall.EpollEvent{Events: event, Fd: int32(w.file)})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// quiet says, at the end of a test, that no goroutine and no descriptor of a notifier is left behind.
+// quiet checks, at the end of a test, that no goroutine and no descriptor of a notifier is left.
 func quiet(t *testing.T) {
 	t.Helper()
 	before := descriptors(t)
@@ -29,7 +29,7 @@ func quiet(t *testing.T) {
 	})
 }
 
-// descriptors are the open ones that can be those of a notifier.
+// descriptors returns the open ones that may be a notifier's.
 func descriptors(t *testing.T) (open []string) {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
@@ -43,7 +43,7 @@ func descriptors(t *testing.T) (open []string) {
 	return open
 }
 
-// counting is a node whose memory.events inotify watches, a regular file.
+// counting returns a node whose memory.events, a regular file, inotify watches.
 func counting(t *testing.T) (n Node, events string) {
 	t.Helper()
 	n = node(t, files{"cgroup/memory.events": "high 0\n", "cgroup/memory.max": "4096000\n"}.uses(".", 1000, 0))
@@ -55,7 +55,7 @@ func write(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// TestEventsWake: each change of memory.events, those within a window together; the end of the file is an error.
+// TestEventsWake: each change of memory.events wakes, several within a window once. Removing the file is an error.
 func TestEventsWake(t *testing.T) {
 	quiet(t)
 	n, events := counting(t)
@@ -80,7 +80,7 @@ func TestEventsWake(t *testing.T) {
 	require.Equal(t, 2, wakes)
 }
 
-// watching writes into a file as soon as inotify watches anything here; it says when it has.
+// watching writes to a file as soon as inotify watches anything here, and signals when it has.
 func watching(t *testing.T, path, text string) <-chan struct{} {
 	t.Helper()
 	done := make(chan struct{})
@@ -98,7 +98,7 @@ func watching(t *testing.T, path, text string) <-chan struct{} {
 	return done
 }
 
-// untilWatched waits until inotify watches something here; it says whether that came before the context ended.
+// untilWatched waits until inotify watches something here, and says whether it did before the context ended.
 func untilWatched(ctx context.Context, t *testing.T) bool {
 	for !strings.Contains(strings.Join(watches(t), "\n"), "inotify wd:") {
 		if ctx.Err() != nil {
@@ -108,7 +108,7 @@ func untilWatched(ctx context.Context, t *testing.T) bool {
 	return true
 }
 
-// watches is what the kernel says of our inotify descriptors.
+// watches returns what the kernel reports about our inotify descriptors.
 func watches(t *testing.T) (lines []string) {
 	paths, err := filepath.Glob("/proc/self/fdinfo/*")
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func watches(t *testing.T) (lines []string) {
 	return lines
 }
 
-// TestNotifierWakesAManager at once, however long its period is.
+// TestNotifierWakesAManager at once, however long its MonitoringPeriod is.
 func TestNotifierWakesAManager(t *testing.T) {
 	quiet(t)
 	n, events := counting(t)
@@ -150,7 +150,7 @@ func TestNotifierWakesAManager(t *testing.T) {
 
 type nobody struct{ nodepressure.Killer }
 
-// TestNotifierEndsWithItsContext: before it, while it waits, and while it lets a window pass.
+// TestNotifierEndsWithItsContext, whether that ends before Run, during a wait or during a window's rest.
 func TestNotifierEndsWithItsContext(t *testing.T) {
 	quiet(t)
 	n, events := counting(t)
@@ -173,7 +173,7 @@ func TestNotifierEndsWithItsContext(t *testing.T) {
 	<-opened
 }
 
-// TestNotifierSurvivesWhoeverItWakes: a panic is the caller's, and leaves nothing behind.
+// TestNotifierSurvivesWhoeverItWakes: a panic of wake reaches Run's caller, and nothing is left behind.
 func TestNotifierSurvivesWhoeverItWakes(t *testing.T) {
 	quiet(t)
 	n, events := counting(t)
@@ -186,7 +186,7 @@ func TestNotifierSurvivesWhoeverItWakes(t *testing.T) {
 	end()
 }
 
-// TestNothingIsOffered: the error says what was looked for, and of what there is why it does not do.
+// TestNothingIsOffered: the error lists what was looked for, and why what exists cannot be used.
 func TestNothingIsOffered(t *testing.T) {
 	quiet(t)
 	n := node(t, files{})
@@ -201,18 +201,18 @@ func TestNothingIsOffered(t *testing.T) {
 	require.NotContains(t, err.Error(), "/proc/pressure", "that is of the machine, which the node is not")
 }
 
-// TestNothingIsWrittenIntoOthersFiles: a file of that name is not the kernel's.
+// TestNothingIsWrittenIntoOthersFiles: a file with that name need not be the kernel's.
 func TestNothingIsWrittenIntoOthersFiles(t *testing.T) {
 	quiet(t)
 	n := node(t, files{"cgroup/memory.pressure": "mine\n"})
 	_, err := NewNotifier(n, NotifierConfig{})
-	require.ErrorContains(t, err, "memory.pressure: is no file of the kernel's")
+	require.ErrorContains(t, err, "memory.pressure: is not a kernel file")
 	text, err := os.ReadFile(filepath.Join(n.Dir, "memory.pressure"))
 	require.NoError(t, err)
 	require.Equal(t, "mine\n", string(text))
 }
 
-// TestSourceThatIsGoneBeforeRun is an error of Run.
+// A source that is gone before Run is an error of Run.
 func TestSourceThatIsGoneBeforeRun(t *testing.T) {
 	quiet(t)
 	n, events := counting(t)

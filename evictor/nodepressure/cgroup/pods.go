@@ -15,10 +15,10 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// container is the only one of a pod that is made of a cgroup.
+// container is the name of the only container of a pod made from a cgroup.
 const container = "main"
 
-// kubepods is the cgroup of all pods of a kubelet.
+// kubepods returns the cgroup in which a kubelet keeps its pods.
 func (n Node) kubepods() (dir string, ok bool) {
 	for _, name := range []string{"kubepods.slice", "kubepods"} {
 		dir = filepath.Join(n.Dir, name)
@@ -29,8 +29,8 @@ func (n Node) kubepods() (dir string, ok bool) {
 	return "", false
 }
 
-// Pods measures the pods, by class and in the order of their names. One that ends meanwhile is left out. What they use of
-// file systems is not known. A pod of a kubelet has its UID, but not the name that the API server knows it by.
+// Pods measures the pods, by QoS class and then by name. A pod that ends meanwhile is left out. What pods use of file
+// systems is not measured. A kubelet's pod has its UID, but not its name in the API.
 func (n Node) Pods() ([]nodepressure.Pod, error) {
 	parent, kubelets := n.kubepods()
 	if !kubelets {
@@ -47,14 +47,14 @@ func (n Node) Pods() ([]nodepressure.Pod, error) {
 	return all, nil
 }
 
-// place is where a kubelet keeps the pods of a class.
+// place is where a kubelet keeps the pods of a QoS class.
 type place struct {
 	class       v1.PodQOSClass
 	dir, prefix string
 }
 
-// places are by the driver of cgroups: systemd's slices carry the names of those above them. Guaranteed pods
-// have no cgroup of their class.
+// places depend on the cgroup driver: the names of systemd's slices contain those of their parents. Guaranteed pods
+// have no cgroup for their class.
 func places(kubepods string) []place {
 	if filepath.Base(kubepods) == "kubepods" {
 		return []place{
@@ -70,7 +70,7 @@ func places(kubepods string) []place {
 	}
 }
 
-// pods are the children of a cgroup, which need not exist, that are wanted.
+// pods measures the wanted children of a cgroup, which need not exist.
 func pods(dir string, class v1.PodQOSClass, wanted func(name string) bool) ([]nodepressure.Pod, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -93,7 +93,7 @@ func pods(dir string, class v1.PodQOSClass, wanted func(name string) bool) ([]no
 	return result, nil
 }
 
-// gone says whether a cgroup ended while it was read, or does not count memory.
+// gone says whether a cgroup was removed while it was read, or does not count memory.
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRemoved) }
 
 func measure(dir string, class v1.PodQOSClass) (nodepressure.Pod, error) {
@@ -106,7 +106,7 @@ func measure(dir string, class v1.PodQOSClass) (nodepressure.Pod, error) {
 		return nodepressure.Pod{}, err
 	}
 	if class == v1.PodQOSGuaranteed && request <= 0 {
-		// It may use what it requests.
+		// A Guaranteed pod's limit equals its request.
 		if request, err = optional(filepath.Join(dir, "memory.max")); err != nil {
 			return nodepressure.Pod{}, err
 		}
@@ -126,12 +126,12 @@ func measure(dir string, class v1.PodQOSClass) (nodepressure.Pod, error) {
 	}, nil
 }
 
-// resources are of the class, and request memory.
+// resources returns resources of that class with this memory request.
 func resources(class v1.PodQOSClass, memory int64) v1.ResourceRequirements {
 	if class == v1.PodQOSBestEffort {
 		return v1.ResourceRequirements{}
 	}
-	// A class does not tell how much cpu is requested; that does not matter here.
+	// The class does not say how much cpu is requested, and nothing here depends on it.
 	list := v1.ResourceList{v1.ResourceCPU: *resource.NewMilliQuantity(1, resource.DecimalSI)}
 	if memory > 0 {
 		list[v1.ResourceMemory] = *resource.NewQuantity(memory, resource.BinarySI)
@@ -142,8 +142,8 @@ func resources(class v1.PodQOSClass, memory int64) v1.ResourceRequirements {
 	return v1.ResourceRequirements{Requests: list}
 }
 
-// uid is the pod's UID in the name of a kubelet's cgroup, as in kubepods-burstable-pod3f2a_9c.slice or pod3f2a-9c; in any
-// other name there is none.
+// uid returns the pod's UID from the name of a kubelet's cgroup, such as kubepods-burstable-pod3f2a_9c.slice or
+// pod3f2a-9c. It is empty for any other name.
 func uid(name string) types.UID {
 	name, slice := strings.CutSuffix(name, ".slice")
 	if slice {

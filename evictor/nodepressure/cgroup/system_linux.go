@@ -4,7 +4,7 @@ import (
 	"syscall"
 )
 
-// errRemoved is what reading a file of a cgroup says that was removed meanwhile.
+// errRemoved is the error of reading a file of a removed cgroup.
 const errRemoved = syscall.ENODEV
 
 func statfs(dir string) (size, error) {
@@ -19,11 +19,11 @@ func statfs(dir string) (size, error) {
 	}
 }
 
-// device numbers the file system that a directory is on.
+// device returns the number of the file system that a directory is on.
 func device(dir string) (uint64, error) {
 	var s syscall.Stat_t
 	if err := syscall.Stat(dir, &s); err != nil {
 		return 0, err
 	}
-	return uint64(s.Dev), nil //nolint:unconvert // not everywhere an uint64
+	return uint64(s.Dev), nil //nolint:unconvert // not a uint64 everywhere
 }

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	errRemoved  = errors.New("removed") // nothing says so here
+	errRemoved  = errors.New("removed") // never returned here
 	unsupported = fmt.Errorf("cannot be measured on %s: %w", runtime.GOOS, errors.ErrUnsupported)
 )
 

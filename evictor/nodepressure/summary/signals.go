@@ -6,13 +6,13 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// The system containers that count: all pods together, and on Windows what is promised of the memory to everybody.
+// The system containers that are read: all pods together, and, on Windows, the memory that the system has committed.
 const (
 	allPods       = "pods"
 	windowsCommit = "windows-global-commit-memory"
 )
 
-// signals are the measurements that are complete.
+// signals returns the measurements that are complete.
 func (n *node) signals() map[nodepressure.Signal]nodepressure.Sample {
 	s := samples{}
 	if commit, ok := n.systemContainer(windowsCommit); ok {
@@ -45,7 +45,7 @@ func (n *node) systemContainer(name string) (container, bool) {
 
 type samples map[nodepressure.Signal]nodepressure.Sample
 
-// memory adds a sample whose capacity is what is available and what is used together.
+// memory adds a sample whose capacity is what is available plus what is used.
 func (s samples) memory(signal nodepressure.Signal, m *memory, used *uint64) {
 	if m.Available != nil && used != nil {
 		s[signal] = nodepressure.Sample{Available: int64(*m.Available), Capacity: int64(*m.Available + *used), Time: m.Time.Time}
@@ -60,7 +60,7 @@ func (s samples) fileSystem(space, inodes nodepressure.Signal, fs *fileSystem) {
 	s.amount(inodes, fs.InodesFree, fs.Inodes, fs.Time.Time)
 }
 
-// amount adds a sample. Like the kubelet it takes what is beyond an int64 for a difference that went below 0.
+// amount adds a sample. Like the kubelet it treats a value beyond int64 as a difference below 0.
 func (s samples) amount(signal nodepressure.Signal, available, capacity *uint64, at time.Time) {
 	if available != nil && capacity != nil {
 		s[signal] = nodepressure.Sample{Available: int64(*available), Capacity: int64(*capacity), Time: at}
@@ -94,7 +94,7 @@ func (fs *fileSystem) used() nodepressure.Disk {
 	return nodepressure.Disk{Bytes: known(fs.Used), Inodes: known(fs.InodesUsed)}
 }
 
-// known is 0 for what is not.
+// known returns 0 for a value that is not known.
 func known(n *uint64) int64 {
 	if n == nil {
 		return 0

@@ -11,18 +11,18 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// Stats is the sample that the eviction manager of a kubelet takes from its Summary API, whose answer is body. The
-// pods are those that are active on the node, as the API server has them; in the sample they have the same order, each
-// with its usage, or without where the summary does not know it. Pods that are only in the summary do not count.
+// Stats returns the sample that a kubelet's eviction manager takes from its Summary API, whose response body is given.
+// Pass the pods that are active on the node, as the API server has them. The sample has them in the same order, each
+// with its usage; Usage is nil if the summary does not know it. Pods that are only in the summary are ignored.
 //
-// It is an error when body is no JSON or no summary, such as a Status that says why there is none.
+// It is an error if body is not JSON or not a summary, for example a Status that says why there is no summary.
 func Stats(body []byte, pods []*v1.Pod) (nodepressure.Stats, error) {
 	var s summary
 	if err := json.Unmarshal(body, &s); err != nil {
 		return nodepressure.Stats{}, fmt.Errorf("summary: %w", err)
 	}
 	if s.Node == nil {
-		return nodepressure.Stats{}, errors.New("summary: there is no node in it")
+		return nodepressure.Stats{}, errors.New("summary: no node in the summary")
 	}
 	stats := nodepressure.Stats{Signals: s.Node.signals(), Pods: make([]nodepressure.Pod, 0, len(pods))}
 	usage := make(map[string]*nodepressure.Usage, len(s.Pods))
@@ -32,14 +32,14 @@ func Stats(body []byte, pods []*v1.Pod) (nodepressure.Stats, error) {
 	for _, pod := range pods {
 		used, known := usage[string(pod.UID)]
 		if static, mirror := pod.Annotations[v1.MirrorPodAnnotationKey]; mirror && !known {
-			used = usage[static] // the API server has a mirror of a static pod, with a UID of its own
+			used = usage[static] // the API server has a mirror pod, with its own UID
 		}
 		stats.Pods = append(stats.Pods, nodepressure.Pod{Pod: pod, Usage: used})
 	}
 	return stats, nil
 }
 
-// What follows are the parts of a summary that count, by their names there. What is nil is not known.
+// The parts of a summary that are read, named as there. What is nil is not known.
 type (
 	summary struct {
 		Node *node `json:"node"`

@@ -33,10 +33,10 @@ func compile(ctx context.Context, dir, arch string) ([]byte, error) {
 	return program, asEverywhere(program)
 }
 
-// settings are those of a build that are the same on every machine.
+// settings are the build settings that are the same on every machine.
 var settings = []string{"-buildmode", "-compiler", "-trimpath", "DefaultGODEBUG", "CGO_ENABLED", "GOARCH", "GOOS", "GOAMD64", "GOARM64"}
 
-// asEverywhere finds what only this machine sets: an experiment, which is told in the version, or a setting.
+// asEverywhere finds what only this machine sets: an experiment, which is part of the version, or a setting.
 func asEverywhere(program []byte) error {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {

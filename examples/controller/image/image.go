@@ -17,7 +17,7 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// platforms are the architectures that the image is for.
+// platforms are the architectures of the image.
 var platforms = []string{"amd64", "arm64"}
 
 const (
@@ -67,14 +67,14 @@ func assemble(arch string, layers ...v1.Layer) (v1.Image, error) {
 	return mutate.AppendLayers(image, layers...)
 }
 
-// file is one of root's; a name that ends in a slash is a directory.
+// file is a file owned by root. A name that ends in a slash is a directory.
 type file struct {
 	name    string
 	content []byte
 	mode    int64
 }
 
-// always is when everything was made.
+// always is the time of every file.
 var always = time.Unix(0, 0).UTC()
 
 func layer(files ...file) (v1.Layer, error) {
@@ -100,7 +100,8 @@ func layer(files ...file) (v1.Layer, error) {
 	return tarball.LayerFromOpener(open, tarball.WithMediaType(types.OCILayer), tarball.WithCompressionLevel(gzip.BestCompression))
 }
 
-// bundled are the certificates of all authorities that are trusted without a condition: a file cannot say one.
+// bundled returns the certificates of all authorities that are trusted unconditionally, because a file cannot express a
+// condition.
 func bundled() []byte {
 	var text bytes.Buffer
 	for root := range bundle.Roots() {

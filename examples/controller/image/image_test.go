@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// architectures are those that a test builds for: with EVICTKIT_FULL all, else this machine's only.
+// architectures are those that a test builds for: all with EVICTKIT_FULL, otherwise only this machine's.
 func architectures() []string {
 	if os.Getenv("EVICTKIT_FULL") == "" && slices.Contains(platforms, runtime.GOARCH) {
 		return []string{runtime.GOARCH}
@@ -32,7 +32,7 @@ func architectures() []string {
 	return platforms
 }
 
-// checkout copies the sources to another directory, with other times.
+// checkout copies the sources to another directory, with other modification times.
 func checkout(t *testing.T) (examples string) {
 	t.Helper()
 	const from = "../../.."
@@ -59,7 +59,7 @@ func checkout(t *testing.T) (examples string) {
 	return filepath.Join(to, "examples")
 }
 
-// TestTheDigestIsThatOfTheSources, wherever they lie and whatever the machine sets.
+// TestTheDigestIsThatOfTheSources: it does not depend on the directory or on the machine's settings.
 func TestTheDigestIsThatOfTheSources(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "image")
 	var out bytes.Buffer
@@ -82,7 +82,7 @@ func TestTheDigestIsThatOfTheSources(t *testing.T) {
 	hasWhatItNeeds(t, first)
 }
 
-// written is the index in a layout in which all is as its digest says.
+// written returns the index of a layout in which every digest is right.
 func written(t *testing.T, dir string) v1.ImageIndex {
 	t.Helper()
 	all, err := layout.ImageIndexFromPath(dir)
@@ -96,7 +96,7 @@ func written(t *testing.T, dir string) v1.ImageIndex {
 	return index
 }
 
-// hasWhatItNeeds looks into the images of an index.
+// hasWhatItNeeds checks the images of an index.
 func hasWhatItNeeds(t *testing.T, index v1.ImageIndex) {
 	t.Helper()
 	manifest, err := index.IndexManifest()
@@ -137,7 +137,7 @@ func hasWhatItNeeds(t *testing.T, index v1.ImageIndex) {
 	}
 }
 
-// contents are the files of an image, which only root may write.
+// contents returns the files of an image, which only root may write.
 func contents(t *testing.T, image v1.Image) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
@@ -160,7 +160,7 @@ func contents(t *testing.T, image v1.Image) map[string][]byte {
 	}
 }
 
-// TestWhatTheCommandRefuses.
+// TestWhatTheCommandRefuses: wrong toolchains and directories are errors.
 func TestWhatTheCommandRefuses(t *testing.T) {
 	require.NoError(t, right(toolchain))
 	require.EqualError(t, right("go1.27.0"), "this is go1.27.0, which makes another digest: set GOTOOLCHAIN="+toolchain)
@@ -170,7 +170,7 @@ func TestWhatTheCommandRefuses(t *testing.T) {
 	require.ErrorIs(t, program(t.Context(), []string{"--out", t.TempDir()}, io.Discard, nil), fs.ErrExist)
 }
 
-// TestThePageNamesTheLibrary that has the tool to copy an image, as it is required here.
+// TestThePageNamesTheLibrary: the page names the tool that copies an image in the version that is required here.
 func TestThePageNamesTheLibrary(t *testing.T) {
 	const library = "github.com/google/go-containerregistry"
 	required, err := os.ReadFile("go.mod")
@@ -182,7 +182,7 @@ func TestThePageNamesTheLibrary(t *testing.T) {
 	require.Contains(t, string(page), "go run "+library+"/cmd/crane@"+string(version[1])+" push ")
 }
 
-// TestThePagesNameTheToolchain that makes the digest.
+// TestThePagesNameTheToolchain on which the digest depends.
 func TestThePagesNameTheToolchain(t *testing.T) {
 	for _, page := range []string{"main.go", "../README.md"} {
 		text, err := os.ReadFile(page)

@@ -3,9 +3,10 @@
 //
 //	GOTOOLCHAIN=go1.26.8 go run -C examples/controller/image . --out /tmp/evictkit-image
 //
-// It asks no registry: in the image are the controller and the CA certificates of golang.org/x/crypto/x509roots/fallback,
-// which are Mozilla's, and nothing else. It runs as user 65532. The digest, which is printed, depends on the sources
-// and on the version of Go alone, which is why that is a fixed one: not on the time, the machine, or what is set there.
+// It contacts no registry. The image holds the controller and Mozilla's CA certificates, from
+// golang.org/x/crypto/x509roots/fallback, and nothing else. It runs as user 65532. The digest, which is printed,
+// depends only on the sources and on the version of Go, which is therefore fixed. It does not depend on the time, the
+// machine or its settings.
 package main
 
 import (
@@ -23,10 +24,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// toolchain compiles the controller, and its standard library compresses the layers.
+// toolchain compiles the controller. Its standard library also compresses the layers.
 const toolchain = "go1.26.8"
 
-// examples is the module of the controller, from the directory of this one.
+// examples is the module of the controller, relative to the directory of this one.
 const examples = "../.."
 
 func main() {
@@ -42,7 +43,7 @@ func main() {
 	}
 }
 
-// right says whether that version of Go makes the digest that every other machine's does.
+// right says whether this version of Go produces the same digest as everywhere.
 func right(version string) error {
 	if version != toolchain {
 		return fmt.Errorf("this is %s, which makes another digest: set GOTOOLCHAIN=%s", version, toolchain)
@@ -74,7 +75,7 @@ func program(ctx context.Context, args []string, out io.Writer, architectures []
 	return nil
 }
 
-// write makes an OCI layout of the directory, with the index as all there is in it.
+// write writes an OCI layout to the directory. It holds only this index.
 func write(index v1.ImageIndex, dir string) (v1.Hash, error) {
 	to, err := layout.Write(dir, empty.Index)
 	if err != nil {

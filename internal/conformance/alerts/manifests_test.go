@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// controller is the directory of the program that is watched.
+// controller is the directory of the program under test.
 const controller = "../../../examples/controller"
 
 func read(t *testing.T, name string) []byte {
@@ -22,7 +22,7 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// prometheusRule is the manifest, which has no field that its operator does not know.
+// prometheusRule is the manifest. It is decoded strictly, so a field that the operator does not know is an error.
 func prometheusRule(t *testing.T) (rule monitoringv1.PrometheusRule) {
 	t.Helper()
 	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/monitoring/rules.yaml"), &rule))
@@ -30,7 +30,7 @@ func prometheusRule(t *testing.T) (rule monitoringv1.PrometheusRule) {
 	return rule
 }
 
-// alertsOf are the rules, which are alerts all of them.
+// alertsOf returns the rules, all of which are alerts.
 func alertsOf(t *testing.T) (alerts []monitoringv1.Rule) {
 	t.Helper()
 	for _, group := range prometheusRule(t).Spec.Groups {
@@ -40,7 +40,7 @@ func alertsOf(t *testing.T) (alerts []monitoringv1.Rule) {
 	return alerts
 }
 
-// ruleFile is what Prometheus makes of the manifest.
+// ruleFile returns the rules as the operator gives them to Prometheus.
 func ruleFile(t *testing.T) string {
 	t.Helper()
 	text, err := yaml.Marshal(prometheusRule(t).Spec)
@@ -50,7 +50,7 @@ func ruleFile(t *testing.T) string {
 	return path
 }
 
-// TestThePodMonitorIsTheirs: the port is the Deployment's, and the job has the name that all queries have.
+// TestThePodMonitorIsTheirs: the port is the Deployment's, and the job has the name that all queries use.
 func TestThePodMonitorIsTheirs(t *testing.T) {
 	var monitor monitoringv1.PodMonitor
 	require.NoError(t, yaml.UnmarshalStrict(read(t, "manifests/monitoring/podmonitor.yaml"), &monitor))
@@ -78,7 +78,7 @@ func TestThePodMonitorIsTheirs(t *testing.T) {
 	}
 }
 
-// panel is one of the dashboard, with what its queries are.
+// panel is a panel of the dashboard with its queries.
 type panel struct {
 	Title   string
 	Targets []struct{ Expr string }

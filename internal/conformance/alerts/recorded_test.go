@@ -31,15 +31,15 @@ const (
 	scraped  = 30 * time.Second // as the PodMonitor says
 )
 
-// recorded is a run of the controller, scraped by a Prometheus.
+// recorded is a recording of a run of the controller, scraped by Prometheus.
 type recorded struct {
 	storage *teststorage.TestStorage
 	engine  *promql.Engine
-	end     time.Time                      // of it; it begins at 0
-	names   map[string]map[string]struct{} // of each metric its labels
+	end     time.Time                      // of the run, which begins at 0
+	names   map[string]map[string]struct{} // the labels of each metric
 }
 
-// recordedRun lets the tests of the controller record what it serves, so that nothing here knows a name or a value of its own.
+// recordedRun makes the controller's own tests record what it serves, so that no names or values are repeated here.
 func recordedRun(t *testing.T) *recorded {
 	t.Helper()
 	dir := t.TempDir()
@@ -67,7 +67,7 @@ func recordedRun(t *testing.T) *recorded {
 	return r
 }
 
-// scrape stores what was served at the end so far.
+// scrape stores what was served at the end of the run so far.
 func (r *recorded) scrape(t *testing.T, text []byte) {
 	t.Helper()
 	appender := r.storage.Appender(t.Context())
@@ -97,7 +97,7 @@ func (r *recorded) scrape(t *testing.T, text []byte) {
 	require.NoError(t, appender.Commit())
 }
 
-// asksForWhatThereIs: each metric of the query exists, and has each label that the query names.
+// asksForWhatThereIs checks that each metric in the query exists and has every label that the query names.
 func (r *recorded) asksForWhatThereIs(t *testing.T, query string) {
 	t.Helper()
 	tree, err := parser.NewParser(parser.Options{}).ParseExpr(query)
@@ -130,7 +130,7 @@ func TestARecordedRun(t *testing.T) {
 	t.Run("and it is alerted of", r.isAlertedOf)
 }
 
-// isShown: each query of each panel names metrics that there are, and has something to draw.
+// isShown checks that each query of each panel names existing metrics and has something to draw.
 func (r *recorded) isShown(t *testing.T) {
 	grafana := strings.NewReplacer("$__rate_interval", (4 * scraped).String(), "$job", job)
 	for _, panel := range panels(t) {
@@ -157,7 +157,7 @@ func (r *recorded) isShown(t *testing.T) {
 	}
 }
 
-// isAlertedOf: what fails in it is what fires, and all of it is over at the end.
+// isAlertedOf checks that the alerts for the faults in the run fire, no others do, and all are over at the end.
 func (r *recorded) isAlertedOf(t *testing.T) {
 	for _, alert := range alertsOf(t) {
 		r.asksForWhatThereIs(t, alert.Expr.StrVal)

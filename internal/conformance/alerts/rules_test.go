@@ -19,7 +19,7 @@ import (
 	"go.yaml.in/yaml/v2"
 )
 
-// ruleTests is promtool's file of tests of rules, as far as it is used here.
+// ruleTests is promtool's test file, as far as it is used here.
 type ruleTests struct {
 	RuleFiles          []string       `yaml:"rule_files"`
 	EvaluationInterval model.Duration `yaml:"evaluation_interval"`
@@ -43,7 +43,7 @@ type ruleTest struct {
 	} `yaml:"alert_rule_test"`
 }
 
-// load reads the rules for an evaluation by Prometheus.
+// load loads the rules as Prometheus does.
 func load(t *testing.T, every time.Duration, query rules.QueryFunc, to storage.Appendable) map[string]*rules.Group {
 	t.Helper()
 	groups, errs := rules.NewManager(&rules.ManagerOptions{

@@ -5,17 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Request is one that a controller under test sent and the API server answered.
+// Request is a request that a controller under test sent and the API server answered.
 type Request struct {
 	Verb     string
-	Resource string // with its subresource, as in pods/status
+	Resource string // with its subresource, such as pods/status
 	Name     string
 	Code     int
+	At       time.Time // when it was answered
+	Body     string    // only for patches of nodes
 }
 
-// Requests are those of a user, in the order in which they were answered.
+// Requests returns the requests of a user, in the order of their answers.
 func (p *Plane) Requests(user string) ([]Request, error) {
 	file, err := os.Open(p.path("audit.log"))
 	if err != nil {
@@ -32,6 +37,8 @@ func (p *Plane) Requests(user string) ([]Request, error) {
 
 			ObjectRef      struct{ Resource, Subresource, Name string }
 			ResponseStatus struct{ Code int }
+			StageTimestamp metav1.MicroTime
+			RequestObject  json.RawMessage
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			continue // cut off when the API server was killed
@@ -39,7 +46,8 @@ func (p *Plane) Requests(user string) ([]Request, error) {
 		if line.User.Username != user {
 			continue
 		}
-		r := Request{Verb: line.Verb, Resource: line.ObjectRef.Resource, Name: line.ObjectRef.Name, Code: line.ResponseStatus.Code}
+		r := Request{Verb: line.Verb, Resource: line.ObjectRef.Resource, Name: line.ObjectRef.Name, Code: line.ResponseStatus.Code,
+			At: line.StageTimestamp.Time, Body: string(line.RequestObject)}
 		if line.ObjectRef.Subresource != "" {
 			r.Resource += "/" + line.ObjectRef.Subresource
 		}
@@ -48,7 +56,7 @@ func (p *Plane) Requests(user string) ([]Request, error) {
 	return requests, lines.Err()
 }
 
-// String is the request's line in a list of them.
+// String formats the request as one line.
 func (r Request) String() string {
 	return fmt.Sprintf("%s %s %s: %d", r.Verb, r.Resource, r.Name, r.Code)
 }

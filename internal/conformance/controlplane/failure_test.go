@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// uids are those of the pods of the nodes.
+// uids returns the UIDs of the nodes' pods.
 func (c *cluster) uids(nodes ...string) map[string]types.UID {
 	uids := map[string]types.UID{}
 	c.view.Look(func(now *Now) {
@@ -24,7 +24,7 @@ func (c *cluster) uids(nodes ...string) map[string]types.UID {
 	return uids
 }
 
-// without are the pods that are not among the others.
+// without returns the pods that are not among the others.
 func without(pods, others map[string]types.UID) map[string]types.UID {
 	rest := map[string]types.UID{}
 	for name, uid := range pods {
@@ -35,7 +35,7 @@ func without(pods, others map[string]types.UID) map[string]types.UID {
 	return rest
 }
 
-// remain says which of the pods are not on their way out yet.
+// remain says which of the pods have not begun to leave.
 func remain(now *Now, pods map[string]types.UID) string {
 	for name, uid := range pods {
 		if _, gone := now.Evicted(uid); !gone {
@@ -45,7 +45,7 @@ func remain(now *Now, pods map[string]types.UID) string {
 	return ""
 }
 
-// leave says which of the pods are on their way out.
+// leave says which of the pods have begun to leave.
 func leave(now *Now, pods map[string]types.UID) string {
 	for name, uid := range pods {
 		if at, gone := now.Evicted(uid); gone {
@@ -127,7 +127,7 @@ func (c *cluster) nodesStop(t *testing.T, nodes []string) {
 			require.True(t, ok)
 			for _, pod := range c.Pods(node) {
 				at, _ := now.Evicted(pods[pod])
-				require.GreaterOrEqual(t, at.Sub(timeAdded(now.Node(node)).Time), fleetConfig.Toleration) // tainted may be late
+				require.GreaterOrEqual(t, at.Sub(timeAdded(now.Node(node)).Time), fleetConfig.Toleration) // the time tainted may be late
 				require.LessOrEqual(t, at.Sub(tainted), fleetConfig.Toleration+5*time.Second)
 			}
 		}
@@ -172,12 +172,12 @@ func (c *cluster) podIsReplaced(t *testing.T, node string) {
 	young, err := client.Create(c.ctx, young, metav1.CreateOptions{})
 	require.NoError(t, err)
 	alive := map[string]types.UID{name: young.UID}
-	c.wait(t, soon, func(now *Now) string { return remain(now, pods) }) // the others, when it would be its turn too
+	c.wait(t, soon, func(now *Now) string { return remain(now, pods) }) // with the others, whose turn would be the same
 	c.hold(t, 5*time.Second, func(now *Now) string { return leave(now, alive) })
 }
 
-// A whole zone is lost: its nodes are tainted at the zone's rate, and their pods leave. Meanwhile a disruption budget
-// holds one eviction back, and lets it go later.
+// A whole zone is lost: its nodes are tainted at the zone's rate, and their pods leave. A disruption budget delays one
+// eviction.
 func TestZoneIsLostAndABudgetHolds(t *testing.T) {
 	c := start(t)
 	c.run(t, "zone-lost", "--use-eviction-api")
@@ -196,7 +196,7 @@ func TestZoneIsLostAndABudgetHolds(t *testing.T) {
 		require.Empty(t, leave(now, without(c.uidsNow(now), pods)))
 		var last, first time.Time
 		for _, node := range zone {
-			at := timeAdded(now.Node(node)).Time // this watch may lag, and by different times
+			at := timeAdded(now.Node(node)).Time // this watch may lag by varying times
 			if first.IsZero() || at.Before(first) {
 				first = at
 			}
@@ -208,7 +208,7 @@ func TestZoneIsLostAndABudgetHolds(t *testing.T) {
 	})
 }
 
-// uidsNow are those of all pods of the fleet.
+// uidsNow returns the UIDs of all pods of the fleet.
 func (c *cluster) uidsNow(now *Now) map[string]types.UID {
 	uids := map[string]types.UID{}
 	for _, node := range c.Nodes() {
@@ -221,7 +221,7 @@ func (c *cluster) uidsNow(now *Now) map[string]types.UID {
 	return uids
 }
 
-// All zones are lost, and nothing is evicted; what was tainted before the last zone was down is lifted.
+// All zones are lost, and nothing is evicted. Taints from before the last zone was down are lifted.
 func TestAllZonesAreLostAndNothingIsEvicted(t *testing.T) {
 	c := start(t)
 	c.run(t, "all-zones-lost")

@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// foreignTaints lets a controller of somebody else write the taints of nodes all the time, as whole objects, while
-// ours taints and lifts them.
+// foreignTaints lets another controller write the taints of nodes all the time, as whole objects, while ours taints and
+// lifts.
 func (c *cluster) foreignTaints(t *testing.T, nodes []string) {
 	ctx, stop := context.WithCancel(c.ctx)
 	edited := make(chan error, len(nodes))
@@ -54,7 +54,8 @@ func (c *cluster) foreignTaints(t *testing.T, nodes []string) {
 
 const foreignKey = "example.com/foreign"
 
-// edit changes the value of one taint until ctx ends, and then removes it. It fails when a write of its own is lost.
+// edit changes the value of one taint until ctx ends, and then removes the taint. It fails if one of its writes is
+// lost.
 func (c *cluster) edit(ctx context.Context, name string) error {
 	client := c.client.CoreV1().Nodes()
 	wrote := ""
@@ -93,8 +94,8 @@ func (c *cluster) edit(ctx context.Context, name string) error {
 	}
 }
 
-// budget lets no pod with the label of that pod be disrupted; its result changes how many may be. What is missing here
-// is kube-controller-manager's disruption controller, for which the test stands in.
+// budget protects the pods with that pod's label; allow changes how many disruptions are allowed. The test stands in
+// for kube-controller-manager's disruption controller.
 func (c *cluster) budget(t *testing.T, pod string) (allow func(disruptions int32)) {
 	t.Helper()
 	_, err := c.client.CoreV1().Pods(metav1.NamespaceDefault).Patch(c.ctx, pod, "application/merge-patch+json", []byte(`{"metadata":{"labels":{"budget":"yes"}}}`), metav1.PatchOptions{})

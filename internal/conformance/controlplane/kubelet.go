@@ -13,29 +13,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// kubelet is the kubelet of one node: as much of it as others see. Its pods run at once and need no time to end.
+// kubelet is the kubelet of one node, as far as others can see it. Its pods start at once and need no time to end.
 type kubelet struct {
 	fleet      *Fleet
 	name, zone string
 	stop       context.CancelFunc // nil while it does not run; guarded by Fleet.mu
 	stopped    chan struct{}
 
-	// Used by register and run only.
+	// Used only by register and run.
 	lease *coordinationv1.Lease
-	since metav1.Time // it is well
-	beat  time.Time   // of its last sign of life; read by LastBeat when it has stopped
+	since metav1.Time // since when it is healthy
+	beat  time.Time   // of its last sign of life; LastBeat reads it after it has stopped
 
 	mu   sync.Mutex         // guards what follows
 	todo map[string]*v1.Pod // by name: to be started, marked ready again or deleted for good
 	due  chan struct{}
 }
 
-// register makes the node and its lease, well from the start.
+// register makes the node and its lease, healthy from the start.
 func (k *kubelet) register(ctx context.Context) error {
-	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.name, Labels: map[string]string{
+	node := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: k.name, Labels: k.fleet.Config.labels(map[string]string{
 		v1.LabelTopologyZone: k.zone, v1.LabelTopologyRegion: "region", v1.LabelHostname: k.name,
 		v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64",
-	}}}
+	})}}
 	k.since = metav1.Now()
 	node.Status.Conditions = k.conditions()
 	made, err := k.fleet.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
@@ -45,7 +45,7 @@ func (k *kubelet) register(ctx context.Context) error {
 	seconds := int32(40)
 	now := metav1.NowMicro()
 	k.lease = &coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: k.name, Namespace: v1.NamespaceNodeLease, OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: made.Name, UID: made.UID}}},
+		ObjectMeta: metav1.ObjectMeta{Name: k.name, Namespace: v1.NamespaceNodeLease, Labels: k.fleet.Config.labels(map[string]string{}), OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "Node", Name: made.Name, UID: made.UID}}},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &k.name, LeaseDurationSeconds: &seconds, RenewTime: &now},
 	}
 	k.lease, err = k.fleet.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Create(ctx, k.lease, metav1.CreateOptions{})
@@ -64,7 +64,7 @@ func (k *kubelet) conditions() (list []v1.NodeCondition) {
 	return list
 }
 
-// run renews, reports and looks after pods until ctx ends. What fails is tried again at the next turn, as kubelets do.
+// run renews, reports and handles pods until ctx ends. What fails is tried again at the next turn, as kubelets do.
 func (k *kubelet) run(ctx context.Context) {
 	k.since = metav1.Now()
 	k.report(ctx)
@@ -106,7 +106,7 @@ func (k *kubelet) renew(ctx context.Context) {
 	}
 	lease, err := leases.Update(ctx, k.lease, metav1.UpdateOptions{})
 	if err != nil {
-		// Perhaps the last renewal was done and its answer was lost.
+		// Perhaps the last renewal succeeded and its answer was lost.
 		if lease, err = leases.Get(ctx, k.name, metav1.GetOptions{}); err != nil {
 			return
 		}
@@ -134,7 +134,7 @@ func (k *kubelet) report(ctx context.Context) {
 	}
 }
 
-// hear notes a pod that there is something to do for.
+// hear notes a pod that needs something done.
 func (k *kubelet) hear(pod *v1.Pod) {
 	if podReady(pod) && pod.DeletionTimestamp == nil {
 		return
@@ -152,7 +152,7 @@ func (k *kubelet) retry() {
 	}
 }
 
-// tend does what there is to do for pods.
+// tend does what the noted pods need.
 func (k *kubelet) tend(ctx context.Context) {
 	k.mu.Lock()
 	todo := k.todo
@@ -161,7 +161,7 @@ func (k *kubelet) tend(ctx context.Context) {
 	for _, pod := range todo {
 		if err := k.tendPod(ctx, pod); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			k.mu.Lock()
-			if k.todo[pod.Name] == nil { // else there is news of it
+			if k.todo[pod.Name] == nil { // otherwise there is news of it
 				k.todo[pod.Name] = pod
 			}
 			k.mu.Unlock()
@@ -183,7 +183,7 @@ func (k *kubelet) tendPod(ctx context.Context, pod *v1.Pod) error {
 	return err
 }
 
-// runningNow is the status of a pod that is started now.
+// runningNow returns the status of a pod that starts now.
 func runningNow() v1.PodStatus {
 	since := metav1.Now()
 	return v1.PodStatus{Phase: v1.PodRunning, StartTime: &since, Conditions: []v1.PodCondition{

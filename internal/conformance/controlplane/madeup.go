@@ -17,15 +17,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/internal/conformance/controlplane/binaries"
 )
 
 // MadeUp is as much of an API server as a controller reads from while nothing fails, for clusters that no real one on
-// this machine could hold: it makes up nodes, pods and leases page by page as they are listed, and a watch of leases
-// brings every node's renewal once in Renewal. It takes events, refuses other writes, and stores nothing.
+// this machine could hold. It makes up nodes, pods and leases page by page as they are listed. A watch of leases
+// delivers every node's renewal once per Renewal. It accepts events, refuses other writes, and stores nothing.
 type MadeUp struct {
 	Zones, Nodes, PodsPerNode int
 	Renewal                   time.Duration
-	// Renewals counts those that were sent.
+	// Renewals counts the renewals that were sent.
 	Renewals atomic.Int64
 }
 
@@ -37,11 +39,11 @@ func (m *MadeUp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	list := m.lists()[r.URL.Path]
 	switch {
 	case r.URL.Path == "/version":
-		fmt.Fprintf(w, `{"major":"1","minor":"36","gitVersion":%q}`, Version)
+		fmt.Fprintf(w, `{"major":"1","minor":"36","gitVersion":%q}`, binaries.Version)
 	case strings.HasSuffix(r.URL.Path, "/events") && r.Method == http.MethodPost:
 		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
 		w.WriteHeader(http.StatusCreated)
-		_, _ = io.Copy(w, r.Body) // the writer is gone, if anything
+		_, _ = io.Copy(w, r.Body) // fails only if the writer is gone
 	case list == nil || r.Method != http.MethodGet:
 		http.NotFound(w, r)
 	case query.Get("sendInitialEvents") != "":
@@ -49,7 +51,7 @@ func (m *MadeUp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case query.Get("watch") != "":
 		w.Header().Set("Content-Type", protobufType+";stream=watch")
 		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush() // or the reader waits for the beginning
+		_ = http.NewResponseController(w).Flush() // so that the reader sees the start of the watch
 		if r.URL.Path == leasesPath {
 			m.renew(r.Context(), w)
 		}
@@ -61,7 +63,7 @@ func (m *MadeUp) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			limit = m.Nodes * m.PodsPerNode
 		}
 		w.Header().Set("Content-Type", protobufType)
-		_ = wire.Encode(list(from, limit), w) // the reader is gone, if anything
+		_ = wire.Encode(list(from, limit), w) // fails only if the reader is gone
 	}
 }
 
@@ -96,7 +98,7 @@ func (m *MadeUp) lists() map[string]func(from, limit int) runtime.Object {
 	}
 }
 
-// page is what a list of n objects says of one of its pages, and where that ends.
+// page returns the metadata of one page of a list of n objects, and where the page ends.
 func page(from, limit, n int) (meta metav1.ListMeta, to int) {
 	meta.ResourceVersion = "1"
 	if to = min(n, from+limit); to < n {
@@ -105,12 +107,12 @@ func page(from, limit, n int) (meta metav1.ListMeta, to int) {
 	return meta, to
 }
 
-// uid is one of the form that API servers make.
+// uid returns a UID in the format of API servers.
 func uid(kind string, i int) types.UID {
 	return types.UID(fmt.Sprintf("%06x00-0000-4000-8000-%012x", kind[:3], i))
 }
 
-// object is the metadata of the i-th object of a kind.
+// object returns the metadata of the i-th object of a kind.
 func object(kind, namespace, name string, i int) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: namespace, Name: name, ResourceVersion: strconv.Itoa(100_000_000 + i), CreationTimestamp: metav1.Now(),
@@ -119,7 +121,7 @@ func object(kind, namespace, name string, i int) metav1.ObjectMeta {
 	}
 }
 
-// managed is of the usual size.
+// managed is a managedFields entry of the usual size.
 var managed = `{"f:status":{"f:conditions":{` + fmt.Sprintf("%01000d", 0) + `}}}`
 
 func (m *MadeUp) nodeName(i int) string { return fmt.Sprintf("zone-%d-node-%d", i%m.Zones, i) }
@@ -155,7 +157,7 @@ func (m *MadeUp) pod(i int) v1.Pod {
 	return pod
 }
 
-// lease is the i-th node's, at its n-th renewal.
+// lease returns the lease of the i-th node at its n-th renewal.
 func (m *MadeUp) lease(i, n int) *coordinationv1.Lease {
 	now, seconds, name := metav1.NowMicro(), int32(40), m.nodeName(i)
 	lease := &coordinationv1.Lease{
@@ -168,7 +170,7 @@ func (m *MadeUp) lease(i, n int) *coordinationv1.Lease {
 	return lease
 }
 
-// renew sends renewals, evenly, until ctx ends.
+// renew sends renewals, spread evenly, until ctx ends.
 func (m *MadeUp) renew(ctx context.Context, w http.ResponseWriter) {
 	const every = 10 * time.Millisecond
 	ticker := time.NewTicker(every)
@@ -183,7 +185,7 @@ func (m *MadeUp) renew(ctx context.Context, w http.ResponseWriter) {
 		due := int(float64(m.Nodes) * time.Since(began).Seconds() / m.Renewal.Seconds())
 		if behind := int(float64(m.Nodes) / m.Renewal.Seconds()); due-sent > behind {
 			began = time.Now().Add(-time.Duration(float64(sent) / float64(m.Nodes) * float64(m.Renewal)))
-			continue // who reads too slowly gets no backlog: an API server would end the watch
+			continue // a slow reader gets no backlog; an API server would end the watch
 		}
 		for ; sent < due; sent++ {
 			if m.send(w, m.lease(sent%m.Nodes, 2+sent/m.Nodes)) != nil {
@@ -197,7 +199,7 @@ func (m *MadeUp) renew(ctx context.Context, w http.ResponseWriter) {
 	}
 }
 
-// send writes one event of a watch: its length and what it says.
+// send writes one event of a watch: its length and its content.
 func (m *MadeUp) send(w http.ResponseWriter, lease *coordinationv1.Lease) error {
 	raw, err := runtime.Encode(wire, lease)
 	if err != nil {

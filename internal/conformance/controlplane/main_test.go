@@ -23,7 +23,7 @@ var fleetConfig = FleetConfig{Zones: 5, NodesPerZone: 100, PodsPerNode: 5, Toler
 
 const (
 	grace  = 10 * time.Second // of silence
-	soon   = 40 * time.Second // for what is due now, on a machine that does other work too
+	soon   = 40 * time.Second // for what is due now, on a busy machine
 	period = time.Second
 )
 
@@ -44,7 +44,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "16") // they wait, most of the time
+	_ = flag.Set("test.parallel", "16") // they wait most of the time
 	code := m.Run()
 	for i := len(stop) - 1; i >= 0; i-- {
 		stop[i]()
@@ -52,23 +52,50 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// startCluster starts one with a fleet, which runs until all tests have ended.
 func startCluster(config FleetConfig) (*cluster, error) {
+	c, end, err := openCluster()
+	stop = append(stop, end)
+	if err != nil {
+		return nil, err
+	}
+	if config.PastAPIServer {
+		if config.store, err = c.plane.store(); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
+	c.Fleet, err = StartFleet(c.ctx, c.client, c.view, config)
+	fmt.Fprintf(os.Stderr, "%d nodes, %d pods registered in %s\n", len(c.Nodes()), len(c.Nodes())*config.PodsPerNode, time.Since(began).Round(time.Second))
+	return c, err
+}
+
+// openCluster starts one without nodes.
+func openCluster() (c *cluster, end func(), err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	plane, err := StartPlane(ctx, os.Stderr)
 	if err != nil {
-		cancel()
-		return nil, err
+		return nil, cancel, err
 	}
-	stop = append(stop, func() { _ = plane.Stop() }, cancel)
-	c := &cluster{plane: plane, ctx: ctx}
+	end = func() {
+		cancel()
+		_ = plane.Stop()
+	}
+	c = &cluster{plane: plane, ctx: ctx}
+	return c, end, c.prepare()
+}
+
+// prepare creates what controllers and tests need.
+func (c *cluster) prepare() (err error) {
+	ctx, plane := c.ctx, c.plane
 	if c.client, err = kubernetes.NewForConfig(plane.Config); err != nil {
-		return nil, err
+		return err
 	}
 	if c.controller, err = plane.BuildExample(ctx, "controller"); err != nil {
-		return nil, err
+		return err
 	}
 	for _, namespace := range []string{metav1.NamespaceDefault, v1.NamespaceNodeLease, metav1.NamespaceSystem} {
-		// The API server makes them too, in its own time.
+		// The API server creates them too, but not at once.
 		_, _ = c.client.CoreV1().Namespaces().Create(ctx, &v1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	}
 	if err := errors.Join(
@@ -76,23 +103,13 @@ func startCluster(config FleetConfig) (*cluster, error) {
 		c.bind(ctx, administrators, "cluster-admin"),
 		c.bind(ctx, evictors, "evictor", rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}}),
 	); err != nil {
-		return nil, err
+		return err
 	}
-	if c.view, err = WatchCluster(ctx, c.client); err != nil {
-		return nil, err
-	}
-	if config.PastAPIServer {
-		if config.store, err = plane.store(); err != nil {
-			return nil, err
-		}
-	}
-	began := time.Now()
-	c.Fleet, err = StartFleet(ctx, c.client, c.view, config)
-	fmt.Fprintf(os.Stderr, "%d nodes, %d pods registered in %s\n", len(c.Nodes()), len(c.Nodes())*config.PodsPerNode, time.Since(began).Round(time.Second))
-	return c, err
+	c.view, err = WatchCluster(ctx, c.client)
+	return err
 }
 
-// start gives a test the cluster, in which all is well. A test that fails leaves it well too, for the others.
+// start gives a test the healthy cluster. A test that fails leaves it healthy too, for the others.
 func start(t *testing.T) *cluster {
 	t.Helper()
 	if testing.Short() {
@@ -108,7 +125,7 @@ func start(t *testing.T) *cluster {
 	return c
 }
 
-// flags are those that both controllers know.
+// flags returns flags that both controllers have.
 func flags(more ...string) []string {
 	return append([]string{
 		"--leader-elect=false", "--kube-api-qps=200", "--kube-api-burst=400",
@@ -117,7 +134,8 @@ func flags(more ...string) []string {
 	}, more...)
 }
 
-// run starts our controller as a user of that name, and heals the cluster before it stops it at the end of the test.
+// run starts our controller as a user of that name. At the end of the test it heals the cluster before it stops the
+// controller.
 func (c *cluster) run(t *testing.T, name string, more ...string) *Process {
 	t.Helper()
 	p := c.process(t, name, []string{ours, evictors}, c.controller, append([]string{"--metrics-address=", "--debug-address="}, more...)...)
@@ -125,13 +143,14 @@ func (c *cluster) run(t *testing.T, name string, more ...string) *Process {
 	return p
 }
 
-// process starts a controller as a user of that name and of those groups, and stops it at the end of the test unless it has ended.
+// process starts a controller as a user of that name and of those groups. It stops it at the end of the test unless it
+// has ended.
 func (c *cluster) process(t *testing.T, name string, groups []string, program string, more ...string) *Process {
 	t.Helper()
 	return c.program(t, name, groups, program, flags(more...)...)
 }
 
-// program starts any program that takes --kubeconfig in the same way.
+// program does the same for any program that takes --kubeconfig.
 func (c *cluster) program(t *testing.T, name string, groups []string, program string, more ...string) *Process {
 	t.Helper()
 	kubeconfig, err := c.plane.Kubeconfig(name, groups...)
@@ -149,7 +168,7 @@ func (c *cluster) program(t *testing.T, name string, groups []string, program st
 	return p
 }
 
-// active returns when a controller is at work: it removes a taint that a node should not have.
+// active returns once a controller is at work: it removes a taint that a node should not have.
 func (c *cluster) active(t *testing.T) {
 	t.Helper()
 	node := c.Nodes()[0]
@@ -166,7 +185,7 @@ func (c *cluster) active(t *testing.T) {
 	})
 }
 
-// heal makes all well again: a controller has to run.
+// heal makes everything healthy again. A controller must be running.
 func (c *cluster) heal(t *testing.T) {
 	t.Helper()
 	c.Start(c.Nodes()...)

@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// The groups of users: ours may do what the manifests say, evictors create evictions too, and administrators everything.
-// Requests of all of them are counted.
+// The groups of users: ours may do what the manifests say, evictors may also create evictions, and administrators may
+// do everything. The requests of all of them are counted.
 const (
 	ours           = "ours"
 	evictors       = "evictors"
@@ -29,7 +29,7 @@ const (
 // manifests is where the overlays of our controller are.
 var manifests = filepath.Join("..", "..", "..", "examples", "controller", "manifests", "overlays")
 
-// objects speaks of objects of any kind with the API server.
+// objects reads and writes objects of any kind.
 type objects struct {
 	client dynamic.Interface
 	mapper meta.RESTMapper
@@ -49,7 +49,7 @@ func (c *cluster) objects() (*objects, error) {
 	return &objects{client, restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(found))}, nil
 }
 
-// of is where an object belongs.
+// of returns the client for an object.
 func (o *objects) of(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	kind := object.GroupVersionKind()
 	mapping, err := o.mapper.RESTMapping(kind.GroupKind(), kind.Version)
@@ -62,8 +62,8 @@ func (o *objects) of(object *unstructured.Unstructured) (dynamic.ResourceInterfa
 	return o.client.Resource(mapping.Resource), nil
 }
 
-// applyManifests creates what the manifests of our controller say when it takes over, which the API server must take without a
-// warning about any field, and gives its permissions to the group of our users too.
+// applyManifests creates the objects of the take-over manifests. The API server must accept them without a warning
+// about any field. It also gives their permissions to the group of our users.
 func (c *cluster) applyManifests(ctx context.Context) error {
 	to, err := c.objects()
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *cluster) applyManifests(ctx context.Context) error {
 	return nil
 }
 
-// render is what kustomize makes of an overlay.
+// render returns what kustomize makes of an overlay.
 func render(overlay string) (objects []*unstructured.Unstructured, err error) {
 	resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(manifests, overlay))
 	if err != nil {
@@ -116,7 +116,7 @@ func (o *objects) create(ctx context.Context, object *unstructured.Unstructured)
 	return err
 }
 
-// bind lets a group do what a role says, which is made where it has rules.
+// bind lets a group do what a role says. It creates the role if rules are given.
 func (c *cluster) bind(ctx context.Context, group, role string, rules ...rbacv1.PolicyRule) error {
 	rbac := c.client.RbacV1()
 	if len(rules) > 0 {

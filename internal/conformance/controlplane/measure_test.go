@@ -21,14 +21,14 @@ const (
 	quietFor = 90 * time.Second
 )
 
-// sized is a controller of which is measured what it needs.
+// sized is a controller whose resources are measured.
 type sized struct {
 	*Process
 	metrics, debug string // addresses
 }
 
-// startSized starts the controller with upstream's defaults but for exact verdicts and a rate of requests that suits
-// large clusters, and stops it at the end of the test.
+// startSized starts the controller with upstream's defaults, except for exact verdicts and a request rate for large
+// clusters. It stops it at the end of the test.
 func startSized(t *testing.T, plane *Plane, controller, kubeconfig string) *sized {
 	t.Helper()
 	s := &sized{metrics: freeAddress(t), debug: freeAddress(t)}
@@ -45,7 +45,7 @@ func startSized(t *testing.T, plane *Plane, controller, kubeconfig string) *size
 	return s
 }
 
-// waitReady returns when the controller has listed everything.
+// waitReady returns once the controller has listed everything.
 func (s *sized) waitReady(t *testing.T, timeout time.Duration) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -72,10 +72,10 @@ func (s *sized) quiet(t *testing.T, renewals *atomic.Int64, wait func(time.Durat
 	return cpu, rate
 }
 
-// status is what Linux tells of a process that runs.
+// status is what Linux reports about a running process.
 type status struct {
 	cpu  time.Duration // used so far
-	peak float64       // bytes of memory at most
+	peak float64       // peak memory in bytes
 }
 
 var peakLine = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
@@ -102,7 +102,7 @@ var (
 	heapInuse = regexp.MustCompile(`(?m)^# HeapInuse = (\d+)$`)
 )
 
-// heap is, in bytes, what objects and what their spans take after a collection.
+// heap returns the bytes of objects, and of their spans, after a collection.
 func heap(t *testing.T, debug string) (used, inUse float64) {
 	t.Helper()
 	profile, err := get("http://" + debug + "/debug/pprof/heap?gc=1&debug=1")
@@ -121,7 +121,7 @@ func number(t *testing.T, line *regexp.Regexp, text string) float64 {
 
 var sentLine = regexp.MustCompile(`(?m)^rest_client_requests_total\{code="([^"]+)".*method="([^"]+)"\} (\S+)$`)
 
-// requestsSent are those the controller counted, by method and answer.
+// requestsSent returns the requests that the controller counted, by method and answer.
 func requestsSent(t *testing.T, metrics string) map[string]int {
 	t.Helper()
 	text, err := get("http://" + metrics + "/metrics")
@@ -146,7 +146,7 @@ func less(sent, before map[string]int) map[string]int {
 }
 
 func get(url string) (string, error) {
-	response, err := http.Get(url) //nolint:gosec,noctx // of a process on this machine, at an address of ours
+	response, err := http.Get(url) //nolint:gosec,noctx // a local process, at an address that we chose
 	if err != nil {
 		return "", err
 	}
@@ -158,7 +158,7 @@ func get(url string) (string, error) {
 	return string(body), err
 }
 
-// freeAddress is one that nobody listened on just now.
+// freeAddress returns an address that was free just now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait

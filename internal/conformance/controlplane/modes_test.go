@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// What the modes may do, as the controller names it.
+// What the modes may do, in the controller's notation.
 var (
 	watching = []string{"list nodes", "watch nodes", "list pods", "watch pods"}
 	beats    = []string{"list leases.coordination.k8s.io in kube-node-lease", "watch leases.coordination.k8s.io in kube-node-lease", "get leases.coordination.k8s.io in kube-node-lease"}
@@ -28,8 +28,11 @@ var (
 	marking  = []string{"patch pods/status"}
 	deleting = []string{"delete pods"}
 	evicting = []string{"create pods/eviction"}
-	asking   = []string{"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io"}
-	sets     = []string{"list daemonsets.apps", "watch daemonsets.apps"}
+	asking   = []string{
+		"create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io",
+		"list configmaps extension-apiserver-authentication in kube-system", "watch configmaps extension-apiserver-authentication in kube-system",
+	}
+	sets = []string{"list daemonsets.apps", "watch daemonsets.apps"}
 )
 
 func leading(lease string) []string {
@@ -56,8 +59,8 @@ var modes = map[string]struct {
 
 var missing = regexp.MustCompile(`no permission to (.*)`)
 
-// Each mode asks for exactly what is listed, and works with no more: nothing that it sends is forbidden. Its metrics are for whom the
-// API server allows to get them.
+// Each mode asks for exactly what is listed, and works with no more: none of its requests is forbidden. Only clients
+// that the API server authorizes can read its metrics.
 func TestEachModeUnderExactlyItsRole(t *testing.T) {
 	c := start(t)
 	for name, mode := range modes {
@@ -108,7 +111,7 @@ func (c *cluster) eventually(t *testing.T, ok func() bool) {
 	require.Eventually(t, ok, soon, 50*time.Millisecond)
 }
 
-// evictsFrom has the pods of a node leave because of a taint of somebody else's, and all well again.
+// evictsFrom lets the pods of a node leave because of somebody else's taint, and then restores everything.
 func (c *cluster) evictsFrom(t *testing.T, node string) {
 	t.Helper()
 	pods := map[string]types.UID{}
@@ -129,7 +132,7 @@ func (c *cluster) evictsFrom(t *testing.T, node string) {
 	taint(`{"spec":{"taints":[{"key":"example.com/mode","effect":"NoExecute"}]}}`)
 	c.wait(t, soon, func(now *Now) string { return remain(now, pods) })
 	taint(`{"spec":{"taints":null}}`)
-	c.wait(t, soon, func(now *Now) string { // or those that go are taken for those that are there
+	c.wait(t, soon, func(now *Now) string { // otherwise pods that are leaving would count as present
 		for name := range pods {
 			if pod := now.Pod(name); pod != nil && pod.DeletionTimestamp != nil {
 				return name + " is still being deleted"
@@ -140,7 +143,7 @@ func (c *cluster) evictsFrom(t *testing.T, node string) {
 	require.NoError(t, c.FillPods(c.ctx))
 }
 
-// metricsAreGuarded asks for them as nobody, as somebody wrong, as one who may not and as one who may.
+// metricsAreGuarded asks for metrics as nobody, with a wrong token, without permission and with permission.
 func (c *cluster) metricsAreGuarded(t *testing.T, url string) {
 	t.Helper()
 	if strings.HasPrefix(url, "http:") {
@@ -151,7 +154,7 @@ func (c *cluster) metricsAreGuarded(t *testing.T, url string) {
 	}
 	token := func(name string) string {
 		accounts := c.client.CoreV1().ServiceAccounts(metav1.NamespaceDefault)
-		_, _ = accounts.Create(c.ctx, &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}) // of another mode
+		_, _ = accounts.Create(c.ctx, &v1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}) // may exist from another mode
 		made, err := accounts.CreateToken(c.ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		return made.Status.Token
@@ -160,7 +163,10 @@ func (c *cluster) metricsAreGuarded(t *testing.T, url string) {
 	_, _ = c.client.RbacV1().ClusterRoles().Create(c.ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "scraper"}, Rules: []rbacv1.PolicyRule{may}}, metav1.CreateOptions{})
 	_, _ = c.client.RbacV1().ClusterRoleBindings().Create(c.ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "scraper"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "scraper"},
-		Subjects: []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceDefault, Name: "scraper"}},
+		Subjects: []rbacv1.Subject{
+			{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceDefault, Name: "scraper"},
+			{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "scraper"},
+		},
 	}, metav1.CreateOptions{})
 	for token, want := range map[string]int{"": http.StatusUnauthorized, "wrong": http.StatusUnauthorized, token("stranger"): http.StatusForbidden} {
 		code, err := fetch(url, token)
@@ -168,10 +174,15 @@ func (c *cluster) metricsAreGuarded(t *testing.T, url string) {
 		require.Equal(t, want, code, token)
 	}
 	c.eventually(t, func() bool { code, _ := fetch(url, token("scraper")); return code == http.StatusOK })
+	for user, want := range map[string]int{"stranger": http.StatusForbidden, "scraper": http.StatusOK} {
+		own, err := c.plane.Certificate(user)
+		require.NoError(t, err)
+		c.eventually(t, func() bool { code, _ := fetch(url, "", own); return code == want })
+	}
 }
 
-// fetch returns the code of the answer.
-func fetch(url, token string) (int, error) {
+// fetch returns the status code for a client with that token or certificate.
+func fetch(url, token string, own ...tls.Certificate) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
@@ -181,7 +192,7 @@ func fetch(url, token string) (int, error) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec // the controller's own
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, Certificates: own}, DisableKeepAlives: true}} //nolint:gosec // the controller's own
 	response, err := client.Do(request)
 	if err != nil {
 		return 0, err
@@ -191,7 +202,7 @@ func fetch(url, token string) (int, error) {
 
 var permission = regexp.MustCompile(`^(\S+) ([^\s./]+)(?:\.([^\s/]+))?(?:/(\S+))?(?: (\S+))??(?: in (\S+))?$`)
 
-// grant lets the group do what is listed, as the controller names it, and nothing else.
+// grant lets the group do only what is listed, in the controller's notation.
 func (c *cluster) grant(t *testing.T, group string, may []string) {
 	t.Helper()
 	rules := map[string][]rbacv1.PolicyRule{} // by namespace

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// The API server is killed for a minute while pods are being evicted. All that were to leave do so, once; nobody is
-// condemned for the silence that was the API server's.
+// The API server is killed for a minute while pods are being evicted. All pods that were to leave do so, once. No node
+// is declared failed because of the API server's silence.
 func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
 	c := start(t)
 	c.run(t, "api-killed")
@@ -63,8 +63,8 @@ func TestAPIServerIsKilledDuringEvictions(t *testing.T) {
 	}
 }
 
-// The leader is killed while tolerations run, and the follower goes on, who has watched; then that one is asked to end, and
-// a successor goes on who was not there when they began. The pods leave when they were to.
+// The leader is killed while tolerations run; the follower, which has watched, continues. Then that one is stopped, and
+// a successor that did not see the tolerations begin continues. The pods leave when they were to.
 func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	c := start(t)
 	const tolerated = 40 * time.Second
@@ -113,7 +113,7 @@ func TestLeaderIsKilledAndTolerationsRunOn(t *testing.T) {
 	c.heal(t)
 }
 
-// A controller is asked to end just when it gets the lease, before it knows that it has it.
+// A controller is stopped just when it gets the lease, before it knows that it has it.
 func TestTheLeaseIsHandedOverHoweverYoung(t *testing.T) {
 	c := start(t)
 	for i := range 10 {
@@ -126,7 +126,7 @@ func TestTheLeaseIsHandedOverHoweverYoung(t *testing.T) {
 
 const leaseName = "evictkit-controller"
 
-// handsOver asserts that whoever led has given that lease up.
+// handsOver asserts that the leader has released the lease.
 func (c *cluster) handsOver(t *testing.T, lease string) {
 	t.Helper()
 	held, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(c.ctx, lease, metav1.GetOptions{})
@@ -134,7 +134,7 @@ func (c *cluster) handsOver(t *testing.T, lease string) {
 	require.Empty(t, *held.Spec.HolderIdentity, "SIGTERM hands over the lease")
 }
 
-// leads returns who holds that lease as soon as that is not that one, or nobody.
+// leads waits until the lease has another holder, or none, and returns it.
 func (c *cluster) leads(t *testing.T, lease, not string) string {
 	t.Helper()
 	watched, err := c.client.CoordinationV1().Leases(metav1.NamespaceSystem).Watch(c.ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + lease})
@@ -156,7 +156,7 @@ func (c *cluster) leads(t *testing.T, lease, not string) string {
 	}
 }
 
-// timeAdded is that of the node's taint for being unreachable, nil when it has none.
+// timeAdded returns that of the node's unreachable taint, nil if it has none.
 func timeAdded(node *v1.Node) *metav1.Time {
 	for i := range node.Spec.Taints {
 		if t := &node.Spec.Taints[i]; t.Key == v1.TaintNodeUnreachable && t.Effect == v1.TaintEffectNoExecute {
@@ -166,7 +166,7 @@ func timeAdded(node *v1.Node) *metav1.Time {
 	return nil
 }
 
-// The evictor within controller-runtime works once it leads, and gives the lease up when it ends.
+// Within controller-runtime the evictor acts once it leads, and releases the lease when it ends.
 func TestManagerActsOnceItLeads(t *testing.T) {
 	c := start(t)
 	program, err := c.plane.BuildExample(c.ctx, "manager")
@@ -179,7 +179,7 @@ func TestManagerActsOnceItLeads(t *testing.T) {
 	c.handsOver(t, lease)
 }
 
-// Whoever may not do what the controller has to is told so, with the verb and the resource.
+// A missing permission is named, with verb and resource.
 func TestMissingPermissionIsNamed(t *testing.T) {
 	c := start(t)
 	p := c.process(t, "nobody", []string{"nothing"}, c.controller, "--metrics-address=", "--debug-address=")

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestTheAPIServerTakesEachOverlay, by a dry run of what kubectl apply --server-side does, strictly. Pods of its Deployment keep the
-// strictest standard for pods.
+// The API server accepts each overlay in a strict dry run, as kubectl apply --server-side makes it. The pods of the
+// Deployment satisfy the restricted Pod Security Standard.
 func TestTheAPIServerTakesEachOverlay(t *testing.T) {
 	c := start(t)
 	to, err := c.objects()

@@ -19,7 +19,7 @@ type Process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// BuildExample builds a program of this library's examples, into the plane's directory.
+// BuildExample builds one of this repository's example programs into the plane's directory.
 func (p *Plane) BuildExample(ctx context.Context, name string) (path string, err error) {
 	path = p.path(name)
 	build := exec.CommandContext(ctx, "go", "build", "-C", filepath.Join("..", "..", "..", "examples"), "-o", path, "./"+name)
@@ -29,7 +29,7 @@ func (p *Plane) BuildExample(ctx context.Context, name string) (path string, err
 	return path, nil
 }
 
-// StartProcess starts a program, whose output goes to a file of that name.
+// StartProcess starts a program. Its output goes to a file of that name.
 func (p *Plane) StartProcess(name, path string, args ...string) (*Process, error) {
 	log, err := os.Create(p.path(name + ".log"))
 	if err != nil {
@@ -41,19 +41,19 @@ func (p *Plane) StartProcess(name, path string, args ...string) (*Process, error
 		return nil, err
 	}
 	go func() {
-		_ = c.cmd.Wait() // ProcessState tells
+		_ = c.cmd.Wait() // ProcessState has the result
 		close(c.done)
 	}()
 	return c, nil
 }
 
-// Kill ends the process with kill -9, and returns when it has ended.
+// Kill ends the process as kill -9 does, and returns once it has ended.
 func (c *Process) Kill() {
 	_ = c.cmd.Process.Kill()
 	<-c.done
 }
 
-// Terminate asks the process to end, and kills it when it has not done so in time; false means that it had to be killed.
+// Terminate asks the process to end, and kills it if it has not ended in time. False means that it had to be killed.
 func (c *Process) Terminate(timeout time.Duration) (ended bool) {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	timer := time.NewTimer(timeout)
@@ -67,7 +67,10 @@ func (c *Process) Terminate(timeout time.Duration) (ended bool) {
 	}
 }
 
-// Ended says whether it has ended, by itself or not.
+// Signal sends a signal and does not wait.
+func (c *Process) Signal(s syscall.Signal) error { return c.cmd.Process.Signal(s) }
+
+// Ended says whether the process has ended.
 func (c *Process) Ended() bool {
 	select {
 	case <-c.done:
@@ -77,7 +80,7 @@ func (c *Process) Ended() bool {
 	}
 }
 
-// Log is the end of what the process has written.
+// Log returns the end of what the process has written.
 func (c *Process) Log() string {
 	const most = 4000
 	text, err := os.ReadFile(c.log.Name())

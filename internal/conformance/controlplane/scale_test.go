@@ -15,8 +15,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// A hundred thousand nodes and a million pods, twenty times what Kubernetes supports: what the controller holds and
-// needs while nothing fails, with an API that is made up. It takes some minutes, and runs only when it is asked for:
+// A hundred thousand nodes and a million pods, twenty times what Kubernetes supports: what the controller needs while
+// nothing fails, with a made-up API. It takes some minutes, so it must be requested:
 //
 //	EVICTKIT_SIZE=1 go test -run TestHundredThousandNodes -v -count=1
 func TestHundredThousandNodes(t *testing.T) {
@@ -37,7 +37,7 @@ func TestHundredThousandNodes(t *testing.T) {
 	}, kubeconfig))
 	s := startSized(t, plane, controller, kubeconfig)
 	s.waitReady(t, 20*time.Minute)
-	require.Eventually(t, func() bool { // a pass, with which the start ends
+	require.Eventually(t, func() bool { // a pass ends the start
 		text, err := get("http://" + s.metrics + "/metrics")
 		return err == nil && !strings.Contains(text, "update_all_nodes_health_duration_seconds_count 0")
 	}, 5*time.Minute, time.Second/4)

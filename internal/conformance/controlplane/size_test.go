@@ -13,7 +13,7 @@ import (
 // sizeConfig is a cluster as large as Kubernetes supports, with the usual periods.
 var sizeConfig = FleetConfig{
 	Zones: 5, NodesPerZone: 1000, PodsPerNode: 10, Toleration: 300 * time.Second, Renewal: 10 * time.Second, Report: 5 * time.Minute,
-	PastAPIServer: true, // five hundred updates a second would take it most of a core
+	PastAPIServer: true, // five hundred updates a second would need most of a core
 }
 
 const (
@@ -21,8 +21,8 @@ const (
 	lost       = 50 // nodes at once
 )
 
-// Five thousand nodes and fifty thousand pods: what the controller needs while nothing fails, and how soon it
-// notices that fifty nodes are gone. It takes a quarter of an hour and memory of 6 GiB, and runs only when it is asked for:
+// Five thousand nodes and fifty thousand pods: what the controller needs while nothing fails, and how soon it notices
+// that fifty nodes are gone. It takes a quarter of an hour and 6 GiB of memory, so it must be requested:
 //
 //	EVICTKIT_SIZE=1 go test -run TestSize -v -count=1 -timeout 1h
 func TestSize(t *testing.T) {
@@ -35,7 +35,7 @@ func TestSize(t *testing.T) {
 	require.NoError(t, err)
 	s := startSized(t, c.plane, c.controller, kubeconfig)
 	s.waitReady(t, 2*soon)
-	c.wait(t, 10*soon, func(now *Now) string { // that all new nodes have
+	c.wait(t, 10*soon, func(now *Now) string { // the taint that all new nodes have
 		for _, node := range now.nodes {
 			if len(node.Spec.Taints) > 0 {
 				return "there are still taints"

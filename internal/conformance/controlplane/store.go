@@ -15,10 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// store is the plane's etcd, for writes past the API server.
+// store is the plane's etcd, for writes that bypass the API server.
 type store struct{ etcd *clientv3.Client }
 
-// wire is the encoding of the API server, and of what it stores.
+// wire is the encoding of the API server and of its storage.
 var wire = protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
 
 // store connects to etcd, for as long as the plane runs.
@@ -38,7 +38,7 @@ func (s *store) renew(ctx context.Context, lease *coordinationv1.Lease) error {
 	return s.put(ctx, "/registry/leases/"+lease.Namespace+"/"+lease.Name, &stored)
 }
 
-// create stores a pod, which runs and is ready.
+// create stores a running, ready pod.
 func (s *store) create(ctx context.Context, pod *v1.Pod) error {
 	stored := *pod
 	stored.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}

@@ -15,19 +15,19 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// View is the cluster as watches show it, and what a test waits on. It is safe for concurrent use.
+// View is the cluster as watches show it, and what tests wait on. It is safe for concurrent use.
 type View struct {
 	mu      sync.Mutex // guards what follows
 	nodes   map[string]*v1.Node
 	pods    map[string]*v1.Pod // of namespace default
 	changed chan struct{}      // closed at the next change
-	// What happened first, by the time it was seen.
-	unknown, tainted map[string]time.Time // of nodes, since they were well last
+	// When something was first seen.
+	unknown, tainted map[string]time.Time // by node, since it was last healthy
 	evicted          map[types.UID]time.Time
 	heard            []func(*v1.Pod)
 }
 
-// WatchCluster begins to watch, until ctx ends. It returns when all is listed.
+// WatchCluster starts to watch, until ctx ends. It returns once everything is listed.
 func WatchCluster(ctx context.Context, client kubernetes.Interface) (*View, error) {
 	v := &View{
 		nodes: map[string]*v1.Node{}, pods: map[string]*v1.Pod{}, changed: make(chan struct{}),
@@ -50,7 +50,7 @@ func WatchCluster(ctx context.Context, client kubernetes.Interface) (*View, erro
 	return v, nil
 }
 
-// persistent tries again while nobody listens. Without that the informer would do it, less and less often.
+// persistent retries while nobody listens. Otherwise the informer would, less and less often.
 func persistent[T any](try func(context.Context, metav1.ListOptions) (T, error)) func(context.Context, metav1.ListOptions) (T, error) {
 	return func(ctx context.Context, o metav1.ListOptions) (T, error) {
 		for {
@@ -87,7 +87,7 @@ func (v *View) watch(ctx context.Context, kind runtime.Object, lw cache.ListWatc
 	return controller.HasSynced
 }
 
-// see takes one event in.
+// see processes one event.
 func (v *View) see(object any, gone bool) {
 	now := time.Now()
 	v.mu.Lock()
@@ -119,7 +119,7 @@ func (v *View) seeNode(node *v1.Node, gone bool, now time.Time) {
 	note(v.tainted, node.Name, HasNoExecute(node), now)
 }
 
-// note keeps since when something is so.
+// note records since when something is so.
 func note(since map[string]time.Time, name string, is bool, now time.Time) {
 	if _, was := since[name]; !is {
 		delete(since, name)
@@ -139,7 +139,7 @@ func (v *View) seePod(pod *v1.Pod, gone bool, now time.Time) {
 	}
 }
 
-// HearPods calls hear for every pod that is added or changes from now on, and for all that there are.
+// HearPods calls hear for all existing pods, and for every pod that is added or changes from now on.
 func (v *View) HearPods(hear func(*v1.Pod)) {
 	v.mu.Lock()
 	v.heard = append(v.heard, hear)
@@ -153,8 +153,8 @@ func (v *View) HearPods(hear func(*v1.Pod)) {
 	}
 }
 
-// Wait returns when the condition holds, which is asked again at every change. It fails when the time is over, with
-// what the condition last said is missing.
+// Wait returns once the condition holds. It is checked at every change. The error of a timeout has what the condition
+// last said is missing.
 func (v *View) Wait(ctx context.Context, timeout time.Duration, holds func(*Now) (missing string)) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -176,7 +176,7 @@ func (v *View) Wait(ctx context.Context, timeout time.Duration, holds func(*Now)
 	}
 }
 
-// Hold returns when the condition has held all that time, and fails when it does not.
+// Hold returns once the condition has held all that time, and fails if it does not.
 func (v *View) Hold(ctx context.Context, d time.Duration, holds func(*Now) (wrong string)) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -205,25 +205,25 @@ func (v *View) Look(look func(*Now)) {
 	look((*Now)(v))
 }
 
-// Now is a View that stands still, for as long as a condition looks at it.
+// Now is a View that does not change while a condition looks at it.
 type Now View
 
-// Node is the node of that name, nil when there is none; it must not be changed.
+// Node returns the node of that name, nil if there is none. It must not be changed.
 func (n *Now) Node(name string) *v1.Node { return n.nodes[name] }
 
-// Pod is the pod of that name, nil when there is none; it must not be changed.
+// Pod returns the pod of that name, nil if there is none. It must not be changed.
 func (n *Now) Pod(name string) *v1.Pod { return n.pods[name] }
 
-// Evicted is when the pod was first seen being deleted.
+// Evicted returns when the pod was first seen being deleted.
 func (n *Now) Evicted(uid types.UID) (time.Time, bool) { at, ok := n.evicted[uid]; return at, ok }
 
-// Unknown is since when the node is Unknown.
+// Unknown returns since when the node is Unknown.
 func (n *Now) Unknown(node string) (time.Time, bool) { at, ok := n.unknown[node]; return at, ok }
 
-// Tainted is since when the node carries a NoExecute taint for not being ready.
+// Tainted returns since when the node has a NoExecute taint for not being ready.
 func (n *Now) Tainted(node string) (time.Time, bool) { at, ok := n.tainted[node]; return at, ok }
 
-// ReadyOf is the status of the node's Ready condition, empty when it has none.
+// ReadyOf returns the status of the node's Ready condition, empty if it has none.
 func ReadyOf(node *v1.Node) v1.ConditionStatus {
 	for _, c := range node.Status.Conditions {
 		if c.Type == v1.NodeReady {
@@ -233,7 +233,7 @@ func ReadyOf(node *v1.Node) v1.ConditionStatus {
 	return ""
 }
 
-// HasNoExecute says whether the node carries a NoExecute taint for not being ready.
+// HasNoExecute says whether the node has a NoExecute taint for not being ready.
 func HasNoExecute(node *v1.Node) bool {
 	for _, t := range node.Spec.Taints {
 		if t.Effect == v1.TaintEffectNoExecute && (t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable) {

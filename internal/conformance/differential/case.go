@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/evictkit/evictkit/examples/objects"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
@@ -18,15 +19,15 @@ import (
 // objectFile is the name of a case's file of objects, beside its scenario.
 const objectFile = "objects.json"
 
-// Case is a scenario and the objects of its file, if it has one.
+// Case is a scenario and, if it has a file of objects, these objects.
 type Case struct {
 	Scenario scenario.Scenario
 	Nodes    []*v1.Node
 	Pods     []*v1.Pod
 }
 
-// Save writes the case into a directory as scenario.yaml, and objects.json where it has objects, and returns the
-// path of the scenario.
+// Save writes the case to a directory, as scenario.yaml and, if it has objects, objects.json. It returns the path of
+// the scenario.
 func (c *Case) Save(dir string) (path string, err error) {
 	s := c.Scenario
 	s.Cluster.Files = nil
@@ -63,7 +64,7 @@ func (c *Case) Save(dir string) (path string, err error) {
 	return path, os.WriteFile(path, text, 0o600)
 }
 
-// Open reads a case that Save wrote, or any scenario whose objects are in one file of its directory.
+// Open reads a case that Save wrote, or any other scenario.
 func Open(path string) (*Case, error) {
 	s, err := scenariofile.Load(path)
 	if err != nil {
@@ -71,35 +72,31 @@ func Open(path string) (*Case, error) {
 	}
 	c := &Case{Scenario: *s}
 	for _, file := range s.Cluster.Files {
-		text, err := os.ReadFile(file)
-		if err != nil {
+		if err := c.read(file); err != nil {
 			return nil, err
-		}
-		var list struct{ Items []json.RawMessage }
-		if err := json.Unmarshal(text, &list); err != nil {
-			return nil, err
-		}
-		for _, item := range list.Items {
-			var kind metav1.TypeMeta
-			if err := json.Unmarshal(item, &kind); err != nil {
-				return nil, err
-			}
-			if kind.Kind == "Node" {
-				n := &v1.Node{}
-				err, c.Nodes = json.Unmarshal(item, n), append(c.Nodes, n)
-			} else {
-				p := &v1.Pod{}
-				err, c.Pods = json.Unmarshal(item, p), append(c.Pods, p)
-			}
-			if err != nil {
-				return nil, err
-			}
 		}
 	}
 	return c, nil
 }
 
-// tidy drops what is not set, and writes what is deep on one line.
+func (c *Case) read(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return objects.Stream(file, path, func(o objects.Object) error {
+		switch {
+		case o.Node != nil:
+			c.Nodes = append(c.Nodes, o.Node)
+		case o.Pod != nil:
+			c.Pods = append(c.Pods, o.Pod)
+		}
+		return nil
+	})
+}
+
+// tidy removes what is not set, and writes deep values on one line.
 func tidy(n *yaml.Node, depth int) (keep bool) {
 	if depth > 2 {
 		n.Style |= yaml.FlowStyle

@@ -12,18 +12,18 @@ import (
 	"github.com/evictkit/evictkit/internal/simulator"
 )
 
-// compat gives our evictor the inputs with which it does what upstream does where the two differ in what they make of
-// the same input. What a rule can say in this way is matched line by line all the same.
+// compat changes our evictor's inputs so that it does what upstream does, for rules that say that the two interpret the
+// same input differently. The timelines must then match line by line.
 type compat struct {
-	// forgetLease: upstream forgets the lease when a status report comes without a renewal, and takes the lease for
-	// renewed one pass later.
+	// forgetLease: upstream forgets the lease when a status report comes without a renewal, and one pass later it
+	// counts the lease as renewed.
 	forgetLease bool
-	// loseTaints: after a restart upstream removes the NoExecute taints of failed nodes, taints them anew at the zone's
-	// rate, and starts every toleration anew.
+	// loseTaints: after a restart upstream removes the NoExecute taints of failed nodes, adds them again at the zone's
+	// rate, and restarts every toleration.
 	loseTaints bool
 }
 
-// subject is our evictor with the inputs changed.
+// subject is our evictor with changed inputs.
 type subject struct {
 	*evictor.Evictor
 	compat
@@ -31,7 +31,7 @@ type subject struct {
 	period  time.Duration
 	origin  time.Duration
 	seen    map[string]metav1.Time
-	// The passes at which a report and a renewal are noted, and the one at which the lease counts as renewed again.
+	// The passes at which a report and a renewal are noted, and the pass at which the lease counts as renewed again.
 	reported, renewed, again map[string]time.Duration
 }
 
@@ -73,7 +73,7 @@ func (s *subject) loseTaints() {
 	}
 }
 
-// note notices reports of nodes that were known.
+// note records reports of nodes that were known before.
 func (s *subject) note(n *v1.Node) {
 	for i := range n.Status.Conditions {
 		c := &n.Status.Conditions[i]
@@ -89,7 +89,7 @@ func (s *subject) note(n *v1.Node) {
 	}
 }
 
-// pass is the first pass from now on.
+// pass returns the time of the first pass from now on.
 func (s *subject) pass() time.Duration {
 	since := s.cluster.Clock.Elapsed() - s.origin
 	if rest := since % s.period; rest > 0 {
@@ -114,8 +114,8 @@ func (s *subject) LeaseRenewed(name string, at time.Time) {
 	s.Evictor.LeaseRenewed(name, at)
 }
 
-// Step lets the leases that upstream forgot count as renewed. One that was renewed in the pass of the report is not
-// forgotten.
+// Step first makes leases that upstream forgot count as renewed. A lease that was renewed in the same pass as the
+// report is not forgotten.
 func (s *subject) Step(ctx context.Context) (time.Time, error) {
 	now := s.cluster.Clock.Elapsed()
 	for name, at := range s.again {

@@ -65,7 +65,7 @@ func TestAgainstV136(t *testing.T)              { play(t, V136, 300) }
 func TestAgainstV118(t *testing.T)              { play(t, V118, 100) }
 func TestAgainstV118WithoutTaints(t *testing.T) { play(t, V118Direct, 100) }
 
-// TestScenario plays the file of the flag, and says what is left of it.
+// TestScenario plays the scenario that the flag names, and reports what is not explained.
 func TestScenario(t *testing.T) {
 	if *one == "" {
 		t.Skip("no -scenario FILE")
@@ -82,7 +82,7 @@ func TestScenario(t *testing.T) {
 	}
 }
 
-// play plays as many seeds, two at a time, and says how often each rule fired.
+// play plays n seeds, two at a time, and reports how often each rule fired.
 func play(t *testing.T, against Against, n uint64) {
 	switch {
 	case *seeds > 0:
@@ -124,7 +124,7 @@ func play(t *testing.T, against Against, n uint64) {
 	}
 }
 
-// keep writes a case that failed into the directory for failures, and again as small as it can be.
+// keep writes a failed case to the directory for failures, also in its smallest form.
 func keep(t *testing.T, c *Case, against Against, seed uint64) string {
 	if *failures == "" {
 		return ""
@@ -147,10 +147,10 @@ func fails(ctx context.Context, c *Case, against Against) bool {
 	return err == nil && len(r.Unexplained) > 0
 }
 
-// directory is the name of the directory for scenarios against it.
+// directory is the name of the directory for scenarios against that version.
 func directory(against Against) string { return strings.ReplaceAll(string(against), " ", "-") }
 
-// Scenarios that once showed a fault, of ours or of the comparison, each as small as it could be made.
+// Scenarios that once showed a fault of ours or of the comparison, each as small as possible.
 func TestRegressions(t *testing.T) {
 	for _, against := range []Against{V136, V118, V118Direct} {
 		paths, err := filepath.Glob(filepath.Join("testdata", directory(against), "*", "scenario.yaml"))
@@ -169,7 +169,7 @@ func TestRegressions(t *testing.T) {
 	}
 }
 
-// The rules name rows of the table of differences, each its own.
+// Every rule names a row of its own in the table of differences.
 func TestRulesNameTheirRows(t *testing.T) {
 	require.NoError(t, rule.Check(Rules))
 	names := map[string]bool{}
@@ -179,7 +179,7 @@ func TestRulesNameTheirRows(t *testing.T) {
 	}
 }
 
-// The comparison sees what is changed in a timeline: a line that is missing, said twice or late, or about another object.
+// The comparison notices a changed timeline: a line that is missing, duplicated, late, or about another object.
 func TestAChangedTimelineIsNotForgiven(t *testing.T) {
 	for _, against := range []Against{V136, V118, V118Direct} {
 		c := Generate(1, against)
@@ -200,11 +200,11 @@ func TestAChangedTimelineIsNotForgiven(t *testing.T) {
 			}
 			for k, other := range others {
 				if other != nil && k == 1 && l.Kind == scenario.KindZone {
-					continue // saying a zone's state twice says nothing
+					continue // repeating a zone's state changes nothing
 				}
 				ours := slices.Replace(slices.Clone(p.Ours), i, i+1, other...)
 				noticed := false
-				for range 3 { // upstream leaves to chance what it does at one instant; a rule that says so may forgive it
+				for range 3 { // upstream's order within one instant is random; a rule about that may forgive it
 					q := *p
 					q.Ours = ours
 					if noticed = len(Compare(&q).Unexplained) > 0; noticed {

@@ -1,9 +1,9 @@
-// Package differential plays made-up scenarios with our evictor and with upstream's controllers, and matches
-// the two timelines.
+// Package differential plays random scenarios with our evictor and with upstream's controllers, and compares the two
+// timelines.
 //
-// Generate makes a scenario from a seed. Upstream plays it first, because the order in which it serves nodes
-// that wait in one zone is that of a Go map and of eight workers: ours is then told to prefer that order, so that
-// the same nodes are tainted at the same moments and everything after can be compared. Compare pairs the
-// lines; what is left over must be explained by a Rule, and each rule names its row in the table of
-// package evictor. Shrink makes a scenario that is not explained as small as it can be.
+// Generate makes a scenario from a seed. Upstream plays it first, because it serves the waiting nodes of a zone in the
+// order of a Go map and of eight workers. Our evictor then prefers that order, so that the same nodes are tainted at
+// the same instants and everything after that can be compared. Compare pairs the lines. A Rule must explain every line
+// that is left over, and each rule names its row in DIFFERENCES.md. Shrink makes an unexplained scenario as small as
+// possible.
 package differential

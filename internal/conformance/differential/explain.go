@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Played is a case with what both sides made of it.
+// Played is a case and what both sides did with it.
 type Played struct {
 	Case           *Case
 	Against        Against
@@ -22,14 +22,14 @@ type Played struct {
 	compat         compat
 }
 
-// Result is what a comparison came to.
+// Result is the result of a comparison.
 type Result struct {
 	Lines       int          // of upstream
 	Fired       map[Rule]int // lines that each rule explained
 	Unexplained []Left
 }
 
-// explainer explains what match left.
+// explainer explains the lines that match left over.
 type explainer struct {
 	*Played
 	*truth
@@ -37,7 +37,7 @@ type explainer struct {
 	rule    []Rule
 	fired   map[Rule]int
 	allDown []span
-	rates   map[string][]rateAt // of zones, by ours
+	rates   map[string][]rateAt // of zones, in our timeline
 	windows map[string][]window
 	unrest  map[string][]span
 	late    time.Duration      // how much later upstream taints
@@ -56,7 +56,7 @@ type window struct {
 	rule Rule
 }
 
-// Compare matches the two timelines and explains what is left.
+// Compare matches the two timelines and explains the rest.
 func Compare(p *Played) Result {
 	t := truthOf(p.Case)
 	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}}
@@ -85,12 +85,12 @@ func Compare(p *Played) Result {
 	return result
 }
 
-// cutOff says whether upstream, which does it a little later, may not have come to it before the end.
+// cutOff says whether upstream, which is a little later, may not have reached it before the end.
 func (e *explainer) cutOff(l Left) bool {
 	return l.Side == OursSide && l.T > e.settings.Until-e.late-max(time.Second, e.lag(e.zoneOf[l.Node], l.T)+2*tick) && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
 }
 
-// lag is how far upstream was behind in that zone with the node that it served last.
+// lag returns how late upstream was with the last node that it served in that zone.
 func (e *explainer) lag(zone string, t time.Duration) (by time.Duration) {
 	for _, l := range e.lags[zone] {
 		if l.at <= t {
@@ -107,7 +107,7 @@ func (e *explainer) explain(i int, r Rule) {
 	}
 }
 
-// zones notes the rates of zones and when all of them were down, by ours.
+// zones records the rates of zones and when all of them were down, from our timeline.
 func (e *explainer) zones() {
 	for _, l := range e.Ours {
 		switch l.Kind {
@@ -115,7 +115,7 @@ func (e *explainer) zones() {
 			e.rates[l.Zone] = append(e.rates[l.Zone], rateAt{l.T, l.Rate, l.State, l.Ready+l.NotReady == 0})
 		case scenario.KindCluster:
 			if l.State == scenario.AllZonesDisrupted {
-				e.allDown = append(e.allDown, span{l.T, e.restarted(l.T)}) // the next process says it again
+				e.allDown = append(e.allDown, span{l.T, e.restarted(l.T)}) // the next process reports it again
 			} else if n := len(e.allDown); n > 0 {
 				e.allDown[n-1].to = min(e.allDown[n-1].to, l.T)
 			}
@@ -132,7 +132,7 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 	return false
 }
 
-// other finds the line of the other side that says the same, first within those bounds.
+// other finds the same line on the other side, first within those bounds.
 func (e *explainer) other(i int, from, to time.Duration) (int, bool) {
 	for k, l := range e.left {
 		if e.rule[k] == (Rule{}) && l.Side != e.left[i].Side && identity(l.Line) == identity(e.left[i].Line) && l.T >= from && l.T <= to {
@@ -142,7 +142,7 @@ func (e *explainer) other(i int, from, to time.Duration) (int, bool) {
 	return 0, false
 }
 
-// pair explains a line together with that of the other side.
+// pair explains a line together with its counterpart.
 func (e *explainer) pair(i int, from, to time.Duration, r Rule) bool {
 	return e.pairIf(i, from, to, r, func(Left) bool { return true })
 }
@@ -152,7 +152,7 @@ func (e *explainer) pairIf(i int, from, to time.Duration, r Rule, is func(Left) 
 	if ok = ok && is(e.left[k]); ok {
 		e.explain(i, r)
 		e.explain(k, r)
-		e.fired[r]-- // one difference
+		e.fired[r]-- // a pair is one difference
 	}
 	return ok
 }
@@ -166,7 +166,7 @@ func (e *explainer) wrote(lines []scenario.Line, kind scenario.Kind, from, to ti
 	return false
 }
 
-// singles explains what needs no more than the line and what happened around it.
+// singles explains lines that need only the line itself and what happened around it.
 func (e *explainer) singles() {
 	for i, l := range e.left {
 		if e.rule[i] != (Rule{}) {
@@ -200,7 +200,7 @@ func (e *explainer) singleTaint(i int, l Left) {
 		return
 	}
 	if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
-		r := RateOfPass // it is added beside the pass that takes the taints away, which leaves it there
+		r := RateOfPass // it is added during the pass that removes the taints, and stays
 		if e.late > 0 {
 			r = SamePass
 		}
@@ -239,7 +239,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 			}
 		}
 	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.Upstream, o.Node, o.T) }):
-		// upstream had another reason to evict it before it tainted the node
+		// Upstream had another reason to evict it before it tainted the node.
 	case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
 		if k, ok := e.other(i, l.T, forever); ok {
 			e.explain(k, BothWays)
@@ -276,10 +276,10 @@ func (e *explainer) singleMark(i int, l Left) {
 	case upstream && e.state(l.Node, l.T).failing && (!e.state(l.Node, l.T).silent || e.saidNotReady(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionUnknown):
 		e.explain(i, MarkedByVerdict)
 	case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
-		e.explain(i, MarkedByVerdict) // by the next process, which does not know what the node was before
+		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
 	case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
 		e.explain(i, Terminating) // it was evicted first
 	case !upstream && e.saidNotReady(l.Node, l.T):
-		e.explain(i, MarkedByVerdict) // upstream marks those that were Ready until the verdict
+		e.explain(i, MarkedByVerdict) // upstream marks the pods that were Ready until the verdict
 	}
 }

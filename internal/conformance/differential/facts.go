@@ -9,15 +9,15 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// served says whether the line is one that waits for the zone's rate.
+// served says whether the line waits for the zone's rate.
 func (e *explainer) served(l scenario.Line) bool { return served(l, !e.settings.TaintBasedEviction) }
 
-// onPass says whether it is the instant of a pass.
+// onPass says whether t is the instant of a pass.
 func (e *explainer) onPass(t time.Duration) bool {
 	return (t-e.started(t))%e.settings.NodeMonitorPeriod == 0
 }
 
-// verdict is what ours thought of the node right after that moment.
+// verdict returns our verdict on the node right after that instant.
 func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionStatus) {
 	for _, d := range e.Decisions {
 		if d.Time.Sub(epoch) > at+slack {
@@ -30,7 +30,7 @@ func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionSt
 	return ready
 }
 
-// carries says whether the node carries an own NoExecute taint at that moment.
+// carries says whether the node has one of our NoExecute taints at that instant.
 func carries(lines []scenario.Line, node string, at time.Duration) bool {
 	n := 0
 	for _, l := range lines {
@@ -45,7 +45,7 @@ func carries(lines []scenario.Line, node string, at time.Duration) bool {
 	return n > 0
 }
 
-// liftedAtOnce says whether upstream's taint of the node came between, only to be lifted before anything followed from it.
+// liftedAtOnce says whether upstream tainted the node within that span and lifted the taint before it had any effect.
 func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
 	added := -forever
 	for _, l := range e.Upstream {
@@ -61,7 +61,7 @@ func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
 	return false
 }
 
-// outage says whether the API was down at any time between.
+// outage says whether the API was down at any time within that span.
 func (e *explainer) outage(from, to time.Duration) bool {
 	for _, s := range e.outages {
 		if s.from <= to && s.to >= from {
@@ -73,7 +73,7 @@ func (e *explainer) outage(from, to time.Duration) bool {
 
 var opposed = map[string]string{scenario.OpAdd: scenario.OpRemove, scenario.OpRemove: scenario.OpAdd}
 
-// undone explains two lines of upstream's that undo each other within a pass.
+// undone explains two of upstream's lines that undo each other within a pass.
 func (e *explainer) undone(i int, period time.Duration) {
 	l := e.left[i]
 	opposite := identity(l.Line)
@@ -93,7 +93,7 @@ func (e *explainer) reportedReady(node string, at time.Duration) bool {
 	return m.at > 0 && !m.failing && m.at >= at-e.settings.NodeMonitorPeriod-slack
 }
 
-// saidNotReady says whether the last that the node's kubelet said before it fell silent is that it is not Ready.
+// saidNotReady says whether the last report of the node's kubelet, before it fell silent, was not Ready.
 func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	said := false
 	for _, m := range e.health[node] {
@@ -104,8 +104,8 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	return said && e.state(node, at).silent
 }
 
-// movedByTaint says whether a foreign taint, for which the pod stays less long than for those that were there, moved its
-// eviction. Upstream counts from when it began to wait, finds that passed, and leaves the eviction where it was.
+// movedByTaint says whether a foreign taint that is tolerated for a shorter time moved the pod's eviction. Upstream
+// counts from when it began to wait, finds that the time has passed, and leaves the eviction where it was.
 func (e *explainer) movedByTaint(l Left) bool {
 	for _, d := range e.Decisions {
 		at := d.Time.Sub(epoch)
@@ -121,7 +121,7 @@ func (e *explainer) movedByTaint(l Left) bool {
 	return false
 }
 
-// armed says whether ours kept an eviction of the pod armed over that moment.
+// armed says whether ours kept an eviction of the pod scheduled across that instant.
 func (e *explainer) armed(pod string, at time.Duration) bool {
 	armed := false
 	for _, d := range e.Decisions {

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Against says which of upstream's controllers the scenario is for.
+// Against says which version of upstream's controllers the scenario is for.
 type Against string
 
 // The oracles.
@@ -19,7 +19,7 @@ const (
 	V118Direct Against = "v1.18 without taints"
 )
 
-// late is how much later upstream taints a node than it declares it Unknown: v1.18 does it one pass later.
+// late is how much later than the verdict upstream taints a node: v1.18 does it one pass later.
 func (a Against) late(s scenario.Settings) time.Duration {
 	if a == V136 {
 		return 0
@@ -27,10 +27,10 @@ func (a Against) late(s scenario.Settings) time.Duration {
 	return s.NodeMonitorPeriod
 }
 
-// Budget is how many node-passes the largest scenario has.
+// Budget is the limit of nodes times passes in a scenario.
 const Budget = 120_000
 
-// generator makes one case. It keeps what it has made, so that every event is possible.
+// generator makes one case. It tracks what it has made, so that every event is possible.
 type generator struct {
 	*rand.Rand
 	against Against
@@ -38,7 +38,7 @@ type generator struct {
 	zones   []*genZone
 	nodes   map[string]*genNode
 	names   []string // of nodes that exist
-	pods    []string // that addPod made and nobody deleted
+	pods    []string // made by addPod and not deleted
 	serial  int
 	until   time.Duration
 	large   bool
@@ -85,7 +85,7 @@ func (g *generator) config() {
 	if g.one(4) {
 		c.NodeStartupGracePeriod = seconds(pick(g, 30, 90))
 	}
-	// One by the rate is a multiple of upstream's tick of 100 ms, but for the odd ones.
+	// The times between two tokens are multiples of upstream's tick of 100 ms, with exceptions.
 	if g.one(2) {
 		c.NodeEvictionRate = of(pick(g, 0.02, 0.05, 0.2, 0.5, 2, 10))
 	}
@@ -146,7 +146,7 @@ func (g *generator) cluster() {
 	g.c.Scenario.Until = of(scenario.Duration(g.until))
 }
 
-// podsPerNode is at least one where only the pods tell which node was served.
+// podsPerNode is at least one if only the pods show which node was served.
 func (g *generator) podsPerNode() int {
 	if g.against == V118Direct {
 		return 1 + g.IntN(3)
@@ -178,7 +178,7 @@ func (g *generator) deleteNode(name string) {
 	z.nodes = slices.DeleteFunc(z.nodes, func(n string) bool { return n == name })
 }
 
-// events makes bursts of them in order of time, none of them at the instant of another or of a pass.
+// events makes bursts of events in the order of time. No two events, and no event and pass, are at the same instant.
 func (g *generator) events() {
 	n := 1 + g.IntN(12)
 	var times []time.Duration
@@ -195,7 +195,7 @@ func (g *generator) events() {
 	slices.SortStableFunc(events, func(a, b scenario.Event) int { return int(a.Time() - b.Time()) })
 }
 
-// within is an instant before until.
+// within returns an instant before until.
 func (g *generator) within(until time.Duration) time.Duration {
 	return until * time.Duration(g.IntN(1000)) / 1000
 }
@@ -216,27 +216,27 @@ func (g *generator) event(at time.Duration) {
 	case k < 56:
 		g.condition(at, name, n)
 	case k < 66:
-		t := scenario.Taint{Node: name, Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick(g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}
+		t := scenario.Taint{Selector: scenario.Selector{Node: name}, Key: pick(g, "maintenance", "gpu"), Value: pick(g, "", "now"), Effect: pick(g, "NoExecute", "NoExecute", "NoExecute", "NoSchedule", "PreferNoSchedule")}
 		n.taints = append(n.taints, t.Key+":"+t.Effect)
 		g.add(at, scenario.Event{Taint: &t})
 	case k < 71:
 		g.untaint(at)
 	case k < 76:
 		if g.one(2) {
-			g.add(at, scenario.Event{Cordon: &scenario.NodeRef{Node: name}})
+			g.add(at, scenario.Event{Cordon: &scenario.Selector{Node: name}})
 		} else {
-			g.add(at, scenario.Event{Uncordon: &scenario.NodeRef{Node: name}})
+			g.add(at, scenario.Event{Uncordon: &scenario.Selector{Node: name}})
 		}
 	case k < 80:
 		if len(g.names) > 1 {
 			g.deleteNode(name)
-			g.add(at, scenario.Event{DeleteNode: &scenario.NodeRef{Node: name}})
+			g.add(at, scenario.Event{DeleteNode: &scenario.Selector{Node: name}})
 		}
 	case k < 85:
 		g.newNode(at)
 	case k < 92:
 		if n.failed && g.against == V118Direct {
-			return // its node may have been served without anybody seeing it
+			return // its node may have been served without a trace
 		}
 		g.serial++
 		p := scenario.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
@@ -323,7 +323,7 @@ func (g *generator) condition(at time.Duration, name string, n *genNode) {
 	if n.failed {
 		return
 	}
-	c := scenario.Condition{Node: name, Type: pick(g, "Ready", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), Status: pick(g, "True", "False")}
+	c := scenario.Condition{Selector: scenario.Selector{Node: name}, Type: pick(g, "Ready", "Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"), Status: pick(g, "True", "False")}
 	g.add(at, scenario.Event{Condition: &c})
 }
 
@@ -333,7 +333,7 @@ func (g *generator) untaint(at time.Duration) {
 			i := g.IntN(len(n.taints))
 			key, effect, _ := cut(n.taints[i])
 			n.taints = slices.Delete(n.taints, i, i+1)
-			g.add(at, scenario.Event{Untaint: &scenario.Untaint{Node: name, Key: key, Effect: effect}})
+			g.add(at, scenario.Event{Untaint: &scenario.Untaint{Selector: scenario.Selector{Node: name}, Key: key, Effect: effect}})
 			return
 		}
 	}

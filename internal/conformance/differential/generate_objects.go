@@ -16,8 +16,8 @@ import (
 
 func cut(s string) (before, after string, found bool) { return strings.Cut(s, ":") }
 
-// objects makes nodes and pods that the scenario format itself cannot say: labels of both generations, nodes that do
-// not count, taints and conditions that are there from the start, and every kind of toleration.
+// objects makes nodes and pods that the scenario format cannot express: labels of both generations, nodes that do not
+// count, taints and conditions from the start, and every kind of toleration.
 func (g *generator) objects() {
 	if !g.one(2) {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Upstream's own randomness: its queues are looked at every 100 ms, at a phase of their own, and retries of calls
-// that failed take milliseconds.
+// Upstream's own randomness: it looks at its queues every 100 ms, at an arbitrary phase, and retries of failed calls
+// take milliseconds.
 const (
 	tick  = 110 * time.Millisecond
 	slack = 60 * time.Millisecond
@@ -32,7 +32,7 @@ func (s Side) other() Side {
 	return OursSide
 }
 
-// Left is a line that has no counterpart on the other side.
+// Left is a line without a counterpart on the other side.
 type Left struct {
 	Side Side
 	scenario.Line
@@ -40,13 +40,13 @@ type Left struct {
 
 func (l Left) String() string { return fmt.Sprintf("%-8s %s", l.Side, l.AppendJSON(nil)) }
 
-// identity is what two lines share that say the same.
+// identity returns what two equal lines have in common.
 func identity(l scenario.Line) scenario.Line {
 	l.T, l.Rate, l.Ready, l.NotReady = 0, 0, 0, 0
 	return l
 }
 
-// taintsFirst puts the lines whose lag others inherit before them.
+// taintsFirst sorts lines whose lag others inherit before those.
 func taintsFirst(lines []scenario.Line) []scenario.Line {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b scenario.Line) int {
@@ -62,7 +62,7 @@ func rank(l scenario.Line) int {
 	return 1
 }
 
-// served says whether the line is one that waits for the zone's rate.
+// served says whether the line waits for the zone's rate.
 func served(l scenario.Line, direct bool) bool {
 	if direct {
 		return l.Kind == scenario.KindEvict
@@ -70,14 +70,14 @@ func served(l scenario.Line, direct bool) bool {
 	return l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == scenario.OpAdd
 }
 
-// lagAt is how far upstream lagged behind ours with a node that it served at that time.
+// lagAt is how much later than ours upstream served a node at that time.
 type lagAt struct{ at, by time.Duration }
 
-// match pairs lines that say the same at the same moment, and returns what is left, in order of time. How far
-// upstream lags behind in tainting, a tick for each token, carries over to what follows from the taint.
+// match pairs equal lines at equal instants, and returns the rest in the order of time. Upstream's lag in tainting, a
+// tick for each token, carries over to everything that follows from the taint.
 //
-// late is how much later upstream taints than it declares a node Unknown: v1.18 does it one pass later. It returns how often it did,
-// and how far upstream lagged behind in each zone.
+// late is how much later than the verdict upstream taints: v1.18 does it one pass later. match also returns how often
+// that happened, and upstream's lag in each zone.
 func match(ours, upstream []scenario.Line, zoneOf map[string]string, bound map[string]time.Duration, late time.Duration, direct bool) (left []Left, later int, lags map[string][]lagAt) {
 	lags = map[string][]lagAt{}
 	byIdentity := map[scenario.Line][]int{}

@@ -11,12 +11,12 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// order is the one in which upstream's queues served nodes: ties are handed out in the order of a map.
+// order is the order in which upstream's queues served nodes: ties are broken by the order of a map.
 type order struct {
 	times  map[string][]time.Duration
 	direct bool
 	late   time.Duration              // see match
-	lag    map[zone.Key]time.Duration // how far upstream was behind in each zone
+	lag    map[zone.Key]time.Duration // upstream's lag in each zone
 }
 
 func orderOf(s *scenario.Scenario, upstream []scenario.Line, late time.Duration) *order {
@@ -29,8 +29,8 @@ func orderOf(s *scenario.Scenario, upstream []scenario.Line, late time.Duration)
 	return o
 }
 
-// next is which of the waiting nodes upstream served first from now on. Without taints a node that has no pods to delete is
-// served unseen: it was the first one's turn when the first of those that were seen comes later than its own turn.
+// next returns which of the waiting nodes upstream served first from now on. Without taints, a node that has no pods to
+// delete is served unseen: it had the first turn if the first visible one comes later than its own turn.
 func (o *order) next(cluster *simulator.Cluster, key zone.Key, waiting []string) string {
 	const early = time.Second // ours comes up to a pass earlier
 	now := cluster.Clock.Elapsed()
@@ -66,7 +66,7 @@ func (o *order) after(name string, from time.Duration) time.Duration {
 	return forever
 }
 
-// deletes says whether a node has a pod that ours deletes when its turn comes.
+// deletes says whether a node has a pod that ours deletes when the node's turn comes.
 func deletes(cluster *simulator.Cluster, name string) (some bool) {
 	cluster.PodsOnNode(name, func(pod *v1.Pod) bool {
 		owner := metav1.GetControllerOf(pod)

@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// open opens a window. It ends when the zone has been quiet for so long that its bucket is full again on both sides.
+// open opens a window. It ends once the zone has been quiet for so long that its bucket is full again on both sides.
 func (e *explainer) open(zone string, at time.Duration, r Rule) {
 	e.windows[zone] = append(e.windows[zone], window{span{at, e.quietAfter(zone, at)}, r})
 }
@@ -19,7 +19,7 @@ func (e *explainer) openUntil(zone string, from, to time.Duration, r Rule) {
 	e.windows[zone] = append(e.windows[zone], window{span{from, to}, r})
 }
 
-// restarted is when the process that runs at that moment ends.
+// restarted returns when the process that runs at that instant ends.
 func (e *explainer) restarted(at time.Duration) time.Duration {
 	for _, t := range e.restarts {
 		if t > at {
@@ -29,8 +29,8 @@ func (e *explainer) restarted(at time.Duration) time.Duration {
 	return forever
 }
 
-// quietAfter is when the zone has been quiet for a while: all of its nodes alive, untainted by either side, and the API up.
-// The empty name stands for all zones.
+// quietAfter returns when the zone has been quiet for a while: all its nodes alive, untainted on both sides, and the
+// API up. The empty name stands for all zones.
 func (e *explainer) quietAfter(zone string, at time.Duration) time.Duration {
 	if e.unrest == nil {
 		e.unrest = e.restless()
@@ -54,7 +54,7 @@ func (e *explainer) quietAfter(zone string, at time.Duration) time.Duration {
 	return end + calm
 }
 
-// restless collects the spans in which zones are not quiet, in order of their beginning.
+// restless collects the spans in which zones are not quiet, in the order of their starts.
 func (e *explainer) restless() map[string][]span {
 	unrest := map[string][]span{}
 	add := func(zone string, s span) {
@@ -100,7 +100,7 @@ func (e *explainer) restless() map[string][]span {
 	return unrest
 }
 
-// openAll is open for every zone, and for what is said of the cluster.
+// openAll opens a window for every zone and for the cluster.
 func (e *explainer) openAll(at time.Duration, r Rule) {
 	for _, zone := range e.allZones() {
 		e.open(zone, at, r)

@@ -5,8 +5,8 @@ import "github.com/evictkit/evictkit/internal/conformance/rule"
 // Rule is a deliberate difference.
 type Rule = rule.Rule
 
-// The rules. Those of the first group change what ours is told, see compat; the second explains single lines; the third
-// opens a window: from then on the two sides taint the nodes of a zone at different times.
+// The rules. The first group changes our inputs, see compat. The second explains single lines. The third opens a
+// window: from then on the two sides taint the nodes of a zone at different times.
 var (
 	ForgottenLease = rule.New("ForgottenLease", "lease and status report are separate")
 	RestartLoses   = rule.New("RestartLoses", "taints stay through a restart")

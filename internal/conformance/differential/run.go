@@ -42,7 +42,9 @@ func (p *Played) upstream(ctx context.Context, program, path string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Against, err)
 		}
-		p.Upstream = append(p.Upstream, l)
+		if l, ok := compared(l); ok {
+			p.Upstream = append(p.Upstream, l)
+		}
 	}
 	return nil
 }
@@ -55,20 +57,25 @@ func beginning(text []byte) string {
 	return string(text)
 }
 
-// ours plays the scenario file with our evictor, which prefers the nodes in the order in which upstream served them.
+// ours plays the scenario file with our evictor, which prefers the order in which upstream served nodes.
 func (p *Played) ours(ctx context.Context, path string) error {
 	s, err := scenariofile.Load(path)
 	if err != nil {
 		return err
 	}
 	cluster := simulator.New(&simulator.Clock{})
-	if _, err := scenariofile.ReadObjects(cluster, s.Cluster.Files); err != nil {
+	if _, err := scenariofile.ReadObjects(ctx, cluster, s.Cluster.Files, nil); err != nil {
 		return err
 	}
 	order := orderOf(s, p.Upstream, p.Against.late(s.Settings()))
 	p.Ours, p.Decisions = nil, nil
 	_, err = simulator.Play(ctx, s, cluster, simulator.Options{
-		Line:     func(l scenario.Line) error { p.Ours = append(p.Ours, l); return nil },
+		Line: func(l scenario.Line) error {
+			if l, ok := compared(l); ok {
+				p.Ours = append(p.Ours, l)
+			}
+			return nil
+		},
 		Decision: func(d evictor.Decision) { p.Decisions = append(p.Decisions, d) },
 		Prefer: func(key zone.Key, waiting []string) string {
 			return order.next(cluster, key, waiting)
@@ -78,12 +85,22 @@ func (p *Played) ours(ctx context.Context, path string) error {
 	return err
 }
 
+// compared reduces a line to what both sides report, without reasons and events.
+func compared(l scenario.Line) (scenario.Line, bool) {
+	l.More = ""
+	switch l.Kind {
+	case scenario.KindSettings, scenario.KindEvent, scenario.KindPending, scenario.KindDrain, scenario.KindRemove:
+		return l, false
+	}
+	return l, true
+}
+
 func ownNoExecute(l scenario.Line) bool {
 	return l.Effect == string(v1.TaintEffectNoExecute) && (l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable)
 }
 
-// Check plays a case on both sides and compares. Ours is told what upstream makes of its inputs, see compat, only where
-// that explains more.
+// Check plays a case on both sides and compares. It changes our inputs to what upstream makes of them, see compat, only
+// if that explains more.
 func (o Oracles) Check(ctx context.Context, c *Case, against Against) (p *Played, r Result, err error) {
 	dir, err := os.MkdirTemp("", "differential")
 	if err != nil {
@@ -94,6 +111,19 @@ func (o Oracles) Check(ctx context.Context, c *Case, against Against) (p *Played
 	if err != nil {
 		return nil, r, err
 	}
+	return o.check(ctx, c, path, against)
+}
+
+// CheckFile is Check for a scenario in a file.
+func (o Oracles) CheckFile(ctx context.Context, path string, against Against) (*Played, Result, error) {
+	c, err := Open(path)
+	if err != nil {
+		return nil, Result{}, err
+	}
+	return o.check(ctx, c, path, against)
+}
+
+func (o Oracles) check(ctx context.Context, c *Case, path string, against Against) (p *Played, r Result, err error) {
 	p = &Played{Case: c, Against: against}
 	if err := p.upstream(ctx, o[against], path); err != nil {
 		return p, r, err

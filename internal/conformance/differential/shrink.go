@@ -10,9 +10,9 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Shrink makes a case smaller as long as it still fails: it drops events, nodes, pods and parameters, first many at
-// once and then one by one, until nothing more can go. What a candidate breaks otherwise, as an event for a node that is
-// gone does, must not count as failing.
+// Shrink makes a case smaller as long as it still fails. It drops events, nodes, pods and parameters, first many at
+// once and then one by one, until nothing more can go. A candidate that is invalid, for example because of an event on
+// a dropped node, must not count as failing.
 func Shrink(c *Case, fails func(*Case) bool) *Case {
 	s := &shrinker{Case: *c, fails: fails}
 	for again := true; again; {
@@ -29,7 +29,7 @@ type shrinker struct {
 	fails func(*Case) bool
 }
 
-// try keeps what change makes of a copy of the case if that fails, too.
+// try keeps a changed copy of the case if it still fails.
 func (s *shrinker) try(change func(*Case)) bool {
 	c := s.Case
 	c.Scenario.Events = slices.Clone(c.Scenario.Events)
@@ -42,7 +42,7 @@ func (s *shrinker) try(change func(*Case)) bool {
 	return true
 }
 
-// drop leaves runs of items away, long ones first.
+// drop removes runs of items, long ones first.
 func drop[T any](s *shrinker, list func(*Case) *[]T) (smaller bool) {
 	for size := max(1, len(*list(&s.Case))/2); size > 0; size /= 2 {
 		for at := 0; at < len(*list(&s.Case)); {
@@ -102,7 +102,7 @@ func (s *shrinker) zones() bool {
 	return smaller
 }
 
-// selectors leaves nodes out of the lists of events.
+// selectors removes nodes from the lists of events.
 func (s *shrinker) selectors() (smaller bool) {
 	for i := range s.Scenario.Events {
 		for _, of := range []func(e *scenario.Event) **scenario.Selector{
@@ -123,7 +123,7 @@ func (s *shrinker) selectors() (smaller bool) {
 	return smaller
 }
 
-// parameters sets those to their defaults that do not matter.
+// parameters sets those that do not matter to their defaults.
 func (s *shrinker) parameters() (smaller bool) {
 	for _, part := range []func(c *Case) reflect.Value{
 		func(c *Case) reflect.Value { return reflect.ValueOf(&c.Scenario.Config).Elem() },
@@ -138,7 +138,7 @@ func (s *shrinker) parameters() (smaller bool) {
 	return smaller
 }
 
-// until ends the scenario sooner.
+// until ends the scenario earlier.
 func (s *shrinker) until() (smaller bool) {
 	for _, by := range []time.Duration{10 * time.Minute, time.Minute, 10 * time.Second} {
 		for time.Duration(*s.Scenario.Until) > by {

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// rateOfPass: in the pass that lowers a rate upstream may still serve one node at the old one.
+// rateOfPass: in the pass that lowers a rate, upstream may still serve one node at the old rate.
 func (e *explainer) rateOfPass(zone string, at time.Duration) {
 	for _, l := range e.left {
 		if l.Side == UpstreamSide && e.zoneOf[l.Node] == zone && l.T >= at-slack && l.T <= at+tick &&
@@ -21,8 +21,8 @@ func (e *explainer) rateOfPass(zone string, at time.Duration) {
 	}
 }
 
-// idleTokens: a node that is Ready again, or gone, while it waits takes no token of ours; upstream finds out with a token in
-// its hand.
+// idleTokens: with us, a node that recovers or disappears while it waits takes no token. Upstream takes a token before
+// it notices.
 func (e *explainer) idleTokens() {
 	waits := map[string]bool{}
 	for _, d := range e.Decisions {
@@ -39,21 +39,21 @@ func (e *explainer) idleTokens() {
 		case evictor.NodeDequeued, evictor.NodeRemoved:
 			if waits[d.Node] && (d.Kind == evictor.NodeRemoved || d.Reason == "NodeReady" || d.Reason == "NotFailed") {
 				zone := e.zoneOf[d.Node]
-				e.open(zone, at-max(e.late, e.lag(zone, at))-2*tick, IdleToken) // ours had that token as much sooner
+				e.open(zone, at-max(e.late, e.lag(zone, at))-2*tick, IdleToken) // ours had that token that much earlier
 			}
 			delete(waits, d.Node)
 		}
 	}
 }
 
-// exactToken: a token that is there at the instant at which the rate falls, or the node recovers, is handed out by ours;
-// upstream looks up to a tick for each token later, when it is too late.
+// exactToken: a token that becomes available at the very instant at which the rate falls, or the node recovers, is used
+// by ours. Upstream looks up to a tick later for each token, when it is too late.
 func (e *explainer) exactToken() {
 	late, rule := time.Second, ExactToken
 	if e.late > 0 {
 		late, rule = late+e.late, SamePass
 	}
-	for i, l := range e.left { // its taint came later, so its eviction would have, too
+	for i, l := range e.left { // its taint came later, so its eviction would have too
 		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
 			for k, o := range e.left {
 				if o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.Pod == l.Pod && o.T >= l.T-slack && o.T <= l.T+late {
@@ -66,7 +66,7 @@ func (e *explainer) exactToken() {
 			}
 		}
 	}
-	for _, d := range e.Decisions { // where there was nothing to delete, nobody saw it
+	for _, d := range e.Decisions { // with nothing to delete there is no line
 		if at, zone := d.Time.Sub(epoch), e.zoneOf[d.Node]; d.Kind == evictor.NodeEmptied && e.rateChanges(zone, at-slack, at+late) {
 			e.open(zone, at, rule)
 		}
@@ -96,8 +96,8 @@ func (e *explainer) exactToken() {
 	}
 }
 
-// savedToken: a token that was whole just before the rate fell is there for whoever comes later; upstream, which is late, had
-// not got it yet.
+// savedToken: a token that was whole just before the rate fell is there for a later node. Upstream is late and did not
+// have it yet.
 func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 	last := -forever
 	for _, l := range e.Ours {
@@ -105,7 +105,7 @@ func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 			last = l.T
 		}
 	}
-	for _, d := range e.Decisions { // where there was nothing to delete, nobody saw it
+	for _, d := range e.Decisions { // with nothing to delete there is no line
 		if t := d.Time.Sub(epoch); d.Kind == evictor.NodeEmptied && t < at && e.zoneOf[d.Node] == zone {
 			last = max(last, t)
 		}
@@ -126,8 +126,8 @@ func (e *explainer) rateChanges(zone string, from, to time.Duration) bool {
 	return slices.ContainsFunc(e.rates[zone], func(r rateAt) bool { return r.at >= from && r.at <= to })
 }
 
-// sameSecond: stamps are whole seconds, so that upstream takes a report for the one before it in the same second, and Ready for
-// what it has been for long.
+// sameSecond: timestamps are whole seconds, so upstream mistakes a report for an earlier one in the same second, and a
+// new Ready status for an old one.
 func (e *explainer) sameSecond() {
 	for _, l := range e.left {
 		if l.Side != UpstreamSide || l.Kind != scenario.KindEvict || e.settings.TaintBasedEviction {
@@ -141,8 +141,9 @@ func (e *explainer) sameSecond() {
 	}
 }
 
-// requeued: upstream queues anew, at every pass, the nodes that wait, beside those that the pass finds. So a node that ours
-// serves just before a pass comes after these when upstream, which is a little later, has not served it by then.
+// requeued: at every pass, upstream queues waiting nodes again, together with those that the pass finds. So a node that
+// ours serves just before a pass comes after these in upstream, if upstream, which is a little later, has not served it
+// by then.
 func (e *explainer) requeued() {
 	period := e.settings.NodeMonitorPeriod
 	for i, l := range e.left {

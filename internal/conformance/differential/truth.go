@@ -12,22 +12,22 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// truth is what the scenario itself says, whatever anybody made of it.
+// truth is what the scenario itself says, whatever either side made of it.
 type truth struct {
 	settings scenario.Settings
 	zoneOf   map[string]string // of every node that ever exists
 	health   map[string][]moment
 	foreign  map[string][]span        // foreign NoExecute taints of a node
 	spared   map[string]bool          // pods that ended or are mirrors
-	added    []moment                 // nodes that came later
-	deleted  map[string]time.Duration // pods that somebody deletes
-	bound    map[string]time.Duration // pods that came later
+	added    []moment                 // nodes that were added later
+	deleted  map[string]time.Duration // pods that an event deletes
+	bound    map[string]time.Duration // pods that were added later
 	removed  map[string]time.Duration // nodes that are deleted
 	restarts []time.Duration
 	outages  []span
 }
 
-// moment is when a node became healthy, or no longer was.
+// moment is when a node became healthy or unhealthy.
 type moment struct {
 	at      time.Duration
 	name    string
@@ -88,7 +88,7 @@ func (t *truth) event(e *scenario.Event) {
 	case e.Taint != nil && e.Taint.Effect == string(v1.TaintEffectNoExecute):
 		t.foreign[e.Taint.Node] = append(t.foreign[e.Taint.Node], span{at, forever})
 	case e.Untaint != nil && e.Untaint.Effect == string(v1.TaintEffectNoExecute):
-		// Which of them goes is of no matter: spans only say that there may be more than one.
+		// It does not matter which of them goes: spans only say that there may be more than one.
 		for i, s := range t.foreign[e.Untaint.Node] {
 			if s.to == forever && len(t.foreign[e.Untaint.Node]) == 1 {
 				t.foreign[e.Untaint.Node][i].to = at
@@ -114,7 +114,7 @@ func (t *truth) event(e *scenario.Event) {
 	}
 }
 
-// selected resolves what the generator and the shrinker write: names, or a whole zone.
+// selected resolves the selectors that the generator and the shrinker write: names, or a whole zone.
 func (t *truth) selected(s *scenario.Selector) []string {
 	switch {
 	case s.Node != "":
@@ -131,7 +131,7 @@ func (t *truth) selected(s *scenario.Selector) []string {
 	return s.Nodes
 }
 
-// failing says whether the node's kubelet is silent or says that it is not Ready.
+// failing says whether the node's kubelet is silent or reports that it is not Ready.
 func (t *truth) failing(node string, at time.Duration) bool { return t.state(node, at).failing }
 
 func (t *truth) state(node string, at time.Duration) (last moment) {
@@ -143,7 +143,7 @@ func (t *truth) state(node string, at time.Duration) (last moment) {
 	return last
 }
 
-// started is when the process that runs at that moment began.
+// started returns when the process that runs at that instant began.
 func (t *truth) started(at time.Duration) (last time.Duration) {
 	for _, r := range t.restarts {
 		if r <= at {

@@ -50,14 +50,14 @@ func (e *explainer) openWindows() {
 				e.openUntil(zone, r.at, max(until, e.quietAfter(zone, r.at)), EmptyZone)
 			}
 		}
-		if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until somebody needs it
+		if e.settings.NodeEvictionRate == 0 { // upstream's token stays in its bucket until a node needs it
 			e.openUntil(zone, 0, forever, RateZero)
 		}
 	}
 	e.idleTokens()
 	e.exactToken()
 	e.sameSecond()
-	for _, r := range e.Rewrites { // ours had that token as much sooner as upstream lags behind
+	for _, r := range e.Rewrites { // ours had that token earlier by upstream's lag
 		zone := e.zoneOf[r.Node]
 		e.open(zone, r.T-e.lag(zone, r.T)-slack, TokenTwice)
 	}
@@ -72,8 +72,8 @@ func (e *explainer) openWindows() {
 	}
 }
 
-// drifted says whether an outage moved upstream's passes: each lasts as long as its writes and their repetitions, and the
-// next comes a period later.
+// drifted says whether an outage shifted upstream's passes: a pass lasts as long as its writes and their retries, and
+// the next comes a period later.
 func (e *explainer) drifted(down span) bool {
 	origin, period := e.started(down.to), e.settings.NodeMonitorPeriod
 	for _, l := range e.Upstream {
@@ -87,8 +87,8 @@ func (e *explainer) drifted(down span) bool {
 	return false
 }
 
-// vanished: when the last healthy zone goes away all that are left are down. Upstream remembers nothing of a zone that is
-// gone, so that for it they were before, too.
+// vanished: when the last healthy zone disappears, all remaining zones are down. Upstream remembers nothing about a
+// zone that is gone, so for it they were all down before, too.
 func (e *explainer) vanished() {
 	for _, l := range e.left {
 		if l.Side != OursSide || l.Kind != scenario.KindCluster || l.State != scenario.AllZonesDisrupted {
@@ -102,8 +102,8 @@ func (e *explainer) vanished() {
 	}
 }
 
-// missedSwap: a pass that swaps the taint of a node and then takes those of all nodes away looks for the one that was there
-// before, and leaves the new one.
+// missedSwap: a pass that swaps a node's taint and then lifts the taints of all nodes looks for the old taint, and
+// leaves the new one.
 func (e *explainer) missedSwap() {
 	for i, l := range e.left {
 		if l.Side != UpstreamSide || e.rule[i] != (Rule{}) || !served(l.Line, false) || !carries(e.Upstream, l.Node, l.T-slack) {
@@ -117,8 +117,8 @@ func (e *explainer) missedSwap() {
 	}
 }
 
-// forgive explains the lines of windows, and then what follows from lines that were explained: a pod that is gone on one
-// side only has no more lines there.
+// forgive explains the lines within windows, and then what follows from explained lines: a pod that is gone on one side
+// only has no more lines there.
 func (e *explainer) forgive() {
 	for i, l := range e.left {
 		if e.rule[i] != (Rule{}) {
@@ -155,7 +155,7 @@ func (e *explainer) forgive() {
 	}
 }
 
-// sooner explains what a side does to a taint that it alone has, or later than the other one.
+// sooner explains lines about a taint that one side has alone, or later than the other.
 func (e *explainer) sooner() {
 	done := map[Left]Rule{}
 	for i, l := range e.left {
@@ -178,7 +178,7 @@ func (e *explainer) sooner() {
 	}
 }
 
-// bears says whether the other side's node carries the taint already.
+// bears says whether the node has the taint already on the other side.
 func (e *explainer) bears(l Left) (on bool) {
 	lines := e.Ours
 	if l.Side == OursSide {
@@ -192,7 +192,7 @@ func (e *explainer) bears(l Left) (on bool) {
 	return on
 }
 
-// covers says whether a window of that rule is about such lines.
+// covers says whether a window of that rule applies to the line.
 func (e *explainer) covers(w window, l Left) bool {
 	switch l.Kind {
 	case scenario.KindEvict, scenario.KindCancel:

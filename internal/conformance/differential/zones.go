@@ -6,9 +6,9 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// comparable drops what upstream does not say of zones: changes of the rate alone, the states into which zones go when all
-// of them go down or come back together, and zones in which no node counts, whose number it returns. After a restart
-// every zone is said anew.
+// comparable drops what upstream does not report about zones: changes of only the rate, the states of zones when all of
+// them go down or come back together, and zones in which no node counts. It returns how many of the last there were.
+// After a restart, every zone is reported again.
 func comparable(lines []scenario.Line, side Side, restarts []time.Duration) (kept []scenario.Line, empty int) {
 	together := map[time.Duration]bool{}
 	for _, l := range lines {
@@ -26,7 +26,7 @@ func comparable(lines []scenario.Line, side Side, restarts []time.Duration) (kep
 			clear(state)
 		}
 		if l.Kind == scenario.KindZone {
-			if l.State == "" { // upstream stores this where a zone has just emptied
+			if l.State == "" { // upstream stores this if a zone has just become empty
 				continue
 			}
 			if side == OursSide && l.Ready+l.NotReady == 0 {

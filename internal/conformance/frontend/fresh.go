@@ -22,8 +22,8 @@ func (n freshNodes) Lister() corelisters.NodeLister {
 	return freshLister{n.NodeInformer.Lister(), n.session}
 }
 
-// Get returns the node once the cache shows its newest version. The watch needs no virtual time for that, and the
-// caller may hold locks for which others wait, so it must not sleep.
+// Get returns the node once the cache has its newest version. The watch needs no virtual time for that. Get must not
+// sleep, because the caller may hold locks that others wait for.
 func (l freshLister) Get(name string) (*v1.Node, error) {
 	for {
 		n, err := l.NodeLister.Get(name)

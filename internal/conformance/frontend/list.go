@@ -46,7 +46,7 @@ func (s *Server) list(resource string) (runtime.Object, error) {
 	return nil, fmt.Errorf("frontend: no %s here", resource)
 }
 
-// watcher is a watch that never overflows, unlike client-go's own fake one.
+// watcher is a watch that never overflows, unlike client-go's fake one.
 type watcher struct {
 	mu      sync.Mutex
 	pending []watch.Event
@@ -97,7 +97,7 @@ func (w *watcher) pump() {
 	}
 }
 
-// ResultChan is where the events come.
+// ResultChan returns the channel of events.
 func (w *watcher) ResultChan() <-chan watch.Event { return w.out }
 
 // Stop ends the watch.

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"sync"
@@ -20,40 +21,47 @@ import (
 	"github.com/evictkit/evictkit/internal/simulator"
 )
 
-// Process is what a process of upstream's controllers is made with.
+// Process is what a process of upstream's controllers gets.
 type Process struct {
 	Settings  scenario.Settings
 	Client    kubernetes.Interface
 	Informers informers.SharedInformerFactory
-	// Nodes is the informers' one, whose lister waits until it shows the newest node. All virtual time stands still while
-	// a pass writes, so that without it the tainting that follows at the same instant would find nodes as they were.
+	// Nodes is the node informer, with a lister that waits until it has the newest node. Virtual time stands still
+	// while a pass writes, so without that, tainting at the same instant would see old nodes.
 	Nodes coreinformers.NodeInformer
-	// Logged is to be given what the controllers log about zones.
+	// Logged must be called with everything that the controllers log about zones.
 	Logged func(text string)
 }
 
-// Controllers makes upstream's controllers and returns what runs them until the context ends. It is called once
-// for each of their processes.
+// Controllers makes upstream's controllers and returns what runs them until the context ends. It is called once for
+// each process.
 type Controllers func(ctx context.Context, p Process) (run []func(), err error)
 
-// Main plays the scenario named by the program's only argument, and writes the timeline to stdout. What is no part of a
-// timeline, the rewrites, goes to stderr as JSON.
+// Main plays the scenario that the program's argument names, and writes the timeline to stdout. Rewrites, which are not
+// part of a timeline, go to stderr as JSON. With -report FILE, the report goes to that file.
 func Main(controllers Controllers) {
-	if len(os.Args) != 2 {
-		fmt.Fprintf(os.Stderr, "usage: %s SCENARIO\n", os.Args[0])
+	flags := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
+	report := flags.String("report", "", "write the report as JSON to `FILE`")
+	points := flags.Int("points", 0, "with -report: about how many points its series has")
+	_ = flags.Parse(os.Args[1:]) // it exits on errors
+	if flags.NArg() != 1 {
+		fmt.Fprintf(os.Stderr, "usage: %s [-report FILE] SCENARIO\n", os.Args[0])
 		os.Exit(2)
 	}
-	path := os.Args[1]
+	path := flags.Arg(0)
 	os.Args = os.Args[:1]
-	// A bubble needs a test. It is left by exiting, because v1.18 has goroutines that never end.
+	// A bubble needs a test. The process exits within it, because v1.18 has goroutines that never end.
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "oracle", F: func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
-			timeline, rewrites, err := play(path, controllers)
+			p, err := play(path, controllers, *points)
 			if err == nil {
-				_, err = os.Stdout.Write(timeline)
+				_, err = os.Stdout.Write(p.timeline)
 			}
 			if err == nil {
-				err = json.NewEncoder(os.Stderr).Encode(rewrites)
+				err = json.NewEncoder(os.Stderr).Encode(p.rewrites)
+			}
+			if err == nil && *report != "" {
+				err = p.save(*report)
 			}
 			if err != nil {
 				fmt.Fprintln(os.Stderr, err)
@@ -64,7 +72,7 @@ func Main(controllers Controllers) {
 	}}}, nil, nil)
 }
 
-// clock is the bubble's clock. Set lets virtual time pass, and with it whatever the controllers do meanwhile.
+// clock is the bubble's clock. Set lets virtual time pass, in which the controllers run.
 type clock struct{ mu sync.Mutex }
 
 func (c *clock) Now() time.Time                  { return time.Now() }
@@ -76,25 +84,50 @@ func (c *clock) Set(d time.Duration) {
 	c.mu.Lock()
 }
 
-func play(path string, controllers Controllers) (timeline []byte, rewrites []Rewrite, err error) {
+// played is the result of a scenario.
+type played struct {
+	timeline []byte
+	rewrites []Rewrite
+	report   *simulator.Report
+	left     scenariofile.Left
+}
+
+// save writes the report, and what in the files plays no part.
+func (p *played) save(path string) error {
+	text, err := json.Marshal(struct {
+		Report *simulator.Report
+		Left   scenariofile.Left
+	}{p.report, p.left})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+func play(path string, controllers Controllers, points int) (p *played, err error) {
 	s, err := scenariofile.Load(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	p = &played{}
 	c := &clock{}
 	c.mu.Lock()
 	cluster := simulator.New(c)
-	if _, err := scenariofile.ReadObjects(cluster, s.Cluster.Files); err != nil {
-		return nil, nil, err
+	if p.left, err = scenariofile.ReadObjects(context.Background(), cluster, s.Cluster.Files, nil); err != nil {
+		return nil, err
 	}
 	var server *Server
 	var stop context.CancelFunc
-	subject := func(settings scenario.Settings, cluster *simulator.Cluster, writer *simulator.Writer) (simulator.Subject, error) {
-		if settings.NodeMonitorPeriod <= 0 || settings.Reschedule {
-			return nil, fmt.Errorf("%s: upstream has passes only, and a scheduler is not here", path)
+	subject := func(w simulator.World) (simulator.Subject, error) {
+		settings := w.Settings
+		if settings.NodeMonitorPeriod <= 0 {
+			return nil, fmt.Errorf("%s: upstream has passes only: nodeMonitorPeriod must be positive", path)
 		}
 		if server == nil {
-			server = newServer(&c.mu, cluster, writer)
+			server = newServer(&c.mu, w.Cluster, w.Writer)
+			if settings.Reschedule {
+				server.look = min(max(settings.RescheduleAfter, time.Millisecond), time.Second)
+			}
 		} else {
 			server.session.close()
 			stop()
@@ -104,18 +137,18 @@ func play(path string, controllers Controllers) (timeline []byte, rewrites []Rew
 		err := server.start(ctx, settings, controllers)
 		return server, err
 	}
-	_, err = simulator.Play(context.Background(), s, cluster, simulator.Options{Subject: subject, Line: func(l scenario.Line) error {
-		timeline = append(l.AppendJSON(timeline), '\n')
+	p.report, err = simulator.Play(context.Background(), s, cluster, simulator.Options{Subject: subject, Points: points, Line: func(l scenario.Line) error {
+		p.timeline = append(l.AppendJSON(p.timeline), '\n')
 		return nil
 	}})
 	if server != nil {
-		rewrites = server.Rewrites
+		p.rewrites = server.Rewrites
 	}
-	return timeline, rewrites, err
+	return p, err
 }
 
-// start begins a process of the controllers. Their first pass, and with it every later one, comes a nanosecond
-// after the instant, so that what happens at an instant comes before the pass of that instant.
+// start starts a process of the controllers. Its first pass, and so every later one, is a nanosecond after the instant,
+// so that what happens at an instant comes before the pass of that instant.
 func (s *Server) start(ctx context.Context, settings scenario.Settings, controllers Controllers) error {
 	now := &session{server: s, watchers: map[string][]*watcher{}, listed: map[string][]watch.Event{}}
 	s.session = now

@@ -21,7 +21,7 @@ import (
 
 // Server shows the cluster to the clients of one simulation. It is a simulator.Subject.
 type Server struct {
-	mu      *sync.Mutex // the simulation's: whoever touches the cluster holds it
+	mu      *sync.Mutex // the simulation's: held to use the cluster
 	cluster *simulator.Cluster
 	writer  *simulator.Writer
 	version uint64
@@ -29,11 +29,12 @@ type Server struct {
 	objects map[string]map[string]runtime.Object // by resource and namespace/name
 	past    map[string][]*v1.Node                // a node's last versions
 	session *session
+	look    time.Duration // time between looks at what the controllers did; 0 if no looks are needed
 
 	Rewrites []Rewrite
 }
 
-// Rewrite is a write of a node's taints that changed none of them, but when they were added.
+// Rewrite is a write of a node's taints that changed only when they were added.
 type Rewrite struct {
 	T    time.Duration `json:"t"`
 	Node string        `json:"node"`
@@ -62,10 +63,16 @@ func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Serve
 	return s
 }
 
-// Step has nothing to do: the controllers run by their own timers.
-func (s *Server) Step(context.Context) (next time.Time, err error) { return time.Time{}, nil }
+// Step does nothing: the controllers run by their own timers. If pods come back, the simulation must look from time to
+// time at what they did, before any pod can be back.
+func (s *Server) Step(context.Context) (next time.Time, err error) {
+	if s.look == 0 {
+		return time.Time{}, nil
+	}
+	return s.cluster.Clock.Now().Add(s.look), nil
+}
 
-// NodeChanged shows a node as it is now.
+// NodeChanged shows the current node.
 func (s *Server) NodeChanged(name string) {
 	n, ok := s.cluster.Node(name)
 	if !ok {
@@ -81,7 +88,7 @@ func (s *Server) NodeChanged(name string) {
 	s.put(nodes, name, n)
 }
 
-// PodChanged shows a pod as it is now.
+// PodChanged shows the current pod.
 func (s *Server) PodChanged(key evictor.PodKey) {
 	p, ok := s.cluster.Pod(key)
 	if !ok {
@@ -97,7 +104,7 @@ func (s *Server) PodChanged(key evictor.PodKey) {
 	s.put(pods, key.String(), p)
 }
 
-// daemonSet makes the DaemonSet of a pod, which v1.18 finds by labels.
+// daemonSet makes the DaemonSet of a pod. v1.18 finds it by labels.
 func (s *Server) daemonSet(p *v1.Pod, name string) {
 	labels := map[string]string{"daemonset": name}
 	p.Labels = labels
@@ -120,7 +127,7 @@ func (s *Server) LeaseRenewed(name string, at time.Time) {
 	s.put(leases, name, lease)
 }
 
-// put stores an object and tells who watches; nil deletes it.
+// put stores an object and notifies watches; nil deletes it.
 func (s *Server) put(resource, key string, object runtime.Object) {
 	had := s.objects[resource][key]
 	event := watch.Event{Type: watch.Modified, Object: object}
@@ -141,7 +148,7 @@ func (s *Server) put(resource, key string, object runtime.Object) {
 	}
 }
 
-// note adds a line about what a controller said it decided.
+// note adds a line about a decision that a controller reported.
 func (s *Server) note(from *session, l scenario.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,5 +158,5 @@ func (s *Server) note(from *session, l scenario.Line) {
 	}
 }
 
-// As is the object as what it must be; anything else is a bug of the caller's.
+// As returns the object as a T. It panics if the caller is wrong about the type.
 func As[T any](object any) T { return object.(T) } //nolint:errcheck // it panics

@@ -30,15 +30,15 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// session is what one process of the controllers sees of the Server. When the process is restarted the old
-// session is dead: whatever is still running fails.
+// session is what one process of the controllers sees of the Server. After a restart of the process the old session is
+// dead: what still runs fails.
 type session struct {
 	server   *Server
 	watchers map[string][]*watcher
 	listed   map[string][]watch.Event // what happened between a list and its watch
 }
 
-// client is a fake clientset whose REST client takes events.
+// client is a fake clientset whose REST client accepts events.
 type client struct {
 	kubernetes.Interface
 	events rest.Interface
@@ -54,7 +54,7 @@ func (c client) CoreV1() corev1client.CoreV1Interface {
 }
 func (c coreV1) RESTClient() rest.Interface { return c.events }
 
-// IsWatchListSemanticsUnSupported lets newer reflectors list before they watch.
+// IsWatchListSemanticsUnSupported makes newer reflectors list before they watch.
 func (client) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *session) client() kubernetes.Interface {
@@ -140,7 +140,7 @@ func (s *session) react(action clienttesting.Action) (bool, runtime.Object, erro
 	return true, nil, fmt.Errorf("frontend: cannot %s %s", action.GetVerb(), resource.Resource)
 }
 
-// event makes a line of what the taint eviction controller says that it cancelled.
+// event makes a line from the taint eviction controller's event about a cancelled eviction.
 func (s *session) event(e *v1.Event) {
 	if e.Reason != "TaintManagerEviction" || !strings.HasPrefix(e.Message, "Cancelling") {
 		return
@@ -179,7 +179,7 @@ func (s *Server) evict(namespace, name string) error {
 	return s.writer.Evict(context.Background(), ref, evictor.Decision{})
 }
 
-// update takes a node's or a pod's status.
+// update updates a node's or a pod's status.
 func (s *Server) update(a clienttesting.UpdateAction) (runtime.Object, error) {
 	switch object := a.GetObject().(type) {
 	case *v1.Node:
@@ -230,9 +230,9 @@ next:
 	return changed
 }
 
-// patch takes a node's taints and labels; of a pod's status nothing is kept. A patch that was made from an older
-// version is made again from the newest, as upstream does after a conflict, but without the wait: upstream waits with
-// a lock held on which its next pass may wait, and then virtual time would stand still for ever.
+// patch changes a node's taints and labels; a patch of a pod's status is dropped. A patch based on an older version is
+// applied to the newest one. Upstream would get the same result after a conflict and a wait. There is no wait here,
+// because upstream holds a lock meanwhile that its next pass may need, and virtual time would stand still for ever.
 func (s *Server) patch(resource string, a clienttesting.PatchAction) (runtime.Object, error) {
 	current, err := s.get(resource, a.GetNamespace(), a.GetName())
 	if err != nil {

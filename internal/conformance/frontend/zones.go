@@ -6,8 +6,8 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// logged makes lines of what a controller logs about zones, which is nowhere else to be seen. They have no
-// counts and no rate.
+// logged makes lines from what a controller logs about zones, which it reports nowhere else. They have no counts and no
+// rate.
 func (s *Server) logged(from *session, text string) {
 	switch {
 	case strings.Contains(text, "Entering master disruption mode"):
@@ -19,7 +19,7 @@ func (s *Server) logged(from *session, text string) {
 	}
 }
 
-// zoneIn finds the key, region:\x00:zone, quoted or not.
+// zoneIn finds the key region:\x00:zone, quoted or not.
 func zoneIn(text string) string {
 	if _, value, structured := strings.Cut(text, `"zone"="`); structured {
 		text, _, _ = strings.Cut(value, `"`)

@@ -19,8 +19,8 @@ import (
 func main() { frontend.Main(controllers) }
 
 func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
-	// The default handlers sleep a millisecond, which upstream does with a lock held for which its pass may wait: then
-	// virtual time would stand still for ever.
+	// The default handlers sleep for a millisecond while upstream holds a lock that its pass may wait for. Then virtual
+	// time would stand still for ever.
 	utilruntime.ErrorHandlers = nil
 	s := p.Settings
 	if !s.TaintBasedEviction {

@@ -31,7 +31,8 @@ import (
 	ourtainteviction "github.com/evictkit/evictkit/evictor/compat/tainteviction"
 )
 
-// compatSequences are played of each package; with EVICTKIT_FULL all that were promised, which takes minutes.
+// compatSequences is how many are played for each package. With EVICTKIT_FULL it is the full number, which takes
+// minutes.
 func compatSequences() uint64 {
 	if os.Getenv("EVICTKIT_FULL") != "" {
 		return 100_000
@@ -39,7 +40,7 @@ func compatSequences() uint64 {
 	return 5_000
 }
 
-// TestCompatQueue: the queues of package compat/scheduler answer, and process, as upstream's.
+// TestCompatQueue: the queues of package compat/scheduler answer and process as upstream's do.
 func TestCompatQueue(t *testing.T) {
 	inBubbles(t, compatSequences(), 200, func(t *testing.T, s *script) {
 		limiter := func() flowcontrol.RateLimiter { return flowcontrol.NewTokenBucketRateLimiter(0.5, 2) }
@@ -58,7 +59,7 @@ func TestCompatQueue(t *testing.T) {
 				try := func(log *[]string) func(scheduler.TimedValue) (bool, time.Duration) {
 					return func(v scheduler.TimedValue) (bool, time.Duration) {
 						*log = append(*log, fmt.Sprintf("%s %v %d %d", v.Value, v.UID, v.AddedAt.UnixNano(), v.ProcessAt.UnixNano()))
-						n := int(v.AddedAt.UnixNano()) + tries // both sides come to the same
+						n := int(v.AddedAt.UnixNano()) + tries // the same on both sides
 						return n%3 > 0, time.Duration(n%5)*time.Second + time.Duration(len(*log))
 					}
 				}
@@ -73,7 +74,7 @@ func TestCompatQueue(t *testing.T) {
 					ours.Clear()
 					upstream.Clear()
 				default:
-					// After 0 upstream stays stopped when 1 follows.
+					// After rate 0, upstream stays stopped if 1 follows.
 					if next := pick[float32](s, 0, 0.25, 0.5, 1, 4); rate != 0 || next != 1 {
 						ours.SwapLimiter(next)
 						upstream.SwapLimiter(next)
@@ -83,12 +84,12 @@ func TestCompatQueue(t *testing.T) {
 			default:
 				time.Sleep(time.Duration(1+s.below(6)) * time.Second)
 			}
-			time.Sleep(time.Microsecond) // of equal times upstream chooses any
+			time.Sleep(time.Microsecond) // among equal times upstream's choice is random
 		}
 	})
 }
 
-// TestCompatUniqueQueue compares with the rules, since upstream's cannot be made outside of its package.
+// TestCompatUniqueQueue compares with the rules, because upstream's type cannot be made outside its package.
 func TestCompatUniqueQueue(t *testing.T) {
 	for seed := range compatSequences() {
 		s := seeded(seed, 120)
@@ -108,7 +109,7 @@ func TestCompatUniqueQueue(t *testing.T) {
 		}
 		for n := 1; !s.over(); n++ {
 			v := at(n * 7919 % 1000)
-			v.ProcessAt = v.ProcessAt.Add(time.Duration(n)) // no two are equal
+			v.ProcessAt = v.ProcessAt.Add(time.Duration(n)) // no two times are equal
 			when := int(v.ProcessAt.UnixNano())
 			_, waits := waiting[v.Value]
 			switch s.below(7) {
@@ -149,7 +150,7 @@ func TestCompatUniqueQueue(t *testing.T) {
 	}
 }
 
-// done is what a side's work did.
+// done is a piece of work that ran.
 type done struct {
 	mu      sync.Mutex
 	log     []string
@@ -176,8 +177,9 @@ func (d *done) work(namespaced types.NamespacedName, uid types.UID, fireAt time.
 	return nil
 }
 
-// TestCompatWorkers: the workers of package compat/tainteviction run what upstream's run, when they do, and answer the same, but for
-// what package comment and table name: a key whose work runs is left alone when it was cancelled or would be moved.
+// TestCompatWorkers: the workers of package compat/tainteviction run the same work at the same times as upstream's, and
+// answer the same, except for the differences in package comment and table: a key with running work is left alone if
+// the work was cancelled or would be moved.
 func TestCompatWorkers(t *testing.T) {
 	inBubbles(t, compatSequences(), 150, func(t *testing.T, s *script) {
 		sides := [2]*done{{running: map[string]int{}}, {running: map[string]int{}}}
@@ -250,8 +252,8 @@ func TestCompatWorkers(t *testing.T) {
 	})
 }
 
-// TestCompatPassesUpstreamsTests: those that ask for nothing but what upstream's packages do, which they also reach from within: now,
-// limiter and clock. Four look into its queue.
+// TestCompatPassesUpstreamsTests runs those of upstream's tests that need only the exported API, or now, limiter and
+// clock within the packages. Four tests look into the queue.
 func TestCompatPassesUpstreamsTests(t *testing.T) {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
 	require.NoError(t, err)
@@ -265,14 +267,14 @@ func TestCompatPassesUpstreamsTests(t *testing.T) {
 		{
 			"nodelifecycle/scheduler/rate_limited_queue_test.go", "scheduler",
 			[]string{"TestAddAfterTry", "TestSwapLimiter", "TestTry", "TestTryOrdering", "TestTryRemovingWhileTry"},
-			[]string{"TestUniqueQueueGet", "TestAddNode", "TestDelNode", "TestClear"},
+			[]string{"TestUniqueQueueGet", "TestAddNode", "TestDelNode", "TestClear", "CheckQueueEq"},
 		},
 		{"tainteviction/timed_workers_test.go", "tainteviction", []string{"TestCancel", "TestCancelAndRead", "TestExecute", "TestExecuteDelayed"}, nil},
 	} {
 		t.Run(row.ours, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join(controllers, row.test))
 			require.NoError(t, err)
-			// What a failure would print is not what is tested.
+			// The text of a failure message is not what is tested.
 			source := strings.ReplaceAll(string(text), `have length %d", evictor.queue.set,`, `have length %d", evictor,`)
 			test, overlay := filepath.Join(t.TempDir(), "upstream_test.go"), filepath.Join(t.TempDir(), "overlay.json")
 			require.NoError(t, os.WriteFile(test, without(t, source, row.skipped), 0o600))
@@ -290,7 +292,7 @@ func TestCompatPassesUpstreamsTests(t *testing.T) {
 	}
 }
 
-// without is a test file without some of its functions.
+// without returns a test file without some of its functions.
 func without(t *testing.T, source string, names []string) []byte {
 	t.Helper()
 	files := token.NewFileSet()

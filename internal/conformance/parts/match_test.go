@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// numbers are values that are int64 in decimal, or nearly.
+// numbers are values that are, or nearly are, decimal int64s.
 var numbers = []string{"", "0", "-0", "1", "-1", "007", "+9", "9", "10", " 1", "0x1", "1e3", "1_0", "9223372036854775807", "9223372036854775808",
 	"-9223372036854775808", "-9223372036854775809", "99999999999999999999", "one", "١"}
 
@@ -45,7 +45,7 @@ func someTolerations(s *script, most int) []v1.Toleration {
 	return list
 }
 
-// requireSameMatch compares each pair, and then all together: the tolerations that are used.
+// requireSameMatch compares each pair, and then which tolerations are used for all taints together.
 func requireSameMatch(t *testing.T, on []v1.Taint, by []v1.Toleration, numeric bool) (tolerated bool) {
 	m := taints.Matcher{NumericOperators: numeric}
 	for i := range on {
@@ -66,7 +66,7 @@ func requireSameMatch(t *testing.T, on []v1.Taint, by []v1.Toleration, numeric b
 	if tolerated {
 		require.Equal(t, used, ours)
 	}
-	// As the scheduler and the taint eviction controller ask: of the taints with certain effects only.
+	// The scheduler and the taint eviction controller look only at taints with certain effects.
 	for effects, names := range map[taints.Effects][]v1.TaintEffect{
 		taints.NoExecuteEffect: {v1.TaintEffectNoExecute},
 		taints.Scheduling:      {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule},

@@ -13,16 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A migration table says what stands here for each of upstream's names. Its rows are read from the doc.go of the
-// package, and for each there is a story, which is played on upstream's and on ours as the row puts it. So a row
-// without a story fails, a story without a row, and a row that says something untrue.
+// A migration table says what replaces each of upstream's names. Its rows are read from the package's doc.go. Each row
+// has a story here, which is played on upstream's machine and on ours. So a row without a story, a story without a row,
+// and a wrong row all fail.
 
-// stories are those of a table, by what stands on the left of their row.
+// stories are those of a table, by the left cell of their row.
 type stories map[string]func(*testing.T)
 
 func (s stories) play(t *testing.T, pkg, heading string) {
 	rows := tableRows(t, pkg, heading)
-	for _, row := range rows[1:] { // the first is the header
+	for _, row := range rows[1:] { // without the header
 		story := s[row]
 		require.NotNil(t, story, "the row %q has no story", row)
 		t.Run(row, story)
@@ -31,7 +31,7 @@ func (s stories) play(t *testing.T, pkg, heading string) {
 	require.Empty(t, s, "stories without a row")
 }
 
-// tableRows are the left sides of the table that follows the heading in the package's documentation.
+// tableRows returns the left cells of the table after a heading in the package's documentation.
 func tableRows(t *testing.T, pkg, heading string) (rows []string) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", pkg, "doc.go"))
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func tableRows(t *testing.T, pkg, heading string) (rows []string) {
 	after, _, _ = strings.Cut(after, "\n// # ")
 	for _, line := range strings.Split(after, "\n") {
 		cells, isRow := strings.CutPrefix(line, "//\t")
-		if isRow && !strings.HasPrefix(cells, " ") { // or it goes on from the line before
+		if isRow && !strings.HasPrefix(cells, " ") { // otherwise it continues the previous line
 			rows = append(rows, columns.Split(cells, 2)[0])
 		}
 	}
@@ -50,7 +50,7 @@ func tableRows(t *testing.T, pkg, heading string) (rows []string) {
 
 var columns = regexp.MustCompile(` {2,}`)
 
-// diary is what happened on one side, with the time since its beginning.
+// diary is what happened on one side, each with the time since the start.
 type diary struct {
 	*testing.T
 	begun time.Time
@@ -63,10 +63,10 @@ func (d *diary) note(format string, args ...any) {
 	d.lines = append(d.lines, fmt.Sprintf("%s %s", d.since(time.Now()), fmt.Sprintf(format, args...)))
 }
 
-// since leaves out the nanosecond by which upstream puts off what is tried again.
+// since leaves out the nanosecond by which upstream delays retries.
 func (d *diary) since(at time.Time) time.Duration { return at.Sub(d.begun).Truncate(time.Microsecond) }
 
-// pass lets time go by on the bubble's clock, which is what both sides read, and lets everything happen that is due.
+// pass lets time pass on the bubble's clock, which both sides read, and lets everything due happen.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

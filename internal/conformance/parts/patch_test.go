@@ -18,7 +18,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// patched are two clusters of one node, which both sides patch.
+// patched are two clusters with one node each. Each side patches one of them.
 type patched struct {
 	*testing.T
 	*script
@@ -56,7 +56,7 @@ func (p *patched) node(c *fake.Clientset) *v1.Node {
 	return node
 }
 
-// write is ours.
+// write makes our write.
 func (p *patched) write(c taints.Change) {
 	if c.Empty() {
 		return
@@ -68,14 +68,14 @@ func (p *patched) write(c taints.Change) {
 	require.NoError(p, err)
 }
 
-// some are taints of others and of ours, no two of one key and effect.
+// some returns random taints of ours and of others, no two with the same key and effect.
 func (p *patched) some(timed bool) (list []v1.Taint) {
 	for range 1 + p.below(3) {
 		taint := v1.Taint{
 			Key: pick(p.script, "a", "b", v1.TaintNodeNotReady, v1.TaintNodeUnreachable), Value: pick(p.script, "", "", "v"),
 			Effect: pick(p.script, v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule),
 		}
-		if timed && (taint.Effect == v1.TaintEffectNoExecute || p.oneIn(2)) { // a NoExecute taint without a time is part of swap
+		if timed && (taint.Effect == v1.TaintEffectNoExecute || p.oneIn(2)) { // only swap covers NoExecute taints without a time
 			taint.TimeAdded = &metav1.Time{Time: time.Now().Truncate(time.Second)}
 		}
 		if !taintutils.TaintExists(list, &taint) {
@@ -105,7 +105,7 @@ func (p *patched) remove() {
 	p.write(taints.Change{Remove: list})
 }
 
-// swap makes the managed taints what is wanted, as upstream's passes do.
+// swap replaces the managed taints by the wanted ones, as upstream's passes do.
 func (p *patched) swap(effect v1.TaintEffect, managed func(*v1.Taint) bool) {
 	var want []v1.Taint
 	for _, key := range ownKeys {
@@ -121,7 +121,7 @@ func (p *patched) swap(effect v1.TaintEffect, managed func(*v1.Taint) bool) {
 	add, remove := taintutils.TaintSetDiff(want, have)
 	before := p.node(p.ours).Spec.Taints
 	change := taints.Diff(before, want, managed)
-	for i := range want { // upstream does not look at values
+	for i := range want { // upstream ignores values
 		for j := range have {
 			if want[i].MatchTaint(&have[j]) && want[i].Value != have[j].Value {
 				p.fired[valueCorrected]++
@@ -151,7 +151,7 @@ func (p *patched) swap(effect v1.TaintEffect, managed func(*v1.Taint) bool) {
 	p.keepTimes(change.Add, before)
 }
 
-// keepTimes gives those of upstream's taints that were added the times that ours have, where a rule says that they differ.
+// keepTimes copies our times to upstream's added taints, if a rule says that they differ.
 func (p *patched) keepTimes(added, before []v1.Taint) {
 	theirs, ours := p.node(p.upstream), p.node(p.ours)
 	for i := range theirs.Spec.Taints {

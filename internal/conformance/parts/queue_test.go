@@ -14,16 +14,16 @@ import (
 	"github.com/evictkit/evictkit/ratelimitqueue"
 )
 
-// queues are both queues, which are told the same.
+// queues are both queues. They get the same operations.
 type queues struct {
 	*testing.T
 	*script
 	fired    fired
 	ours     *ratelimitqueue.Queue[string, struct{}]
 	upstream *scheduler.RateLimitedTimedQueue
-	steady   bool            // the rate does not change, and nobody meddles with what is handed out
-	retried  map[string]bool // keys that wait after a try
-	requeued map[string]bool // keys that firstCome let wait anew, so that when they were added is not known any more
+	steady   bool            // the rate does not change, and nothing is added or removed while an item is handed out
+	retried  map[string]bool // keys that wait for a retry
+	requeued map[string]bool // keys that firstCome queued again, so that the time when they were added is lost
 }
 
 func newQueues(t *testing.T, s *script, f fired) *queues {
@@ -35,9 +35,9 @@ func newQueues(t *testing.T, s *script, f fired) *queues {
 	var err error
 	q.ours, err = ratelimitqueue.New[string, struct{}](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Burst: burst})
 	require.NoError(t, err)
-	require.NoError(t, q.ours.SetRate(float64(rate))) // 0 may be said here
+	require.NoError(t, q.ours.SetRate(float64(rate))) // 0 is valid here
 	q.upstream = scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(rate, burst))
-	if rate == 0 { // the first token, which is handed out in spite of the rate
+	if rate == 0 { // the first token, which upstream hands out in spite of the rate
 		q.upstream.Add("probe", "")
 		q.upstream.Try(logr.Discard(), func(scheduler.TimedValue) (bool, time.Duration) {
 			q.fired[differential.RateZero]++
@@ -99,7 +99,7 @@ func (q *queues) sleep() {
 	q.script.sleep(time.Nanosecond, 100*time.Millisecond, time.Second, 7*time.Second)
 }
 
-// add tells upstream at once, and returns what tells ours.
+// add adds to upstream at once, and returns what adds to ours.
 func (q *queues) add(key, uid string) func() {
 	added := q.upstream.Add(key, uid)
 	return func() {
@@ -120,7 +120,7 @@ func (q *queues) add(key, uid string) func() {
 	}
 }
 
-// again lets upstream forget the key and take it in anew.
+// again makes upstream forget the key and adds it again.
 func (q *queues) again(key, uid string) {
 	require.True(q, q.upstream.Remove(key))
 	require.True(q, q.upstream.Add(key, uid))
@@ -146,14 +146,14 @@ func (q *queues) setRate(rate float32) {
 	stopped := q.ours.Rate() == 0
 	require.NoError(q, q.ours.SetRate(float64(rate)))
 	q.upstream.SwapLimiter(rate)
-	if stopped && rate == 1 { // upstream takes that for the rate it has
+	if stopped && rate == 1 { // upstream takes this for the rate that it has
 		q.fired[differential.RateOne]++
 		q.upstream.SwapLimiter(2)
 		q.upstream.SwapLimiter(1)
 	}
 }
 
-// RateOne and AddedInFlight bring upstream in line before the difference shows, so it is shown here.
+// RateOne and AddedInFlight align upstream before a difference shows, so this test shows it.
 func TestUpstreamsQueueStillLosesAndStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := scheduler.NewRateLimitedTimedQueue(flowcontrol.NewTokenBucketRateLimiter(10, 1))

@@ -14,16 +14,16 @@ import (
 	"github.com/evictkit/evictkit/ratelimitqueue"
 )
 
-// handedOut is what fn is told of an item.
+// handedOut is what fn gets of an item.
 type handedOut struct {
 	key, uid   string
 	added, due time.Time
 }
 
-// fn is upstream's: it says whether the item is done, and otherwise when to try again.
+// fn is upstream's: it returns whether the item is done and, if not, when to try again.
 type fn func(handedOut) (bool, time.Duration)
 
-// queueSide is a queue in upstream's words.
+// queueSide is a queue with upstream's methods.
 type queueSide struct {
 	*diary
 	isOurs bool
@@ -48,7 +48,7 @@ func retryIn(wait time.Duration) fn {
 	return func(handedOut) (bool, time.Duration) { return false, wait }
 }
 
-// poll tries every so often.
+// poll tries at regular intervals.
 func (q *queueSide) poll(times int, every time.Duration, f fn) {
 	for range times {
 		pass(every)
@@ -104,20 +104,20 @@ func ourQueue(d *diary, rate float64, burst int) (*queueSide, *ratelimitqueue.Qu
 	}, q
 }
 
-// queueStory is played on queues with that rate and burst.
+// queueStory is played on queues with this rate and burst.
 type queueStory struct {
 	rate  float64
 	burst int
 	play  func(*queueSide)
 }
 
-// both wants the same to happen on both sides.
+// both requires the same on both sides.
 func (s queueStory) both(t *testing.T, want ...string) {
 	t.Helper()
 	s.apart(t, want, want)
 }
 
-// apart wants what the row says of each side.
+// apart requires what the row says of each side.
 func (s queueStory) apart(t *testing.T, upstream, ours []string) {
 	t.Helper()
 	require.Equal(t, upstream, inBubble(t, func(d *diary) {
@@ -130,7 +130,7 @@ func (s queueStory) apart(t *testing.T, upstream, ours []string) {
 	}), "ours")
 }
 
-// quick is a story in which there is always a token.
+// quick returns a story in which there is always a token.
 func quick(play func(*queueSide)) queueStory { return queueStory{1000, 1000, play} }
 
 func TestMigrationTableOfTheQueue(t *testing.T) {
@@ -148,12 +148,12 @@ func TestMigrationTableOfTheQueue(t *testing.T) {
 	}.play(t, "ratelimitqueue", "Coming from nodelifecycle/scheduler")
 }
 
-// Nothing that upstream's queue can do is missing in the table.
+// The table has every method of upstream's queue.
 func TestMigrationTableOfTheQueueIsWhole(t *testing.T) {
 	requireMethods(t, reflect.TypeFor[*scheduler.RateLimitedTimedQueue](), tableRows(t, "ratelimitqueue", "Coming from nodelifecycle/scheduler"))
 }
 
-// requireMethods wants a row for each method; those of an embedded sync.Mutex are not for callers.
+// requireMethods requires a row for each method, except those of an embedded sync.Mutex, which are not for callers.
 func requireMethods(t *testing.T, of reflect.Type, rows []string) {
 	for method := range of.Methods() {
 		name := method.Name
@@ -269,7 +269,7 @@ func storyOfTry(t *testing.T) {
 		q.poll(20, time.Second, isDone)
 	}}.both(t, "2s a/", "4s c/", "4s d/", "12s e/")
 
-	// Whether others can do as they please meanwhile.
+	// Whether others can use the queue meanwhile.
 	meanwhile := make(chan bool)
 	q, upstream := upstreamsQueue(newDiary(t), 1, 1)
 	q.add("a", "")
@@ -294,7 +294,7 @@ func storyOfTry(t *testing.T) {
 	require.Equal(t, 1, tried)
 }
 
-// limiterLock is what upstream's Try holds while it calls fn, and SwapLimiter takes.
+// limiterLock is the lock that upstream's Try holds while it calls fn, and that SwapLimiter takes.
 func limiterLock(q *scheduler.RateLimitedTimedQueue) *sync.Mutex {
 	return (*sync.Mutex)(reflect.ValueOf(q).Elem().FieldByName("limiterLock").Addr().UnsafePointer())
 }
@@ -310,7 +310,7 @@ func storyOfTrue(t *testing.T) {
 		q.noteAdd("a", "1")
 		q.tryTo(isDone)
 	}).both(t, "0s a/1", "0s add a/1 false", "3h0m0s remove a true", "3h0m0s remove a false", "3h0m0s add a/1 true", "3h0m0s a/1")
-	// It is not Done, which forgets the key.
+	// Done would be something else: it forgets the key.
 	afterDone := inBubble(t, func(d *diary) {
 		q, ours := ourQueue(d, 1000, 1000)
 		q.add("a", "1")
@@ -330,7 +330,7 @@ func storyOfFalse(t *testing.T) {
 		q.noteAdd("a", "1")
 		q.poll(8, 500*time.Millisecond, isDone)
 	}).apart(t, []string{"1ms a/1", "1ms b/1", "1ms add a/1 false", "2.501s a/1"}, []string{"1ms a/1", "1ms b/1", "1ms add a/1 false", "2.001s a/1"})
-	quick(func(q *queueSide) { // it is a nanosecond
+	quick(func(q *queueSide) { // by a nanosecond
 		q.add("a", "1")
 		q.tryTo(retryIn(2 * time.Second))
 		pass(2*time.Second + time.Nanosecond)
@@ -411,7 +411,7 @@ func storyOfSwapLimiter(t *testing.T) {
 		}
 		pass(time.Second)
 	}
-	queueStory{0.1, 1, func(q *queueSide) { // what waits for a token goes on waiting; 0 stops and forgets nothing
+	queueStory{0.1, 1, func(q *queueSide) { // an item that waits for a token goes on waiting; 0 stops it and forgets nothing
 		filled(q)
 		q.tryTo(isDone)
 		q.swap(0.5)
@@ -422,7 +422,7 @@ func storyOfSwapLimiter(t *testing.T) {
 		q.swap(0.25)
 		q.poll(8, time.Second, isDone)
 	}}.both(t, "1.004s a/", "3.004s b/", "1m48.004s c/", "1m52.004s d/")
-	queueStory{0.1, 1, func(q *queueSide) { // a token that is there stays
+	queueStory{0.1, 1, func(q *queueSide) { // an available token stays
 		filled(q)
 		q.swap(0.5)
 		q.tryTo(isDone)
@@ -442,7 +442,7 @@ func storyOfSwapLimiter(t *testing.T) {
 	queueStory{0.1, 1, func(q *queueSide) { // from within the work
 		filled(q)
 		q.tryTo(func(handedOut) (bool, time.Duration) {
-			if q.isOurs { // upstream's would never return, see storyOfTry
+			if q.isOurs { // upstream would never return, see storyOfTry
 				q.swap(1)
 			}
 			return true, 0

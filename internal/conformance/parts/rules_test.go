@@ -14,7 +14,7 @@ import (
 	"github.com/evictkit/evictkit/internal/conformance/rule"
 )
 
-// The deliberate differences, each with the beginning of its row in the table of package evictor.
+// The deliberate differences, each with the beginning of its row in DIFFERENCES.md.
 var (
 	tokenForNothing = rule.New("TokenForNothing", "a token is spent only on what is due")
 	firstCome       = rule.New("FirstCome", "who is due at the same time is")
@@ -46,7 +46,7 @@ func TestEachRuleNamesARowOfTheTable(t *testing.T) {
 // fired counts how often each rule explained a difference.
 type fired map[rule.Rule]int
 
-// requireAll logs the counts and fails when one of the rules never fired.
+// requireAll logs the counts and fails if one of the rules never fired.
 func (f fired) requireAll(t *testing.T, rules ...rule.Rule) {
 	t.Helper()
 	for _, rule := range rules {
@@ -57,10 +57,10 @@ func (f fired) requireAll(t *testing.T, rules ...rule.Rule) {
 	}
 }
 
-// script is where a sequence of operations comes from. When it is at its end it gives zeros.
+// script is the source of a sequence of operations. At its end it returns zeros.
 type script struct{ bytes []byte }
 
-// seeded is the script of a seed.
+// seeded returns the script of a seed.
 func seeded(seed uint64, length int) *script {
 	random := rand.New(rand.NewPCG(seed, seed))
 	s := &script{make([]byte, length)}
@@ -70,7 +70,7 @@ func seeded(seed uint64, length int) *script {
 	return s
 }
 
-// inBubbles runs the scripts of so many seeds, each in a bubble of its own; with -short a fifth of them.
+// inBubbles runs the scripts of that many seeds, each in its own bubble; with -short a fifth of them.
 func inBubbles(t *testing.T, seeds uint64, length int, run func(*testing.T, *script)) {
 	if testing.Short() {
 		seeds /= 5
@@ -99,7 +99,7 @@ func fuzzInBubbles(f *testing.F, run func(*testing.T, *script, fired)) {
 
 func (s *script) over() bool { return len(s.bytes) == 0 }
 
-// below is a number from 0 up to and without n, which is at most 256.
+// below returns a number from 0 up to, but not including, n, which is at most 256.
 func (s *script) below(n int) int {
 	if s.over() {
 		return 0

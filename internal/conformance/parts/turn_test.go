@@ -13,13 +13,13 @@ import (
 // turn is an item that upstream handed out, and what became of it.
 type turn struct {
 	scheduler.TimedValue
-	meanwhile func() // what happened while it was worked on, for ours
+	meanwhile func() // what happened while it was worked on, to be repeated for ours
 	done      bool
 	wait      time.Duration
 	again     string // the identity of what was added in its place
 }
 
-// try lets upstream hand out what it does, and ours after it.
+// try lets upstream hand out what it does, and ours after that.
 func (q *queues) try() {
 	var turns []turn
 	q.upstream.Try(logr.Discard(), func(v scheduler.TimedValue) (bool, time.Duration) {
@@ -83,7 +83,7 @@ func (q *queues) take(w turn) {
 	}
 }
 
-// head is what ours would hand out next.
+// head returns what ours would hand out next.
 func (q *queues) head() (key string, due time.Time, ok bool) {
 	for _, item := range q.ours.Snapshot().Items {
 		if item.State == ratelimitqueue.StateWaiting {
@@ -94,7 +94,7 @@ func (q *queues) head() (key string, due time.Time, ok bool) {
 	return "", due, false
 }
 
-// lineUp lets those that are due at the same time as upstream's choice wait behind it.
+// lineUp puts items that are due at the same time as upstream's choice behind it.
 func (q *queues) lineUp(choice string) {
 	for moved := 0; ; moved++ {
 		first, due, ok := q.head()
@@ -112,8 +112,8 @@ func (q *queues) lineUp(choice string) {
 	}
 }
 
-// spend takes the token that upstream spends on finding out that nothing is due. With an item whose retry was told
-// a nanosecond later, as upstream lets it wait, ours would have had work for the token.
+// spend takes the token that upstream spends to find out that nothing is due. It uses an item that is due a nanosecond
+// later, because upstream waits that much longer; otherwise ours would have had work for the token.
 func (q *queues) spend() {
 	first, due, ok := q.head()
 	if !ok || !due.After(time.Now()) {

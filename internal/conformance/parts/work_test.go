@@ -22,7 +22,7 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// The keys have characters: some work takes slowness, some fails in even seconds, and the last key's is only ever
+// Keys have characters: the work of some is slow, that of some fails in even seconds, and the last key is only ever
 // added, with a creation time in the past.
 const (
 	workKeys = 7
@@ -39,14 +39,14 @@ func fails(i int) bool {
 
 func workKey(i int) string { return types.NamespacedName{Namespace: "ns", Name: key(i)}.String() }
 
-// entry is work that upstream is told of later.
+// entry is work that upstream gets later.
 type entry struct {
 	uid     string
 	at      time.Time
 	keeping bool // KeepFirst
 }
 
-// works are both sets, which are told the same.
+// works are both sets. They get the same operations.
 type works struct {
 	*testing.T
 	*script
@@ -161,14 +161,14 @@ func (w *works) schedule(i int, keeping bool) {
 	created := now
 	if i == lateKey {
 		created = now.Add(-2 * grid)
-		e.Due = now.Add(at.Sub(created)) // what upstream makes of it
+		e.Due = now.Add(at.Sub(created)) // what upstream computes
 	}
 	before := w.upstream.GetWorkerUnsafe(workKey(i))
 	result := w.ours.ScheduleEntry(e)
 	if w.running[i] {
 		_, void := w.void[i]
 		w.behind(i, entry{uid, at, keeping}, result)
-		if !void && keeping { // or it would run beside the other, see the test of upstream alone
+		if !void && keeping { // or it would run beside the other: see the test of upstream alone
 			w.upstream.AddWork(w.ctx, args(i, uid), created, at)
 			require.Same(w, before, w.upstream.GetWorkerUnsafe(workKey(i)), "nothing was added")
 		}
@@ -190,8 +190,8 @@ func (w *works) schedule(i int, keeping bool) {
 	}
 }
 
-// behind notes what ours lets wait for the end of running work. Another identity takes the key of that; what it waits
-// with is governed as if nothing ran.
+// behind records what ours queues behind running work. Another identity takes over the key; the policies treat what it
+// queues as if nothing ran.
 func (w *works) behind(i int, e entry, result timedworker.ScheduleResult) {
 	w.fired[queuedBehind]++
 	_, void := w.void[i]
@@ -222,7 +222,7 @@ func (w *works) cancel(i int) {
 	}
 }
 
-// settle lets everything that is due run, tells upstream what ours does by itself when work ends, and compares.
+// settle lets everything that is due run, repeats for upstream what ours does by itself when work ends, and compares.
 func (w *works) settle() {
 	for synctest.Wait(); len(w.finished) > 0; synctest.Wait() {
 		w.mu.Lock()
@@ -247,12 +247,12 @@ func (w *works) settle() {
 	w.compare()
 }
 
-// compare wants the same to have run at the same instants, and the same to wait.
+// compare requires that the same ran at the same instants, and that the same waits.
 func (w *works) compare() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for side := range w.ran {
-		slices.Sort(w.ran[side]) // what is due at one instant runs at once
+		slices.Sort(w.ran[side]) // what is due at one instant runs in any order
 	}
 	require.Equal(w, w.ran[upstreamSide], w.ran[oursSide])
 	w.ran = [2][]string{}
@@ -275,7 +275,7 @@ func (w *works) compare() {
 	}
 }
 
-// QueuedBehind and CancelRunning keep upstream from what it would do, so it is shown here.
+// QueuedBehind and CancelRunning keep upstream from doing this, so this test shows it.
 func TestUpstreamsWorkStillOverlapsAndIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := klog.NewContext(t.Context(), logr.Discard())

@@ -20,12 +20,12 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// task is what the work of a story does: it takes that long and returns that error.
+// task is the work of a story: it takes that long and returns that error.
 type task func(key, uid string) (time.Duration, error)
 
 func at(d time.Duration) task { return func(string, string) (time.Duration, error) { return d, nil } }
 
-// workSide is timed work in upstream's words.
+// workSide is timed work with upstream's methods.
 type workSide struct {
 	*diary
 	mu        sync.Mutex // guards the diary while work runs
@@ -36,7 +36,7 @@ type workSide struct {
 	stop      func()
 }
 
-// addIn adds work created now that fires after d, updateIn likewise.
+// addIn adds work that is created now and fires after d; so does updateIn.
 func (w *workSide) addIn(key, uid string, d time.Duration) {
 	w.add(key, uid, time.Now(), time.Now().Add(d))
 	synctest.Wait()
@@ -101,7 +101,7 @@ func upstreamsWork(d *diary, do task) *workSide {
 	return w
 }
 
-// ourWork is used as the table says. The set is for what upstream has no word for.
+// ourWork is used as the table says. The set is for what upstream has no method for.
 func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string, struct{}]) {
 	w := &workSide{diary: d}
 	set, err := timedworker.New(func(_ context.Context, work timedworker.Work[string, struct{}]) timedworker.Result {
@@ -134,7 +134,7 @@ func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string
 	return w, set
 }
 
-// workStory is played with work of that kind. Whatever it leaves is stopped at its end.
+// workStory is played with that kind of work. At its end everything left is stopped.
 type workStory struct {
 	do   task
 	play func(*workSide)
@@ -156,13 +156,13 @@ func (s workStory) ours(t *testing.T) []string {
 	})
 }
 
-// both wants the same to happen on both sides.
+// both requires the same on both sides.
 func (s workStory) both(t *testing.T, want ...string) {
 	t.Helper()
 	s.apart(t, want, want)
 }
 
-// apart wants what the row says of each side.
+// apart requires what the row says of each side.
 func (s workStory) apart(t *testing.T, upstream, ours []string) {
 	t.Helper()
 	require.Equal(t, upstream, s.upstreams(t), "upstream's")
@@ -185,7 +185,7 @@ func TestMigrationTableOfTimedWork(t *testing.T) {
 	}.play(t, "timedworker", comingFromTimedWork)
 }
 
-// Nothing that upstream's queue can do is missing in the table.
+// The table has every method of upstream's queue.
 func TestMigrationTableOfTimedWorkIsWhole(t *testing.T) {
 	requireMethods(t, reflect.TypeFor[*tainteviction.TimedWorkerQueue](), tableRows(t, "timedworker", comingFromTimedWork))
 }
@@ -274,7 +274,7 @@ func storyOfUpdateWork(t *testing.T) {
 	whileItRuns(time.Second, 500*time.Millisecond).apart(t, // it had a timer
 		[]string{"1s a/1", "2.5s a/1", "3s a/1 over", "4.5s a/1 over"},
 		[]string{"1s a/1", "3s a/1 over", "3s a/1", "5s a/1 over"})
-	whileItRuns(time.Second, -time.Second).apart(t, // for the time that it had
+	whileItRuns(time.Second, -time.Second).apart(t, // for the time that it had already
 		[]string{"1s a/1", "3s a/1 over"},
 		[]string{"1s a/1", "3s a/1 over", "3s a/1", "5s a/1 over"})
 	whileItRuns(time.Second, time.Minute).both(t, "1s a/1", "3s a/1 over", "1m2s a/1", "1m4s a/1 over")

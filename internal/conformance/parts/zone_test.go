@@ -18,7 +18,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Upstream's zones have a string for a key, ours its parts, which give that string.
+// Upstream's key of a zone is a string. Ours is the parts, from which that string can be made.
 func requireSameZone(t *testing.T, labels map[string]string) {
 	want, key := topology.GetZoneKey(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: labels}}), zone.KeyOf(labels)
 	require.Equal(t, want, key.ZoneKey(), labels)
@@ -57,7 +57,7 @@ func FuzzZoneKey(f *testing.F) {
 	})
 }
 
-// nodeController is upstream's, which is never run.
+// nodeController is upstream's. It never runs.
 func nodeController(t *testing.T, p zone.DisruptionPolicy) *nodelifecycle.Controller {
 	client := fake.NewSimpleClientset()
 	factory := informers.NewSharedInformerFactory(client, 0)
@@ -100,7 +100,7 @@ func TestZoneStatesAndRatesAreUpstreams(t *testing.T) {
 					state := ruling.State
 					require.Equal(t, string(want), state.String(), "%+v %v", counts, threshold)
 					states[state]++
-					qps := upstream.HealthyQPSFunc(total) // Initial too, for the queue is made with it
+					qps := upstream.HealthyQPSFunc(total) // also for Initial, because the queue is made with it
 					if state == zone.PartialDisruption {
 						qps = upstream.ReducedQPSFunc(total)
 					}

@@ -12,7 +12,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestClasses: pods have the same class, unless a container requests more than its limit.
+// TestClasses: pods have the same class on both sides, unless a container requests more than its limit.
 func TestClasses(t *testing.T) {
 	fired := 0
 	classes := map[v1.PodQOSClass]int{}

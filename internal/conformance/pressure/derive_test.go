@@ -14,8 +14,8 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestDeriving: the thresholds of the container file system are the same, those of the kubelet's that can never be
-// met left out, when ours is given one hard and one soft threshold of each signal.
+// TestDeriving: both derive the same thresholds of the container file system, if ours gets one hard and one soft
+// threshold of each signal and the kubelet's that can never be met are ignored.
 func TestDeriving(t *testing.T) {
 	fired := 0
 	for seed := range int64(5000) {
@@ -41,7 +41,7 @@ func TestDeriving(t *testing.T) {
 		last := lastOfEach(given)
 		derived, err := nodepressure.DeriveContainerFs(last, layout)
 		require.Equal(t, theirErr == nil, err == nil)
-		// The kubelet leaves the others as they were given.
+		// The kubelet leaves the others unchanged.
 		others := slices.DeleteFunc(slices.Clone(given), func(threshold nodepressure.Threshold) bool { return slices.Contains(last, threshold) })
 		require.Equal(t, want, described(append(derived, others...)), "seed %d", seed)
 
@@ -66,7 +66,7 @@ func randomThresholds(r *rand.Rand) (thresholds []nodepressure.Threshold) {
 	return thresholds
 }
 
-// lastOfEach is the last hard and the last soft threshold of each signal.
+// lastOfEach returns the last hard and the last soft threshold of each signal.
 func lastOfEach(thresholds []nodepressure.Threshold) (last []nodepressure.Threshold) {
 	for i, t := range thresholds {
 		if !slices.ContainsFunc(thresholds[i+1:], func(later nodepressure.Threshold) bool { return later.Signal == t.Signal && later.Hard() == t.Hard() }) {

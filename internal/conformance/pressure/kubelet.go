@@ -20,7 +20,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// pass is what the kubelet did in one pass, and what it said after it.
+// pass is what the kubelet did in one pass, and what it reported after it.
 type pass struct {
 	at         time.Time
 	event      string // about the node
@@ -39,7 +39,7 @@ type kill struct {
 	annotations map[string]string
 }
 
-// kubelet plays a series on the kubelet's manager; it is everything that the manager acts through. Only the manager's
+// kubelet plays a series on the kubelet's manager, and implements everything that the manager uses. Only the manager's
 // goroutine uses it.
 type kubelet struct {
 	series  *series
@@ -51,7 +51,7 @@ type kubelet struct {
 	done    chan struct{}
 }
 
-// playKubelet is to be called in a bubble, in which it leaves no goroutine.
+// playKubelet must be called in a bubble. It leaves no goroutine in it.
 func playKubelet(s *series) ([]pass, error) {
 	soft := s.settings.EvictionSoft
 	enforce := s.settings.EnforceNodeAllocatable
@@ -74,7 +74,7 @@ func playKubelet(s *series) ([]pass, error) {
 func (k *kubelet) now() *pass { return &k.passes[len(k.passes)-1] }
 func (k *kubelet) step() step { return k.series.steps[len(k.passes)-1] }
 
-// pods begins a pass. The kubelet sorts in place what it returns. Its loop never ends, so it is left from here.
+// pods begins a pass. The kubelet sorts the result in place. Its loop never ends, so the series ends it from here.
 func (k *kubelet) pods() []*v1.Pod {
 	if len(k.passes) > 0 {
 		k.ask()
@@ -92,7 +92,7 @@ func (k *kubelet) pods() []*v1.Pod {
 	return pods
 }
 
-// ask notes what the manager says of itself.
+// ask records what the manager reports about itself.
 func (k *kubelet) ask() {
 	p := k.now()
 	for condition, under := range map[v1.NodeConditionType]bool{
@@ -109,7 +109,7 @@ func (k *kubelet) ask() {
 
 var errMade = errors.New("made to fail")
 
-// Get is the provider of statistics.
+// Get returns the statistics.
 func (k *kubelet) Get(context.Context, bool) (*statsapi.Summary, error) {
 	s := k.step()
 	stats, failed := s.stats, s.failed
@@ -131,7 +131,7 @@ func (k *kubelet) GetCPUAndMemoryStats(context.Context) (*statsapi.Summary, erro
 	return nil, errMade
 }
 
-// HasDedicatedImageFs and HasDedicatedContainerFs tell the layout.
+// HasDedicatedImageFs and HasDedicatedContainerFs report the layout.
 func (k *kubelet) HasDedicatedImageFs(context.Context) (bool, error) {
 	return k.series.config.Layout != nodepressure.SingleFs, nil
 }
@@ -160,14 +160,14 @@ func (k *kubelet) reclaim(what nodepressure.Reclaim) error {
 }
 
 func (k *kubelet) kill(pod *v1.Pod, _ bool, seconds *int64, status func(*v1.PodStatus)) error {
-	killed := &k.now().killed[len(k.now().killed)-1] // its event comes before
+	killed := &k.now().killed[len(k.now().killed)-1] // its event came before
 	if killed.pod != pod.Name {
 		return fmt.Errorf("killed %s after an event about %s", pod.Name, killed.pod)
 	}
 	killed.seconds = *seconds
 	status(&killed.status)
 	k.polls = 0
-	// Upstream this is what the kubelet makes of its pod workers, outside of the package of its manager.
+	// Upstream, the kubelet's pod workers do this, outside the manager's package.
 	if timeout := time.Duration(max(10, *seconds+*seconds/2)) * time.Second; k.step().hang > timeout {
 		clock.RealClock{}.Sleep(timeout)
 		return errMade
@@ -184,21 +184,22 @@ func (k *kubelet) cleanedUp(*v1.Pod) bool {
 // Event is not called by the manager.
 func (k *kubelet) Event(apiruntime.Object, string, string, string) {}
 
-// Eventf is about the node.
+// Eventf records an event about the node.
 func (k *kubelet) Eventf(_ apiruntime.Object, _, reason, format string, args ...any) {
 	if reason == "EvictionThresholdMet" {
 		k.now().event = fmt.Sprintf(format, args...)
 	}
 }
 
-// AnnotatedEventf is about a pod that is evicted.
+// AnnotatedEventf records an event about an evicted pod.
 func (k *kubelet) AnnotatedEventf(object apiruntime.Object, annotations map[string]string, _, _, format string, args ...any) {
 	if pod, ok := object.(*v1.Pod); ok {
 		k.now().killed = append(k.now().killed, kill{pod: pod.Name, message: fmt.Sprintf(format, args...), annotations: annotations})
 	}
 }
 
-// sortedConditions makes the kubelet's message about conditions comparable: it names them in the order of a map.
+// sortedConditions makes the kubelet's message about conditions comparable, because it lists them in the order of a
+// map.
 func sortedConditions(message string) string {
 	begin, end := strings.IndexByte(message, '['), strings.IndexByte(message, ']')
 	if begin < 0 || end < begin {

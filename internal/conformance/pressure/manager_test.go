@@ -25,7 +25,7 @@ type ours struct {
 	passes  []pass
 	again   bool // the next sample is the one after reclaiming
 	polls   int
-	kills   int // that have not returned
+	kills   int // kills that have not returned
 	givenUp int
 }
 
@@ -54,7 +54,7 @@ func (o *ours) Stats(context.Context) (nodepressure.Stats, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.kills > 0 && !o.again && o.now().killed != nil && o.now().killed[0].seconds == 1 && o.step().hang < time.Hour {
-		return nodepressure.Stats{}, errMade // a pass that the kubelet does not make
+		return nodepressure.Stats{}, errMade // the kubelet does not make this pass
 	}
 	again := o.again
 	o.again = false
@@ -107,7 +107,7 @@ func (o *ours) CleanedUp(*v1.Pod) bool {
 	return o.polls > o.step().polls
 }
 
-// done is what was done in a pass and when, without what is said.
+// done is what was done in a pass, and when, without what was reported.
 type done struct {
 	after     time.Duration
 	reclaimed []nodepressure.Reclaim
@@ -116,16 +116,15 @@ type done struct {
 
 func did(passes []pass) (result []done) {
 	for _, p := range passes {
-		// Bubbles begin at the same instant.
+		// All bubbles begin at the same instant.
 		result = append(result, done{p.at.Sub(passes[0].at), p.reclaimed, p.killed})
 	}
 	return result
 }
 
-// slow makes the kills of every second step take their time: some less than it takes to give a hard one up, some more,
-// but then no longer than it takes to clean up after it, since the kubelet chooses a pod anew that is being killed.
-// However many follow each other in a pass, the last does not end at the instant of our next pass: which of the two
-// comes first would be anyone's guess.
+// slow makes the kills of every second step take time. Some take less than the timeout of a hard kill, some more, but
+// then no longer than the cleanup after it, because the kubelet would choose a pod again that is still being killed.
+// The last kill of a pass never ends at the instant of our next pass, because the order of the two would be random.
 func slow(s *series, seed int64) {
 	const odd = 437 * time.Millisecond
 	r := rand.New(rand.NewSource(seed))
@@ -142,8 +141,8 @@ func slow(s *series, seed int64) {
 	}
 }
 
-// TestManagers: where both decide the same, both loops pass, kill, give up and wait at the same instants, until a soft
-// eviction is in progress. Then ours goes on to pass.
+// TestManagers: as long as both decide the same, both loops pass, kill, give up and wait at the same instants. That
+// holds until a soft eviction is in progress; then ours goes on making passes.
 func TestManagers(t *testing.T) {
 	compared, kills, preempts, givenUp := 0, 0, 0, 0
 	for seed := range int64(1200) {
@@ -165,7 +164,7 @@ func TestManagers(t *testing.T) {
 		end := len(want)
 		for i, d := range want {
 			kills += len(d.killed)
-			if len(d.killed) > 0 && d.killed[0].seconds != 1 { // that of a hard one, and of none that is soft
+			if len(d.killed) > 0 && d.killed[0].seconds != 1 { // the grace period of a hard eviction, and of no soft one
 				end = i + 1
 				break
 			}
@@ -183,7 +182,7 @@ func TestManagers(t *testing.T) {
 	require.Positive(t, preempts, HardPreempts.Name)
 }
 
-// TestHangingPods: of pods that never die the kubelet kills the same one again and again, ours each once.
+// TestHangingPods: of pods that never die, the kubelet kills the same one again and again; ours kills each once.
 func TestHangingPods(t *testing.T) {
 	fired := 0
 	for seed := range int64(300) {

@@ -28,7 +28,7 @@ func parsed(t *testing.T, s nodepressure.Settings, fired map[Rule]int) {
 	if errors.As(err, &faults) && len(faults.Errors()) > 1 {
 		fired[EveryFault]++ // the kubelet returns one
 	}
-	// What is refused on purpose is named, and then taken out.
+	// What ours rejects deliberately is checked, and then removed.
 	strict := false
 	for name, entries := range map[string]*map[string]string{"evictionHard": &s.EvictionHard, "evictionSoft": &s.EvictionSoft, "evictionMinimumReclaim": &s.EvictionMinimumReclaim} {
 		*entries = maps.Clone(*entries)
@@ -65,7 +65,7 @@ func parsed(t *testing.T, s nodepressure.Settings, fired map[Rule]int) {
 	require.Equal(t, theirs, sorted(got), "%+v", s)
 }
 
-// refused is what ParseStrict is about.
+// refused says whether ParseStrict applies.
 func refused(text string, reclaim bool) bool {
 	number, isShare := strings.CutSuffix(text, "%")
 	if !isShare {
@@ -75,7 +75,7 @@ func refused(text string, reclaim bool) bool {
 	return err == nil && (strings.HasSuffix(number, "%") || math.IsNaN(value) || reclaim && float32(value)/100 > 1)
 }
 
-// turnedOff writes what ParseOff is about as the kubelet understands it.
+// turnedOff rewrites entries that ParseOff applies to, so that the kubelet understands them.
 func turnedOff(entries map[string]string) map[string]string {
 	result := maps.Clone(entries)
 	for signal, text := range entries {
@@ -105,7 +105,7 @@ func kubelets(s nodepressure.Settings) ([]string, error) {
 	return sorted(result), err
 }
 
-// amounts is the same for thresholds that are the same; a quantity that is not there is 0.
+// amounts returns the same for equal thresholds; a missing quantity is 0.
 func amounts(signal string, value *resource.Quantity, share float32, reclaim *resource.Quantity, reclaimShare float32) string {
 	amount := func(q *resource.Quantity) string {
 		if q == nil || q.IsZero() {
@@ -154,7 +154,7 @@ func TestParsing(t *testing.T) {
 	}
 }
 
-// randomText is mostly an amount.
+// randomText returns an amount, most of the time.
 func randomText(r *rand.Rand) string {
 	number := []string{"0", "1", "5", "10", "33.3", "99.99999999", "100", "100.0", "101", "-1", "1e2", "1e-46", "0x1p-2", "NaN", "Inf", "-0", "0.00", "", "x", "1_0", "+7", " 1"}[r.Intn(22)]
 	if r.Intn(3) > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// ranking is ours with the kubelet's requests of storage, as far as those rules are not left out.
+// ranking is our ranking with the kubelet's requests of storage, for the rules that are not left out.
 func (r *replay) ranking() nodepressure.Ranking {
 	return nodepressure.RankingFunc(func(starved v1.ResourceName, a, b *nodepressure.Candidate) int {
 		x, y := *a, *b
@@ -23,12 +23,12 @@ func (r *replay) ranking() nodepressure.Ranking {
 		}
 		switch starved {
 		case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-			// Ours takes requests without their fractions, which only makes more pods equal.
+			// Ours ignores fractions of requests, which only makes more pods equal.
 			if c == 0 && r.as(PodTies) {
 				return compareExactly(starved, a, b)
 			}
 		case nodepressure.ResourceInodes:
-			// What they exceed is compared without the request, and by how much with it.
+			// Whether they exceed it is compared without the request, and by how much with it.
 			if r.as(InodeUnit) && a.Exceeds() == b.Exceeds() && a.Priority == b.Priority {
 				return compareExactly(v1.ResourceEphemeralStorage, a, b)
 			}
@@ -47,15 +47,15 @@ func storageRequest(c *nodepressure.Candidate) int64 {
 	return milliRequest(v1.ResourceEphemeralStorage, c) / 1000
 }
 
-// milliRequest is what a pod requests, in thousandths.
+// milliRequest returns what a pod requests, in thousandths.
 func milliRequest(name v1.ResourceName, c *nodepressure.Candidate) int64 {
 	q := podresource.GetResourceRequestQuantity(c.Pod.Pod, name)
 	return q.MilliValue()
 }
 
-// reclaimsOf is what ours reclaims for a signal.
+// reclaimsOf returns what ours reclaims for a signal.
 func reclaimsOf(layout nodepressure.Layout, signal nodepressure.Signal) []nodepressure.Reclaim {
-	// A threshold of every other signal, so that those of the container file system can be derived.
+	// Thresholds of all other signals, so that those of the container file system can be derived.
 	var thresholds []nodepressure.Threshold
 	for _, s := range nodepressure.Signals() {
 		thresholds = append(thresholds, nodepressure.Threshold{Signal: s, Value: nodepressure.Value{Quantity: resource.MustParse("1")}})
@@ -67,7 +67,7 @@ func reclaimsOf(layout nodepressure.Layout, signal nodepressure.Signal) []nodepr
 	return machine.Observe(nodepressure.Stats{Signals: map[nodepressure.Signal]nodepressure.Sample{signal: {}}}).Reclaim
 }
 
-// withClass is the pod with resources that make it what its status says.
+// withClass returns the pod with resources that give it the class in its status.
 func withClass(pod *v1.Pod) *v1.Pod {
 	if pod.Status.QOSClass == "" {
 		return pod

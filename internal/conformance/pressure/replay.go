@@ -17,19 +17,19 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// replay tells ours what the kubelet was told, at the same instants, and says where it decides otherwise. It differs
+// replay gives ours the kubelet's inputs at the same instants, and reports where it decides otherwise. It may differ
 // from the kubelet only by the rules that are left out.
 type replay struct {
 	series  *series
 	without []Rule
 	machine *nodepressure.Machine
 	clock   *clocktesting.FakePassiveClock
-	seen    map[nodepressure.Signal]time.Time // in the last sample; of signals in it only
-	stamps  map[nodepressure.Signal]time.Time // as told to ours
+	seen    map[nodepressure.Signal]time.Time // in the last sample; only of signals in it
+	stamps  map[nodepressure.Signal]time.Time // as given to ours
 	differs []string
 }
 
-// replayed returns what differs, a line each.
+// replayed returns the differences, one per line.
 func replayed(s *series, passes []pass, without ...Rule) ([]string, error) {
 	config := s.config
 	clock := clocktesting.NewFakePassiveClock(passes[0].at)
@@ -53,7 +53,7 @@ func replayed(s *series, passes []pass, without ...Rule) ([]string, error) {
 	return r.differs, nil
 }
 
-// as says whether to do as the kubelet does.
+// as says whether to imitate the kubelet for that rule.
 func (r *replay) as(rule Rule) bool { return !slices.Contains(r.without, rule) }
 
 func (r *replay) differ(p *pass, format string, args ...any) {
@@ -77,7 +77,7 @@ func (r *replay) pass(s step, p *pass, first bool) {
 	r.compare(p, wanted...)
 }
 
-// signals is the sample with the peculiarities of the kubelet's memory of samples.
+// signals returns the sample with the peculiarities of the kubelet's memory of samples.
 func (r *replay) signals(given map[nodepressure.Signal]nodepressure.Sample, first bool) map[nodepressure.Signal]nodepressure.Sample {
 	told := maps.Clone(given)
 	if r.as(FirstPass) && first {
@@ -91,7 +91,7 @@ func (r *replay) signals(given map[nodepressure.Signal]nodepressure.Sample, firs
 	if !r.as(StaleOverGap) {
 		return told
 	}
-	// Ours is told of a new time wherever the kubelet takes the sample for new.
+	// Ours gets a new time whenever the kubelet considers the sample new.
 	for signal, sample := range told {
 		last, known := r.seen[signal]
 		if !known || sample.Time.IsZero() || sample.Time.After(last) {
@@ -110,7 +110,7 @@ func (r *replay) signals(given map[nodepressure.Signal]nodepressure.Sample, firs
 	return told
 }
 
-// choices are the thresholds that the kubelet may act on: any one of memory, or any one when none of memory is due.
+// choices returns the thresholds that the kubelet may act on: any one of memory, or any other if none of memory is due.
 func (r *replay) choices(d nodepressure.Decision) []nodepressure.MetThreshold {
 	var memory, all []nodepressure.MetThreshold
 	for _, met := range d.Met {
@@ -129,14 +129,14 @@ func (r *replay) choices(d nodepressure.Decision) []nodepressure.MetThreshold {
 	return all
 }
 
-// outcome is what a decision comes to.
+// outcome is the result of a decision.
 type outcome struct {
 	event     string
 	reclaimed []nodepressure.Reclaim
 	killed    []kill
 }
 
-// outcome carries a decision on with the threshold that is set in it.
+// outcome carries out a decision with the threshold that is set in it.
 func (r *replay) outcome(d nodepressure.Decision, s step, p *pass) outcome {
 	o := outcome{event: d.Event(), reclaimed: reclaimsOf(r.series.config.Layout, d.Threshold.Signal)}
 	if len(o.reclaimed) > 0 {
@@ -178,7 +178,7 @@ func (r *replay) kills(evictions []nodepressure.Eviction, at time.Time) (killed 
 	return killed
 }
 
-// killOf is an eviction carried out, with the generation of the pod or without.
+// killOf returns an eviction that was carried out, with or without the pod's generation.
 func killOf(e nodepressure.Eviction, at time.Time, generation bool) kill {
 	k := kill{pod: e.Pod.Name, seconds: e.GracePeriodSeconds, message: e.Message, annotations: e.Annotations}
 	e.Apply(&k.status, metav1.NewTime(at))
@@ -190,7 +190,7 @@ func killOf(e nodepressure.Eviction, at time.Time, generation bool) kill {
 	return k
 }
 
-// compare says when the kubelet did none of what was to be expected.
+// compare reports if the kubelet did none of what was expected.
 func (r *replay) compare(p *pass, wanted ...outcome) {
 	got := outcome{event: p.event, reclaimed: p.reclaimed, killed: p.killed}
 	if !slices.ContainsFunc(wanted, func(o outcome) bool { return reflect.DeepEqual(got, o) }) {
@@ -198,7 +198,7 @@ func (r *replay) compare(p *pass, wanted ...outcome) {
 	}
 }
 
-// conditions compares what is said after a pass.
+// conditions compares what is reported after a pass.
 func (r *replay) conditions(p *pass) {
 	under := r.machine.Conditions()
 	if r.as(NoTransition) && r.series.config.PressureTransitionPeriod == 0 {

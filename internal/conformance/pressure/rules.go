@@ -36,5 +36,5 @@ var decisions = []Rule{
 	ThresholdOrder, PodTies, InodeUnit, PodLevel, FirstPass, StaleOverGap, EmptySample, NoTransition, ConditionOrder, QOSStatus, NegativeGrace, Generation,
 }
 
-// acts are those of them that change what is done, not only what is said.
+// acts are those of them that change what is done, not only what is reported.
 var acts = []Rule{ThresholdOrder, PodTies, InodeUnit, PodLevel, FirstPass, StaleOverGap, EmptySample, NegativeGrace}

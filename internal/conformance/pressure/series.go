@@ -18,20 +18,20 @@ import (
 // series is what a node goes through, made from a seed.
 type series struct {
 	settings nodepressure.Settings
-	config   nodepressure.Config // of ours; its transition period may be 0, which settings cannot say
+	config   nodepressure.Config // ours; its transition period may be 0, which settings cannot express
 	period   time.Duration       // between passes
-	steps    []step              // one a pass
+	steps    []step              // one per pass
 	arrivals []*v1.Pod           // asked for admission after every pass
 }
 
-// step is what is measured in a pass, and what after something was reclaimed.
+// step is what is measured in a pass, and again after reclaiming.
 type step struct {
 	stats, after        nodepressure.Stats
 	failed, afterFailed bool
 	reclaimFails        bool
 	polls               int               // for how many polls killed pods are not cleaned up
 	hang                time.Duration     // how long a kill takes
-	summary             *statsapi.Summary // what the kubelet is given instead, when it is not nil
+	summary             *statsapi.Summary // if not nil, the kubelet gets this instead
 }
 
 // epoch is when samples begin; they are compared only with each other.
@@ -64,8 +64,8 @@ func newSeries(seed int64) *series {
 	return s
 }
 
-// randomSettings has at most 12 thresholds that can be met: more are sorted by the kubelet in a way that depends on
-// their number.
+// randomSettings has at most 12 thresholds that can be met, because the order in which the kubelet sorts more depends
+// on their number.
 func randomSettings(r *rand.Rand) nodepressure.Settings {
 	amounts := []string{"200", "300", "500", "400", "10%", "30%", "33.3%", "50%"}
 	amount := func() string { return amounts[r.Intn(len(amounts))] }
@@ -91,7 +91,7 @@ func randomSettings(r *rand.Rand) nodepressure.Settings {
 	return s
 }
 
-// randomStats is a sample of most signals; the two of a file system are measured at once.
+// randomStats is a sample of most signals. The two of a file system are measured at the same time.
 func randomStats(r *rand.Rand, pass int, pods []*v1.Pod) nodepressure.Stats {
 	stats := nodepressure.Stats{Signals: map[nodepressure.Signal]nodepressure.Sample{}}
 	nothing, plenty := r.Intn(12) == 0, r.Intn(3) == 0
@@ -194,7 +194,7 @@ func randomPod(r *rand.Rand, name string) *v1.Pod {
 	return pod
 }
 
-// randomResources has requests below or equal to limits, as the API demands.
+// randomResources has requests at or below limits, as the API requires.
 func randomResources(r *rand.Rand) v1.ResourceRequirements {
 	result := v1.ResourceRequirements{Requests: v1.ResourceList{}, Limits: v1.ResourceList{}}
 	same := r.Intn(3) == 0

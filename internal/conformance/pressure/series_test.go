@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/internal/conformance/rule"
 )
 
-// played is a series with what the kubelet did.
+// played returns a series and what the kubelet did.
 func played(t *testing.T, seed int64) (s *series, passes []pass) {
 	t.Helper()
 	s = newSeries(seed)
@@ -28,8 +28,8 @@ func bubbled(t *testing.T, s *series) (passes []pass) {
 	return passes
 }
 
-// TestSeries: random series come to the same with the kubelet and with ours, but for the rules, each of which makes a
-// difference somewhere.
+// TestSeries: random series give the same result with the kubelet and with ours, except for the rules. Each rule makes
+// a difference somewhere.
 func TestSeries(t *testing.T) {
 	seeds := int64(1000)
 	if testing.Short() {
@@ -69,7 +69,7 @@ func TestSeries(t *testing.T) {
 	}
 }
 
-// TestRulesNameTheirRows: as they begin in the table of package evictor.
+// TestRulesNameTheirRows: each rule's row begins like that in DIFFERENCES.md.
 func TestRulesNameTheirRows(t *testing.T) {
 	require.NoError(t, rule.Check(append([]Rule{HardPreempts, PassedOver, QOSSums, OneOfEach, ParseOff, ParseStrict, EveryFault}, decisions...)))
 }

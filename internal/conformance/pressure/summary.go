@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// summary is a sample as the kubelet's provider of statistics gives it.
+// summary converts a sample to what the kubelet's provider of statistics returns.
 func summary(stats nodepressure.Stats) *statsapi.Summary {
 	s := &statsapi.Summary{Node: statsapi.NodeStats{Runtime: &statsapi.RuntimeStats{}}}
 	if sample, ok := stats.Signals[nodepressure.MemoryAvailable]; ok {

@@ -22,7 +22,7 @@ import (
 	served "github.com/evictkit/evictkit/evictor/nodepressure/summary"
 )
 
-// converted is a summary as the kubelet serves it, read by ours.
+// converted encodes a summary as the kubelet serves it and reads it with our package.
 func converted(t *testing.T, s *statsapi.Summary, pods []nodepressure.Pod) nodepressure.Stats {
 	t.Helper()
 	body, err := json.Marshal(s)
@@ -42,8 +42,7 @@ func converted(t *testing.T, s *statsapi.Summary, pods []nodepressure.Pod) nodep
 	return stats
 }
 
-// TestSummaries: what the kubelet's manager was given in every series comes to the samples that ours was given, when ours
-// reads it as the kubelet serves it.
+// TestSummaries: our package reads the summaries of every series as the samples that ours was given.
 func TestSummaries(t *testing.T) {
 	samples, known := 0, 0
 	for seed := range int64(300) {
@@ -66,13 +65,13 @@ func TestSummaries(t *testing.T) {
 	require.Greater(t, min(samples, known), 10_000)
 }
 
-// TestHolesAndHugeAmounts: of one pass each, with parts of the summary left out and amounts of every size, the kubelet is
-// under the conditions that ours finds.
+// TestHolesAndHugeAmounts: in single passes, with missing parts of the summary and amounts of every size, the kubelet
+// has the conditions that ours finds.
 func TestHolesAndHugeAmounts(t *testing.T) {
 	under := map[v1.NodeConditionType]int{}
 	for seed := range int64(600) {
 		s := newSeries(seed)
-		s.config.PressureTransitionPeriod = 1 // none is what the kubelet does not understand, see NoTransition
+		s.config.PressureTransitionPeriod = 1 // the kubelet does not understand 0, see NoTransition
 		// The kubelet watches container file systems from its second pass.
 		s.steps = []step{{failed: true}, {summary: holed(rand.New(rand.NewSource(seed)), summary(s.steps[1].stats))}}
 		passes := bubbled(t, s)
@@ -88,7 +87,7 @@ func TestHolesAndHugeAmounts(t *testing.T) {
 	require.Len(t, under, 3)
 }
 
-// holed leaves parts out and makes others huge.
+// holed removes some parts and makes others huge.
 func holed(r *rand.Rand, s *statsapi.Summary) *statsapi.Summary {
 	s.Pods = nil
 	amount := func(n **uint64) {
@@ -126,7 +125,7 @@ func holed(r *rand.Rand, s *statsapi.Summary) *statsapi.Summary {
 	return s
 }
 
-// TestDefaultThresholds: as they stand in the kubelet's sources for each system, of which one is compiled here.
+// TestDefaultThresholds: they are as in the kubelet's sources for each system, of which only one is compiled here.
 func TestDefaultThresholds(t *testing.T) {
 	require.Equal(t, eviction.DefaultEvictionHard, nodepressure.DefaultEvictionHard(v1.Linux))
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", "k8s.io/kubernetes/pkg/kubelet/eviction").Output()

@@ -8,16 +8,16 @@ import (
 	"regexp"
 )
 
-// Rule is a deliberate difference. Row is how its row in DIFFERENCES.md begins.
+// Rule is a deliberate difference. Row is the beginning of its row in DIFFERENCES.md.
 type Rule struct{ Name, Row string }
 
-// New is the rule of that name.
+// New returns a rule.
 func New(name, row string) Rule { return Rule{Name: name, Row: row} }
 
-// page is where the table is, from the directory of any package beside this one.
+// page is the path of the table, from the directory of any package beside this one.
 const page = "../../../DIFFERENCES.md"
 
-// Check reports each rule whose row does not stand in the table exactly once. It is for tests of the packages beside this one.
+// Check reports each rule whose row is not in the table exactly once. It is for tests of the packages beside this one.
 func Check(rules []Rule) error {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// client is client-go's fake clientset with what the controllers need beyond it.
+// client is client-go's fake clientset with what else the controllers need.
 type client struct {
 	*fake.Clientset
 	mu      sync.Mutex
@@ -34,7 +34,7 @@ func newClient(objects ...apiruntime.Object) *client {
 	return c
 }
 
-// watch remembers the watches, for throttle.
+// watch records the watches, for throttle.
 func (c *client) watch(action clienttesting.Action) (bool, watch.Interface, error) {
 	var options metav1.ListOptions
 	if w, ok := action.(clienttesting.WatchActionImpl); ok {
@@ -50,8 +50,8 @@ func (c *client) watch(action clienttesting.Action) (bool, watch.Interface, erro
 	return true, w, nil
 }
 
-// throttle lets a write wait while a watch has not been read, because the tracker panics when its buffer
-// is full. The calls come one at a time.
+// throttle makes a write wait for a watch that has not been read, because the tracker panics when its buffer is full.
+// The calls come one at a time.
 func (c *client) throttle(clienttesting.Action) (bool, apiruntime.Object, error) {
 	c.mu.Lock()
 	watches := c.watches
@@ -64,8 +64,8 @@ func (c *client) throttle(clienttesting.Action) (bool, apiruntime.Object, error)
 	return false, nil, nil
 }
 
-// updateStatus writes the status alone, as the API server does; the tracker would write all of the
-// object and so bring back taints that were removed meanwhile.
+// updateStatus writes only the status, as the API server does. The tracker would write the whole object, and so bring
+// back taints that were removed meanwhile.
 func (c *client) updateStatus(action clienttesting.Action) (bool, apiruntime.Object, error) {
 	update, ok := action.(clienttesting.UpdateAction)
 	if !ok || action.GetSubresource() != "status" {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// cost is what something takes: CPU time in nanoseconds, allocations and bytes. NaN is not measured.
+// cost is CPU time in nanoseconds, allocations and bytes. NaN means not measured.
 type cost struct{ cpu, allocations, bytes float64 }
 
-// spent is what the whole process spends while work runs, on collecting garbage too.
+// spent returns what the whole process spends while work runs, including garbage collection.
 func spent(work func()) cost {
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -23,20 +23,20 @@ func spent(work func()) cost {
 	return cost{float64(took), float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)}
 }
 
-// cpu is the CPU time that the process has used.
+// cpu returns the CPU time that the process has used.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err) //nolint:forbidigo // of its own process it does not fail
+		panic(err) //nolint:forbidigo // it does not fail for one's own process
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// grown is by how many bytes the heap grows for what build makes.
+// grown returns by how many bytes the heap grows for what build makes.
 func grown(build func() any) cost {
 	heap := func() float64 {
 		runtime.GC()
-		runtime.GC() // pools need two
+		runtime.GC() // pools need two collections
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		return float64(m.HeapAlloc)
@@ -56,7 +56,7 @@ func (c cost) least(d cost) cost {
 	return cost{min(c.cpu, d.cpu), min(c.allocations, d.allocations), min(c.bytes, d.bytes)}
 }
 
-// pair measures both sides in turn, so that none has the better moment, and keeps the least of each figure.
+// pair measures both sides in turn, so that neither has the better moment, and keeps the least of each figure.
 func pair(runs int, ours, upstream func() cost) (a, b cost) {
 	a, b = ours(), upstream()
 	for range runs - 1 {
@@ -65,8 +65,8 @@ func pair(runs int, ours, upstream func() cost) (a, b cost) {
 	return a, b
 }
 
-// operations is what op costs, which is given 0, 1, 2 and so on, in batches that grow until one takes long.
-// The first is not counted: what grows for it stays.
+// operations returns the cost of op, which is called with 0, 1, 2 and so on, in batches that grow until one takes long
+// enough. The first is not counted, because what grows for it stays.
 func (s setting) operations(op func(i int)) cost {
 	op(0)
 	i := 1
@@ -83,7 +83,7 @@ func (s setting) operations(op func(i int)) cost {
 	}
 }
 
-// duration writes nanoseconds with three digits.
+// duration formats nanoseconds with three digits.
 func duration(ns float64) string {
 	return scaled(ns, "ns", unit{1e9, "s"}, unit{1e6, "ms"}, unit{1e3, "µs"})
 }
@@ -99,7 +99,7 @@ type unit struct {
 	name string
 }
 
-// scaled writes three digits. What is less than a thousandth is a stray allocation of the runtime.
+// scaled formats three digits. Less than a thousandth is a stray allocation of the runtime.
 func scaled(x float64, one string, units ...unit) string {
 	for _, u := range units {
 		if x >= 0.9995*u.size {

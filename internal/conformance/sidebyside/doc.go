@@ -1,45 +1,44 @@
-// Command sidebyside measures evictkit and upstream's controllers (k8s.io/kubernetes v1.36.3) on the same
-// work and prints the table "Beside upstream" of internal/BENCHMARKS.md; it fails where ours is not ahead:
+// Command sidebyside measures evictkit and upstream's controllers (k8s.io/kubernetes v1.36.3) on the same work and
+// prints the table "Beside upstream" of internal/BENCHMARKS.md. It fails if ours is not ahead in every row:
 //
 //	go run -C internal/conformance ./sidebyside
 //
-// Both sides get the same keys, objects and times, in the same order; keys are shuffled strings. Both have
-// logging switched off. They are measured in turn, in one process, each from a structure or a cluster of its
-// own, and the least of several runs counts (-runs; what plays in virtual time runs at most 3 times, and once
-// with more than 5,000 nodes). A figure is what the whole process spends meanwhile: CPU time, in which a
-// shared machine shows least and the collecting of garbage is part, allocations and bytes. What runs in
-// virtual time runs in a testing/synctest bubble. The rows:
+// Both sides get the same keys, objects and times, in the same order; keys are shuffled strings. Logging is off on both
+// sides. They are measured in turn, in one process, each with a new structure or cluster, and the least of several runs
+// counts (-runs; in virtual time at most 3 runs, and one with more than 5,000 nodes). A figure is what the whole
+// process spends: CPU time including garbage collection (the figure that a busy machine affects least), allocations and
+// bytes. Virtual time is that of a testing/synctest bubble. The rows:
 //
-//   - Queue, Remove and Add: of any one of n names that wait, by ratelimitqueue.Queue and by upstream's
-//     RateLimitedTimedQueue, both on the real clock.
-//   - Queue, added, handed out, removed: n names are added, all handed out (Take and Done; Try), and all
-//     removed, at a rate that holds nothing back. A first round, for which queues and maps grow, is not
-//     counted. Upstream removes from a queue that is empty by then, so its search through it costs nothing.
-//   - Timed work, Cancel and Schedule: of one of n pods, by timedworker.Set (key {namespace, name}, UID as
-//     identity) and by upstream's TimedWorkerQueue (its key is the joined string, which it and its caller make
-//     each time), both on the real clock.
-//   - Timed work, heap an item: by how much the live heap grows, the callers' strings not counted.
-//   - Timed work, scheduled and carried out: n pieces of empty work, due in the course of five virtual minutes.
-//     Upstream starts two goroutines for each; timedworker.Run has its eight workers.
-//   - Toleration match: by which of four tolerations two taints are tolerated, of any one of n pods. typical: a
-//     failed node of a dedicated pool. adverse: what matches comes last, after the same key with another effect
-//     or value. taints.Tolerate also picks the taints that evict and says for how long; upstream's
-//     GetMatchingTolerations does neither, it copies the tolerations into a new slice. Comparing one toleration
-//     with one taint costs the same on both sides, and no pair shows that.
-//   - Monitor pass: a pass and the heartbeats that come in its 5 s, over a virtual minute (five with fewer than
-//     5,000 nodes), with client-go's informer stores, upstream's node lifecycle and taint eviction controllers
-//     or evictor.Run on top, 2 pods a node. Every node renews its lease each 10 s and reports each 5 min, spread
-//     evenly. Making and storing these objects is counted on both sides and is also given alone. They are put
-//     into the stores without a watch, which spares upstream its handlers of node events; ours is told of each
-//     lease and report. The first passes are not counted.
-//   - Heartbeat: the same, divided by the heartbeats, where all of them are lease renewals, and where all are
-//     status reports and there are no leases, each 10 s. Upstream notes heartbeats in its passes only, so there
-//     is no smaller piece of it that could be measured; the storing is counted here too.
-//   - Zone lost: n nodes in three zones with 2 pods each, tolerationSeconds 30; all kubelets of one zone stop,
-//     and the 3 virtual minutes that follow are measured: heartbeats, passes, verdicts, pods marked not ready,
-//     taints at 5 nodes a second, evictions, events. Both sides run on client-go's informers and write through the
-//     same fake clientset. What that and the informers spend is counted on both sides and dilutes the ratio; the
-//     heartbeats without any controller are given alone. Both must declare the same nodes Unknown and mark the
-//     same pods; what they taint and evict meanwhile is in the row, ours : upstream, because upstream loses
-//     tokens where its ticks meet its passes. Ours did at least as much, or the command fails.
+//   - Queue, Remove and Add: one of n waiting names is removed and added again, in ratelimitqueue.Queue and in
+//     upstream's RateLimitedTimedQueue, both on the real clock.
+//   - Queue, added, handed out, removed: n names are added, all handed out (Take and Done; Try), and all removed, at a
+//     rate that delays nothing. A first round, in which queues and maps grow, is not counted. Upstream's queue is empty
+//     when names are removed, so its search through it costs nothing.
+//   - Timed work, Cancel and Schedule: of one of n pods, in timedworker.Set (key {namespace, name}, UID as identity)
+//     and in upstream's TimedWorkerQueue (its key is a joined string, which it and its caller make each time), both on
+//     the real clock.
+//   - Timed work, heap an item: how much the live heap grows, without the callers' strings.
+//   - Timed work, scheduled and carried out: n pieces of empty work, due within five virtual minutes. Upstream starts
+//     two goroutines for each; timedworker.Run has eight workers.
+//   - Toleration match: which of four tolerations match two taints, for one of n pods. Typical: a failed node of a
+//     dedicated pool. Adverse: the match comes last, after the same key with another effect or value. taints.Tolerate
+//     also picks the taints that evict and says for how long. Upstream's GetMatchingTolerations does neither; it copies
+//     the tolerations into a new slice. Comparing one toleration with one taint costs the same on both sides, so no row
+//     shows that.
+//   - Monitor pass: a pass and the heartbeats within its 5 s, over a virtual minute (five minutes with fewer than 5,000
+//     nodes). Upstream's node lifecycle and taint eviction controllers, or evictor.Run, run on client-go's informer
+//     stores, with 2 pods per node. Every node renews its lease every 10 s and reports every 5 min, spread evenly.
+//     Making and storing these objects is counted on both sides, and also given alone. They are put into the stores
+//     without a watch. That spares upstream its handlers of node events; ours gets each lease and report as an event.
+//     The first passes are not counted.
+//   - Heartbeat: the same per heartbeat, every 10 s, if all of them are lease renewals, and if all are status reports
+//     and there are no leases. Upstream notes heartbeats only in its passes, so no smaller part of it can be measured.
+//     Storing is counted here too.
+//   - Zone lost: n nodes in three zones with 2 pods each, tolerationSeconds 30. All kubelets of one zone stop, and the
+//     next 3 virtual minutes are measured: heartbeats, passes, verdicts, pods marked not ready, taints at 5 nodes a
+//     second, evictions, events. Both sides run on client-go's informers and write through the same fake clientset. The
+//     cost of these is counted on both sides and dilutes the ratio; heartbeats without a controller are given alone.
+//     Both must declare the same nodes Unknown and mark the same pods. How many they taint and evict is in the row,
+//     ours : upstream, because upstream loses tokens where its ticks meet its passes. The command fails unless ours did
+//     at least as much.
 package main

@@ -9,7 +9,7 @@ import (
 
 const someUID = "0b5c6f6e-7a0a-4f3e-9d55-0f5d7a0e6d11"
 
-// nodeNames are n names in an order that has nothing to do with them, as an informer delivers them.
+// nodeNames returns n names in random order, as an informer delivers them.
 func nodeNames(n int) []string {
 	names := make([]string, n)
 	for i := range names {
@@ -19,7 +19,7 @@ func nodeNames(n int) []string {
 	return names
 }
 
-// podKeys are n pods in 100 namespaces, shuffled too.
+// podKeys returns n pods in 100 namespaces, shuffled too.
 func podKeys(n int) []evictor.PodKey {
 	keys := make([]evictor.PodKey, n)
 	for i := range keys {
@@ -29,8 +29,8 @@ func podKeys(n int) []evictor.PodKey {
 	return keys
 }
 
-// anyOrder are so many numbers below n at random, with repetitions: whoever went through n keys in turn
-// would always meet the one that lies first in a heap.
+// anyOrder returns random numbers below n, with repetitions. Going through n keys in turn would always meet the key
+// that is first in a heap.
 func anyOrder(n int) []int {
 	random := rand.New(rand.NewSource(2))
 	order := make([]int, max(n, 1<<16))

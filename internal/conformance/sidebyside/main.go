@@ -19,7 +19,7 @@ func main() {
 	only := flag.String("only", "", "measure what matches: queue, work, match, pass, zone")
 	flag.Parse()
 	out := os.Stdout
-	os.Stdout = os.Stderr // for what testing says
+	os.Stdout = os.Stderr // for the output of package testing
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{
 		Name: "sidebyside",
 		F: func(t *testing.T) {

@@ -26,7 +26,7 @@ type fleet struct {
 
 func zoneOf(i int) string { return string(rune('a' + i%zones)) }
 
-// node is what the kubelet of node i reports now. Real nodes are several times as large.
+// node returns what the kubelet of node i reports now. Real nodes are several times as large.
 func (f *fleet) node(i int) *v1.Node {
 	f.version++
 	now := metav1.Now()
@@ -51,7 +51,7 @@ func (f *fleet) node(i int) *v1.Node {
 	}
 }
 
-// lease is that of node i, renewed now.
+// lease returns the lease of node i, renewed now.
 func (f *fleet) lease(i int) *coordinationv1.Lease {
 	now := metav1.NewMicroTime(time.Now())
 	return &coordinationv1.Lease{
@@ -60,7 +60,7 @@ func (f *fleet) lease(i int) *coordinationv1.Lease {
 	}
 }
 
-// pod is pod k of node i.
+// pod returns pod k of node i.
 func (f *fleet) pod(i, k int) *v1.Pod {
 	name, now, seconds := fmt.Sprintf("app-%s-%d", f.names[i], k), metav1.Now(), podSeconds
 	return &v1.Pod{
@@ -78,18 +78,18 @@ func (f *fleet) pod(i, k int) *v1.Pod {
 
 const tick = 100 * time.Millisecond
 
-// heartbeats are how often a kubelet renews its lease and reports its node; 0 is never.
+// heartbeats are how often a kubelet renews its lease and reports its node; 0 means never.
 type heartbeats struct{ renew, report time.Duration }
 
-// usual are what kubelets do.
+// usual are a kubelet's defaults.
 var usual = heartbeats{renew: 10 * time.Second, report: 5 * time.Minute}
 
-// kubelets lets all nodes but those that fail send their heartbeats, spread evenly, a portion each tick.
+// kubelets sends the heartbeats of all nodes except those that fail, spread evenly, some in each tick.
 type kubelets struct {
 	*fleet
 	heartbeats
 	leases cache.Indexer
-	told   func(node string, renewTime time.Time) // of a renewal, after the lease is stored
+	told   func(node string, renewTime time.Time) // called for a renewal, after the lease is stored
 	report func(i int)
 	failed func(i int) bool
 	ticks  int

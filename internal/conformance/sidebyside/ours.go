@@ -22,7 +22,7 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// ours is evictor.Run over the same informers and the same clientset.
+// ours is evictor.Run on the same informers and the same clientset.
 type ours struct {
 	evictor     *evictor.Evictor
 	broadcaster record.EventBroadcaster
@@ -70,7 +70,7 @@ func (o *ours) leaseRenewed(node string, renewTime time.Time) {
 }
 func (o *ours) nodeStored(node string) { o.evictor.NodeChanged(node) }
 
-// all tells f of every event.
+// all calls f for every event.
 func all[T any](f func(T)) cache.ResourceEventHandler {
 	tell := func(object any) {
 		if gone, ok := object.(cache.DeletedFinalStateUnknown); ok {
@@ -86,7 +86,7 @@ func all[T any](f func(T)) cache.ResourceEventHandler {
 // stores read the informers' stores.
 type stores struct{ nodes, pods cache.Indexer }
 
-func (stores) Synced() bool { return true } // the scene waits for the informers
+func (stores) Synced() bool { return true } // the scene has waited for the informers
 
 func (s stores) Node(name string) (*v1.Node, bool) { return get[*v1.Node](s.nodes, name) }
 
@@ -147,7 +147,7 @@ func (writer) UpdateLabels(context.Context, *v1.Node, map[string]string) error {
 	return errors.New("no node here lacks a label")
 }
 
-// Evict writes the condition that upstream writes, in the same way, and deletes the pod.
+// Evict writes the same condition as upstream, in the same way, and deletes the pod.
 func (w writer) Evict(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
 	pod, err := w.CoreV1().Pods(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	if err != nil {

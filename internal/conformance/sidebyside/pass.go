@@ -33,7 +33,7 @@ func passRows(s setting, n int) []row {
 	}
 }
 
-// quiet is what a time costs in which nothing happens but heartbeats.
+// quiet returns the cost of a span with nothing but heartbeats.
 func quiet(s setting, n int, h heartbeats, span time.Duration, b build) (c cost) {
 	synctest.Test(s.T, func(t *testing.T) {
 		f := &fleet{names: nodeNames(n)}

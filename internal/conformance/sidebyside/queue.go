@@ -10,7 +10,7 @@ import (
 	"github.com/evictkit/evictkit/ratelimitqueue"
 )
 
-// plenty is a rate that holds nothing back.
+// plenty is a rate that delays nothing.
 const plenty = 1e9
 
 func queueRows(s setting, n int) []row {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Every pair runs, small. Times mean nothing here; what is allocated does.
+// Every pair runs at a small size. Times mean nothing here, but allocations do.
 func TestEveryPairRunsAndOursAllocatesLess(t *testing.T) {
 	var out strings.Builder
 	rows := table(&out, setting{T: t, runs: 2, batch: 5 * time.Millisecond}, []int{60}, regexp.MustCompile(""))

@@ -20,21 +20,20 @@ const (
 	startupGrace   = time.Minute
 	largeZone      = 50
 	unhealthyShare = 0.55
-	rate           = 5.01 // nodes a second; at 5, rounding puts a token behind the upstream tick that it is for
-	reducedRate    = 0.01 // of a large zone that is partly disrupted
+	rate           = 5.01 // nodes a second; at 5, rounding delays a token until after the upstream tick that should use it
+	reducedRate    = 0.01 // for a large, partially disrupted zone
 )
 
-// side is what is measured. It is built before the informers start.
+// side is one of the two that are measured. It is built before the informers start.
 type side interface {
 	run(ctx context.Context) // until ctx ends
 	leaseRenewed(node string, renewTime time.Time)
-	nodeStored(node string) // of a node that reached the store without a watch
+	nodeStored(node string) // called for a node that reached the store without a watch
 }
 
 type build func(ctx context.Context, t *testing.T, c *client, factory informers.SharedInformerFactory) side
 
-// upstream is the node lifecycle controller beside the taint eviction controller, as
-// kube-controller-manager runs them.
+// upstream is the node lifecycle controller and the taint eviction controller, as kube-controller-manager runs them.
 type upstream struct {
 	nodes *nodelifecycle.Controller
 	pods  *tainteviction.Controller
@@ -64,7 +63,7 @@ func (u *upstream) run(ctx context.Context) {
 func (*upstream) leaseRenewed(string, time.Time) {}
 func (*upstream) nodeStored(string)              {}
 
-// nobody shows what the stores cost without a controller.
+// nobody measures the cost of the stores without a controller.
 type nobody struct{}
 
 func newNobody(context.Context, *testing.T, *client, informers.SharedInformerFactory) side {
@@ -85,7 +84,7 @@ type scene struct {
 	running sync.WaitGroup
 }
 
-// newScene starts the informers and waits for them. It is called inside of a bubble.
+// newScene starts the informers and waits for them. Call it within a bubble.
 func newScene(t *testing.T, c *client, b build) *scene {
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	s := &scene{client: c, factory: informers.NewSharedInformerFactory(c, 0), ctx: ctx}
@@ -107,13 +106,13 @@ func newScene(t *testing.T, c *client, b build) *scene {
 	return s
 }
 
-// start lets the side run. Heartbeats come between its ticks, so that a pass has seen all that came before.
+// start starts the side. Heartbeats come between its ticks, so that a pass has seen all earlier ones.
 func (s *scene) start() {
 	s.running.Go(func() { s.side.run(s.ctx) })
 	clock.RealClock{}.Sleep(tick / 2)
 }
 
-// pass lets the kubelets send heartbeats for so long.
+// pass lets the kubelets send heartbeats for that long.
 func (s *scene) pass(k *kubelets, d time.Duration) {
 	for range d / tick {
 		clock.RealClock{}.Sleep(tick)

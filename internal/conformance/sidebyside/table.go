@@ -14,21 +14,21 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// row is one line of the table: the same work n times, or on n things, by both sides.
+// row is one line of the table: the same work, n times or on n things, by both sides.
 type row struct {
 	work           string
 	n              int
 	ours, upstream cost
 }
 
-// setting is what the measurements share.
+// setting is common to all measurements.
 type setting struct {
 	*testing.T
-	runs  int           // measure so many times and keep the least
+	runs  int           // how often to measure; the least counts
 	batch time.Duration // of operations that are too short for a clock
 }
 
-// scenes is how often what plays in virtual time is measured. The large ones take minutes.
+// scenes returns how often to measure what plays in virtual time. The large ones take minutes.
 func (s setting) scenes(n int) int {
 	if n > large {
 		return 1
@@ -48,7 +48,7 @@ var measurements = []struct {
 	{"zone", zoneRows},
 }
 
-// table measures and prints each row as soon as it is known.
+// table prints each row as soon as it is measured.
 func table(w io.Writer, s setting, sizes []int, only *regexp.Regexp) (rows []row) {
 	klog.SetLogger(logr.Discard())
 	fmt.Fprintln(w, "| ours : upstream (upstream / ours) | n | CPU time | allocations | bytes |")
@@ -89,7 +89,7 @@ func proportion(ours, upstream float64, write func(float64) string) string {
 	return text + " (" + strings.TrimSpace(amount(upstream/ours)) + ")"
 }
 
-// behind are the figures of ours that are not less than upstream's, where upstream has any.
+// behind returns the figures in which ours is not below upstream's.
 func (r row) behind() (figures []string) {
 	if r.ours.cpu >= r.upstream.cpu {
 		figures = append(figures, "CPU time")
@@ -97,7 +97,7 @@ func (r row) behind() (figures []string) {
 	return append(figures, r.larger()...)
 }
 
-// larger leaves out the time.
+// larger is behind without the time.
 func (r row) larger() (figures []string) {
 	for _, f := range []struct {
 		name           string

@@ -20,14 +20,14 @@ import (
 
 const (
 	workSpread = 5 * time.Minute
-	workAhead  = time.Hour // nothing is due before
+	workAhead  = time.Hour // nothing is due earlier
 )
 
 // pods are the work of both sides, spread over five minutes.
 type pods struct {
 	setting
 	keys  []evictor.PodKey
-	begin time.Time // by the clock of the bubble, if in one
+	begin time.Time // by the bubble's clock, if in one
 }
 
 func (p pods) at(i int) time.Time {
@@ -100,7 +100,7 @@ func workRows(s setting, n int) []row {
 		})
 	}, func() cost {
 		queue := p.fullQueue(ctx)
-		defer queue.CancelAndWait() // or the timers stay
+		defer queue.CancelAndWait() // otherwise the timers stay
 		return s.operations(func(i int) {
 			k := order[i%len(order)]
 			queue.CancelWork(logr.Discard(), p.name(k).String())
@@ -133,7 +133,7 @@ func workRows(s setting, n int) []row {
 	return []row{moved, held, done}
 }
 
-// carriedOut lets all of the work fall due in virtual time and is the cost a piece.
+// carriedOut lets all of the work fall due in virtual time, and returns the cost of one piece.
 func (p pods) carriedOut(start func(p *pods, work func()) (schedule func(i int), stop func())) (c cost) {
 	n := len(p.keys)
 	synctest.Test(p.T, func(t *testing.T) {

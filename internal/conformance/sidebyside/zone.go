@@ -13,7 +13,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 )
 
-// outage is how long a lost zone is watched.
+// outage is how long a lost zone is observed.
 const outage = 3 * time.Minute
 
 func zoneRows(s setting, n int) []row {
@@ -30,16 +30,16 @@ func zoneRows(s setting, n int) []row {
 	return []row{r}
 }
 
-// similar leaves upstream the tokens that it loses where its ticks meet its passes.
+// similar allows for the tokens that upstream loses where its ticks meet its passes.
 func similar(ours, upstream int) bool { return upstream <= ours && ours-upstream <= ours/10 }
 
-// loss is what a lost zone costs and comes to.
+// loss is the cost of a lost zone, and its outcome.
 type loss struct {
 	cost
 	done
 }
 
-// done counts what the loss of a zone comes to.
+// done counts the outcome of a lost zone.
 type done struct{ unknown, tainted, notReady, evicted int }
 
 // lose plays the loss of zone a.

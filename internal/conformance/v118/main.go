@@ -1,5 +1,5 @@
-// Command v118 plays a scenario with the node lifecycle controller of k8s.io/kubernetes v1.18, with taints or
-// without, and writes the timeline to stdout.
+// Command v118 plays a scenario with the node lifecycle controller of k8s.io/kubernetes v1.18, with or without taints,
+// and writes the timeline to stdout.
 package main
 
 import (
@@ -22,10 +22,10 @@ import (
 func main() { frontend.Main(controllers) }
 
 func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
-	// The default handlers sleep a millisecond, which upstream does with a lock held for which its pass may wait: then
-	// virtual time would stand still for ever.
+	// The default handlers sleep for a millisecond while upstream holds a lock that its pass may wait for. Then virtual
+	// time would stand still for ever.
 	utilruntime.ErrorHandlers = nil
-	// Off by default then: nodes may be excluded from their zone's counts by a label.
+	// It was off by default then: a label excludes nodes from their zone's counts.
 	if err := utilfeature.DefaultMutableFeatureGate.Set("NodeDisruptionExclusion=true"); err != nil {
 		return nil, err
 	}
@@ -40,8 +40,8 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	}
 	run := []func(){func() { nodes.Run(ctx.Done()) }}
 	if !s.TaintBasedEviction {
-		// The controller leaves the taint manager out with the taints; v1.16 could do without its own taints and still
-		// act on those of others.
+		// Without taints the controller has no taint manager. v1.16 could evict without taints of its own and still act
+		// on those of others.
 		taints := taintManager(p)
 		run = append(run, func() { taints.Run(ctx.Done()) })
 	}
@@ -84,7 +84,7 @@ func taintManager(p frontend.Process) *scheduler.NoExecuteTaintManager {
 	return m
 }
 
-// logged hands on what the controller logs about zones.
+// logged passes on what the controller logs about zones.
 type logged func(string)
 
 func (l logged) Write(text []byte) (int, error) {

@@ -1,0 +1,253 @@
+package evictor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// newBudget makes a budget with these bounds over zones ("zone") and over all nodes.
+func newBudget(t *testing.T, c *evictortest.Cluster, bounds ...budget.Bound) *budget.Budget[string, evictor.Member] {
+	t.Helper()
+	b, err := budget.New(budget.Config[string, evictor.Member]{
+		Dimensions: map[string]func(evictor.Member) (string, bool){"zone": func(m evictor.Member) (string, bool) { return m.Domain.Zone, true }},
+		Bad:        func(m evictor.Member) bool { return !m.Ready },
+		Counts:     func(m evictor.Member) bool { return !m.Excluded },
+		Bounds:     bounds, Clock: c.Clock(),
+	})
+	require.NoError(t, err)
+	return b
+}
+
+// fast is a config in which no rate delays anything.
+func fast() evictor.Config {
+	cfg := config()
+	cfg.NodeEvictionRate, cfg.SecondaryNodeEvictionRate, cfg.LargeClusterSizeThreshold = 1000, 1000, 0
+	return cfg
+}
+
+func tainted(c *evictortest.Cluster, zone string, n int) (nodes []string) {
+	for i := range n {
+		if name := fmt.Sprintf("%s-%d", zone, i); c.HasNoExecute(name) {
+			nodes = append(nodes, name)
+		}
+	}
+	return nodes
+}
+
+// toldOf returns the decisions of that kind about a node.
+func toldOf(e *evictor.Evictor, key string, kind evictor.Kind) (texts []string) {
+	for _, d := range e.Explain(key) {
+		if d.Kind == kind {
+			texts = append(texts, d.String())
+		}
+	}
+	return texts
+}
+
+// TestABudgetIsAskedBeforeEachTurn: two nodes of a zone may be acted on at a time, and the next one once one of them
+// has recovered.
+func TestABudgetIsAskedBeforeEachTurn(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := fast()
+		cfg.NodeMonitorPeriod = period
+		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+		b := newBudget(t, c, budget.Bound{Name: "two at a time", Per: "zone", Of: budget.Acting, Max: budget.Count(2)})
+		e := c.Start(cfg, evictor.Options{Budget: b})
+		c.Fail("a-0", "a-1", "a-2", "a-3", "b-0")
+		c.Advance(5 * time.Minute)
+		require.Len(t, tainted(c, "a", 8), 2)
+		require.Len(t, tainted(c, "b", 8), 1)
+		refused := "a-3"
+		require.False(t, c.HasNoExecute(refused))
+		require.Len(t, toldOf(e, refused, evictor.TurnRefused), 1, "it is told once")
+		require.Contains(t, toldOf(e, refused, evictor.TurnRefused)[0], `may not be acted on, Budget: budget: two at a time of zone "a": 3, at most 2 allowed`)
+		require.Len(t, waiting(e), 2, "they wait on")
+		c.Recover(tainted(c, "a", 8)[0])
+		c.Advance(20 * time.Second)
+		require.Len(t, tainted(c, "a", 8), 2)
+		c.Recover("a-0", "a-1", "a-2", "a-3", "b-0")
+		c.Advance(20 * time.Second)
+		st, _ := b.Status("two at a time", "a")
+		require.Zero(t, st.Used, "nothing is acted on any more")
+	}
+}
+
+// A refusal costs no token of the zone: the node after the refused one has its turn at the same instant.
+func TestARefusalCostsNoToken(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	taintedAt := func(c *evictortest.Cluster, b *budget.Budget[string, evictor.Member]) []string {
+		c.Start(cfg, evictor.Options{Budget: b, Excluded: func(node *v1.Node) bool { return node.Name == "a-0" }})
+		c.Fail("a-0", "a-1", "a-2", "a-3")
+		c.Advance(5 * time.Minute)
+		return times(says(c, "NoExecute", "add"))
+	}
+	c := evictortest.New(t, evictortest.Zone("a", 16))
+	b, err := budget.New(budget.Config[string, evictor.Member]{Actionable: func(m evictor.Member) bool { return !m.Excluded }, Clock: c.Clock()})
+	require.NoError(t, err)
+	with := taintedAt(c, b)
+	require.False(t, c.HasNoExecute("a-0"))
+	without := taintedAt(evictortest.New(t, evictortest.Zone("a", 16)), nil)
+	require.Equal(t, without[:3], with)
+}
+
+// Nodes that an earlier process has tainted count in the budget of the next one, which does not know about them.
+func TestWhatAProcessBeforeHasTaintedCounts(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
+	bounds := []budget.Bound{
+		{Name: "three at a time", Of: budget.Acting, Max: budget.Count(3)},
+		{Name: "four in ten minutes", Of: budget.Recent, Within: 10 * time.Minute, Max: budget.Count(4)},
+	}
+	c.Start(fast(), evictor.Options{Budget: newBudget(t, c, bounds...)})
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(2 * time.Minute)
+	require.Len(t, tainted(c, "a", 8), 3)
+	b := newBudget(t, c, bounds...)
+	c.Start(fast(), evictor.Options{Budget: b})
+	c.Fail("a-3", "a-4")
+	c.Advance(2 * time.Minute)
+	require.Len(t, tainted(c, "a", 8), 3)
+	c.Recover("a-0", "a-1")
+	c.Advance(time.Minute)
+	require.Len(t, tainted(c, "a", 8), 2, "the fourth in ten minutes, and no fifth")
+	c.Advance(8 * time.Minute)
+	require.Len(t, tainted(c, "a", 8), 3, "ten minutes have passed since the first, the taints say so")
+}
+
+// An action that a snapshot of the budget brought back ends with the node's recovery, like one of this process.
+func TestARestoredActionEnds(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8))
+	bound := budget.Bound{Name: "one at a time", Of: budget.Acting, Max: budget.Count(1)}
+	before := newBudget(t, c, bound)
+	c.Start(fast(), evictor.Options{Budget: before})
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
+	b := newBudget(t, c, bound)
+	require.NoError(t, b.Restore(before.Snapshot()))
+	c.Start(fast(), evictor.Options{Budget: b})
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
+}
+
+// An exceeded bound makes pending evictions wait, or cancels them, until it is kept.
+func TestABoundThatIsExceededStopsWhatIsPending(t *testing.T) {
+	for i := range 6 {
+		pending, cfg := zone.Pending(i%3), fast()
+		if i >= 3 {
+			cfg.NodeMonitorPeriod = 0
+		}
+		c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 10))
+		for i := range 10 {
+			c.AddPod(fmt.Sprint("p", i), fmt.Sprint("a-", i), evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+		}
+		e := c.Start(cfg, evictor.Options{
+			Budget:   newBudget(t, c, budget.Bound{Name: "a storm", Of: budget.Bad, Max: budget.Percent(20), Quiet: time.Minute}),
+			Exceeded: func(*budget.Refusal) zone.Pending { return pending },
+		})
+		c.Fail("a-0", "a-1", "a-2")
+		c.Advance(50 * time.Second)
+		require.Len(t, tainted(c, "a", 10), 3)
+		c.Fail("b-0", "b-1", "b-2")
+		c.Advance(10 * time.Minute)
+		require.Empty(t, tainted(c, "b", 10), "the storm stops new ones")
+		switch pending {
+		case zone.GoOn:
+			require.Len(t, c.Evicted(), 3)
+			continue
+		case zone.Wait:
+			require.Len(t, tainted(c, "a", 10), 3)
+			require.Contains(t, explained(e, "default/p0"), "eviction held back: ZonePolicy: budget: a storm: 6, at most 4 allowed")
+		case zone.Cancel:
+			require.Empty(t, tainted(c, "a", 10))
+			require.Contains(t, explained(e, "default/p0"), "eviction cancelled: ZonePolicy")
+		}
+		require.Empty(t, c.Evicted())
+		require.Len(t, toldOf(e, "a-0", evictor.PendingChanged), 1)
+		node, _ := e.Node("a-0")
+		require.Equal(t, pending == zone.Wait, node.HeldBack != nil)
+		c.Recover("b-0", "b-1", "b-2")
+		c.Advance(10 * time.Minute)
+		require.ElementsMatch(t, []string{"p0", "p1", "p2"}, c.Evicted(), "%s", pending)
+	}
+}
+
+// A budget without taints counts nodes that are emptied, even after their last pod.
+func TestABudgetWithoutTaints(t *testing.T) {
+	cfg := fast()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
+	b := newBudget(t, c, budget.Bound{Name: "two at a time", Of: budget.Acting, Max: budget.Count(2)})
+	c.Start(cfg, evictor.Options{Budget: b})
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(10 * time.Minute)
+	require.Len(t, c.Evicted(), 2)
+	c.Recover("a-0", "a-1", "a-2")
+	c.Advance(10 * time.Minute)
+	require.Contains(t, c.Evicted(), "a-3-p0")
+}
+
+// A failed write gives its turn back to the budget, and so does a node that is gone.
+func TestAFailedWriteGivesItsTurnBack(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8))
+	b := newBudget(t, c, budget.Bound{Name: "one at a time", Of: budget.Acting, Max: budget.Count(1)})
+	e := c.Start(fast(), evictor.Options{Budget: b})
+	c.FailWrites(func(write, object string) error {
+		if write == "taints" && object == "a-0" {
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	c.Fail("a-0", "a-1")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
+	c.FailWrites(nil)
+	c.DeleteNode("a-1")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
+	st, _ := b.Status("one at a time", "")
+	require.EqualValues(t, 1, st.Used)
+	require.NotEmpty(t, explained(e, "a-0"))
+}
+
+// TestATurnAfterAConflictEnds also when the node is ready by the time it is read again: its place is free.
+func TestATurnAfterAConflictEnds(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := fast()
+		cfg.NodeMonitorPeriod = period
+		c := evictortest.New(t, evictortest.Zone("a", 8))
+		b := newBudget(t, c, budget.Bound{Name: "one at a time", Of: budget.Acting, Max: budget.Count(1)})
+		e := c.Start(cfg, evictor.Options{Budget: b})
+		c.FailWrites(func(write, object string) error {
+			if write == "taints" && object == "a-0" {
+				c.Recover("a-0")
+				return apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, object, errors.New("the object has been modified"))
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		require.Len(t, toldOf(e, "a-0", evictor.WriteFailed), 1)
+		st, _ := b.Status("one at a time", "")
+		require.Zero(t, st.Used)
+		c.Fail("a-1")
+		c.Advance(2 * time.Minute)
+		require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
+	}
+}

@@ -1,0 +1,224 @@
+package budget
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clocktesting "k8s.io/utils/clock/testing"
+)
+
+// Where these rules are published. internal/conformance plays some projects' own code beside ours; this file has the
+// rest.
+const (
+	medik8s       = "https://github.com/medik8s/node-healthcheck-operator/blob/main/docs/configuration.md"
+	medik8sStorm  = "https://github.com/medik8s/node-healthcheck-operator/pull/378"
+	medik8sMax    = "https://github.com/medik8s/node-healthcheck-operator/pull/372"
+	eks           = "https://docs.aws.amazon.com/eks/latest/APIReference/API_NodeRepairConfig.html"
+	nvSentinel    = "https://docs.nvidia.com/nvsentinel/components/circuit-breaker.md"
+	karpenterNew  = "https://github.com/kubernetes-sigs/karpenter/blob/v1.15.0/pkg/controllers/disruption/repair.go"
+	karpenterTemp = "https://github.com/kubernetes-sigs/karpenter/blob/v1.15.0/pkg/controllers/disruption/helpers.go"
+)
+
+// Asked about every bad member of a fleet, one after the other, each rule allows this many repairs at once.
+func TestPublishedRules(t *testing.T) {
+	minHealthy := func(l Limit) []Bound { return []Bound{{Name: "minHealthy", Of: Healthy, Min: l}} }
+	threshold := func(l Limit) []Bound { return []Bound{{Name: "threshold", Of: Bad, Max: l}} }
+	parallel := func(l Limit) []Bound { return []Bound{{Name: "parallel", Of: Acting, Max: l}} }
+	repair := []Bound{ // the zone is the pool of those that are initialized
+		{Name: "breaker", Per: "pool", Of: Bad, Max: Percent(20).Up()},
+		{Name: "budget", Per: "zone", Of: Acting, Max: Percent(10).Up()},
+	}
+	for _, row := range []struct {
+		source, rule    string
+		bounds          []Bound
+		total, bad, may int
+	}{
+		{medik8s, "minHealthy is 51% by default, rounded up: 6 of 10", minHealthy(Percent(51).Up()), 10, 4, 4},
+		{medik8s, "5 of 10 are too few", minHealthy(Percent(51).Up()), 10, 5, 0},
+		{medik8s, "2 of 3", minHealthy(Percent(51).Up()), 3, 1, 1},
+		{medik8s, "none of 2 may fail", minHealthy(Percent(51).Up()), 2, 1, 0},
+		{medik8s, "minHealthy is a number", minHealthy(Count(4)), 7, 3, 3},
+		{medik8s, "one less", minHealthy(Count(4)), 7, 4, 0},
+		{medik8s, "minHealthy of -1: all but one", threshold(Count(1)), 9, 1, 1},
+		{medik8s, "minHealthy of -1, and two failed", threshold(Count(1)), 9, 2, 0},
+		{medik8sMax, "maxUnhealthy", threshold(Count(2)), 9, 2, 2},
+		{medik8sMax, "maxUnhealthy, and one more", threshold(Count(2)), 9, 3, 0},
+		{eks, "maxUnhealthyNodeThresholdCount", threshold(Count(3)), 20, 3, 3},
+		{eks, "maxUnhealthyNodeThresholdCount, and one more", threshold(Count(3)), 20, 4, 0},
+		{eks, "maxUnhealthyNodeThresholdPercentage", threshold(Percent(20)), 20, 4, 4},
+		{eks, "maxUnhealthyNodeThresholdPercentage, and one more", threshold(Percent(20)), 20, 5, 0},
+		{eks, "maxParallelNodesRepairedCount", parallel(Count(2)), 20, 4, 2},
+		{eks, "maxParallelNodesRepairedPercentage, which is of the unhealthy", parallel(Percent(50).OfBad()), 20, 4, 2},
+		{eks, "how it is rounded is not said; up, or one of one would wait for ever", parallel(Percent(50).Up().OfBad()), 20, 1, 1},
+		{karpenterNew, "a fifth of the pool may be bad, and a tenth be repaired at a time", repair, 10, 2, 1},
+		{karpenterNew, "both are rounded up", repair, 11, 3, 2},
+		{karpenterNew, "above a fifth nothing is repaired", repair, 10, 3, 0},
+	} {
+		t.Run(row.rule, func(t *testing.T) {
+			b, may := fleet(t, row.total, row.bad, row.bounds...), 0
+			for i := range row.bad {
+				if r, err := b.Reserve(fmt.Sprint(i)); err == nil {
+					require.True(t, r.Commit())
+					may++
+				}
+			}
+			require.Equal(t, row.may, may, row.source)
+		})
+	}
+}
+
+// Karpenter's newer repair ignores nodes that are not initialized: its budget neither asks about them nor counts them.
+// Vetoed nodes are left alone. Bad nodes of either kind take nothing from the budget; only repairs do.
+func TestKarpentersBudgetIsOfInitializedNodes(t *testing.T) {
+	b := fleet(t, 20, 4, Bound{Name: "budget", Per: "zone", Of: Acting, Max: Percent(10).Up()}) // 10 % of 20: two at a time
+	b.Set("0", thing{pool: "p", weight: 1, counts: true, bad: true, ok: true})                  // not initialized
+	b.Set("1", thing{pool: "p", zone: "a", weight: 1, counts: true, bad: true})                 // vetoed
+	st, ok := b.Status("budget", "a")
+	require.True(t, ok)
+	require.Equal(t, Status{Total: 19, Max: 2, Min: -1}, st, karpenterTemp)
+	for key, want := range map[string]error{"0": nil, "1": ErrNotActionable, "2": nil, "3": nil} {
+		r, err := b.Reserve(key)
+		require.ErrorIs(t, err, want, key)
+		r.Commit()
+	}
+	b.Set("4", thing{pool: "p", zone: "a", weight: 1, counts: true, bad: true, ok: true})
+	_, err := b.Reserve("4")
+	require.EqualError(t, err, `budget: budget of zone "a": 3, at most 2 allowed`)
+}
+
+// medik8s: of seven nodes four must be healthy. A storm begins with the fourth failure. It is over once enough nodes
+// have been healthy for stormCooldownDuration. A second one begins anew.
+func TestStormOfMedik8s(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "minHealthy", Of: Healthy, Min: Count(4), Quiet: 2 * time.Minute})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	is := func(key int, bad bool) {
+		b.Set(fmt.Sprint(key), thing{weight: 1, counts: true, bad: bad, ok: true})
+	}
+	may := func(key int) bool {
+		r, err := b.Reserve(fmt.Sprint(key))
+		r.Commit()
+		return err == nil
+	}
+	for i := range 7 {
+		is(i, i < 3)
+	}
+	require.True(t, may(0) && may(1) && may(2), medik8sStorm)
+	for range 2 {
+		is(3, true)
+		require.False(t, may(3), "a storm")
+		clock.Step(time.Hour)
+		require.False(t, may(3), "it goes on")
+		b.End("0")
+		is(0, false)
+		clock.Step(2*time.Minute - 1)
+		require.False(t, may(3), "it cools down")
+		clock.Step(1)
+		require.True(t, may(3), "it is over")
+		b.End("3")
+		is(3, false)
+		is(0, true)
+		require.True(t, may(0))
+	}
+}
+
+// NVSentinel: once a share of all nodes, rounded up, was cordoned within a window (each node counts once), no more
+// nodes are cordoned until somebody resets the breaker. Restarts do not reset it. If it is reset while the window is
+// full it trips again.
+func TestBreakerOfNVSentinel(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	begin := func() *Budget[string, thing] {
+		config := things(Bound{Name: "cordoned", Of: Recent, Within: 5 * time.Minute, Max: Percent(25).Up(), Latched: true})
+		config.Clock = clock
+		b, err := New(config)
+		require.NoError(t, err)
+		return b
+	}
+	b := begin()
+	fill := func() {
+		for i := range 10 {
+			b.Set(fmt.Sprint(i), thing{weight: 1, counts: true, bad: true, ok: true})
+		}
+	}
+	cordon := func(key string) error {
+		r, err := b.Reserve(key)
+		r.Commit()
+		r.End()
+		return err
+	}
+	fill()
+	for _, key := range []string{"0", "1", "1", "2"} {
+		require.NoError(t, cordon(key), nvSentinel)
+	}
+	err := cordon("3")
+	require.EqualError(t, err, "budget: cordoned: 4, at most 3 allowed")
+	var refusal *Refusal
+	require.True(t, errors.As(err, &refusal) && refusal.Again.IsZero(), "no time lets it agree")
+	clock.Step(time.Hour)
+	require.EqualError(t, cordon("3"), "budget: cordoned: it was exceeded before, and is still shut")
+
+	s := b.Snapshot()
+	b = begin()
+	require.NoError(t, b.Restore(s))
+	fill()
+	require.Error(t, cordon("3"))
+	require.True(t, b.Reset("cordoned"))
+	require.False(t, b.Reset("cordoned"), "it is open")
+	require.False(t, b.Reset("other"))
+	for _, key := range []string{"3", "4", "5"} {
+		require.NoError(t, cordon(key))
+	}
+	require.Error(t, cordon("6"))
+	require.True(t, b.Reset("cordoned"))
+	require.Error(t, cordon("6"), "the window is full")
+	st, _ := b.Status("cordoned", "")
+	require.True(t, st.Shut)
+}
+
+// A latched bound on bad members opens neither when they recover nor at a reset while it is still exceeded.
+func TestLatchedOnWhatIsBad(t *testing.T) {
+	b := fleet(t, 10, 3, Bound{Name: "storm", Per: "pool", Of: Bad, Max: Count(2), Latched: true})
+	well := thing{pool: "p", weight: 1, counts: true, ok: true}
+	_, err := b.Reserve("0")
+	require.EqualError(t, err, `budget: storm of pool "p": 3, at most 2 allowed`)
+	require.False(t, b.Reset("storm"))
+	b.Set("2", well)
+	_, err = b.Reserve("0")
+	require.EqualError(t, err, `budget: storm of pool "p": it was exceeded before, and is still shut`)
+	require.True(t, b.Reset("storm"))
+	_, err = b.Reserve("0")
+	require.NoError(t, err)
+}
+
+// Next knows about a later refusal too, even if nobody asked it between the two.
+func TestNextAfterALateRefusal(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "rate", PerSecond: 0.1})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	for _, key := range []string{"a", "b", "c"} {
+		b.Set(key, thing{weight: 1, ok: true})
+	}
+	for _, key := range []string{"a", "b"} {
+		r, err := b.Reserve(key)
+		require.NoError(t, err)
+		require.True(t, r.Commit())
+		_, err = b.Reserve("c")
+		require.Error(t, err)
+		clock.Step(10 * time.Second)
+	}
+	_, err = b.Reserve("c")
+	require.NoError(t, err)
+	b.End("a")
+	_, err = b.Reserve("a")
+	require.Error(t, err)
+	next, ok := b.Next()
+	require.True(t, ok)
+	require.Equal(t, clockBegin.Add(30*time.Second), next)
+}

@@ -1,0 +1,169 @@
+// Package allowance asks a budget before a failed node is acted on, tells the budget which nodes are acted on, and says
+// what becomes of evictions that have begun when a bound is exceeded. It holds no lock. Without a budget everything is
+// allowed.
+package allowance
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor/budget"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Budget is what this package uses of a budget.Budget whose members are nodes, by name.
+type Budget interface {
+	ReserveAt(node string, now time.Time) (budget.Reservation[string], error)
+	AdoptAt(node string, began, now time.Time) bool
+	EndAt(node string, now time.Time) bool
+	ExceededAt(node string, now time.Time) *budget.Refusal
+	RemoveAt(node string, now time.Time) bool
+}
+
+// Allowance is the budget and the nodes that are acted on. Make one with New.
+type Allowance struct {
+	budget  Budget
+	pending func(*budget.Refusal) zone.Pending
+	acting  map[*Node]struct{}
+	again   time.Time // when time alone may change what Look answers, zero for never
+}
+
+// New returns an Allowance. The budget may be nil. pending says what becomes of evictions from a node that was acted
+// on, while a bound for it is exceeded; nil means that they go on.
+func New(b Budget, pending func(*budget.Refusal) zone.Pending) *Allowance {
+	return &Allowance{budget: b, pending: pending, acting: make(map[*Node]struct{})}
+}
+
+// Node is what is remembered about a node: its name, and what the budget knows about it.
+type Node struct {
+	Name        string
+	Since       time.Time // when it was acted on, according to its object; zero if unknown
+	state       state
+	reservation budget.Reservation[string] // while reserved
+	refused     string                     // which bound refused it last; empty if none did
+	exceeded    *budget.Refusal            // the bound that causes pending
+	pending     zone.Pending               // GoOn unless acting
+}
+
+// state is what the budget knows about an action on the node.
+type state uint8
+
+const (
+	idle state = iota
+	reserved
+	acting
+)
+
+// Ask asks whether the node may be acted on; the answer holds until Note. first says that the last answer was not a
+// refusal by the same bound.
+func (a *Allowance) Ask(n *Node, now time.Time) (refused error, first bool) {
+	if a.budget == nil || n.state != idle {
+		return nil, false
+	}
+	reservation, err := a.budget.ReserveAt(n.Name, now)
+	if err == nil {
+		n.state, n.reservation, n.refused = reserved, reservation, ""
+		return nil, false
+	}
+	by := err.Error()
+	if refusal := (*budget.Refusal)(nil); errors.As(err, &refusal) {
+		by = refusal.Bound + "\x00" + refusal.Group // without its figures, which may change
+	}
+	first, n.refused = by != n.refused, by
+	return err, first
+}
+
+// Note says whether the node has been acted on, and whether it has a turn in which it may be. Once its turn is over,
+// what was reserved for it is given back.
+func (a *Allowance) Note(n *Node, acted, turn bool, now time.Time) {
+	if a.budget == nil {
+		return
+	}
+	switch {
+	case acted && n.state == idle:
+		since := n.Since
+		if since.IsZero() {
+			since = now
+		}
+		if a.budget.AdoptAt(n.Name, since, now) { // false if somebody else acts on it or it is not known yet
+			a.begin(n)
+		}
+	case acted && n.state == reserved:
+		n.reservation.At(now).Commit()
+		a.begin(n)
+	case !acted && n.state == acting:
+		a.budget.EndAt(n.Name, now)
+		a.end(n)
+	case !acted && !turn && n.state == reserved:
+		n.reservation.At(now).GiveBack()
+		n.state = idle
+	}
+}
+
+func (a *Allowance) begin(n *Node) {
+	n.state, n.refused = acting, ""
+	a.acting[n] = struct{}{}
+}
+
+func (a *Allowance) end(n *Node) {
+	n.state, n.exceeded, n.pending = idle, nil, zone.GoOn
+	delete(a.acting, n)
+}
+
+// Unasked forgets which bound refused the node, because the node does not wait for a turn any more.
+func (a *Allowance) Unasked(n *Node) { n.refused = "" }
+
+// Forget forgets a node that is gone.
+func (a *Allowance) Forget(n *Node, now time.Time) {
+	if a.budget != nil {
+		a.budget.RemoveAt(n.Name, now)
+		a.end(n)
+	}
+}
+
+// Change is a new answer to what becomes of evictions from a node.
+type Change struct {
+	Node    string
+	Was, Is zone.Pending
+}
+
+// Look asks again what becomes of evictions from the nodes that were acted on, and returns the answers that changed, in
+// the order of the nodes' names. The cost grows with the number of those nodes.
+func (a *Allowance) Look(now time.Time) (changes []Change) {
+	if a.pending == nil {
+		return nil
+	}
+	a.again = time.Time{}
+	for n := range a.acting {
+		is := Change{Node: n.Name, Was: n.pending}
+		if n.exceeded = a.budget.ExceededAt(n.Name, now); n.exceeded != nil {
+			if is.Is = a.pending(n.exceeded); is.Is > zone.Cancel {
+				is.Is = zone.Wait
+			}
+			if at := n.exceeded.Again; at.After(now) && (a.again.IsZero() || at.Before(a.again)) {
+				a.again = at
+			}
+		}
+		if n.pending = is.Is; is.Is != is.Was {
+			changes = append(changes, is)
+		}
+	}
+	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Node, b.Node) })
+	return changes
+}
+
+// Next is when time alone may change what Look answered last; false for never.
+func (a *Allowance) Next() (time.Time, bool) { return a.again, !a.again.IsZero() }
+
+// Pending says what becomes of evictions from the node.
+func (n *Node) Pending() zone.Pending { return n.pending }
+
+// HeldBack returns why they wait or are given up, nil if they go on.
+func (n *Node) HeldBack() error {
+	if n.pending == zone.GoOn {
+		return nil
+	}
+	return n.exceeded
+}

@@ -1,0 +1,79 @@
+// Package simulation answers "what would my cluster do?" in virtual time: it plays the events of a scenario against an
+// evictor, or against controllers of your own, and returns figures.
+//
+// A Scenario says what exists at time 0 (nodes, pods, disruption budgets), what happens and when (a zone falls silent,
+// a node is replaced, the API is down), and when it ends. Play builds a World from it, with an API, kubelets that renew
+// leases and report status, a scheduler, and a clock. Controllers read its stores and write to its API. The Report says
+// what happened.
+//
+//	Scenario: objects, events --> World: API, kubelets, scheduler, clock --> Report: evictions, pod-hours, workloads
+//	                               |                            ^
+//	                               | stores, changes            | writes
+//	                               v                            |
+//	                              Controllers: an evictor, and yours
+//
+// Nothing waits for real time: an hour of a hundred nodes takes a few hundredths of a second. The same Scenario gives
+// the same Report on every run.
+//
+//	report, err := simulation.Play(ctx, simulation.Scenario{
+//		Nodes: nodes, Pods: pods, Budgets: budgets, // from a client, from informers, or written by hand
+//		Events: []simulation.Event{
+//			{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a"})},
+//			{At: 20 * time.Minute, Do: simulation.Recover(simulation.Nodes{Zone: "a"})},
+//		},
+//		Until: time.Hour,
+//	})
+//	fmt.Println(report.Evicted, report.FirstEviction, report.Needless, report.PodHoursLost)
+//
+// # Who acts
+//
+// Without controllers, Play runs one evictor with Scenario.Config. To replace a part of the evictor, make it yourself
+// with any evictor.Options: another zone policy, Prefer, a budget, an observer.
+//
+//	report, err := simulation.Play(ctx, scenario, func(w *simulation.World) (simulation.Controller, error) {
+//		return w.NewEvictor(evictor.Options{Policy: careful, Observer: observer})
+//	})
+//
+// A controller of your own has one method, Step. It reads nodes, pods and the time from the World (Clients, Clock) and
+// writes what an evictor writes (Clients). With World.Do it does what people and other programs do to nodes: cordon,
+// drain, delete, replace or reboot them. Play takes several controllers, which then act together.
+//
+// # What happens at one instant
+//
+// Time 0 is Epoch. At time 0 every node is Ready and has just renewed its lease and reported its status, unless its
+// object says otherwise. At each instant, in this order:
+//
+//  1. The events of this time happen, in the order in which they are listed.
+//  2. Nodes fail and recover as Traces say.
+//  3. Kubelets renew leases and report status. Controllers notice a failed node only because this stops.
+//  4. Pods without a node are scheduled.
+//  5. Each controller's Step runs, in the order given to Play. If one changes something, the others run again.
+//
+// # What the world does by itself
+//
+// Workload controllers replace deleted pods. A pod of a StatefulSet is replaced under its own name once its object is
+// gone. Any other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a silent node the
+// object stays terminating until the kubelet is back, the node is deleted, or ForceDeletePod removes it.
+//
+// The scheduler considers the nodes that have enough free resources, match node selectors and required affinities, and
+// have only tolerated taints. It takes the least allocated one. A pod that fits nowhere is pending until something
+// changes. Volumes, topology spread and other scheduling rules are not simulated; Report.NotSimulated counts the pods
+// that have them.
+//
+// Pods of DaemonSets belong to their nodes and are not replaced elsewhere. They do not count in PodHoursLost, Workloads
+// and Budgets.
+//
+// # What objects must say
+//
+// Objects are used as an API server returns them. An API server adds tolerations of not-ready and unreachable for 300
+// seconds to pods that have none. Play does not: a Pod written by hand without tolerations is evicted as soon as its
+// node is tainted. Pods that Zones and Workloads make have these tolerations. Play changes no object.
+//
+// # Beside this package
+//
+// examples/simulate plays the same scenarios from YAML files and draws them; examples/scenariofile/SCENARIO.md has
+// every rule. Use package evictortest in tests that decide step by step what happens next. This package plays a
+// complete scenario to its end, with a scheduler, and counts.
+//
+// Play uses only the goroutine that calls it. Several calls may run at the same time, even with the same objects.
+package simulation

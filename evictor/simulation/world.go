@@ -1,0 +1,161 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/absent"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Epoch is time 0 of every World; its clock starts there.
+var Epoch = simulator.Epoch
+
+// Controller acts in a World. An *evictor.Evictor is one.
+type Controller interface {
+	// Step does what is due now and returns when to call it again; the zero time means when something happens. Step runs
+	// at the time that it returned, and whenever something but a lease renewal happens in the world. The returned time
+	// should be after now: a controller that keeps asking to be called at once ends the simulation with an error. So does
+	// an error of Step.
+	Step(ctx context.Context) (next time.Time, err error)
+}
+
+// StepFunc is a function that is a Controller.
+type StepFunc func(ctx context.Context) (next time.Time, err error)
+
+// Step calls the function.
+func (f StepFunc) Step(ctx context.Context) (time.Time, error) { return f(ctx) }
+
+// Start makes a Controller, at time 0 and at each Restart. At a Restart it gets a new World with the same cluster. It must
+// not write yet.
+type Start func(w *World) (Controller, error)
+
+// World is a simulated cluster, as controllers see it. Call its methods and those of its Clients only within Start and
+// Step, on the goroutine that called Play.
+type World struct {
+	inner   simulator.World
+	config  evictor.Config
+	targets []evictor.Target
+	acting  []acting
+	changes int  // number of changes to nodes and pods so far
+	begun   bool // every controller has been made
+
+	at    time.Time // of the last step
+	steps int       // at that time
+}
+
+// acting is a controller, the time of its next step, and the number of changes that it has seen.
+type acting struct {
+	Controller
+	next time.Time
+	seen int
+}
+
+// Clock returns the clock of the world. It has no timers: Step returns when to call it again.
+func (w *World) Clock() clock.PassiveClock { return w.inner.Cluster.Clock }
+
+// Clients returns the world's API as the interfaces that evictor.New takes. The stores show every change at once. Objects
+// have only some fields: nodes have names, UIDs, labels, times, taints, spec.unschedulable and conditions; pods have
+// names, UIDs, labels, times, nodes, tolerations, phases, conditions, controllers (a ReplicaSet without its name) and the
+// annotation of mirror pods. The stores leave out pods without a node. A target registered with Source.Feed gets every
+// node and pod once all controllers are made, and every change after that.
+func (w *World) Clients() evictor.Clients {
+	return evictor.Clients{
+		Nodes: w.inner.Cluster, Pods: w.inner.Cluster, NodeWriter: w.inner.Writer, PodWriter: w.inner.Writer, Source: (*source)(w),
+	}
+}
+
+// NewEvictor makes an evictor with Scenario.Config and the world's clients and clock. Its decisions go to the Report and
+// the timeline, and to Options.Observer if it is set. Options.Clock must be nil.
+func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
+	if options.Clock != nil {
+		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
+	}
+	options.Clock = w.Clock()
+	switch mine := options.Observer; {
+	case mine == nil:
+		options.Observer = evictor.ObserverFunc(w.inner.Decided)
+	case !absent.Value(mine): // New reports the other case
+		options.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
+			w.inner.Decided(d)
+			mine.Observe(d)
+		})
+	}
+	return evictor.New(w.config, w.Clients(), options)
+}
+
+// Do makes an action happen now, as if a person or another program did it. An error says what is wrong with the action,
+// for example that a node does not exist; then nothing has happened. While the API is down, every action that goes
+// through it fails with ServiceUnavailable. Fail, Recover, Partition, Condition and actions on the API itself do not go
+// through it. Call Do only within Step. Each call looks at every node.
+func (w *World) Do(a Action) error {
+	switch {
+	case a.err != nil:
+		return a.err
+	case !w.begun:
+		return errors.New("Do was called before the first Step")
+	}
+	e := a.event
+	return w.inner.Act(&e)
+}
+
+// begin makes the controllers and feeds their targets all objects.
+func (w *World) begin(controllers []Start) error {
+	for i, start := range controllers {
+		if start == nil {
+			return fmt.Errorf("controller %d: its Start is nil", i+1)
+		}
+		c, err := start(w)
+		if err == nil && absent.Value(c) {
+			err = errors.New("its Start returned nil")
+		}
+		if err != nil {
+			return fmt.Errorf("controller %d: %w", i+1, err)
+		}
+		w.acting = append(w.acting, acting{Controller: c})
+	}
+	for _, target := range w.targets {
+		w.tell(target)
+	}
+	w.begun = true
+	return nil
+}
+
+// tell feeds a target all nodes and pods, as informers do with a list. An evictor needs only the nodes: it reads their
+// pods itself.
+func (w *World) tell(target evictor.Target) {
+	_, ours := target.(*evictor.Evictor)
+	w.inner.Cluster.Nodes(func(node *v1.Node) bool {
+		target.NodeChanged(node.Name)
+		if !ours {
+			for _, pod := range w.inner.Cluster.SortedPods(node.Name) {
+				target.PodChanged(pod)
+			}
+		}
+		return true
+	})
+}
+
+// source is the world as an evictor.Source. It delivers changes whether or not Run is called.
+type source World
+
+func (s *source) Feed(to evictor.Target, _ evictor.Config) error {
+	s.targets = append(s.targets, to)
+	if s.begun {
+		(*World)(s).tell(to)
+	}
+	return nil
+}
+
+func (*source) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
+
+func (*source) Awaits() string { return "" }

@@ -1,0 +1,67 @@
+// Command policy answers: how do I decide for myself when a failure is so large that nothing should be evicted any
+// more?
+//
+// A policy is a pure function of the counts of one failure domain, here a rack. This one stops a rack if a quarter of
+// it is down, until it has been well for ten minutes. Otherwise it follows upstream's policy. The program plays the
+// same outage with upstream's policy and with this one, in virtual time.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+const calm = 10 * time.Minute
+
+// cautious is the policy.
+func cautious(s zone.Situation) zone.Ruling {
+	ruling := zone.DefaultPolicy().Decide(s)
+	if 4*s.Counts.Bad >= s.Counts.Total && s.Counts.Bad > 0 {
+		// Evictions that were decided before wait too, so a node that comes back in time keeps its pods.
+		return zone.Ruling{State: zone.PartialDisruption, Pending: zone.Wait}
+	}
+	if since, before := s.In(zone.Normal); ruling.State == zone.Normal && before == zone.PartialDisruption && since < calm {
+		ruling.Rate, ruling.Pending, ruling.AskAfter = 0, zone.Wait, calm-since
+	}
+	return ruling
+}
+
+func main() { playBoth(os.Stdout, failed{}) }
+
+func playBoth(out io.Writer, t evictortest.TB) {
+	for _, p := range []struct {
+		name   string
+		policy zone.Policy
+	}{{"upstream's", nil}, {"cautious", zone.PolicyFunc(cautious)}} {
+		play(out, t, p.name, p.policy)
+	}
+}
+
+// failed stands for the *testing.T that a test hands to evictortest.
+type failed struct{}
+
+func (failed) Helper() {}
+
+func (failed) Fatalf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "policy: "+format+"\n", args...)
+	os.Exit(1)
+}
+
+// play fails three of a rack's eight hosts. Two come back after nine minutes, the third does not.
+func play(out io.Writer, t evictortest.TB, name string, policy zone.Policy) {
+	cluster := evictortest.New(t, evictortest.Zone("rack-1", 8), evictortest.Zone("rack-2", 8), evictortest.PodsPerNode(1))
+	cluster.Start(evictor.DefaultConfig(), evictor.Options{Policy: policy})
+	cluster.Advance(time.Minute)
+	cluster.Fail("rack-1-0", "rack-1-1", "rack-1-2")
+	cluster.Advance(9 * time.Minute)
+	fmt.Fprintf(out, "%s policy: during the outage evicted: %v\n", name, cluster.Evicted())
+	cluster.Recover("rack-1-0", "rack-1-1")
+	cluster.Advance(30 * time.Minute)
+	fmt.Fprintf(out, "%s policy: half an hour later: %v\n", name, cluster.Evicted())
+}

@@ -1,0 +1,48 @@
+package scenariofile
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Resolved returns the text of a scenario with the changes applied and with absolute paths, for another program that
+// reads it from elsewhere. Parse accepts that text.
+func Resolved(name string, data []byte, dir string, sets ...Set) ([]byte, error) {
+	var document yaml.Node
+	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&document); err != nil {
+		return nil, syntaxError(name, err, data)
+	}
+	root := document.Content[0]
+	for _, set := range sets {
+		if err := set.apply(root); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
+		}
+	}
+	var paths []*yaml.Node
+	if cluster := field(root, "cluster"); cluster != nil {
+		if files := field(cluster, "files"); files != nil {
+			paths = append(paths, files.Content...)
+		}
+	}
+	if traces := field(root, "availability"); traces != nil {
+		for _, trace := range traces.Content {
+			if file := field(trace, "file"); file != nil {
+				paths = append(paths, file)
+			}
+		}
+	}
+	for _, path := range paths {
+		if filepath.IsAbs(path.Value) {
+			continue
+		}
+		absolute, err := filepath.Abs(filepath.Join(dir, path.Value))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		path.Value, path.Style = absolute, yaml.DoubleQuotedStyle
+	}
+	return yaml.Marshal(&document)
+}

@@ -1,0 +1,149 @@
+package scenariofile_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+const plain = `cluster:
+  zones:
+  - {name: a, nodes: 3}
+  - &b {name: b, nodes: 4}
+  - *b
+events:
+- {at: 1m, fail: {zone: a}}
+until: 10m
+`
+
+func TestSet(t *testing.T) {
+	s, err := scenariofile.Parse("f", []byte(plain),
+		scenariofile.Set{Path: "config.nodeEvictionRate", Value: "0.5"},
+		scenariofile.Set{Path: "cluster.zones.a.nodes", Value: "7"},
+		scenariofile.Set{Path: "cluster.zones.2.podsPerNode", Value: "2"},
+		scenariofile.Set{Path: "events.1.at", Value: "2m"},
+		scenariofile.Set{Path: "reschedule", Value: "{after: 3s}"},
+		scenariofile.Set{Path: "until", Value: "1h"},
+	)
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, *s.Config.NodeEvictionRate, 0)
+	require.Equal(t, 7, s.Cluster.Zones[0].Nodes)
+	require.Equal(t, 2, s.Cluster.Zones[1].PodsPerNode)
+	require.Equal(t, 2, s.Cluster.Zones[2].PodsPerNode, "an alias of the same")
+	require.Equal(t, 2*time.Minute, s.Events[0].Time())
+	require.Equal(t, 3*time.Second, s.Reschedule.After.Value())
+	require.Equal(t, time.Hour, s.Until.Value())
+
+	for path, want := range map[string]string{
+		"until.more": "more does not exist: its parent is a plain value", "cluster.zones.c.nodes": "no item is named c", "cluster.zones.4.nodes": "item 4 does not exist: the list has 3",
+		"events.0.at": "item 0 does not exist: the list has 1", "a..b": "an empty step", "config.unheardOf": `unknown field "unheardOf"`, "": "an empty step",
+	} {
+		_, err := scenariofile.Parse("f", []byte(plain), scenariofile.Set{Path: path, Value: "1"})
+		require.ErrorContains(t, err, want, path)
+	}
+	_, err = scenariofile.Parse("f", []byte(plain), scenariofile.Set{Path: "until", Value: ""})
+	require.ErrorContains(t, err, "until: the value is missing")
+	_, err = scenariofile.Parse("f", []byte(plain), scenariofile.Set{Path: "until", Value: "{"})
+	require.ErrorContains(t, err, "until:")
+}
+
+// Another program that reads the text from elsewhere finds the same files.
+func TestResolved(t *testing.T) {
+	dir := t.TempDir()
+	text := "cluster: {files: [objects.yaml, /abs.yaml]}\navailability:\n- {zone: z, file: ../trace.json}\nuntil: 1m\n"
+	resolved, err := scenariofile.Resolved("f", []byte(text), dir, scenariofile.Set{Path: "until", Value: "2m"})
+	require.NoError(t, err)
+	s, err := scenariofile.Parse("f", resolved)
+	require.NoError(t, err)
+	require.Equal(t, []string{filepath.Join(dir, "objects.yaml"), "/abs.yaml"}, s.Cluster.Files)
+	require.Equal(t, filepath.Join(filepath.Dir(dir), "trace.json"), s.Availability[0].File)
+	require.Equal(t, 2*time.Minute, s.Until.Value())
+	_, err = scenariofile.Resolved("f", []byte("{"), dir)
+	require.ErrorContains(t, err, "f: near line 1")
+}
+
+// Pods come in the order of the files, whether or not their nodes come before them. Each file is read once.
+func TestPodsBeforeTheirNodes(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("# YAML\n"+text), 0o600))
+		return path
+	}
+	node := func(name string) string {
+		return "{apiVersion: v1, kind: Node, metadata: {name: " + name + "}}\n---\n"
+	}
+	pod := func(name, node string) string {
+		return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + "}, spec: {nodeName: " + node + "}}\n---\n"
+	}
+	one := write("one.yaml", node("a")+pod("p1", "a")+pod("pending", `""`)+pod("p2", "b")+pod("p3", "a"))
+	two := write("two.yaml", pod("p4", "b")+node("b")+pod("lost", "c"))
+	read := 0
+	c := simulator.New(&simulator.Clock{})
+	left, err := scenariofile.ReadObjects(context.Background(), c, []string{one, two}, func(n int) { read += n })
+	require.NoError(t, err)
+	require.Equal(t, 2, left.Unbound)
+	require.Len(t, c.SortedPods("a"), 2)
+	require.Len(t, c.SortedPods("b"), 2)
+	size := func(paths ...string) (n int) {
+		for _, path := range paths {
+			info, err := os.Stat(path)
+			require.NoError(t, err)
+			n += int(info.Size())
+		}
+		return n
+	}
+	require.Equal(t, size(one, two), read, "once")
+	require.Equal(t, []evictor.PodKey{{Namespace: "default", Name: "p1"}, {Namespace: "default", Name: "p3"}}, c.SortedPods("a"))
+
+	four := write("four.yaml", pod("p9", "a")+pod("p1", "b"))
+	_, err = scenariofile.ReadObjects(context.Background(), simulator.New(&simulator.Clock{}), []string{one, two, four}, nil)
+	require.ErrorContains(t, err, four+": line 3: object 2 (Pod \"p1\"): pod default/p1 already exists")
+
+	three := write("three.yaml", node("a")+node("b")+pod("p1", "a")+pod("p2", "b")+pod("pending", `""`))
+	read = 0
+	left, err = scenariofile.ReadObjects(context.Background(), simulator.New(&simulator.Clock{}), []string{three}, func(n int) { read += n })
+	require.NoError(t, err)
+	require.Equal(t, 1, left.Unbound)
+	require.Equal(t, size(three), read, "once")
+
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	_, err = scenariofile.ReadObjects(ctx, simulator.New(&simulator.Clock{}), []string{three}, nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A drain lets a pod go that is not Ready, though too few are, where its budget says so.
+func TestBudgetsOfFilesSayWhetherUnhealthyPodsGo(t *testing.T) {
+	drained := func(policy string) int {
+		path := filepath.Join(t.TempDir(), "objects.yaml")
+		require.NoError(t, os.WriteFile(path, []byte(`kind: List
+apiVersion: v1
+items:
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 2, `+policy+`selector: {matchLabels: {app: web}}}}
+- {apiVersion: v1, kind: Node, metadata: {name: a}}
+- {apiVersion: v1, kind: Node, metadata: {name: b}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {nodeName: a}, status: {phase: Running, conditions: [{type: Ready, status: "False"}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: q, labels: {app: web}}, spec: {nodeName: b}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
+`), 0o600))
+		c := simulator.New(&simulator.Clock{})
+		_, err := scenariofile.ReadObjects(context.Background(), c, []string{path}, nil)
+		require.NoError(t, err)
+		s, err := scenariofile.Parse("f", []byte("events: [{at: 1m, drain: {node: a}}, {at: 1m, drain: {node: b}}]\nuntil: 2m\n"))
+		require.NoError(t, err)
+		report, err := simulator.Play(context.Background(), s, c, simulator.Options{})
+		require.NoError(t, err)
+		return report.Drained
+	}
+	require.Equal(t, 0, drained(""))
+	require.Equal(t, 0, drained("unhealthyPodEvictionPolicy: IfHealthyBudget, "))
+	require.Equal(t, 1, drained("unhealthyPodEvictionPolicy: AlwaysAllow, "), "the one that is not Ready")
+}

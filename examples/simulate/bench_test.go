@@ -1,0 +1,70 @@
+package main
+
+import (
+	"encoding/csv"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+func TestBenchOfNothing(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--data":                          {"--data", ""},
+		`record "lanl-99" does not exist`: {"--data", "x", "--record", "lanl-99"},
+		`contains "unheard of"`:           {"--data", "x", "--policy", "unheard of"},
+		"--worst -1s is negative":         {"--data", "x", "--worst", "-1s"},
+		"makes its own scenarios":         {"--data", "x", "--scenario", "y"},
+		"record spot: open":               {"--data", t.TempDir(), "--record", "spot"},
+		"unexpected argument":             {"--data", "x", "spot"},
+	} {
+		_, _, err := simulate(t, append([]string{"bench", "--quiet"}, args...)...)
+		require.ErrorContains(t, err, want)
+	}
+}
+
+// Policies have different names, and their settings are valid.
+func TestPolicies(t *testing.T) {
+	names := map[string]bool{}
+	for _, p := range policies {
+		require.False(t, names[p.name], p.name)
+		names[p.name] = true
+		if p.tune != nil {
+			c, o := evictor.DefaultConfig(), evictor.Options{}
+			p.tune(&c, &o)
+			require.NoError(t, c.Validate())
+			require.True(t, o.Policy != nil || o.Domain != nil, p.name)
+		}
+	}
+}
+
+// Six hours of a recorded cluster with every policy: results differ.
+func TestBench(t *testing.T) {
+	if os.Getenv("EVICTKIT_DATA") == "" {
+		t.Skip("EVICTKIT_DATA is not set")
+	}
+	args := []string{"bench", "--quiet", "--record", "lanl-02", "--worst", "6h"}
+	text, _, err := simulate(t, append(args, "-o", "csv")...)
+	require.NoError(t, err)
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 1+len(policies))
+	figures := map[string]map[string]string{}
+	for _, row := range rows[1:] {
+		of := map[string]string{}
+		for i, title := range rows[0] {
+			of[title] = row[i]
+		}
+		figures[of["policy"]] = of
+	}
+	require.Equal(t, "49", figures["defaults"]["nodes"])
+	require.NotEqual(t, figures["defaults"]["evicted"], figures["no brake"]["evicted"])
+	require.NotEqual(t, figures["defaults"]["evicted"], figures["tolerations of 30 s"]["evicted"])
+
+	table, _, err := simulate(t, "bench", "--record", "lanl-02", "--worst", "6h", "--policy", "defaults")
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)lanl-02: 49 nodes, .* pods, 6h\n  POLICY .*\n  defaults  evictkit  `, table)
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func explainCommand(f *flags) *cobra.Command {
+	var pod, node string
+	c := &cobra.Command{
+		Use:     "explain --pod NAMESPACE/NAME | --node NAME",
+		Short:   "Tell the story of one pod or node, from the silence to the eviction",
+		Example: "  simulate explain --pod a-017-p3\n  simulate explain --scenario zone-lost.yaml --node b-004",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if (pod == "") == (node == "") {
+				return usage(errors.New("explain needs either --pod or --node"))
+			}
+			if f.engine.choice != ours {
+				return usage(errors.New("upstream's controllers do not explain their decisions: use --engine evictkit"))
+			}
+			if f.report != "" {
+				return usage(errors.New("--report has the stories of all nodes: leave out explain"))
+			}
+			sets, err := f.check(c)
+			if err != nil {
+				return err
+			}
+			in, err := read(c.Context(), f.scenario, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			t := &tale{node: node}
+			if pod != "" {
+				namespace, name := scenario.SplitPodName(pod)
+				t.pod = evictor.PodKey{Namespace: namespace, Name: name}
+			}
+			j := &job{input: in, sets: sets, engine: engine{name: ours}, decision: t.decided, happened: t.happened, started: t.started}
+			if _, err := f.timed(c.Context(), j, c.ErrOrStderr()); err != nil {
+				return err
+			}
+			return t.tell(c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&pod, "pod", "", "`NAME` of a pod; its namespace is default unless the name has one")
+	c.Flags().StringVar(&node, "node", "", "`NAME` of a node")
+	return c
+}
+
+// tale collects the events and decisions that concern one pod and its node, or one node and all its pods.
+type tale struct {
+	pod     evictor.PodKey // zero if it is about a node
+	node    string         // empty while the pod has no node
+	zone    zone.Key
+	cluster *simulator.Cluster
+	lines   []chapter
+}
+
+type chapter struct {
+	at   time.Duration
+	text string
+}
+
+func (t *tale) ofPod() bool { return t.pod.Name != "" }
+
+// started finds the pod.
+func (t *tale) started(c *simulator.Cluster) {
+	t.cluster = c
+	if pod, ok := c.Pod(t.pod); ok {
+		t.is(0, pod.Spec.NodeName)
+	} else if _, ok := c.Node(t.node); ok {
+		t.is(0, t.node)
+	}
+}
+
+// is records which node the pod is on.
+func (t *tale) is(at time.Duration, name string) {
+	t.node = name
+	n, ok := t.cluster.Node(name)
+	if !ok {
+		return
+	}
+	t.zone = zone.KeyOf(n.Labels)
+	if t.ofPod() {
+		t.add(at, fmt.Sprintf("pod %s is on node %s of zone %s", t.pod, name, zoneName(t.zone.String())))
+	} else {
+		t.add(at, fmt.Sprintf("node %s of zone %s has %s", name, zoneName(t.zone.String()), some(len(t.cluster.SortedPods(name)), "pod")))
+	}
+}
+
+// happened receives what happens to the cluster.
+func (t *tale) happened(h simulator.Happening) {
+	switch {
+	case t.ofPod() && h.Pod == t.pod:
+		t.is(h.At, h.Node)
+	case t.ofPod() && h.Was == t.pod:
+		t.add(h.At, h.Text+fmt.Sprintf(", on node %s", h.Node))
+		return
+	case h.Node != t.node || h.Pod.Name != "" && t.ofPod():
+		return
+	}
+	t.add(h.At, h.Text)
+}
+
+// decided receives the evictor's decisions.
+func (t *tale) decided(d evictor.Decision) {
+	switch {
+	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
+	case t.node == "":
+		return
+	case d.Kind == evictor.ZoneChanged && d.Zone == t.zone:
+	case d.Node != t.node || t.ofPod() && d.Pod.Name != "" && d.Pod.PodKey != t.pod:
+		return
+	}
+	t.add(d.Time.Sub(simulator.Epoch), wording(&d))
+	if d.Kind == evictor.PodEvicted && d.Pod.PodKey == t.pod && !t.cluster.Failed(t.node) {
+		t.node = ""
+	}
+}
+
+func (t *tale) add(at time.Duration, text string) { t.lines = append(t.lines, chapter{at, text}) }
+
+func (t *tale) tell(w io.Writer) error {
+	if t.zone == (zone.Key{}) && len(t.lines) == 0 {
+		if t.ofPod() {
+			return fmt.Errorf("pod %s does not exist", t.pod)
+		}
+		return fmt.Errorf("node %s does not exist", t.node)
+	}
+	table := columns{titles: []string{">AT", "WHAT"}}
+	for _, l := range t.lines {
+		table.add(l.at.Round(time.Millisecond).String(), l.text)
+	}
+	table.write(w, "")
+	return nil
+}
+
+// wording returns the text of a decision, with times from the start.
+func wording(d *evictor.Decision) string {
+	const clock = "15:04:05"
+	text := d.String()[len(clock)+1:]
+	if !d.Deadline.IsZero() {
+		text = strings.Replace(text, d.Deadline.UTC().Format(clock), d.Deadline.Sub(simulator.Epoch).String(), 1)
+	}
+	return text
+}

@@ -1,0 +1,212 @@
+// Package outcome is the result of a simulation in machine-readable form: JSON and CSV, with a version, the engine and
+// the settings in effect.
+package outcome
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Version is the version of the format. Fields and figures may be added under the same version; readers must skip those
+// that they do not know.
+const Version = 1
+
+// Outcome is one simulation.
+type Outcome struct {
+	Version  int     `json:"version"`
+	Engine   string  `json:"engine"`
+	Scenario string  `json:"scenario"`
+	Set      []Field `json:"set,omitempty"` // what was changed in the scenario
+	Settings []Field `json:"settings"`      // all settings, by their names in the scenario file
+	Ignored  Ignored `json:"ignored"`
+
+	// Figures are by their names in expect; durations are in seconds.
+	Figures   map[string]float64 `json:"figures"`
+	Zones     []Part             `json:"zones"`
+	Workloads []Part             `json:"workloads"`
+	Budgets   []Part             `json:"budgets"`
+	// Changes are the timeline's lines about zones and the cluster.
+	Changes []json.RawMessage `json:"changes"`
+	// Cancelled counts cancelled evictions by reason; Left counts the pods on silent nodes at the end, by reason.
+	Cancelled map[string]int `json:"cancelled"`
+	Left      map[string]int `json:"left"`
+	// Unplaced is why pods are Pending at the end, those that ask for the same together: of the most pods first, and
+	// simulator.MostUnplaced at most.
+	Unplaced []Unplaced `json:"unplaced"`
+	// Breaches are the expectations that do not hold.
+	Breaches []string `json:"breaches"`
+
+	Report *simulator.Report `json:"-"`
+}
+
+// Field is a setting.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Ignored is what plays no part in the simulation.
+type Ignored struct {
+	scenariofile.Left
+	Pods   map[string]int `json:"pods"`           // by which feature of them is not simulated
+	Events []int          `json:"eventsAfterEnd"` // by their numbers in the file
+}
+
+// Part is one zone, workload or budget.
+type Part struct {
+	Name    string             `json:"name"`
+	Figures map[string]float64 `json:"figures"`
+	Limits  []Limit            `json:"limits,omitempty"` // for a zone
+}
+
+// Limit is something that nodes of a zone waited for.
+type Limit struct {
+	State         string  `json:"state"`
+	Rate          float64 `json:"rate"`
+	FromSeconds   float64 `json:"fromSeconds"`
+	Ready         int     `json:"ready"`
+	NotReady      int     `json:"notReady"`
+	WaitedSeconds float64 `json:"waitedSeconds"`
+	MostWaiting   int     `json:"mostWaiting"`
+}
+
+// Unplaced is why pods that ask for the same found no node.
+type Unplaced struct {
+	Pods    int            `json:"pods"`
+	First   string         `json:"first"` // the pod that has waited longest, or whom it is to replace
+	Nodes   int            `json:"nodes"`
+	Because map[string]int `json:"because"` // nodes by what refused the pods
+	Text    string         `json:"text"`
+}
+
+// New returns the outcome for a report.
+func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left scenariofile.Left, expected []scenario.Expectation) *Outcome {
+	o := &Outcome{
+		Version: Version, Engine: engine, Scenario: name, Settings: settings(&r.Settings),
+		Ignored: Ignored{left, r.NotSimulated, r.After},
+		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: r.Breaches(expected), Report: r,
+		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
+	}
+	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)
+	for _, m := range []*map[string]int{&o.Ignored.Kinds, &o.Ignored.Pods, &o.Cancelled, &o.Left} {
+		if *m == nil {
+			*m = map[string]int{}
+		}
+	}
+	for _, s := range set {
+		o.Set = append(o.Set, Field{s.Path, s.Value})
+	}
+	for i := range r.ByZone {
+		z := &r.ByZone[i]
+		part := Part{Name: z.Name, Figures: values(z.Figures())}
+		for _, l := range z.Limits {
+			part.Limits = append(part.Limits, Limit{l.State, l.Rate, l.From.Seconds(), l.Ready, l.NotReady, l.Waited.Seconds(), l.Most})
+		}
+		o.Zones = append(o.Zones, part)
+	}
+	for i := range r.Workloads {
+		o.Workloads = append(o.Workloads, Part{Name: r.Workloads[i].String(), Figures: values(r.Workloads[i].Figures())})
+	}
+	for i := range r.Budgets {
+		o.Budgets = append(o.Budgets, Part{Name: r.Budgets[i].String(), Figures: values(r.Budgets[i].Figures())})
+	}
+	for i := range r.Unplaced {
+		u := &r.Unplaced[i]
+		o.Unplaced = append(o.Unplaced, Unplaced{u.Pods, u.First, u.Nodes, u.Because, u.String()})
+	}
+	for i := range r.Zones {
+		o.Changes = append(o.Changes, r.Zones[i].AppendJSON(nil))
+	}
+	return o
+}
+
+func values(figures []simulator.Figure) map[string]float64 {
+	m := make(map[string]float64, len(figures))
+	for _, f := range figures {
+		m[f.Name] = f.Value
+	}
+	return m
+}
+
+// settings returns all settings in effect.
+func settings(s *scenario.Settings) []Field {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+	tolerated, _ := s.TolerationSeconds.MarshalText() // never fails
+	fields := []Field{
+		{"edition", strconv.Itoa(s.Edition)},
+		{"nodeMonitorPeriod", s.NodeMonitorPeriod.String()},
+		{"nodeMonitorGracePeriod", s.NodeMonitorGracePeriod.String()},
+		{"nodeStartupGracePeriod", s.NodeStartupGracePeriod.String()},
+		{"nodeEvictionRate", number(s.NodeEvictionRate)},
+		{"secondaryNodeEvictionRate", number(s.SecondaryNodeEvictionRate)},
+		{"largeClusterSizeThreshold", strconv.Itoa(s.LargeClusterSizeThreshold)},
+		{"unhealthyZoneThreshold", number(s.UnhealthyZoneThreshold)},
+		{"podEvictionTimeout", s.PodEvictionTimeout.String()},
+		{"taintBasedEviction", strconv.FormatBool(s.TaintBasedEviction)},
+		{"useEvictionAPI", strconv.FormatBool(s.UseEvictionAPI)},
+		{"heartbeatInterval", s.HeartbeatInterval.String()},
+		{"statusInterval", s.StatusInterval.String()},
+		{"spread", string(s.Spread)},
+		{"tolerationSeconds", string(tolerated)},
+	}
+	after := "never"
+	if s.Reschedule {
+		after = s.RescheduleAfter.String()
+	}
+	return append(fields, Field{"rescheduleAfter", after}, Field{"until", s.Until.String()})
+}
+
+// WriteJSON writes one outcome as an object, several as a list.
+func WriteJSON(w io.Writer, all []*Outcome) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	encoder.SetEscapeHTML(false)
+	if len(all) == 1 {
+		return encoder.Encode(all[0])
+	}
+	return encoder.Encode(all)
+}
+
+// WriteCSV writes a row for each setting and figure. The column run numbers the outcomes from 1.
+func WriteCSV(w io.Writer, all []*Outcome) error {
+	out := csv.NewWriter(w)
+	_ = out.Write([]string{"version", "run", "engine", "scenario", "of", "name", "figure", "value"}) // Error returns it
+	for i, o := range all {
+		row := func(of, name, figure, value string) {
+			_ = out.Write([]string{strconv.Itoa(o.Version), strconv.Itoa(i + 1), o.Engine, o.Scenario, of, name, figure, value})
+		}
+		figures := func(of, name string, m map[string]float64) {
+			for _, figure := range slices.Sorted(maps.Keys(m)) {
+				row(of, name, figure, strconv.FormatFloat(m[figure], 'f', -1, 64))
+			}
+		}
+		for _, f := range o.Set {
+			row("set", "", f.Name, f.Value)
+		}
+		for _, f := range o.Settings {
+			row("setting", "", f.Name, f.Value)
+		}
+		figures("cluster", "", o.Figures)
+		for _, of := range []struct {
+			name  string
+			parts []Part
+		}{{"zone", o.Zones}, {"workload", o.Workloads}, {"budget", o.Budgets}} {
+			for _, p := range of.parts {
+				figures(of.name, p.Name, p.Figures)
+			}
+		}
+		for _, b := range o.Breaches {
+			row("breach", "", "", b)
+		}
+	}
+	out.Flush()
+	return out.Error()
+}

@@ -1,0 +1,111 @@
+// Package page writes the results of simulations as one HTML file that opens without a network: figures, charts drawn
+// by uPlot (in the folder of that name, with its licence), and the stories of nodes and pods. The data is JSON within
+// the page.
+package page
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+//go:embed page.html page.css page.js uplot
+var files embed.FS
+
+// Data is the content of a page.
+type Data struct {
+	Version int   `json:"version"`
+	Runs    []Run `json:"runs"`
+}
+
+// Run is one simulation. The page shows the stories of the first run that has any.
+type Run struct {
+	Label     string              `json:"label"`
+	Engine    string              `json:"engine"`
+	Settings  []Field             `json:"settings"`
+	Figures   map[string]float64  `json:"figures"`
+	Verdict   []string            `json:"verdict"` // sentences
+	Events    []Event             `json:"events"`
+	Series    Series              `json:"series"`
+	Workloads []Workload          `json:"workloads"`
+	More      int                 `json:"moreWorkloads"` // not shown
+	Stories   map[string][]Moment `json:"stories"`       // by node
+	Untold    int                 `json:"untold"`        // nodes whose stories found no room
+}
+
+// Field is a setting.
+type Field struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Event is something that was done to the cluster.
+type Event struct {
+	At    float64 `json:"at"`              // seconds
+	Until float64 `json:"until,omitempty"` // where its effect ends; 0: it has none that lasts
+	Text  string  `json:"text"`
+}
+
+// Moment is one entry of a story.
+type Moment struct {
+	At   float64 `json:"at"`
+	Text string  `json:"text"`
+	Pod  string  `json:"pod,omitempty"`
+}
+
+// Series are values at equal steps from time 0 on.
+type Series struct {
+	Step        float64   `json:"step"`
+	States      []string  `json:"states"`
+	Zones       []Zone    `json:"zones"`
+	Without     []int     `json:"without"`
+	Pending     []int     `json:"pending"`
+	Terminating []int     `json:"terminating"`
+	Evicted     []int     `json:"evicted"`
+	Tainted     []int     `json:"tainted"`
+	Allowed     []float64 `json:"allowed"`
+	Delays      []float64 `json:"delays"` // percentiles 0 to 100, in seconds
+}
+
+// Zone is the number of nodes in each state.
+type Zone struct {
+	Name   string  `json:"name"`
+	Values [][]int `json:"values"` // by state
+}
+
+// Workload is one row of the map. Live are percentages at equal steps over the whole time.
+type Workload struct {
+	Name      string  `json:"name"`
+	Desired   int     `json:"desired"`
+	Lowest    int     `json:"lowest"`
+	Below     float64 `json:"below"`
+	BelowHalf float64 `json:"belowHalf"`
+	Live      []int   `json:"live"`
+}
+
+// Write writes the page.
+func Write(w io.Writer, d *Data) error {
+	data, err := json.Marshal(d) // this escapes whatever would end a script
+	if err != nil {
+		return err
+	}
+	parts := []string{"%%DATA%%", string(data)}
+	for mark, file := range map[string]string{
+		"%%UPLOT.CSS%%": "uplot/uPlot.min.css", "%%UPLOT.JS%%": "uplot/uPlot.iife.min.js", "%%UPLOT.LICENSE%%": "uplot/LICENSE",
+		"%%PAGE.CSS%%": "page.css", "%%PAGE.JS%%": "page.js",
+	} {
+		text, err := files.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("page: %w", err)
+		}
+		parts = append(parts, mark, string(text))
+	}
+	frame, err := files.ReadFile("page.html")
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	_, err = strings.NewReplacer(parts...).WriteString(w, string(frame))
+	return err
+}

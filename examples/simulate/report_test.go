@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReportIsOneFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "out.html")
+	_, _, err := simulate(t, "--report", file, "--quiet")
+	require.NoError(t, err)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Less(t, len(text), 2<<20)
+	require.NotContains(t, string(text), "%%", "every part is in its place")
+	require.Contains(t, string(text), `{"at":300,"until":900,"text":"fail zone a"}`)
+	require.Contains(t, string(text), "slowed to one node every 1m40s")
+	for _, args := range [][]string{{"--report", "-"}, {"explain", "--node", "a-000", "--report", file}, {"--report", file, "--timeline", file}} {
+		_, _, err = simulate(t, args...)
+		require.Equal(t, 64, exitCode(err), args)
+	}
+}
+
+// TestStoriesHaveABound: the stories of the nodes that failed last are left out completely, and counted.
+func TestStoriesHaveABound(t *testing.T) {
+	s := newStories()
+	text := strings.Repeat("x", storyBytes/10)
+	for round := range 5 {
+		for _, node := range []string{"a", "b", "c"} {
+			s.add(node, time.Duration(round), text, "")
+		}
+	}
+	told, untold := s.told()
+	require.Len(t, told["a"], 5)
+	require.NotContains(t, told, "c")
+	require.Equal(t, 3-len(told), untold)
+	require.LessOrEqual(t, s.bytes, storyBytes)
+}

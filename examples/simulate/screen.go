@@ -1,0 +1,290 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/examples/simulate/outcome"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Limits so that the text fits one screen. JSON has everything.
+const (
+	mostZones     = 8
+	mostWorkloads = 5
+	mostLimits    = 4
+	mostUnplaced  = 3
+)
+
+// screen prints an outcome on one screen.
+func screen(out io.Writer, o *outcome.Outcome) error {
+	w := &strings.Builder{}
+	r := o.Report
+	fmt.Fprintf(w, "%s: %s and %s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
+	settings := r.Settings
+	settings.UseEvictionAPI = settings.UseEvictionAPI && o.Engine == ours // upstream's controllers only delete
+	tellSettings(w, &settings)
+	for _, s := range o.Set {
+		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
+	}
+	tellIgnored(w, &o.Ignored)
+	tellPods(w, r)
+	tellZones(w, r)
+	tellWorkloads(w, r)
+	tellBudgets(w, r, settings.UseEvictionAPI)
+	tellLimits(w, r)
+	for i, b := range o.Breaches {
+		if i == 0 {
+			fmt.Fprintln(w, "\nNot as expected")
+		}
+		fmt.Fprintf(w, "  %s\n", b)
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+func tellSettings(w io.Writer, s *scenario.Settings) {
+	fmt.Fprintf(w, "  edition %d; grace %s, pass every %s, heartbeat every %s; generated pods tolerate %s\n",
+		s.Edition, short(s.NodeMonitorGracePeriod), short(s.NodeMonitorPeriod), short(s.HeartbeatInterval), tolerate(s.TolerationSeconds))
+	fmt.Fprintf(w, "  %s nodes/s per zone; at %s %% not Ready or more: %s, or none in a zone of up to %s\n",
+		number(s.NodeEvictionRate), number(100*s.UnhealthyZoneThreshold), number(s.SecondaryNodeEvictionRate), some(s.LargeClusterSizeThreshold, "node"))
+	if s.UseEvictionAPI {
+		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
+	}
+	switch {
+	case !s.TaintBasedEviction:
+		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(s.PodEvictionTimeout))
+	case s.Reschedule:
+		fmt.Fprintf(w, "  a replacement is scheduled %s after its pod may be replaced\n", short(s.RescheduleAfter))
+	default:
+		fmt.Fprintf(w, "  evicted pods do not come back (no reschedule)\n")
+	}
+}
+
+func number(v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", v), "0"), ".")
+}
+
+func tolerate(t scenario.TolerationSeconds) string {
+	if t == scenario.NoToleration {
+		return "no outage"
+	}
+	return fmt.Sprintf("an outage for %s", short(time.Duration(t)*time.Second))
+}
+
+// tellIgnored prints what is not simulated.
+func tellIgnored(w io.Writer, i *outcome.Ignored) {
+	var parts []string
+	if i.Unbound > 0 {
+		parts = append(parts, some(i.Unbound, "pod")+" on nodes that are not in the files")
+	}
+	for _, what := range byCount(i.Pods) {
+		parts = append(parts, fmt.Sprintf("%s of %s", what, some(i.Pods[what], "pod")))
+	}
+	for _, kind := range byCount(i.Kinds) {
+		parts = append(parts, some(i.Kinds[kind], kind))
+	}
+	if len(i.Events) > 0 {
+		parts = append(parts, some(len(i.Events), "event")+" after the end")
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "  ignored: %s\n", strings.Join(parts, "; "))
+	}
+}
+
+func tellPods(w io.Writer, r *simulator.Report) {
+	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.NodeFailures, "kubelet"), some(r.TaintedNodes, "node"))
+	fmt.Fprintf(w, "%s evicted", some(r.Evicted, "pod"))
+	if r.Evicted > 0 {
+		fmt.Fprintf(w, " from %s to %s", short(r.First), short(r.Last))
+	}
+	if r.Evicted > r.EvictedFromLive {
+		fmt.Fprintf(w, "; delay after the silence began: median %s, 99 %% within %s, worst %s", short(r.Delays.Median), short(r.Delays.P99), short(r.Delays.Worst))
+	}
+	fmt.Fprintln(w)
+	detail := func(n int, text string) {
+		if n > 0 {
+			fmt.Fprintf(w, "  %s %s\n", count(n), text)
+		}
+	}
+	detail(r.EvictedFromLive, "of them from nodes whose kubelet was alive")
+	detail(r.EvictedRunning, "of them from nodes that were cut off from the API and still ran them")
+	detail(r.Needless, "of them needlessly: the node was back within "+short(simulator.NeedlessWithin))
+	detail(r.Lost, "not evicted although their eviction was overdue")
+	detail(r.Rescheduled, "came back on another node")
+	detail(r.Drained, "evicted by drains")
+	detail(r.Removed, "removed from nodes that are out of service")
+	detail(r.RemovedRunning, "removed from the API while they still ran")
+	if r.CameBackPods > 0 {
+		fmt.Fprintf(w, "  %s not evicted on %s that came back before being tainted\n", count(r.CameBackPods), some(r.CameBackNodes, "node"))
+	}
+	for _, reason := range byCount(r.Cancelled) {
+		fmt.Fprintf(w, "  %s cancelled: %s\n", some(r.Cancelled[reason], "eviction"), reasons(reason))
+	}
+	for _, why := range byCount(r.Left) {
+		fmt.Fprintf(w, "  %s on silent nodes at the end: %s\n", count(r.Left[why]), why)
+	}
+	if r.MostPending > 0 {
+		fmt.Fprintf(w, "%s Pending at the end, %s at most\n", count(r.Pending), count(r.MostPending))
+		tellUnplaced(w, r)
+	}
+	if r.MostTerminating > 0 {
+		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.Terminating), count(r.MostTerminating))
+	}
+	fmt.Fprintf(w, "%s pod-hours lost (pods without a live node)\n", hours(r.Stranded))
+}
+
+// tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.
+func tellUnplaced(w io.Writer, r *simulator.Report) {
+	others := r.Pending
+	for i := range r.Unplaced[:min(len(r.Unplaced), mostUnplaced)] {
+		u := &r.Unplaced[i]
+		fmt.Fprintf(w, "  %s like %s: %s\n", count(u.Pods), u.First, u)
+		others -= u.Pods
+	}
+	if others > 0 {
+		fmt.Fprintf(w, "  … and %s with other requirements\n", count(others))
+	}
+}
+
+// hours rounds a duration so that it is easy to read.
+func hours(d time.Duration) string {
+	if d < 100*time.Hour {
+		return number(float64(d.Round(6*time.Minute)) / float64(time.Hour))
+	}
+	return count(int(d.Round(time.Hour) / time.Hour))
+}
+
+func tellZones(w io.Writer, r *simulator.Report) {
+	zones := slices.Clone(r.ByZone)
+	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
+		return cmp.Or(cmp.Compare(b.Evicted, a.Evicted), cmp.Compare(b.Failures, a.Failures))
+	})
+	c := columns{titles: []string{"ZONE", ">NODES", ">LOWEST", ">PODS", ">EVICTED", ">FIRST", ">LAST"}}
+	for i := range zones[:min(len(zones), mostZones)] {
+		z := &zones[i]
+		first, last := "-", "-"
+		if z.Evicted > 0 {
+			first, last = short(z.First), short(z.Last)
+		}
+		c.add(zoneName(z.Name), count(z.Desired), count(z.Lowest), count(z.Pods), count(z.Evicted), first, last)
+	}
+	fmt.Fprintln(w)
+	c.write(w, "")
+	if more := len(zones) - mostZones; more > 0 {
+		fmt.Fprintf(w, "… and %s\n", some(more, "more zone"))
+	}
+}
+
+func tellWorkloads(w io.Writer, r *simulator.Report) {
+	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulator.Workload) bool { return l.Below == 0 })
+	slices.SortStableFunc(workloads, func(a, b simulator.Workload) int { return worse(&a, &b) })
+	if len(workloads) > 0 {
+		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW FOR", ">BELOW HALF FOR", ">POD-HOURS"}}
+		for i := range workloads[:min(len(workloads), mostWorkloads)] {
+			l := &workloads[i]
+			c.add(l.String(), count(l.Lowest), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf), hours(l.Lacking))
+		}
+		fmt.Fprintln(w)
+		c.write(w, "")
+		if more := len(workloads) - mostWorkloads; more > 0 {
+			fmt.Fprintf(w, "… and %s more of %s workloads below their desired number\n", count(more), count(len(r.Workloads)))
+		}
+	}
+}
+
+// worse orders workloads, the worst first.
+func worse(a, b *simulator.Workload) int {
+	return cmp.Or(cmp.Compare(a.Share(), b.Share()), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Lacking, a.Lacking))
+}
+
+// tellBudgets prints the budgets that were not kept. Evictions may have broken them only if they are deletions.
+func tellBudgets(w io.Writer, r *simulator.Report, evictionAPI bool) {
+	if len(r.Budgets) == 0 {
+		return
+	}
+	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulator.Budget) bool { return b.BelowNeeded == 0 })
+	slices.SortStableFunc(broken, func(a, b simulator.Budget) int { return cmp.Compare(b.BelowNeeded, a.BelowNeeded) })
+	why := "evictions are deletions, which ignore them"
+	if evictionAPI {
+		why = "evictions respect them; failures and deletions do not"
+	}
+	fmt.Fprintf(w, "\n%s of %s not kept (%s)\n", count(len(broken)), some(len(r.Budgets), "disruption budget"), why)
+	if len(broken) == 0 {
+		return
+	}
+	c := columns{titles: []string{"BUDGET", ">LIVE", ">NEEDED", ">OF", ">BELOW FOR", ">BELOW BY"}}
+	for i := range broken[:min(len(broken), mostWorkloads)] {
+		b := &broken[i]
+		c.add(b.String(), count(b.Lowest), count(b.Needed), count(b.Desired), short(b.BelowNeeded), count(b.MostBelow))
+	}
+	c.write(w, "")
+}
+
+// tellLimits prints what delayed the taints, the longest first.
+func tellLimits(w io.Writer, r *simulator.Report) {
+	type limit struct {
+		zone string
+		simulator.Limit
+	}
+	var all []limit
+	for i := range r.ByZone {
+		for _, l := range r.ByZone[i].Limits {
+			if l.Waited <= r.Settings.NodeMonitorPeriod {
+				continue // nodes only waited for the next pass
+			}
+			all = append(all, limit{r.ByZone[i].Name, l})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(b.Waited, a.Waited) })
+	for i := range all[:min(len(all), mostLimits)] {
+		if i == 0 {
+			fmt.Fprintln(w, "\nWhat slowed evictions down")
+		}
+		fmt.Fprintf(w, "  %s\n", limitText(zoneName(all[i].zone), &all[i].Limit, &r.Settings))
+	}
+	if more := len(all) - mostLimits; more > 0 {
+		fmt.Fprintf(w, "  … and %s more\n", count(more))
+	}
+}
+
+// limitText returns a limit as a sentence.
+func limitText(zone string, l *simulator.Limit, s *scenario.Settings) string {
+	share := fmt.Sprintf("%s ≥ %s %%", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.UnhealthyZoneThreshold))
+	when := fmt.Sprintf("from %s, up to %s waited over %s", short(l.From), some(l.Most, "node"), short(l.Waited))
+	switch {
+	case l.State == scenario.AllZonesDisrupted:
+		return fmt.Sprintf("%s was stopped because every zone was down, %s", zone, when)
+	case l.Rate == 0 && l.State == "PartialDisruption":
+		return fmt.Sprintf("%s was stopped at %s, %s", zone, share, when)
+	case l.Rate == 0:
+		return fmt.Sprintf("%s was stopped by a rate of 0, %s", zone, when)
+	case l.State == "PartialDisruption":
+		return fmt.Sprintf("%s was slowed to %s at %s, %s", zone, pace(l.Rate), share, when)
+	default:
+		return fmt.Sprintf("%s was limited to %s, %s", zone, pace(l.Rate), when)
+	}
+}
+
+func byCount(m map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+}
+
+func reasons(reason string) string {
+	if text, ok := map[string]string{
+		"NodeReady":    "the node came back",
+		"AllZonesDown": "every zone was down",
+		"TaintRemoved": "the taint was removed",
+		"Tolerated":    "it is tolerated now",
+		"Completed":    "the pod had completed",
+	}[reason]; ok {
+		return text
+	}
+	return reason
+}

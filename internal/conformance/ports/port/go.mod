@@ -1,0 +1,3 @@
+module github.com/evictkit/evictkit/internal/conformance/ports/port
+
+go 1.26.0

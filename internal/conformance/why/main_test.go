@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+const lost = `config: {nodeEvictionRate: 0.5}
+cluster: {zones: [{name: a, nodes: 6, podsPerNode: 2}, {name: b, nodes: 6, podsPerNode: 2}]}
+events:
+- {at: 1m, fail: {zone: a}}
+- {at: 8m, recover: {zone: a}}
+until: 12m
+`
+
+// Upstream's controllers play what ours play, with pods that come back, and their report agrees with their timeline.
+// Every difference has a reason.
+func TestUpstreamPlaysAndReports(t *testing.T) {
+	dir := t.TempDir()
+	oracle := filepath.Join(dir, "oracle")
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer stop()
+	out, err := exec.CommandContext(ctx, "go", "build", "-o", oracle, "../oracle").CombinedOutput()
+	require.NoError(t, err, string(out))
+
+	path, report := filepath.Join(dir, "scenario.yaml"), filepath.Join(dir, "report.json")
+	require.NoError(t, os.WriteFile(path, []byte(lost+"reschedule: {after: 10s}\n"), 0o600))
+	timeline, err := exec.CommandContext(ctx, oracle, "-report", report, path).Output()
+	require.NoError(t, err)
+	text, err := os.ReadFile(report)
+	require.NoError(t, err)
+	var told struct{ Report simulator.Report }
+	require.NoError(t, json.Unmarshal(text, &told))
+	r := told.Report
+	require.Equal(t, 12, r.Evicted)
+	require.Equal(t, 12, bytes.Count(timeline, []byte(`"kind":"evict"`)))
+	require.Equal(t, 12, r.Rescheduled)
+	require.Equal(t, 12, r.Needless)
+	require.Zero(t, r.Lost)
+	require.Len(t, r.ByZone, 2)
+	require.Equal(t, 12, r.ByZone[0].Evicted)
+	require.Equal(t, []simulator.Limit(nil), r.ByZone[0].Limits, "upstream does not say what it waits for")
+
+	require.NoError(t, os.WriteFile(path, []byte(lost), 0o600))
+	answer, err := ask(ctx, oracle, path)
+	require.NoError(t, err)
+	require.Zero(t, answer.Unexplained, answer.First)
+}

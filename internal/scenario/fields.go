@@ -1,0 +1,208 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// NodeFields are the optional fields of generated and added nodes.
+type NodeFields struct {
+	Labels        map[string]string   `yaml:"labels"` // in addition to zone, region, operating system and architecture
+	Taints        []NodeTaint         `yaml:"taints"`
+	Capacity      map[string]Quantity `yaml:"capacity"` // all of it for pods; nil means room for everything
+	Unschedulable bool                `yaml:"unschedulable"`
+}
+
+// NodeTaint is a taint of a node, from the start.
+type NodeTaint struct {
+	Key    string `yaml:"key"`
+	Value  string `yaml:"value"`
+	Effect string `yaml:"effect"`
+}
+
+// PodFields are the optional fields of generated and added pods.
+type PodFields struct {
+	Labels       map[string]string   `yaml:"labels"`
+	Requests     map[string]Quantity `yaml:"requests"`
+	Tolerations  []Toleration        `yaml:"tolerations"` // they come before those for not-ready and unreachable
+	NodeSelector map[string]string   `yaml:"nodeSelector"`
+	Owner        Owner               `yaml:"owner"`
+}
+
+// Toleration is one toleration of a pod.
+type Toleration struct {
+	Key               string `yaml:"key"`
+	Operator          string `yaml:"operator"`
+	Value             string `yaml:"value"`
+	Effect            string `yaml:"effect"`
+	TolerationSeconds *int64 `yaml:"tolerationSeconds"`
+}
+
+// Quantity is an amount as Kubernetes writes it: 500m, 32Gi, 4.
+type Quantity string
+
+// UnmarshalText reads a quantity that is not negative.
+func (q *Quantity) UnmarshalText(text []byte) error {
+	switch parsed, err := resource.ParseQuantity(string(text)); {
+	case err != nil:
+		return fmt.Errorf("%q is not a quantity such as 500m, 32Gi or 4", text)
+	case parsed.Sign() < 0:
+		return fmt.Errorf("%s is negative", text)
+	}
+	*q = Quantity(text)
+	return nil
+}
+
+// Owner is the controller of a pod, as Kind/name, or none.
+type Owner string
+
+// NoOwner means a bare pod.
+const NoOwner Owner = "none"
+
+// UnmarshalText reads an owner.
+func (o *Owner) UnmarshalText(text []byte) error {
+	if wrong := Owner(text).fault(); wrong != "" {
+		return fmt.Errorf("owner %q %s", text, wrong)
+	}
+	*o = Owner(text)
+	return nil
+}
+
+func (o Owner) fault() string {
+	kind, name, ok := strings.Cut(string(o), "/")
+	if o == "" || o == NoOwner || ok && kind != "" && name != "" && !strings.Contains(name, "/") {
+		return ""
+	}
+	return "is neither none nor Kind/name"
+}
+
+// Split returns the owner's kind and name, both empty for none. An empty Owner means otherwise.
+func (o Owner) Split(otherwise Owner) (kind, name string) {
+	if o == "" {
+		o = otherwise
+	}
+	if o == NoOwner {
+		return "", ""
+	}
+	kind, name, _ = strings.Cut(string(o), "/")
+	return kind, name
+}
+
+// Resources makes a ResourceList of quantities.
+func Resources(amounts map[string]Quantity) v1.ResourceList {
+	if amounts == nil {
+		return nil
+	}
+	list := make(v1.ResourceList, len(amounts))
+	for name, amount := range amounts {
+		if parsed, err := resource.ParseQuantity(string(amount)); err == nil { // Check has parsed them
+			list[v1.ResourceName(name)] = parsed
+		}
+	}
+	return list
+}
+
+// zoneLabels are those that follow from the node's zone and region.
+var zoneLabels = [...]string{v1.LabelZoneFailureDomain, v1.LabelZoneRegion, "topology.kubernetes.io/zone", "topology.kubernetes.io/region"}
+
+// NodeLabels returns the labels of a generated or added node in that zone. An empty part of the key has no label.
+func NodeLabels(key ZoneKey, own map[string]string) map[string]string {
+	all := map[string]string{v1.LabelOSStable: "linux", v1.LabelArchStable: "amd64", "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
+	maps.Copy(all, own)
+	if key.Zone != "" {
+		all["topology.kubernetes.io/zone"] = key.Zone
+	}
+	if key.Region != "" {
+		all["topology.kubernetes.io/region"] = key.Region
+	}
+	return all
+}
+
+func (n *NodeFields) given() bool {
+	return n.Labels != nil || n.Taints != nil || n.Capacity != nil || n.Unschedulable
+}
+
+func (p *PodFields) given() bool {
+	return p.Labels != nil || p.Requests != nil || p.Tolerations != nil || p.NodeSelector != nil || p.Owner != ""
+}
+
+// check reports the faults of a node's fields.
+func (n *NodeFields) check(f *faults, place string) {
+	checkLabels(f, place+"labels", n.Labels)
+	for _, name := range zoneLabels {
+		if _, ok := n.Labels[name]; ok {
+			f.add("%slabels: %s is set by zone and region", place, name)
+		}
+	}
+	for i := range n.Taints {
+		t := &n.Taints[i]
+		checkTaint(f, fmt.Sprintf("%staints: taint %d: ", place, i+1), t.Key, t.Effect)
+	}
+	checkAmounts(f, place+"capacity", n.Capacity)
+}
+
+func checkTaint(f *faults, place, key, effect string) {
+	if key == "" {
+		f.add("%skey is missing", place)
+	}
+	if !validEffect(effect) {
+		f.add("%seffect: %q is not one of NoSchedule, PreferNoSchedule and NoExecute", place, effect)
+	}
+}
+
+// check reports the faults of a pod's fields.
+func (p *PodFields) check(f *faults, place string) {
+	checkLabels(f, place+"labels", p.Labels)
+	checkLabels(f, place+"nodeSelector", p.NodeSelector)
+	checkAmounts(f, place+"requests", p.Requests)
+	if wrong := p.Owner.fault(); wrong != "" {
+		f.add("%sowner: %q %s", place, p.Owner, wrong)
+	}
+	for i := range p.Tolerations {
+		p.Tolerations[i].check(f, fmt.Sprintf("%stolerations: toleration %d: ", place, i+1))
+	}
+}
+
+// check reports what the API server would reject.
+func (t *Toleration) check(f *faults, place string) {
+	switch operator := v1.TolerationOperator(t.Operator); {
+	case operator != "" && operator != v1.TolerationOpExists && operator != v1.TolerationOpEqual:
+		f.add("%soperator: %q is neither Exists nor Equal", place, t.Operator)
+	case operator == v1.TolerationOpExists && t.Value != "":
+		f.add("%svalue is allowed only with operator Equal", place)
+	case operator != v1.TolerationOpExists && t.Key == "":
+		f.add("%skey is missing: it is optional only with operator Exists", place)
+	}
+	if t.Effect != "" && !validEffect(t.Effect) {
+		f.add("%seffect: %q is not one of NoSchedule, PreferNoSchedule and NoExecute", place, t.Effect)
+	}
+	if t.TolerationSeconds != nil && t.Effect != string(v1.TaintEffectNoExecute) {
+		f.add("%stolerationSeconds is allowed only with effect NoExecute", place)
+	}
+}
+
+func checkLabels(f *faults, place string, set map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
+			f.add("%s: %q: %s", place, name, strings.Join(wrong, "; "))
+		}
+		label(f, place+": "+name, set[name])
+	}
+}
+
+func checkAmounts(f *faults, place string, amounts map[string]Quantity) {
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		if wrong := validation.IsQualifiedName(name); len(wrong) > 0 {
+			f.add("%s: %q: %s", place, name, strings.Join(wrong, "; "))
+		}
+		if err := new(Quantity).UnmarshalText([]byte(amounts[name])); err != nil {
+			f.add("%s: %s: %w", place, name, err)
+		}
+	}
+}

@@ -1,0 +1,351 @@
+package simulator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// level tracks how many of the desired members are live over time. States that last for no time do not count.
+type level struct {
+	desired, have    int
+	lowest           int
+	lowestAt, since  int64
+	below, belowHalf int64 // time with fewer live members than desired, or than half of them
+	lacking          int64 // the time below, summed over the missing members
+	counted          bool  // some time has passed
+
+	need      func(desired int) int // of a budget; nil if none
+	belowNeed int64
+	mostBelow int
+}
+
+// pass accounts for the time since the last change.
+func (l *level) pass(now int64) {
+	took := now - l.since
+	if took == 0 {
+		return
+	}
+	if !l.counted || l.have < l.lowest {
+		l.lowest, l.lowestAt, l.counted = l.have, l.since, true
+	}
+	if l.have < l.desired {
+		l.below += took
+		l.lacking += took * int64(l.desired-l.have)
+	}
+	if l.halved() {
+		l.belowHalf += took
+	}
+	if l.need != nil && l.desired > 0 {
+		if lacks := l.need(l.desired) - l.have; lacks > 0 {
+			l.belowNeed += took
+			l.mostBelow = max(l.mostBelow, lacks)
+		}
+	}
+	l.since = now
+}
+
+// halved reports whether fewer than half are live.
+func (l *level) halved() bool { return 2*l.have < l.desired }
+
+func (l *level) change(now int64, desired, have int) {
+	l.pass(now)
+	l.desired, l.have = l.desired+desired, l.have+have
+}
+
+// Level says how many of the desired members were live.
+type Level struct {
+	Desired  int
+	Lowest   int           // the fewest live members at any time
+	LowestAt time.Duration // when that began
+	AtEnd    int
+	// Below is how long fewer were live than desired, BelowHalf how long fewer than half.
+	Below, BelowHalf time.Duration
+	// Lacking is the time below, summed over the missing members.
+	Lacking time.Duration
+}
+
+func (l *level) report(now int64) Level {
+	l.pass(now)
+	lowest := l.lowest
+	if !l.counted {
+		lowest = l.have
+	}
+	return Level{
+		Desired: l.desired, Lowest: lowest, LowestAt: time.Duration(l.lowestAt), AtEnd: l.have,
+		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf), Lacking: time.Duration(l.lacking),
+	}
+}
+
+// Workload is the result for the pods of one controller. Pods of a Deployment's ReplicaSets count for the Deployment.
+type Workload struct {
+	Namespace, Kind, Name string
+	Level
+}
+
+// Budget is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
+type Budget struct {
+	Namespace, Name string
+	Needed          int // how many must be live
+	Level
+	// BelowNeeded is how long fewer than Needed were live, and MostBelow the largest number missing.
+	BelowNeeded time.Duration
+	MostBelow   int
+}
+
+// workload is one controller's pods.
+type workload struct {
+	workloadKey
+	level
+}
+
+type workloadKey struct{ namespace, kind, name string }
+
+// budget is a PodDisruptionBudget's pods.
+type budget struct {
+	namespace, name string
+	selector        labels.Selector
+	healthy         int  // pods that are Ready in the API
+	alwaysUnhealthy bool // pods that are not Ready may always be evicted
+	level
+}
+
+// membership is the workload and the budgets that a group of pods counts for.
+type membership struct {
+	memberKey
+	workload int32 // -1 if none
+	budgets  []int32
+}
+
+type memberKey struct {
+	workloadKey
+	labels *labelSet
+}
+
+// levels holds the levels of all workloads and budgets.
+type levels struct {
+	workloads []workload
+	byKey     map[workloadKey]int32
+	members   []membership
+	memberOf  map[memberKey]int32
+	budgets   []budget
+
+	halved      int   // number of workloads with fewer than half of their pods live
+	halvedSince int64 // when halved last became positive
+	anyHalved   int64 // how long halved was positive before halvedSince
+}
+
+// half records that a workload fell below half, or rose to half again.
+func (l *levels) half(now int64, was, is bool) {
+	switch {
+	case is && !was:
+		if l.halved++; l.halved == 1 {
+			l.halvedSince = now
+		}
+	case was && !is:
+		if l.halved--; l.halved == 0 {
+			l.anyHalved += now - l.halvedSince
+		}
+	}
+}
+
+// anyBelowHalf returns how long some workload had fewer than half of its pods live.
+func (l *levels) anyBelowHalf(now int64) time.Duration {
+	took := l.anyHalved
+	if l.halved > 0 {
+		took += now - l.halvedSince
+	}
+	return time.Duration(took)
+}
+
+// member returns the number of a pod's membership, from 1; 0 means none.
+func (c *Cluster) member(namespace, kind, name string, set *labelSet) int32 {
+	key := memberKey{workloadKey{namespace, kind, name}, set}
+	if kind == "" || kind == "Node" {
+		key.workloadKey = workloadKey{namespace: namespace}
+		if set == nil {
+			return 0
+		}
+	}
+	l := &c.levels
+	if i, ok := l.memberOf[key]; ok {
+		return i
+	}
+	if l.memberOf == nil {
+		l.memberOf, l.byKey = make(map[memberKey]int32), make(map[workloadKey]int32)
+	}
+	g := membership{memberKey: key, workload: -1}
+	if key.kind != "" {
+		i, ok := l.byKey[key.workloadKey]
+		if !ok {
+			i = int32(len(l.workloads))
+			l.workloads = append(l.workloads, workload{workloadKey: key.workloadKey})
+			l.byKey[key.workloadKey] = i
+		}
+		g.workload = i
+	}
+	l.members = append(l.members, g)
+	for i := range l.budgets {
+		c.under(int32(len(l.members)-1), int32(i))
+	}
+	l.memberOf[key] = int32(len(l.members))
+	return int32(len(l.members))
+}
+
+// under adds a budget to a group if the budget selects it.
+func (c *Cluster) under(g, b int32) bool {
+	group, budget := &c.levels.members[g], &c.levels.budgets[b]
+	if group.namespace != budget.namespace || group.labels == nil && !budget.selector.Empty() {
+		return false
+	}
+	set := group.labels
+	if set == nil {
+		set = &labelSet{}
+	}
+	if !budget.selector.Matches(set) {
+		return false
+	}
+	group.budgets = append(group.budgets, b)
+	return true
+}
+
+// ControllerOf returns the controller that a pod counts for in figures.
+func ControllerOf(pod *metav1.ObjectMeta) (kind, name string) {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return "", ""
+	}
+	if hash := pod.Labels["pod-template-hash"]; owner.Kind == "ReplicaSet" && hash != "" {
+		if deployment, ok := strings.CutSuffix(owner.Name, "-"+hash); ok {
+			return "Deployment", deployment
+		}
+	}
+	return owner.Kind, owner.Name
+}
+
+// AddBudget adds a PodDisruptionBudget, with exactly one of minAvailable and maxUnavailable set. Deletions ignore it;
+// the report says how long fewer pods were live than it needs. Call AddBudget before a simulation.
+func (c *Cluster) AddBudget(namespace, name string, selector *metav1.LabelSelector, minAvailable, maxUnavailable *intstr.IntOrString) error {
+	chosen, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return err
+	}
+	b := budget{namespace: namespace, name: name, selector: chosen}
+	if b.need, err = needed(minAvailable, maxUnavailable); err != nil {
+		return err
+	}
+	c.levels.budgets = append(c.levels.budgets, b)
+	added := int32(len(c.levels.budgets) - 1)
+	matched := make(map[int32]bool)
+	for g := range c.levels.members {
+		if c.under(int32(g), added) {
+			matched[int32(g)+1] = true
+		}
+	}
+	if len(matched) == 0 {
+		return nil
+	}
+	for i := range c.pods { // pods that were added before their budget
+		if p := &c.pods[i]; p.node >= 0 && matched[p.member] && c.counts(p) {
+			have := 1
+			if !c.nodes[p.node].serves() {
+				have = 0
+			}
+			c.levels.budgets[added].change(c.now(), 1, have)
+			if p.ready {
+				c.levels.budgets[added].healthy++
+			}
+		}
+	}
+	return nil
+}
+
+// needed returns how many pods must be live, as a function of the desired number. Shares are rounded up, as in the
+// disruption controller.
+func needed(minAvailable, maxUnavailable *intstr.IntOrString) (func(desired int) int, error) {
+	given := minAvailable
+	if given == nil {
+		given = maxUnavailable
+	}
+	if given == nil {
+		return func(int) int { return 0 }, nil
+	}
+	percent := -1
+	if given.Type == intstr.String {
+		text, ok := strings.CutSuffix(given.StrVal, "%")
+		n, err := strconv.Atoi(text)
+		if err != nil || !ok || n < 0 {
+			return nil, fmt.Errorf("%q is neither a number nor a percentage", given.StrVal)
+		}
+		percent = n
+	}
+	return func(desired int) int {
+		n := int(given.IntVal)
+		if percent >= 0 {
+			n = (desired*percent + 99) / 100
+		}
+		if minAvailable == nil {
+			n = desired - n
+		}
+		return max(n, 0)
+	}, nil
+}
+
+// counts reports whether the pod counts as one of its workload's desired pods.
+func (c *Cluster) counts(p *pod) bool {
+	return !p.terminating && p.spec.OwnerKind != "DaemonSet" && !p.phase.finished()
+}
+
+// leveled changes the desired and live numbers of a group's workload and budgets.
+func (c *Cluster) leveled(number int32, desired, have int) {
+	if number == 0 {
+		return
+	}
+	now, g := c.now(), &c.levels.members[number-1]
+	if g.workload >= 0 {
+		w := &c.levels.workloads[g.workload]
+		was := w.halved()
+		w.change(now, desired, have)
+		c.levels.half(now, was, w.halved())
+	}
+	for _, b := range g.budgets {
+		c.levels.budgets[b].change(now, desired, have)
+	}
+}
+
+// alive counts all pods of a node as live (+1) or not (-1) when its kubelet returns or falls silent.
+func (c *Cluster) alive(n *node, by int) {
+	for i := n.firstPod; i >= 0; i = c.pods[i].next {
+		if p := &c.pods[i]; c.counts(p) {
+			c.leveled(p.member, 0, by)
+		}
+	}
+}
+
+func (l *levels) report(now int64) (workloads []Workload, budgets []Budget) {
+	for i := range l.workloads {
+		if w := &l.workloads[i]; w.desired > 0 {
+			workloads = append(workloads, Workload{w.namespace, w.kind, w.name, w.level.report(now)})
+		}
+	}
+	slices.SortFunc(workloads, func(a, b Workload) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range l.budgets {
+		b := &l.budgets[i]
+		r := Budget{Namespace: b.namespace, Name: b.name, Level: b.level.report(now), Needed: b.need(b.desired)}
+		r.BelowNeeded, r.MostBelow = time.Duration(b.belowNeed), b.mostBelow
+		budgets = append(budgets, r)
+	}
+	slices.SortFunc(budgets, func(a, b Budget) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return workloads, budgets
+}

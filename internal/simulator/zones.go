@@ -1,0 +1,161 @@
+package simulator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// Zone is what became of a zone.
+type Zone struct {
+	Name string // region:zone
+	Pods int    // at the start, without those of DaemonSets and completed ones
+	// Level is about the zone's nodes.
+	Level
+	Failures, Unknown, Tainted, Evicted int
+
+	// First and Last are the times of the first and the last eviction, if there were any.
+	First, Last time.Duration
+	// Limits are what nodes waited for while they were not Ready and not yet tainted, in the order in which that began.
+	Limits []Limit
+}
+
+// Limit is the state of a zone while some of its nodes waited for their taint.
+type Limit struct {
+	State           string        // of the zone; AllZonesDisrupted if every zone was down
+	Rate            float64       // nodes a second
+	From            time.Duration // when the first node began to wait
+	Ready, NotReady int           // when the state began
+	Waited          time.Duration // for how long at least one node waited
+	Most            int           // the most nodes that waited at a time
+}
+
+// zoneRecord is one zone while the simulation runs.
+type zoneRecord struct {
+	told    Zone
+	nodes   level
+	limit   Limit // the current one
+	waiting int   // nodes
+	since   int64 // when limit or waiting last changed
+}
+
+// zoneOf returns the record of a node's zone.
+func (c *Cluster) zoneOf(n *node) *zoneRecord { return c.zoneNamed(n.zone.String()) }
+
+func (c *Cluster) zoneNamed(name string) *zoneRecord {
+	z, ok := c.zones[name]
+	if !ok {
+		if c.zones == nil {
+			c.zones = make(map[string]*zoneRecord)
+		}
+		z = &zoneRecord{told: Zone{Name: name}}
+		c.zones[name] = z
+	}
+	return z
+}
+
+// lives counts nodes of a zone, and how many of them live; both are changes.
+func (z *zoneRecord) lives(now int64, nodes, alive int) { z.nodes.change(now, nodes, alive) }
+
+// waits records whether a node that has changed waits for its taint.
+func (c *Cluster) waits(n *node) {
+	i := findCondition(n.conditions, v1.NodeReady)
+	waits := !n.deleted && i >= 0 && n.conditions[i].Status != v1.ConditionTrue && !tainted(n)
+	if waits == n.waits {
+		return
+	}
+	n.waits = waits
+	by := -1
+	if waits {
+		by = 1
+	}
+	z := c.zoneOf(n)
+	z.pass(c.now())
+	if z.waiting == 0 && z.limit.Waited == 0 {
+		z.limit.From = c.Clock.Elapsed()
+	}
+	z.waiting += by
+}
+
+// pass accounts for the time of the current limit since the last change.
+func (z *zoneRecord) pass(now int64) {
+	if z.waiting > 0 && now > z.since {
+		z.limit.Waited += time.Duration(now - z.since)
+		z.limit.Most = max(z.limit.Most, z.waiting)
+	}
+	z.since = now
+}
+
+// limits takes over what a line says about a zone, or about all zones.
+func (c *Cluster) limits(l *scenario.Line) {
+	now := c.now()
+	switch {
+	case l.Kind == scenario.KindZone:
+		z := c.zoneNamed(l.Zone)
+		z.enters(now, Limit{State: l.State, Rate: l.Rate, From: l.T, Ready: l.Ready, NotReady: l.NotReady})
+	case l.Kind == scenario.KindCluster && l.State == scenario.AllZonesDisrupted:
+		for _, z := range c.zones {
+			z.enters(now, Limit{State: l.State, From: l.T, Ready: z.limit.Ready, NotReady: z.limit.NotReady})
+		}
+	}
+}
+
+// enters ends a limit, and starts the next. While every zone is down a zone's own state does not count.
+func (z *zoneRecord) enters(now int64, next Limit) {
+	z.pass(now)
+	if z.limit.State == scenario.AllZonesDisrupted && next.Rate == 0 && next.From == z.limit.From {
+		z.limit.Ready, z.limit.NotReady = next.Ready, next.NotReady
+		return
+	}
+	known := z.limit.Ready+z.limit.NotReady > 0 // upstream does not report counts and rate of zones
+	if z.limit.Waited > 0 && (known || z.limit.State == scenario.AllZonesDisrupted) {
+		z.told.Limits = append(z.told.Limits, z.limit)
+	}
+	z.limit = next
+}
+
+func (z *zoneRecord) evicted(now int64) {
+	if z.told.Evicted == 0 {
+		z.told.First = time.Duration(now)
+	}
+	z.told.Last = time.Duration(now)
+	z.told.Evicted++
+}
+
+// reportZones finishes the records.
+func (c *Cluster) reportZones() (zones []Zone) {
+	for _, z := range c.zones {
+		z.enters(c.now(), Limit{})
+		z.told.Level = z.nodes.report(c.now())
+		zones = append(zones, z.told)
+	}
+	slices.SortFunc(zones, func(a, b Zone) int { return cmp.Compare(a.Name, b.Name) })
+	return zones
+}
+
+// moves counts a node out of its zone (-1), or into it (+1).
+func (c *Cluster) moves(n *node, by int) {
+	z := c.zoneOf(n)
+	alive := by
+	if n.failed {
+		alive = 0
+	}
+	z.lives(c.now(), by, alive)
+	if n.waits {
+		z.pass(c.now())
+		z.waiting += by
+	}
+}
+
+// countPods counts the pods of each zone.
+func (c *Cluster) countPods() {
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted {
+			c.zoneOf(n).told.Pods += int(n.pods - n.finished)
+		}
+	}
+}

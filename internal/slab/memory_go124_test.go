@@ -1,5 +1,0 @@
-//go:build go1.24
-
-package slab_test
-
-const bytesAllocated = uint64(170)

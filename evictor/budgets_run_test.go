@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -26,12 +27,12 @@ func TestWhatABudgetHoldsBackIsTriedRarely(t *testing.T) {
 		for i := range 3 {
 			c.AddPod(fmt.Sprint("p", i), fmt.Sprint("a-", i), evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
 		}
-		asked := 0
+		var asked atomic.Int64 // by every worker
 		_, pass := run(t, c, fast(), evictor.Options{
 			Budget:   newBudget(t, c, budget.Bound{Name: "a storm", Of: budget.Bad, Max: budget.Percent(20)}),
 			Exceeded: func(*budget.Refusal) zone.Pending { return zone.Wait },
 			MayWrite: func() error {
-				if asked++; asked > 100_000 {
+				if asked.Add(1) > 100_000 {
 					return errors.New("asked without end")
 				}
 				return nil
@@ -42,10 +43,10 @@ func TestWhatABudgetHoldsBackIsTriedRarely(t *testing.T) {
 		require.Len(t, tainted(c, "a", 10), 3)
 		c.Fail("b-0", "b-1", "b-2")
 		pass(50)
-		asked = 0
+		asked.Store(0)
 		pass(120)
 		require.Empty(t, c.Evicted())
-		require.Less(t, asked, 1000)
+		require.Less(t, asked.Load(), int64(1000))
 		c.Recover("b-0", "b-1", "b-2")
 		pass(60)
 		require.ElementsMatch(t, []string{"p0", "p1", "p2"}, c.Evicted())

@@ -26,7 +26,7 @@ import (
 // The evictor holds its lock while it calls Policy, Domain, Excluded, Hold, Prefer, Exceeded, the functions of Budget,
 // the Clock and the stores (Synced excepted), and the Logger after Prefer panicked. These must be fast, and must neither
 // call the evictor nor wait for a goroutine that does. The other options, the writers and the event sink are called with
-// nothing locked.
+// nothing locked, and under Run by several goroutines at once.
 type Options struct {
 	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, so it needs a clock.Clock.
 	Clock clock.PassiveClock

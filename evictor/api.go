@@ -30,6 +30,20 @@ func (e *Evictor) answered(err error) error {
 	return err
 }
 
+// tried records how a try of t ended: next is the time until the next probe if the API server failed, and 0 otherwise.
+// Run is woken if a probe is due that its timer does not know of.
+func (e *engine) tried(t task, now time.Time, next time.Duration) {
+	before, probing := e.outage.Next()
+	if next > 0 {
+		e.outage.Failed(t, now, next)
+	} else {
+		e.outage.Ended(t, now)
+	}
+	if at, ok := e.outage.Next(); ok && (!probing || at.Before(before)) {
+		e.inbox.Kick()
+	}
+}
+
 // probe schedules the write that finds out whether a failing API server is back, if one is due.
 func (e *engine) probe(now time.Time) {
 	if t, ok := e.outage.Probe(now); ok {

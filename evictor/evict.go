@@ -62,11 +62,10 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	defer e.mu.Unlock()
 	now, ev, rec := e.tick(), w.Value, e.records[why.Node]
 	defer e.emptied(rec, now)
-	if ev.Armed() && next > 0 {
-		e.outage.Failed(task{pod: w.Key}, now, next)
-	} else {
-		e.outage.Ended(task{pod: w.Key}, now)
+	if !ev.Armed() {
+		next = 0
 	}
+	e.tried(task{pod: w.Key}, now, next)
 	switch {
 	case err == nil:
 		e.decide(why)
@@ -124,7 +123,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 	ref := refOf(ev.Pod())
 	defer func() {
 		if try.Outcome != pods.Proceed {
-			e.outage.Ended(task{pod: ref.PodKey}, now)
+			e.tried(task{pod: ref.PodKey}, now, 0)
 		}
 	}()
 	rec := e.records[ref.Node]

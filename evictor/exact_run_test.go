@@ -4,12 +4,14 @@ package evictor_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -52,5 +54,31 @@ func TestOverdueEvictionWakesRunForItsTurn(t *testing.T) {
 		c.Taint("a-0", v1.Taint{Key: "maintenance", Effect: v1.TaintEffectNoExecute})
 		pass(33)
 		require.Equal(t, []string{"p"}, c.Evicted())
+	})
+}
+
+// While the API server fails, Run tries one write every five seconds also in exact mode, which has no passes that would
+// look at what is to be tried.
+func TestRunProbesAFailingAPIInExactMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 1))
+		cfg := config()
+		cfg.NodeMonitorPeriod = 0
+		var mu sync.Mutex
+		var tries []time.Time
+		c.FailWrites(func(string, string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			tries = append(tries, time.Now())
+			return apierrors.NewServiceUnavailable("down")
+		})
+		_, pass := run(t, c, cfg, evictor.Options{})
+		c.Fail("a-0")
+		pass(600)
+		longest := time.Duration(0)
+		for i := range tries[1:] {
+			longest = max(longest, tries[i+1].Sub(tries[i]))
+		}
+		require.Equal(t, 5*time.Second, longest)
 	})
 }

@@ -63,8 +63,8 @@ func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
 	e.left = true
 	e.writes.Cancel(rec.name)
 	e.lifts.Cancel(rec.name)
-	e.outage.Ended(task{node: rec.name}, now)
-	e.outage.Ended(task{node: rec.name, lift: true}, now)
+	e.tried(task{node: rec.name}, now, 0)
+	e.tried(task{node: rec.name, lift: true}, now, 0)
 }
 
 // scheduleWrites schedules the writes that the node needs.

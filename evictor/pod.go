@@ -85,7 +85,7 @@ func (e *engine) carryOut(now time.Time) {
 		ref := refOf(a.Pod)
 		switch a.Do {
 		case pods.Cancel: // needs no permission
-			e.outage.Ended(task{pod: ref.PodKey}, now)
+			e.tried(task{pod: ref.PodKey}, now, 0)
 			if e.armed.Cancel(ref.PodKey, string(ref.UID)) == timedworker.Cancelled && a.Reason != "" {
 				e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 			}

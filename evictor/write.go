@@ -45,16 +45,15 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	rec.busy = false
-	known, what := e.records[rec.name] == rec, task{node: rec.name, lift: lift}
+	known := e.records[rec.name] == rec
 	if gone {
 		rec.Told()
 	}
 	conflicts := rec.Wrote(conflict, object.ResourceVersion)
-	if fails && known {
-		e.outage.Failed(what, e.tick(), next)
-	} else {
-		e.outage.Ended(what, e.tick())
+	if !known {
+		next = 0
 	}
+	e.tried(task{node: rec.name, lift: lift}, e.tick(), next)
 	if closed && rec.refused == 0 {
 		rec.refused = permit.Write
 	}
@@ -101,7 +100,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 		p, rec.turn = p.Rest(), e.turns.Of(name)
 	}
 	if p.Nothing() {
-		e.outage.Ended(task{node: name, lift: lift}, e.tick())
+		e.tried(task{node: name, lift: lift}, e.tick(), 0)
 		rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
 		p.Told = true
 		e.endTurn(rec, &p, nil)

@@ -172,3 +172,38 @@ func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 func labelled(object *v1.Node) Belongs {
 	return Belongs{Zone: zone.KeyOf(object.Labels), Excluded: zone.Excluded(object.Labels)}
 }
+
+// No pod leaves between a report, or the loss of the Ready condition, and the next verdict.
+func TestUnclear(t *testing.T) {
+	for name, c := range map[string]struct {
+		verdict v1.ConditionStatus // none if it is empty
+		expired bool
+		says    v1.ConditionStatus // afterwards; empty means that the condition is gone
+		unclear bool
+	}{
+		"no verdict yet, and no condition": {"", false, "", false},
+		"Ready, and nothing new":           {v1.ConditionTrue, false, v1.ConditionTrue, false},
+		"Ready, and now not":               {v1.ConditionTrue, false, v1.ConditionFalse, false},
+		"Ready, and now no condition":      {v1.ConditionTrue, false, "", true},
+		"not Ready, and nothing new":       {v1.ConditionFalse, false, v1.ConditionFalse, false},
+		"not Ready, and now Ready":         {v1.ConditionFalse, false, v1.ConditionTrue, true},
+		"not Ready, and now no condition":  {v1.ConditionFalse, false, "", true},
+		"silent, and now Ready":            {v1.ConditionUnknown, true, v1.ConditionTrue, true},
+		"silent, and never a condition":    {v1.ConditionUnknown, true, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := seen()
+			if c.verdict != "" {
+				k.says(c.verdict)
+				k.judge(c.verdict, c.expired)
+			}
+			if c.says == "" {
+				k.object.Status.Conditions = k.object.Status.Conditions[1:]
+				k.look(false)
+			} else {
+				k.says(c.says)
+			}
+			require.Equal(t, c.unclear, k.Unclear(k.World))
+		})
+	}
+}

@@ -17,14 +17,18 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// behind is a store that lags behind with one node.
+// behind is a store that lags behind with one node, and counts how often it was asked for that.
 type behind struct {
 	evictor.NodeStore
 	stuck atomic.Pointer[v1.Node]
+	asked atomic.Int64
 }
 
 func (b *behind) Node(name string) (*v1.Node, bool) {
 	if node := b.stuck.Load(); node != nil && node.Name == name {
+		if b.asked.Add(1) > 100_000 {
+			return nil, false // or a loop that reads it without end would hang the test
+		}
 		return node, true
 	}
 	return b.NodeStore.Node(name)
@@ -71,5 +75,28 @@ func TestWriteOfAReplacedNodeDoesNotHideTheNewOne(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, v1.ConditionUnknown, st.Verdict.Ready)
 		require.True(t, c.HasNoExecute("a-0"))
+	})
+}
+
+// A store that goes back to the node that had the name before, and stays there, does not keep Run busy while the node is
+// due to be looked at again.
+func TestAnOlderNodeOfTheNameDoesNotKeepRunBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 6))
+		clients := c.Clients()
+		store := &behind{NodeStore: clients.Nodes}
+		clients.Nodes = store
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.TaintBasedEviction = 0, false
+		first, _ := store.Node("a-0")
+		c.DeleteNode("a-0")
+		c.AddNode("a-0", zone.Key{Zone: "a"})
+		_, pass := runWith(t, c, cfg, clients, evictor.Options{})
+		c.Fail("a-0") // its pods wait for PodEvictionTimeout
+		pass(120)
+		store.stuck.Store(first)
+		c.Condition("a-1", v1.NodeReady, v1.ConditionFalse)
+		pass(60)
+		require.Less(t, store.asked.Load(), int64(100))
 	})
 }

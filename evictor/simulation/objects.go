@@ -82,7 +82,7 @@ func (f *filler) budget(b *policyv1.PodDisruptionBudget) error {
 		text := string(*policy)
 		spec.UnhealthyPodEvictionPolicy = &text
 	}
-	return f.cluster.AddBudgetSpec(inDefault(b.Namespace), b.Name, spec)
+	return f.cluster.AddBudget(inDefault(b.Namespace), b.Name, spec)
 }
 
 func (f *filler) pod(pod *v1.Pod) error {

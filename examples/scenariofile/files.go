@@ -58,7 +58,7 @@ func (r *reader) take(o objects.Object) error {
 		return r.cluster.AddNodeObject(o.Node)
 	case o.Budget != nil:
 		b := o.Budget
-		return r.cluster.AddBudgetSpec(b.Namespace, b.Name, simulator.BudgetSpec{
+		return r.cluster.AddBudget(b.Namespace, b.Name, simulator.BudgetSpec{
 			MinAvailable: b.MinAvailable, MaxUnavailable: b.MaxUnavailable, Selector: b.Selector, UnhealthyPodEvictionPolicy: b.UnhealthyPodEvictionPolicy,
 		})
 	case r.early.count > 0:

@@ -19,9 +19,9 @@ type BudgetSpec struct {
 	UnhealthyPodEvictionPolicy *string
 }
 
-// AddBudgetSpec is AddBudget for the whole spec of a budget. The spec also says whether the eviction API always evicts
-// pods that are not Ready.
-func (c *Cluster) AddBudgetSpec(namespace, name string, spec BudgetSpec) error {
+// AddBudget adds a PodDisruptionBudget, with exactly one of MinAvailable and MaxUnavailable set. Deletions ignore it;
+// the report says how long fewer pods were live than it needs. Call AddBudget before a simulation.
+func (c *Cluster) AddBudget(namespace, name string, spec BudgetSpec) error {
 	const ifHealthyBudget, alwaysAllow = "IfHealthyBudget", "AlwaysAllow"
 	policy := ifHealthyBudget
 	if spec.UnhealthyPodEvictionPolicy != nil {
@@ -30,10 +30,37 @@ func (c *Cluster) AddBudgetSpec(namespace, name string, spec BudgetSpec) error {
 	if policy != ifHealthyBudget && policy != alwaysAllow {
 		return fmt.Errorf("unhealthyPodEvictionPolicy: %q is neither %s nor %s", policy, ifHealthyBudget, alwaysAllow)
 	}
-	if err := c.AddBudget(namespace, name, spec.Selector, spec.MinAvailable, spec.MaxUnavailable); err != nil {
+	chosen, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
 		return err
 	}
-	c.levels.budgets[len(c.levels.budgets)-1].alwaysUnhealthy = policy == alwaysAllow
+	b := budget{namespace: namespace, name: name, selector: chosen, alwaysUnhealthy: policy == alwaysAllow}
+	if b.need, err = needed(spec.MinAvailable, spec.MaxUnavailable); err != nil {
+		return err
+	}
+	c.levels.budgets = append(c.levels.budgets, b)
+	added := int32(len(c.levels.budgets) - 1)
+	matched := make(map[int32]bool)
+	for g := range c.levels.members {
+		if c.under(int32(g), added) {
+			matched[int32(g)+1] = true
+		}
+	}
+	if len(matched) == 0 {
+		return nil
+	}
+	for i := range c.pods { // pods that were added before their budget
+		if p := &c.pods[i]; p.node >= 0 && matched[p.member] && c.counts(p) {
+			have := 1
+			if !c.nodes[p.node].serves() {
+				have = 0
+			}
+			c.levels.budgets[added].change(c.now(), 1, have)
+			if p.ready {
+				c.levels.budgets[added].healthy++
+			}
+		}
+	}
 	return nil
 }
 

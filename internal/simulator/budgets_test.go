@@ -32,7 +32,7 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 		s.Config.UseEvictionAPI, s.Config.NodeEvictionRate = ptr(true), ptr(1.0)
 		s.Events = []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}}}
 		cluster := New(&Clock{})
-		require.NoError(t, cluster.AddBudgetSpec("default", "x", spec))
+		require.NoError(t, cluster.AddBudget("default", "x", spec))
 		_, _, r := told(t, cluster, s)
 		policy := "none"
 		if c.policy != nil {
@@ -43,7 +43,7 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 		// Pods that are Ready are under the budget, whatever it says of others.
 		s.Events[0] = scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-000"}, Key: "k", Effect: "NoExecute"}}
 		cluster = New(&Clock{})
-		require.NoError(t, cluster.AddBudgetSpec("default", "x", spec))
+		require.NoError(t, cluster.AddBudget("default", "x", spec))
 		_, _, r = told(t, cluster, s)
 		require.Equal(t, min(2, 8-c.needed), r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
 	}
@@ -51,6 +51,6 @@ func TestUnhealthyPodEvictionPolicy(t *testing.T) {
 
 func TestAPolicyThatNobodyKnowsIsRefused(t *testing.T) {
 	never := "Never"
-	err := New(&Clock{}).AddBudgetSpec("n", "b", BudgetSpec{UnhealthyPodEvictionPolicy: &never})
+	err := New(&Clock{}).AddBudget("n", "b", BudgetSpec{UnhealthyPodEvictionPolicy: &never})
 	require.ErrorContains(t, err, `unhealthyPodEvictionPolicy: "Never"`)
 }

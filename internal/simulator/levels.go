@@ -230,43 +230,6 @@ func ControllerOf(pod *metav1.ObjectMeta) (kind, name string) {
 	return owner.Kind, owner.Name
 }
 
-// AddBudget adds a PodDisruptionBudget, with exactly one of minAvailable and maxUnavailable set. Deletions ignore it;
-// the report says how long fewer pods were live than it needs. Call AddBudget before a simulation.
-func (c *Cluster) AddBudget(namespace, name string, selector *metav1.LabelSelector, minAvailable, maxUnavailable *intstr.IntOrString) error {
-	chosen, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
-		return err
-	}
-	b := budget{namespace: namespace, name: name, selector: chosen}
-	if b.need, err = needed(minAvailable, maxUnavailable); err != nil {
-		return err
-	}
-	c.levels.budgets = append(c.levels.budgets, b)
-	added := int32(len(c.levels.budgets) - 1)
-	matched := make(map[int32]bool)
-	for g := range c.levels.members {
-		if c.under(int32(g), added) {
-			matched[int32(g)+1] = true
-		}
-	}
-	if len(matched) == 0 {
-		return nil
-	}
-	for i := range c.pods { // pods that were added before their budget
-		if p := &c.pods[i]; p.node >= 0 && matched[p.member] && c.counts(p) {
-			have := 1
-			if !c.nodes[p.node].serves() {
-				have = 0
-			}
-			c.levels.budgets[added].change(c.now(), 1, have)
-			if p.ready {
-				c.levels.budgets[added].healthy++
-			}
-		}
-	}
-	return nil
-}
-
 // needed returns how many pods must be live, as a function of the desired number. Shares are rounded up, as in the
 // disruption controller.
 func needed(minAvailable, maxUnavailable *intstr.IntOrString) (func(desired int) int, error) {

@@ -20,8 +20,8 @@ func shop(t *testing.T, budgetFirst bool, minAvailable, maxUnavailable *intstr.I
 	c := New(&Clock{})
 	add := func() {
 		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
-		require.NoError(t, c.AddBudget("shop", "web", selector, minAvailable, maxUnavailable))
-		require.NoError(t, c.AddBudget("other", "web", selector, minAvailable, maxUnavailable))
+		require.NoError(t, c.AddBudget("shop", "web", BudgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
+		require.NoError(t, c.AddBudget("other", "web", BudgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
 	}
 	if budgetFirst {
 		add()
@@ -131,9 +131,9 @@ func adjusted(budgets []Budget) []Budget {
 func TestBudgetThatSaysNoNumber(t *testing.T) {
 	c := New(&Clock{})
 	for _, text := range []string{"half", "50", "-5%", "%"} {
-		require.ErrorContains(t, c.AddBudget("n", "b", nil, ptr(intstr.FromString(text)), nil), text)
+		require.ErrorContains(t, c.AddBudget("n", "b", BudgetSpec{MinAvailable: ptr(intstr.FromString(text))}), text)
 	}
-	require.Error(t, c.AddBudget("n", "b", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Sometimes"}}}, nil, nil))
+	require.Error(t, c.AddBudget("n", "b", BudgetSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Sometimes"}}}}))
 }
 
 // The report says what nodes waited for, and for how long at least one did.

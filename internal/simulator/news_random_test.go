@@ -132,7 +132,7 @@ func underBudgets(t *testing.T) *Cluster {
 	c := New(&Clock{})
 	for _, app := range []string{"a", "b"} {
 		most := intstr.FromString("20%")
-		require.NoError(t, c.AddBudget("default", app, &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, nil, &most))
+		require.NoError(t, c.AddBudget("default", app, BudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}, MaxUnavailable: &most}))
 	}
 	return c
 }

@@ -170,7 +170,7 @@ func TestOutOfService(t *testing.T) {
 func budgeted(t *testing.T, most int) *Cluster {
 	c := New(&Clock{})
 	n := intstr.FromInt(most)
-	require.NoError(t, c.AddBudget("default", "x", &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}, nil, &n))
+	require.NoError(t, c.AddBudget("default", "x", BudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}, MaxUnavailable: &n}))
 	return c
 }
 

@@ -97,7 +97,7 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 		case *policyv1.PodDisruptionBudget:
 			count.Budgets++
 			spec := specOf(o)
-			require.NoError(t, direct.AddBudgetSpec(o.Namespace, o.Name, simulator.BudgetSpec{
+			require.NoError(t, direct.AddBudget(o.Namespace, o.Name, simulator.BudgetSpec{
 				MinAvailable: spec.MinAvailable, MaxUnavailable: spec.MaxUnavailable, Selector: spec.Selector, UnhealthyPodEvictionPolicy: spec.UnhealthyPodEvictionPolicy,
 			}))
 		case *v1.Pod:

@@ -209,8 +209,7 @@ func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() -
 
 // isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported.
 func (m *livesMind) isSilent(known *livesNode) bool {
-	age := m.process.wall().Sub(known.object.CreationTimestamp.Time)
-	return m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.NodeStartupGracePeriod
+	return m.silence(known) >= m.grace() || !known.reported && m.process.wall().Sub(known.object.CreationTimestamp.Time) >= m.world.config.NodeStartupGracePeriod
 }
 
 // observes is told whether it sees well: when it does again all clocks start anew (decision 6).
@@ -254,11 +253,12 @@ func (m *livesMind) passed() {
 				known.verdict = v1.ConditionUnknown
 			}
 		}
-		since := known.beat // upstream counts from there, or from the change to False
+		since := known.beat // upstream counts from there, from the change to False or, if it never reported, from the creation
 		if ready == v1.ConditionFalse {
 			since = livesOr(known.good, known.first)
 		}
-		if m.failed(known) == "" && known.due.IsZero() && m.world.now.Sub(since) >= m.world.config.PodEvictionTimeout {
+		age, timeout := m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.config.PodEvictionTimeout
+		if m.failed(known) == "" && known.due.IsZero() && (m.world.now.Sub(since) >= timeout || !known.reported && m.silence(known) >= m.grace() && age >= timeout) {
 			known.due = m.world.now
 		}
 	}

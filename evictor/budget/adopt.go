@@ -7,11 +7,11 @@ import (
 )
 
 // Adopt takes over an action that no Reservation of this Budget began, such as one of an earlier process. No bound is
-// checked. The action counts as if it had been committed at began, and goes on until End or Remove. With PerSecond it
-// takes only the tokens that have not come back since began; those of several adopted actions come back side by side, so
-// more may begin after an Adopt than the rate alone allows. An action that Restore brought back counts already; the first
-// Adopt takes it over, whatever began is. Adopt returns false and changes nothing if there is no such member or somebody
-// acts on it.
+// checked. The action counts as if it had been reserved and committed at began, and goes on until End or Remove. With
+// PerSecond it takes its tokens as of began, so the bucket may miss more than its burst. Of the pauses in which a bucket
+// was full again, it remembers the last thirty; for an action that began before those, others count as busy. An action
+// that Restore brought back counts already; the first Adopt takes it over, whatever began is. Adopt returns false and
+// changes nothing if there is no such member or somebody acts on it.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
 	return b.AdoptAt(key, began, b.config.Clock.Now())
 }
@@ -39,8 +39,9 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 		switch {
 		case bound.Of == Recent && t-at < int64(bound.Within):
 			c.insert(key, m.weight, at)
-		case bound.PerSecond > 0 && m.asked(bound): // the tokens that have not come back since
-			c.spent += max(0, float64(m.weight)-bound.PerSecond*time.Duration(t-at).Seconds())
+		case bound.PerSecond > 0 && m.asked(bound):
+			tokens := c.bucket(&bound.Bound)
+			tokens.add(taking{at, tokens.work(m.weight)})
 		}
 	}
 	b.commit(m, t)
@@ -83,7 +84,7 @@ func (b *Budget[K, M]) ExceededAt(key K, now time.Time) *Refusal {
 		}
 		c := &g.cells[bound.cell]
 		c.update(&bound.Bound, t)
-		no := c.compare(&bound.Bound, g, c.used(&bound.Bound, g))
+		no := c.compare(&bound.Bound, g, c.used(&bound.Bound, g, t))
 		if no.kind == agreed {
 			continue
 		}

@@ -91,10 +91,14 @@ type member[K comparable] struct {
 	orphaned    bool   // its action was restored, and nobody has adopted it
 	paid        uint64 // a bit for each of Budget.taking whose tokens it may give back
 	price       int64  // how many
+	paidAt      int64  // when they were taken
 }
 
 // asked says whether the bound applies to the member, if the member is in a group of its dimension.
 func (m *member[K]) asked(b *bound) bool { return b.without == 0 || m.in[b.without] == nil }
+
+// payment is what its reservation took from a bucket.
+func (m *member[K]) payment(b *bucket) taking { return taking{m.paidAt, b.work(m.price)} }
 
 // standing is what counts about a member.
 type standing struct {
@@ -289,7 +293,7 @@ func (b *Budget[K, M]) forget(g *group[K], now int64) bool {
 		}
 		c := &g.cells[bound.cell]
 		c.update(&bound.Bound, now)
-		if c.remembers() {
+		if c.remembers(now) {
 			return false
 		}
 	}
@@ -322,7 +326,7 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	}
 }
 
-// moveHeld moves what a reservation counts in bounds on Recent.
+// moveHeld moves what a reservation counts in bounds on Recent. Tokens stay where they were taken, and are not given back.
 func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int64) {
 	if m.done != reserved {
 		return
@@ -331,8 +335,9 @@ func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int
 		if bound.dimension != d {
 			continue
 		}
-		if m.paid &^= 1 << i; bound.Of != Recent {
-			continue // the tokens stay where they were taken
+		if bound.PerSecond > 0 {
+			b.keep(m, i, from)
+			continue
 		}
 		if from != nil {
 			from.cells[bound.cell].release(m.key)
@@ -343,11 +348,24 @@ func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int
 	}
 }
 
+// keep says that the tokens that a reservation took from one of Budget.taking are not given back.
+func (b *Budget[K, M]) keep(m *member[K], i int, g *group[K]) {
+	if m.paid&(1<<i) != 0 {
+		m.paid &^= 1 << i
+		tokens := g.cells[b.taking[i].cell].tokens
+		tokens.keep(m.payment(tokens))
+	}
+}
+
 // began records that a reserved action has begun.
 func (b *Budget[K, M]) began(m *member[K], now int64) {
-	for _, bound := range b.taking {
-		if g := m.in[bound.dimension]; g != nil && bound.Of == Recent {
+	for i, bound := range b.taking {
+		switch g := m.in[bound.dimension]; {
+		case g == nil:
+		case bound.Of == Recent:
 			g.cells[bound.cell].begin(m.key, m.weight, now)
+		default:
+			b.keep(m, i, g)
 		}
 	}
 }

@@ -80,8 +80,8 @@ type Bound struct {
 	// with Quiet.
 	Latched bool
 
-	// PerSecond is how many actions, in weights, may begin in a second. Burst is how many may begin at once after a quiet
-	// time; 0 means 1.
+	// PerSecond is how many actions, in weights, may begin in a second; the time for each is rounded up to whole nanoseconds.
+	// Burst is how many may begin at once after a quiet time; 0 means 1.
 	PerSecond float64
 	Burst     int
 }
@@ -244,7 +244,7 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 }
 
 // burst returns how many tokens the bucket holds.
-func (b *Bound) burst() float64 { return float64(max(b.Burst, 1)) }
+func (b *Bound) burst() int64 { return int64(max(b.Burst, 1)) }
 
 // breaks reports whether the bound is a breaker that looks at groups, so not one on Recent.
 func (b *Bound) breaks() bool { return b.Quiet > 0 || b.Latched && b.Of != Recent }

@@ -45,15 +45,18 @@
 //
 // With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until its limits,
 // or the stricter limit Resume, have been kept for that long without a break. A Latched bound, on these or on Recent,
-// stays shut until somebody calls Reset. Breakers start with the first Reserve, so Set all members before that. A bound
-// with PerSecond is a token bucket; each action takes its member's weight in tokens.
+// stays shut until somebody calls Reset. Breakers start with the first Reserve, so Set all members before that.
+//
+// A bound with PerSecond is a token bucket; each action takes its member's weight in tokens when it is reserved. A
+// bucket always holds what it would if all had come in order: what is adopted takes its tokens as of when it began, and
+// what is given back never took any.
 //
 // # Reservations
 //
 // Reserve asks all bounds at once and counts the member as acted on from then on, so two goroutines that reserve at the
 // same time never exceed a bound together. A Reservation ends in one of two ways. GiveBack means that nothing was done
-// and everything is as before. Commit means that the action has begun: it goes on until End, or until the member is
-// removed, and counts as recent for as long as a bound looks back.
+// and everything is as if it had never been reserved. Commit means that the action has begun: it goes on until End, or
+// until the member is removed, and counts as recent for as long as a bound looks back.
 //
 // When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and when
 // time alone may change the answer. A change of a member may change it at any time. So ask again when a member of the

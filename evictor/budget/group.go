@@ -42,10 +42,9 @@ func (s *sums) add(m *standing, sign int64) {
 
 // cell is what one bound remembers about one group.
 type cell[K comparable] struct {
-	shut   bool    // the breaker was exceeded and has not opened
-	calm   int64   // since when the limits are kept; restless if they are not
-	spent  float64 // tokens missing in the bucket at the time filled
-	filled int64
+	shut   bool         // the breaker was exceeded and has not opened
+	calm   int64        // since when the limits are kept; restless if they are not
+	tokens *bucket      // nil if none was ever taken
 	recent *window[K]   // nil while empty
 	again  earliest.One // in Budget.waiting: when a refusal may end
 }
@@ -73,10 +72,10 @@ func (g *group[K]) used(q Quantity) int64 {
 }
 
 // used returns what the bound counts in the group now. With PerSecond it is the number of missing tokens, rounded up.
-func (c *cell[K]) used(b *Bound, g *group[K]) int64 {
+func (c *cell[K]) used(b *Bound, g *group[K], now int64) int64 {
 	switch {
 	case b.PerSecond > 0:
-		return int64(c.spent + 1 - tiny)
+		return c.tokens.missing(now)
 	case b.Of != Recent:
 		return g.used(b.Of)
 	case c.recent != nil:
@@ -106,16 +105,13 @@ func (c *cell[K]) open(b *Bound, now int64) {
 	}
 }
 
-// refill adds the tokens that have accrued until now.
-func (c *cell[K]) refill(b *Bound, now int64) {
-	if c.spent > 0 {
-		c.spent = max(0, c.spent-b.PerSecond*time.Duration(now-c.filled).Seconds())
+// bucket returns the bucket, and makes it if there is none.
+func (c *cell[K]) bucket(b *Bound) *bucket {
+	if c.tokens == nil {
+		c.tokens = newBucket(b.PerSecond)
 	}
-	c.filled = now
+	return c.tokens
 }
-
-// tokens is how many tokens the bucket holds.
-func (c *cell[K]) tokens(b *Bound) float64 { return b.burst() - c.spent }
 
 // window is the members on which an action began lately, each once.
 type window[K comparable] struct {
@@ -184,9 +180,14 @@ func (w *window[K]) first(within int64) int64 {
 	return w.line[0].at + within
 }
 
+// remembered: a group without members is kept until its full bucket would have filled up again by that many tokens. What
+// is adopted later counts as if nothing had been taken before; that is the same unless it takes more tokens than these.
+const remembered = 64
+
 // remembers says whether the cell of a group without members still holds anything.
-func (c *cell[K]) remembers() bool {
-	return c.shut || c.spent > 0 || c.recent != nil && len(c.recent.of) > 0
+func (c *cell[K]) remembers(now int64) bool {
+	tokens := c.tokens != nil && c.tokens.full > now-c.tokens.work(remembered)
+	return c.shut || tokens || c.recent != nil && len(c.recent.of) > 0
 }
 
 // update brings the cell up to date. Breakers need not look at the group here: they did when it last changed.
@@ -194,8 +195,6 @@ func (c *cell[K]) update(b *Bound, now int64) {
 	switch {
 	case b.Quiet > 0:
 		c.open(b, now)
-	case b.PerSecond > 0:
-		c.refill(b, now)
 	case c.recent != nil:
 		c.recent.expire(b.Within, now)
 	}

@@ -52,12 +52,12 @@ type model struct {
 	now     time.Duration
 	things  map[string]thing
 	done    map[string]doing
-	orphans map[string]bool       // acted on in a snapshot, and adopted by nobody
-	acts    map[string][]modelAct // by bound and group
-	tokens  map[string]*bucket
+	orphans map[string]bool           // acted on in a snapshot, and adopted by nobody
+	acts    map[string][]modelAct     // by bound and group
+	taken   map[string][]*modelTokens // by bound and group
 	breaker map[string]*breaker
 	asked   bool
-	paid    map[string]map[string]int64 // by member: tokens by bound and group
+	paid    map[string]map[string]*modelTokens // by member: what a reservation took, by bound and group
 }
 
 type modelAct struct {
@@ -67,9 +67,10 @@ type modelAct struct {
 	held   bool
 }
 
-type bucket struct {
-	missing float64
-	at      time.Duration
+// modelTokens were taken from a bucket at that time.
+type modelTokens struct {
+	at     time.Duration
+	tokens float64
 }
 
 type breaker struct {
@@ -80,7 +81,7 @@ type breaker struct {
 func newModel(bounds []Bound) *model {
 	return &model{
 		bounds: bounds, things: map[string]thing{}, done: map[string]doing{}, acts: map[string][]modelAct{},
-		tokens: map[string]*bucket{}, breaker: map[string]*breaker{}, paid: map[string]map[string]int64{},
+		taken: map[string][]*modelTokens{}, breaker: map[string]*breaker{}, paid: map[string]map[string]*modelTokens{},
 	}
 }
 
@@ -207,9 +208,8 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 	}
 	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group}
 	if b.PerSecond > 0 {
-		bucket := m.bucket(b, group)
-		have := b.burst() - bucket.missing
-		want := min(float64(th.weight), b.burst())
+		have := float64(b.burst()) - m.missing(b, group)
+		want := float64(min(th.weight, b.burst()))
 		if want <= have {
 			return nil
 		}
@@ -273,14 +273,26 @@ func (m *model) reset(b *Bound) (opened bool) {
 	return opened
 }
 
-func (m *model) bucket(b *Bound, group string) *bucket {
-	is := m.tokens[b.Name+"/"+group]
-	if is == nil {
-		is = &bucket{}
-		m.tokens[b.Name+"/"+group] = is
+// missing takes all tokens once more, each at its time, from a bucket that begins full.
+func (m *model) missing(b *Bound, group string) (missing float64) {
+	all := slices.Clone(m.taken[b.Name+"/"+group])
+	slices.SortFunc(all, func(a, b *modelTokens) int { return cmp.Compare(a.at, b.at) })
+	last := time.Duration(math.MinInt64 / 2)
+	refill := func(now time.Duration) {
+		missing = max(0, missing-b.PerSecond*(now-last).Seconds())
+		last = now
 	}
-	is.missing = max(0, is.missing-b.PerSecond*(m.now-is.at).Seconds())
-	is.at = m.now
+	for _, is := range all {
+		refill(is.at)
+		missing += is.tokens
+	}
+	refill(m.now)
+	return missing
+}
+
+func (m *model) take(name string, at time.Duration, tokens float64) *modelTokens {
+	is := &modelTokens{at, tokens}
+	m.taken[name] = append(m.taken[name], is)
 	return is
 }
 
@@ -317,7 +329,7 @@ func (m *model) reserve(key string) error {
 		return first
 	}
 	m.done[key] = reserved
-	m.paid[key] = map[string]int64{}
+	m.paid[key] = map[string]*modelTokens{}
 	for i := range m.bounds {
 		b := &m.bounds[i]
 		group, ok := m.groupOf(b.Per, th)
@@ -327,8 +339,7 @@ func (m *model) reserve(key string) error {
 		if name := b.Name + "/" + group; b.Of == Recent {
 			m.acts[name] = append(m.acts[name], modelAct{key: key, weight: th.weight, held: true})
 		} else if _, in := m.groupOf(b.Without, th); b.PerSecond > 0 && (b.Without == "" || !in) {
-			m.bucket(b, group).missing += float64(th.weight)
-			m.paid[key][name] = th.weight
+			m.paid[key][name] = m.take(name, m.now, float64(th.weight))
 		}
 	}
 	return nil
@@ -373,7 +384,7 @@ func (m *model) adopt(key string, ago time.Duration) bool {
 			m.acts[name] = append(m.acts[name], modelAct{key, m.now - ago, th.weight, false})
 			slices.SortStableFunc(m.acts[name], func(a, b modelAct) int { return cmp.Compare(a.when(), b.when()) })
 		} else if _, in := m.groupOf(b.Without, th); b.PerSecond > 0 && (b.Without == "" || !in) {
-			m.bucket(b, group).missing += max(0, float64(th.weight)-b.PerSecond*ago.Seconds())
+			m.take(name, m.now-ago, float64(th.weight))
 		}
 	}
 	return true
@@ -426,10 +437,9 @@ func (m *model) giveBack(key string) {
 	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		for name, weight := range m.paid[key] {
+		for name, paid := range m.paid[key] {
 			if group, ok := m.groupOf(b.Per, m.things[key]); ok && name == b.Name+"/"+group {
-				is := m.bucket(b, group)
-				is.missing = max(0, is.missing-float64(weight))
+				m.taken[name] = slices.DeleteFunc(m.taken[name], func(is *modelTokens) bool { return is == paid })
 			}
 		}
 	}
@@ -669,6 +679,14 @@ func (l *life) restart() {
 			l.model.giveBack(key)
 		}
 	}
+	for i := range l.bounds {
+		for name := range l.model.taken {
+			if group, ok := strings.CutPrefix(name, l.bounds[i].Name+"/"); ok {
+				// A snapshot says how many tokens are missing, and not since when.
+				l.model.taken[name] = []*modelTokens{{l.model.now, l.model.missing(&l.bounds[i], group)}}
+			}
+		}
+	}
 	l.held, l.model.asked = map[string]Reservation[string]{}, false
 	l.begin()
 	var s Snapshot[string]
@@ -701,8 +719,7 @@ func (l *life) check() {
 				want.Min = is.Min.in(&sums)
 			}
 			if is.PerSecond > 0 {
-				missing := m.bucket(is, group).missing
-				want.Used, want.Max = int64(missing+1-1e-9), int64(is.burst())
+				want.Used, want.Max = int64(math.Ceil(m.missing(is, group))), is.burst()
 			} else {
 				want.Used = m.used(is, group, "")
 			}

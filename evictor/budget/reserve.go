@@ -76,8 +76,8 @@ const (
 	over
 )
 
-// GiveBack ends a reservation because nothing was done: everything is as before, except that time has passed. It reports
-// whether the reservation was still held.
+// GiveBack ends a reservation because nothing was done: everything is as if it had never been reserved. It reports whether
+// the reservation was still held.
 func (r Reservation[K]) GiveBack() bool { return r.owner != nil && r.owner.end(r, givenBack) }
 
 // Commit says that the action has begun. The action goes on until End, or until the member is removed. Commit reports
@@ -173,11 +173,7 @@ const (
 // ask returns the answer of one bound that is up to date, and when time alone may change it; none means never.
 func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K], now int64) (answer, int64) {
 	if b.PerSecond > 0 {
-		want := min(float64(m.weight), b.burst())
-		if missing := want - c.tokens(b); missing > tiny {
-			return answer{tooMany, m.weight, int64(max(c.tokens(b), 0))}, now + c.until(b, missing)
-		}
-		return answer{}, none
+		return c.tokens.ask(m.weight, b.burst(), now)
 	}
 	used := g.used(b.Of)
 	switch b.Of {
@@ -233,18 +229,10 @@ func (c *cell[K]) opens(b *Bound) int64 {
 	return c.calm + int64(b.Quiet)
 }
 
-// tiny is how much of a token may be missing because of rounding errors.
-const tiny = 1e-9
-
-// until returns how long it takes until the missing tokens have accrued.
-func (c *cell[K]) until(b *Bound, missing float64) int64 {
-	return int64(min(math.Ceil(missing/b.PerSecond*float64(time.Second)), math.MaxInt64/4))
-}
-
 // take counts the member as acted on. All its bounds are up to date.
 func (b *Budget[K, M]) take(m *member[K], now int64) {
 	b.become(m, reserved, now)
-	m.paid, m.price = 0, m.weight
+	m.paid, m.price, m.paidAt = 0, m.weight, now
 	for i, bound := range b.taking {
 		g := m.in[bound.dimension]
 		switch {
@@ -252,7 +240,8 @@ func (b *Budget[K, M]) take(m *member[K], now int64) {
 		case bound.Of == Recent:
 			g.cells[bound.cell].hold(&bound.Bound, m.key, m.weight, now)
 		case bound.PerSecond > 0 && m.asked(bound):
-			g.cells[bound.cell].spent += float64(m.weight)
+			tokens := g.cells[bound.cell].bucket(&bound.Bound)
+			tokens.take(m.payment(tokens))
 			m.paid |= 1 << i
 		}
 	}
@@ -335,8 +324,8 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 		case bound.Of == Recent:
 			g.cells[bound.cell].release(m.key)
 		case bound.PerSecond > 0 && m.paid&(1<<i) != 0:
-			c := &g.cells[bound.cell]
-			c.spent = max(0, c.spent-float64(m.price))
+			tokens := g.cells[bound.cell].tokens
+			tokens.giveBack(m.payment(tokens))
 		}
 	}
 }

@@ -31,7 +31,8 @@ type GroupSnapshot[K comparable] struct {
 	// Shut: the breaker is shut. Calm is for how long its limits have been kept, nil if they are not kept now.
 	Shut bool           `json:"shut,omitempty"`
 	Calm *time.Duration `json:"calm,omitempty"`
-	// Missing is how many tokens are missing in the bucket.
+	// Missing is how many tokens are missing in the bucket. Since when is not known after Restore: what is adopted then, and
+	// began before it, takes its tokens as if the others had been taken at the Restore.
 	Missing float64 `json:"missing,omitempty"`
 	// Recent are the actions that began lately, oldest first.
 	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
@@ -84,7 +85,9 @@ func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 		calm := time.Duration(now - c.calm)
 		s.Calm = &calm
 	}
-	s.Missing = c.spent
+	if c.tokens != nil {
+		s.Missing = float64(c.tokens.left(now)) / float64(c.tokens.token)
+	}
 	if c.recent != nil {
 		for _, is := range c.recent.line {
 			if a, known := c.recent.of[is.key]; known && a.at == is.at {
@@ -129,7 +132,7 @@ func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 		is := &s.Groups[i]
 		at := b.bound(is.Bound)
 		g := b.group(at.dimension, is.Group)
-		g.cells[at.cell].restore(is, t)
+		g.cells[at.cell].restore(is, &at.Bound, t)
 		b.list(g)
 	}
 	return nil
@@ -178,11 +181,14 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 	return nil
 }
 
-func (c *cell[K]) restore(s *GroupSnapshot[K], now int64) {
+func (c *cell[K]) restore(s *GroupSnapshot[K], b *Bound, now int64) {
 	if c.shut = s.Shut; s.Calm != nil {
 		c.calm = max(now-int64(*s.Calm), beginning)
 	}
-	c.spent, c.filled = s.Missing, now
+	if s.Missing > 0 {
+		tokens := c.bucket(b)
+		tokens.add(taking{now, int64(min(math.Round(s.Missing*float64(tokens.token)), forever))})
+	}
 	if len(s.Recent) == 0 {
 		return
 	}

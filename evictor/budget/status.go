@@ -41,8 +41,8 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	c := &g.cells[is.cell]
 	c.update(&is.Bound, t)
 	s := Status{Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
-	if s.Used = c.used(&is.Bound, g); is.PerSecond > 0 {
-		s.Max = int64(is.burst())
+	if s.Used = c.used(&is.Bound, g, t); is.PerSecond > 0 {
+		s.Max = is.burst()
 	}
 	if is.Max.IsSet() {
 		s.Max = is.Max.in(&g.sum)

@@ -72,6 +72,52 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
+// BenchmarkTokens: a reservation takes tokens from three buckets, and is given back or committed. The buckets are busy all
+// the time, or full again before each.
+func BenchmarkTokens(b *testing.B) {
+	for _, row := range []struct {
+		name   string
+		step   time.Duration
+		commit bool
+	}{
+		{"given back", 0, false}, {"busy, committed", time.Millisecond, true}, {"with pauses, committed", 5 * time.Millisecond, true},
+		{"with pauses, given back", 5 * time.Millisecond, false},
+	} {
+		b.Run(row.name, func(b *testing.B) {
+			budget, err := New(things(
+				Bound{Name: "all", PerSecond: 1000, Burst: 3}, Bound{Name: "pool", Per: "pool", PerSecond: 1000, Burst: 2},
+				Bound{Name: "zone", Per: "zone", PerSecond: 999, Burst: 1 << 40},
+			))
+			if err != nil {
+				b.Fatal(err)
+			}
+			now := clockBegin
+			for _, key := range []string{"a", "b"} {
+				budget.SetAt(key, thing{pool: "p", zone: "z", weight: 1, ok: true}, now)
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				key := "a"
+				if i%2 > 0 {
+					key = "b"
+				}
+				now = now.Add(row.step)
+				r, err := budget.ReserveAt(key, now)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if r = r.At(now); !row.commit {
+					r.GiveBack()
+					continue
+				}
+				r.Commit()
+				r.End()
+			}
+		})
+	}
+}
+
 // BenchmarkRefused: a bound refuses.
 func BenchmarkRefused(b *testing.B) {
 	budget, keys, of := large(b)

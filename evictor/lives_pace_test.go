@@ -220,7 +220,7 @@ func (m *livesMind) adopts(known *livesNode) {
 func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (surely, perhaps bool) {
 	now, begun, slack := m.world.now, m.begun[in], m.world.slack+time.Second
 	if in.bound.Of == 0 {
-		missing := func(begun []livesBegun, at func(livesBegun) time.Time, spare time.Duration) bool { // of what was begun since any of them, so much has not come back
+		missing := func(at func(livesBegun) time.Time, spare time.Duration) bool { // of what was begun since any of them, so much has not come back
 			for _, from := range begun {
 				spent := 1 - in.bound.PerSecond*(now.Sub(at(from))+spare).Seconds()
 				for _, b := range begun {
@@ -234,8 +234,7 @@ func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (sur
 			}
 			return false
 		}
-		own := slices.DeleteFunc(slices.Clone(begun), func(b livesBegun) bool { return b.first != b.last }) // Adopt: tokens of what is adopted may come back side by side
-		return next != nil && missing(own, func(b livesBegun) time.Time { return b.first }, slack), next != nil && missing(begun, func(b livesBegun) time.Time { return b.last }, -time.Minute)
+		return next != nil && missing(func(b livesBegun) time.Time { return b.first }, slack), next != nil && missing(func(b livesBegun) time.Time { return b.last }, -time.Minute)
 	}
 	if next != nil {
 		begun = append(slices.Clone(begun), livesBegun{next.object.Name, now, now})

@@ -28,7 +28,7 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 		m.orphaned = false
 		return true
 	}
-	at := min(b.time.Of(began), t)
+	at := max(beginning, min(b.time.Of(began), t))
 	for _, bound := range b.taking {
 		g := m.in[bound.dimension]
 		if g == nil {
@@ -53,10 +53,13 @@ func (c *cell[K]) insert(key K, weight, at int64) {
 	if c.recent == nil {
 		c.recent = &window[K]{of: make(map[K]act)}
 	}
-	if was, known := c.recent.of[key]; known && was.at >= at {
+	was, known := c.recent.of[key]
+	if known && was.at > at {
 		return
 	}
-	c.recent.set(key, act{at: at, weight: weight})
+	if c.recent.set(key, act{at: at, weight: weight}); known && was.at == at {
+		return // it is in the line already
+	}
 	i, _ := slices.BinarySearchFunc(c.recent.line, at+1, func(one begun[K], at int64) int { return cmp.Compare(one.at, at) })
 	c.recent.line = slices.Insert(c.recent.line, i, begun[K]{key, at})
 }

@@ -20,7 +20,7 @@ type bucket struct {
 
 type span struct{ from, to int64 }
 
-// taking is work and the instant at which it came.
+// taking is work and the instant at which it came, not before beginning.
 type taking struct{ at, work int64 }
 
 const (
@@ -100,7 +100,6 @@ func (b *bucket) use(t taking) {
 	if t.work == 0 {
 		return
 	}
-	t.at = max(t.at, beginning)
 	last := len(b.idle) - 1
 	i := last
 	for i > 0 && b.idle[i-1].to > t.at {

@@ -157,7 +157,7 @@ func TestBucketIsBounded(t *testing.T) {
 	require.Equal(t, full, b.full)
 	b.add(taking{b.idle[1].from, b.work(1)})
 	require.Equal(t, full, b.full, "it is lost in the pauses since")
-	b.add(taking{math.MinInt64, b.work(1000)})
+	b.add(taking{beginning, b.work(1000)})
 	b.add(taking{-2 * b.work(1000), b.work(1000)})
 	require.Equal(t, full, b.full, "before all that was ever taken there was time enough")
 }
@@ -226,12 +226,12 @@ func TestRefusalEndsOnTime(t *testing.T) {
 func TestBucketDoesNotOverflow(t *testing.T) {
 	ever := newBucket(1)
 	ever.add(taking{0, 1})
-	ever.add(taking{math.MinInt64, 1})
+	ever.add(taking{beginning, 1})
 	require.Equal(t, []span{{math.MinInt64, beginning}, {beginning + 1, 0}, {1, forever}}, ever.idle)
 	for _, rate := range []float64{1e-300, 1e-9, 1, 1e300} {
 		b := newBucket(rate)
 		for _, weight := range []int64{1, 1 << 40, math.MaxInt64} {
-			for _, at := range []int64{math.MinInt64, beginning, -1, 0, 5} {
+			for _, at := range []int64{beginning, -1, 0, 5} {
 				now := taking{5, b.work(weight)}
 				b.add(taking{at, now.work})
 				b.take(now)

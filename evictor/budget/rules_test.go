@@ -99,6 +99,28 @@ func TestWindowCountsMembersOnce(t *testing.T) {
 	require.False(t, ok)
 }
 
+// Of two actions on a member that began at one instant, the last that was heard of counts, with the weight that it had then.
+func TestAdoptedAtTheInstantOfAnother(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "r", Of: Recent, Max: Count(9), Within: time.Hour})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	for _, weight := range []int64{2, 1} {
+		b.Set("a", thing{weight: weight, ok: true})
+		require.True(t, b.Adopt("a", clockBegin))
+		require.True(t, b.End("a"))
+		require.Equal(t, []RecentSnapshot[string]{{"a", 0, weight}}, b.Snapshot().Groups[0].Recent)
+	}
+}
+
+// What began before any time that can be counted is not recent, and has got its tokens back.
+func TestAdoptedFromTheZeroTime(t *testing.T) {
+	b := fleet(t, 1, 0, Bound{Name: "r", Of: Recent, Max: Count(9), Within: time.Hour}, Bound{Name: "rate", PerSecond: 0.1})
+	require.True(t, b.Adopt("0", time.Time{}))
+	require.Empty(t, b.Snapshot().Groups)
+}
+
 func TestRate(t *testing.T) {
 	clock := clocktesting.NewFakeClock(clockBegin)
 	config := things(Bound{Name: "rate", Per: "zone", PerSecond: 0.1})

@@ -13,7 +13,7 @@ import (
 // AtMost are both inclusive.
 type Expectation struct {
 	Figure   string  `yaml:"figure"`
-	Zone     string  `yaml:"zone"`     // region:zone
+	Zone     string  `yaml:"zone"`     // as in events: the zone's name, or region:zone
 	Workload string  `yaml:"workload"` // namespace/kind/name
 	Budget   string  `yaml:"budget"`   // namespace/name
 	AtLeast  *Amount `yaml:"atLeast"`

@@ -42,7 +42,7 @@ func TestBreachesNameThemselves(t *testing.T) {
 		"expect 2: evicted of zone r:a is 7, less than 8",
 		"expect 3: lowestReadyShare of workload n/Deployment/w is 0.5, less than 0.75",
 		"expect 4: belowSeconds of budget n/b is 60, more than 0",
-		"expect 5: zone r:b does not exist",
+		`expect 5: zone "r:b" does not exist`,
 	}, r.Breaches([]scenario.Expectation{
 		{Figure: "evicted", AtMost: amount(11)},
 		{Figure: "evicted", Zone: "r:a", AtLeast: amount(8)},
@@ -50,4 +50,17 @@ func TestBreachesNameThemselves(t *testing.T) {
 		{Figure: "belowSeconds", Budget: "n/b", AtMost: amount(0)},
 		{Figure: "evicted", Zone: "r:b", AtMost: amount(0)},
 	}))
+}
+
+// An expectation names zones as events do.
+func TestExpectationsNameZonesAsEventsDo(t *testing.T) {
+	r := &Report{ByZone: []Zone{{Name: ":", Evicted: 1}, {Name: ":b", Evicted: 2}, {Name: "r1:a", Evicted: 3}, {Name: "r1:c", Evicted: 4}, {Name: "r2:c", Evicted: 5}}}
+	breach := func(zone string) []string {
+		return r.Breaches([]scenario.Expectation{{Figure: "evicted", Zone: zone, AtMost: ptr(scenario.Amount(0))}})
+	}
+	require.Equal(t, []string{"expect 1: evicted of zone : is 1, more than 0"}, breach(":"))
+	require.Equal(t, []string{"expect 1: evicted of zone b is 2, more than 0"}, breach("b"))
+	require.Equal(t, []string{"expect 1: evicted of zone a is 3, more than 0"}, breach("a"))
+	require.Equal(t, []string{"expect 1: evicted of zone r2:c is 5, more than 0"}, breach("r2:c"))
+	require.Equal(t, []string{`expect 1: zone "c" is ambiguous: write one of "r1:c", "r2:c"`}, breach("c"))
 }

@@ -2,7 +2,9 @@ package simulator
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/scenario"
@@ -97,9 +99,9 @@ func named(names []string, values ...any) []Figure {
 func (r *Report) Breaches(expected []scenario.Expectation) (breaches []string) {
 	for i := range expected {
 		e := &expected[i]
-		figures, ok := r.figuresOf(e)
-		if !ok {
-			breaches = append(breaches, fmt.Sprintf("expect %d: %s does not exist", i+1, e.Of()))
+		figures, err := r.figuresOf(e)
+		if err != nil {
+			breaches = append(breaches, fmt.Sprintf("expect %d: %s", i+1, err))
 		}
 		for _, f := range figures {
 			if breach := f.breach(e); f.Name == e.Figure && breach != "" {
@@ -125,30 +127,34 @@ func (f *Figure) breach(e *scenario.Expectation) string {
 	return ""
 }
 
-func (r *Report) figuresOf(e *scenario.Expectation) (figures []Figure, ok bool) {
+func (r *Report) figuresOf(e *scenario.Expectation) ([]Figure, error) {
 	switch {
 	case e.Zone != "":
+		keys := make([]scenario.ZoneKey, len(r.ByZone))
 		for i := range r.ByZone {
-			if r.ByZone[i].Name == e.Zone {
-				return r.ByZone[i].Figures(), true
-			}
+			keys[i].Region, keys[i].Zone, _ = strings.Cut(r.ByZone[i].Name, ":")
 		}
+		key, err := scenario.ResolveZone(e.Zone, keys)
+		if err != nil {
+			return nil, err
+		}
+		return r.ByZone[slices.Index(keys, key)].Figures(), nil
 	case e.Workload != "":
 		for i := range r.Workloads {
 			if r.Workloads[i].String() == e.Workload {
-				return r.Workloads[i].Figures(), true
+				return r.Workloads[i].Figures(), nil
 			}
 		}
 	case e.Budget != "":
 		for i := range r.Budgets {
 			if r.Budgets[i].String() == e.Budget {
-				return r.Budgets[i].Figures(), true
+				return r.Budgets[i].Figures(), nil
 			}
 		}
 	default:
-		return r.Figures(), true
+		return r.Figures(), nil
 	}
-	return nil, false
+	return nil, fmt.Errorf("%s does not exist", e.Of())
 }
 
 // rounded formats a number with enough digits to tell it from its bound.

@@ -119,6 +119,46 @@ func TestExplain(t *testing.T) {
 	require.Equal(t, 64, exitCode(err))
 }
 
+// TestExplainTellsWhoTookThePod: the story of a pod also says what others than the evictor did to it, and nothing of its
+// node once it is gone.
+func TestExplainTellsWhoTookThePod(t *testing.T) {
+	file := scenarioFile(t, `cluster:
+  zones:
+  - {name: a, nodes: 2, podsPerNode: 1, capacity: {cpu: 1}, pod: {requests: {cpu: 1}}}
+  - {name: b, nodes: 1, podsPerNode: 1, taints: [{key: db, effect: NoSchedule}], pod: {owner: StatefulSet/db}}
+events:
+- {at: 1m, drain: {node: a-000}}
+- {at: 2m, fail: {node: a-000}}
+- {at: 6m, fail: {node: b-000}}
+- {at: 15m, outOfService: {node: b-000}}
+- {at: 20m, recover: {node: a-000}}
+- {at: 21m, deleteNode: {node: a-001}}
+reschedule: {after: 10s}
+until: 30m
+`)
+	story := func(of, name string) []string {
+		text, _, err := simulate(t, "explain", "--scenario", file, of, name)
+		require.NoError(t, err)
+		return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	}
+	last := func(n int, lines []string) []string { return lines[len(lines)-n:] }
+	require.Equal(t, []string{
+		" 1m0s  the node is cordoned",
+		" 1m0s  the node is drained",
+		" 1m0s  pod default/a-000-p0: evicted by the drain",
+		"1m10s  pod default/a-000-p0: its replacement is Pending, 0/3 nodes: 1 cordoned, 1 cpu, 1 taint",
+	}, last(4, story("--pod", "a-000-p0")))
+	require.Equal(t, []string{
+		" 15m0s  someone adds the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+		" 15m0s  pod default/b-000-p0: its object is removed, because the node is out of service",
+		"15m10s  pod default/b-000-p0 is on node a-001 of zone a",
+		"15m10s  pod default/b-000-p0 replaces default/b-000-p0, which was deleted at 15m0s",
+		" 21m0s  the node is deleted with its pods",
+		"21m10s  pod default/b-000-p0: its replacement is Pending, 0/2 nodes: 1 cordoned, 1 not Ready",
+	}, last(6, story("--pod", "b-000-p0")))
+	require.Contains(t, story("--node", "a-000"), " 1m0s  pod default/a-000-p0: evicted by the drain")
+}
+
 func TestScenarioFromStandardInput(t *testing.T) {
 	var out bytes.Buffer
 	in := strings.NewReader("cluster: {zones: [{name: a, nodes: 3}]}\nuntil: 1m\n")

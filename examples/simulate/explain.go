@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +48,7 @@ func explainCommand(f *flags) *cobra.Command {
 				namespace, name := scenario.SplitPodName(pod)
 				t.pod = evictor.PodKey{Namespace: namespace, Name: name}
 			}
-			j := &job{input: in, sets: sets, engine: engine{name: ours}, decision: t.decided, happened: t.happened, started: t.started}
+			j := &job{input: in, sets: sets, engine: engine{name: ours}, line: t.written, decision: t.decided, happened: t.happened, started: t.started}
 			if _, err := f.timed(c.Context(), j, c.ErrOrStderr()); err != nil {
 				return err
 			}
@@ -106,7 +109,7 @@ func (t *tale) happened(h simulator.Happening) {
 	case t.ofPod() && h.Was == t.pod:
 		t.add(h.At, h.Text+fmt.Sprintf(", on node %s", h.Node))
 		return
-	case h.Node != t.node || h.Pod.Name != "" && t.ofPod():
+	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || t.gone()):
 		return
 	}
 	t.add(h.At, h.Text)
@@ -116,16 +119,46 @@ func (t *tale) happened(h simulator.Happening) {
 func (t *tale) decided(d evictor.Decision) {
 	switch {
 	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
-	case t.node == "":
+	case t.node == "" || t.gone() && d.Pod.PodKey != t.pod:
 		return
 	case d.Kind == evictor.ZoneChanged && d.Zone == t.zone:
 	case d.Node != t.node || t.ofPod() && d.Pod.Name != "" && d.Pod.PodKey != t.pod:
 		return
 	}
 	t.add(d.Time.Sub(simulator.Epoch), wording(&d))
-	if d.Kind == evictor.PodEvicted && d.Pod.PodKey == t.pod && !t.cluster.Failed(t.node) {
-		t.node = ""
+}
+
+// written receives the lines of the timeline, each of them after its instant. It adds what the evictor did not decide.
+func (t *tale) written(l scenario.Line) error {
+	if t.ofPod() && l.Pod != scenario.JoinPodName(t.pod.Namespace, t.pod.Name) || !t.ofPod() && (t.node == "" || l.Node != t.node) {
+		return nil
 	}
+	var more struct{ Reason string }
+	if l.More != "" {
+		if err := json.Unmarshal([]byte("{"+l.More[1:]+"}"), &more); err != nil {
+			return err
+		}
+	}
+	namespace, name := scenario.SplitPodName(l.Pod)
+	pod := evictor.PodKey{Namespace: namespace, Name: name}
+	switch l.Kind {
+	case scenario.KindDrain:
+		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))
+	case scenario.KindRemove:
+		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
+	case scenario.KindPending:
+		t.add(l.T, fmt.Sprintf("pod %s: its replacement is Pending, %s", pod, more.Reason))
+	}
+	return nil
+}
+
+// gone says whether the story is about a pod that no longer exists. What happens to its node is then another story.
+func (t *tale) gone() bool {
+	if !t.ofPod() {
+		return false
+	}
+	_, ok := t.cluster.Pod(t.pod)
+	return !ok
 }
 
 func (t *tale) add(at time.Duration, text string) { t.lines = append(t.lines, chapter{at, text}) }
@@ -137,6 +170,7 @@ func (t *tale) tell(w io.Writer) error {
 		}
 		return fmt.Errorf("node %s does not exist", t.node)
 	}
+	slices.SortStableFunc(t.lines, func(a, b chapter) int { return cmp.Compare(a.at, b.at) })
 	table := columns{titles: []string{">AT", "WHAT"}}
 	for _, l := range t.lines {
 		table.add(l.at.Round(time.Millisecond).String(), l.text)

@@ -235,8 +235,8 @@ func (c *Cluster) Recover(name string) bool {
 	if c.kubelets.down {
 		c.tellHappening(n.name, "the kubelet is back and waits for the API")
 	} else {
-		c.tellPods(n)
 		c.tellHappening(n.name, "the kubelet is back and ends deleted pods")
+		c.tellPods(n)
 	}
 	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
 	c.startKubelet(i)

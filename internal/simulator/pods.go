@@ -261,11 +261,11 @@ func (c *Cluster) DeleteNode(name string) bool {
 	if !ok {
 		return false
 	}
+	c.tellHappening(name, "the node is deleted with its pods")
 	for c.nodes[i].firstPod >= 0 {
 		c.takeAway(c.nodes[i].firstPod)
 	}
 	n := &c.nodes[i]
-	c.tellHappening(name, "the node is deleted with its pods")
 	n.deleted = true
 	c.moves(n, -1)
 	delete(c.emptied, i)

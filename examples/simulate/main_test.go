@@ -104,16 +104,27 @@ items:
 - {apiVersion: v1, kind: Node, metadata: {name: odd}, spec: {taints: [{key: k, effect: Unheard}]}, status: {conditions: [{type: Ready, status: "True"}]}}
 - {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: bare, tolerations: [{operator: Exists, value: ignored}]}}
 - {apiVersion: v1, kind: Pod, metadata: {name: lost}, spec: {nodeName: nowhere}}
+- {apiVersion: v1, kind: Pod, metadata: {name: waiting}}
 - {apiVersion: v1, kind: ConfigMap, metadata: {name: skipped}}
+- {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: one}}
+- {apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: two}}
 `), 0o600))
 	file := filepath.Join(dir, "scenario.yaml")
 	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 1m, fail: {node: bare}}\nuntil: 10m\n"), 0o600))
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
 	require.Contains(t, story, "2 nodes and 1 pod,")
-	require.Contains(t, story, "ignored: 1 pod on nodes that are not in the files; 1 ConfigMap\n")
+	require.Contains(t, story, "ignored: 2 pods without a node in the files; 2 of kind Ingress; 1 of kind ConfigMap\n")
 	require.Contains(t, story, "\n0 pods evicted\n")
 	require.Contains(t, story, "\n(no zone)      2       1     1        0      -     -\n")
+}
+
+// A pod that waited for its own node comes back there. One hour is not plural.
+func TestOnePodComesBack(t *testing.T) {
+	story, _, err := simulate(t, "--scenario", scenarioFile(t, "cluster: {zones: [{name: a, nodes: 1, podsPerNode: 1}, {name: b, nodes: 1, unschedulable: true}]}\nevents:\n- {at: 1m, fail: {node: a-000}}\n- {at: 61m, recover: {node: a-000}}\nreschedule: {}\nuntil: 2h\n"))
+	require.NoError(t, err)
+	require.Contains(t, story, "\n  1 came back\n")
+	require.Contains(t, story, "\n1 pod-hour lost (pods without a live node)\n")
 }
 
 // What is in a dump and not simulated is named. Budgets are reported, also if evictions ignore them.
@@ -133,7 +144,7 @@ items:
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
 	require.Contains(t, story, "1 node and 1 pod,", "a pod that stands before its node is read all the same")
-	require.Contains(t, story, "  ignored: host ports of 1 pod; 1 Deployment; 1 event after the end\n")
+	require.Contains(t, story, "  ignored: host ports of 1 pod; 1 of kind Deployment; 1 event after the end\n")
 	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions are deletions, which ignore them)\n")
 	require.Contains(t, story, "\ndefault/one     0       1   1         2m         1\n")
 

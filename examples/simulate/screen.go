@@ -82,13 +82,13 @@ func tolerate(t scenario.TolerationSeconds) string {
 func tellIgnored(w io.Writer, i *outcome.Ignored) {
 	var parts []string
 	if i.Unbound > 0 {
-		parts = append(parts, some(i.Unbound, "pod")+" on nodes that are not in the files")
+		parts = append(parts, some(i.Unbound, "pod")+" without a node in the files")
 	}
 	for _, what := range byCount(i.Pods) {
 		parts = append(parts, fmt.Sprintf("%s of %s", what, some(i.Pods[what], "pod")))
 	}
 	for _, kind := range byCount(i.Kinds) {
-		parts = append(parts, some(i.Kinds[kind], kind))
+		parts = append(parts, fmt.Sprintf("%s of kind %s", count(i.Kinds[kind]), kind)) // no rule makes Endpoints and Ingress a plural
 	}
 	if len(i.Events) > 0 {
 		parts = append(parts, some(len(i.Events), "event")+" after the end")
@@ -117,7 +117,7 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	detail(r.EvictedRunning, "of them from nodes that were cut off from the API and still ran them")
 	detail(r.Needless, "of them needlessly: the node was back within "+short(simulator.NeedlessWithin))
 	detail(r.Lost, "not evicted although their eviction was overdue")
-	detail(r.Rescheduled, "came back on another node")
+	detail(r.Rescheduled, "came back")
 	detail(r.Drained, "evicted by drains")
 	detail(r.Removed, "removed from nodes that are out of service")
 	detail(r.RemovedRunning, "removed from the API while they still ran")
@@ -137,7 +137,12 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.Terminating), count(r.MostTerminating))
 	}
-	fmt.Fprintf(w, "%s pod-hours lost (pods without a live node)\n", hours(r.Stranded))
+	unit := "pod-hours"
+	lost := hours(r.Stranded)
+	if lost == "1" {
+		unit = "pod-hour"
+	}
+	fmt.Fprintf(w, "%s %s lost (pods without a live node)\n", lost, unit)
 }
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.

@@ -75,6 +75,17 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, []string{two, "50s", "2", "6m45s"}, strings.Fields(lines[2])[:4])
 	_, _, err = simulate(t, "compare", one)
 	require.Equal(t, 64, exitCode(err))
+	_, _, err = simulate(t, "compare", one, "")
+	require.Equal(t, 64, exitCode(err))
+}
+
+// TestEmptyNamesAreNoScenario: a variable that is not set must not play the embedded scenario instead.
+func TestEmptyNamesAreNoScenario(t *testing.T) {
+	for _, args := range [][]string{{"--scenario", ""}, {"explain", "--pod", "a-000-p0", "--scenario="}, {"sweep", "--scenario=", "--set", "until=1m"}} {
+		_, _, err := simulate(t, args...)
+		require.Equal(t, 64, exitCode(err), "%q", args)
+		require.ErrorContains(t, err, "--scenario is empty")
+	}
 }
 
 func TestExpectationsAreAnExitCode(t *testing.T) {
@@ -184,6 +195,7 @@ func TestInterrupted(t *testing.T) {
 	stop()
 	err := run(ctx, []string{"--timeline", timeline}, strings.NewReader(""), io.Discard, io.Discard)
 	require.Equal(t, 130, exitCode(err))
+	require.Equal(t, "interrupted", complaint(err))
 	text, err := os.ReadFile(timeline)
 	require.NoError(t, err)
 	require.Equal(t, "before\n", string(text))

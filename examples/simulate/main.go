@@ -51,9 +51,17 @@ func main() {
 	})
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	if err != nil && !errors.Is(err, errUnexpected) {
-		fmt.Fprintln(os.Stderr, "simulate:", err)
+		fmt.Fprintln(os.Stderr, "simulate:", complaint(err))
 	}
 	os.Exit(exitCode(err))
+}
+
+// complaint is what an error tells people.
+func complaint(err error) string {
+	if exitCode(err) == interruptedCode {
+		return "interrupted"
+	}
+	return err.Error()
 }
 
 // patience is how long an orderly end may take.
@@ -193,6 +201,8 @@ func (f *flags) destinations() error {
 // check checks the flags that all commands have, and returns what is to be set.
 func (f *flags) check(c *cobra.Command) (sets []scenariofile.Set, err error) {
 	switch {
+	case c.Flags().Changed("scenario") && f.scenario == "":
+		return nil, usage(errors.New("--scenario is empty: leave it out for the embedded scenario")) // such as an unset variable
 	case c.Flags().Changed("until") && f.until < 0:
 		return nil, usage(fmt.Errorf("--until %s is negative", f.until))
 	case f.output != "text" && f.output != "json" && f.output != "csv":

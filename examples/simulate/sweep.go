@@ -65,6 +65,8 @@ func compareCommand(f *flags) *cobra.Command {
 				return err
 			case f.scenario != "":
 				return usage(errors.New("compare takes its scenarios as arguments"))
+			case slices.Contains(args, ""):
+				return usage(errors.New("the name of a scenario is empty"))
 			}
 			var jobs []*job
 			for _, path := range args {

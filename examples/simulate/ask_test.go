@@ -126,8 +126,10 @@ func TestExplain(t *testing.T) {
 	require.ErrorContains(t, err, "pod default/nobody does not exist")
 	_, _, err = simulate(t, "explain", "--node", "nowhere")
 	require.ErrorContains(t, err, "node nowhere does not exist")
-	_, _, err = simulate(t, "explain")
-	require.Equal(t, 64, exitCode(err))
+	for _, args := range [][]string{nil, {"--pod", "shop/"}, {"--pod", "/cart"}, {"--node", "b-039", "-o", "json"}} {
+		_, _, err = simulate(t, append([]string{"explain"}, args...)...)
+		require.Equal(t, 64, exitCode(err), "%q", args)
+	}
 }
 
 // TestExplainTellsWhoTookThePod: the story of a pod also says what others than the evictor did to it, and nothing of its

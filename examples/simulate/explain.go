@@ -39,14 +39,18 @@ func explainCommand(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.output != "text" {
+				return usage(errors.New("explain writes only text: leave out --output"))
+			}
 			in, err := read(c.Context(), f.scenario, c.InOrStdin())
 			if err != nil {
 				return err
 			}
 			t := &tale{node: node}
 			if pod != "" {
-				namespace, name := scenario.SplitPodName(pod)
-				t.pod = evictor.PodKey{Namespace: namespace, Name: name}
+				if t.pod = podKey(pod); t.pod.Namespace == "" || t.pod.Name == "" {
+					return usage(fmt.Errorf("--pod %s is neither NAME nor NAMESPACE/NAME", pod))
+				}
 			}
 			j := &job{input: in, sets: sets, engine: engine{name: ours}, line: t.written, decision: t.decided, happened: t.happened, started: t.started}
 			if _, err := f.timed(c.Context(), j, c.ErrOrStderr()); err != nil {
@@ -58,6 +62,11 @@ func explainCommand(f *flags) *cobra.Command {
 	c.Flags().StringVar(&pod, "pod", "", "`NAME` of a pod; its namespace is default unless the name has one")
 	c.Flags().StringVar(&node, "node", "", "`NAME` of a node")
 	return c
+}
+
+func podKey(text string) evictor.PodKey {
+	namespace, name := scenario.SplitPodName(text)
+	return evictor.PodKey{Namespace: namespace, Name: name}
 }
 
 // tale collects the events and decisions that concern one pod and its node, or one node and all its pods.
@@ -139,8 +148,7 @@ func (t *tale) written(l scenario.Line) error {
 			return err
 		}
 	}
-	namespace, name := scenario.SplitPodName(l.Pod)
-	pod := evictor.PodKey{Namespace: namespace, Name: name}
+	pod := podKey(l.Pod)
 	switch l.Kind {
 	case scenario.KindDrain:
 		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))

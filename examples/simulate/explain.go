@@ -120,6 +120,10 @@ func (t *tale) happened(h simulator.Happening) {
 		return
 	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || t.gone()):
 		return
+	case !t.ofPod():
+		if n, ok := t.cluster.Node(t.node); ok { // it may have just been added
+			t.zone = zone.KeyOf(n.Labels)
+		}
 	}
 	t.add(h.At, h.Text)
 }

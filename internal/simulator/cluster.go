@@ -188,6 +188,13 @@ func (c *Cluster) tellHappening(node, text string) {
 	}
 }
 
+// tellAdded tells that an event added a pod.
+func (c *Cluster) tellAdded(node string, pod evictor.PodKey) {
+	if c.happened != nil {
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Pod: pod, Text: fmt.Sprintf("pod %s is added", pod)})
+	}
+}
+
 func (c *Cluster) podChanged(id podID) {
 	if c.PodChanged != nil {
 		c.PodChanged(evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name})

@@ -126,13 +126,24 @@ func (p *player) addNode(a *scenario.AddNode) error {
 	if err := p.addTemplated(a.Name, &t); err != nil {
 		return err
 	}
+	c.tellHappening(a.Name, "the node registers")
+	if c.happened != nil {
+		for _, key := range c.SortedPods(a.Name) {
+			c.tellAdded(a.Name, key)
+		}
+	}
 	c.startKubelet(c.nodeByID[a.Name])
 	p.remember()
 	return nil
 }
 
 func (p *player) addPod(a *scenario.AddPod) error {
-	return p.addFresh(a.Name, a.Node, p.cluster.podSpec(&a.PodFields, scenario.NoOwner, p.settings.Tolerated(a.TolerationSeconds)))
+	c := p.cluster
+	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, scenario.NoOwner, p.settings.Tolerated(a.TolerationSeconds))); err != nil {
+		return err
+	}
+	c.tellAdded(a.Node, evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: a.Name})
+	return nil
 }
 
 // addFresh adds a Ready pod of namespace default.

@@ -54,8 +54,8 @@ type Subject interface {
 type Happening struct {
 	At   time.Duration
 	Node string
-	Pod  evictor.PodKey // the pod that came back; the zero key if the node is concerned
-	Was  evictor.PodKey // the pod that it replaces
+	Pod  evictor.PodKey // the pod that came back or was added; the zero key if the node is concerned
+	Was  evictor.PodKey // the pod that it replaces, if it came back
 	Text string
 }
 

@@ -26,6 +26,9 @@ func slotOf(ev *pods.Eviction) (slot PodKey, uid string) {
 // to the set of refused evictions (apart).
 func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedworker.Result {
 	ev := w.Value
+	e.mu.Lock()
+	e.tick() // turns are paused, and a refusal expires, from now and not from when Run last woke
+	e.mu.Unlock()
 	harm := e.askHarm(ev.Pod().Node)
 	write := e.askWrite()
 	try, why := e.lastCheck(ev, apart, harm, write)

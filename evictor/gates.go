@@ -104,7 +104,7 @@ func (e *Evictor) askHarm(node string) error {
 func (e *Evictor) askWrite() error { return e.ask(permit.Question{Of: permit.Write}) }
 
 // ask answers one question; e.mu must not be held. If the answer is now yes, whatever waited for it is tried again. It
-// reads no clock, because its callers just have; with an older reading a refusal would only expire sooner.
+// reads no clock, because its callers just have.
 func (e *Evictor) ask(q permit.Question) error {
 	fence := e.opts.MayHarm
 	switch {
@@ -174,6 +174,7 @@ func (e *engine) settlePermits() {
 	if len(changes) == 0 {
 		return
 	}
+	e.inbox.Kick() // Run may sleep past the instant at which to ask again, or to hand out a turn
 	for _, name := range e.turns.AllOverdue() {
 		// A Watched node is armed again after its grace period, and waits then.
 		if rec := e.records[name]; rec != nil && rec.Stage() != node.Watched && e.mayOwn(rec) == nil {

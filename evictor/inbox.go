@@ -39,12 +39,12 @@ func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersio
 }
 
 // heard is called for each heartbeat that a lease brings. In exact mode it wakes Run, but only when a verdict is due:
-// heartbeats are too many to wake it for each.
+// heartbeats are too many to wake it for each. The half that evicts has no verdicts.
 func (e *Evictor) heard(node string) {
 	if e.dry != nil {
 		e.dry.heard(node)
 	}
-	if e.cfg.NodeMonitorPeriod > 0 {
+	if e.cfg.NodeMonitorPeriod > 0 || e.cfg.Half == TaintEviction {
 		return
 	}
 	now := e.clock.Now()

@@ -75,9 +75,16 @@ func (e *engine) current(rec *record) *v1.Node {
 
 // note records what the node's object says.
 func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
+	hold := ""
+	if e.opts.Hold != nil {
+		if reason, held := e.opts.Hold(object); held {
+			hold = cmp.Or(reason, "Held")
+		}
+	}
 	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting())
-	if counts || rec.zone != rec.Zone {
-		e.attention[rec.name] = rec
+	if counts || rec.zone != rec.Zone || hold != rec.Hold {
+		rec.Hold, e.attention[rec.name] = hold, rec
+		e.inbox.Kick() // it need not have been Run that noticed
 	}
 	if e.cfg.Half == TaintEviction {
 		rec.zone = rec.Zone // this half has no passes that would do it
@@ -86,15 +93,6 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 		at := e.read.Add(e.cfg.RetryInitial) // not in the same Step as the conflict
 		armed.Sooner(e.writes, rec.name, at)
 		armed.Sooner(e.lifts, rec.name, at)
-	}
-	hold := ""
-	if e.opts.Hold != nil {
-		if reason, held := e.opts.Hold(object); held {
-			hold = cmp.Or(reason, "Held")
-		}
-	}
-	if hold != rec.Hold {
-		rec.Hold, e.attention[rec.name] = hold, rec
 	}
 	if e.opts.Budget != nil && rec.Stage() != node.New {
 		rec.allowance.Since = node.TaintedSince(object)

@@ -32,7 +32,7 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error
 				return err
 			}
 			if p.Again = e.nodeWaits(); p.Again {
-				return nil
+				return errors.Join(errs...) // after a failure its backoff counts, or nodes that fail would spur each other on
 			}
 		}
 		if len(errs) > 0 {

@@ -1,0 +1,143 @@
+//go:build go1.25
+
+package evictor_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+)
+
+// Nodes whose pods cannot be marked do not make each other try again without a wait.
+func TestMarksThatFailOnSeveralNodesAreTriedRarely(t *testing.T) {
+	for _, workers := range []int{1, 2, 32} {
+		synctest.Test(t, func(t *testing.T) {
+			c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(2))
+			cfg := config()
+			cfg.NodeWorkers = workers
+			var tries atomic.Int64 // by every worker
+			c.FailWrites(func(write, object string) error {
+				if write == "podStatus" && tries.Add(1) < 100_000 {
+					return apierrors.NewForbidden(v1.Resource("pods"), object, errors.New("no"))
+				}
+				return nil
+			})
+			_, pass := run(t, c, cfg, evictor.Options{})
+			c.Fail("a-0", "a-1", "a-2")
+			pass(100)
+			t.Log(tries.Load())
+			require.Less(t, tries.Load(), int64(200))
+		})
+	}
+}
+
+// A write that finds a permission refused while Run sleeps is made as soon as that permission is granted again.
+func TestRefusalThatOnlyAWorkerSawIsAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 4))
+		cfg := config()
+		cfg.NodeMonitorPeriod = 0
+		var closed atomic.Pointer[time.Time]
+		_, pass := run(t, c, cfg, evictor.Options{MayHarm: func() error {
+			if at := closed.Load(); at != nil && time.Since(*at) > 0 && time.Since(*at) < 500*time.Millisecond {
+				return errors.New("not now")
+			}
+			return nil
+		}})
+		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+		pass(10)
+		require.True(t, c.HasNoExecute("a-0"))
+		c.FailWrites(func(write, object string) error {
+			if now := time.Now(); write == "taints" && closed.CompareAndSwap(nil, &now) {
+				return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		for closed.Load() == nil {
+			pass(1)
+		}
+		pass(3)
+		require.Contains(t, c.Taints("a-0"), "node.kubernetes.io/unreachable:NoExecute")
+	})
+}
+
+// A permission that is refused for a moment, which only an eviction notices, costs no more than that in turns.
+func TestRefusalThatOnlyAWorkerSawDelaysNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 10))
+		c.AddPod("p", "a-9", evictortest.TolerateFor("maintenance", 130))
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.NodeEvictionRate = 0, 0.01
+		closed := time.Now().Add(129500 * time.Millisecond)
+		_, pass := run(t, c, cfg, evictor.Options{MayHarm: func() error {
+			if since := time.Since(closed); since > 0 && since < time.Second {
+				return errors.New("not now")
+			}
+			return nil
+		}})
+		c.Taint("a-9", v1.Taint{Key: "maintenance", Effect: v1.TaintEffectNoExecute})
+		c.Fail("a-0", "a-1")
+		pass(140)
+		require.Len(t, tainted(c, "a", 2), 1)
+		pass(2)
+		require.Len(t, tainted(c, "a", 2), 2, "one second later than without the refusal")
+	})
+}
+
+// What the program says of a node may change without an event of the node. If a write that fails notices it, Run acts on
+// it.
+func TestHoldThatOnlyAWriteNoticesActsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1), evictortest.Heartbeats(10*time.Second, 2*time.Hour))
+		cfg := config()
+		cfg.NodeMonitorPeriod = 0
+		var held atomic.Bool
+		_, pass := run(t, c, cfg, evictor.Options{Hold: func(node *v1.Node) (string, bool) {
+			return "repair", held.Load() && node.Name == "a-0"
+		}})
+		c.FailWrites(func(write, object string) error {
+			if write == "podStatus" {
+				return apierrors.NewForbidden(v1.Resource("pods"), object, errors.New("no"))
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		pass(100)
+		require.True(t, c.HasNoExecute("a-0"))
+		held.Store(true)
+		pass(45) // the pod is tried again meanwhile
+		require.False(t, c.HasNoExecute("a-0"))
+	})
+}
+
+// The half that evicts has no verdicts, so a lease changes nothing for it.
+func TestLeasesDoNotWakeTheHalfThatEvicts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 1))
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.Half = 0, evictor.TaintEviction
+		var asked atomic.Int64
+		e, pass := run(t, c, cfg, evictor.Options{MayHarm: func() error {
+			asked.Add(1)
+			return nil
+		}})
+		pass(1)
+		asked.Store(0)
+		for range 100 {
+			e.LeaseRenewed("a-0", time.Now())
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+		}
+		require.Zero(t, asked.Load())
+	})
+}

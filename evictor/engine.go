@@ -73,9 +73,9 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		waits:     outage.NewWaits(cfg.RetryInitial, cfg.RetryMax, cfg.GateInterval, cfg.NodeMonitorPeriod, opts.Jitter),
 	}
 	e.outage = outage.New[task](e.waits.Probe)
-	e.allowance = allowance.New(nil, nil)
+	e.allowance = allowance.New(nil, nil, 0)
 	if opts.Budget != nil {
-		e.allowance = allowance.New(opts.Budget, opts.Exceeded)
+		e.allowance = allowance.New(opts.Budget, opts.Exceeded, cfg.GateInterval)
 	}
 	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock)); err != nil {
 		return e, err

@@ -77,7 +77,8 @@ type Options struct {
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded as
 	// things stand. The answers mean what they mean in zone.Ruling.Pending. Nil means that the evictions go on. It is
-	// called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step.
+	// called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step and, while a node is acted on, once in
+	// each Config.GateInterval, because the budget may be shared.
 	Exceeded func(bound *budget.Refusal) zone.Pending
 	// OnPass, if not nil, is called after each monitor pass with the time that it took on the evictor's clock: reading
 	// changes, verdicts, zones and what follows from them, without the writes. It must be fast.

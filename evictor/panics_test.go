@@ -10,6 +10,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // A client's panic costs one try, not the node.
@@ -216,4 +217,33 @@ func TestPanicDuringAStepLosesNothing(t *testing.T) {
 		require.NotEmpty(t, c.Taints("a-4"), nth)
 	}
 	require.Greater(t, caught, 10)
+}
+
+// A policy that panics when a node has gone is asked again in the next Step, in exact mode too.
+func TestPanicOfThePolicyIsNotTheLastWord(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	panics := false
+	e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: c.Clock(), Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+		if panics {
+			panic("a bug of the policy's")
+		}
+		return zone.Ruling{State: zone.Normal, Rate: float64(s.Counts.Total)}
+	})})
+	require.NoError(t, err)
+	c.Feed(e)
+	step := func() {
+		_, err := e.Step(context.Background())
+		require.NoError(t, err)
+		c.Advance(time.Second)
+	}
+	step()
+	require.InDelta(t, 3, e.Zones()[0].Rate, 0)
+	panics = true
+	c.DeleteNode("a-0")
+	require.Panics(t, step)
+	panics = false
+	step()
+	require.InDelta(t, 2, e.Zones()[0].Rate, 0)
 }

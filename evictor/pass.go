@@ -12,7 +12,6 @@ import (
 
 // pass is one monitor pass: verdicts, then zones and rates, then what follows for the nodes that need attention.
 func (e *engine) pass(now time.Time) {
-	e.left = false
 	blind := e.monitor.Blind()
 	verdicts := e.monitor.PassAt(e.read)
 	if e.monitor.Blind() != blind {
@@ -38,6 +37,7 @@ func (e *engine) pass(now time.Time) {
 		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
 	}
 	e.evaluateZones(now)
+	e.left = false // not before: if the policy panics, the next Step asks it again
 	e.lookAtBudget(now)
 	e.attend(now)
 }

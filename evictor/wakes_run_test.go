@@ -3,7 +3,9 @@
 package evictor_test
 
 import (
+	"context"
 	"errors"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,7 +16,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // Nodes whose pods cannot be marked do not make each other try again without a wait.
@@ -34,7 +38,6 @@ func TestMarksThatFailOnSeveralNodesAreTriedRarely(t *testing.T) {
 			_, pass := run(t, c, cfg, evictor.Options{})
 			c.Fail("a-0", "a-1", "a-2")
 			pass(100)
-			t.Log(tries.Load())
 			require.Less(t, tries.Load(), int64(200))
 		})
 	}
@@ -139,5 +142,84 @@ func TestLeasesDoNotWakeTheHalfThatEvicts(t *testing.T) {
 			synctest.Wait()
 		}
 		require.Zero(t, asked.Load())
+	})
+}
+
+// While the store shows an older version of a node whose write is the probe of a failing API server, another is the
+// probe.
+func TestProbeOfANodeThatTheStoreDoesNotShowHoldsNoOtherUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 6))
+		clients := c.Clients()
+		store := &behind{NodeStore: clients.Nodes}
+		clients.Nodes = store
+		older, _ := store.Node("a-0")
+		var tries atomic.Int64 // by every worker
+		_, pass := runWith(t, c, config(), clients, evictor.Options{})
+		c.FailWrites(func(write, object string) error {
+			tries.Add(1)
+			return apierrors.NewServiceUnavailable("down")
+		})
+		c.Cordon("a-0", true)
+		c.Cordon("a-1", true)
+		pass(300)
+		store.stuck.Store(older)
+		pass(10)
+		tries.Store(0)
+		pass(60)
+		require.Greater(t, tries.Load(), int64(10))
+	})
+}
+
+// goner is a client that once ends the goroutine that calls it.
+type goner struct {
+	evictor.NodeWriter
+	gone atomic.Bool
+}
+
+func (g *goner) UpdateConditions(ctx context.Context, node *v1.Node, conditions []v1.NodeCondition) error {
+	if g.gone.CompareAndSwap(false, true) {
+		runtime.Goexit()
+	}
+	return g.NodeWriter.UpdateConditions(ctx, node, conditions)
+}
+
+// A client that ends its goroutine costs one try, like one that panics.
+func TestClientThatEndsItsGoroutineCostsOneTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+		clients := c.Clients()
+		clients.NodeWriter = &goner{NodeWriter: clients.NodeWriter}
+		_, pass := runWith(t, c, config(), clients, evictor.Options{})
+		c.Fail("a-0")
+		pass(100)
+		require.True(t, c.HasNoExecute("a-0"))
+	})
+}
+
+// A Budget may be shared. What others change in it holds evictions back, and lets them go on, also in exact mode.
+func TestWhatOthersTellTheBudgetCountsInExactMode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 10))
+		c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+		cfg := fast()
+		cfg.NodeMonitorPeriod = 0
+		b := newBudget(t, c, budget.Bound{Name: "a storm", Of: budget.Bad, Max: budget.Count(3)})
+		_, pass := run(t, c, cfg, evictor.Options{Budget: b, Exceeded: func(*budget.Refusal) zone.Pending { return zone.Wait }})
+		for _, m := range []string{"x-0", "x-1", "x-2", "x-3"} {
+			b.SetAt(m, evictor.Member{Ready: true}, time.Now())
+		}
+		c.Fail("a-0")
+		pass(95)
+		for _, m := range []string{"x-0", "x-1", "x-2", "x-3"} {
+			b.SetAt(m, evictor.Member{Ready: false}, time.Now())
+		}
+		pass(30)
+		require.Empty(t, c.Evicted())
+		for _, m := range []string{"x-0", "x-1", "x-2", "x-3"} {
+			b.SetAt(m, evictor.Member{Ready: true}, time.Now())
+		}
+		pass(2)
+		require.Equal(t, []string{"p"}, c.Evicted())
 	})
 }

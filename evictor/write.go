@@ -19,15 +19,19 @@ import (
 // perform is the work of Evictor.writes and, with lift, of Evictor.lifts, which writes only taints so that nothing can
 // delay lifting. It reads the node, compares it with the verdict once more, and writes what differs. Writes of one node
 // never overlap: while one is in flight, another asks to be scheduled again.
-func (e *Evictor) perform(ctx context.Context, name string, lift bool) timedworker.Result {
+func (e *Evictor) perform(ctx context.Context, name string, lift bool) (result timedworker.Result) {
 	rec, object, p, result := e.prepare(name, lift)
 	if object == nil {
 		return result
 	}
-	err := e.opts.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
+	err := errEnded // and stays so if the client ends the goroutine
 	defer e.deliver()
-	return e.wrote(rec, object, &p, lift, err)
+	defer func() { result = e.wrote(rec, object, &p, lift, err) }()
+	err = e.opts.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
+	return result
 }
+
+var errEnded = fmt.Errorf("%w: the client ended its goroutine", outage.ErrPanic)
 
 // wrote records the result of a write and says when the next one is to be.
 func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, err error) timedworker.Result {
@@ -84,6 +88,11 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	defer e.mu.Unlock()
 	rec = e.records[name]
 	e.tick()
+	defer func() {
+		if object == nil { // also if the store does not show the node: another probe must not wait for that
+			e.tried(task{node: name, lift: lift}, e.now, 0)
+		}
+	}()
 	switch {
 	case rec == nil:
 		return nil, nil, p, timedworker.Done()
@@ -100,7 +109,6 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 		p, rec.turn = p.Rest(), e.turns.Of(name)
 	}
 	if p.Nothing() {
-		e.tried(task{node: name, lift: lift}, e.tick(), 0)
 		rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
 		p.Told = true
 		e.endTurn(rec, &p, nil)

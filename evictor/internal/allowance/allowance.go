@@ -24,16 +24,18 @@ type Budget interface {
 
 // Allowance is the budget and the nodes that are acted on. Make one with New.
 type Allowance struct {
-	budget  Budget
-	pending func(*budget.Refusal) zone.Pending
-	acting  map[*Node]struct{}
-	again   time.Time // when time alone may change what Look answers, zero for never
+	budget   Budget
+	pending  func(*budget.Refusal) zone.Pending
+	interval time.Duration
+	acting   map[*Node]struct{}
+	again    time.Time // when to Look again, zero for never
 }
 
 // New returns an Allowance. The budget may be nil. pending says what becomes of evictions from a node that was acted
-// on, while a bound for it is exceeded; nil means that they go on.
-func New(b Budget, pending func(*budget.Refusal) zone.Pending) *Allowance {
-	return &Allowance{budget: b, pending: pending, acting: make(map[*Node]struct{})}
+// on, while a bound for it is exceeded; nil means that they go on. The interval is how long an answer of Look holds: other
+// users of the budget tell nobody what they change.
+func New(b Budget, pending func(*budget.Refusal) zone.Pending, interval time.Duration) *Allowance {
+	return &Allowance{budget: b, pending: pending, interval: interval, acting: make(map[*Node]struct{})}
 }
 
 // Node is what is remembered about a node: its name, and what the budget knows about it.
@@ -127,6 +129,9 @@ func (a *Allowance) Forget(n *Node, now time.Time) {
 type Change struct {
 	Node    string
 	Was, Is zone.Pending
+
+	of       *Node
+	exceeded *budget.Refusal
 }
 
 // Look asks again what becomes of evictions from the nodes that were acted on, and returns the answers that changed, in
@@ -136,25 +141,33 @@ func (a *Allowance) Look(now time.Time) (changes []Change) {
 		return nil
 	}
 	a.again = time.Time{}
+	if len(a.acting) > 0 {
+		a.again = now.Add(a.interval)
+	}
 	for n := range a.acting {
-		is := Change{Node: n.Name, Was: n.pending}
-		if n.exceeded = a.budget.ExceededAt(n.Name, now); n.exceeded != nil {
-			if is.Is = a.pending(n.exceeded); is.Is > zone.Cancel {
+		is := Change{Node: n.Name, Was: n.pending, of: n, exceeded: a.budget.ExceededAt(n.Name, now)}
+		if is.exceeded != nil {
+			if is.Is = a.pending(is.exceeded); is.Is > zone.Cancel {
 				is.Is = zone.Wait
 			}
-			if at := n.exceeded.Again; at.After(now) && (a.again.IsZero() || at.Before(a.again)) {
+			if at := is.exceeded.Again; at.After(now) && at.Before(a.again) {
 				a.again = at
 			}
 		}
-		if n.pending = is.Is; is.Is != is.Was {
+		if is.Is != is.Was {
 			changes = append(changes, is)
+		} else {
+			n.exceeded = is.exceeded
 		}
+	}
+	for _, c := range changes { // not before all answers are there: pending may panic
+		c.of.pending, c.of.exceeded = c.Is, c.exceeded
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Node, b.Node) })
 	return changes
 }
 
-// Next is when time alone may change what Look answered last; false for never.
+// Next is when to Look again although nothing is known to have changed; false for never.
 func (a *Allowance) Next() (time.Time, bool) { return a.again, !a.again.IsZero() }
 
 // Pending says what becomes of evictions from the node.

@@ -27,7 +27,7 @@ func tell(t *testing.T, pending func(*budget.Refusal) zone.Pending, bounds ...bu
 	var err error
 	s.budget, err = budget.New(budget.Config[string, bool]{Bad: func(bad bool) bool { return bad }, Bounds: bounds, Clock: s.clock})
 	require.NoError(t, err)
-	s.Allowance = New(s.budget, pending)
+	s.Allowance = New(s.budget, pending, time.Second)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.nodes[name] = &Node{Name: name}
 		s.budget.Set(name, false)
@@ -175,6 +175,37 @@ func TestWhatBecomesOfWhatIsPending(t *testing.T) {
 	require.Empty(t, s.acting)
 }
 
+// If pending panics, no answer is lost: all are told by the next Look.
+func TestPanicOfPendingLosesNoAnswer(t *testing.T) {
+	asked := 0
+	s := tell(t, func(*budget.Refusal) zone.Pending {
+		if asked++; asked == 2 {
+			panic("a bug of the program's")
+		}
+		return zone.Wait
+	}, budget.Bound{Name: "storm", Of: budget.Bad, Max: budget.Count(0)})
+	s.note("a", true, false)
+	s.note("b", true, false)
+	s.budget.Set("a", true)
+	require.Panics(t, func() { s.Look(s.clock.Now()) })
+	require.NoError(t, s.nodes["a"].HeldBack())
+	require.NoError(t, s.nodes["b"].HeldBack())
+	require.Len(t, s.Look(s.clock.Now()), 2)
+}
+
+// While a node is acted on, Look is due again after the interval: whoever else acts on members tells nobody.
+func TestLookIsDueAgainWhileANodeIsActedOn(t *testing.T) {
+	s := tell(t, func(*budget.Refusal) zone.Pending { return zone.Wait }, budget.Bound{Name: "storm", Of: budget.Bad, Max: budget.Count(0)})
+	s.Look(s.clock.Now())
+	_, some := s.Next()
+	require.False(t, some)
+	s.note("a", true, false)
+	s.Look(s.clock.Now())
+	next, some := s.Next()
+	require.True(t, some)
+	require.Equal(t, s.clock.Now().Add(time.Second), next)
+}
+
 // Without a pending function evictions go on.
 func TestNobodySaysWhatBecomesOfIt(t *testing.T) {
 	s := tell(t, nil, budget.Bound{Name: "storm", Of: budget.Bad, Max: budget.Count(0)})
@@ -185,7 +216,7 @@ func TestNobodySaysWhatBecomesOfIt(t *testing.T) {
 }
 
 func TestWithoutABudgetAllIsAllowed(t *testing.T) {
-	a, n := New(nil, nil), &Node{Name: "a"}
+	a, n := New(nil, nil, time.Second), &Node{Name: "a"}
 	err, told := a.Ask(n, time.Time{})
 	require.NoError(t, err)
 	require.False(t, told)

@@ -15,3 +15,9 @@ func (e *Evictor) States() (states []string, err error) {
 	}
 	return states, nil
 }
+
+// Late says whether something is due that Run should have done.
+func (e *Evictor) Late() bool {
+	_, _, idle := e.planNext()
+	return !idle
+}

@@ -279,7 +279,12 @@ func TestWhateverHappensBesideRunComesToRest(t *testing.T) {
 			l.mu.Lock()
 			l.e = e
 			l.mu.Unlock()
-			l.play(func(d time.Duration) { pass(int(d / time.Second)) }, nil)
+			l.play(func(d time.Duration) {
+				for range int(d / time.Second) {
+					pass(1)
+					require.False(t, e.Late(), "Run sleeps although something is due")
+				}
+			}, nil)
 		})
 	}
 	few(t, 48) // varies from run to run

@@ -56,7 +56,9 @@ type ZoneReport struct {
 	Name string // region:name
 	// Nodes counts the zone's nodes at the end, LowestNodes the live ones at the worst time.
 	Nodes, LowestNodes int
-	Pods               int // at time 0, without completed pods and pods of DaemonSets
+	// Pods counts the pods that are on the zone's nodes at time 0, without completed pods and pods of DaemonSets. Those of
+	// Scenario.Workloads have no node yet.
+	Pods int
 
 	Failures, Unknown, Tainted, Evicted int // as in Report
 

@@ -189,7 +189,7 @@ f: line 16: unknown field "before"`},
     owner: me
     requests: [1]
 `, `f: line 4: selector "pool in gpu": unable to parse requirement: found 'gpu' expected: '('
-f: line 5: cannot unmarshal !!str ` + "`half`" + ` into float64
+f: line 5: found ` + "`half`" + `, need a number
 f: line 6: the value of pool is not a string
 f: line 6: 1.5 is not a whole number
 f: line 7: unknown field "client"
@@ -201,24 +201,24 @@ f: line 13: pods has no value
 f: line 13: mapping key "a" already defined at line 13
 f: line 13: unknown field "pods"
 f: line 16: owner "me" is neither none nor Kind/name
-f: line 17: cannot unmarshal !!seq into map[string]Quantity`},
+f: line 17: found a list, need a mapping`},
 		{"field of another case", "Until: 1m\n", `f: line 1: unknown field "Until"`},
 		{"field twice", "until: 1m\nuntil: 2m\n", `f: line 2: mapping key "until" already defined at line 1`},
 		{"no durations", "until: soon\nheartbeat:\n  interval: 10\n", `f: line 1: "soon" is not a duration such as 90s, 1m30s or 0
 f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
 		{"other types", "config:\n  taintBasedEviction: maybe\n  nodeEvictionRate: fast\nevents:\n- at: 1m\n  fail: a\n- {at: [1m], fail: {count: 1.5, nodes: a}}\nuntil: x\n",
-			"f: line 2: cannot unmarshal !!str `maybe` into bool\n" +
-				"f: line 3: cannot unmarshal !!str `fast` into float64\n" +
-				"f: line 6: cannot unmarshal !!str `a` into Selector\n" +
+			"f: line 2: found `maybe`, need true or false\n" +
+				"f: line 3: found `fast`, need a number\n" +
+				"f: line 6: found `a`, need a mapping\n" +
 				"f: line 7: 1.5 is not a whole number\n" +
-				"f: line 7: cannot unmarshal !!seq into Duration\n" +
-				"f: line 7: cannot unmarshal !!str `a` into []string\n" +
+				"f: line 7: found a list, need a duration\n" +
+				"f: line 7: found `a`, need a list\n" +
 				`f: line 8: "x" is not a duration such as 90s, 1m30s or 0`},
-		{"endless alias", "events: &e [*e]\n", "f: line 1: cannot unmarshal !!seq into Event"},
-		{"another endless alias", "events: [&e {at: 1m, fail: {nodes: &n [*n]}}]\n", "f: line 1: cannot unmarshal !!seq into string"},
+		{"endless alias", "events: &e [*e]\n", "f: line 1: found a list, need a mapping"},
+		{"another endless alias", "events: [&e {at: 1m, fail: {nodes: &n [*n]}}]\n", "f: line 1: found a list, need text"},
 		{"whole numbers", "cluster: {zones: [{name: a, nodes: 1e1, podsPerNode: 0x10, tolerationSeconds: 3.0}]}\n", ""},
 		{"no whole numbers", "cluster: {zones: [{name: a, nodes: .nan, podsPerNode: 1e40, tolerationSeconds: .5}]}\n",
-			"f: line 1: .nan is not a whole number\nf: line 1: .5 is not a whole number\nf: line 1: cannot unmarshal !!float `1e40` into int"},
+			"f: line 1: .nan is not a whole number\nf: line 1: .5 is not a whole number\nf: line 1: found `1e40`, need a whole number below 2^63"},
 		{"truncated flow", "until: 1m\nevents:\n- {at: 1m, fail: {zone", "f: near line 2: did not find expected ',' or '}' (the file ends there: is it cut off?)"},
 		{"truncated text", "until: 1m\nevents: [{at: \"1", "f: near line 2: found unexpected end of stream (the file ends there: is it cut off?)"},
 		{"tab", "config:\n\tnodeMonitorPeriod: 5s\nheartbeat:\n  interval: 1s\nuntil: 1m\n", "f: near line 2: found character that cannot start any token"},

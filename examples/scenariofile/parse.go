@@ -246,8 +246,31 @@ func (w *walker) decodeError(err error) {
 			line, _ = strconv.Atoi(match[1])
 			text = match[2]
 		}
-		w.add(line, "%s", strings.ReplaceAll(text, "scenario.", ""))
+		w.add(line, "%s", plain(text))
 	}
+}
+
+var undecodable = regexp.MustCompile("^cannot unmarshal !!(\\w+) ?(`.*`)? ?into (\\S+)$")
+
+// plain says what was found and what is needed in YAML's words, and leaves other texts as they are.
+func plain(text string) string {
+	match := undecodable.FindStringSubmatch(text)
+	if match == nil {
+		return text
+	}
+	words := map[string]string{
+		"map": "a mapping", "seq": "a list", "bool": "true or false", "float64": "a number", "int": "a whole number below 2^63",
+		"string": "text", "scenario.Duration": "a duration", "scenario.LabelSelector": "a label selector",
+	}
+	needed, found := words[match[3]], cmp.Or(match[2], words[match[1]], match[1])
+	switch {
+	case needed != "":
+	case strings.HasPrefix(match[3], "[]"):
+		needed = "a list"
+	default:
+		needed = "a mapping"
+	}
+	return "found " + found + ", need " + needed
 }
 
 // join returns all faults in the order of their lines.

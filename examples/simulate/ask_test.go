@@ -77,6 +77,9 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, 64, exitCode(err))
 	_, _, err = simulate(t, "compare", one, "")
 	require.Equal(t, 64, exitCode(err))
+	_, _, err = simulate(t, "compare", "-", one, "-")
+	require.Equal(t, 64, exitCode(err))
+	require.ErrorContains(t, err, "- is standard input")
 }
 
 // TestEmptyNamesAreNoScenario: a variable that is not set must not play the embedded scenario instead.

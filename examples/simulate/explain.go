@@ -118,7 +118,7 @@ func (t *tale) happened(h simulator.Happening) {
 	case t.ofPod() && h.Was == t.pod:
 		t.add(h.At, h.Text+fmt.Sprintf(", on node %s", h.Node))
 		return
-	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || t.gone()):
+	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || h.Kept.Name != "" && h.Kept != t.pod || t.gone()):
 		return
 	case !t.ofPod():
 		if n, ok := t.cluster.Node(t.node); ok { // it may have just been added

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,6 +77,32 @@ until: 30m
 		"21m10s  pod default/b-000-p0: its replacement is Pending, 0/2 nodes: 1 cordoned, 1 not Ready",
 	}, last(6, story("--pod", "b-000-p0")))
 	require.Contains(t, story("--node", "a-000"), " 1m0s  pod default/a-000-p0: evicted by the drain")
+}
+
+// TestExplainWhatADrainMayNotEvict: a budget that refuses is told of once for each pod, in its story and its node's.
+func TestExplainWhatADrainMayNotEvict(t *testing.T) {
+	budget := `{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web", "namespace": "default"},
+		"spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}}}`
+	objects := filepath.Join(t.TempDir(), "objects.json")
+	require.NoError(t, os.WriteFile(objects, []byte(budget), 0o600))
+	file := scenarioFile(t, `cluster:
+  files: [`+objects+`]
+  zones: [{name: a, nodes: 2, podsPerNode: 1, pod: {labels: {app: web}}}]
+events:
+- {at: 1m, drain: {node: a-000}}
+- {at: 2m, addPod: {name: x, node: a-001, labels: {app: web}, owner: ReplicaSet/a}}
+until: 30m
+`)
+	const kept = "1m0s  pod default/a-000-p0: the drain tries again every 5s: budget web needs 2 healthy pods and has 2\n"
+	for _, of := range [][]string{{"--pod", "a-000-p0"}, {"--node", "a-000"}} {
+		story, _, err := simulate(t, append([]string{"explain", "--scenario", file}, of...)...)
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(story, kept), story)
+		require.Contains(t, story, "pod default/a-000-p0: evicted by the drain")
+	}
+	story, _, err := simulate(t, "explain", "--scenario", file, "--pod", "x")
+	require.NoError(t, err)
+	require.NotContains(t, story, "tries again")
 }
 
 // TestExplainWhatWasAdded: pods and nodes that an event adds have a story from then on.

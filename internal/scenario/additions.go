@@ -46,6 +46,7 @@ func (w *world) add(f *faults, a *AddNode, at time.Duration) {
 		f.add("node %q already exists", a.Name)
 		return
 	}
+	objectName(f, a.Name)
 	if w.podSize += a.PodsPerNode + a.DaemonSetPodsPerNode; w.podSize > MaxPods {
 		f.add("podsPerNode: this makes %d generated pods; at most %d are allowed", w.podSize, MaxPods)
 		w.podSize -= a.PodsPerNode + a.DaemonSetPodsPerNode
@@ -73,6 +74,7 @@ func (w *world) addPod(f *faults, a *AddPod) {
 		f.add("name: %q contains a slash; added pods are in namespace default", a.Name)
 	case w.podExists("default", a.Name):
 		f.add("pod %q already exists", a.Name)
+	case !objectName(f, a.Name):
 	case n != nil:
 		w.addedPods[a.Name] = n
 		w.everAdded[a.Name] = true

@@ -133,6 +133,15 @@ func label(f *faults, place, value string) {
 	}
 }
 
+// objectName checks the name of a node or pod.
+func objectName(f *faults, name string) bool {
+	wrong := validation.IsDNS1123Subdomain(name)
+	if len(wrong) > 0 {
+		f.add("name: %q: %s", name, strings.Join(wrong, "; "))
+	}
+	return len(wrong) == 0
+}
+
 func validEffect(effect string) bool {
 	switch v1.TaintEffect(effect) {
 	case v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, v1.TaintEffectNoExecute:

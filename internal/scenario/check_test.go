@@ -278,6 +278,14 @@ func TestCheckFaults(t *testing.T) {
 			`event 1 (at 1m0s): addNode: zone: "z:1": a valid label must be …`, `event 1 (at 1m0s): addNode: region: "-": a valid label must be …`,
 			"event 1 (at 1m0s): addNode: name is missing",
 		}},
+		{"names that the API server refuses", func(s *Scenario) {
+			event(Event{AddNode: &AddNode{Name: "N_1"}})(s)
+			event(Event{AddPod: &AddPod{Name: "x.", Node: "a-000"}})(s)
+			event(Event{Taint: &Taint{Selector: Selector{Node: "a-000"}, Key: "a b", Effect: "NoExecute"}})(s)
+		}, []string{
+			`event 1 (at 1m0s): addNode: name: "N_1": a lowercase RFC 1123 …`, `event 2 (at 1m0s): addPod: name: "x.": a lowercase RFC 1123 …`,
+			`event 3 (at 1m0s): taint: key: "a b": name part must …`,
+		}},
 		{"addNode pods", event(Event{AddNode: &AddNode{Name: "n", PodsPerNode: -1}}), []string{"event 1 (at 1m0s): addNode: podsPerNode: -1 is negative"}},
 		{"addNode with pods that exist", func(s *Scenario) {
 			event(Event{AddPod: &AddPod{Name: "n-p1", Node: "a-000"}})(s)
@@ -317,8 +325,10 @@ func TestCheckFaults(t *testing.T) {
 			require.Error(t, err)
 			got := strings.Split(err.Error(), "\n")
 			for i, line := range got {
-				if start, _, ok := strings.Cut(line, "a valid label must be"); ok {
-					got[i] = start + "a valid label must be …"
+				for _, rule := range []string{"a valid label must be", "a lowercase RFC 1123", "name part must"} {
+					if start, _, ok := strings.Cut(line, rule); ok {
+						got[i] = start + rule + " …"
+					}
 				}
 			}
 			require.Equal(t, test.want, got)

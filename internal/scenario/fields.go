@@ -150,6 +150,8 @@ func (n *NodeFields) check(f *faults, place string) {
 func checkTaint(f *faults, place, key, effect string) {
 	if key == "" {
 		f.add("%skey is missing", place)
+	} else if wrong := validation.IsQualifiedName(key); len(wrong) > 0 {
+		f.add("%skey: %q: %s", place, key, strings.Join(wrong, "; "))
 	}
 	if !validEffect(effect) {
 		f.add("%seffect: %q is not one of NoSchedule, PreferNoSchedule and NoExecute", place, effect)

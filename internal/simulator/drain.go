@@ -1,8 +1,12 @@
 package simulator
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
@@ -15,6 +19,7 @@ const drainAgain = 5 * time.Second
 type drain struct {
 	node int32
 	next time.Duration
+	kept map[evictor.PodKey]bool // the pods that could not be evicted
 }
 
 // drain cordons a node and begins to evict its pods.
@@ -29,7 +34,7 @@ func (p *player) drain(name string) bool {
 	}
 	if !slices.ContainsFunc(p.drains, func(d drain) bool { return d.node == i }) {
 		c.tellHappening(name, "the node is drained")
-		p.drains = append(p.drains, drain{i, c.Clock.Elapsed()})
+		p.drains = append(p.drains, drain{node: i, next: c.Clock.Elapsed(), kept: make(map[evictor.PodKey]bool)})
 	}
 	return true
 }
@@ -54,7 +59,7 @@ func (p *player) goOnDraining(at time.Duration) {
 		case n.deleted || !n.unschedulable:
 			continue
 		case d.next <= at:
-			if d.next = at + drainAgain; !p.empty(n.name) {
+			if d.next = at + drainAgain; !p.empty(n.name, d.kept) {
 				continue
 			}
 		}
@@ -63,22 +68,42 @@ func (p *player) goOnDraining(at time.Duration) {
 	p.drains = kept
 }
 
-// empty evicts the pods of a node, except those of DaemonSets and mirror pods, and says whether any are left.
-func (p *player) empty(name string) (left bool) {
+// empty evicts the pods of a node, except those of DaemonSets and mirror pods, and says whether any are left. Those that
+// cannot be evicted are added to kept, and each of them is told of once.
+func (p *player) empty(name string, kept map[evictor.PodKey]bool) (left bool) {
 	c := p.cluster
 	for _, key := range c.SortedPods(name) {
 		i, ok := c.findPod(key)
 		if !ok || c.pods[i].terminating || c.pods[i].spec.OwnerKind == "DaemonSet" || c.pods[i].spec.Mirror {
 			continue
 		}
-		if p.apiDown || c.refusal(i) != nil {
-			left = true
+		refusal := c.refusal(i)
+		if p.apiDown {
+			refusal = errAPIDown
+		}
+		if refusal != nil {
+			if left = true; !kept[key] {
+				kept[key] = true
+				c.tellKept(name, key, refusal)
+			}
 			continue
 		}
 		p.drained(name, key)
 		c.deletePod(i)
 	}
 	return left
+}
+
+// tellKept tells that a drain may not evict a pod.
+func (c *Cluster) tellKept(node string, pod evictor.PodKey, why error) {
+	if c.happened == nil {
+		return
+	}
+	text := why.Error()
+	if cause, ok := apierrors.StatusCause(why, policyv1.DisruptionBudgetCause); ok {
+		text = cause.Message
+	}
+	c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Kept: pod, Text: fmt.Sprintf("pod %s: the drain tries again every %s: %s", pod, drainAgain, text)})
 }
 
 // drained and removed record pods that leave without the controller.

@@ -56,6 +56,7 @@ type Happening struct {
 	Node string
 	Pod  evictor.PodKey // the pod that came back or was added; the zero key if the node is concerned
 	Was  evictor.PodKey // the pod that it replaces, if it came back
+	Kept evictor.PodKey // the pod that a drain may not evict; Pod and Was are then zero
 	Text string
 }
 
@@ -93,6 +94,8 @@ type driver struct {
 	at     time.Duration // of the next sample that may differ; negative if there is none
 }
 
+var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
+
 // Play checks the scenario against the cluster, which holds the objects of its files, and plays it.
 func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options) (*Report, error) {
 	if err := s.Check(c.Inventory()); err != nil {
@@ -112,7 +115,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	p.events = s.Plan()
 	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
 		if p.apiDown {
-			return apierrors.NewServiceUnavailable("the API is down")
+			return errAPIDown
 		}
 		return nil
 	}}

@@ -207,3 +207,13 @@ func TestUnclear(t *testing.T) {
 		})
 	}
 }
+
+func TestUnwritten(t *testing.T) {
+	k := seen()
+	k.judge(v1.ConditionTrue, false)
+	require.False(t, k.Unwritten(), "it reports")
+	k.judge(v1.ConditionUnknown, true)
+	require.True(t, k.Unwritten())
+	k.Told()
+	require.False(t, k.Unwritten())
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/health"
@@ -226,5 +227,77 @@ func TestCheck(t *testing.T) {
 	} {
 		require.Error(t, row.wrong.Check(), name)
 		require.NoError(t, row.right.Check(), name)
+	}
+}
+
+// A node that is being emptied, and what ends that.
+func TestEmptyingTransitions(t *testing.T) {
+	for name, row := range map[string]struct {
+		before Stage
+		do     func(r *Record)
+		after  Stage
+	}{
+		"its turn comes":                    {Waiting, (*Record).BecomeEmptying, Emptying},
+		"it is being emptied already":       {Emptying, (*Record).BecomeEmptying, Emptying},
+		"it was emptied":                    {Served, (*Record).BecomeEmptying, Served},
+		"it is ready":                       {Calm, (*Record).BecomeEmptying, Calm},
+		"a pod could not be evicted":        {Emptying, (*Record).BecomeWaiting, Waiting},
+		"of one that was emptied":           {Served, (*Record).BecomeWaiting, Served},
+		"of one that is watched":            {Watched, (*Record).BecomeWaiting, Watched},
+		"every zone goes down meanwhile":    {Emptying, func(r *Record) { r.BecomeUnserved() }, Waiting},
+		"every zone goes down later":        {Served, func(r *Record) { r.BecomeUnserved() }, Waiting},
+		"the clocks restart, then it waits": {Emptying, restartAndSettle, Waiting},
+		"they restart after it was emptied": {Served, restartAndSettle, Served},
+	} {
+		k := emptied()
+		if row.before != Calm {
+			k.judge(v1.ConditionFalse, false)
+		} else {
+			k.judge(v1.ConditionTrue, false)
+		}
+		switch row.before {
+		case Emptying:
+			k.BecomeEmptying()
+		case Served:
+			k.BecomeServed()
+		case Watched:
+			k.BecomeWatched()
+		}
+		require.Equal(t, row.before, k.Stage(), name)
+		row.do(&k.Record)
+		require.Equal(t, row.after, k.Stage(), name)
+		require.NoError(t, k.Check(), name)
+	}
+}
+
+func restartAndSettle(r *Record) {
+	r.BecomeWatched()
+	r.Consider(World{Now: at(60)}, r.Verdict(), true, true)
+}
+
+func TestTaintedSince(t *testing.T) {
+	given := func(seconds int, taint v1.Taint) v1.Taint {
+		if seconds > 0 {
+			taint.TimeAdded = &metav1.Time{Time: at(seconds)}
+		}
+		return taint
+	}
+	notReady, unreachable := own(v1.TaintNodeNotReady), own(v1.TaintNodeUnreachable)
+	foreign := v1.Taint{Key: "gpu", Effect: v1.TaintEffectNoExecute}
+	for name, row := range map[string]struct {
+		taints []v1.Taint
+		want   time.Time
+	}{
+		"none":                       {nil, time.Time{}},
+		"without a time":             {[]v1.Taint{given(0, notReady)}, time.Time{}},
+		"with one":                   {[]v1.Taint{given(7, notReady)}, at(7)},
+		"one without, one with":      {[]v1.Taint{given(0, notReady), given(7, unreachable)}, at(7)},
+		"one with, one without":      {[]v1.Taint{given(7, notReady), given(0, unreachable)}, at(7)},
+		"the first of two":           {[]v1.Taint{given(7, notReady), given(9, unreachable)}, at(7)},
+		"the first of two, the last": {[]v1.Taint{given(9, notReady), given(7, unreachable)}, at(7)},
+		"others' do not count":       {[]v1.Taint{given(3, foreign), given(7, notReady), given(2, foreign)}, at(7)},
+		"others' alone":              {[]v1.Taint{given(3, foreign)}, time.Time{}},
+	} {
+		require.Equal(t, row.want, TaintedSince(&v1.Node{Spec: v1.NodeSpec{Taints: row.taints}}), name)
 	}
 }

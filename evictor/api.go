@@ -6,6 +6,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/armed"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
+	"github.com/evictkit/evictkit/timedworker"
 )
 
 // task is a piece of work that may fail because of the API server: an eviction, or a node's write or lift.
@@ -42,6 +43,21 @@ func (e *engine) tried(t task, now time.Time, next time.Duration) {
 	if at, ok := e.outage.Next(); ok && (!probing || at.Before(before)) {
 		e.inbox.Kick()
 	}
+}
+
+// told delivers what was decided in a try of t, which ended with result. Work that is being told of cannot be brought
+// forward, so if the API server answered meanwhile and it waited for that, it is tried again now. Called without e.mu.
+func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
+	e.mu.Lock()
+	waited := e.outage.Waits(t)
+	e.mu.Unlock()
+	e.deliver()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if waited && !e.outage.Waits(t) {
+		return timedworker.Blocked(e.cfg.RetryInitial)
+	}
+	return result
 }
 
 // probe schedules the write that finds out whether a failing API server is back, if one is due.

@@ -43,8 +43,7 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedwork
 		return timedworker.Drop()
 	}
 	err := e.evict(ctx, why.Pod, why)
-	defer e.deliver()
-	return e.evicted(w, apart, try, why, err)
+	return e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err))
 }
 
 // evicted records the result of a call and says when to try again, if at all.

@@ -223,3 +223,30 @@ func TestWhatOthersTellTheBudgetCountsInExactMode(t *testing.T) {
 		require.Equal(t, []string{"p"}, c.Evicted())
 	})
 }
+
+// An eviction that failed is not forgotten while an observer is slow to be told of it: if the API server answers another
+// call meanwhile, it is tried again at once and not after its backoff.
+func TestAnswerWhileAFailureIsBeingTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
+		var slow, times atomic.Int64
+		_, pass := run(t, c, config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Kind == evictor.WriteFailed && d.Pod.Name == "a-0-p0" && slow.Load() > 0 {
+				times.Add(1)
+				<-time.After(7 * time.Second)
+			}
+		})})
+		c.Fail("a-0", "a-1")
+		pass(90)
+		c.SetAPIDown(true)
+		pass(400)
+		require.Empty(t, c.Evicted())
+		slow.Store(1)
+		for times.Load() == 0 {
+			pass(1)
+		}
+		c.SetAPIDown(false)
+		pass(8)
+		require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted())
+	})
+}

@@ -25,8 +25,7 @@ func (e *Evictor) perform(ctx context.Context, name string, lift bool) (result t
 		return result
 	}
 	err := errEnded // and stays so if the client ends the goroutine
-	defer e.deliver()
-	defer func() { result = e.wrote(rec, object, &p, lift, err) }()
+	defer func() { result = e.told(task{node: name, lift: lift}, e.wrote(rec, object, &p, lift, err)) }()
 	err = e.opts.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
 	return result
 }

@@ -67,6 +67,12 @@ func (o *Outage[K]) Answered(now time.Time) (again []K) {
 	return again
 }
 
+// Waits says whether a piece of work waits for the API server to answer.
+func (o *Outage[K]) Waits(key K) bool {
+	f := o.failed[key]
+	return f != nil && f.place != nil
+}
+
 // Ended drops a piece of work that has succeeded, has failed for a reason of its own, or is no longer wanted.
 func (o *Outage[K]) Ended(key K, now time.Time) {
 	f := o.failed[key]

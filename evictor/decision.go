@@ -131,10 +131,10 @@ type Decision struct {
 
 	// Reason is a short stable text.
 	//
-	// Why a node no longer waits, or a pod is not evicted: NodeReady; NotFailed (the node has reported Ready since the
-	// pass, is held, or has lost its Ready condition); Tainted (the node already has our taint, from another replica,
-	// say); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or the
-	// reason of a hold.
+	// Why a node no longer waits, or a pod is not evicted: NodeReady (by its verdict, or it has reported so since the
+	// pass); NotFailed (the node has lost its Ready condition); Tainted (the node already has our taint, from another
+	// replica, say); AllZonesDown; ZonePolicy (zone.Cancel); TaintRemoved; Tolerated; Completed; MirrorPod; DaemonSet; or
+	// the reason of a hold.
 	//
 	// What an eviction waits for: NotSettled (we have not yet watched the node for a whole grace period, or it has
 	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), DisruptionBudget, TooManyRequests.

@@ -42,7 +42,7 @@
 // MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and evictions;
 // recovery is never blocked. MayHarmIn and PauseDomain do the same in one failure domain. What the zone policy says
 // about pending evictions (zone.Pending) applies only to evictions by our own taints. The strictest answer wins.
-// DryRun decides everything and writes nothing. Hold spares one node, at once.
+// DryRun decides everything and writes nothing. Hold spares one node, at once, but not from the taints of others.
 //
 // Options.Budget says how many nodes may be acted on, in groups of any kind: see package budget, below this one. It is
 // asked before each turn. A refusal costs the domain no token, and the node asks again. Nodes that an earlier process

@@ -211,8 +211,9 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 }
 
 // Hold keeps us from tainting or emptying a node until Release. It acts at once, whether or not the store shows the node
-// yet. The node is still watched and counted, and our taints on it are lifted. Decisions and NodeStatus carry the
-// reason; an empty one becomes "Held".
+// yet. The node is still watched and counted, and our taints on it are lifted. Taints of others evict its pods all the
+// same; with Half TaintEviction these include not-ready and unreachable. Decisions and NodeStatus carry the reason; an
+// empty one becomes "Held".
 func (e *Evictor) Hold(node, reason string) {
 	e.mu.Lock()
 	e.holds[node] = cmp.Or(reason, "Held")

@@ -62,7 +62,7 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 		// It was failed at the last pass; the next one decides again.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec
-		e.decide(Decision{Time: e.now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: "NotFailed"})
+		e.decide(Decision{Time: e.now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: e.about(rec).Why()})
 	case e.refused(rec):
 		turn.Refused(e.cfg.GateInterval, e.read)
 	default:

@@ -33,15 +33,23 @@ type Result struct {
 type explainer struct {
 	*Played
 	*truth
-	left    []Left
+	ours    index
+	theirs  index // upstream's
+	decided decided
+	left    []Left // in the order of time
 	rule    []Rule
 	fired   map[Rule]int
 	allDown []span
 	rates   map[string][]rateAt // of zones, in our timeline
 	windows map[string][]window
+	opened  map[string]map[window]bool // the same
 	unrest  map[string][]span
 	late    time.Duration      // how much later upstream taints
 	lags    map[string][]lagAt // of zones
+
+	byIdentity map[Left][]int
+	byPod      map[string][]int
+	quiet      map[zoneAt]time.Duration
 }
 
 type rateAt struct {
@@ -49,6 +57,12 @@ type rateAt struct {
 	rate  float64
 	state string
 	empty bool
+}
+
+// zoneAt is a zone, or with an empty name all zones, at an instant.
+type zoneAt struct {
+	zone string
+	at   time.Duration
 }
 
 type window struct {
@@ -59,7 +73,8 @@ type window struct {
 // Compare matches the two timelines and explains the rest.
 func Compare(p *Played) Result {
 	t := truthOf(p.Case)
-	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}}
+	e := &explainer{Played: p, truth: t, fired: map[Rule]int{}, windows: map[string][]window{}, rates: map[string][]rateAt{}, opened: map[string]map[window]bool{}, quiet: map[zoneAt]time.Duration{},
+		ours: indexOf(p.Ours, t.zoneOf), theirs: indexOf(p.Upstream, t.zoneOf), decided: decidedIn(p.Decisions, t.zoneOf)}
 	ours, empty := comparable(p.Ours, OursSide, t.restarts)
 	upstream, _ := comparable(p.Upstream, UpstreamSide, t.restarts)
 	if empty > 0 {
@@ -72,6 +87,7 @@ func Compare(p *Played) Result {
 	}
 	slices.SortStableFunc(e.left, func(a, b Left) int { return cmp.Compare(a.T, b.T) })
 	e.rule = make([]Rule, len(e.left))
+	e.indexLeft()
 	e.zones()
 	e.singles()
 	e.openWindows()
@@ -134,8 +150,9 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 
 // other finds the same line on the other side, first within those bounds.
 func (e *explainer) other(i int, from, to time.Duration) (int, bool) {
-	for k, l := range e.left {
-		if e.rule[k] == (Rule{}) && l.Side != e.left[i].Side && identity(l.Line) == identity(e.left[i].Line) && l.T >= from && l.T <= to {
+	l := e.left[i]
+	for _, k := range e.byIdentity[Left{l.Side.other(), identity(l.Line)}] {
+		if l := e.left[k]; e.rule[k] == (Rule{}) && l.T >= from && l.T <= to {
 			return k, true
 		}
 	}
@@ -157,15 +174,6 @@ func (e *explainer) pairIf(i int, from, to time.Duration, r Rule, is func(Left) 
 	return ok
 }
 
-func (e *explainer) wrote(lines []scenario.Line, kind scenario.Kind, from, to time.Duration, is func(scenario.Line) bool) bool {
-	for _, l := range lines {
-		if l.Kind == kind && l.T >= from && l.T <= to && is(l) {
-			return true
-		}
-	}
-	return false
-}
-
 // singles explains lines that need only the line itself and what happened around it.
 func (e *explainer) singles() {
 	for i, l := range e.left {
@@ -180,7 +188,7 @@ func (e *explainer) singles() {
 		case scenario.KindPodNotReady:
 			e.singleMark(i, l)
 		case scenario.KindZone:
-			if l.Side == UpstreamSide && e.wrote(e.Ours, scenario.KindZone, 0, l.T, func(o scenario.Line) bool { return o.Zone == l.Zone && o.Ready+o.NotReady == 0 }) {
+			if l.Side == UpstreamSide && e.ours.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *scenario.Line) bool { return o.Ready+o.NotReady == 0 }) {
 				e.explain(i, EmptyZone)
 			}
 		}
@@ -189,17 +197,16 @@ func (e *explainer) singles() {
 
 func (e *explainer) singleTaint(i int, l Left) {
 	period := e.settings.NodeMonitorPeriod
-	tainted := func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpAdd }
 	upstream := l.Side == UpstreamSide
 	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
-		if carries(e.Ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && e.outage(l.T, l.T+period) {
+		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && e.outage(l.T, l.T+period) {
 			e.explain(i, LiftInOneWrite)
 		}
 	}
 	if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 		return
 	}
-	if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted) {
+	if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.theirs.tainted(l.Node, l.T-slack, l.T+tick) {
 		r := RateOfPass // it is added during the pass that removes the taints, and stays
 		if e.late > 0 {
 			r = SamePass
@@ -219,36 +226,35 @@ func (e *explainer) singleTaint(i int, l Left) {
 
 func (e *explainer) singleEviction(i int, l Left) {
 	period := e.settings.NodeMonitorPeriod
-	same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
-	tainted := func(o scenario.Line) bool { return o.Node == l.Node && ownNoExecute(o) && o.Op == scenario.OpAdd }
+	same := about{kind: scenario.KindEvict, node: l.Node, pod: l.Pod}
 	upstream := l.Side == UpstreamSide
 	switch {
 	case e.spared[l.Pod] && upstream:
 		e.explain(i, SparedPods)
-	case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T-slack, same):
+	case upstream && e.theirs.wrote(same, 0, l.T-slack, anyLine):
 		e.explain(i, Terminating)
 	case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
 		e.explain(i, MovedNotCanceled)
-	case l.Kind == scenario.KindCancel && upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T, l.T+slack, same):
+	case l.Kind == scenario.KindCancel && upstream && e.theirs.wrote(same, l.T, l.T+slack, anyLine):
 		e.explain(i, MovedNotCanceled)
-	case l.Kind == scenario.KindCancel && !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-slack, l.T+slack, same) && e.onPass(l.T):
+	case l.Kind == scenario.KindCancel && !upstream && e.theirs.wrote(same, l.T-slack, l.T+slack, anyLine) && e.onPass(l.T):
 		e.explain(i, PassFirst)
-		for k, o := range e.left {
-			if o.Side == UpstreamSide && o.Kind == scenario.KindEvict && same(o.Line) {
+		for _, k := range e.byPod[l.Pod] {
+			if o := e.left[k]; o.Side == UpstreamSide && o.Kind == scenario.KindEvict && o.Node == l.Node {
 				e.explain(k, PassFirst)
 			}
 		}
-	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.Upstream, o.Node, o.T) }):
+	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
 	case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
 		if k, ok := e.other(i, l.T, forever); ok {
 			e.explain(k, BothWays)
 		}
 		e.explain(i, BothWays)
-	case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.wrote(e.Upstream, scenario.KindTaint, l.T-slack, l.T+tick, tainted):
+	case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.theirs.tainted(l.Node, l.T-slack, l.T+tick):
 		e.explain(i, SamePass) // upstream has just begun to taint it
 	}
-	if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.Upstream, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
+	if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 		e.explain(i, ReportedReady)
 	}
 	if at := e.started(l.T); e.rule[i] == (Rule{}) {
@@ -256,7 +262,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 			e.explain(i, RestartLoses)
 		} else if upstream && l.Kind == scenario.KindEvict {
 			until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
-			if !e.pair(i, l.T, until, OwnGrace) && l.T <= until && carries(e.Upstream, l.Node, l.T+slack) {
+			if !e.pair(i, l.T, until, OwnGrace) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
 				e.explain(i, OwnGrace) // it was not needed any more by then
 			}
 		}
@@ -264,12 +270,12 @@ func (e *explainer) singleEviction(i int, l Left) {
 }
 
 func (e *explainer) singleMark(i int, l Left) {
-	same := func(o scenario.Line) bool { return o.Node == l.Node && o.Pod == l.Pod }
+	same := about{kind: scenario.KindEvict, node: l.Node, pod: l.Pod}
 	upstream := l.Side == UpstreamSide
 	switch {
 	case upstream && e.isAllDown(l.T):
 		e.explain(i, AllDownNotMarked)
-	case upstream && e.wrote(e.Upstream, scenario.KindEvict, 0, l.T, same):
+	case upstream && e.theirs.wrote(same, 0, l.T, anyLine):
 		e.explain(i, Terminating)
 	case upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
 		e.explain(i, Terminating)
@@ -277,7 +283,7 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict)
 	case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
-	case !upstream && e.wrote(e.Upstream, scenario.KindEvict, l.T-tick, l.T+tick, same):
+	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
 	case !upstream && e.saidNotReady(l.Node, l.T):
 		e.explain(i, MarkedByVerdict) // upstream marks the pods that were Ready until the verdict

@@ -19,22 +19,20 @@ func (e *explainer) onPass(t time.Duration) bool {
 
 // verdict returns our verdict on the node right after that instant.
 func (e *explainer) verdict(node string, at time.Duration) (ready v1.ConditionStatus) {
-	for _, d := range e.Decisions {
+	for _, d := range e.decided[decidedAbout{kind: evictor.NodeVerdict, node: node}] {
 		if d.Time.Sub(epoch) > at+slack {
 			break
 		}
-		if d.Kind == evictor.NodeVerdict && d.Node == node {
-			ready = d.To
-		}
+		ready = d.To
 	}
 	return ready
 }
 
 // carries says whether the node has one of our NoExecute taints at that instant.
-func carries(lines []scenario.Line, node string, at time.Duration) bool {
+func carries(lines index, node string, at time.Duration) bool {
 	n := 0
-	for _, l := range lines {
-		if l.T <= at && l.Node == node && l.Kind == scenario.KindTaint && ownNoExecute(l) {
+	for _, l := range lines[about{kind: scenario.KindTaint, node: node}] {
+		if l.T <= at && ownNoExecute(*l) {
 			if l.Op == scenario.OpAdd {
 				n++
 			} else {
@@ -48,8 +46,8 @@ func carries(lines []scenario.Line, node string, at time.Duration) bool {
 // liftedAtOnce says whether upstream tainted the node within that span and lifted the taint before it had any effect.
 func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
 	added := -forever
-	for _, l := range e.Upstream {
-		if l.Node != node || l.Kind != scenario.KindTaint || !ownNoExecute(l) {
+	for _, l := range e.theirs[about{kind: scenario.KindTaint, node: node}] {
+		if !ownNoExecute(*l) {
 			continue
 		}
 		if l.Op == scenario.OpAdd {
@@ -78,8 +76,8 @@ func (e *explainer) undone(i int, period time.Duration) {
 	l := e.left[i]
 	opposite := identity(l.Line)
 	opposite.Op = opposed[l.Op]
-	for k := i + 1; k < len(e.left) && e.left[k].T <= l.T+period+slack; k++ {
-		if e.rule[k] == (Rule{}) && e.left[k].Side == UpstreamSide && identity(e.left[k].Line) == opposite {
+	for _, k := range e.byIdentity[Left{UpstreamSide, opposite}] {
+		if k > i && e.left[k].T <= l.T+period+slack && e.rule[k] == (Rule{}) {
 			e.explain(i, OneWrite)
 			e.explain(k, OneWrite)
 			return
@@ -107,9 +105,9 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 // movedByTaint says whether a foreign taint that is tolerated for a shorter time moved the pod's eviction. Upstream
 // counts from when it began to wait, finds that the time has passed, and leaves the eviction where it was.
 func (e *explainer) movedByTaint(l Left) bool {
-	for _, d := range e.Decisions {
+	for _, d := range e.decided[decidedAbout{pod: l.Pod}] {
 		at := d.Time.Sub(epoch)
-		if at > l.T || d.Kind != evictor.EvictionMoved || scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name) != l.Pod {
+		if at > l.T || d.Kind != evictor.EvictionMoved {
 			continue
 		}
 		for _, s := range e.foreign[l.Node] {
@@ -124,10 +122,7 @@ func (e *explainer) movedByTaint(l Left) bool {
 // armed says whether ours kept an eviction of the pod scheduled across that instant.
 func (e *explainer) armed(pod string, at time.Duration) bool {
 	armed := false
-	for _, d := range e.Decisions {
-		if scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name) != pod {
-			continue
-		}
+	for _, d := range e.decided[decidedAbout{pod: pod}] {
 		switch t := d.Time.Sub(epoch); {
 		case t > at+slack:
 			return armed

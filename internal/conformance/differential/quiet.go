@@ -11,12 +11,26 @@ import (
 
 // open opens a window. It ends once the zone has been quiet for so long that its bucket is full again on both sides.
 func (e *explainer) open(zone string, at time.Duration, r Rule) {
-	e.windows[zone] = append(e.windows[zone], window{span{at, e.quietAfter(zone, at)}, r})
+	key := zoneAt{zone, at}
+	quiet, known := e.quiet[key]
+	if !known {
+		quiet = e.quietAfter(zone, at)
+		e.quiet[key] = quiet
+	}
+	e.openUntil(zone, at, quiet, r)
 }
 
 // openUntil opens a window that a quiet zone does not close.
 func (e *explainer) openUntil(zone string, from, to time.Duration, r Rule) {
-	e.windows[zone] = append(e.windows[zone], window{span{from, to}, r})
+	w := window{span{from, to}, r}
+	if e.opened[zone][w] {
+		return // a second one would explain nothing more
+	}
+	if e.opened[zone] == nil {
+		e.opened[zone] = map[window]bool{}
+	}
+	e.opened[zone][w] = true
+	e.windows[zone] = append(e.windows[zone], w)
 }
 
 // restarted returns when the process that runs at that instant ends.

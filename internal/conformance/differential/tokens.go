@@ -12,8 +12,8 @@ import (
 
 // rateOfPass: in the pass that lowers a rate, upstream may still serve one node at the old rate.
 func (e *explainer) rateOfPass(zone string, at time.Duration) {
-	for _, l := range e.left {
-		if l.Side == UpstreamSide && e.zoneOf[l.Node] == zone && l.T >= at-slack && l.T <= at+tick &&
+	for _, l := range e.left[e.since(at-slack):e.since(at+tick+1)] {
+		if l.Side == UpstreamSide && e.zoneOf[l.Node] == zone &&
 			(l.Kind == scenario.KindTaint && ownNoExecute(l.Line) && l.Op == scenario.OpAdd || l.Kind == scenario.KindEvict) {
 			e.open(zone, at, RateOfPass)
 			return
@@ -55,8 +55,8 @@ func (e *explainer) exactToken() {
 	}
 	for i, l := range e.left { // its taint came later, so its eviction would have too
 		if l.Side == OursSide && e.rule[i] == (Rule{}) && l.Kind == scenario.KindEvict {
-			for k, o := range e.left {
-				if o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.Pod == l.Pod && o.T >= l.T-slack && o.T <= l.T+late {
+			for _, k := range e.byPod[l.Pod] {
+				if o := e.left[k]; o.Side == UpstreamSide && o.Kind == scenario.KindCancel && o.T >= l.T-slack && o.T <= l.T+late {
 					e.explain(i, rule)
 					e.explain(k, rule)
 				}
@@ -86,11 +86,11 @@ func (e *explainer) exactToken() {
 				e.open(zone, l.T, rule)
 			}
 		}
-		another := func(o scenario.Line) bool { return e.zoneOf[o.Node] == zone && o.Node != l.Node }
+		another := func(o *scenario.Line) bool { return o.Node != l.Node }
 		if gone := e.removed[l.Node]; gone >= l.T && gone <= l.T+late {
 			e.open(zone, l.T, rule)
 		}
-		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.wrote(e.Upstream, scenario.KindCondition, l.T+slack, l.T+late, another)) {
+		if e.late > 0 && (e.outage(l.T, l.T+late) || e.restarted(l.T) <= l.T+late || e.theirs.wrote(about{kind: scenario.KindCondition, zone: zone}, l.T+slack, l.T+late, another)) {
 			e.open(zone, l.T, rule)
 		}
 	}
@@ -100,13 +100,15 @@ func (e *explainer) exactToken() {
 // have it yet.
 func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 	last := -forever
-	for _, l := range e.Ours {
-		if l.T < at && e.zoneOf[l.Node] == zone && e.served(l) {
-			last = l.T
+	for _, kind := range []scenario.Kind{scenario.KindTaint, scenario.KindEvict} { // served needs one of them
+		for _, l := range e.ours[about{kind: kind, zone: zone}] {
+			if l.T < at && e.served(*l) {
+				last = l.T
+			}
 		}
 	}
-	for _, d := range e.Decisions { // with nothing to delete there is no line
-		if t := d.Time.Sub(epoch); d.Kind == evictor.NodeEmptied && t < at && e.zoneOf[d.Node] == zone {
+	for _, d := range e.decided[decidedAbout{kind: evictor.NodeEmptied, zone: zone}] { // with nothing to delete there is no line
+		if t := d.Time.Sub(epoch); t < at {
 			last = max(last, t)
 		}
 	}
@@ -114,8 +116,8 @@ func (e *explainer) savedToken(zone string, at time.Duration, before float64) {
 	if last < 0 || whole > at+slack || whole < at-e.lag(zone, at)-2*tick {
 		return
 	}
-	for i, l := range e.left {
-		if l.Side == OursSide && l.T >= at && e.rule[i] == (Rule{}) && e.zoneOf[l.Node] == zone && e.served(l.Line) {
+	for i := e.since(at); i < len(e.left); i++ {
+		if l := e.left[i]; l.Side == OursSide && e.rule[i] == (Rule{}) && e.zoneOf[l.Node] == zone && e.served(l.Line) {
 			e.open(zone, at, ExactToken)
 			return
 		}
@@ -156,9 +158,8 @@ func (e *explainer) requeued() {
 		if !later || pass > l.T+max(e.late, e.lag(zone, l.T))+2*tick {
 			continue
 		}
-		for _, d := range e.Decisions {
-			found := d.Kind == evictor.NodeQueued && e.zoneOf[d.Node] == zone && d.Time.Sub(epoch) >= pass-slack && d.Time.Sub(epoch) <= pass+slack
-			if found && e.wrote(e.Upstream, l.Kind, pass-slack, e.left[k].T, func(o scenario.Line) bool { return o.Node == d.Node && e.served(o) }) {
+		for _, d := range e.queued(zone, pass-slack, pass+slack) {
+			if e.theirs.wrote(about{kind: l.Kind, node: d.Node}, pass-slack, e.left[k].T, func(o *scenario.Line) bool { return e.served(*o) }) {
 				e.open(zone, l.T, Requeued)
 				break
 			}

@@ -106,7 +106,7 @@ func (e *explainer) vanished() {
 // leaves the new one.
 func (e *explainer) missedSwap() {
 	for i, l := range e.left {
-		if l.Side != UpstreamSide || e.rule[i] != (Rule{}) || !served(l.Line, false) || !carries(e.Upstream, l.Node, l.T-slack) {
+		if l.Side != UpstreamSide || e.rule[i] != (Rule{}) || !served(l.Line, false) || !carries(e.theirs, l.Node, l.T-slack) {
 			continue
 		}
 		for _, down := range e.allDown {
@@ -180,12 +180,12 @@ func (e *explainer) sooner() {
 
 // bears says whether the node has the taint already on the other side.
 func (e *explainer) bears(l Left) (on bool) {
-	lines := e.Ours
+	lines := e.ours
 	if l.Side == OursSide {
-		lines = e.Upstream
+		lines = e.theirs
 	}
-	for _, o := range lines {
-		if o.T <= l.T && o.Kind == l.Kind && o.Node == l.Node && o.Key == l.Key && o.Effect == l.Effect {
+	for _, o := range lines[about{kind: l.Kind, node: l.Node}] {
+		if o.T <= l.T && o.Key == l.Key && o.Effect == l.Effect {
 			on = o.Op == scenario.OpAdd
 		}
 	}

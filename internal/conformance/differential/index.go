@@ -1,0 +1,100 @@
+package differential
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// about is what lines or decisions have in common. The zone is that of the line or of its node.
+type about struct {
+	kind            scenario.Kind
+	node, pod, zone string
+}
+
+// index finds the lines of a timeline, in their order: by node, by node and pod, and by zone.
+type index map[about][]*scenario.Line
+
+func indexOf(lines []scenario.Line, zoneOf map[string]string) index {
+	x := index{}
+	add := func(a about, l *scenario.Line) { x[a] = append(x[a], l) }
+	for i := range lines {
+		l := &lines[i]
+		zone := l.Zone
+		if l.Node != "" {
+			zone = zoneOf[l.Node]
+			add(about{kind: l.Kind, node: l.Node}, l)
+		}
+		if l.Pod != "" {
+			add(about{kind: l.Kind, node: l.Node, pod: l.Pod}, l)
+		}
+		add(about{kind: l.Kind, zone: zone}, l)
+	}
+	return x
+}
+
+// wrote says whether there is such a line within that span.
+func (x index) wrote(a about, from, to time.Duration, is func(*scenario.Line) bool) bool {
+	return slices.ContainsFunc(x[a], func(l *scenario.Line) bool { return l.T >= from && l.T <= to && is(l) })
+}
+
+func anyLine(*scenario.Line) bool { return true }
+
+// tainted says whether one of our NoExecute taints was added to the node within that span.
+func (x index) tainted(node string, from, to time.Duration) bool {
+	return x.wrote(about{kind: scenario.KindTaint, node: node}, from, to, func(l *scenario.Line) bool { return ownNoExecute(*l) && l.Op == scenario.OpAdd })
+}
+
+// decided finds our decisions, in the order of time: by kind and node, by kind and zone, and by pod.
+type decided map[decidedAbout][]*evictor.Decision
+
+type decidedAbout struct {
+	kind            evictor.Kind
+	node, pod, zone string
+}
+
+func decidedIn(decisions []evictor.Decision, zoneOf map[string]string) decided {
+	x := decided{}
+	add := func(a decidedAbout, d *evictor.Decision) { x[a] = append(x[a], d) }
+	for i := range decisions {
+		d := &decisions[i]
+		switch d.Kind {
+		case evictor.NodeVerdict:
+			add(decidedAbout{kind: d.Kind, node: d.Node}, d)
+		case evictor.NodeQueued, evictor.NodeEmptied:
+			add(decidedAbout{kind: d.Kind, zone: zoneOf[d.Node]}, d)
+		case evictor.EvictionArmed, evictor.EvictionMoved, evictor.EvictionCancelled, evictor.PodEvicted:
+			add(decidedAbout{pod: scenario.JoinPodName(d.Pod.Namespace, d.Pod.Name)}, d)
+		}
+	}
+	return x
+}
+
+// indexLeft notes the lines that match left over by what equal lines of a side have in common, and by their pods.
+func (e *explainer) indexLeft() {
+	e.byIdentity, e.byPod = map[Left][]int{}, map[string][]int{}
+	for i, l := range e.left {
+		same := Left{l.Side, identity(l.Line)}
+		e.byIdentity[same] = append(e.byIdentity[same], i)
+		e.byPod[l.Pod] = append(e.byPod[l.Pod], i)
+	}
+}
+
+// since returns the place of the first of the lines left over at that instant or later.
+func (e *explainer) since(at time.Duration) int {
+	i, _ := slices.BinarySearchFunc(e.left, at, func(l Left, at time.Duration) int { return cmp.Compare(l.T, at) })
+	return i
+}
+
+// queued returns which nodes of the zone began to wait within that span.
+func (e *explainer) queued(zone string, from, to time.Duration) []*evictor.Decision {
+	all := e.decided[decidedAbout{kind: evictor.NodeQueued, zone: zone}]
+	place := func(at time.Duration) int {
+		i, _ := slices.BinarySearchFunc(all, at, func(d *evictor.Decision, at time.Duration) int { return cmp.Compare(d.Time.Sub(epoch), at) })
+		return i
+	}
+	return all[place(from):place(to+1)]
+}

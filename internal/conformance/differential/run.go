@@ -27,7 +27,11 @@ type Oracles map[Against]string
 func (p *Played) upstream(ctx context.Context, program, path string) error {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
-	command := exec.CommandContext(ctx, program, path)
+	args := []string{path}
+	if p.Against == V136Together {
+		args = []string{"-together", path}
+	}
+	command := exec.CommandContext(ctx, program, args...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output()

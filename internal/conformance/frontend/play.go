@@ -29,6 +29,9 @@ type Process struct {
 	// Nodes is the node informer, with a lister that waits until it has the newest node. Virtual time stands still
 	// while a pass writes, so without that, tainting at the same instant would see old nodes.
 	Nodes coreinformers.NodeInformer
+	// Together says that all passes of the controllers come at the same instants. Otherwise those that taint come
+	// between the others, where the version allows it.
+	Together bool
 	// Logged must be called with everything that the controllers log about zones.
 	Logged func(text string)
 }
@@ -38,14 +41,16 @@ type Process struct {
 type Controllers func(ctx context.Context, p Process) (run []func(), err error)
 
 // Main plays the scenario that the program's argument names, and writes the timeline to stdout. Rewrites, which are not
-// part of a timeline, go to stderr as JSON. With -report FILE, the report goes to that file.
+// part of a timeline, go to stderr as JSON. With -report FILE, the report goes to that file. With -together, all passes of
+// the controllers come at the same instants; v1.18 always plays so.
 func Main(controllers Controllers) {
 	flags := flag.NewFlagSet(os.Args[0], flag.ExitOnError)
 	report := flags.String("report", "", "write the report as JSON to `FILE`")
 	points := flags.Int("points", 0, "with -report: about how many points its series has")
+	together := flags.Bool("together", false, "let all passes of the controllers come at the same instants")
 	_ = flags.Parse(os.Args[1:]) // it exits on errors
 	if flags.NArg() != 1 {
-		fmt.Fprintf(os.Stderr, "usage: %s [-report FILE] SCENARIO\n", os.Args[0])
+		fmt.Fprintf(os.Stderr, "usage: %s [-report FILE] [-together] SCENARIO\n", os.Args[0])
 		os.Exit(2)
 	}
 	path := flags.Arg(0)
@@ -53,7 +58,7 @@ func Main(controllers Controllers) {
 	// A bubble needs a test. The process exits within it, because v1.18 has goroutines that never end.
 	testing.Main(func(string, string) (bool, error) { return true, nil }, []testing.InternalTest{{Name: "oracle", F: func(t *testing.T) {
 		synctest.Test(t, func(*testing.T) {
-			p, err := play(path, controllers, *points)
+			p, err := play(path, controllers, *points, *together)
 			if err == nil {
 				_, err = os.Stdout.Write(p.timeline)
 			}
@@ -104,7 +109,7 @@ func (p *played) save(path string) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-func play(path string, controllers Controllers, points int) (p *played, err error) {
+func play(path string, controllers Controllers, points int, together bool) (p *played, err error) {
 	s, err := scenariofile.Load(path)
 	if err != nil {
 		return nil, err
@@ -125,6 +130,7 @@ func play(path string, controllers Controllers, points int) (p *played, err erro
 		}
 		if server == nil {
 			server = newServer(&c.mu, w.Cluster, w.Writer)
+			server.together = together
 			if settings.Reschedule {
 				server.look = min(max(settings.RescheduleAfter, time.Millisecond), time.Second)
 			}
@@ -155,7 +161,7 @@ func (s *Server) start(ctx context.Context, settings scenario.Settings, controll
 	client := now.client()
 	factory := informers.NewSharedInformerFactory(client, 1000*time.Hour)
 	run, err := controllers(ctx, Process{
-		Settings: settings, Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now},
+		Settings: settings, Client: client, Informers: factory, Nodes: freshNodes{factory.Core().V1().Nodes(), now}, Together: s.together,
 		Logged: func(text string) { s.logged(now, text) },
 	})
 	if err != nil {

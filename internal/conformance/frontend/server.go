@@ -26,10 +26,11 @@ type Server struct {
 	writer  *simulator.Writer
 	version uint64
 
-	objects map[string]map[string]runtime.Object // by resource and namespace/name
-	past    map[string][]*v1.Node                // a node's last versions
-	session *session
-	look    time.Duration // time between looks at what the controllers did; 0 if no looks are needed
+	objects  map[string]map[string]runtime.Object // by resource and namespace/name
+	past     map[string][]*v1.Node                // a node's last versions
+	session  *session
+	together bool          // see Process.Together
+	look     time.Duration // time between looks at what the controllers did; 0 if no looks are needed
 
 	Rewrites []Rewrite
 }

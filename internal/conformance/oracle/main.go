@@ -33,6 +33,9 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	}, funcr.Options{})
 	klog.SetLogger(logger)
 	ctx = klog.NewContext(ctx, logger)
+	if !p.Together {
+		ctx = newApart(ctx)
+	}
 	core := p.Informers.Core().V1()
 	nodes, err := nodelifecycle.NewNodeLifecycleController(ctx, p.Informers.Coordination().V1().Leases(), core.Pods(), p.Nodes, p.Informers.Apps().V1().DaemonSets(), p.Client,
 		s.NodeMonitorPeriod, s.NodeStartupGracePeriod, s.NodeMonitorGracePeriod, float32(s.NodeEvictionRate), float32(s.SecondaryNodeEvictionRate),

@@ -101,8 +101,12 @@ func Compare(p *Played) Result {
 	return result
 }
 
-// cutOff says whether upstream, which is a little later, may not have reached it before the end.
+// cutOff says whether upstream, which is a little later, may not have reached it before the end. Its pass of the last
+// instant comes after that.
 func (e *explainer) cutOff(l Left) bool {
+	if l.Side == OursSide && l.T == e.settings.Until && e.onPass(l.T) {
+		return true
+	}
 	return l.Side == OursSide && l.T > e.settings.Until-e.late-max(time.Second, e.lag(e.zoneOf[l.Node], l.T)+2*tick) && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
 }
 

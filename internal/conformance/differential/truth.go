@@ -67,7 +67,28 @@ func truthOf(c *Case) *truth {
 	for i := range events {
 		t.event(&events[i])
 	}
+	for i := range c.Scenario.Availability {
+		t.trace(&c.Scenario.Availability[i])
+	}
 	return t
+}
+
+// trace adds what a trace does to the nodes of its zone, in the order of their names. Only conditions can change there
+// beside it.
+func (t *truth) trace(driver *scenario.ZoneTrace) {
+	names := t.selected(&scenario.Selector{Zone: driver.Zone})
+	slices.Sort(names)
+	alive := len(names)
+	for j := range driver.Trace.Len() {
+		at, now := time.Duration(j)*driver.Trace.Gap(), driver.Trace.Alive(driver.Trace.Sample(j), len(names), driver.Scale)
+		for _, name := range names[min(alive, now):max(alive, now)] {
+			t.health[name] = append(t.health[name], moment{at: at, failing: now < alive, silent: now < alive})
+		}
+		alive = now
+	}
+	for _, name := range names {
+		slices.SortStableFunc(t.health[name], func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	}
 }
 
 func (t *truth) event(e *scenario.Event) {

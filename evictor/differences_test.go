@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -46,6 +47,16 @@ func TestANodeIsServedOnce(t *testing.T) {
 	c.Advance(2 * time.Minute)
 	require.Len(t, says(c, "NoExecute", `"add"`, "a-0", "unreachable"), 1)
 	require.Equal(t, []string{"55.000", "65.000"}, times(append(says(c, "NoExecute", `"add"`, "a-1"), says(c, "NoExecute", `"add"`, "a-2")...)))
+}
+
+func TestNodesOfAPassWaitInTheOrderOfTheirNames(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 10))
+	c.Start(config())
+	c.Fail("a-7", "a-2", "a-9", "a-0", "a-4")
+	c.Advance(2 * time.Minute)
+	for i, node := range []string{"a-0", "a-2", "a-4", "a-7", "a-9"} {
+		require.Equal(t, []string{fmt.Sprintf("%d.000", 45+10*i)}, times(says(c, "NoExecute", `"add"`, node)), node)
+	}
 }
 
 func TestANodeKeepsItsTurn(t *testing.T) {

@@ -77,7 +77,7 @@ func pageSeries(s *simulator.Series) page.Series {
 
 // pageLoads returns the worst workloads of those that lacked pods, and how many more there are.
 func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
-	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) {
+	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) || len(r.Series.BelowBudget) != len(r.Workloads) {
 		return nil, 0
 	}
 	var below []int
@@ -89,9 +89,17 @@ func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
 	slices.SortStableFunc(below, func(a, b int) int { return worse(&r.Workloads[a], &r.Workloads[b]) })
 	for _, i := range below[:min(len(below), pageWorkloads)] {
 		w := &r.Workloads[i]
-		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.Lowest, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds()}
+		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.Lowest, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1}
+		if w.Budgets > 0 {
+			l.BelowBudget = w.BelowBudget.Seconds()
+		}
 		for _, share := range r.Series.Workloads[i] {
 			l.Live = append(l.Live, int(share))
+		}
+		for at, below := range r.Series.BelowBudget[i] {
+			if below > 0 {
+				l.Short = append(l.Short, at)
+			}
 		}
 		loads = append(loads, l)
 	}

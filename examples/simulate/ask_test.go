@@ -154,6 +154,45 @@ func TestTimelineOverItsScenario(t *testing.T) {
 	require.ErrorContains(t, err, "would overwrite")
 }
 
+// No command writes over what it reads, nor plays for hours if it cannot write.
+func TestOutputsSpareWhatIsPlayed(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"a.yaml":       "cluster: {files: [objects.yaml], zones: [{name: a, nodes: 3}]}\navailability: [{zone: a, file: trace.json}]\nuntil: 1m\n",
+		"objects.yaml": "{apiVersion: v1, kind: Node, metadata: {name: n}}\n",
+		"trace.json":   `{"metadata": {"gap_seconds": 600}, "data": [3]}`,
+	}
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	scenario := filepath.Join(dir, "a.yaml")
+	for name := range files {
+		file := filepath.Join(dir, name)
+		for _, args := range [][]string{
+			{"--scenario", scenario, "--report", file}, {"--scenario", scenario, "--timeline", file},
+			{"sweep", "--scenario", scenario, "--report", file}, {"compare", scenario, scenario, "--report", file},
+		} {
+			_, _, err := simulate(t, args...)
+			require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
+			require.ErrorContains(t, err, "would overwrite")
+		}
+	}
+	for _, args := range [][]string{{"sweep", "--report", "-"}, {"compare", scenario, scenario, "--report", "-"}} {
+		_, _, err := simulate(t, args...)
+		require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
+	}
+	_, _, err := simulate(t, "--report", filepath.Join(dir, "nowhere", "out.html"))
+	require.ErrorContains(t, err, "report: ")
+	for name, text := range files {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, text, string(got))
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, len(files))
+}
+
 func TestNumbersAsPeopleReadThem(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 5 * time.Minute: "5m", 90 * time.Second: "1m30s", 2 * time.Hour: "2h", 2*time.Hour + time.Second: "2h0m1s",

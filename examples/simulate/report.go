@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ const (
 )
 
 // writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome.
-func writeReport(path string, outcomes []*outcome.Outcome, events []page.Event, stories *stories) (err error) {
+func writeReport(w io.Writer, outcomes []*outcome.Outcome, events []page.Event, stories *stories) error {
 	d := &page.Data{Version: outcome.Version}
 	names := outcome.Differing(outcomes)
 	for i, o := range outcomes {
@@ -40,11 +41,7 @@ func writeReport(path string, outcomes []*outcome.Outcome, events []page.Event, 
 		}
 		d.Runs = append(d.Runs, r)
 	}
-	file, err := create("report", path, nil)
-	if err != nil {
-		return err
-	}
-	return file.keep(page.Write(file, d))
+	return page.Write(w, d)
 }
 
 func pageRun(o *outcome.Outcome) page.Run {

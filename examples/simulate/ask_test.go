@@ -40,6 +40,32 @@ func TestOutputForMachines(t *testing.T) {
 	require.Contains(t, rows, []string{"1", "1", "evictkit", "embedded scenario", "set", "", "config.nodeEvictionRate", "1"})
 	require.Contains(t, rows, []string{"1", "1", "evictkit", "embedded scenario", "setting", "", "nodeEvictionRate", "1"})
 	require.Contains(t, rows, []string{"1", "1", "evictkit", "embedded scenario", "zone", "r1:a", "nodes", "60"})
+
+	// CSV has whatever JSON has.
+	scenario := scenarioFile(t, `cluster: {zones: [{name: a, nodes: 20, podsPerNode: 1, capacity: {cpu: 1}, pod: {requests: {cpu: 1}}}]}
+events:
+- {at: 1m, fail: {zone: a, count: 18}}
+- {at: 20m, fail: {node: a-019}}
+- {at: 2h, restart: {}}
+reschedule: {after: 10s}
+until: 1h
+config: {largeClusterSizeThreshold: 10}
+expect: [{figure: evicted, atMost: 0}]
+`)
+	text, _, err = simulate(t, "--scenario", scenario, "-o", "csv", "--quiet")
+	require.Equal(t, 2, exitCode(err))
+	of := map[string]int{}
+	for _, line := range strings.Split(text, "\n")[1:] {
+		if cells := strings.Split(line, ","); len(cells) > 4 {
+			of[cells[4]]++
+		}
+	}
+	for _, of1 := range []string{"setting", "ignored", "cluster", "zone", "workload", "limit", "change", "left", "unplaced", "breach"} {
+		require.Positive(t, of[of1], of1)
+	}
+	require.Contains(t, text, ",ignored,,eventAfterEnd,3\n")
+	require.Contains(t, text, ",limit,:a,1.state,PartialDisruption\n")
+	require.Contains(t, text, ",breach,,,\"expect 1: ")
 }
 
 func TestSweep(t *testing.T) {

@@ -40,6 +40,32 @@ func TestOutputForMachines(t *testing.T) {
 	require.Contains(t, rows, []string{"1", "1", "evictkit", "embedded scenario", "set", "", "config.nodeEvictionRate", "1"})
 	require.Contains(t, rows, []string{"1", "1", "evictkit", "embedded scenario", "setting", "", "nodeEvictionRate", "1"})
 	require.Contains(t, rows, []string{"1", "1", "evictkit", "embedded scenario", "zone", "r1:a", "nodes", "60"})
+
+	// CSV has whatever JSON has.
+	scenario := scenarioFile(t, `cluster: {zones: [{name: a, nodes: 20, podsPerNode: 1, capacity: {cpu: 1}, pod: {requests: {cpu: 1}}}]}
+events:
+- {at: 1m, fail: {zone: a, count: 18}}
+- {at: 20m, fail: {node: a-019}}
+- {at: 2h, restart: {}}
+reschedule: {after: 10s}
+until: 1h
+config: {largeClusterSizeThreshold: 10}
+expect: [{figure: evicted, atMost: 0}]
+`)
+	text, _, err = simulate(t, "--scenario", scenario, "-o", "csv", "--quiet")
+	require.Equal(t, 2, exitCode(err))
+	of := map[string]int{}
+	for _, line := range strings.Split(text, "\n")[1:] {
+		if cells := strings.Split(line, ","); len(cells) > 4 {
+			of[cells[4]]++
+		}
+	}
+	for _, of1 := range []string{"setting", "ignored", "cluster", "zone", "workload", "limit", "change", "left", "unplaced", "breach"} {
+		require.Positive(t, of[of1], of1)
+	}
+	require.Contains(t, text, ",ignored,,eventAfterEnd,3\n")
+	require.Contains(t, text, ",limit,:a,1.state,PartialDisruption\n")
+	require.Contains(t, text, ",breach,,,\"expect 1: ")
 }
 
 func TestSweep(t *testing.T) {
@@ -152,6 +178,45 @@ func TestTimelineOverItsScenario(t *testing.T) {
 	_, _, err := simulate(t, "--scenario", file, "--timeline", file)
 	require.Equal(t, 64, exitCode(err))
 	require.ErrorContains(t, err, "would overwrite")
+}
+
+// No command writes over what it reads, nor plays for hours if it cannot write.
+func TestOutputsSpareWhatIsPlayed(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{
+		"a.yaml":       "cluster: {files: [objects.yaml], zones: [{name: a, nodes: 3}]}\navailability: [{zone: a, file: trace.json}]\nuntil: 1m\n",
+		"objects.yaml": "{apiVersion: v1, kind: Node, metadata: {name: n}}\n",
+		"trace.json":   `{"metadata": {"gap_seconds": 600}, "data": [3]}`,
+	}
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	scenario := filepath.Join(dir, "a.yaml")
+	for name := range files {
+		file := filepath.Join(dir, name)
+		for _, args := range [][]string{
+			{"--scenario", scenario, "--report", file}, {"--scenario", scenario, "--timeline", file},
+			{"sweep", "--scenario", scenario, "--report", file}, {"compare", scenario, scenario, "--report", file},
+		} {
+			_, _, err := simulate(t, args...)
+			require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
+			require.ErrorContains(t, err, "would overwrite")
+		}
+	}
+	for _, args := range [][]string{{"sweep", "--report", "-"}, {"compare", scenario, scenario, "--report", "-"}} {
+		_, _, err := simulate(t, args...)
+		require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
+	}
+	_, _, err := simulate(t, "--report", filepath.Join(dir, "nowhere", "out.html"))
+	require.ErrorContains(t, err, "report: ")
+	for name, text := range files {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, text, string(got))
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, len(files))
 }
 
 func TestNumbersAsPeopleReadThem(t *testing.T) {

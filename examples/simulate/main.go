@@ -192,7 +192,7 @@ func (f *flags) destinations() error {
 		return usage(errors.New("--timeline - and --output cannot both go to stdout"))
 	case same(f.timeline, under(f.scenario)):
 		return usage(fmt.Errorf("--timeline would overwrite the scenario %s", f.scenario))
-	case f.report == "-" || same(under(f.report), under(f.scenario)) || f.report != "" && under(f.report) == f.timeline:
+	case f.report != "" && under(f.report) == f.timeline:
 		return usage(errors.New("--report needs a separate file"))
 	}
 	return nil
@@ -207,6 +207,8 @@ func (f *flags) check(c *cobra.Command) (sets []scenariofile.Set, err error) {
 		return nil, usage(fmt.Errorf("--until %s is negative", f.until))
 	case f.output != "text" && f.output != "json" && f.output != "csv":
 		return nil, usage(fmt.Errorf("--output %s is neither text, json nor csv", f.output))
+	case f.report == "-":
+		return nil, usage(errors.New("--report needs the name of a file"))
 	}
 	for _, text := range f.sets {
 		set, err := parseSet(text)
@@ -250,7 +252,10 @@ func (f *flags) playOne(ctx context.Context, j *job, stdout, stderr io.Writer) (
 
 func (f *flags) timed(ctx context.Context, j *job, stderr io.Writer) (*outcome.Outcome, error) {
 	outcomes, err := f.playReported(ctx, []*job{j}, stderr)
-	return outcomes[0], err
+	if err != nil {
+		return nil, err
+	}
+	return outcomes[0], nil
 }
 
 // print prints an outcome, and returns errUnexpected if it is not as expected.

@@ -153,6 +153,33 @@ items:
 	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions respect them; failures and deletions do not)\n")
 }
 
+// Where there are budgets, the worst workloads say for how long theirs were not kept.
+func TestWorkloadsSayHowLongTheirBudgetWasNotKept(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(`apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}, ownerReferences: [{kind: ReplicaSet, name: web, controller: true}]}, spec: {nodeName: n}}
+- {apiVersion: v1, kind: Pod, metadata: {name: q, ownerReferences: [{kind: ReplicaSet, name: free, controller: true}]}, spec: {nodeName: n}}
+- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
+`), 0o600))
+	file := filepath.Join(dir, "scenario.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`cluster: {files: [objects.yaml]}
+events:
+- {at: 1m, fail: {node: n}}
+- {at: 90s, recover: {node: n}}
+until: 5m
+expect: [{figure: belowBudgetSeconds, workload: default/ReplicaSet/web, atMost: 29}]
+`), 0o600))
+	story, _, err := simulate(t, "--scenario", file)
+	require.Equal(t, 2, exitCode(err))
+	require.Contains(t, story, "belowBudgetSeconds of workload default/ReplicaSet/web is 30, more than 29")
+	require.Contains(t, story, "  BELOW FOR  BELOW HALF FOR  BELOW BUDGET FOR  POD-HOURS\n")
+	require.Regexp(t, `\ndefault/ReplicaSet/web .* 30s +30s +30s +0\n`, story)
+	require.Regexp(t, `\ndefault/ReplicaSet/free .* 30s +30s +- +0\n`, story)
+}
+
 // The recorded cluster and outages, if they are available.
 func TestRecordedData(t *testing.T) {
 	data := os.Getenv("EVICTKIT_DATA")

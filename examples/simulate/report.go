@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ const (
 )
 
 // writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome.
-func writeReport(path string, outcomes []*outcome.Outcome, events []page.Event, stories *stories) (err error) {
+func writeReport(w io.Writer, outcomes []*outcome.Outcome, events []page.Event, stories *stories) error {
 	d := &page.Data{Version: outcome.Version}
 	names := outcome.Differing(outcomes)
 	for i, o := range outcomes {
@@ -40,11 +41,7 @@ func writeReport(path string, outcomes []*outcome.Outcome, events []page.Event, 
 		}
 		d.Runs = append(d.Runs, r)
 	}
-	file, err := create("report", path, nil)
-	if err != nil {
-		return err
-	}
-	return file.keep(page.Write(file, d))
+	return page.Write(w, d)
 }
 
 func pageRun(o *outcome.Outcome) page.Run {
@@ -77,7 +74,7 @@ func pageSeries(s *simulator.Series) page.Series {
 
 // pageLoads returns the worst workloads of those that lacked pods, and how many more there are.
 func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
-	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) {
+	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) || len(r.Series.BelowBudget) != len(r.Workloads) {
 		return nil, 0
 	}
 	var below []int
@@ -89,9 +86,17 @@ func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
 	slices.SortStableFunc(below, func(a, b int) int { return worse(&r.Workloads[a], &r.Workloads[b]) })
 	for _, i := range below[:min(len(below), pageWorkloads)] {
 		w := &r.Workloads[i]
-		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.Lowest, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds()}
+		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.Lowest, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1}
+		if w.Budgets > 0 {
+			l.BelowBudget = w.BelowBudget.Seconds()
+		}
 		for _, share := range r.Series.Workloads[i] {
 			l.Live = append(l.Live, int(share))
+		}
+		for at, below := range r.Series.BelowBudget[i] {
+			if below > 0 {
+				l.Short = append(l.Short, at)
+			}
 		}
 		loads = append(loads, l)
 	}

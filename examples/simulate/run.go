@@ -23,6 +23,7 @@ import (
 // input is the text of a scenario, which may be played several times with changes.
 type input struct {
 	name string
+	path string // empty unless it is a file
 	dir  string // that relative paths in it are relative to
 	text []byte
 }
@@ -49,7 +50,7 @@ func read(ctx context.Context, path string, stdin io.Reader) (input, error) {
 	if err != nil {
 		return input{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return input{name: path, dir: directory(at), text: text}, nil
+	return input{name: path, path: at, dir: directory(at), text: text}, nil
 }
 
 func directory(path string) string {
@@ -71,6 +72,7 @@ type job struct {
 	progress func(share float64) // of all that is to be done
 	scenario *scenario.Scenario  // set once it is played
 	points   int                 // number of points in the report's series
+	outputs  []string            // files that will be written
 	policy   policy              // of a benchmark
 }
 
@@ -83,6 +85,9 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 		return nil, err
 	}
 	j.scenario = s
+	if err := j.spared(s); err != nil {
+		return nil, err
+	}
 	if j.engine.program != "" {
 		return j.playUpstream(ctx, s)
 	}
@@ -113,6 +118,22 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 		return nil, err
 	}
 	return outcome.New(j.engine.name, j.name, j.sets, r, left, s.Expect), nil
+}
+
+// spared returns an error if a file that will be written is one that is read.
+func (j *job) spared(s *scenario.Scenario) error {
+	inputs := append([]string{j.path}, s.Cluster.Files...)
+	for i := range s.Availability {
+		inputs = append(inputs, s.Availability[i].File)
+	}
+	for _, in := range inputs {
+		for _, out := range j.outputs {
+			if same(in, out) {
+				return usage(fmt.Errorf("%s: writing %s would overwrite what is played", j.name, out))
+			}
+		}
+	}
+	return nil
 }
 
 // reading returns a function that reports the progress of reading.

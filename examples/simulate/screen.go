@@ -191,10 +191,21 @@ func tellWorkloads(w io.Writer, r *simulator.Report) {
 	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulator.Workload) bool { return l.Below == 0 })
 	slices.SortStableFunc(workloads, func(a, b simulator.Workload) int { return worse(&a, &b) })
 	if len(workloads) > 0 {
-		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW FOR", ">BELOW HALF FOR", ">POD-HOURS"}}
+		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW FOR", ">BELOW HALF FOR"}}
+		if len(r.Budgets) > 0 {
+			c.titles = append(c.titles, ">BELOW BUDGET FOR")
+		}
+		c.titles = append(c.titles, ">POD-HOURS")
 		for i := range workloads[:min(len(workloads), mostWorkloads)] {
 			l := &workloads[i]
-			c.add(l.String(), count(l.Lowest), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf), hours(l.Lacking))
+			cells := []string{l.String(), count(l.Lowest), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf)}
+			switch {
+			case l.Budgets > 0:
+				cells = append(cells, short(l.BelowBudget))
+			case len(r.Budgets) > 0:
+				cells = append(cells, "-")
+			}
+			c.add(append(cells, hours(l.Lacking))...)
 		}
 		fmt.Fprintln(w)
 		c.write(w, "")

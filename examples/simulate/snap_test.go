@@ -19,9 +19,9 @@ import (
 )
 
 // apiServer serves lists of three nodes and nothing else, and refuses one path. It calls asked for each request.
-func apiServer(t *testing.T, asked func(path string), refuse string) (kubeconfig string) {
+func apiServer(t *testing.T, asked func(*http.Request), refuse string) (kubeconfig string) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked(r.Method + " " + r.URL.Path)
+		asked(r)
 		w.Header().Set("Content-Type", "application/json")
 		if r.URL.Path == refuse {
 			w.WriteHeader(http.StatusForbidden)
@@ -52,7 +52,7 @@ func apiServer(t *testing.T, asked func(path string), refuse string) (kubeconfig
 
 func TestSnapshotWritesWhatAScenarioReads(t *testing.T) {
 	var paths []string
-	kubeconfig := apiServer(t, func(path string) { paths = append(paths, path) }, "")
+	kubeconfig := apiServer(t, func(r *http.Request) { paths = append(paths, r.Method+" "+r.URL.Path) }, "")
 	file := filepath.Join(t.TempDir(), "cluster.json")
 	_, told, err := simulate(t, "snapshot", "--kubeconfig", kubeconfig, "--context", "test", file)
 	require.NoError(t, err)
@@ -87,17 +87,17 @@ func TestASnapshotThatFailsLeavesNoFile(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 	}
-	refusing := apiServer(t, func(string) {}, "/api/v1/pods")
+	refusing := apiServer(t, func(*http.Request) {}, "/api/v1/pods")
 	_, _, err := simulate(t, "snapshot", "--kubeconfig", refusing, "--context", "test", file)
 	require.ErrorContains(t, err, "snapshot: list pods: not you")
 	require.Equal(t, 1, exitCode(err))
 	same()
 
 	ctx, interrupt := context.WithCancel(context.Background())
-	interrupted := apiServer(t, func(path string) {
-		if strings.HasSuffix(path, "/pods") {
+	interrupted := apiServer(t, func(r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/pods") {
 			interrupt()
-			<-ctx.Done()
+			<-r.Context().Done() // an answer before the client has gone might still count
 		}
 	}, "")
 	var out, errs bytes.Buffer

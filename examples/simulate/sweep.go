@@ -158,7 +158,15 @@ func (f *flags) several(c *cobra.Command, jobs []*job) error {
 // playReported plays jobs on all cores, and writes the report if one is wanted.
 func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer) ([]*outcome.Outcome, error) {
 	var told *stories
+	var file *whole
+	for _, j := range jobs {
+		j.outputs = []string{f.timeline, under(f.report)}
+	}
 	if f.report != "" {
+		var err error
+		if file, err = create("report", under(f.report), nil); err != nil {
+			return nil, err // before hours are spent
+		}
 		told = newStories()
 		if jobs[0].engine.program == "" {
 			jobs[0].happened, jobs[0].decision = told.happened, told.decided
@@ -168,10 +176,13 @@ func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer)
 		}
 	}
 	outcomes, err := playAll(ctx, jobs, newBar(stderr, f.quiet, len(jobs), "simulating"))
-	if err != nil || f.report == "" {
-		return outcomes, err
+	if file != nil {
+		if err == nil {
+			err = writeReport(file, outcomes, eventsOf(jobs[0].scenario), told)
+		}
+		err = file.keep(err)
 	}
-	return outcomes, writeReport(under(f.report), outcomes, eventsOf(jobs[0].scenario), told)
+	return outcomes, err
 }
 
 // playAll plays jobs on all cores. The first failure ends the others.

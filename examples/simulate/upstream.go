@@ -213,14 +213,24 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 	if err != nil {
 		return err
 	}
+	last := outcomes[len(outcomes)-1]
+	if f.output == "text" && !f.quiet {
+		tellEngines(stdout, outcomes) // the answer to why may take minutes
+	}
+	if f.output != "text" || !f.quiet {
+		if last.Differences, err = jobs[len(jobs)-1].differences(ctx); err != nil {
+			return err
+		}
+	}
 	switch {
 	case f.output == "json":
 		err = outcome.WriteJSON(stdout, outcomes)
 	case f.output == "csv":
 		err = outcome.WriteCSV(stdout, outcomes)
 	case !f.quiet:
-		tellEngines(stdout, outcomes)
-		jobs[len(jobs)-1].tellWhy(ctx, stdout)
+		tellWhy(stdout, last.Differences)
+	}
+	if !f.quiet {
 		fmt.Fprintf(stderr, "played in %s\n", time.Since(began).Round(time.Millisecond))
 	}
 	for _, o := range outcomes {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -47,6 +49,40 @@ func TestUpstreamIsAnotherProgram(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, text, "                                 EVICTKIT  UPSTREAM\npods evicted                          268         7\n")
 	require.Contains(t, text, "unknown: the program why is missing next to")
+}
+
+// written is a writer that calls the function.
+type written func()
+
+func (w written) Write(text []byte) (int, error) {
+	w()
+	return len(text), nil
+}
+
+// TestMachinesAreToldWhy: JSON and CSV have the reasons for the differences. An interruption while they are looked for is one.
+func TestMachinesAreToldWhy(t *testing.T) {
+	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7,"Settings":{"Edition":2}},"Left":{}}`
+	program := standIn(t, "oracle", `echo '`+report+`' >"$4"`)
+	reason := filepath.Join(filepath.Dir(program), why)
+	write := func(script string) { require.NoError(t, os.WriteFile(reason, []byte("#!/bin/sh\n"+script), 0o700)) }
+	write(`echo '{"Rules":[{"Row":"no such row","Lines":3}],"Unexplained":2,"First":"line"}'`)
+	text, _, err := simulate(t, "--engine", "both", "--upstream-program", program, "-o", "json", "--quiet")
+	require.NoError(t, err)
+	var both []outcome.Outcome
+	require.NoError(t, json.Unmarshal([]byte(text), &both))
+	require.Nil(t, both[0].Differences)
+	require.Equal(t, &outcome.Differences{Rows: []outcome.Row{{Text: "no such row …", Lines: 3}}, Unexplained: 2, First: "line"}, both[1].Differences)
+	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program, "-o", "csv", "--quiet")
+	require.NoError(t, err)
+	require.Contains(t, text, "1,2,upstream,embedded scenario,difference,no such row …,lines,3\n1,2,upstream,embedded scenario,difference,line,unexplained,2\n")
+	text, _, err = simulate(t, "--engine", "both", "--upstream-program", program)
+	require.NoError(t, err)
+	require.Contains(t, text, "\n  3 lines: no such row …\n  2 lines that no row explains, the first: line\n")
+
+	ctx, interrupt := context.WithCancel(context.Background())
+	out := written(interrupt) // the table comes before the question why
+	err = run(ctx, []string{"--engine", "both", "--upstream-program", program}, strings.NewReader(""), out, io.Discard)
+	require.Equal(t, interruptedCode, exitCode(err), "%v", err)
 }
 
 func TestUpstreamThatFailsSaysWhy(t *testing.T) {

@@ -82,6 +82,7 @@ func abandon() {
 	for name := range unfinished.names {
 		_ = os.Remove(name) // it exits in any case
 	}
+	fmt.Fprintln(os.Stderr, "simulate: interrupted")
 	os.Exit(interruptedCode)
 }
 

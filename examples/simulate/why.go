@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/examples/simulate/outcome"
 )
 
 // whyWithin limits the time spent on explaining the differences between two engines.
@@ -29,21 +30,37 @@ type answer struct {
 	First       string
 }
 
-// tellWhy prints which deliberate differences explain the timelines' differences, by their rows in DIFFERENCES.md.
-func (j *job) tellWhy(ctx context.Context, w io.Writer) {
-	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md; played without reschedule)")
+// differences returns which deliberate differences explain the timelines' differences, by their rows in DIFFERENCES.md.
+// The error is only that of the context.
+func (j *job) differences(ctx context.Context) (*outcome.Differences, error) {
 	a, err := j.why(ctx)
-	switch {
-	case err != nil:
-		fmt.Fprintf(w, "  unknown: %v\n", err)
-	case len(a.Rules) == 0 && a.Unexplained == 0:
-		fmt.Fprintln(w, "  they do not differ")
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	d := &outcome.Differences{Rows: []outcome.Row{}, Unexplained: a.Unexplained, First: a.First}
+	if err != nil {
+		d.Unknown = err.Error()
 	}
 	for _, rule := range a.Rules {
-		fmt.Fprintf(w, "  %s: %s\n", some(rule.Lines, "line"), j.engine.row(rule.Row))
+		d.Rows = append(d.Rows, outcome.Row{Text: j.engine.row(rule.Row), Lines: rule.Lines})
 	}
-	if a.Unexplained > 0 {
-		fmt.Fprintf(w, "  %s that no row explains, the first: %s\n", some(a.Unexplained, "line"), a.First)
+	return d, nil
+}
+
+// tellWhy prints the differences.
+func tellWhy(w io.Writer, d *outcome.Differences) {
+	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md; played without reschedule)")
+	switch {
+	case d.Unknown != "":
+		fmt.Fprintf(w, "  unknown: %s\n", d.Unknown)
+	case len(d.Rows) == 0 && d.Unexplained == 0:
+		fmt.Fprintln(w, "  they do not differ")
+	}
+	for _, row := range d.Rows {
+		fmt.Fprintf(w, "  %s: %s\n", some(row.Lines, "line"), row.Text)
+	}
+	if d.Unexplained > 0 {
+		fmt.Fprintf(w, "  %s that no row explains, the first: %s\n", some(d.Unexplained, "line"), d.First)
 	}
 }
 

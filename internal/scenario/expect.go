@@ -68,7 +68,7 @@ var (
 	ZoneFigures = []string{
 		"nodes", "pods", "lowestNodes", "kubeletFailures", "unknownNodes", "taints", "evicted", "firstEvictionSeconds", "lastEvictionSeconds", "nodesWaitedSeconds",
 	}
-	WorkloadFigures = []string{"desired", "lowestReady", "lowestReadyShare", "belowSeconds", "belowHalfSeconds", "podHoursLost", "readyAtEnd"}
+	WorkloadFigures = []string{"desired", "lowestReady", "lowestReadyShare", "belowSeconds", "belowHalfSeconds", "belowBudgetSeconds", "podHoursLost", "readyAtEnd"}
 	BudgetFigures   = []string{"desired", "needed", "lowestReady", "belowSeconds", "mostBelow"}
 )
 

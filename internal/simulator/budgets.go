@@ -3,10 +3,14 @@ package simulator
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
@@ -55,7 +59,7 @@ func (c *Cluster) AddBudget(namespace, name string, spec BudgetSpec) error {
 			if !c.nodes[p.node].serves() {
 				have = 0
 			}
-			c.levels.budgets[added].change(c.now(), 1, have)
+			c.levels.changeBudget(c.now(), added, 1, have)
 			if p.ready {
 				c.levels.budgets[added].healthy++
 			}
@@ -104,4 +108,93 @@ func (c *Cluster) refusal(i int32) error {
 		Message: fmt.Sprintf("budget %s needs %d healthy pods and has %d", b.name, needed, b.healthy),
 	}}
 	return err
+}
+
+// budget is a PodDisruptionBudget's pods.
+type budget struct {
+	namespace, name string
+	selector        labels.Selector
+	healthy         int  // pods that are Ready in the API
+	alwaysUnhealthy bool // pods that are not Ready may always be evicted
+	workloads       []int32
+	level
+}
+
+// under adds a budget to a group if the budget selects it.
+func (c *Cluster) under(g, b int32) bool {
+	group, budget := &c.levels.members[g], &c.levels.budgets[b]
+	if group.namespace != budget.namespace || group.labels == nil && !budget.selector.Empty() {
+		return false
+	}
+	set := group.labels
+	if set == nil {
+		set = &labelSet{}
+	}
+	if !budget.selector.Matches(set) {
+		return false
+	}
+	group.budgets = append(group.budgets, b)
+	if w := group.workload; w >= 0 && !slices.Contains(budget.workloads, w) {
+		budget.workloads = append(budget.workloads, w)
+		c.levels.workloads[w].budgets++
+		if budget.lacks() > 0 {
+			c.levels.workloads[w].broke(c.now(), 1)
+		}
+	}
+	return true
+}
+
+// broke counts a budget of the workload that is no longer kept (+1), or is kept again (-1).
+func (w *workload) broke(now int64, by int) {
+	if w.broken > 0 {
+		w.belowBudget += now - w.brokenSince
+	}
+	w.broken, w.brokenSince = w.broken+by, now
+}
+
+// changeBudget changes the desired and live numbers of a budget.
+func (l *levels) changeBudget(now int64, number int32, desired, have int) {
+	b := &l.budgets[number]
+	was := b.lacks() > 0
+	b.change(now, desired, have)
+	if is := b.lacks() > 0; is != was {
+		by := -1
+		if is {
+			by = 1
+		}
+		for _, w := range b.workloads {
+			l.workloads[w].broke(now, by)
+		}
+	}
+}
+
+// needed returns how many pods must be live, as a function of the desired number. Shares are rounded up, as in the
+// disruption controller.
+func needed(minAvailable, maxUnavailable *intstr.IntOrString) (func(desired int) int, error) {
+	given := minAvailable
+	if given == nil {
+		given = maxUnavailable
+	}
+	if given == nil {
+		return func(int) int { return 0 }, nil
+	}
+	percent := -1
+	if given.Type == intstr.String {
+		text, ok := strings.CutSuffix(given.StrVal, "%")
+		n, err := strconv.Atoi(text)
+		if err != nil || !ok || n < 0 {
+			return nil, fmt.Errorf("%q is neither a number nor a percentage", given.StrVal)
+		}
+		percent = n
+	}
+	return func(desired int) int {
+		n := int(given.IntVal)
+		if percent >= 0 {
+			n = (desired*percent + 99) / 100
+		}
+		if minAvailable == nil {
+			n = desired - n
+		}
+		return max(n, 0)
+	}, nil
 }

@@ -56,7 +56,7 @@ func (z *Zone) Figures() []Figure {
 
 // Figures returns those of the workload, in the order of scenario.WorkloadFigures.
 func (w *Workload) Figures() []Figure {
-	return named(scenario.WorkloadFigures, w.Desired, w.Lowest, w.Share(), w.Below, w.BelowHalf, w.Lacking.Hours(), w.AtEnd)
+	return named(scenario.WorkloadFigures, w.Desired, w.Lowest, w.Share(), w.Below, w.BelowHalf, w.BelowBudget, w.Lacking.Hours(), w.AtEnd)
 }
 
 // Figures returns those of the budget, in the order of scenario.BudgetFigures.

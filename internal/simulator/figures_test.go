@@ -378,7 +378,7 @@ func (m *naive) levels(t *testing.T, want, got *Report) {
 		}
 		want.ByZone = append(want.ByZone, z)
 		if l := *m.level["pod "+name]; l.Desired > 0 {
-			want.Workloads = append(want.Workloads, Workload{"default", "ReplicaSet", name, l})
+			want.Workloads = append(want.Workloads, Workload{Namespace: "default", Kind: "ReplicaSet", Name: name, Level: l})
 		}
 	}
 }

@@ -2,15 +2,11 @@ package simulator
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // level tracks how many of the desired members are live over time. States that last for no time do not count.
@@ -43,13 +39,19 @@ func (l *level) pass(now int64) {
 	if l.halved() {
 		l.belowHalf += took
 	}
-	if l.need != nil && l.desired > 0 {
-		if lacks := l.need(l.desired) - l.have; lacks > 0 {
-			l.belowNeed += took
-			l.mostBelow = max(l.mostBelow, lacks)
-		}
+	if lacks := l.lacks(); lacks > 0 {
+		l.belowNeed += took
+		l.mostBelow = max(l.mostBelow, lacks)
 	}
 	l.since = now
+}
+
+// lacks returns how many live members a budget is short of.
+func (l *level) lacks() int {
+	if l.need == nil || l.desired == 0 {
+		return 0
+	}
+	return max(l.need(l.desired)-l.have, 0)
 }
 
 // halved reports whether fewer than half are live.
@@ -88,6 +90,8 @@ func (l *level) report(now int64) Level {
 type Workload struct {
 	Namespace, Kind, Name string
 	Level
+	Budgets     int           // how many PodDisruptionBudgets select pods of it
+	BelowBudget time.Duration // how long at least one of these was not kept
 }
 
 // Budget is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
@@ -104,18 +108,13 @@ type Budget struct {
 type workload struct {
 	workloadKey
 	level
+	budgets     int // that select pods of it
+	broken      int // of these, how many are not kept now
+	brokenSince int64
+	belowBudget int64 // how long broken was positive before brokenSince
 }
 
 type workloadKey struct{ namespace, kind, name string }
-
-// budget is a PodDisruptionBudget's pods.
-type budget struct {
-	namespace, name string
-	selector        labels.Selector
-	healthy         int  // pods that are Ready in the API
-	alwaysUnhealthy bool // pods that are not Ready may always be evicted
-	level
-}
 
 // membership is the workload and the budgets that a group of pods counts for.
 type membership struct {
@@ -199,23 +198,6 @@ func (c *Cluster) member(namespace, kind, name string, set *labelSet) int32 {
 	return int32(len(l.members))
 }
 
-// under adds a budget to a group if the budget selects it.
-func (c *Cluster) under(g, b int32) bool {
-	group, budget := &c.levels.members[g], &c.levels.budgets[b]
-	if group.namespace != budget.namespace || group.labels == nil && !budget.selector.Empty() {
-		return false
-	}
-	set := group.labels
-	if set == nil {
-		set = &labelSet{}
-	}
-	if !budget.selector.Matches(set) {
-		return false
-	}
-	group.budgets = append(group.budgets, b)
-	return true
-}
-
 // ControllerOf returns the controller that a pod counts for in figures.
 func ControllerOf(pod *metav1.ObjectMeta) (kind, name string) {
 	owner := metav1.GetControllerOf(pod)
@@ -228,37 +210,6 @@ func ControllerOf(pod *metav1.ObjectMeta) (kind, name string) {
 		}
 	}
 	return owner.Kind, owner.Name
-}
-
-// needed returns how many pods must be live, as a function of the desired number. Shares are rounded up, as in the
-// disruption controller.
-func needed(minAvailable, maxUnavailable *intstr.IntOrString) (func(desired int) int, error) {
-	given := minAvailable
-	if given == nil {
-		given = maxUnavailable
-	}
-	if given == nil {
-		return func(int) int { return 0 }, nil
-	}
-	percent := -1
-	if given.Type == intstr.String {
-		text, ok := strings.CutSuffix(given.StrVal, "%")
-		n, err := strconv.Atoi(text)
-		if err != nil || !ok || n < 0 {
-			return nil, fmt.Errorf("%q is neither a number nor a percentage", given.StrVal)
-		}
-		percent = n
-	}
-	return func(desired int) int {
-		n := int(given.IntVal)
-		if percent >= 0 {
-			n = (desired*percent + 99) / 100
-		}
-		if minAvailable == nil {
-			n = desired - n
-		}
-		return max(n, 0)
-	}, nil
 }
 
 // counts reports whether the pod counts as one of its workload's desired pods.
@@ -279,7 +230,7 @@ func (c *Cluster) leveled(number int32, desired, have int) {
 		c.levels.half(now, was, w.halved())
 	}
 	for _, b := range g.budgets {
-		c.levels.budgets[b].change(now, desired, have)
+		c.levels.changeBudget(now, b, desired, have)
 	}
 }
 
@@ -295,7 +246,8 @@ func (c *Cluster) alive(n *node, by int) {
 func (l *levels) report(now int64) (workloads []Workload, budgets []Budget) {
 	for i := range l.workloads {
 		if w := &l.workloads[i]; w.desired > 0 {
-			workloads = append(workloads, Workload{w.namespace, w.kind, w.name, w.level.report(now)})
+			w.broke(now, 0)
+			workloads = append(workloads, Workload{w.namespace, w.kind, w.name, w.level.report(now), w.budgets, time.Duration(w.belowBudget)})
 		}
 	}
 	slices.SortFunc(workloads, func(a, b Workload) int {

@@ -65,9 +65,9 @@ func TestBudgetsAreReported(t *testing.T) {
 					Until: at(10 * time.Minute),
 				})
 				level := Level{Desired: 3, Lowest: 1, LowestAt: 2 * time.Minute, AtEnd: 3, Below: 4 * time.Minute, BelowHalf: 3 * time.Minute, Lacking: 7 * time.Minute}
-				require.Equal(t, []Workload{{"shop", "Deployment", "web", level}}, r.Workloads)
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
+				require.Equal(t, []Workload{{"shop", "Deployment", "web", level, 1, below}}, r.Workloads)
 				require.Equal(t, []Budget{
 					{"other", "web", 0, Level{}, 0, 0},
 					{"shop", "web", test.needed, level, below, test.most},
@@ -75,6 +75,33 @@ func TestBudgetsAreReported(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A workload is below its budgets while any of them is not kept, and time counts once.
+func TestWorkloadsBelowTheirBudgets(t *testing.T) {
+	c := shop(t, true, ptr(intstr.FromInt(2)), nil)
+	all := BudgetSpec{Selector: &metav1.LabelSelector{}, MaxUnavailable: ptr(intstr.FromInt(0))}
+	require.NoError(t, c.AddBudget("shop", "all", all))
+	r, err := Play(context.Background(), &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "y", Nodes: 1, PodsPerNode: 1}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}},
+			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "b"}},
+			{At: at(5 * time.Minute), Recover: &scenario.Selector{Node: "b"}},
+			{At: at(6 * time.Minute), Recover: &scenario.Selector{Node: "a"}},
+			{At: at(8 * time.Minute), Fail: &scenario.Selector{Node: "y-000"}},
+		},
+		Until: at(12 * time.Minute),
+	}, c, Options{Points: 12})
+	require.NoError(t, err)
+	require.Len(t, r.Workloads, 2)
+	require.Equal(t, "default/ReplicaSet/y", r.Workloads[0].String())
+	require.Zero(t, r.Workloads[0].Budgets, "the other namespace's budgets are not its own")
+	require.Zero(t, r.Workloads[0].BelowBudget)
+	require.Equal(t, 2, r.Workloads[1].Budgets)
+	require.Equal(t, 5*time.Minute, r.Workloads[1].BelowBudget)
+	require.Equal(t, [][]byte{{100, 100, 0, 0}, {100, 33, 100, 100}}, r.Series.Workloads)
+	require.Equal(t, [][]byte{nil, {0, 1, 0, 0}}, r.Series.BelowBudget)
 }
 
 // Time counts once, however many workloads are below half, and goes on counting where one is at the end.

@@ -30,6 +30,9 @@ type Series struct {
 	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
 	// WorkloadEvery-th step.
 	Workloads [][]byte
+	// BelowBudget is 1 wherever a PodDisruptionBudget of a workload is not kept, at the same times as Workloads; nil for a
+	// workload without a budget.
+	BelowBudget [][]byte
 	// Delays are the percentiles 0 to 100 of the time from silence to eviction; nil if nothing was evicted from silent
 	// nodes.
 	Delays []time.Duration
@@ -50,6 +53,7 @@ type sampler struct {
 	next   time.Duration
 	zone   map[string]int
 	levels [][]byte // by the cluster's number of the workload
+	below  [][]byte // whether its budgets are not kept, likewise
 }
 
 func newSampler(until time.Duration, points int) *sampler {
@@ -87,12 +91,13 @@ func (s *sampler) sample(p *player) {
 		w := &c.levels.workloads[i]
 		if i == len(s.levels) {
 			s.levels = append(s.levels, make([]byte, points/WorkloadEvery)) // none before it existed
+			s.below = append(s.below, make([]byte, points/WorkloadEvery))
 		}
 		share := byte(100)
 		if w.desired > 0 {
 			share = byte(100 * max(w.have, 0) / max(w.desired, w.have, 1))
 		}
-		s.levels[i] = append(s.levels[i], share)
+		s.levels[i], s.below[i] = append(s.levels[i], share), append(s.below[i], byte(min(w.broken, 1)))
 	}
 }
 
@@ -149,7 +154,12 @@ func (s *sampler) end(p *player) *Series {
 	c := p.cluster
 	for i := range p.report.Workloads {
 		w := &p.report.Workloads[i]
-		s.series.Workloads = append(s.series.Workloads, s.levels[c.levels.byKey[workloadKey{w.Namespace, w.Kind, w.Name}]])
+		number := c.levels.byKey[workloadKey{w.Namespace, w.Kind, w.Name}]
+		below := s.below[number]
+		if w.Budgets == 0 {
+			below = nil
+		}
+		s.series.Workloads, s.series.BelowBudget = append(s.series.Workloads, s.levels[number]), append(s.series.BelowBudget, below)
 	}
 	if n := len(c.stats.delays); n > 0 {
 		for percent := range 101 {

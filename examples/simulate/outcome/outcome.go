@@ -3,11 +3,8 @@
 package outcome
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 
 	"github.com/evictkit/evictkit/examples/scenariofile"
@@ -41,6 +38,8 @@ type Outcome struct {
 	// Unplaced is why pods are Pending at the end, those that ask for the same together: of the most pods first, and
 	// simulator.MostUnplaced at most.
 	Unplaced []Unplaced `json:"unplaced"`
+	// Differences are those from the engine before it, if several were compared and it was asked why.
+	Differences *Differences `json:"differences,omitempty"`
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
 
@@ -85,6 +84,20 @@ type Unplaced struct {
 	Nodes   int            `json:"nodes"`
 	Because map[string]int `json:"because"` // nodes by what refused the pods
 	Text    string         `json:"text"`
+}
+
+// Differences is why two engines differ, with the lines of their timelines that each reason explains.
+type Differences struct {
+	Rows        []Row  `json:"rows"`
+	Unexplained int    `json:"unexplained"`
+	First       string `json:"firstUnexplained,omitempty"`
+	Unknown     string `json:"unknown,omitempty"` // why there is no answer
+}
+
+// Row is one row of DIFFERENCES.md: what differs, and why.
+type Row struct {
+	Text  string `json:"text"`
+	Lines int    `json:"lines"`
 }
 
 // New returns the outcome for a report.
@@ -173,40 +186,4 @@ func WriteJSON(w io.Writer, all []*Outcome) error {
 		return encoder.Encode(all[0])
 	}
 	return encoder.Encode(all)
-}
-
-// WriteCSV writes a row for each setting and figure. The column run numbers the outcomes from 1.
-func WriteCSV(w io.Writer, all []*Outcome) error {
-	out := csv.NewWriter(w)
-	_ = out.Write([]string{"version", "run", "engine", "scenario", "of", "name", "figure", "value"}) // Error returns it
-	for i, o := range all {
-		row := func(of, name, figure, value string) {
-			_ = out.Write([]string{strconv.Itoa(o.Version), strconv.Itoa(i + 1), o.Engine, o.Scenario, of, name, figure, value})
-		}
-		figures := func(of, name string, m map[string]float64) {
-			for _, figure := range slices.Sorted(maps.Keys(m)) {
-				row(of, name, figure, strconv.FormatFloat(m[figure], 'f', -1, 64))
-			}
-		}
-		for _, f := range o.Set {
-			row("set", "", f.Name, f.Value)
-		}
-		for _, f := range o.Settings {
-			row("setting", "", f.Name, f.Value)
-		}
-		figures("cluster", "", o.Figures)
-		for _, of := range []struct {
-			name  string
-			parts []Part
-		}{{"zone", o.Zones}, {"workload", o.Workloads}, {"budget", o.Budgets}} {
-			for _, p := range of.parts {
-				figures(of.name, p.Name, p.Figures)
-			}
-		}
-		for _, b := range o.Breaches {
-			row("breach", "", "", b)
-		}
-	}
-	out.Flush()
-	return out.Error()
 }

@@ -82,7 +82,11 @@ type Workload struct {
 	Lowest    int     `json:"lowest"`
 	Below     float64 `json:"below"`
 	BelowHalf float64 `json:"belowHalf"`
-	Live      []int   `json:"live"`
+	// BelowBudget is how long a disruption budget was not kept; -1: it has none. Short are the places in Live at which it
+	// was not kept.
+	BelowBudget float64 `json:"belowBudget"`
+	Short       []int   `json:"short,omitempty"`
+	Live        []int   `json:"live"`
 }
 
 // Write writes the page.

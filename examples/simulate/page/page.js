@@ -143,7 +143,7 @@ function delay() {
   }, [runs[0].series.delays.map((_, i) => i), ...runs.map(r => r.series.delays)]);
 }
 
-const columns = [["workload", "name"], ["desired", "desired"], ["lowest", "lowest"], ["below for", "below"], ["below half for", "belowHalf"]];
+const columns = [["workload", "name"], ["desired", "desired"], ["lowest", "lowest"], ["below for", "below"], ["below half for", "belowHalf"], ["below budget for", "belowBudget"]];
 let sorted = {by: "belowHalf", down: true};
 function loads() {
   const head = $("loads").tHead.rows[0];
@@ -162,20 +162,21 @@ function loads() {
   const rows = [...run.workloads].sort((a, b) => (a[sorted.by] < b[sorted.by] ? -1 : a[sorted.by] > b[sorted.by] ? 1 : 0) * (sorted.down ? -1 : 1));
   $("loads").tBodies[0].replaceChildren(...rows.map(w => {
     const tr = make("tr"), cell = make("td"), canvas = make("canvas", undefined, {width: 360, height: 20});
-    for (const text of [w.name, number(w.desired), number(w.lowest), span(w.below), span(w.belowHalf)]) tr.append(make("td", text));
+    for (const text of [w.name, number(w.desired), number(w.lowest), span(w.below), span(w.belowHalf), w.belowBudget < 0 ? "–" : span(w.belowBudget)]) tr.append(make("td", text));
     canvas.setAttribute("role", "img");
     canvas.setAttribute("aria-label", "lowest " + w.lowest + " of " + w.desired);
-    const c = canvas.getContext("2d"), width = 360 / w.live.length;
+    const c = canvas.getContext("2d"), width = 360 / w.live.length, short = new Set(w.short);
     w.live.forEach((share, i) => {
-      c.fillStyle = colour(share >= 100 ? "live" : share >= 50 ? "silent" : "tainted");
+      const bad = w.belowBudget < 0 ? share < 50 : short.has(i);
+      c.fillStyle = colour(bad ? "tainted" : share >= 100 ? "live" : "silent");
       c.fillRect(i * width, 20 - share / 5, width + .5, share / 5);
-      if (share < 50) { c.fillRect(i * width, 18, width + .5, 2); c.fillRect(i * width, 0, width + .5, 2); } // mark by shape as well as by colour
+      if (bad) { c.fillRect(i * width, 18, width + .5, 2); c.fillRect(i * width, 0, width + .5, 2); } // mark by shape as well as by colour
     });
     cell.append(canvas);
     tr.append(cell);
     return tr;
   }));
-  $("loads-note").textContent = run.workloads.length ? (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "") + "Below half is marked by a line above and below." : "No workload was below its desired number of pods.";
+  $("loads-note").textContent = run.workloads.length ? (run.more ? "The worst " + run.workloads.length + " of " + (run.workloads.length + run.more) + ". " : "") + "Red, with a line above and below: fewer than its disruption budgets need, or fewer than half if it has none." : "No workload was below its desired number of pods.";
 }
 
 let podsOf; // the node of each pod in the stories

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -149,6 +150,40 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 			shot(t, ctx, scheme+map[int64]string{1280: "-desk", 390: "-phone"}[width])
 		}
 	}
+	require.Empty(t, messages(), "the console is silent")
+}
+
+// TestPageOfBudgets: a workload is red while a disruption budget of its is not kept, however many of its pods are live.
+func TestPageOfBudgets(t *testing.T) {
+	dir := t.TempDir()
+	objects := "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: web}, spec: {minAvailable: 3, selector: {matchLabels: {app: web}}}}\n"
+	for _, n := range []string{"a", "b", "c"} {
+		objects += "- {apiVersion: v1, kind: Node, metadata: {name: " + n + "}}\n"
+		for _, w := range []string{"web", "free"} {
+			objects += "- {apiVersion: v1, kind: Pod, metadata: {name: " + w + "-" + n + ", labels: {app: " + w + "}, ownerReferences: [{kind: ReplicaSet, name: " + w +
+				", controller: true}]}, spec: {nodeName: " + n + "}}\n"
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(objects), 0o600))
+	scenario := filepath.Join(dir, "scenario.yaml")
+	require.NoError(t, os.WriteFile(scenario, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 2m, fail: {node: a}}\nuntil: 20m\n"), 0o600))
+	page, _ := written(t, "--scenario", scenario)
+	ctx, messages := open(t, page)
+	row := func(of string) string {
+		return `[...document.querySelectorAll("#loads tbody tr")].find(tr => tr.firstChild.textContent === "default/ReplicaSet/` + of + `")`
+	}
+	require.Equal(t, "18m", value[string](t, ctx, row("web")+`.children[5].textContent`))
+	require.Equal(t, "–", value[string](t, ctx, row("free")+`.children[5].textContent`))
+	pixel := func(of string, x int) string {
+		return value[string](t, ctx, `(map => {
+			const copy = new OffscreenCanvas(map.width, map.height).getContext("2d", {willReadFrequently: true});
+			copy.drawImage(map, 0, 0);
+			return copy.getImageData(`+strconv.Itoa(x)+`, 15, 1, 1).data.join();
+		})(`+row(of)+`.querySelector("canvas"))`)
+	}
+	require.Equal(t, pixel("web", 10), pixel("free", 10), "both are whole at first")
+	require.NotEqual(t, pixel("web", 300), pixel("free", 300), "only the one with a budget is red")
+	require.NotEqual(t, pixel("web", 10), pixel("web", 300))
 	require.Empty(t, messages(), "the console is silent")
 }
 

@@ -78,6 +78,8 @@ func (c *Cluster) healthy(p *pod, by int) {
 	}
 }
 
+const disruptionBudgetCause = "DisruptionBudget" // policyv1.DisruptionBudgetCause, which old versions of k8s.io/api lack
+
 // refusal returns the error with which the eviction API refuses to evict a pod; nil if it allows the eviction. The rules
 // are those of the API server. Pods that do not run or are deleted already may always be evicted. A pod that is not Ready
 // may be evicted if enough others are Ready, or always if the budget says so. Two budgets for one pod are an error.
@@ -104,7 +106,7 @@ func (c *Cluster) refusal(i int32) error {
 	}
 	err := apierrors.NewTooManyRequests("the eviction would violate the pod's disruption budget", 0)
 	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
-		Type:    "DisruptionBudget", // policyv1.DisruptionBudgetCause
+		Type:    disruptionBudgetCause,
 		Message: fmt.Sprintf("budget %s needs %d healthy pods and has %d", b.name, needed, b.healthy),
 	}}
 	return err

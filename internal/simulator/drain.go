@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -100,7 +99,7 @@ func (c *Cluster) tellKept(node string, pod evictor.PodKey, why error) {
 		return
 	}
 	text := why.Error()
-	if cause, ok := apierrors.StatusCause(why, policyv1.DisruptionBudgetCause); ok {
+	if cause, ok := apierrors.StatusCause(why, disruptionBudgetCause); ok {
 		text = cause.Message
 	}
 	c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Kept: pod, Text: fmt.Sprintf("pod %s: the drain tries again every %s: %s", pod, drainAgain, text)})

@@ -337,10 +337,9 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.goBack(kind, max(1, w.version-int64(1+e.b%60)))
 		p.lag[kind] = w.now.Add(time.Duration(1+e.b/60%60) * time.Second)
 	case "backlease":
-		for _, name := range livesKeys(w.machines) {
-			if machine := w.machines[name]; machine.leases && !machine.renew.IsZero() {
-				older := machine.lease - int64(1+e.b%200)
-				p.evictor.LeaseObserved(name, machine.renew.Add(-10*time.Second), fmt.Sprint(max(1, older)))
+		for _, name := range livesKeys(p.mind.nodes) { // older than what it has seen, which lags
+			if known := p.mind.nodes[name]; known.leaseVersion > 0 {
+				p.evictor.LeaseObserved(name, known.lease.Add(-10*time.Second), fmt.Sprint(max(1, known.leaseVersion-int64(1+e.b%200))))
 			}
 		}
 		p.fed = true

@@ -11,9 +11,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// What a process may do: each write is judged when it is about to be made.
-
-// mayWrite: MayWrite stops every write and event (decision 4), a dry run every write, and TaintEviction those of nodes.
+// What a process may do is judged when a write is about to be made. MayWrite stops every write and event (decision 4),
+// a dry run every write, and TaintEviction those of nodes.
 func (m *livesMind) mayWrite(ofNode bool) string {
 	return livesRules{
 		{"write in a dry run", m.world.plan.Dry},

@@ -11,13 +11,10 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// What must have happened.
-
-// livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
+// What must have happened. livesLate is how late an eviction may be: RetryMax, and what a store that lags keeps back of a pod's binding.
 const livesLate = 2 * time.Minute
 
-// stepped judges whenever a process has done what it could: what has to be lifted is gone within a pass, and what the
-// taints of others evict has left.
+// stepped: what has to be lifted is gone within a pass, and what the taints of others evict has left.
 func (m *livesMind) stepped() {
 	w := m.world
 	m.halves()
@@ -67,9 +64,9 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 	}
 }
 
-// left: foreign taints never wait for a zone (decision 4); a budget that has refused is asked again after RetryMax at
-// most. What our own taints evict waits for much; it must have left in the end, but for what waits in a zone that stands:
-// what fell due before it was permitted, and row "a failed taint costs its token".
+// left: foreign taints never wait for a zone (decision 4); a refusing budget is asked again after RetryMax at most. What our
+// own taints evict must have left in the end, but for what waits in a zone that stands: what fell due before it was
+// permitted, and row "a failed taint costs its token".
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]

@@ -10,10 +10,9 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what
-// it must. All is written from the documentation alone: doc.go, DIFFERENCES.md (quoted as row "…") and the binding
-// decisions of the design ("decision n"). Nothing is read from an evictor. lives_pace_test.go judges how
-// fast, lives_budget_test.go what a budget refuses.
+// The model, of what a process was shown and told; lives_may_test.go says what it may do then, lives_must_test.go what it
+// must, lives_pace_test.go how fast, lives_budget_test.go what a budget refuses. It follows the documentation alone: doc.go,
+// DIFFERENCES.md (quoted as row "…") and the decisions of the design ("decision n"). Nothing is read from an evictor.
 
 // livesTaint is a NoExecute taint as a process knows it. Times are elapsed ones throughout: see livesMind.elapsed.
 type livesTaint struct {
@@ -217,11 +216,21 @@ func (m *livesMind) observes(well bool) {
 	if m.unsettled = m.world.now; !well {
 		return
 	}
+	m.listens()
 	m.startAnew()
 	for _, known := range m.nodes {
 		if !known.silent {
 			m.lives(known)
 		}
+	}
+}
+
+// listens is called for each pass; the end of a freeze is one.
+func (m *livesMind) listens() {
+	if period := m.world.config.NodeMonitorPeriod; m.slot.IsZero() {
+		m.slot = m.world.now
+	} else if slots := m.world.now.Sub(m.slot) / max(period, 1); slots > 0 { // passes that come late keep to their grid
+		m.slot, m.listened = m.slot.Add(slots*period), m.listened+period
 	}
 }
 
@@ -237,11 +246,7 @@ func (m *livesMind) startAnew() {
 
 // passed is told after each monitor pass. Row "verdicts freeze while the observer is not healthy".
 func (m *livesMind) passed() {
-	if period := m.world.config.NodeMonitorPeriod; m.slot.IsZero() {
-		m.slot = m.world.now
-	} else if slots := m.world.now.Sub(m.slot) / max(period, 1); slots > 0 { // passes that come late keep to their grid
-		m.slot, m.listened = m.slot.Add(slots*period), m.listened+period
-	}
+	m.listens()
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
 		if known.domain = m.world.plan.domain(known.object); ready == v1.ConditionTrue {

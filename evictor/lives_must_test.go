@@ -103,8 +103,7 @@ func (m *livesMind) ended() {
 	}
 }
 
-// endedNode: the conditions say what its machine is like, the taints follow, and so do the deprecated labels and the pods
-// of what is silent, which are not Ready. That it was lifted is seen to before.
+// endedNode: conditions, taints, deprecated labels and pods not Ready say what its machine is like.
 func (m *livesMind) endedNode(name string) {
 	w, node := m.world, m.world.nodes.now[name]
 	state := w.machines[name].state

@@ -28,7 +28,7 @@ type livesNode struct {
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
 	spoke          time.Time // when that was last shown True or False
-	reported       bool      // it was shown with a Ready condition
+	reported       bool      // it was shown with a Ready condition, other than Unknown where it had none before
 	beat           time.Time // the last sign of life
 	heard          time.Duration
 	lease          time.Time
@@ -96,7 +96,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.lives(known)
 	}
 	m.knowTaints(known, node)
-	known.object, known.changed, known.reported = node, now, known.reported || ready != ""
+	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	m.adopts(known)
 	if m.world.plan.Half == evictor.TaintEviction {
 		known.domain = m.world.plan.domain(node) // it has no passes

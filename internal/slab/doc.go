@@ -4,7 +4,7 @@
 // faster if there are many, because there is less to look up and it stays in the cache. A record moves only when its
 // block goes from one piece to chunks. No operation copies or clears more than one block.
 //
-// The memory kept is the pieces and chunks that hold a record, one spare of each, and 168 bytes for each block up to
-// the greatest number ever used. So a single survivor keeps 32 records. The spares make a chunk that empties and fills
-// again and again cost no allocation.
+// The memory kept is the pieces and chunks that hold a record, a spare piece, up to 32 spare chunks, and 168 bytes for
+// each block up to the greatest number ever used. So a single survivor keeps 32 records. The spares make 1,024 records
+// that come and go again and again cost no allocation.
 package slab

@@ -3,19 +3,20 @@ package slab
 import "math/bits"
 
 const (
-	size   = 32       // numbers in a chunk; the bits of a word
-	blocks = 32       // chunks in a block
-	whole  = 4 * 1024 // blocks from this number on have their records in one piece
-	length = size * blocks
+	size       = 32       // numbers in a chunk; the bits of a word
+	blocks     = 32       // chunks in a block
+	keptChunks = 32       // so that as many records as are in a block come and go without an allocation
+	whole      = 4 * 1024 // blocks from this number on have their records in one piece
+	length     = size * blocks
 )
 
 // Slab holds records of type T. The zero Slab is empty and ready for use. It is not safe for concurrent use, except that
 // At and Has may run at the same time.
 type Slab[T any] struct {
 	blocks []block[T]
-	used   []uint32 // for each chunk, which numbers are in use
-	spare  []T      // a piece, zeroed
-	chunk  *[size]T // zeroed
+	used   []uint32   // for each chunk, which numbers are in use
+	spare  []T        // a piece, zeroed
+	chunks []*[size]T // zeroed, at most keptChunks
 	empty  *[blocks]*[size]T
 }
 
@@ -77,10 +78,11 @@ func (s *Slab[T]) useChunk(b *block[T], c uint32) {
 			b.chunks = new([blocks]*[size]T)
 		}
 	}
-	b.chunks[c], s.chunk = s.chunk, nil
-	if b.chunks[c] == nil {
-		b.chunks[c] = new([size]T)
+	if last := len(s.chunks) - 1; last >= 0 {
+		b.chunks[c], s.chunks[last], s.chunks = s.chunks[last], nil, s.chunks[:last]
+		return
 	}
+	b.chunks[c] = new([size]T)
 }
 
 // At returns the record of number i, which must be in use. If it is not, At panics or returns a zeroed record that must
@@ -106,7 +108,11 @@ func (s *Slab[T]) Free(i int32) {
 	*word &^= 1 << (n % size)
 	b.count--
 	if b.piece == nil && *word == 0 {
-		s.chunk, b.chunks[n%length/size] = b.chunks[n%length/size], nil
+		c := &b.chunks[n%length/size]
+		if len(s.chunks) < keptChunks {
+			s.chunks = append(s.chunks, *c)
+		}
+		*c = nil
 	}
 	switch {
 	case b.count > few:

@@ -94,14 +94,19 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 		armed.Sooner(e.writes, rec.name, at)
 		armed.Sooner(e.lifts, rec.name, at)
 	}
-	if e.opts.Budget != nil && rec.Stage() != node.New {
-		rec.allowance.Since = node.TaintedSince(object)
-		e.opts.Budget.SetAt(rec.name, Member{
-			Domain: rec.Zone, Labels: object.Labels, Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Held: e.about(rec).Hold != "",
-		}, e.read)
-	}
+	rec.labels, rec.allowance.Since = object.Labels, node.TaintedSince(object)
+	e.tellBudget(rec)
 	e.pods.Ahead = e.ahead
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
+}
+
+// tellBudget tells the budget about a node that has a verdict, even if the store shows an older version of the node now.
+func (e *engine) tellBudget(rec *record) {
+	if e.opts.Budget != nil && rec.Stage() != node.New {
+		e.opts.Budget.SetAt(rec.name, Member{
+			Domain: rec.Zone, Labels: rec.labels, Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Held: e.about(rec).Hold != "",
+		}, e.read)
+	}
 }
 
 // world is everything outside its record that decisions about a node depend on, except World.NoHarm, which planNode

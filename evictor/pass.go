@@ -33,8 +33,9 @@ func (e *engine) pass(now time.Time) {
 				e.tryAgain(rec)
 			}
 		}
-		// A verdict counts in its zone whether or not its write succeeds.
+		// A verdict counts in its zone and in the budget, whether or not its write succeeds or the store shows the node as it is.
 		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
+		e.tellBudget(rec)
 	}
 	e.evaluateZones(now)
 	e.left = false // not before: if the policy panics, the next Step asks it again

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -78,11 +79,11 @@ func (r *relisted) goBack(e *evictor.Evictor, back bool) {
 	}
 }
 
-func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config) (*relisted, byHand) {
+func newRelisted(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, budgets ...*budget.Budget[string, evictor.Member]) (*relisted, byHand) {
 	clients := c.Clients()
 	r := &relisted{Clients: c.Clients(), nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
 	clients.Nodes, clients.Pods = r, r
-	return r, stepped(t, c, cfg, clients)
+	return r, stepped(t, c, cfg, clients, budgets...)
 }
 
 // A taint that was seen removed evicts no pod if the store shows it once more, whatever makes the evictor look.
@@ -229,4 +230,29 @@ func TestAskingChangesNothing(t *testing.T) {
 		_, _, _ = e.Waiting(), e.Evictions(), e.Backlogs()
 		_, _, _ = e.Explain("a-0"), e.Paused(), e.Zones()
 	}))
+}
+
+// A node that fails while the store shows an older version of it counts in the budget at once, as in its zone.
+func TestVerdictsCountInTheBudgetWhileTheStoreIsBehind(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := fast()
+		cfg.NodeMonitorPeriod = period
+		c := evictortest.New(t, evictortest.Zone("a", 8))
+		b := newBudget(t, c, budget.Bound{Name: "no two at a time", Of: budget.Unavailable, Max: budget.Count(1)})
+		r, s := newRelisted(t, c, cfg, b)
+		s.run(10 * time.Second)
+		r.keepNode("a-1")
+		c.Cordon("a-1", true)
+		s.run(10 * time.Second)
+		r.goBack(s.e, true)
+		c.Fail("a-0", "a-1")
+		s.run(2 * time.Minute)
+		require.Empty(t, tainted(c, "a", 8), "a-1 has failed, too")
+		st, _ := b.Status("no two at a time", "")
+		require.Equal(t, int64(2), st.Used)
+		r.goBack(s.e, false)
+		c.Recover("a-1")
+		s.run(20 * time.Second)
+		require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
@@ -18,8 +19,12 @@ type byHand struct {
 	e *evictor.Evictor
 }
 
-func stepped(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, clients evictor.Clients) byHand {
-	e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+func stepped(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, clients evictor.Clients, budgets ...*budget.Budget[string, evictor.Member]) byHand {
+	options := evictor.Options{Clock: c.Clock()}
+	for _, b := range budgets {
+		options.Budget = b
+	}
+	e, err := evictor.New(cfg, clients, options)
 	require.NoError(t, err)
 	c.Feed(e)
 	return byHand{t, c, e}

@@ -251,3 +251,28 @@ func TestATurnAfterAConflictEnds(t *testing.T) {
 		require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
 	}
 }
+
+// Without taints, a node counts as acted on from its first eviction: if it recovers before the others, the token that its
+// turn took is spent.
+func TestATurnThatEvictedOnePodIsNotGivenBack(t *testing.T) {
+	for _, recovers := range []bool{false, true} {
+		cfg := fast()
+		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(2))
+		b := newBudget(t, c, budget.Bound{Name: "one an hour", PerSecond: 1.0 / 3600, Burst: 1})
+		c.FailWrites(func(write, _ string) error {
+			if write == "evict" && recovers {
+				c.Recover("a-0")
+			}
+			return nil
+		})
+		e := c.Start(cfg, evictor.Options{Budget: b})
+		c.Fail("a-0")
+		c.Advance(3 * time.Minute)
+		require.Len(t, c.EvictedFrom("a-0"), map[bool]int{false: 2, true: 1}[recovers])
+		c.Fail("a-1")
+		c.Advance(5 * time.Minute)
+		require.Empty(t, c.EvictedFrom("a-1"))
+		require.Len(t, toldOf(e, "a-1", evictor.TurnRefused), 1)
+	}
+}

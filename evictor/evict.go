@@ -70,7 +70,10 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	e.tried(task{pod: w.Key}, now, next)
 	switch {
 	case err == nil:
-		e.decide(why)
+		if e.decide(why); ev.Emptying() && ev.Armed() && rec != nil {
+			rec.PodLeft()
+			e.noteActed(rec) // from its first eviction on, even if no other follows
+		}
 		fallthrough
 	case apierrors.IsNotFound(err):
 		ev.Done()

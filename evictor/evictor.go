@@ -73,7 +73,7 @@ type Options struct {
 	// observers are told once by which bound (TurnRefused), and the node asks again after Config.GateInterval. The program
 	// makes the Budget, on the evictor's clock, and may share it with others that act on nodes. The evictor tells it about
 	// every node that has a verdict. A node counts as acted on from its taint until it is lifted; without
-	// TaintBasedEviction, from its last eviction until it is ready. Taints of an earlier process count too.
+	// TaintBasedEviction, from its first eviction until it is ready. Taints of an earlier process count too.
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded as
 	// things stand. The answers mean what they mean in zone.Ruling.Pending. Nil means that the evictions go on. It is

@@ -126,7 +126,7 @@ func (e *engine) noteActed(rec *record) {
 	if e.opts.Budget == nil {
 		return
 	}
-	e.allowance.Note(&rec.allowance, e.about(rec).Carries || rec.Emptied(), e.turns.Of(rec.name) != nil, e.read)
+	e.allowance.Note(&rec.allowance, e.about(rec).Carries || rec.Begun(), e.turns.Of(rec.name) != nil, e.read)
 }
 
 // endTurn ends the turn that a write acted on, if any.

@@ -61,6 +61,7 @@ type Record struct {
 	after   Stage          // in Watched, the stage to return to (Waiting or Served); otherwise New
 	verdict health.Verdict // zero in New; Ready in Calm, and only there
 	word    word           // agreed unless the verdict is Unknown; unwritten only if the node was silent
+	begun   bool           // since it failed, a pod was evicted to empty the node; only if it has failed
 	unseen  time.Time      // until when a taint that we wrote counts although the store does not show it
 
 	conflicts int    // how many writes in a row met a conflict
@@ -100,6 +101,9 @@ func (r *Record) Stage() Stage { return r.stage }
 // Emptied says whether the node was emptied in this outage, even if it is Watched since.
 func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
 
+// Begun says whether, in this outage, the node was emptied or has lost a pod to that.
+func (r *Record) Begun() bool { return r.begun || r.Emptied() }
+
 // Unclear says whether the node has reported Ready since its verdict, or lost its Ready condition. Then the next verdict
 // decides, and no pod leaves before.
 func (r *Record) Unclear(w World) bool {
@@ -136,6 +140,7 @@ func (r *Record) Check() error {
 		"nothing to hear":                   r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
 		"no pods to mark":                   r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
 		"watched, and being emptied":        r.after != Emptying,
+		"begun, and not failed":             !r.begun || r.stage >= Watched,
 		"tainted and emptied":               !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
 	} {
 		if !kept {

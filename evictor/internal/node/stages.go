@@ -42,7 +42,7 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 		r.word = unwritten
 	}
 	if v.Ready == v1.ConditionTrue {
-		r.stage, r.after = Calm, New
+		r.stage, r.after, r.begun = Calm, New, false
 	} else if r.stage < Watched {
 		r.stage = Waiting
 	}
@@ -67,7 +67,7 @@ func (r *Record) BecomeWatched() (failed bool) {
 // BecomeUnserved makes an emptied node wait for another turn, to be emptied again: every zone has gone down, or the zone
 // policy cancels. It says whether the node has failed.
 func (r *Record) BecomeUnserved() (failed bool) {
-	r.stage, r.after = min(r.stage, Waiting), min(r.after, Waiting)
+	r.stage, r.after, r.begun = min(r.stage, Waiting), min(r.after, Waiting), false
 	return r.stage >= Watched
 }
 
@@ -84,6 +84,9 @@ func (r *Record) BecomeWaiting() {
 		r.stage = Waiting
 	}
 }
+
+// PodLeft is called when a pod was evicted to empty the node.
+func (r *Record) PodLeft() { r.begun = r.stage >= Watched }
 
 // BecomeServed is called when a failed node is emptied. It says whether that is the first time in this outage.
 func (r *Record) BecomeServed() (first bool) {

@@ -301,3 +301,26 @@ func TestTaintedSince(t *testing.T) {
 		require.Equal(t, row.want, TaintedSince(&v1.Node{Spec: v1.NodeSpec{Taints: row.taints}}), name)
 	}
 }
+
+// A node that has lost a pod to being emptied has been acted on, until it is Ready or must be emptied anew.
+func TestBegun(t *testing.T) {
+	for name, row := range map[string]struct {
+		do   func(k *known)
+		want bool
+	}{
+		"nothing has happened":            {func(*known) {}, false},
+		"it was emptied":                  {func(k *known) { k.BecomeServed() }, true},
+		"it lost a pod":                   {func(k *known) { k.PodLeft() }, true},
+		"and waits for another turn":      {func(k *known) { k.BecomeEmptying(); k.PodLeft(); k.BecomeWaiting() }, true},
+		"and the clocks restart":          {func(k *known) { k.PodLeft(); k.BecomeWatched() }, true},
+		"and is Ready":                    {func(k *known) { k.PodLeft(); k.judge(v1.ConditionTrue, false) }, false},
+		"and every zone is down":          {func(k *known) { k.PodLeft(); k.BecomeUnserved() }, false},
+		"it is Ready when the pod leaves": {func(k *known) { k.judge(v1.ConditionTrue, false); k.PodLeft() }, false},
+	} {
+		k := emptied()
+		k.judge(v1.ConditionFalse, false)
+		row.do(k)
+		require.Equal(t, row.want, k.Begun(), name)
+		require.NoError(t, k.Check(), name)
+	}
+}

@@ -184,7 +184,7 @@ func (m *livesMind) marks(ref evictor.PodRef) string {
 		{m.mayWrite(true), m.mayWrite(true) != ""},
 		{"marked without a verdict", !known.silent && ready != v1.ConditionUnknown},
 		{"row pods are not marked not Ready while every zone is down", !m.downSince.IsZero()},
-		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke) &&
+		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke) && !pod.marked.Before(known.first) && // row "a recreated node starts afresh"
 			(ready == v1.ConditionUnknown || pod.marked.After(known.beat))}, // else the store does not show the outage before
 	}.first()
 }

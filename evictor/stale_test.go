@@ -166,6 +166,32 @@ func TestTolerationsOfAnOlderVersionDoNotCount(t *testing.T) {
 	require.Equal(t, []string{"65.000"}, times(says(c, `"evict"`)))
 }
 
+// A pod of a tainted node stays known while the store shows, on another node, the pod that had its name before: that one
+// is not evicted, whatever makes the evictor look.
+func TestPodThatHadTheNameBeforeIsNotEvicted(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5))
+	c.AddPod("p", "a-1")
+	r, s := newRelisted(t, c, config())
+	key := evictor.PodKey{Namespace: "default", Name: "p"}
+	r.keepPod("p")
+	old, later := r.pods[key], r.pods[key].DeepCopy()
+	old.ResourceVersion = "9"
+	later.UID, later.ResourceVersion, later.Spec.NodeName = "later", "10", "a-0"
+	later.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+	r.pods[key] = later
+	r.goBack(s.e, true)
+	s.run(5 * time.Second)
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	s.run(5 * time.Second)
+	r.pods[key] = old
+	r.goBack(s.e, true)
+	c.Taint("a-0", v1.Taint{Key: "more", Effect: v1.TaintEffectNoExecute}) // this lists its pods again
+	s.run(5 * time.Second)
+	c.Taint("a-1", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	s.run(time.Minute)
+	require.Empty(t, c.Evicted())
+}
+
 // goneEvictions counts the evictions of pods that the API server does not have.
 type goneEvictions struct {
 	evictor.PodWriter

@@ -89,3 +89,26 @@ func TestPreferThatPanicsChoosesNobody(t *testing.T) {
 	require.True(t, c.HasNoExecute("a-1"))
 	require.Contains(t, log.String(), "a bug of the program's")
 }
+
+// Between the writes of a node, somebody may remove our taint. The swap that was planned would now be a new taint, so the
+// node waits for a turn like any other.
+func TestASwapWhoseTaintIsGoneNeedsATurn(t *testing.T) {
+	for _, gone := range []bool{false, true} {
+		c := evictortest.New(t, evictortest.Zone("a", 4))
+		clients := c.Clients()
+		clients.NodeWriter = reportsAfterConditions{clients.NodeWriter, func(node string) {
+			if gone && node == "a-0" {
+				c.Untaint(node, v1.TaintNodeNotReady, v1.TaintEffectNoExecute)
+			}
+		}}
+		s := stepped(t, c, config(), clients)
+		c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+		s.run(time.Minute)
+		require.True(t, c.HasNoExecute("a-0"))
+		c.Fail("a-0", "a-1")
+		s.run(2 * time.Minute)
+		added := times(says(c, v1.TaintNodeUnreachable, "NoExecute", "add"))
+		require.Len(t, added, 2)
+		require.Equal(t, gone, added[0] != added[1], "a swap takes no turn: %v", added)
+	}
+}

@@ -78,7 +78,9 @@ func (w *writing) conditions() error {
 	defer w.mu.Unlock()
 	w.rec.Told()
 	if fresh := w.current(w.rec); fresh != nil {
-		w.object = fresh // with the resourceVersion of this write, if the store shows it already
+		// With the resourceVersion of this write, if the store shows it already. If our taint is gone from it, the planned
+		// swap would taint it anew, for which it needs a turn.
+		w.object, w.p.Tainted = fresh, w.rec.Tainted
 	}
 	return nil
 }

@@ -46,7 +46,6 @@ type Node struct {
 	ours   bool         // Ours.Evict as of the last round
 	since  time.Time    // when ours last became true
 	stale  bool         // something has changed since the last round
-	round  int          // how many rounds there were
 	pods   map[Key]*pod // empty if nothing evicts
 
 	found  bool // since its last recovery, a pod was armed or spared
@@ -60,7 +59,6 @@ type pod struct {
 	node     *Node
 	version  uint64    // of the object last seen
 	bound    time.Time // when it was bound, or when the node was tainted if it was there before
-	round    int       // the node's round in which it was last seen
 	eviction *Eviction // nil while it may stay
 	overdue  bool      // its eviction became due while evictions by our own taints were not permitted
 }
@@ -108,7 +106,6 @@ func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time {
 func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, now time.Time) (news bool) {
 	known := p.known[key]
 	if known != nil && known.newer(object) {
-		known.round = known.node.round
 		return false
 	}
 	if known != nil && (object == nil || object.UID != known.ref.UID || object.Spec.NodeName != known.ref.Node) {
@@ -131,7 +128,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 		n.pods[key], p.known[key] = known, known
 		fallthrough
 	default:
-		known.version, known.round = version(object), n.round
+		known.version = version(object)
 		p.decide(known, object, ours, now)
 	}
 	return true
@@ -154,18 +151,15 @@ func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 		n.since = now
 	}
 	n.ours, n.stale = ours.Evict, true // stale until EndRound, because the store may panic
-	n.round++
 	return true, p.evictsFrom(n)
 }
 
-// EndRound forgets the pods that the round did not meet: they are gone, or nothing evicts from the node any more.
+// EndRound ends a round. Once nothing evicts from the node any more, its pods are forgotten. Otherwise a pod that the round
+// did not meet stays known until Shown finds its slot empty or taken: a store that went back may show an older version of
+// it, or an earlier pod of its name, on another node.
 func (p *Pods) EndRound(n *Node, ours Ours) {
-	for _, known := range n.which(func(known *pod) bool { return known.round != n.round }) {
-		reason := ""
-		if !p.evictsFrom(n) {
-			reason = p.reason(known.eviction, ours)
-		}
-		p.forget(known, reason)
+	for _, known := range n.which(func(*pod) bool { return !p.evictsFrom(n) }) {
+		p.forget(known, p.reason(known.eviction, ours))
 	}
 	n.stale = false
 }

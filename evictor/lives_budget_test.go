@@ -32,6 +32,7 @@ type livesAllowed struct {
 	pending [2]zone.Pending // what becomes of its evictions as of the last pass, at least and at most
 	since   [3]time.Time    // since when at least that
 	free    time.Time       // since when nothing may hold it back
+	lost    time.Duration   // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
 
 // livesBudgets is what the model knows of a process's budget.

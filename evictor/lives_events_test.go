@@ -355,7 +355,11 @@ func (w *livesWorld) processEvent(e livesEvent) {
 		p.mind.disturbed("freeze")
 		p.mind.unsettled = p.frozen
 	case "clockback":
-		p.skew -= time.Duration(1+e.b%120) * time.Second
+		back := time.Duration(1+e.b%120) * time.Second
+		p.skew -= back
+		for _, known := range p.mind.nodes { // what it has not read of its clock since the last pass
+			known.lost += min(back, livesLater(w.now, p.frozen).Sub(p.mind.slot))
+		}
 		p.set.Store(int64(p.skew))
 		p.mind.disturbed("clock")
 		p.fed = true

@@ -189,7 +189,7 @@ func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 }
 
 func (m *livesMind) lives(known *livesNode) {
-	known.beat, known.heard, known.silent = m.world.now, m.hears(), false
+	known.beat, known.heard, known.silent, known.lost = m.world.now, m.hears(), false, 0
 }
 
 // hears is how long this process has listened: row "a gap between two passes adds one period to anybody's silence at
@@ -254,7 +254,7 @@ func (m *livesMind) passed() {
 		}
 		if m.process.blind == nil {
 			known.silent = known.silent || m.isSilent(known)
-			if known.verdict = ready; m.isSilent(known) && m.silence(known) >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
+			if known.verdict = ready; m.isSilent(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
 				known.verdict = v1.ConditionUnknown
 			}
 		}

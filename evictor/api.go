@@ -52,9 +52,12 @@ func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
 	waited := e.outage.Waits(t)
 	e.mu.Unlock()
 	e.deliver()
+	if !waited {
+		return result
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if waited && !e.outage.Waits(t) {
+	if !e.outage.Waits(t) {
 		return timedworker.Blocked(e.cfg.RetryInitial)
 	}
 	return result

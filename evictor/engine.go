@@ -103,7 +103,7 @@ type record struct {
 	seen time.Time // when it was first seen, in our time
 	zone zone.Key  // where it counts and waits; the next pass replaces it by Record.Zone
 
-	labels  map[string]string // as last shown, for the budget
+	labels  map[string]string // as last shown, for the budget; nil without one
 	another string            // the version of another node of this name that the store showed last
 	busy    bool              // a write is in flight
 	turn    *turns.Turn       // the turn that the write in flight acts on, nil for none

@@ -94,8 +94,10 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 		armed.Sooner(e.writes, rec.name, at)
 		armed.Sooner(e.lifts, rec.name, at)
 	}
-	rec.labels, rec.allowance.Since = object.Labels, node.TaintedSince(object)
-	e.tellBudget(rec)
+	if e.opts.Budget != nil {
+		rec.labels, rec.allowance.Since = object.Labels, node.TaintedSince(object)
+		e.tellBudget(rec)
+	}
 	e.pods.Ahead = e.ahead
 	e.pods.Observe(&rec.pods, object, e.started, e.now)
 }

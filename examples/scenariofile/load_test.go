@@ -214,6 +214,10 @@ f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
 				"f: line 7: found a list, need a duration\n" +
 				"f: line 7: found `a`, need a list\n" +
 				`f: line 8: "x" is not a duration such as 90s, 1m30s or 0`},
+		{"lists for what has one value", "cluster: {zones: [{name: a, nodes: [1], tolerationSeconds: [], pod: {owner: [x], requests: {cpu: {}}}}]}\nheartbeat: {spread: []}\nevents:\n- {at: 1m, fail: {seed: [1]}}\nexpect:\n- {figure: evicted, atMost: []}\n",
+			"f: line 1: found a list, need a whole number below 2^63\nf: line 1: found a list, need a whole number or none\n" +
+				"f: line 1: found a list, need an owner\nf: line 1: found a mapping, need a quantity\nf: line 2: found a list, need text\n" +
+				"f: line 4: found a list, need a whole number below 2^63\nf: line 6: found a list, need a number or a duration"},
 		{"endless alias", "events: &e [*e]\n", "f: line 1: found a list, need a mapping"},
 		{"another endless alias", "events: [&e {at: 1m, fail: {nodes: &n [*n]}}]\n", "f: line 1: found a list, need text"},
 		{"whole numbers", "cluster: {zones: [{name: a, nodes: 1e1, podsPerNode: 0x10, tolerationSeconds: 3.0}]}\n", ""},

@@ -258,11 +258,13 @@ func plain(text string) string {
 	if match == nil {
 		return text
 	}
+	const whole = "a whole number below 2^63"
 	words := map[string]string{
-		"map": "a mapping", "seq": "a list", "bool": "true or false", "float64": "a number", "int": "a whole number below 2^63",
-		"string": "text", "scenario.Duration": "a duration", "scenario.LabelSelector": "a label selector",
+		"map": "a mapping", "seq": "a list", "bool": "true or false", "float64": "a number", "int": whole, "int64": whole, "string": "text",
+		"Duration": "a duration", "LabelSelector": "a label selector", "TolerationSeconds": "a whole number or none", "Amount": "a number or a duration",
+		"Quantity": "a quantity", "Owner": "an owner", "Spread": "text",
 	}
-	needed, found := words[match[3]], cmp.Or(match[2], words[match[1]], match[1])
+	needed, found := words[strings.TrimPrefix(match[3], "scenario.")], cmp.Or(match[2], words[match[1]], match[1])
 	switch {
 	case needed != "":
 	case strings.HasPrefix(match[3], "[]"):

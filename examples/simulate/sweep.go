@@ -67,7 +67,7 @@ func compareCommand(f *flags) *cobra.Command {
 				return usage(errors.New("compare takes its scenarios as arguments"))
 			case slices.Contains(args, ""):
 				return usage(errors.New("the name of a scenario is empty"))
-			case slices.Contains(args[slices.Index(args, "-")+1:], "-") && slices.Contains(args, "-"):
+			case slices.Contains(args[slices.Index(args, "-")+1:], "-"):
 				return usage(errors.New("- is standard input, which can be only one of the scenarios"))
 			}
 			var jobs []*job

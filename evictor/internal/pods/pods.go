@@ -158,8 +158,10 @@ func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 // did not meet stays known until Shown finds its slot empty or taken: a store that went back may show an older version of
 // it, or an earlier pod of its name, on another node.
 func (p *Pods) EndRound(n *Node, ours Ours) {
-	for _, known := range n.which(func(*pod) bool { return !p.evictsFrom(n) }) {
-		p.forget(known, p.reason(known.eviction, ours))
+	if !p.evictsFrom(n) {
+		for _, known := range n.which(func(*pod) bool { return true }) {
+			p.forget(known, p.reason(known.eviction, ours))
+		}
 	}
 	n.stale = false
 }

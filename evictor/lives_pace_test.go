@@ -32,9 +32,6 @@ func (m *livesMind) ruled(ruling zone.Ruling) {
 // surely alive.
 func (m *livesMind) zones() {
 	defer m.budgets()
-	if m.process.blind != nil {
-		return
-	}
 	config, total, bad, good := m.world.config, map[string]int{}, map[string]int{}, map[string]int{}
 	for name := range m.process.seenNodes {
 		known := m.nodes[name]
@@ -45,7 +42,11 @@ func (m *livesMind) zones() {
 			continue
 		}
 		total[known.domain]++
-		if ready, _ := livesReady(known.object); ready != v1.ConditionTrue {
+		ready, _ := livesReady(known.object)
+		if m.process.blind != nil {
+			ready = known.verdict // frozen, but nodes still go
+		}
+		if ready != v1.ConditionTrue {
 			bad[known.domain]++
 		} else if m.silence(known) < m.grace() {
 			good[known.domain]++

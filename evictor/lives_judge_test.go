@@ -55,6 +55,7 @@ type livesNotes struct {
 	released map[string]time.Time // when the closure ended after which a node was released
 	trouble  time.Time            // when something last kept this process from its work
 	troubles string
+	setBack  bool         // its clock, since its last pass
 	before   *livesMind   // under Run: as it was when this instant began
 	doubts   []livesDoubt // under Run: writes that only the end of the instant may justify
 }

@@ -198,8 +198,8 @@ func (m *livesMind) hears() time.Duration {
 	switch {
 	case m.world.plan.Exact:
 		return m.world.now.Sub(livesBegin)
-	case m.slot.IsZero():
-		return 0
+	case m.slot.IsZero() || m.setBack: // no time has passed since
+		return m.listened
 	}
 	return m.listened + min(m.world.now.Sub(m.slot), m.world.config.NodeMonitorPeriod)
 }

@@ -305,6 +305,7 @@ func (p *livesProcess) options() evictor.Options {
 			w.enter()
 			defer w.mu.Unlock()
 			p.mind.passed()
+			p.mind.setBack = false
 		},
 		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
 			w.enter()

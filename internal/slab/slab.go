@@ -1,6 +1,9 @@
 package slab
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 const (
 	size       = 32       // numbers in a chunk; the bits of a word
@@ -15,10 +18,13 @@ const (
 type Slab[T any] struct {
 	blocks []block[T]
 	used   []uint32   // for each chunk, which numbers are in use
-	spare  []T        // a piece, zeroed
 	chunks []*[size]T // zeroed, at most keptChunks
 	empty  *[blocks]*[size]T
+	more   *spares // nil before there are any
 }
+
+// spares stay until the next garbage collections, zeroed.
+type spares struct{ chunks, pieces sync.Pool } // of *[size]T and *[length]T
 
 // block is 1,024 numbers. Its records are in one piece or in chunks. The piece is a slice and not a pointer to an array
 // because indexing through such a pointer checks for nil by reading the array's beginning, which is seldom in the
@@ -51,10 +57,7 @@ func (s *Slab[T]) Use(i int32) *T {
 		return record
 	}
 	if b.count == 0 && n >= whole {
-		b.piece, s.spare = s.spare, nil
-		if b.piece == nil {
-			b.piece = make([]T, length)
-		}
+		b.piece = s.newPiece()
 	}
 	if b.piece == nil && *word == 0 {
 		s.useChunk(b, n%length/size)
@@ -82,7 +85,28 @@ func (s *Slab[T]) useChunk(b *block[T], c uint32) {
 		b.chunks[c], s.chunks[last], s.chunks = s.chunks[last], nil, s.chunks[:last]
 		return
 	}
-	b.chunks[c] = new([size]T)
+	if s.more != nil {
+		b.chunks[c], _ = s.more.chunks.Get().(*[size]T)
+	}
+	if b.chunks[c] == nil {
+		b.chunks[c] = new([size]T)
+	}
+}
+
+func (s *Slab[T]) newPiece() []T {
+	if s.more != nil {
+		if spare, ok := s.more.pieces.Get().(*[length]T); ok {
+			return spare[:]
+		}
+	}
+	return make([]T, length)
+}
+
+func (s *Slab[T]) spares() *spares {
+	if s.more == nil {
+		s.more = new(spares)
+	}
+	return s.more
 }
 
 // At returns the record of number i, which must be in use. If it is not, At panics or returns a zeroed record that must
@@ -111,6 +135,8 @@ func (s *Slab[T]) Free(i int32) {
 		c := &b.chunks[n%length/size]
 		if len(s.chunks) < keptChunks {
 			s.chunks = append(s.chunks, *c)
+		} else {
+			s.spares().chunks.Put(*c)
 		}
 		*c = nil
 	}
@@ -121,7 +147,8 @@ func (s *Slab[T]) Free(i int32) {
 			s.divide(int(n / length))
 		}
 	case b.piece != nil:
-		s.spare, b.piece = b.piece, nil
+		s.spares().pieces.Put((*[length]T)(b.piece))
+		b.piece = nil
 	default:
 		s.empty, b.chunks = b.chunks, nil
 	}
@@ -133,14 +160,16 @@ const few = length / size
 // divide moves the few records of a block from its one piece to chunks.
 func (s *Slab[T]) divide(at int) {
 	b := &s.blocks[at]
-	b.chunks = new([blocks]*[size]T)
+	piece := b.piece
+	b.piece = nil
 	for c, used := range s.used[at*blocks : (at+1)*blocks] {
 		if used != 0 {
-			part := [size]T(b.piece[c*size:])
-			b.chunks[c] = &part
+			s.useChunk(b, uint32(c))
+			copy(b.chunks[c][:], piece[c*size:])
 		}
 	}
-	b.piece = nil
+	clear(piece)
+	s.spares().pieces.Put((*[length]T)(piece))
 }
 
 // Each calls visit for every number in use, in order. visit may free the number that it is called for.

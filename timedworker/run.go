@@ -19,7 +19,7 @@ func (s *Set[K, V]) Run(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("timedworker: Run needs a clock with timers, %T has none", s.config.Clock)
 	}
-	if err := s.begin(); err != nil {
+	if _, err := s.begin(); err != nil {
 		return err
 	}
 	defer s.stop()
@@ -91,10 +91,10 @@ func (s *Set[K, V]) wakeWorker() {
 	}
 }
 
-// watch sets Run's timer for what is due next if nothing watches for that. If no worker is idle it need not: a worker
-// that ends its work looks for itself. s.mu is held, but released while the clock is called.
+// watch sets Run's timer for what is due next if nothing watches for that, for a worker that is about to work while
+// others are idle. s.mu is held, but released while the clock is called.
 func (s *Set[K, V]) watch() {
-	if s.armed == unwatched && s.idle > 0 {
+	if s.armed == unwatched {
 		s.rearm()
 	}
 }

@@ -24,11 +24,11 @@ func (s *Set[K, V]) StepAt(ctx context.Context, now time.Time) (ran int, err err
 }
 
 func (s *Set[K, V]) step(ctx context.Context, t *try[K, V]) (ran int, err error) {
-	if err := s.begin(); err != nil {
+	if t.since, err = s.begin(); err != nil {
 		return 0, err
 	}
 	defer s.stop()
-	t.seen = make(map[K]struct{})
+	t.steps = true
 	defer s.abandon(t)
 	for s.advance(ctx, t) {
 		ran++
@@ -37,14 +37,15 @@ func (s *Set[K, V]) step(ctx context.Context, t *try[K, V]) (ran int, err error)
 	return ran, ctx.Err()
 }
 
-func (s *Set[K, V]) begin() error {
+// begin returns the place among equal due times of what was scheduled last.
+func (s *Set[K, V]) begin() (since uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.active {
-		return ErrRunning
+		return 0, ErrRunning
 	}
 	s.active = true
-	return nil
+	return s.seq, nil
 }
 
 func (s *Set[K, V]) stop() {

@@ -49,8 +49,24 @@ type try[K comparable, V any] struct {
 	next    *queued[V]
 
 	// Only of a Step:
-	stands bool           // StepAt was given the time, so the clock is not read
-	seen   map[K]struct{} // the keys that ran in this Step
+	stands bool // StepAt was given the time, so the clock is not read
+	steps  bool
+	since  uint64         // what was scheduled later may have run in this Step before
+	ran    []K            // the keys that ran in this Step, except those in seen
+	seen   map[K]struct{} // the first of them, made when it must be known
+}
+
+// hasRun reports whether the key ran in this Step.
+func (t *try[K, V]) hasRun(key K) bool {
+	if t.seen == nil {
+		t.seen = make(map[K]struct{}, len(t.ran))
+	}
+	for _, one := range t.ran {
+		t.seen[one] = struct{}{}
+	}
+	t.ran = t.ran[:0]
+	_, ran := t.seen[key]
+	return ran
 }
 
 // lock takes s.mu and returns the time, by a new reading of the clock.
@@ -79,21 +95,22 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	if t.running {
 		s.finish(t, now)
 	}
-	if !read && !s.someDue(t, now) {
+	due := s.someDue(t, now)
+	if !due && !read {
 		s.mu.Unlock()
 		now = s.lock(t)
+		due = s.someDue(t, now)
 	}
 	defer s.mu.Unlock()
-	if ctx.Err() != nil || !s.someDue(t, now) {
-		return false
-	}
-	if s.config.Permission != nil && !s.stillPermitted(now) || !s.someDue(t, now) {
+	if !due || ctx.Err() != nil || s.config.Permission != nil && (!s.stillPermitted(now) || !s.someDue(t, now)) {
 		return false
 	}
 	s.claim(t, now)
-	if s.someDue(t, now) {
+	switch {
+	case s.idle == 0: // a worker that ends its work looks for itself
+	case s.someDue(t, now):
 		s.wakeWorker()
-	} else {
+	default:
 		s.watch() // this work may take long
 	}
 	return true
@@ -107,10 +124,7 @@ func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 		if !ok || due > now || len(s.pauses) > 0 {
 			return false
 		}
-		if len(t.seen) == 0 {
-			return true
-		}
-		if _, ran := t.seen[s.records.Key(i)]; !ran {
+		if !t.steps || s.due.Seq(i) <= t.since && s.records.At(i).tried == nil || !t.hasRun(s.records.Key(i)) {
 			return true
 		}
 		s.moveFirst(&s.due, &s.aside)
@@ -135,8 +149,8 @@ func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 	r.holder = int32(len(s.running))
 	s.counts.LastLateness = time.Duration(steady.Sub(now, due))
 	s.counts.MaxLateness = max(s.counts.MaxLateness, s.counts.LastLateness)
-	if t.seen != nil {
-		t.seen[t.work.Key] = struct{}{}
+	if t.steps {
+		t.ran = append(t.ran, t.work.Key)
 	}
 }
 

@@ -165,6 +165,63 @@ func (p *Places) pack(id int32) {
 	p.adopt(id, 0, n)
 }
 
+// middle returns the entry in the middle of a full leaf, by Hoare's selection: sorting would take longer.
+func (p *Places) middle(l *leaf) entry {
+	var all [slots]entry
+	for at, number := range l.numbers {
+		all[at] = p.entry(number)
+	}
+	for from, to := 0, slots-1; from < to; {
+		pivot, left, right := all[(from+to)/2], from, to
+		for left <= right {
+			for all[left].before(&pivot) {
+				left++
+			}
+			for pivot.before(&all[right]) {
+				right--
+			}
+			if left <= right {
+				all[left], all[right] = all[right], all[left]
+				left++
+				right--
+			}
+		}
+		switch {
+		case right >= slots/2:
+			to = right
+		case left <= slots/2:
+			from = left
+		default:
+			return all[slots/2]
+		}
+	}
+	return all[slots/2]
+}
+
+// allBefore says whether all of a full leaf is before an entry.
+func (p *Places) allBefore(l *leaf, one *entry) bool {
+	for _, number := range l.numbers {
+		if other := p.entry(number); one.before(&other) {
+			return false
+		}
+	}
+	return true
+}
+
+// moveFrom moves what is not before a bound from a full leaf to an empty one. An order stays.
+func (p *Places) moveFrom(bound *entry, id, to int32) {
+	from, into := p.leaf(id), p.leaf(to)
+	for at, number := range from.numbers {
+		if one := p.entry(number); !one.before(bound) {
+			free := into.len()
+			from.used &^= 1 << at
+			into.used |= 1 << free
+			into.numbers[free] = number
+			p.items.At(number).place = placeOf(to, free)
+		}
+	}
+}
+
 // adopt records the places of the numbers in a part of a leaf.
 func (p *Places) adopt(id int32, from, to int) {
 	for at, number := range p.leaf(id).numbers[from:to] {

@@ -6,24 +6,20 @@ import "math/bits"
 // either end of the heap, it leaves full leaves behind.
 func (h *Heap) split(id int32, one *entry) int32 {
 	p := h.places
-	p.pack(id)
 	right := p.newLeaf()
 	l, r := p.leaf(id), p.leaf(right)
-	least, last := p.entry(l.numbers[0]), p.entry(l.numbers[slots-1])
-	cut, cutNodes := slots/2, fanout/2
-	switch {
-	case id == h.last && last.before(one):
-		cut, cutNodes = slots, fanout
+	bound, cutNodes := *one, fanout/2
+	switch least := p.entry(l.numbers[0]); {
+	case id == h.last && p.allBefore(l, one):
+		cutNodes = fanout
 	case id == h.first && one.before(&least):
-		cut, cutNodes = 0, 1
+		bound, cutNodes = least, 1
+	case id == h.first:
+		bound = p.entry(l.numbers[slots/2])
+	default:
+		bound = p.middle(l)
 	}
-	moved := copy(r.numbers, l.numbers[cut:])
-	l.used, r.used = 1<<cut-1, 1<<moved-1
-	p.adopt(right, 0, moved)
-	bound := *one
-	if moved > 0 {
-		bound = p.entry(r.numbers[0])
-	}
+	p.moveFrom(&bound, id, right)
 	l.until, r.from, r.until = bound.due, bound.due, l.until
 	if id == h.first {
 		h.high = bound

@@ -1,8 +1,7 @@
 package keyindex
 
 const (
-	fewest  = 16  // slots of the first segment, which doubles as it fills
-	kept    = 256 // slots that it keeps when it empties, so that filling it again allocates nothing
+	fewest  = 16 // slots of the first segment, which doubles as it fills
 	slots   = 2048
 	splitAt = slots * 3 / 4
 	mergeAt = splitAt / 2 // of two together, so that many keys must go between a split and a merge
@@ -104,11 +103,8 @@ func (x *Table[K, R]) split(s *segment, hash uint32) {
 }
 
 // merge joins the segment that the hash belongs to with its other half, as long as both are nearly empty. The only
-// segment left halves its slots as it empties.
+// segment left keeps its slots, so that filling it again allocates nothing.
 func (x *Table[K, R]) merge(s *segment, hash uint32) {
-	if s.depth == 0 && len(s.slots) > kept && int(s.live) <= len(s.slots)/8 {
-		s.resize(len(s.slots) / 2)
-	}
 	for s.depth > 0 && s.live <= mergeAt {
 		other := x.places(s.depth, hash^1<<(32-s.depth))[0]
 		if other.depth != s.depth || s.live+other.live > mergeAt {

@@ -49,5 +49,5 @@ func TestSegmentsSplitAndMerge(t *testing.T) {
 		}
 	}
 	require.Len(t, x.directory, 1)
-	require.Equal(t, newSegment(kept), x.directory[0])
+	require.Equal(t, newSegment(slots), x.directory[0])
 }

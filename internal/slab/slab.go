@@ -9,14 +9,15 @@ const (
 	size       = 32       // numbers in a chunk; the bits of a word
 	blocks     = 32       // chunks in a block
 	keptChunks = 32       // so that as many records as are in a block come and go without an allocation
-	whole      = 4 * 1024 // blocks from this number on have their records in one piece
+	whole      = 4 * 1024 // numbers before this one have their records in chunks that are in no block
 	length     = size * blocks
 )
 
 // Slab holds records of type T. The zero Slab is empty and ready for use. It is not safe for concurrent use, except that
 // At and Has may run at the same time.
 type Slab[T any] struct {
-	blocks []block[T]
+	low    []*[size]T // the chunks of the first numbers; an element is nil if its chunk is unused
+	blocks []block[T] // of the numbers from whole on
 	used   []uint32   // for each chunk, which numbers are in use
 	chunks []*[size]T // zeroed, at most keptChunks
 	empty  *[blocks]*[size]T
@@ -42,35 +43,50 @@ func (b *block[T]) at(i uint32) *T {
 	return &b.chunks[i%length/size][i%size]
 }
 
+func (s *Slab[T]) block(n uint32) *block[T] { return &s.blocks[(n-whole)/length] }
+
 // Use makes room for number i, which must not be negative, and returns its record, zeroed. The record stays where it is
 // until the next call of Free, for any number. If i is already in use its record is zeroed again.
 func (s *Slab[T]) Use(i int32) *T {
 	n := uint32(i)
-	if int(n/length) >= len(s.blocks) {
-		s.grow(int(n / length))
+	for int(n/size) >= len(s.used) {
+		s.used = append(s.used, make([]uint32, blocks)...)
 	}
-	b, word, bit := &s.blocks[n/length], &s.used[n/size], uint32(1)<<(n%size)
+	word, bit := &s.used[n/size], uint32(1)<<(n%size)
 	if *word&bit != 0 {
-		record := b.at(n)
+		record := s.At(i)
 		var zero T
 		*record = zero
 		return record
 	}
-	if b.count == 0 && n >= whole {
-		b.piece = s.newPiece()
-	}
-	if b.piece == nil && *word == 0 {
-		s.useChunk(b, n%length/size)
+	if *word == 0 {
+		s.makeRoom(n)
 	}
 	*word |= bit
-	b.count++
-	return b.at(n)
+	if n >= whole {
+		s.block(n).count++
+	}
+	return s.At(i)
 }
 
-func (s *Slab[T]) grow(last int) {
-	for last >= len(s.blocks) {
+// makeRoom is called for the first number of a chunk.
+func (s *Slab[T]) makeRoom(n uint32) {
+	if n < whole {
+		for int(n/size) >= len(s.low) {
+			s.low = append(s.low, nil)
+		}
+		s.low[n/size] = s.newChunk()
+		return
+	}
+	for int((n-whole)/length) >= len(s.blocks) {
 		s.blocks = append(s.blocks, block[T]{})
-		s.used = append(s.used, make([]uint32, blocks)...)
+	}
+	b := s.block(n)
+	if b.count == 0 {
+		b.piece = s.newPiece()
+	}
+	if b.piece == nil {
+		s.useChunk(b, n%length/size)
 	}
 }
 
@@ -81,15 +97,28 @@ func (s *Slab[T]) useChunk(b *block[T], c uint32) {
 			b.chunks = new([blocks]*[size]T)
 		}
 	}
+	b.chunks[c] = s.newChunk()
+}
+
+func (s *Slab[T]) newChunk() *[size]T {
 	if last := len(s.chunks) - 1; last >= 0 {
-		b.chunks[c], s.chunks[last], s.chunks = s.chunks[last], nil, s.chunks[:last]
-		return
+		spare := s.chunks[last]
+		s.chunks[last], s.chunks = nil, s.chunks[:last]
+		return spare
 	}
 	if s.more != nil {
-		b.chunks[c], _ = s.more.chunks.Get().(*[size]T)
+		if spare, ok := s.more.chunks.Get().(*[size]T); ok {
+			return spare
+		}
 	}
-	if b.chunks[c] == nil {
-		b.chunks[c] = new([size]T)
+	return new([size]T)
+}
+
+func (s *Slab[T]) giveBack(chunk *[size]T) {
+	if len(s.chunks) < keptChunks {
+		s.chunks = append(s.chunks, chunk)
+	} else {
+		s.spares().chunks.Put(chunk)
 	}
 }
 
@@ -111,7 +140,13 @@ func (s *Slab[T]) spares() *spares {
 
 // At returns the record of number i, which must be in use. If it is not, At panics or returns a zeroed record that must
 // not be written to; if in doubt, call Has first.
-func (s *Slab[T]) At(i int32) *T { return s.blocks[uint32(i)/length].at(uint32(i)) }
+func (s *Slab[T]) At(i int32) *T {
+	n := uint32(i)
+	if c := n / size; int(c) < len(s.low) {
+		return &s.low[c][n%size]
+	}
+	return s.block(n).at(n)
+}
 
 // Has reports whether number i is in use.
 func (s *Slab[T]) Has(i int32) bool {
@@ -126,25 +161,32 @@ func (s *Slab[T]) Free(i int32) {
 		return
 	}
 	n := uint32(i)
-	b, word := &s.blocks[n/length], &s.used[n/size]
+	word := &s.used[n/size]
 	var zero T
-	*b.at(n) = zero
+	*s.At(i) = zero
 	*word &^= 1 << (n % size)
+	switch {
+	case n >= whole:
+		s.freeIn(s.block(n), n, *word == 0)
+	case *word == 0:
+		s.giveBack(s.low[n/size])
+		s.low[n/size] = nil
+	}
+}
+
+// freeIn frees what a block no longer needs without a number, which may have been the last one of its chunk.
+func (s *Slab[T]) freeIn(b *block[T], n uint32, last bool) {
 	b.count--
-	if b.piece == nil && *word == 0 {
+	if last && b.piece == nil {
 		c := &b.chunks[n%length/size]
-		if len(s.chunks) < keptChunks {
-			s.chunks = append(s.chunks, *c)
-		} else {
-			s.spares().chunks.Put(*c)
-		}
+		s.giveBack(*c)
 		*c = nil
 	}
 	switch {
 	case b.count > few:
 	case b.count > 0:
 		if b.piece != nil {
-			s.divide(int(n / length))
+			s.divide(b, n/length*blocks)
 		}
 	case b.piece != nil:
 		s.spares().pieces.Put((*[length]T)(b.piece))
@@ -157,12 +199,11 @@ func (s *Slab[T]) Free(i int32) {
 // few is the number of records at which a block goes from one piece to chunks.
 const few = length / size
 
-// divide moves the few records of a block from its one piece to chunks.
-func (s *Slab[T]) divide(at int) {
-	b := &s.blocks[at]
+// divide moves the few records of a block, from that chunk on, from its one piece to chunks.
+func (s *Slab[T]) divide(b *block[T], from uint32) {
 	piece := b.piece
 	b.piece = nil
-	for c, used := range s.used[at*blocks : (at+1)*blocks] {
+	for c, used := range s.used[from : from+blocks] {
 		if used != 0 {
 			s.useChunk(b, uint32(c))
 			copy(b.chunks[c][:], piece[c*size:])

@@ -116,6 +116,9 @@ func TestPiecesAgainstAMap(t *testing.T) {
 			for _, b := range s.blocks {
 				require.Zero(t, b)
 			}
+			for _, chunk := range s.low {
+				require.Nil(t, chunk)
+			}
 		}
 	}
 }

@@ -9,7 +9,8 @@ func (e *Evictor) complete() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if (missing == "") != (e.awaited == "") {
-		e.decide(Decision{Time: e.tick(), Kind: Awaiting, Reason: missing})
+		e.tick()
+		e.decide(Decision{Kind: Awaiting, Reason: missing})
 	}
 	e.awaited = missing
 	return missing == ""

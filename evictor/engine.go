@@ -113,13 +113,12 @@ type record struct {
 	allowance allowance.Node
 }
 
-// tick reads the clock and returns our time. If the clock was set back, no time has passed; from then on it counts as
+// tick reads the clock, for now, read and ahead. If the clock was set back, no time has passed; from then on it counts as
 // usual.
-func (e *engine) tick() time.Time {
+func (e *engine) tick() {
 	read := e.clock.Now()
 	e.ahead += max(0, e.read.Sub(read))
 	e.read, e.now = read, read.Add(e.ahead)
-	return e.now
 }
 
 // shown converts an instant of our time to what the clock will show then, unless it is set meanwhile.

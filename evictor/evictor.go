@@ -218,7 +218,8 @@ func (e *Evictor) Hold(node, reason string) {
 	e.mu.Lock()
 	e.holds[node] = cmp.Or(reason, "Held")
 	if rec := e.records[node]; rec != nil {
-		e.dequeue(rec, e.holds[node], e.tick())
+		e.tick()
+		e.dequeue(rec, e.holds[node])
 		e.attention[node] = rec
 	}
 	e.mu.Unlock()

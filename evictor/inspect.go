@@ -66,7 +66,7 @@ func (e *Evictor) Evictions() []Pending {
 		for _, it := range some {
 			why, decided := it.Value.Why()
 			ref := refOf(it.Value.Pod())
-			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.asShown(evictionDecision(EvictionArmed, ref, why, decided))})
+			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.evictionDecision(EvictionArmed, ref, why, decided)})
 		}
 		e.mu.Unlock()
 	}

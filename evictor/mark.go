@@ -79,7 +79,8 @@ func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, 
 	defer e.mu.Unlock()
 	rec.Marks.Marked(ref.UID)
 	if err == nil {
-		e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
+		e.tick()
+		e.decide(Decision{Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 	}
 	return true, nil
 }

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -25,22 +26,12 @@ func repeat(first, d Decision) (one Decision, same bool) {
 	return d, same
 }
 
-// asShown converts the decision's instants from our time to what the clock shows.
-func (e *engine) asShown(d Decision) Decision {
-	d.Time = e.shown(d.Time)
-	if !d.Deadline.IsZero() {
-		d.Deadline = e.shown(d.Deadline)
-	}
-	return d
-}
-
-// decide records a decision for the next deliver.
+// decide records a decision for the next deliver. It was made now, unless it says when.
 func (e *engine) decide(d Decision) {
 	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
 		return // this half does not watch nodes
 	}
-	d.DryRun = e.opts.DryRun
-	d = e.asShown(d)
+	d.Time, d.DryRun = cmp.Or(d.Time, e.shown(e.now)), e.opts.DryRun
 	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
 }
 

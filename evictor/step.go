@@ -109,7 +109,7 @@ func (e *Evictor) plan() bool {
 func (e *Evictor) planned() (took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now, took := e.now, -1
+	took = -1
 	e.settlePermits()
 	nodes, pods := e.inbox.Take()
 	defer func() { // if the user's code panics, keep the rest for the next Step
@@ -128,10 +128,10 @@ func (e *Evictor) planned() (took time.Duration) {
 		})
 	}
 	for ; len(nodes) > 0; nodes = nodes[1:] {
-		e.syncNode(nodes[0], now)
+		e.syncNode(nodes[0])
 	}
 	for ; len(pods) > 0; pods = pods[1:] {
-		e.syncPod(pods[0], now)
+		e.syncPod(pods[0])
 	}
 	if !e.started {
 		for name, lease := range e.inbox.Leases() {
@@ -142,15 +142,15 @@ func (e *Evictor) planned() (took time.Duration) {
 	if e.cfg.Half == TaintEviction {
 		e.attention = make(map[string]*record) // it is for passes, and this half has none
 	} else if ok && !e.read.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue()) {
-		e.pass(now)
+		e.pass()
 		if took = 0; e.opts.OnPass != nil {
 			took = max(0, e.clock.Since(e.read))
 		}
 	}
 	if e.cfg.NodeMonitorPeriod == 0 {
-		e.lookAtBudget(now) // the next pass may be far
+		e.lookAtBudget() // the next pass may be far
 	}
-	e.probe(now)
+	e.probe()
 	e.started = true
 	return took
 }

@@ -47,6 +47,7 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.tick()
 	rec.busy = false
 	known := e.records[rec.name] == rec
 	if gone {
@@ -56,7 +57,7 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 	if !known {
 		next = 0
 	}
-	e.tried(task{node: rec.name, lift: lift}, e.tick(), next)
+	e.tried(task{node: rec.name, lift: lift}, next)
 	if closed && rec.refused == 0 {
 		rec.refused = permit.Write
 	}
@@ -64,7 +65,7 @@ func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, e
 		e.permitted.Wait(rec.refused, rec.zone, rec.name)
 	}
 	if err != nil && !closed {
-		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: rec.name, Reason: failedStep(err), Err: err})
+		e.decide(Decision{Kind: WriteFailed, Node: rec.name, Reason: failedStep(err), Err: err})
 	}
 	e.endTurn(rec, p, err)
 	switch {
@@ -89,7 +90,7 @@ func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node,
 	e.tick()
 	defer func() {
 		if object == nil { // also if the store does not show the node: another probe must not wait for that
-			e.tried(task{node: name, lift: lift}, e.now, 0)
+			e.tried(task{node: name, lift: lift}, 0)
 		}
 	}()
 	switch {

@@ -57,7 +57,8 @@ func (w *writing) step(name string, wanted func() bool, write func(client NodeWr
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	done.Time, done.Node = w.tick(), w.object.Name
+	w.tick()
+	done.Node = w.object.Name
 	w.decide(done)
 	return nil
 }

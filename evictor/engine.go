@@ -106,8 +106,6 @@ type record struct {
 	labels  map[string]string // as last shown, for the budget; nil without one
 	another string            // the version of another node of this name that the store showed last
 	busy    bool              // a write is in flight
-	turn    *turns.Turn       // the turn that the write in flight acts on, nil for none
-	refused permit.Permission // the permission that the write in flight lacked, 0 for none: only its worker uses it
 
 	pods      pods.Node
 	allowance allowance.Node

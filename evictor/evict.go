@@ -48,7 +48,8 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result t
 // evicted records the result of a call and says when to try again, if at all.
 func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err error) timedworker.Result {
 	var wait, next time.Duration
-	asked := retryAfter(err)
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	asked := time.Duration(seconds) * time.Second
 	switch {
 	case apierrors.IsTooManyRequests(err):
 		if wait = asked; wait == 0 {

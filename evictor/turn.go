@@ -84,19 +84,16 @@ func (e *engine) emptied(rec *record) {
 	if rec == nil || !e.cfg.empties() || e.turns.Of(rec.name) == nil {
 		return
 	}
-	turn, far := e.turns.Of(rec.name), rec.pods.Emptied()
+	far := rec.pods.Emptied()
 	switch {
 	case !e.about(rec).Standing().Wanted(): // it has recovered, say
-		turn.Drop()
+		e.finish(rec, node.Dropped)
 	case far == pods.NotYet:
-		return
 	case far == pods.Failed:
-		turn.Again(e.read)
-		e.attention[rec.name] = rec // if the node left the queue meanwhile, Again does not put it back: a pass must
+		e.finish(rec, node.Spent)
 		rec.BecomeWaiting()
 		e.arm(rec)
 	default:
-		turn.Served()
 		d := Decision{Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
 		if far == pods.NoPods {
 			d.Reason = reasonNoPods
@@ -104,9 +101,8 @@ func (e *engine) emptied(rec *record) {
 		if rec.BecomeServed() {
 			e.decide(d)
 		}
+		e.finish(rec, node.Done)
 	}
-	e.noteActed(rec)
-	e.inbox.Kick() // a turn is free: Run hands out the next
 }
 
 // recount updates whether the node counts as failed: it carries our taint, or has been emptied.
@@ -128,18 +124,24 @@ func (e *engine) noteActed(rec *record) {
 }
 
 // endTurn ends the turn that a write acted on, if any.
-func (e *engine) endTurn(rec *record, p *node.Plan, err error) {
-	turn := rec.turn
-	if turn == nil || e.turns.Of(rec.name) != turn {
+func (w *writing) endTurn(err error) {
+	rec := w.rec
+	if w.turn == nil || w.turns.Of(rec.name) != w.turn {
 		return // none, or one granted during the write: the next write acts on it
 	}
-	if e.cfg.empties() && p.Told {
+	if w.cfg.empties() && w.p.Told {
 		rec.BecomeEmptying()
-		e.arm(rec) // now its pods are evicted, and emptied ends the turn
-		e.emptied(rec)
+		w.arm(rec) // now its pods are evicted, and emptied ends the turn
+		w.emptied(rec)
 		return
 	}
-	switch rec.EndTurn(e.world(rec), p.Tainted, err != nil) {
+	w.finish(rec, rec.EndTurn(w.world(rec), w.p.Tainted, err != nil))
+}
+
+// finish ends the turn that the node has, unless it is kept.
+func (e *engine) finish(rec *record, how node.Ending) {
+	turn := e.turns.Of(rec.name)
+	switch how {
 	case node.Kept:
 		return
 	case node.Done:

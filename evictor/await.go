@@ -1,7 +1,5 @@
 package evictor
 
-import v1 "k8s.io/api/core/v1"
-
 // complete says whether the stores are synced and the evictor is fed; before that, silence would pass for failure. A
 // decision is reported when something is first missing and when nothing is any more. Called without e.mu.
 func (e *Evictor) complete() bool {
@@ -20,8 +18,10 @@ func (e *Evictor) complete() bool {
 // e.mu.
 func (e *Evictor) missing() string {
 	if e.clients.Nodes.Synced() {
-		if e.source == nil && !e.inbox.Fed() && anyNode(e.clients.Nodes) {
-			return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
+		if e.source == nil && !e.inbox.Fed() {
+			for range e.clients.Nodes.Nodes {
+				return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
+			}
 		}
 		return ""
 	}
@@ -31,12 +31,4 @@ func (e *Evictor) missing() string {
 		}
 	}
 	return "the store to be synced"
-}
-
-func anyNode(store NodeStore) (some bool) {
-	store.Nodes(func(*v1.Node) bool {
-		some = true
-		return false
-	})
-	return some
 }

@@ -190,15 +190,16 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision) {
 // untilPass is the time until the next possible verdict about the node or, in exact mode, until we have watched it for
 // long enough.
 func (e *engine) untilPass(rec *record) time.Duration {
-	next, ok := e.monitor.NextAt(e.read)
-	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(e.read) {
-		next, ok = earlier(next, ok, at)
+	var soon soonest
+	soon.or(e.monitor.NextAt(e.read))
+	at, settles := e.monitor.Settles(rec.name)
+	soon.or(at, settles && e.cfg.NodeMonitorPeriod == 0 && at.After(e.read))
+	if !soon.After(e.read) {
+		soon = soonest{}
+		soon.or(e.waitsUntil(rec))
 	}
-	if ok && next.After(e.read) {
-		return next.Sub(e.read)
+	if !soon.After(e.read) {
+		return e.cfg.GateInterval
 	}
-	if at, ok := e.waitsUntil(rec); ok && at.After(e.read) {
-		return at.Sub(e.read)
-	}
-	return e.cfg.GateInterval
+	return soon.Sub(e.read)
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -48,13 +47,12 @@ func (w *writing) unmarked(again bool) (refs []PodRef) {
 	rec := w.rec
 	if !again || rec.PodsChanged {
 		rec.PodsChanged = false
-		w.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
+		for pod := range w.podsOn(rec.name) {
 			_, done := rec.Marks.Done[pod.UID]
-			if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && !done && pods.Ready(pod) {
+			if pod.DeletionTimestamp == nil && !done && pods.Ready(pod) {
 				refs = append(refs, refOf(pods.RefOf(pod)))
 			}
-			return true
-		})
+		}
 	}
 	if len(refs) == 0 {
 		rec.Marks.Due = false
@@ -89,6 +87,5 @@ func (w *writing) mark(ref PodRef) (due bool, err error) {
 func (e *Evictor) nodeWaits() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	due, waits := e.writes.Next()
-	return e.pooled && waits && !due.After(e.clock.Now())
+	return e.pooled && due(e.writes.NextAt, e.clock.Now())
 }

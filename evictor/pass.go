@@ -129,16 +129,13 @@ func (e *engine) attend() {
 // attendAt is when exact mode must attend again to nodes that wait for time to pass; never while verdicts are frozen,
 // when no time passes for them.
 func (e *engine) attendAt() (next time.Time, ok bool) {
-	if e.permitted.Observer() != nil {
-		return next, false
-	}
-	for _, rec := range e.attention {
-		at, some := e.waitsUntil(rec)
-		if some {
-			next, ok = earlier(next, ok, at)
+	var soon soonest
+	if e.permitted.Observer() == nil {
+		for _, rec := range e.attention {
+			soon.or(e.waitsUntil(rec))
 		}
 	}
-	return next, ok
+	return soon.Time, !soon.IsZero()
 }
 
 // waitsUntil is when, by the clock, time alone changes what the node needs.

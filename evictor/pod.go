@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"iter"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -21,6 +22,13 @@ func (e *engine) readPod(key PodKey) *v1.Pod {
 		return pod
 	}
 	return nil
+}
+
+// podsOn are the pods that the store shows on a node.
+func (e *engine) podsOn(node string) iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		e.clients.Pods.PodsOnNode(node, func(pod *v1.Pod) bool { return pod.Spec.NodeName != node || yield(pod) })
+	}
 }
 
 // syncPod reads the pod again and decides what follows.
@@ -68,12 +76,9 @@ func (e *engine) arm(rec *record) {
 	if !some {
 		e.turns.NotOverdue(rec.name)
 	} else {
-		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
-			if pod.Spec.NodeName == rec.name {
-				e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, e.now)
-			}
-			return true
-		})
+		for pod := range e.podsOn(rec.name) {
+			e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, e.now)
+		}
 	}
 	e.pods.EndRound(&rec.pods, ours)
 	e.emptied(rec)

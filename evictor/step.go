@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -74,9 +72,9 @@ func (e *Evictor) work(ctx context.Context, sets ...worker) error {
 	defer e.deliver()
 	for _, set := range sets {
 		e.mu.Lock()
-		now := e.read
+		idle := !due(set.NextAt, e.read)
 		e.mu.Unlock()
-		if due, ok := set.NextAt(now); !ok || due.After(now) {
+		if idle {
 			continue
 		}
 		if _, err := set.Step(ctx); err != nil {
@@ -122,10 +120,9 @@ func (e *Evictor) planned() (took time.Duration) {
 	}()
 	if !e.started {
 		nodes = nodes[:0]
-		e.clients.Nodes.Nodes(func(node *v1.Node) bool {
+		for node := range e.clients.Nodes.Nodes {
 			nodes = append(nodes, node.Name)
-			return true
-		})
+		}
 	}
 	for ; len(nodes) > 0; nodes = nodes[1:] {
 		e.syncNode(nodes[0])
@@ -138,10 +135,9 @@ func (e *Evictor) planned() (took time.Duration) {
 			e.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
-	next, ok := e.monitor.NextAt(e.read)
 	if e.cfg.Half == TaintEviction {
 		e.attention = make(map[string]*record) // it is for passes, and this half has none
-	} else if ok && !e.read.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue()) {
+	} else if due(e.monitor.NextAt, e.read) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || due(e.zones.NextAt, e.read)) {
 		e.pass()
 		if took = 0; e.opts.OnPass != nil {
 			took = max(0, e.clock.Since(e.read))
@@ -158,12 +154,11 @@ func (e *Evictor) planned() (took time.Duration) {
 // next returns when something is next due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, read, idle := e.planNext()
-	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.armed.Fresh.NextAt, e.armed.Refused.NextAt} {
-		if t, ok := due(read); ok {
-			next, _ = earlier(next, !next.IsZero(), t)
-		}
+	soon := soonest{next}
+	for _, set := range []worker{e.writes, e.lifts, e.armed.Fresh, e.armed.Refused} {
+		soon.or(set.NextAt(read))
 	}
-	return next, idle && (next.IsZero() || read.Before(next))
+	return soon.Time, idle && (soon.IsZero() || read.Before(soon.Time))
 }
 
 // planNext is next for what plan and hand do, without the work that they schedule. read is the reading of the clock that
@@ -172,51 +167,40 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tick()
-	consider := func(t time.Time, some bool) {
-		if some {
-			next, _ = earlier(next, !next.IsZero(), t)
-		}
-	}
-	lifecycle := e.cfg.Half != TaintEviction
-	if lifecycle {
-		consider(e.monitor.NextAt(e.read))
-	}
-	if at, ok := e.outage.Next(); ok {
-		consider(e.shown(at), true)
-	}
-	if e.permitted.May(permit.Write, zone.Key{}) == nil {
-		consider(e.turns.Next(e.read))
-	}
-	if at, ok := e.permitted.Next(); ok {
-		consider(laterOf(e.shown(at), e.read.Add(1)), true)
-	}
-	if lifecycle && e.cfg.NodeMonitorPeriod == 0 {
-		consider(e.attendAt())
-		consider(e.allowance.Next())
-		consider(e.zones.NextAt(e.read))
-	}
 	if !e.inbox.Empty() {
 		return e.read, e.read, false
 	}
-	return next, e.read, next.IsZero() || e.read.Before(next)
-}
-
-// policyDue says whether the zone policy is due to be asked again although nothing has changed.
-func (e *engine) policyDue() bool {
-	next, ok := e.zones.NextAt(e.read)
-	return ok && !e.read.Before(next)
-}
-
-func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {
-	if !ok || b.Before(a) {
-		return b, true
+	var soon soonest
+	at, ok := e.outage.Next()
+	soon.or(e.shown(at), ok)
+	at, ok = e.permitted.Next() // which may lie in the past
+	soon.or(e.read.Add(max(1, e.shown(at).Sub(e.read))), ok)
+	if e.permitted.May(permit.Write, zone.Key{}) == nil {
+		soon.or(e.turns.Next(e.read))
 	}
-	return a, true
+	if e.cfg.Half != TaintEviction {
+		soon.or(e.monitor.NextAt(e.read))
+	}
+	if e.cfg.Half != TaintEviction && e.cfg.NodeMonitorPeriod == 0 {
+		soon.or(e.allowance.Next())
+		soon.or(e.zones.NextAt(e.read))
+		soon.or(e.attendAt())
+	}
+	return soon.Time, e.read, soon.IsZero() || e.read.Before(soon.Time)
 }
 
-func laterOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
+// due says whether what next announces is due now.
+func due(next func(now time.Time) (time.Time, bool), now time.Time) bool {
+	at, some := next(now)
+	return some && !now.Before(at)
+}
+
+// soonest is the earliest of some instants, or zero.
+type soonest struct{ time.Time }
+
+// or takes one more instant into account, if there is one.
+func (s *soonest) or(at time.Time, some bool) {
+	if some && (s.IsZero() || at.Before(s.Time)) {
+		s.Time = at
 	}
-	return a
 }

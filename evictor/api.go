@@ -48,16 +48,14 @@ func (e *engine) tried(t task, next time.Duration) {
 // told delivers what was decided in a try of t, which ended with result. Work that is being told of cannot be brought
 // forward, so if the API server answered meanwhile and it waited for that, it is tried again now. Called without e.mu.
 func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
-	e.mu.Lock()
-	waited := e.outage.Waits(t)
-	e.mu.Unlock()
-	e.deliver()
-	if !waited {
-		return result
+	waits := func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.outage.Waits(t)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.outage.Waits(t) {
+	waited := waits()
+	e.deliver()
+	if waited && !waits() {
 		return timedworker.Blocked(e.cfg.RetryInitial)
 	}
 	return result

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/armed"
@@ -28,7 +27,6 @@ type engine struct {
 	cfg     Config // cfg to waits are set once
 	clients Clients
 	opts    Options
-	clock   clock.PassiveClock
 
 	inbox   *inbox.Inbox[PodKey] // inbox to armed have locks of their own
 	out     *outbox.Outbox[Decision, subject]
@@ -62,7 +60,6 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		cfg:       cfg,
 		clients:   clients,
 		opts:      opts,
-		clock:     opts.Clock,
 		records:   make(map[string]*record),
 		attention: make(map[string]*record),
 		holds:     make(map[string]string),
@@ -87,7 +84,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 	if e.zones, err = zone.NewTracker[string](policy); err != nil {
 		return e, err
 	}
-	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.clock.Now()})
+	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.opts.Clock.Now()})
 	e.turns, err = turns.New(turns.Config{
 		Rate: initial.Rate, MaxRate: cfg.MaxNodesPerSecond, MaxFailed: cfg.MaxFailedNodes,
 		Prefer: opts.Prefer, OnPanic: opts.panicked, Clock: opts.Clock,
@@ -114,7 +111,7 @@ type record struct {
 // tick reads the clock, for now, read and ahead. If the clock was set back, no time has passed; from then on it counts as
 // usual.
 func (e *engine) tick() {
-	read := e.clock.Now()
+	read := e.opts.Clock.Now()
 	e.ahead += max(0, e.read.Sub(read))
 	e.read, e.now = read, read.Add(e.ahead)
 }

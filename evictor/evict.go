@@ -24,16 +24,14 @@ func slotOf(ev *pods.Eviction) (slot PodKey, uid string) {
 // store and the verdict, then calls the API without any lock held. What the API server refuses, or would refuse, moves
 // to the set of refused evictions (apart).
 func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result timedworker.Result) {
-	e.mu.Lock()
-	e.tick() // turns are paused, and a refusal expires, from now and not from when Run last woke
-	e.mu.Unlock()
+	// Turns are paused, and a refusal expires, from now and not from when Run last woke.
 	_, _ = e.askHarm(w.Value.Pod().Node), e.askWrite()
 	try, why := e.lastCheck(w.Value, apart)
 	e.deliver()
 	switch try.Outcome {
 	case pods.Proceed:
 	case pods.Apart:
-		return e.armed.PutApart(w, e.clock.Now().Add(try.Wait))
+		return e.armed.PutApart(w, e.opts.Clock.Now().Add(try.Wait))
 	case pods.Wait:
 		return timedworker.Blocked(try.Wait)
 	default:

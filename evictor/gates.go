@@ -83,18 +83,19 @@ func (e *Evictor) SetObserverHealth(err error) {
 	})
 }
 
-// askHarm returns nil if taints and evictions are permitted now on that node. It calls MayHarm and MayHarmIn, so e.mu
-// must not be held. An open permission is asked for every time, a closed one only after GateInterval.
+// askHarm reads the clock and returns nil if taints and evictions are permitted now on that node. It calls MayHarm and
+// MayHarmIn, so e.mu must not be held. An open permission is asked for every time, a closed one only after GateInterval.
 func (e *Evictor) askHarm(node string) error {
-	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
-		return err
-	}
-	e.mu.Lock()
 	q := permit.Question{Of: permit.Harm, In: true}
+	e.mu.Lock()
+	e.tick()
 	if rec := e.records[node]; rec != nil {
 		q.Domain = rec.zone
 	}
 	e.mu.Unlock()
+	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
+		return err
+	}
 	return e.ask(q)
 }
 

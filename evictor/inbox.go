@@ -39,7 +39,7 @@ func (e *Evictor) heard(node string) {
 	if e.dry != nil {
 		e.dry.heard(node)
 	}
-	if e.cfg.NodeMonitorPeriod == 0 && e.cfg.Half != TaintEviction && due(e.monitor.NextAt, e.clock.Now()) {
+	if e.cfg.NodeMonitorPeriod == 0 && e.cfg.Half != TaintEviction && due(e.monitor.NextAt, e.opts.Clock.Now()) {
 		e.inbox.Kick()
 	}
 }

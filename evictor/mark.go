@@ -87,5 +87,5 @@ func (w *writing) mark(ref PodRef) (due bool, err error) {
 func (e *Evictor) nodeWaits() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.pooled && due(e.writes.NextAt, e.clock.Now())
+	return e.pooled && due(e.writes.NextAt, e.opts.Clock.Now())
 }

@@ -30,7 +30,7 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 			return time.Time{}, err
 		}
 		if !e.plan() {
-			return e.clock.Now().Add(e.cfg.GateInterval), nil
+			return e.opts.Clock.Now().Add(e.cfg.GateInterval), nil
 		}
 		if err := e.act(ctx); err != nil {
 			return time.Time{}, err
@@ -39,7 +39,7 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 			return next, nil
 		}
 	}
-	return e.clock.Now(), nil
+	return e.opts.Clock.Now(), nil
 }
 
 // act runs what plan made due, in line. Between the node writes and the evictions it reads the inbox again, because a
@@ -90,9 +90,6 @@ func (e *Evictor) plan() bool {
 	if !e.complete() {
 		return false
 	}
-	e.mu.Lock()
-	e.tick()
-	e.mu.Unlock()
 	_ = e.ask(permit.Question{Of: permit.Harm})
 	e.askDomains()
 	took := e.planned()
@@ -140,7 +137,7 @@ func (e *Evictor) planned() (took time.Duration) {
 	} else if due(e.monitor.NextAt, e.read) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || due(e.zones.NextAt, e.read)) {
 		e.pass()
 		if took = 0; e.opts.OnPass != nil {
-			took = max(0, e.clock.Since(e.read))
+			took = max(0, e.opts.Clock.Since(e.read))
 		}
 	}
 	if e.cfg.NodeMonitorPeriod == 0 {

@@ -66,7 +66,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		permitted: permit.New(cfg.GateInterval),
 		inbox:     inbox.New[PodKey](),
 		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
-		pods:      pods.New(cfg.evicts(), taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
+		pods:      pods.New(pods.By{Taints: cfg.Half != Lifecycle, Emptying: cfg.empties()}, taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
 		waits:     outage.NewWaits(cfg.RetryInitial, cfg.RetryMax, cfg.GateInterval, cfg.NodeMonitorPeriod, opts.Jitter),
 	}
 	e.outage = outage.New[task](e.waits.Probe)

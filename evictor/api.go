@@ -24,8 +24,8 @@ func (e *Evictor) answered(err error) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.tick()
-	for _, t := range e.outage.Answered(now) {
+	e.tick()
+	for _, t := range e.outage.Answered(e.now) {
 		e.trySoon(t, e.read.Add(e.cfg.RetryInitial)) // not in this Step: it tries an item at most once
 	}
 	return err
@@ -33,12 +33,12 @@ func (e *Evictor) answered(err error) error {
 
 // tried records how a try of t ended: next is the time until the next probe if the API server failed, and 0 otherwise.
 // Run is woken if a probe is due that its timer does not know of.
-func (e *engine) tried(t task, now time.Time, next time.Duration) {
+func (e *engine) tried(t task, next time.Duration) {
 	before, probing := e.outage.Next()
 	if next > 0 {
-		e.outage.Failed(t, now, next)
+		e.outage.Failed(t, e.now, next)
 	} else {
-		e.outage.Ended(t, now)
+		e.outage.Ended(t, e.now)
 	}
 	if at, ok := e.outage.Next(); ok && (!probing || at.Before(before)) {
 		e.inbox.Kick()
@@ -48,24 +48,22 @@ func (e *engine) tried(t task, now time.Time, next time.Duration) {
 // told delivers what was decided in a try of t, which ended with result. Work that is being told of cannot be brought
 // forward, so if the API server answered meanwhile and it waited for that, it is tried again now. Called without e.mu.
 func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
-	e.mu.Lock()
-	waited := e.outage.Waits(t)
-	e.mu.Unlock()
-	e.deliver()
-	if !waited {
-		return result
+	waits := func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.outage.Waits(t)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.outage.Waits(t) {
+	waited := waits()
+	e.deliver()
+	if waited && !waits() {
 		return timedworker.Blocked(e.cfg.RetryInitial)
 	}
 	return result
 }
 
 // probe schedules the write that finds out whether a failing API server is back, if one is due.
-func (e *engine) probe(now time.Time) {
-	if t, ok := e.outage.Probe(now); ok {
+func (e *engine) probe() {
+	if t, ok := e.outage.Probe(e.now); ok {
 		e.trySoon(t, e.read)
 	}
 }

@@ -1,15 +1,15 @@
 package evictor
 
-import v1 "k8s.io/api/core/v1"
-
-// complete says whether the stores are synced and the evictor is fed; before that, silence would pass for failure. A
-// decision is reported when something is first missing and when nothing is any more. Called without e.mu.
+// complete reads the clock and says whether the stores are synced and the evictor is fed; before that, silence would
+// pass for failure. A decision is reported when something is first missing and when nothing is any more. Called without
+// e.mu.
 func (e *Evictor) complete() bool {
 	missing := e.missing()
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.tick()
 	if (missing == "") != (e.awaited == "") {
-		e.decide(Decision{Time: e.tick(), Kind: Awaiting, Reason: missing})
+		e.decide(Decision{Kind: Awaiting, Reason: missing})
 	}
 	e.awaited = missing
 	return missing == ""
@@ -19,23 +19,17 @@ func (e *Evictor) complete() bool {
 // e.mu.
 func (e *Evictor) missing() string {
 	if e.clients.Nodes.Synced() {
-		if e.source == nil && !e.inbox.Fed() && anyNode(e.clients.Nodes) {
-			return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
+		if e.clients.Source == nil && !e.inbox.Fed() {
+			for range e.clients.Nodes.Nodes {
+				return "the program to feed it: NodeChanged, PodChanged and LeaseRenewed, or a Source"
+			}
 		}
 		return ""
 	}
-	if e.source != nil {
-		if what := e.source.Awaits(); what != "" {
+	if e.clients.Source != nil {
+		if what := e.clients.Source.Awaits(); what != "" {
 			return what
 		}
 	}
 	return "the store to be synced"
-}
-
-func anyNode(store NodeStore) (some bool) {
-	store.Nodes(func(*v1.Node) bool {
-		some = true
-		return false
-	})
-	return some
 }

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
@@ -97,19 +96,6 @@ const (
 
 // tainting says whether our own taints can exist.
 func (c Config) tainting() bool { return c.TaintBasedEviction && c.Half != TaintEviction }
-
-// evicts says what can evict pods.
-func (c Config) evicts() pods.Half {
-	switch {
-	case c.Half == TaintEviction || c.Half == Both && c.TaintBasedEviction:
-		return pods.ByTaints
-	case c.Half == Both:
-		return pods.ByEmptying
-	case !c.TaintBasedEviction:
-		return pods.Alone
-	}
-	return pods.Nothing
-}
 
 // empties says whether failed nodes are emptied instead of tainted.
 func (c Config) empties() bool { return !c.TaintBasedEviction && c.Half != TaintEviction }

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -168,41 +169,47 @@ func (f ObserverFunc) Observe(d Decision) { f(d) }
 
 // String describes the decision in one line, which begins with the time of day in UTC.
 func (d Decision) String() string {
-	var b strings.Builder
-	b.WriteString(d.Time.UTC().Format("15:04:05"))
-	b.WriteByte(' ')
+	dry, times := "", ""
 	if d.DryRun {
-		b.WriteString("(dry run) ")
-	}
-	switch d.Kind {
-	case ZoneChanged:
-		fmt.Fprintf(&b, "%s: %s → %s, %d of %d not ready, rate %s/s", permit.Name(d.Zone), d.FromState, d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
-	case AllZonesDown:
-		b.WriteString("cluster: every zone is fully disrupted, nothing is evicted for it")
-	case AllZonesDownEnded:
-		b.WriteString("cluster: no longer every zone is fully disrupted, heartbeat clocks start anew")
-	case GateChanged:
-		b.WriteString("permission: " + d.reason())
-	case DomainGateChanged:
-		b.WriteString("permission in " + permit.Name(d.Zone) + ": " + d.reason())
-	case Awaiting:
-		if d.Reason == "" {
-			b.WriteString("cluster: all is there, decisions begin")
-		} else {
-			b.WriteString("cluster: nothing is decided, it waits for " + d.Reason)
-		}
-	default:
-		if d.Pod.Name != "" {
-			fmt.Fprintf(&b, "pod %s: ", d.Pod.PodKey)
-		} else {
-			fmt.Fprintf(&b, "node %s: ", d.Node)
-		}
-		b.WriteString(d.text())
+		dry = "(dry run) "
 	}
 	if d.Times > 1 {
-		fmt.Fprintf(&b, " (%d times, last at %s)", d.Times, d.Last.UTC().Format("15:04:05"))
+		times = fmt.Sprintf(" (%d times, last at %s)", d.Times, d.Last.UTC().Format("15:04:05"))
 	}
-	return b.String()
+	return fmt.Sprintf("%s %s%s: %s%s", d.Time.UTC().Format("15:04:05"), dry, d.subject(), d.text(), times)
+}
+
+// subject names what the decision is about.
+func (d Decision) subject() string {
+	switch d.Kind {
+	case ZoneChanged:
+		return permit.Name(d.Zone)
+	case AllZonesDown, AllZonesDownEnded, Awaiting:
+		return "cluster"
+	case GateChanged:
+		return "permission"
+	case DomainGateChanged:
+		return "permission in " + permit.Name(d.Zone)
+	}
+	if d.Pod.Name != "" {
+		return "pod " + d.Pod.PodKey.String()
+	}
+	return "node " + d.Node
+}
+
+// texts are what decisions say before their reason, if that is all they say.
+var texts = map[Kind]string{
+	AllZonesDown:      "every zone is fully disrupted, nothing is evicted for it",
+	AllZonesDownEnded: "no longer every zone is fully disrupted, heartbeat clocks start anew",
+	NodeDequeued:      "no longer waits: ",
+	LabelsWritten:     "os and arch labels written",
+	EvictionCancelled: "eviction cancelled: ",
+	EvictionDelayed:   "eviction held back: ",
+	PodSpared:         "spared: ",
+	NodeRegistered:    "seen for the first time",
+	NodeRemoved:       "gone: ",
+	Awaiting:          "nothing is decided, it waits for ",
+	TurnRefused:       "may not be acted on, ",
 }
 
 func (d Decision) text() string {
@@ -219,9 +226,7 @@ func (d Decision) text() string {
 		}
 		return "conditions set: " + strings.Join(names, ", ")
 	case NodeQueued:
-		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %s/s; waits for its turn", permit.Name(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, number(d.Rate))
-	case NodeDequeued:
-		return "no longer waits: " + d.Reason
+		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %g/s; waits for its turn", permit.Name(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, d.Rate)
 	case TaintsWritten:
 		var parts []string
 		for i := range d.Added {
@@ -231,37 +236,27 @@ func (d Decision) text() string {
 			parts = append(parts, "taint "+d.Removed[i].ToString()+" removed")
 		}
 		return strings.Join(parts, ", ")
-	case LabelsWritten:
-		return "os and arch labels written"
 	case PodMarkedNotReady:
 		return fmt.Sprintf("marked not Ready, node %s is unreachable", d.Node)
 	case EvictionArmed, EvictionMoved:
 		return fmt.Sprintf("%s, due %s", d.why(), d.Deadline.UTC().Format("15:04:05"))
-	case EvictionCancelled:
-		return "eviction cancelled: " + d.Reason
-	case EvictionDelayed:
-		return "eviction held back: " + d.reason()
 	case PodEvicted:
 		return fmt.Sprintf("evicted from node %s: %s", d.Node, strings.Replace(d.why(), "tolerates", "tolerated", 1))
-	case PodSpared:
-		return "spared: " + d.Reason
-	case NodeRegistered:
-		return "seen for the first time"
-	case NodeRemoved:
-		return "gone: " + d.Reason
 	case NodeEmptied:
 		if d.Reason == reasonNoPods {
 			return "it has no pods to delete"
 		}
 		return "its pods were deleted"
-	case TurnRefused:
-		return "may not be acted on, " + d.reason()
-	case PendingChanged:
-		return d.reason()
 	case WriteFailed:
 		return fmt.Sprintf("%s failed, will be tried again: %v", d.Reason, d.Err)
+	case ZoneChanged:
+		return fmt.Sprintf("%s → %s, %d of %d not ready, rate %g/s", d.FromState, d.State, d.Counts.Bad, d.Counts.Total, d.Rate)
+	case Awaiting:
+		if d.Reason == "" {
+			return "all is there, decisions begin"
+		}
 	}
-	return d.Reason
+	return texts[d.Kind] + d.reason()
 }
 
 // reason is Reason, followed by Err.
@@ -284,11 +279,4 @@ func (d Decision) why() string {
 	}
 }
 
-func status(s v1.ConditionStatus) string {
-	if s == "" {
-		return "missing"
-	}
-	return string(s)
-}
-
-func number(rate float64) string { return fmt.Sprintf("%g", rate) }
+func status(s v1.ConditionStatus) string { return cmp.Or(string(s), "missing") }

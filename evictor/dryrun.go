@@ -63,7 +63,7 @@ func (d *dryRun) UpdateConditions(_ context.Context, object *v1.Node, conditions
 }
 
 func (d *dryRun) UpdateTaints(_ context.Context, object *v1.Node, change taints.Change) error {
-	return d.write(object, func(s *node.Shadow) { s.Taints(object, change, d.e.clock.Now()) })
+	return d.write(object, func(s *node.Shadow) { s.Taints(object, change, d.e.opts.Clock.Now()) })
 }
 
 func (d *dryRun) UpdateLabels(_ context.Context, object *v1.Node, labels map[string]string) error {

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/armed"
@@ -28,7 +27,6 @@ type engine struct {
 	cfg     Config // cfg to waits are set once
 	clients Clients
 	opts    Options
-	clock   clock.PassiveClock
 
 	inbox   *inbox.Inbox[PodKey] // inbox to armed have locks of their own
 	out     *outbox.Outbox[Decision, subject]
@@ -62,14 +60,13 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		cfg:       cfg,
 		clients:   clients,
 		opts:      opts,
-		clock:     opts.Clock,
 		records:   make(map[string]*record),
 		attention: make(map[string]*record),
 		holds:     make(map[string]string),
 		permitted: permit.New(cfg.GateInterval),
 		inbox:     inbox.New[PodKey](),
 		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
-		pods:      pods.New(cfg.evicts(), taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
+		pods:      pods.New(pods.By{Taints: cfg.Half != Lifecycle, Emptying: cfg.empties()}, taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
 		waits:     outage.NewWaits(cfg.RetryInitial, cfg.RetryMax, cfg.GateInterval, cfg.NodeMonitorPeriod, opts.Jitter),
 	}
 	e.outage = outage.New[task](e.waits.Probe)
@@ -87,7 +84,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 	if e.zones, err = zone.NewTracker[string](policy); err != nil {
 		return e, err
 	}
-	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.clock.Now()})
+	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.opts.Clock.Now()})
 	e.turns, err = turns.New(turns.Config{
 		Rate: initial.Rate, MaxRate: cfg.MaxNodesPerSecond, MaxFailed: cfg.MaxFailedNodes,
 		Prefer: opts.Prefer, OnPanic: opts.panicked, Clock: opts.Clock,
@@ -106,20 +103,17 @@ type record struct {
 	labels  map[string]string // as last shown, for the budget; nil without one
 	another string            // the version of another node of this name that the store showed last
 	busy    bool              // a write is in flight
-	turn    *turns.Turn       // the turn that the write in flight acts on, nil for none
-	refused permit.Permission // the permission that the write in flight lacked, 0 for none: only its worker uses it
 
 	pods      pods.Node
 	allowance allowance.Node
 }
 
-// tick reads the clock and returns our time. If the clock was set back, no time has passed; from then on it counts as
+// tick reads the clock, for now, read and ahead. If the clock was set back, no time has passed; from then on it counts as
 // usual.
-func (e *engine) tick() time.Time {
-	read := e.clock.Now()
+func (e *engine) tick() {
+	read := e.opts.Clock.Now()
 	e.ahead += max(0, e.read.Sub(read))
 	e.read, e.now = read, read.Add(e.ahead)
-	return e.now
 }
 
 // shown converts an instant of our time to what the clock will show then, unless it is set meanwhile.

@@ -1,7 +1,6 @@
 package evictor
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -24,32 +23,31 @@ func slotOf(ev *pods.Eviction) (slot PodKey, uid string) {
 // evictPod is the work of Evictor.armed, called when an eviction is due. It checks everything once more against the
 // store and the verdict, then calls the API without any lock held. What the API server refuses, or would refuse, moves
 // to the set of refused evictions (apart).
-func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) timedworker.Result {
-	ev := w.Value
-	e.mu.Lock()
-	e.tick() // turns are paused, and a refusal expires, from now and not from when Run last woke
-	e.mu.Unlock()
-	harm := e.askHarm(ev.Pod().Node)
-	write := e.askWrite()
-	try, why := e.lastCheck(ev, apart, harm, write)
+func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result timedworker.Result) {
+	// Turns are paused, and a refusal expires, from now and not from when Run last woke.
+	_, _ = e.askHarm(w.Value.Pod().Node), e.askWrite()
+	try, why := e.lastCheck(w.Value, apart)
 	e.deliver()
 	switch try.Outcome {
 	case pods.Proceed:
 	case pods.Apart:
-		return e.armed.PutApart(w, e.clock.Now().Add(try.Wait))
+		return e.armed.PutApart(w, e.opts.Clock.Now().Add(try.Wait))
 	case pods.Wait:
 		return timedworker.Blocked(try.Wait)
 	default:
 		return timedworker.Drop()
 	}
-	err := e.evict(ctx, why.Pod, why)
-	return e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err))
+	err := errEnded // and stays so if the client ends the goroutine
+	defer func() { result = e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err)) }()
+	err = e.answered(e.opts.guarded(w.Key, func() error { return e.clients.PodWriter.Evict(ctx, why.Pod, why) }))
+	return result
 }
 
 // evicted records the result of a call and says when to try again, if at all.
 func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err error) timedworker.Result {
 	var wait, next time.Duration
-	asked := retryAfter(err)
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	asked := time.Duration(seconds) * time.Second
 	switch {
 	case apierrors.IsTooManyRequests(err):
 		if wait = asked; wait == 0 {
@@ -62,31 +60,34 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now, ev, rec := e.tick(), w.Value, e.records[why.Node]
-	defer e.emptied(rec, now)
+	e.tick()
+	ev, rec, done := w.Value, e.records[why.Node], err == nil || apierrors.IsNotFound(err)
+	e.pods.End(why.Pod.ref(), done)
+	defer e.emptied(rec)
 	if !ev.Armed() {
 		next = 0
 	}
-	e.tried(task{pod: w.Key}, now, next)
+	e.tried(task{pod: w.Key}, next)
 	switch {
-	case err == nil:
-		if e.decide(why); ev.Emptying() && ev.Armed() && rec != nil {
+	case done:
+		if err == nil {
+			e.decide(why)
+		}
+		if err == nil && ev.Emptying() && ev.Armed() && rec != nil {
 			rec.PodLeft()
 			e.noteActed(rec) // from its first eviction on, even if no other follows
 		}
-		fallthrough
-	case apierrors.IsNotFound(err):
 		ev.Done()
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
 		e.refusedBy(why, err)
-		e.pods.Refused(ev, try.Group, now.Add(wait), asked > 0, now)
+		e.pods.Refused(ev, try.Group, e.now.Add(wait), asked > 0, e.now)
 		if apart {
 			return timedworker.Blocked(wait)
 		}
 		return e.armed.PutApart(w, e.read.Add(wait))
 	}
-	e.decide(Decision{Time: now, Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
+	e.decide(Decision{Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 	if wait == 0 {
 		ev.Failed()
 		return timedworker.Retry()
@@ -104,31 +105,16 @@ func (e *engine) refusedBy(why Decision, err error) {
 	e.decide(why)
 }
 
-// evict calls the API for an eviction that e.pods.Begin has admitted, with nothing locked, and records the result.
-func (e *Evictor) evict(ctx context.Context, ref PodRef, why Decision) error {
-	done := false // and stays so if the client ends the goroutine
-	defer func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.pods.End(ref.ref(), done)
-	}()
-	e.mu.Lock()
-	why = e.asShown(why)
-	e.mu.Unlock()
-	err := e.answered(e.opts.guarded(ref.PodKey, func() error { return e.clients.PodWriter.Evict(ctx, ref, why) }))
-	done = err == nil || apierrors.IsNotFound(err)
-	return err
-}
-
-// lastCheck reads the pod and the node again and says what becomes of the eviction.
-func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (try pods.Try, why Decision) {
+// lastCheck reads the pod and the node again and says what becomes of the eviction. If the outcome is Proceed, evicted
+// must follow.
+func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool) (try pods.Try, why Decision) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.tick()
+	e.tick()
 	ref := refOf(ev.Pod())
 	defer func() {
 		if try.Outcome != pods.Proceed {
-			e.tried(task{pod: ref.PodKey}, now, 0)
+			e.tried(task{pod: ref.PodKey}, 0)
 		}
 	}()
 	rec := e.records[ref.Node]
@@ -136,7 +122,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 		return try, why
 	}
 	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
-	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), e.permits(rec, harm, write, now), now)
+	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), e.permits(rec), e.now)
 	if try.Round { // decide about the node's other pods too: its own event may find nothing new
 		e.inbox.Node(rec.name)
 	}
@@ -148,22 +134,23 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool, harm, write error) (t
 		e.inbox.Pod(ref.PodKey)
 	case try.Outcome == pods.Dropped && ev.Emptying():
 	case try.Outcome == pods.Dropped:
-		e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
+		e.decide(Decision{Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
 	case try.Why.Taint != nil:
-		why = evictionDecision(PodEvicted, ref, try.Why, now)
-		e.holdBack(rec, try, why, harm, write)
+		why = e.evictionDecision(PodEvicted, ref, try.Why, e.now)
+		e.holdBack(rec, try, why)
 	}
 	if try.Outcome != pods.Proceed { // after holdBack, so that a turn that ends here leaves nothing overdue
-		e.emptied(rec, now)
+		e.emptied(rec)
 	}
 	return try, why
 }
 
 // permits says what holds back evictions from the node. For our own taints the verdict counts, not the taint: if the
 // kubelet has just reported Ready, or we have not watched the node for long enough, they wait for the next pass.
-func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Permits {
+func (e *engine) permits(rec *record) pods.Permits {
 	p := pods.Permits{
-		Harm: harm != nil, Write: write != nil, Policy: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
+		Harm: e.permitted.May(permit.Harm, rec.zone) != nil, Write: e.permitted.May(permit.Write, rec.zone) != nil,
+		Policy: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
 	if (rec.Tainted || e.cfg.empties()) && (rec.Unclear(e.world(rec)) || !e.monitor.SettledAt(rec.name, e.read)) {
@@ -172,32 +159,25 @@ func (e *engine) permits(rec *record, harm, write error, now time.Time) pods.Per
 	return p
 }
 
+// lacking is what each delay waits for that is a permission.
+var lacking = map[pods.Delay]permit.Permission{pods.MayHarm: permit.Harm, pods.MayWrite: permit.Write, pods.Policy: permit.Own}
+
 // holdBack makes a due eviction wait for what it lacks, and reports each such cause once.
-func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write error) {
-	switch try.Delay {
-	case pods.Overdue:
+func (e *engine) holdBack(rec *record, try pods.Try, why Decision) {
+	if try.Delay == pods.Overdue {
 		// Evictions are permitted again; the zone's queue releases its nodes one by one.
 		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
 		e.inbox.Kick() // Run hands the turn out
-	case pods.MayHarm:
-		e.permitted.Wait(permit.Harm, rec.zone, rec.name)
-		why.Err = harm
-		if try.Own {
-			e.turns.Overdue(rec.name)
+	}
+	if lacks, some := lacking[try.Delay]; some {
+		if why.Err = e.permitted.May(lacks, rec.zone); why.Err != nil {
+			e.permitted.Wait(lacks, rec.zone, rec.name)
+		} else { // lookAtBudget has it tried again
+			why.Err = rec.allowance.HeldBack()
 		}
-	case pods.MayWrite:
-		e.permitted.Wait(permit.Write, rec.zone, rec.name)
-		why.Err = write
 		if try.Own { // the pace must hold after a change of leader too
 			e.turns.Overdue(rec.name)
 		}
-	case pods.Policy:
-		policy := e.permitted.Policy(rec.zone)
-		if policy != nil { // or else the budget holds it back, and lookAtBudget has it tried again
-			e.permitted.Wait(permit.Own, rec.zone, rec.name)
-		}
-		why.Err = cmp.Or(policy, rec.allowance.HeldBack())
-		e.turns.Overdue(rec.name)
 	}
 	if try.News {
 		why.Kind, why.Reason = EvictionDelayed, try.Delay.String()
@@ -208,15 +188,16 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision, harm, write e
 // untilPass is the time until the next possible verdict about the node or, in exact mode, until we have watched it for
 // long enough.
 func (e *engine) untilPass(rec *record) time.Duration {
-	next, ok := e.monitor.NextAt(e.read)
-	if at, settles := e.monitor.Settles(rec.name); settles && e.cfg.NodeMonitorPeriod == 0 && at.After(e.read) {
-		next, ok = earlier(next, ok, at)
+	var soon soonest
+	soon.or(e.monitor.NextAt(e.read))
+	at, settles := e.monitor.Settles(rec.name)
+	soon.or(at, settles && e.cfg.NodeMonitorPeriod == 0 && at.After(e.read))
+	if !soon.After(e.read) {
+		soon = soonest{}
+		soon.or(e.waitsUntil(rec))
 	}
-	if ok && next.After(e.read) {
-		return next.Sub(e.read)
+	if !soon.After(e.read) {
+		return e.cfg.GateInterval
 	}
-	if at, ok := e.waitsUntil(rec); ok && at.After(e.read) {
-		return at.Sub(e.read)
-	}
-	return e.cfg.GateInterval
+	return soon.Sub(e.read)
 }

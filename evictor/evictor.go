@@ -127,7 +127,6 @@ var ErrRunning = errors.New("evictor: another Step or Run is active")
 // New.
 type Evictor struct {
 	active atomic.Bool
-	source Source  // nil when the program feeds the evictor
 	dry    *dryRun // nil except in a dry run
 
 	mu sync.Mutex // guards engine; held while the stores and some Options are called, never during a write
@@ -143,17 +142,17 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if err := faults(clients, opts).ToAggregate(); err != nil {
 		return nil, err
 	}
-	e := &Evictor{source: clients.Source}
+	e := &Evictor{}
 	if opts.DryRun {
 		e.dry = newDryRun(clients.Nodes, e)
-		clients = Clients{Nodes: e.dry, Pods: clients.Pods, NodeWriter: e.dry, PodWriter: e.dry}
+		clients.Nodes, clients.NodeWriter, clients.PodWriter, clients.EventSink = e.dry, e.dry, e.dry, nil
 	}
 	var err error
 	if e.engine, err = newEngine(cfg, clients, opts.withDefaults()); err != nil {
 		return nil, err
 	}
 	work := timedworker.Config{
-		Clock: e.clock, OnPanic: e.opts.panicked,
+		Clock: e.opts.Clock, OnPanic: e.opts.panicked,
 		Backoff: timedworker.Backoff{Initial: cfg.RetryInitial, Max: cfg.RetryMax, Factor: 2, Jitter: opts.Jitter},
 	}
 	perform := func(lift bool) func(context.Context, timedworker.Work[string, struct{}]) timedworker.Result {
@@ -173,8 +172,8 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.armed, err = armed.New(work, slotOf, e.evictPod); err != nil {
 		return nil, err
 	}
-	if e.source != nil {
-		if err := e.source.Feed(e, cfg); err != nil {
+	if clients.Source != nil {
+		if err := clients.Source.Feed(e, cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -218,7 +217,8 @@ func (e *Evictor) Hold(node, reason string) {
 	e.mu.Lock()
 	e.holds[node] = cmp.Or(reason, "Held")
 	if rec := e.records[node]; rec != nil {
-		e.dequeue(rec, e.holds[node], e.tick())
+		e.tick()
+		e.dequeue(rec, e.holds[node])
 		e.attention[node] = rec
 	}
 	e.mu.Unlock()

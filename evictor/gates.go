@@ -1,8 +1,6 @@
 package evictor
 
 import (
-	"time"
-
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -85,18 +83,19 @@ func (e *Evictor) SetObserverHealth(err error) {
 	})
 }
 
-// askHarm returns nil if taints and evictions are permitted now on that node. It calls MayHarm and MayHarmIn, so e.mu
-// must not be held. An open permission is asked for every time, a closed one only after GateInterval.
+// askHarm reads the clock and returns nil if taints and evictions are permitted now on that node. It calls MayHarm and
+// MayHarmIn, so e.mu must not be held. An open permission is asked for every time, a closed one only after GateInterval.
 func (e *Evictor) askHarm(node string) error {
-	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
-		return err
-	}
-	e.mu.Lock()
 	q := permit.Question{Of: permit.Harm, In: true}
+	e.mu.Lock()
+	e.tick()
 	if rec := e.records[node]; rec != nil {
 		q.Domain = rec.zone
 	}
 	e.mu.Unlock()
+	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
+		return err
+	}
 	return e.ask(q)
 }
 
@@ -164,7 +163,7 @@ func (e *engine) settlePermits() {
 		case c.Of == permit.Harm:
 			e.turns.Resume(e.read)
 		}
-		e.decide(Decision{Time: e.now, Kind: kind, Zone: c.Domain, Reason: c.Text, Err: c.Err})
+		e.decide(Decision{Kind: kind, Zone: c.Domain, Reason: c.Text, Err: c.Err})
 	}
 	for _, name := range e.permitted.Freed() {
 		if rec := e.records[name]; rec != nil {
@@ -206,14 +205,14 @@ func (e *engine) pendingChanged(rec *record, is zone.Pending) {
 }
 
 // lookAtBudget acts on what the budget says about nodes that were acted on.
-func (e *engine) lookAtBudget(now time.Time) {
+func (e *engine) lookAtBudget() {
 	for _, c := range e.allowance.Look(e.read) {
 		rec := e.records[c.Node]
 		e.pendingChanged(rec, c.Is)
 		if e.cfg.NodeMonitorPeriod == 0 {
 			e.inbox.Node(rec.name) // a pass follows at once
 		}
-		e.decide(Decision{Time: now, Kind: PendingChanged, Node: rec.name, Zone: rec.zone, Reason: permit.PolicyText(c.Is), Err: rec.allowance.HeldBack()})
+		e.decide(Decision{Kind: PendingChanged, Node: rec.name, Zone: rec.zone, Reason: permit.PolicyText(c.Is), Err: rec.allowance.HeldBack()})
 		if e.mayOwn(rec) != nil {
 			continue
 		}

@@ -19,10 +19,7 @@ func (e *Evictor) PodChanged(key PodKey) { e.inbox.Pod(key) }
 // nothing else. A call costs O(1), allocates nothing, and is ignored for a node that the evictor has not seen yet. Calls
 // before the first Step count at that Step.
 func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
-	if e.inbox.Early(node, inbox.Lease{RenewTime: renewTime}) {
-		return
-	}
-	if e.monitor.ObserveRenewal(node, renewTime) {
+	if !e.inbox.Early(node, inbox.Lease{RenewTime: renewTime}) && e.monitor.ObserveRenewal(node, renewTime) {
 		e.heard(node)
 	}
 }
@@ -30,10 +27,8 @@ func (e *Evictor) LeaseRenewed(node string, renewTime time.Time) {
 // LeaseObserved is LeaseRenewed with the lease's resourceVersion: a version older than the last one seen, which a relist
 // from a stale cache may bring, is ignored.
 func (e *Evictor) LeaseObserved(node string, renewTime time.Time, resourceVersion string) {
-	if e.inbox.Early(node, inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion}) {
-		return
-	}
-	if e.monitor.ObserveLease(node, renewTime, resourceVersion) {
+	lease := inbox.Lease{RenewTime: renewTime, ResourceVersion: resourceVersion}
+	if !e.inbox.Early(node, lease) && e.monitor.ObserveLease(node, renewTime, resourceVersion) {
 		e.heard(node)
 	}
 }
@@ -44,11 +39,7 @@ func (e *Evictor) heard(node string) {
 	if e.dry != nil {
 		e.dry.heard(node)
 	}
-	if e.cfg.NodeMonitorPeriod > 0 || e.cfg.Half == TaintEviction {
-		return
-	}
-	now := e.clock.Now()
-	if next, ok := e.monitor.NextAt(now); ok && !now.Before(next) {
+	if e.cfg.NodeMonitorPeriod == 0 && e.cfg.Half != TaintEviction && due(e.monitor.NextAt, e.opts.Clock.Now()) {
 		e.inbox.Kick()
 	}
 }

@@ -58,7 +58,7 @@ type Pending struct {
 
 // Evictions returns the armed evictions, in the order in which they are due.
 func (e *Evictor) Evictions() []Pending {
-	now := e.clock.Now()
+	now := e.opts.Clock.Now()
 	items := e.armed.Items()
 	pending := make([]Pending, 0, len(items))
 	for some := range slices.Chunk(items, atOnce) {
@@ -66,7 +66,7 @@ func (e *Evictor) Evictions() []Pending {
 		for _, it := range some {
 			why, decided := it.Value.Why()
 			ref := refOf(it.Value.Pod())
-			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.asShown(evictionDecision(EvictionArmed, ref, why, decided))})
+			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.evictionDecision(EvictionArmed, ref, why, decided)})
 		}
 		e.mu.Unlock()
 	}
@@ -114,7 +114,6 @@ type Backlog struct {
 
 // Backlogs returns a Backlog of each sort. Its cost does not grow with the cluster, so it may be called often.
 func (e *Evictor) Backlogs() []Backlog {
-	now := e.clock.Now()
 	nodes, evictions := Backlog{Name: "nodes"}, Backlog{Name: "evictions", Len: e.armed.Len()}
 	e.mu.Lock()
 	e.tick()
@@ -123,7 +122,7 @@ func (e *Evictor) Backlogs() []Backlog {
 		nodes.Oldest = max(0, e.read.Sub(since))
 	}
 	if due, ok := e.pods.First(); ok {
-		evictions.Oldest = max(0, now.Sub(e.shown(due)))
+		evictions.Oldest = max(0, e.read.Sub(e.shown(due)))
 	}
 	e.mu.Unlock()
 	return []Backlog{nodes, evictions, backlogOf("writes", e.writes), backlogOf("lifts", e.lifts)}

@@ -127,10 +127,7 @@ func (e *engine) pending(rec *record) zone.Pending {
 
 // mayOwn returns why such evictions are not permitted now.
 func (e *engine) mayOwn(rec *record) error {
-	if err := e.permitted.May(permit.Own, rec.zone); err != nil {
-		return err
-	}
-	return rec.allowance.HeldBack()
+	return cmp.Or(e.permitted.May(permit.Own, rec.zone), rec.allowance.HeldBack())
 }
 
 // about returns the facts that decide the node's standing.

@@ -1,14 +1,11 @@
 package evictor
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 )
 
@@ -16,22 +13,22 @@ import (
 // that appear while it runs. A pod that fails is tried again later and does not hold up the others. Under Run it returns
 // early when another node waits for a worker: pods are many, and writing a node's Unknown conditions must not wait for
 // them.
-func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error {
+func (w *writing) markPods() error {
 	for again := false; ; again = true {
-		refs := e.unmarked(rec, again)
+		refs := w.unmarked(again)
 		if len(refs) == 0 {
 			return nil
 		}
 		var errs []error
 		for _, ref := range refs {
-			due, err := e.mark(ctx, rec, ref)
+			due, err := w.mark(ref)
 			if err != nil {
 				errs = append(errs, fmt.Errorf("pod %s: %w", ref.PodKey, err))
 			}
 			if !due || errors.Is(err, errClosed) {
 				return err
 			}
-			if p.Again = e.nodeWaits(); p.Again {
+			if w.p.Again = w.nodeWaits(); w.p.Again {
 				return errors.Join(errs...) // after a failure its backoff counts, or nodes that fail would spur each other on
 			}
 		}
@@ -44,18 +41,18 @@ func (e *Evictor) markPods(ctx context.Context, rec *record, p *node.Plan) error
 // unmarked lists the pods still to be marked. With again, it lists them only if a pod has changed since the last list.
 // When none is left it records that marking is done, under the same lock, so that a pod event read later makes it due
 // again.
-func (e *Evictor) unmarked(rec *record, again bool) (refs []PodRef) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+func (w *writing) unmarked(again bool) (refs []PodRef) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rec := w.rec
 	if !again || rec.PodsChanged {
 		rec.PodsChanged = false
-		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
+		for pod := range w.podsOn(rec.name) {
 			_, done := rec.Marks.Done[pod.UID]
-			if pod.Spec.NodeName == rec.name && pod.DeletionTimestamp == nil && !done && pods.Ready(pod) {
+			if pod.DeletionTimestamp == nil && !done && pods.Ready(pod) {
 				refs = append(refs, refOf(pods.RefOf(pod)))
 			}
-			return true
-		})
+		}
 	}
 	if len(refs) == 0 {
 		rec.Marks.Due = false
@@ -64,22 +61,24 @@ func (e *Evictor) unmarked(rec *record, again bool) (refs []PodRef) {
 }
 
 // mark marks one pod. due is false if the node's pods need not be marked any more.
-func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, err error) {
-	if e.still(rec, func() bool { return rec.Marks.Due && e.about(rec).Marks() && !rec.Unclear(e.world(rec)) }) != nil {
+func (w *writing) mark(ref PodRef) (due bool, err error) {
+	rec := w.rec
+	if w.still(rec, func() bool { return rec.Marks.Due && w.about(rec).Marks() && !rec.Unclear(w.world(rec)) }) != nil {
 		return false, nil
 	}
-	if err := e.mayWrite(); err != nil {
-		return true, err
+	if w.askWrite() != nil {
+		return true, errClosed
 	}
-	err = e.answered(e.opts.guarded(ref.PodKey, func() error { return e.clients.PodWriter.MarkNotReady(ctx, ref) }))
+	err = w.answered(w.opts.guarded(ref.PodKey, func() error { return w.clients.PodWriter.MarkNotReady(w.ctx, ref) }))
 	if err != nil && !apierrors.IsNotFound(err) {
 		return true, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	rec.Marks.Marked(ref.UID)
 	if err == nil {
-		e.decide(Decision{Time: e.tick(), Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
+		w.tick()
+		w.decide(Decision{Kind: PodMarkedNotReady, Node: rec.name, Pod: ref})
 	}
 	return true, nil
 }
@@ -88,6 +87,5 @@ func (e *Evictor) mark(ctx context.Context, rec *record, ref PodRef) (due bool, 
 func (e *Evictor) nodeWaits() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	due, waits := e.writes.Next()
-	return e.pooled && waits && !due.After(e.clock.Now())
+	return e.pooled && due(e.writes.NextAt, e.opts.Clock.Now())
 }

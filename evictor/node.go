@@ -13,23 +13,23 @@ import (
 )
 
 // syncNode reads the node again, notes what it says, and schedules what follows.
-func (e *engine) syncNode(name string, now time.Time) {
+func (e *engine) syncNode(name string) {
 	object, s := e.look(name)
 	if s == another && e.monitor.ObserveNodeAt(object, e.read).Stale { // the node that had the name before
 		s = older
 	}
 	rec := e.records[name]
 	if rec != nil && (s == missing || s == another) {
-		e.forgetNode(rec, s == another, now)
+		e.forgetNode(rec, s == another)
 		rec = nil
 	}
 	if s == missing || s == older {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, seen: now, zone: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: allowance.Node{Name: name}}
+		rec = &record{name: name, uid: object.UID, seen: e.now, zone: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: allowance.Node{Name: name}}
 		e.records[name], e.attention[name] = rec, rec
-		e.decide(Decision{Time: now, Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
+		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)
 	}
 	about := e.about(rec)
@@ -37,19 +37,19 @@ func (e *engine) syncNode(name string, now time.Time) {
 		e.attention[name] = rec
 	}
 	if s := about.Standing(); s == node.Reported || s == node.Tainted { // by another replica, say
-		e.dequeue(rec, about.Why(), now)
+		e.dequeue(rec, about.Why())
 	}
 	e.recount(rec)
-	e.arm(rec, now)
+	e.arm(rec)
 	e.scheduleWrites(rec, object)
 }
 
 // forgetNode drops everything about a node that is gone or whose name another node has taken. The pods of a deleted node
 // are not ours to evict.
-func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
-	e.decide(Decision{Time: now, Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
+func (e *engine) forgetNode(rec *record, replaced bool) {
+	e.decide(Decision{Kind: NodeRemoved, Node: rec.name, NodeUID: rec.uid, Reason: "deleted"})
 	e.pods.Remove(&rec.pods, replaced)
-	e.carryOut(now)
+	e.carryOut()
 	e.monitor.Forget(rec.name, rec.uid)
 	e.zones.RemoveIdentity(rec.name, string(rec.uid))
 	if e.turns.Of(rec.name) != nil {
@@ -63,8 +63,8 @@ func (e *engine) forgetNode(rec *record, replaced bool, now time.Time) {
 	e.left = true
 	e.writes.Cancel(rec.name)
 	e.lifts.Cancel(rec.name)
-	e.tried(task{node: rec.name}, now, 0)
-	e.tried(task{node: rec.name, lift: true}, now, 0)
+	e.tried(task{node: rec.name}, 0)
+	e.tried(task{node: rec.name, lift: true}, 0)
 }
 
 // scheduleWrites schedules the writes that the node needs.

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -25,22 +26,12 @@ func repeat(first, d Decision) (one Decision, same bool) {
 	return d, same
 }
 
-// asShown converts the decision's instants from our time to what the clock shows.
-func (e *engine) asShown(d Decision) Decision {
-	d.Time = e.shown(d.Time)
-	if !d.Deadline.IsZero() {
-		d.Deadline = e.shown(d.Deadline)
-	}
-	return d
-}
-
-// decide records a decision for the next deliver.
+// decide records a decision for the next deliver. It was made now, unless it says when.
 func (e *engine) decide(d Decision) {
 	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
 		return // this half does not watch nodes
 	}
-	d.DryRun = e.opts.DryRun
-	d = e.asShown(d)
+	d.Time, d.DryRun = cmp.Or(d.Time, e.shown(e.now)), e.opts.DryRun
 	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
 }
 
@@ -89,17 +80,14 @@ func (o *Options) log(d Decision) {
 // Config.ExplainSize reaches. Those about the node's zone and about all zones are included and, for a pod, those about
 // its node. A delay or a failure that repeats is one decision, see Decision.Times.
 func (e *Evictor) Explain(key string) []Decision {
-	nodes := map[string]bool{key: true}
-	if namespace, name, ok := strings.Cut(key, "/"); ok {
-		nodes = map[string]bool{}
-		e.out.Select(func(d *Decision) bool {
-			if d.Pod.Namespace == namespace && d.Pod.Name == name && d.Node != "" {
-				nodes[d.Node] = true
-			}
-			return false
-		})
-	}
-	zones := map[zone.Key]bool{}
+	namespace, name, _ := strings.Cut(key, "/")
+	pod, nodes, zones := PodKey{namespace, name}, map[string]bool{key: true}, map[zone.Key]bool{}
+	e.out.Select(func(d *Decision) bool {
+		if d.Pod.Name != "" && d.Pod.PodKey == pod {
+			nodes[d.Node] = true
+		}
+		return false
+	})
 	e.mu.Lock() // not held below: there may be much to read
 	for name := range nodes {
 		if rec := e.records[name]; rec != nil {
@@ -114,7 +102,7 @@ func (e *Evictor) Explain(key string) []Decision {
 		case d.Kind == DomainGateChanged:
 			return zones[d.Zone]
 		case d.Pod.Name != "":
-			return d.Pod.PodKey.String() == key
+			return d.Pod.PodKey == pod
 		}
 		return nodes[d.Node] && d.Node != "" || d.Kind == AllZonesDown || d.Kind == AllZonesDownEnded || d.Kind == Awaiting
 	})

@@ -11,7 +11,7 @@ import (
 )
 
 // pass is one monitor pass: verdicts, then zones and rates, then what follows for the nodes that need attention.
-func (e *engine) pass(now time.Time) {
+func (e *engine) pass() {
 	blind := e.monitor.Blind()
 	verdicts := e.monitor.PassAt(e.read)
 	if e.monitor.Blind() != blind {
@@ -19,7 +19,7 @@ func (e *engine) pass(now time.Time) {
 	}
 	for _, v := range verdicts {
 		if rec := e.records[v.Node]; rec != nil && (v.UID == rec.uid) {
-			e.judged(rec, v, now)
+			e.judged(rec, v)
 		}
 	}
 	for _, rec := range e.attention {
@@ -37,21 +37,21 @@ func (e *engine) pass(now time.Time) {
 		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
 		e.tellBudget(rec)
 	}
-	e.evaluateZones(now)
+	e.evaluateZones()
 	e.left = false // not before: if the policy panics, the next Step asks it again
-	e.lookAtBudget(now)
-	e.attend(now)
+	e.lookAtBudget()
+	e.attend()
 }
 
 // judged records a new verdict about the node.
-func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
+func (e *engine) judged(rec *record, v health.Verdict) {
 	from, silent := rec.Judge(v)
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
 		rec.pods.Recovered()
 	}
 	if from != v.Ready {
-		d := Decision{Time: now, Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}
+		d := Decision{Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}
 		if silent {
 			d.Silence = e.read.Sub(v.LastBeat)
 		}
@@ -61,7 +61,7 @@ func (e *engine) judged(rec *record, v health.Verdict, now time.Time) {
 }
 
 // evaluateZones sets the zones' rates, and enters or leaves the state in which every zone is down.
-func (e *engine) evaluateZones(now time.Time) {
+func (e *engine) evaluateZones() {
 	transition := zone.None
 	for _, c := range e.zones.EvaluateAt(e.read) {
 		transition = c.Cluster
@@ -79,19 +79,19 @@ func (e *engine) evaluateZones(now time.Time) {
 		if c.Cluster == zone.None && c.From == c.To && other && !rated {
 			continue // only the policy on pending evictions has changed, which settlePermits reports
 		}
-		e.decide(Decision{Time: now, Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
+		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
 	e.settlePermits()
 	switch transition {
 	case zone.Entered:
-		e.decide(Decision{Time: now, Kind: AllZonesDown})
+		e.decide(Decision{Kind: AllZonesDown})
 		for _, rec := range e.records {
 			if rec.BecomeUnserved() {
 				e.attention[rec.name] = rec
 			}
 		}
 	case zone.Left:
-		e.decide(Decision{Time: now, Kind: AllZonesDownEnded})
+		e.decide(Decision{Kind: AllZonesDownEnded})
 		e.monitor.RestartAt(e.read)
 		e.restarted()
 	}
@@ -103,7 +103,7 @@ func (e *engine) restarted() {
 	for _, name := range sortedKeys(e.records) {
 		if rec := e.records[name]; rec.BecomeWatched() {
 			e.attention[name] = rec
-			e.dequeue(rec, node.Settling.String(), e.now)
+			e.dequeue(rec, node.Settling.String())
 			e.turns.LeaveRelease(name) // overdue pods stay overdue until they may leave
 		}
 	}
@@ -111,7 +111,7 @@ func (e *engine) restarted() {
 
 // attend considers the nodes that need attention, sorted by name. A node that only waits for time to pass is considered
 // again in the next pass.
-func (e *engine) attend(now time.Time) {
+func (e *engine) attend() {
 	if len(e.attention) == 0 {
 		return
 	}
@@ -120,7 +120,7 @@ func (e *engine) attend(now time.Time) {
 	defer func() { maps.Copy(e.attention, left) }() // if the user's code panics, keep the rest for the next pass
 	for _, name := range sortedKeys(left) {
 		if rec := e.records[name]; rec != nil && rec.Stage() != node.New {
-			e.consider(rec, now)
+			e.consider(rec)
 		}
 		delete(left, name)
 	}
@@ -129,16 +129,13 @@ func (e *engine) attend(now time.Time) {
 // attendAt is when exact mode must attend again to nodes that wait for time to pass; never while verdicts are frozen,
 // when no time passes for them.
 func (e *engine) attendAt() (next time.Time, ok bool) {
-	if e.permitted.Observer() != nil {
-		return next, false
-	}
-	for _, rec := range e.attention {
-		at, some := e.waitsUntil(rec)
-		if some {
-			next, ok = earlier(next, ok, at)
+	var soon soonest
+	if e.permitted.Observer() == nil {
+		for _, rec := range e.attention {
+			soon.or(e.waitsUntil(rec))
 		}
 	}
-	return next, ok
+	return soon.Time, !soon.IsZero()
 }
 
 // waitsUntil is when, by the clock, time alone changes what the node needs.
@@ -159,7 +156,7 @@ func (e *engine) latest(rec *record) (v health.Verdict, ok bool) {
 }
 
 // consider decides what the node's verdict asks for now: whether it waits in the queue, and what is written or lifted.
-func (e *engine) consider(rec *record, now time.Time) {
+func (e *engine) consider(rec *record) {
 	object := e.current(rec)
 	e.recount(rec)
 	latest, ok := e.latest(rec)
@@ -169,11 +166,11 @@ func (e *engine) consider(rec *record, now time.Time) {
 		e.attention[rec.name] = rec
 	}
 	if about := e.about(rec); !about.Standing().MayBeHarmed() {
-		e.dequeue(rec, about.Why(), now)
+		e.dequeue(rec, about.Why())
 	} else if waits && ok {
-		e.enqueue(rec, now)
+		e.enqueue(rec)
 	}
-	e.arm(rec, now)
+	e.arm(rec)
 	if object != nil {
 		e.scheduleWrites(rec, object)
 	}

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"iter"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -23,20 +24,27 @@ func (e *engine) readPod(key PodKey) *v1.Pod {
 	return nil
 }
 
+// podsOn are the pods that the store shows on a node.
+func (e *engine) podsOn(node string) iter.Seq[*v1.Pod] {
+	return func(yield func(*v1.Pod) bool) {
+		e.clients.Pods.PodsOnNode(node, func(pod *v1.Pod) bool { return pod.Spec.NodeName != node || yield(pod) })
+	}
+}
+
 // syncPod reads the pod again and decides what follows.
-func (e *engine) syncPod(key PodKey, now time.Time) {
+func (e *engine) syncPod(key PodKey) {
 	pod := e.readPod(key)
-	defer e.carryOut(now)
+	defer e.carryOut()
 	var rec *record
 	if pod != nil {
 		rec = e.records[pod.Spec.NodeName]
 	}
 	if rec == nil {
-		e.pods.Shown(pods.Key(key), pod, nil, e.started, pods.Ours{}, now)
+		e.pods.Shown(pods.Key(key), pod, nil, e.started, pods.Ours{}, e.now)
 		return
 	}
 	about := e.about(rec)
-	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, e.oursOf(rec), now) {
+	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, e.oursOf(rec), e.now) {
 		return
 	}
 	rec.PodsChanged = true
@@ -58,41 +66,38 @@ func (e *engine) oursOf(rec *record) pods.Ours {
 }
 
 // arm decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
-func (e *engine) arm(rec *record, now time.Time) {
+func (e *engine) arm(rec *record) {
 	ours := e.oursOf(rec)
-	needed, some := e.pods.Anew(&rec.pods, ours, now)
+	needed, some := e.pods.Anew(&rec.pods, ours, e.now)
 	if !needed {
 		return
 	}
-	defer e.carryOut(now) // also when the store panics
+	defer e.carryOut() // also when the store panics
 	if !some {
 		e.turns.NotOverdue(rec.name)
 	} else {
-		e.clients.Pods.PodsOnNode(rec.name, func(pod *v1.Pod) bool {
-			if pod.Spec.NodeName == rec.name {
-				e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, now)
-			}
-			return true
-		})
+		for pod := range e.podsOn(rec.name) {
+			e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, e.now)
+		}
 	}
 	e.pods.EndRound(&rec.pods, ours)
-	e.emptied(rec, now)
+	e.emptied(rec)
 }
 
 // carryOut does what e.pods decided about evictions, and reports it.
-func (e *engine) carryOut(now time.Time) {
+func (e *engine) carryOut() {
 	for _, a := range e.pods.Todo() {
 		ref := refOf(a.Pod)
 		switch a.Do {
 		case pods.Cancel: // needs no permission
-			e.tried(task{pod: ref.PodKey}, now, 0)
+			e.tried(task{pod: ref.PodKey}, 0)
 			if e.armed.Cancel(ref.PodKey, string(ref.UID)) == timedworker.Cancelled && a.Reason != "" {
-				e.decide(Decision{Time: now, Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
+				e.decide(Decision{Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 			}
 		case pods.Retry:
 			e.armed.Schedule(a.Eviction, time.Time{}, e.read)
 		case pods.Spare:
-			e.decide(Decision{Time: now, Kind: PodSpared, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
+			e.decide(Decision{Kind: PodSpared, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 		default:
 			kind := EvictionArmed
 			if a.Do == pods.Move {
@@ -100,14 +105,15 @@ func (e *engine) carryOut(now time.Time) {
 			}
 			why, _ := a.Eviction.Why()
 			if e.armed.Schedule(a.Eviction, e.shown(why.At), e.read) != timedworker.Unchanged && !a.Eviction.Emptying() {
-				e.decide(evictionDecision(kind, ref, why, now))
+				e.decide(e.evictionDecision(kind, ref, why, e.now))
 			}
 		}
 	}
 }
 
-func evictionDecision(kind Kind, ref PodRef, why taints.Deadline, now time.Time) Decision {
-	d := Decision{Time: now, Kind: kind, Node: ref.Node, Pod: ref, Toleration: why.Toleration, Deadline: why.At}
+// evictionDecision is a decision made at a time of ours.
+func (e *engine) evictionDecision(kind Kind, ref PodRef, why taints.Deadline, at time.Time) Decision {
+	d := Decision{Time: e.shown(at), Kind: kind, Node: ref.Node, Pod: ref, Toleration: why.Toleration, Deadline: e.shown(why.At)}
 	if pods.Emptying(why) {
 		d.Reason = reasonTimeout
 		return d

@@ -16,9 +16,9 @@ import (
 // returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if the clock has no
 // timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
-	timers, ok := e.clock.(clock.Clock)
+	timers, ok := e.opts.Clock.(clock.Clock)
 	if !ok {
-		return fmt.Errorf("evictor: Run needs a clock with timers, %T has none", e.clock)
+		return fmt.Errorf("evictor: Run needs a clock with timers, %T has none", e.opts.Clock)
 	}
 	if !e.active.CompareAndSwap(false, true) {
 		return ErrRunning
@@ -34,9 +34,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()
-			if err := run(ctx); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-				stop(err)
-			}
+			stop(run(ctx)) // does nothing if the context has ended
 		}()
 	}
 	defer e.deliver()
@@ -48,10 +46,8 @@ func (e *Evictor) Run(ctx context.Context) error {
 		wait, wake := e.cfg.GateInterval, true
 		if e.plan() {
 			e.hand()
-			next, read, idle := e.planNext()
-			if wait, wake = next.Sub(read), !next.IsZero(); !idle {
-				wait, wake = 0, true
-			}
+			next, read, _ := e.planNext()
+			wait, wake = next.Sub(read), !next.IsZero()
 		}
 		e.deliver()
 		var due <-chan time.Time // nil, which never fires, if nothing will be due
@@ -73,14 +69,15 @@ func (e *Evictor) Run(ctx context.Context) error {
 
 // runSource runs the source until the returned function is called, which waits until it has ended.
 func (e *Evictor) runSource(ctx context.Context, failed context.CancelCauseFunc) (stop func()) {
-	if e.source == nil {
+	source := e.clients.Source
+	if source == nil {
 		return func() {}
 	}
 	watching, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := e.source.Run(watching); watching.Err() == nil {
+		if err := source.Run(watching); watching.Err() == nil {
 			failed(fmt.Errorf("evictor: its source has ended: %w", cmp.Or(err, errors.New("no error"))))
 		}
 	}()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
-
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -32,7 +30,7 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 			return time.Time{}, err
 		}
 		if !e.plan() {
-			return e.clock.Now().Add(e.cfg.GateInterval), nil
+			return e.opts.Clock.Now().Add(e.cfg.GateInterval), nil
 		}
 		if err := e.act(ctx); err != nil {
 			return time.Time{}, err
@@ -41,7 +39,7 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 			return next, nil
 		}
 	}
-	return e.clock.Now(), nil
+	return e.opts.Clock.Now(), nil
 }
 
 // act runs what plan made due, in line. Between the node writes and the evictions it reads the inbox again, because a
@@ -74,9 +72,9 @@ func (e *Evictor) work(ctx context.Context, sets ...worker) error {
 	defer e.deliver()
 	for _, set := range sets {
 		e.mu.Lock()
-		now := e.read
+		idle := !due(set.NextAt, e.read)
 		e.mu.Unlock()
-		if due, ok := set.NextAt(now); !ok || due.After(now) {
+		if idle {
 			continue
 		}
 		if _, err := set.Step(ctx); err != nil {
@@ -92,9 +90,6 @@ func (e *Evictor) plan() bool {
 	if !e.complete() {
 		return false
 	}
-	e.mu.Lock()
-	e.tick()
-	e.mu.Unlock()
 	_ = e.ask(permit.Question{Of: permit.Harm})
 	e.askDomains()
 	took := e.planned()
@@ -109,7 +104,7 @@ func (e *Evictor) plan() bool {
 func (e *Evictor) planned() (took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now, took := e.now, -1
+	took = -1
 	e.settlePermits()
 	nodes, pods := e.inbox.Take()
 	defer func() { // if the user's code panics, keep the rest for the next Step
@@ -122,35 +117,33 @@ func (e *Evictor) planned() (took time.Duration) {
 	}()
 	if !e.started {
 		nodes = nodes[:0]
-		e.clients.Nodes.Nodes(func(node *v1.Node) bool {
+		for node := range e.clients.Nodes.Nodes {
 			nodes = append(nodes, node.Name)
-			return true
-		})
+		}
 	}
 	for ; len(nodes) > 0; nodes = nodes[1:] {
-		e.syncNode(nodes[0], now)
+		e.syncNode(nodes[0])
 	}
 	for ; len(pods) > 0; pods = pods[1:] {
-		e.syncPod(pods[0], now)
+		e.syncPod(pods[0])
 	}
 	if !e.started {
 		for name, lease := range e.inbox.Leases() {
 			e.monitor.ObserveLease(name, lease.RenewTime, lease.ResourceVersion)
 		}
 	}
-	next, ok := e.monitor.NextAt(e.read)
 	if e.cfg.Half == TaintEviction {
 		e.attention = make(map[string]*record) // it is for passes, and this half has none
-	} else if ok && !e.read.Before(next) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || e.policyDue()) {
-		e.pass(now)
+	} else if due(e.monitor.NextAt, e.read) || !e.started || e.cfg.NodeMonitorPeriod == 0 && (len(e.attention) > 0 || e.left || due(e.zones.NextAt, e.read)) {
+		e.pass()
 		if took = 0; e.opts.OnPass != nil {
-			took = max(0, e.clock.Since(e.read))
+			took = max(0, e.opts.Clock.Since(e.read))
 		}
 	}
 	if e.cfg.NodeMonitorPeriod == 0 {
-		e.lookAtBudget(now) // the next pass may be far
+		e.lookAtBudget() // the next pass may be far
 	}
-	e.probe(now)
+	e.probe()
 	e.started = true
 	return took
 }
@@ -158,12 +151,11 @@ func (e *Evictor) planned() (took time.Duration) {
 // next returns when something is next due, and whether nothing is due now.
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, read, idle := e.planNext()
-	for _, due := range []func(time.Time) (time.Time, bool){e.writes.NextAt, e.lifts.NextAt, e.armed.Fresh.NextAt, e.armed.Refused.NextAt} {
-		if t, ok := due(read); ok {
-			next, _ = earlier(next, !next.IsZero(), t)
-		}
+	soon := soonest{next}
+	for _, set := range []worker{e.writes, e.lifts, e.armed.Fresh, e.armed.Refused} {
+		soon.or(set.NextAt(read))
 	}
-	return next, idle && (next.IsZero() || read.Before(next))
+	return soon.Time, idle && (soon.IsZero() || read.Before(soon.Time))
 }
 
 // planNext is next for what plan and hand do, without the work that they schedule. read is the reading of the clock that
@@ -172,51 +164,40 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tick()
-	consider := func(t time.Time, some bool) {
-		if some {
-			next, _ = earlier(next, !next.IsZero(), t)
-		}
-	}
-	lifecycle := e.cfg.Half != TaintEviction
-	if lifecycle {
-		consider(e.monitor.NextAt(e.read))
-	}
-	if at, ok := e.outage.Next(); ok {
-		consider(e.shown(at), true)
-	}
-	if e.permitted.May(permit.Write, zone.Key{}) == nil {
-		consider(e.turns.Next(e.read))
-	}
-	if at, ok := e.permitted.Next(); ok {
-		consider(laterOf(e.shown(at), e.read.Add(1)), true)
-	}
-	if lifecycle && e.cfg.NodeMonitorPeriod == 0 {
-		consider(e.attendAt())
-		consider(e.allowance.Next())
-		consider(e.zones.NextAt(e.read))
-	}
 	if !e.inbox.Empty() {
 		return e.read, e.read, false
 	}
-	return next, e.read, next.IsZero() || e.read.Before(next)
-}
-
-// policyDue says whether the zone policy is due to be asked again although nothing has changed.
-func (e *engine) policyDue() bool {
-	next, ok := e.zones.NextAt(e.read)
-	return ok && !e.read.Before(next)
-}
-
-func earlier(a time.Time, ok bool, b time.Time) (time.Time, bool) {
-	if !ok || b.Before(a) {
-		return b, true
+	var soon soonest
+	at, ok := e.outage.Next()
+	soon.or(e.shown(at), ok)
+	at, ok = e.permitted.Next() // which may lie in the past
+	soon.or(e.read.Add(max(1, e.shown(at).Sub(e.read))), ok)
+	if e.permitted.May(permit.Write, zone.Key{}) == nil {
+		soon.or(e.turns.Next(e.read))
 	}
-	return a, true
+	if e.cfg.Half != TaintEviction {
+		soon.or(e.monitor.NextAt(e.read))
+	}
+	if e.cfg.Half != TaintEviction && e.cfg.NodeMonitorPeriod == 0 {
+		soon.or(e.allowance.Next())
+		soon.or(e.zones.NextAt(e.read))
+		soon.or(e.attendAt())
+	}
+	return soon.Time, e.read, soon.IsZero() || e.read.Before(soon.Time)
 }
 
-func laterOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
+// due says whether what next announces is due now.
+func due(next func(now time.Time) (time.Time, bool), now time.Time) bool {
+	at, some := next(now)
+	return some && !now.Before(at)
+}
+
+// soonest is the earliest of some instants, or zero.
+type soonest struct{ time.Time }
+
+// or takes one more instant into account, if there is one.
+func (s *soonest) or(at time.Time, some bool) {
+	if some && (s.IsZero() || at.Before(s.Time)) {
+		s.Time = at
 	}
-	return a
 }

@@ -1,8 +1,6 @@
 package evictor
 
 import (
-	"time"
-
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
@@ -10,21 +8,21 @@ import (
 )
 
 // enqueue puts a failed node into its zone's queue.
-func (e *engine) enqueue(rec *record, now time.Time) {
+func (e *engine) enqueue(rec *record) {
 	st, ok := e.zones.Zone(rec.zone)
 	if ok && st.State == zone.Initial {
 		e.turns.SetRate(rec.zone, st.Rate, e.read) // a custom policy may have no states: a first rate of 0 was then not reported as a change
 	}
 	if e.turns.Wait(rec.name, string(rec.uid), rec.zone, e.read) {
-		e.decide(Decision{Time: now, Kind: NodeQueued, Node: rec.name, Zone: rec.zone, State: st.State, Rate: st.Rate, Counts: st.Counts})
+		e.decide(Decision{Kind: NodeQueued, Node: rec.name, Zone: rec.zone, State: st.State, Rate: st.Rate, Counts: st.Counts})
 	}
 }
 
 // dequeue takes the node out of its zone's queue, or forgets that it had its turn. It needs no permission.
-func (e *engine) dequeue(rec *record, reason string, now time.Time) {
+func (e *engine) dequeue(rec *record, reason string) {
 	e.allowance.Unasked(&rec.allowance)
 	if e.turns.Leave(rec.name) {
-		e.decide(Decision{Time: now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
+		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
 	}
 }
 
@@ -62,7 +60,7 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 		// It was failed at the last pass; the next one decides again.
 		turn.Unwanted(e.read)
 		e.attention[rec.name] = rec
-		e.decide(Decision{Time: e.now, Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: e.about(rec).Why()})
+		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: e.about(rec).Why()})
 	case e.refused(rec):
 		turn.Refused(e.cfg.GateInterval, e.read)
 	default:
@@ -74,7 +72,7 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 func (e *engine) refused(rec *record) bool {
 	err, first := e.allowance.Ask(&rec.allowance, e.read)
 	if first {
-		e.decide(Decision{Time: e.now, Kind: TurnRefused, Node: rec.name, Zone: rec.zone, Reason: reasonBudget, Err: err})
+		e.decide(Decision{Kind: TurnRefused, Node: rec.name, Zone: rec.zone, Reason: reasonBudget, Err: err})
 	}
 	return err != nil
 }
@@ -82,33 +80,29 @@ func (e *engine) refused(rec *record) bool {
 // emptied ends the turn of a node that is being emptied, once each of its pods has been tried. Pods that the API server
 // refuses to evict are tried again and hold no turn. If an eviction failed for another reason, the node waits for another
 // turn: no turns are saved up during an outage.
-func (e *engine) emptied(rec *record, now time.Time) {
+func (e *engine) emptied(rec *record) {
 	if rec == nil || !e.cfg.empties() || e.turns.Of(rec.name) == nil {
 		return
 	}
-	turn, far := e.turns.Of(rec.name), rec.pods.Emptied()
+	far := rec.pods.Emptied()
 	switch {
 	case !e.about(rec).Standing().Wanted(): // it has recovered, say
-		turn.Drop()
+		e.finish(rec, node.Dropped)
 	case far == pods.NotYet:
-		return
 	case far == pods.Failed:
-		turn.Again(e.read)
-		e.attention[rec.name] = rec // if the node left the queue meanwhile, Again does not put it back: a pass must
+		e.finish(rec, node.Spent)
 		rec.BecomeWaiting()
-		e.arm(rec, now)
+		e.arm(rec)
 	default:
-		turn.Served()
-		d := Decision{Time: now, Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
+		d := Decision{Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
 		if far == pods.NoPods {
 			d.Reason = reasonNoPods
 		}
 		if rec.BecomeServed() {
 			e.decide(d)
 		}
+		e.finish(rec, node.Done)
 	}
-	e.noteActed(rec)
-	e.inbox.Kick() // a turn is free: Run hands out the next
 }
 
 // recount updates whether the node counts as failed: it carries our taint, or has been emptied.
@@ -130,18 +124,24 @@ func (e *engine) noteActed(rec *record) {
 }
 
 // endTurn ends the turn that a write acted on, if any.
-func (e *engine) endTurn(rec *record, p *node.Plan, err error) {
-	turn := rec.turn
-	if turn == nil || e.turns.Of(rec.name) != turn {
+func (w *writing) endTurn(err error) {
+	rec := w.rec
+	if w.turn == nil || w.turns.Of(rec.name) != w.turn {
 		return // none, or one granted during the write: the next write acts on it
 	}
-	if e.tick(); e.cfg.empties() && p.Told {
+	if w.cfg.empties() && w.p.Told {
 		rec.BecomeEmptying()
-		e.arm(rec, e.now) // now its pods are evicted, and emptied ends the turn
-		e.emptied(rec, e.now)
+		w.arm(rec) // now its pods are evicted, and emptied ends the turn
+		w.emptied(rec)
 		return
 	}
-	switch rec.EndTurn(e.world(rec), p.Tainted, err != nil) {
+	w.finish(rec, rec.EndTurn(w.world(rec), w.p.Tainted, err != nil))
+}
+
+// finish ends the turn that the node has, unless it is kept.
+func (e *engine) finish(rec *record, how node.Ending) {
+	turn := e.turns.Of(rec.name)
+	switch how {
 	case node.Kept:
 		return
 	case node.Done:

@@ -197,6 +197,40 @@ func TestClientThatEndsItsGoroutineCostsOneTry(t *testing.T) {
 	})
 }
 
+// podGoner is a client that ends the goroutine of its first eviction.
+type podGoner struct {
+	evictor.PodWriter
+	gone atomic.Bool
+}
+
+func (g *podGoner) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+	if g.gone.CompareAndSwap(false, true) {
+		runtime.Goexit()
+	}
+	return g.PodWriter.Evict(ctx, pod, why)
+}
+
+// For an eviction that is a failure like any other: it is reported, and the next try evicts the pod.
+func TestEvictionWhoseClientEndsItsGoroutineFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := evictortest.New(t, evictortest.Zone("a", 4))
+		c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 10))
+		clients := c.Clients()
+		clients.PodWriter = &podGoner{PodWriter: clients.PodWriter}
+		e, pass := runWith(t, c, config(), clients, evictor.Options{})
+		c.Fail("a-0")
+		pass(200)
+		require.Equal(t, []string{"p"}, c.Evicted())
+		var kinds []evictor.Kind
+		for _, d := range e.Explain("default/p") {
+			if d.Kind == evictor.WriteFailed || d.Kind == evictor.PodEvicted {
+				kinds = append(kinds, d.Kind)
+			}
+		}
+		require.Equal(t, []evictor.Kind{evictor.WriteFailed, evictor.PodEvicted}, kinds)
+	})
+}
+
 // A Budget may be shared. What others change in it holds evictions back, and lets them go on, also in exact mode.
 func TestWhatOthersTellTheBudgetCountsInExactMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

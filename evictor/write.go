@@ -1,16 +1,15 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/timedworker"
@@ -20,101 +19,102 @@ import (
 // delay lifting. It reads the node, compares it with the verdict once more, and writes what differs. Writes of one node
 // never overlap: while one is in flight, another asks to be scheduled again.
 func (e *Evictor) perform(ctx context.Context, name string, lift bool) (result timedworker.Result) {
-	rec, object, p, result := e.prepare(name, lift)
-	if object == nil {
+	w := &writing{Evictor: e, ctx: ctx, task: task{node: name, lift: lift}}
+	result, some := w.prepare()
+	if !some {
 		return result
 	}
 	err := errEnded // and stays so if the client ends the goroutine
-	defer func() { result = e.told(task{node: name, lift: lift}, e.wrote(rec, object, &p, lift, err)) }()
-	err = e.opts.guarded(name, func() error { return e.write(ctx, rec, object, &p) })
+	defer func() { result = e.told(w.task, w.wrote(err)) }()
+	err = e.opts.guarded(name, w.write)
 	return result
 }
 
 var errEnded = fmt.Errorf("%w: the client ended its goroutine", outage.ErrPanic)
 
+// prepare plans the node's write and claims the node for it. If there is nothing to write now, some is false, and result
+// says how the try ends.
+func (w *writing) prepare() (result timedworker.Result, some bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tick()
+	defer func() {
+		if !some { // also if the store does not show the node: another probe must not wait for that
+			w.tried(w.task, 0)
+		}
+	}()
+	w.rec = w.records[w.task.node]
+	switch {
+	case w.rec == nil:
+		return timedworker.Done(), false
+	case w.rec.busy:
+		return timedworker.Blocked(w.cfg.RetryInitial), false
+	}
+	if w.object = w.current(w.rec); w.object == nil {
+		return timedworker.Blocked(w.cfg.GateInterval), false
+	}
+	if w.p = w.planNode(w.rec, w.object); w.task.lift {
+		w.p = w.p.Taints()
+	} else {
+		w.p, w.turn = w.p.Rest(), w.turns.Of(w.rec.name)
+	}
+	if w.p.Nothing() {
+		w.rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
+		w.p.Told = true
+		w.endTurn(nil)
+		return timedworker.Done(), false
+	}
+	w.rec.busy = true
+	return result, true
+}
+
 // wrote records the result of a write and says when the next one is to be.
-func (e *Evictor) wrote(rec *record, object *v1.Node, p *node.Plan, lift bool, err error) timedworker.Result {
+func (w *writing) wrote(err error) timedworker.Result {
 	gone := errors.Is(err, errGone)
 	if gone { // there is nothing left to write; that counts as done and is not reported
-		err, p.Tainted, p.Again = nil, p.Tainted || p.Harms(), false
+		err, w.p.Tainted, w.p.Again = nil, w.p.Tainted || w.p.Harms(), false
 	}
 	closed := errors.Is(err, errClosed)
 	fails := !closed && outage.Failing(err)
 	conflict := !fails && apierrors.IsConflict(err)
 	next := time.Duration(0)
 	if fails {
-		next = e.waits.UntilProbe()
+		next = w.waits.UntilProbe()
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	rec.busy = false
-	known := e.records[rec.name] == rec
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tick()
+	w.rec.busy = false
+	known := w.records[w.rec.name] == w.rec
 	if gone {
-		rec.Told()
+		w.rec.Told()
 	}
-	conflicts := rec.Wrote(conflict, object.ResourceVersion)
+	conflicts := w.rec.Wrote(conflict, w.object.ResourceVersion)
 	if !known {
 		next = 0
 	}
-	e.tried(task{node: rec.name, lift: lift}, e.tick(), next)
-	if closed && rec.refused == 0 {
-		rec.refused = permit.Write
+	w.tried(w.task, next)
+	if closed && w.refused == 0 {
+		w.refused = permit.Write
 	}
-	if rec.refused != 0 && known {
-		e.permitted.Wait(rec.refused, rec.zone, rec.name)
+	if w.refused != 0 && known {
+		w.permitted.Wait(w.refused, w.rec.zone, w.rec.name)
 	}
 	if err != nil && !closed {
-		e.decide(Decision{Time: e.tick(), Kind: WriteFailed, Node: rec.name, Reason: failedStep(err), Err: err})
+		w.decide(Decision{Kind: WriteFailed, Node: w.rec.name, Reason: cmp.Or(w.failed, "write"), Err: err})
 	}
-	e.endTurn(rec, p, err)
+	w.endTurn(err)
 	switch {
-	case err == nil && p.Again:
+	case err == nil && w.p.Again:
 		return timedworker.Blocked(0)
-	case err == nil && !p.HeldBack:
+	case err == nil && !w.p.HeldBack:
 		return timedworker.Done()
 	case err == nil || closed:
-		return timedworker.Blocked(e.cfg.GateInterval)
+		return timedworker.Blocked(w.cfg.GateInterval)
 	case conflict:
-		return timedworker.Blocked(e.waits.Conflicted(conflicts))
+		return timedworker.Blocked(w.waits.Conflicted(conflicts))
 	}
 	return timedworker.Retry()
-}
-
-// prepare plans the node's write and claims the node for it. A nil object means that there is nothing to write now;
-// result then says how the try ends.
-func (e *Evictor) prepare(name string, lift bool) (rec *record, object *v1.Node, p node.Plan, result timedworker.Result) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	rec = e.records[name]
-	e.tick()
-	defer func() {
-		if object == nil { // also if the store does not show the node: another probe must not wait for that
-			e.tried(task{node: name, lift: lift}, e.now, 0)
-		}
-	}()
-	switch {
-	case rec == nil:
-		return nil, nil, p, timedworker.Done()
-	case rec.busy:
-		return nil, nil, p, timedworker.Blocked(e.cfg.RetryInitial)
-	}
-	if object = e.current(rec); object == nil {
-		return nil, nil, p, timedworker.Blocked(e.cfg.GateInterval)
-	}
-	p, rec.turn, rec.refused = e.planNode(rec, object), nil, 0
-	if lift {
-		p = p.Taints()
-	} else {
-		p, rec.turn = p.Rest(), e.turns.Of(name)
-	}
-	if p.Nothing() {
-		rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
-		p.Told = true
-		e.endTurn(rec, &p, nil)
-		return nil, nil, p, timedworker.Done()
-	}
-	rec.busy = true
-	return rec, object, p, result
 }
 
 // guarded runs write and turns a panic of a client into an error. write must not leave e.mu locked.
@@ -126,30 +126,4 @@ func (o *Options) guarded(key any, write func() error) (err error) {
 		}
 	}()
 	return write()
-}
-
-// writeError names the step of a write that failed.
-type writeError struct {
-	step string
-	node string
-	err  error
-}
-
-func (w *writeError) Error() string { return fmt.Sprintf("%s of node %s: %v", w.step, w.node, w.err) }
-func (w *writeError) Unwrap() error { return w.err }
-
-func failedStep(err error) string {
-	var w *writeError
-	if errors.As(err, &w) {
-		return w.step
-	}
-	return "write"
-}
-
-// retryAfter is how long the API server asks to wait; 0 if it does not say.
-func retryAfter(err error) time.Duration {
-	if seconds, ok := apierrors.SuggestsClientDelay(err); ok {
-		return time.Duration(seconds) * time.Second
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,38 +11,44 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/turns"
 )
 
-// writing is a plan being written. Each of its steps needs permission and a node that still exists.
+// writing is one try to write a node: a plan, and what comes of it. Each of its steps needs permission and a node that
+// still exists.
 type writing struct {
 	*Evictor
-	ctx    context.Context //nolint:containedctx // a writing lives no longer than its call of write
-	rec    *record
-	object *v1.Node // as read, or read again after the conditions were written
-	p      *node.Plan
+	ctx     context.Context //nolint:containedctx // a writing lives no longer than its call of perform
+	task    task
+	rec     *record
+	object  *v1.Node // as read, or read again after the conditions were written
+	p       node.Plan
+	turn    *turns.Turn       // the turn that it acts on, nil for none
+	refused permit.Permission // what it lacked, 0 for nothing
+	failed  string            // the first step that failed
 }
 
-// write carries out a plan: conditions, taints, pods not Ready, labels.
-func (e *Evictor) write(ctx context.Context, rec *record, object *v1.Node, p *node.Plan) error {
-	w := &writing{e, ctx, rec, object, p}
-	if err := w.conditions(); err != nil {
-		if errors.Is(err, errUnwanted) { // a heartbeat came meanwhile
-			p.Again = true
-			return nil
-		}
+// write carries out the plan: conditions, taints, pods not Ready, labels.
+func (w *writing) write() error {
+	err := w.conditions()
+	if errors.Is(err, errUnwanted) { // a heartbeat came meanwhile
+		w.p.Again = true
+		return nil
+	}
+	if err == nil {
+		err = w.taints()
+	}
+	if err != nil {
 		return err
 	}
-	if err := w.taints(); err != nil {
-		return err
-	}
-	p.Told = true
+	w.p.Told = true
 	return errors.Join(w.marks(), w.labels())
 }
 
-// step makes one write, if it is permitted and still wanted, and reports it.
+// step makes one write, if it is permitted and still wanted, and reports it. A nil wanted means always.
 func (w *writing) step(name string, wanted func() bool, write func(client NodeWriter) error, done Decision) error {
-	err := w.mayWrite()
-	if err == nil {
+	err := errClosed
+	if w.askWrite() == nil {
 		if gone := w.still(w.rec, wanted); gone != nil {
 			return gone
 		}
@@ -51,18 +58,18 @@ func (w *writing) step(name string, wanted func() bool, write func(client NodeWr
 	case apierrors.IsNotFound(err):
 		return errGone
 	case err != nil:
-		return &writeError{step: name, node: w.object.Name, err: err}
+		w.failed = cmp.Or(w.failed, name)
+		return fmt.Errorf("%s of node %s: %w", name, w.object.Name, err)
 	case done.Kind == 0:
 		return nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	done.Time, done.Node = w.tick(), w.object.Name
+	w.tick()
+	done.Node = w.object.Name
 	w.decide(done)
 	return nil
 }
-
-func always() bool { return true }
 
 func (w *writing) conditions() error {
 	if len(w.p.Conditions) == 0 {
@@ -86,11 +93,11 @@ func (w *writing) conditions() error {
 }
 
 func (w *writing) taints() error {
-	p := w.p
+	p := &w.p
 	if len(p.Change.Add) > 0 {
 		refused := w.askHarm(w.rec.name) != nil
 		if refused {
-			w.rec.refused = permit.Harm
+			w.refused = permit.Harm
 		}
 		// NoSchedule taints alone follow the conditions and are corrected by the next write.
 		wanted := func() bool { return !p.Harms() || w.about(w.rec).Taints(p.Tainted) }
@@ -101,7 +108,7 @@ func (w *writing) taints() error {
 	if p.Change.Empty() {
 		return nil
 	}
-	err := w.step("taints", always, func(client NodeWriter) error {
+	err := w.step("taints", nil, func(client NodeWriter) error {
 		return w.answered(client.UpdateTaints(w.ctx, w.object, p.Change))
 	}, Decision{Kind: TaintsWritten, Added: p.Change.Add, Removed: p.Change.Remove})
 	p.Tainted = p.Tainted || err == nil && p.Harms()
@@ -112,22 +119,23 @@ func (w *writing) marks() error {
 	if !w.p.Mark {
 		return nil
 	}
-	return w.step("marking pods not Ready", always, func(NodeWriter) error { return w.markPods(w.ctx, w.rec, w.p) }, Decision{})
+	return w.step("marking pods not Ready", nil, func(NodeWriter) error { return w.markPods() }, Decision{})
 }
 
 func (w *writing) labels() error {
 	if len(w.p.Labels) == 0 || w.p.Again { // pods come first: labels are written when no marking is left
 		return nil
 	}
-	return w.step("labels", always, func(client NodeWriter) error {
+	return w.step("labels", nil, func(client NodeWriter) error {
 		return w.answered(client.UpdateLabels(w.ctx, w.object, w.p.Labels))
 	}, Decision{Kind: LabelsWritten})
 }
 
-// errGone is the result of a write whose node no longer exists, errUnwanted that of one that is no longer wanted.
+// The results of a write whose node no longer exists, of one that is no longer wanted, and of one that is not permitted.
 var (
 	errGone     = errors.New("the node is gone")
 	errUnwanted = errors.New("not wanted any more")
+	errClosed   = errors.New("not permitted")
 )
 
 // still looks at the node again, because the writes before took time. It returns errGone if the node is not there any
@@ -142,19 +150,8 @@ func (e *Evictor) still(rec *record, wanted func() bool) error {
 	switch _, s := e.look(rec.name); {
 	case s == missing || s == another:
 		return errGone
-	case !wanted():
+	case wanted != nil && !wanted():
 		return errUnwanted
-	}
-	return nil
-}
-
-// errClosed is wrapped by the error of a write that a closed permission stopped.
-var errClosed = errors.New("not permitted")
-
-// mayWrite is called before every single write.
-func (e *Evictor) mayWrite() error {
-	if err := e.askWrite(); err != nil {
-		return fmt.Errorf("%w: %w", errClosed, err)
 	}
 	return nil
 }

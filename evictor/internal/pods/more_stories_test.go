@@ -167,7 +167,7 @@ func TestARoundThatDoesNotEnd(t *testing.T) {
 		require.True(t, needed)
 	}
 	s.p.EndRound(&s.n, Ours{})
-	s.p.half = Nothing
+	s.p.by = Nothing
 	needed, some = s.p.Anew(&s.n, Ours{}, at(0))
 	require.False(t, needed || some)
 }
@@ -195,5 +195,5 @@ func TestSixConflictsAreTooMany(t *testing.T) {
 	require.False(t, ev.failed)
 	ev.Conflicted()
 	require.True(t, ev.failed)
-	require.Equal(t, ByTaints, New(ByTaints, taints.Matcher{}, taints.OwnNoExecute).half)
+	require.Equal(t, ByTaints, New(ByTaints, taints.Matcher{}, taints.OwnNoExecute).by)
 }

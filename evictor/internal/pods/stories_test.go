@@ -30,8 +30,15 @@ func tell(t *testing.T) *story {
 	return tellOf(t, ByTaints, taints.OwnNoExecute)
 }
 
-func tellOf(t *testing.T, half Half, own func(*v1.Taint) bool) *story {
-	p := New(half, taints.Matcher{}, own)
+var (
+	ByTaints   = By{Taints: true}
+	ByEmptying = By{Taints: true, Emptying: true}
+	Alone      = By{Emptying: true}
+	Nothing    = By{}
+)
+
+func tellOf(t *testing.T, by By, own func(*v1.Taint) bool) *story {
+	p := New(by, taints.Matcher{}, own)
 	return &story{t: t, p: p, n: Node{Name: "n"}, ours: Ours{Evict: true}, store: map[string]*v1.Pod{}, armed: map[string]*Eviction{}}
 }
 

@@ -134,7 +134,7 @@ func TestAnEvictedPodThatGoesIsForgotten(t *testing.T) {
 	require.True(t, s.p.WasEvicted(object))
 	object.DeletionTimestamp = &metav1.Time{Time: at(1)}
 	s.shown(2, "web")
-	require.Empty(t, s.p.evicted.pods)
+	require.Empty(t, s.p.evicted)
 }
 
 // TestSinceWhenAPodIsBound: since it is seen or, at a start, since its object says, as our clock would have shown it.

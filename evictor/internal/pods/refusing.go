@@ -55,8 +55,5 @@ func (r *Refusing) Add(group Group, until, now time.Time) {
 
 // Left returns for how long the group is still refused; 0 if it is not.
 func (r *Refusing) Left(group Group, now time.Time) time.Duration {
-	if until := r.until[group]; now.Before(until) {
-		return until.Sub(now)
-	}
-	return 0
+	return max(0, r.until[group].Sub(now))
 }

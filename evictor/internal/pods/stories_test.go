@@ -413,7 +413,7 @@ func TestRemove(t *testing.T) {
 	s.p.Remove(&s.n, false)
 	require.Equal(t, "cancel a, cancel b", s.follows())
 	require.Empty(t, s.p.known)
-	require.Empty(t, s.p.evicted.pods)
+	require.Empty(t, s.p.evicted)
 	_, ok := s.p.First()
 	require.False(t, ok)
 }
@@ -427,7 +427,7 @@ func TestRemoveOfANodeThatIsReplaced(t *testing.T) {
 	s.n = Node{Name: "n"}
 	require.Empty(t, s.node(0, taint("other", "", 0)), "it is not asked to go twice")
 	s.p.Shown(Key{Name: "web"}, nil, &s.n, true, s.ours, at(1))
-	require.Empty(t, s.p.evicted.pods)
+	require.Empty(t, s.p.evicted)
 }
 
 func TestObjects(t *testing.T) {

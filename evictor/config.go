@@ -99,17 +99,7 @@ const (
 func (c Config) tainting() bool { return c.TaintBasedEviction && c.Half != TaintEviction }
 
 // evicts says what can evict pods.
-func (c Config) evicts() pods.Half {
-	switch {
-	case c.Half == TaintEviction || c.Half == Both && c.TaintBasedEviction:
-		return pods.ByTaints
-	case c.Half == Both:
-		return pods.ByEmptying
-	case !c.TaintBasedEviction:
-		return pods.Alone
-	}
-	return pods.Nothing
-}
+func (c Config) evicts() pods.By { return pods.By{Taints: c.Half != Lifecycle, Emptying: c.empties()} }
 
 // empties says whether failed nodes are emptied instead of tainted.
 func (c Config) empties() bool { return !c.TaintBasedEviction && c.Half != TaintEviction }

@@ -84,7 +84,7 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	case p.WasEvicted(object):
 	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		p.cancel(known, "")
-	case known.node.ours && p.half != ByTaints && known.node.spares(object):
+	case p.by.Emptying && known.node.ours && known.node.spares(object):
 		p.todo = append(p.todo, Action{Do: Spare, Pod: known.ref, Reason: SparedWithoutTaints(object)})
 		p.decide(known, object, ours, now) // taints of others may still evict it
 	case ev == nil && (why.Forever || Spared(object) != ""):
@@ -106,13 +106,13 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 // of returns what the pod's evictions are decided from: the taints of its node, if they can evict, and the pod.
 func (p *Pods) of(known *pod, object *v1.Pod) (Seen, Pod) {
 	n, pod := known.node, Pod{Bound: known.bound, Tolerations: object.Spec.Tolerations}
-	if p.half != ByTaints && SparedWithoutTaints(object) == "" {
+	if p.by.Emptying && SparedWithoutTaints(object) == "" {
 		pod.Emptied = n.since
 		if known.bound.After(n.since) {
 			pod.Emptied = known.bound
 		}
 	}
-	if p.half == Alone {
+	if !p.by.Taints {
 		return nil, pod
 	}
 	return n.taints, pod

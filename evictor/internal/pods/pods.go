@@ -21,7 +21,7 @@ type Pods struct {
 
 	matcher  taints.Matcher
 	own      func(*v1.Taint) bool
-	half     Half
+	by       By
 	known    map[Key]*pod
 	evicting map[Key]struct{} // in flight
 	evicted  map[Key]Ref      // the store does not show that yet
@@ -30,16 +30,11 @@ type Pods struct {
 	todo     []Action    // since the last Todo
 }
 
-// Half says what evicts pods.
-type Half uint8
-
-// The halves.
-const (
-	ByTaints   Half = iota // NoExecute taints; our own only while Ours.Evict
-	ByEmptying             // others' taints and, while Ours.Evict, that the node is being emptied, whatever they tolerate
-	Alone                  // only that the node is being emptied: somebody else evicts because of taints
-	Nothing                // nothing
-)
+// By says what evicts pods. By the zero By nothing does.
+type By struct {
+	Taints   bool // NoExecute taints; our own only while Ours.Evict
+	Emptying bool // while Ours.Evict, that the node is being emptied, whatever they tolerate
+}
 
 // Node is what is remembered of a node for its pods.
 type Node struct {
@@ -73,10 +68,10 @@ type Ours struct {
 }
 
 // New returns Pods that know no pod yet. own says which taints are set because of our verdict.
-func New(half Half, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
+func New(by By, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	ours := func(t *v1.Taint) bool { return t == &emptying || own(t) }
 	return Pods{
-		half: half, matcher: matcher, own: ours,
+		by: by, matcher: matcher, own: ours,
 		known: make(map[Key]*pod), evicting: make(map[Key]struct{}), evicted: make(map[Key]Ref),
 	}
 }
@@ -89,13 +84,7 @@ func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
 
 // evictsFrom says whether anything may evict pods from the node.
 func (p *Pods) evictsFrom(n *Node) bool {
-	switch {
-	case n == nil || p.half == Nothing:
-		return false
-	case n.ours && p.half != ByTaints:
-		return true
-	}
-	return len(n.taints) > 0 && p.half != Alone
+	return n != nil && (p.by.Taints && len(n.taints) > 0 || p.by.Emptying && n.ours)
 }
 
 // Outage is Seen.Outage for the node.
@@ -149,7 +138,7 @@ func (known *pod) newer(object *v1.Pod) bool {
 // decided about. If needed, the owner calls Shown for each pod that the store shows on the node, provided some is true, and
 // then EndRound.
 func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
-	if p.half == Nothing || ours.Evict == n.ours && !n.stale {
+	if p.by == (By{}) || ours.Evict == n.ours && !n.stale {
 		return false, false
 	}
 	if ours.Evict && !n.ours {

@@ -219,7 +219,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestEvicted(t *testing.T) {
-	e := New(ByTaints, taints.Matcher{}, taints.OwnNoExecute)
+	e := New(byTaints, taints.Matcher{}, taints.OwnNoExecute)
 	ref := func(name string, uid types.UID, node string) Ref {
 		return Ref{Key: Key{Name: name}, UID: uid, Node: node}
 	}

@@ -31,7 +31,7 @@ type Permits struct {
 	domains  map[zone.Key]gate // of Harm in one domain; only those to which something applies
 	news     bool              // something may have changed since Changes
 	opened   bool              // something may have been permitted since Freed
-	waiting  map[place]map[string]struct{}
+	waiting  map[place]map[string]bool
 }
 
 // gate is what is known about a Question, and for Harm in one domain also what the zone policy says of it.
@@ -47,7 +47,7 @@ type gate struct {
 
 // New returns Permits that permit everything. After a refusal the program is not asked again for the interval.
 func New(interval time.Duration) *Permits {
-	return &Permits{interval: interval, domains: make(map[zone.Key]gate), waiting: make(map[place]map[string]struct{})}
+	return &Permits{interval: interval, domains: make(map[zone.Key]gate), waiting: make(map[place]map[string]bool)}
 }
 
 // Name returns a domain's name for people.

@@ -23,8 +23,8 @@ type Pods struct {
 	own      func(*v1.Taint) bool
 	by       By
 	known    map[Key]*pod
-	evicting map[Key]struct{} // in flight
-	evicted  map[Key]Ref      // the store does not show that yet
+	evicting map[Key]bool // in flight
+	evicted  map[Key]Ref  // the store does not show that yet
 	refusing Refusing
 	deadline earliest.Of // of the armed evictions
 	todo     []Action    // since the last Todo
@@ -46,7 +46,7 @@ type Node struct {
 	pods   map[Key]*pod // empty if nothing evicts
 
 	found  bool // since its last recovery, a pod was armed or spared
-	spared map[types.UID]struct{}
+	spared map[types.UID]bool
 }
 
 // pod is a pod on a node from which pods are evicted. It is known until it is gone, replaced or no longer bound there, or
@@ -72,7 +72,7 @@ func New(by By, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	ours := func(t *v1.Taint) bool { return t == &emptying || own(t) }
 	return Pods{
 		by: by, matcher: matcher, own: ours,
-		known: make(map[Key]*pod), evicting: make(map[Key]struct{}), evicted: make(map[Key]Ref),
+		known: make(map[Key]*pod), evicting: make(map[Key]bool), evicted: make(map[Key]Ref),
 	}
 }
 
@@ -173,8 +173,8 @@ func (p *Pods) Remove(n *Node, replaced bool) {
 
 // Begin admits an eviction of the pod, unless another in its slot is in flight. If it returns true, End must follow.
 func (p *Pods) Begin(ref Ref) bool {
-	_, busy := p.evicting[ref.Key]
-	p.evicting[ref.Key] = struct{}{}
+	busy := p.evicting[ref.Key]
+	p.evicting[ref.Key] = true
 	return !busy
 }
 
@@ -211,13 +211,13 @@ func (n *Node) Armed(from Delay) (armed []*Eviction) {
 
 // spares says whether a pod stays on a node that is being emptied, and was not yet reported to stay.
 func (n *Node) spares(object *v1.Pod) bool {
-	if _, told := n.spared[object.UID]; told || SparedWithoutTaints(object) == "" {
+	if n.spared[object.UID] || SparedWithoutTaints(object) == "" {
 		return false
 	}
 	if n.spared == nil {
-		n.spared = make(map[types.UID]struct{})
+		n.spared = make(map[types.UID]bool)
 	}
-	n.found, n.spared[object.UID] = true, struct{}{}
+	n.found, n.spared[object.UID] = true, true
 	return true
 }
 

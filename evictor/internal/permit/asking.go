@@ -14,48 +14,49 @@ type Question struct {
 	Domain zone.Key
 }
 
-var harm = Question{Of: Harm}
+var write, harm = Question{Of: Write}, Question{Of: Harm}
 
 func harmIn(key zone.Key) Question { return Question{Of: Harm, In: true, Domain: key} }
 
 // Recall answers a question without asking the program, if it can: it refuses what is paused or was refused within the
 // interval. If known is false, the program must be asked.
 func (p *Permits) Recall(q Question, now time.Time) (err error, known bool) {
-	if g := p.gate(q); !p.stopped(q) && (g.err == nil || !now.Before(g.until)) {
-		return nil, false
+	if p.stopped(q) || p.asks(q) && now.Before(p.gate(q).until) {
+		return p.refusal(q), true
 	}
-	return p.refusal(q), true
+	return nil, false
 }
 
 // Answered records the program's answer, and returns it in the form in which observers see it.
 func (p *Permits) Answered(q Question, err error, now time.Time) error {
-	g := p.gate(q)
-	if g.err == nil && err == nil {
+	if p.gate(q).err == nil && err == nil {
 		return nil
 	}
+	g := p.change(q)
 	g.err, g.until = err, now.Add(p.interval)
-	p.change(q, g)
 	return p.refusal(q)
 }
 
 // stopped says whether the question is refused whatever the program says.
 func (p *Permits) stopped(q Question) bool {
-	return len(p.gate(q).pauses) > 0 || q == harm && p.observer != nil
+	return len(p.gate(q).pauses) > 0 || q.Of == Harm && !q.In && p.observer != nil
 }
+
+// asks says whether only the program refuses the question.
+func (p *Permits) asks(q Question) bool { return p.gate(q).err != nil && !p.stopped(q) }
 
 // Expire makes every refusal expire, so that the program is asked again.
 func (p *Permits) Expire() {
 	p.write.until, p.all.until = time.Time{}, time.Time{}
-	for key, g := range p.domains {
-		g.until = time.Time{}
-		p.domains[key] = g
+	for _, d := range p.domains {
+		d.until = time.Time{}
 	}
 }
 
 // Refused returns, in order, the domains in which the program refused Harm and should be asked again by now.
 func (p *Permits) Refused(now time.Time) (keys []zone.Key) {
-	for key, g := range p.domains {
-		if g.err != nil && !p.stopped(harmIn(key)) && !now.Before(g.until) {
+	for key, d := range p.domains {
+		if p.asks(harmIn(key)) && !now.Before(d.until) {
 			keys = append(keys, key)
 		}
 	}
@@ -67,13 +68,13 @@ func (p *Permits) Refused(now time.Time) (keys []zone.Key) {
 // past.
 func (p *Permits) Next() (next time.Time, ok bool) {
 	consider := func(q Question) {
-		if g := p.gate(q); g.err != nil && !p.stopped(q) && (!ok || g.until.Before(next)) {
-			next, ok = g.until, true
+		if until := p.gate(q).until; p.asks(q) && (!ok || until.Before(next)) {
+			next, ok = until, true
 		}
 	}
-	consider(Question{Of: Write})
+	consider(write)
 	consider(harm)
-	if p.all.err == nil && !p.stopped(harm) {
+	if !p.stopped(harm) && !p.asks(harm) {
 		for key := range p.domains {
 			consider(harmIn(key))
 		}

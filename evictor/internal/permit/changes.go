@@ -37,7 +37,7 @@ func (p *Permits) Changes() (changes []Change) {
 		return nil
 	}
 	p.news = false
-	look := func(q Question) gate {
+	look := func(q Question) *gate {
 		g, err := p.gate(q), p.refusal(q)
 		if closed := err != nil; closed != g.toldClosed {
 			text := texts[q.Of][0]
@@ -46,22 +46,19 @@ func (p *Permits) Changes() (changes []Change) {
 			}
 			changes = append(changes, Change{Question: q, Err: err, Text: text})
 			g.toldClosed = closed
-			p.set(q, g)
 		}
 		return g
 	}
-	look(Question{Of: Write})
+	look(write)
 	look(harm)
 	for _, key := range slices.SortedFunc(maps.Keys(p.domains), zone.Key.Compare) {
-		g := look(harmIn(key))
-		if g.pending != g.toldPending {
-			changes = append(changes, Change{
-				Question: Question{Of: Own, In: true, Domain: key}, Pending: g.pending, Err: p.Policy(key), Text: policies[g.pending],
-			})
-			g.toldPending = g.pending
-			p.domains[key] = g
+		d := look(harmIn(key))
+		if d.pending != d.toldPending {
+			of := Question{Of: Own, In: true, Domain: key}
+			changes = append(changes, Change{Question: of, Pending: d.pending, Err: p.Policy(key), Text: policies[d.pending]})
+			d.toldPending = d.pending
 		}
-		if !g.toldClosed && g.pending == zone.GoOn {
+		if !d.toldClosed && d.pending == zone.GoOn {
 			delete(p.domains, key)
 		}
 	}

@@ -27,10 +27,10 @@ type Permits struct {
 	interval time.Duration
 	observer error
 	write    gate
-	all      gate              // of Harm in all domains together; it has no policy
-	domains  map[zone.Key]gate // of Harm in one domain; only those to which something applies
-	news     bool              // something may have changed since Changes
-	opened   bool              // something may have been permitted since Freed
+	all      gate               // of Harm in all domains together
+	domains  map[zone.Key]*gate // of Harm in one domain; only those to which something applies
+	news     bool               // something may have changed since Changes
+	opened   bool               // something may have been permitted since Freed
 	waiting  map[place]map[string]bool
 }
 
@@ -47,7 +47,7 @@ type gate struct {
 
 // New returns Permits that permit everything. After a refusal the program is not asked again for the interval.
 func New(interval time.Duration) *Permits {
-	return &Permits{interval: interval, domains: make(map[zone.Key]gate), waiting: make(map[place]map[string]bool)}
+	return &Permits{interval: interval, domains: make(map[zone.Key]*gate), waiting: make(map[place]map[string]bool)}
 }
 
 // Name returns a domain's name for people.
@@ -76,59 +76,58 @@ func (p *Permits) ResumeDomain(key zone.Key, reason string) bool {
 }
 
 // PausedDomain returns the reasons in force for that domain alone, oldest first.
-func (p *Permits) PausedDomain(key zone.Key) []string { return slices.Clone(p.domains[key].pauses) }
+func (p *Permits) PausedDomain(key zone.Key) []string { return slices.Clone(p.in(key).pauses) }
 
 func (p *Permits) pause(q Question, reason string) {
-	g := p.gate(q)
-	if !slices.Contains(g.pauses, reason) {
+	if g := p.change(q); !slices.Contains(g.pauses, reason) {
 		g.pauses = append(g.pauses, reason)
-		p.change(q, g)
 	}
 }
 
 func (p *Permits) resume(q Question, reason string) bool {
-	g := p.gate(q)
+	g := p.change(q)
 	i := slices.Index(g.pauses, reason)
 	if i >= 0 {
 		g.pauses = slices.Delete(g.pauses, i, i+1)
-		p.change(q, g)
 	}
 	return i >= 0
 }
 
-// gate returns what is known about the question.
-func (p *Permits) gate(q Question) gate {
+// open is the gate of a question that nothing applies to. It is never changed.
+var open gate
+
+// gate returns what is known about the question, to be read.
+func (p *Permits) gate(q Question) *gate {
 	switch {
 	case q.Of == Write:
-		return p.write
+		return &p.write
 	case !q.In:
-		return p.all
+		return &p.all
 	}
-	return p.domains[q.Domain]
+	return p.in(q.Domain)
 }
 
-// set replaces what is known about the question.
-func (p *Permits) set(q Question, g gate) {
-	switch {
-	case q.Of == Write:
-		p.write = g
-	case !q.In:
-		p.all = g
-	default:
-		p.domains[q.Domain] = g
+// in is gate for Harm in one domain.
+func (p *Permits) in(key zone.Key) *gate {
+	if d := p.domains[key]; d != nil {
+		return d
 	}
+	return &open
 }
 
-// change is set for something that Changes and Freed must look at.
-func (p *Permits) change(q Question, g gate) {
+// change returns it to be changed.
+func (p *Permits) change(q Question) *gate {
 	p.news, p.opened = true, true
-	p.set(q, g)
+	if q.In && p.domains[q.Domain] == nil {
+		p.domains[q.Domain] = new(gate)
+	}
+	return p.gate(q)
 }
 
 // SetObserver records why the observer cannot see the cluster, nil if it can, and returns the value before.
 func (p *Permits) SetObserver(err error) (was error) {
 	was, p.observer = p.observer, err
-	p.news, p.opened = true, true
+	p.change(harm)
 	return was
 }
 
@@ -137,16 +136,14 @@ func (p *Permits) Observer() error { return p.observer }
 
 // SetPending records what the zone policy says of evictions by our own taints, and whether that has changed.
 func (p *Permits) SetPending(key zone.Key, pending zone.Pending) (changed bool) {
-	g := p.domains[key]
-	if changed = g.pending != pending; changed {
-		g.pending = pending
-		p.change(harmIn(key), g)
+	if changed = p.Pending(key) != pending; changed {
+		p.change(harmIn(key)).pending = pending
 	}
 	return changed
 }
 
 // Pending returns what the zone policy says about evictions in the domain by our own taints.
-func (p *Permits) Pending(key zone.Key) zone.Pending { return p.domains[key].pending }
+func (p *Permits) Pending(key zone.Key) zone.Pending { return p.in(key).pending }
 
 // May returns nil if that is permitted, as far as is known, or else why not. Write is the same for all domains.
 func (p *Permits) May(permission Permission, key zone.Key) error {
@@ -182,7 +179,7 @@ func (p *Permits) refusal(q Question) error {
 		return fmt.Errorf("%w in %s: %s", ErrPaused, Name(q.Domain), g.pauses[0])
 	case len(g.pauses) > 0:
 		return fmt.Errorf("%w: %s", ErrPaused, g.pauses[0])
-	case q == harm && p.observer != nil:
+	case q.Of == Harm && !q.In && p.observer != nil:
 		return fmt.Errorf("observer is not healthy: %w", p.observer)
 	case q.In && g.err != nil:
 		return fmt.Errorf("%s: %w", Name(q.Domain), g.err)

@@ -16,7 +16,6 @@ import (
 var (
 	a, b  = zone.Key{Region: "r", Zone: "a"}, zone.Key{Region: "r", Zone: "b"}
 	errNo = errors.New("no")
-	write = Question{Of: Write}
 )
 
 func at(seconds float64) time.Time {

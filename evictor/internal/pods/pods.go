@@ -73,6 +73,7 @@ func New(by By, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	return Pods{
 		by: by, matcher: matcher, own: ours,
 		known: make(map[Key]*pod), evicting: make(map[Key]bool), evicted: make(map[Key]Ref),
+		refusing: Refusing{until: make(map[Group]time.Time)},
 	}
 }
 

@@ -264,7 +264,7 @@ func TestEvicted(t *testing.T) {
 }
 
 func TestRefusing(t *testing.T) {
-	var r Refusing
+	r := Refusing{until: map[Group]time.Time{}}
 	a, b := Group{name: "a"}, Group{name: "b"}
 	require.Zero(t, r.Left(a, at(0)))
 	r.Add(a, at(10), at(0))

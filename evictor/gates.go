@@ -155,7 +155,7 @@ func (e *engine) settlePermits() {
 		c := &changes[i]
 		kind := GateChanged
 		switch {
-		case !c.All:
+		case c.In:
 			kind = DomainGateChanged
 			e.domainChanged(c)
 		case c.Of == permit.Harm && c.Err != nil:

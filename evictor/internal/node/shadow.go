@@ -35,12 +35,9 @@ func (s *Shadow) Over(node *v1.Node) *v1.Node {
 		shown.Spec.Taints = append(foreign, s.managed...)
 	}
 	if len(s.labels) > 0 {
-		shown.Labels = maps.Clone(s.labels)
-		for k, v := range node.Labels {
-			if _, written := s.labels[k]; !written {
-				shown.Labels[k] = v
-			}
-		}
+		shown.Labels = make(map[string]string, len(node.Labels)+len(s.labels))
+		maps.Copy(shown.Labels, node.Labels)
+		maps.Copy(shown.Labels, s.labels)
 	}
 	return &shown
 }

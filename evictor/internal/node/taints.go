@@ -59,12 +59,10 @@ func keepUnready(want, have []v1.Taint) []v1.Taint {
 // withoutHarm returns the part of a change that needs no permission: lifting. A swap of one of our taints for another is
 // left out as a whole.
 func withoutHarm(c taints.Change) (lift taints.Change) {
-	for _, t := range c.Remove {
-		swapped := ofReady(&t) && slices.ContainsFunc(c.Add, func(add v1.Taint) bool { return ofReady(&add) && add.Effect == t.Effect })
-		if !swapped {
-			lift.Remove = append(lift.Remove, t)
-		}
-	}
+	lift.Remove = those(c.Remove, func(t *v1.Taint) bool {
+		swapped := ofReady(t) && slices.ContainsFunc(c.Add, func(add v1.Taint) bool { return ofReady(&add) && add.Effect == t.Effect })
+		return !swapped
+	})
 	return lift
 }
 

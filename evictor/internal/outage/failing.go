@@ -3,6 +3,7 @@ package outage
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,12 +19,7 @@ func Failing(err error) bool {
 	case apierrors.APIStatus:
 		return failing(err, e)
 	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			if Failing(one) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(e.Unwrap(), Failing)
 	case interface{ Unwrap() error }:
 		if next := e.Unwrap(); next != nil {
 			return Failing(next)

@@ -7,18 +7,10 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// told is what Changes last returned about a domain, or about all.
-type told struct {
-	closed  bool
-	pending zone.Pending
-}
-
 // Change is a permission that was refused or granted.
 type Change struct {
-	// Of is Write or Harm, or Own if the zone policy has changed, which then says Pending.
-	Of      Permission
-	All     bool // for all domains together; otherwise for Domain
-	Domain  zone.Key
+	// Question is what the permission answers; it is of Own if the zone policy has changed, which then says Pending.
+	Question
 	Pending zone.Pending
 	// Err is why it is refused, nil if it is granted. Text says so in words.
 	Err  error
@@ -45,24 +37,28 @@ func (p *Permits) Changes() (changes []Change) {
 		return nil
 	}
 	p.news = false
-	change := func(was *bool, c Change) {
-		if is := c.Err != nil; is != *was {
-			if *was, c.Text = is, texts[c.Of][0]; is {
-				c.Text = texts[c.Of][1]
+	look := func(q Question) *gate {
+		g, err := p.gate(q), p.refusal(q)
+		if closed := err != nil; closed != g.toldClosed {
+			text := texts[q.Of][0]
+			if closed {
+				text = texts[q.Of][1]
 			}
-			changes = append(changes, c)
+			changes = append(changes, Change{Question: q, Err: err, Text: text})
+			g.toldClosed = closed
 		}
+		return g
 	}
-	change(&p.told, Change{Of: Write, All: true, Err: p.write.err})
-	change(&p.all.told.closed, Change{Of: Harm, All: true, Err: p.refusal()})
+	look(write)
+	look(harm)
 	for _, key := range slices.SortedFunc(maps.Keys(p.domains), zone.Key.Compare) {
-		d := p.domains[key]
-		change(&d.told.closed, Change{Of: Harm, Domain: key, Err: d.refusal(key)})
-		if d.pending != d.told.pending {
-			d.told.pending = d.pending
-			changes = append(changes, Change{Of: Own, Domain: key, Pending: d.pending, Err: d.policy(key), Text: policies[d.pending]})
+		d := look(harmIn(key))
+		if d.pending != d.toldPending {
+			of := Question{Of: Own, In: true, Domain: key}
+			changes = append(changes, Change{Question: of, Pending: d.pending, Err: p.Policy(key), Text: policies[d.pending]})
+			d.toldPending = d.pending
 		}
-		if !d.told.closed && d.pending == zone.GoOn {
+		if !d.toldClosed && d.pending == zone.GoOn {
 			delete(p.domains, key)
 		}
 	}

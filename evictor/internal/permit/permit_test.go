@@ -14,11 +14,8 @@ import (
 )
 
 var (
-	a, b   = zone.Key{Region: "r", Zone: "a"}, zone.Key{Region: "r", Zone: "b"}
-	errNo  = errors.New("no")
-	write  = Question{Of: Write}
-	harm   = Question{Of: Harm}
-	harmIn = func(key zone.Key) Question { return Question{Of: Harm, In: true, Domain: key} }
+	a, b  = zone.Key{Region: "r", Zone: "a"}, zone.Key{Region: "r", Zone: "b"}
+	errNo = errors.New("no")
 )
 
 func at(seconds float64) time.Time {
@@ -174,7 +171,7 @@ func TestChanges(t *testing.T) {
 	told := func() (lines []string) {
 		for _, c := range p.Changes() {
 			line := c.Domain.Zone + ": " + c.Text
-			if c.All {
+			if !c.In {
 				line = "all" + line
 			}
 			if c.Err != nil {

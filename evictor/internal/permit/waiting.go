@@ -7,7 +7,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// place is what nodes wait for. For Write the domain is zero.
+// place is what nodes wait for.
 type place struct {
 	permission Permission
 	domain     zone.Key
@@ -16,21 +16,17 @@ type place struct {
 // Wait records that the node waits for a permission in its domain.
 func (p *Permits) Wait(permission Permission, key zone.Key, node string) {
 	at := place{permission, key}
-	if permission == Write {
-		at.domain = zone.Key{}
-	}
 	if p.waiting[at] == nil {
-		p.waiting[at] = make(map[string]struct{})
+		p.waiting[at] = make(map[string]bool)
 	}
-	p.waiting[at][node] = struct{}{}
+	p.waiting[at][node] = true
 	p.opened = p.opened || p.May(permission, key) == nil
 }
 
 // Forget forgets what the node waits for, and says whether it waited.
 func (p *Permits) Forget(node string) (waited bool) {
 	for at, nodes := range p.waiting {
-		_, here := nodes[node]
-		waited = waited || here
+		waited = waited || nodes[node]
 		if delete(nodes, node); len(nodes) == 0 {
 			delete(p.waiting, at)
 		}

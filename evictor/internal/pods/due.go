@@ -92,13 +92,12 @@ func (s Seen) Check(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, armed b
 		return a
 	}
 	if a.Wait, a.Delay = p.permits(a.Own); a.Own && a.Delay != 0 {
-		switch others := s.Deadline(m, pod, own, false); {
-		case others.Forever:
-		case others.At.After(now):
-			a.Wait = min(a.Wait, others.At.Sub(now))
+		switch others := s.Check(m, pod, own, false, p, now); {
+		case others.Why.Forever:
+		case others.Delay == NotDue:
+			a.Wait = min(a.Wait, others.Wait)
 		default:
-			a.Why, a.Own = others, false
-			a.Wait, a.Delay = p.permits(false)
+			return others
 		}
 	}
 	a.Evict = a.Delay == 0

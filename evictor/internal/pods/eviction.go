@@ -84,7 +84,7 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	case p.WasEvicted(object):
 	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		p.cancel(known, "")
-	case known.node.ours && p.by.Emptying && known.node.spares(object):
+	case p.by.Emptying && known.node.ours && known.node.spares(object):
 		p.todo = append(p.todo, Action{Do: Spare, Pod: known.ref, Reason: SparedWithoutTaints(object)})
 		p.decide(known, object, ours, now) // taints of others may still evict it
 	case ev == nil && (why.Forever || Spared(object) != ""):

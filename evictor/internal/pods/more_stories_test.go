@@ -134,7 +134,7 @@ func TestAnEvictedPodThatGoesIsForgotten(t *testing.T) {
 	require.True(t, s.p.WasEvicted(object))
 	object.DeletionTimestamp = &metav1.Time{Time: at(1)}
 	s.shown(2, "web")
-	require.Empty(t, s.p.evicted.pods)
+	require.Empty(t, s.p.evicted)
 }
 
 // TestSinceWhenAPodIsBound: since it is seen or, at a start, since its object says, as our clock would have shown it.
@@ -167,7 +167,7 @@ func TestARoundThatDoesNotEnd(t *testing.T) {
 		require.True(t, needed)
 	}
 	s.p.EndRound(&s.n, Ours{})
-	s.p.by = Nothing
+	s.p.by = By{}
 	needed, some = s.p.Anew(&s.n, Ours{}, at(0))
 	require.False(t, needed || some)
 }
@@ -175,7 +175,7 @@ func TestARoundThatDoesNotEnd(t *testing.T) {
 // TestSinceWhenANodeIsEmptied: since its turn, whatever comes afterwards. The pods of a DaemonSet are spared, but not by taints of
 // others.
 func TestSinceWhenANodeIsEmptied(t *testing.T) {
-	s := tellOf(t, ByEmptying, func(*v1.Taint) bool { return false })
+	s := tellOf(t, byEmptying, func(*v1.Taint) bool { return false })
 	owner := true
 	s.pod("daemon", 600, 30).OwnerReferences = []metav1.OwnerReference{{Kind: "DaemonSet", Name: "d", Controller: &owner}}
 	s.pod("web", 600, 900)
@@ -195,5 +195,5 @@ func TestSixConflictsAreTooMany(t *testing.T) {
 	require.False(t, ev.failed)
 	ev.Conflicted()
 	require.True(t, ev.failed)
-	require.Equal(t, ByTaints, New(ByTaints, taints.Matcher{}, taints.OwnNoExecute).by)
+	require.Equal(t, byTaints, New(byTaints, taints.Matcher{}, taints.OwnNoExecute).by)
 }

@@ -1,6 +1,7 @@
 package pods
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // Pods holds the pods of all nodes from which pods may be evicted, and those that were evicted but that the store still
-// shows.
+// shows. It is the only record of these, so no pod is evicted twice for whatever reasons.
 type Pods struct {
 	// Ahead is how far the times passed in are ahead of the clock, by which the API's times are set. It only grows.
 	Ahead time.Duration
@@ -22,13 +23,14 @@ type Pods struct {
 	own      func(*v1.Taint) bool
 	by       By
 	known    map[Key]*pod
-	evicted  Evicted[Key]
+	evicting map[Key]bool // in flight
+	evicted  map[Key]Ref  // the store does not show that yet
 	refusing Refusing
 	deadline earliest.Of // of the armed evictions
 	todo     []Action    // since the last Todo
 }
 
-// By says what evicts pods. The zero By is nothing.
+// By says what evicts pods. By the zero By nothing does.
 type By struct {
 	Taints   bool // NoExecute taints; our own only while Ours.Evict
 	Emptying bool // while Ours.Evict, that the node is being emptied, whatever they tolerate
@@ -44,7 +46,7 @@ type Node struct {
 	pods   map[Key]*pod // empty if nothing evicts
 
 	found  bool // since its last recovery, a pod was armed or spared
-	spared map[types.UID]struct{}
+	spared map[types.UID]bool
 }
 
 // pod is a pod on a node from which pods are evicted. It is known until it is gone, replaced or no longer bound there, or
@@ -68,7 +70,11 @@ type Ours struct {
 // New returns Pods that know no pod yet. own says which taints are set because of our verdict.
 func New(by By, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	ours := func(t *v1.Taint) bool { return t == &emptying || own(t) }
-	return Pods{by: by, matcher: matcher, own: ours, known: make(map[Key]*pod)}
+	return Pods{
+		by: by, matcher: matcher, own: ours,
+		known: make(map[Key]*pod), evicting: make(map[Key]bool), evicted: make(map[Key]Ref),
+		refusing: Refusing{until: make(map[Group]time.Time)},
+	}
 }
 
 // Observe records the node's taints. watched says that the evictor was already running, so that changes were seen live.
@@ -79,7 +85,7 @@ func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
 
 // evictsFrom says whether anything may evict pods from the node.
 func (p *Pods) evictsFrom(n *Node) bool {
-	return n != nil && (p.by.Emptying && n.ours || p.by.Taints && len(n.taints) > 0)
+	return n != nil && (p.by.Taints && len(n.taints) > 0 || p.by.Emptying && n.ours)
 }
 
 // Outage is Seen.Outage for the node.
@@ -103,7 +109,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 	}
 	switch {
 	case object == nil:
-		p.evicted.Shown(key)
+		delete(p.evicted, key)
 	case !p.evictsFrom(n):
 		p.WasEvicted(object)
 	case known == nil:
@@ -148,7 +154,7 @@ func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 // it, or an earlier pod of its name, on another node.
 func (p *Pods) EndRound(n *Node, ours Ours) {
 	if !p.evictsFrom(n) {
-		for _, known := range n.which(func(*pod) bool { return true }) {
+		for _, known := range n.sorted() {
 			p.forget(known, p.reason(known.eviction, ours))
 		}
 	}
@@ -158,43 +164,61 @@ func (p *Pods) EndRound(n *Node, ours Ours) {
 // Remove forgets a node that is gone, or replaced by another of its name. If it was replaced, the pods evicted from it are
 // still remembered, because a store that lags may show them on the new node. Its evictions are cancelled without a report.
 func (p *Pods) Remove(n *Node, replaced bool) {
-	for _, known := range n.which(func(*pod) bool { return true }) {
+	for _, known := range n.sorted() {
 		p.forget(known, "")
 	}
 	if !replaced {
-		p.evicted.Forget(n.Name)
+		maps.DeleteFunc(p.evicted, func(_ Key, was Ref) bool { return was.Node == n.Name })
 	}
 }
 
 // Begin admits an eviction of the pod, unless another in its slot is in flight. If it returns true, End must follow.
-func (p *Pods) Begin(ref Ref) bool { return p.evicted.Begin(ref.Key) }
+func (p *Pods) Begin(ref Ref) bool {
+	busy := p.evicting[ref.Key]
+	p.evicting[ref.Key] = true
+	return !busy
+}
 
 // End ends what Begin began; done says that the pod was evicted.
-func (p *Pods) End(ref Ref, done bool) { p.evicted.End(ref.Key, ref.UID, ref.Node, done) }
+func (p *Pods) End(ref Ref, done bool) {
+	delete(p.evicting, ref.Key)
+	if done {
+		p.evicted[ref.Key] = ref
+	}
+}
 
-// WasEvicted says whether the pod was evicted although this object does not show it terminating.
+// WasEvicted says whether the pod was evicted although this object does not show it terminating. Once the store shows it
+// terminating, or another UID in its slot, that is forgotten.
 func (p *Pods) WasEvicted(object *v1.Pod) bool {
-	return p.evicted.Has(RefOf(object).Key, object.UID, object.DeletionTimestamp != nil)
+	ref := RefOf(object)
+	was, ok := p.evicted[ref.Key]
+	if ok && (object.DeletionTimestamp != nil || was.UID != ref.UID) {
+		delete(p.evicted, ref.Key)
+		return false
+	}
+	return ok
 }
 
 // Armed returns the armed evictions from the node, sorted by pod: all for 0, otherwise those held back by from or a delay
 // that comes after it in the list.
 func (n *Node) Armed(from Delay) (armed []*Eviction) {
-	for _, known := range n.which(func(known *pod) bool { return known.eviction != nil && known.eviction.delayed >= from }) {
-		armed = append(armed, known.eviction)
+	for _, known := range n.sorted() {
+		if ev := known.eviction; ev != nil && ev.delayed >= from {
+			armed = append(armed, ev)
+		}
 	}
 	return armed
 }
 
 // spares says whether a pod stays on a node that is being emptied, and was not yet reported to stay.
 func (n *Node) spares(object *v1.Pod) bool {
-	if _, told := n.spared[object.UID]; told || SparedWithoutTaints(object) == "" {
+	if n.spared[object.UID] || SparedWithoutTaints(object) == "" {
 		return false
 	}
 	if n.spared == nil {
-		n.spared = make(map[types.UID]struct{})
+		n.spared = make(map[types.UID]bool)
 	}
-	n.found, n.spared[object.UID] = true, struct{}{}
+	n.found, n.spared[object.UID] = true, true
 	return true
 }
 
@@ -214,31 +238,30 @@ const (
 
 // Emptied returns how far the emptying of the node is.
 func (n *Node) Emptied() Emptied {
-	left := n.which(func(known *pod) bool {
-		return known.eviction != nil && known.eviction.Emptying() && !known.eviction.aside
-	})
-	switch {
-	case !n.ours || slices.ContainsFunc(left, func(known *pod) bool { return !known.eviction.failed }):
-		return NotYet
-	case len(left) > 0:
-		return Failed
-	case n.found:
-		return Done
+	far := NoPods
+	if n.found {
+		far = Done
 	}
-	return NoPods
+	for _, known := range n.pods {
+		switch ev := known.eviction; {
+		case ev == nil || ev.aside || !ev.Emptying():
+		case ev.failed:
+			far = Failed
+		default:
+			return NotYet
+		}
+	}
+	if !n.ours {
+		return NotYet
+	}
+	return far
 }
 
 // First returns the earliest deadline of all armed evictions. Its cost does not grow with their number.
 func (p *Pods) First() (first time.Time, ok bool) { return p.deadline.First() }
 
-func (n *Node) which(wanted func(*pod) bool) (list []*pod) {
-	for _, known := range n.pods {
-		if wanted(known) {
-			list = append(list, known)
-		}
-	}
-	slices.SortFunc(list, func(a, b *pod) int { return a.ref.compare(b.ref.Key) })
-	return list
+func (n *Node) sorted() []*pod {
+	return slices.SortedFunc(maps.Values(n.pods), func(a, b *pod) int { return a.ref.compare(b.ref.Key) })
 }
 
 func (p *Pods) forget(known *pod, reason string) {

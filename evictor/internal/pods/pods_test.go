@@ -219,40 +219,52 @@ func TestCheck(t *testing.T) {
 }
 
 func TestEvicted(t *testing.T) {
-	var e Evicted[string]
-	evict := func(key string, uid types.UID, node string) {
-		require.True(t, e.Begin(key))
-		require.False(t, e.Begin(key), "one at a time")
-		e.End(key, uid, node, true)
+	e := New(byTaints, taints.Matcher{}, taints.OwnNoExecute)
+	ref := func(name string, uid types.UID, node string) Ref {
+		return Ref{Key: Key{Name: name}, UID: uid, Node: node}
 	}
-	require.True(t, e.Begin("p"))
-	e.End("p", "1", "n", false)
-	require.False(t, e.Has("p", "1", false), "it failed")
-	require.False(t, e.Has("p", "1", false))
-	e.Shown("p")
-	e.Forget("n")
+	evict := func(name string, uid types.UID, node string) {
+		require.True(t, e.Begin(ref(name, uid, node)))
+		require.False(t, e.Begin(ref(name, uid, node)), "one at a time")
+		e.End(ref(name, uid, node), true)
+	}
+	has := func(name string, uid types.UID, terminating bool) bool {
+		object := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, UID: uid}}
+		if terminating {
+			object.DeletionTimestamp = &metav1.Time{}
+		}
+		return e.WasEvicted(object)
+	}
+	gone := func(name string) { e.Shown(Key{Name: name}, nil, nil, true, Ours{}, at(0)) }
+	forget := func(node string) { e.Remove(&Node{Name: node}, false) }
+	require.True(t, e.Begin(ref("p", "1", "n")))
+	e.End(ref("p", "1", "n"), false)
+	require.False(t, has("p", "1", false), "it failed")
+	require.False(t, has("p", "1", false))
+	gone("p")
+	forget("n")
 	evict("p", "1", "n")
 	evict("q", "2", "n")
 	evict("r", "3", "m")
-	require.True(t, e.Has("p", "1", false))
-	require.False(t, e.Has("p", "1", true), "the store shows it to go")
-	require.False(t, e.Has("p", "1", false), "and the next one in its place is not taken for it")
-	require.False(t, e.Has("q", "4", false), "another pod has its name")
-	require.False(t, e.Has("q", "2", false))
-	require.True(t, e.Has("r", "3", false))
-	e.Shown("r")
-	require.False(t, e.Has("r", "3", false))
+	require.True(t, has("p", "1", false))
+	require.False(t, has("p", "1", true), "the store shows it to go")
+	require.False(t, has("p", "1", false), "and the next one in its place is not taken for it")
+	require.False(t, has("q", "4", false), "another pod has its name")
+	require.False(t, has("q", "2", false))
+	require.True(t, has("r", "3", false))
+	gone("r")
+	require.False(t, has("r", "3", false))
 
 	evict("p", "1", "n")
 	evict("p", "5", "m")
-	e.Forget("n")
-	require.True(t, e.Has("p", "5", false), "it is on the other node")
-	e.Forget("m")
-	require.Empty(t, e.pods)
+	forget("n")
+	require.True(t, has("p", "5", false), "it is on the other node")
+	forget("m")
+	require.Empty(t, e.evicted)
 }
 
 func TestRefusing(t *testing.T) {
-	var r Refusing
+	r := Refusing{until: map[Group]time.Time{}}
 	a, b := Group{name: "a"}, Group{name: "b"}
 	require.Zero(t, r.Left(a, at(0)))
 	r.Add(a, at(10), at(0))

@@ -10,7 +10,7 @@ import (
 )
 
 // Refusing holds groups of pods of which the API server has just refused to evict one. The others would likely be refused
-// too, so pods not tried yet go first. The zero Refusing is ready to use.
+// too, so pods not tried yet go first.
 type Refusing struct {
 	until map[Group]time.Time
 	kept  int // by the last sweep
@@ -41,9 +41,6 @@ func GroupOf(pod *v1.Pod) Group {
 
 // Add records that one of the group was refused until that time. An earlier time than the known one changes nothing.
 func (r *Refusing) Add(group Group, until, now time.Time) {
-	if r.until == nil {
-		r.until = make(map[Group]time.Time)
-	}
 	if len(r.until) >= max(sweepAt, 2*r.kept) {
 		maps.DeleteFunc(r.until, func(_ Group, u time.Time) bool { return !now.Before(u) })
 		r.kept = len(r.until)
@@ -55,8 +52,5 @@ func (r *Refusing) Add(group Group, until, now time.Time) {
 
 // Left returns for how long the group is still refused; 0 if it is not.
 func (r *Refusing) Left(group Group, now time.Time) time.Duration {
-	if until := r.until[group]; now.Before(until) {
-		return until.Sub(now)
-	}
-	return 0
+	return max(0, r.until[group].Sub(now))
 }

@@ -26,16 +26,11 @@ type story struct {
 	armed map[string]*Eviction // as the owner has it
 }
 
-func tell(t *testing.T) *story {
-	return tellOf(t, ByTaints, taints.OwnNoExecute)
-}
+var byTaints, byEmptying = By{Taints: true}, By{Taints: true, Emptying: true}
 
-var (
-	ByTaints   = By{Taints: true}
-	ByEmptying = By{Taints: true, Emptying: true}
-	Alone      = By{Emptying: true}
-	Nothing    = By{}
-)
+func tell(t *testing.T) *story {
+	return tellOf(t, byTaints, taints.OwnNoExecute)
+}
 
 func tellOf(t *testing.T, by By, own func(*v1.Taint) bool) *story {
 	p := New(by, taints.Matcher{}, own)
@@ -420,7 +415,7 @@ func TestRemove(t *testing.T) {
 	s.p.Remove(&s.n, false)
 	require.Equal(t, "cancel a, cancel b", s.follows())
 	require.Empty(t, s.p.known)
-	require.Empty(t, s.p.evicted.pods)
+	require.Empty(t, s.p.evicted)
 	_, ok := s.p.First()
 	require.False(t, ok)
 }
@@ -434,7 +429,7 @@ func TestRemoveOfANodeThatIsReplaced(t *testing.T) {
 	s.n = Node{Name: "n"}
 	require.Empty(t, s.node(0, taint("other", "", 0)), "it is not asked to go twice")
 	s.p.Shown(Key{Name: "web"}, nil, &s.n, true, s.ours, at(1))
-	require.Empty(t, s.p.evicted.pods)
+	require.Empty(t, s.p.evicted)
 }
 
 func TestObjects(t *testing.T) {
@@ -475,7 +470,7 @@ func reason(why taints.Deadline) string {
 // Where nothing is tainted a node is emptied on its turn, whatever its pods tolerate, but for those of a DaemonSet. It is done when each
 // was tried; what could not be had has it wait for another turn, and what comes afterwards leaves at once.
 func TestStoryOfANodeThatIsEmptied(t *testing.T) {
-	s := tellOf(t, ByEmptying, func(*v1.Taint) bool { return false })
+	s := tellOf(t, byEmptying, func(*v1.Taint) bool { return false })
 	s.ours = Ours{}
 	turn := func(now int, evict bool, list ...v1.Taint) string {
 		s.ours.Evict = evict
@@ -536,7 +531,7 @@ func TestStoryOfANodeThatIsEmptied(t *testing.T) {
 // Where taints are somebody else's they evict nobody; where nothing is, nobody is known.
 func TestHalves(t *testing.T) {
 	drain := taint("drain", "", none)
-	alone := tellOf(t, Alone, taints.OwnNoExecute)
+	alone := tellOf(t, By{Emptying: true}, taints.OwnNoExecute)
 	alone.pod("web", 600, 0)
 	alone.ours.Evict = false
 	require.Empty(t, alone.node(0, drain))
@@ -546,7 +541,7 @@ func TestHalves(t *testing.T) {
 	alone.ours.Evict = false
 	require.Equal(t, "drop", alone.try(11, "web", Permits{}), "a try comes before the round")
 
-	nothing := tellOf(t, Nothing, taints.OwnNoExecute)
+	nothing := tellOf(t, By{}, taints.OwnNoExecute)
 	nothing.pod("web", 600, 0)
 	require.Empty(t, nothing.node(0, drain))
 	require.Empty(t, nothing.shown(1, "web"))

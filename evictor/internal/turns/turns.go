@@ -32,11 +32,11 @@ type Config struct {
 // Turns holds the nodes that wait, those that have a turn, and those that have failed. Make one with New.
 type Turns struct {
 	group     *ratelimitqueue.Group[zone.Key, key, struct{}]
-	taken     map[string]*Turn    // the turns that are not over, by node
-	most      int                 // cap on taken; 0 means none
-	maxFailed int                 // 0 means no cap
-	failed    map[string]struct{} // nodes that count as failed and have no turn; empty without a cap
-	overdue   map[string]struct{} // nodes whose pods became overdue while nothing was permitted
+	taken     map[string]*Turn // the turns that are not over, by node
+	most      int              // cap on taken; 0 means none
+	maxFailed int              // 0 means no cap
+	failed    map[string]bool  // nodes that count as failed and have no turn; empty without a cap
+	overdue   map[string]bool  // nodes whose pods became overdue while nothing was permitted
 	waits     map[key]*earliest.One
 	since     earliest.Of // since when each of waits has waited
 }
@@ -81,7 +81,7 @@ func New(c Config) (*Turns, error) {
 	}
 	return &Turns{
 		group: group, maxFailed: c.MaxFailed,
-		taken: make(map[string]*Turn), failed: make(map[string]struct{}), overdue: make(map[string]struct{}),
+		taken: make(map[string]*Turn), failed: make(map[string]bool), overdue: make(map[string]bool),
 		waits: make(map[key]*earliest.One),
 	}, nil
 }
@@ -119,8 +119,8 @@ func (t *Turns) PauseDomain(domain zone.Key, paused bool, now time.Time) {
 
 // AnyWaits says whether any node of the domain waits, to be acted on or to release.
 func (t *Turns) AnyWaits(domain zone.Key) bool {
-	st, ok := t.group.Domain(domain)
-	return ok && st.Waiting > 0
+	st, _ := t.group.Domain(domain)
+	return st.Waiting > 0
 }
 
 // Limit bounds how many turns may be out at once; 0 means no bound. Releases do not count, but none is handed out either
@@ -133,22 +133,21 @@ func (t *Turns) allTaken() bool { return t.most > 0 && len(t.taken) >= t.most }
 // has a turn.
 func (t *Turns) Wait(node, uid string, domain zone.Key, now time.Time) bool {
 	k := key{node: node}
-	defer t.note(k)
-	if st, ok := t.group.Get(k); ok && st.State == ratelimitqueue.StateKept {
+	if st, _ := t.group.Get(k); st.State == ratelimitqueue.StateKept {
 		t.group.Remove(k)
 	}
-	switch t.group.AddEntryAt(ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: k, Identity: uid}, now) {
-	case ratelimitqueue.Added, ratelimitqueue.Replaced:
-		return true
-	}
-	return false
+	added := t.add(k, uid, domain, now)
+	return added == ratelimitqueue.Added || added == ratelimitqueue.Replaced
+}
+
+func (t *Turns) add(k key, uid string, domain zone.Key, now time.Time) ratelimitqueue.AddResult {
+	defer t.note(k)
+	entry := ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: k, Exempt: k.release, Identity: uid}
+	return t.group.AddEntryAt(entry, now)
 }
 
 // Waits says whether the node waits to be acted on.
-func (t *Turns) Waits(node string) bool {
-	st, ok := t.group.Get(key{node: node})
-	return ok && st.State == ratelimitqueue.StateWaiting
-}
+func (t *Turns) Waits(node string) bool { return t.waits[key{node: node}] != nil }
 
 // Leave forgets that the node waits or has had its turn, and says whether it waited. A turn that it has is void, but not
 // over.
@@ -175,22 +174,17 @@ func (t *Turns) Forget(node string) {
 }
 
 // Overdue records that pods of the node became overdue while evicting them was not permitted.
-func (t *Turns) Overdue(node string) { t.overdue[node] = struct{}{} }
+func (t *Turns) Overdue(node string) { t.overdue[node] = true }
 
 // IsOverdue says whether the node has overdue pods that were not released yet.
-func (t *Turns) IsOverdue(node string) bool {
-	_, ok := t.overdue[node]
-	return ok
-}
+func (t *Turns) IsOverdue(node string) bool { return t.overdue[node] }
 
 // AllOverdue returns the nodes with overdue pods, sorted by name.
 func (t *Turns) AllOverdue() []string { return slices.Sorted(maps.Keys(t.overdue)) }
 
 // WaitToRelease makes the node wait in its domain until it may release its overdue pods.
 func (t *Turns) WaitToRelease(node, uid string, domain zone.Key, now time.Time) {
-	k := key{node, true}
-	t.group.AddEntryAt(ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: k, Exempt: true, Identity: uid}, now)
-	t.note(k)
+	t.add(key{node, true}, uid, domain, now)
 }
 
 // LeaveRelease ends WaitToRelease. The pods stay overdue.
@@ -217,7 +211,7 @@ func (t *Turns) Count(node string, failed bool) {
 		return
 	}
 	if failed {
-		t.failed[node] = struct{}{}
+		t.failed[node] = true
 	} else {
 		delete(t.failed, node)
 	}
@@ -240,9 +234,8 @@ func (t *Turns) Take(now time.Time) (*Turn, bool) {
 		delete(t.overdue, turn.Node)
 		return turn, true
 	}
-	_, failed := t.failed[turn.Node]
-	t.Count(turn.Node, false)
-	turn.failed = failed
+	turn.failed = t.failed[turn.Node]
+	t.Count(turn.Node, false) // now its turn counts
 	t.taken[turn.Node] = turn
 	return turn, true
 }

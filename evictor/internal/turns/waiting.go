@@ -65,14 +65,13 @@ func (t *Turns) Backlog() (waiting int, since time.Time) {
 
 // note updates Backlog for a key whose state may have changed.
 func (t *Turns) note(k key) {
-	st, ok := t.group.Get(k)
 	one := t.waits[k]
-	switch waits := ok && st.State == ratelimitqueue.StateWaiting; {
-	case waits && one == nil:
-		one = new(earliest.One)
-		t.waits[k] = one
-		fallthrough
-	case waits:
+	switch st, _ := t.group.Get(k); {
+	case st.State == ratelimitqueue.StateWaiting:
+		if one == nil {
+			one = new(earliest.One)
+			t.waits[k] = one
+		}
 		t.since.Put(one, st.Added)
 	case one != nil:
 		one.Leave()

@@ -177,3 +177,35 @@ func TestTheClockIsNotReadWhereItsReadingIsGiven(t *testing.T) {
 	require.Equal(t, 2, ran)
 	require.LessOrEqual(t, c.reads, 3, "once for each retry, and once to begin with")
 }
+
+// Due times that come from the clock itself can be compared with its last reading.
+func TestSchedulingReadsTheClockOnlyIfItMust(t *testing.T) {
+	now := time.Now()
+	for _, row := range []struct {
+		name       string
+		clock, due time.Time
+		config     Config
+		reads      int
+	}{
+		{"monotonic", now, now.Add(time.Hour), Config{}, 0},
+		{"by the wall clock", now, now.Add(time.Hour).Round(0), Config{}, 1},
+		{"at once", now, time.Time{}, Config{}, 1},
+		{"by another clock", epoch, now, Config{}, 1},
+		{"with a permission", now, now.Add(time.Hour), Config{Permission: func() error { return nil }}, 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			c := &countedClock{Time: row.clock}
+			row.config.Clock = c
+			s, err := New(func(context.Context, Work[string, int]) Result { return Done() }, row.config)
+			require.NoError(t, err)
+			c.Time, c.reads = c.Add(time.Minute), 0
+			require.Equal(t, Scheduled, s.Schedule("a", 1, row.due))
+			require.Equal(t, row.reads, c.reads)
+			st, _ := s.Get("a")
+			if row.due.IsZero() {
+				row.due = c.Time
+			}
+			require.Zero(t, row.due.Round(0).Compare(st.Due.Round(0)))
+		})
+	}
+}

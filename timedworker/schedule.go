@@ -1,16 +1,23 @@
 package timedworker
 
-import "time"
+import (
+	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
+)
 
 // Schedule schedules the key's work for due: at once if that has passed; the zero time means now. Work that waits already
 // is moved and gets the new value. For a running key it queues another turn. It is ScheduleEntry with OnDuplicate Replace.
 func (s *Set[K, V]) Schedule(key K, value V, due time.Time) ScheduleResult {
-	return s.schedule(&Entry[K, V]{Key: key, Value: value, Due: due, OnDuplicate: Replace}, s.read())
+	return s.ScheduleEntry(Entry[K, V]{Key: key, Value: value, Due: due, OnDuplicate: Replace})
 }
 
 // ScheduleEntry schedules work with an identity and policies. If the key's work has another identity, the entry takes its
 // place whatever the policies say, and starts with no failed tries; if that work is running, the entry waits for its end.
 func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) ScheduleResult {
+	if s.config.Permission == nil && steady.Monotonic(e.Due) {
+		return s.schedule(&e, time.Time{}) // reading the clock would take a sixth of the time
+	}
 	return s.schedule(&e, s.read())
 }
 
@@ -19,11 +26,19 @@ func (s *Set[K, V]) ScheduleEntryAt(e Entry[K, V], now time.Time) ScheduleResult
 	return s.schedule(&e, now)
 }
 
+// schedule takes no reading of the clock if now is zero. Then a due time with a monotonic part is compared with the last
+// reading, unless that has none.
 func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	permitted := s.mayTakeIn(now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	due := s.tick(now)
+	if now.IsZero() && !s.time.Monotonic() {
+		now = s.read()
+	}
+	if !now.IsZero() {
+		s.tick(now)
+	}
+	due := s.time.Elapsed()
 	if !e.Due.IsZero() {
 		due = s.time.Of(e.Due)
 	}

@@ -35,7 +35,7 @@ func (t *Time) Read(now time.Time) int64 {
 	case passed >= 0: // even for 0, because the wall clock may have been set
 		t.elapsed = Add(t.elapsed, passed)
 		t.last = now
-	case passed < 0 && !(monotonic(now) && monotonic(t.last)):
+	case passed < 0 && !(Monotonic(now) && t.Monotonic()):
 		t.last = now
 	}
 	return t.elapsed
@@ -49,6 +49,9 @@ func (t *Time) Late(now time.Time) bool { return now != t.last && now.Before(t.l
 
 // Elapsed returns the steady time of the last reading.
 func (t *Time) Elapsed() int64 { return t.elapsed }
+
+// Monotonic reports whether the last reading has a monotonic part.
+func (t *Time) Monotonic() bool { return Monotonic(t.last) }
 
 // Of returns the steady time of an instant, relative to the clock's last reading. It saturates for distant instants.
 func (t *Time) Of(instant time.Time) int64 { return Add(t.elapsed, instant.Sub(t.last)) }
@@ -81,5 +84,6 @@ func Sub(a, b int64) int64 {
 	return Add(a, time.Duration(-b))
 }
 
-// monotonic reports whether a reading has a monotonic part, which Round strips.
-func monotonic(t time.Time) bool { return t != t.Round(0) }
+// Monotonic reports whether an instant has a monotonic part, which Round strips. If the last reading has one too, Of needs
+// no newer reading.
+func Monotonic(t time.Time) bool { return t != t.Round(0) }

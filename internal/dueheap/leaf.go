@@ -165,23 +165,52 @@ func (p *Places) pack(id int32) {
 	p.adopt(id, 0, n)
 }
 
-// middle returns the entry in the middle of a full leaf, by Hoare's selection: sorting would take longer.
-func (p *Places) middle(l *leaf) entry {
-	var all [slots]entry
+// all returns the entries of a full leaf by slot.
+func (p *Places) all(l *leaf) (all [slots]entry) {
 	for at, number := range l.numbers {
 		all[at] = p.entry(number)
 	}
+	return all
+}
+
+// allBefore says whether all entries of a full leaf are before that one.
+func allBefore(all *[slots]entry, one *entry) bool {
+	for at := range all {
+		if one.before(&all[at]) {
+			return false
+		}
+	}
+	return true
+}
+
+// middle returns a bound that divides the entries of a full leaf into halves that do not differ by much. Usually the mean
+// of the due times does. If not, Hoare's selection finds the entry in the middle.
+func middle(all *[slots]entry) entry {
+	sum := 0.0
+	for at := range all {
+		sum += float64(all[at].due)
+	}
+	mean, before := entry{due: int64(sum / slots)}, 0
+	for at := range all {
+		if all[at].due < mean.due {
+			before++
+		}
+	}
+	if before >= slots*3/8 && before <= slots*5/8 {
+		return mean
+	}
+	some := *all
 	for from, to := 0, slots-1; from < to; {
-		pivot, left, right := all[(from+to)/2], from, to
+		pivot, left, right := some[(from+to)/2], from, to
 		for left <= right {
-			for all[left].before(&pivot) {
+			for some[left].before(&pivot) {
 				left++
 			}
-			for pivot.before(&all[right]) {
+			for pivot.before(&some[right]) {
 				right--
 			}
 			if left <= right {
-				all[left], all[right] = all[right], all[left]
+				some[left], some[right] = some[right], some[left]
 				left++
 				right--
 			}
@@ -192,34 +221,24 @@ func (p *Places) middle(l *leaf) entry {
 		case left <= slots/2:
 			from = left
 		default:
-			return all[slots/2]
+			return some[slots/2]
 		}
 	}
-	return all[slots/2]
+	return some[slots/2]
 }
 
-// allBefore says whether all of a full leaf is before an entry.
-func (p *Places) allBefore(l *leaf, one *entry) bool {
-	for _, number := range l.numbers {
-		if other := p.entry(number); one.before(&other) {
-			return false
-		}
-	}
-	return true
-}
-
-// moveFrom moves what is not before a bound from a full leaf to an empty one. An order stays.
-func (p *Places) moveFrom(bound *entry, id, to int32) {
-	from, into := p.leaf(id), p.leaf(to)
-	for at, number := range from.numbers {
-		if one := p.entry(number); !one.before(bound) {
-			free := into.len()
+// move moves what is not before a bound from a full leaf, which has all these, to an empty one. An order stays.
+func (p *Places) move(all *[slots]entry, bound *entry, id, to int32) {
+	from, into, free := p.leaf(id), p.leaf(to), 0
+	for at := range all {
+		if !all[at].before(bound) {
 			from.used &^= 1 << at
-			into.used |= 1 << free
-			into.numbers[free] = number
-			p.items.At(number).place = placeOf(to, free)
+			into.numbers[free] = all[at].number
+			free++
 		}
 	}
+	into.used = 1<<free - 1
+	p.adopt(to, 0, free)
 }
 
 // adopt records the places of the numbers in a part of a leaf.

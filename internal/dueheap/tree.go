@@ -7,19 +7,19 @@ import "math/bits"
 func (h *Heap) split(id int32, one *entry) int32 {
 	p := h.places
 	right := p.newLeaf()
-	l, r := p.leaf(id), p.leaf(right)
+	l, r, all := p.leaf(id), p.leaf(right), p.all(p.leaf(id))
 	bound, cutNodes := *one, fanout/2
-	switch least := p.entry(l.numbers[0]); {
-	case id == h.last && p.allBefore(l, one):
+	switch {
+	case id == h.last && allBefore(&all, one):
 		cutNodes = fanout
-	case id == h.first && one.before(&least):
-		bound, cutNodes = least, 1
+	case id == h.first && one.before(&all[0]):
+		bound, cutNodes = all[0], 1
 	case id == h.first:
-		bound = p.entry(l.numbers[slots/2])
+		bound = all[slots/2]
 	default:
-		bound = p.middle(l)
+		bound = middle(&all)
 	}
-	p.moveFrom(&bound, id, right)
+	p.move(&all, &bound, id, right)
 	l.until, r.from, r.until = bound.due, bound.due, l.until
 	if id == h.first {
 		h.high = bound

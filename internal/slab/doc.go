@@ -5,8 +5,8 @@
 // stays in the cache. A record moves only when its block goes from one piece to chunks. No operation copies or clears
 // more than one block.
 //
-// The memory kept is the pieces and chunks that hold a record, up to 32 spare chunks, and up to 176 bytes for each block
-// up to the greatest number ever used. So a single survivor keeps 32 records. The spares make 1,024 records that come and
-// go again and again cost no allocation. Other pieces and chunks that are not needed stay for the next garbage
+// The memory kept is the pieces and chunks that hold a record, up to 32 spare chunks, and up to 176 bytes for each
+// block up to the greatest number ever used. So a single survivor keeps 32 records. The spares make 1,024 records that
+// come and go again and again cost no allocation. Other pieces and chunks that are not needed stay for the next garbage
 // collections to take, unless they are used again before.
 package slab

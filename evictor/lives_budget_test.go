@@ -56,15 +56,29 @@ func (m *livesMind) in(bound *budget.Bound, known *livesNode) (livesGroup, bool)
 	return livesGroup{bound, ""}, true
 }
 
+// unheard is how long nobody will listen: row "a gap between two passes adds one period to anybody's silence at most". In exact
+// mode it adds nothing.
+func (m *livesMind) unheard() time.Duration {
+	if !m.world.plan.Exact {
+		return 0
+	}
+	return max(0, m.process.frozen.Sub(m.world.now))
+}
+
+// idle: without taints, a node's turn had nothing to do.
+func (m *livesMind) idle(known *livesNode) bool {
+	empty := !m.world.plan.Taints && !known.due.IsZero()
+	for _, pod := range m.process.seenPods {
+		empty = empty && (pod.Spec.NodeName != known.object.Name || livesSpared(pod) || livesDaemon(pod) || pod.DeletionTimestamp != nil)
+	}
+	return empty
+}
+
 // acting says whether a node counts as acted on. What is not shown yet counts for a grace.
 func (m *livesMind) acting(known *livesNode) (surely, perhaps bool) {
 	now, shown := m.world.now, known.carries(m.world)
 	surely = !known.acts.IsZero() && known.acts.Before(now) && !known.unsure && (shown || known.emptied || m.world.plan.Taints && now.Sub(known.acts) < m.grace())
-	empty := !m.world.plan.Taints && !known.due.IsZero() // its turn had nothing to do
-	for _, pod := range m.process.seenPods {
-		empty = empty && (pod.Spec.NodeName != known.object.Name || livesSpared(pod) || livesDaemon(pod) || pod.DeletionTimestamp != nil)
-	}
-	return surely, surely || !known.acts.IsZero() || shown || empty || known.unsure
+	return surely, surely || !known.acts.IsZero() || shown || m.idle(known) || known.unsure
 }
 
 func (n *livesNode) carries(w *livesWorld) bool {

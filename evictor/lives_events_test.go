@@ -352,6 +352,9 @@ func (w *livesWorld) processEvent(e livesEvent) {
 			return
 		}
 		p.frozen = w.now.Add(time.Duration(1+e.b%180) * time.Second)
+		for _, known := range p.mind.nodes {
+			known.lost += p.mind.unheard()
+		}
 		p.mind.disturbed("freeze")
 		p.mind.unsettled = p.frozen
 	case "clockback":

@@ -249,6 +249,11 @@ func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (sur
 			perhapsIn[b.node] = true
 		}
 	}
+	for name, known := range m.nodes { // a turn with nothing to do begins, too
+		if group, is := m.in(in.bound, known); is && group == in && m.idle(known) {
+			perhapsIn[name] = true
+		}
+	}
 	return int64(len(surelyIn)) > in.bound.Max.Of(total[1]), int64(len(perhapsIn)) > in.bound.Max.Of(total[0])
 }
 

@@ -189,7 +189,7 @@ func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 }
 
 func (m *livesMind) lives(known *livesNode) {
-	known.beat, known.heard, known.silent, known.lost = m.world.now, m.hears(), false, 0
+	known.beat, known.heard, known.silent, known.lost = m.world.now, m.hears(), false, m.unheard()
 }
 
 // hears is how long this process has listened: row "a gap between two passes adds one period to anybody's silence at

@@ -399,6 +399,7 @@ func (p *livesProcess) enter() func() {
 	p.world.enter()
 	if p.panics > 0 {
 		p.panics--
+		p.mind.disturbed("own panic")
 		p.fed = true
 		p.world.mu.Unlock()
 		panic(errLivesPanic)

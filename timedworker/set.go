@@ -49,8 +49,8 @@ type Set[K comparable, V any] struct {
 // record is what is kept for a key. Its number is in due or in aside, or its work runs.
 type record[V any] struct {
 	identity string
-	value    V
 	tried    *tried // nil before the first try that did not end the work
+	value    V      // beside holder, with which a small value shares a word
 	holder   int32  // the try's place in running plus one; 0 if it waits
 }
 

@@ -18,7 +18,7 @@ import (
 // A tracker that is stopped, encoded to JSON and restored on another clock answers like one whose clock stood still in
 // between.
 func TestLivesOfDurations(t *testing.T) {
-	for seed := range int64(lives) {
+	for seed := range lives() {
 		r := rand.New(rand.NewSource(seed))
 		clk := clockcases.New(seed%2 == 0)
 		d, err := NewDurations[string](DurationsConfig{Rules: modelRules, Clock: clk})

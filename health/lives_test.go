@@ -15,10 +15,14 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-const (
-	lives     = 10_000
-	lifeUntil = 40 // operations before it is stopped, and after
-)
+const lifeUntil = 40 // operations before it is stopped, and after
+
+func lives() int64 {
+	if testing.Short() {
+		return 1_000
+	}
+	return 10_000
+}
 
 // stampsFrom is later than any creation time, whichever clock wrote that.
 var stampsFrom = clockcases.Start.Add(100_000 * time.Hour)
@@ -37,7 +41,7 @@ func told(clk *clockcases.Clock, t time.Time) string { return t.Sub(clk.Now()).S
 // A tracker that is stopped, encoded to JSON and restored on another clock answers like one whose clock stood still in
 // between.
 func TestLivesOfDeadlines(t *testing.T) {
-	for seed := range int64(lives) {
+	for seed := range lives() {
 		r := rand.New(rand.NewSource(seed))
 		clk := clockcases.New(seed%2 == 0)
 		d, err := NewDeadlines[string](DeadlinesConfig{Grace: 10 * time.Second, Clock: clk})
@@ -115,7 +119,7 @@ func deadlinesOperation(r *rand.Rand, d *Deadlines[string], clk *clockcases.Cloc
 // The same for a monitor, except that nobody is Settled before one more grace. The original is changed in the same way,
 // to compare the two.
 func TestLivesOfMonitors(t *testing.T) {
-	for seed := range int64(lives) {
+	for seed := range lives() {
 		r := rand.New(rand.NewSource(seed))
 		clk := clockcases.New(seed%2 == 0)
 		config := Config{NodeMonitorGracePeriod: 20 * time.Second, NodeStartupGracePeriod: 30 * time.Second, NodeMonitorPeriod: time.Duration(seed%3) * 3 * time.Second, Clock: clk}

@@ -198,8 +198,12 @@ func (l *life) compare() {
 // A snapshot is the whole of a queue or a group: what was restored from it, on another clock, decides from then on as
 // the one that went on, whose holders all ended with Blocked(0).
 func TestStoppedAndRestoredLives(t *testing.T) {
+	lives := uint64(10_000)
+	if testing.Short() {
+		lives = 1_000
+	}
 	for _, isQueue := range []bool{true, false} {
-		for seed := range uint64(10_000) {
+		for seed := range lives {
 			l := &life{TB: t, seededChoices: &seededChoices{state: seed * 104729}}
 			l.setup = setup{queue: isQueue, rate: pick(l, 0.1, 0.37, 3.3, 1e3/7, Unlimited, Stopped), burst: pick(l, 1, 1, 4)}
 			if !isQueue {

@@ -4,6 +4,7 @@ package armed
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,13 @@ func TestOneWorkerInEightTriesWhatWasRefused(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var e *Evictions[int, int]
-			running, hung := 0, make(chan struct{})
+			var running atomic.Int32
+			hung := make(chan struct{})
 			e, err := New(timedworker.Config{Workers: workers}, func(slot int) (int, string) { return slot, "" }, func(_ context.Context, w timedworker.Work[int, int], apart bool) timedworker.Result {
 				if !apart {
 					return e.PutApart(w, time.Now())
 				}
-				running++
+				running.Add(1)
 				<-hung
 				return timedworker.Done()
 			})
@@ -37,7 +39,7 @@ func TestOneWorkerInEightTriesWhatWasRefused(t *testing.T) {
 				e.Schedule(slot, time.Time{}, time.Now())
 				synctest.Wait()
 			}
-			require.Equal(t, apart, running, "of %d workers", workers)
+			require.EqualValues(t, apart, running.Load(), "of %d workers", workers)
 			require.Equal(t, 10, e.Len(), "what runs, too")
 			close(hung)
 			synctest.Wait()

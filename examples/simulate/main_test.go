@@ -186,7 +186,11 @@ func TestRecordedData(t *testing.T) {
 	if data == "" {
 		t.Skip("EVICTKIT_DATA is not set")
 	}
-	for _, name := range []string{"lost-zone", "spot", "spot-reschedule"} {
+	scenarios := []string{"lost-zone", "spot", "spot-reschedule"}
+	if testing.Short() {
+		scenarios = scenarios[:1] // with the race detector, all take minutes
+	}
+	for _, name := range scenarios {
 		t.Run(name, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
 			require.NoError(t, err)

@@ -28,6 +28,7 @@ type (
 // livesAllowed is what the model knows of a node's action.
 type livesAllowed struct {
 	acts    time.Time       // since when it is acted on
+	bared   time.Time       // when it lost our taints last
 	unsure  bool            // without taints: it may have had its turn, or given it back since an eviction failed
 	pending [2]zone.Pending // what becomes of its evictions as of the last pass, at least and at most
 	since   [3]time.Time    // since when at least that

@@ -55,6 +55,7 @@ type livesNotes struct {
 	released map[string]time.Time // when the closure ended after which a node was released
 	trouble  time.Time            // when something last kept this process from its work
 	troubles string
+	behind   time.Time    // when the store last stopped showing older versions
 	setBack  bool         // its clock, since its last pass
 	before   *livesMind   // under Run: as it was when this instant began
 	doubts   []livesDoubt // under Run: writes that only the end of the instant may justify
@@ -125,6 +126,9 @@ func (m *livesMind) halves() {
 // what fails alone.
 func (m *livesMind) disturbed(why string) {
 	m.troubles, m.trouble = why, livesLater(livesLater(m.trouble, m.world.now), m.process.frozen) // nobody looks before
+	if why == "lag" {
+		m.behind = m.world.now
+	}
 	if strings.HasPrefix(why, "own ") {
 		m.trouble = m.world.now.Add(m.world.config.RetryMax)
 	}

@@ -128,10 +128,13 @@ func (m *livesMind) evicting(ref evictor.PodRef) {
 		return
 	}
 	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
-		m.begins(known, m.world.now.Add(-1), m.world.now, m.world.now)
-		if known.emptied = true; m.troubles != "lag" || m.trouble.Before(m.world.now) { // else it may have had its turn when older versions were ignored
+		first := m.world.now
+		if known.emptied = true; !m.behind.Before(first) {
+			first = known.due // it may have had its turn when older versions were ignored
+		} else {
 			m.paced(ref.Node, known.domain, true)
 		}
+		m.begins(known, m.world.now.Add(-1), first, m.world.now)
 	}
 	end := m.deadline(known, pod, true, true)
 	for _, key := range []string{livesAll, known.domain, "policy", "lead", "budget of " + ref.Node} {
@@ -206,6 +209,9 @@ func (m *livesMind) adopts(known *livesNode) {
 	switch carries := known.carries(m.world); {
 	case carries && known.acts.IsZero():
 		first := m.world.now
+		if known.bared.Equal(first) { // it was never seen without
+			first = livesBegin
+		}
 		for _, key := range livesOwn {
 			if taint := known.taints[key]; !taint.added.IsZero() && m.elapsed(taint.added).Before(first) {
 				first = m.elapsed(taint.added)
@@ -213,7 +219,7 @@ func (m *livesMind) adopts(known *livesNode) {
 		}
 		m.begins(known, m.world.now, first, m.world.now)
 	case !carries && m.world.plan.Taints && known.changed.Equal(m.world.now):
-		known.acts = time.Time{}
+		known.acts, known.bared = time.Time{}, m.world.now
 	}
 }
 

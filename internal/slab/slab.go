@@ -8,7 +8,7 @@ import (
 
 const (
 	size = 32 // numbers in a chunk; the bits of a word
-	kept = 32 // spare chunks, so that 1,024 records come and go without an allocation
+	kept = 16 // spare chunks, so that 512 records come and go without an allocation
 )
 
 // Slab holds records of type T. The zero Slab is empty and ready for use. It is not safe for concurrent use, except that

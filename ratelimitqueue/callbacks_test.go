@@ -247,8 +247,8 @@ func TestKeyThatCannotBeHashed(t *testing.T) {
 		q.mu.Unlock()
 		require.True(t, g.mu.TryLock(), name)
 		g.mu.Unlock()
-		require.Equal(t, 1, q.index.Len()+q.Len()-1, name)
-		require.Equal(t, 1, g.index.Len()+g.Len()-1, name)
+		require.Equal(t, 1, q.records.Len()+q.Len()-1, name)
+		require.Equal(t, 1, g.records.Len()+g.Len()-1, name)
 	}
 	g.Add("p", "c", 1)
 	require.Equal(t, 1, g.domains.Len(), "the domain that was made in vain is forgotten")

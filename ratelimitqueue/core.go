@@ -7,7 +7,6 @@ import (
 
 	"github.com/evictkit/evictkit/internal/dueheap"
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -20,8 +19,7 @@ type core[K comparable, V any] struct {
 
 	mu         sync.Mutex // guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
 	time       steady.Time
-	index      keyindex.Index[K] // numbers the keys
-	records    slab.Slab[record[V]]
+	records    keyindex.Table[K, record[V]]
 	spare      *tried[V]      // zero
 	places     dueheap.Places // where waiting items are in the heaps of the lines
 	lines      []*line        // by number; nil where a domain was forgotten
@@ -129,13 +127,7 @@ func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, per
 	if !e.Due.IsZero() {
 		due = c.time.Of(e.Due)
 	}
-	i, isNew := c.index.Insert(e.Key)
-	if isNew {
-		r := c.records.Use(i)
-		r.line = line
-		c.fresh(i, r, e.Value, e.Identity, now, due, exempt)
-		return Added
-	}
+	i, _ := c.records.Insert(e.Key)
 	r := c.records.At(i)
 	switch {
 	case r.state == 0:
@@ -186,7 +178,7 @@ func (c *core[K, V]) fresh(i int32, r *record[V], value V, identity string, now,
 // the key has another identity, refuse removes that item, so that it is not handed out in place of the new one. c.mu is
 // held.
 func (c *core[K, V]) refuse(key K, identity string) bool {
-	i, ok := c.index.Find(key)
+	i, ok := c.records.Find(key)
 	if !ok {
 		return true
 	}
@@ -234,8 +226,7 @@ func (c *core[K, V]) leave(i int32, r *record[V]) (forgets bool) {
 
 // forget drops the record of an unknown key. c.mu is held.
 func (c *core[K, V]) forget(i int32) {
-	c.index.Delete(c.index.Key(i))
-	c.records.Free(i)
+	c.records.Delete(c.records.Key(i))
 }
 
 // Remove forgets the key in any state, at any rate, paused or not.
@@ -246,7 +237,7 @@ func (c *core[K, V]) Remove(key K) RemoveResult { return c.RemoveIdentity(key, "
 func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place, ok := c.index.Locate(key)
+	place, ok := c.records.Locate(key)
 	if !ok {
 		return NotFound
 	}
@@ -262,8 +253,7 @@ func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 		result = RemovedInFlight
 	}
 	if c.leave(i, r) {
-		c.index.DeleteAt(place)
-		c.records.Free(i)
+		c.records.DeleteAt(place)
 	}
 	return result
 }

@@ -52,7 +52,7 @@ func (c *core[K, V]) Stats() Stats {
 
 // find returns the record of a known key; c.mu is held.
 func (c *core[K, V]) find(key K) (i int32, r *record[V], ok bool) {
-	if i, ok = c.index.Find(key); !ok {
+	if i, ok = c.records.Find(key); !ok {
 		return 0, nil, false
 	}
 	r = c.records.At(i)

@@ -101,7 +101,7 @@ func TestClear(t *testing.T) {
 	b.Keep()
 	f.Clear()
 	f.Clear()
-	require.Equal(t, 1, f.index.Len(), "of a it is known that its holder has not ended")
+	require.Equal(t, 1, f.records.Len(), "of a it is known that its holder has not ended")
 	require.Equal(t, Stats{InFlight: 1, Added: 3, HandedOut: 2, Done: 1}, f.Stats())
 	for _, key := range []string{"a", "b"} {
 		require.Equal(t, Added, f.Add(key, 2))
@@ -110,7 +110,7 @@ func TestClear(t *testing.T) {
 	require.Equal(t, Ended{Newer: true}, a.RetryAfter(0))
 	require.Equal(t, []string{"a"}, f.takes())
 	f.Clear()
-	require.Zero(t, f.index.Len())
+	require.Zero(t, f.records.Len())
 }
 
 // Blocked is no failure: attempts and backoff are as they were.

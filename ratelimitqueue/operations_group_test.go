@@ -129,7 +129,7 @@ func (p *player) compare() {
 	}
 	p.want("asked", m.asked, p.subject.asked)
 	p.want("paused", len(m.pauses), len(c.Paused()))
-	p.want("numbers in use", p.records(), c.index.Len())
+	p.want("numbers in use", p.records(), c.records.Len())
 	for _, name := range domainNames {
 		if !p.setup.queue {
 			p.compareDomain(name)

@@ -229,7 +229,7 @@ func TestRemoveWhileInFlight(t *testing.T) {
 		require.Equal(t, Removed, f.Remove("k"))
 		end(item)
 		require.Zero(t, f.Len())
-		require.Zero(t, f.index.Len(), "nothing is left behind")
+		require.Zero(t, f.records.Len(), "nothing is left behind")
 	}
 	Item[string, int]{}.Done() // of no queue
 }

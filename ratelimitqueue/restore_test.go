@@ -117,7 +117,7 @@ func FuzzRestore(f *testing.F) {
 				_, _ = restored.core().Next()
 			}
 			restored.core().Clear()
-			require.Zero(t, restored.core().index.Len())
+			require.Zero(t, restored.core().records.Len())
 		}
 	})
 }

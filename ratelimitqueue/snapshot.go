@@ -132,7 +132,7 @@ func (r *record[V]) unheld(now int64) (waiting record[V], asked int64) {
 func (c *core[K, V]) snapshotItem(i int32, now int64) SnapshotItem[K, V] {
 	r, asked := c.records.At(i).unheld(now)
 	item := SnapshotItem[K, V]{
-		Key: c.index.Key(i), Value: r.value, Identity: r.identity, State: r.state,
+		Key: c.records.Key(i), Value: r.value, Identity: r.identity, State: r.state,
 		Waited: time.Duration(steady.Sub(now, r.added)), In: time.Duration(steady.Sub(r.due, now)),
 		Place: r.seq, PutOff: time.Duration(steady.Sub(r.due, asked)),
 	}
@@ -220,10 +220,7 @@ func (b *bucket) restore(rate, tokens float64, age time.Duration, now int64) {
 
 // restoreItem adds the item to the line, waiting or kept. c.mu is held.
 func (c *core[K, V]) restoreItem(it *SnapshotItem[K, V], line int32, exempt bool, now int64) {
-	i, isNew := c.index.Insert(it.Key)
-	if isNew {
-		c.records.Use(i)
-	}
+	i, _ := c.records.Insert(it.Key)
 	r := c.records.At(i)
 	r.line = line
 	c.fresh(i, r, it.Value, it.Identity, steady.Sub(now, int64(it.Waited)), steady.Add(now, it.In), exempt)

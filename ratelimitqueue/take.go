@@ -67,7 +67,7 @@ func (c *core[K, V]) preferred(n, i int32, now int64) (int32, int32, bool) {
 		if !chosen || c.records.At(i).exempt {
 			return n, i, true
 		}
-		if j, known := c.index.Find(key); known && c.waits(j, n, now) {
+		if j, known := c.records.Find(key); known && c.waits(j, n, now) {
 			i = j
 		}
 		return n, i, true
@@ -87,7 +87,7 @@ func (c *core[K, V]) dueIn(l *line, now int64) []K {
 	slices.SortFunc(numbers, func(a, b int32) int { return c.records.At(a).byDue(c.records.At(b)) })
 	keys := make([]K, len(numbers))
 	for at, number := range numbers {
-		keys[at] = c.index.Key(number)
+		keys[at] = c.records.Key(number)
 	}
 	return keys
 }
@@ -125,7 +125,7 @@ func (c *core[K, V]) hand(n, i int32, now int64) Item[K, V] {
 		c.changed(n)
 	}
 	return Item[K, V]{
-		Key: c.index.Key(i), Value: r.value, Identity: r.identity,
+		Key: c.records.Key(i), Value: r.value, Identity: r.identity,
 		Added: c.time.Instant(r.added), Due: c.time.Instant(r.due), Attempts: int(t.attempts),
 		core: c, number: i, holder: t.holder, attempts: t.attempts, exempt: r.exempt, from: l,
 	}

@@ -146,11 +146,8 @@ func (x *Table[K, R]) Has(number int32) bool { return x.rows.Has(number) && numb
 
 // Each calls visit for every number in use, in order. visit may delete the key that it is called for.
 func (x *Table[K, R]) Each(visit func(number int32, record *R)) {
-	x.rows.Each(func(number int32, r *row[K, R]) {
-		if number != x.gone.Number() {
-			visit(number, &r.record)
-		}
-	})
+	x.clean()
+	x.rows.Each(func(number int32, r *row[K, R]) { visit(number, &r.record) })
 }
 
 // Len returns the number of keys.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/evictkit/evictkit/internal/dueheap"
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -33,8 +32,7 @@ type Durations[K comparable] struct {
 
 	mu       sync.Mutex // guards what follows
 	time     steady.Time
-	index    keyindex.Index[K] // numbers the entries of observed and due
-	observed slab.Slab[observed]
+	observed keyindex.Table[K, observed]
 	due      dueheap.Heap // keys with a rule that may still come true, by when it does
 }
 
@@ -81,11 +79,11 @@ func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (ended []Ru
 func (d *Durations[K]) ObserveAt(key K, conditions []v1.NodeCondition, now time.Time) (ended []Rule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
+	i, ok := d.observed.Find(key)
 	at := d.time.Read(now)
 	if !ok {
-		i, _ = d.index.Insert(key)
-		d.observed.Use(i).held = make([]held, len(d.watched))
+		i, _ = d.observed.Insert(key)
+		d.observed.At(i).held = make([]held, len(d.watched))
 	}
 	o, changed := d.observed.At(i), false
 	for n := range d.watched {
@@ -173,7 +171,7 @@ func (d *Durations[K]) expire(at int64) (key K, rule Rule, ok bool) {
 	rule = d.watched[n].rules[h.status][h.told]
 	h.told++
 	d.wait(i, o)
-	return d.index.Key(i), rule, true
+	return d.observed.Key(i), rule, true
 }
 
 // Next returns when the next rule comes true that Expired has not yielded; false if there is none. It may lie in the
@@ -212,7 +210,7 @@ func (d *Durations[K]) Get(key K) ([]Lasting, bool) { return d.GetAt(key, d.cloc
 func (d *Durations[K]) GetAt(key K, now time.Time) (all []Lasting, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
+	i, ok := d.observed.Find(key)
 	at := d.time.Read(now)
 	if !ok {
 		return nil, false
@@ -236,11 +234,10 @@ func (d *Durations[K]) GetAt(key K, now time.Time) (all []Lasting, ok bool) {
 func (d *Durations[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
+	place, ok := d.observed.Locate(key)
 	if ok {
-		d.index.Delete(key)
-		d.observed.Free(i)
-		d.due.Remove(i)
+		d.observed.DeleteAt(place)
+		d.due.Remove(place.Number())
 	}
 	return ok
 }
@@ -249,5 +246,5 @@ func (d *Durations[K]) Forget(key K) bool {
 func (d *Durations[K]) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.index.Len()
+	return d.observed.Len()
 }

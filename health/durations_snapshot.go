@@ -10,7 +10,6 @@ import (
 
 	"github.com/evictkit/evictkit/internal/dueheap"
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -59,9 +58,9 @@ func (d *Durations[K]) keysAt(now time.Time) []ConditionsSnapshot[K] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := d.time.Read(now)
-	all := make([]ConditionsSnapshot[K], 0, d.index.Len())
+	all := make([]ConditionsSnapshot[K], 0, d.observed.Len())
 	d.observed.Each(func(i int32, o *observed) {
-		k := ConditionsSnapshot[K]{Key: d.index.Key(i), Seen: age(at, o.seen)}
+		k := ConditionsSnapshot[K]{Key: d.observed.Key(i), Seen: age(at, o.seen)}
 		for n := range o.held {
 			if h := &o.held[n]; h.status != unseen {
 				k.Conditions = append(k.Conditions, d.watched[n].snapshot(h, at))
@@ -96,11 +95,11 @@ func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
 	}
-	var index keyindex.Index[K] // numbers the keys in the order of the snapshot
+	var keys keyindex.Table[K, observed] // numbers the keys in the order of the snapshot
 	twice := map[v1.NodeConditionType]bool{}
 	for i := range s.Keys {
 		k := &s.Keys[i]
-		if _, isNew := index.Insert(k.Key); !isNew || k.Seen < 0 {
+		if _, isNew := keys.Insert(k.Key); !isNew || k.Seen < 0 {
 			return fmt.Errorf("health: cannot restore key %v: it is there twice, or seen a negative time ago", k.Key)
 		}
 		clear(twice)
@@ -114,11 +113,11 @@ func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.index.Len() > 0 {
-		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.index.Len())
+	if d.observed.Len() > 0 {
+		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.observed.Len())
 	}
 	at := d.time.Read(now)
-	d.index, d.observed, d.due = index, slab.Slab[observed]{}, dueheap.Heap{}
+	d.observed, d.due = keys, dueheap.Heap{}
 	for i := range s.Keys {
 		d.restoreKey(int32(i), &s.Keys[i], at)
 	}
@@ -132,7 +131,7 @@ func (c *ConditionSnapshot) plausible(seen time.Duration) bool {
 }
 
 func (d *Durations[K]) restoreKey(i int32, k *ConditionsSnapshot[K], at int64) {
-	o := d.observed.Use(i)
+	o := d.observed.At(i)
 	o.seen, o.held = steady.Sub(at, int64(k.Seen)), make([]held, len(d.watched))
 	for _, c := range k.Conditions {
 		n := indexOf(d.watched, c.Type)

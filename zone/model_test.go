@@ -220,7 +220,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 		require.Equal(t, wantNext, got)
 	}
 	checkInvariants(t, &tracker.domains)
-	for i := range int32(tracker.index.Cap()) {
+	for i := range int32(tracker.members.Cap()) {
 		if tracker.members.Has(i) && tracker.members.At(i).domain != tracker.domains.byKey[tracker.members.At(i).domain.key] {
 			require.Fail(t, "a member in a dropped zone")
 		}

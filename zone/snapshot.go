@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -102,13 +101,10 @@ func (t *Tracker[K, D]) copyAt(clockNow time.Time) (members []memberCopy[K, D], 
 		}
 		zones[d] = z
 	}
-	members = make([]memberCopy[K, D], 0, t.index.Len())
-	for i := range int32(t.index.Cap()) {
-		if t.members.Has(i) {
-			r := t.members.At(i)
-			members = append(members, memberCopy[K, D]{r.domain, r.sequence, MemberSnapshot[K]{t.index.Key(i), r.Member}})
-		}
-	}
+	members = make([]memberCopy[K, D], 0, t.members.Len())
+	t.members.Each(func(i int32, r *record[D]) {
+		members = append(members, memberCopy[K, D]{r.domain, r.sequence, MemberSnapshot[K]{t.members.Key(i), r.Member}})
+	})
 	return members, zones, ds.allDown
 }
 
@@ -133,7 +129,7 @@ func (t *Tracker[K, D]) RestoreAt(s Snapshot[K, D], now time.Time) error {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	at := ds.time.Read(now)
-	t.index, t.members = keyindex.Index[K]{}, slab.Slab[record[D]]{}
+	t.members = keyindex.Table[K, record[D]]{}
 	ds.emptyLocked()
 	ds.allDown = s.AllDown
 	for i := range s.Zones {

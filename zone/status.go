@@ -38,14 +38,14 @@ func (t *Tracker[K, D]) Cluster() Counts {
 func (t *Tracker[K, D]) Len() int {
 	t.domains.mu.Lock()
 	defer t.domains.mu.Unlock()
-	return t.index.Len()
+	return t.members.Len()
 }
 
 // Get returns what was Set for the member, and false if it is not known.
 func (t *Tracker[K, D]) Get(key K) (domain D, member Member, ok bool) {
 	t.domains.mu.Lock()
 	defer t.domains.mu.Unlock()
-	i, ok := t.index.Find(key)
+	i, ok := t.members.Find(key)
 	if !ok {
 		return domain, member, false
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/evictkit/evictkit/internal/absent"
 	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
 )
 
 // Config configures New. Only Policy is required.
@@ -53,8 +52,7 @@ type Tracker[K, D comparable] struct {
 	domains domains[D]
 
 	// Guarded by domains.mu.
-	index    keyindex.Index[K] // numbers the members
-	members  slab.Slab[record[D]]
+	members  keyindex.Table[K, record[D]]
 	sequence uint64
 }
 
@@ -89,7 +87,7 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	i, ok := t.index.Find(key)
+	i, ok := t.members.Find(key)
 	if !ok {
 		t.addLocked(key, ds.findLocked(domain), m)
 		return
@@ -117,8 +115,8 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 // with nothing changed.
 func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
 	t.sequence++
-	i, _ := t.index.Insert(key)
-	r := t.members.Use(i)
+	i, _ := t.members.Insert(key)
+	r := t.members.At(i)
 	*r = record[D]{domain: d, sequence: t.sequence, Member: m}
 	t.domains.countLocked(r, 1)
 }
@@ -134,16 +132,15 @@ func (t *Tracker[K, D]) RemoveIdentity(key K, identity string) bool {
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	i, ok := t.index.Find(key)
+	place, ok := t.members.Locate(key)
 	if !ok {
 		return false
 	}
-	r := t.members.At(i)
+	r := t.members.At(place.Number())
 	if identity != "" && r.Identity != "" && r.Identity != identity {
 		return false
 	}
 	ds.countLocked(r, -1)
-	t.members.Free(i)
-	t.index.Delete(key)
+	t.members.DeleteAt(place)
 	return true
 }

@@ -73,8 +73,7 @@ func (c *core[K, V]) queue(i int32, r *record[V]) {
 
 // unqueue takes the record out of its line. c.mu is held.
 func (c *core[K, V]) unqueue(i int32, r *record[V]) {
-	if c.places.Has(i) {
-		c.lines[r.line].heap(r.exempt).Remove(i)
+	if c.lines[r.line].heap(r.exempt).Remove(i) {
 		c.changed(r.line)
 	}
 }

@@ -113,14 +113,15 @@ func (h *Heap) find(one *entry) int32 {
 	return id
 }
 
-// Remove removes the number. It does nothing if the number is not in the heap.
-func (h *Heap) Remove(number int32) {
+// Remove removes the number and reports whether it was in the heap.
+func (h *Heap) Remove(number int32) bool {
 	if !h.Has(number) {
-		return
+		return false
 	}
 	h.length--
 	h.take(number, h.places.items.At(number))
 	h.places.items.Free(number)
+	return true
 }
 
 // Each calls visit for every number, in no particular order. visit must not change the heap.

@@ -140,12 +140,16 @@ func (p *Places) join(x *node, at int, pair func(x *node, at int) bool) bool {
 	return at+1 < int(x.count) && pair(x, at) || at > 0 && pair(x, at-1)
 }
 
-// joinLeaves moves the numbers of the leaf after that index into the leaf at the index, if there is room.
+// joinLeaves joins the leaf at that index with the one after it, if there is room. The numbers of the smaller one move.
 func (p *Places) joinLeaves(x *node, at int) bool {
 	id, other := x.below[at], x.below[at+1]
 	l, r := p.leaf(id), p.leaf(other)
 	if l.len()+r.len() > slots*3/4 {
 		return false
+	}
+	from, until := l.from, r.until
+	if l.len() < r.len() {
+		id, other, l, r = other, id, r, l
 	}
 	for rest := *r; rest.used != 0; rest.next() {
 		at := bits.TrailingZeros64(^l.used)
@@ -153,7 +157,7 @@ func (p *Places) joinLeaves(x *node, at int) bool {
 		l.used |= 1 << at
 		p.adopt(id, at, at+1)
 	}
-	l.until = r.until
+	l.from, l.until, x.below[at] = from, until, id
 	p.giveBackLeaf(other)
 	x.drop(at + 1)
 	return true

@@ -214,17 +214,25 @@ func (g *Group[D, K, V]) place(domain D) int {
 // Take hands out the next item of the domain whose turn it is. It spends a token of that domain and, with MaxRate, one of
 // the group. It returns false if no domain that is not paused has a due item and a token, if MaxRate or MaxInFlight is
 // reached, or if the group is paused or permission is refused. The caller becomes the item's holder and must end it.
-func (g *Group[D, K, V]) Take() (GroupItem[D, K, V], bool) { return g.TakeAt(g.clock.Now()) }
+func (g *Group[D, K, V]) Take() (it GroupItem[D, K, V], ok bool) {
+	ok = g.takeAt(&it, g.clock.Now())
+	return it, ok
+}
 
 // TakeAt is Take at that reading of the clock.
-func (g *Group[D, K, V]) TakeAt(now time.Time) (GroupItem[D, K, V], bool) {
+func (g *Group[D, K, V]) TakeAt(now time.Time) (it GroupItem[D, K, V], ok bool) {
+	ok = g.takeAt(&it, now)
+	return it, ok
+}
+
+func (g *Group[D, K, V]) takeAt(it *GroupItem[D, K, V], now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	it, n, ok := g.take(g.read(now))
-	if !ok {
-		return GroupItem[D, K, V]{}, false
+	n, ok := g.take(&it.Item, g.read(now))
+	if ok {
+		it.Domain = g.domains.Key(n)
 	}
-	return GroupItem[D, K, V]{Domain: g.domains.Key(n), Item: it}, true
+	return ok
 }
 
 // Move moves a known key to another domain, and reports whether the key is known. It keeps its due time and its place

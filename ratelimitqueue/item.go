@@ -76,29 +76,29 @@ func (it Item[K, V]) Held() bool {
 }
 
 // Done ends the item as finished. The key is forgotten; an entry added meanwhile gets its turn (see Again).
-func (it Item[K, V]) Done() Ended { return it.end(ending{kind: done}) }
+func (it Item[K, V]) Done() Ended { return end(&it, ending{kind: done}) }
 
 // Keep ends the item as finished, and the key stays known until Remove. Adding it returns Kept and changes nothing, and
 // an entry added meanwhile gets no turn. The value is not kept.
-func (it Item[K, V]) Keep() Ended { return it.end(ending{kind: keep}) }
+func (it Item[K, V]) Keep() Ended { return end(&it, ending{kind: keep}) }
 
 // Drop ends the item as no longer wanted. It differs from Done only in Stats.
-func (it Item[K, V]) Drop() Ended { return it.end(ending{kind: drop}) }
+func (it Item[K, V]) Drop() Ended { return end(&it, ending{kind: drop}) }
 
 // Retry ends a failed try: the item waits again, as long as Config.Backoff says. It keeps its place among items that are
 // due at the same time. The next try costs a token too. If an entry was added meanwhile, its OnDuplicate decides between
 // the two.
-func (it Item[K, V]) Retry() Ended { return it.end(ending{kind: retry, backs: true}) }
+func (it Item[K, V]) Retry() Ended { return end(&it, ending{kind: retry, backs: true}) }
 
 // RetryAfter is Retry after d instead of the backoff. A negative d counts as 0.
 func (it Item[K, V]) RetryAfter(d time.Duration) Ended {
-	return it.end(ending{kind: retry, after: max(d, 0)})
+	return end(&it, ending{kind: retry, after: max(d, 0)})
 }
 
 // Blocked ends a try that was not permitted yet: the item waits again for d (a negative d counts as 0). It is no failure:
 // attempts and backoff do not grow. Blocked(0) means "retry now".
 func (it Item[K, V]) Blocked(d time.Duration) Ended {
-	return it.end(ending{kind: blocked, after: max(d, 0)})
+	return end(&it, ending{kind: blocked, after: max(d, 0)})
 }
 
 // Fail is Done for nil, Drop for an error marked by Final, and Retry for any other error. Get and Stats show the error,
@@ -108,9 +108,9 @@ func (it Item[K, V]) Fail(err error) Ended {
 	case err == nil:
 		return it.Done()
 	case final.Is(err):
-		return it.end(ending{kind: drop, err: err})
+		return end(&it, ending{kind: drop, err: err})
 	}
-	return it.end(ending{kind: retry, backs: true, err: err})
+	return end(&it, ending{kind: retry, backs: true, err: err})
 }
 
 // Final marks an error that retrying cannot fix. Nil stays nil.
@@ -137,7 +137,7 @@ const (
 )
 
 // end ends the item, and reports its error with no lock held.
-func (it Item[K, V]) end(e ending) Ended {
+func end[K comparable, V any](it *Item[K, V], e ending) Ended {
 	c := it.core
 	if c == nil {
 		return Ended{}

@@ -46,14 +46,22 @@ func (q *Queue[K, V]) AddEntryAt(e Entry[K, V], now time.Time) AddResult {
 // Take hands out the item that is due first and spends one token. It returns false if no item is due, there is no token,
 // the queue is paused, or permission is refused; then no token is spent. Equal due times are served in the order of
 // adding. The caller becomes the item's holder and must end it.
-func (q *Queue[K, V]) Take() (Item[K, V], bool) { return q.TakeAt(q.clock.Now()) }
+func (q *Queue[K, V]) Take() (it Item[K, V], ok bool) {
+	ok = q.takeAt(&it, q.clock.Now())
+	return it, ok
+}
 
 // TakeAt is Take at that reading of the clock.
-func (q *Queue[K, V]) TakeAt(now time.Time) (Item[K, V], bool) {
+func (q *Queue[K, V]) TakeAt(now time.Time) (it Item[K, V], ok bool) {
+	ok = q.takeAt(&it, now)
+	return it, ok
+}
+
+func (q *Queue[K, V]) takeAt(it *Item[K, V], now time.Time) (ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	it, _, ok := q.take(q.time.Read(now))
-	return it, ok
+	_, ok = q.take(it, q.time.Read(now))
+	return ok
 }
 
 // SetRate changes the rate, in items a second; Unlimited and Stopped are allowed, and 0 stops too. Setting the current

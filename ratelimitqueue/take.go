@@ -7,8 +7,9 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// take hands out the item whose turn it is, and returns its line. c.mu is held, but released while user code runs.
-func (c *core[K, V]) take(now int64) (it Item[K, V], line int32, ok bool) {
+// take hands out the item whose turn it is into it, which is zero, and returns its line. Items are large, so they are not
+// passed from one function to the next. c.mu is held, but released while user code runs.
+func (c *core[K, V]) take(it *Item[K, V], now int64) (line int32, ok bool) {
 	n, i, ok := c.first(now)
 	if ok && c.config.Permission != nil {
 		if ok = c.permitted(now); ok {
@@ -18,10 +19,10 @@ func (c *core[K, V]) take(now int64) (it Item[K, V], line int32, ok bool) {
 	if ok && c.prefer != nil {
 		n, i, ok = c.preferred(n, i, now)
 	}
-	if !ok {
-		return it, 0, false
+	if ok {
+		c.hand(it, n, i, now)
 	}
-	return c.hand(n, i, now), n, true
+	return n, ok
 }
 
 // first returns the item that is handed out next, and its line. c.mu is held.
@@ -107,7 +108,7 @@ func (c *core[K, V]) askPreference(n int32, due []K) (key K, chosen bool) {
 }
 
 // hand gives the item to a new holder, and spends a token of the line and one of all lines. c.mu is held.
-func (c *core[K, V]) hand(n, i int32, now int64) Item[K, V] {
+func (c *core[K, V]) hand(it *Item[K, V], n, i int32, now int64) {
 	l, r := c.lines[n], c.records.At(i)
 	l.heap(r.exempt).Remove(i)
 	l.bucket.take(now)
@@ -124,11 +125,9 @@ func (c *core[K, V]) hand(n, i int32, now int64) Item[K, V] {
 		c.fleet.serve(l)
 		c.changed(n)
 	}
-	return Item[K, V]{
-		Key: c.records.Key(i), Value: r.value, Identity: r.identity,
-		Added: c.time.Instant(r.added), Due: c.time.Instant(r.due), Attempts: int(t.attempts),
-		core: c, number: i, holder: t.holder, attempts: t.attempts, exempt: r.exempt, from: l,
-	}
+	it.Key, it.Value, it.Identity = c.records.Key(i), r.value, r.identity
+	it.Added, it.Due, it.Attempts = c.time.Instant(r.added), c.time.Instant(r.due), int(t.attempts)
+	it.core, it.number, it.holder, it.attempts, it.exempt, it.from = c, i, t.holder, t.attempts, r.exempt, l
 }
 
 // outOf returns the counter of holders for exempt items or for the others.

@@ -27,20 +27,22 @@ func New[K comparable, V any](config Config) (*Queue[K, V], error) {
 
 // Add adds the key, due now. See AddEntry.
 func (q *Queue[K, V]) Add(key K, value V) AddResult {
-	return q.AddEntry(Entry[K, V]{Key: key, Value: value})
+	return q.addAt(&Entry[K, V]{Key: key, Value: value}, q.clock.Now())
 }
 
 // AddEntry adds an item, which waits until it is due and a token is available. If the key is known with the same
 // identity, the entry's policies decide what changes; AddResult says which case it was. If the key is known with another
 // identity, the new item replaces the old one; while the old one's holder has not ended, the new item waits for that.
-func (q *Queue[K, V]) AddEntry(e Entry[K, V]) AddResult { return q.AddEntryAt(e, q.clock.Now()) }
+func (q *Queue[K, V]) AddEntry(e Entry[K, V]) AddResult { return q.addAt(&e, q.clock.Now()) }
 
 // AddEntryAt is AddEntry at that reading of the clock.
-func (q *Queue[K, V]) AddEntryAt(e Entry[K, V], now time.Time) AddResult {
+func (q *Queue[K, V]) AddEntryAt(e Entry[K, V], now time.Time) AddResult { return q.addAt(&e, now) }
+
+func (q *Queue[K, V]) addAt(e *Entry[K, V], now time.Time) AddResult {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := q.time.Read(now)
-	return q.add(&e, false, 0, at, q.permitted(at))
+	return q.add(e, false, 0, at, q.permitted(at))
 }
 
 // Take hands out the item that is due first and spends one token. It returns false if no item is due, there is no token,

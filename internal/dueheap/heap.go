@@ -12,6 +12,8 @@ type Heap struct {
 	high   entry   // entries before it belong to the first leaf, if there is more than one leaf
 	low    entry   // entries not before it belong to the last leaf, if there is more than one
 	newest []entry // added last, not in a leaf yet; at most slots, in no order
+	least  entry   // what Min returned last
+	looked bool    // since the last Set and Remove
 }
 
 // Sharing returns an empty heap that uses the same Places as other heaps. A number is in at most one of them. Call Due
@@ -32,11 +34,19 @@ func (h *Heap) Seq(number int32) uint64 { return h.places.items.At(number).seq }
 
 // Min returns the number that is due first, and its due time; false if the heap is empty.
 func (h *Heap) Min() (number int32, due int64, ok bool) {
-	if h.first == 0 {
-		return 0, 0, false
+	if !h.looked {
+		h.look()
 	}
-	number = h.places.leaf(h.first).least()
-	return number, h.places.items.At(number).due, true
+	return h.least.number, h.least.due, h.length > 0
+}
+
+// look finds what is due first. Far from every call of Min comes after a change.
+//go:noinline
+func (h *Heap) look() {
+	h.looked = true
+	if h.first != 0 {
+		h.least = h.places.entry(h.places.leaf(h.first).least())
+	}
 }
 
 // Set adds the number or changes its due time.
@@ -44,6 +54,7 @@ func (h *Heap) Set(number int32, due int64, seq uint64) {
 	if h.places == nil {
 		h.places = new(Places)
 	}
+	h.looked = false
 	p := h.places
 	one := entry{due, seq, number}
 	var it *item
@@ -118,6 +129,7 @@ func (h *Heap) Remove(number int32) bool {
 	if !h.Has(number) {
 		return false
 	}
+	h.looked = false
 	h.length--
 	h.take(number, h.places.items.At(number))
 	h.places.items.Free(number)

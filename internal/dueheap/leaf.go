@@ -144,11 +144,16 @@ func (p *Places) inOrder(id int32) bool {
 
 // pack puts the numbers of a leaf in order, into the first slots.
 func (p *Places) pack(id int32) {
-	var all [slots]entry
+	var some, near [slots]entry
 	l, n := p.leaf(id), 0
 	for rest := *l; rest.used != 0; rest.next() { // a loop of its own, so that these reads overlap
-		all[n] = p.entry(rest.least())
+		some[n] = p.entry(rest.least())
 		n++
+	}
+	all := some[:n]
+	if n > few {
+		nearOrder(all, near[:n])
+		all = near[:n]
 	}
 	for i := 1; i < n; i++ {
 		one, at := all[i], i
@@ -158,11 +163,36 @@ func (p *Places) pack(id int32) {
 		}
 		all[at] = one
 	}
-	for at := range all[:n] {
+	for at := range all {
 		l.numbers[at] = all[at].number
 	}
 	l.used = 1<<n - 1
 	p.adopt(id, 0, n)
+}
+
+// nearOrder copies entries near to their places in order, in a few passes: it divides the time between the first and the
+// last into slots. What has the same slot stays as it is.
+func nearOrder(all, near []entry) {
+	least, most := all[0].due, all[0].due
+	for i := range all {
+		least, most = min(least, all[i].due), max(most, all[i].due)
+	}
+	shift := max(0, bits.Len64(uint64(most)-uint64(least))-bits.Len(slots-1))
+	var ends [slots]uint8 // of each slot
+	for i := range all {
+		ends[(uint64(all[i].due)-uint64(least))>>shift]++
+	}
+	sum := uint8(0)
+	for at := range ends {
+		begin := sum
+		sum += ends[at]
+		ends[at] = begin
+	}
+	for i := range all {
+		end := &ends[(uint64(all[i].due)-uint64(least))>>shift]
+		near[*end] = all[i]
+		*end++
+	}
 }
 
 // all returns the entries of a full leaf by slot.

@@ -151,24 +151,31 @@ func (s *Set[K, V]) worker(ctx context.Context, workers *sync.WaitGroup) {
 	for ctx.Err() == nil {
 		if s.advance(ctx, t) {
 			s.perform(ctx, t)
-		} else {
-			s.rest(ctx)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.tokens:
 		}
 	}
+	s.mu.Lock()
+	s.stir(t)
+	s.mu.Unlock()
 	ended = true
 }
 
-// rest waits for a token, after making sure that Run's timer is set for what is due next.
-func (s *Set[K, V]) rest(ctx context.Context) {
-	s.mu.Lock()
+// rest makes a worker idle until stir, and makes sure that Run's timer is set for what is due next. s.mu is held, but
+// released while the clock is called.
+func (s *Set[K, V]) rest(t *try[K, V]) {
+	t.idle = true
 	s.idle++
 	s.rearm()
-	s.mu.Unlock()
-	select {
-	case <-ctx.Done():
-	case <-s.tokens:
+}
+
+// stir ends a rest, if there is one. s.mu is held.
+func (s *Set[K, V]) stir(t *try[K, V]) {
+	if t.idle {
+		t.idle = false
+		s.idle--
 	}
-	s.mu.Lock()
-	s.idle--
-	s.mu.Unlock()
 }

@@ -47,6 +47,7 @@ type try[K comparable, V any] struct {
 	asked   int64 // the due time that was asked for
 	seq     uint64
 	next    *queued[V]
+	idle    bool // counted in Set.idle; only of a worker
 
 	// Only of a Step:
 	stands bool // StepAt was given the time, so the clock is not read
@@ -81,7 +82,7 @@ func (s *Set[K, V]) lock(t *try[K, V]) int64 {
 }
 
 // advance ends the current try, if there is one, and claims what is due first; false if nothing may start now. It is all
-// that a Step or a worker does between two pieces of work. To save readings, the clock is read only before the first try,
+// that a Step or a worker does between two pieces of work; if nothing may start, a worker rests from then on. To save readings, the clock is read only before the first try,
 // when nothing is due by the last reading, or when a retry counts from now.
 func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	var now int64
@@ -92,6 +93,7 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 		s.mu.Lock()
 		now = s.time.Elapsed()
 	}
+	s.stir(t)
 	if t.running {
 		s.finish(t, now)
 	}
@@ -103,6 +105,9 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	}
 	defer s.mu.Unlock()
 	if !due || ctx.Err() != nil || s.config.Permission != nil && (!s.stillPermitted(now) || !s.someDue(t, now)) {
+		if !t.steps {
+			s.rest(t)
+		}
 		return false
 	}
 	s.claim(t, now)

@@ -41,6 +41,7 @@ func (h *Heap) Min() (number int32, due int64, ok bool) {
 }
 
 // look finds what is due first. Far from every call of Min comes after a change.
+//
 //go:noinline
 func (h *Heap) look() {
 	h.looked = true

@@ -81,9 +81,9 @@ func (s *Set[K, V]) lock(t *try[K, V]) int64 {
 	return s.tick(now)
 }
 
-// advance ends the current try, if there is one, and claims what is due first; false if nothing may start now. It is all
-// that a Step or a worker does between two pieces of work; if nothing may start, a worker rests from then on. To save readings, the clock is read only before the first try,
-// when nothing is due by the last reading, or when a retry counts from now.
+// advance ends the current try, if there is one, and claims what is due first; false if nothing may start now, and then a
+// worker rests. It is all that a Step or a worker does between two pieces of work. To save readings, the clock is read only
+// before the first try, when nothing is due by the last reading, or when a retry counts from now.
 func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 	var now int64
 	read := !t.running || !t.result.over()
@@ -166,7 +166,6 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 	s.count(t, now)
 	r := s.records.At(t.number)
 	r.holder = 0
-	key := t.work.Key
 	t.work = Work[K, V]{} // so that an idle worker does not keep the value alive
 	over := t.void || t.result.over()
 	if next := t.next; next != nil {
@@ -177,7 +176,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 		}
 	}
 	if over {
-		s.records.Delete(key)
+		s.records.DeleteNumber(t.number, r.hash)
 		return
 	}
 	r.endure(t.asked, t.result)

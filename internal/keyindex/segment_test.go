@@ -33,7 +33,7 @@ func segments(t *testing.T, x *Index[int]) (count, live int) {
 
 func TestSegmentsSplitAndMerge(t *testing.T) {
 	var x Index[int]
-	const most = 30_000
+	const most = 120_000
 	for n := range most {
 		x.Insert(n)
 		if n%1013 == 0 {

@@ -9,8 +9,8 @@
 // key is left. So a key that is deleted and inserted again at once, such as work whose time has changed, gets its old
 // number back without being hashed or looked up.
 //
-// No operation rebuilds the whole table. It consists of segments of 8,192 slots that split as they fill and merge as
-// they empty; the first one starts with 16 slots, and the last one keeps the 64 KiB that it has come to. The keys are
+// No operation rebuilds the whole table. It consists of segments of 2,048 slots that split as they fill and merge as
+// they empty; the first one starts with 16 slots, and the last one keeps the 16 KiB that it has come to. The keys are
 // in a slab.Slab. Memory follows the number of keys: 11 to 43 bytes per key for the table, the chunks of 32 keys in
 // which at least one is left, one spare of each, and half a byte for each number ever given out. Keys that survive a
 // peak keep memory: a thousand of them, scattered among a million, keep the chunks of some thirty thousand numbers.

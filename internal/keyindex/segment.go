@@ -2,7 +2,7 @@ package keyindex
 
 const (
 	fewest  = 16 // slots of the first segment, which doubles as it fills
-	slots   = 8192
+	slots   = 2048
 	splitAt = slots * 3 / 4
 	mergeAt = splitAt / 2 // of two together, so that many keys must go between a split and a merge
 )

@@ -45,20 +45,20 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	if !permitted && s.refuse(e.Key, e.Identity) {
 		return NotPermitted
 	}
-	place, isNew := s.records.Enter(e.Key)
-	i, known := place.Number(), s.records.At(place.Number())
+	i, isNew := s.records.Insert(e.Key)
 	if isNew {
-		known.hash = place.Hash()
 		s.counts.Added++
 		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due, s.came())
 		return Scheduled
 	}
+	known := s.records.At(i)
 	if known.holder != 0 {
 		return s.behind(s.running[known.holder-1], known, e, due)
 	}
 	if differ(known.identity, e.Identity) {
 		s.counts.Added++
-		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due, s.came())
+		*known = record[V]{identity: e.Identity, value: e.Value}
+		s.enqueue(i, due, s.came())
 		return Replaced
 	}
 	return s.again(i, known, e, due)
@@ -144,11 +144,10 @@ func (t *try[K, V]) owner(running *record[V]) *record[V] {
 // refuse reports whether scheduling would add something new, which is not permitted now. If the key's work has another
 // identity, refuse drops it, so that it does not run in place of the new work. s.mu is held.
 func (s *Set[K, V]) refuse(key K, identity string) bool {
-	place, ok := s.records.Locate(key)
+	i, ok := s.records.Find(key)
 	if !ok {
 		return true
 	}
-	i := place.Number()
 	known := s.records.At(i)
 	if known.holder != 0 {
 		t := s.running[known.holder-1]
@@ -158,8 +157,7 @@ func (s *Set[K, V]) refuse(key K, identity string) bool {
 		return true
 	}
 	if differ(known.identity, identity) {
-		s.heap(i).Remove(i)
-		s.records.DeleteAt(place)
+		s.drop(key, i)
 		return true
 	}
 	return false

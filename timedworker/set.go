@@ -52,7 +52,6 @@ type record[V any] struct {
 	tried    *tried // nil before the first try that did not end the work
 	value    V      // beside holder, with which a small value shares a word
 	holder   int32  // the try's place in running plus one; 0 if it waits
-	hash     uint32 // of the key, from its keyindex.Place
 }
 
 // tried is what remains of tries that did not end the work.
@@ -122,9 +121,7 @@ func (s *Set[K, V]) came() uint64 {
 
 // put stores and enqueues new work. s.mu is held.
 func (s *Set[K, V]) put(i int32, r record[V], due int64, seq uint64) {
-	known := s.records.At(i)
-	r.hash = known.hash
-	*known = r
+	*s.records.At(i) = r
 	s.enqueue(i, due, seq)
 }
 
@@ -134,6 +131,12 @@ func (s *Set[K, V]) enqueue(i int32, due int64, seq uint64) {
 	if due < s.armed {
 		s.kick()
 	}
+}
+
+// drop forgets waiting work. s.mu is held.
+func (s *Set[K, V]) drop(key K, i int32) {
+	s.heap(i).Remove(i)
+	s.records.Delete(key)
 }
 
 func (s *Set[K, V]) waiting() int { return s.due.Len() + s.aside.Len() }

@@ -178,14 +178,12 @@ func (s *Set[K, V]) restoreItem(item *SnapshotItem[K, V], now int64) {
 		r.tried = &tried{asked: steady.Sub(due, int64(item.PutOff)), attempts: item.Attempts}
 	}
 	s.counts.Added++
-	place, isNew := s.records.Enter(item.Key)
-	known := s.records.At(place.Number())
+	i, isNew := s.records.Insert(item.Key)
 	if isNew {
-		known.hash = place.Hash()
-		s.put(place.Number(), r, due, s.came())
+		s.put(i, r, due, s.came())
 		return
 	}
-	s.running[known.holder-1].next = &queued[V]{record: r, due: due, seq: s.came()}
+	s.running[s.records.At(i).holder-1].next = &queued[V]{record: r, due: due, seq: s.came()}
 }
 
 // Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay. It costs

@@ -166,6 +166,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 	s.count(t, now)
 	r := s.records.At(t.number)
 	r.holder = 0
+	key := t.work.Key
 	t.work = Work[K, V]{} // so that an idle worker does not keep the value alive
 	over := t.void || t.result.over()
 	if next := t.next; next != nil {
@@ -176,7 +177,7 @@ func (s *Set[K, V]) finish(t *try[K, V], now int64) {
 		}
 	}
 	if over {
-		s.records.DeleteNumber(t.number, r.hash)
+		s.records.Delete(key)
 		return
 	}
 	r.endure(t.asked, t.result)

@@ -52,16 +52,10 @@ func (x *Table[K, R]) Find(key K) (int32, bool) {
 
 // Insert returns the key's number. A new key gets the least free number and a zero record.
 func (x *Table[K, R]) Insert(key K) (number int32, isNew bool) {
-	place, isNew := x.Enter(key)
-	return place.Number(), isNew
-}
-
-// Enter is Insert for callers who may later delete the key with DeleteNumber, which need not hash it again.
-func (x *Table[K, R]) Enter(key K) (place Place, isNew bool) {
-	if gone := x.gone; gone.number != 0 && x.rows.At(gone.Number()).key == key { // it comes back: all is still in place
+	if gone := x.gone.number; gone != 0 && x.rows.At(gone-1).key == key { // it comes back: everything is still in place
 		x.gone = Place{}
 		x.live++
-		return gone, true
+		return gone - 1, true
 	}
 	hash := hash(key) // panics before anything is changed
 	if x.directory == nil {
@@ -71,18 +65,18 @@ func (x *Table[K, R]) Enter(key K) (place Place, isNew bool) {
 	s := x.segment(hash)
 	at, ok := x.probe(s, hash, key)
 	if ok {
-		return Place{hash, at, s.slots[at].number}, false
+		return s.slots[at].number - 1, false
 	}
 	if int(s.live) >= len(s.slots)*3/4 {
 		s = x.room(s, hash)
 		at = s.gap(hash)
 	}
-	number := x.numbers.take()
+	number = x.numbers.take()
 	x.rows.Use(number).key = key
 	s.slots[at] = slot{hash, number + 1}
 	s.live++
 	x.live++
-	return Place{hash, at, number + 1}, true
+	return number, true
 }
 
 // Place is where a key was found. It is valid for DeleteAt until the table changes.
@@ -93,9 +87,6 @@ type Place struct {
 
 // Number returns the number of the key that was found.
 func (p Place) Number() int32 { return p.number - 1 }
-
-// Hash returns the hash of the key that was found, for DeleteNumber. Unlike the rest of a place, it stays valid.
-func (p Place) Hash() uint32 { return p.hash }
 
 // Locate is Find for callers who may then delete the key with DeleteAt, which need not look it up again.
 func (x *Table[K, R]) Locate(key K) (place Place, ok bool) {
@@ -119,18 +110,6 @@ func (x *Table[K, R]) DeleteAt(place Place) {
 	}
 	var zero R
 	x.rows.At(place.Number()).record = zero
-}
-
-// DeleteNumber removes the key of a number in use, whose hash that must be, and its record.
-func (x *Table[K, R]) DeleteNumber(number int32, hash uint32) {
-	x.clean()
-	s := x.segment(hash)
-	mask := uint32(len(s.slots) - 1)
-	at := hash & mask
-	for s.slots[at].number != number+1 {
-		at = (at + 1) & mask
-	}
-	x.DeleteAt(Place{hash, at, number + 1})
 }
 
 // clean removes from the table the key that was deleted last.

@@ -72,7 +72,7 @@ func build(ctx context.Context, log io.Writer, path, source string) error {
 	// Programs of Kubernetes that do not know their version call themselves v0.0.0-master.
 	const variable = "k8s.io/component-base/version."
 	flags := "-s -w -X " + variable + "gitVersion=" + Version
-	build := exec.CommandContext(ctx, "go", "build", "-p", "2", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", made, source)
+	build := exec.CommandContext(ctx, "go", "build", "-p", "2", "-buildvcs=false", "-ldflags", flags, "-o", made, source)
 	build.Stdout, build.Stderr = log, log
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("building %s: %w", source, err)

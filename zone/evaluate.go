@@ -147,10 +147,11 @@ func (ds *domains[D]) observe(j *judgement, r *reading) bool {
 	if r.taken {
 		j.now = ds.time.Read(r.now)
 	}
+	j.cluster = ds.total
 	if !ds.changedLocked() {
 		return ds.wake != never && j.now >= ds.wake
 	}
-	j.all, j.dirty, j.requests, j.cluster = true, len(ds.dirty), ds.requests, ds.total
+	j.all, j.dirty, j.requests = true, len(ds.dirty), ds.requests
 	ds.asked = append(ds.asked, ds.dirty...)
 	for _, d := range ds.asked {
 		d.seen, d.empty = d.counts, d.members == 0

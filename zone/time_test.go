@@ -121,6 +121,23 @@ func TestOnlyThoseWhoseTimeHasComeAreAsked(t *testing.T) {
 	require.Equal(t, 0.1, status.Rate, "without a policy of its own")
 }
 
+// Who is asked because time has passed is told the counts of the whole, as when a count changes: a policy that stops at
+// a share of the whole would else go on by time alone.
+func TestAskedByTimeKnowsTheWhole(t *testing.T) {
+	var told []Counts
+	tracker, err := New[string](Config[string]{Policy: PolicyFunc(func(s Situation) Ruling {
+		told = append(told, s.Cluster)
+		return Ruling{State: Normal, AskAfter: time.Minute}
+	})})
+	require.NoError(t, err)
+	tracker.Set("n", "a", bad)
+	tracker.Set("m", "b", good)
+	tracker.EvaluateAt(epoch)
+	tracker.EvaluateAt(epoch.Add(time.Minute))
+	whole := Counts{Total: 2, Bad: 1}
+	require.Equal(t, []Counts{whole, whole, whole, whole}, told)
+}
+
 // Setting the wall clock changes no age and no time to ask again. Only without monotonic readings does a jump forward
 // count as time.
 func TestSetWallClock(t *testing.T) {

@@ -24,7 +24,7 @@ func overLimits(pods []Pod, layout Layout) []Eviction {
 }
 
 // mayExceed is a cheaper check before overLimit, because it is made for every pod in every pass. If it returns false,
-// the pod exceeds nothing. Init containers and overhead only raise the limit of the pod.
+// the pod exceeds nothing. Init containers and overhead only raise the limit of the pod; sidecars have limits of their own.
 func mayExceed(pod *Pod, layout Layout) bool {
 	if emptyDirOverLimit(pod) != nil {
 		return true
@@ -45,6 +45,14 @@ func mayExceed(pod *Pod, layout Layout) bool {
 			return true
 		}
 		total, limited = add(total, limit), true
+	}
+	for i := range pod.Spec.InitContainers {
+		c := &pod.Spec.InitContainers[i]
+		if limit, ok := ownLimit(c); ok && isSidecar(c) {
+			if used := pod.Usage.container(c.Name, len(pod.Spec.Containers)+i); used != nil && exceeds(used.storage(layout), limit) {
+				return true
+			}
+		}
 	}
 	return limited && pod.Usage.EphemeralStorage > total
 }
@@ -117,13 +125,28 @@ func storageLimit(pod *v1.Pod) (resource.Quantity, bool) {
 	return limit, ok
 }
 
-// containerLimit returns the limit of one container; 0 means none.
+// containerLimit returns the limit of one container or sidecar; 0 means none. Other init containers have none: what they
+// may use is part of the pod's limit.
 func containerLimit(pod *v1.Pod, name string) (resource.Quantity, bool) {
+	for i := range pod.Spec.InitContainers {
+		if c := &pod.Spec.InitContainers[i]; c.Name == name && isSidecar(c) {
+			return ownLimit(c)
+		}
+	}
 	for i := range pod.Spec.Containers {
 		if c := &pod.Spec.Containers[i]; c.Name == name {
-			limit, ok := c.Resources.Limits[v1.ResourceEphemeralStorage]
-			return limit, ok && !limit.IsZero()
+			return ownLimit(c)
 		}
 	}
 	return resource.Quantity{}, false
+}
+
+func ownLimit(c *v1.Container) (resource.Quantity, bool) {
+	limit, ok := c.Resources.Limits[v1.ResourceEphemeralStorage]
+	return limit, ok && !limit.IsZero()
+}
+
+// isSidecar reports whether an init container restarts and runs beside the containers.
+func isSidecar(c *v1.Container) bool {
+	return c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways
 }

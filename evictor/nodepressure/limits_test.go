@@ -25,7 +25,10 @@ func whole(text string) edit { return func(p *Pod) { p.Usage.EphemeralStorage = 
 
 // TestStorageLimits: upstream's three cases and their edges: more than the limit, not exactly the limit.
 func TestStorageLimits(t *testing.T) {
-	initLimit := inits(v1.Container{Name: "init", Resources: v1.ResourceRequirements{Limits: list("ephemeral-storage", "3Gi")}})
+	limit := v1.ResourceRequirements{Limits: list("ephemeral-storage", "3Gi")}
+	initLimit := inits(v1.Container{Name: "init", Resources: limit})
+	sidecarLimit := inits(v1.Container{Name: "sidecar", RestartPolicy: &always, Resources: limit})
+	usedBy := func(name string) edit { return func(p *Pod) { p.Usage.Containers[0].Name = name } }
 	for _, tc := range []struct {
 		name    string
 		edits   []edit
@@ -49,7 +52,10 @@ func TestStorageLimits(t *testing.T) {
 		{"LogsBesideImageFs", []edit{storageLimit("1Gi"), diskUse("0", "1025Mi", "0"), whole("0")}, DedicatedImageFs, ContainerLimit, `Container main exceeded its local ephemeral storage limit "1Gi". `},
 		{"ContainerLimitOfNothingIsNone", []edit{storageLimit("0"), diskUse("1Gi", "0", "0"), whole("0")}, SingleFs, "", ""},
 		{"ContainerLimitOfNothingBesideAnInitContainer", []edit{storageLimit("0"), initLimit, diskUse("2Gi", "0", "0")}, SingleFs, "", ""},
-		{"InitContainersHaveNoLimitOfTheirOwn", []edit{initLimit, diskUse("9Gi", "0", "0"), whole("0"), func(p *Pod) { p.Usage.Containers[0].Name = "init" }}, SingleFs, "", ""},
+		{"InitContainersHaveNoLimitOfTheirOwn", []edit{initLimit, diskUse("9Gi", "0", "0"), whole("0"), usedBy("init")}, SingleFs, "", ""},
+		{"SidecarAboveLimit", []edit{sidecarLimit, diskUse("3Gi", "1", "0"), whole("0"), usedBy("sidecar")}, SingleFs, ContainerLimit, `Container sidecar exceeded its local ephemeral storage limit "3Gi". `},
+		{"SidecarExactlyAtLimit", []edit{sidecarLimit, diskUse("3Gi", "0", "0"), whole("0"), usedBy("sidecar")}, SingleFs, "", ""},
+		{"SidecarLimitIsNotTheContainers", []edit{sidecarLimit, diskUse("9Gi", "0", "0"), whole("0")}, SingleFs, "", ""},
 		{
 			"UsageInAnotherOrder",
 			[]edit{storageLimit("1Gi"), diskUse("2Gi", "0", "0"), whole("0"), func(p *Pod) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Candidate is a pod in the order of eviction, with the reasons for its place.
@@ -15,8 +16,11 @@ type Candidate struct {
 	Priority   int32
 	QOS        v1.PodQOSClass
 	// Used and Requested are amounts of what the node is short of: bytes, inodes or processes. Inodes and processes
-	// cannot be requested.
+	// cannot be requested. A request that does not fit an int64 is the largest one here; both rankings of this package
+	// compare such requests exactly, as the kubelet does.
 	Used, Requested int64
+
+	huge *resource.Quantity // the request if it does not fit an int64
 }
 
 // Exceeds reports whether the pod uses more than it requested.
@@ -87,7 +91,22 @@ func compareOver(a, b *Candidate) int {
 	if a.Pod.Usage == nil && b.Pod.Usage == nil {
 		return 0
 	}
+	if a.huge != nil || b.huge != nil {
+		over, other := a.exactOver(), b.exactOver()
+		return other.Cmp(over)
+	}
 	return cmp.Compare(b.Over(), a.Over())
+}
+
+// exactOver is Over for requests of any size.
+func (c *Candidate) exactOver() resource.Quantity {
+	over := *resource.NewQuantity(c.Used, resource.BinarySI)
+	if c.huge != nil {
+		over.Sub(*c.huge)
+	} else {
+		over.Sub(*resource.NewQuantity(c.Requested, resource.BinarySI))
+	}
+	return over
 }
 
 func compareByQOS(_ v1.ResourceName, a, b *Candidate) int {
@@ -118,7 +137,7 @@ func Rank(pods []Pod, signal Signal, layout Layout, ranking Ranking) []Candidate
 			Used:       pod.Uses(signal, layout),
 		}
 		if starved == v1.ResourceMemory || starved == v1.ResourceEphemeralStorage {
-			candidates[i].Requested = request(pod.Pod, starved)
+			candidates[i].Requested, candidates[i].huge = request(pod.Pod, starved)
 		}
 		order[i] = &candidates[i]
 	}

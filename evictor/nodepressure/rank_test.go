@@ -13,6 +13,15 @@ import (
 
 func rootfsOnly(text string) edit { return diskUse(text, "0", "0") }
 
+// copiesOfMain adds containers that request what the first one does.
+func copiesOfMain(n int) edit {
+	return func(p *Pod) {
+		for range n {
+			p.Spec.Containers = append(p.Spec.Containers, p.Spec.Containers[0])
+		}
+	}
+}
+
 func storage(request string) edit { return requests("ephemeral-storage", request) }
 
 // priorityDisk and priorityMemory are upstream's, worst first.
@@ -68,6 +77,11 @@ func TestRanking(t *testing.T) {
 		}},
 		{"MemoryPriority", MemoryAvailable, priorityMemory},
 		{"AllocatableMemory", AllocatableMemoryAvailable, priorityMemory},
+		{"MemoryRequestsBeyondInt64", MemoryAvailable, []Pod{
+			build("c-8Ei", mid, requests("memory", "4Ei"), copiesOfMain(1), memoryUse("2Gi")),
+			build("b-12Ei", mid, requests("memory", "4Ei"), copiesOfMain(2), memoryUse("3Gi")),
+			build("a-12Ei", mid, requests("memory", "4Ei"), copiesOfMain(2), memoryUse("2Gi")),
+		}},
 		{"DiskExceeds", NodeFsAvailable, []Pod{
 			build("exceeds-requests", high, storage("100Mi"), diskUse("90Mi", "11Mi", "0")),
 			build("below-requests", low, storage("200Mi"), diskUse("100Mi", "99Mi", "0")),

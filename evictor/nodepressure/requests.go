@@ -3,6 +3,7 @@ package nodepressure
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -22,11 +23,12 @@ func limitOf(name v1.ResourceName) amount {
 
 // request returns how much the pod requests of a resource. The pod's overhead is added if it requests any. The result
 // is in whole units, rounded down: a pod exceeds the result if and only if it exceeds the exact request.
-// Requests of the pod as a whole replace those of its containers.
-func request(pod *v1.Pod, name v1.ResourceName) int64 {
+// Requests of the pod as a whole replace those of its containers. If the request does not fit an int64, the result is
+// the largest one, and exact is the request.
+func request(pod *v1.Pod, name v1.ResourceName) (n int64, exact *resource.Quantity) {
 	if pod.Spec.Resources == nil && len(pod.Spec.InitContainers)+len(pod.Spec.Overhead) == 0 {
-		if sum, exact := requestOfContainers(pod.Spec.Containers, name); exact {
-			return sum
+		if sum, ok := requestOfContainers(pod.Spec.Containers, name); ok {
+			return sum, nil
 		}
 	}
 	var total resource.Quantity
@@ -38,25 +40,29 @@ func request(pod *v1.Pod, name v1.ResourceName) int64 {
 	if overhead, ok := pod.Spec.Overhead[name]; ok && !total.IsZero() {
 		total.Add(overhead)
 	}
-	n := whole(&total)
-	if total.CmpInt64(n) < 0 {
+	n = whole(&total)
+	switch total.CmpInt64(n) {
+	case -1:
 		n--
+	case 1:
+		exact = &total
 	}
-	return n
+	return n, exact
 }
 
-// requestOfContainers is a cheaper request for most pods. It is exact if all requests are whole numbers.
-func requestOfContainers(containers []v1.Container, name v1.ResourceName) (sum int64, exact bool) {
+// requestOfContainers is a cheaper request for most pods: those whose requests are whole numbers with a sum that fits
+// an int64.
+func requestOfContainers(containers []v1.Container, name v1.ResourceName) (sum int64, ok bool) {
 	for i := range containers {
-		q, ok := containers[i].Resources.Requests[name]
-		if !ok {
+		q, requested := containers[i].Resources.Requests[name]
+		if !requested {
 			continue
 		}
 		n, whole := q.AsInt64()
-		if !whole {
+		if !whole || n > math.MaxInt64-sum {
 			return 0, false
 		}
-		sum = add(sum, n)
+		sum += n
 	}
 	return sum, true
 }
@@ -94,7 +100,7 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 		c := &pod.Spec.InitContainers[i]
 		q, ok := of(&c.Resources)
 		found = found || ok
-		if c.RestartPolicy != nil && *c.RestartPolicy == v1.ContainerRestartPolicyAlways {
+		if isSidecar(c) {
 			total.Add(q)
 			sidecars.Add(q)
 			continue

@@ -43,7 +43,7 @@ until: 30m
 func TestActionsOfTheSecondEdition(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(actions), 0o600))
-	out, err := exec.CommandContext(t.Context(), oracles[V136], path).Output()
+	out, err := exec.CommandContext(t.Context(), oracles[V137], path).Output()
 	require.NoError(t, err)
 	var theirs, ours []scenario.Line
 	for text := range bytes.Lines(out) {

@@ -28,8 +28,8 @@ var (
 	from     = flag.Uint64("from", 1, "the first seed")
 	seeds    = flag.Uint64("seeds", 0, "how many seeds to play against each of upstream's controllers; 0: as many as every change must pass")
 	one      = flag.String("scenario", "", "a scenario file to play instead")
-	against  = flag.String("against", string(V136), "which of upstream's controllers plays it")
-	programs = flag.String("oracles", "", "the directory of v136 and v118, where they are built already")
+	against  = flag.String("against", string(V137), "which of upstream's controllers plays it")
+	programs = flag.String("oracles", "", "the directory of v137 and v118, where they are built already")
 	failures = flag.String("failures", "", "the directory for scenarios that fail, each as it was made and as small as it can be")
 )
 
@@ -40,9 +40,9 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	dir, err := os.MkdirTemp("", "oracles")
 	at := cmp.Or(*programs, dir)
-	oracles = Oracles{V136: filepath.Join(at, "v136"), V136Together: filepath.Join(at, "v136"), V118: filepath.Join(at, "v118"), V118Direct: filepath.Join(at, "v118")}
+	oracles = Oracles{V137: filepath.Join(at, "v137"), V137Together: filepath.Join(at, "v137"), V118: filepath.Join(at, "v118"), V118Direct: filepath.Join(at, "v118")}
 	if err == nil && *programs == "" {
-		err = errors.Join(build("..", oracles[V136], "./oracle"), build("../v118", oracles[V118], "."))
+		err = errors.Join(build("..", oracles[V137], "./oracle"), build("../v118", oracles[V118], "."))
 	}
 	code := 1
 	if err == nil {
@@ -62,8 +62,8 @@ func build(module, to, program string) error {
 	return nil
 }
 
-func TestAgainstV136(t *testing.T)              { play(t, V136, 200) }
-func TestAgainstV136Together(t *testing.T)      { play(t, V136Together, 100) }
+func TestAgainstV137(t *testing.T)              { play(t, V137, 200) }
+func TestAgainstV137Together(t *testing.T)      { play(t, V137Together, 100) }
 func TestAgainstV118(t *testing.T)              { play(t, V118, 100) }
 func TestAgainstV118WithoutTaints(t *testing.T) { play(t, V118Direct, 100) }
 
@@ -154,7 +154,7 @@ func directory(against Against) string { return strings.ReplaceAll(string(agains
 
 // Scenarios that once showed a fault of ours or of the comparison, each as small as possible.
 func TestRegressions(t *testing.T) {
-	for against, of := range map[Against]Against{V136: V136, V136Together: V136, V118: V118, V118Direct: V118Direct} {
+	for against, of := range map[Against]Against{V137: V137, V137Together: V137, V118: V118, V118Direct: V118Direct} {
 		paths, err := filepath.Glob(filepath.Join("testdata", directory(of), "*", "scenario.yaml"))
 		require.NoError(t, err)
 		require.NotEmpty(t, paths, against)
@@ -179,7 +179,7 @@ func TestTokensAreNotWasted(t *testing.T) {
 		Events:  []scenario.Event{{At: seconds(10), Fail: &scenario.Selector{Zone: of("a")}}},
 		Until:   seconds(1000),
 	}}
-	p, r, err := oracles.Check(t.Context(), c, V136)
+	p, r, err := oracles.Check(t.Context(), c, V137)
 	require.NoError(t, err)
 	require.Empty(t, r.Unexplained)
 	require.Empty(t, p.Rewrites)
@@ -202,7 +202,7 @@ func TestRulesNameTheirRows(t *testing.T) {
 
 // The comparison notices a changed timeline: a line that is missing, duplicated, late, or about another object.
 func TestAChangedTimelineIsNotForgiven(t *testing.T) {
-	for _, against := range []Against{V136, V118, V118Direct} {
+	for _, against := range []Against{V137, V118, V118Direct} {
 		c := Generate(1, against)
 		c.Nodes, c.Pods = nil, nil
 		c.Scenario.Config = scenario.Config{TaintBasedEviction: c.Scenario.Config.TaintBasedEviction}
@@ -249,7 +249,7 @@ func moved(l scenario.Line) scenario.Line {
 
 // A case shrinks to what makes it fail.
 func TestShrink(t *testing.T) {
-	c := Generate(3, V136)
+	c := Generate(3, V137)
 	require.Greater(t, len(c.Scenario.Events), 3)
 	name := ""
 	for _, e := range c.Scenario.Events {

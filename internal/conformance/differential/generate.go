@@ -14,15 +14,15 @@ type Against string
 
 // The oracles.
 const (
-	V136         Against = "v1.36"
-	V136Together Against = "v1.36 with all passes at the same instants"
+	V137         Against = "v1.37"
+	V137Together Against = "v1.37 with all passes at the same instants"
 	V118         Against = "v1.18"
 	V118Direct   Against = "v1.18 without taints"
 )
 
 // late is how much later than the verdict upstream taints a node: v1.18 does it one pass later.
 func (a Against) late(s scenario.Settings) time.Duration {
-	if a == V136 || a == V136Together {
+	if a == V137 || a == V137Together {
 		return 0
 	}
 	return s.NodeMonitorPeriod

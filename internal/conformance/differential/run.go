@@ -28,7 +28,7 @@ func (p *Played) upstream(ctx context.Context, program, path string) error {
 	ctx, stop := context.WithTimeout(ctx, 2*time.Minute)
 	defer stop()
 	args := []string{path}
-	if p.Against == V136Together {
+	if p.Against == V137Together {
 		args = []string{"-together", path}
 	}
 	command := exec.CommandContext(ctx, program, args...)

@@ -1,5 +1,5 @@
 // Command oracle plays a scenario with the node lifecycle and taint eviction controllers of k8s.io/kubernetes
-// v1.36 and writes the timeline to stdout.
+// v1.37 and writes the timeline to stdout.
 package main
 
 import (
@@ -24,7 +24,7 @@ func controllers(ctx context.Context, p frontend.Process) ([]func(), error) {
 	utilruntime.ErrorHandlers = nil
 	s := p.Settings
 	if !s.TaintBasedEviction {
-		return nil, fmt.Errorf("v1.36 evicts by taints only")
+		return nil, fmt.Errorf("v1.37 evicts by taints only")
 	}
 	logger := funcr.New(func(_, text string) {
 		if strings.Contains(text, "Controller detected") {

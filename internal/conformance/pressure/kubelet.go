@@ -103,7 +103,7 @@ func (k *kubelet) ask() {
 		}
 	}
 	for _, pod := range k.series.arrivals {
-		p.admitted = append(p.admitted, k.admit.Admit(&lifecycle.PodAdmitAttributes{Pod: pod}))
+		p.admitted = append(p.admitted, k.admit.Admit(context.Background(), &lifecycle.PodAdmitAttributes{Pod: pod}))
 	}
 }
 

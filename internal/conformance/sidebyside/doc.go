@@ -1,4 +1,4 @@
-// Command sidebyside measures evictkit and upstream's controllers (k8s.io/kubernetes v1.36.3) on the same work and
+// Command sidebyside measures evictkit and upstream's controllers (k8s.io/kubernetes v1.37.2) on the same work and
 // prints the table "Beside upstream" of internal/BENCHMARKS.md. It fails if ours is not ahead in every row:
 //
 //	go run -C internal/conformance ./sidebyside

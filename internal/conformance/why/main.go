@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 }
 
 func ask(ctx context.Context, oracle, scenario string) (*Answer, error) {
-	_, result, err := differential.Oracles{differential.V136: oracle}.CheckFile(ctx, scenario, differential.V136)
+	_, result, err := differential.Oracles{differential.V137: oracle}.CheckFile(ctx, scenario, differential.V137)
 	if err != nil {
 		return nil, err
 	}

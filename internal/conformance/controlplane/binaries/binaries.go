@@ -11,7 +11,7 @@ import (
 )
 
 // Version is the version of Kubernetes that is built; the go.mod of this module has it too.
-const Version = "v1.36.3"
+const Version = "v1.37.2"
 
 // Paths are the paths of a control plane's programs.
 type Paths struct {

@@ -1,4 +1,4 @@
-// Package nodelifecycle is a port: in upstream's node lifecycle controller of v1.36.3, a health.Monitor, a zone.Tracker
+// Package nodelifecycle is a port: in upstream's node lifecycle controller of v1.37.2, a health.Monitor, a zone.Tracker
 // and a ratelimitqueue.Group replace the health of nodes, the states of zones and the queues. On the port,
 // all 17 of its own tests pass; those of the queue itself are left out.
 //

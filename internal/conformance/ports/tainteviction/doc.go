@@ -1,4 +1,4 @@
-// Package tainteviction is a port: in upstream's taint eviction controller of v1.36.3, a timedworker.Set replaces its
+// Package tainteviction is a port: in upstream's taint eviction controller of v1.37.2, a timedworker.Set replaces its
 // timed workers. On the port, all 12 of its own tests pass that are not about the workers themselves.
 //
 // Its code has 316 lines removed, 50 added. Removed are timed_workers.go and namespacedobject.go, the loop that tries

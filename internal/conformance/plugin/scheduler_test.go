@@ -65,7 +65,7 @@ func scheduled(t *testing.T, with bool, test func(c cluster), nodes ...*v1.Node)
 			c.add(n)
 		}
 		ctx := klog.NewContext(t.Context(), klog.NewKlogr().V(99)) // silences the scheduler's log
-		factory := scheduler.NewInformerFactory(c.client, 0)
+		factory := scheduler.NewInformerFactory(c.client, 0, nil)
 		s, err := scheduler.New(ctx, c.client, factory, nil,
 			func(string) events.EventRecorderLogger { return events.NewFakeRecorder(1000) },
 			scheduler.WithProfiles(profile(t, with)),

@@ -506,7 +506,7 @@ func livesTolerations(number int) []v1.Toleration {
 
 // livesTest plays lives in these modes in turn and, where one is wrong, shows the shortest that is wrong alike.
 func livesTest(t *testing.T, usual int, modes ...livesMode) {
-	if testing.Short() {
+	if os.Getenv("EVICTKIT_FULL") == "" {
 		usual /= 10
 	}
 	livesTestWith(t, usual, livesPlay, modes...)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 const lifeUntil = 40 // operations before it is stopped, and after
 
 func lives() int64 {
-	if testing.Short() {
+	if os.Getenv("EVICTKIT_FULL") == "" {
 		return 1_000
 	}
 	return 10_000

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -250,7 +251,7 @@ func FuzzTracker(f *testing.F) {
 // A tracker restored in another process, on another clock, decides like one whose clock stood still in between.
 func TestRestoredLivesGoOn(t *testing.T) {
 	lives := 10_000
-	if testing.Short() {
+	if os.Getenv("EVICTKIT_FULL") == "" {
 		lives = 500
 	}
 	for seed := range int64(lives) {

@@ -83,7 +83,7 @@ const (
 func TestStreamMemory(t *testing.T) {
 	const maxHeap = 48 << 20 // ten times what it needs, because the collector lags on a busy machine
 	sizes := map[string]int{"JSON": 64, "YAML": 16}
-	if testing.Short() {
+	if os.Getenv("EVICTKIT_FULL") == "" {
 		sizes = map[string]int{"JSON": 8, "YAML": 4}
 	}
 	if text := os.Getenv("EVICTKIT_LARGE_MIB"); text != "" {

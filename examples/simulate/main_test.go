@@ -187,7 +187,7 @@ func TestRecordedData(t *testing.T) {
 		t.Skip("EVICTKIT_DATA is not set")
 	}
 	scenarios := []string{"lost-zone", "spot", "spot-reschedule"}
-	if testing.Short() {
+	if os.Getenv("EVICTKIT_FULL") == "" {
 		scenarios = scenarios[:1] // with the race detector, all take minutes
 	}
 	for _, name := range scenarios {

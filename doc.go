@@ -15,10 +15,12 @@
 //   - zone: how disrupted is each failure domain, and how fast may it be evicted?
 //   - health: who is alive, by our own clock, and when does that next change?
 //   - ratelimitqueue: what is due next, no faster than a rate that may change at any moment?
-//   - timedworker: how do I run one piece of work per key when it is due, and know whether cancelling it came in time?
+//   - timedworker: how do I run one piece of work per key when it is due, and know whether a cancel was in time?
 //   - taints: which taints should this node have, and how long does this pod tolerate them?
 //   - evictor: all of it together, behind small interfaces. DIFFERENCES.md lists what it does differently from
 //     upstream, each with its reason and its test.
+//   - evictor/clientgo, a separate module: how does it run on a real cluster, with client-go?
+//   - evictor/manager, a separate module: how does it run beside reconcilers, with controller-runtime?
 //   - evictor/budget: may I act on one more, within any number of bounds over pools, racks or zones?
 //   - evictor/compat, a separate module: upstream's names for its queues and timed workers, for forks that migrate.
 //   - evictor/nodepressure: is this node short of memory, disk or process IDs, and which pod goes first? Its packages

@@ -180,6 +180,29 @@ expect: [{figure: belowBudgetSeconds, workload: default/ReplicaSet/web, atMost: 
 	require.Regexp(t, `\ndefault/ReplicaSet/free .* 30s +30s +- +0\n`, story)
 }
 
+// The README asks what a cluster would do, from the output of kubectl and without a scenario.
+func TestWhatTheReadmeAsksOfADump(t *testing.T) {
+	page, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	_, command, found := strings.Cut(string(page), "\ngo run -C examples ./simulate --set ")
+	require.True(t, found)
+	command, _, _ = strings.Cut(command, "\n")
+	sets := strings.Split(strings.Trim(command, "'"), "' --set '")
+	require.Len(t, sets, 2)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("dump.yaml", []byte(`apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: Node, metadata: {name: n, labels: {topology.kubernetes.io/zone: eu-1a}}}
+- {apiVersion: v1, kind: Node, metadata: {name: o, labels: {topology.kubernetes.io/zone: eu-1b}}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, ownerReferences: [{kind: ReplicaSet, name: web, controller: true}]}, spec: {nodeName: n}}
+`), 0o600))
+	story, _, err := simulate(t, "--set", sets[0], "--set", sets[1])
+	require.NoError(t, err)
+	require.Contains(t, story, "evictkit: 2 nodes and 1 pod, 50m of virtual time\n")
+	require.Contains(t, story, "\n1 pod evicted from 1m45s")
+}
+
 // The recorded cluster and outages, if they are available.
 func TestRecordedData(t *testing.T) {
 	data := os.Getenv("EVICTKIT_DATA")

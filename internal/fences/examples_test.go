@@ -16,6 +16,7 @@ import (
 // most 120 lines, and has a test.
 var small = []string{
 	"beside/controller.go", "drain/main.go", "heartbeats/main.go", "manager/main.go", "nodeagent/main.go", "policy/main.go", "schedulerplugin/plugin.go",
+	"why/main.go",
 }
 
 func TestExamplesAreSmall(t *testing.T) {

@@ -201,6 +201,12 @@ items:
 	require.NoError(t, err)
 	require.Contains(t, story, "evictkit: 2 nodes and 1 pod, 50m of virtual time\n")
 	require.Contains(t, story, "\n1 pod evicted from 1m45s")
+
+	embedded, err := read(t.Context(), "", nil)
+	require.NoError(t, err)
+	typed, err := read(t.Context(), "-", strings.NewReader(""))
+	require.NoError(t, err)
+	require.Equal(t, typed.dir, embedded.dir, "go run -C starts the program elsewhere")
 }
 
 // The recorded cluster and outages, if they are available.

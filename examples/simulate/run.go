@@ -32,7 +32,7 @@ type input struct {
 func read(ctx context.Context, path string, stdin io.Reader) (input, error) {
 	switch path {
 	case "":
-		return input{name: "embedded scenario", text: defaultScenario}, nil
+		return input{name: "embedded scenario", dir: under("."), text: defaultScenario}, nil
 	case "-":
 		text, err := readAll(ctx, stdin, scenariofile.MaxSize+1)
 		if err != nil {

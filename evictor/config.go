@@ -67,8 +67,10 @@ type Config struct {
 	NodeWorkers, LiftWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
-	// GateInterval is how long a closed permission (Options.MayWrite, MayHarm, MayHarmIn) stays closed before it is
-	// asked for again; Kick asks at once.
+	// GateInterval is how long the evictor waits before it asks again about what may change without anybody telling it: a
+	// closed permission (Options.MayWrite, MayHarm, MayHarmIn; Kick asks at once), a Budget that refuses a turn or has a
+	// bound exceeded, and a store that is not complete or does not show a node as it was last seen. It is also the first
+	// delay after an eviction that the API server refuses for now without naming a time; these delays grow up to RetryMax.
 	GateInterval time.Duration
 	// ExplainSize is how many decisions Explain remembers for the whole evictor, from 0 to 1048576. Each takes about
 	// half a KiB.

@@ -21,8 +21,8 @@ import (
 )
 
 // engine reads the stores, asks the packages under internal for decisions, and schedules the work that follows. It
-// writes nothing and waits for nobody. Callers of its methods hold Evictor.mu, which the methods cannot reach. The
-// methods that make the writes are Evictor's.
+// writes nothing and waits for nobody. All methods are called with Evictor.mu held, and cannot release it. The methods
+// that make the writes are Evictor's.
 type engine struct {
 	cfg     Config // cfg to waits are set once
 	clients Clients

@@ -65,9 +65,10 @@ type Options struct {
 	// Hold says that we must not taint or empty a node, and why; the node is still watched. It is called whenever the
 	// node is read. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
-	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next. It gets
-	// their names in the default order. That order stands if Prefer returns a name that does not wait, or panics, which
-	// is logged. It is called only once the zone has a token.
+	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next. It is called
+	// once the zone has a token and two nodes or more could have it, with the names of all that could, in the default
+	// order. A node that the budget has just refused is not among them. One that waits to release overdue pods goes first,
+	// unasked. The default order stands if Prefer returns another name or panics, which is logged.
 	Prefer func(key zone.Key, waiting []string) (node string)
 	// Budget, if not nil, is asked before each turn of a failed node. If it refuses, the turn costs the domain no token,
 	// observers are told once by which bound (TurnRefused), and the node asks again after Config.GateInterval. The program

@@ -22,8 +22,8 @@ type NodeStatus struct {
 	Zone    zone.Key
 	// Held is why the node is held; empty means that it is not.
 	Held string
-	// HeldBack is why our taints, and evictions by them, are held back in its zone: a pause, a permission or the zone
-	// policy. Nil means that they are not.
+	// HeldBack is why our taints on it, and evictions by them, are held back: a pause, a permission, the zone policy, or an
+	// exceeded bound of Options.Budget, which holds back only evictions. Nil means that they are not.
 	HeldBack error
 	// Waiting says that the node is in its zone's queue.
 	Waiting bool

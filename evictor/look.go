@@ -51,8 +51,8 @@ func (e *engine) renewed(rec *record) bool {
 	return ok && !v.Expired
 }
 
-// current is look for callers that are about to act on a node that we know. It returns nil unless the store shows that
-// node, not older than last seen. The node's next event then marks it dirty; if it seems to be gone, current does.
+// current returns a known node for a caller about to act, or nil if the store shows an older version of it, another node,
+// or none. The next event of an older one marks it dirty; current itself marks one that seems to be gone or replaced.
 func (e *engine) current(rec *record) *v1.Node {
 	if e.records[rec.name] != rec {
 		return nil

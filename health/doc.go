@@ -20,10 +20,9 @@
 // need to notice a dead HTTP/2 connection.
 //
 // With a NodeMonitorPeriod, 5s by default, a Monitor works on a grid, as kube-controller-manager does: the next pass
-// notes a heartbeat, and verdicts change only at passes, strictly after the grace. If a grace ends at the very instant
-// of a pass, that pass is too early when it is exactly on time, as on a fake clock; a nanosecond later, as on any real
-// clock, it is not. With a period of 0 the Monitor is exact: heartbeats are noted on arrival, and verdicts change at
-// the deadline. Next says when to call Pass; nobody needs to poll.
+// notes a heartbeat, and verdicts change only at passes. A grace that ends exactly at a pass expires at the next pass.
+// With a period of 0 the Monitor is exact: heartbeats are noted on arrival, and verdicts change at the deadline. Next
+// says when to call Pass; nobody needs to poll.
 //
 // # Whose time
 //

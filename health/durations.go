@@ -16,8 +16,8 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Durations says which keys have had a condition in one status for a time, by rules that apply to all keys, and when a
-// rule next comes true. What was observed last holds until something else is observed: all time counts, even while
+// Durations says which keys have kept a condition's status for at least a rule's duration, and when the next ones will
+// have. The rules apply to all keys. What was observed last holds until something else is observed: all time counts, even while
 // nobody calls. So an observer that could not see must Observe every key again before it asks. Durations believes what
 // it is shown, even an old object; a Monitor's Observation.Stale detects those. It cannot tell two objects with the same
 // key apart: put the UID into the key, or call Forget.

@@ -83,7 +83,7 @@
 //
 // A leader that cannot see, or whose writes all fail while its lease renewals succeed, keeps other replicas from
 // acting. MayLead says whether a replica is fit to lead, and Parts which of four parts fails: the lists, the watches,
-// the evictor's passes, or its writes. Each fault shows within one and five eighths of LeaseSilence, or 30 seconds
+// the evictor's passes, or its writes. Each fault shows within 1.625 times LeaseSilence, or 30 seconds
 // later for writes that hang. With Lock, the leader then loses the lease by its renew deadline, and does not take it
 // before all parts work again. While no replica is fit, none leads and none does harm. MayLead in Options.MayWrite
 // stops writes at once.

@@ -63,7 +63,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.IntVar(&o.burst, "kube-api-burst", 30, "requests of a client that may go at once after a quiet time")
 
 	fs.Var((*half)(&c.Half), "half", "which controllers run: both, lifecycle (node-lifecycle: verdicts and taints) or taint-eviction (evicts pods from tainted nodes)")
-	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two passes over the nodes; 0 reaches each verdict exactly at its deadline")
+	fs.DurationVar(&c.NodeMonitorPeriod, "node-monitor-period", c.NodeMonitorPeriod, "time between two passes over the nodes; 0: no passes, decide exactly at each deadline")
 	fs.DurationVar(&c.NodeMonitorGracePeriod, "node-monitor-grace-period", c.NodeMonitorGracePeriod, "how long a running node may stay silent before it is marked Unknown")
 	fs.DurationVar(&c.NodeStartupGracePeriod, "node-startup-grace-period", c.NodeStartupGracePeriod, "how long a node that has never reported may stay silent before it is marked Unknown")
 	fs.Float64Var(&c.NodeEvictionRate, "node-eviction-rate", c.NodeEvictionRate, "failed nodes tainted a second in each zone while the zone is healthy")

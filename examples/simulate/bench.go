@@ -42,7 +42,7 @@ support.`,
 	c.Flags().StringVar(&b.data, "data", os.Getenv("EVICTKIT_DATA"), "`FOLDER` of the recorded data")
 	c.Flags().StringVar(&b.record, "record", "", "only these records, such as spot,lanl-02")
 	c.Flags().StringVar(&b.policy, "policy", "", "only policies whose names contain this")
-	c.Flags().DurationVar(&b.worst, "worst", 0, "of each record only the period of this length in which most nodes fail")
+	c.Flags().DurationVar(&b.worst, "worst", 0, "of each record, play only the worst window of this length: that in which most nodes fail")
 	return c
 }
 

@@ -127,10 +127,10 @@ func commands() *cobra.Command {
 	all.StringArrayVar(&f.sets, "set", nil, "change `PATH=VALUE` in the scenario, such as config.nodeEvictionRate=0.5 or cluster.zones.a.nodes=70")
 	all.DurationVar(&f.until, "until", 0, "end at this time instead of the scenario's until")
 	all.StringVarP(&f.output, "output", "o", "text", "text, json or csv")
-	all.BoolVar(&f.quiet, "quiet", false, "print neither the story nor progress")
+	all.BoolVar(&f.quiet, "quiet", false, "print neither the text report nor progress")
 	all.StringVar(&f.report, "report", "", "write a page of charts, which opens offline, to `FILE`.html")
 	f.engine.add(all)
-	root.Flags().StringVar(&f.timeline, "timeline", "", "write the timeline as JSON lines to `FILE`, - for stdout (then the story goes to stderr)")
+	root.Flags().StringVar(&f.timeline, "timeline", "", "write the timeline as JSON lines to `FILE`, - for stdout (the text report then goes to stderr)")
 	root.Flags().Int64Var(&f.seed, "seed", 0, "")
 	_ = root.Flags().MarkHidden("seed") // the flag exists
 	f.pressure.add(root.Flags())

@@ -36,7 +36,7 @@ func (f *pressureFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
 	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: a directory on the kubelet's file system, `DIR`; empty measures no file system")
 	set.StringVar(&f.imageFs, "imagefs", existing("", "/var/lib/containerd", "/var/lib/containers", "/var/lib/docker"), "with --pressure-live: a directory on the file system of images and writable layers, `DIR`; empty is the kubelet's")
-	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`, - for stdout (then the story goes to stderr)")
+	set.StringVar(&f.to, "record", "", "with --pressure-live: write a record, for --pressure, to `FILE`, - for stdout (the text report then goes to stderr)")
 	set.DurationVar(&f.interval, "interval", 10*time.Second, "with --pressure-live: the time between measurements")
 	set.StringVar(&f.kubeletConfig, "kubelet-config", "", "with either: use the thresholds of a kubelet's configuration `FILE` and ignore its other fields; by default those of the record, or the kubelet's defaults")
 }

@@ -129,7 +129,7 @@ func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (
 	return harmed && !early && !w.Turn && !r.Emptied() && (shown || !w.TaintBased), again || early
 }
 
-// WaitsUntil is when time alone changes what the node needs, or Now if that is unknown. settles is when it will have been
+// WaitsUntil returns when the node must be looked at again even if nothing happens, or Now if that is unknown. settles is when it will have been
 // watched for a whole grace period, or zero if it must stay silent for that long.
 func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) time.Time {
 	switch {

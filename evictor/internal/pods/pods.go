@@ -150,7 +150,7 @@ func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 }
 
 // EndRound ends a round. Once nothing evicts from the node any more, its pods are forgotten. Otherwise a pod that the round
-// did not meet stays known until Shown finds its slot empty or taken: a store that went back may show an older version of
+// did not meet stays known until its slot is seen empty or taken: a store that went back may show an older version of
 // it, or an earlier pod of its name, on another node.
 func (p *Pods) EndRound(n *Node, ours Ours) {
 	if !p.evictsFrom(n) {

@@ -269,8 +269,8 @@ func (t *Turn) Drop() {
 	t.over(t.failed)
 }
 
-// Later ends a turn before anything was done with it: the node waits for another one, after that long. The turn costs its
-// domain a token, but nothing of the cap over all domains.
+// Later returns an unused turn; the node waits again, from that long on. It costs a token of the domain, not one of the
+// cap over all domains.
 func (t *Turn) Later(wait time.Duration, now time.Time) {
 	t.item.Unused().At(now).Blocked(wait)
 	t.over(t.failed)

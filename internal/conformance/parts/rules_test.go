@@ -17,12 +17,12 @@ import (
 // The deliberate differences, each with the beginning of its row in DIFFERENCES.md.
 var (
 	tokenForNothing = rule.New("TokenForNothing", "a token is spent only on what is due")
-	firstCome       = rule.New("FirstCome", "who is due at the same time is")
+	firstCome       = rule.New("FirstCome", "ties are served first come")
 	exactRetry      = rule.New("ExactRetry", "a retry is due when it says")
 	newIdentity     = rule.New("NewIdentity", "a recreated node starts afresh")
-	addedInFlight   = rule.New("AddedInFlight", "what is added again while it is in")
+	addedInFlight   = rule.New("AddedInFlight", "re-adding an in-flight key queues")
 
-	queuedBehind  = rule.New("QueuedBehind", "what is added again while it is in")
+	queuedBehind  = rule.New("QueuedBehind", "re-adding an in-flight key queues")
 	cancelRunning = rule.New("CancelRunning", "cancelling tells if work has begun")
 	exactWork     = rule.New("ExactWork", "work is due at an instant")
 	validated     = rule.New("Validated", "parameters are validated")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -202,6 +203,10 @@ items:
 	require.Contains(t, story, "evictkit: 2 nodes and 1 pod, 50m of virtual time\n")
 	require.Contains(t, story, "\n1 pod evicted from 1m45s")
 
+	for _, other := range regexp.MustCompile("`(fail: {[^`]*})`").FindAllStringSubmatch(string(page), -1) {
+		_, _, err := simulate(t, "--set", sets[0], "--set", "events=[{at: 1m, "+strings.ReplaceAll(other[1], "NAME", "n")+"}]")
+		require.NoError(t, err, other[1])
+	}
 	embedded, err := read(t.Context(), "", nil)
 	require.NoError(t, err)
 	typed, err := read(t.Context(), "-", strings.NewReader(""))

@@ -38,7 +38,7 @@ func (m *livesMind) failed(known *livesNode) string {
 }
 
 // stays says why neither our own taints nor the timeout may evict from a node now, empty when they may. What failed says
-// is row "nothing is evicted from a node that has reported Ready".
+// is row "our taints evict nothing from a node that has reported Ready".
 func (m *livesMind) stays(known *livesNode) string {
 	ready, _ := livesReady(known.object)
 	return livesRules{

@@ -20,7 +20,7 @@ var drainConfig = FleetConfig{Zones: 2, NodesPerZone: 30, PodsPerNode: 5, Tolera
 const guardedPods = 300
 
 // patience is for how long the refused pods are watched, and how many requests each may cost in that time: at once,
-// after one second, two, four and so on up to a minute, as README says.
+// after one second, two, four and so on up to a minute, as clientgo says.
 func patience() (watched time.Duration, tries int) {
 	if os.Getenv("EVICTKIT_FULL") == "" {
 		return time.Minute, 7

@@ -19,7 +19,7 @@ var (
 	MarkedByVerdict  = rule.New("MarkedByVerdict", "pods are marked once in an outage,")
 	BothWays         = rule.New("BothWays", "deadlines are recomputed in both")
 	MovedNotCanceled = rule.New("MovedNotCanceled", "a moved eviction is not reported as")
-	ReportedReady    = rule.New("ReportedReady", "nothing is evicted from a node that")
+	ReportedReady    = rule.New("ReportedReady", "our taints evict nothing from a node")
 	PassFirst        = rule.New("PassFirst", "a pass comes before the evictions")
 	OwnGrace         = rule.New("OwnGrace", "after a start, own-taint evictions")
 	EmptyZone        = rule.New("EmptyZone", "a zone without a node that counts is")

@@ -14,7 +14,7 @@ import (
 func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 	page, err := os.ReadFile("../DIFFERENCES.md")
 	require.NoError(t, err)
-	packages := map[string]string{"": "", "nodepressure": "nodepressure", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction"}
+	packages := map[string]string{"": "", "nodepressure": "nodepressure", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction", "v126": "compat/v126/scheduler"}
 	for _, name := range []string{"karpenter", "clusterapi"} {
 		packages[name] = "../internal/conformance/" + name
 	}
@@ -31,7 +31,7 @@ func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 			code[name] += string(text)
 		}
 	}
-	rows, named := 0, regexp.MustCompile("^`(?:([a-z]+): )?(Test[A-Z]\\w+)`$")
+	rows, named := 0, regexp.MustCompile("^`(?:([a-z0-9]+): )?(Test[A-Z]\\w+)`$")
 	for _, line := range strings.Split(string(page), "\n") {
 		cells := strings.Split(line, " | ")
 		if !strings.HasPrefix(line, "| ") || cells[0] == "| what" || cells[0] == "| ---" {

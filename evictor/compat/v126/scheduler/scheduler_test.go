@@ -1,0 +1,59 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+// A fork of v1.26 changes the import.
+func ExampleRateLimitedTimedQueue() {
+	q := NewRateLimitedTimedQueue(flowcontrol.NewFakeAlwaysRateLimiter())
+	q.Add("node-1", "uid-1")
+	q.Try(func(v TimedValue) (bool, time.Duration) {
+		fmt.Println("tainting", v.Value)
+		return true, 0
+	})
+	fmt.Println(q.Add("node-1", "uid-1"), q.Remove("node-1"))
+	// Output:
+	// tainting node-1
+	// false true
+}
+
+// A fork of v1.26 changes the import.
+func ExampleTimedWorkerQueue() {
+	evicted := make(chan string)
+	q := CreateWorkerQueue(func(_ context.Context, args *WorkArgs) error {
+		evicted <- args.NamespacedName.String()
+		return nil
+	})
+	now := time.Now()
+	q.AddWork(context.Background(), NewWorkArgs("pod-1", "default"), now, now)
+	q.AddWork(context.Background(), NewWorkArgs("pod-2", "default"), now, now.Add(time.Hour))
+	fmt.Println(<-evicted)
+	fmt.Println(q.GetWorkerUnsafe("default/pod-2").WorkItem.KeyFromWorkArgs(), q.CancelWork("default/pod-2"))
+	q.CancelAndWait()
+	// Output:
+	// default/pod-1
+	// default/pod-2 true
+}
+
+// A worker cancels itself alone.
+func TestAWorkerCancelsItself(t *testing.T) {
+	var none *TimedWorker
+	none.Cancel()
+	q := CreateWorkerQueue(func(context.Context, *WorkArgs) error { return nil })
+	require.Nil(t, q.GetWorkerUnsafe("default/a"))
+	start := time.Now()
+	q.AddWork(context.Background(), NewWorkArgs("a", "default"), start, start.Add(time.Hour))
+	w := q.GetWorkerUnsafe("default/a")
+	require.Equal(t, start.Add(time.Hour), w.FireAt)
+	w.Cancel()
+	require.Nil(t, q.GetWorkerUnsafe("default/a"))
+	require.False(t, q.CancelWork("default/a"))
+	q.CancelAndWait()
+}

@@ -106,3 +106,24 @@ func ExampleMonitor() {
 	//   write DiskPressure Unknown NodeStatusNeverUpdated
 	//   write PIDPressure Unknown NodeStatusNeverUpdated
 }
+
+// A node that has never reported gets the start-up grace, counted from its creation.
+func ExampleConfig() {
+	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
+	config := health.DefaultConfig()
+	config.Clock, config.NodeMonitorPeriod = clk, 0 // exact: verdicts come when they are due
+	monitor, err := health.NewMonitor(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	monitor.ObserveNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "new", UID: "1", CreationTimestamp: metav1.NewTime(clk.Now())}})
+	monitor.Pass()
+	next, _ := monitor.Next()
+	clk.SetTime(next)
+	for _, v := range monitor.Pass() {
+		fmt.Println(clk.Now().Format(time.TimeOnly), v.Node, v.Ready, "grace", v.Grace)
+	}
+	// Output:
+	// 12:01:00 new Unknown grace 1m0s
+}

@@ -51,3 +51,28 @@ func ExampleQueue_SetRate() {
 	// false 1 0s
 	// 1s
 }
+
+// One queue and one rate for each zone. A node whose zone label changes moves, and keeps its place.
+func ExampleGroup() {
+	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
+	group, err := ratelimitqueue.NewGroup[string, string, string](ratelimitqueue.GroupConfig[string, string]{Rate: ratelimitqueue.Stopped, Burst: 1, Clock: clk})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	group.SetRate("zone-a", 0.1)
+	group.Add("zone-a", "node-1", "uid-1")
+	group.Add("zone-b", "node-2", "uid-2")
+	fmt.Println(group.Move("node-2", "zone-a"))
+	for range 2 {
+		for item, ok := group.Take(); ok; item, ok = group.Take() {
+			fmt.Println(clk.Now().Format(time.TimeOnly), "taint", item.Key, "of", item.Domain)
+			item.Done()
+		}
+		clk.SetTime(clk.Now().Add(group.Wait()))
+	}
+	// Output:
+	// true
+	// 12:00:00 taint node-1 of zone-a
+	// 12:00:10 taint node-2 of zone-a
+}

@@ -154,3 +154,25 @@ func ExampleUsing() {
 	fmt.Println(used, *tolerations[used].TolerationSeconds)
 	// Output: 0 60
 }
+
+// How long a pod stays is the shortest of the tolerations that are used. A taint without one ends it at once.
+func ExampleTolerate() {
+	minute, hour := int64(60), int64(3600)
+	tolerations := []v1.Toleration{
+		{Key: "node.kubernetes.io/not-ready", Operator: v1.TolerationOpExists, TolerationSeconds: &minute},
+		{Key: "example.com/maintenance", Operator: v1.TolerationOpExists, TolerationSeconds: &hour},
+		{Key: "example.com/batch", Operator: v1.TolerationOpExists},
+	}
+	for _, keys := range [][]string{{"example.com/batch"}, {"example.com/maintenance", "node.kubernetes.io/not-ready"}, {"example.com/batch", "example.com/gpu"}} {
+		var on []v1.Taint
+		for _, key := range keys {
+			on = append(on, v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
+		}
+		stay := taints.Tolerate(taints.NoExecute(on), tolerations)
+		fmt.Println(keys, stay.For, stay.Forever)
+	}
+	// Output:
+	// [example.com/batch] 0s true
+	// [example.com/maintenance node.kubernetes.io/not-ready] 1m0s false
+	// [example.com/batch example.com/gpu] 0s false
+}

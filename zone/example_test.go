@@ -209,3 +209,26 @@ func ExampleTracker_Restore() {
 	// 1 change
 	// 0 changes
 }
+
+// The key is made of labels. ZoneKey is upstream's string, for maps and metrics under the old names.
+func ExampleKeyOf() {
+	key := zone.KeyOf(map[string]string{"topology.kubernetes.io/region": "r1", "topology.kubernetes.io/zone": "a"})
+	fmt.Printf("%s %q %q\n", key, key.ZoneKey(), zone.KeyOf(nil).ZoneKey())
+	// Output:
+	// r1:a "r1:\x00:a" ""
+}
+
+// Exactly 11 of 20 is 0.55. Above the large size a disrupted zone is evicted slowly, up to it not at all.
+func ExampleDisruptionPolicy() {
+	policy := zone.DefaultPolicy()
+	for _, counts := range []zone.Counts{{Total: 20, Bad: 10}, {Total: 20, Bad: 11}, {Total: 60, Bad: 33}, {Total: 20, Bad: 20}, {Total: 3, Bad: 2}} {
+		ruling := policy.Decide(zone.Situation{Counts: counts})
+		fmt.Println(counts.Bad, "of", counts.Total, ruling.State, ruling.Rate)
+	}
+	// Output:
+	// 10 of 20 Normal 0.1
+	// 11 of 20 PartialDisruption 0
+	// 33 of 60 PartialDisruption 0.01
+	// 20 of 20 FullDisruption 0.1
+	// 2 of 3 Normal 0.1
+}

@@ -215,3 +215,170 @@ func ExampleManager_Step() {
 	// 00:00:00 kill search
 	// 00:00:20 kill search
 }
+
+// memoryOf is a measurement of memory alone.
+func memoryOf(available int64) nodepressure.Stats {
+	return nodepressure.Stats{
+		Signals: map[nodepressure.Signal]nodepressure.Sample{nodepressure.MemoryAvailable: {Available: available * mi, Capacity: 4096 * mi}},
+		Pods:    []nodepressure.Pod{{Pod: requesting("cart", "1Gi"), Usage: using(1500 * mi)}, {Pod: requesting("search", "1Gi"), Usage: using(1400 * mi)}},
+	}
+}
+
+// What --eviction-minimum-reclaim and --eviction-pressure-transition-period do: one eviction more until there is room, and
+// a condition that stays a while.
+func ExampleSettings() {
+	config, err := nodepressure.Settings{
+		EvictionHard:                     map[string]string{"memory.available": "100Mi"},
+		EvictionMinimumReclaim:           map[string]string{"memory.available": "500Mi"},
+		EvictionPressureTransitionPeriod: metav1.Duration{Duration: time.Minute},
+	}.Config()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	clock := clocktesting.NewFakePassiveClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+	config.Clock = clock
+	machine, err := nodepressure.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, available := range []int64{90, 400, 700, 700, 400} {
+		decision := machine.Observe(memoryOf(available))
+		fmt.Println(clock.Now().Format(time.TimeOnly), available, "Mi left:", decision.Action, decision.Conditions)
+		clock.SetTime(clock.Now().Add(40 * time.Second))
+	}
+	// Output:
+	// 00:00:00 90 Mi left: EvictPods [MemoryPressure]
+	// 00:00:40 400 Mi left: EvictPods [MemoryPressure]
+	// 00:01:20 700 Mi left: Nothing [MemoryPressure]
+	// 00:02:00 700 Mi left: Nothing []
+	// 00:02:40 400 Mi left: Nothing []
+}
+
+// What --eviction-max-pod-grace-period does: a soft eviction gives the pod its own grace period, up to that. A hard one gives
+// one second.
+func ExampleEviction() {
+	for _, soft := range []bool{true, false} {
+		settings := nodepressure.Settings{EvictionHard: map[string]string{"memory.available": "100Mi"}}
+		if soft {
+			settings = nodepressure.Settings{
+				EvictionHard: map[string]string{}, EvictionSoft: map[string]string{"memory.available": "500Mi"},
+				EvictionSoftGracePeriod: map[string]string{"memory.available": "30s"}, EvictionMaxPodGracePeriod: 20,
+			}
+		}
+		config, err := settings.Config()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		clock := clocktesting.NewFakePassiveClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+		config.Clock = clock
+		machine, err := nodepressure.New(config)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for range 2 {
+			for _, eviction := range machine.Observe(memoryOf(50)).Evictions {
+				fmt.Println(clock.Now().Format(time.TimeOnly), eviction.Pod.Name, "hard:", eviction.Hard, "seconds:", eviction.GracePeriodSeconds)
+			}
+			clock.SetTime(clock.Now().Add(30 * time.Second))
+		}
+	}
+	// Output:
+	// 00:00:30 cart hard: false seconds: 20
+	// 00:00:00 cart hard: true seconds: 1
+	// 00:00:30 cart hard: true seconds: 1
+}
+
+// Static, mirror and critical pods are never evicted for what the node is short of.
+func ExampleProtectionOf() {
+	critical := int32(2_000_000_000)
+	static := requesting("static", "")
+	static.Annotations = map[string]string{"kubernetes.io/config.source": "file"}
+	mirror := requesting("mirror", "")
+	mirror.Annotations = map[string]string{"kubernetes.io/config.mirror": "7f3a"}
+	system := requesting("system", "")
+	system.Spec.Priority = &critical
+	for _, pod := range []*v1.Pod{requesting("cart", "1Gi"), static, mirror, system} {
+		fmt.Println(pod.Name, nodepressure.ProtectionOf(pod))
+	}
+	// Output:
+	// cart Evictable
+	// static StaticPod
+	// mirror MirrorPod
+	// system CriticalPod
+}
+
+// The thresholds of the container file system follow from those of the file system that it is on.
+func ExampleDeriveContainerFs() {
+	config := nodepressure.DefaultConfig()
+	for _, layout := range []nodepressure.Layout{nodepressure.SingleFs, nodepressure.DedicatedImageFs} {
+		derived, err := nodepressure.DeriveContainerFs(config.Thresholds, layout)
+		fmt.Println(layout, err)
+		for _, threshold := range derived {
+			if threshold.Signal == nodepressure.ContainerFsAvailable {
+				fmt.Println(" ", threshold)
+			}
+		}
+	}
+	// Output:
+	// SingleFs <nil>
+	//   containerfs.available < 10%
+	// DedicatedImageFs <nil>
+	//   containerfs.available < 15%
+}
+
+// A pod that exceeds its own limit of local storage goes, whether or not the node is short of anything.
+func ExampleMachine_Observe() {
+	machine, err := nodepressure.New(nodepressure.DefaultConfig())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pod := requesting("cart", "1Gi")
+	pod.Spec.Containers[0].Resources.Limits = v1.ResourceList{v1.ResourceEphemeralStorage: resource.MustParse("1Gi")}
+	usage := &nodepressure.Usage{EphemeralStorage: 1100 * mi, Containers: []nodepressure.ContainerUsage{{Name: "main", Logs: nodepressure.Disk{Bytes: 1100 * mi}}}}
+	decision := machine.Observe(nodepressure.Stats{Pods: []nodepressure.Pod{{Pod: pod, Usage: usage}}})
+	for _, eviction := range decision.Evictions {
+		fmt.Println(eviction.Pod.Name, eviction.Message)
+	}
+	// Output:
+	// cart Pod ephemeral local storage usage exceeds the total limit of containers 1Gi.
+}
+
+// Notify asks for a pass now, as the kernel's notification does. It never waits.
+func ExampleManager_Notify() {
+	clock := clocktesting.NewFakeClock(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+	config, managing := nodepressure.DefaultConfig(), nodepressure.DefaultManagerConfig()
+	config.Clock, managing.Clock = clock, clock
+	managing.OnDecision = func(d nodepressure.Decision) { fmt.Println(clock.Now().Format(time.TimeOnly), d.Action) }
+	machine, err := nodepressure.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	manager, err := nodepressure.NewManager(machine, nodepressure.Clients{StatsProvider: calm{}, Killer: shop{}}, managing)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, after := range []time.Duration{0, 3 * time.Second} {
+		clock.Step(after)
+		manager.Notify()
+		next, err := manager.Step(context.Background())
+		fmt.Println("next", next.Format(time.TimeOnly), err)
+	}
+	// Output:
+	// 00:00:00 Nothing
+	// 00:00:00 Nothing
+	// next 00:00:10 <nil>
+	// 00:00:03 Nothing
+	// next 00:00:13 <nil>
+}
+
+// calm is a node with enough of everything.
+type calm struct{}
+
+func (calm) Stats(context.Context) (nodepressure.Stats, error) { return memoryOf(2000), nil }

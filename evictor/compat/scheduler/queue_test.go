@@ -107,3 +107,17 @@ func TestPanicWithinTry(t *testing.T) {
 	require.Panics(t, func() { tried(q, func(TimedValue) (bool, time.Duration) { panic("a") }) })
 	require.Equal(t, []any{"a 1"}, tried(q, yes))
 }
+
+// Each value is in the queue once, until it is removed.
+func ExampleUniqueQueue() {
+	var q UniqueQueue
+	at := time.Unix(0, 0)
+	fmt.Println(q.Add(TimedValue{Value: "late", ProcessAt: at.Add(time.Minute)}), q.Add(TimedValue{Value: "early", ProcessAt: at}))
+	fmt.Println(q.Replace(TimedValue{Value: "late", ProcessAt: at.Add(-time.Minute)}))
+	first, _ := q.Head()
+	fmt.Println(first.Value, q.RemoveFromQueue("late"), q.Add(first), q.Remove("late"), q.Add(first))
+	// Output:
+	// true true
+	// true
+	// late true false true true
+}

@@ -49,7 +49,7 @@ var (
 	// difference. For processes: lower priority, then more processes. For inodes, upstream subtracts the request of
 	// storage, in bytes, from the number of inodes; here nothing is subtracted.
 	ByUsage Ranking = RankingFunc(compareByUsage)
-	// ByQOS is the ranking of Kubernetes 1.5 and earlier: BestEffort, Burstable, Guaranteed, then the larger difference
+	// ByQOS is the ranking of Kubernetes 1.8 and earlier: BestEffort, Burstable, Guaranteed, then the larger difference
 	// between usage and request.
 	ByQOS Ranking = RankingFunc(compareByQOS)
 )

@@ -7,7 +7,7 @@
 //	of upstream                              here, beyond what those packages say
 //	RateLimitedTimedQueue, UniqueQueue       the same; Try takes a function alone
 //	NewRateLimitedTimedQueue, TimedValue     the same
-//	CreateWorkerQueue, TimedWorkerQueue      work that succeeded is forgotten; upstream refuses its key until CancelWork
+//	CreateWorkerQueue, TimedWorkerQueue      work that succeeded is forgotten; upstream keeps its key until CancelWork
 //	(nothing)                                TimedWorkerQueue.CancelAndWait ends the goroutines
 //	WorkArgs, NewWorkArgs                    the same, with a NamespacedName
 //	TimedWorker                              no Timer

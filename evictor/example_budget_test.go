@@ -46,9 +46,9 @@ func ExampleOptions_budgetLikeKarpenter() {
 	// Output:
 	// a-0 tainted: true
 	// a-1 tainted: true
-	// b-0 tainted: false, budget: a fifth of zone "b": 3, at most 2 allowed
-	// b-1 tainted: false, budget: a fifth of zone "b": 3, at most 2 allowed
-	// b-2 tainted: false, budget: a fifth of zone "b": 3, at most 2 allowed
+	// b-0 tainted: false, budget "a fifth" allows at most 2 in zone "b": 3 is too many
+	// b-1 tainted: false, budget "a fifth" allows at most 2 in zone "b": 3 is too many
+	// b-2 tainted: false, budget "a fifth" allows at most 2 in zone "b": 3 is too many
 }
 
 // Cluster API's unhealthyRange [1-3] for the whole cluster: a larger failure is left to people.
@@ -61,10 +61,10 @@ func ExampleOptions_budgetLikeClusterAPI() {
 		return evictor.Options{Budget: b}
 	}, "a-0", "a-1", "b-0", "b-1")
 	// Output:
-	// a-0 tainted: false, budget: unhealthyRange: 4, at most 3 allowed
-	// a-1 tainted: false, budget: unhealthyRange: 4, at most 3 allowed
-	// b-0 tainted: false, budget: unhealthyRange: 4, at most 3 allowed
-	// b-1 tainted: false, budget: unhealthyRange: 4, at most 3 allowed
+	// a-0 tainted: false, budget "unhealthyRange" allows at most 3: 4 is too many
+	// a-1 tainted: false, budget "unhealthyRange" allows at most 3: 4 is too many
+	// b-0 tainted: false, budget "unhealthyRange" allows at most 3: 4 is too many
+	// b-1 tainted: false, budget "unhealthyRange" allows at most 3: 4 is too many
 }
 
 // A breaker for the whole cluster: two nodes in ten minutes, and none until a quarter of it has been ready again for
@@ -82,6 +82,6 @@ func ExampleOptions_budgetAsBreaker() {
 	}, "a-0", "a-1", "b-0")
 	// Output:
 	// a-0 tainted: true
-	// a-1 tainted: false, budget: two in ten minutes: 3, at most 2 allowed
+	// a-1 tainted: false, budget "two in ten minutes" allows at most 2: 3 is too many
 	// b-0 tainted: true
 }

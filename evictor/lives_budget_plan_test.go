@@ -23,8 +23,6 @@ func newLivesBudget(random *rand.Rand) (b livesBudget) {
 		is := budget.Bound{Name: fmt.Sprint("bound ", i), Per: []string{"", "zone", "rack"}[n(0, 2)], Of: budget.Quantity(n(1, 5))}
 		limit := []budget.Limit{budget.Count(int64(n(1, 4))), budget.Percent(float64(n(20, 60))), budget.Percent(float64(n(10, 50))).Up()}[n(0, 2)]
 		switch quiet := time.Duration(n(-200, 200)) * time.Second; {
-		case n(0, 5) == 0:
-			is.Of, is.PerSecond, is.Burst = 0, []float64{0.1, 0.02, 0.01}[n(0, 2)], n(0, 3)
 		case is.Of == budget.Healthy:
 			is.Min, is.Quiet = limit, max(quiet, 0)
 		case is.Of == budget.Bad && n(0, 1) == 0:

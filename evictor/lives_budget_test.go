@@ -117,7 +117,7 @@ func (m *livesMind) over(in livesGroup, next *livesNode) (surely, perhaps bool) 
 		}
 	}
 	switch in.bound.Of {
-	case 0, budget.Recent:
+	case budget.Recent:
 		return m.begunIn(in, next, total)
 	case budget.Bad:
 		used = bad

@@ -223,26 +223,9 @@ func (m *livesMind) adopts(known *livesNode) {
 	}
 }
 
-// begunIn is over for what has begun: in a window, or too fast. A rate has nothing to say of what goes on.
+// begunIn is over for what has begun in a window.
 func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (surely, perhaps bool) {
 	now, begun, slack := m.world.now, m.begun[in], m.world.slack+time.Second
-	if in.bound.Of == 0 {
-		missing := func(at func(livesBegun) time.Time, spare time.Duration) bool { // of what was begun since any of them, so much has not come back
-			for _, from := range begun {
-				spent := 1 - in.bound.PerSecond*(now.Sub(at(from))+spare).Seconds()
-				for _, b := range begun {
-					if !at(b).Before(at(from)) {
-						spent++
-					}
-				}
-				if spent > float64(max(in.bound.Burst, 1))+0.001 {
-					return true
-				}
-			}
-			return false
-		}
-		return next != nil && missing(func(b livesBegun) time.Time { return b.first }, slack), next != nil && missing(func(b livesBegun) time.Time { return b.last }, -time.Minute)
-	}
 	if next != nil {
 		begun = append(slices.Clone(begun), livesBegun{next.object.Name, now, now})
 	}

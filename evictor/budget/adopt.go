@@ -1,17 +1,11 @@
 package budget
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
+import "time"
 
-// Adopt takes over an action that no Reservation of this Budget began, such as one of an earlier process. No bound is
-// checked. The action counts as if it had been reserved and committed at began, and goes on until End or Remove. With
-// PerSecond it takes its tokens as of began, so the bucket may miss more than its burst. Of the pauses in which a bucket
-// was full again, it remembers the last thirty; for an action that began before those, others count as busy. An action
-// that Restore brought back counts already; the first Adopt takes it over, whatever began is. Adopt returns false and
-// changes nothing if there is no such member or somebody acts on it.
+// Adopt says that an action on the member is going on under this name, such as one of an earlier process. No bound is
+// checked. If the action counts already, nothing changes. If the member is only reserved under this name, or nobody acts
+// on it, the action counts as if it had been reserved and committed at began. It goes on until End or Remove. Adopt
+// returns false and changes nothing if there is no such member or another name acts on it.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
 	return b.AdoptAt(key, began, b.config.Clock.Now())
 }
@@ -22,50 +16,21 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 	defer b.mu.Unlock()
 	t, m := b.time.Read(now), b.members[key]
 	switch {
-	case m == nil || m.acting() && !m.orphaned:
+	case m == nil || m.acting() && m.actedBy != b.name:
 		return false
-	case m.orphaned:
-		m.orphaned = false
+	case m.done == committed:
 		return true
 	}
-	at := max(beginning, min(b.time.Of(began), t))
-	for _, bound := range b.taking {
-		g := m.in[bound.dimension]
-		if g == nil {
-			continue
-		}
-		c := &g.cells[bound.cell]
-		c.update(&bound.Bound, t)
-		switch {
-		case bound.Of == Recent && t-at < int64(bound.Within):
-			c.insert(key, m.weight, at)
-		case bound.PerSecond > 0 && m.asked(bound):
-			tokens := c.bucket(&bound.Bound)
-			tokens.add(taking{at, tokens.work(m.weight)})
-		}
+	if b.began(m, max(beginning, min(b.time.Of(began), t)), t); m.done == nothing {
+		m.reservation++ // an earlier Reservation has no part in this
 	}
+	m.actedBy = b.name
 	b.commit(m, t)
 	return true
 }
 
-// begin at an instant that may be in the past.
-func (c *cell[K]) insert(key K, weight, at int64) {
-	if c.recent == nil {
-		c.recent = &window[K]{of: make(map[K]act)}
-	}
-	was, known := c.recent.of[key]
-	if known && was.at > at {
-		return
-	}
-	if c.recent.set(key, act{at: at, weight: weight}); known && was.at == at {
-		return // it is in the line already
-	}
-	i, _ := slices.BinarySearchFunc(c.recent.line, at+1, func(one begun[K], at int64) int { return cmp.Compare(one.at, at) })
-	c.recent.line = slices.Insert(c.recent.line, i, begun[K]{key, at})
-}
-
 // Exceeded returns the first bound that the member's groups exceed now, without any further action: it tells whether
-// actions that have begun should go on. A breaker that is shut counts as exceeded; a bound with PerSecond never does.
+// actions that have begun should go on. A breaker that is shut counts as exceeded.
 // Again is when time alone may change the answer. The result is nil if every bound is kept, or if there is no such
 // member.
 func (b *Budget[K, M]) Exceeded(key K) *Refusal { return b.ExceededAt(key, b.config.Clock.Now()) }
@@ -82,12 +47,12 @@ func (b *Budget[K, M]) ExceededAt(key K, now time.Time) *Refusal {
 	for i := range b.bounds {
 		bound := &b.bounds[i]
 		g := m.in[bound.dimension]
-		if g == nil || !m.asked(bound) || bound.PerSecond > 0 {
+		if g == nil || !m.asked(bound) {
 			continue
 		}
 		c := &g.cells[bound.cell]
 		c.update(&bound.Bound, t)
-		no := c.compare(&bound.Bound, g, c.used(&bound.Bound, g, t))
+		no := c.compare(&bound.Bound, g, c.used(&bound.Bound, g))
 		if no.kind == agreed {
 			continue
 		}
@@ -96,7 +61,7 @@ func (b *Budget[K, M]) ExceededAt(key K, now time.Time) *Refusal {
 		case no.kind == shut:
 			again = c.opens(&bound.Bound)
 		case no.kind == tooMany && bound.Of == Recent:
-			again = c.recent.first(int64(bound.Within))
+			again = c.recent.first(bound.Within)
 		}
 		if b.later(c, again, t); again != none {
 			refusal.Again = b.time.Instant(again)

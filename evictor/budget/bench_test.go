@@ -72,49 +72,44 @@ func BenchmarkReserve(b *testing.B) {
 	}
 }
 
-// BenchmarkTokens: a reservation takes tokens from three buckets, and is given back or committed. The buckets are busy all
-// the time, or full again before each.
-func BenchmarkTokens(b *testing.B) {
-	for _, row := range []struct {
-		name   string
-		step   time.Duration
-		commit bool
-	}{
-		{"given back", 0, false}, {"busy, committed", time.Millisecond, true}, {"with pauses, committed", 5 * time.Millisecond, true},
-		{"with pauses, given back", 5 * time.Millisecond, false},
+// BenchmarkOpen: a reservation ends in each way, while that many others are open in the same group.
+func BenchmarkOpen(b *testing.B) {
+	for name, end := range map[string]func(*Budget[string, thing], Reservation[string], time.Time){
+		"GiveBack": func(_ *Budget[string, thing], r Reservation[string], now time.Time) { r.At(now).GiveBack() },
+		"Commit":   func(_ *Budget[string, thing], r Reservation[string], now time.Time) { r.At(now).Commit() },
+		"Remove": func(budget *Budget[string, thing], _ Reservation[string], now time.Time) {
+			budget.RemoveAt("last", now)
+		},
 	} {
-		b.Run(row.name, func(b *testing.B) {
-			budget, err := New(things(
-				Bound{Name: "all", PerSecond: 1000, Burst: 3}, Bound{Name: "pool", Per: "pool", PerSecond: 1000, Burst: 2},
-				Bound{Name: "zone", Per: "zone", PerSecond: 999, Burst: 1 << 40},
-			))
-			if err != nil {
-				b.Fatal(err)
-			}
-			now := clockBegin
-			for _, key := range []string{"a", "b"} {
-				budget.SetAt(key, thing{pool: "p", zone: "z", weight: 1, ok: true}, now)
-			}
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i := range b.N {
-				key := "a"
-				if i%2 > 0 {
-					key = "b"
-				}
-				now = now.Add(row.step)
-				r, err := budget.ReserveAt(key, now)
+		for _, open := range []int{1, 100_000} {
+			b.Run(fmt.Sprint(name, "/", open), func(b *testing.B) {
+				budget, err := New(things(Bound{Name: "recent", Of: Recent, Within: time.Second, Max: Count(1 << 40)}))
 				if err != nil {
 					b.Fatal(err)
 				}
-				if r = r.At(now); !row.commit {
-					r.GiveBack()
-					continue
+				now := clockBegin
+				reserve := func(key string) Reservation[string] {
+					now = now.Add(time.Microsecond)
+					budget.SetAt(key, thing{weight: 1, ok: true}, now)
+					r, err := budget.ReserveAt(key, now)
+					if err != nil {
+						b.Fatal(err)
+					}
+					return r
 				}
-				r.Commit()
-				r.End()
-			}
-		})
+				for i := range open {
+					reserve(fmt.Sprint(i))
+				}
+				b.ResetTimer()
+				for range b.N {
+					b.StopTimer()
+					budget.EndAt("last", now)
+					r := reserve("last")
+					b.StartTimer()
+					end(budget, r, now)
+				}
+			})
+		}
 	}
 }
 

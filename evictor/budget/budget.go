@@ -14,17 +14,24 @@ import (
 
 // Budget holds members, their groups, and which of them are acted on. Make one with New.
 type Budget[K comparable, M any] struct {
+	*core[K, M]
+	name string // of As
+}
+
+// core is what all names share.
+type core[K comparable, M any] struct {
 	config     Config[K, M]
 	dimensions []dimension[M] // first the one of all members, then by name
 	bounds     []bound
-	taking     []*bound // those from which a reservation takes something: Recent and PerSecond
+	recent     []*bound // those on Recent
 
 	mu      sync.Mutex // guards what follows
 	time    steady.Time
 	members map[K]*member[K]
+	in      []int                  // by dimension: how many members are in a group of it
 	groups  []map[string]*group[K] // by dimension
 	empty   []*group[K]            // without members, kept because their cells remember something
-	restore map[K]uint64           // acted on in a snapshot and not Set yet, with member.order
+	restore map[K]restored         // acted on in a snapshot and not Set yet
 	orders  uint64
 	waiting earliest.Of // the cells with a refusal that time will end
 	asked   bool        // Reserve was called, so breakers look
@@ -52,14 +59,14 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	b := &Budget[K, M]{config: c, members: make(map[K]*member[K])}
+	b := &Budget[K, M]{core: &core[K, M]{config: c, members: make(map[K]*member[K])}}
 	b.dimensions = append(b.dimensions, dimension[M]{group: func(M) (string, bool) { return "", true }})
 	number := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(c.Dimensions)) {
 		number[name] = len(b.dimensions)
 		b.dimensions = append(b.dimensions, dimension[M]{name: name, group: c.Dimensions[name]})
 	}
-	b.groups = make([]map[string]*group[K], len(b.dimensions))
+	b.in, b.groups = make([]int, len(b.dimensions)), make([]map[string]*group[K], len(b.dimensions))
 	for i := range b.groups {
 		b.groups[i] = make(map[string]*group[K])
 	}
@@ -74,31 +81,32 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 		if is.breaks() {
 			b.dimensions[is.dimension].breakers = append(b.dimensions[is.dimension].breakers, is)
 		}
-		if is.Of == Recent || is.PerSecond > 0 {
-			b.taking = append(b.taking, is)
+		if is.Of == Recent {
+			b.recent = append(b.recent, is)
 		}
 	}
 	return b, nil
 }
+
+// As returns the same Budget under a name, for one of several programs that share it. The Budget that New returns has the
+// name "". Reserve, Adopt and End act under the name, and neither Adopt nor End touches what is done under another. A name
+// outlives who used it: after a restart, or in place of a controller that has stopped, whoever takes the same name Adopts
+// or Ends what was done under it.
+func (b *Budget[K, M]) As(name string) *Budget[K, M] { return &Budget[K, M]{core: b.core, name: name} }
 
 // member is what is known about one member.
 type member[K comparable] struct {
 	key K
 	in  []*group[K] // by dimension, nil for none
 	standing
+	setBy       string // the name under which it was Set last
+	actedBy     string // the name under which it is acted on
 	reservation uint64 // the number of the last reservation
 	order       uint64 // the number of its last Commit, over all members
-	orphaned    bool   // its action was restored, and nobody has adopted it
-	paid        uint64 // a bit for each of Budget.taking whose tokens it may give back
-	price       int64  // how many
-	paidAt      int64  // when they were taken
 }
 
 // asked says whether the bound applies to the member, if the member is in a group of its dimension.
 func (m *member[K]) asked(b *bound) bool { return b.without == 0 || m.in[b.without] == nil }
-
-// payment is what its reservation took from a bucket.
-func (m *member[K]) payment(b *bucket) taking { return taking{m.paidAt, b.work(m.price)} }
 
 // standing is what counts about a member.
 type standing struct {
@@ -134,7 +142,7 @@ func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.config.Clock.Now()) }
 func (b *Budget[K, M]) SetAt(key K, m M, now time.Time) {
 	next := standing{weight: 1, counts: true, actionable: true} // call the program's functions before taking the lock
 	if f := b.config.Weight; f != nil {
-		next.weight = max(f(m), 0)
+		next.weight = min(max(f(m), 0), maxWeight)
 	}
 	if f := b.config.Counts; f != nil {
 		next.counts = f(m)
@@ -166,12 +174,12 @@ func (b *Budget[K, M]) set(key K, next standing, to *places, now int64) {
 	if mem == nil {
 		mem = &member[K]{key: key, in: make([]*group[K], len(b.dimensions))}
 		b.members[key] = mem
-		if order, acting := b.restore[key]; acting {
+		if was, acting := b.restore[key]; acting {
 			delete(b.restore, key)
-			mem.done, mem.order, mem.orphaned = committed, order, true
+			mem.done, mem.order, mem.actedBy = committed, was.order, was.by
 		}
 	}
-	next.done = mem.done
+	mem.setBy, next.done = b.name, mem.done
 	same := next == mem.standing
 	for d, g := range mem.in {
 		switch {
@@ -191,6 +199,7 @@ func (b *Budget[K, M]) move(d int, m *member[K], next *standing, to *places, now
 	was, is := m.in[d], (*group[K])(nil)
 	if to.in[d] {
 		is = b.group(d, to.names[d])
+		b.in[d]++
 		is.members++
 		is.sum.add(next, +1)
 	}
@@ -217,7 +226,7 @@ func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {
 		return false
 	}
 	if mem.done == reserved {
-		b.began(mem, t)
+		b.began(mem, t, t)
 	}
 	delete(b.members, key)
 	for d, g := range mem.in {
@@ -229,6 +238,19 @@ func (b *Budget[K, M]) RemoveAt(key K, now time.Time) bool {
 	mem.reservation++
 	mem.standing = standing{}
 	return true
+}
+
+// Keys returns the members that were Set last under this name, in no particular order. Whoever takes over a name finds
+// those that are gone among them.
+func (b *Budget[K, M]) Keys() (keys []K) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for key, m := range b.members {
+		if m.setBy == b.name {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // Len returns the number of members.
@@ -257,6 +279,7 @@ func (b *Budget[K, M]) group(d int, name string) *group[K] {
 // leave takes a member out of the group. A group without members is forgotten once its cells remember nothing.
 func (b *Budget[K, M]) leave(g *group[K], m *standing, now int64) {
 	g.sum.add(m, -1)
+	b.in[g.dimension]--
 	g.members--
 	b.look(g.dimension, g, now)
 	if g.members == 0 && !b.forget(g, now) {
@@ -293,7 +316,7 @@ func (b *Budget[K, M]) forget(g *group[K], now int64) bool {
 		}
 		c := &g.cells[bound.cell]
 		c.update(&bound.Bound, now)
-		if c.remembers(now) {
+		if c.remembers() {
 			return false
 		}
 	}
@@ -326,17 +349,13 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	}
 }
 
-// moveHeld moves what a reservation counts in bounds on Recent. Tokens stay where they were taken, and are not given back.
+// moveHeld moves what a reservation counts in bounds on Recent.
 func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int64) {
 	if m.done != reserved {
 		return
 	}
-	for i, bound := range b.taking {
+	for _, bound := range b.recent {
 		if bound.dimension != d {
-			continue
-		}
-		if bound.PerSecond > 0 {
-			b.keep(m, i, from)
 			continue
 		}
 		if from != nil {
@@ -348,24 +367,19 @@ func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int
 	}
 }
 
-// keep says that the tokens that a reservation took from one of Budget.taking are not given back.
-func (b *Budget[K, M]) keep(m *member[K], i int, g *group[K]) {
-	if m.paid&(1<<i) != 0 {
-		m.paid &^= 1 << i
-		tokens := g.cells[b.taking[i].cell].tokens
-		tokens.keep(m.payment(tokens))
-	}
-}
-
-// began records that a reserved action has begun.
-func (b *Budget[K, M]) began(m *member[K], now int64) {
-	for i, bound := range b.taking {
-		switch g := m.in[bound.dimension]; {
-		case g == nil:
-		case bound.Of == Recent:
-			g.cells[bound.cell].begin(m.key, m.weight, now)
-		default:
-			b.keep(m, i, g)
+// began records that an action on the member began at an instant that may be in the past.
+func (b *Budget[K, M]) began(m *member[K], at, now int64) {
+	for _, bound := range b.recent {
+		g := m.in[bound.dimension]
+		if g == nil {
+			continue
+		}
+		c := &g.cells[bound.cell]
+		if c.update(&bound.Bound, now); m.done == reserved {
+			c.release(m.key)
+		}
+		if steady.Sub(now, at) < int64(bound.Within) {
+			c.begin(m.key, m.weight, at)
 		}
 	}
 }

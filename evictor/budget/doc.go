@@ -44,12 +44,10 @@
 // as Kubernetes usually does; Up rounds it up.
 //
 // With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until its limits,
-// or the stricter limit Resume, have been kept for that long without a break. A Latched bound, on these or on Recent,
-// stays shut until somebody calls Reset. Breakers start with the first Reserve, so Set all members before that.
+// or the stricter limit Resume, have been kept for that long without a break. Actions that have begun can shut it,
+// reservations cannot. Breakers start with the first Reserve, so Set all members before that.
 //
-// A bound with PerSecond is a token bucket; each action takes its member's weight in tokens when it is reserved. A
-// bucket always holds what it would if all had come in order: what is adopted takes its tokens as of when it began, and
-// what is given back never took any.
+// A bound whose dimension puts no member into any group limits nothing: Unmatched names it.
 //
 // # Reservations
 //
@@ -62,11 +60,14 @@
 // time alone may change the answer. A change of a member may change it at any time. So ask again when a member of the
 // group changes, and at Next.
 //
-// # After a restart
+// # Several programs, and restarts
 //
-// A Snapshot holds what cannot be learned from members: which ones are acted on, which actions began when, tokens, and
-// which breakers are shut. After Restore a Budget decides as if no time had passed in between. Members must be Set
-// again.
+// Several programs may share a Budget, each under a name of its own (As). What was reserved or begun under a name waits
+// for whoever uses that name next: a controller that takes the place of another finds the actions still counted, Adopts
+// those that go on, and Ends the others.
+//
+// A Snapshot holds what cannot be learned from members: which ones are acted on, which actions began when, and which
+// breakers are shut. After Restore a Budget decides as if no time had passed in between. Members must be Set again.
 //
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
 // lock held.

@@ -52,8 +52,8 @@ func Example() {
 	// Output:
 	// a-00 repaired true
 	// a-01 repaired true
-	// a-02 budget: two at a time: 3, at most 2 allowed
-	// b-00 budget: most of a pool is well of pool "b": 5, at most 4 allowed
+	// a-02 budget "two at a time" allows at most 2: 3 is too many
+	// b-00 budget "most of a pool is well" allows at most 4 in pool "b": 5 is too many
 }
 
 // A breaker: once more than three machines are broken, nothing is repaired until at most one has been broken for ten
@@ -130,8 +130,8 @@ func ExampleConfig_karpenter() {
 	tell(b, "", 8, 1)
 	// Output:
 	// a 3 of 11 broken: <nil>
-	// b 4 of 11 broken: budget: a fifth of a pool of pool "b": 4, at most 3 allowed
-	//  1 of 8 broken: budget: a fifth of all: 8, at most 6 allowed
+	// b 4 of 11 broken: budget "a fifth of a pool" allows at most 3 in pool "b": 4 is too many
+	//  1 of 8 broken: budget "a fifth of all" allows at most 6: 8 is too many
 }
 
 // Cluster API's unhealthyRange [1-3]: up to three machines are remediated, and a larger failure is left to people.
@@ -145,29 +145,5 @@ func ExampleConfig_clusterAPI() {
 	tell(b, "b", 20, 1)
 	// Output:
 	// a 3 of 20 broken: <nil>
-	// b 1 of 20 broken: budget: unhealthyRange: 4, at most 3 allowed
-}
-
-// A breaker for the whole cluster: once a tenth of it was acted on within ten minutes, nothing is until somebody resets
-// it.
-func ExampleConfig_breaker() {
-	b, _ := budget.New(budget.Config[string, machine]{
-		Bad: broken,
-		Bounds: []budget.Bound{
-			{Name: "a tenth", Of: budget.Recent, Within: 10 * time.Minute, Max: budget.Percent(10).Up(), Latched: true},
-		},
-	})
-	for i := range 20 {
-		b.Set(fmt.Sprint(i), machine{})
-	}
-	for i := range 3 {
-		reservation, err := b.Reserve(fmt.Sprint(i))
-		fmt.Println(i, reservation.Commit(), err)
-	}
-	fmt.Println("reset:", b.Reset("a tenth"))
-	// Output:
-	// 0 true <nil>
-	// 1 true <nil>
-	// 2 false budget: a tenth: 3, at most 2 allowed
-	// reset: true
+	// b 1 of 20 broken: budget "unhealthyRange" allows at most 3: 4 is too many
 }

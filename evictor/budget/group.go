@@ -2,9 +2,11 @@ package budget
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/earliest"
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // group is the members that a dimension puts together. It is kept while it has members or a cell that remembers
@@ -21,6 +23,7 @@ type group[K comparable] struct {
 // sums are in weights.
 type sums struct {
 	total, bad, unavailable int64 // of members that count
+	open                    int64 // what is unavailable only because it is reserved
 	acting                  int64 // of all members
 }
 
@@ -34,6 +37,9 @@ func (s *sums) add(m *standing, sign int64) {
 		if m.bad || m.acting() {
 			s.unavailable += w
 		}
+		if !m.bad && m.done == reserved {
+			s.open += w
+		}
 	}
 	if m.acting() {
 		s.acting += w
@@ -44,7 +50,6 @@ func (s *sums) add(m *standing, sign int64) {
 type cell[K comparable] struct {
 	shut   bool         // the breaker was exceeded and has not opened
 	calm   int64        // since when the limits are kept; restless if they are not
-	tokens *bucket      // nil if none was ever taken
 	recent *window[K]   // nil while empty
 	again  earliest.One // in Budget.waiting: when a refusal may end
 }
@@ -71,11 +76,20 @@ func (g *group[K]) used(q Quantity) int64 {
 	return g.sum.acting
 }
 
-// used returns what the bound counts in the group now. With PerSecond it is the number of missing tokens, rounded up.
-func (c *cell[K]) used(b *Bound, g *group[K], now int64) int64 {
+// begun is used without reservations.
+func (g *group[K]) begun(q Quantity) int64 {
+	switch q {
+	case Unavailable:
+		return g.used(q) - g.sum.open
+	case Healthy:
+		return g.used(q) + g.sum.open
+	}
+	return g.used(q)
+}
+
+// used returns what the bound counts in the group now.
+func (c *cell[K]) used(b *Bound, g *group[K]) int64 {
 	switch {
-	case b.PerSecond > 0:
-		return c.tokens.missing(now)
 	case b.Of != Recent:
 		return g.used(b.Of)
 	case c.recent != nil:
@@ -84,13 +98,14 @@ func (c *cell[K]) used(b *Bound, g *group[K], now int64) int64 {
 	return 0
 }
 
-// look makes a breaker look at the group as it is now. A group without members exceeds nothing.
+// look makes a breaker look at the group as it is now. It does not see reservations, so that giving one back leaves
+// nothing behind. A group without members exceeds nothing.
 func (c *cell[K]) look(b *Bound, g *group[K], now int64) {
-	used, empty := g.used(b.Of), g.members == 0
+	used, empty := g.begun(b.Of), g.members == 0
 	c.open(b, now)
 	c.shut = c.shut || !empty && !b.kept(used, &g.sum)
 	switch {
-	case !c.shut || b.Latched || !empty && !b.calm(used, &g.sum):
+	case !c.shut || !empty && !b.calm(used, &g.sum):
 		c.calm = restless
 	case c.calm == restless:
 		c.calm = now
@@ -100,17 +115,9 @@ func (c *cell[K]) look(b *Bound, g *group[K], now int64) {
 // open opens a breaker that has been calm for long enough. It is called whenever something changes, so since the last
 // call a calm breaker has stayed calm.
 func (c *cell[K]) open(b *Bound, now int64) {
-	if c.shut && c.calm != restless && now-c.calm >= int64(b.Quiet) {
+	if c.shut && c.calm != restless && steady.Sub(now, c.calm) >= int64(b.Quiet) {
 		c.shut, c.calm = false, restless
 	}
-}
-
-// bucket returns the bucket, and makes it if there is none.
-func (c *cell[K]) bucket(b *Bound) *bucket {
-	if c.tokens == nil {
-		c.tokens = newBucket(b.PerSecond)
-	}
-	return c.tokens
 }
 
 // window is the members on which an action began lately, each once.
@@ -161,7 +168,7 @@ func (w *window[K]) expire(within time.Duration, now int64) {
 	for len(w.line) > 0 {
 		first := w.line[0]
 		a, known := w.of[first.key]
-		if current := known && a.at == first.at; current && now-first.at < int64(within) {
+		if current := known && a.at == first.at; current && steady.Sub(now, first.at) < int64(within) {
 			return
 		} else if current {
 			a.at = none
@@ -173,22 +180,23 @@ func (w *window[K]) expire(within time.Duration, now int64) {
 }
 
 // first returns when the earliest of them will be forgotten.
-func (w *window[K]) first(within int64) int64 {
+func (w *window[K]) first(within time.Duration) int64 {
 	if w == nil || len(w.line) == 0 {
 		return none
 	}
-	return w.line[0].at + within
+	return after(w.line[0].at, within)
 }
 
-// remembered: a group without members is kept until its full bucket would have filled up again by that many tokens. What
-// is adopted later counts as if nothing had been taken before; that is the same unless it takes more tokens than these.
-const remembered = 64
+// after returns when that time will have passed since at, or none if that is too far away to be counted.
+func after(at int64, d time.Duration) int64 {
+	if end := steady.Add(at, d); end < math.MaxInt64 {
+		return end
+	}
+	return none
+}
 
 // remembers says whether the cell of a group without members still holds anything.
-func (c *cell[K]) remembers(now int64) bool {
-	tokens := c.tokens != nil && c.tokens.full > now-c.tokens.work(remembered)
-	return c.shut || tokens || c.recent != nil && len(c.recent.of) > 0
-}
+func (c *cell[K]) remembers() bool { return c.shut || c.recent != nil && len(c.recent.of) > 0 }
 
 // update brings the cell up to date. Breakers need not look at the group here: they did when it last changed.
 func (c *cell[K]) update(b *Bound, now int64) {
@@ -221,11 +229,23 @@ func (c *cell[K]) release(key K) {
 	c.recent.set(key, a)
 }
 
-// begin records that the held action has begun.
-func (c *cell[K]) begin(key K, weight, now int64) {
+// begin records that an action began. Of several on one member, the last one counts.
+func (c *cell[K]) begin(key K, weight, at int64) {
+	if c.recent == nil {
+		c.recent = &window[K]{of: make(map[K]act)}
+	}
 	was, known := c.recent.of[key]
-	if c.recent.set(key, act{at: now, weight: weight}); known && was.at == now {
+	if known && was.at > at {
+		return
+	}
+	if c.recent.set(key, act{at: at, weight: weight}); known && was.at == at {
 		return // it is in the line already
 	}
-	c.recent.line = append(c.recent.line, begun[K]{key, now})
+	i, _ := slices.BinarySearchFunc(c.recent.line, at, func(one begun[K], at int64) int {
+		if one.at > at {
+			return +1
+		}
+		return -1
+	})
+	c.recent.line = slices.Insert(c.recent.line, i, begun[K]{key, at})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand"
 	"slices"
@@ -52,12 +53,11 @@ type model struct {
 	now     time.Duration
 	things  map[string]thing
 	done    map[string]doing
-	orphans map[string]bool           // acted on in a snapshot, and adopted by nobody
-	acts    map[string][]modelAct     // by bound and group
-	taken   map[string][]*modelTokens // by bound and group
+	by      map[string]string     // under which name it is acted on
+	setBy   map[string]string     // under which name it was Set last
+	acts    map[string][]modelAct // by bound and group
 	breaker map[string]*breaker
 	asked   bool
-	paid    map[string]map[string]*modelTokens // by member: what a reservation took, by bound and group
 }
 
 type modelAct struct {
@@ -67,12 +67,6 @@ type modelAct struct {
 	held   bool
 }
 
-// modelTokens were taken from a bucket at that time.
-type modelTokens struct {
-	at     time.Duration
-	tokens float64
-}
-
 type breaker struct {
 	shut, calm bool
 	since      time.Duration
@@ -80,8 +74,8 @@ type breaker struct {
 
 func newModel(bounds []Bound) *model {
 	return &model{
-		bounds: bounds, things: map[string]thing{}, done: map[string]doing{}, acts: map[string][]modelAct{},
-		taken: map[string][]*modelTokens{}, breaker: map[string]*breaker{}, paid: map[string]map[string]*modelTokens{},
+		bounds: bounds, things: map[string]thing{}, done: map[string]doing{}, by: map[string]string{}, setBy: map[string]string{},
+		acts: map[string][]modelAct{}, breaker: map[string]*breaker{},
 	}
 }
 
@@ -123,8 +117,13 @@ func (m *model) sums(b *Bound, group string) (s sums) {
 
 // used counts as if the candidate were acted on; "" means no candidate.
 func (m *model) used(b *Bound, group, candidate string) (used int64) {
+	return m.usedBy(b, group, candidate, reserved)
+}
+
+// usedBy is used with what has come at least that far.
+func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64) {
 	m.each(b, group, func(key string, th thing) {
-		acted := m.done[key] != nothing || key == candidate
+		acted := m.done[key] >= far || key == candidate
 		is := map[Quantity]bool{
 			Bad: th.counts && th.bad, Unavailable: th.counts && (th.bad || acted), Healthy: th.counts && !th.bad && !acted, Acting: acted,
 		}
@@ -154,7 +153,7 @@ func (m *model) used(b *Bound, group, candidate string) (used int64) {
 func (m *model) look() {
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		if b.Quiet == 0 && (!b.Latched || b.Of == Recent) {
+		if b.Quiet == 0 {
 			continue
 		}
 		for name, is := range m.breaker {
@@ -182,10 +181,10 @@ func (m *model) look() {
 				is = &breaker{}
 				m.breaker[b.Name+"/"+g] = is
 			}
-			used, sums, members := m.used(b, g, ""), m.sums(b, g), 0
+			used, sums, members := m.usedBy(b, g, "", committed), m.sums(b, g), 0
 			m.each(b, g, func(string, thing) { members++ })
 			is.shut = is.shut || members > 0 && !b.kept(used, &sums)
-			calm := is.shut && !b.Latched && (members == 0 || b.calm(used, &sums))
+			calm := is.shut && (members == 0 || b.calm(used, &sums))
 			if calm && !is.calm {
 				is.since = m.now
 			}
@@ -207,25 +206,12 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 		return nil
 	}
 	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group}
-	if b.PerSecond > 0 {
-		have := float64(b.burst()) - m.missing(b, group)
-		want := float64(min(th.weight, b.burst()))
-		if want <= have {
-			return nil
-		}
-		r.Used, r.Allowed = th.weight, int64(max(have, 0))
-		r.Again = clockBegin.Add(m.now + time.Duration((want-have)/b.PerSecond*1e9))
-		return r
-	}
 	sums := m.sums(b, group)
 	most, least := b.Max.in(&sums), b.Min.in(&sums)
 	r.Used = m.used(b, group, key)
 	switch is := m.breaker[b.Name+"/"+group]; {
 	case b.Max.IsSet() && r.Used > most:
-		r.Allowed = most
-		if b.Of == Recent && b.Latched {
-			m.breaker[b.Name+"/"+group] = &breaker{shut: true}
-		} else if b.Of == Recent && th.weight <= r.Allowed {
+		if r.Allowed = most; b.Of == Recent && th.weight <= most {
 			r.Again = m.firstEnd(b, group)
 		}
 	case b.Min.IsSet() && r.Used < least:
@@ -257,46 +243,7 @@ func (m *model) firstEnd(b *Bound, group string) (first time.Time) {
 	return first
 }
 
-// reset opens a breaker, which then looks at its groups again.
-func (m *model) reset(b *Bound) (opened bool) {
-	var open []*breaker
-	for name, is := range m.breaker {
-		if strings.HasPrefix(name, b.Name+"/") && is.shut {
-			*is = breaker{}
-			open = append(open, is)
-		}
-	}
-	m.look()
-	for _, is := range open {
-		opened = opened || !is.shut
-	}
-	return opened
-}
-
-// missing takes all tokens once more, each at its time, from a bucket that begins full.
-func (m *model) missing(b *Bound, group string) (missing float64) {
-	all := slices.Clone(m.taken[b.Name+"/"+group])
-	slices.SortFunc(all, func(a, b *modelTokens) int { return cmp.Compare(a.at, b.at) })
-	last := time.Duration(math.MinInt64 / 2)
-	refill := func(now time.Duration) {
-		missing = max(0, missing-b.PerSecond*(now-last).Seconds())
-		last = now
-	}
-	for _, is := range all {
-		refill(is.at)
-		missing += is.tokens
-	}
-	refill(m.now)
-	return missing
-}
-
-func (m *model) take(name string, at time.Duration, tokens float64) *modelTokens {
-	is := &modelTokens{at, tokens}
-	m.taken[name] = append(m.taken[name], is)
-	return is
-}
-
-func (m *model) reserve(key string) error {
+func (m *model) reserve(name, key string) error {
 	m.asked = true
 	m.look()
 	th, ok := m.things[key]
@@ -328,18 +275,12 @@ func (m *model) reserve(key string) error {
 		}
 		return first
 	}
-	m.done[key] = reserved
-	m.paid[key] = map[string]*modelTokens{}
+	m.done[key], m.by[key] = reserved, name
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		group, ok := m.groupOf(b.Per, th)
-		if !ok {
-			continue
-		}
-		if name := b.Name + "/" + group; b.Of == Recent {
-			m.acts[name] = append(m.acts[name], modelAct{key: key, weight: th.weight, held: true})
-		} else if _, in := m.groupOf(b.Without, th); b.PerSecond > 0 && (b.Without == "" || !in) {
-			m.paid[key][name] = m.take(name, m.now, float64(th.weight))
+		if group, ok := m.groupOf(b.Per, th); ok && b.Of == Recent {
+			in := b.Name + "/" + group
+			m.acts[in] = append(m.acts[in], modelAct{key: key, weight: th.weight, held: true})
 		}
 	}
 	return nil
@@ -362,31 +303,38 @@ func (m *model) held(key string, change func(modelAct) (modelAct, bool)) {
 	}
 }
 
-// adopt takes over an action that began that long ago.
-func (m *model) adopt(key string, ago time.Duration) bool {
+// adopt says that an action began that long ago.
+func (m *model) adopt(name, key string, ago time.Duration) bool {
 	th, ok := m.things[key]
 	switch {
-	case ok && m.orphans[key]:
-		delete(m.orphans, key)
-		return true
-	case !ok || m.done[key] != nothing:
+	case !ok || m.done[key] != nothing && m.by[key] != name:
 		return false
+	case m.done[key] == committed:
+		return true
 	}
-	m.done[key] = committed
+	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
+	m.done[key], m.by[key] = committed, name
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		group, ok := m.groupOf(b.Per, th)
-		if !ok {
-			continue
-		}
-		name := b.Name + "/" + group
-		if b.Of == Recent {
-			m.acts[name] = append(m.acts[name], modelAct{key, m.now - ago, th.weight, false})
-			slices.SortStableFunc(m.acts[name], func(a, b modelAct) int { return cmp.Compare(a.when(), b.when()) })
-		} else if _, in := m.groupOf(b.Without, th); b.PerSecond > 0 && (b.Without == "" || !in) {
-			m.take(name, m.now-ago, float64(th.weight))
+		if group, ok := m.groupOf(b.Per, th); ok && b.Of == Recent {
+			in := b.Name + "/" + group
+			m.acts[in] = append(m.acts[in], modelAct{key, m.now - ago, th.weight, false})
+			slices.SortStableFunc(m.acts[in], func(a, b modelAct) int { return cmp.Compare(a.when(), b.when()) })
 		}
 	}
+	return true
+}
+
+// end says that nothing is done to the member under that name.
+func (m *model) end(name, key string) bool {
+	was := m.done[key]
+	if was == nothing || m.by[key] != name {
+		return false
+	}
+	if was == reserved {
+		m.giveBack(key)
+	}
+	delete(m.done, key)
 	return true
 }
 
@@ -409,7 +357,7 @@ func (m *model) exceeded(key string) *Refusal {
 	for i := range m.bounds {
 		b := &m.bounds[i]
 		group, in := m.groupOf(b.Per, th)
-		if _, without := m.groupOf(b.Without, th); !in || b.PerSecond > 0 || b.Without != "" && without {
+		if _, without := m.groupOf(b.Without, th); !in || b.Without != "" && without {
 			continue
 		}
 		sums := m.sums(b, group)
@@ -435,15 +383,6 @@ func (m *model) exceeded(key string) *Refusal {
 
 func (m *model) giveBack(key string) {
 	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
-	for i := range m.bounds {
-		b := &m.bounds[i]
-		for name, paid := range m.paid[key] {
-			if group, ok := m.groupOf(b.Per, m.things[key]); ok && name == b.Name+"/"+group {
-				m.taken[name] = slices.DeleteFunc(m.taken[name], func(is *modelTokens) bool { return is == paid })
-			}
-		}
-	}
-	delete(m.paid, key)
 	delete(m.done, key)
 }
 
@@ -452,9 +391,9 @@ func (m *model) commit(key string) {
 	m.done[key] = committed
 }
 
-func (m *model) set(key string, th thing) {
+func (m *model) set(name, key string, th thing) {
 	was, known := m.things[key]
-	m.things[key] = th
+	m.things[key], m.setBy[key] = th, name
 	if !known || m.done[key] != reserved {
 		return
 	}
@@ -465,7 +404,6 @@ func (m *model) set(key string, th thing) {
 		if ok == in && from == to {
 			continue
 		}
-		delete(m.paid[key], b.Name+"/"+from)
 		if b.Of != Recent {
 			continue
 		}
@@ -489,9 +427,8 @@ func (m *model) remove(key string) {
 		m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
 	}
 	delete(m.things, key)
-	delete(m.orphans, key)
+	delete(m.setBy, key)
 	delete(m.done, key)
-	delete(m.paid, key)
 }
 
 var clockBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -515,10 +452,8 @@ func rules(r *rand.Rand) (bounds []Bound) {
 	for i := range 1 + r.Intn(6) {
 		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}
 		switch kind := r.Intn(7); kind {
-		case 0:
-			b.PerSecond, b.Burst = []float64{0.25, 0.5, 1}[r.Intn(3)], r.Intn(4)
-		case 1:
-			b.Of, b.Max, b.Within, b.Latched = Recent, limit(Recent), time.Duration(1+r.Intn(30))*time.Second, r.Intn(3) == 0
+		case 0, 1:
+			b.Of, b.Max, b.Within = Recent, limit(Recent), time.Duration(1+r.Intn(30))*time.Second
 		case 2:
 			b.Of, b.Max = Acting, limit(Acting)
 		case 3:
@@ -530,10 +465,7 @@ func rules(r *rand.Rand) (bounds []Bound) {
 			} else {
 				b.Min = limit(b.Of)
 			}
-			switch {
-			case kind == 4:
-				b.Latched = r.Intn(3) == 0
-			case kind > 4:
+			if kind > 4 {
 				b.Quiet = time.Duration(1+r.Intn(20)) * time.Second
 				if r.Intn(2) == 0 {
 					b.Resume = limit(b.Of)
@@ -585,13 +517,23 @@ func (l *life) begin() {
 
 func (l *life) key() string { return fmt.Sprint("m", l.r.Intn(12)) }
 
+func (l *life) name() string { return []string{"", "", "evictor"}[l.r.Intn(3)] }
+
 func (l *life) step() {
-	key := l.key()
-	switch l.r.Intn(14) {
+	key, name := l.key(), l.name()
+	as := l.budget.As(name)
+	switch l.r.Intn(15) {
+	case 14:
+		require.Equal(l.t, l.model.end(name, key), as.End(key), "life %d", l.seed)
 	case 12:
 		ago := time.Duration(l.r.Intn(30)-2) * time.Second
-		began := l.clock.Now().Add(-ago)
-		require.Equal(l.t, l.model.adopt(key, max(0, ago)), l.budget.Adopt(key, began), "life %d", l.seed)
+		began, idle := l.clock.Now().Add(-ago), l.model.done[key] == nothing
+		adopted := l.model.adopt(name, key, max(0, ago))
+		require.Equal(l.t, adopted, as.Adopt(key, began), "life %d", l.seed)
+		if r, ok := l.held[key]; ok && idle && adopted {
+			require.False(l.t, r.Commit() || r.GiveBack() || r.End(), "it has no part in this")
+			delete(l.held, key)
+		}
 	case 13:
 		require.Equal(l.t, l.model.exceeded(key), l.budget.Exceeded(key), "life %d: %v", l.seed, l.bounds)
 	case 0, 1, 2:
@@ -603,8 +545,12 @@ func (l *life) step() {
 			th = was
 			th.bad = !th.bad
 		}
-		l.budget.Set(key, th)
-		l.model.set(key, th)
+		if l.r.Intn(20) == 0 {
+			th.weight = math.MaxInt64
+		}
+		as.Set(key, th)
+		th.weight = min(th.weight, 1<<40)
+		l.model.set(name, key, th)
 	case 3:
 		_, known := l.model.things[key]
 		require.Equal(l.t, known, l.budget.Remove(key))
@@ -614,8 +560,8 @@ func (l *life) step() {
 			delete(l.held, key)
 		}
 	case 4, 5, 6:
-		reservation, err := l.budget.Reserve(key)
-		want := l.model.reserve(key)
+		reservation, err := as.Reserve(key)
+		want := l.model.reserve(name, key)
 		require.Equal(l.t, want, err, "life %d: %v", l.seed, l.bounds)
 		if err == nil {
 			l.held[key] = reservation
@@ -627,28 +573,7 @@ func (l *life) step() {
 			require.NotEmpty(l.t, refusal.Error())
 		}
 	case 7, 8:
-		for key, r := range l.held {
-			done := l.model.done[key]
-			switch how := l.r.Intn(3); how {
-			case 0:
-				require.Equal(l.t, done == reserved, r.Commit())
-				if done == reserved {
-					l.model.commit(key)
-				}
-			case 1:
-				require.Equal(l.t, done == reserved, r.GiveBack())
-				if done == reserved {
-					l.model.giveBack(key)
-				}
-			default:
-				require.Equal(l.t, done == committed, r.End())
-				if done == committed {
-					delete(l.model.done, key)
-					delete(l.model.orphans, key)
-				}
-			}
-			break
-		}
+		l.finish(l.anyHeld())
 	case 9, 10:
 		d := time.Duration(l.r.Intn(12)) * time.Second
 		l.clock.Step(d)
@@ -657,13 +582,42 @@ func (l *life) step() {
 			require.True(l.t, next.After(l.clock.Now()))
 		}
 	default:
-		switch l.r.Intn(5) {
-		case 0:
+		if l.r.Intn(5) == 0 {
 			l.restart()
-		case 1:
-			is := &l.bounds[l.r.Intn(len(l.bounds))]
-			l.model.look()
-			require.Equal(l.t, l.model.reset(is), l.budget.Reset(is.Name), "life %d: %s of %v", l.seed, is.Name, l.bounds)
+		}
+	}
+}
+
+func (l *life) anyHeld() (key string, some bool) {
+	keys := slices.Sorted(maps.Keys(l.held))
+	if len(keys) == 0 {
+		return "", false
+	}
+	return keys[l.r.Intn(len(keys))], true
+}
+
+// finish ends a reservation in one of the ways there are, if it goes on. A reservation of which the name was told that it
+// is over, or that its action goes on, may still be held.
+func (l *life) finish(key string, some bool) {
+	if !some {
+		return
+	}
+	r, done := l.held[key], l.model.done[key]
+	switch l.r.Intn(3) {
+	case 0:
+		require.Equal(l.t, done == reserved, r.Commit())
+		if done == reserved {
+			l.model.commit(key)
+		}
+	case 1:
+		require.Equal(l.t, done == reserved, r.GiveBack())
+		if done == reserved {
+			l.model.giveBack(key)
+		}
+	default:
+		require.Equal(l.t, done == committed, r.End())
+		if done == committed {
+			delete(l.model.done, key)
 		}
 	}
 }
@@ -672,19 +626,9 @@ func (l *life) step() {
 func (l *life) restart() {
 	text, err := json.Marshal(l.budget.Snapshot())
 	require.NoError(l.t, err)
-	for key := range l.held {
-		if l.model.done[key] == reserved {
-			// Its tokens do not come back, because nothing is left that could give them back.
-			l.model.paid[key] = nil
+	for key, done := range maps.Clone(l.model.done) {
+		if done == reserved {
 			l.model.giveBack(key)
-		}
-	}
-	for i := range l.bounds {
-		for name := range l.model.taken {
-			if group, ok := strings.CutPrefix(name, l.bounds[i].Name+"/"); ok {
-				// A snapshot says how many tokens are missing, and not since when.
-				l.model.taken[name] = []*modelTokens{{l.model.now, l.model.missing(&l.bounds[i], group)}}
-			}
 		}
 	}
 	l.held, l.model.asked = map[string]Reservation[string]{}, false
@@ -695,22 +639,41 @@ func (l *life) restart() {
 	again, err := json.Marshal(l.budget.Snapshot())
 	require.NoError(l.t, err)
 	require.JSONEq(l.t, string(text), string(again), "life %d", l.seed)
-	l.model.orphans = map[string]bool{}
 	for key, th := range l.model.things {
+		if l.r.Intn(4) == 0 { // before the member is Set again
+			name := l.name()
+			require.Equal(l.t, l.model.end(name, key), l.budget.As(name).End(key), "life %d", l.seed)
+		}
 		l.budget.Set(key, th)
-		l.model.orphans[key] = l.model.done[key] == committed
+		l.model.setBy[key] = ""
 	}
 }
 
 func (l *life) check() {
 	b, m := l.budget, l.model
 	require.Equal(l.t, len(m.things), b.Len())
+	for _, name := range []string{"", "evictor"} {
+		keys := b.As(name).Keys()
+		for key, by := range m.setBy {
+			if slices.Contains(keys, key) != (by == name) {
+				require.Fail(l.t, "Keys", "life %d: %s", l.seed, key)
+			}
+		}
+	}
+	var unmatched []string
 	for i := range l.bounds {
-		is := &l.bounds[i]
+		is, matched := &l.bounds[i], len(m.things) == 0
+		for _, th := range m.things {
+			_, in := m.groupOf(is.Per, th)
+			matched = matched || in
+		}
+		if !matched {
+			unmatched = append(unmatched, is.Name)
+		}
 		for _, group := range b.Groups(is.Per) {
 			st, ok := b.Status(is.Name, group)
 			require.True(l.t, ok)
-			want := Status{Total: m.total(is, group), Max: -1, Min: -1}
+			want := Status{Used: m.used(is, group, ""), Total: m.total(is, group), Max: -1, Min: -1}
 			sums := m.sums(is, group)
 			if is.Max.IsSet() {
 				want.Max = is.Max.in(&sums)
@@ -718,15 +681,11 @@ func (l *life) check() {
 			if is.Min.IsSet() {
 				want.Min = is.Min.in(&sums)
 			}
-			if is.PerSecond > 0 {
-				want.Used, want.Max = int64(math.Ceil(m.missing(is, group))), is.burst()
-			} else {
-				want.Used = m.used(is, group, "")
-			}
-			if is.Quiet > 0 || is.Latched {
+			if is.Quiet > 0 {
 				want.Shut = m.breaker[is.Name+"/"+group] != nil && m.breaker[is.Name+"/"+group].shut
 			}
 			require.Equal(l.t, want, st, "life %d: %s of %q: %v", l.seed, is.Name, group, l.bounds)
 		}
 	}
+	require.Equal(l.t, unmatched, b.Unmatched())
 }

@@ -22,8 +22,7 @@ type Refusal struct {
 	// Bound is the first bound that refuses; Dimension and Group are where.
 	Bound, Dimension, Group string
 	// Used is what would be counted once the action had begun, and Allowed the limit that it would break; Min says
-	// whether that is the lower limit. With PerSecond they are the tokens wanted and the tokens in the bucket, rounded
-	// down.
+	// whether that is the lower limit.
 	Used, Allowed int64
 	Min           bool
 	// Shut: the bound is a breaker that was exceeded earlier and has not opened. Then Used alone is not the reason.
@@ -36,16 +35,15 @@ type Refusal struct {
 func (r *Refusal) Error() string {
 	where := ""
 	if r.Dimension != "" {
-		where = fmt.Sprintf(" of %s %q", r.Dimension, r.Group)
+		where = fmt.Sprintf(" in %s %q", r.Dimension, r.Group)
 	}
-	why := fmt.Sprintf("%d, at most %d allowed", r.Used, r.Allowed)
 	switch {
 	case r.Shut:
-		why = "it was exceeded before, and is still shut"
+		return fmt.Sprintf("budget %q was exceeded%s and is still shut", r.Bound, where)
 	case r.Min:
-		why = fmt.Sprintf("%d, at least %d needed", r.Used, r.Allowed)
+		return fmt.Sprintf("budget %q needs at least %d%s: %d is too few", r.Bound, r.Allowed, where, r.Used)
 	}
-	return fmt.Sprintf("budget: %s%s: %s", r.Bound, where, why)
+	return fmt.Sprintf("budget %q allows at most %d%s: %d is too many", r.Bound, r.Allowed, where, r.Used)
 }
 
 // Reservation is the permission to act on one member, which counts as acted on. The zero Reservation is over. Its
@@ -114,6 +112,7 @@ func (b *Budget[K, M]) ReserveAt(key K, now time.Time) (Reservation[K], error) {
 	}
 	b.take(m, t)
 	m.reservation++
+	m.actedBy = b.name
 	return Reservation[K]{owner: b, member: m, number: m.reservation}, nil
 }
 
@@ -129,7 +128,7 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 		}
 		c := &g.cells[bound.cell]
 		c.update(&bound.Bound, now)
-		no, at := c.ask(&bound.Bound, g, m, now)
+		no, at := c.ask(&bound.Bound, g, m)
 		if no.kind == agreed {
 			continue
 		}
@@ -171,10 +170,7 @@ const (
 )
 
 // ask returns the answer of one bound that is up to date, and when time alone may change it; none means never.
-func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K], now int64) (answer, int64) {
-	if b.PerSecond > 0 {
-		return c.tokens.ask(m.weight, b.burst(), now)
-	}
+func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K]) (answer, int64) {
 	used := g.used(b.Of)
 	switch b.Of {
 	case Bad:
@@ -198,11 +194,8 @@ func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K], now int64) (answer, i
 	switch {
 	case no.kind == shut:
 		again = c.opens(b)
-	case no.kind != tooMany || b.Of != Recent:
-	case b.Latched:
-		c.shut = true
-	case m.weight <= no.allowed:
-		again = c.recent.first(int64(b.Within))
+	case no.kind == tooMany && b.Of == Recent && m.weight <= no.allowed:
+		again = c.recent.first(b.Within)
 	}
 	return no, again
 }
@@ -226,50 +219,35 @@ func (c *cell[K]) opens(b *Bound) int64 {
 	if c.calm == restless {
 		return none
 	}
-	return c.calm + int64(b.Quiet)
+	return after(c.calm, b.Quiet)
 }
 
 // take counts the member as acted on. All its bounds are up to date.
 func (b *Budget[K, M]) take(m *member[K], now int64) {
 	b.become(m, reserved, now)
-	m.paid, m.price, m.paidAt = 0, m.weight, now
-	for i, bound := range b.taking {
-		g := m.in[bound.dimension]
-		switch {
-		case g == nil:
-		case bound.Of == Recent:
+	for _, bound := range b.recent {
+		if g := m.in[bound.dimension]; g != nil {
 			g.cells[bound.cell].hold(&bound.Bound, m.key, m.weight, now)
-		case bound.PerSecond > 0 && m.asked(bound):
-			tokens := g.cells[bound.cell].bucket(&bound.Bound)
-			tokens.take(m.payment(tokens))
-			m.paid |= 1 << i
 		}
 	}
 }
 
 // become changes whether the member is acted on.
 func (b *Budget[K, M]) become(m *member[K], done doing, now int64) {
-	more := m.weight
-	switch was := m.acting(); {
-	case was == (done != nothing):
-		more = 0
-	case was:
-		more = -more
-	}
+	was := m.standing
 	m.done = done
 	for d, g := range m.in {
-		if g == nil || more == 0 {
-			continue
+		if g != nil {
+			g.sum.add(&was, -1)
+			g.sum.add(&m.standing, +1)
+			b.look(d, g, now)
 		}
-		g.sum.acting += more
-		if m.counts && !m.bad {
-			g.sum.unavailable += more
-		}
-		b.look(d, g, now)
 	}
 }
 
-// End is Reservation.End for a program that no longer has the reservation, for example after a restart.
+// End says that nothing is done to the member under this name any more: an action is over, and a reservation is given
+// back. It reports whether there was either. It is for a program that does not hold the Reservation, for example after a
+// restart.
 func (b *Budget[K, M]) End(key K) bool { return b.EndAt(key, b.config.Clock.Now()) }
 
 // EndAt is End at a reading of the clock.
@@ -277,7 +255,19 @@ func (b *Budget[K, M]) EndAt(key K, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, t := b.members[key], b.time.Read(now)
-	return m != nil && b.finish(m, over, t)
+	switch {
+	case m == nil:
+		was, known := b.restore[key]
+		if known = known && was.by == b.name; known {
+			delete(b.restore, key)
+		}
+		return known
+	case m.actedBy != b.name:
+		return false
+	case m.done == reserved:
+		return b.finish(m, givenBack, t)
+	}
+	return b.finish(m, over, t)
 }
 
 func (b *Budget[K, M]) end(r Reservation[K], how ending) bool {
@@ -297,14 +287,13 @@ func (b *Budget[K, M]) finish(m *member[K], how ending, now int64) bool {
 	}
 	switch how {
 	case begunNow:
-		b.began(m, now)
+		b.began(m, now, now)
 		b.commit(m, now)
 		return true
 	case givenBack:
 		b.untake(m)
 	}
 	b.become(m, nothing, now)
-	m.orphaned = false
 	return true
 }
 
@@ -317,15 +306,9 @@ func (b *Budget[K, M]) commit(m *member[K], now int64) {
 
 // untake undoes take.
 func (b *Budget[K, M]) untake(m *member[K]) {
-	for i, bound := range b.taking {
-		g := m.in[bound.dimension]
-		switch {
-		case g == nil:
-		case bound.Of == Recent:
+	for _, bound := range b.recent {
+		if g := m.in[bound.dimension]; g != nil {
 			g.cells[bound.cell].release(m.key)
-		case bound.PerSecond > 0 && m.paid&(1<<i) != 0:
-			tokens := g.cells[bound.cell].tokens
-			tokens.giveBack(m.payment(tokens))
 		}
 	}
 }
@@ -357,28 +340,3 @@ func (b *Budget[K, M]) later(c *cell[K], at, now int64) {
 
 // asTime makes a time.Time of a steady time, only for comparison.
 func asTime(at int64) time.Time { return time.Unix(0, at) }
-
-// Reset opens a breaker in all its groups, and reports whether any of them was shut. Where the bound is still exceeded
-// it shuts again at once; a bound on Recent shuts again when it next refuses.
-func (b *Budget[K, M]) Reset(bound string) (opened bool) {
-	now := b.config.Clock.Now()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	t, is := b.time.Read(now), b.bound(bound)
-	if is == nil {
-		return false
-	}
-	for _, g := range b.groups[is.dimension] {
-		c := &g.cells[is.cell]
-		c.update(&is.Bound, t)
-		if !c.shut {
-			continue
-		}
-		c.shut, c.calm = false, restless
-		if is.breaks() && b.asked {
-			c.look(&is.Bound, g, t)
-		}
-		opened = opened || !c.shut
-	}
-	return opened
-}

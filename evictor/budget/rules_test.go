@@ -87,7 +87,7 @@ func TestWindowCountsMembersOnce(t *testing.T) {
 	require.Len(t, b.Snapshot().Groups[0].Recent, 1)
 	require.NoError(t, act("b"))
 	err = act("c")
-	require.EqualError(t, err, "budget: r: 3, at most 2 allowed")
+	require.EqualError(t, err, `budget "r" allows at most 2: 3 is too many`)
 	require.Equal(t, clockBegin.Add(70*time.Minute), again(t, err))
 	next, ok := b.Next()
 	require.True(t, ok)
@@ -114,39 +114,11 @@ func TestAdoptedAtTheInstantOfAnother(t *testing.T) {
 	}
 }
 
-// What began before any time that can be counted is not recent, and has got its tokens back.
+// What began before any time that can be counted is not recent.
 func TestAdoptedFromTheZeroTime(t *testing.T) {
-	b := fleet(t, 1, 0, Bound{Name: "r", Of: Recent, Max: Count(9), Within: time.Hour}, Bound{Name: "rate", PerSecond: 0.1})
+	b := fleet(t, 1, 0, Bound{Name: "r", Of: Recent, Max: Count(9), Within: time.Hour})
 	require.True(t, b.Adopt("0", time.Time{}))
 	require.Empty(t, b.Snapshot().Groups)
-}
-
-func TestRate(t *testing.T) {
-	clock := clocktesting.NewFakeClock(clockBegin)
-	config := things(Bound{Name: "rate", Per: "zone", PerSecond: 0.1})
-	config.Clock = clock
-	b, err := New(config)
-	require.NoError(t, err)
-	for _, key := range []string{"a", "b", "c"} {
-		b.Set(key, thing{zone: "a", weight: 1, ok: true})
-	}
-	first, err := b.Reserve("a")
-	require.NoError(t, err)
-	_, err = b.Reserve("b")
-	require.Equal(t, &Refusal{Bound: "rate", Dimension: "zone", Group: "a", Used: 1, Again: clockBegin.Add(10 * time.Second)}, err)
-	require.True(t, first.GiveBack())
-	require.False(t, first.GiveBack())
-	_, err = b.Reserve("b")
-	require.NoError(t, err)
-	clock.Step(10 * time.Second)
-	_, err = b.Reserve("c")
-	require.NoError(t, err)
-	b.Set("d", thing{zone: "b", weight: 5, ok: true})
-	_, err = b.Reserve("d")
-	require.NoError(t, err, "what weighs more than the burst takes what is to come")
-	b.Set("e", thing{zone: "b", weight: 1, ok: true})
-	_, err = b.Reserve("e")
-	require.Equal(t, clock.Now().Add(50*time.Second), again(t, err))
 }
 
 func again(t *testing.T, err error) time.Time {
@@ -160,7 +132,7 @@ func again(t *testing.T, err error) time.Time {
 func TestGroupsThatGo(t *testing.T) {
 	clock := clocktesting.NewFakeClock(clockBegin)
 	config := things(
-		Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Per: "zone", Of: Recent, Within: time.Minute, Max: Count(9)},
+		Bound{Name: "recent", Per: "zone", Of: Recent, Within: time.Minute, Max: Count(9)},
 		Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
 	)
 	config.Clock = clock
@@ -246,28 +218,24 @@ func TestValidate(t *testing.T) {
 		return b
 	}
 	for want, bounds := range map[string][]Bound{
-		"":                                      {ok, {Name: "rate", PerSecond: 1}},
+		"":                                      {ok},
 		`bounds[0].name: Required value`:        {with(func(b *Bound) { b.Name = "" })},
 		`bounds[1].name: Duplicate value: "ok"`: {ok, ok},
 		`bounds[0].per: Not found: "rack"`:      {with(func(b *Bound) { b.Per = "rack" })},
 		`bounds[0].without: Not found: "rack"`:  {with(func(b *Bound) { b.Without = "rack" })},
-		`bounds[0].max: Invalid value: "-1": a count must not be negative, a percentage must lie between 0 and 100`:                                                        {with(func(b *Bound) { b.Max = Count(-1) })},
-		`bounds[0].max: Invalid value: "101% rounded up": a count must not be negative, a percentage must lie between 0 and 100`:                                           {with(func(b *Bound) { b.Max = Percent(101).Up() })},
-		`bounds[0].max: Invalid value: "NaN% rounded down": a count must not be negative, a percentage must lie between 0 and 100`:                                         {with(func(b *Bound) { b.Max = Percent(math.NaN()) })},
-		`bounds[0].max: Invalid value: "": max or min must be set`:                                                                                                         {with(func(b *Bound) { b.Max = Limit{} })},
-		`bounds[0].perSecond: Invalid value: 0: must be a number greater than 0 where there is no of`:                                                                      {{Name: "x"}},
-		`bounds[0].of: Invalid value: "Quantity(9)": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                                  {{Name: "x", Of: 9, Max: Count(1)}},
-		`bounds[0].of: Invalid value: "Bad": must not be set beside perSecond`:                                                                                             {{Name: "x", Of: Bad, PerSecond: 1}},
-		`bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent, and not be set else`:                                                                   {{Name: "x", Of: Recent, Max: Count(1)}},
-		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                        {{Name: "x", Of: Acting, Min: Count(1)}},
-		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable and Healthy`:                                                                                     {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
-		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                               {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
-		`bounds[0].max: Invalid value: "9% of the bad rounded up": the bad are not counted as a share of themselves`:                                                       {with(func(b *Bound) { b.Max = Percent(9).OfBad().Up() })},
-		`bounds[0].latched: Invalid value: true: must not be set beside perSecond`:                                                                                         {{Name: "x", PerSecond: 1, Latched: true}},
-		`bounds[0].latched: Invalid value: true: goes with Bad, Unavailable, Healthy and Recent, and not beside quiet`:                                                     {with(func(b *Bound) { b.Latched, b.Quiet = true, 1 })},
-		`bounds[0].resume: Invalid value: "1": must not be set without quiet`:                                                                                              {with(func(b *Bound) { b.Resume = Count(1) })},
-		`bounds[0].burst: Invalid value: -1: must not be negative`:                                                                                                         {{Name: "x", PerSecond: 1, Burst: -1}},
-		`[bounds[0].burst: Invalid value: 2: must not be set without perSecond, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Burst = 2 }), {Of: Bad}},
+		`bounds[0].max: Invalid value: "-1": a count must not be negative, a percentage must lie between 0 and 100`:                                                {with(func(b *Bound) { b.Max = Count(-1) })},
+		`bounds[0].max: Invalid value: "101% rounded up": a count must not be negative, a percentage must lie between 0 and 100`:                                   {with(func(b *Bound) { b.Max = Percent(101).Up() })},
+		`bounds[0].max: Invalid value: "NaN% rounded down": a count must not be negative, a percentage must lie between 0 and 100`:                                 {with(func(b *Bound) { b.Max = Percent(math.NaN()) })},
+		`bounds[0].max: Invalid value: "": max or min must be set`:                                                                                                 {with(func(b *Bound) { b.Max = Limit{} })},
+		`bounds[0].of: Invalid value: "Quantity(9)": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                          {{Name: "x", Of: 9, Max: Count(1)}},
+		`bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent, and not be set else`:                                                           {{Name: "x", Of: Recent, Max: Count(1)}},
+		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                {{Name: "x", Of: Acting, Min: Count(1)}},
+		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable and Healthy`:                                                                             {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
+		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                       {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
+		`bounds[0].max: Invalid value: "9% of the bad rounded up": the bad are not counted as a share of themselves`:                                               {with(func(b *Bound) { b.Max = Percent(9).OfBad().Up() })},
+		`bounds[0].resume: Invalid value: "1": must not be set without quiet`:                                                                                      {with(func(b *Bound) { b.Resume = Count(1) })},
+		`bounds[0].of: Invalid value: "": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                                     {{Name: "x", Max: Count(1)}},
+		`[bounds[0].quiet: Invalid value: "-1ns": must not be negative, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Quiet = -1 }), {Of: Bad}},
 	} {
 		_, err := New(things(bounds...))
 		if want == "" {
@@ -283,19 +251,9 @@ func TestValidate(t *testing.T) {
 	}
 	config.Bounds = make([]Bound, 65)
 	for i := range config.Bounds {
-		config.Bounds[i] = Bound{Name: fmt.Sprint(i), PerSecond: 1}
+		config.Bounds[i] = Bound{Name: fmt.Sprint(i), Of: Bad, Max: Count(1)}
 	}
 	_, err := New(config)
 	require.EqualError(t, err, `[dimensions[]: Required value: a dimension needs a name, dimensions[]: Required value, `+
 		`dimensions: Too many: 18: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]`)
-}
-
-func TestLimits(t *testing.T) {
-	for limit, want := range map[Limit][3]int64{
-		Count(3): {3, 3, 3}, Count(3).Up(): {3, 3, 3}, Percent(20): {0, 2, 20}, Percent(20).Up(): {1, 3, 21}, Percent(100): {3, 11, 101}, {}: {0, 0, 0},
-		Percent(20).Up().OfBad(): {1, 3, 21}, Count(4).OfBad(): {4, 4, 4},
-	} {
-		require.Equal(t, want, [3]int64{limit.Of(3), limit.Of(11), limit.Of(101)}, limit.String())
-	}
-	require.Equal(t, "Healthy", Healthy.String())
 }

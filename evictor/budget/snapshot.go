@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // SnapshotVersion is the version that Snapshot writes and Restore reads.
@@ -17,10 +18,10 @@ const SnapshotVersion = 1
 var ErrNotEmpty = errors.New("budget: cannot restore into a budget that is in use")
 
 // Snapshot is what cannot be learned from members. It encodes to JSON if the keys do. Reservations that were neither
-// committed nor given back are not in it: they count as given back, except that their tokens stay spent.
+// committed nor given back are not in it: they count as given back.
 type Snapshot[K comparable] struct {
 	Version int                `json:"version"`
-	Acting  []K                `json:"acting,omitempty"` // members with an action in progress, in the order of Commit
+	Acting  map[string][]K     `json:"acting,omitempty"` // by name (see Budget.As): members with an action in progress, in the order of Commit
 	Groups  []GroupSnapshot[K] `json:"groups,omitempty"`
 }
 
@@ -31,9 +32,6 @@ type GroupSnapshot[K comparable] struct {
 	// Shut: the breaker is shut. Calm is for how long its limits have been kept, nil if they are not kept now.
 	Shut bool           `json:"shut,omitempty"`
 	Calm *time.Duration `json:"calm,omitempty"`
-	// Missing is how many tokens are missing in the bucket. Since when is not known after Restore: what is adopted then, and
-	// began before it, takes its tokens as if the others had been taken at the Restore.
-	Missing float64 `json:"missing,omitempty"`
 	// Recent are the actions that began lately, oldest first.
 	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
 }
@@ -43,6 +41,12 @@ type RecentSnapshot[K comparable] struct {
 	Key    K             `json:"key"`
 	Ago    time.Duration `json:"ago"`
 	Weight int64         `json:"weight"`
+}
+
+// restored is an action of a snapshot.
+type restored struct {
+	by    string
+	order uint64
 }
 
 // Snapshot returns what another Budget needs to continue. It costs as much as it returns, plus the number of members and
@@ -55,16 +59,21 @@ func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
 	defer b.mu.Unlock()
 	t := b.time.Read(now)
 	s := Snapshot[K]{Version: SnapshotVersion}
-	order := maps.Clone(b.restore)
+	acting := maps.Clone(b.restore)
 	for key, m := range b.members {
 		if m.done == committed {
-			if order == nil {
-				order = make(map[K]uint64)
+			if acting == nil {
+				acting = make(map[K]restored)
 			}
-			order[key] = m.order
+			acting[key] = restored{m.actedBy, m.order}
 		}
 	}
-	s.Acting = slices.SortedFunc(maps.Keys(order), func(x, y K) int { return cmp.Compare(order[x], order[y]) })
+	for _, key := range slices.SortedFunc(maps.Keys(acting), func(x, y K) int { return cmp.Compare(acting[x].order, acting[y].order) }) {
+		if s.Acting == nil {
+			s.Acting = make(map[string][]K)
+		}
+		s.Acting[acting[key].by] = append(s.Acting[acting[key].by], key)
+	}
 	for i := range b.bounds {
 		is := &b.bounds[i]
 		for _, name := range slices.Sorted(maps.Keys(b.groups[is.dimension])) {
@@ -82,20 +91,17 @@ func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
 
 func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 	if s.Shut = c.shut; c.shut && c.calm != restless {
-		calm := time.Duration(now - c.calm)
+		calm := time.Duration(steady.Sub(now, c.calm))
 		s.Calm = &calm
-	}
-	if c.tokens != nil {
-		s.Missing = float64(c.tokens.left(now)) / float64(c.tokens.token)
 	}
 	if c.recent != nil {
 		for _, is := range c.recent.line {
 			if a, known := c.recent.of[is.key]; known && a.at == is.at {
-				s.Recent = append(s.Recent, RecentSnapshot[K]{is.key, time.Duration(now - is.at), a.weight})
+				s.Recent = append(s.Recent, RecentSnapshot[K]{is.key, time.Duration(steady.Sub(now, is.at)), a.weight})
 			}
 		}
 	}
-	return s, s.Shut || s.Missing > 0 || len(s.Recent) > 0
+	return s, s.Shut || len(s.Recent) > 0
 }
 
 // Restore loads a snapshot. Call it before the first Set. It returns an error and changes nothing if the Budget is in
@@ -123,16 +129,22 @@ func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 			return fmt.Errorf("budget: snapshot: bound %q, group %q: %w", is.Bound, is.Group, err)
 		}
 	}
-	t := b.time.Read(now)
-	b.restore, b.orders = make(map[K]uint64, len(s.Acting)), uint64(len(s.Acting))
-	for i, key := range s.Acting {
-		b.restore[key] = uint64(i) + 1
+	acting := make(map[K]restored)
+	for _, name := range slices.Sorted(maps.Keys(s.Acting)) {
+		for _, key := range s.Acting[name] {
+			if _, twice := acting[key]; twice {
+				return fmt.Errorf("budget: snapshot: %v is acted on twice", key)
+			}
+			acting[key] = restored{name, uint64(len(acting)) + 1}
+		}
 	}
+	t := b.time.Read(now)
+	b.restore, b.orders = acting, uint64(len(acting))
 	for i := range s.Groups {
 		is := &s.Groups[i]
 		at := b.bound(is.Bound)
 		g := b.group(at.dimension, is.Group)
-		g.cells[at.cell].restore(is, &at.Bound, t)
+		g.cells[at.cell].restore(is, t)
 		b.list(g)
 	}
 	return nil
@@ -153,8 +165,8 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 	keys := map[K]bool{}
 	for i, r := range s.Recent {
 		switch {
-		case r.Ago < 0 || r.Weight < 0:
-			return errors.New("an age or a weight is negative")
+		case r.Ago < 0 || r.Weight < 0 || r.Weight > maxWeight:
+			return errors.New("an age is negative, or a weight is not one of a member")
 		case i > 0 && r.Ago > s.Recent[i-1].Ago:
 			return errors.New("the oldest does not come first")
 		case keys[r.Key]:
@@ -167,27 +179,19 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 		return errors.New("there is no such bound")
 	case is.dimension == 0 && s.Group != "":
 		return errors.New("it has no groups")
-	case s.Shut && is.Quiet == 0 && !is.Latched:
+	case s.Shut && !is.breaks():
 		return errors.New("not a breaker")
-	case s.Calm != nil && is.Latched:
-		return errors.New("it has no time to keep")
 	case s.Calm != nil && (!s.Shut || *s.Calm < 0):
 		return errors.New("it is not shut, or its time is negative")
 	case len(s.Recent) > 0 && is.Of != Recent:
 		return errors.New("it does not count recent actions")
-	case s.Missing != 0 && is.PerSecond == 0 || !(s.Missing >= 0) || math.IsInf(s.Missing, 1):
-		return errors.New("it has no tokens, or misses less than none")
 	}
 	return nil
 }
 
-func (c *cell[K]) restore(s *GroupSnapshot[K], b *Bound, now int64) {
+func (c *cell[K]) restore(s *GroupSnapshot[K], now int64) {
 	if c.shut = s.Shut; s.Calm != nil {
 		c.calm = max(now-int64(*s.Calm), beginning)
-	}
-	if s.Missing > 0 {
-		tokens := c.bucket(b)
-		tokens.add(taking{now, int64(min(math.Round(s.Missing*float64(tokens.token)), forever))})
 	}
 	if len(s.Recent) == 0 {
 		return

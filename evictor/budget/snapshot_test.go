@@ -2,7 +2,7 @@ package budget
 
 import (
 	"encoding/json"
-	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +12,8 @@ import (
 func TestWhatCannotBeRestored(t *testing.T) {
 	empty := func() *Budget[string, thing] {
 		b, err := New(things(
-			Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
+			Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
 			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
-			Bound{Name: "latched", Of: Bad, Max: Count(0), Latched: true},
 		))
 		require.NoError(t, err)
 		return b
@@ -24,26 +23,24 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		return GroupSnapshot[string]{Bound: "recent", Recent: r}
 	}
 	for want, s := range map[string]Snapshot[string]{
-		`budget: cannot restore a snapshot of version 0, only of version 1`:                      {},
-		`budget: snapshot: bound "other", group "": there is no such bound`:                      {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "other"}}},
-		`budget: snapshot: bound "recent", group "a": it has no groups`:                          {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "recent", Group: "a"}}},
-		`budget: snapshot: bound "rate", group "a": not a breaker`:                               {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Shut: true}}},
-		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`:    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
-		`budget: snapshot: bound "latched", group "": it has no time to keep`:                    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "latched", Shut: true, Calm: &second}}},
-		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`:    {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
-		`budget: snapshot: bound "rate", group "a": it has no tokens, or misses less than none`:  {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a", Missing: -1}}},
-		`budget: snapshot: bound "rate", group "b": it has no tokens, or misses less than none`:  {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "b", Missing: math.Inf(1)}}},
-		`budget: snapshot: bound "storm", group "a": it has no tokens, or misses less than none`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Missing: 1}}},
-		`budget: snapshot: bound "rate", group "a": it does not count recent actions`: {Version: 1, Groups: []GroupSnapshot[string]{
-			{Bound: "rate", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x"}}},
+		`budget: cannot restore a snapshot of version 0, only of version 1`:                   {},
+		`budget: snapshot: bound "other", group "": there is no such bound`:                   {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "other"}}},
+		`budget: snapshot: bound "recent", group "a": it has no groups`:                       {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "recent", Group: "a"}}},
+		`budget: snapshot: bound "one", group "a": not a breaker`:                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "one", Group: "a", Shut: true}}},
+		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
+		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
+		`budget: snapshot: bound "one", group "a": it does not count recent actions`: {Version: 1, Groups: []GroupSnapshot[string]{
+			{Bound: "one", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x"}}},
 		}},
-		`budget: snapshot: bound "rate", group "a": appears twice`:                   {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "rate", Group: "a"}, {Bound: "rate", Group: "a"}}},
-		`budget: snapshot: bound "recent", group "": an age or a weight is negative`: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Ago: -1})}},
-		`budget: snapshot: bound "recent", group "": the oldest does not come first`: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "y", Ago: 1})}},
-		`budget: snapshot: bound "recent", group "": x appears twice`:                {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "x"})}},
+		`budget: snapshot: bound "one", group "a": appears twice`:                                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "one", Group: "a"}, {Bound: "one", Group: "a"}}},
+		`budget: snapshot: bound "recent", group "": an age is negative, or a weight is not one of a member`:  {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Ago: -1})}},
+		`budget: snapshot: bound "recent", group "": an age is negative, or a weight is not one of a member `: {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x", Weight: maxWeight + 1})}},
+		`budget: snapshot: x is acted on twice`:                                                               {Version: 1, Acting: map[string][]string{"": {"x", "y"}, "evictor": {"x"}}},
+		`budget: snapshot: bound "recent", group "": the oldest does not come first`:                          {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "y", Ago: 1})}},
+		`budget: snapshot: bound "recent", group "": x appears twice`:                                         {Version: 1, Groups: []GroupSnapshot[string]{recent(RecentSnapshot[string]{Key: "x"}, RecentSnapshot[string]{Key: "x"})}},
 	} {
 		b := empty()
-		require.EqualError(t, b.Restore(s), want)
+		require.EqualError(t, b.Restore(s), strings.TrimSpace(want))
 		require.NoError(t, b.Restore(Snapshot[string]{Version: SnapshotVersion}), "nothing was taken over")
 	}
 	b := empty()
@@ -60,7 +57,7 @@ func TestActingIsRestored(t *testing.T) {
 	require.True(t, r.Commit())
 	text, err := json.Marshal(b.Snapshot())
 	require.NoError(t, err)
-	require.JSONEq(t, `{"version":1,"acting":["1"]}`, string(text))
+	require.JSONEq(t, `{"version":1,"acting":{"":["1"]}}`, string(text))
 	next, err := New(things(one))
 	require.NoError(t, err)
 	require.NoError(t, next.Restore(b.Snapshot()))
@@ -69,7 +66,7 @@ func TestActingIsRestored(t *testing.T) {
 		next.Set(key, thing{zone: "b", weight: 1, ok: true})
 	}
 	_, err = next.Reserve("0")
-	require.EqualError(t, err, `budget: one of zone "b": 2, at most 1 allowed`)
+	require.EqualError(t, err, `budget "one" allows at most 1 in zone "b": 2 is too many`)
 	require.True(t, next.End("1"))
 	require.False(t, next.End("1"))
 	_, err = next.Reserve("0")
@@ -78,26 +75,28 @@ func TestActingIsRestored(t *testing.T) {
 
 // Restore accepts what it reads as a whole or says why not. What it accepted, Snapshot returns.
 func FuzzRestore(f *testing.F) {
-	f.Add([]byte(`{"version":1,"acting":["a","b","a"],"groups":[{"bound":"rate","group":"a","missing":0.5},{"bound":"recent","recent":[{"key":"a","ago":5,"weight":2}]},{"bound":"storm","group":"a","shut":true,"calm":7}]}`))
+	f.Add([]byte(`{"version":1,"acting":["a","b","a"],"groups":[{"bound":"one","group":"a","missing":0.5},{"bound":"recent","recent":[{"key":"a","ago":5,"weight":2}]},{"bound":"storm","group":"a","shut":true,"calm":7}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s Snapshot[string]
 		if json.Unmarshal(text, &s) != nil {
 			return
 		}
 		b, err := New(things(
-			Bound{Name: "rate", Per: "zone", PerSecond: 1}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
+			Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
 			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
-			Bound{Name: "latched", Of: Bad, Max: Count(0), Latched: true},
 		))
 		require.NoError(t, err)
 		if b.Restore(s) != nil {
 			require.NoError(t, b.Restore(Snapshot[string]{Version: SnapshotVersion}))
 			return
 		}
-		for _, key := range s.Acting {
-			b.Set(key, thing{zone: "a", weight: 1, ok: true})
-			_, err := b.Reserve(key)
-			require.ErrorIs(t, err, ErrActing)
+		for name, keys := range s.Acting {
+			for _, key := range keys {
+				b.Set(key, thing{zone: "a", weight: 1, ok: true})
+				_, err := b.Reserve(key)
+				require.ErrorIs(t, err, ErrActing)
+				require.True(t, b.As(name).Adopt(key, time.Time{}))
+			}
 		}
 		_ = b.Snapshot()
 	})

@@ -8,12 +8,11 @@ import (
 
 // Status is the state of one bound in one group.
 type Status struct {
-	// Used is what the bound counts now. With PerSecond it is the number of missing tokens, rounded up.
+	// Used is what the bound counts now.
 	Used int64
 	// Total is the weight of all members of the group that count.
 	Total int64
-	// Max and Min are the limits, with percentages worked out; -1 if there is no such limit. For a bound with PerSecond,
-	// Max is the burst.
+	// Max and Min are the limits, with percentages worked out; -1 if there is no such limit.
 	Max, Min int64
 	// Shut: the bound is a shut breaker, and refuses everything.
 	Shut bool
@@ -40,10 +39,7 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	}
 	c := &g.cells[is.cell]
 	c.update(&is.Bound, t)
-	s := Status{Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
-	if s.Used = c.used(&is.Bound, g, t); is.PerSecond > 0 {
-		s.Max = is.burst()
-	}
+	s := Status{Used: c.used(&is.Bound, g), Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
 	if is.Max.IsSet() {
 		s.Max = is.Max.in(&g.sum)
 	}
@@ -64,4 +60,17 @@ func (b *Budget[K, M]) Groups(dimension string) []string {
 		}
 	}
 	return nil
+}
+
+// Unmatched returns the names of the bounds that apply to nobody, in the order of Config.Bounds: there are members, but
+// none is in a group of the bound's dimension. A misspelled label does that.
+func (b *Budget[K, M]) Unmatched() (names []string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i := range b.bounds {
+		if len(b.members) > 0 && b.in[b.bounds[i].dimension] == 0 {
+			names = append(names, b.bounds[i].Name)
+		}
+	}
+	return names
 }

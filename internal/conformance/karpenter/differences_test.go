@@ -99,5 +99,5 @@ func TestANodeWithoutItsLabelCountsInItsPool(t *testing.T) {
 	require.True(t, p.k.reconcile(machines[1:2])[0].repaired, "Karpenter sees one of four")
 	require.Zero(t, p.o.look(machines[1]))
 	_, err := p.o.budget.Reserve(machines[1].node.Name)
-	require.ErrorContains(t, err, `a fifth of a pool of pool "a": 2, at most 1 allowed`)
+	require.ErrorContains(t, err, `budget "a fifth of a pool" allows at most 1 in pool "a": 2 is too many`)
 }

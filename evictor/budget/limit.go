@@ -1,0 +1,151 @@
+package budget
+
+import (
+	"fmt"
+	"math/bits"
+	"strconv"
+)
+
+// Limit is a number, or a share of a group's total. The zero Limit is not set.
+type Limit struct {
+	count   int64
+	percent float64
+	share   decimal // percent, exactly as it is written
+	kind    limitKind
+	ofBad   bool
+}
+
+type limitKind uint8
+
+const (
+	unset limitKind = iota
+	count
+	percentDown
+	percentUp
+)
+
+// Count returns a limit that is a number.
+func Count(n int64) Limit { return Limit{count: n, kind: count} }
+
+// Percent returns a limit that is a share of the total, from 0 to 100, rounded down. The share is the decimal number that
+// p prints as: 2.2 is exactly 22 of 1000.
+func Percent(p float64) Limit {
+	l := Limit{percent: p, kind: percentDown}
+	if l.valid() {
+		l.share = decimalOf(p)
+	}
+	return l
+}
+
+// Up returns the same share, rounded up. A Count stays as it is.
+func (l Limit) Up() Limit {
+	if l.kind == percentDown {
+		l.kind = percentUp
+	}
+	return l
+}
+
+// OfBad returns the same share, but of the bad members instead of the total. A Count stays as it is.
+func (l Limit) OfBad() Limit {
+	l.ofBad = l.kind == percentDown || l.kind == percentUp
+	return l
+}
+
+// IsSet reports whether the limit is set.
+func (l Limit) IsSet() bool { return l.kind != unset }
+
+// Of returns the limit as a number, given the total that it is a share of; a negative total counts as 0. It is 0 if the
+// limit is not set.
+func (l Limit) Of(total int64) int64 {
+	if l.kind != percentDown && l.kind != percentUp {
+		return l.count
+	}
+	whole, rest := l.share.of(uint64(max(total, 0)))
+	if rest && l.kind == percentUp {
+		whole++
+	}
+	return int64(whole)
+}
+
+// in returns the limit in a group.
+func (l Limit) in(s *sums) int64 {
+	if l.ofBad {
+		return l.Of(s.bad)
+	}
+	return l.Of(s.total)
+}
+
+// String returns the number, or the percentage with its base and rounding. It is empty if the limit is not set.
+func (l Limit) String() string {
+	of := ""
+	if l.ofBad {
+		of = " of the bad"
+	}
+	switch l.kind {
+	case count:
+		return fmt.Sprint(l.count)
+	case percentDown:
+		return fmt.Sprintf("%g%%%s rounded down", l.percent, of)
+	case percentUp:
+		return fmt.Sprintf("%g%%%s rounded up", l.percent, of)
+	}
+	return ""
+}
+
+func (l Limit) valid() bool {
+	return l.count >= 0 && l.percent >= 0 && l.percent <= 100
+}
+
+// decimal is digits / 10^places, at most 1.
+type decimal struct {
+	digits uint64 // at most 17 decimal digits, which tell every float64 from the others
+	by     uint64 // 10^places, as far as that is a uint64
+	more   int    // the places that are left
+}
+
+// decimalOf returns the share that is p percent, p from 0 to 100.
+func decimalOf(p float64) decimal {
+	d, places := decimal{by: 1}, 2
+	text := strconv.AppendFloat(nil, p, 'e', -1, 64) // d.ddde±dd
+	for i, c := range text {
+		if c == 'e' {
+			exponent, _ := strconv.Atoi(string(text[i+1:])) // at most 2
+			places -= exponent
+			break
+		}
+		if c == '.' {
+			continue
+		}
+		if d.digits = d.digits*10 + uint64(c-'0'); i > 0 {
+			places++
+		}
+	}
+	d.by, d.more = powerOfTen(places)
+	return d
+}
+
+// powerOfTen returns the largest power of ten that is a uint64 and at most 10^places, and how many places are left.
+func powerOfTen(places int) (power uint64, left int) {
+	power = 1
+	for left = places; left > 0 && places-left < maxPlaces; left-- {
+		power *= 10
+	}
+	return power, left
+}
+
+// maxPlaces: 10^19 is the largest power of ten that is a uint64.
+const maxPlaces = 19
+
+// of returns that share of a total, rounded down, and whether there is a rest.
+func (d decimal) of(total uint64) (whole uint64, rest bool) {
+	high, low := bits.Mul64(d.digits, total)
+	for by, more := d.by, d.more; high|low > 0; by, more = powerOfTen(more) {
+		var left uint64
+		left, high = high%by, high/by
+		low, left = bits.Div64(left, low, by)
+		if rest = rest || left > 0; more == 0 {
+			break
+		}
+	}
+	return low, rest
+}

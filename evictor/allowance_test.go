@@ -73,7 +73,7 @@ func TestABudgetIsAskedBeforeEachTurn(t *testing.T) {
 		refused := "a-3"
 		require.False(t, c.HasNoExecute(refused))
 		require.Len(t, toldOf(e, refused, evictor.TurnRefused), 1, "it is told once")
-		require.Contains(t, toldOf(e, refused, evictor.TurnRefused)[0], `may not be acted on, Budget: budget: two at a time of zone "a": 3, at most 2 allowed`)
+		require.Contains(t, toldOf(e, refused, evictor.TurnRefused)[0], `may not be acted on: budget "two at a time" allows at most 2 in zone "a": 3 is too many`)
 		require.Len(t, waiting(e), 2, "they wait on")
 		c.Recover(tainted(c, "a", 8)[0])
 		c.Advance(20 * time.Second)
@@ -173,7 +173,7 @@ func TestABoundThatIsExceededStopsWhatIsPending(t *testing.T) {
 			continue
 		case zone.Wait:
 			require.Len(t, tainted(c, "a", 10), 3)
-			require.Contains(t, explained(e, "default/p0"), "eviction held back: ZonePolicy: budget: a storm: 6, at most 4 allowed")
+			require.Contains(t, explained(e, "default/p0"), `eviction held back: ZonePolicy: budget "a storm" allows at most 4: 6 is too many`)
 		case zone.Cancel:
 			require.Empty(t, tainted(c, "a", 10))
 			require.Contains(t, explained(e, "default/p0"), "eviction cancelled: ZonePolicy")
@@ -252,14 +252,13 @@ func TestATurnAfterAConflictEnds(t *testing.T) {
 	}
 }
 
-// Without taints, a node counts as acted on from its first eviction: if it recovers before the others, the token that its
-// turn took is spent.
+// Without taints, a node counts as acted on from its first eviction, even if it recovers before the others.
 func TestATurnThatEvictedOnePodIsNotGivenBack(t *testing.T) {
 	for _, recovers := range []bool{false, true} {
 		cfg := fast()
 		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(2))
-		b := newBudget(t, c, budget.Bound{Name: "one an hour", PerSecond: 1.0 / 3600, Burst: 1})
+		b := newBudget(t, c, budget.Bound{Name: "one an hour", Of: budget.Recent, Within: time.Hour, Max: budget.Count(1)})
 		c.FailWrites(func(write, _ string) error {
 			if write == "evict" && recovers {
 				c.Recover("a-0")

@@ -74,6 +74,9 @@ const (
 	// PendingChanged: Options.Exceeded has changed what becomes of evictions on a node that was acted on. Reason says what, and
 	// Err which bound is exceeded; nil means none any more.
 	PendingChanged
+	// BoundsUnmatched: bounds of Options.Budget limit nothing, because there are nodes, but none is in a group of the bound's
+	// dimension (a misspelled label does that). Reason names them. An empty Reason means that there is none any more.
+	BoundsUnmatched
 )
 
 const (
@@ -85,7 +88,7 @@ const (
 var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",
-	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged", "TurnRefused", "PendingChanged",
+	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged", "TurnRefused", "PendingChanged", "BoundsUnmatched",
 }
 
 // String returns the name of the constant.
@@ -190,6 +193,8 @@ func (d Decision) subject() string {
 		return "permission"
 	case DomainGateChanged:
 		return "permission in " + permit.Name(d.Zone)
+	case BoundsUnmatched:
+		return "budget"
 	}
 	if d.Pod.Name != "" {
 		return "pod " + d.Pod.PodKey.String()
@@ -209,7 +214,7 @@ var texts = map[Kind]string{
 	NodeRegistered:    "seen for the first time",
 	NodeRemoved:       "gone: ",
 	Awaiting:          "nothing is decided, it waits for ",
-	TurnRefused:       "may not be acted on, ",
+	BoundsUnmatched:   "no node is in a group to which these bounds apply: ",
 }
 
 func (d Decision) text() string {
@@ -254,6 +259,12 @@ func (d Decision) text() string {
 	case Awaiting:
 		if d.Reason == "" {
 			return "all is there, decisions begin"
+		}
+	case TurnRefused:
+		return fmt.Sprintf("may not be acted on: %v", d.Err)
+	case BoundsUnmatched:
+		if d.Reason == "" {
+			return "each bound applies to some node now"
 		}
 	}
 	return texts[d.Kind] + d.reason()

@@ -71,8 +71,12 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 	}
 	e.outage = outage.New[task](e.waits.Probe)
 	e.allowance = allowance.New(nil, nil, 0)
-	if opts.Budget != nil {
-		e.allowance = allowance.New(opts.Budget, opts.Exceeded, cfg.GateInterval)
+	switch {
+	case cfg.Half == TaintEviction: // it acts on no node
+		e.opts.Budget = nil
+	case opts.Budget != nil:
+		e.opts.Budget = opts.Budget.As("evictor")
+		e.allowance = allowance.New(e.opts.Budget, opts.Exceeded, cfg.GateInterval)
 	}
 	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock)); err != nil {
 		return e, err

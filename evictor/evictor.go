@@ -32,7 +32,7 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Observer receives every decision; nil means nobody does.
 	Observer Observer
-	// Logger gets every decision. Failed writes are at Warn; conditions and taints written, pods evicted, zone changes,
+	// Logger gets every decision. Failed writes and BoundsUnmatched are at Warn; conditions and taints written, pods evicted, zone changes,
 	// permissions and Awaiting at Info; the rest at Debug. Panics of the user's code are at Error. Nil means no logging.
 	Logger *slog.Logger
 	// Policy replaces the zone policy that Config describes. Its word on pending evictions (zone.Ruling.Pending) applies
@@ -74,7 +74,9 @@ type Options struct {
 	// observers are told once by which bound (TurnRefused), and the node asks again after Config.GateInterval. The program
 	// makes the Budget, on the evictor's clock, and may share it with others that act on nodes. The evictor tells it about
 	// every node that has a verdict. A node counts as acted on from its taint until it is lifted; without
-	// TaintBasedEviction, from its first eviction until it is ready. Taints of an earlier process count too.
+	// TaintBasedEviction, from its first eviction until it is ready. Taints of an earlier process count too. The evictor acts
+	// under the name "evictor" (budget.Budget.As), so a new evictor on the same Budget continues what the last one began.
+	// One evictor at a time may use a Budget. Half TaintEviction asks no Budget.
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded as
 	// things stand. The answers mean what they mean in zone.Ruling.Pending. Nil means that the evictions go on. It is

@@ -1,6 +1,8 @@
 package evictor
 
 import (
+	"strings"
+
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -204,8 +206,14 @@ func (e *engine) pendingChanged(rec *record, is zone.Pending) {
 	e.turns.LeaveRelease(rec.name) // overdue pods stay overdue until they may leave
 }
 
-// lookAtBudget acts on what the budget says about nodes that were acted on.
+// lookAtBudget acts on what the budget says about nodes that were acted on, and reports bounds that apply to no node.
 func (e *engine) lookAtBudget() {
+	if !e.started { // now all nodes have been seen
+		e.allowance.ForgetOthers(func(name string) bool { return e.records[name] != nil }, e.read)
+	}
+	if e.allowance.LookUnmatched() {
+		e.decide(Decision{Kind: BoundsUnmatched, Reason: strings.Join(e.allowance.Unmatched, ", ")})
+	}
 	for _, c := range e.allowance.Look(e.read) {
 		rec := e.records[c.Node]
 		e.pendingChanged(rec, c.Is)

@@ -16,6 +16,20 @@ func (e *Evictor) Zones() []zone.Status[zone.Key] { return e.zones.Zones() }
 // AllZonesDown reports whether every zone with a counted node was fully disrupted at the last monitor pass.
 func (e *Evictor) AllZonesDown() bool { return e.zones.AllDown() }
 
+// Status is what the evictor knows of itself.
+type Status struct {
+	// UnmatchedBounds are the bounds of Options.Budget that limit nothing, as of the last monitor pass: there are nodes, but
+	// none is in a group of the bound's dimension. Nil means none. See BoundsUnmatched.
+	UnmatchedBounds []string
+}
+
+// Status returns what the evictor knows of itself.
+func (e *Evictor) Status() Status {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return Status{UnmatchedBounds: slices.Clone(e.allowance.Unmatched)}
+}
+
 // NodeStatus is a copy of what the evictor knows of a node.
 type NodeStatus struct {
 	Verdict health.Verdict

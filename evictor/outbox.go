@@ -61,6 +61,10 @@ func (o *Options) log(d Decision) {
 		level = slog.LevelInfo
 	case WriteFailed:
 		level = slog.LevelWarn
+	case BoundsUnmatched:
+		if level = slog.LevelWarn; d.Reason == "" {
+			level = slog.LevelInfo
+		}
 	}
 	if !logger.Enabled(context.Background(), level) {
 		return

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
@@ -115,12 +116,13 @@ func (e *engine) recount(rec *record) {
 	e.noteActed(rec)
 }
 
-// noteActed tells the budget whether the node has been acted on.
+// noteActed tells the budget how it is with the node.
 func (e *engine) noteActed(rec *record) {
 	if e.opts.Budget == nil {
 		return
 	}
-	e.allowance.Note(&rec.allowance, e.about(rec).Carries || rec.Begun(), e.turns.Of(rec.name) != nil, e.read)
+	is := allowance.Is{Acted: e.about(rec).Carries || rec.Begun(), Turn: e.turns.Of(rec.name) != nil, Well: rec.Stage() == node.Calm}
+	e.allowance.Note(&rec.allowance, is, e.read)
 }
 
 // endTurn ends the turn that a write acted on, if any.

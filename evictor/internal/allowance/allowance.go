@@ -13,13 +13,16 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Budget is what this package uses of a budget.Budget whose members are nodes, by name.
+// Budget is what this package uses of a budget.Budget whose members are nodes, by name. It acts under a name that no other
+// program uses, but an evictor before may have.
 type Budget interface {
 	ReserveAt(node string, now time.Time) (budget.Reservation[string], error)
 	AdoptAt(node string, began, now time.Time) bool
 	EndAt(node string, now time.Time) bool
 	ExceededAt(node string, now time.Time) *budget.Refusal
 	RemoveAt(node string, now time.Time) bool
+	Keys() []string
+	Unmatched() []string
 }
 
 // Allowance is the budget and the nodes that are acted on. Make one with New.
@@ -29,6 +32,8 @@ type Allowance struct {
 	interval time.Duration
 	acting   map[*Node]struct{}
 	again    time.Time // when to Look again, zero for never
+
+	Unmatched []string // the bounds that apply to nobody although there are nodes, as of the last LookUnmatched
 }
 
 // New returns an Allowance. The budget may be nil. pending says what becomes of evictions from a node that was acted
@@ -40,20 +45,20 @@ func New(b Budget, pending func(*budget.Refusal) zone.Pending, interval time.Dur
 
 // Node is what is remembered about a node: its name, and what the budget knows about it.
 type Node struct {
-	Name        string
-	Since       time.Time // when it was acted on, according to its object; zero if unknown
-	state       state
-	reservation budget.Reservation[string] // while reserved
-	refused     string                     // which bound refused it last; empty if none did
-	exceeded    *budget.Refusal            // the bound that causes pending
-	pending     zone.Pending               // GoOn unless acting
+	Name     string
+	Since    time.Time // when it was acted on, according to its object; zero if unknown
+	state    state
+	refused  string          // which bound refused it last; empty if none did
+	exceeded *budget.Refusal // the bound that causes pending
+	pending  zone.Pending    // GoOn unless acting
 }
 
 // state is what the budget knows about an action on the node.
 type state uint8
 
 const (
-	idle state = iota
+	inherited state = iota // what an evictor before has done to it counts, if anything
+	idle
 	reserved
 	acting
 )
@@ -61,12 +66,16 @@ const (
 // Ask asks whether the node may be acted on; the answer holds until Note. first says that the last answer was not a
 // refusal by the same bound.
 func (a *Allowance) Ask(n *Node, now time.Time) (refused error, first bool) {
-	if a.budget == nil || n.state != idle {
+	if a.budget == nil || n.state >= reserved {
 		return nil, false
 	}
-	reservation, err := a.budget.ReserveAt(n.Name, now)
+	if n.state == inherited { // now it is done anew
+		a.budget.EndAt(n.Name, now)
+		n.state = idle
+	}
+	_, err := a.budget.ReserveAt(n.Name, now)
 	if err == nil {
-		n.state, n.reservation, n.refused = reserved, reservation, ""
+		n.state, n.refused = reserved, ""
 		return nil, false
 	}
 	by := err.Error()
@@ -77,30 +86,32 @@ func (a *Allowance) Ask(n *Node, now time.Time) (refused error, first bool) {
 	return err, first
 }
 
-// Note says whether the node has been acted on, and whether it has a turn in which it may be. Once its turn is over,
-// what was reserved for it is given back.
-func (a *Allowance) Note(n *Node, acted, turn bool, now time.Time) {
+// Is says how it is with a node.
+type Is struct {
+	Acted bool // it has been acted on
+	Turn  bool // it has a turn in which it may be
+	Well  bool // there is no reason to act on it
+}
+
+// Note tells the budget how it is with the node. Once its turn is over, what was reserved for it is given back. What an
+// evictor before did under our name is taken over if the object still shows it, and ends once the node is well.
+func (a *Allowance) Note(n *Node, is Is, now time.Time) {
 	if a.budget == nil {
 		return
 	}
 	switch {
-	case acted && n.state == idle:
+	case is.Acted && n.state != acting:
 		since := n.Since
-		if since.IsZero() {
+		if since.IsZero() || n.state == reserved {
 			since = now
 		}
 		if a.budget.AdoptAt(n.Name, since, now) { // false if somebody else acts on it or it is not known yet
 			a.begin(n)
 		}
-	case acted && n.state == reserved:
-		n.reservation.At(now).Commit()
-		a.begin(n)
-	case !acted && n.state == acting:
+	case is.Acted:
+	case n.state == acting, n.state == inherited && is.Well, n.state == reserved && !is.Turn:
 		a.budget.EndAt(n.Name, now)
 		a.end(n)
-	case !acted && !turn && n.state == reserved:
-		n.reservation.At(now).GiveBack()
-		n.state = idle
 	}
 }
 
@@ -123,6 +134,28 @@ func (a *Allowance) Forget(n *Node, now time.Time) {
 		a.budget.RemoveAt(n.Name, now)
 		a.end(n)
 	}
+}
+
+// ForgetOthers forgets nodes that an evictor before told the budget about, and that are gone by the time we know all.
+func (a *Allowance) ForgetOthers(known func(node string) bool, now time.Time) {
+	if a.budget == nil {
+		return
+	}
+	for _, node := range a.budget.Keys() {
+		if !known(node) {
+			a.budget.RemoveAt(node, now)
+		}
+	}
+}
+
+// LookUnmatched updates Unmatched, and says whether it has changed.
+func (a *Allowance) LookUnmatched() (changed bool) {
+	if a.budget == nil {
+		return false
+	}
+	was := a.Unmatched
+	a.Unmatched = a.budget.Unmatched()
+	return !slices.Equal(was, a.Unmatched)
 }
 
 // Change is a new answer to what becomes of evictions from a node.

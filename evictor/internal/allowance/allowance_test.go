@@ -27,7 +27,7 @@ func tell(t *testing.T, pending func(*budget.Refusal) zone.Pending, bounds ...bu
 	var err error
 	s.budget, err = budget.New(budget.Config[string, bool]{Bad: func(bad bool) bool { return bad }, Bounds: bounds, Clock: s.clock})
 	require.NoError(t, err)
-	s.Allowance = New(s.budget, pending, time.Second)
+	s.Allowance = New(s.budget.As("evictor"), pending, time.Second)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.nodes[name] = &Node{Name: name}
 		s.budget.Set(name, false)
@@ -51,7 +51,7 @@ func (s *story) asked(name string) string {
 }
 
 func (s *story) note(name string, acted, turn bool) {
-	s.Note(s.nodes[name], acted, turn, s.clock.Now())
+	s.Note(s.nodes[name], Is{Acted: acted, Turn: turn, Well: !acted && !turn}, s.clock.Now())
 }
 
 func (s *story) used(bound string) int64 {
@@ -73,10 +73,10 @@ func TestATurnFromTheQuestionToTheEnd(t *testing.T) {
 	s.note("a", false, true)
 	require.EqualValues(t, 1, s.used("two"), "it has its turn")
 	require.Equal(t, "yes", s.asked("b"))
-	require.Equal(t, "no: budget: two: 3, at most 2 allowed", s.asked("c"))
+	require.Equal(t, `no: budget "two" allows at most 2: 3 is too many`, s.asked("c"))
 	require.Equal(t, "no", s.asked("c"), "told once")
 	s.Unasked(s.nodes["c"])
-	require.Equal(t, "no: budget: two: 3, at most 2 allowed", s.asked("c"), "it waits anew")
+	require.Equal(t, `no: budget "two" allows at most 2: 3 is too many`, s.asked("c"), "it waits anew")
 	s.note("b", false, false)
 	require.EqualValues(t, 1, s.used("two"), "its turn was for nothing")
 	require.Equal(t, "yes", s.asked("c"))
@@ -84,19 +84,19 @@ func TestATurnFromTheQuestionToTheEnd(t *testing.T) {
 	s.note("c", true, false)
 	require.Equal(t, "yes", s.asked("c"), "it was acted on")
 	require.EqualValues(t, 2, s.used("two"))
-	require.Equal(t, "no: budget: two: 3, at most 2 allowed", s.asked("b"))
+	require.Equal(t, `no: budget "two" allows at most 2: 3 is too many`, s.asked("b"))
 	s.note("a", false, false)
 	require.EqualValues(t, 1, s.used("two"), "it is back")
 	require.Equal(t, "yes", s.asked("b"))
 	s.note("b", false, false)
 	require.Equal(t, "yes", s.asked("d"))
-	require.Equal(t, "no: budget: two: 3, at most 2 allowed", s.asked("b"), "it was allowed meanwhile")
+	require.Equal(t, `no: budget "two" allows at most 2: 3 is too many`, s.asked("b"), "it was allowed meanwhile")
 	s.Forget(s.nodes["d"], s.clock.Now())
 	require.EqualValues(t, 1, s.used("two"))
 	s.note("b", true, false)
 	s.note("b", false, false)
 	require.Equal(t, "yes", s.asked("a"))
-	require.Equal(t, "no: budget: two: 3, at most 2 allowed", s.asked("b"), "it was acted on meanwhile")
+	require.Equal(t, `no: budget "two" allows at most 2: 3 is too many`, s.asked("b"), "it was acted on meanwhile")
 	require.ErrorIs(t, first(s.ask("d")), budget.ErrUnknown)
 }
 
@@ -107,14 +107,14 @@ func TestWhoRefusesIsTold(t *testing.T) {
 	s := tell(t, nil, two, budget.Bound{Name: "one is well", Of: budget.Healthy, Min: budget.Count(1)})
 	s.note("a", true, false)
 	s.note("b", true, false)
-	require.Equal(t, "no: budget: two: 3, at most 2 allowed", s.asked("c"))
+	require.Equal(t, `no: budget "two" allows at most 2: 3 is too many`, s.asked("c"))
 	require.True(t, s.budget.Adopt("d", s.clock.Now()), "somebody else's")
 	require.Equal(t, "no", s.asked("c"))
 	s.budget.End("d")
 	s.note("a", false, false)
 	s.budget.Set("a", true)
 	s.budget.Set("d", true)
-	require.Equal(t, "no: budget: one is well: 0, at least 1 needed", s.asked("c"))
+	require.Equal(t, `no: budget "one is well" needs at least 1: 0 is too few`, s.asked("c"))
 	s.budget.Set("a", false)
 	require.Equal(t, "yes", s.asked("c"))
 }
@@ -159,7 +159,7 @@ func TestWhatBecomesOfWhatIsPending(t *testing.T) {
 	require.Equal(t, []string{"a: GoOn, Wait", "b: GoOn, Wait"}, look())
 	require.Empty(t, look(), "it is told once")
 	require.Equal(t, zone.Wait, s.nodes["a"].Pending())
-	require.EqualError(t, s.nodes["a"].HeldBack(), "budget: storm: 2, at most 1 allowed")
+	require.EqualError(t, s.nodes["a"].HeldBack(), `budget "storm" allows at most 1: 2 is too many`)
 	require.NoError(t, s.nodes["c"].HeldBack(), "it is not acted on")
 	answers["storm"] = zone.Cancel
 	require.Equal(t, []string{"a: Wait, Cancel", "b: Wait, Cancel"}, look())
@@ -220,7 +220,9 @@ func TestWithoutABudgetAllIsAllowed(t *testing.T) {
 	err, told := a.Ask(n, time.Time{})
 	require.NoError(t, err)
 	require.False(t, told)
-	a.Note(n, true, true, time.Time{})
+	a.Note(n, Is{Acted: true, Turn: true}, time.Time{})
+	a.ForgetOthers(nil, time.Time{})
+	require.False(t, a.LookUnmatched())
 	a.Forget(n, time.Time{})
 	require.Empty(t, a.Look(time.Time{}))
 	require.Equal(t, Node{Name: "a"}, *n)

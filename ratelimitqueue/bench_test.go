@@ -112,7 +112,7 @@ func BenchmarkFill100000(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/items, "ns/item")
 }
 
-// What is left of 1,000,000 items of 64 bytes that came and went, and what a snapshot of the one that stayed takes.
+// What is left of 1,000,000 items of 64 bytes that came and went.
 func BenchmarkAfterAPeakOf1000000(b *testing.B) {
 	names := shuffled(1000000)
 	for range b.N {
@@ -131,9 +131,6 @@ func BenchmarkAfterAPeakOf1000000(b *testing.B) {
 		b.ReportMetric(float64(heap()-empty)/float64(peak)*100, "%kept")
 		b.ReportMetric(float64(peak)/float64(len(names)), "B/item")
 		b.ReportMetric(float64(longest.Microseconds()), "us-longest-Remove")
-		began := time.Now()
-		q.Snapshot()
-		b.ReportMetric(float64(time.Since(began).Microseconds()), "us-Snapshot")
 		runtime.KeepAlive(q)
 	}
 }

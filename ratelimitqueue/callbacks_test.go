@@ -228,7 +228,6 @@ func TestKeyThatCannotBeHashed(t *testing.T) {
 		"Add":          func() { q.Add(bad(), 1) },
 		"Remove":       func() { q.Remove(bad()) },
 		"Get":          func() { q.Get(bad()) },
-		"Restore":      func() { _ = q.Restore(Snapshot[any, int]{Version: 1, Items: []SnapshotItem[any, int]{{Key: bad()}}}) },
 		"group Add":    func() { g.Add("new", bad(), 1) },
 		"group domain": func() { g.Add(bad(), "b", 1) },
 		"Move":         func() { g.Move(bad(), "p") },
@@ -238,9 +237,6 @@ func TestKeyThatCannotBeHashed(t *testing.T) {
 		"ResumeDomain": func() { g.ResumeDomain(bad(), "x") },
 		"ForgetDomain": func() { g.ForgetDomain(bad()) },
 		"Domain":       func() { g.Domain(bad()) },
-		"group Restore": func() {
-			_ = g.Restore(GroupSnapshot[any, any, int]{Version: 1, Items: []GroupSnapshotItem[any, any, int]{{Domain: bad()}}})
-		},
 	} {
 		require.Panics(t, call, name)
 		require.True(t, q.mu.TryLock(), name)

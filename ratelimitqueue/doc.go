@@ -23,6 +23,8 @@
 //
 // A Group has a queue for each domain (a zone, for example), limits over all of them, and a fair order.
 //
+// A queue is not stored anywhere. After a restart, add again what the objects say; the bucket is full then.
+//
 // # Words
 //
 // Package timedworker, which runs work when it is due, uses the same words with the same meaning.
@@ -56,9 +58,9 @@
 //	Rate                  items a second (only here), Unlimited or Stopped; a Config without one is an error
 //	Get                   what is known about one key; a key removed while in flight is no longer known
 //	Len                   how many items wait; Stats counts those in flight
+//	Waiting               the waiting keys, in the order in which they are due (only here)
 //	Next, Wait            when Take next succeeds, not before now; how long to wait until then
 //	Stats                 counts, lateness and the last error, always kept
-//	Snapshot, Restore     every known key with its remaining time, and rate, tokens and pauses, for another process
 //	Clear                 forgets everything; how holders end has no effect then
 //	…At(now)              the same, with the clock's reading as an argument
 //

@@ -325,10 +325,6 @@ func (g *Group[D, K, V]) ResumeDomainAt(domain D, reason string, now time.Time) 
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgetDomain(domain)
-}
-
-func (g *Group[D, K, V]) forgetDomain(domain D) {
 	if n, ok := g.domains.Find(domain); ok {
 		g.lines[n].forgotten = true
 		g.changed(n)

@@ -18,8 +18,8 @@ type Stats struct {
 	// Waiting and Kept are how many keys are in these states. InFlight is how many holders have not ended, including
 	// those whose key was removed.
 	Waiting, InFlight, Kept int
-	// Added counts what was newly taken in: unknown keys, further turns of keys in flight, restored items. HandedOut
-	// counts the items that were handed out.
+	// Added counts what was newly taken in: unknown keys, further turns of keys in flight. HandedOut counts the items
+	// that were handed out.
 	Added, HandedOut uint64
 	// Done, Dropped, Retried and Blocked count how items ended. Keep counts as Done; RetryAfter, Fail with a retry and a
 	// panic count as Retried. Endings without effect, because the key was removed, are not counted.
@@ -39,6 +39,20 @@ func (c *core[K, V]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.counts[StateWaiting]
+}
+
+// Waiting returns the waiting keys in the order in which they are due, and of equal due times in that in which they were
+// added; Get says more about each. It sorts them: O(n log n).
+func (c *core[K, V]) Waiting() []K {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	numbers := make([]int32, 0, c.counts[StateWaiting])
+	c.records.Each(func(i int32, r *record[V]) {
+		if r.state == StateWaiting {
+			numbers = append(numbers, i)
+		}
+	})
+	return c.inOrder(numbers)
 }
 
 // Stats returns the current Stats. O(1).

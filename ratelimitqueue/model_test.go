@@ -273,9 +273,16 @@ func (m *model) remove(key, identity string) RemoveResult {
 
 // waiting returns the keys of a domain that may be handed out, in their order.
 func (m *model) waiting(domain string) []string {
-	var keys []string
+	keys := m.inOrder(func(it *modelItem) bool {
+		return it.domain == domain && it.state == StateWaiting && (it.exempt || !m.full())
+	})
+	return slices.DeleteFunc(keys, func(key string) bool { return m.voids[key] != 0 })
+}
+
+// inOrder returns the keys of these items in the order in which they are due.
+func (m *model) inOrder(which func(*modelItem) bool) (keys []string) {
 	for key, it := range m.items {
-		if it.domain == domain && it.state == StateWaiting && m.voids[key] == 0 && (it.exempt || !m.full()) {
+		if which(it) {
 			keys = append(keys, key)
 		}
 	}

@@ -1,12 +1,11 @@
 package ratelimitqueue
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
 // ofGroup plays what only a group has.
@@ -56,40 +55,13 @@ func (p *player) ofGroup() {
 	}
 }
 
-// clearOrRestart clears the subject, or restores it as another one, on another clock.
-func (p *player) clearOrRestart() {
-	m := p.model
-	if p.below(2) == 0 {
-		p.note("clear")
-		for key := range m.items {
-			m.remove(key, "")
-		}
-		p.subject.core().Clear()
-		return
+// clear clears both.
+func (p *player) clear() {
+	p.note("clear")
+	for key := range p.model.items {
+		p.model.remove(key, "")
 	}
-	p.note("restart")
-	m.sweep()
-	text := p.subject.stop(p)
-	m.sweep()
-	for key, it := range m.items {
-		if it.state == StateInFlight {
-			m.end(key, it.holder, it.exempt, false, nil, blocked, 0, "")
-		}
-	}
-	clear(m.voids)
-	p.held = nil
-	m.out, m.exempt, m.refused, m.until, m.asked = 0, 0, false, 0, 0
-	m.stats, m.lastFail = Stats{Added: uint64(len(m.items))}, ""
-	for _, it := range m.items {
-		it.err = "" // text for people is not compared
-	}
-	p.offset = time.Duration(p.below(100)) * time.Hour
-	p.subject = p.setup.make(p, at(m.now).Add(p.offset), false)
-	require.NoError(p, p.subject.restore(text), "%s", text)
-	if p.setup.queue {
-		return
-	}
-	p.subject.g.SetMaxInFlight(m.bound) // the program's own
+	p.subject.core().Clear()
 }
 
 // compare compares the answers of every method.
@@ -107,7 +79,7 @@ func (p *player) compare() {
 		if st.LastError != nil {
 			text = st.LastError.Error()
 		}
-		want := GroupStatus[string, int]{it.domain, Status[int]{it.state, it.value, it.identity, at(it.added).Add(p.offset), at(it.due).Add(p.offset), it.attempts, nil}}
+		want := GroupStatus[string, int]{it.domain, Status[int]{it.state, it.value, it.identity, at(it.added), at(it.due), it.attempts, nil}}
 		st.LastError = nil
 		p.want("status of "+key, want, st)
 		p.want("error of "+key, it.err, text)
@@ -115,17 +87,18 @@ func (p *player) compare() {
 	stats := c.Stats()
 	if p.want("last error", m.lastFail != "", stats.LastError != nil); stats.LastError != nil {
 		p.want("last error", m.lastFail, stats.LastError.Error())
-		p.want("last error at", m.stats.LastErrorAt.Add(p.offset), stats.LastErrorAt)
+		p.want("last error at", m.stats.LastErrorAt, stats.LastErrorAt)
 	}
 	want := m.stats
 	want.Waiting, want.InFlight, want.Kept = counts[StateWaiting], m.out+m.exempt, counts[StateKept]
 	stats.LastError, stats.LastErrorAt, want.LastErrorAt = nil, time.Time{}, time.Time{}
 	p.want("stats", want, stats)
 	p.want("waiting", counts[StateWaiting], c.Len())
+	p.want("waiting", fmt.Sprint(m.inOrder(func(it *modelItem) bool { return it.state == StateWaiting })), fmt.Sprint(c.Waiting()))
 	next, some := m.next()
 	got, ok := c.Next()
 	if p.want("next", some, ok); ok {
-		p.want("next", at(next).Add(p.offset), got)
+		p.want("next", at(next), got)
 	}
 	p.want("asked", m.asked, p.subject.asked)
 	p.want("paused", len(m.pauses), len(c.Paused()))
@@ -174,7 +147,7 @@ func (p *player) compareDomain(name string) {
 	}
 	m.bound = bound
 	if p.want("next of "+name, some, !st.Next.IsZero()); some && st.Next.After(p.subject.clk.Now()) {
-		p.want("next of "+name, at(next).Add(p.offset), st.Next)
+		p.want("next of "+name, at(next), st.Next)
 	}
 }
 

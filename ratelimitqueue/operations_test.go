@@ -27,7 +27,6 @@ type player struct {
 	setup   setup
 	subject *subject
 	model   *model
-	offset  time.Duration // the subject's clock minus the model's
 	held    []held
 	value   int
 	log     []string
@@ -118,7 +117,9 @@ func (p *player) operation() {
 	case 17:
 		p.permission()
 	case 18:
-		p.clearOrRestart()
+		if p.below(2) == 0 {
+			p.clear()
+		}
 	default:
 		if !p.setup.queue {
 			p.ofGroup()
@@ -135,7 +136,7 @@ func (p *player) add() {
 	due := p.model.now
 	if in := p.below(8); in > 3 {
 		due += int64(in-6) * int64(500*time.Millisecond)
-		e.Due = at(due).Add(p.offset)
+		e.Due = at(due)
 	}
 	p.note("add %+v", e)
 	p.want("add", p.model.add(e, due), p.subject.add(e))
@@ -154,8 +155,8 @@ func (p *player) take() {
 	p.want("value", it.value, item.Value)
 	p.want("identity", it.identity, item.Identity)
 	p.want("attempts", it.attempts, item.Attempts)
-	p.want("due", at(it.due).Add(p.offset), item.Due)
-	p.want("added", at(it.added).Add(p.offset), item.Added)
+	p.want("due", at(it.due), item.Due)
+	p.want("added", at(it.added), item.Added)
 	p.held = append(p.held, held{item, it.holder, p.model.domains[it.domain]})
 }
 

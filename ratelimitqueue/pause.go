@@ -13,16 +13,12 @@ func (c *core[K, V]) Pause(reason string) { c.PauseAt(reason, c.clock.Now()) }
 func (c *core[K, V]) PauseAt(reason string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pause(reason, c.time.Read(now))
-}
-
-// pause adds a reason; c.mu is held.
-func (c *core[K, V]) pause(reason string, now int64) {
+	at := c.time.Read(now)
 	if !pause(&c.pauses, reason) || len(c.pauses) > 1 {
 		return
 	}
-	c.cap.freeze(now)
-	c.eachLine(func(_ int32, l *line) { l.bucket.freeze(now) })
+	c.cap.freeze(at)
+	c.eachLine(func(_ int32, l *line) { l.bucket.freeze(at) })
 }
 
 // Resume ends a Pause with that reason and reports whether there was one.

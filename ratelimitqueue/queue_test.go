@@ -2,7 +2,6 @@ package ratelimitqueue
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"testing"
@@ -290,32 +289,6 @@ func TestClockThatGoesBack(t *testing.T) {
 	require.Empty(t, f.takes())
 	f.clk.SetTime(epoch.Add(time.Second))
 	require.Equal(t, []string{"b"}, f.takes())
-}
-
-func TestSnapshotAndRestore(t *testing.T) {
-	f := queue(t, Config{Rate: 1, Burst: 2})
-	f.AddEntry(Entry[string, int]{Key: "later", Value: 1, Due: epoch.Add(time.Minute), Identity: "u"})
-	f.Add("kept", 2)
-	f.Add("flying", 3)
-	item, _ := f.Take()
-	item.Keep()
-	f.Take()
-	f.step(10 * time.Second)
-	text, err := json.Marshal(f.Snapshot())
-	require.NoError(t, err)
-	var s Snapshot[string, int]
-	require.NoError(t, json.Unmarshal(text, &s))
-	require.Equal(t, Snapshot[string, int]{Version: 1, Rate: 1, TokensAge: 10 * time.Second, Items: []SnapshotItem[string, int]{
-		{Key: "kept", State: StateKept, Waited: 10 * time.Second, In: -10 * time.Second, Place: 2},
-		{Key: "flying", Value: 3, State: StateInFlight, Waited: 10 * time.Second, Place: 3, PutOff: 10 * time.Second},
-		{Key: "later", Value: 1, Identity: "u", State: StateWaiting, Waited: 10 * time.Second, In: 50 * time.Second, Place: 1},
-	}}, s)
-	other := queue(t, Config{Rate: 1, Burst: 9})
-	require.NoError(t, other.Restore(s))
-	require.ErrorContains(t, other.Restore(s), "keys already")
-	require.Equal(t, []string{"flying"}, other.takes())
-	require.Equal(t, Kept, other.Add("kept", 0))
-	other.wantNext(50 * time.Second)
 }
 
 func TestConfig(t *testing.T) {

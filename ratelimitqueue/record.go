@@ -1,5 +1,10 @@
 package ratelimitqueue
 
+import (
+	"cmp"
+	"slices"
+)
+
 // record is what is kept for a key: as little as possible until it is handed out. A key whose state is 0 is not known; its
 // record exists only because an earlier holder has not ended yet.
 type record[V any] struct {
@@ -60,6 +65,23 @@ func (r *record[V]) replace(value V, due int64, exempt bool) {
 	if r.tried != nil {
 		r.tried.asked = due
 	}
+}
+
+// inOrder returns the keys of these records in the order in which they are due, then in that of their places. c.mu is
+// held.
+func (c *core[K, V]) inOrder(numbers []int32) []K {
+	slices.SortFunc(numbers, func(a, b int32) int {
+		x, y := c.records.At(a), c.records.At(b)
+		if x.due != y.due {
+			return cmp.Compare(x.due, y.due)
+		}
+		return cmp.Compare(x.seq, y.seq)
+	})
+	keys := make([]K, len(numbers))
+	for at, number := range numbers {
+		keys[at] = c.records.Key(number)
+	}
+	return keys
 }
 
 // keeps reports whether the policy keeps the old item, due when asked, if it is added again for due.

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -115,35 +114,6 @@ func (s *subject) get(key string) (GroupStatus[string, int], bool) {
 		return GroupStatus[string, int]{Domain: "p", Status: st}, ok
 	}
 	return s.g.Get(key)
-}
-
-// stop returns the subject as JSON.
-func (s *subject) stop(t testing.TB) []byte {
-	var snapshot any
-	if s.q != nil {
-		snapshot = s.q.Snapshot()
-	} else {
-		snapshot = s.g.Snapshot()
-	}
-	text, err := json.Marshal(snapshot)
-	require.NoError(t, err)
-	return text
-}
-
-// restore continues from it.
-func (s *subject) restore(text []byte) error {
-	if s.q != nil {
-		var snapshot Snapshot[string, int]
-		if err := json.Unmarshal(text, &snapshot); err != nil {
-			return err
-		}
-		return s.q.Restore(snapshot)
-	}
-	var snapshot GroupSnapshot[string, string, int]
-	if err := json.Unmarshal(text, &snapshot); err != nil {
-		return err
-	}
-	return s.g.Restore(snapshot)
 }
 
 // choices are the source of random operations: bytes, or a seed.

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"slices"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/steady"
@@ -85,12 +84,7 @@ func (c *core[K, V]) waits(i, n int32, now int64) bool {
 func (c *core[K, V]) dueIn(l *line, now int64) []K {
 	var numbers []int32
 	l.due.Until(now, func(number int32, _ int64) { numbers = append(numbers, number) })
-	slices.SortFunc(numbers, func(a, b int32) int { return c.records.At(a).byDue(c.records.At(b)) })
-	keys := make([]K, len(numbers))
-	for at, number := range numbers {
-		keys[at] = c.records.Key(number)
-	}
-	return keys
+	return c.inOrder(numbers)
 }
 
 // askPreference asks the user, with no lock held. A panic means no preference.

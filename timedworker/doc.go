@@ -59,7 +59,7 @@
 //	Len                   how many keys wait; Stats counts those that run
 //	Next, Wait            when work next starts, not before now; how long to wait until then
 //	Stats                 counts, lateness and the last error, always kept
-//	Snapshot, Restore     all unfinished work with its remaining time, and pauses, for another process
+//	Snapshot, Restore     all unfinished work with its remaining time, and pauses, for another process (only here)
 //	Clear                 forgets everything; running work is not tried again
 //	…At(now)              the same, with the clock's reading as an argument
 //

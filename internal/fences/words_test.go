@@ -99,23 +99,26 @@ type machine struct {
 	lines []string
 	name  string
 
-	add      func(entry) (permitted bool)
-	remove   func(key, identity string) string
-	work     func(func(held) outcome) // on everything that is due
-	get      func(key string) (status, bool)
-	len      func() int
-	next     func() (time.Time, bool)
-	wait     func() time.Duration
-	stats    func() stats
-	pause    func(reason string)
-	resume   func(reason string) bool
-	paused   func() []string
-	kick     func()
-	clear    func()
-	snapshot func() any
-	restore  func(any) error
-	addAt    func(entry, time.Time)
-	nextAt   func(time.Time) (time.Time, bool)
+	add    func(entry) (permitted bool)
+	remove func(key, identity string) string
+	work   func(func(held) outcome) // on everything that is due
+	get    func(key string) (status, bool)
+	len    func() int
+	next   func() (time.Time, bool)
+	wait   func() time.Duration
+	stats  func() stats
+	pause  func(reason string)
+	resume func(reason string) bool
+	paused func() []string
+	kick   func()
+	clear  func()
+	addAt  func(entry, time.Time)
+	nextAt func(time.Time) (time.Time, bool)
+
+	// Each only in one of the two.
+	waiting  func() []string
+	snapshot func() timedworker.Snapshot[string, int]
+	restore  func(timedworker.Snapshot[string, int]) error
 }
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -229,8 +232,7 @@ func queueOf(t *testing.T, o options) *machine {
 	}
 	m.len, m.next, m.nextAt, m.wait = q.Len, q.Next, q.NextAt, q.Wait
 	m.pause, m.resume, m.paused, m.kick, m.clear = q.Pause, q.Resume, q.Paused, q.Kick, q.Clear
-	m.snapshot = func() any { return q.Snapshot() }
-	m.restore = func(s any) error { return q.Restore(s.(ratelimitqueue.Snapshot[string, int])) }
+	m.waiting = q.Waiting
 	return m
 }
 
@@ -286,8 +288,8 @@ func setOf(t *testing.T, o options) *machine {
 	}
 	m.len, m.next, m.nextAt, m.wait = s.Len, s.Next, s.NextAt, s.Wait
 	m.pause, m.resume, m.paused, m.kick, m.clear = s.Pause, s.Resume, s.Paused, s.Kick, s.Clear
-	m.snapshot = func() any { return s.Snapshot() }
-	m.restore = func(snapshot any) error { return s.Restore(snapshot.(timedworker.Snapshot[string, int])) }
+	m.snapshot = s.Snapshot
+	m.restore = s.Restore
 	return m
 }
 

@@ -3,7 +3,6 @@ package fences
 import (
 	"encoding/json"
 	"errors"
-	"reflect"
 	"testing"
 	"time"
 
@@ -50,14 +49,16 @@ func TestEachWordDoesTheSame(t *testing.T) {
 		"Next, Wait":        storyOfNext,
 		"Stats":             storyOfStats,
 		"Snapshot, Restore": storyOfSnapshot,
+		"Waiting":           storyOfWaiting,
 		"Clear":             storyOfClear,
 		"…At(now)":          storyOfAt,
 	}
-	said := map[string][]string{}
+	said, told := map[string][]string{}, map[string]bool{}
 	for pkg, machineOf := range ours {
 		words, only := wordsOf(t, pkg)
 		for _, word := range words {
 			require.Contains(t, stories, word, "a word of %s without a story", pkg)
+			told[word] = true
 			t.Run(pkg+"/"+word, func(t *testing.T) {
 				stories[word](func(o options) *machine { return machineOf(t, o) })
 			})
@@ -67,8 +68,7 @@ func TestEachWordDoesTheSame(t *testing.T) {
 		}
 	}
 	require.Equal(t, said["ratelimitqueue"], said["timedworker"], "the tables have the same words")
-	words, _ := wordsOf(t, "ratelimitqueue")
-	require.Len(t, stories, len(words), "stories of words that are in no table")
+	require.Len(t, stories, len(told), "stories of words that are in no table")
 }
 
 func nothing(held) {}
@@ -557,7 +557,7 @@ func storyOfSnapshot(make func(options) *machine) {
 	m.add(entry{key: "next", value: 4, in: 5 * time.Second})
 	m.pause("storm")
 	m.resume("storm")
-	var snapshot any
+	var snapshot timedworker.Snapshot[string, int]
 	m.turn(func(held) outcome {
 		m.pause("storm")
 		snapshot = m.snapshot()
@@ -566,19 +566,32 @@ func storyOfSnapshot(make func(options) *machine) {
 	})
 	text, err := json.Marshal(snapshot)
 	require.NoError(m, err)
-	decoded := reflect.New(reflect.TypeOf(snapshot))
-	require.NoError(m, json.Unmarshal(text, decoded.Interface()))
+	var decoded timedworker.Snapshot[string, int]
+	require.NoError(m, json.Unmarshal(text, &decoded))
 
 	other := make(options{})
 	other.clock.Step(time.Hour) // which does not count
-	require.NoError(m, other.restore(decoded.Elem().Interface()))
-	require.Error(m, other.restore(decoded.Elem().Interface()), "there is something already")
-	require.Error(m, make(options{}).restore(reflect.Zero(reflect.TypeOf(snapshot)).Interface()), "no version")
+	require.NoError(m, other.restore(decoded))
+	require.Error(m, other.restore(decoded), "there is something already")
+	require.Error(m, make(options{}).restore(timedworker.Snapshot[string, int]{}), "no version")
 	require.Equal(m, []string{"storm"}, other.paused())
 	other.resume("storm")
 	other.turn(ends("Done"))
 	other.turns(60, ends("Done"))
 	other.wants("1h0m0s flies=3 try 1", "1h0m1s tried=2 try 2", "1h0m5s next=4 try 1", "1h1m0s waits/1=1 try 1")
+}
+
+func storyOfWaiting(make func(options) *machine) {
+	m := make(options{})
+	m.add(entry{key: "flies"})
+	m.turn(func(held) outcome {
+		m.add(entry{key: "late", in: time.Hour})
+		m.add(entry{key: "soon", in: time.Minute})
+		m.add(entry{key: "too", in: time.Minute})
+		require.Equal(m, []string{"soon", "too", "late"}, m.waiting())
+		return outcome{word: "Retry"}
+	})
+	require.Equal(m, []string{"flies", "soon", "too", "late"}, m.waiting())
 }
 
 func storyOfClear(make func(options) *machine) {

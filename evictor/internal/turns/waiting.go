@@ -22,12 +22,18 @@ type Waiting struct {
 
 // Waiting returns the waiting nodes domain by domain, in the order of their turns.
 func (t *Turns) Waiting(now time.Time) []Waiting {
-	items := t.group.SnapshotAt(now).Items
-	items = slices.DeleteFunc(items, func(i ratelimitqueue.GroupSnapshotItem[zone.Key, key, struct{}]) bool {
-		return i.State != ratelimitqueue.StateWaiting
-	})
-	slices.SortStableFunc(items, func(a, b ratelimitqueue.GroupSnapshotItem[zone.Key, key, struct{}]) int {
-		return cmp.Or(a.Domain.Compare(b.Domain), cmp.Compare(turnOf(a.Exempt), turnOf(b.Exempt)))
+	type item struct {
+		key
+		ratelimitqueue.GroupStatus[zone.Key, struct{}]
+	}
+	keys := t.group.Waiting()
+	items := make([]item, len(keys))
+	for n, k := range keys {
+		items[n].key = k
+		items[n].GroupStatus, _ = t.group.Get(k)
+	}
+	slices.SortStableFunc(items, func(a, b item) int {
+		return cmp.Or(a.Domain.Compare(b.Domain), cmp.Compare(turnOf(a.release), turnOf(b.release)))
 	})
 	waiting := make([]Waiting, len(items))
 	var domain ratelimitqueue.DomainStatus
@@ -37,7 +43,7 @@ func (t *Turns) Waiting(now time.Time) []Waiting {
 			domain, _ = t.group.Domain(i.Domain)
 			first = n
 		}
-		waiting[n] = Waiting{Node: i.Key.node, Zone: i.Domain, Since: now.Add(-i.Waited)}
+		waiting[n] = Waiting{Node: i.node, Zone: i.Domain, Since: i.Added}
 		if !domain.Next.IsZero() {
 			next := domain.Next
 			if next.Before(now) {

@@ -85,13 +85,12 @@ func (q *queues) take(w turn) {
 
 // head returns what ours would hand out next.
 func (q *queues) head() (key string, due time.Time, ok bool) {
-	for _, item := range q.ours.Snapshot().Items {
-		if item.State == ratelimitqueue.StateWaiting {
-			status, _ := q.ours.Get(item.Key)
-			return item.Key, status.Due, true
-		}
+	waiting := q.ours.Waiting()
+	if len(waiting) == 0 {
+		return "", due, false
 	}
-	return "", due, false
+	status, _ := q.ours.Get(waiting[0])
+	return waiting[0], status.Due, true
 }
 
 // lineUp puts items that are due at the same time as upstream's choice behind it.

@@ -4,6 +4,7 @@ go 1.23.0
 
 require (
 	github.com/stretchr/testify v1.9.0
+	golang.org/x/time v0.9.0
 	k8s.io/api v0.32.0
 	k8s.io/apimachinery v0.32.0
 	k8s.io/utils v0.0.0-20241104100929-3ea5e8cea738

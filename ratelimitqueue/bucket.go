@@ -4,121 +4,143 @@ import (
 	"math"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/steady"
+	"golang.org/x/time/rate"
 )
 
-// bucket is a token bucket in steady time. It computes as golang.org/x/time/rate does, and has a token at the same
-// instants. Unlike there, its tokens can be read, set and frozen, and at rate 0 it holds none.
+// bucket is a rate.Limiter in steady time, with what that cannot do: at rate 0 there is no token, a change of rate keeps
+// whole tokens but no fraction, no tokens accrue while it is frozen, and next says when there is a token.
 type bucket struct {
-	rate   float64 // 0: stopped
-	burst  float64
-	tokens float64 // as of at
-	at     int64
-	frozen bool // no tokens accrue
+	limiter *rate.Limiter // its limit is 0 while no tokens accrue
+	rate    float64       // 0: stopped
+	frozen  bool
+	at      int64 // when the limiter last changed
+	token   int64 // from when on there is a token, give or take a nanosecond; never if there is none
 }
 
-// newBucket returns a full bucket, or an empty one at rate 0.
-func newBucket(rate float64, burst int, now int64) bucket {
-	b := bucket{rate: rate, burst: float64(burst), tokens: float64(burst), at: now}
-	b.empty()
+const (
+	never = math.MaxInt64
+	// maxWait is the longest wait for a token; one further away never comes. It leaves some room below the longest
+	// Duration.
+	maxWait = 200 * 365 * 24 * time.Hour
+)
+
+// newBucket returns a full bucket, or a stopped one at rate 0.
+func newBucket(perSecond float64, burst int, now int64) bucket {
+	b := bucket{rate: perSecond}
+	b.fill(burst, burst, now)
 	return b
 }
 
-// empty takes the tokens from a bucket that is stopped.
-func (b *bucket) empty() {
-	if b.rate == 0 {
-		b.tokens = 0
-	}
+// fill gives the bucket a new limiter that holds that many tokens.
+func (b *bucket) fill(tokens, burst int, now int64) {
+	b.limiter = rate.NewLimiter(b.limit(), burst)
+	b.spend(burst-tokens, now)
 }
 
-// have returns how many tokens there are, with fractions. An unlimited bucket is full.
-func (b *bucket) have(now int64) float64 {
-	switch {
-	case b.rate == Unlimited:
-		return b.burst
-	case b.frozen || b.rate == 0:
-		return b.tokens
+// limit is the rate at which tokens accrue.
+func (b *bucket) limit() rate.Limit {
+	if b.frozen {
+		return 0
 	}
-	return min(b.tokens+time.Duration(steady.Sub(now, b.at)).Seconds()*b.rate, b.burst)
-}
-
-// note stores the tokens as they are now.
-func (b *bucket) note(now int64) { b.tokens, b.at = b.have(now), now }
-
-// setRate keeps whole tokens and no fractions.
-func (b *bucket) setRate(rate float64, now int64) {
-	if rate == b.rate {
-		return
-	}
-	b.tokens, b.at = b.whole(now), now
-	b.rate = rate
-	b.empty()
-}
-
-// whole returns how many items could be taken now.
-func (b *bucket) whole(now int64) float64 {
-	have := b.have(now)
-	n := math.Floor(have)
-	if n < b.burst && b.rate > 0 && b.forgiven(n+1-have) {
-		n++
-	}
-	return n
+	return rate.Limit(b.rate)
 }
 
 func (b *bucket) freeze(now int64) {
-	b.note(now)
 	b.frozen = true
+	b.setLimit(now)
 }
 
 func (b *bucket) thaw(now int64) {
-	b.note(now)
 	b.frozen = false
+	b.setLimit(now)
 }
 
-// ready reports whether there is a token.
-func (b *bucket) ready(now int64) bool {
-	switch {
-	case b.frozen || b.rate == 0:
-		return false
-	case b.rate == Unlimited:
-		return true
-	}
-	return b.forgiven(1 - b.have(now))
-}
-
-// forgiven reports whether the missing part of a token would accrue in less than a nanosecond. It then counts as there.
-func (b *bucket) forgiven(missing float64) bool {
-	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
+func (b *bucket) setLimit(now int64) {
+	b.limiter.SetLimitAt(b.change(now), b.limit())
+	b.look()
 }
 
 // take spends a token. The caller has checked that there is one.
 func (b *bucket) take(now int64) {
 	if b.rate != Unlimited {
-		b.tokens, b.at = b.have(now)-1, now
+		b.spend(1, now)
 	}
 }
 
-// giveBack returns a spent token to the bucket, if there is room for it.
-func (b *bucket) giveBack(now int64) {
-	if b.rate != Unlimited && b.rate != 0 {
-		b.tokens, b.at = min(b.have(now)+1, b.burst), now
+// giveBack returns a spent token to the bucket. What exceeds the burst is lost.
+func (b *bucket) giveBack(now int64) { b.spend(-1, now) }
+
+func (b *bucket) spend(tokens int, now int64) {
+	b.limiter.AllowN(b.change(now), tokens)
+	b.look()
+}
+
+// change returns the time of a change. If a caller's reading is older than the last change, it is that of the last one:
+// the limiter would let what accrued in between accrue twice.
+func (b *bucket) change(now int64) time.Time {
+	b.at = max(b.at, now)
+	return instant(b.at)
+}
+
+// instant is steady time as the limiter's.
+func instant(steady int64) time.Time { return time.Time{}.Add(time.Duration(steady)) }
+
+// look finds out when there is a token after a change.
+func (b *bucket) look() {
+	var ok bool
+	if b.token, ok = b.reaches(1); !ok {
+		b.token = never
 	}
 }
 
-// next returns the first instant, not before from, at which there is a token, give or take a nanosecond of rounding;
-// false if there never is one.
+// setRate keeps whole tokens and no fractions.
+func (b *bucket) setRate(perSecond float64, now int64) {
+	if perSecond == b.rate {
+		return
+	}
+	tokens, burst := b.whole(now), b.limiter.Burst()
+	b.rate = perSecond
+	b.fill(tokens, burst, now)
+}
+
+// whole returns how many items could be taken now if the bucket were not frozen: an unlimited one counts as full, a stopped
+// one as empty.
+func (b *bucket) whole(now int64) int {
+	have, burst := b.have(now), b.limiter.Burst()
+	n := math.Floor(max(0, have))
+	switch {
+	case b.rate == 0:
+		return 0
+	case b.enough(have, float64(burst)):
+		return burst
+	case b.enough(have, n+1):
+		return int(n) + 1
+	}
+	return int(n)
+}
+
+// have returns how many tokens the limiter holds, with fractions.
+func (b *bucket) have(now int64) float64 { return b.limiter.TokensAt(instant(now)) }
+
+// enough reports whether the limiter hands out that many tokens if it has these. It rounds waits down to nanoseconds, so it
+// forgives what accrues in less than one. Only this function knows.
+func (b *bucket) enough(have, tokens float64) bool {
+	missing := tokens - have
+	return missing <= 0 || missing/b.rate*float64(time.Second) < 1
+}
+
+// ready reports whether there is a token.
+func (b *bucket) ready(now int64) bool {
+	return b.token != never && (now >= b.token || b.enough(b.have(now), 1))
+}
+
+// next returns the first instant, not before from, at which there is a token, give or take a nanosecond; false if there
+// never is one.
 func (b *bucket) next(from int64) (int64, bool) {
-	if b.frozen || b.rate == 0 {
-		return 0, false
-	}
 	if b.ready(from) {
 		return from, true
 	}
-	at, ok := b.reaches(1)
-	for ok && !b.ready(at) {
-		at++
-	}
-	return max(at, from), ok
+	return b.token, b.token != never
 }
 
 // full returns an instant at which the bucket is full; false if it never is. An unlimited or stopped bucket saves no
@@ -127,22 +149,26 @@ func (b *bucket) full() (int64, bool) {
 	if b.rate == Unlimited || b.rate == 0 {
 		return b.at, true
 	}
-	if b.frozen {
-		return 0, false
-	}
-	at, ok := b.reaches(b.burst)
+	at, ok := b.reaches(float64(b.limiter.Burst()))
 	return at + 1, ok
 }
 
-// reaches returns when there are that many tokens, apart from rounding; false if that is too far away. The answer does
-// not depend on when it is called.
+// reaches returns from when on there are that many tokens; false if never, or if that is too far away.
 func (b *bucket) reaches(tokens float64) (int64, bool) {
-	seconds := (tokens - b.tokens) / b.rate
-	if seconds > maxWait.Seconds() || b.at > math.MaxInt64-int64(maxWait) {
+	if b.frozen || b.rate == 0 {
 		return 0, false
 	}
-	return b.at + max(0, int64(seconds*float64(time.Second))), true
+	have := b.have(b.at)
+	if b.enough(have, tokens) {
+		return b.at, true
+	}
+	wait := (tokens - have) / b.rate
+	if wait > maxWait.Seconds() || b.at > math.MaxInt64-int64(maxWait) {
+		return 0, false
+	}
+	at := b.at + int64(wait*float64(time.Second))
+	for !b.enough(b.have(at), tokens) {
+		at++
+	}
+	return at, true
 }
-
-// maxWait is the longest wait for a token; one further away never comes. It leaves some room below the longest Duration.
-const maxWait = 200 * 365 * 24 * time.Hour

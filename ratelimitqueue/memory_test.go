@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -95,6 +96,9 @@ func TestNoAllocationsOnceWarm(t *testing.T) {
 		f.Add(key, 1)
 		g.Add("p", key, 1)
 	}
+	paced := group(t, GroupConfig[string, string]{Rate: 1000, MaxRate: 1000})
+	paced.Add("p", "a", 1)
+	paced.Add("p", "b", 1)
 	i := 0
 	require.Zero(t, testing.AllocsPerRun(2000, func() {
 		key := keys[i*7919%len(keys)]
@@ -107,6 +111,11 @@ func TestNoAllocationsOnceWarm(t *testing.T) {
 		item.RetryAfter(0)
 		other, _ := g.Take()
 		other.Blocked(0)
+		paced.step(time.Millisecond)
+		first, _ := paced.Take()
+		first.Unspent().Blocked(0)
+		second, _ := paced.Take()
+		second.Blocked(0)
 		f.Next()
 		g.Wait()
 	}))

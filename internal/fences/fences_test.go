@@ -101,7 +101,6 @@ func TestTestsDoNotSleep(t *testing.T) {
 }
 
 func TestRequirements(t *testing.T) {
-	allowed := []string{"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "golang.org/x/time", "github.com/stretchr/testify"}
 	var mod struct {
 		Go      string
 		Require []struct {
@@ -113,10 +112,18 @@ func TestRequirements(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(run(t, "go", "mod", "edit", "-json")), &mod))
 	require.Equal(t, "1.23.0", mod.Go)
 	require.Empty(t, mod.Replace, "who requires this module does not see its replacements")
+	var direct []string
 	for _, requirement := range mod.Require {
 		if !requirement.Indirect {
-			require.Contains(t, allowed, requirement.Path)
+			direct = append(direct, requirement.Path)
 		}
+	}
+	require.ElementsMatch(t, []string{
+		"k8s.io/api", "k8s.io/apimachinery", "k8s.io/utils", "golang.org/x/time", "github.com/stretchr/testify",
+	}, direct, "these, no more and no less")
+	used := run(t, "go", "list", "-test", "-f", `{{join .Imports "\n"}}`, "./...")
+	for _, path := range direct {
+		require.Contains(t, used, "\n"+path+"/", "required, but not used")
 	}
 
 	for _, line := range strings.Split(run(t, "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./..."), "\n") {
@@ -159,6 +166,8 @@ func f(d clock.Duration) {
 	require.Equal(t, []string{"p.go:5: time.Now", "p.go:9: time.After", "p.go:10: time.Since"}, clockUses(t, "p.go", source))
 	require.Equal(t, []string{"p.go:8: go"}, goStatements(t, "p.go", source))
 	require.Empty(t, clockUses(t, "p.go", "package p\n\nvar time struct{ Now int }\n\nvar now = time.Now\n"))
+	const limiter = "package p\n\nimport _ \"golang.org/x/time/rate\"\n\nvar ok = l.Allow() && l.AllowN(now, 1)\n"
+	require.Equal(t, []string{"p.go:5: Allow of a limiter"}, clockUses(t, "p.go", limiter))
 }
 
 // run runs a command at the root of the module and returns what it printed.
@@ -183,12 +192,17 @@ func sources(t *testing.T, pkg string) []string {
 	return files
 }
 
-// clockUses finds what reads or waits for the real clock in a file, or in source if that is not nil.
+// clockUses finds what reads or waits for the real clock in a file, or in source if that is not nil. Where a rate.Limiter may
+// be, so do those of its methods that take no time.
 func clockUses(t *testing.T, file string, source any) []string {
 	t.Helper()
 	forbidden := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 	positions, tree := parse(t, file, source)
 	name := ""
+	var limits []string
+	if imported(tree, "golang.org/x/time/rate") {
+		limits = []string{"Allow", "Reserve", "Wait", "WaitN", "Tokens", "SetLimit", "SetBurst", "Delay", "Cancel"}
+	}
 	for _, spec := range tree.Imports {
 		if path, err := strconv.Unquote(spec.Path.Value); err != nil || path != "time" {
 			continue
@@ -201,7 +215,11 @@ func clockUses(t *testing.T, file string, source any) []string {
 	}
 	var found []string
 	ast.Inspect(tree, func(n ast.Node) bool {
-		if use, ok := n.(*ast.SelectorExpr); ok && name != "" && slices.Contains(forbidden, use.Sel.Name) {
+		use, ok := n.(*ast.SelectorExpr)
+		if ok && slices.Contains(limits, use.Sel.Name) {
+			found = append(found, fmt.Sprintf("%s:%d: %s of a limiter", file, positions.Position(use.Pos()).Line, use.Sel.Name))
+		}
+		if ok && name != "" && slices.Contains(forbidden, use.Sel.Name) {
 			if pkg, ok := use.X.(*ast.Ident); ok && pkg.Name == name {
 				found = append(found, fmt.Sprintf("%s:%d: time.%s", file, positions.Position(use.Pos()).Line, use.Sel.Name))
 			}
@@ -214,6 +232,10 @@ func clockUses(t *testing.T, file string, source any) []string {
 func imports(t *testing.T, file, path string) bool {
 	t.Helper()
 	_, tree := parse(t, file, nil)
+	return imported(tree, path)
+}
+
+func imported(tree *ast.File, path string) bool {
 	return slices.ContainsFunc(tree.Imports, func(spec *ast.ImportSpec) bool { return spec.Path.Value == strconv.Quote(path) })
 }
 

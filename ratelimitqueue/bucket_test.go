@@ -1,0 +1,72 @@
+package ratelimitqueue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever the rate, Take succeeds at Next, and not two nanoseconds before; one is rounding.
+func TestTakeSucceedsAtNext(t *testing.T) {
+	rates := []float64{1e-6, 0.1, 1.0 / 3, 0.37, 3.3, 1e3 / 7, 99999, 1e8}
+	for seed := range uint64(300) {
+		c := &seededChoices{state: seed * 104729}
+		f := queue(t, Config{Rate: pick(c, rates...), Burst: pick(c, 1, 3)})
+		for range 40 {
+			f.Add("a", 0)
+			next, ok := f.Next()
+			require.True(t, ok)
+			if early := next.Add(-2); early.After(f.clk.Now()) {
+				f.clk.SetTime(early)
+				require.Empty(t, f.takes(), "seed %d", seed)
+			}
+			f.clk.SetTime(next)
+			item, ok := f.Take()
+			require.True(t, ok, "seed %d", seed)
+			if c.below(4) == 0 {
+				item = item.Unspent()
+			}
+			item.Done()
+			switch f.step(time.Duration(c.below(1 << 30))); c.below(4) {
+			case 0:
+				require.NoError(t, f.SetRate(pick(c, rates...)))
+			case 1:
+				f.Pause("drill")
+				f.step(time.Duration(c.below(1 << 30)))
+				f.Resume("drill")
+			}
+		}
+	}
+}
+
+// While permission is asked, somebody else may take at a later reading of the clock. What accrued until then does not
+// accrue once more.
+func TestOldReadingMakesNoToken(t *testing.T) {
+	var f *fixture
+	var during func()
+	f = queue(t, Config{Rate: 1, Burst: 2, Permission: func() error {
+		if now := during; now != nil {
+			during = nil
+			now()
+		}
+		return nil
+	}})
+	for _, key := range []string{"a", "b", "c"} {
+		f.Add(key, 0)
+	}
+	taken := 0
+	take := func() {
+		if item, ok := f.Take(); ok {
+			taken++
+			item.Done()
+		}
+	}
+	during = func() { f.step(time.Second); take() }
+	take()
+	for range 3 {
+		take()
+	}
+	require.Equal(t, 2, taken, "the burst")
+	require.Equal(t, time.Second, f.Wait())
+}

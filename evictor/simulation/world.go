@@ -61,9 +61,11 @@ type acting struct {
 func (w *World) Clock() clock.PassiveClock { return w.inner.Cluster.Clock }
 
 // Clients returns the world's API as the interfaces that evictor.New takes. The stores show every change at once. Objects
-// have only some fields: nodes have names, UIDs, labels, times, taints, spec.unschedulable and conditions; pods have
-// names, UIDs, labels, times, nodes, tolerations, phases, conditions, controllers (a ReplicaSet without its name) and the
-// annotation of mirror pods. The stores leave out pods without a node. A target registered with Source.Feed gets every
+// have only some fields: nodes have names, UIDs, labels, times, taints, spec.unschedulable, conditions, and the capacity
+// and allocatable resources that they were given (allocatable is the capacity if they have no other); pods have names,
+// UIDs, labels, times, nodes, tolerations, phases, conditions, controllers (a ReplicaSet without its name), the
+// annotation of mirror pods, and one container that requests what the scheduler counts for the whole pod. The stores
+// leave out pods without a node. A target registered with Source.Feed gets every
 // node and pod once all controllers are made, and every change after that.
 func (w *World) Clients() evictor.Clients {
 	return evictor.Clients{

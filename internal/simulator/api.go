@@ -44,6 +44,9 @@ func (c *Cluster) buildNode(n *node) *v1.Node {
 	object.Name, object.UID, object.Labels, object.CreationTimestamp = n.name, n.uid, n.labels, n.created
 	object.ResourceVersion = strconv.FormatUint(n.version, 10)
 	object.Spec.Taints, object.Spec.Unschedulable = n.taints, n.unschedulable
+	if n.room != nil {
+		object.Status.Capacity, object.Status.Allocatable = n.room.capacity, n.room.shown
+	}
 	if n.reported >= 0 {
 		heartbeat := stamp(n.reported)
 		conditions := append(object.conditions[:0], n.conditions...)
@@ -77,6 +80,10 @@ func (c *Cluster) fill(o *podObject, i int32) *v1.Pod {
 	o.Name, o.Namespace, o.UID = id.name, c.spaces[id.space], c.uidOf(p)
 	o.CreationTimestamp = stamp(p.bound)
 	o.Spec.NodeName, o.Spec.Tolerations = c.nodes[p.node].name, p.spec.Tolerations
+	o.Spec.Containers = nil
+	if p.spec.needs != nil {
+		o.Spec.Containers = p.spec.needs.shown
+	}
 	o.Status.Phase = phases[p.phase]
 	ready := v1.ConditionFalse
 	if p.ready {

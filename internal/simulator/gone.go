@@ -98,10 +98,7 @@ func (c *Cluster) heir(name string) (h successorOf, ok bool) {
 		return successorOf{}, false
 	}
 	n := &c.nodes[i]
-	h.node = node{name: n.name, labels: n.labels, taints: n.fresh}
-	if n.room != nil {
-		h.node.room = &room{allocatable: n.room.allocatable}
-	}
+	h.node = node{name: n.name, labels: n.labels, taints: n.fresh, room: n.room.emptied()}
 	for k := n.firstPod; k >= 0; k = c.pods[k].next {
 		if pod := &c.pods[k]; pod.spec.OwnerKind == "DaemonSet" || pod.spec.Mirror {
 			id := c.podIndex.Key(k)

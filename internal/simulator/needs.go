@@ -13,8 +13,9 @@ import (
 type needs struct {
 	requests    []int64 // by number of resource; missing ones are 0
 	nodes       *nodeRule
-	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
-	rule        string   // equal for equal node rules and extended resources
+	near, apart []*tally       // required pod affinity (one pod must match all terms) and anti-affinity
+	rule        string         // equal for equal node rules and extended resources
+	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }
 
 // Numbers of the resources that every node has. Extended resources are numbered as they appear.
@@ -148,7 +149,7 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	if shared, ok := c.needs[key]; ok {
 		return shared
 	}
-	n := &needs{requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended)}
+	n := &needs{requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended), shown: c.shown(asked.Requests)}
 	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
 	c.needs[key] = n
 	return n
@@ -203,8 +204,9 @@ func (c *Cluster) labelsOf(meta *metav1.ObjectMeta) *labelSet {
 
 // room is what a node has for pods. Only nodes whose files state it have a room.
 type room struct {
-	allocatable, used []int64 // by number of resource
-	cpu, memory       int64   // as counted in the load
+	allocatable, used []int64         // by number of resource
+	cpu, memory       int64           // as counted in the load
+	capacity, shown   v1.ResourceList // as the node's object shows what it has in all, and for pods
 }
 
 // Amounts that a pod without requests for CPU or memory counts in a node's load, as in the scheduler.
@@ -224,7 +226,15 @@ func (c *Cluster) newRoom(status *v1.NodeStatus) *room {
 	if len(list) == 0 {
 		return nil
 	}
-	return &room{allocatable: c.amounts(list, math.MaxInt64, math.MaxInt64)}
+	return &room{allocatable: c.amounts(list, math.MaxInt64, math.MaxInt64), capacity: status.Capacity, shown: list}
+}
+
+// emptied returns the same room without pods.
+func (r *room) emptied() *room {
+	if r == nil {
+		return nil
+	}
+	return &room{allocatable: r.allocatable, capacity: r.capacity, shown: r.shown}
 }
 
 // has returns how much of a resource there is for pods, and how much is used.

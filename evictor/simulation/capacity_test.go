@@ -1,0 +1,88 @@
+package simulation_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+)
+
+// sized returns a pod that requests CPUs in an init container and a container, and a GPU.
+func sized(name, node string) *v1.Pod {
+	p := pod(name, node, "ReplicaSet", "web")
+	asks := v1.ResourceRequirements{Requests: v1.ResourceList{v1.ResourceCPU: resource.MustParse("500m"), "nvidia.com/gpu": resource.MustParse("1")}}
+	p.Spec.InitContainers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: cpus("1500m")}}}
+	p.Spec.Containers = []v1.Container{{Resources: asks}}
+	return p
+}
+
+// Controllers see what a node has for pods, also when it was added or replaced, and what the scheduler counts for a pod.
+func TestStoresShowResources(t *testing.T) {
+	given := v1.ResourceList{v1.ResourceCPU: resource.MustParse("4"), "nvidia.com/gpu": resource.MustParse("2")}
+	both := node("both", "z", given)
+	both.Status.Capacity = cpus("5")
+	whole := node("whole", "z", nil)
+	whole.Status.Capacity = given
+	s := simulation.Scenario{
+		Nodes: []*v1.Node{both, whole, node("unlimited", "z", nil)},
+		Pods:  []*v1.Pod{sized("web-0", "both"), pod("plain", "both", "", "")},
+		Events: []simulation.Event{
+			at(1, simulation.AddNode(node("added", "z", given))),
+			at(1, simulation.ReplaceNodes(simulation.Nodes{Names: []string{"both"}}, time.Minute)),
+		},
+		Until: 5 * time.Minute,
+	}
+	play(t, s, stepping(func(w *simulation.World, now time.Duration) (time.Duration, error) {
+		has := func(name string) (allocatable, capacity string) {
+			n, ok := w.Clients().Nodes.Node(name)
+			require.True(t, ok, name)
+			gpus := n.Status.Allocatable["nvidia.com/gpu"]
+			return n.Status.Allocatable.Cpu().String() + "+" + gpus.String(), n.Status.Capacity.Cpu().String()
+		}
+		if now == 0 || now == 3*time.Minute {
+			allocatable, capacity := has("both")
+			require.Equal(t, []string{"4+2", "5"}, []string{allocatable, capacity})
+			allocatable, capacity = has("whole")
+			require.Equal(t, []string{"4+2", "4"}, []string{allocatable, capacity})
+			none, _ := w.Clients().Nodes.Node("unlimited")
+			require.Empty(t, none.Status.Allocatable)
+		}
+		if now == 0 {
+			web, _ := w.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: "web-0"})
+			require.Len(t, web.Spec.Containers, 1)
+			asks := web.Spec.Containers[0].Resources.Requests
+			require.Len(t, asks, 2)
+			gpus := asks["nvidia.com/gpu"]
+			require.Equal(t, []string{"1500m", "1"}, []string{asks.Cpu().String(), gpus.String()})
+			w.Clients().Pods.PodsOnNode("both", func(p *v1.Pod) bool {
+				require.Equal(t, p.Name == "web-0", len(p.Spec.Containers) == 1, p.Name)
+				return true
+			})
+			return 3 * time.Minute, nil
+		}
+		if now == 3*time.Minute {
+			allocatable, _ := has("added")
+			require.Equal(t, "4+2", allocatable)
+		}
+		return 0, nil
+	}))
+}
+
+// A MayEvict of one's own is played like everything else.
+func TestMayEvictIsPlayed(t *testing.T) {
+	s := failing()
+	r, lines := play(t, s, ours(evictor.Options{MayEvict: func(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
+		if pod.Name == "db-0" {
+			return &evictor.Refusal{Reason: "no room", Again: simulation.Epoch.Add(15 * time.Minute)}
+		}
+		return nil
+	}}))
+	require.Equal(t, []string{"6m45s a web-0"}, of(lines, "evict"))
+	require.Equal(t, 1, r.Evicted)
+}

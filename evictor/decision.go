@@ -46,7 +46,8 @@ const (
 	// EvictionCancelled: the pod will not be evicted; Reason says why.
 	EvictionCancelled
 	// EvictionDelayed: an eviction is due but held back; Reason says by what. It is reported again when that changes,
-	// and each time the API server refuses the eviction (DisruptionBudget, TooManyRequests).
+	// and each time the API server refuses the eviction (DisruptionBudget, TooManyRequests). A refusal by
+	// Options.MayEvict is reported again only when its text changes.
 	EvictionDelayed
 	// PodEvicted: the pod was evicted (written).
 	PodEvicted
@@ -141,12 +142,14 @@ type Decision struct {
 	// the reason of a hold.
 	//
 	// What an eviction waits for: NotSettled (we have not yet watched the node for a whole grace period, or it has
-	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), DisruptionBudget, TooManyRequests.
+	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, DisruptionBudget,
+	// TooManyRequests.
 	//
 	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
 	// other kinds it is text for people.
 	Reason string
-	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed).
+	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed). For
+	// MayEvict it is that function's own error.
 	Err error
 	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool

@@ -1,10 +1,13 @@
 package evictor
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor/internal/outage"
@@ -21,12 +24,11 @@ func slotOf(ev *pods.Eviction) (slot PodKey, uid string) {
 }
 
 // evictPod is the work of Evictor.armed, called when an eviction is due. It checks everything once more against the
-// store and the verdict, then calls the API without any lock held. What the API server refuses, or would refuse, moves
+// store and the verdict, then calls the API without any lock held. If the program is asked before (Options.MayEvict),
+// that may take time, so everything is checked again. What the API server or the program refuses, or would refuse, moves
 // to the set of refused evictions (apart).
 func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result timedworker.Result) {
-	// Turns are paused, and a refusal expires, from now and not from when Run last woke.
-	_, _ = e.askHarm(w.Value.Pod().Node), e.askWrite()
-	try, why := e.lastCheck(w.Value, apart)
+	try, why := e.permitEviction(ctx, w.Value, apart)
 	e.deliver()
 	switch try.Outcome {
 	case pods.Proceed:
@@ -41,6 +43,53 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result t
 	defer func() { result = e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err)) }()
 	err = e.answered(e.opts.guarded(w.Key, func() error { return e.clients.PodWriter.Evict(ctx, why.Pod, why) }))
 	return result
+}
+
+// permitEviction asks every permission, the program's for this eviction last, and says what becomes of the eviction. Called
+// without e.mu.
+func (e *Evictor) permitEviction(ctx context.Context, ev *pods.Eviction, apart bool) (pods.Try, Decision) {
+	for unasked := e.opts.MayEvict != nil; ; {
+		// Turns are paused, and a refusal expires, from now and not from when Run last woke.
+		_, _ = e.askHarm(ev.Pod().Node), e.askWrite()
+		try, why, pod := e.lastCheck(ev, apart, unasked)
+		if try.Outcome != pods.Ask {
+			return try, why
+		}
+		unasked = e.refusedByProgram(ctx, ev, try, why, pod)
+	}
+}
+
+// refusedByProgram asks Options.MayEvict about a pod with nothing locked. A refusal is recorded, so that the next check finds
+// it.
+func (e *Evictor) refusedByProgram(ctx context.Context, ev *pods.Eviction, try pods.Try, why Decision, pod *v1.Pod) bool {
+	var text string
+	var again time.Time
+	err := e.opts.guarded(why.Pod.PodKey, func() error {
+		err := e.opts.MayEvict(ctx, pod, why)
+		var refusal *Refusal
+		if errors.As(err, &refusal) {
+			again = refusal.Again
+		}
+		if err != nil {
+			text = err.Error() // the program's code, like MayEvict
+		}
+		return err
+	})
+	if err == nil {
+		return false
+	}
+	wait := e.waits.Refused(try.Refusals + 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tick()
+	switch named := again.Sub(e.read); {
+	case try.Kicks != e.pods.Kicks: // the answer may be older than what Kick was called for
+		wait = e.cfg.RetryInitial
+	case named > 0:
+		wait = max(named, e.cfg.RetryInitial)
+	}
+	e.pods.Withhold(ev, err, cmp.Or(text, err.Error()), e.now.Add(wait))
+	return true
 }
 
 // evicted records the result of a call and says when to try again, if at all.
@@ -105,24 +154,26 @@ func (e *engine) refusedBy(why Decision, err error) {
 	e.decide(why)
 }
 
-// lastCheck reads the pod and the node again and says what becomes of the eviction. If the outcome is Proceed, evicted
-// must follow.
-func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool) (try pods.Try, why Decision) {
+// lastCheck reads the pod and the node again and says what becomes of the eviction. unasked says that Options.MayEvict has
+// yet to permit it. If the outcome is Proceed, evicted must follow.
+func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Try, why Decision, pod *v1.Pod) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tick()
 	ref := refOf(ev.Pod())
 	defer func() {
-		if try.Outcome != pods.Proceed {
+		if try.Outcome != pods.Proceed && try.Outcome != pods.Ask {
 			e.tried(task{pod: ref.PodKey}, 0)
 		}
 	}()
 	rec := e.records[ref.Node]
 	if rec == nil {
-		return try, why
+		return try, why, nil
 	}
-	pod, shown := e.readPod(ref.PodKey), e.current(rec) != nil
-	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), e.permits(rec), e.now)
+	pod = e.readPod(ref.PodKey)
+	shown, permits := e.current(rec) != nil, e.permits(rec)
+	permits.Unasked = unasked
+	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), permits, e.now)
 	if try.Round { // decide about the node's other pods too: its own event may find nothing new
 		e.inbox.Node(rec.name)
 	}
@@ -142,7 +193,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart bool) (try pods.Try, why De
 	if try.Outcome != pods.Proceed { // after holdBack, so that a turn that ends here leaves nothing overdue
 		e.emptied(rec)
 	}
-	return try, why
+	return try, why, pod
 }
 
 // permits says what holds back evictions from the node. For our own taints the verdict counts, not the taint: if the
@@ -169,6 +220,7 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision) {
 		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
 		e.inbox.Kick() // Run hands the turn out
 	}
+	why.Err = try.Err
 	if lacks, some := lacking[try.Delay]; some {
 		if why.Err = e.permitted.May(lacks, rec.zone); why.Err != nil {
 			e.permitted.Wait(lacks, rec.zone, rec.name)

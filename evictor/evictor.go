@@ -59,6 +59,20 @@ type Options struct {
 	// the domain, and in every Step while failed nodes wait for their turn there. An error stops new taints and
 	// evictions in that domain alone, including evictions by taints of others. Nil means yes.
 	MayHarmIn func(domain zone.Key) error
+	// MayEvict, if not nil, is asked before each eviction of a pod, by whichever taints or without any: is there room for it
+	// elsewhere, or may it go at this hour? It is asked last, when nothing else holds the eviction back. Then everything is
+	// checked once more, so an eviction that it permits may still not come about, and it is asked again at the next try.
+	//
+	// An error refuses this eviction alone: the node's other pods leave, and its turn ends without this one. The eviction
+	// stays armed for as long as it is wanted. The same question is asked again at the time that a Refusal names or, for
+	// any other error, after delays that grow from Config.GateInterval to Config.RetryMax; Kick has it asked at once. The
+	// error is reported once, with its text as the reason, until that changes (EvictionDelayed, Reason MayEvict). A panic
+	// is logged and refuses.
+	//
+	// pod is what Clients.Pods shows and must not be changed; package clientgo keeps only some fields of it. why is the
+	// decision that is reported if the pod is evicted: why.Time is now, why.Taint the taint, nil without taints. Several
+	// pods may be asked about before the first has left, so a check of capacity must count those that it has permitted.
+	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
 	// DryRun decides and explains everything and writes nothing. What would have been written is remembered and taken as
 	// done, so that the decisions that follow from it are made too.
 	DryRun bool
@@ -90,6 +104,18 @@ type Options struct {
 	// the same API server do not all come back at one instant. Nil means none, which suits simulations.
 	Jitter func(time.Duration) time.Duration
 }
+
+// Refusal is an error with which Options.MayEvict may say when to ask again. It may be wrapped.
+type Refusal struct {
+	// Reason says why, in words that do not change while the reason does not. Metrics count by it, so use few.
+	Reason string
+	// Again is when to ask again, by the evictor's clock, but not sooner than Config.RetryInitial. The zero time, and one that
+	// has passed, mean after a delay that grows.
+	Again time.Time
+}
+
+// Error returns Reason.
+func (r *Refusal) Error() string { return r.Reason }
 
 // Member is what a Budget learns about a node. Its functions must neither change Labels nor keep them.
 type Member struct {

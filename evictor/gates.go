@@ -54,9 +54,15 @@ func (e *Evictor) PausedDomain(domain zone.Key) []string {
 	return e.permitted.PausedDomain(domain)
 }
 
-// Kick wakes Run and has closed permissions asked for again. Its cost grows with the closed permissions, not with the
-// cluster.
-func (e *Evictor) Kick() { e.change(func(*permit.Permits) {}) }
+// Kick wakes Run and has closed permissions asked for again, and Options.MayEvict about every pod whose eviction it refuses,
+// whatever time it named. Its cost grows with what is refused, not with the cluster.
+func (e *Evictor) Kick() {
+	e.change(func(*permit.Permits) {
+		e.tick()
+		e.pods.AskAgain()
+		e.carryOut()
+	})
+}
 
 // change changes what is permitted, expires all refusals and wakes Run, which asks again and acts.
 func (e *Evictor) change(permits func(*permit.Permits)) {

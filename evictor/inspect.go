@@ -41,8 +41,8 @@ type NodeStatus struct {
 	HeldBack error
 	// Waiting says that the node is in its zone's queue.
 	Waiting bool
-	// Evictions is how many of its pods have an eviction armed.
-	Evictions int
+	// Evictions is how many of its pods have an eviction armed, and Refused how many of these Options.MayEvict refuses.
+	Evictions, Refused int
 }
 
 // Node returns the status of a node, or false before its first verdict.
@@ -53,10 +53,13 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || rec.Stage() == node.New {
 		return NodeStatus{}, false
 	}
-	return NodeStatus{
-		Verdict: rec.Verdict(), Zone: rec.zone, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec),
-		Waiting: e.turns.Waits(name), Evictions: len(rec.pods.Armed(0)),
-	}, true
+	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.zone, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec), Waiting: e.turns.Waits(name)}
+	for _, ev := range rec.pods.Armed(0) {
+		if status.Evictions++; e.pods.Refusal(ev) != nil {
+			status.Refused++
+		}
+	}
+	return status, true
 }
 
 // Pending is an armed eviction.
@@ -66,6 +69,9 @@ type Pending struct {
 	Due time.Time
 	// Attempt is how many tries have failed so far.
 	Attempt int
+	// Refused is the error with which Options.MayEvict refuses it, nil if that is not what holds it back. It is asked again
+	// at Due.
+	Refused error
 	// Why is the decision that armed or last moved it, with the taint, the toleration and the deadline.
 	Why Decision
 }
@@ -80,7 +86,7 @@ func (e *Evictor) Evictions() []Pending {
 		for _, it := range some {
 			why, decided := it.Value.Why()
 			ref := refOf(it.Value.Pod())
-			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Why: e.evictionDecision(EvictionArmed, ref, why, decided)})
+			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Refused: e.pods.Refusal(it.Value), Why: e.evictionDecision(EvictionArmed, ref, why, decided)})
 		}
 		e.mu.Unlock()
 	}

@@ -623,7 +623,10 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	w := p.world
 	w.enter()
 	what := "eviction of " + ref.Name + " from " + ref.Node
-	p.mind.may(what, func(m *livesMind) string { return m.evicts(ref, why) })
+	p.mind.may(what, func(m *livesMind) string {
+		unasked := w.plan.May && !m.pods[ref.Name].permitted.Equal(w.now)
+		return livesRules{{"evicted without being permitted", unasked}, {m.evicts(ref, why), true}}.first()
+	})
 	p.mind.evicting(ref)
 	w.mu.Unlock()
 	err := errLivesPanic // unless it returns

@@ -240,6 +240,7 @@ func (w *livesWorld) permission(name string, e livesEvent) {
 		case e.kind == "blind" && mine:
 			p.see(p.blind != nil)
 		case e.kind == "kick":
+			p.mind.kicked = w.now
 			w.call(p.evictor.Kick)
 		}
 	}
@@ -394,6 +395,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 			for i, q := range w.processes {
 				q.lead(both || first == (i == 0))
 				q.mind.disturbed("takeover")
+				q.mind.kicked = w.now
 				w.call(q.evictor.Kick)
 				q.fed = true
 			}

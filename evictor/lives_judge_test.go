@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/evictkit/evictkit/evictor"
 )
 
@@ -55,10 +57,12 @@ type livesNotes struct {
 	released map[string]time.Time // when the closure ended after which a node was released
 	trouble  time.Time            // when something last kept this process from its work
 	troubles string
-	behind   time.Time    // when the store last stopped showing older versions
-	setBack  bool         // its clock, since its last pass
-	before   *livesMind   // under Run: as it was when this instant began
-	doubts   []livesDoubt // under Run: writes that only the end of the instant may justify
+	kicked   time.Time
+	askedBy  map[types.UID]time.Time // when the program wants to be asked again, at the latest
+	behind   time.Time               // when the store last stopped showing older versions
+	setBack  bool                    // its clock, since its last pass
+	before   *livesMind              // under Run: as it was when this instant began
+	doubts   []livesDoubt            // under Run: writes that only the end of the instant may justify
 }
 
 func newLivesMind(p *livesProcess) *livesMind {
@@ -66,7 +70,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{},
 		stands: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled:  p.world.now,
-		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 
@@ -143,6 +147,7 @@ func (m *livesMind) wrote(kind evictor.Kind, err error) {
 
 // told judges a decision: none tells of what did not happen, or of what the half that is off decides.
 func (m *livesMind) told(d evictor.Decision) {
+	m.reports(d)
 	count, ofWrite := m.did[d.Kind], slices.Contains(livesWrites, d.Kind)
 	name := d.Kind.String()
 	ofEvictions := strings.HasPrefix(name, "Eviction") || d.Kind == evictor.PodEvicted

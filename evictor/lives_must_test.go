@@ -79,7 +79,7 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	own := inTheEnd && m.allowed(known) && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
 	flows := own && (!m.stands[known.domain] || m.deadline(known, m.pods[name], true, false).After(released))
 	end := m.deadline(known, m.pods[name], flows, true)
-	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(m.trouble, opened))
+	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(livesLater(m.trouble, m.askedBy[pod.UID]), opened))
 	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() && w.now.Sub(since) > wait
 	turn := (!m.stands[known.domain] || known.emptied && m.pods[name].latest.After(released) && !m.pods[name].failed) && w.config.MaxFailedNodes == 0
 	if late || own && !w.plan.Taints && turn && !livesDaemon(pod) {

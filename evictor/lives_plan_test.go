@@ -42,6 +42,7 @@ type livesFeatures struct {
 	Large     bool // zones are large from 4 nodes on
 	MaxRate   float64
 	MaxFailed int
+	May       bool // Options.MayEvict
 	livesBudget
 }
 
@@ -139,7 +140,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	plan.Exact, plan.Dry, plan.Racks, plan.Hold, plan.Prefer, plan.Policy, plan.Large = one(4), one(20), one(5), one(4), one(5), one(5), one(5)
 	plan.Half = []evictor.Half{evictor.Lifecycle, evictor.TaintEviction, 0, 0, 0, 0, 0, 0, 0, 0}[random.Intn(10)]
 	plan.MaxRate, plan.MaxFailed = []float64{0.1, 0, 0, 0, 0, 0}[random.Intn(6)], []int{1, 2, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0}[random.Intn(12)]
-	plan.livesBudget = newLivesBudget(rand.New(rand.NewSource(-seed)))
+	plan.livesBudget, plan.May = newLivesBudget(rand.New(rand.NewSource(-seed))), newLivesMay(seed)
 	for i := range plan.Skew {
 		plan.Skew[i] = []time.Duration{0, 0, 0, 30 * time.Second, -90 * time.Second, 7 * time.Minute}[random.Intn(6)]
 	}
@@ -235,7 +236,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
 		func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
 		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 },
-		func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
+		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
 		func(p *livesPlan) { p.Exceeded = nil }, func(p *livesPlan) { p.Bounds = p.Bounds[:len(p.Bounds)/2] }, func(p *livesPlan) { p.Bounds = p.Bounds[len(p.Bounds)/2:] },
 	} {
 		try(simpler)

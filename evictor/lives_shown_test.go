@@ -51,6 +51,7 @@ type livesPod struct {
 	evicted, failed bool      // the API server said so; the last try to evict it
 	marked          time.Time // not Ready
 	later           time.Time // when a budget that refused an eviction wants to be asked again
+	livesRefused
 }
 
 // livesMind is what one process was shown and told.
@@ -79,6 +80,9 @@ func (m *livesMind) elapsed(stamp time.Time) time.Time { return stamp.Add(-m.pro
 // shownNode is told what the store answers. Row "an object older than one seen before is ignored …", row "a recreated
 // node starts afresh". What is deleted is forgotten, so that memory is bounded.
 func (m *livesMind) shownNode(name string, node *v1.Node) {
+	if was := m.nodes[name]; was != nil && (node == nil || node.UID != was.object.UID) {
+		m.forgetsRefusals(name)
+	}
 	if node == nil {
 		delete(m.nodes, name)
 		return

@@ -332,6 +332,9 @@ func (p *livesProcess) options() evictor.Options {
 			return append(slices.Clone(waiting), "nobody")[len(waiting)/2*2]
 		}
 	}
+	if w.plan.May {
+		options.MayEvict = p.mayEvict
+	}
 	if w.plan.Policy {
 		options.Policy = zone.PolicyFunc(p.decide)
 	}

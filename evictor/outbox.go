@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -15,8 +16,10 @@ type subject struct {
 	pod  PodKey
 }
 
+// about says what a decision is about. A refusal by Options.MayEvict repeats none: another is reported only if its text
+// differs.
 func about(d *Decision) (who subject, mayRepeat bool) {
-	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed || d.Kind == WriteFailed
+	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed && d.Reason != pods.MayEvict.String() || d.Kind == WriteFailed
 }
 
 // repeat merges a decision into the last one about the same pod or node, if it repeats that one.

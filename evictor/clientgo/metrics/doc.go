@@ -19,11 +19,15 @@
 //	evictkit_queue_oldest_seconds{queue}                         how long the first has waited since it was due
 //	evictkit_api_errors_total{operation,reason}                  failed writes
 //	evictkit_decisions_total{kind}                               decisions
+//	evictkit_evictions_delayed_total{reason}                     due evictions that are held back, as often as reported
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster
 //	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //
 // A collection holds the evictor's lock only for short looks, however large the cluster: about 1 µs with 150,000 armed
 // evictions.
+//
+// The label reason of a delay is that of its decision or, if evictor.Options.MayEvict refuses the eviction with an
+// evictor.Refusal, Refusal.Reason.
 //
 // The label zone is upstream's: region and zone with ":\x00:" between them, or empty if a node has neither. The series
 // of a zone without nodes disappear at the next collection; upstream's stay. Durations are in seconds. Upstream's

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,7 @@ type Metrics struct {
 	podDeletion prometheus.Histogram
 	apiErrors   *prometheus.CounterVec
 	decisions   *prometheus.CounterVec
+	delayed     *prometheus.CounterVec
 	requests    *prometheus.CounterVec
 
 	mu      sync.Mutex
@@ -91,6 +93,7 @@ func New(opts Options) *Metrics {
 		[]float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
 	m.apiErrors = count(own, "api_errors_total", "Failed writes by what was tried and the kind of the error.", "operation", "reason")
 	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
+	m.delayed = count(own, "evictions_delayed_total", "Evictions that were due but held back, by what holds them back.", "reason")
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Subsystem: "rest_client", Name: "requests_total", Help: "Number of HTTP requests, partitioned by status code, method, and host.",
 	}, []string{"code", "method", "host"})
@@ -115,6 +118,8 @@ func (m *Metrics) Pass(took time.Duration) { m.pass.Observe(took.Seconds()) }
 func (m *Metrics) Observe(d evictor.Decision) {
 	m.decisions.WithLabelValues(d.Kind.String()).Inc()
 	switch {
+	case d.Kind == evictor.EvictionDelayed:
+		m.delayed.WithLabelValues(delay(d)).Inc()
 	case d.DryRun: // nothing was done
 	case d.Kind == evictor.TaintsWritten && hasOwn(d.Added) && !hasOwn(d.Removed), d.Kind == evictor.NodeEmptied: // one for another is no eviction
 		m.evicted(m.zoneOf(d.Node))
@@ -122,6 +127,15 @@ func (m *Metrics) Observe(d evictor.Decision) {
 		m.podDeleted.Inc()
 		m.podDeletion.Observe(max(0, m.clock.Since(d.Deadline).Seconds()))
 	}
+}
+
+// delay is what holds an eviction back: for a refusal by the program, the program's own reason if it gives one.
+func delay(d evictor.Decision) string {
+	var refusal *evictor.Refusal
+	if errors.As(d.Err, &refusal) && refusal != nil && refusal.Reason != "" {
+		return refusal.Reason
+	}
+	return d.Reason
 }
 
 func hasOwn(list []v1.Taint) bool {

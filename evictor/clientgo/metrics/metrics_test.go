@@ -209,6 +209,27 @@ func TestDecisionsAreCountedByTheirKind(t *testing.T) {
 	expect(t, gathered(t, m), `evictkit_decisions_total{kind="PodSpared"} 2`, "evictkit_decisions_total")
 }
 
+// TestDelaysAreCountedByWhatHoldsBack, which for the program's own refusals is the program's reason.
+func TestDelaysAreCountedByWhatHoldsBack(t *testing.T) {
+	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
+	m := metrics.New(metrics.Options{Clock: cluster.Clock()})
+	cluster.Start(evictor.DefaultConfig(), evictor.Options{Observer: m, MayEvict: func(_ context.Context, pod *v1.Pod, _ evictor.Decision) error {
+		switch pod.Name {
+		case "a-0-p0":
+			return fmt.Errorf("pod %s: %w", pod.Name, &evictor.Refusal{Reason: "no room"})
+		case "a-0-p1":
+			return errors.New("no")
+		}
+		return nil
+	}})
+	cluster.Fail("a-0")
+	cluster.Advance(20 * time.Minute)
+	require.Equal(t, []string{"a-0-p2"}, cluster.Evicted())
+	expect(t, gathered(t, m), `
+evictkit_evictions_delayed_total{reason="MayEvict"} 1
+evictkit_evictions_delayed_total{reason="no room"} 1`, "evictkit_evictions_delayed_total")
+}
+
 // TestAZoneThatIsGoneIsForgotten; upstream shows it for ever.
 func TestAZoneThatIsGoneIsForgotten(t *testing.T) {
 	cluster := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 1))

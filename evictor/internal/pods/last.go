@@ -16,6 +16,10 @@ type Try struct {
 	// group of pods that a refusal applies to.
 	Refused, Conflicts int
 	Group              Group
+	// Err is the program's refusal, if Delay is MayEvict. Refusals is how often in a row it has refused before, and Kicks is
+	// Pods.Kicks.
+	Err             error
+	Refusals, Kicks int
 	// Round says that the node's other pods must be decided about too; no event need come that would trigger it.
 	Round bool
 }
@@ -29,6 +33,7 @@ const (
 	Dropped                // nothing evicts it any more; Reason says why
 	Wait                   // not now
 	Apart                  // wait, for Wait, among the refused evictions: it, or one of its group, was refused
+	Ask                    // ask the program, then check again
 	Proceed                // evict the pod; Begin was called
 )
 
@@ -66,7 +71,9 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		}
 	case !try.Evict:
 		try.News = ev.delayed != try.Delay && try.Delay != Overdue
-		ev.delayed = try.Delay
+		if ev.delayed = try.Delay; try.News {
+			p.reportAnew(known.ref.Key)
+		}
 		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == MayWrite || try.Delay == Policy)
 	case p.refusing.Left(only(object.UID), now) > 0: // it was refused before, and has been armed again or moved since
 		try.Wait, ev.aside = p.refusing.Left(only(object.UID), now), true
@@ -75,11 +82,21 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		}
 	case !apart && p.refusing.Left(try.Group, now) > 0:
 		try.Outcome, ev.aside = Apart, true
+	case p.withholds(known, now) != nil:
+		w := p.withholds(known, now)
+		try.Wait, try.Delay, try.Err, try.News = w.until.Sub(now), MayEvict, w.err, w.tell(n)
+		ev.delayed, ev.aside = MayEvict, true
+		if !apart {
+			try.Outcome = Apart
+		}
+	case permits.Unasked && !p.evicting[known.ref.Key]:
+		try.Outcome, try.Refusals, try.Kicks = Ask, p.refusals(known.ref.Key), p.Kicks
 	case !p.Begin(known.ref): // a try that was cancelled is still in flight
 		try.Wait = permits.Soon
 	default:
 		ev.delayed = 0
 		try.Outcome = Proceed
+		delete(p.withheld, known.ref.Key)
 	}
 	return try
 }

@@ -18,6 +18,8 @@ import (
 type Pods struct {
 	// Ahead is how far the times passed in are ahead of the clock, by which the API's times are set. It only grows.
 	Ahead time.Duration
+	// Kicks counts the calls of AskAgain.
+	Kicks int
 
 	matcher  taints.Matcher
 	own      func(*v1.Taint) bool
@@ -26,6 +28,7 @@ type Pods struct {
 	evicting map[Key]bool // in flight
 	evicted  map[Key]Ref  // the store does not show that yet
 	refusing Refusing
+	withheld map[Key]*withheld
 	deadline earliest.Of // of the armed evictions
 	todo     []Action    // since the last Todo
 }
@@ -47,6 +50,7 @@ type Node struct {
 
 	found  bool // since its last recovery, a pod was armed or spared
 	spared map[types.UID]bool
+	outage int // how often it has recovered
 }
 
 // pod is a pod on a node from which pods are evicted. It is known until it is gone, replaced or no longer bound there, or
@@ -73,7 +77,7 @@ func New(by By, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	return Pods{
 		by: by, matcher: matcher, own: ours,
 		known: make(map[Key]*pod), evicting: make(map[Key]bool), evicted: make(map[Key]Ref),
-		refusing: Refusing{until: make(map[Group]time.Time)},
+		refusing: Refusing{until: make(map[Group]time.Time)}, withheld: make(map[Key]*withheld),
 	}
 }
 
@@ -106,6 +110,9 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 	if known != nil && (object == nil || object.UID != known.ref.UID || object.Spec.NodeName != known.ref.Node) {
 		p.forget(known, "") // its eviction must not hit the pod that has its name now
 		known = nil
+	}
+	if w := p.withheld[key]; w != nil && (object == nil || object.UID != w.ref.UID) {
+		delete(p.withheld, key)
 	}
 	switch {
 	case object == nil:
@@ -167,6 +174,7 @@ func (p *Pods) Remove(n *Node, replaced bool) {
 	for _, known := range n.sorted() {
 		p.forget(known, "")
 	}
+	maps.DeleteFunc(p.withheld, func(_ Key, w *withheld) bool { return w.ref.Node == n.Name })
 	if !replaced {
 		maps.DeleteFunc(p.evicted, func(_ Key, was Ref) bool { return was.Node == n.Name })
 	}
@@ -223,7 +231,7 @@ func (n *Node) spares(object *v1.Pod) bool {
 }
 
 // Recovered is called when the node is Ready again.
-func (n *Node) Recovered() { n.found, n.spared = false, nil }
+func (n *Node) Recovered() { n.found, n.spared, n.outage = false, nil, n.outage+1 }
 
 // Emptied is how far the emptying of a node is.
 type Emptied uint8

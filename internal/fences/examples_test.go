@@ -15,7 +15,7 @@ import (
 // small are the examples that are short enough to read in one go. Each says first which question it answers, has at
 // most 120 lines, and has a test.
 var small = []string{
-	"beside/controller.go", "capacity/main.go", "drain/main.go", "heartbeats/main.go", "manager/main.go", "nodeagent/main.go", "policy/main.go",
+	"beside/controller.go", "capacity/check.go", "drain/main.go", "heartbeats/main.go", "manager/main.go", "nodeagent/main.go", "policy/main.go",
 	"schedulerplugin/plugin.go", "why/main.go",
 }
 

@@ -1,15 +1,12 @@
-// Command capacity answers: how do I keep a pod where it is while there is no room for it elsewhere, or at hours at
+// Package capacity answers: how do I keep a pod where it is while there is no room for it elsewhere, or at hours at
 // which nobody may be disturbed?
 //
 // Options.MayEvict is asked before each eviction. This one has a calendar, which holds back maintenance from one o'clock
-// to two, and counts what is free on the other nodes. It is played in virtual time.
-package main
+// to two, and counts what is free on the other nodes. Its test plays a night in virtual time.
+package capacity
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -17,16 +14,21 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// check is the program. On a cluster, nodes and pods come from informers of your own that keep resources.
-type check struct {
+// Check says whether a pod may be evicted now. Under Run it is asked by several goroutines.
+type Check struct {
 	nodes evictor.NodeStore
 	pods  evictor.PodStore
 
 	mu       sync.Mutex
 	promised map[types.UID]promise
+}
+
+// New makes a Check that reads these stores. They must show resources, so on a cluster they are made from informers of
+// your own: package clientgo keeps none.
+func New(nodes evictor.NodeStore, pods evictor.PodStore) *Check {
+	return &Check{nodes: nodes, pods: pods, promised: make(map[types.UID]promise)}
 }
 
 // promise is room for a pod that was permitted to leave, until its replacement has surely been scheduled.
@@ -36,7 +38,8 @@ type promise struct {
 	until time.Time
 }
 
-func (c *check) mayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
+// MayEvict is for evictor.Options.
+func (c *Check) MayEvict(_ context.Context, pod *v1.Pod, why evictor.Decision) error {
 	now := why.Time.UTC()
 	if why.Taint != nil && why.Taint.Key == "maintenance" && now.Hour() == 1 {
 		return &evictor.Refusal{Reason: "the nightly batch runs", Again: now.Truncate(time.Hour).Add(time.Hour)}
@@ -63,7 +66,7 @@ func usable(node *v1.Node) bool {
 }
 
 // fits says whether the pod has room beside the node's pods and those that were promised room there.
-func (c *check) fits(pod *v1.Pod, node *v1.Node, now time.Time) bool {
+func (c *Check) fits(pod *v1.Pod, node *v1.Node, now time.Time) bool {
 	free := node.Status.Allocatable.DeepCopy()
 	take := func(pod *v1.Pod) {
 		for i := range pod.Spec.Containers {
@@ -90,24 +93,4 @@ func (c *check) fits(pod *v1.Pod, node *v1.Node, now time.Time) bool {
 		}
 	}
 	return true
-}
-
-func main() {
-	if err := play(os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "capacity:", err)
-		os.Exit(1)
-	}
-}
-
-// play plays the scenario and prints which pods left, and which were held back and why.
-func play(out io.Writer) error {
-	_, err := simulation.Play(context.Background(), scenario(), func(w *simulation.World) (simulation.Controller, error) {
-		c := &check{nodes: w.Clients().Nodes, pods: w.Clients().Pods, promised: make(map[types.UID]promise)}
-		return w.NewEvictor(evictor.Options{MayEvict: c.mayEvict, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.EvictionDelayed || d.Kind == evictor.PodEvicted {
-				fmt.Fprintln(out, d)
-			}
-		})})
-	})
-	return err
 }

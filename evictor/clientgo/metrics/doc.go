@@ -19,7 +19,7 @@
 //	evictkit_queue_oldest_seconds{queue}                         how long the first has waited since it was due
 //	evictkit_api_errors_total{operation,reason}                  failed writes
 //	evictkit_decisions_total{kind}                               decisions
-//	evictkit_evictions_delayed_total{reason}                     due evictions that are held back, as often as reported
+//	evictkit_evictions_delayed_total{reason}                     due evictions held back, as often as reported
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster
 //	rest_client_requests_total{code,method,host}                 requests, with Transport; see OmitRequests
 //

@@ -24,7 +24,9 @@ type PodRef struct {
 }
 
 // NodeStore reads the user's cache of nodes. All methods must be safe for concurrent use and must not call back into
-// the evictor. The evictor neither changes nor keeps the objects it gets.
+// the evictor. The evictor changes no object that it gets, so a store may hand out its own objects, and these may share
+// maps and slices. Nor may a store change a node that it has handed out; it replaces it. The evictor keeps a node while it
+// writes it and, with a Budget, the node's map of labels until it reads the node again.
 type NodeStore interface {
 	// Synced reports whether the store is complete. Nothing is decided before it is.
 	Synced() bool
@@ -34,7 +36,7 @@ type NodeStore interface {
 	Nodes(visit func(*v1.Node) bool)
 }
 
-// PodStore reads the user's cache of pods, under the same rules as NodeStore.
+// PodStore reads the user's cache of pods, under the same rules as NodeStore. Of pods the evictor keeps no reference.
 type PodStore interface {
 	// Pod returns the pod of that name, or false when there is none.
 	Pod(key PodKey) (*v1.Pod, bool)

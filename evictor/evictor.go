@@ -27,6 +27,10 @@ import (
 // the Clock and the stores (Synced excepted), and the Logger after Prefer panicked. These must be fast, and must neither
 // call the evictor nor wait for a goroutine that does. The other options, the writers and the event sink are called with
 // nothing locked, and under Run by several goroutines at once.
+//
+// The nodes and pods that these functions are given are the store's own, and show what the store keeps: on a cluster, what
+// clientgo.Keep says. The functions must not change them, labels and annotations included, because other objects may share
+// these.
 type Options struct {
 	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, so it needs a clock.Clock.
 	Clock clock.PassiveClock
@@ -120,10 +124,10 @@ func (r *Refusal) Error() string { return r.Reason }
 // Member is what a Budget learns about a node. Its functions must neither change Labels nor keep them.
 type Member struct {
 	Domain   zone.Key
-	Labels   map[string]string
-	Ready    bool // by its verdict
-	Excluded bool // by Options.Excluded
-	Held     bool // by Evictor.Hold or Options.Hold
+	Labels   map[string]string // all of the node's, as its store shows them
+	Ready    bool              // by its verdict
+	Excluded bool              // by Options.Excluded
+	Held     bool              // by Evictor.Hold or Options.Hold
 }
 
 func (o Options) withDefaults() Options {

@@ -68,15 +68,23 @@ func tolerating(number, tolerations int) *v1.Pod {
 
 // TestTolerationsGoWithTheirPods: a tenant that creates and deletes pods, each with other tolerations, leaves nothing.
 func TestTolerationsGoWithTheirPods(t *testing.T) {
-	c := &Cluster{}
 	before := heap()
 	for i := range 1000 {
-		_ = c.slimPod(tolerating(i, 50)) // added, and forgotten: 12 MiB
+		_ = slimPod(&Options{}, tolerating(i, 50)) // added, and forgotten: 12 MiB
 	}
 	takes(t, before, 1<<20)
-	kept := c.slimPod(tolerating(-1, 50)).(*pod)
+	kept := slimPod(&Options{}, tolerating(-1, 50))
 	runtime.GC()
 	require.Len(t, kept.tolerations.appendTo(nil), 50, "while there is such a pod its own stay")
+}
+
+// many are labels of an object that has far too many.
+func many(number int) map[string]string {
+	labels := make(map[string]string)
+	for k := range 4000 {
+		labels[fmt.Sprintf("label-%d", k)] = fmt.Sprintf("%s-%d", strings.Repeat("x", 200), number)
+	}
+	return labels
 }
 
 // TestOnePodBringsABoundedNumberOfBytes, of whatever it has many of.
@@ -101,6 +109,24 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 			p.Labels = map[string]string{large + fmt.Sprint(i): ""}
 			return p
 		},
+		"many labels": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			p.Labels = many(i)
+			return p
+		},
+		"named annotations": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			p.Annotations = map[string]string{"large": large + fmt.Sprint(i), "gang": strings.Repeat("x", 15<<10) + fmt.Sprint(i)}
+			return p
+		},
+		"owners": func(i int) *v1.Pod {
+			p := tolerating(i, 0)
+			for k := range 4000 {
+				p.OwnerReferences = append(p.OwnerReferences, metav1.OwnerReference{Kind: fmt.Sprint("Kind", i), Name: fmt.Sprint("owner-", k)})
+			}
+			p.OwnerReferences[0].APIVersion = large + fmt.Sprint(i)
+			return p
+		},
 		"names": func(i int) *v1.Pod {
 			p := tolerating(i, 0)
 			p.Name, p.UID, p.ResourceVersion = large[:253], types.UID(large+fmt.Sprint(i)), large+fmt.Sprint(-i) // a name is bounded by API servers
@@ -114,12 +140,12 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := &Cluster{opts: Options{DaemonSets: true}}
+			opts := &Options{DaemonSets: true, Keep: Keep{PodAnnotations: []string{"gang", "large"}, Owners: true}}
 			const pods = 20
 			kept := make([]any, 0, pods)
 			before := heap()
 			for i := range pods {
-				kept = append(kept, c.slimPod(whole(i)))
+				kept = append(kept, slimPod(opts, whole(i)))
 			}
 			takes(t, before, pods*(maxTolerations+2048))
 			runtime.KeepAlive(kept)
@@ -130,16 +156,13 @@ func TestOnePodBringsABoundedNumberOfBytes(t *testing.T) {
 // TestTooManyLabelsSpareTheirOwn: where labels are matched with DaemonSets, what is too much for that evicts nobody of another tenant,
 // and spares nobody.
 func TestTooManyLabelsSpareTheirOwn(t *testing.T) {
-	many := map[string]string{}
-	for i := range 4000 {
-		many[fmt.Sprint("label-", i)] = "x"
-	}
+	yes, many := true, many(0)
 	sets := cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	spared := func(namespace string, labels map[string]string) bool {
-		c := &Cluster{opts: Options{DaemonSets: true}}
-		shown, ok := (&podStore{daemonSets: sets}).shown(c.slimPod(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", Labels: labels}}), new(v1.Pod))
+		opts := &Options{DaemonSets: true, EvictionAPI: true}
+		shown, ok := (&podStore{daemonSets: sets}).shown(slimPod(opts, &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", Labels: labels, OwnerReferences: []metav1.OwnerReference{{Kind: "ReplicaSet", Controller: &yes}}}}), new(v1.Pod))
 		require.True(t, ok)
-		return len(shown.OwnerReferences) > 0
+		return ofDaemonSet(shown)
 	}
 	require.False(t, spared("tenant", nil))
 	require.True(t, spared("tenant", many))
@@ -154,7 +177,6 @@ func TestTooManyLabelsSpareTheirOwn(t *testing.T) {
 
 // TestAUsualPodIsKeptInFewBytes, beside what the informer's store and index take.
 func TestAUsualPodIsKeptInFewBytes(t *testing.T) {
-	c := &Cluster{}
 	const pods = 10_000
 	kept := make([]any, 0, pods)
 	before := heap()
@@ -162,22 +184,22 @@ func TestAUsualPodIsKeptInFewBytes(t *testing.T) {
 		p := tolerating(0, 2)
 		p.Namespace, p.Name, p.ResourceVersion = "a-namespace", fmt.Sprintf("deployment-%010d-%05d", i, i), fmt.Sprint(1_000_000+i)
 		p.UID, p.Spec.NodeName = types.UID(fmt.Sprintf("%08x-0000-4000-8000-%012x", i, i)), fmt.Sprint("node-", i%100)
-		kept = append(kept, c.slimPod(p))
+		p.Labels = map[string]string{"app.kubernetes.io/name": fmt.Sprint("web-", i/20), "app.kubernetes.io/part-of": "shop", "pod-template-hash": fmt.Sprintf("%010d", i/20)}
+		kept = append(kept, slimPod(&Options{}, p))
 	}
-	takes(t, before, pods*(112+48+32)) // itself and its key, and what else lives in this process
+	takes(t, before, pods*(112+48+48)) // itself and its key, its share of the labels of 20 pods, and what else lives in this process
 	runtime.KeepAlive(kept)
 }
 
 // TestEqualTolerationsAreKeptOnce, as those that admission adds to almost every pod.
 func TestEqualTolerationsAreKeptOnce(t *testing.T) {
-	c := &Cluster{}
 	const pods = 200
 	kept := make([]any, 0, pods)
 	before := heap()
 	for i := range pods {
 		p := tolerating(0, 50)
 		p.Name = fmt.Sprint("p", i)
-		kept = append(kept, c.slimPod(p))
+		kept = append(kept, slimPod(&Options{}, p))
 	}
 	takes(t, before, pods*512)
 	runtime.KeepAlive(kept)
@@ -186,10 +208,9 @@ func TestEqualTolerationsAreKeptOnce(t *testing.T) {
 // TestTooManyTolerationsEvictNobodyEarly: those that no NoExecute taint can meet are left away first, and a pod that still has too
 // many counts as one that tolerates everything.
 func TestTooManyTolerationsEvictNobodyEarly(t *testing.T) {
-	c := &Cluster{}
 	show := func(whole *v1.Pod) []v1.Toleration {
 		var shown v1.Pod
-		c.slimPod(whole).(*pod).show(&shown)
+		slimPod(&Options{}, whole).show(&shown)
 		return shown.Spec.Tolerations
 	}
 	require.Equal(t, toleratesAll, show(tolerating(0, 100)))
@@ -205,7 +226,6 @@ func TestTooManyTolerationsEvictNobodyEarly(t *testing.T) {
 
 // TestANodeIsKeptInABoundedNumberOfBytes: a kubelet writes its own labels, annotations and status.
 func TestANodeIsKeptInABoundedNumberOfBytes(t *testing.T) {
-	c := &Cluster{}
 	large := strings.Repeat("x", 1<<20)
 	const nodes = 20
 	kept := make([]any, 0, nodes)
@@ -216,9 +236,41 @@ func TestANodeIsKeptInABoundedNumberOfBytes(t *testing.T) {
 		for k := range 4000 {
 			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: v1.NodeConditionType(fmt.Sprint(i, k)), Reason: "X"}, v1.NodeCondition{Type: v1.NodeReady})
 		}
-		kept = append(kept, c.slimNode(n))
+		kept = append(kept, Keep{}.slimNode(n))
 	}
 	takes(t, before, nodes*4096)
+	runtime.KeepAlive(kept)
+}
+
+// TestANodesLabelsAreKeptInABoundedNumberOfBytes, those first that an evictor reads.
+func TestANodesLabelsAreKeptInABoundedNumberOfBytes(t *testing.T) {
+	whole := func(i int) *v1.Node {
+		n := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("n", i), Labels: many(i)}}
+		for _, key := range readLabels {
+			n.Labels[key] = "read"
+		}
+		return n
+	}
+	first := Keep{}.slimNode(whole(0))
+	for _, key := range append([]string{"label-0", "label-1", "label-10", "label-100"}, readLabels...) {
+		require.Contains(t, first.Labels, key)
+	}
+	require.NotContains(t, first.Labels, "label-999")
+	require.Equal(t, first, Keep{}.slimNode(whole(0)))
+	require.Equal(t, first, Keep{}.slimNode(first))
+	features := make(map[string]string)
+	for k := range 400 { // as many as discovery writes, and more
+		features[fmt.Sprintf("feature.node.kubernetes.io/cpu-cpuid.FEATURE%d", k)] = "true"
+	}
+	require.Equal(t, features, Keep{}.slimNode(&v1.Node{ObjectMeta: metav1.ObjectMeta{Labels: features}}).Labels)
+
+	const nodes = 20
+	kept := make([]any, 0, nodes)
+	before := heap()
+	for i := range nodes {
+		kept = append(kept, Keep{}.slimNode(whole(i)))
+	}
+	takes(t, before, nodes*(maxNodeLabels+16<<10))
 	runtime.KeepAlive(kept)
 }
 
@@ -234,16 +286,15 @@ func tainted(number, others int) *v1.Node {
 
 // TestTaintsAreKeptInABoundedNumberOfBytes, those first that an evictor writes or evicts for.
 func TestTaintsAreKeptInABoundedNumberOfBytes(t *testing.T) {
-	c := &Cluster{}
 	few := tainted(0, 40)
-	require.Equal(t, few.Spec.Taints, c.slimNode(few).Spec.Taints)
-	require.Empty(t, c.slimNode(few).Annotations)
+	require.Equal(t, few.Spec.Taints, Keep{}.slimNode(few).Spec.Taints)
+	require.Empty(t, Keep{}.slimNode(few).Annotations)
 	many := tainted(0, 4000)
-	require.Equal(t, many.Spec.Taints[4000:], c.slimNode(many).Spec.Taints)
+	require.Equal(t, many.Spec.Taints[4000:], Keep{}.slimNode(many).Spec.Taints)
 	for i := range many.Spec.Taints {
 		many.Spec.Taints[i].Effect = v1.TaintEffectNoExecute
 	}
-	kept := c.slimNode(many).Spec.Taints
+	kept := Keep{}.slimNode(many).Spec.Taints
 	require.Equal(t, v1.TaintNodeUnreachable, kept[len(kept)-1].Key)
 
 	const nodes = 20
@@ -254,7 +305,7 @@ func TestTaintsAreKeptInABoundedNumberOfBytes(t *testing.T) {
 		for k := range n.Spec.Taints {
 			n.Spec.Taints[k].Effect = v1.TaintEffectNoExecute
 		}
-		all = append(all, c.slimNode(n))
+		all = append(all, Keep{}.slimNode(n))
 	}
 	takes(t, before, nodes*(maxTaints+4096))
 	runtime.KeepAlive(all)
@@ -267,8 +318,9 @@ func TestTaintsThatAreNotKeptAreNotLost(t *testing.T) {
 	c, err := New(client, Options{})
 	require.NoError(t, err)
 	writer := c.Clients().NodeWriter
-	kept := c.slimNode(whole)
+	kept := Keep{}.slimNode(whole)
 	require.Len(t, kept.Spec.Taints, 2)
+	require.Equal(t, kept, Keep{}.slimNode(kept), "the informer's transform function sees what was listed again")
 	lift := taints.Change{Remove: []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}}
 	require.NoError(t, writer.UpdateTaints(context.Background(), kept, lift))
 	written, err := client.CoreV1().Nodes().Get(context.Background(), "n0", metav1.GetOptions{})
@@ -283,7 +335,6 @@ func TestTaintsThatAreNotKeptAreNotLost(t *testing.T) {
 
 // TestAUsualNodeIsKeptInFewBytes.
 func TestAUsualNodeIsKeptInFewBytes(t *testing.T) {
-	c := &Cluster{}
 	const nodes = 2000
 	kept := make([]any, 0, nodes)
 	before := heap()
@@ -295,7 +346,7 @@ func TestAUsualNodeIsKeptInFewBytes(t *testing.T) {
 		for _, kind := range keptConditions[:4] {
 			n.Status.Conditions = append(n.Status.Conditions, v1.NodeCondition{Type: kind, Status: v1.ConditionStatus(fmt.Sprint("Fal", "se")), Reason: fmt.Sprint("Reason", kind), Message: "text"})
 		}
-		kept = append(kept, c.slimNode(n))
+		kept = append(kept, Keep{}.slimNode(n))
 	}
 	takes(t, before, nodes*1800)
 	runtime.KeepAlive(kept)

@@ -18,18 +18,22 @@
 // of the half TaintEviction (Options.Half) it watches no leases. The half Lifecycle needs pods too, because it marks
 // them not Ready.
 //
-// Its informers keep little. A pod takes about 160 bytes, and 110 more in the informer's store and index. A node is
-// kept without images, addresses, annotations, and conditions that the evictor does not read; Options.KeepNode keeps
-// more. Equal lists of tolerations are kept once, for as long as a pod has them.
+// Its informers keep little: Keep lists all of it, and names what the program needs beside that. Labels are always
+// kept. Labels, annotations and owners of pods are kept once for all pods that have the same, and so are lists of
+// tolerations, for as long as a pod has them.
 //
-// What a tenant or a kubelet can make us keep is bounded, to some 20 KiB for each object that exists:
+// What a tenant or a kubelet can make us keep is bounded, to some 60 KiB for each pod and 100 KiB for each node:
 //
 //   - Of tolerations of more than 16 KiB only those for NoExecute are kept; if these are still more, the pod counts as
 //     one that tolerates everything.
 //   - Of taints of more than 16 KiB only those that an evictor writes and the first NoExecute ones are kept; the others
 //     are read again when the list is written.
-//   - With DaemonSets, a pod with more than 16 KiB of labels counts as a DaemonSet's, and a DaemonSet with such a
-//     selector selects its whole namespace.
+//   - Of labels of more than 16 KiB (pods) or 64 KiB (nodes) those are kept that fit, in the order of their keys, but
+//     first a node's zone, region, operating system, architecture and exclusion. Each counts 40 bytes beside its text.
+//     With DaemonSets, a pod with more labels counts as a DaemonSet's, and a DaemonSet with such a selector selects its
+//     whole namespace.
+//   - Of the annotations that Keep names those are kept that fit into 16 KiB, in the order of their keys, and of owners
+//     those that fit into 4 KiB. Status and reason of a node's condition are cut to 256 bytes.
 //
 // A program that already has whole nodes and pods in a SharedInformerFactory sets Options.Factory, and one with a cache
 // of its own sets Options.Informers; then nothing is watched twice. Resyncs of these informers cost work here and have

@@ -55,7 +55,7 @@ func TestATombstoneStandsForItsObject(t *testing.T) {
 	f := &fed{}
 	whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "p"}}
 	nodeHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "n", Obj: versionOf("1")})
-	podHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/p", Obj: (&Cluster{}).slimPod(whole)})
+	podHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/p", Obj: slimPod(&Options{}, whole)})
 	podHandler(f).OnDelete(cache.DeletedFinalStateUnknown{Key: "shop/p", Obj: whole})
 	require.Equal(t, []string{"node n", "pod shop/p", "pod shop/p"}, f.told)
 }

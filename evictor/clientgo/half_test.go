@@ -209,20 +209,14 @@ func TestAnUnusedGraceIsNoReasonToRefuse(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestADomainOfTheProgramsOwn sees the labels that KeepNode keeps for it.
+// TestADomainOfTheProgramsOwn sees all labels.
 func TestADomainOfTheProgramsOwn(t *testing.T) {
 	const pool, spare = "example.com/pool", "example.com/spare"
 	synctest.Test(t, func(t *testing.T) {
 		first, second := node("a-0"), node("a-1")
 		first.Labels[pool], second.Labels[pool], second.Labels[spare] = "blue", "blue", "yes"
 		client := fake.NewClientset(first, second)
-		cluster, err := clientgo.New(client, clientgo.Options{KeepNode: func(whole, kept *v1.Node) {
-			for _, key := range []string{pool, spare} {
-				if value, ok := whole.Labels[key]; ok {
-					kept.Labels[key] = value
-				}
-			}
-		}})
+		cluster, err := clientgo.New(client, clientgo.Options{})
 		require.NoError(t, err)
 		e, err := evictor.New(evictor.DefaultConfig(), cluster.Clients(), evictor.Options{
 			Domain:   func(n *v1.Node) zone.Key { return zone.Key{Zone: n.Labels[pool]} },

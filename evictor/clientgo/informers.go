@@ -47,10 +47,10 @@ func (c *Cluster) informers() (sources, error) {
 		}
 	default:
 		nodes := c.client.CoreV1().Nodes()
-		s.nodes = sourceOf(watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.slimNode(whole) }, nil, nodes.Watch,
+		s.nodes = sourceOf(watched(c, &s, "nodes", &v1.Node{}, func(whole *v1.Node) runtime.Object { return c.opts.Keep.slimNode(whole) }, nil, nodes.Watch,
 			listed(nodes.List, func(l *v1.NodeList) (*metav1.ListMeta, []v1.Node) { return &l.ListMeta, l.Items })))
 		pods := c.client.CoreV1().Pods(metav1.NamespaceAll)
-		s.pods = sourceOf(watched(c, &s, "pods", &v1.Pod{}, c.slimPod, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
+		s.pods = sourceOf(watched(c, &s, "pods", &v1.Pod{}, func(whole *v1.Pod) runtime.Object { return slimPod(&c.opts, whole) }, cache.Indexers{indexByNode: nodeOf}, pods.Watch,
 			listed(pods.List, func(l *v1.PodList) (*metav1.ListMeta, []v1.Pod) { return &l.ListMeta, l.Items })))
 		if c.opts.lifecycle() {
 			leases := c.client.CoordinationV1().Leases(v1.NamespaceNodeLease)

@@ -257,7 +257,7 @@ func TestAnInformerOfOthersReadsLikeOurs(t *testing.T) {
 			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, errors.New("refused") },
 		}
 		informer := c.NewInformer(pagesOnly{lw}, &v1.Node{}, noResync, cache.Indexers{})
-		require.NoError(t, informer.SetTransform(Slim))
+		require.NoError(t, informer.SetTransform(Keep{}.Slim))
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)

@@ -102,27 +102,3 @@ func watchWith(ctx context.Context, lw cache.ListerWatcher, o metav1.ListOptions
 	}
 	return lw.Watch(o)
 }
-
-// Slim is a transform function (cache.TransformFunc) for other informers, such as DefaultTransform of a manager's cache.
-// Of nodes, pods and node leases it keeps only what an evictor reads, and the labels of nodes and pods. Other readers of
-// that cache must do without the rest, such as containers, addresses and annotations. Other objects stay as they are.
-func Slim(obj any) (any, error) {
-	switch o := obj.(type) {
-	case *v1.Node:
-		node := (&Cluster{}).slimNode(o)
-		node.Labels = o.Labels
-		return node, nil
-	case *v1.Pod:
-		slim := (&Cluster{opts: Options{DaemonSets: true, EvictionAPI: true}}).slimPod(o)
-		small := new(v1.Pod)
-		if p, ok := slim.(*pod); ok {
-			p.show(small)
-		}
-		return small, nil
-	case *coordinationv1.Lease:
-		if o.Namespace == v1.NamespaceNodeLease {
-			return slimLease(o), nil
-		}
-	}
-	return obj, nil
-}

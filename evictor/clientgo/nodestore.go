@@ -4,50 +4,48 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"unique"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/evictkit/evictkit/zone"
 )
-
-// keptLabels are the labels of a node that the evictor reads.
-var keptLabels = []string{
-	v1.LabelTopologyZone, v1.LabelTopologyRegion, v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion,
-	zone.LabelExcludeDisruption, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
-}
 
 // keptConditions are the conditions of a node that the evictor reads; each is kept once. A kubelet may write any number
 // of others, with reasons and messages of any length.
 var keptConditions = []v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeNetworkUnavailable}
 
-// slimNode returns what is kept of a node.
-func (c *Cluster) slimNode(whole *v1.Node) *v1.Node {
+// slimNode returns what is kept of a node. A node that is kept stays as it is.
+func (k Keep) slimNode(whole *v1.Node) *v1.Node {
 	kept := &v1.Node{ObjectMeta: slim(&whole.ObjectMeta)}
-	for _, key := range keptLabels {
-		if value, ok := whole.Labels[key]; ok {
-			if kept.Labels == nil {
-				kept.Labels = make(map[string]string) // without a size: most nodes fit a small map
-			}
-			kept.Labels[key] = common(value)
-		}
-	}
+	kept.Labels = slimLabels(fitting(whole.Labels, maxNodeLabels, readLabels...), whole.Name)
+	kept.Annotations = fitting(named(whole.Annotations, k.NodeAnnotations), maxAnnotations)
 	kept.Spec.Unschedulable = whole.Spec.Unschedulable
 	var cut bool
 	kept.Spec.Taints, cut = slimTaints(whole.Spec.Taints)
 	kept.Status.Conditions = slimConditions(whole.Status.Conditions)
-	if c.opts.KeepNode != nil {
-		c.opts.KeepNode(whole, kept)
-	}
-	if cut {
+	if _, was := whole.Annotations[taintsCut]; cut || was {
 		kept.Annotations = maps.Clone(kept.Annotations)
 		if kept.Annotations == nil {
 			kept.Annotations = make(map[string]string, 1)
 		}
 		kept.Annotations[taintsCut] = ""
+	}
+	return kept
+}
+
+// slimLabels returns the labels of the node of that name, in texts shared with other nodes or with the name.
+func slimLabels(whole map[string]string, name string) map[string]string {
+	if len(whole) == 0 {
+		return nil
+	}
+	kept := make(map[string]string, len(whole))
+	for key, value := range whole {
+		if value == name {
+			value = name // most nodes have a label kubernetes.io/hostname
+		} else {
+			value = sharedTexts.one(value)
+		}
+		kept[sharedTexts.one(key)] = value
 	}
 	return kept
 }
@@ -73,24 +71,12 @@ func slimConditions(whole []v1.NodeCondition) []v1.NodeCondition {
 	return append(make([]v1.NodeCondition, 0, len(kept)), kept...)
 }
 
-// common returns a shared copy of a short text that many objects have.
-func common(text string) string { return unique.Make(short(text)).Value() }
-
-// short returns a text, cut to 256 bytes, that keeps no longer one alive.
-func short(text string) string {
-	const longest = 256
-	if len(text) <= longest {
-		return text
-	}
-	return strings.Clone(text[:longest])
-}
-
 // kept is the node as the informer will have it.
 func (c *Cluster) kept(whole *v1.Node) *v1.Node {
 	if c.opts.shared() {
 		return whole
 	}
-	return c.slimNode(whole)
+	return c.opts.Keep.slimNode(whole)
 }
 
 // nodeStore shows the informer's nodes or, until the informer has caught up, nodes as our own writes left them.

@@ -8,8 +8,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
-
-	"github.com/evictkit/evictkit/zone"
 )
 
 func versionOf(version string) *v1.Node {
@@ -51,13 +49,13 @@ func TestWhatWasWrittenIsForgotten(t *testing.T) {
 	require.Empty(t, s.written, "there is no such node")
 }
 
-// TestAKeptNodeHasWhatIsRead by the evictor and written back, and what KeepNode adds.
+// TestAKeptNodeHasWhatIsRead by the evictor and written back, all its labels, and the annotations that are named.
 func TestAKeptNodeHasWhatIsRead(t *testing.T) {
 	at := metav1.NewTime(time.Unix(1_700_000_000, 0))
 	later := metav1.NewTime(at.Add(time.Minute))
 	whole := &v1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Annotations: map[string]string{"large": "text", "hold": "yes"}, Labels: map[string]string{"other": "label"},
+			Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Annotations: map[string]string{"large": "text", "hold": "yes"}, Labels: map[string]string{"other": "label", "kubernetes.io/hostname": "n"},
 		},
 		Spec: v1.NodeSpec{Unschedulable: true, Taints: []v1.Taint{{Key: "theirs", Value: "v", Effect: v1.TaintEffectNoExecute, TimeAdded: &at}}},
 		Status: v1.NodeStatus{
@@ -66,36 +64,29 @@ func TestAKeptNodeHasWhatIsRead(t *testing.T) {
 		},
 	}
 	kept := &v1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Labels: map[string]string{}},
+		ObjectMeta: metav1.ObjectMeta{Name: "n", UID: "uid", ResourceVersion: "7", CreationTimestamp: at, Labels: whole.Labels},
 		Spec:       whole.Spec,
 		Status:     v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse, LastHeartbeatTime: later, LastTransitionTime: at, Reason: "KubeletNotReady"}}},
 	}
-	for _, label := range []string{
-		"topology.kubernetes.io/zone", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region",
-		zone.LabelExcludeDisruption, "kubernetes.io/os", "kubernetes.io/arch", "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
-	} {
-		whole.Labels[label], kept.Labels[label] = "of "+label, "of "+label
-	}
-	require.Equal(t, kept, (&Cluster{}).slimNode(whole))
+	require.Equal(t, kept, Keep{}.slimNode(whole))
 	kept.Annotations = map[string]string{"hold": "yes"}
-	require.Equal(t, kept, (&Cluster{opts: Options{KeepNode: func(whole, kept *v1.Node) {
-		kept.Annotations = map[string]string{"hold": whole.Annotations["hold"]}
-	}}}).slimNode(whole))
+	require.Equal(t, kept, Keep{NodeAnnotations: []string{"hold", "not there"}}.slimNode(whole))
+	require.Equal(t, kept, Keep{NodeAnnotations: []string{"hold"}}.slimNode(kept))
 }
 
 // TestASlimNodeIsTheOneThatIsKept, and has all its labels; what is neither node, pod nor the lease of a node stays whole.
 func TestASlimNodeIsTheOneThatIsKept(t *testing.T) {
 	whole := &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}, Annotations: map[string]string{"large": "text"}}}
-	slim, err := Slim(whole)
+	slim, err := Keep{}.Slim(whole)
 	require.NoError(t, err)
 	require.Equal(t, &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n", Labels: map[string]string{"pool": "p"}}}, slim)
 	lease := renewedAt(v1.NamespaceNodeLease, "u", "1", 100)
 	lease.Annotations = map[string]string{"large": "text"}
-	slim, err = Slim(lease)
+	slim, err = Keep{}.Slim(lease)
 	require.NoError(t, err)
 	require.Equal(t, slimLease(lease), slim)
 	for _, other := range []any{renewedAt("kube-system", "u", "1", 100), &v1.Secret{}, cache.DeletedFinalStateUnknown{}} {
-		slim, err := Slim(other)
+		slim, err := Keep{}.Slim(other)
 		require.NoError(t, err)
 		require.Equal(t, other, slim)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
@@ -41,13 +40,11 @@ type Options struct {
 	Factory informers.SharedInformerFactory
 	// Informers is Factory for a cache that the program runs itself, such as controller-runtime's. The Cluster does not
 	// start it. If the cache makes its informers with Cluster.NewInformer, the guard also sees when their watches are
-	// broken. What the cache keeps is up to its transform functions, of which Slim is one.
+	// broken. What the cache keeps is up to its transform functions, of which Keep.Slim is one.
 	Informers Informers
-	// KeepNode, if not nil, copies from the whole node to the kept one what the evictor's Options.Hold, Domain and
-	// Excluded, or other code, need beyond what the evictor itself reads: labels of node pools, custom conditions. Without
-	// it these functions see only the labels of zones, exclusion, operating system and architecture. It must be fast, and
-	// must not retain whole.
-	KeepNode func(whole, kept *v1.Node)
+	// Keep names what the Cluster's own informers keep of nodes and pods beside their labels and what an evictor itself
+	// reads. Its documentation lists all of it.
+	Keep Keep
 
 	// Component is the source named in events. Empty means upstream's: "taint-eviction-controller" for
 	// TaintManagerEviction, "node-controller" for all others.
@@ -92,8 +89,8 @@ func (o Options) validate(client kubernetes.Interface) error {
 	if o.DaemonSets && o.Half != evictor.Both {
 		errs = append(errs, field.Invalid(field.NewPath("daemonSets"), true, "has no effect unless half is Both: otherwise no pods of failed nodes are deleted"))
 	}
-	if o.shared() && o.KeepNode != nil {
-		errs = append(errs, field.Invalid(field.NewPath("keepNode"), "a function", "has no effect with factory or informers, which decide themselves what they keep"))
+	if o.shared() && !o.Keep.none() {
+		errs = append(errs, field.Invalid(field.NewPath("keep"), o.Keep, "has no effect with factory or informers, which keep what their transform functions leave: Keep.Slim is one"))
 	}
 	if o.Factory != nil && o.Informers != nil {
 		errs = append(errs, field.Invalid(field.NewPath("informers"), "a function", "cannot be set together with factory: there can be only one cache"))

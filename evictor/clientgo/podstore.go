@@ -2,7 +2,6 @@ package clientgo
 
 import (
 	"slices"
-	"strings"
 	"time"
 	"unique"
 
@@ -11,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -25,38 +23,12 @@ type pod struct {
 	version     uint64
 	node        unique.Handle[string]
 	tolerations tolerations
-	more        *morePod // nil unless DaemonSets or EvictionAPI need it
+	attributes  attributes
 	// Times in seconds since 1970, which is the API's precision; 0 means none.
 	created, started, scheduled, deleted int64
 	space                                uint16 // how long the namespace is
 	phase                                phase
 	facts                                podFacts
-}
-
-// morePod is what is also kept of a pod if the options need it.
-type morePod struct {
-	labels map[string]string       // matched against the selectors of DaemonSets
-	owner  unique.Handle[podOwner] // the controller, whose pods share a disruption budget; zero means none
-}
-
-// podOwner is a pod's controller, kept once for all its pods.
-type podOwner struct{ uid, kind, name string }
-
-// maxOwner bounds an owner in bytes; a longer one is dropped.
-const maxOwner = 1 << 10
-
-// ownerOf returns the pod's controller, or the zero handle.
-func ownerOf(whole *v1.Pod) (handle unique.Handle[podOwner]) {
-	owner := metav1.GetControllerOfNoCopy(whole)
-	if owner == nil || len(owner.UID)+len(owner.Kind)+len(owner.Name) > maxOwner {
-		return handle
-	}
-	return unique.Make(podOwner{strings.Clone(string(owner.UID)), strings.Clone(owner.Kind), strings.Clone(owner.Name)})
-}
-
-// references returns the owner as a pod's OwnerReferences.
-func (o podOwner) references() []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: o.kind, Name: o.name, UID: types.UID(o.uid), Controller: &isController}}
 }
 
 // podFacts are bits.
@@ -74,19 +46,6 @@ const (
 // DeepCopyObject implements runtime.Object; a pod is never changed.
 func (p *pod) DeepCopyObject() runtime.Object { return p }
 
-// maxLabels bounds, in bytes, what is kept of a pod's labels and of a DaemonSet's selector. A pod with more labels counts
-// as a DaemonSet's, and a DaemonSet with a longer selector selects every pod of its namespace. Their authors gain nothing
-// from this: they could have written as much in few bytes.
-const maxLabels = 16 << 10
-
-// bytesOf estimates how many bytes labels take.
-func bytesOf(labels map[string]string) (size int) {
-	for key, value := range labels {
-		size += 40 + len(key) + len(value)
-	}
-	return size
-}
-
 // phase is an index into phases.
 type phase uint8
 
@@ -94,15 +53,14 @@ type phase uint8
 var phases = [...]v1.PodPhase{"", v1.PodPending, v1.PodRunning, v1.PodSucceeded, v1.PodFailed, v1.PodUnknown}
 
 // slimPod returns what is kept of a pod.
-func (c *Cluster) slimPod(whole *v1.Pod) runtime.Object {
+func slimPod(opts *Options, whole *v1.Pod) *pod {
 	p := &pod{
 		node: unique.Make(whole.Spec.NodeName), tolerations: tolerationsOf(whole.Spec.Tolerations),
 		phase: phase(max(0, slices.Index(phases[:], whole.Status.Phase))), created: seconds(&whole.CreationTimestamp), started: seconds(whole.Status.StartTime), deleted: seconds(whole.DeletionTimestamp),
 	}
 	p.name(&whole.ObjectMeta)
-	if c.opts.DaemonSets || c.opts.EvictionAPI {
-		c.keepMore(p, whole)
-	}
+	var cut bool
+	p.attributes, cut = attributesOf(opts, &whole.ObjectMeta)
 	if ready := conditionOf(whole.Status.Conditions, v1.PodReady); ready != nil {
 		p.facts |= podNotReady
 		if ready.Status == v1.ConditionTrue {
@@ -119,24 +77,16 @@ func (c *Cluster) slimPod(whole *v1.Pod) runtime.Object {
 	if _, mirror := whole.Annotations[v1.MirrorPodAnnotationKey]; mirror {
 		p.facts |= podMirror
 	}
-	if owner := metav1.GetControllerOfNoCopy(whole); owner != nil && owner.Kind == daemonSetKind {
+	if ofDaemonSet(whole) || cut && opts.DaemonSets {
 		p.facts |= podOfDaemonSet
 	}
 	return p
 }
 
-// keepMore keeps what only DaemonSets and EvictionAPI need.
-func (c *Cluster) keepMore(p *pod, whole *v1.Pod) {
-	p.more = &morePod{}
-	switch {
-	case c.opts.DaemonSets && bytesOf(whole.Labels) <= maxLabels:
-		p.more.labels = whole.Labels
-	case c.opts.DaemonSets:
-		p.facts |= podOfDaemonSet
-	}
-	if c.opts.EvictionAPI {
-		p.more.owner = ownerOf(whole)
-	}
+// ofDaemonSet says whether a DaemonSet controls the pod.
+func ofDaemonSet(p *v1.Pod) bool {
+	owner := metav1.GetControllerOfNoCopy(p)
+	return owner != nil && owner.Kind == daemonSetKind
 }
 
 func seconds(t *metav1.Time) int64 {
@@ -157,14 +107,14 @@ const daemonSetKind = "DaemonSet"
 
 // Values shared by many pods; read-only.
 var (
-	mirrorAnnotations = map[string]string{v1.MirrorPodAnnotationKey: "mirror"}
-	isController      = true
-	daemonSetOwner    = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: daemonSetKind, Controller: &isController}}
+	isTrue, isFalse = true, false
+	daemonSetOwner  = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: daemonSetKind, Controller: &isTrue}}
 )
 
-// show writes the pod, as the evictor reads it, into an object whose slices it may reuse.
+// show writes the pod, as the evictor reads it, into an object that is new or was written by show: its slices and its map of
+// labels are used again.
 func (p *pod) show(o *v1.Pod) {
-	conditions, tolerated := o.Status.Conditions[:0], o.Spec.Tolerations[:0]
+	conditions, tolerated, labels := o.Status.Conditions[:0], o.Spec.Tolerations[:0], o.Labels
 	*o = v1.Pod{}
 	key, names := p.podKey(), p.names()
 	o.Namespace, o.Name, o.UID, o.ResourceVersion = key.Namespace, key.Name, names.uid, names.version
@@ -179,17 +129,15 @@ func (p *pod) show(o *v1.Pod) {
 		at := fromSeconds(p.deleted)
 		o.DeletionTimestamp = &at
 	}
-	if p.facts&podMirror != 0 {
-		o.Annotations = mirrorAnnotations
-	}
-	if p.facts&podOfDaemonSet != 0 {
-		o.OwnerReferences = daemonSetOwner
-	}
-	if p.more != nil {
-		o.Labels = p.more.labels
-		if p.more.owner != (unique.Handle[podOwner]{}) {
-			o.OwnerReferences = p.more.owner.Value().references()
+	p.attributes.show(o, labels)
+	if _, has := o.Annotations[v1.MirrorPodAnnotationKey]; p.facts&podMirror != 0 && !has {
+		if o.Annotations == nil {
+			o.Annotations = make(map[string]string, 1)
 		}
+		o.Annotations[v1.MirrorPodAnnotationKey] = "mirror"
+	}
+	if p.facts&podOfDaemonSet != 0 && !ofDaemonSet(o) {
+		o.OwnerReferences = daemonSetOwner
 	}
 	if p.facts&podReady != 0 {
 		conditions = append(conditions, v1.PodCondition{Type: v1.PodReady, Status: v1.ConditionTrue})

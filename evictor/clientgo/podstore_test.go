@@ -23,7 +23,7 @@ func randomPod(r *rand.Rand, i int) *v1.Pod {
 	coin := func() bool { return r.IntN(2) == 0 }
 	at := func() metav1.Time { return metav1.NewTime(time.Unix(1_700_000_000+r.Int64N(1e6), 0)) }
 	p := &v1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: fmt.Sprint("ns", i%3), Name: fmt.Sprint("p", i), UID: types.UID(fmt.Sprint("uid", i)), ResourceVersion: fmt.Sprint(i), CreationTimestamp: at(),
+		Namespace: fmt.Sprint("ns", i%3), Name: fmt.Sprint("p-", i), UID: types.UID(fmt.Sprint("uid", i)), ResourceVersion: fmt.Sprint(i), CreationTimestamp: at(),
 	}}
 	if coin() {
 		p.Spec.NodeName = fmt.Sprint("node", r.IntN(3))
@@ -57,6 +57,12 @@ func randomPod(r *rand.Rand, i int) *v1.Pod {
 	if r.IntN(4) == 0 {
 		p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: []string{"x", ""}[r.IntN(2)]}
 	}
+	for range r.IntN(4) {
+		if p.Labels == nil {
+			p.Labels = make(map[string]string)
+		}
+		p.Labels[fmt.Sprint("label", r.IntN(5))] = []string{"", "value", p.Name, fmt.Sprint(i), strings.Repeat("x", 200)}[r.IntN(5)]
+	}
 	if coin() {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: []string{"ReplicaSet", "DaemonSet"}[r.IntN(2)], Controller: &[]bool{coin()}[0]}}
 	}
@@ -76,19 +82,18 @@ func read(p *v1.Pod) []any {
 	return []any{
 		p.Namespace, p.Name, p.UID, p.ResourceVersion, p.CreationTimestamp.Unix(), p.Spec.NodeName, p.Status.Phase, p.DeletionTimestamp != nil,
 		append([]v1.Toleration{}, p.Spec.Tolerations...), mirror, owner != nil && owner.Kind == daemonSetKind,
-		ready != nil, ready != nil && ready.Status == v1.ConditionTrue, bound, disrupted(p), seconds(p.Status.StartTime), seconds(p.DeletionTimestamp),
+		ready != nil, ready != nil && ready.Status == v1.ConditionTrue, bound, disrupted(p), seconds(p.Status.StartTime), seconds(p.DeletionTimestamp), p.Labels,
 	}
 }
 
 func TestAKeptPodReadsLikeTheWholeOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	c := &Cluster{}
 	store := &podStore{pods: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByNode: nodeOf})}
 	whole := make(map[evictor.PodKey]*v1.Pod)
 	for i := range 2000 {
 		p := randomPod(r, i)
 		whole[evictor.PodKey{Namespace: p.Namespace, Name: p.Name}] = p
-		require.NoError(t, store.pods.(cache.Indexer).Add(c.slimPod(p)))
+		require.NoError(t, store.pods.(cache.Indexer).Add(slimPod(&Options{}, p)))
 	}
 	onNode := make(map[string]int)
 	for key, p := range whole {
@@ -114,11 +119,10 @@ func TestAKeptPodReadsLikeTheWholeOne(t *testing.T) {
 }
 
 func TestEqualTolerationsAreOne(t *testing.T) {
-	c := &Cluster{}
 	list := func(seconds int64) *v1.Pod {
 		return &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds}}}}
 	}
-	kept := func(p *v1.Pod) tolerations { return c.slimPod(p).(*pod).tolerations }
+	kept := func(p *v1.Pod) tolerations { return slimPod(&Options{}, p).tolerations }
 	require.Equal(t, kept(list(300)), kept(list(300)))
 	require.NotEqual(t, kept(list(300)), kept(list(30)))
 	whole := list(300)
@@ -128,7 +132,7 @@ func TestEqualTolerationsAreOne(t *testing.T) {
 }
 
 func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {
-	c := &Cluster{opts: Options{DaemonSets: true}}
+	opts := &Options{DaemonSets: true}
 	store := &podStore{
 		pods:       cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{indexByNode: nodeOf}),
 		daemonSets: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc}),
@@ -146,7 +150,7 @@ func TestADaemonSetsPodsAreKnownByItsSelector(t *testing.T) {
 		daemon         bool
 	}{{"ns", "agent", true}, {"ns", "web", false}, {"other", "agent", false}} {
 		whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.app, Labels: map[string]string{"app": p.app}}}
-		require.NoError(t, store.pods.(cache.Indexer).Add(c.slimPod(whole)))
+		require.NoError(t, store.pods.(cache.Indexer).Add(slimPod(opts, whole)))
 		kept, ok := store.Pod(evictor.PodKey{Namespace: p.namespace, Name: p.app})
 		require.True(t, ok)
 		require.Equal(t, p.daemon, metav1.GetControllerOf(kept) != nil, "an empty selector selects nothing")
@@ -192,7 +196,7 @@ func TestAPodsNamesAreReadAsTheyWereWritten(t *testing.T) {
 		{"shop", "", "7", true},
 	} {
 		whole := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: row.namespace, Name: "cart", UID: row.uid, ResourceVersion: row.version}}
-		kept := (&Cluster{}).slimPod(whole).(*pod)
+		kept := slimPod(&Options{}, whole)
 		require.Equal(t, row.odd, kept.odd != nil, "%q %q", row.uid, row.version)
 		var shown v1.Pod
 		kept.show(&shown)
@@ -212,14 +216,14 @@ func TestAPodsNamesAreReadAsTheyWereWritten(t *testing.T) {
 
 // TestASlimPodShowsTheSame to an evictor, has kept its labels, and stays as it is when it is made slim again.
 func TestASlimPodShowsTheSame(t *testing.T) {
-	r, c := rand.New(rand.NewPCG(5, 6)), &Cluster{opts: Options{DaemonSets: true, EvictionAPI: true}}
+	r, opts := rand.New(rand.NewPCG(5, 6)), &Options{DaemonSets: true, EvictionAPI: true}
 	for i := range 500 {
 		whole := randomPod(r, i)
-		slim, err := Slim(whole)
+		slim, err := Keep{}.Slim(whole)
 		require.NoError(t, err)
-		require.Equal(t, c.slimPod(whole), c.slimPod(slim.(*v1.Pod)))
+		require.Equal(t, slimPod(opts, whole), slimPod(opts, slim.(*v1.Pod)))
 		require.Equal(t, whole.Labels, slim.(*v1.Pod).Labels)
-		again, err := Slim(slim)
+		again, err := Keep{}.Slim(slim)
 		require.NoError(t, err)
 		require.Equal(t, slim, again)
 	}
@@ -234,11 +238,11 @@ func TestThePodsOfAControllerAreKnownAsSuch(t *testing.T) {
 	}}}
 	shown := func(o Options) *metav1.OwnerReference {
 		var as v1.Pod
-		(&Cluster{opts: o}).slimPod(whole).(*pod).show(&as)
+		slimPod(&o, whole).show(&as)
 		return metav1.GetControllerOf(&as)
 	}
 	require.Equal(t, &whole.OwnerReferences[0], shown(Options{EvictionAPI: true}))
 	require.Nil(t, shown(Options{}), "pods that are deleted are refused by nobody")
-	whole.OwnerReferences[0].Kind = strings.Repeat("x", maxOwner)
+	whole.OwnerReferences[0].Kind = strings.Repeat("x", maxOwners)
 	require.Nil(t, shown(Options{EvictionAPI: true}))
 }

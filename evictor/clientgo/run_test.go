@@ -136,10 +136,10 @@ func TestAFactoryServesOneCluster(t *testing.T) {
 	require.ErrorContains(t, err, "serves another Cluster")
 }
 
-func TestKeepNodeHasNoMeaningWithWholeNodes(t *testing.T) {
+func TestKeepHasNoMeaningWithWholeObjects(t *testing.T) {
 	client := fake.NewClientset()
-	_, err := clientgo.New(client, clientgo.Options{Factory: informers.NewSharedInformerFactory(client, 0), KeepNode: func(_, _ *v1.Node) {}})
-	require.ErrorContains(t, err, "keepNode")
+	_, err := clientgo.New(client, clientgo.Options{Factory: informers.NewSharedInformerFactory(client, 0), Keep: clientgo.Keep{Owners: true}})
+	require.ErrorContains(t, err, "keep: Invalid")
 }
 
 // TestEventsGoWhereTheyAreTold: about which object, from which component, by which client.

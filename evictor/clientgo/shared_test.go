@@ -201,7 +201,7 @@ func TestTheGuardReadsItsOwnCopyOfLeases(t *testing.T) {
 func TestThereIsOneCache(t *testing.T) {
 	client := fake.NewClientset()
 	none := func(context.Context, clientgo.Object) (clientgo.Informer, error) { return nil, errors.New("none") }
-	_, err := clientgo.New(client, clientgo.Options{Informers: none, Factory: informers.NewSharedInformerFactory(client, 0), KeepNode: func(_, _ *v1.Node) {}})
-	require.ErrorContains(t, err, "keepNode")
+	_, err := clientgo.New(client, clientgo.Options{Informers: none, Factory: informers.NewSharedInformerFactory(client, 0), Keep: clientgo.Keep{Owners: true}})
+	require.ErrorContains(t, err, "keep: Invalid")
 	require.ErrorContains(t, err, "informers: Invalid")
 }

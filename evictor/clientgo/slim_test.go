@@ -110,7 +110,7 @@ func TestSlimSavesMostOfTheBytes(t *testing.T) {
 	}
 	for kind, least := range map[string]float64{"nodes": 4, "pods": 2, "leases": 2} {
 		whole := kept(t, 1000, usual[kind], func(obj any) (any, error) { return obj, nil })
-		slim := kept(t, 1000, usual[kind], Slim)
+		slim := kept(t, 1000, usual[kind], Keep{}.Slim)
 		t.Logf("%s: %.0f bytes of %.0f, %.1f times less", kind, slim, whole, whole/slim)
 		require.Greater(t, whole/slim, least, kind)
 	}

@@ -293,7 +293,7 @@ func TestWhatWasWrittenShowsAtOnce(t *testing.T) {
 func TestWhatWasWrittenShowsAsItIsKept(t *testing.T) {
 	s := &server{answer: func(w http.ResponseWriter, _ *http.Request) {
 		n := node("a-0")
-		n.TypeMeta, n.ResourceVersion, n.Annotations = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}, "101", map[string]string{"hold": "yes"}
+		n.TypeMeta, n.ResourceVersion, n.Annotations = metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}, "101", map[string]string{"hold": "yes", "large": "text"}
 		_ = json.NewEncoder(w).Encode(n)
 	}}
 	for name, row := range map[string]struct {
@@ -302,8 +302,7 @@ func TestWhatWasWrittenShowsAsItIsKept(t *testing.T) {
 	}{
 		"kept small": {},
 		"kept more": {
-			clientgo.Options{KeepNode: func(_, kept *v1.Node) { kept.Annotations = map[string]string{"ours": "too"} }},
-			map[string]string{"ours": "too"},
+			clientgo.Options{Keep: clientgo.Keep{NodeAnnotations: []string{"hold"}}}, map[string]string{"hold": "yes"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

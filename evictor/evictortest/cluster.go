@@ -58,6 +58,8 @@ type layout struct {
 	fault       string
 	zones       []zoneLayout
 	podsPerNode int
+	nodeLabels  func(node string) map[string]string
+	podLabels   func(pod string) map[string]string
 	tolerations []v1.Toleration
 	interval    time.Duration
 	report      time.Duration
@@ -86,6 +88,17 @@ func Zone(name string, nodes int) Option {
 // <node>-p1, …
 func PodsPerNode(n int) Option {
 	return once("PodsPerNode", func(l *layout) { l.podsPerNode = n })
+}
+
+// NodeLabels gives every node, beside the labels of its zone, region, operating system and architecture, those that the
+// function returns for its name.
+func NodeLabels(labels func(node string) map[string]string) Option {
+	return once("NodeLabels", func(l *layout) { l.nodeLabels = labels })
+}
+
+// PodLabels gives every pod of PodsPerNode the labels that the function returns for its name. By default they have none.
+func PodLabels(labels func(pod string) map[string]string) Option {
+	return once("PodLabels", func(l *layout) { l.podLabels = labels })
 }
 
 // once makes an option that may be given only once, because a second one would silently replace it.
@@ -132,9 +145,15 @@ func New(t TB, options ...Option) *Cluster {
 		for i := range z.nodes {
 			name := fmt.Sprintf("%s-%d", z.key.Zone, i)
 			c.must(c.cluster.AddNode(name, z.key))
+			if l.nodeLabels != nil {
+				c.cluster.SetLabels(name, l.nodeLabels(name))
+			}
 			for k := range l.podsPerNode {
 				key := evictor.PodKey{Namespace: "default", Name: scenario.PodName(name, k)}
 				c.must(c.cluster.AddPod(key, name, simulator.PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.key.Zone, Tolerations: l.tolerations}))
+				if l.podLabels != nil {
+					c.cluster.SetPodLabels(key, l.podLabels(key.Name))
+				}
 			}
 		}
 	}

@@ -266,14 +266,26 @@ func (c *Cluster) Phase(pod string, phase v1.PodPhase) {
 	})
 }
 
-// Relabel moves a node to another zone.
+// LabelNode replaces the labels of a node, except those of its zone and region: Relabel changes these.
+func (c *Cluster) LabelNode(node string, labels map[string]string) {
+	c.t.Helper()
+	c.do("label node", node, func(s *simulator.Cluster) bool { return s.SetLabels(node, labels) })
+}
+
+// LabelPod replaces the labels of a pod.
+func (c *Cluster) LabelPod(pod string, labels map[string]string) {
+	c.t.Helper()
+	c.do("label pod", pod, func(s *simulator.Cluster) bool { return s.SetPodLabels(podKey(pod), labels) })
+}
+
+// Relabel moves a node to another zone. Its other labels stay as they are.
 func (c *Cluster) Relabel(node string, key zone.Key) {
 	c.t.Helper()
 	c.do("relabel node", node, func(s *simulator.Cluster) bool { return s.SetZone(node, key) })
 }
 
-// AddPodObject adds a pod with this object's owner, mirror annotation, conditions, phase and tolerations. Its node must
-// exist. An empty namespace means default.
+// AddPodObject adds a pod with this object's labels, controller, mirror annotation, conditions, phase and tolerations. Its
+// node must exist. An empty namespace means default.
 func (c *Cluster) AddPodObject(pod *v1.Pod) {
 	c.t.Helper()
 	if pod.Namespace == "" {

@@ -2,10 +2,13 @@ package simulator
 
 import (
 	"fmt"
+	"maps"
 
 	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -108,19 +111,67 @@ func (c *Cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
 	return true
 }
 
-// SetZone moves a node to another zone, by its labels.
+// SetZone moves a node to another zone, by its labels; the others stay.
 func (c *Cluster) SetZone(name string, key zone.Key) bool {
+	return c.relabel(name, func(n *node) {
+		own := maps.Clone(n.labels)
+		for _, label := range zoneLabelKeys {
+			delete(own, label)
+		}
+		n.labels, n.zone = scenario.NodeLabels(scenario.ZoneKey(key), own), key
+	})
+}
+
+var zoneLabelKeys = [...]string{v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion, v1.LabelTopologyZone, v1.LabelTopologyRegion}
+
+// SetLabels replaces a node's labels, except those of its zone.
+func (c *Cluster) SetLabels(name string, labels map[string]string) bool {
+	return c.relabel(name, func(n *node) { n.labels = scenario.NodeLabels(scenario.ZoneKey(n.zone), labels) })
+}
+
+func (c *Cluster) relabel(name string, change func(*node)) bool {
 	i, ok := c.nodeByID[name]
 	if !ok {
 		return false
 	}
 	n := &c.nodes[i]
 	c.moves(n, -1)
-	n.labels, n.zone = zoneLabels(key), key
+	change(n)
 	c.moves(n, 1)
 	c.relabelled()
 	c.nodeChanged(n)
 	return true
+}
+
+// SetPodLabels replaces a pod's labels, by which disruption budgets and the affinity of other pods know it.
+func (c *Cluster) SetPodLabels(key evictor.PodKey, labels map[string]string) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	p := &c.pods[i]
+	of := workloadKey{namespace: key.Namespace}
+	if p.member != 0 {
+		of = c.levels.members[p.member-1].workloadKey
+	}
+	c.wanted(i, -1)
+	spec := *p.spec
+	spec.labels = c.labelsOf(&metav1.ObjectMeta{Labels: maps.Clone(labels)})
+	p.spec, p.member = c.spec(spec), c.member(of.namespace, of.kind, of.name, spec.labels)
+	c.wanted(i, 1)
+	c.podChanged(c.podIndex.Key(i))
+	return true
+}
+
+// wanted counts a pod, as one of those that its workload wants too (+1), or no longer (-1).
+func (c *Cluster) wanted(i int32, by int) {
+	p := &c.pods[i]
+	if c.counts(p) {
+		c.leveled(p.member, by, 0)
+	}
+	c.healthy(p, by)
+	c.counted(p, int32(by)) //nolint:gosec // 1 or -1
+	c.occupies(i, int64(by))
 }
 
 // SetReady makes the kubelet of a pod report whether the pod is Ready.

@@ -2,7 +2,6 @@ package clientgo
 
 import (
 	"encoding/binary"
-	"maps"
 	"slices"
 	"strings"
 	"unique"
@@ -70,7 +69,13 @@ func (t *attributesText) text(text string) {
 
 func (t *attributesText) pairs(set map[string]string) {
 	t.number(len(set))
-	for _, key := range slices.Sorted(maps.Keys(set)) {
+	var room [16]string
+	keys := room[:0]
+	for key := range set {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
 		t.text(key)
 		switch value := set[key]; value {
 		case t.name:

@@ -12,7 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/budget"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
 // As with an API server, a status that was read before the kubelet's last report is not written over it.
@@ -110,4 +112,56 @@ func TestAPodOnASilentNodeIsTerminatingSinceItWasDeleted(t *testing.T) {
 	c.Recover("a-0")
 	_, ok = c.Clients().Pods.Pod(evictor.PodKey{Namespace: "default", Name: "a-0-p0"})
 	require.False(t, ok)
+}
+
+// TestLabels are given to nodes and pods as they are laid out and while they run, and a budget reads those of nodes: of a pool of 20
+// a tenth may be tainted.
+func TestLabels(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("r:a", 20), evictortest.PodsPerNode(1),
+		evictortest.NodeLabels(func(string) map[string]string { return map[string]string{"pool": "gpu"} }),
+		evictortest.PodLabels(func(pod string) map[string]string { return map[string]string{"of": pod} }))
+	pool := func(m evictor.Member) (string, bool) { value, has := m.Labels["pool"]; return value, has }
+	b, err := budget.New(budget.Config[string, evictor.Member]{
+		Dimensions: map[string]func(evictor.Member) (string, bool){"pool": pool}, Clock: c.Clock(),
+		Bounds: []budget.Bound{{Name: "a tenth", Per: "pool", Of: budget.Acting, Max: budget.Percent(10)}},
+	})
+	require.NoError(t, err)
+	c.Start(evictor.DefaultConfig(), evictor.Options{Budget: b})
+	failed := []string{"a-0", "a-1", "a-2", "a-3", "a-4"}
+	c.Fail(failed...)
+	tainted := func() (n int) {
+		c.Advance(10 * time.Minute)
+		for _, name := range failed {
+			if c.HasNoExecute(name) {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 2, tainted())
+	clients := c.Clients()
+	node := func(name string) map[string]string {
+		n, ok := clients.Nodes.Node(name)
+		require.True(t, ok)
+		return n.Labels
+	}
+	before := node("a-4")
+	require.Equal(t, "gpu", before["pool"])
+	c.LabelNode("a-4", map[string]string{"rack": "7"})
+	require.Equal(t, "gpu", before["pool"], "what was handed out stays as it is")
+	require.NotContains(t, node("a-4"), "pool")
+	require.Equal(t, 3, tainted(), "no bound applies to a node outside of all pools")
+	c.Relabel("a-4", zone.Key{Zone: "b"})
+	require.Equal(t, []string{"7", "b", ""}, []string{node("a-4")["rack"], node("a-4")[v1.LabelTopologyZone], node("a-4")[v1.LabelTopologyRegion]})
+
+	pod := func() map[string]string {
+		p, ok := clients.Pods.Pod(evictor.PodKey{Namespace: "default", Name: "a-5-p0"})
+		require.True(t, ok)
+		return p.Labels
+	}
+	require.Equal(t, map[string]string{"of": "a-5-p0"}, pod())
+	c.LabelPod("a-5-p0", map[string]string{"gang": "g"})
+	require.Equal(t, map[string]string{"gang": "g"}, pod())
+	c.LabelPod("a-5-p0", nil)
+	require.Empty(t, pod())
 }

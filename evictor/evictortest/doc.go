@@ -14,9 +14,9 @@
 //	require.Equal(t, []string{"a-0-p0", "a-0-p1"}, cluster.Evicted())
 //
 // The test decides what happens: it can Fail and Recover kubelets, make them report a Condition, Taint and Cordon
-// nodes, add and delete nodes and pods, and Restart the evictor. It also decides what goes wrong: FailWrites fails
-// chosen writes, SetAPIDown fails all of them, and SetLatency makes each one take virtual time. Timeline returns what
-// was written, as lines of the scenario format.
+// nodes, label nodes and pods, add and delete them, and Restart the evictor. It also decides what goes wrong:
+// FailWrites fails chosen writes, SetAPIDown fails all of them, and SetLatency makes each one take virtual time.
+// Timeline returns what was written, as lines of the scenario format.
 //
 // If the test drives an evictor itself, with Step or Run, Clients gives that evictor the cluster's interfaces, and
 // Advance moves only the clock and the kubelets. For your own controller beside an evictor, Feed tells it what changes

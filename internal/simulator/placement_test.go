@@ -385,7 +385,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 				c.indexLoad(scenario.Edition2)
 			}
 			name := fmt.Sprint("n", r.Intn(7))
-			switch r.Intn(16) {
+			switch r.Intn(18) {
 			case 0, 1:
 				if n := randomNode(r, name); c.AddNodeObject(n) == nil {
 					m.node[name] = n
@@ -413,6 +413,13 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 				c.DeletePod(evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", r.Intn(20))})
 			case 15:
 				c.SetPhase(evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, []v1.PodPhase{v1.PodRunning, v1.PodSucceeded}[r.Intn(2)])
+			case 16:
+				c.SetLabels(name, map[string]string{"pool": fmt.Sprint(r.Intn(3))})
+			case 17:
+				key, app := evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, map[string]string{"app": fmt.Sprint(r.Intn(3))}
+				if c.SetPodLabels(key, app) {
+					m.pods[key.String()].Labels = app
+				}
 			}
 			if step < indexed {
 				continue

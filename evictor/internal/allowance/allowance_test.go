@@ -142,6 +142,27 @@ func TestWhatWasActedOnBefore(t *testing.T) {
 	require.ErrorIs(t, first(s.ask("c")), budget.ErrActing)
 }
 
+// What an evictor before reserved or began under our name counts until the node is acted on, is well, or is asked about.
+func TestWhatIsInherited(t *testing.T) {
+	s := tell(t, nil, two)
+	before := s.budget.As("evictor")
+	for _, name := range []string{"a", "b"} {
+		_, err := before.Reserve(name)
+		require.NoError(t, err)
+	}
+	s.note("a", false, true)
+	require.EqualValues(t, 2, s.used("two"), "it is not well")
+	require.Equal(t, "yes", s.asked("a"), "it need not wait for itself")
+	require.Error(t, first(s.ask("c")))
+	s.note("b", true, false)
+	s.note("b", false, true)
+	require.Equal(t, "yes", s.asked("c"), "b was taken over, and is over")
+	before.Set("gone", false)
+	s.budget.Set("theirs", false)
+	s.ForgetOthers(func(node string) bool { return node == "a" }, s.clock.Now())
+	require.Equal(t, 5, s.budget.Len(), "others told it about all but one")
+}
+
 func TestWhatBecomesOfWhatIsPending(t *testing.T) {
 	answers := map[string]zone.Pending{"storm": zone.Wait}
 	s := tell(t, func(r *budget.Refusal) zone.Pending { return answers[r.Bound] }, budget.Bound{Name: "storm", Of: budget.Bad, Max: budget.Count(1)})

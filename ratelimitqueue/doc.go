@@ -16,11 +16,11 @@
 // paused or not. If the key of an item in flight is removed, the way its holder ends it has no effect; Held and Ended
 // tell the holder. If the key is added again meanwhile, it is not handed out before the old holder has ended.
 //
-// The rate is in items a second, or Unlimited, or Stopped. A queue saves up at most Burst tokens; golang.org/x/time/rate
-// counts them. Only an item that is due is handed out, and only handing out spends a token. SetRate keeps whole tokens
-// but no fractions, and after a stop the bucket starts empty. Next returns the exact instant at which Take succeeds; Wait
-// returns the time until then, for reconcilers that requeue; Run is a ready-made loop. All methods may be called from
-// any goroutine, also by holders.
+// The rate is in items a second, or Unlimited, or Stopped. A queue saves up at most Burst tokens, which
+// golang.org/x/time/rate counts. Only an item that is due is handed out, and only handing out spends a token. SetRate
+// keeps whole tokens but no fractions, and after a stop the bucket starts empty. Next returns the exact instant at
+// which Take succeeds; Wait returns the time until then, for reconcilers that requeue; Run is a ready-made loop. All
+// methods may be called from any goroutine, also by holders.
 //
 // A Group has a queue for each domain (a zone, for example), limits over all of them, and a fair order.
 //

@@ -82,7 +82,7 @@
 // # Coming from nodelifecycle/scheduler
 //
 // This table is for users of RateLimitedTimedQueue in k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler. A test
-// plays each row against the one of v1.36.3.
+// plays each row against the one of v1.37.2.
 //
 //	RateLimitedTimedQueue              here
 //	NewRateLimitedTimedQueue(limiter)  New(Config{Rate, Burst, Clock}). Upstream also spends a token when nothing is

@@ -81,7 +81,7 @@
 // # Coming from TimedWorkerQueue
 //
 // This table is for users of the one in k8s.io/kubernetes/pkg/controller/tainteviction. A test plays each row against
-// the one of v1.36.3, also while work is running.
+// the one of v1.37.2, also while work is running.
 //
 //	tainteviction                    here
 //	CreateWorkerQueue(f)             New(f, Config{}) and Run: a bounded number of workers, not one goroutine each

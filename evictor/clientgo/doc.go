@@ -20,8 +20,8 @@
 //
 // Its informers keep little: Keep lists all of it, and names what the program needs beside that. Labels are always
 // kept. Labels, annotations and owners of pods are kept once for all pods that have the same, and so are lists of
-// tolerations, for as long as a pod has them. With the informer's store and index a pod takes about 340 bytes, and a node
-// with 15 labels 2.6 KiB.
+// tolerations, for as long as a pod has them. With the informer's store and index a pod takes about 340 bytes, and a
+// node with 15 labels 2.6 KiB.
 //
 // What a tenant or a kubelet can make us keep is bounded, to some 60 KiB for each pod and 100 KiB for each node:
 //

@@ -81,7 +81,7 @@
 //
 // # What differs from the kubelet
 //
-// The kubelet here is that of k8s.io/kubernetes v1.36. Each deliberate difference has a row in DIFFERENCES.md, at the
+// The kubelet here is that of k8s.io/kubernetes v1.37. Each deliberate difference has a row in DIFFERENCES.md, at the
 // top of the repository, with its reason and its test. A test plays random series on both this package and the
 // original, and counts how often each difference shows.
 //

@@ -1,4 +1,4 @@
-// Package scheduler has the queues of k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler, v1.36.3, on package
+// Package scheduler has the queues of k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler, v1.37.2, on package
 // ratelimitqueue.
 //
 // It differs from upstream:

@@ -1,4 +1,4 @@
-// Package tainteviction has the timed workers of k8s.io/kubernetes/pkg/controller/tainteviction, v1.36.3, on package
+// Package tainteviction has the timed workers of k8s.io/kubernetes/pkg/controller/tainteviction, v1.37.2, on package
 // timedworker, with one timer for all of them instead of one each.
 //
 // It differs from upstream:

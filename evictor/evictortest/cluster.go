@@ -141,22 +141,7 @@ func New(t TB, options ...Option) *Cluster {
 	}
 	c := &Cluster{t: t, clock: fakeClock{testingclock.NewFakeClock(Epoch)}}
 	c.cluster = simulator.New(c.clock)
-	for _, z := range l.zones {
-		for i := range z.nodes {
-			name := fmt.Sprintf("%s-%d", z.key.Zone, i)
-			c.must(c.cluster.AddNode(name, z.key))
-			if l.nodeLabels != nil {
-				c.cluster.SetLabels(name, l.nodeLabels(name))
-			}
-			for k := range l.podsPerNode {
-				key := evictor.PodKey{Namespace: "default", Name: scenario.PodName(name, k)}
-				c.must(c.cluster.AddPod(key, name, simulator.PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.key.Zone, Tolerations: l.tolerations}))
-				if l.podLabels != nil {
-					c.cluster.SetPodLabels(key, l.podLabels(key.Name))
-				}
-			}
-		}
-	}
+	c.lay(&l)
 	c.cluster.NodeChanged = func(name string) {
 		for _, e := range c.feeds {
 			e.NodeChanged(name)
@@ -175,6 +160,26 @@ func New(t TB, options ...Option) *Cluster {
 	c.writer = &simulator.Writer{Cluster: c.cluster, Line: func(l scenario.Line) { c.lines = append(c.lines, l) }}
 	c.cluster.StartKubelets(l.interval, l.report, false)
 	return c
+}
+
+// lay adds the nodes and pods of the layout.
+func (c *Cluster) lay(l *layout) {
+	for _, z := range l.zones {
+		for i := range z.nodes {
+			name := fmt.Sprintf("%s-%d", z.key.Zone, i)
+			c.must(c.cluster.AddNode(name, z.key))
+			if l.nodeLabels != nil {
+				c.cluster.SetLabels(name, l.nodeLabels(name))
+			}
+			for k := range l.podsPerNode {
+				key := evictor.PodKey{Namespace: "default", Name: scenario.PodName(name, k)}
+				c.must(c.cluster.AddPod(key, name, simulator.PodSpec{OwnerKind: "ReplicaSet", OwnerName: z.key.Zone, Tolerations: l.tolerations}))
+				if l.podLabels != nil {
+					c.cluster.SetPodLabels(key, l.podLabels(key.Name))
+				}
+			}
+		}
+	}
 }
 
 // TolerateFor returns a toleration of the NoExecute taint with that key, for that many seconds.

@@ -70,11 +70,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 			p.deadline.Put(&ev.deadline, try.Why.At)
 		}
 	case !try.Evict:
-		try.News = ev.delayed != try.Delay && try.Delay != Overdue
-		if ev.delayed = try.Delay; try.News {
-			p.reportAnew(known.ref.Key)
-		}
-		known.overdue = known.overdue || try.Own && (try.Delay == MayHarm || try.Delay == MayWrite || try.Delay == Policy)
+		p.held(ev, &try)
 	case p.refusing.Left(only(object.UID), now) > 0: // it was refused before, and has been armed again or moved since
 		try.Wait, ev.aside = p.refusing.Left(only(object.UID), now), true
 		if !apart {
@@ -99,6 +95,15 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		delete(p.withheld, known.ref.Key)
 	}
 	return try
+}
+
+// held notes what holds an eviction back that is due. Unless it is just the turn, it is news once.
+func (p *Pods) held(ev *Eviction, try *Try) {
+	try.News = ev.delayed != try.Delay && try.Delay != Overdue
+	if ev.delayed = try.Delay; try.News {
+		p.reportAnew(ev.pod.ref.Key)
+	}
+	ev.pod.overdue = ev.pod.overdue || try.Own && (try.Delay == MayHarm || try.Delay == MayWrite || try.Delay == Policy)
 }
 
 // Refused records that the API server refused an eviction of that group, whose others wait until then. With asked, the API

@@ -16,6 +16,9 @@ type Config struct {
 	NodeMonitorGracePeriod time.Duration
 	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation.
 	NodeStartupGracePeriod time.Duration
+	// Confirm: a node that has been silent for a whole grace period becomes a suspect, and its verdict stays what it was
+	// until Monitor.Confirm. Without it the node is Unknown at once.
+	Confirm bool
 	// Clock is the real clock if nil.
 	Clock clock.PassiveClock
 }

@@ -19,6 +19,10 @@
 // UnknownConditions returns the conditions to write. The default grace of 50s is longer than the 45s that a kubelet may
 // need to notice a dead HTTP/2 connection.
 //
+// A heartbeat may get lost on its way to us. With Config.Confirm a silent node first becomes a suspect: Pass says so,
+// once, and its verdict stays as it was. Whoever knows better then calls Confirm, which makes it Unknown, or Revive,
+// which is a sign of life; so is any heartbeat that comes meanwhile. A suspect that was Unknown before is not Settled.
+//
 // With a NodeMonitorPeriod, 5s by default, a Monitor works on a grid, as kube-controller-manager does: the next pass
 // notes a heartbeat, and verdicts change only at passes. A grace that ends exactly at a pass expires at the next pass.
 // With a period of 0 the Monitor is exact: heartbeats are noted on arrival, and verdicts change at the deadline. Next

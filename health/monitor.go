@@ -30,6 +30,7 @@ type nodeRecord struct {
 	judged     readiness
 	known      bool // a verdict was given
 	expired    bool
+	doubted    bool // its silence waits for Confirm, if it is out
 }
 
 // Monitor decides which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
@@ -103,7 +104,9 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 		m.anew, m.lossAt = at, at
 	}
 	for i := m.beats.expire(by); i != none; i = m.beats.expire(by) {
-		m.records.At(i).expired = true
+		n := m.records.At(i)
+		n.doubted = m.config.Confirm
+		n.expired = n.expired || !n.doubted
 		m.beats.entries.At(i).flagged = true
 		m.touch(i)
 	}
@@ -117,24 +120,29 @@ func (m *Monitor) tell(at int64) []Verdict {
 	}
 	verdicts := make([]Verdict, 0, len(m.changed))
 	for _, i := range m.changed {
-		n := m.records.At(i)
-		n.changed = 0
-		was := n.judged
-		n.judged = n.observed
-		if n.expired {
-			n.judged = readyUnknown
-		}
-		if n.known && was != n.judged {
-			m.setSince(n, at)
-		}
-		n.known = true
-		verdicts = append(verdicts, m.verdict(i))
+		m.records.At(i).changed = 0
+		verdicts = append(verdicts, m.judge(i, at))
 	}
 	if cap(m.changed) > mostChanged {
 		m.changed = nil
 	}
 	m.changed = m.changed[:0]
 	return verdicts
+}
+
+// judge gives the node's verdict.
+func (m *Monitor) judge(i int32, at int64) Verdict {
+	n := m.records.At(i)
+	was := n.judged
+	n.judged = n.observed
+	if n.expired {
+		n.judged = readyUnknown
+	}
+	if n.known && was != n.judged {
+		m.setSince(n, at)
+	}
+	n.known = true
+	return m.verdict(i)
 }
 
 // mostChanged is the largest capacity that changed keeps between passes.

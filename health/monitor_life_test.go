@@ -23,7 +23,8 @@ type monitorLife struct {
 	m     *Monitor
 	model *monitorModel
 	clk   *clockcases.Clock
-	real  bool // the clock has monotonic readings
+	real  bool             // the clock has monotonic readings
+	doubt map[string]doubt // the last of each node
 }
 
 func newMonitorLife(t testing.TB, seed int64) *monitorLife {
@@ -32,6 +33,7 @@ func newMonitorLife(t testing.TB, seed int64) *monitorLife {
 	if seed%2 == 0 {
 		config.NodeMonitorPeriod = time.Duration(1+l.r.Intn(9)) * time.Second
 	}
+	config.Confirm = seed%3 > 0
 	l.model = newMonitorModel(config)
 	l.begin()
 	return l
@@ -39,7 +41,7 @@ func newMonitorLife(t testing.TB, seed int64) *monitorLife {
 
 // begin makes an empty monitor on a new clock.
 func (l *monitorLife) begin() {
-	l.real = l.r.Intn(2) == 0
+	l.real, l.doubt = l.r.Intn(2) == 0, map[string]doubt{}
 	l.clk = clockcases.New(l.real)
 	config := l.model.config
 	config.Clock = l.clk
@@ -98,10 +100,36 @@ func (l *monitorLife) pass() {
 	var told []string
 	verdicts := l.m.Pass()
 	for _, v := range verdicts {
-		told = append(told, strings.Join([]string{v.Node, string(v.UID), string(v.Observed), string(v.Ready), map[bool]string{true: "expired"}[v.Expired]}, " "))
+		told = append(told, toldOf(v))
 	}
 	require.True(l.t, slices.IsSortedFunc(verdicts, func(a, b Verdict) int { return strings.Compare(a.Node, b.Node) }))
 	require.Equal(l.t, l.model.pass(), told)
+	for _, v := range verdicts {
+		if n := l.model.nodes[v.Node]; v.Suspect {
+			l.doubt[v.Node] = doubt{v, n.uid, n.beat, l.model.restarts}
+		}
+	}
+}
+
+func toldOf(v Verdict) string {
+	return strings.Join([]string{v.Node, string(v.UID), string(v.Observed), string(v.Ready), map[bool]string{true: "expired"}[v.Expired], map[bool]string{true: "suspect"}[v.Suspect]}, " ")
+}
+
+// answer confirms the last silence of a node, or says that it lives.
+func (l *monitorLife) answer() {
+	d, ok := l.doubt[l.name()]
+	switch {
+	case !ok:
+	case l.r.Intn(3) == 0:
+		require.Equal(l.t, l.model.revive(d), l.m.Revive(d.verdict))
+	default:
+		n, want := l.model.confirm(d)
+		v, ok := l.m.Confirm(d.verdict)
+		require.Equal(l.t, want, ok)
+		if ok {
+			require.Equal(l.t, n.told(), toldOf(v))
+		}
+	}
 }
 
 // restore continues from a snapshot on another clock.
@@ -120,7 +148,7 @@ func (l *monitorLife) restore() {
 }
 
 func (l *monitorLife) step() {
-	switch l.r.Intn(24) {
+	switch l.r.Intn(26) {
 	case 0, 1, 2, 3:
 		r := l.report()
 		want := l.model.observe(r, l.clk.Wall())
@@ -175,6 +203,8 @@ func (l *monitorLife) step() {
 		} else {
 			require.Equal(l.t, l.model.thaw(reason), l.m.Thaw(reason))
 		}
+	case 21, 22, 23:
+		l.answer()
 	default:
 		name := l.name()
 		require.Equal(l.t, l.model.settled(name), l.m.Settled(name))
@@ -200,12 +230,12 @@ func (l *monitorLife) check() {
 		if n.observed == "" {
 			grace = l.model.config.NodeStartupGracePeriod
 		}
-		if known != n.known || known && (v.Node != name || string(v.UID) != n.uid || v.Ready != ready || v.Observed != n.observed || v.Expired != n.expired ||
+		if known != n.known || known && (v.Node != name || string(v.UID) != n.uid || v.Ready != ready || v.Observed != n.observed || v.Expired != n.expired || v.Suspect != n.suspect() ||
 			v.LastBeat.Sub(now) != instant(n.beat) || v.Since.Sub(now) != instant(n.since) || v.Grace != grace) {
 			l.t.Fatalf("at %v %+v, expected %+v", now, v, n)
 		}
 		settles, ok := l.m.Settles(name)
-		if ok != (ready == v1.ConditionFalse || ready == v1.ConditionUnknown && n.out) || ok && settles.Sub(now) != instant(max(n.watched, l.model.anew)+l.model.graceOf(n)) {
+		if ok != (ready == v1.ConditionFalse || ready == v1.ConditionUnknown && n.out && !n.doubted) || ok && settles.Sub(now) != instant(max(n.watched, l.model.anew)+l.model.graceOf(n)) {
 			l.t.Fatalf("%s settles at %v %v, expected %v", name, settles, ok, n)
 		}
 	}

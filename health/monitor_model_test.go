@@ -22,6 +22,7 @@ type monitorModel struct {
 
 	nodes        map[string]*modelNode
 	passed, anew time.Duration
+	restarts     int
 	lossAt       *time.Duration
 	blind        uint64
 	frozen       []string
@@ -31,6 +32,7 @@ type modelNode struct {
 	name, uid            string
 	observed, judged     v1.ConditionStatus
 	known, expired, out  bool
+	doubted              bool // its silence is not confirmed, if it is out
 	changed              bool
 	beat, since, watched time.Duration
 	heartbeat            int64
@@ -151,23 +153,70 @@ func (m *monitorModel) pass() (told []string) {
 	}
 	for _, n := range m.nodes {
 		if !n.out && n.beat+m.graceOf(n) <= over {
-			n.out, n.expired, n.changed = true, true, true
+			n.out, n.doubted, n.changed = true, m.config.Confirm, true
+			n.expired = n.expired || !n.doubted
 		}
 		if !n.changed {
 			continue
 		}
-		ready := n.observed
-		if n.expired {
-			ready = v1.ConditionUnknown
-		}
-		if n.known && ready != n.judged {
-			n.since = at
-		}
-		told = append(told, strings.Join([]string{n.name, n.uid, string(n.observed), string(ready), map[bool]string{true: "expired"}[n.expired]}, " "))
-		n.judged, n.known, n.changed = ready, true, false
+		m.judge(n, at)
+		told = append(told, n.told())
 	}
 	slices.Sort(told)
 	return told
+}
+
+func (m *monitorModel) judge(n *modelNode, at time.Duration) {
+	ready := n.observed
+	if n.expired {
+		ready = v1.ConditionUnknown
+	}
+	if n.known && ready != n.judged {
+		n.since = at
+	}
+	n.judged, n.known, n.changed = ready, true, false
+}
+
+func (n *modelNode) suspect() bool { return n.out && n.doubted }
+
+func (n *modelNode) told() string {
+	return strings.Join([]string{n.name, n.uid, string(n.observed), string(n.judged), map[bool]string{true: "expired"}[n.expired], map[bool]string{true: "suspect"}[n.suspect()]}, " ")
+}
+
+// doubt is a silence that waits to be confirmed.
+type doubt struct {
+	verdict  Verdict
+	uid      string
+	beat     time.Duration
+	restarts int
+}
+
+// still returns the node if it has been silent ever since.
+func (m *monitorModel) still(d doubt) *modelNode {
+	n := m.nodes[d.verdict.Node]
+	if n == nil || d.uid != "" && n.uid != "" && n.uid != d.uid || !n.suspect() || n.beat != d.beat || m.restarts != d.restarts {
+		return nil
+	}
+	return n
+}
+
+func (m *monitorModel) confirm(d doubt) (n *modelNode, ok bool) {
+	at := m.call()
+	if n = m.still(d); n == nil || len(m.frozen) > 0 {
+		return nil, false
+	}
+	n.doubted, n.expired = false, true
+	m.judge(n, at)
+	return n, true
+}
+
+func (m *monitorModel) revive(d doubt) bool {
+	at := m.call()
+	n := m.still(d)
+	if n != nil {
+		m.beat(n, at)
+	}
+	return n != nil
 }
 
 // all are the versions of every object of the kind.
@@ -285,8 +334,8 @@ func (m *monitorModel) observe(r Report, wall time.Time) Observation {
 }
 
 func (m *monitorModel) beat(n *modelNode, at time.Duration) {
-	if n.expired {
-		n.expired, n.changed = false, true
+	if n.expired || n.doubted {
+		n.expired, n.doubted, n.changed = false, false, true
 	}
 	n.beat, n.out = m.note(at), false
 }
@@ -310,6 +359,7 @@ func (m *monitorModel) lease(name string, stamp int64, number uint64) bool {
 func (m *monitorModel) restart() {
 	at := m.call()
 	m.anew = at
+	m.restarts++
 	for _, n := range m.nodes {
 		n.beat, n.out = m.note(at), false
 		n.since = at
@@ -345,7 +395,7 @@ func (m *monitorModel) settled(name string) bool {
 	}
 	watched := at >= max(n.watched, m.anew)+m.graceOf(n)
 	if n.judged == v1.ConditionUnknown {
-		return watched && n.out
+		return watched && n.out && !n.doubted
 	}
 	return watched || n.watched > m.anew && n.since > n.watched
 }
@@ -356,6 +406,9 @@ func (m *monitorModel) restored() {
 	m.anew, m.lossAt, m.lost, m.blind = at, nil, false, 0
 	for _, n := range m.nodes {
 		n.watched = at
+		if n.doubted { // it is found again
+			n.out, n.doubted = n.out && !n.doubted, false
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ type NodeSnapshot struct {
 	Untold   bool               `json:"untold,omitempty"`
 	Changed  bool               `json:"changed,omitempty"`
 	// Expired is as in Verdict. HandedOut: it has been silent for a whole grace period, and for one more after every
-	// restart of all clocks.
+	// restart of all clocks. A suspect is neither: the next Pass of the restored monitor finds it again.
 	Expired   bool `json:"expired,omitempty"`
 	HandedOut bool `json:"handedOut,omitempty"`
 	// Silent is how long ago the last sign of life was noted, Unchanged how long ago Ready changed.
@@ -99,7 +99,7 @@ func (m *Monitor) nodeSnapshot(i int32, at int64) NodeSnapshot {
 	n, e := m.records.At(i), m.beats.entries.At(i)
 	s := NodeSnapshot{
 		Node: m.index.Key(i), UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged],
-		Untold: !n.known, Changed: n.changed != 0, Expired: n.expired, HandedOut: m.beats.isOut(e),
+		Untold: !n.known, Changed: n.changed != 0, Expired: n.expired, HandedOut: m.beats.isOut(e) && !n.doubted,
 		Silent: age(at, m.beats.lastBeat(e)), Unchanged: age(at, m.since(n)), Heartbeat: n.heartbeat, Transition: n.transition,
 		ObjectVersions: m.nodes.snapshot(&n.node, n.heartbeat), LeaseVersions: m.leases.snapshot(&n.lease, e.stamp),
 	}

@@ -146,7 +146,8 @@ func (m *Monitor) setObserved(i int32, n *nodeRecord, status readiness) {
 func (m *Monitor) beat(i int32, at int64) {
 	if e := m.beats.entries.At(i); e.flagged {
 		e.flagged = false
-		m.records.At(i).expired = false
+		n := m.records.At(i)
+		n.expired, n.doubted = false, false
 		m.touch(i)
 	}
 	m.beats.put(i, m.listening.note(at))

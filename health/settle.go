@@ -9,7 +9,7 @@ import (
 // Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
 // of listened time since it was first seen, and since the first Pass, the last Restart and the last loss (see "Listening"
 // in the package comment). An
-// Unknown node must have been silent all that time; for one that reports not Ready it is enough that the time has
+// Unknown node must have been silent all that time, and be no suspect; for one that reports not Ready it is enough that the time has
 // passed. A node that came later, and that we have since seen change to not Ready, is Settled at once. Ready and unknown
 // nodes are not Settled. Wait for Settled before you harm a node because of a verdict that may be older than our
 // watching.
@@ -30,7 +30,7 @@ func (m *Monitor) SettledAt(node string, now time.Time) bool {
 	case !n.known || n.judged == readyTrue:
 		return false
 	case n.judged == readyUnknown:
-		return watched && m.beats.isOut(e)
+		return watched && m.beats.isOut(e) && !n.doubted
 	default:
 		return watched || n.watched > m.anew && m.since(n) > n.watched
 	}
@@ -43,7 +43,7 @@ func (m *Monitor) settles(i int32) int64 {
 
 // Settles returns when a node will have been watched for long enough to be Settled, if it reports not Ready or a Pass has
 // found it silent for a whole grace period; false for all others, including an Unknown node that still waits for such a
-// Pass. The instant is given as the clock showed it when it was last read.
+// Pass, or for Confirm. The instant is given as the clock showed it when it was last read.
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *Monitor) Settles(node string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	n := m.records.At(i)
-	if n.judged != readyFalse && (n.judged != readyUnknown || !m.beats.isOut(m.beats.entries.At(i))) {
+	if n.judged != readyFalse && (n.judged != readyUnknown || n.doubted || !m.beats.isOut(m.beats.entries.At(i))) {
 		return time.Time{}, false
 	}
 	return m.listening.instant(m.settles(i)), true

@@ -17,11 +17,22 @@ type Verdict struct {
 	Observed, Ready v1.ConditionStatus
 	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions returns what to write.
 	Expired bool
+	// Suspect: no heartbeat was seen for a whole grace period, which Monitor.Confirm has yet to be told; see
+	// Config.Confirm. The other fields are as before that, so that Ready is Unknown only if it was.
+	Suspect bool
 	// Since is when Ready last changed, LastBeat when the last sign of life was noted, both by our own clock. A node
 	// that never reported starts with its creation. Time in which nobody listened moves both forward, so that LastBeat
 	// plus Grace is the deadline.
 	Since, LastBeat time.Time
 	Grace           time.Duration
+
+	silence silence // in a suspect's verdict, which silence it is
+}
+
+// silence tells one silence of a node from another.
+type silence struct {
+	beat  int64
+	round uint32
 }
 
 type readiness uint8
@@ -54,11 +65,20 @@ func (m *Monitor) verdict(i int32) Verdict {
 	if n.observed == readyMissing {
 		grace = m.config.NodeStartupGracePeriod
 	}
-	return Verdict{
+	v := Verdict{
 		Node: m.index.Key(i), UID: types.UID(n.uid),
 		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
 		Since: m.listening.instant(m.since(n)), LastBeat: m.listening.instant(m.beats.lastBeat(e)), Grace: grace,
 	}
+	if v.Suspect = m.suspect(i); v.Suspect {
+		v.silence = silence{m.beats.lastBeat(e), m.beats.round}
+	}
+	return v
+}
+
+// suspect says whether the node's silence waits for Confirm.
+func (m *Monitor) suspect(i int32) bool {
+	return m.records.At(i).doubted && m.beats.isOut(m.beats.entries.At(i))
 }
 
 // Verdict returns the node's verdict; false if no Pass has given one yet. Ready is as of the last Pass; the other fields

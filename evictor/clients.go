@@ -110,8 +110,8 @@ type Source interface {
 	Awaits() string
 }
 
-// Clients are the interfaces through which the evictor sees and changes the cluster. Source and EventSink may be nil;
-// the others are required.
+// Clients are the interfaces through which the evictor sees and changes the cluster. Source, EventSink and Confirmer may
+// be nil; the others are required.
 type Clients struct {
 	Nodes      NodeStore
 	Pods       PodStore
@@ -121,4 +121,6 @@ type Clients struct {
 	// Source feeds the evictor. Without one the program must call NodeChanged, PodChanged and LeaseRenewed, and
 	// nothing is decided before it does.
 	Source Source
+	// Confirmer is asked before the verdict of a silent node becomes Unknown. Without one, silence is enough.
+	Confirmer Confirmer
 }

@@ -60,7 +60,7 @@ type Config struct {
 	MaxFailedNodes int
 
 	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark
-	// their pods. LiftWorkers lift taints; they are separate so that hanging writes cannot delay recovery. PodWorkers
+	// their pods; as many others ask Clients.Confirmer about silent nodes. LiftWorkers lift taints; they are separate so that hanging writes cannot delay recovery. PodWorkers
 	// evict. Evictions that the API server has refused get workers of their own: an eighth of PodWorkers, at least one.
 	// Step ignores all three. The client's own rate limit protects the API server; too few workers only make nodes and
 	// pods wait for each other when it is slow.
@@ -179,9 +179,10 @@ func (c Config) policy() zone.Policy {
 	}
 }
 
-func (c Config) health(clock clock.PassiveClock) health.Config {
+func (c Config) health(clock clock.PassiveClock, confirm bool) health.Config {
 	return health.Config{
 		Clock:                  clock,
+		Confirm:                confirm,
 		NodeMonitorPeriod:      c.NodeMonitorPeriod,
 		NodeMonitorGracePeriod: c.NodeMonitorGracePeriod,
 		NodeStartupGracePeriod: c.NodeStartupGracePeriod,

@@ -78,6 +78,11 @@ const (
 	// BoundsUnmatched: bounds of Options.Budget limit nothing, because there are nodes, but none is in a group of the bound's
 	// dimension (a misspelled label does that). Reason names them. An empty Reason means that there is none any more.
 	BoundsUnmatched
+	// SuspectAlive: Clients.Confirmer says that a node lives of which no heartbeat was seen for its grace period.
+	SuspectAlive
+	// SuspectUnanswered: Clients.Confirmer cannot say whether a silent node lives; Err says why. The node's verdict waits. It
+	// is reported once, and again if Err changes.
+	SuspectUnanswered
 )
 
 const (
@@ -90,6 +95,7 @@ var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",
 	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged", "TurnRefused", "PendingChanged", "BoundsUnmatched",
+	"SuspectAlive", "SuspectUnanswered",
 }
 
 // String returns the name of the constant.
@@ -112,7 +118,8 @@ type Decision struct {
 
 	// From and To are the readiness before and after (NodeVerdict); empty means no Ready condition.
 	From, To v1.ConditionStatus
-	// Silence is how long no heartbeat had been seen at the time of the verdict, and Grace how long that may last.
+	// Silence is how long no heartbeat had been seen at the time of the verdict, or of the answer about a suspect, and
+	// Grace how long that may last.
 	Silence, Grace time.Duration
 	Conditions     []v1.NodeCondition // ConditionsWritten
 
@@ -148,7 +155,7 @@ type Decision struct {
 	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
 	// other kinds it is text for people.
 	Reason string
-	// Err is what failed (WriteFailed), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed). For
+	// Err is what failed (WriteFailed, SuspectUnanswered), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed). For
 	// MayEvict it is that function's own error.
 	Err error
 	// DryRun marks the decisions of a dry run: nothing was written.
@@ -227,6 +234,10 @@ func (d Decision) text() string {
 			return fmt.Sprintf("no heartbeat seen for %s (grace %s), Ready %s → %s", d.Silence, d.Grace, status(d.From), status(d.To))
 		}
 		return fmt.Sprintf("Ready %s → %s", status(d.From), status(d.To))
+	case SuspectAlive:
+		return fmt.Sprintf("lives, though no heartbeat was seen for %s", d.Silence)
+	case SuspectUnanswered:
+		return fmt.Sprintf("no heartbeat seen for %s (grace %s), its verdict waits because nobody can say whether it lives: %v", d.Silence, d.Grace, d.Err)
 	case ConditionsWritten:
 		names := make([]string, len(d.Conditions))
 		for i, c := range d.Conditions {

@@ -33,6 +33,7 @@ type engine struct {
 	monitor *health.Monitor
 	writes  *timedworker.Set[string, struct{}]
 	lifts   *timedworker.Set[string, struct{}]
+	asks    *timedworker.Set[string, struct{}] // questions about suspects
 	armed   *armed.Evictions[PodKey, *pods.Eviction]
 	waits   outage.Waits
 
@@ -45,7 +46,9 @@ type engine struct {
 	zones     *zone.Tracker[string, zone.Key]
 	turns     *turns.Turns
 	attention map[string]*record // to be looked at in the next pass
-	left      bool               // a node has gone since the last pass, so zones may have changed
+	suspects  map[string]*suspicion
+	silent    []string // the suspects of which that is the answer, until conclude
+	left      bool     // a node has gone since the last pass, so zones may have changed
 	pods      pods.Pods
 	outage    *outage.Outage[task]
 	holds     map[string]string
@@ -54,7 +57,7 @@ type engine struct {
 	allowance *allowance.Allowance
 }
 
-// newEngine returns an engine without writes, lifts and armed, which New adds.
+// newEngine returns an engine without writes, lifts, asks and armed, which New adds.
 func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) {
 	e = engine{
 		cfg:       cfg,
@@ -62,6 +65,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		opts:      opts,
 		records:   make(map[string]*record),
 		attention: make(map[string]*record),
+		suspects:  make(map[string]*suspicion),
 		holds:     make(map[string]string),
 		permitted: permit.New(cfg.GateInterval),
 		inbox:     inbox.New[PodKey](),
@@ -78,7 +82,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		e.opts.Budget = opts.Budget.As("evictor")
 		e.allowance = allowance.New(e.opts.Budget, opts.Exceeded, cfg.GateInterval)
 	}
-	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock)); err != nil {
+	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock, clients.Confirmer != nil)); err != nil {
 		return e, err
 	}
 	policy := opts.Policy

@@ -118,7 +118,7 @@ func TestWaitingAndBacklogs(t *testing.T) {
 	var passes int
 	c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(2))
 	e := c.Start(config(), evictor.Options{OnPass: func(took time.Duration) { passes++; require.Zero(t, took) }})
-	require.Equal(t, []evictor.Backlog{{Name: "nodes"}, {Name: "evictions"}, {Name: "writes"}, {Name: "lifts"}}, e.Backlogs())
+	require.Equal(t, []evictor.Backlog{{Name: "nodes"}, {Name: "evictions"}, {Name: "writes"}, {Name: "lifts"}, {Name: "suspects"}}, e.Backlogs())
 	before := passes
 	c.Fail("a-0", "a-1", "a-2", "a-3")
 	c.Advance(47 * time.Second)
@@ -130,7 +130,7 @@ func TestWaitingAndBacklogs(t *testing.T) {
 		{Node: "a-2", Zone: zoneA, Since: at(45), Turn: at(65)},
 		{Node: "a-3", Zone: zoneA, Since: at(45), Turn: at(75)},
 	}, e.Waiting())
-	require.Equal(t, []evictor.Backlog{{Name: "nodes", Len: 3, Oldest: 2 * time.Second}, {Name: "evictions", Len: 2}, {Name: "writes"}, {Name: "lifts"}}, e.Backlogs())
+	require.Equal(t, []evictor.Backlog{{Name: "nodes", Len: 3, Oldest: 2 * time.Second}, {Name: "evictions", Len: 2}, {Name: "writes"}, {Name: "lifts"}, {Name: "suspects"}}, e.Backlogs())
 	c.Advance(20 * time.Second)
 	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45), Turn: at(75)}}, e.Waiting())
 	e.Pause("audit")

@@ -36,7 +36,7 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Observer receives every decision; nil means nobody does.
 	Observer Observer
-	// Logger gets every decision. Failed writes and BoundsUnmatched are at Warn; conditions and taints written, pods evicted, zone changes,
+	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints written, pods evicted, zone changes,
 	// permissions and Awaiting at Info; the rest at Debug. Panics of the user's code are at Error. Nil means no logging.
 	Logger *slog.Logger
 	// Policy replaces the zone policy that Config describes. Its word on pending evictions (zone.Ruling.Pending) applies
@@ -197,6 +197,12 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.writes, err = timedworker.New(perform(false), work); err != nil {
 		return nil, err
 	}
+	ask := func(ctx context.Context, w timedworker.Work[string, struct{}]) timedworker.Result {
+		return e.confirm(ctx, w.Key)
+	}
+	if e.asks, err = timedworker.New(ask, work); err != nil {
+		return nil, err
+	}
 	work.Workers = cfg.LiftWorkers
 	if e.lifts, err = timedworker.New(perform(true), work); err != nil {
 		return nil, err
@@ -228,6 +234,7 @@ func faults(clients Clients, opts Options) (errs field.ErrorList) {
 		{inClients.Child("podWriter"), clients.PodWriter, true},
 		{inClients.Child("eventSink"), clients.EventSink, false},
 		{inClients.Child("source"), clients.Source, false},
+		{inClients.Child("confirmer"), clients.Confirmer, false},
 		{inOptions.Child("clock"), opts.Clock, false},
 		{inOptions.Child("observer"), opts.Observer, false},
 		{inOptions.Child("policy"), opts.Policy, false},

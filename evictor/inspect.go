@@ -43,6 +43,9 @@ type NodeStatus struct {
 	Waiting bool
 	// Evictions is how many of its pods have an eviction armed, and Refused how many of these Options.MayEvict refuses.
 	Evictions, Refused int
+	// Unanswered is why Clients.Confirmer cannot say whether the node lives, if it is a suspect (Verdict.Suspect) and was
+	// asked about.
+	Unanswered error
 }
 
 // Node returns the status of a node, or false before its first verdict.
@@ -58,6 +61,9 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 		if status.Evictions++; e.pods.Refusal(ev) != nil {
 			status.Refused++
 		}
+	}
+	if s := e.suspects[name]; s != nil {
+		status.Unanswered = s.err
 	}
 	return status, true
 }
@@ -123,16 +129,17 @@ func (e *Evictor) Waiting() []Waiting {
 
 // Backlog is how much work of one sort there is.
 type Backlog struct {
-	// Name is "nodes" (failed nodes that wait for their turn), "evictions" (armed ones), "writes" (nodes to write) or
-	// "lifts" (nodes whose taints are to be lifted).
+	// Name is "nodes" (failed nodes that wait for their turn), "evictions" (armed ones), "writes" (nodes to write),
+	// "lifts" (nodes whose taints are to be lifted) or "suspects" (silent nodes of which nobody has said whether they live).
 	Name string
 	Len  int
 	// Oldest is how long the first of them has waited: a node for its turn, an eviction since its deadline, a write
-	// since it was last due. It is 0 when nothing waits or nothing is due.
+	// since it was last due, a suspect since its grace period ended. It is 0 when nothing waits or nothing is due.
 	Oldest time.Duration
 }
 
-// Backlogs returns a Backlog of each sort. Its cost does not grow with the cluster, so it may be called often.
+// Backlogs returns a Backlog of each sort. Its cost grows with the suspects, but not with the cluster, so it may be called
+// often.
 func (e *Evictor) Backlogs() []Backlog {
 	nodes, evictions := Backlog{Name: "nodes"}, Backlog{Name: "evictions", Len: e.armed.Len()}
 	e.mu.Lock()
@@ -144,8 +151,12 @@ func (e *Evictor) Backlogs() []Backlog {
 	if due, ok := e.pods.First(); ok {
 		evictions.Oldest = max(0, e.read.Sub(e.shown(due)))
 	}
+	suspects := Backlog{Name: "suspects", Len: len(e.suspects)}
+	for _, s := range e.suspects {
+		suspects.Oldest = max(suspects.Oldest, e.read.Sub(s.due()))
+	}
 	e.mu.Unlock()
-	return []Backlog{nodes, evictions, backlogOf("writes", e.writes), backlogOf("lifts", e.lifts)}
+	return []Backlog{nodes, evictions, backlogOf("writes", e.writes), backlogOf("lifts", e.lifts), suspects}
 }
 
 func backlogOf(name string, work *timedworker.Set[string, struct{}]) Backlog {

@@ -58,6 +58,7 @@ func (e *engine) forgetNode(rec *record, replaced bool) {
 	e.turns.Forget(rec.name)
 	e.permitted.Forget(rec.name)
 	e.allowance.Forget(&rec.allowance, e.read)
+	e.unsuspect(rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)
 	e.left = true

@@ -60,9 +60,9 @@ func (o *Options) log(d Decision) {
 	}
 	level := slog.LevelDebug
 	switch d.Kind {
-	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, DomainGateChanged, TurnRefused, PendingChanged, Awaiting:
+	case ConditionsWritten, TaintsWritten, PodEvicted, ZoneChanged, AllZonesDown, AllZonesDownEnded, GateChanged, DomainGateChanged, TurnRefused, PendingChanged, Awaiting, SuspectAlive:
 		level = slog.LevelInfo
-	case WriteFailed:
+	case WriteFailed, SuspectUnanswered:
 		level = slog.LevelWarn
 	case BoundsUnmatched:
 		if level = slog.LevelWarn; d.Reason == "" {

@@ -22,6 +22,11 @@ func (e *engine) pass() {
 			e.judged(rec, v)
 		}
 	}
+	e.follow()
+}
+
+// follow draws the conclusions from new verdicts: zones and rates, then what the nodes that need attention ask for.
+func (e *engine) follow() {
 	for _, rec := range e.attention {
 		if rec.Stage() == node.New {
 			continue
@@ -45,6 +50,7 @@ func (e *engine) pass() {
 
 // judged records a new verdict about the node.
 func (e *engine) judged(rec *record, v health.Verdict) {
+	e.suspect(rec, v)
 	from, silent := rec.Judge(v)
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
@@ -107,6 +113,7 @@ func (e *engine) restarted() {
 			e.turns.LeaveRelease(name) // overdue pods stay overdue until they may leave
 		}
 	}
+	e.suspectsAnew()
 }
 
 // attend considers the nodes that need attention, sorted by name. A node that only waits for time to pass is considered
@@ -141,6 +148,9 @@ func (e *engine) attendAt() (next time.Time, ok bool) {
 // waitsUntil is when, by the clock, time alone changes what the node needs.
 func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 	v, ok := e.latest(rec)
+	if v.Suspect && rec.Stage() == node.Watched {
+		return at, false // it waits for an answer
+	}
 	settles, waits := e.monitor.Settles(rec.name)
 	if waits {
 		settles = settles.Add(e.ahead)

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node writes and, on a pool
-// of their own, lifts. It also runs the clients' Source. When the context ends, Run waits for every write in flight and
+// Run is a loop over what Step does, with the writes on bounded pools of workers: evictions, node writes and, on pools
+// of their own, lifts and questions about suspects. It also runs the clients' Source. When the context ends, Run waits for every write in flight and
 // returns the context's cause. It returns ErrRunning if another Step or Run is active, and an error if the clock has no
 // timers or the Source ends by itself.
 func (e *Evictor) Run(ctx context.Context) error {
@@ -30,7 +30,7 @@ func (e *Evictor) Run(ctx context.Context) error {
 	defer e.runSource(ctx, stop)() // runs until the last writes have been seen and reported
 	e.plan()                       // events that came before Run are handled before work that became due meanwhile
 	var workers sync.WaitGroup
-	for _, run := range []func(context.Context) error{e.lifts.Run, e.writes.Run, e.armed.Fresh.Run, e.armed.Refused.Run} {
+	for _, run := range []func(context.Context) error{e.lifts.Run, e.asks.Run, e.writes.Run, e.armed.Fresh.Run, e.armed.Refused.Run} {
 		workers.Add(1)
 		go func() {
 			defer workers.Done()

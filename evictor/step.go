@@ -12,7 +12,8 @@ import (
 // three laps; what is left after the last one is due in the next Step.
 const maxLaps = 16
 
-// Step does everything that is due now, in line and in order: heartbeats and verdicts, zones and rates, lifting, then
+// Step does everything that is due now, in line and in order: heartbeats and verdicts, for which it asks
+// Clients.Confirmer, zones and rates, lifting, then
 // the turns of the zones' queues, then evictions. It returns the instant at which to call it again; the zero time means
 // not before the evictor is fed again. An item is tried at most once in a Step: if it fails, it is due again after its
 // backoff. While the stores are not synced, or nobody has fed the evictor, nothing is decided, and Step asks to be
@@ -42,9 +43,15 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 	return e.opts.Clock.Now(), nil
 }
 
-// act runs what plan made due, in line. Between the node writes and the evictions it reads the inbox again, because a
+// act runs what plan made due, in line. What is asked about suspects comes first, and ends the pass that found them. Between the node writes and the evictions it reads the inbox again, because a
 // store that shows writes at once has already reported our own taints.
 func (e *Evictor) act(ctx context.Context) error {
+	if err := e.work(ctx, e.asks); err != nil {
+		return err
+	}
+	if e.concludes() {
+		e.plan() // concludes the pass
+	}
 	if err := e.work(ctx, e.lifts); err != nil {
 		return err
 	}
@@ -140,6 +147,7 @@ func (e *Evictor) planned() (took time.Duration) {
 			took = max(0, e.opts.Clock.Since(e.read))
 		}
 	}
+	e.conclude()
 	if e.cfg.NodeMonitorPeriod == 0 {
 		e.lookAtBudget() // the next pass may be far
 	}
@@ -152,7 +160,7 @@ func (e *Evictor) planned() (took time.Duration) {
 func (e *Evictor) next() (next time.Time, idle bool) {
 	next, read, idle := e.planNext()
 	soon := soonest{next}
-	for _, set := range []worker{e.writes, e.lifts, e.armed.Fresh, e.armed.Refused} {
+	for _, set := range []worker{e.asks, e.writes, e.lifts, e.armed.Fresh, e.armed.Refused} {
 		soon.or(set.NextAt(read))
 	}
 	return soon.Time, idle && (soon.IsZero() || read.Before(soon.Time))

@@ -27,6 +27,8 @@ type Cluster struct {
 	guard   *guard
 	writes  *writes
 
+	confirmer *confirmer
+
 	evictionsPerSecond float32 // rate of the client for evictions; 0 means unknown. Set before the Cluster is returned
 
 	mu      sync.Mutex
@@ -47,6 +49,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	}
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
+	c.confirmer = &confirmer{client: c.opts.LeaseClient, clock: c.opts.Clock, guard: c.guard}
 	c.writes = &writes{clock: c.opts.Clock, silence: c.guard.bound}
 	c.events = &eventSink{opts: c.opts}
 	sources, err := c.informers()
@@ -90,7 +93,7 @@ func (c *Cluster) allLinks() []*link {
 
 // NewForConfig is New with clients made from config, which use protobuf. Nodes, evictions and events each get a client
 // with its own rate limit, as in upstream's controllers, so that events do not delay evictions, nor evictions the lifting
-// of taints. If config has no QPS, each limit is kube-controller-manager's: 20 requests a second, in bursts of 30;
+// of taints. So does the reading of silent nodes' leases, whose limit is 200 requests a second. If config has no QPS, each limit is kube-controller-manager's: 20 requests a second, in bursts of 30;
 // client-go's own default is too slow when a zone is lost. Clients set in the options are used as they are.
 func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	if config == nil {
@@ -101,7 +104,7 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	for _, to := range []struct {
 		agent  string
 		client *kubernetes.Interface
-	}{{"nodes", &client}, {"evictions", &opts.EvictionClient}, {"events", &opts.EventClient}} {
+	}{{"nodes", &client}, {"evictions", &opts.EvictionClient}, {"events", &opts.EventClient}, {"leases", &opts.LeaseClient}} {
 		if *to.client != nil {
 			continue
 		}
@@ -109,6 +112,9 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 		own.RateLimiter = nil // otherwise all would share it
 		if own.QPS == 0 {
 			own.QPS, own.Burst = 20, max(own.Burst, 30)
+		}
+		if to.client == &opts.LeaseClient {
+			own.QPS = -1 // it has a limit of its own
 		}
 		own.ContentType, own.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 		if own.UserAgent == "" {
@@ -131,9 +137,10 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	return c, err
 }
 
-// Clients returns the evictor's clients for this cluster; the Cluster is their Source.
+// Clients returns the evictor's clients for this cluster; the Cluster is their Source. Their Confirmer reads a silent
+// node's lease from the API server. With Options.Half TaintEviction there is none: that half reads no leases.
 func (c *Cluster) Clients() evictor.Clients {
-	return evictor.Clients{
+	clients := evictor.Clients{
 		Nodes:      c.nodes,
 		Pods:       c.pods,
 		NodeWriter: &nodeWriter{client: c.client, nodes: c.nodes, kept: c.kept, clock: c.opts.Clock, writes: c.writes},
@@ -141,10 +148,20 @@ func (c *Cluster) Clients() evictor.Clients {
 		EventSink:  c.events,
 		Source:     c,
 	}
+	if c.opts.lifecycle() {
+		clients.Confirmer = c.confirmer
+	}
+	return clients
 }
 
-// Health returns what the guard last told the evictor: nil, or why it cannot see the cluster well enough to act.
-func (c *Cluster) Health() error { return c.guard.health() }
+// Health returns what the guard last told the evictor: nil, or why it cannot see the cluster well enough to act. If it
+// can, but some renewals were lost or some leases cannot be read, Health returns a *PartialError. The evictor acts then.
+func (c *Cluster) Health() error {
+	if err := c.guard.health(); err != nil {
+		return err
+	}
+	return c.guard.partial()
+}
 
 // Feed implements evictor.Source: the informers report changes, and the guard whether it can see the cluster. It may be
 // called for several targets, at any time before Run ends. It returns an error if the options do not fit the

@@ -36,10 +36,13 @@ type guard struct {
 	err      error                 // guarded by mu: what was told last
 	told     []evictor.Target      // guarded by mu
 	unseen   *coordinationv1.Lease // guarded by mu: a renewal that was read live and that the informer did not have
+	lost     map[string]time.Time  // guarded by mu: such renewals of suspects, by node
+	unread   error                 // guarded by mu: of the last read of a suspect's lease, nil if it succeeded
+	unreadAt time.Time             // guarded by mu
 }
 
 func newGuard(c *Cluster) *guard {
-	return &guard{c: c, silence: cmp.Or(c.opts.LeaseSilence, defaultLeaseSilence)}
+	return &guard{c: c, lost: make(map[string]time.Time), silence: cmp.Or(c.opts.LeaseSilence, defaultLeaseSilence)}
 }
 
 func (g *guard) bound() time.Duration {
@@ -103,6 +106,7 @@ func (g *guard) run(ctx context.Context) {
 			}
 			g.found(g.look(ctx))
 			g.prod()
+			g.c.confirmer.forget()
 			if g.c.writes.ill() != nil {
 				g.c.tryWriting(ctx)
 			}
@@ -155,7 +159,7 @@ func (g *guard) look(ctx context.Context) error {
 	switch {
 	case live == nil:
 		return nil
-	case unseen != nil && !g.c.sees(unseen):
+	case unseen != nil && !g.c.sees(unseen.Name, unseen.Spec.RenewTime.Time):
 		return fmt.Errorf("the watch of leases has stood still for %s: node %s renewed its lease unseen", quiet.Round(time.Second), unseen.Name)
 	default:
 		return was // the watch may be about to deliver it; the next look decides
@@ -190,7 +194,7 @@ func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coord
 			return nil, fmt.Errorf("no answer within %s: %w", patience, err)
 		case err != nil:
 			return nil, err
-		case !g.c.sees(live):
+		case live.Spec.RenewTime != nil && !g.c.sees(name, live.Spec.RenewTime.Time):
 			return live, nil
 		}
 		if read++; read == probedLeases {
@@ -200,14 +204,11 @@ func (g *guard) probe(ctx context.Context, unseen *coordinationv1.Lease) (*coord
 	return nil, nil
 }
 
-// sees says whether the informer has this renewal of the lease, or a later one.
-func (c *Cluster) sees(live *coordinationv1.Lease) bool {
-	if live.Spec.RenewTime == nil {
-		return true
-	}
-	obj, ok, err := c.sources.leases.GetByKey(live.Namespace + "/" + live.Name)
-	l, renewed := nodeLease(obj)
-	return err == nil && ok && renewed && !l.Spec.RenewTime.Before(live.Spec.RenewTime)
+// sees says whether the informer has this renewal of the node's lease, or a later one.
+func (c *Cluster) sees(node string, renewed time.Time) bool {
+	obj, ok, err := c.sources.leases.GetByKey(v1.NamespaceNodeLease + "/" + node)
+	l, is := nodeLease(obj)
+	return err == nil && ok && is && !l.Spec.RenewTime.Time.Before(renewed)
 }
 
 // lastRenewed names n leases, the last renewed first, starting at position from and wrapping around.

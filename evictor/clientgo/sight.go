@@ -20,13 +20,13 @@ type Part struct {
 
 // Parts returns all parts, in that order. A fault shows after Options.LeaseSilence, plus an eighth of it for the guard's
 // next look, at the latest; writes that hang take another 30 seconds, the most that a write may take. With a negative
-// LeaseSilence, passes and writes never fail.
+// LeaseSilence, passes and writes never fail. A PartialError of Health is no fault of a part.
 func (c *Cluster) Parts() []Part {
 	lists := error(nil)
 	if what := c.Awaits(); what != "" {
 		lists = errors.New("nothing is decided while waiting for " + what)
 	}
-	return []Part{{"lists", lists}, {"watches", c.Health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
+	return []Part{{"lists", lists}, {"watches", c.guard.health()}, {"passes", c.passes()}, {"writes", c.writes.ill()}}
 }
 
 // MayLead returns nil if every part works, or the error of the first that fails. A replica that cannot see or write must

@@ -44,6 +44,7 @@ type Cluster struct {
 	lines   []scenario.Line
 	faults  []func(write, object string) error
 	down    error
+	unread  error // what reading a lease fails with
 	latency time.Duration
 	feeds   []evictor.Target
 	evictor *evictor.Evictor
@@ -197,9 +198,10 @@ func (c *Cluster) must(err error) {
 // Clock returns the cluster's clock, for other code under test. Move it only with Advance.
 func (c *Cluster) Clock() *testingclock.FakeClock { return c.clock.FakeClock }
 
-// Clients returns the cluster as clients for an evictor, including a Source that feeds it.
+// Clients returns the cluster as clients for an evictor, including a Source that feeds it and a Confirmer that reads
+// leases.
 func (c *Cluster) Clients() evictor.Clients {
-	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: (*source)(c)}
+	return evictor.Clients{Nodes: (*stores)(c), Pods: (*stores)(c), NodeWriter: (*writers)(c), PodWriter: (*writers)(c), Source: (*source)(c), Confirmer: (*leases)(c)}
 }
 
 // Start starts an evictor that Advance steps, in place of any earlier one. It makes its first step at once. At most one

@@ -138,7 +138,28 @@ func (c *Cluster) FailWrites(fault func(write, object string) error) {
 	c.faults = append(c.faults, fault)
 }
 
-// SetLatency makes every write take that much virtual time, during which kubelets go on.
+// LoseLeases makes the watch lose the lease renewals of these nodes from now on. Their kubelets renew them all the same,
+// so that whoever reads a lease from the API sees that.
+func (c *Cluster) LoseLeases(nodes ...string) { c.loseLeases(true, nodes) }
+
+// ShowLeases ends LoseLeases for these nodes, from their next renewals on.
+func (c *Cluster) ShowLeases(nodes ...string) { c.loseLeases(false, nodes) }
+
+func (c *Cluster) loseLeases(lost bool, nodes []string) {
+	c.t.Helper()
+	for _, name := range nodes {
+		c.do("lose the lease of node", name, func(s *simulator.Cluster) bool { return s.LoseLeases(name, lost) })
+	}
+}
+
+// FailReads makes every read of a lease from the API fail with err from now on; nil ends that.
+func (c *Cluster) FailReads(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unread = err
+}
+
+// SetLatency makes every write, and every read of a lease, take that much virtual time, during which kubelets go on.
 func (c *Cluster) SetLatency(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,15 +171,7 @@ func (c *Cluster) before(write, object string) error {
 	c.mu.Lock()
 	faults, down, latency := c.faults, c.down, c.latency
 	c.mu.Unlock()
-	if latency > 0 {
-		until := c.clock.Elapsed() + latency
-		for {
-			if _, reported := c.turns(until); !reported {
-				break
-			}
-		}
-		c.move(until)
-	}
+	c.wait(latency)
 	if down != nil {
 		return down
 	}
@@ -170,11 +183,39 @@ func (c *Cluster) before(write, object string) error {
 	return nil
 }
 
-// stores and writers are the cluster's client interfaces.
+// wait lets a call take that long. c.mu is not held.
+func (c *Cluster) wait(latency time.Duration) {
+	if latency > 0 {
+		until := c.clock.Elapsed() + latency
+		for {
+			if _, reported := c.turns(until); !reported {
+				break
+			}
+		}
+		c.move(until)
+	}
+}
+
+// stores, writers and leases are the cluster's client interfaces.
 type (
 	stores  Cluster
 	writers Cluster
+	leases  Cluster
 )
+
+func (l *leases) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
+	c := (*Cluster)(l)
+	c.mu.Lock()
+	latency := c.latency
+	c.mu.Unlock()
+	c.wait(latency)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unread != nil {
+		return evictor.Unanswered, c.unread
+	}
+	return c.cluster.Confirm(ctx, suspect)
+}
 
 func (s *stores) Synced() bool { return true }
 

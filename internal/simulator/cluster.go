@@ -89,6 +89,8 @@ type node struct {
 	wasTainted    bool   // with a NoExecute taint of ours, since it failed
 	waits         bool   // not Ready, and without a NoExecute taint of ours
 	deleted       bool
+	unseen        bool // the watch loses the renewals of its lease
+	missed        bool // it has lost the last one
 	unschedulable bool
 	version       uint64
 	fresh         []v1.Taint // that a replacement of the node has too

@@ -117,7 +117,8 @@ func (c *Cluster) Report() { c.turn(&c.reports, &c.kubelets.reports, c.report) }
 
 func (c *Cluster) renew(n *node) {
 	n.renewed = c.now()
-	if c.Renewed != nil {
+	n.missed = n.unseen
+	if c.Renewed != nil && !n.unseen {
 		c.Renewed(n.name, c.Clock.Now())
 	}
 }

@@ -13,11 +13,28 @@ import (
 	"github.com/evictkit/evictkit/taints"
 )
 
-// Clients returns the same clients, with their writes measured.
+// Clients returns the same clients, with their writes measured and their answers about silent nodes counted.
 func (m *Metrics) Clients(clients evictor.Clients) evictor.Clients {
 	clients.NodeWriter = &nodeWriter{clients.NodeWriter, m}
 	clients.PodWriter = &podWriter{clients.PodWriter, m}
+	if clients.Confirmer != nil {
+		clients.Confirmer = &confirmer{clients.Confirmer, m}
+	}
 	return clients
+}
+
+type confirmer struct {
+	evictor.Confirmer
+	m *Metrics
+}
+
+func (c *confirmer) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
+	answer, err := c.Confirmer.Confirm(ctx, suspect)
+	if err != nil {
+		answer = evictor.Unanswered
+	}
+	c.m.answers.WithLabelValues(answer.String()).Inc()
+	return answer, c.m.count("confirm", err)
 }
 
 type nodeWriter struct {

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -38,6 +39,7 @@ type Metrics struct {
 	apiErrors   *prometheus.CounterVec
 	decisions   *prometheus.CounterVec
 	delayed     *prometheus.CounterVec
+	answers     *prometheus.CounterVec
 	requests    *prometheus.CounterVec
 
 	mu      sync.Mutex
@@ -91,9 +93,10 @@ func New(opts Options) *Metrics {
 	m.podDeletion = measure(taintEviction, "pod_deletion_duration_seconds",
 		"Latency, in seconds, between the time when a taint effect has been activated for the Pod and its deletion via TaintEvictionController.",
 		[]float64{0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})
-	m.apiErrors = count(own, "api_errors_total", "Failed writes by what was tried and the kind of the error.", "operation", "reason")
+	m.apiErrors = count(own, "api_errors_total", "Failed requests by what was tried and the kind of the error.", "operation", "reason")
 	m.decisions = count(own, "decisions_total", "Decisions by their kind.", "kind")
 	m.delayed = count(own, "evictions_delayed_total", "Evictions that were due but held back, by what holds them back.", "reason")
+	m.answers = count(own, "suspect_answers_total", "Answers about silent nodes.", "answer")
 	m.requests = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Subsystem: "rest_client", Name: "requests_total", Help: "Number of HTTP requests, partitioned by status code, method, and host.",
 	}, []string{"code", "method", "host"})
@@ -104,7 +107,7 @@ func New(opts Options) *Metrics {
 }
 
 // Watch makes the gauges read from the evictor. healthy, usually Cluster.Health, returns an error while the cluster cannot
-// be seen well enough; it may be nil.
+// be seen well enough; a *clientgo.PartialError does not count as one. It may be nil.
 func (m *Metrics) Watch(e *evictor.Evictor, healthy func() error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -198,7 +201,8 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	}
 	if healthy != nil {
 		well := 1.0
-		if healthy() != nil {
+		var partial *clientgo.PartialError
+		if err := healthy(); err != nil && !errors.As(err, &partial) {
 			well = 0
 		}
 		gauge(observer, well)

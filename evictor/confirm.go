@@ -1,0 +1,242 @@
+package evictor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/health"
+	"github.com/evictkit/evictkit/timedworker"
+)
+
+// Confirmer is asked whether a silent node lives, before its verdict becomes Unknown: heartbeats may have got lost on
+// their way to us. Package clientgo reads the node's lease from the API server. Others may ask a BMC or a hypervisor.
+type Confirmer interface {
+	// Confirm answers for one node. It is called with nothing locked, and under Run by up to Config.NodeWorkers goroutines
+	// at once, in the order in which the nodes' grace periods ended. An error counts as Unanswered and says why. Confirm
+	// must return when the context ends, and should give up before a grace period has passed.
+	Confirm(ctx context.Context, suspect Suspect) (Answer, error)
+}
+
+// ConfirmFunc is a function that is a Confirmer.
+type ConfirmFunc func(ctx context.Context, suspect Suspect) (Answer, error)
+
+// Confirm calls the function.
+func (f ConfirmFunc) Confirm(ctx context.Context, suspect Suspect) (Answer, error) {
+	return f(ctx, suspect)
+}
+
+// Suspect is a node that has been silent for its grace period. Its verdict stays as it was until a Confirmer answers.
+type Suspect struct {
+	Node string
+	UID  types.UID
+	// Due is when its grace period ended, by the evictor's clock.
+	Due time.Time
+	// Waiting is how many suspects wait for an answer now, this one included. If they are many, one question about all of
+	// them may be cheaper.
+	Waiting int
+	// Lease notes a lease of the node that was read just now, as LeaseObserved does, and returns the answer that follows
+	// from it: Alive if it is a sign of life, Silent if the evictor knew that lease.
+	Lease func(renewTime time.Time, resourceVersion string) Answer
+}
+
+// Answer says whether a silent node lives.
+type Answer uint8
+
+// The answers.
+const (
+	// Unanswered: nobody knows. The node stays a suspect, and is asked about again with backoff, from
+	// Config.RetryInitial to Config.RetryMax. Until then it counts in its domain and in the budget as before.
+	Unanswered Answer = iota
+	// Alive: it lives on, as if a heartbeat had been seen now.
+	Alive
+	// Silent: its verdict becomes Unknown.
+	Silent
+)
+
+// String returns the name of the constant.
+func (a Answer) String() string {
+	if names := [...]string{"Unanswered", "Alive", "Silent"}; int(a) < len(names) {
+		return names[a]
+	}
+	return fmt.Sprintf("Answer(%d)", uint8(a))
+}
+
+// suspicion is a suspect whose answer is awaited.
+type suspicion struct {
+	verdict health.Verdict // with its instants as the clock showed them
+	err     error          // of the last question, nil before
+	silent  bool           // that is the answer, and the next plan concludes from it
+}
+
+func (s *suspicion) due() time.Time { return s.verdict.LastBeat.Add(s.verdict.Grace) }
+
+// suspect has the Confirmer asked about a new suspect, and ends the suspicion of a node that is none any more.
+func (e *engine) suspect(rec *record, v health.Verdict) {
+	s := e.suspects[rec.name]
+	switch {
+	case !v.Suspect:
+		e.unsuspect(rec.name)
+		return
+	case s == nil:
+		s = &suspicion{}
+		e.suspects[rec.name] = s
+	}
+	s.verdict = v
+	e.asks.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, Due: s.due(), OnDuplicate: timedworker.KeepEarliest}, e.read)
+}
+
+func (e *engine) unsuspect(name string) {
+	if e.suspects[name] != nil {
+		delete(e.suspects, name)
+		e.asks.Cancel(name)
+	}
+}
+
+// suspectsAnew is called when the clocks restart: most suspects are none any more.
+func (e *engine) suspectsAnew() {
+	for name := range e.suspects {
+		if v, _ := e.monitor.Verdict(name); !v.Suspect {
+			e.unsuspect(name)
+		}
+	}
+}
+
+// conclude ends the passes that found suspects of which the answer is now Silent: their verdicts fall.
+func (e *engine) conclude() {
+	names := e.silent
+	if e.silent = nil; len(names) == 0 {
+		return
+	}
+	slices.Sort(names)
+	others := e.attention // they wait for a pass
+	e.attention = make(map[string]*record)
+	defer func() {
+		for name, rec := range others {
+			e.attention[name] = rec
+		}
+	}()
+	for _, name := range names {
+		s, rec := e.suspects[name], e.records[name]
+		if s == nil || !s.silent || rec == nil {
+			continue
+		}
+		e.unsuspect(name)
+		if v, ok := e.monitor.ConfirmAt(s.verdict, e.read); ok {
+			e.judged(rec, v)
+		}
+	}
+	e.follow()
+}
+
+// concludes says whether there is something to conclude.
+func (e *Evictor) concludes() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.silent) > 0
+}
+
+// confirm is the work of Evictor.asks: it asks about one suspect.
+func (e *Evictor) confirm(ctx context.Context, name string) (result timedworker.Result) {
+	suspect, s := e.question(name)
+	if s == nil {
+		return timedworker.Drop()
+	}
+	var answer Answer
+	err := errEnded // and stays so if the Confirmer ends the goroutine
+	defer func() {
+		result = e.confirmed(ctx, suspect, s, answer, err)
+		if err == nil && answer == Alive {
+			e.heard(name)
+		}
+		e.deliver()
+	}()
+	err = e.opts.guarded(name, func() (err error) {
+		answer, err = e.clients.Confirmer.Confirm(ctx, suspect)
+		return err
+	})
+	return result
+}
+
+// question returns the question about a node, or nil if it is no suspect any more or nothing follows from an answer now.
+func (e *Evictor) question(name string) (suspect Suspect, s *suspicion) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tick()
+	s = e.suspects[name]
+	if v, ok := e.monitor.Verdict(name); s == nil || s.silent || !ok || !v.Suspect || e.permitted.Observer() != nil {
+		return suspect, nil
+	}
+	return Suspect{
+		Node: name, UID: s.verdict.UID, Due: s.due(), Waiting: max(1, len(e.suspects)-len(e.silent)),
+		Lease: func(renewTime time.Time, resourceVersion string) Answer {
+			if e.monitor.ObserveLease(name, renewTime, resourceVersion) {
+				return Alive
+			}
+			return Silent
+		},
+	}, s
+}
+
+// confirmed records an answer and says when to ask again, if at all.
+func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, answer Answer, err error) timedworker.Result {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.tick()
+	d := Decision{Node: suspect.Node, Silence: e.read.Sub(s.verdict.LastBeat), Grace: s.verdict.Grace}
+	switch {
+	case e.suspects[suspect.Node] != s: // it is no suspect any more, or one anew
+	case err == nil && answer == Silent:
+		s.silent = true
+		e.silent = append(e.silent, suspect.Node)
+		e.inbox.Kick()
+	case err == nil && answer == Alive:
+		e.monitor.ReviveAt(s.verdict, e.read) // unless Suspect.Lease has
+		delete(e.suspects, suspect.Node)
+		d.Kind = SuspectAlive
+		e.decide(d)
+	case ctx.Err() != nil: // asked again by the next Run
+		return timedworker.Retry()
+	default:
+		err = cmp.Or(err, errUnanswered)
+		if s.err == nil || s.err.Error() != err.Error() {
+			d.Kind, d.Err = SuspectUnanswered, err
+			e.decide(d)
+		}
+		s.err = err
+		return timedworker.Retry()
+	}
+	return timedworker.Done()
+}
+
+var errUnanswered = errors.New("nobody knows whether it lives")
+
+// SuspectStatus is a suspect whose answer is awaited.
+type SuspectStatus struct {
+	Node string
+	// Due is when its grace period ended.
+	Due time.Time
+	// Ready is its verdict until there is an answer.
+	Ready v1.ConditionStatus
+	// Unanswered is why the last question had no answer; nil if none was asked, or an answer is on its way.
+	Unanswered error
+}
+
+// Suspects returns the nodes that have been silent for their grace periods and that Clients.Confirmer has not answered
+// for, in the order in which these periods ended.
+func (e *Evictor) Suspects() []SuspectStatus {
+	e.mu.Lock()
+	list := make([]SuspectStatus, 0, len(e.suspects))
+	for name, s := range e.suspects {
+		list = append(list, SuspectStatus{Node: name, Due: s.due(), Ready: s.verdict.Ready, Unanswered: s.err})
+	}
+	e.mu.Unlock()
+	slices.SortFunc(list, func(a, b SuspectStatus) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Node, b.Node)) })
+	return list
+}

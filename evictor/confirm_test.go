@@ -1,0 +1,190 @@
+package evictor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func ready(t *testing.T, e *evictor.Evictor, node string) v1.ConditionStatus {
+	t.Helper()
+	status, ok := e.Node(node)
+	require.True(t, ok)
+	return status.Verdict.Ready
+}
+
+func periods() map[string]evictor.Config {
+	exact := evictor.DefaultConfig()
+	exact.NodeMonitorPeriod = 0
+	return map[string]evictor.Config{"on the grid": evictor.DefaultConfig(), "exact": exact}
+}
+
+// Of two nodes whose renewals are lost, one lives and one dies: the API server knows which.
+func TestLostLeaseEvents(t *testing.T) {
+	for name, cfg := range periods() {
+		t.Run(name, func(t *testing.T) {
+			asked := map[string]int{}
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Heartbeats(10*time.Second, time.Hour))
+			e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+				if d.Kind == evictor.SuspectAlive {
+					asked[d.Node]++
+				}
+			})})
+			c.LoseLeases("a-0", "a-1")
+			c.Advance(30 * time.Second)
+			c.Fail("a-1")
+			for range 20 {
+				c.Advance(30 * time.Second)
+				require.Equal(t, v1.ConditionTrue, ready(t, e, "a-0"))
+				require.Empty(t, c.Taints("a-0"))
+			}
+			require.True(t, c.HasNoExecute("a-1"))
+			require.InDelta(t, 12, asked["a-0"], 1, "once in each grace period")
+			require.Equal(t, 1, asked["a-1"], "its last renewals were lost too")
+			require.Zero(t, asked["a-2"], "it beats")
+			require.Empty(t, e.Suspects())
+		})
+	}
+}
+
+// A node that is silent indeed is Unknown when it would be without the question, its zone too, and in the same Step.
+func TestAnsweredInTheSamePass(t *testing.T) {
+	for name, cfg := range periods() {
+		t.Run(name, func(t *testing.T) {
+			var told [2][]string
+			for i, confirmed := range []bool{false, true} {
+				c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
+				clients := c.Clients()
+				if !confirmed {
+					clients.Confirmer = nil
+				}
+				e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock(), Observer: evictor.ObserverFunc(func(d evictor.Decision) { told[i] = append(told[i], d.String()) })})
+				require.NoError(t, err)
+				c.Drive(e.Step)
+				c.Advance(time.Minute)
+				c.Fail("a-0", "a-1", "a-2", "b-0")
+				c.Advance(3 * time.Minute)
+				c.Recover("a-1")
+				c.Fail("a-3", "b-1", "b-2")
+				c.Advance(10 * time.Minute)
+			}
+			require.NotEmpty(t, told[0])
+			require.Equal(t, told[0], told[1])
+		})
+	}
+}
+
+// Nobody can say whether a silent node lives: it counts as before, is asked about again, and shows.
+func TestUnansweredWaitsAndShows(t *testing.T) {
+	for name, cfg := range periods() {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			c := evictortest.New(t, evictortest.Zone("a", 3))
+			e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+				if d.Kind == evictor.SuspectUnanswered {
+					told = append(told, d.Node+": "+d.Err.Error())
+				}
+			})})
+			c.FailReads(errors.New("forbidden"))
+			c.Advance(30 * time.Second)
+			c.Fail("a-0")
+			c.Advance(5 * time.Minute)
+			require.Equal(t, v1.ConditionTrue, ready(t, e, "a-0"))
+			require.Zero(t, e.Zones()[0].Counts.Bad, "it counts as before")
+			status, _ := e.Node("a-0")
+			require.EqualError(t, status.Unanswered, "forbidden")
+			require.Len(t, e.Suspects(), 1)
+			require.Equal(t, []string{"a-0: forbidden"}, told, "once")
+			backlog := e.Backlogs()[4]
+			require.Equal(t, 1, backlog.Len)
+			require.Greater(t, backlog.Oldest, 4*time.Minute)
+
+			c.FailReads(nil)
+			c.Advance(cfg.RetryMax + cfg.NodeMonitorPeriod)
+			require.Equal(t, v1.ConditionUnknown, ready(t, e, "a-0"))
+			require.Empty(t, e.Suspects())
+		})
+	}
+}
+
+// Others may ask whoever knows. They are asked in the order in which grace periods ended, with nothing locked.
+func TestOthersMayAnswer(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Heartbeats(10*time.Second, time.Hour))
+	var e *evictor.Evictor
+	var asked []string
+	clients := c.Clients()
+	clients.Confirmer = evictor.ConfirmFunc(func(_ context.Context, s evictor.Suspect) (evictor.Answer, error) {
+		e.Zones()
+		_, _ = e.Node(s.Node) // this would wait for ever if it were locked
+		asked = append(asked, fmt.Sprintf("%s %s of %d", s.Node, s.Due.Sub(evictortest.Epoch), s.Waiting))
+		switch s.Node {
+		case "a-1":
+			return evictor.Alive, nil
+		case "a-2":
+			panic("the BMC does not answer")
+		case "a-3":
+			return evictor.Unanswered, nil
+		}
+		return evictor.Silent, nil
+	})
+	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Drive(e.Step)
+	c.Advance(9 * time.Second)
+	c.Fail("a-3")
+	c.Advance(10 * time.Second)
+	c.Fail("a-0", "a-1", "a-2")
+	c.Advance(41 * time.Second)
+	require.Equal(t, "a-3 50s of 1", asked[0])
+	asked = nil
+	c.Advance(6 * time.Second)
+	asked = slices.DeleteFunc(asked, func(s string) bool { return strings.HasPrefix(s, "a-3") }) // again and again
+	require.Equal(t, []string{"a-0 1m0s of 4", "a-1 1m0s of 3", "a-2 1m0s of 2"}, asked[:3])
+	require.Equal(t, v1.ConditionUnknown, ready(t, e, "a-0"))
+	for _, name := range []string{"a-1", "a-2", "a-3"} {
+		require.Equal(t, v1.ConditionTrue, ready(t, e, name), name)
+	}
+	suspects := e.Suspects()
+	require.Len(t, suspects, 2)
+	require.Equal(t, "a-3", suspects[0].Node)
+	require.ErrorContains(t, suspects[1].Unanswered, "the BMC does not answer")
+}
+
+// While the evictor itself cannot see the cluster nobody is asked, and nothing follows from an answer.
+func TestNoQuestionsWhileBlind(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	asked := 0
+	clients := c.Clients()
+	var e *evictor.Evictor
+	clients.Confirmer = evictor.ConfirmFunc(func(context.Context, evictor.Suspect) (evictor.Answer, error) {
+		if asked++; asked == 1 {
+			e.SetObserverHealth(errors.New("blind"))
+		}
+		return evictor.Silent, nil
+	})
+	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: c.Clock()})
+	require.NoError(t, err)
+	c.Drive(e.Step)
+	c.Fail("a-0")
+	c.Advance(5 * time.Minute)
+	require.Equal(t, 1, asked)
+	require.Equal(t, v1.ConditionTrue, ready(t, e, "a-0"))
+	e.SetObserverHealth(nil)
+	c.Advance(45 * time.Second)
+	require.Equal(t, v1.ConditionTrue, ready(t, e, "a-0"), "all clocks have restarted")
+	c.Advance(10 * time.Second)
+	require.Equal(t, v1.ConditionUnknown, ready(t, e, "a-0"))
+	require.Equal(t, 2, asked)
+	require.Equal(t, zone.Normal, e.Zones()[0].State)
+}

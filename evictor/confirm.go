@@ -71,6 +71,7 @@ func (a Answer) String() string {
 // suspicion is a suspect whose answer is awaited.
 type suspicion struct {
 	verdict health.Verdict // with its instants as the clock showed them
+	asked   bool           // there was an answer, or none in time
 	err     error          // of the last question, nil before
 	silent  bool           // that is the answer, and the next plan concludes from it
 }
@@ -87,15 +88,25 @@ func (e *engine) suspect(rec *record, v health.Verdict) {
 	case s == nil:
 		s = &suspicion{}
 		e.suspects[rec.name] = s
+		e.unasked++
 	}
 	s.verdict = v
 	e.asks.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, Due: s.due(), OnDuplicate: timedworker.KeepEarliest}, e.read)
 }
 
 func (e *engine) unsuspect(name string) {
-	if e.suspects[name] != nil {
+	if s := e.suspects[name]; s != nil {
+		e.asked(s)
 		delete(e.suspects, name)
 		e.asks.Cancel(name)
+	}
+}
+
+// asked notes that the first question about a suspect is over.
+func (e *engine) asked(s *suspicion) {
+	if !s.asked {
+		s.asked = true
+		e.unasked--
 	}
 }
 
@@ -108,12 +119,26 @@ func (e *engine) suspectsAnew() {
 	}
 }
 
+// concludeAt is when conclude has something to do, if ever. What one pass found is concluded together, so that a zone
+// that is lost is not seen as a zone with one failed node, and then with two. But no answer waits longer than
+// Config.GateInterval for those that do not come.
+func (e *engine) concludeAt() (at time.Time, some bool) {
+	switch {
+	case len(e.silent) == 0:
+		return at, false
+	case e.unasked == 0:
+		return e.read, true
+	}
+	return e.shown(e.silentSince.Add(e.cfg.GateInterval)), true
+}
+
 // conclude ends the passes that found suspects of which the answer is now Silent: their verdicts fall.
 func (e *engine) conclude() {
-	names := e.silent
-	if e.silent = nil; len(names) == 0 {
+	if at, some := e.concludeAt(); !some || e.read.Before(at) {
 		return
 	}
+	names := e.silent
+	e.silent = nil
 	slices.Sort(names)
 	others := e.attention // they wait for a pass
 	e.attention = make(map[string]*record)
@@ -135,11 +160,12 @@ func (e *engine) conclude() {
 	e.follow()
 }
 
-// concludes says whether there is something to conclude.
+// concludes says whether there is something to conclude now.
 func (e *Evictor) concludes() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return len(e.silent) > 0
+	at, some := e.concludeAt()
+	return some && !e.read.Before(at)
 }
 
 // confirm is the work of Evictor.asks: it asks about one suspect.
@@ -189,13 +215,23 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tick()
+	if e.suspects[suspect.Node] == s && ctx.Err() == nil {
+		e.asked(s)
+	}
+	if len(e.silent) > 0 && e.unasked == 0 {
+		e.inbox.Kick()
+	}
 	d := Decision{Node: suspect.Node, Silence: e.read.Sub(s.verdict.LastBeat), Grace: s.verdict.Grace}
 	switch {
 	case e.suspects[suspect.Node] != s: // it is no suspect any more, or one anew
 	case err == nil && answer == Silent:
+		if len(e.silent) == 0 {
+			e.silentSince = e.now
+		}
 		s.silent = true
-		e.silent = append(e.silent, suspect.Node)
-		e.inbox.Kick()
+		if e.silent = append(e.silent, suspect.Node); len(e.silent) == 1 || e.unasked == 0 {
+			e.inbox.Kick()
+		}
 	case err == nil && answer == Alive:
 		e.monitor.ReviveAt(s.verdict, e.read) // unless Suspect.Lease has
 		delete(e.suspects, suspect.Node)

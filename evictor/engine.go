@@ -37,24 +37,26 @@ type engine struct {
 	armed   *armed.Evictions[PodKey, *pods.Eviction]
 	waits   outage.Waits
 
-	started   bool
-	awaited   string        // what is missing before anything is decided, as last reported
-	now       time.Time     // our time, which never goes back
-	read      time.Time     // the last reading of the clock, for packages that handle a clock set back themselves
-	ahead     time.Duration // now minus read: by how much the clock was set back in all
-	records   map[string]*record
-	zones     *zone.Tracker[string, zone.Key]
-	turns     *turns.Turns
-	attention map[string]*record // to be looked at in the next pass
-	suspects  map[string]*suspicion
-	silent    []string // the suspects of which that is the answer, until conclude
-	left      bool     // a node has gone since the last pass, so zones may have changed
-	pods      pods.Pods
-	outage    *outage.Outage[task]
-	holds     map[string]string
-	pooled    bool // Run's workers make the writes, which may have to wait for a worker
-	permitted *permit.Permits
-	allowance *allowance.Allowance
+	started     bool
+	awaited     string        // what is missing before anything is decided, as last reported
+	now         time.Time     // our time, which never goes back
+	read        time.Time     // the last reading of the clock, for packages that handle a clock set back themselves
+	ahead       time.Duration // now minus read: by how much the clock was set back in all
+	records     map[string]*record
+	zones       *zone.Tracker[string, zone.Key]
+	turns       *turns.Turns
+	attention   map[string]*record // to be looked at in the next pass
+	suspects    map[string]*suspicion
+	unasked     int       // how many of them were not asked about yet
+	silent      []string  // the suspects of which that is the answer, until conclude
+	silentSince time.Time // when the first of them was, in our time
+	left        bool      // a node has gone since the last pass, so zones may have changed
+	pods        pods.Pods
+	outage      *outage.Outage[task]
+	holds       map[string]string
+	pooled      bool // Run's workers make the writes, which may have to wait for a worker
+	permitted   *permit.Permits
+	allowance   *allowance.Allowance
 }
 
 // newEngine returns an engine without writes, lifts, asks and armed, which New adds.

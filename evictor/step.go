@@ -178,6 +178,7 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	var soon soonest
 	at, ok := e.outage.Next()
 	soon.or(e.shown(at), ok)
+	soon.or(e.concludeAt())
 	at, ok = e.permitted.Next() // which may lie in the past
 	soon.or(e.read.Add(max(1, e.shown(at).Sub(e.read))), ok)
 	if e.permitted.May(permit.Write, zone.Key{}) == nil {

@@ -55,6 +55,7 @@ func TestUpstreamsNamesAndLabels(t *testing.T) {
 evictkit_queue_depth{queue="evictions"} 0
 evictkit_queue_depth{queue="lifts"} 0
 evictkit_queue_depth{queue="nodes"} 0
+evictkit_queue_depth{queue="suspects"} 0
 evictkit_queue_depth{queue="writes"} 0
 node_collector_evictions_total{zone=":0:a"} 1
 node_collector_evictions_total{zone=":0:b"} 0

@@ -28,6 +28,7 @@
 //
 //  1. No heartbeat is seen for NodeMonitorGracePeriod. The node's verdict becomes Unknown, the four kubelet conditions
 //     are written, its pods are marked not Ready, and NoSchedule taints follow the conditions.
+//     With Clients.Confirmer, somebody is asked first, because heartbeats may get lost on their way: see "Suspects".
 //  2. It waits in its zone's queue. The zone's state gives the rate: NodeEvictionRate, SecondaryNodeEvictionRate or 0.
 //     While every zone is fully disrupted, no node is tainted, and our NoExecute taints are lifted.
 //  3. Its turn comes, and it is tainted NoExecute. Pods leave as their tolerations end.
@@ -36,6 +37,20 @@
 // Without TaintBasedEviction a node joins the queue only after PodEvictionTimeout, and its turn deletes its pods.
 //
 // Config.Half runs half of this: only the part that taints nodes, or only the part that evicts pods from tainted nodes.
+//
+// # Suspects
+//
+// Clients.Confirmer says of a silent node whether it lives; package clientgo reads the node's lease from the API
+// server. Until there is an answer the node is a suspect: it counts in its zone and in the budget as before.
+//
+//	Alive        a heartbeat: the node lives on (SuspectAlive)
+//	Silent       its verdict becomes Unknown, in the Step that found it silent; under Run, when the answers have come
+//	Unanswered   it waits, and is asked about again with backoff (SuspectUnanswered)
+//
+// A suspect that nobody can answer for is never tainted. So unanswered questions show: Suspects and NodeStatus have
+// the reason, Backlogs their number and age, and the log a warning. Only silent nodes are asked about, and nothing is
+// locked meanwhile. A node that was Unknown before, by an earlier process or before all clocks restarted, is asked
+// about again before its pods are evicted. The half TaintEviction asks nobody: it reaches no verdicts.
 //
 // # Permissions
 //

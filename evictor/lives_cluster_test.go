@@ -181,10 +181,12 @@ type livesProcess struct {
 	seenNodes  map[string]*v1.Node
 	seenPods   map[string]*v1.Pod
 	lateLeases map[string]bool
-	panics     int    // of the store, to come
-	starting   bool   // its evictor is being made
-	cancel     func() // ends Run
-	stop       func() // waits until it has ended
+	deaf       map[string]time.Time // nodes whose leases it is not told, and until when
+	mute       time.Time            // until when no lease can be read
+	panics     int                  // of the store, to come
+	starting   bool                 // its evictor is being made
+	cancel     func()               // ends Run
+	stop       func()               // waits until it has ended
 }
 
 func (p *livesProcess) wall() time.Time { return p.world.now.Add(p.skew) }
@@ -347,6 +349,9 @@ func (p *livesProcess) goBack(kind string, version int64) {
 func (p *livesProcess) renewed(name string) {
 	machine := p.world.machines[name]
 	if machine == nil {
+		return
+	}
+	if p.world.now.Before(p.deaf[name]) {
 		return
 	}
 	if p.world.now.Before(p.lag["leases"]) {

@@ -57,6 +57,8 @@ func (w *livesWorld) happens(e livesEvent) {
 		w.podEvent(pod, e)
 	case "hold", "release", "pause", "resume", "fence", "policy", "lead", "blind", "kick":
 		w.permission(node, e)
+	case "deafen", "mute":
+		w.confirmEvent(node, e)
 	case "fault":
 		kinds := []string{"conflict", "busy", "busy-retry", "internal", "timeout", "done-timeout", "forbidden", "panic", "done-panic"}
 		w.faults = append(w.faults, &livesFault{until: w.now.Add(time.Duration(1+e.b%200) * time.Second), scope: []string{"nodes", "pods", "all"}[e.c%3],

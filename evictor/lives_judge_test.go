@@ -23,6 +23,7 @@ type livesJudge struct {
 	starts  []time.Time            // when somebody began to lead
 	split   bool                   // two have led at a time
 	writes  int
+	asks    int
 }
 
 func (j *livesJudge) wrong(rule, format string, args ...any) {
@@ -67,7 +68,7 @@ type livesNotes struct {
 
 func newLivesMind(p *livesProcess) *livesMind {
 	return &livesMind{
-		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{},
+		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, early: map[string]livesMachine{},
 		stands: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled:  p.world.now,
 		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
@@ -148,6 +149,7 @@ func (m *livesMind) wrote(kind evictor.Kind, err error) {
 // told judges a decision: none tells of what did not happen, or of what the half that is off decides.
 func (m *livesMind) told(d evictor.Decision) {
 	m.reports(d)
+	m.confirmed(d)
 	count, ofWrite := m.did[d.Kind], slices.Contains(livesWrites, d.Kind)
 	name := d.Kind.String()
 	ofEvictions := strings.HasPrefix(name, "Eviction") || d.Kind == evictor.PodEvicted

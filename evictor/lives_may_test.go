@@ -34,6 +34,7 @@ func (m *livesMind) failed(known *livesNode) string {
 	return livesRules{
 		{"it has no Ready condition", ready == "" && known.verdict != v1.ConditionFalse && known.verdict != v1.ConditionUnknown && !m.isSilent(known)},
 		{"it is Ready and not silent", ready == v1.ConditionTrue && m.silence(known) < m.grace()},
+		{"it is Ready and nobody confirms that it is silent", ready == v1.ConditionTrue && m.unconfirmed(known)},
 	}.first()
 }
 
@@ -97,6 +98,7 @@ func (m *livesMind) writes(node *v1.Node) string {
 func (m *livesMind) updatesConditions(node *v1.Node, conditions []v1.NodeCondition) string {
 	return livesRules{
 		{"verdict too soon", !m.nodes[node.Name].silent},
+		{"verdict without an answer", m.unconfirmed(m.nodes[node.Name])},
 		{"wrong condition", slices.ContainsFunc(conditions, func(c v1.NodeCondition) bool {
 			return c.Status != v1.ConditionUnknown || c.Type == v1.NodeNetworkUnavailable
 		})},

@@ -34,6 +34,7 @@ type livesPlan struct {
 type livesFeatures struct {
 	Exact     bool // NodeMonitorPeriod is 0
 	Dry       bool // Options.DryRun
+	Confirms  bool // Clients.Confirmer
 	Half      evictor.Half
 	Racks     bool // Options.Domain and Excluded go by other labels
 	Hold      bool // Options.Hold goes by an annotation
@@ -171,6 +172,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	if one(3) {
 		plan.Events = append(plan.Events, livesBrake(random, plan)...)
 	}
+	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
 }
@@ -234,7 +236,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 	}
 	for _, simpler := range []func(*livesPlan){
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
-		func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
+		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
 		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 },
 		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
 		func(p *livesPlan) { p.Exceeded = nil }, func(p *livesPlan) { p.Bounds = p.Bounds[:len(p.Bounds)/2] }, func(p *livesPlan) { p.Bounds = p.Bounds[len(p.Bounds)/2:] },

@@ -34,6 +34,7 @@ type livesNode struct {
 	lease          time.Time
 	leaseVersion   int64
 	verdict        v1.ConditionStatus    // at the last pass
+	confirmed      bool                  // somebody said so since
 	silent         bool                  // that was Unknown at a pass since the last sign of life
 	again          time.Time             // when it had failed and all clocks started anew
 	taints         map[string]livesTaint // NoExecute ones, by key
@@ -61,6 +62,7 @@ type livesMind struct {
 	process   *livesProcess
 	nodes     map[string]*livesNode
 	pods      map[string]livesPod
+	early     map[string]livesMachine // leases that came before the first Step
 	slot      time.Time               // of the grid, in which the last pass was
 	listened  time.Duration           // until then
 	ruling    zone.Ruling             // what the program's policy said last
@@ -94,6 +96,9 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	ready, stamp := livesReady(node)
 	if known == nil || known.object.UID != node.UID {
 		known = &livesNode{first: now, domain: m.world.plan.domain(node)}
+		if early := m.early[name]; m.slot.IsZero() {
+			known.lease, known.leaseVersion = early.renew, early.lease
+		}
 		m.lives(known)
 		m.nodes[name] = known
 	} else if before, was := livesReady(known.object); ready != "" && (before != "" && !was.Equal(stamp) || before == "" && ready != v1.ConditionUnknown) {
@@ -186,6 +191,9 @@ func (m *livesMind) of(ref evictor.PodRef, change func(known *livesPod)) {
 
 // renewed is told a node's lease; one that is older than the last is ignored.
 func (m *livesMind) renewed(name string, renew time.Time, version int64) {
+	if m.slot.IsZero() && m.nodes[name] == nil { // calls before the first Step count at that Step (LeaseRenewed)
+		m.early[name] = livesMachine{renew: renew, lease: version}
+	}
 	if known := m.nodes[name]; known != nil && version >= known.leaseVersion && !known.lease.Equal(renew) {
 		known.lease, known.leaseVersion = renew, version
 		m.lives(known)
@@ -193,7 +201,7 @@ func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 }
 
 func (m *livesMind) lives(known *livesNode) {
-	known.beat, known.heard, known.silent, known.lost = m.world.now, m.hears(), false, m.unheard()
+	known.beat, known.heard, known.silent, known.confirmed, known.lost = m.world.now, m.hears(), false, false, m.unheard()
 }
 
 // hears is how long this process has listened: row "a gap between two passes adds one period to anybody's silence at
@@ -258,18 +266,24 @@ func (m *livesMind) passed() {
 		}
 		if m.process.blind == nil {
 			known.silent = known.silent || m.isSilent(known)
-			if known.verdict = ready; m.isSilent(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
+			if known.verdict = ready; m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
 				known.verdict = v1.ConditionUnknown
 			}
 		}
-		since := known.beat // upstream counts from there, from the change to False or, if it never reported, from the creation
-		if ready == v1.ConditionFalse {
-			since = livesOr(known.good, known.first)
-		}
-		age, timeout := m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.config.PodEvictionTimeout
-		if m.failed(known) == "" && known.due.IsZero() && (m.world.now.Sub(since) >= timeout || !known.reported && m.silence(known) >= m.grace() && age >= timeout) {
-			known.due = m.world.now
-		}
+		m.timesOut(known)
 	}
 	m.zones()
+}
+
+// timesOut: without taints, PodEvictionTimeout may be over.
+func (m *livesMind) timesOut(known *livesNode) {
+	ready, _ := livesReady(known.object)
+	since := known.beat // upstream counts from there, from the change to False or, if it never reported, from the creation
+	if ready == v1.ConditionFalse {
+		since = livesOr(known.good, known.first)
+	}
+	age, timeout := m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.config.PodEvictionTimeout
+	if m.failed(known) == "" && known.due.IsZero() && (m.world.now.Sub(since) >= timeout || !known.reported && m.silence(known) >= m.grace() && age >= timeout) {
+		known.due = m.world.now
+	}
 }

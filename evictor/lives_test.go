@@ -214,7 +214,7 @@ func (c livesClock) Now() time.Time {
 func (c livesClock) Since(earlier time.Time) time.Duration { return c.Now().Sub(earlier) }
 
 func (w *livesWorld) newProcess(slot int, skew time.Duration) *livesProcess {
-	p := &livesProcess{world: w, slot: slot, skew: skew, set: new(atomic.Int64), lag: map[string]time.Time{}, lateLeases: map[string]bool{},
+	p := &livesProcess{world: w, slot: slot, skew: skew, set: new(atomic.Int64), lag: map[string]time.Time{}, lateLeases: map[string]bool{}, deaf: map[string]time.Time{},
 		seenNodes: map[string]*v1.Node{}, seenPods: map[string]*v1.Pod{}}
 	p.set.Store(int64(skew))
 	p.mind = newLivesMind(p)
@@ -225,7 +225,11 @@ func (w *livesWorld) newProcess(slot int, skew time.Duration) *livesProcess {
 func (w *livesWorld) start(p *livesProcess) {
 	var err error
 	p.starting = true
-	p.evictor, err = evictor.New(w.config, evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p, EventSink: p}, p.options())
+	clients := evictor.Clients{Nodes: p, Pods: p, NodeWriter: p, PodWriter: p, EventSink: p}
+	if w.plan.Confirms {
+		clients.Confirmer = p
+	}
+	p.evictor, err = evictor.New(w.config, clients, p.options())
 	p.starting = false
 	if err != nil {
 		w.judge.wrong("New failed", "%v", err)
@@ -380,7 +384,8 @@ func (w *livesWorld) heal() {
 		if p.blind != nil {
 			p.see(true)
 		}
-		p.frozen, p.panics = time.Time{}, 0
+		p.frozen, p.panics, p.mute = time.Time{}, 0, time.Time{}
+		clear(p.deaf)
 		p.mind.disturbed("healed")
 		for kind := range p.lag {
 			p.lag[kind] = w.now

@@ -84,6 +84,20 @@
 // The guard must notice before grace periods end: keep LeaseSilence well below NodeMonitorGracePeriod. If no leases are
 // watched, it only notices broken watches.
 //
+// # Lost lease events
+//
+// A watch may deliver the renewals of most nodes and lose those of one. So before the verdict of a silent node becomes
+// Unknown, the Confirmer of Cluster.Clients reads that node's lease from the API server:
+//
+//	the lease            the node
+//	newer than ours      lives on; Health returns a PartialError that names it, and everything else goes on
+//	the same, or gone    becomes Unknown
+//	cannot be read       waits, and is asked about again with backoff; Health returns a PartialError with the reason
+//
+// There are at most 200 such requests a second, apart from the limit of writes, and none for a node that beats. From
+// 100 silent nodes on, one consistent list of kube-node-lease, in pages, answers for all. An account that may not get
+// and list leases there can declare no node Unknown, and says so.
+//
 // # Leadership
 //
 // A leader that cannot see, or whose writes all fail while its lease renewals succeed, keeps other replicas from

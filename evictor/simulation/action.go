@@ -90,6 +90,17 @@ func Partition(nodes Nodes, reach float64) Action {
 	})
 }
 
+// LoseLeases makes the watch that feeds controllers lose the lease renewals of these nodes. Their kubelets renew all the
+// same, and Clients.Confirmer sees it.
+func LoseLeases(nodes Nodes) Action {
+	return toNodes(nodes, func(s scenario.Selector) scenario.Event { return scenario.Event{LoseLeases: &s} })
+}
+
+// ShowLeases ends LoseLeases, from the nodes' next renewals on.
+func ShowLeases(nodes Nodes) Action {
+	return toNodes(nodes, func(s scenario.Selector) scenario.Event { return scenario.Event{ShowLeases: &s} })
+}
+
 // Condition makes live kubelets report the condition from now on.
 func Condition(nodes Nodes, kind v1.NodeConditionType, status v1.ConditionStatus) Action {
 	return toNodes(nodes, func(s scenario.Selector) scenario.Event {

@@ -65,11 +65,13 @@ func (w *World) Clock() clock.PassiveClock { return w.inner.Cluster.Clock }
 // and allocatable resources that they were given (allocatable is the capacity if they have no other); pods have names,
 // UIDs, labels, times, nodes, tolerations, phases, conditions, controllers (a ReplicaSet without its name), the
 // annotation of mirror pods, and one container that requests what the scheduler counts for the whole pod. The stores
-// leave out pods without a node. A target registered with Source.Feed gets every
-// node and pod once all controllers are made, and every change after that.
+// leave out pods without a node. A target registered with Source.Feed gets every node and pod once all controllers are
+// made, and every change after that. The Confirmer sees renewals that LoseLeases makes the watch lose; replace it or set
+// it to nil as you like.
 func (w *World) Clients() evictor.Clients {
 	return evictor.Clients{
 		Nodes: w.inner.Cluster, Pods: w.inner.Cluster, NodeWriter: w.inner.Writer, PodWriter: w.inner.Writer, Source: (*source)(w),
+		Confirmer: w.inner.Cluster,
 	}
 }
 

@@ -16,12 +16,15 @@ type Event struct {
 	// Drain cordons nodes and evicts their pods through the eviction API, until they are empty or uncordoned.
 	Drain *Selector `yaml:"drain"`
 	// OutOfService adds the taint node.kubernetes.io/out-of-service, NoExecute.
-	OutOfService *Selector    `yaml:"outOfService"`
-	DeleteNode   *Selector    `yaml:"deleteNode"`
-	ReplaceNode  *ReplaceNode `yaml:"replaceNode"`
-	AddNode      *AddNode     `yaml:"addNode"`
-	AddPod       *AddPod      `yaml:"addPod"`
-	DeletePod    *DeletePod   `yaml:"deletePod"`
+	OutOfService *Selector `yaml:"outOfService"`
+	// LoseLeases makes the controllers' watch lose the lease renewals of nodes whose kubelets renew; ShowLeases ends that.
+	LoseLeases  *Selector    `yaml:"loseLeases"`
+	ShowLeases  *Selector    `yaml:"showLeases"`
+	DeleteNode  *Selector    `yaml:"deleteNode"`
+	ReplaceNode *ReplaceNode `yaml:"replaceNode"`
+	AddNode     *AddNode     `yaml:"addNode"`
+	AddPod      *AddPod      `yaml:"addPod"`
+	DeletePod   *DeletePod   `yaml:"deletePod"`
 	// ForceDelete removes a pod's object at once, even on a silent node.
 	ForceDelete *DeletePod `yaml:"forceDelete"`
 	API         *API       `yaml:"api"`
@@ -47,6 +50,8 @@ func (e *Event) Actions() []string {
 		{"uncordon", e.Uncordon != nil},
 		{"drain", e.Drain != nil},
 		{"outOfService", e.OutOfService != nil},
+		{"loseLeases", e.LoseLeases != nil},
+		{"showLeases", e.ShowLeases != nil},
 		{"deleteNode", e.DeleteNode != nil},
 		{"replaceNode", e.ReplaceNode != nil},
 		{"addNode", e.AddNode != nil},

@@ -130,7 +130,7 @@ func (w *world) edition(f *faults, e *Planned, action string) {
 	}
 	news := false
 	switch {
-	case e.Partition != nil, e.Drain != nil, e.OutOfService != nil, e.ReplaceNode != nil:
+	case e.Partition != nil, e.Drain != nil, e.OutOfService != nil, e.LoseLeases != nil, e.ShowLeases != nil, e.ReplaceNode != nil:
 		news = true
 	case e.API != nil:
 		news = e.API.State == APISlow || e.API.For != "" || e.API.Latency != nil
@@ -161,7 +161,7 @@ func (e *Event) selector() *Selector {
 	case e.ReplaceNode != nil:
 		return &e.ReplaceNode.Selector
 	}
-	for _, s := range []*Selector{e.Fail, e.Recover, e.Cordon, e.Uncordon, e.Drain, e.OutOfService, e.DeleteNode} {
+	for _, s := range []*Selector{e.Fail, e.Recover, e.Cordon, e.Uncordon, e.Drain, e.OutOfService, e.LoseLeases, e.ShowLeases, e.DeleteNode} {
 		if s != nil {
 			return s
 		}
@@ -179,7 +179,7 @@ func (w *world) act(f *faults, e *Planned) {
 		w.taint(f, e, e.Taint.Key, e.Taint.Effect)
 	case e.Untaint != nil:
 		w.taint(f, e, e.Untaint.Key, e.Untaint.Effect)
-	case e.Cordon != nil, e.Uncordon != nil, e.Drain != nil, e.OutOfService != nil:
+	case e.Cordon != nil, e.Uncordon != nil, e.Drain != nil, e.OutOfService != nil, e.LoseLeases != nil, e.ShowLeases != nil:
 		w.selected(f, e)
 	case e.DeleteNode != nil:
 		for _, n := range w.some(e, w.selected(f, e), func(*node) bool { return true }) {

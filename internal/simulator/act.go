@@ -59,5 +59,5 @@ func (p *player) plan(e scenario.Planned) {
 
 // asksAPI reports whether an event is a call to the API. The others happen to machines and networks.
 func asksAPI(e *scenario.Event) bool {
-	return e.Fail == nil && e.Recover == nil && e.Partition == nil && e.Condition == nil && e.API == nil
+	return e.Fail == nil && e.Recover == nil && e.Partition == nil && e.Condition == nil && e.API == nil && e.LoseLeases == nil && e.ShowLeases == nil
 }

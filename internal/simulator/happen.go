@@ -74,6 +74,10 @@ func (p *player) toNodes(e *scenario.Planned) error {
 		has := func(n *node) bool { return c.outOfService[c.nodeByID[n.name]] }
 		taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
 		return p.choose(e, e.OutOfService, func(n *node) bool { return !has(n) }, func(name string) bool { return c.SetTaint(name, taint) })
+	case e.LoseLeases != nil:
+		return p.choose(e, e.LoseLeases, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, true) })
+	case e.ShowLeases != nil:
+		return p.choose(e, e.ShowLeases, func(n *node) bool { return n.unseen }, func(name string) bool { return c.LoseLeases(name, false) })
 	case e.ReplaceNode != nil:
 		return p.replaceNode(e)
 	case e.DeleteNode != nil:

@@ -14,7 +14,8 @@ type Config struct {
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation.
+	// NodeStartupGracePeriod is how long a node without a Ready condition may stay silent after its creation, or after
+	// the first Pass if it was there before.
 	NodeStartupGracePeriod time.Duration
 	// Confirm: a node that has been silent for a whole grace period becomes a suspect, and its verdict stays what it was
 	// until Monitor.Confirm. Without it the node is Unknown at once.

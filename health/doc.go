@@ -34,8 +34,7 @@
 // only with the one it wrote before. If the two differ, in either direction, that is a sign of life, and it happened
 // when we saw it. Only three times from elsewhere count as instants: a creation, the start given to TrackSince, and the
 // transition of a condition. Each becomes an age once, when it is first seen. One in the future counts as now. A node
-// that appears while a Monitor runs is no older than the last Pass, and a change is no older than the observation
-// before it.
+// is no older than the last Pass, which would have seen it, and a change is no older than the observation before it.
 //
 // Our own clock may be set too. What counts is elapsed time. If readings have a monotonic part, as the real clock's do,
 // only that part is used, and setting the wall clock by an hour or a day moves no deadline. Without it, a clock that
@@ -44,19 +43,21 @@
 //
 // # Listening
 //
-// A Monitor that slept heard nobody, which says nothing about the nodes. So it counts listened time:
+// A Monitor that slept heard nobody, which says nothing about the nodes. So what it did not listen to is no silence:
 //
-//  1. On the grid, listened time grows by one period at most from one pass to the next. In exact mode it grows by the
-//     gap between two calls; but if that gap is more than a fifth longer than the wait for Next, and longer than a
-//     twentieth of a grace, it counts as a twentieth of a grace.
-//  2. A node is Unknown after one grace period of listened silence.
-//  3. A loss is more unheard time at a stretch than one grace. After it, a failed node is Settled only after one more
-//     grace.
+//  1. All clocks start with the first Pass, whatever was observed before.
+//  2. On the grid, listened time grows by one period at most from one pass to the next. If a pass has missed a slot, that
+//     period counts only from the next pass on. In exact mode listened time grows by the gap between two calls; but if
+//     that gap is more than a fifth longer than the wait for Next, and longer than a twentieth of a grace, it counts as a
+//     twentieth of a grace, and as no more than half of that wait.
+//  3. A node is Unknown after one grace period of listened silence.
+//  4. A loss is more unheard time at a stretch than one grace. The Pass that finds it starts all clocks again, as Restart
+//     does, unless it did so within the last two graces.
 //
-// So one unexplained gap condemns nobody: with the defaults it counts for a tenth of a grace at most. Nor can any
-// rhythm of calls keep a Monitor silent for ever: every gap counts for something, and a loss delays Settled at most
-// once in two graces. There is one exception in exact mode: a sleep that ends just when Next asked for a call looks
-// like waiting for it.
+// So no unexplained gap ends with a verdict, and after one of more than a grace nobody is Unknown or Settled before one
+// more grace. Nor can any rhythm of calls keep a Monitor silent for ever: every gap counts for something, and losses
+// restart the clocks at most once in two graces of listened time. There is one exception in exact mode: a sleep that ends
+// just when Next asked for a call looks like waiting for it.
 //
 // Deadlines counts all time. An observer that could not hear calls Reset; for a Monitor that is Restart, and Freeze and
 // Thaw stop verdicts for as long as it lasts. Durations counts all time too: a status lasts until another one is

@@ -11,7 +11,7 @@ import (
 type listening struct {
 	time   steady.Time
 	period int64        // of the grid; 0 in exact mode
-	slack  int64        // exact mode: this much of a gap counts in any case
+	slack  int64        // exact mode: an unexplained gap counts for this much at most
 	due    func() int64 // the listened time at which the next node is due, MaxInt64 if none is
 	grace  int64        // more unheard time at a stretch than this is a loss
 
@@ -43,29 +43,36 @@ func (l *listening) read(now time.Time) int64 {
 }
 
 // counts returns how much of a gap between two calls counts as listened to in exact mode: all of it if the gap lasted
-// no more than a fifth longer than the time until the next node was due, else only the slack.
+// no more than a fifth longer than the time until the next node was due. Else it is the slack, but no more than half of
+// that time, so that no such gap ends with a verdict.
 func (l *listening) counts(gap int64) int64 {
 	promised := max(steady.Sub(l.due(), l.heard), 0)
 	if gap <= sum(promised, promised/5) {
 		return gap
 	}
 	l.lost = l.lost || gap-l.slack > l.grace
-	return l.slack
+	return min(l.slack, promised-promised/2)
 }
 
 // pass is read for a Pass. It returns the listened time at which the Pass judges (on the grid, that of its slot), the
 // listened time by which a grace must have ended to count, and whether there was a loss since the Pass before. It counts
 // slots, not durations, so a Pass some milliseconds after its slot loses nothing. However little late it is, such a Pass
 // comes after a grace that ends with its slot. So do the passes of kube-controller-manager, which are all a little late.
+// But a Pass that has missed its slot by a whole period may have heard nothing even of that one: graces end in the next.
 func (l *listening) pass(now time.Time) (at, by int64, loss bool) {
 	at = l.read(now)
 	loss, l.lost = l.losing(), false
 	if !l.grid() {
 		return at, at, loss
 	}
-	if slots := steady.Sub(l.time.Elapsed(), l.from) / l.period; slots > 0 {
+	before := l.heard
+	slots := steady.Sub(l.time.Elapsed(), l.from) / l.period
+	if slots > 0 {
 		l.from += slots * l.period
 		l.heard = steady.Add(l.heard, time.Duration(l.period))
+	}
+	if slots > 1 {
+		return l.heard, before, loss
 	}
 	late := min(steady.Sub(l.time.Elapsed(), l.from), 1)
 	return l.heard, steady.Add(l.heard, time.Duration(late)), loss

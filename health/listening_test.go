@@ -13,28 +13,42 @@ import (
 // rhythm records when a monitor was called, and computes from that alone how much listened silence a silent node has. It
 // implements only the rule in the package comment.
 type rhythm struct {
-	period, grace time.Duration
-	calls         []time.Duration // of Pass, the first at 0
+	period, grace, startup time.Duration
+	calls                  []time.Duration // of Pass, the first at 0
 }
 
-// silence returns the listened silence, at the last call, of a node that was heard at the first call. There are no other
-// nodes.
-func (h *rhythm) silence() (silence time.Duration) {
+// silence returns the listened silence by which the last call judges a node that was heard at the first call. There are
+// no other nodes.
+func (h *rhythm) silence() (judged time.Duration) {
+	silence, listened, restarted := time.Duration(0), time.Duration(0), time.Duration(-1)
 	for i, at := range h.calls[1:] {
-		gap := at - h.calls[i]
+		last := h.calls[i]
+		gap, unheard, before := at-last, time.Duration(0), silence
 		if h.period > 0 {
-			if at/h.period > h.calls[i]/h.period {
-				silence += h.period
+			slots := at/h.period - last/h.period
+			gap = min(slots, 1) * h.period
+			unheard = at - last.Truncate(h.period) - h.period
+			silence += gap
+			switch judged = silence; {
+			case slots > 1: // that period counts in the next pass
+				judged = before
+			case at%h.period > 0: // a late pass finds a grace over that ends with its slot
+				judged++
 			}
-			continue
+		} else {
+			if wait := max(0, h.grace-silence); gap > wait+wait/5 && gap > h.grace/20 {
+				unheard = gap - h.grace/20
+				gap = min(h.grace/20, wait-wait/2)
+			}
+			silence += gap
+			judged = silence
 		}
-		wait := max(0, h.grace-silence)
-		if gap > wait+wait/5 {
-			gap = min(gap, h.grace/20)
+		listened += gap
+		if unheard > h.grace && (restarted < 0 || listened-restarted >= 2*h.startup) {
+			silence, judged, restarted = 0, 0, listened
 		}
-		silence += gap
 	}
-	return silence
+	return judged
 }
 
 // intervals returns the gaps between calls: all the same, or each between a second and an hour.
@@ -61,7 +75,7 @@ func TestAnyRhythmOfCalls(t *testing.T) {
 	const grace = 40 * time.Second
 	for seed := range int64(2000) {
 		r := rand.New(rand.NewSource(seed))
-		h := rhythm{period: periods[seed%2], grace: grace}
+		h := rhythm{period: periods[seed%2], grace: grace, startup: time.Minute}
 		w := watching(t, h.period)
 		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
 		next, now := intervals(r), time.Duration(0)
@@ -74,8 +88,7 @@ func TestAnyRhythmOfCalls(t *testing.T) {
 				v, _ := w.Verdict("a")
 				condemned = v.Ready == v1.ConditionUnknown
 				silence := h.silence()
-				late := h.period > 0 && now%h.period > 0 // a late pass finds a grace over that ends with its slot
-				require.Equal(t, silence > grace || (h.period == 0 || late) && silence >= grace, condemned, "life %d: %v of silence at %v", seed, silence, h.calls)
+				require.Equal(t, silence > grace || h.period == 0 && silence == grace, condemned, "life %d: %v of silence at %v", seed, silence, h.calls)
 				require.True(t, condemned || now < grace || len(h.calls) < 90+int(now/grace), "life %d: not yet at %v", seed, h.calls)
 			} else {
 				settled = w.Settled("a")
@@ -120,6 +133,33 @@ func TestOneGapCondemnsNobody(t *testing.T) {
 						w.ObserveRenewal(fmt.Sprint("node-", i), w.clk.Now())
 					}
 				}
+			}
+		}
+	}
+}
+
+// A gap ends with no verdict, however long a node had been silent before it. After more than a grace all clocks have
+// started again; after less, at least the time until another Pass is listened to. The exception is the same as above.
+func TestAGapCondemnsNobodyWhoWasSilentBefore(t *testing.T) {
+	for _, period := range periods {
+		for silent := range 40 {
+			for _, gap := range []time.Duration{11 * time.Second, 30 * time.Second, 50 * time.Second, 10 * time.Minute, 24 * time.Hour} {
+				if period == 0 && gap <= time.Duration(40-silent)*time.Second*6/5 {
+					continue
+				}
+				w := watching(t, period)
+				w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+				w.to(float64(silent))
+				w.Next() // reads the clock
+				w.clk.SetTime(w.clk.Now().Add(gap))
+				woke := w.clk.Now()
+				require.Empty(t, w.Pass(), "a gap of %v after %d seconds", gap, silent)
+				least := time.Duration(40-silent) * time.Second / 4
+				if gap >= 50*time.Second {
+					least = 40 * time.Second
+				}
+				require.Empty(t, w.to(woke.Add(min(least, 40*time.Second)-1).Sub(epoch).Seconds()), "a gap of %v after %d seconds", gap, silent)
+				require.Len(t, w.to(woke.Add(46*time.Second).Sub(epoch).Seconds()), 1)
 			}
 		}
 	}

@@ -153,8 +153,12 @@ func TestLivesOfMonitors(t *testing.T) {
 // watchAnew makes a monitor forget what one that takes over does not know.
 func (m *Monitor) watchAnew() {
 	at := m.listening.read(m.clock.Now())
+	m.beats.each(func(i int32) {
+		n := m.records.At(i)
+		n.watched = at
+		m.setSince(n, m.since(n)) // it is kept, although anew moves
+	})
 	m.anew, m.lossAt, m.listening.lost, m.blind = at, noStamp, false, 0
-	m.beats.each(func(i int32) { m.records.At(i).watched = at })
 }
 
 func monitorOperation(r *rand.Rand, m *Monitor, clk *clockcases.Clock) (answer string) {

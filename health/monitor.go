@@ -22,7 +22,7 @@ type nodeRecord struct {
 	lease      version
 	heartbeat  int64 // stamp of the Ready condition
 	transition int64 // its LastTransitionTime, only compared for change
-	since      int64 // when judged last changed; if round is older than that of beats, Monitor.restarted instead
+	since      int64 // when judged last changed; if round is older than that of beats, Monitor.anew instead
 	watched    int64 // when we began to watch it
 	round      uint32
 	changed    int32 // its place in Monitor.changed plus one; 0 if it is not there
@@ -50,9 +50,8 @@ type Monitor struct {
 	nodes     epochs
 	leases    epochs
 	passed    int64 // listened time of the last Pass
-	anew      int64 // when failed nodes were last made to wait for one more grace: first Pass, restart or loss
-	restarted int64 // when all clocks last started again
-	lossAt    int64 // the last loss that made failed nodes wait
+	anew      int64 // when all clocks last started again: first Pass, restart or loss; failed nodes wait for one grace after it
+	lossAt    int64 // the last loss that restarted them
 	blind     uint64
 	frozen    []string
 }
@@ -99,9 +98,10 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 	if len(m.frozen) > 0 {
 		return nil
 	}
-	if loss && m.unsettles(at) {
+	if loss && m.restarts(at) {
 		m.blind++
-		m.anew, m.lossAt = at, at
+		m.lossAt = at
+		m.restart(at)
 	}
 	for i := m.beats.expire(by); i != none; i = m.beats.expire(by) {
 		n := m.records.At(i)
@@ -148,18 +148,13 @@ func (m *Monitor) judge(i int32, at int64) Verdict {
 // mostChanged is the largest capacity that changed keeps between passes.
 const mostChanged = 1024
 
-// begin is part of the first Pass, which notes everything that was observed before it.
+// begin is part of the first Pass: all clocks start with it, whatever was observed before.
 func (m *Monitor) begin(at int64) {
 	m.listening.started = true
-	m.anew = at
 	for _, i := range m.changed { // every node is there
-		n, e := m.records.At(i), m.beats.entries.At(i)
-		n.watched = at
-		if n.observed != readyMissing || e.stamp != noStamp {
-			m.setSince(n, at)
-			m.beats.put(i, at)
-		}
+		m.records.At(i).watched = at
 	}
+	m.restart(at)
 }
 
 // due returns the listened time at which the next node is due, MaxInt64 if none is.

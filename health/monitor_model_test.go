@@ -90,7 +90,7 @@ func (m *monitorModel) call() time.Duration {
 			if gap-m.slack > m.config.NodeMonitorGracePeriod {
 				m.lost = true
 			}
-			gap = m.slack
+			gap = min(m.slack, promised-promised/2)
 		}
 	}
 	m.heard += gap
@@ -105,7 +105,7 @@ func (m *monitorModel) losing() bool {
 	return m.lost
 }
 
-func (m *monitorModel) unsettles(at time.Duration) bool {
+func (m *monitorModel) restarts(at time.Duration) bool {
 	return m.lossAt == nil || at-*m.lossAt >= 2*max(m.grace, m.startup)
 }
 
@@ -122,34 +122,36 @@ func (m *monitorModel) pass() (told []string) {
 		m.started, m.anew = true, at
 		m.from, m.heard = m.elapsed, at
 		for _, n := range m.nodes {
-			n.watched = at
-			if n.observed != "" || n.lease != nil {
-				n.since, n.beat = at, at
-			}
+			n.watched, n.since, n.beat = at, at, at
 		}
 	}
 	loss := m.losing()
 	m.lost = false
+	over := at // by when a grace has to be over
 	if m.grid() {
-		for slots := 0; m.from+m.period <= m.elapsed; slots++ {
+		before, slots := m.heard, 0
+		for ; m.from+m.period <= m.elapsed; slots++ {
 			m.from += m.period
 			if slots == 0 {
 				m.heard += m.period
 			}
 		}
 		at = m.heard
-	}
-	over := at // by when a grace has to be over
-	if m.grid() && m.elapsed > m.from {
-		over++
+		switch over = at; {
+		case slots > 1:
+			over = before
+		case m.elapsed > m.from:
+			over++
+		}
 	}
 	m.passed = at
 	if len(m.frozen) > 0 {
 		return nil
 	}
-	if loss && m.unsettles(at) {
+	if loss && m.restarts(at) {
 		m.blind++
-		m.anew, m.lossAt = at, &at
+		m.lossAt = &at
+		m.restartAt(at, at)
 	}
 	for _, n := range m.nodes {
 		if !n.out && n.beat+m.graceOf(n) <= over {
@@ -277,11 +279,8 @@ func (m *monitorModel) begin(n *modelNode, r Report, at time.Duration, now time.
 	}
 	n.heartbeat = r.Created.UnixNano()
 	n.transition = n.heartbeat
-	if age := now.Sub(r.Created); !r.Created.IsZero() && age >= 0 {
-		if m.started {
-			age = min(age, at-m.passed)
-		}
-		n.beat = at - age
+	if age := now.Sub(r.Created); m.started && !r.Created.IsZero() && age >= 0 {
+		n.beat = at - min(age, at-m.passed)
 		n.since = n.beat
 	}
 }
@@ -358,10 +357,14 @@ func (m *monitorModel) lease(name string, stamp int64, number uint64) bool {
 
 func (m *monitorModel) restart() {
 	at := m.call()
+	m.restartAt(at, m.note(at))
+}
+
+func (m *monitorModel) restartAt(at, beat time.Duration) {
 	m.anew = at
 	m.restarts++
 	for _, n := range m.nodes {
-		n.beat, n.out = m.note(at), false
+		n.beat, n.out = beat, false
 		n.since = at
 	}
 }
@@ -390,7 +393,7 @@ func (m *monitorModel) thaw(reason string) bool {
 func (m *monitorModel) settled(name string) bool {
 	at := m.call()
 	n := m.nodes[name]
-	if n == nil || !n.known || n.judged == v1.ConditionTrue || m.losing() && len(m.frozen) == 0 && m.unsettles(at) {
+	if n == nil || !n.known || n.judged == v1.ConditionTrue || m.losing() && len(m.frozen) == 0 && m.restarts(at) {
 		return false
 	}
 	watched := at >= max(n.watched, m.anew)+m.graceOf(n)

@@ -82,22 +82,29 @@ func TestExact(t *testing.T) {
 	require.Equal(t, []string{"100 a True"}, w.to(100), "at once")
 }
 
+// A node that appears while we watch has the start-up grace from its creation, if that is plausible. One that was there
+// before has it from the first Pass.
 func TestNeverReported(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		created time.Time
 		want    string
 	}{
-		{"plausible", epoch.Add(-20 * time.Second), "45 a Unknown"},
-		{"in the future", epoch.Add(time.Hour), "65 a Unknown"},
-		{"none", time.Time{}, "65 a Unknown"},
+		{"plausible", at(12), "75 a Unknown"},
+		{"before the last Pass, which would have seen it", at(8), "75 a Unknown"},
+		{"in the future", epoch.Add(time.Hour), "80 a Unknown"},
+		{"none", time.Time{}, "80 a Unknown"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := watching(t, 5*time.Second)
 			n := node("a", "1", "", -1)
 			n.CreationTimestamp = metav1.NewTime(tc.created)
+			before := node("before", "2", "", -1)
+			before.CreationTimestamp = metav1.NewTime(tc.created.Add(-time.Minute))
+			w.ObserveNode(before)
+			require.Equal(t, []string{"0 before "}, w.to(13))
 			w.ObserveNode(n)
-			require.Equal(t, []string{"0 a ", tc.want}, w.to(100))
+			require.ElementsMatch(t, []string{"15 a ", "65 before Unknown", tc.want}, w.to(100))
 		})
 	}
 }
@@ -370,16 +377,18 @@ func TestConfigs(t *testing.T) {
 	require.Empty(t, m.Pass(), "the real clock")
 }
 
-// Silence before we started does not count as watched, however long it was according to the node or a snapshot.
-func TestSilenceBeforeTheStartSettlesNobody(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	never := node("never", "1", "", -1)
-	never.CreationTimestamp = metav1.NewTime(at(-3600))
-	w.ObserveNode(never)
-	require.Equal(t, []string{"0 never Unknown"}, w.to(59))
-	require.False(t, w.Settled("never"))
-	w.to(65)
-	require.True(t, w.Settled("never"))
+// Silence before we started is no silence, however long it was according to the node; according to a snapshot, it
+// settles nobody.
+func TestSilenceBeforeTheStart(t *testing.T) {
+	for _, period := range periods {
+		w := watching(t, period)
+		never := node("never", "1", "", -1)
+		never.CreationTimestamp = metav1.NewTime(at(-3600))
+		w.ObserveNode(never)
+		require.Equal(t, []string{"0 never "}, w.to(59))
+		require.Len(t, w.to(65), 1)
+		require.True(t, w.Settled("never"))
+	}
 
 	other := watching(t, 5*time.Second)
 	require.NoError(t, other.Restore(MonitorSnapshot{Version: 1, Started: true, Nodes: []NodeSnapshot{{Node: "a", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 30 * time.Second}}}))
@@ -473,11 +482,9 @@ func TestSettles(t *testing.T) {
 			require.False(t, ok)
 		}
 
-		w = watching(t, period)
-		n := node("d", "4", "", -1) // silent since before we came
-		n.CreationTimestamp = metav1.NewTime(at(-100))
-		w.ObserveNode(n)
-		w.to(1)
+		w = watching(t, period) // silent since before we came
+		require.NoError(t, w.Restore(MonitorSnapshot{Version: 1, Started: true, Nodes: []NodeSnapshot{{Node: "d", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 39 * time.Second}}}))
+		w.to(6)
 		require.False(t, w.Settled("d"))
 		settles, ok = w.Settles("d")
 		require.True(t, ok)

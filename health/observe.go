@@ -114,18 +114,15 @@ func (m *Monitor) addNode(r Report, at int64) {
 }
 
 // age returns how old a node is when it is first seen, in listened time. Its creation is another machine's time, and our
-// clock may be wrong too. So a creation in the future does not count, and once a Pass was made, the node is no older
-// than the last Pass, which would have seen it. So a wrong clock condemns no newcomer.
+// clock may be wrong too. So a creation in the future does not count, and the node is no older than the last Pass, which
+// would have seen it. So a wrong clock condemns no newcomer. Before the first Pass, with which all clocks start, there is
+// no age.
 func (m *Monitor) age(created time.Time, at int64) (age int64, ok bool) {
 	t := &m.listening.time
-	if created.IsZero() || t.Of(created) > t.Elapsed() {
+	if !m.listening.started || created.IsZero() || t.Of(created) > t.Elapsed() {
 		return 0, false
 	}
-	age = steady.Sub(t.Elapsed(), t.Of(created))
-	if m.listening.started {
-		age = min(age, at-m.passed)
-	}
-	return age, true
+	return min(steady.Sub(t.Elapsed(), t.Of(created)), at-m.passed), true
 }
 
 // setObserved notes the status that the node reports, and the grace that goes with it.

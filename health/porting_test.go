@@ -88,7 +88,8 @@ func TestUpstreamsHealthTable(t *testing.T) {
 		write           string
 	}{
 		"new without status":                           {created: recently},
-		"old without status":                           {created: longAgo, ready: v1.ConditionUnknown, write: neverPosted},
+		"old without status":                           {created: longAgo, passes: 70, ready: v1.ConditionUnknown, write: neverPosted},
+		"old without status, at first":                 {created: longAgo, passes: 60},
 		"old with a fresh status":                      {created: longAgo, status: true, ready: v1.ConditionTrue},
 		"old with a stale status":                      {created: longAgo, status: true, passes: hour, ready: v1.ConditionUnknown, write: stopped},
 		"new without status with a lease":              {created: recently, lease: true},

@@ -7,12 +7,11 @@ import (
 )
 
 // Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
-// of listened time since it was first seen, and since the first Pass, the last Restart and the last loss (see "Listening"
-// in the package comment). An
-// Unknown node must have been silent all that time, and be no suspect; for one that reports not Ready it is enough that the time has
-// passed. A node that came later, and that we have since seen change to not Ready, is Settled at once. Ready and unknown
-// nodes are not Settled. Wait for Settled before you harm a node because of a verdict that may be older than our
-// watching.
+// of listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart or a loss;
+// see "Listening" in the package comment). An Unknown node must have been silent all that time, and be no suspect; for one that
+// reports not Ready it is enough that the time has passed. A node that came later, and that we have since seen change to
+// not Ready, is Settled at once. Ready and unknown nodes are not Settled. Wait for Settled before you harm a node because
+// of a verdict that may be older than our watching.
 func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.clock.Now()) }
 
 // SettledAt is Settled at a reading of the clock.
@@ -21,7 +20,7 @@ func (m *Monitor) SettledAt(node string, now time.Time) bool {
 	defer m.mu.Unlock()
 	i, ok := m.index.Find(node)
 	at := m.listening.read(now)
-	if !ok || m.listening.losing() && len(m.frozen) == 0 && m.unsettles(at) {
+	if !ok || m.listening.losing() && len(m.frozen) == 0 && m.restarts(at) {
 		return false // the next Pass will find the loss
 	}
 	n, e := m.records.At(i), m.beats.entries.At(i)
@@ -58,9 +57,9 @@ func (m *Monitor) Settles(node string) (time.Time, bool) {
 	return m.listening.instant(m.settles(i)), true
 }
 
-// unsettles reports whether a loss makes failed nodes wait for one more grace. It does so at most once in two graces, so
-// that no rhythm of calls makes them wait for ever.
-func (m *Monitor) unsettles(at int64) bool {
+// restarts reports whether a loss starts all clocks again. It does so at most once in two graces, so that no rhythm of
+// calls keeps the monitor silent for ever.
+func (m *Monitor) restarts(at int64) bool {
 	return m.lossAt == math.MinInt64 || at-m.lossAt >= 2*max(m.beats.grace, m.startup)
 }
 
@@ -77,7 +76,7 @@ func (m *Monitor) RestartAt(now time.Time) {
 }
 
 func (m *Monitor) restart(at int64) {
-	m.anew, m.restarted = at, at
+	m.anew = at
 	m.beats.restart(m.listening.note(at))
 }
 
@@ -114,8 +113,8 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	return true
 }
 
-// Blind returns how often a Pass found that nobody had listened for more than a grace period, and made failed nodes wait
-// one more grace until they are Settled.
+// Blind returns how often a Pass found that nobody had listened for more than a grace period, and started all clocks
+// again, as by Restart.
 func (m *Monitor) Blind() uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,9 +20,9 @@ type Verdict struct {
 	// Suspect: no heartbeat was seen for a whole grace period, which Monitor.Confirm has yet to be told; see
 	// Config.Confirm. The other fields are as before that, so that Ready is Unknown only if it was.
 	Suspect bool
-	// Since is when Ready last changed, LastBeat when the last sign of life was noted, both by our own clock. A node
-	// that never reported starts with its creation. Time in which nobody listened moves both forward, so that LastBeat
-	// plus Grace is the deadline.
+	// Since is when Ready last changed, LastBeat when the last sign of life was noted, both by our own clock, or when
+	// all clocks last started if that was later. A node that never reported starts with its creation. Time in which
+	// nobody listened moves both forward, so that LastBeat plus Grace is the deadline.
 	Since, LastBeat time.Time
 	Grace           time.Duration
 
@@ -95,7 +95,7 @@ func (m *Monitor) Verdict(node string) (Verdict, bool) {
 
 func (m *Monitor) since(n *nodeRecord) int64 {
 	if n.round != m.beats.round {
-		return m.restarted
+		return m.anew
 	}
 	return n.since
 }

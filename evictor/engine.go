@@ -38,6 +38,7 @@ type engine struct {
 	waits   outage.Waits
 
 	started     bool
+	begun       time.Time     // when all heartbeat clocks last started, in our time
 	awaited     string        // what is missing before anything is decided, as last reported
 	now         time.Time     // our time, which never goes back
 	read        time.Time     // the last reading of the clock, for packages that handle a clock set back themselves

@@ -132,6 +132,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted against the policy", fresh && m.world.plan.Policy && m.ruling.Pending == zone.Cancel && m.downSince.IsZero()},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
 		{"row after every zone is down, nodes still failed wait one more grace", fresh && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
+		{"row who begins to watch waits for one grace before it taints", fresh && m.early(known)},
 		{"tainted in a zone that stands", fresh && m.stands[known.domain] && m.turn[node.Name].Equal(m.world.now)},
 		{"too many failed nodes", fresh && m.full(node.Name)},
 		{"tainted beyond the budget", fresh && m.turn[node.Name].Equal(m.world.now) && m.refuses(known)},
@@ -186,6 +187,7 @@ func (m *livesMind) marks(ref evictor.PodRef) string {
 		{m.mayWrite(true), m.mayWrite(true) != ""},
 		{"marked without a verdict", !known.silent && ready != v1.ConditionUnknown},
 		{"row pods are not marked not Ready while every zone is down", !m.downSince.IsZero()},
+		{"row who begins to watch waits for one grace before it marks", m.early(known)},
 		{"marked twice", pod.Pod != nil && pod.UID == ref.UID && pod.marked.After(known.spoke) && !pod.marked.Before(known.first) && // row "a recreated node starts afresh"
 			(ready == v1.ConditionUnknown && m.behind.Before(pod.marked) || pod.marked.After(known.beat))}, // else the store does not show the outage before
 	}.first()

@@ -69,7 +69,9 @@ type livesMind struct {
 	stands    map[string]bool         // domains whose rate is 0 as of the last pass
 	slow      map[string]time.Time    // since when that of others is the secondary one
 	downSince time.Time               // since when every zone is down, as of the last pass
+	came      time.Time               // when it began to watch
 	anew      time.Time               // when all clocks started anew, at the earliest
+	lossAt    time.Duration           // how long it had listened when it last found that it had slept for more than a grace
 	closed    map[string][2]time.Time // since when and until when harm was last not permitted, by domain
 	unsettled time.Time               // when it last began to see, or was frozen until
 }
@@ -218,9 +220,16 @@ func (m *livesMind) hears() time.Duration {
 
 func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() - known.heard }
 
-// isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported.
+// isSilent: NodeStartupGracePeriod counts from the creation of a node that has never reported; row "who begins to watch
+// waits …".
 func (m *livesMind) isSilent(known *livesNode) bool {
-	return m.silence(known) >= m.grace() || !known.reported && m.process.wall().Sub(known.object.CreationTimestamp.Time) >= m.world.config.NodeStartupGracePeriod
+	age := min(m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.now.Sub(m.came))
+	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.NodeStartupGracePeriod
+}
+
+// early says whether the node had failed when this process began to watch, less than a grace ago.
+func (m *livesMind) early(known *livesNode) bool {
+	return known.good.IsZero() && !known.first.After(m.came) && m.world.now.Sub(m.came) < m.grace()
 }
 
 // observes is told whether it sees well: when it does again all clocks start anew (decision 6).
@@ -229,12 +238,35 @@ func (m *livesMind) observes(well bool) {
 		return
 	}
 	m.listens()
+	m.restarts()
+}
+
+// restarts: all heartbeat clocks start anew.
+func (m *livesMind) restarts() {
 	m.startAnew()
 	for _, known := range m.nodes {
 		if !known.silent {
 			m.lives(known)
 		}
 	}
+}
+
+// slept is told of each pass: row "what nobody listened to …". It says whether the pass has missed a slot, and so ends
+// no grace. Exact mode has no slots, and a clock that was set back hides how long the sleep was.
+func (m *livesMind) slept() (missed bool) {
+	gap, period, startup := m.world.now.Sub(m.slot), m.world.config.NodeMonitorPeriod, m.world.config.NodeStartupGracePeriod
+	if first := m.slot.IsZero(); first || m.world.plan.Exact {
+		m.listens()
+		return false
+	}
+	m.listens()
+	if gap-period > m.grace() && m.process.blind == nil {
+		if !m.setBack && (m.lossAt == 0 || m.listened-m.lossAt > 2*startup) { // else not again so soon
+			m.restarts()
+		}
+		m.lossAt = m.listened
+	}
+	return gap >= 2*period && !m.setBack
 }
 
 // listens is called for each pass; the end of a freeze is one.
@@ -258,14 +290,14 @@ func (m *livesMind) startAnew() {
 
 // passed is told after each monitor pass. Row "verdicts freeze while the observer is not healthy".
 func (m *livesMind) passed() {
-	m.listens()
+	missed := m.slept()
 	for _, known := range m.nodes {
 		ready, _ := livesReady(known.object)
 		if known.domain = m.world.plan.domain(known.object); ready == v1.ConditionTrue {
 			known.good = m.world.now
 		}
 		if m.process.blind == nil {
-			known.silent = known.silent || m.isSilent(known)
+			known.silent = known.silent || m.isSilent(known) && !missed
 			if known.verdict = ready; m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
 				known.verdict = v1.ConditionUnknown
 			}

@@ -11,12 +11,12 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// After a start, an old node that never reported is Unknown at once. It is watched for a whole grace period before its
-// pods are deleted, just as before it is tainted.
+// After a start, an old node that never reported is watched for a whole start-up grace period before it is Unknown, and
+// its pods are deleted once it has been silent for the timeout since, however old it is.
 func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
-		cfg.TaintBasedEviction, cfg.NodeMonitorPeriod = false, period
+		cfg.TaintBasedEviction, cfg.NodeMonitorPeriod, cfg.PodEvictionTimeout = false, period, 100*time.Second
 		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 		c.Fail("a-0")
 		c.Advance(time.Hour)
@@ -31,8 +31,11 @@ func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
 		require.NoError(t, err)
 		c.Feed(e)
 		c.Drive(e.Step)
-		c.Advance(39 * time.Second)
+		c.Advance(59 * time.Second)
 		v, _ := e.Node("a-0")
+		require.Empty(t, v.Verdict.Ready)
+		c.Advance(40 * time.Second)
+		v, _ = e.Node("a-0")
 		require.EqualValues(t, "Unknown", v.Verdict.Ready)
 		require.Empty(t, c.Evicted())
 		c.Advance(7 * time.Second)

@@ -12,6 +12,9 @@ import (
 
 // pass is one monitor pass: verdicts, then zones and rates, then what follows for the nodes that need attention.
 func (e *engine) pass() {
+	if !e.started {
+		e.begun = e.now
+	}
 	blind := e.monitor.Blind()
 	verdicts := e.monitor.PassAt(e.read)
 	if e.monitor.Blind() != blind {
@@ -51,7 +54,11 @@ func (e *engine) follow() {
 // judged records a new verdict about the node.
 func (e *engine) judged(rec *record, v health.Verdict) {
 	e.suspect(rec, v)
+	first := rec.Stage() == node.New
 	from, silent := rec.Judge(v)
+	if first && !rec.seen.After(e.begun) { // what has failed by the first verdict may have failed before we watched
+		rec.BecomeWatched()
+	}
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
 		rec.pods.Recovered()
@@ -106,6 +113,7 @@ func (e *engine) evaluateZones() {
 // restarted makes every failed node wait one more grace period before it is tainted or emptied and its pods are marked,
 // even a node that already has its turn.
 func (e *engine) restarted() {
+	e.begun = e.now
 	for _, name := range sortedKeys(e.records) {
 		if rec := e.records[name]; rec.BecomeWatched() {
 			e.attention[name] = rec

@@ -10,6 +10,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/zone"
 )
 
 func TestClosedPermissions(t *testing.T) {
@@ -137,13 +138,19 @@ func TestEachEvictionIsToldOfOnceWhenItIsHeldBack(t *testing.T) {
 			c.Start(config(), options)
 			c.Fail("a-0")
 			c.Advance(5 * time.Minute)
-			if reason == "NotSettled" {
-				c.Advance(30 * time.Second)
-				c.Restart()
+			node := "a-0"
+			if reason == "NotSettled" { // it comes failed and tainted
+				node = "new"
+				c.AddNode(node, zone.Key{Zone: "a"})
+				c.Condition(node, v1.NodeReady, v1.ConditionFalse)
+				c.Taint(node, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute})
+				for _, pod := range []string{"new-p0", "new-p1"} {
+					c.AddPod(pod, node, evictortest.TolerateFor(v1.TaintNodeNotReady, 10))
+				}
 			}
 			closed = true
 			c.Advance(2 * time.Minute)
-			require.Equal(t, map[string]int{"a-0-p0 " + reason: 1, "a-0-p1 " + reason: 1}, delayed)
+			require.Equal(t, map[string]int{node + "-p0 " + reason: 1, node + "-p1 " + reason: 1}, delayed)
 		})
 	}
 }

@@ -254,12 +254,28 @@ func TestLatencyDoesNotReviveDecisions(t *testing.T) {
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
 }
 
+// A clock that jumps ahead condemns nobody, however long a node had been silent before: all heartbeat clocks restart.
 func TestClockThatJumpsForwardCondemnsNobody(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
-	e := c.Start(config())
-	c.Advance(time.Minute)
-	c.Clock().Step(24 * time.Hour)
-	_, err := e.Step(context.Background())
-	require.NoError(t, err)
-	require.Empty(t, says(c, "Unknown"))
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		for silent := 1; silent < 40; silent++ {
+			cfg := config()
+			cfg.NodeMonitorPeriod = period
+			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
+			e := c.Start(cfg)
+			for range 60 {
+				c.Advance(time.Second)
+			}
+			c.Fail("a-0")
+			for range silent {
+				c.Advance(time.Second)
+			}
+			c.Clock().Step(24 * time.Hour)
+			for range 40 {
+				_, err := e.Step(context.Background())
+				require.NoError(t, err)
+				require.Empty(t, says(c, "Unknown"), silent)
+				c.Clock().Step(time.Second)
+			}
+		}
+	}
 }

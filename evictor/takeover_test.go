@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,7 +158,7 @@ func TestEvictionAfterARestartWaitsForItsGraceAndNoLongerInExactMode(t *testing.
 	require.Equal(t, []string{"165.000"}, times(says(c, `"evict"`)))
 }
 
-// After a start, a node that never reported is watched for a grace period too, although it is Unknown at once.
+// After a start, a node that never reported is watched for its start-up grace, too, before its pods leave.
 func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		cfg := config()
@@ -170,11 +172,78 @@ func TestStartEvictsNobodyFromANodeThatNeverReported(t *testing.T) {
 		pod := u.pod("p", "node0")
 		pod.CreationTimestamp = added
 		pod.Spec.Tolerations = []v1.Toleration{evictortest.TolerateFor(v1.TaintNodeUnreachable, 300)}
-		u.pass(35 * time.Second)
+		u.pass(55 * time.Second)
 		require.Empty(t, u.evicted)
-		u.pass(15 * time.Second)
+		u.pass(10 * time.Second)
 		require.Equal(t, []string{"p"}, u.evicted)
 	}
+}
+
+// Who begins to watch waits for one grace before it writes that a node is Unknown, taints it or marks its pods, whatever
+// the node says, and however long ago it was created if it never said anything. For a node that appears later, the
+// start-up grace counts from its creation, and one that fails later is tainted at once.
+func TestWhoBeginsToWatchWaitsAGrace(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.NodeMonitorPeriod, cfg.NodeEvictionRate = period, 100
+		u := newUpstreams(t, cfg)
+		for i := range 9 {
+			name := fmt.Sprint("well", i)
+			u.node(name, "", longAgo, v1.ConditionTrue)
+			u.reporting[name] = true
+		}
+		u.node("never", "", 58*time.Second, "")
+		u.node("unknown", "", longAgo, v1.ConditionUnknown)
+		u.node("unready", "", longAgo, v1.ConditionFalse)
+		u.reporting["unready"] = true
+		u.pod("p", "unknown")
+		tainted, conditions := map[string]int{}, map[string]int{}
+		for second := range 100 {
+			switch second {
+			case 15:
+				u.node("comes", "", time.Second, "")
+			case 18:
+				u.says("well0", v1.ConditionFalse)
+			}
+			u.pass(0)
+			for name, n := range u.nodes {
+				if list := strings.Join(u.taints(name), " "); tainted[name] == 0 && strings.Contains(list, "NoExecute") {
+					tainted[name] = second
+				}
+				if conditions[name] == 0 && len(n.Status.Conditions) == 4 {
+					conditions[name] = second
+				}
+			}
+			require.Equal(t, conditions["unknown"] > 0, u.marks > 0, second)
+			u.clk.SetTime(u.clk.Now().Add(time.Second))
+			for name := range u.reporting {
+				u.conditions(name, slices.Clone(u.nodes[name].Status.Conditions)...)
+			}
+		}
+		want := map[string]int{"never": 60, "unknown": 40, "unready": 41, "well0": 18, "comes": 74}
+		if period > 0 { // at the pass after that
+			want = map[string]int{"never": 65, "unknown": 45, "unready": 46, "well0": 20, "comes": 75}
+		}
+		require.Equal(t, want, tainted) // unready waits for the next token
+		delete(want, "unready")
+		delete(want, "well0")
+		require.Equal(t, want, conditions)
+	}
+}
+
+// The same where the observer is not healthy at the start: we watch only from then on.
+func TestWhoBeginsBlindWatchesLater(t *testing.T) {
+	u := newUpstreams(t, config())
+	u.node("well", "", longAgo, v1.ConditionTrue)
+	u.node("unready", "", longAgo, v1.ConditionFalse)
+	u.reporting["well"], u.reporting["unready"] = true, true
+	u.e.SetObserverHealth(errors.New("no watch"))
+	u.pass(time.Minute)
+	u.e.SetObserverHealth(nil)
+	u.pass(40 * time.Second)
+	require.Equal(t, []string{unready + ":NoSchedule"}, u.taints("unready"))
+	u.pass(5 * time.Second)
+	require.Equal(t, bothEffects(unready), u.taints("unready"))
 }
 
 func TestRestartKeepsDeadlines(t *testing.T) {

@@ -18,7 +18,8 @@ const (
 func bothEffects(key string) []string { return []string{key + ":NoExecute", key + ":NoSchedule"} }
 
 // TestApplyNoExecuteTaints and TestApplyNoExecuteTaintsToUnreachableNode: taints are added and lifted with their
-// conditions, and none is added for a condition that is missing by the time of its turn.
+// conditions, and none is added for a condition that is missing by the time of its turn. What had failed before the start
+// is watched for a grace first.
 func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
 	u := newUpstreams(t, upstreamsConfig())
 	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
@@ -26,9 +27,14 @@ func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
 	u.node("node2", "zone1", longAgo, v1.ConditionFalse)
 	u.node("node3", "zone1", longAgo, v1.ConditionTrue)
 	u.node("node4", "zone1", longAgo, v1.ConditionTrue)
-	for _, name := range []string{"node1", "node2", "node3"} {
+	for _, name := range []string{"node1", "node2", "node3", "node4"} {
 		u.reporting[name] = true
 	}
+	u.pass(50 * time.Second)
+	require.Equal(t, []string{unreachable + ":NoSchedule"}, u.taints("node0"))
+	require.Equal(t, []string{unready + ":NoSchedule"}, u.taints("node2"))
+	u.pass(5 * time.Second)
+	u.reporting["node4"] = false
 	u.pass(5 * time.Second)
 	require.Equal(t, bothEffects(unreachable), u.taints("node0"))
 	require.Empty(t, u.taints("node1"))
@@ -85,7 +91,7 @@ func TestUpstreamsSwapOfTaints(t *testing.T) {
 	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
 	u.node("node1", "zone1", longAgo, v1.ConditionTrue)
 	u.reporting["node1"] = true
-	u.pass(5 * time.Second)
+	u.pass(55 * time.Second)
 	require.Equal(t, bothEffects(unreachable), u.taints("node0"))
 	u.says("node0", v1.ConditionFalse)
 	u.pass(5 * time.Second)

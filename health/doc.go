@@ -46,18 +46,18 @@
 // A Monitor that slept heard nobody, which says nothing about the nodes. So what it did not listen to is no silence:
 //
 //  1. All clocks start with the first Pass, whatever was observed before.
-//  2. On the grid, listened time grows by one period at most from one pass to the next. If a pass has missed a slot, that
-//     period counts only from the next pass on. In exact mode listened time grows by the gap between two calls; but if
-//     that gap is more than a fifth longer than the wait for Next, and longer than a twentieth of a grace, it counts as a
-//     twentieth of a grace, and as no more than half of that wait.
+//  2. On the grid, listened time grows by one period at most from one pass to the next. If a pass has missed a slot,
+//     that period counts only from the next pass on. In exact mode listened time grows by the gap between two calls;
+//     but a gap that is more than a fifth longer than the wait for Next, and longer than a twentieth of a grace, counts
+//     for nothing, or as a twentieth of a grace if there was another in the last two graces.
 //  3. A node is Unknown after one grace period of listened silence.
-//  4. A loss is more unheard time at a stretch than one grace. The Pass that finds it starts all clocks again, as Restart
-//     does, unless it did so within the last two graces.
+//  4. A loss is more unheard time at a stretch than one grace. The Pass that finds it starts all clocks again, as
+//     Restart does, unless it did so within the last two graces.
 //
-// So no unexplained gap ends with a verdict, and after one of more than a grace nobody is Unknown or Settled before one
-// more grace. Nor can any rhythm of calls keep a Monitor silent for ever: every gap counts for something, and losses
-// restart the clocks at most once in two graces of listened time. There is one exception in exact mode: a sleep that ends
-// just when Next asked for a call looks like waiting for it.
+// So a single gap in our listening ends with no verdict. After one of more than a grace, nobody is Unknown or Settled
+// before one more grace. Nor can any rhythm of calls keep a Monitor silent for ever: all gaps but a few count for
+// something, and losses restart the clocks at most once in two graces of listened time. There is one exception in exact
+// mode: a sleep that ends just when Next asked for a call looks like waiting for it.
 //
 // Deadlines counts all time. An observer that could not hear calls Reset; for a Monitor that is Restart, and Freeze and
 // Thaw stop verdicts for as long as it lasts. Durations counts all time too: a status lasts until another one is

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"math"
 	"time"
 
 	"github.com/evictkit/evictkit/internal/steady"
@@ -11,7 +12,7 @@ import (
 type listening struct {
 	time   steady.Time
 	period int64        // of the grid; 0 in exact mode
-	slack  int64        // exact mode: an unexplained gap counts for this much at most
+	slack  int64        // exact mode: this much of a gap counts in any case, unless it is the first in two graces
 	due    func() int64 // the listened time at which the next node is due, MaxInt64 if none is
 	grace  int64        // more unheard time at a stretch than this is a loss
 
@@ -19,11 +20,12 @@ type listening struct {
 	from    int64 // steady time: on the grid the slot of the last Pass, in exact mode the last call
 	heard   int64 // listened time at from
 	lost    bool  // exact mode: there was a loss since the last Pass
+	gapAt   int64 // exact mode: listened time at the last gap that was longer than Next had promised
 }
 
 func newListening(c Config, due func() int64) listening {
 	grace := int64(c.NodeMonitorGracePeriod)
-	return listening{period: int64(c.NodeMonitorPeriod), slack: grace / 20, grace: grace, due: due}
+	return listening{period: int64(c.NodeMonitorPeriod), slack: grace / 20, grace: grace, due: due, gapAt: math.MinInt64}
 }
 
 func (l *listening) grid() bool { return l.period > 0 && l.started }
@@ -43,15 +45,20 @@ func (l *listening) read(now time.Time) int64 {
 }
 
 // counts returns how much of a gap between two calls counts as listened to in exact mode: all of it if the gap lasted
-// no more than a fifth longer than the time until the next node was due. Else it is the slack, but no more than half of
-// that time, so that no such gap ends with a verdict.
+// no more than a fifth longer than the time until the next node was due. Else it is nothing the first time in two graces,
+// so that one such gap ends with no verdict, and then the slack.
 func (l *listening) counts(gap int64) int64 {
 	promised := max(steady.Sub(l.due(), l.heard), 0)
 	if gap <= sum(promised, promised/5) {
 		return gap
 	}
 	l.lost = l.lost || gap-l.slack > l.grace
-	return min(l.slack, promised-promised/2)
+	first := steady.Sub(l.heard, l.gapAt) >= 2*l.grace
+	l.gapAt = l.heard
+	if first {
+		return 0
+	}
+	return l.slack
 }
 
 // pass is read for a Pass. It returns the listened time at which the Pass judges (on the grid, that of its slot), the

@@ -20,7 +20,7 @@ type rhythm struct {
 // silence returns the listened silence by which the last call judges a node that was heard at the first call. There are
 // no other nodes.
 func (h *rhythm) silence() (judged time.Duration) {
-	silence, listened, restarted := time.Duration(0), time.Duration(0), time.Duration(-1)
+	silence, listened, restarted, forgiven := time.Duration(0), time.Duration(0), time.Duration(-1), time.Duration(-1)
 	for i, at := range h.calls[1:] {
 		last := h.calls[i]
 		gap, unheard, before := at-last, time.Duration(0), silence
@@ -38,7 +38,11 @@ func (h *rhythm) silence() (judged time.Duration) {
 		} else {
 			if wait := max(0, h.grace-silence); gap > wait+wait/5 && gap > h.grace/20 {
 				unheard = gap - h.grace/20
-				gap = min(h.grace/20, wait-wait/2)
+				gap = h.grace / 20
+				if forgiven < 0 || listened-forgiven >= 2*h.grace {
+					gap = 0
+				}
+				forgiven = listened
 			}
 			silence += gap
 			judged = silence
@@ -139,7 +143,7 @@ func TestOneGapCondemnsNobody(t *testing.T) {
 }
 
 // A gap ends with no verdict, however long a node had been silent before it. After more than a grace all clocks have
-// started again; after less, at least the time until another Pass is listened to. The exception is the same as above.
+// started again; after less, the rest of the grace is listened to, but for a period. The exception is the same as above.
 func TestAGapCondemnsNobodyWhoWasSilentBefore(t *testing.T) {
 	for _, period := range periods {
 		for silent := range 40 {
@@ -154,11 +158,11 @@ func TestAGapCondemnsNobodyWhoWasSilentBefore(t *testing.T) {
 				w.clk.SetTime(w.clk.Now().Add(gap))
 				woke := w.clk.Now()
 				require.Empty(t, w.Pass(), "a gap of %v after %d seconds", gap, silent)
-				least := time.Duration(40-silent) * time.Second / 4
+				least := time.Duration(40-silent)*time.Second - period
 				if gap >= 50*time.Second {
 					least = 40 * time.Second
 				}
-				require.Empty(t, w.to(woke.Add(min(least, 40*time.Second)-1).Sub(epoch).Seconds()), "a gap of %v after %d seconds", gap, silent)
+				require.Empty(t, w.to(woke.Add(least-1).Sub(epoch).Seconds()), "a gap of %v after %d seconds", gap, silent)
 				require.Len(t, w.to(woke.Add(46*time.Second).Sub(epoch).Seconds()), 1)
 			}
 		}

@@ -158,7 +158,7 @@ func (m *Monitor) watchAnew() {
 		n.watched = at
 		m.setSince(n, m.since(n)) // it is kept, although anew moves
 	})
-	m.anew, m.lossAt, m.listening.lost, m.blind = at, noStamp, false, 0
+	m.anew, m.lossAt, m.listening.lost, m.listening.gapAt, m.blind = at, noStamp, false, noStamp, 0
 }
 
 func monitorOperation(r *rand.Rand, m *Monitor, clk *clockcases.Clock) (answer string) {

@@ -19,6 +19,7 @@ type monitorModel struct {
 	from    time.Duration
 	heard   time.Duration
 	lost    bool
+	gapAt   *time.Duration
 
 	nodes        map[string]*modelNode
 	passed, anew time.Duration
@@ -90,7 +91,10 @@ func (m *monitorModel) call() time.Duration {
 			if gap-m.slack > m.config.NodeMonitorGracePeriod {
 				m.lost = true
 			}
-			gap = min(m.slack, promised-promised/2)
+			first, heard := m.gapAt == nil || m.heard-*m.gapAt >= 2*m.config.NodeMonitorGracePeriod, m.heard
+			if gap, m.gapAt = m.slack, &heard; first {
+				gap = 0
+			}
 		}
 	}
 	m.heard += gap
@@ -406,7 +410,7 @@ func (m *monitorModel) settled(name string) bool {
 // restored makes the model forget what a monitor that takes over does not know: how long nodes were watched.
 func (m *monitorModel) restored() {
 	at := m.call()
-	m.anew, m.lossAt, m.lost, m.blind = at, nil, false, 0
+	m.anew, m.lossAt, m.lost, m.gapAt, m.blind = at, nil, false, nil, 0
 	for _, n := range m.nodes {
 		n.watched = at
 		if n.doubted { // it is found again

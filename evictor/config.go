@@ -26,7 +26,8 @@ type Config struct {
 	// default of 50s exceeds the 45s that a kubelet may need to notice a dead HTTP/2 connection (30s idle, 15s for the
 	// ping); upstream had 40s before 1.32.
 	NodeMonitorGracePeriod time.Duration
-	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation.
+	// NodeStartupGracePeriod is the same for a node that has never reported, counted from its creation, or from our
+	// start if it was there before.
 	NodeStartupGracePeriod time.Duration
 
 	// Half selects one of the evictor's two halves, or both, which is the zero value.

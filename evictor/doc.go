@@ -34,6 +34,9 @@
 //  3. Its turn comes, and it is tainted NoExecute. Pods leave as their tolerations end.
 //  4. It reports Ready. Pending evictions are cancelled in memory; then its taints are lifted in one write.
 //
+// Who begins to watch waits first: what had failed before a start, or before an observer that was blind saw again, is
+// neither tainted nor emptied before it has been watched for one whole grace period.
+//
 // Without TaintBasedEviction a node joins the queue only after PodEvictionTimeout, and its turn deletes its pods.
 //
 // Config.Half runs half of this: only the part that taints nodes, or only the part that evicts pods from tainted nodes.
@@ -86,8 +89,8 @@
 // # Bad input
 //
 //   - A node without labels is in the zone with the empty key.
-//   - A node without conditions counts as not ready, and is Unknown after the start-up grace period. Without a creation
-//     time, or with one in the future, that period runs from when the node was first seen.
+//   - A node without conditions counts as not ready, and is Unknown after the start-up grace period. That runs from its
+//     creation or, without a plausible one, from when the node was first seen; from our start if it was there before.
 //   - Two nodes, or two pods, of the same name count as the same object if both have an empty UID.
 //   - A taint with an unknown effect is left alone.
 //   - A toleration with Exists ignores its value. tolerationSeconds of 0 or less means evict at once; seconds that do
@@ -95,7 +98,8 @@
 //   - A pod on a node that does not exist is ignored until the node appears.
 //   - Events may come out of order and twice.
 //   - When a clock without monotonic readings is set back, no time passes, and it counts on from there. When it jumps
-//     ahead by more than a grace period, all heartbeat clocks restart.
+//     ahead by more than a grace period, or the process sleeps for longer, all heartbeat clocks restart: nobody was
+//     heard, which is no silence. See "Listening" in package health.
 //
 // # Differences from upstream
 //

@@ -23,7 +23,7 @@ type Stage uint8
 const (
 	New      Stage = iota // no verdict has fallen
 	Calm                  // it is Ready by its verdict
-	Watched               // it failed before the clocks restarted, and is watched for one more grace period
+	Watched               // it failed before the clocks started or restarted, and is watched for one more grace period
 	Waiting               // it failed, and is acted on when it has its turn
 	Emptying              // without taints: it failed, has its turn, and its pods are being evicted
 	Served                // without taints: it failed and was emptied; pods that appear on it are evicted at once

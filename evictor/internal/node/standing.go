@@ -13,7 +13,7 @@ const (
 	Cancelled                   // the zone policy cancels pending evictions in its domain
 	Held                        // by the program or an operator
 	NoCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
-	Settling                    // it failed before the clocks restarted and has one more grace period: it keeps our taint
+	Settling                    // it failed before the clocks started or restarted, and has one more grace period: it keeps our taint
 	Reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
 	Tainted                     // it already carries our taint, and has no turn
 	Failed                      // it may be harmed

@@ -251,8 +251,9 @@ func (m *livesMind) restarts() {
 	}
 }
 
-// slept is told of each pass: row "what nobody listened to …". It says whether the pass has missed a slot, and so ends
-// no grace. Exact mode has no slots, and a clock that was set back hides how long the sleep was.
+// slept is told of each pass: row "a gap between two passes adds …". It says whether the pass has surely missed a slot,
+// and so ends no grace. Exact mode has no slots. A clock that is set back hides how long a sleep was, and moves all slots
+// that follow by less than a period.
 func (m *livesMind) slept() (missed bool) {
 	gap, period, startup := m.world.now.Sub(m.slot), m.world.config.NodeMonitorPeriod, m.world.config.NodeStartupGracePeriod
 	if first := m.slot.IsZero(); first || m.world.plan.Exact {
@@ -261,12 +262,12 @@ func (m *livesMind) slept() (missed bool) {
 	}
 	m.listens()
 	if gap-period > m.grace() && m.process.blind == nil {
-		if !m.setBack && (m.lossAt == 0 || m.listened-m.lossAt > 2*startup) { // else not again so soon
+		if !m.setBack && gap-2*period > m.grace() && (m.lossAt == 0 || m.listened-m.lossAt > 2*startup) { // else not again so soon
 			m.restarts()
 		}
 		m.lossAt = m.listened
 	}
-	return gap >= 2*period && !m.setBack
+	return gap >= 3*period && !m.setBack
 }
 
 // listens is called for each pass; the end of a freeze is one.

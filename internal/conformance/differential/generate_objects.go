@@ -3,6 +3,7 @@ package differential
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -45,6 +46,11 @@ func (g *generator) objects() {
 		}
 		if g.one(4) {
 			n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "gpu", Value: "now", Effect: pick(g, v1.TaintEffectNoSchedule, v1.TaintEffectNoExecute)})
+		}
+		if g.one(4) { // it was created before the start, and has never reported
+			n.CreationTimestamp = metav1.NewTime(simulator.Epoch.Add(-time.Duration(pick(g, 3, 20, 58, 600)) * time.Second))
+			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeNetworkUnavailable, Status: v1.ConditionFalse}}
+			g.add(time.Duration(1+i)*time.Millisecond, scenario.Event{Fail: &scenario.Selector{Node: n.Name}})
 		}
 		g.c.Nodes = append(g.c.Nodes, n)
 		g.addNode(n.Name, g.zone(scenario.ZoneKey(zone.KeyOf(n.Labels))))

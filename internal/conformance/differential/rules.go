@@ -25,6 +25,7 @@ var (
 	EmptyZone        = rule.New("EmptyZone", "a zone without a node that counts is")
 	FailedWrites     = rule.New("FailedWrites", "failed writes and evictions are")
 
+	StartGrace   = rule.New("StartGrace", "who begins to watch waits for one")
 	AllDownGrace = rule.New("AllDownGrace", `after "every zone is down", nodes`)
 	MissedSwap   = rule.New("MissedSwap", `"every zone is down" lifts what its`)
 	Newcomer     = rule.New("Newcomer", `a Ready newcomer ends "every zone`)
@@ -45,5 +46,5 @@ var (
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, BothWays, MovedNotCanceled, ReportedReady, PassFirst, OwnGrace, EmptyZone, FailedWrites,
-	AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero,
+	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero,
 }

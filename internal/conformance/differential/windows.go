@@ -1,6 +1,9 @@
 package differential
 
 import (
+	"slices"
+	"time"
+
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -21,6 +24,7 @@ func (e *explainer) openWindows() {
 			}
 		}
 	}
+	e.starts()
 	e.vanished()
 	e.missedSwap()
 	for zone, rates := range e.rates {
@@ -67,6 +71,34 @@ func (e *explainer) openWindows() {
 		if e.drifted(down) {
 			for _, zone := range e.allZones() {
 				e.openUntil(zone, down.from, e.restarted(down.to), FailedWrites)
+			}
+		}
+	}
+}
+
+// starts: what has failed before a process starts is watched for a grace there, and acted on at once by upstream. So is a
+// node that has never reported, until our first verdict about it.
+func (e *explainer) starts() {
+	for _, at := range append([]time.Duration{0}, e.restarts...) {
+		for node, zone := range e.zoneOf {
+			if e.failing(node, at+slack) || at > 0 && e.verdict(node, at) != v1.ConditionTrue {
+				e.open(zone, at, StartGrace)
+			}
+		}
+	}
+	for _, n := range e.Case.Nodes {
+		if mute := len(n.Status.Conditions) > 0 && !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady }); !mute {
+			continue
+		}
+		until := forever
+		for _, d := range e.decided[decidedAbout{kind: evictor.NodeVerdict, node: n.Name}] {
+			if d.To != "" {
+				until = min(until, d.Time.Sub(epoch)+e.settings.NodeMonitorPeriod+slack)
+			}
+		}
+		for i, l := range e.left {
+			if l.Node == n.Name && l.T <= until && slices.Contains([]scenario.Kind{scenario.KindCondition, scenario.KindTaint, scenario.KindPodNotReady}, l.Kind) {
+				e.explain(i, StartGrace)
 			}
 		}
 	}
@@ -200,7 +232,7 @@ func (e *explainer) covers(w window, l Left) bool {
 	case scenario.KindTaint:
 		return ownNoExecute(l.Line) || w.rule == FailedWrites || l.Key != "" && l.Op == scenario.OpRemove
 	case scenario.KindPodNotReady:
-		return w.rule == FailedWrites || w.rule == AllDownGrace || w.rule == Newcomer || w.rule == Vanished
+		return w.rule == FailedWrites || w.rule == StartGrace || w.rule == AllDownGrace || w.rule == Newcomer || w.rule == Vanished
 	case scenario.KindCondition:
 		return w.rule == FailedWrites
 	case scenario.KindZone, scenario.KindCluster:

@@ -122,8 +122,10 @@ func (c *Cluster) SetZone(name string, key zone.Key) bool {
 	})
 }
 
-// Those of the newer generation have no names in the API of v1.18, which one of the comparisons is built with.
-var zoneLabelKeys = [...]string{v1.LabelFailureDomainBetaZone, v1.LabelFailureDomainBetaRegion, "topology.kubernetes.io/zone", "topology.kubernetes.io/region"}
+// They have no names in the API of v1.18, which one of the comparisons is built with.
+var zoneLabelKeys = [...]string{
+	"failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.kubernetes.io/region",
+}
 
 // SetLabels replaces a node's labels, except those of its zone.
 func (c *Cluster) SetLabels(name string, labels map[string]string) bool {

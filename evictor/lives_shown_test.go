@@ -62,7 +62,7 @@ type livesMind struct {
 	process   *livesProcess
 	nodes     map[string]*livesNode
 	pods      map[string]livesPod
-	early     map[string]livesMachine // leases that came before the first Step
+	prior     map[string]livesMachine // leases that came before the first Step
 	slot      time.Time               // of the grid, in which the last pass was
 	listened  time.Duration           // until then
 	ruling    zone.Ruling             // what the program's policy said last
@@ -98,8 +98,8 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	ready, stamp := livesReady(node)
 	if known == nil || known.object.UID != node.UID {
 		known = &livesNode{first: now, domain: m.world.plan.domain(node)}
-		if early := m.early[name]; m.slot.IsZero() {
-			known.lease, known.leaseVersion = early.renew, early.lease
+		if prior := m.prior[name]; m.slot.IsZero() {
+			known.lease, known.leaseVersion = prior.renew, prior.lease
 		}
 		m.lives(known)
 		m.nodes[name] = known
@@ -194,7 +194,7 @@ func (m *livesMind) of(ref evictor.PodRef, change func(known *livesPod)) {
 // renewed is told a node's lease; one that is older than the last is ignored.
 func (m *livesMind) renewed(name string, renew time.Time, version int64) {
 	if m.slot.IsZero() && m.nodes[name] == nil { // calls before the first Step count at that Step (LeaseRenewed)
-		m.early[name] = livesMachine{renew: renew, lease: version}
+		m.prior[name] = livesMachine{renew: renew, lease: version}
 	}
 	if known := m.nodes[name]; known != nil && version >= known.leaseVersion && !known.lease.Equal(renew) {
 		known.lease, known.leaseVersion = renew, version

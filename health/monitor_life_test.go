@@ -106,7 +106,7 @@ func (l *monitorLife) pass() {
 	require.Equal(l.t, l.model.pass(), told)
 	for _, v := range verdicts {
 		if n := l.model.nodes[v.Node]; v.Suspect {
-			l.doubt[v.Node] = doubt{v, n.uid, n.beat, l.model.restarts}
+			l.doubt[v.Node] = doubt{v, n.uid, n.beat, l.model.rounds}
 		}
 	}
 }

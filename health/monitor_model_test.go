@@ -23,7 +23,7 @@ type monitorModel struct {
 
 	nodes        map[string]*modelNode
 	passed, anew time.Duration
-	restarts     int
+	rounds       int
 	lossAt       *time.Duration
 	blind        uint64
 	frozen       []string
@@ -191,16 +191,16 @@ func (n *modelNode) told() string {
 
 // doubt is a silence that waits to be confirmed.
 type doubt struct {
-	verdict  Verdict
-	uid      string
-	beat     time.Duration
-	restarts int
+	verdict Verdict
+	uid     string
+	beat    time.Duration
+	rounds  int
 }
 
 // still returns the node if it has been silent ever since.
 func (m *monitorModel) still(d doubt) *modelNode {
 	n := m.nodes[d.verdict.Node]
-	if n == nil || d.uid != "" && n.uid != "" && n.uid != d.uid || !n.suspect() || n.beat != d.beat || m.restarts != d.restarts {
+	if n == nil || d.uid != "" && n.uid != "" && n.uid != d.uid || !n.suspect() || n.beat != d.beat || m.rounds != d.rounds {
 		return nil
 	}
 	return n
@@ -366,7 +366,7 @@ func (m *monitorModel) restart() {
 
 func (m *monitorModel) restartAt(at, beat time.Duration) {
 	m.anew = at
-	m.restarts++
+	m.rounds++
 	for _, n := range m.nodes {
 		n.beat, n.out = beat, false
 		n.since = at

@@ -15,10 +15,10 @@
 //	node_collector_update_all_nodes_health_duration_seconds      one monitor pass
 //	taint_eviction_controller_pod_deletions_total                pods evicted because of taints
 //	taint_eviction_controller_pod_deletion_duration_seconds      from a pod's deadline to its eviction
-//	evictkit_queue_depth{queue}                                  pending work: nodes, evictions, writes, lifts, suspects
+//	evictkit_queue_depth{queue}                                  pending: nodes, evictions, writes, lifts, suspects
 //	evictkit_queue_oldest_seconds{queue}                         how long the first has waited since it was due
 //	evictkit_api_errors_total{operation,reason}                  failed writes, and questions about silent nodes
-//	evictkit_suspect_answers_total{answer}                       what is said of silent nodes: Alive, Silent, Unanswered
+//	evictkit_suspect_answers_total{answer}                       about silent nodes: Alive, Silent, Unanswered
 //	evictkit_decisions_total{kind}                               decisions
 //	evictkit_evictions_delayed_total{reason}                     due evictions held back, as often as reported
 //	evictkit_observer_healthy                                    0 while the guard cannot see the cluster

@@ -22,8 +22,8 @@ const (
 	readEvery = 5 * time.Millisecond
 	// readWithin is how long one of them may take.
 	readWithin = 10 * time.Second
-	// many suspects are answered by one list of all leases.
-	many = 100
+	// manySuspects are answered by one list of all leases.
+	manySuspects = 100
 	// listFor is for how long after its end a list answers.
 	listFor = time.Second
 )
@@ -124,7 +124,7 @@ func (k *confirmer) listFor(suspect evictor.Suspect) (list *leaseList, mine bool
 			return l, false
 		}
 	}
-	if suspect.Waiting < many {
+	if suspect.Waiting < manySuspects {
 		return nil, false
 	}
 	k.list = &leaseList{began: now, done: make(chan struct{})}

@@ -195,7 +195,7 @@ func tellsWhatIsPending(t *testing.T, watchLists bool) {
 	require.Equal(t, "yes", told.MayWrite)
 	require.Equal(t, "yes", told.Observer)
 	require.Len(t, told.Zones, 3)
-	require.Len(t, told.Backlogs, 4)
+	require.Len(t, told.Backlogs, 5)
 	require.Contains(t, fetch("http://"+r.debug+"/debug/evictor?explain="+nodeName(0)), "seen for the first time")
 	require.NoError(t, r.stop())
 	require.NotContains(t, fetch("http://"+r.metrics+"/metrics"), "node_collector", "nobody serves any more")

@@ -155,8 +155,8 @@ type Decision struct {
 	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
 	// other kinds it is text for people.
 	Reason string
-	// Err is what failed (WriteFailed, SuspectUnanswered), or why a permission is closed (GateChanged, DomainGateChanged, EvictionDelayed). For
-	// MayEvict it is that function's own error.
+	// Err is what failed (WriteFailed, SuspectUnanswered), or why a permission is closed (GateChanged, DomainGateChanged,
+	// EvictionDelayed). For MayEvict it is that function's own error.
 	Err error
 	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool

@@ -36,8 +36,9 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Observer receives every decision; nil means nobody does.
 	Observer Observer
-	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints written, pods evicted, zone changes,
-	// permissions and Awaiting at Info; the rest at Debug. Panics of the user's code are at Error. Nil means no logging.
+	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints
+	// written, pods evicted, zone changes, permissions and Awaiting at Info; the rest at Debug. Panics of the user's code
+	// are at Error. Nil means no logging.
 	Logger *slog.Logger
 	// Policy replaces the zone policy that Config describes. Its word on pending evictions (zone.Ruling.Pending) applies
 	// only to evictions by our own taints. Wait holds them back until the policy says GoOn; then their nodes release

@@ -47,13 +47,15 @@ func (g *generator) objects() {
 		if g.one(4) {
 			n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: "gpu", Value: "now", Effect: pick(g, v1.TaintEffectNoSchedule, v1.TaintEffectNoExecute)})
 		}
-		if g.one(4) { // it was created before the start, and has never reported
+		mute := g.one(4)
+		if mute { // it was created before the start, and has never reported
 			n.CreationTimestamp = metav1.NewTime(simulator.Epoch.Add(-time.Duration(pick(g, 3, 20, 58, 600)) * time.Second))
 			n.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeNetworkUnavailable, Status: v1.ConditionFalse}}
 			g.add(time.Duration(1+i)*time.Millisecond, scenario.Event{Fail: &scenario.Selector{Node: n.Name}})
 		}
 		g.c.Nodes = append(g.c.Nodes, n)
 		g.addNode(n.Name, g.zone(scenario.ZoneKey(zone.KeyOf(n.Labels))))
+		g.nodes[n.Name].failed = mute
 		for k := range g.IntN(4) {
 			g.c.Pods = append(g.c.Pods, g.pod(fmt.Sprintf("%s-q%d", n.Name, k), n.Name))
 		}

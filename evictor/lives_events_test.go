@@ -386,6 +386,9 @@ func (w *livesWorld) processEvent(e livesEvent) {
 			if w.machines[name] == nil {
 				w.machines[name] = &livesMachine{state: "dead"}
 			}
+			if machine := w.machines[name]; machine.lease > w.version { // as it was about then
+				machine.lease, machine.renew = w.version, machine.renew.Add(-w.config.NodeMonitorPeriod)
+			}
 		}
 		for _, p := range slices.Clone(w.processes) {
 			w.restart(p)

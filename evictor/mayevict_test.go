@@ -167,6 +167,20 @@ func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
 	require.Len(t, toldOf(e, "default/a-0-p0", evictor.EvictionDelayed), 3)
 }
 
+// A node's first verdict is no recovery, after which a refusal would be reported anew.
+func TestFirstVerdictReportsNoRefusalAnew(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(0))
+	k := &keeper{pod: "p", err: errors.New("never")}
+	e := c.Start(config(), evictor.Options{MayEvict: k.may})
+	c.Advance(time.Second)
+	c.AddNode("late", zone.Key{Zone: "a"})
+	c.AddPod("p", "late")
+	c.Taint("late", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	require.Greater(t, len(k.asked), 3)
+	require.Len(t, toldOf(e, "default/p", evictor.EvictionDelayed), 1)
+}
+
 // MayEvict is asked only when nothing else holds the eviction back, and what happens while it is asked is seen.
 func TestMayEvictIsAskedLastAndAllIsCheckedAfterIt(t *testing.T) {
 	harmed(t, func(t *testing.T, cfg evictor.Config, begin func(*evictortest.Cluster, string)) {

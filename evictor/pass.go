@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/zone"
@@ -61,7 +63,9 @@ func (e *engine) judged(rec *record, v health.Verdict) {
 	}
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
-		rec.pods.Recovered()
+		if from == v1.ConditionFalse || from == v1.ConditionUnknown {
+			rec.pods.Recovered()
+		}
 	}
 	if from != v.Ready {
 		d := Decision{Kind: NodeVerdict, Node: rec.name, NodeUID: rec.uid, From: from, To: v.Ready, Grace: v.Grace}

@@ -49,7 +49,7 @@ func New(client kubernetes.Interface, opts Options) (*Cluster, error) {
 	}
 	c := &Cluster{client: client, opts: opts.withDefaults(client)}
 	c.guard = newGuard(c)
-	c.confirmer = &confirmer{client: c.opts.LeaseClient, clock: c.opts.Clock, guard: c.guard}
+	c.confirmer = &confirmer{client: client, clock: c.opts.Clock, guard: c.guard}
 	c.writes = &writes{clock: c.opts.Clock, silence: c.guard.bound}
 	c.events = &eventSink{opts: c.opts}
 	sources, err := c.informers()
@@ -93,7 +93,7 @@ func (c *Cluster) allLinks() []*link {
 
 // NewForConfig is New with clients made from config, which use protobuf. Nodes, evictions and events each get a client
 // with its own rate limit, as in upstream's controllers, so that events do not delay evictions, nor evictions the lifting
-// of taints. So does the reading of silent nodes' leases, whose limit is 200 requests a second. If config has no QPS, each limit is kube-controller-manager's: 20 requests a second, in bursts of 30;
+// of taints. If config has no QPS, each limit is kube-controller-manager's: 20 requests a second, in bursts of 30;
 // client-go's own default is too slow when a zone is lost. Clients set in the options are used as they are.
 func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	if config == nil {
@@ -104,7 +104,7 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 	for _, to := range []struct {
 		agent  string
 		client *kubernetes.Interface
-	}{{"nodes", &client}, {"evictions", &opts.EvictionClient}, {"events", &opts.EventClient}, {"leases", &opts.LeaseClient}} {
+	}{{"nodes", &client}, {"evictions", &opts.EvictionClient}, {"events", &opts.EventClient}} {
 		if *to.client != nil {
 			continue
 		}
@@ -112,9 +112,6 @@ func NewForConfig(config *rest.Config, opts Options) (*Cluster, error) {
 		own.RateLimiter = nil // otherwise all would share it
 		if own.QPS == 0 {
 			own.QPS, own.Burst = 20, max(own.Burst, 30)
-		}
-		if to.client == &opts.LeaseClient {
-			own.QPS = -1 // it has a limit of its own
 		}
 		own.ContentType, own.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 		if own.UserAgent == "" {

@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -90,7 +92,7 @@ func (k *confirmer) read(ctx context.Context, suspect evictor.Suspect) (r renewa
 	}
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
-	lease, err := k.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, suspect.Node, metav1.GetOptions{})
+	lease, err := k.get(ctx, suspect.Node)
 	switch {
 	case apierrors.IsNotFound(err):
 		return r, false, nil
@@ -155,7 +157,7 @@ func (k *confirmer) pages(ctx context.Context, take func([]coordinationv1.Lease)
 		page, err := func() (*coordinationv1.LeaseList, error) {
 			ctx, cancel := context.WithTimeout(ctx, readWithin)
 			defer cancel()
-			return k.client.CoordinationV1().Leases(v1.NamespaceNodeLease).List(ctx, options)
+			return k.some(ctx, options)
 		}()
 		if err != nil {
 			return err
@@ -165,6 +167,33 @@ func (k *confirmer) pages(ctx context.Context, take func([]coordinationv1.Lease)
 			return nil
 		}
 	}
+}
+
+// request begins a request for leases that the client's own rate limit does not hold up, because that is for writes.
+// Nil means that the client is a fake.
+func (k *confirmer) request() *rest.Request {
+	if client, ok := k.client.CoordinationV1().RESTClient().(*rest.RESTClient); ok && client != nil {
+		return client.Get().Namespace(v1.NamespaceNodeLease).Resource("leases").Throttle(nil)
+	}
+	return nil
+}
+
+func (k *confirmer) get(ctx context.Context, node string) (*coordinationv1.Lease, error) {
+	request := k.request()
+	if request == nil {
+		return k.client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(ctx, node, metav1.GetOptions{})
+	}
+	lease := &coordinationv1.Lease{}
+	return lease, request.Name(node).Do(ctx).Into(lease)
+}
+
+func (k *confirmer) some(ctx context.Context, options metav1.ListOptions) (*coordinationv1.LeaseList, error) {
+	request := k.request()
+	if request == nil {
+		return k.client.CoordinationV1().Leases(v1.NamespaceNodeLease).List(ctx, options)
+	}
+	leases := &coordinationv1.LeaseList{}
+	return leases, request.VersionedParams(&options, scheme.ParameterCodec).Do(ctx).Into(leases)
 }
 
 // wait waits for the next read to be allowed.

@@ -4,8 +4,12 @@ package clientgo_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,7 +22,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/rest"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/evictkit/evictkit/evictor"
@@ -262,4 +268,36 @@ func TestManySuspects(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The client's rate limit is for writes: leases are read when nothing is left of it.
+func TestLeasesAreReadBesideTheLimitOfWrites(t *testing.T) {
+	var asked []string // the requests come one after another
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.Path+"?"+r.URL.RawQuery)
+		w.Header().Set("Content-Type", "application/json")
+		var answer any = lease("a-0")
+		if !strings.HasSuffix(r.URL.Path, "a-0") {
+			answer = &coordinationv1.LeaseList{Items: []coordinationv1.Lease{*lease("a-0")}}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	}))
+	t.Cleanup(web.Close)
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: web.URL, QPS: 1e-9, Burst: 1})
+	require.NoError(t, err)
+	_, err = client.CoordinationV1().Leases(v1.NamespaceNodeLease).Get(t.Context(), "a-0", metav1.GetOptions{})
+	require.NoError(t, err)
+	cluster, err := clientgo.New(client, clientgo.Options{})
+	require.NoError(t, err)
+	for _, waiting := range []int{1, 100} {
+		seen := 0
+		answer, err := cluster.Clients().Confirmer.Confirm(t.Context(), evictor.Suspect{Node: "a-0", Due: time.Now(), Waiting: waiting, Lease: func(time.Time, string) evictor.Answer {
+			seen++
+			return evictor.Alive
+		}})
+		require.NoError(t, err)
+		require.Equal(t, []any{evictor.Alive, 1}, []any{answer, seen})
+	}
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+	require.Equal(t, []string{leases + "/a-0?", leases + "/a-0?", leases + "?limit=500"}, asked)
 }

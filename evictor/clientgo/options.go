@@ -57,10 +57,6 @@ type Options struct {
 	// up the rate limit of node writes, above all of lifting. Upstream's two controllers also have one each.
 	EvictionClient kubernetes.Interface
 
-	// LeaseClient reads the leases of silent nodes; nil means the client of everything else. A separate one, without a
-	// limit, keeps these reads and node writes from delaying each other. The Cluster makes at most 200 a second.
-	LeaseClient kubernetes.Interface
-
 	// LeaseSilence is how long no lease at all may advance before the guard reads leases itself, and how long a watch may
 	// be broken. 0 means 20s, twice the period at which a kubelet renews its lease, or two fifths of the evictor's grace
 	// period if that is less. A negative value means no guard. evictor.New refuses a value with which the guard might not
@@ -81,7 +77,7 @@ func (o Options) validate(client kubernetes.Interface) error {
 	if absent(client) {
 		errs = append(errs, field.Required(field.NewPath("client"), "nil"))
 	}
-	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "leaseClient": o.LeaseClient, "factory": o.Factory, "clock": o.Clock} {
+	for name, value := range map[string]any{"eventClient": o.EventClient, "evictionClient": o.EvictionClient, "factory": o.Factory, "clock": o.Clock} {
 		if value != nil && absent(value) {
 			errs = append(errs, field.Invalid(field.NewPath(name), fmt.Sprintf("%T(nil)", value), "is a nil pointer within an interface; leave the field unset for the default"))
 		}
@@ -120,9 +116,6 @@ func (o Options) withDefaults(client kubernetes.Interface) Options {
 	}
 	if o.EvictionClient == nil {
 		o.EvictionClient = client
-	}
-	if o.LeaseClient == nil {
-		o.LeaseClient = client
 	}
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}

@@ -22,10 +22,11 @@ type state struct {
 	Backlogs  []backlog               `json:"backlogs"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
 	Evictions []armedEviction         `json:"evictions"`
-	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these two lists
+	Suspects  []silentNode            `json:"suspects,omitempty"`
+	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these three lists
 }
 
-// shownAtMost is the default limit of /debug/evictor, for nodes and for evictions.
+// shownAtMost is the default limit of /debug/evictor, for each of its lists.
 const shownAtMost = 1000
 
 type backlog struct {
@@ -49,8 +50,15 @@ type armedEviction struct {
 	Why     string    `json:"why"`
 }
 
+// silentNode is one of which nobody can say yet whether it lives.
+type silentNode struct {
+	Node       string    `json:"node"`
+	Since      time.Time `json:"since"` // the end of its grace period
+	Unanswered string    `json:"unanswered,omitempty"`
+}
+
 // debugging serves /debug/evictor and /debug/pprof. ?explain=NODE or ?explain=NAMESPACE/POD returns the decisions about
-// one; ?limit=N returns at most N nodes and N evictions.
+// one; ?limit=N returns at most N entries of each list.
 func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
@@ -99,6 +107,13 @@ func stateOf(e *evictor.Evictor, mayWrite, observer error, limit int) state {
 			n.Turn = &w.Turn
 		}
 		s.Waiting = append(s.Waiting, n)
+	}
+	for _, suspect := range first(e.Suspects(), limit, &s.Omitted) {
+		n := silentNode{Node: suspect.Node, Since: suspect.Due}
+		if suspect.Unanswered != nil {
+			n.Unanswered = suspect.Unanswered.Error()
+		}
+		s.Suspects = append(s.Suspects, n)
 	}
 	for _, p := range first(e.Evictions(), limit, &s.Omitted) {
 		s.Evictions = append(s.Evictions, armedEviction{Pod: p.Pod.String(), Node: p.Pod.Node, Due: p.Due, Attempt: p.Attempt, Why: p.Why.String()})

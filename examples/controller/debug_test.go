@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -26,6 +27,18 @@ func TestExplainingNothingSaysSo(t *testing.T) {
 		require.Equal(t, want, w.Body.String())
 		require.Equal(t, key == "a-0", w.Code == http.StatusOK)
 	}
+}
+
+func TestWhoCannotBeConfirmedIsShown(t *testing.T) {
+	cluster := evictortest.New(t, evictortest.Zone("a", 3))
+	e := cluster.Start(evictor.DefaultConfig())
+	cluster.FailReads(errors.New("no role"))
+	cluster.Fail("a-1")
+	cluster.Advance(2 * time.Minute)
+	shown := stateOf(e, nil, nil, shownAtMost).Suspects
+	require.Len(t, shown, 1)
+	require.Equal(t, "a-1", shown[0].Node)
+	require.Contains(t, shown[0].Unanswered, "no role")
 }
 
 // TestWhatIsPendingIsToldUpToALimit: a large outage has very many of both.

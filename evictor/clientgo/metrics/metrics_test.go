@@ -118,6 +118,28 @@ func (r refusing) UpdateLabels(context.Context, *v1.Node, map[string]string) err
 func (r refusing) Evict(context.Context, evictor.PodRef, evictor.Decision) error        { return r.err }
 func (r refusing) MarkNotReady(context.Context, evictor.PodRef) error                   { return r.err }
 
+func TestAnswersAreCounted(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	forbidden := apierrors.NewForbidden(v1.Resource("leases"), "n", nil)
+	for _, row := range []struct {
+		answer evictor.Answer
+		err    error
+	}{{evictor.Alive, nil}, {evictor.Silent, nil}, {evictor.Silent, nil}, {evictor.Alive, forbidden}} {
+		clients := m.Clients(evictor.Clients{Confirmer: evictor.ConfirmFunc(func(context.Context, evictor.Suspect) (evictor.Answer, error) { return row.answer, row.err })})
+		answer, err := clients.Confirmer.Confirm(context.Background(), evictor.Suspect{})
+		require.Equal(t, row.err, err)
+		if err == nil {
+			require.Equal(t, row.answer, answer)
+		}
+	}
+	require.Nil(t, m.Clients(evictor.Clients{}).Confirmer)
+	expect(t, gathered(t, m), `
+evictkit_api_errors_total{operation="confirm",reason="Forbidden"} 1
+evictkit_suspect_answers_total{answer="Alive"} 1
+evictkit_suspect_answers_total{answer="Silent"} 2
+evictkit_suspect_answers_total{answer="Unanswered"} 1`, "evictkit_api_errors_total", "evictkit_suspect_answers_total")
+}
+
 func TestErrorsAreCountedByTheirKind(t *testing.T) {
 	m := metrics.New(metrics.Options{})
 	registry := prometheus.NewPedanticRegistry()

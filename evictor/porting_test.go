@@ -15,7 +15,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// What maintainers ask before they delete their own code, end to end; see internal/PORTING.md. The tests of single
+// What maintainers ask before they delete their own code, end to end; see MIGRATING.md. The tests of single
 // parts are in their packages, and upstream's tables are in upstream_test.go.
 
 // Karpenter: work for a pod that is gone never evicts another pod of its name, whether that came before the deadline or

@@ -11,7 +11,7 @@ import (
 	testingclock "k8s.io/utils/clock/testing"
 )
 
-// What maintainers of other monitors would ask before replacing theirs; see internal/PORTING.md. The cases named after
+// What maintainers of other monitors would ask before replacing theirs; see MIGRATING.md. The cases named after
 // upstream are those of its NodeLifecycleController.
 
 // Open Cluster Management: whatever the remote clock shows, renewals that keep changing keep the node alive. Once they

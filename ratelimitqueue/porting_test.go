@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other queues ask before they replace theirs; see internal/PORTING.md. The cases named after
+// What maintainers of other queues ask before they replace theirs; see MIGRATING.md. The cases named after
 // upstream are those of its RateLimitedTimedQueue.
 
 // Karmada: with a rate for each worker, six workers have six times the rate. Here they take at the same time, and some

@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// The cases of upstream's tests of taint eviction and of tainting by condition; see internal/PORTING.md.
+// The cases of upstream's tests of taint eviction and of tainting by condition; see MIGRATING.md.
 
 // Upstream's TestFilterNoExecuteTaints.
 func TestUpstreamsFilterOfNoExecute(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other timers and queues ask before they replace theirs; see internal/PORTING.md. The cases named
+// What maintainers of other timers and queues ask before they replace theirs; see MIGRATING.md. The cases named
 // after upstream are those of its TimedWorkerQueue.
 
 // Karpenter: scheduling again may make a deadline earlier, never later.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other circuit breakers would ask before replacing theirs; see internal/PORTING.md. The tests that
+// What maintainers of other circuit breakers would ask before replacing theirs; see MIGRATING.md. The tests that
 // upstream's zone states come out unchanged are in package evictor, which knows nodes.
 
 // Medik8s: when everything is healthy again, a disruption is over at once, without waiting for the next failure. That

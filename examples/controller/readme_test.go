@@ -41,7 +41,7 @@ func TestFlagsOfThePageExist(t *testing.T) {
 	known := append(flagName.FindAllString(help.String(), -1), "--help")
 	seen := 0
 	for _, line := range strings.Split(readme(t), "\n") {
-		if command := strings.TrimSpace(line); strings.HasPrefix(command, "kubectl ") || strings.Contains(command, " go run -C examples/controller/image ") {
+		if command := strings.TrimSpace(line); strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "docker ") || strings.Contains(command, "ko build") {
 			continue
 		}
 		for _, name := range flagName.FindAllString(line, -1) {

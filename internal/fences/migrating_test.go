@@ -1,9 +1,12 @@
 package fences
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,178 +15,113 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func read(t *testing.T, path ...string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{root}, path...)...))
-	require.NoError(t, err)
-	return string(text)
-}
-
-// mapped is a name of upstream in the left column of the map, and the version that had it last, if it is gone.
-type mapped struct{ name, until string }
-
-// theMap returns the rows of the map, four cells each, and the names in their left cells.
-func theMap(t *testing.T) (rows [][]string, names []mapped) {
-	_, page, found := strings.Cut(read(t, "MIGRATING.md"), "\n## The map\n")
+// theMap returns the rows of the map in MIGRATING.md: upstream's names, ours, what else, and the tests that show it.
+func theMap(t *testing.T) (rows [][]string) {
+	_, text, found := strings.Cut(page(t, "MIGRATING.md"), "\n## The map\n")
 	require.True(t, found)
-	page, _, _ = strings.Cut(page, "\n## ")
-	for _, line := range strings.Split(page, "\n") {
-		if !strings.HasPrefix(line, "| `") {
-			continue
-		}
-		cells := strings.Split(strings.Trim(line, "| "), " | ")
-		require.Len(t, cells, 4, line)
-		rows = append(rows, cells)
-		for _, name := range regexp.MustCompile("`([^`]+)`(?: \\(([\\d.]+)\\))?").FindAllStringSubmatch(cells[0], -1) {
-			names = append(names, mapped{name[1], name[2]})
+	text, _, _ = strings.Cut(text, "\n## ")
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "| `") {
+			cells := strings.Split(strings.Trim(line, "| "), " | ")
+			require.Len(t, cells, 4, line)
+			rows = append(rows, cells)
 		}
 	}
-	return rows, names
+	return rows
 }
 
-// upstreamsNames are those of testdata/upstream.txt.
-func upstreamsNames(t *testing.T) (names []string) {
-	for _, line := range strings.Split(read(t, "internal", "fences", "testdata", "upstream.txt"), "\n") {
-		if !strings.HasPrefix(line, "#") {
-			names = append(names, strings.Fields(line)...)
-		}
-	}
-	return names
-}
-
-// Each name of upstream has its row, once, and there are no others.
+// Each name of upstream's has its row, once, and there are no others. internal/conformance/names checks the list.
 func TestMigratingHasEachNameOfUpstreams(t *testing.T) {
-	_, mapped := theMap(t)
-	var names []string
-	for _, name := range mapped {
-		names = append(names, name.name)
+	var names, want []string
+	for _, row := range theMap(t) {
+		for _, name := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[0], -1) {
+			names = append(names, name[1])
+		}
 	}
-	want := upstreamsNames(t)
+	for _, line := range strings.Split(page(t, "internal/fences/testdata/upstream.txt"), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			want = append(want, strings.Fields(line)...)
+		}
+	}
 	slices.Sort(names)
 	slices.Sort(want)
 	require.Equal(t, want, names)
-	require.Greater(t, len(names), 400)
 }
 
-// Each name of ours on the page is exported by our packages. Each row of the map names tests or examples that exist. Each
-// flag is one of the controller's or of upstream alone.
+// Each name of ours on the page is exported by our packages, and each row of the map names tests or examples that exist.
 func TestMigratingNamesWhatThereIs(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(root, "internal", "api", "*.txt"))
+	exported, tests := map[string]bool{}, map[string]string{} // by the last element of the package's path
+	for _, file := range strings.Fields(run(t, "git", "ls-files", "*.go")) {
+		if pkg := path.Base(path.Dir(file)); strings.HasSuffix(file, "_test.go") {
+			tests[pkg] += page(t, file)
+		} else if !strings.Contains(file, "internal/") {
+			export(t, pkg, file, exported)
+		}
+	}
+	for has := range maps.Clone(exported) { // what a type embeds, it has
+		if of, embedded, embeds := strings.Cut(has, "<"); embeds {
+			for name := range maps.Clone(exported) {
+				if member, ok := strings.CutPrefix(name, embedded+"."); ok {
+					exported[of+"."+member] = true
+				}
+			}
+		}
+	}
+	for _, name := range regexp.MustCompile(`\b(\w+)\.([A-Z]\w*)`).FindAllStringSubmatch(page(t, "MIGRATING.md"), -1) {
+		if exported[name[1]] && name[1] != "compat" { // of a package or a type of ours; compat is an alias there
+			require.True(t, exported[name[0]], name[0])
+		}
+	}
+	shown := regexp.MustCompile("`([a-z]+): ((?:Test|Example)\\w*)`")
+	for _, row := range theMap(t) {
+		for _, name := range regexp.MustCompile("`((?:\\w+\\.)?[A-Z]\\w*)`").FindAllStringSubmatch(row[1], -1) {
+			require.True(t, exported[name[1]], "%s is none of ours", name[1])
+		}
+		require.Len(t, shown.FindAllString(row[3], -1), max(1, strings.Count(row[3], "`")/2), "what shows %s", row[0])
+	}
+	for _, test := range shown.FindAllStringSubmatch(page(t, "MIGRATING.md"), -1) {
+		require.Contains(t, tests[test[1]], "func "+test[2]+"(", test[0])
+	}
+}
+
+// export notes what a file exports: its package, names alone and after the package, and methods and fields after their type;
+// and what a type embeds.
+func export(t *testing.T, pkg, file string, names map[string]bool) {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, page(t, file), parser.SkipObjectResolution)
 	require.NoError(t, err)
-	exported := map[string]string{} // by the last element of the package's path
-	for _, file := range files {
-		parts := strings.Split(strings.TrimSuffix(filepath.Base(file), ".txt"), ".")
-		exported[parts[len(parts)-1]] += read(t, "internal", "api", filepath.Base(file))
-	}
-	page := read(t, "MIGRATING.md")
-	faults, named := namesThatAreNot(page, exported)
-	require.Empty(t, faults)
-	require.Greater(t, named, 200)
-
-	all := ""
-	for _, names := range exported {
-		all += names
-	}
-	rows, _ := theMap(t)
-	for _, row := range rows {
-		for _, name := range regexp.MustCompile("`(?:(\\w+)\\.)?([A-Z]\\w*)`").FindAllStringSubmatch(row[1], -1) {
-			if name[1] != "" {
-				_, named := namesThatAreNot(name[0], exported)
-				require.Equal(t, 1, named, "no package and no type of ours: %s", name[0])
-				continue
-			}
-			require.Regexp(t, `(?m)^(type|const|func) (.*, )?`+name[2]+`\b`, all, row[1])
-		}
-	}
-	examples, code := 0, map[string]string{}
-	for _, row := range rows {
-		tests := regexp.MustCompile("`([a-z]+): ((?:Test|Example)\\w*)`").FindAllStringSubmatch(row[3], -1)
-		require.NotEmpty(t, tests, "%s: nothing shows it", row[0])
-		require.Len(t, tests, strings.Count(row[3], "`")/2, row[3])
-		for _, test := range tests {
-			if code[test[1]] == "" {
-				code[test[1]] = testsOf(t, test[1])
-			}
-			require.True(t, strings.Contains(code[test[1]], "func "+test[2]+"("), test[0])
-			if strings.HasPrefix(test[2], "Example") {
-				examples++
-			}
-		}
-	}
-	require.Greater(t, examples, 70)
-
-	options := read(t, "examples", "controller", "options.go")
-	for _, row := range rows {
-		for _, flag := range regexp.MustCompile("`--([a-z-]+)`").FindAllStringSubmatch(row[0], -1) {
-			if strings.Contains(row[1], "`Config.") {
-				require.Contains(t, options, `"`+flag[1]+`"`, "the controller has no --%s", flag[1])
-			}
-		}
-	}
-	_, operators, found := strings.Cut(page, "## From kube-controller-manager")
-	require.True(t, found)
-	for _, row := range strings.Split(operators, "\n") {
-		columns := strings.Split(row, "|")
-		ours := columns[len(columns)-1] // plain text
-		if len(columns) > 2 {
-			ours = columns[2]
-			if strings.Contains(ours, "the same") {
-				ours = columns[1]
-			}
-		}
-		for _, flag := range regexp.MustCompile("--([a-z-]*[a-z])").FindAllStringSubmatch(ours, -1) {
-			if flag[1] != "kubeconfig" || !strings.Contains(row, "nothing") {
-				require.Contains(t, options, `"`+flag[1]+`"`, "the controller has no --%s", flag[1])
-			}
-		}
-	}
-}
-
-// testsOf returns the tests and examples of a package, by the last element of its path.
-func testsOf(t *testing.T, pkg string) string {
-	t.Helper()
-	var code strings.Builder
-	for _, dir := range []string{"", "evictor", "evictor/compat", "evictor/clientgo", "evictor/nodepressure"} {
-		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(dir), pkg, "*_test.go"))
-		require.NoError(t, err)
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			code.Write(text)
-		}
-	}
-	require.NotZero(t, code.Len(), pkg)
-	return code.String()
-}
-
-// namesThatAreNot looks for `package.Name` and `Type.Name` on a page and returns those that are not exported.
-func namesThatAreNot(page string, exported map[string]string) (faults []string, named int) {
-	all := ""
-	for _, names := range exported {
-		all += names
-	}
-	for _, found := range regexp.MustCompile(`\b(\w+)\.([A-Z]\w*)`).FindAllStringSubmatch(page, -1) {
-		names, ours := exported[found[1]]
-		pattern := fmt.Sprintf(`(?m)^(const|var|func|type) %s\b`, found[2])
-		if first := found[1][:1]; strings.ToUpper(first) == first { // a type, with its method or field
-			names, ours = all, regexp.MustCompile(`(?m)^type `+found[1]+`\b`).MatchString(all)
-			pattern = fmt.Sprintf(`(?m)^(method \(\*?%[1]s(\[.*?\])?\) %[2]s\(|type %[1]s\b.*, %[2]s\b)`, found[1], found[2])
-		}
-		if !ours {
+	names[pkg] = true
+	for _, declaration := range tree.Decls {
+		if method, ok := declaration.(*ast.FuncDecl); ok && method.Recv != nil {
+			names[first(method.Recv.List[0].Type)+"."+method.Name.Name] = true
 			continue
 		}
-		if named++; !regexp.MustCompile(pattern).MatchString(names) {
-			faults = append(faults, found[0])
+		within := ""
+		note := func(all ...*ast.Ident) {
+			for _, name := range all {
+				if name.IsExported() {
+					names[name.Name], names[pkg+"."+name.Name], names[within+"."+name.Name] = true, true, true
+				}
+			}
 		}
+		ast.Inspect(declaration, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.FuncDecl:
+				note(n.Name)
+			case *ast.ValueSpec:
+				note(n.Names...)
+			case *ast.TypeSpec:
+				note(n.Name)
+				within = n.Name.Name
+			case *ast.Field:
+				if note(n.Names...); len(n.Names) == 0 {
+					names[within+"<"+first(n.Type)] = true
+				}
+			}
+			_, code := n.(*ast.BlockStmt)
+			return !code
+		})
 	}
-	return faults, named
 }
 
-func TestNamesThatAreNot(t *testing.T) {
-	exported := map[string]string{"zone": "func KeyOf(int)\ntype Key struct\ntype Key struct, Zone string\nmethod (Key) String() string\ntype Set[K comparable] struct\nmethod (*Set[K]) Len() int\n"}
-	faults, named := namesThatAreNot("`zone.KeyOf`, `Key.Zone`, `Key.String`, `Set.Len`, `rest.Config`, `Foreign.Name`", exported)
-	require.Empty(t, faults)
-	require.Equal(t, 4, named)
-	faults, _ = namesThatAreNot("`zone.KeyOn`, `Key.Region`, `Set.Cap`", exported)
-	require.Equal(t, []string{"zone.KeyOn", "Key.Region", "Set.Cap"}, faults)
-}
+// first returns the name of a type without stars and parameters.
+func first(t ast.Expr) string { return regexp.MustCompile(`\w+`).FindString(types.ExprString(t)) }

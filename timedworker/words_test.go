@@ -1,4 +1,4 @@
-package fences
+package timedworker_test
 
 import (
 	"context"
@@ -295,7 +295,7 @@ func setOf(t *testing.T, o options) *machine {
 
 // wordsOf reads the table of words in a package's documentation.
 func wordsOf(t *testing.T, pkg string) (words []string, only map[string]bool) {
-	text, err := os.ReadFile(filepath.Join(root, pkg, "doc.go"))
+	text, err := os.ReadFile(filepath.Join("..", pkg, "doc.go"))
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "// # Words\n")
 	require.True(t, found)

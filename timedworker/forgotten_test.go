@@ -1,4 +1,4 @@
-package fences
+package timedworker_test
 
 import (
 	"context"

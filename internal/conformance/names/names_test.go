@@ -1,6 +1,5 @@
-//go:build go1.26
-
-package fences
+// Package names checks the list of upstream's names that MIGRATING.md maps to ours.
+package names
 
 import (
 	"encoding/json"
@@ -10,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +32,7 @@ var plumbing = []string{"_", "init", "Len", "Less", "Pop", "Push", "Sort", "Stri
 
 // The list of upstream's names is whole, and the map says of each whether it is gone.
 func TestListOfUpstreamsNamesIsWhole(t *testing.T) {
-	if os.Getenv("EVICTKIT_FULL") == "" || testing.Short() {
+	if os.Getenv("EVICTKIT_FULL") == "" {
 		t.Skip("downloads five versions of Kubernetes: only with EVICTKIT_FULL")
 	}
 	last := map[string]string{} // the last version that declares a name
@@ -49,23 +49,28 @@ func TestListOfUpstreamsNamesIsWhole(t *testing.T) {
 			}
 		}
 	}
-	listed := upstreamsNames(t)
+	list, err := os.ReadFile("../../fences/testdata/upstream.txt")
+	require.NoError(t, err)
+	listed := strings.Fields(string(list))
 	for name, version := range last {
 		if !slices.Contains(plumbing, name) {
 			require.Contains(t, listed, name, "declared in %s", version)
 		}
 	}
-	_, names := theMap(t)
-	for _, name := range names {
-		version, ok := last[name.name]
-		until := "" // still there
-		if ok && slices.Index(versions, version) < len(versions)-2 {
-			until = strings.TrimPrefix(version[:strings.LastIndex(version, ".")], "v")
+	page, err := os.ReadFile("../../../MIGRATING.md")
+	require.NoError(t, err)
+	_, rows, _ := strings.Cut(string(page), "\n## The map\n")
+	for _, row := range regexp.MustCompile("(?m)^\\| `.*?\\|").FindAllString(rows, -1) {
+		for _, name := range regexp.MustCompile("`([^`]+)`(?: \\(([\\d.]+)\\))?").FindAllStringSubmatch(row, -1) {
+			version, ok := last[name[1]]
+			until := "" // still there
+			if ok && slices.Index(versions, version) < len(versions)-2 {
+				until = strings.TrimPrefix(version[:strings.LastIndex(version, ".")], "v")
+			}
+			require.True(t, !ok || name[2] == until, "%s: %s, not %s", name[1], until, name[2])
 		}
-		require.True(t, !ok || name.until == until, "%s: %s, not %s", name.name, until, name.until)
 	}
 	require.Greater(t, len(last), 350)
-	t.Log(len(listed), "names, of which", len(last)-len(plumbing), "declarations")
 }
 
 // goFiles returns the files of a copy of Kubernetes that declare what runs on Linux.

@@ -16,7 +16,7 @@ func TestTableOfDifferencesNamesItsTests(t *testing.T) {
 	require.NoError(t, err)
 	packages := map[string]string{"": "", "nodepressure": "nodepressure", "clientgo": "clientgo", "scheduler": "compat/scheduler", "tainteviction": "compat/tainteviction", "v126": "compat/v126/scheduler"}
 	for _, name := range []string{"karpenter", "clusterapi"} {
-		packages[name] = "../internal/conformance/" + name
+		packages[name] = "../internal/conformance/peers/" + name
 	}
 	for _, name := range []string{"zone", "health", "ratelimitqueue", "timedworker", "taints"} {
 		packages[name] = "../" + name

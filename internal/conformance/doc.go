@@ -10,6 +10,7 @@
 //   - plugin runs examples/schedulerplugin in kube-scheduler itself.
 //   - sidebyside measures both on the same work.
 //
-// The nested modules karpenter, clusterapi and descheduler compare these projects' decisions with package budget. In
-// ports, other projects' controllers run on our packages, tested by their own suites; Karpenter's is a separate module.
+// The nested module peers compares the decisions of Karpenter, Cluster API and descheduler with package budget, and has
+// a port of Karpenter's. Those three are made for Kubernetes 1.36. In ports, upstream's controllers run on our packages,
+// tested by their own suites.
 package conformance

@@ -7,7 +7,6 @@ require (
 	github.com/evictkit/evictkit/evictor/compat v0.0.0
 	github.com/evictkit/evictkit/examples v0.0.0
 	github.com/evictkit/evictkit/internal/conformance/frontend v0.0.0
-	github.com/evictkit/evictkit/internal/conformance/ports/port v0.0.0
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
 	github.com/stretchr/testify v1.12.1
@@ -195,5 +194,3 @@ replace k8s.io/pod-security-admission => k8s.io/pod-security-admission v0.37.2
 replace k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.37.2
 
 replace k8s.io/streaming => k8s.io/streaming v0.37.2
-
-replace github.com/evictkit/evictkit/internal/conformance/ports/port => ./ports/port

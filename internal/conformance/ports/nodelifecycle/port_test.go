@@ -13,7 +13,7 @@ import (
 	_ "k8s.io/kubernetes/test/utils/ktesting"
 
 	_ "github.com/evictkit/evictkit/health" // and the port's
-	"github.com/evictkit/evictkit/internal/conformance/ports/port"
+	"github.com/evictkit/evictkit/internal/port"
 	_ "github.com/evictkit/evictkit/ratelimitqueue"
 	_ "github.com/evictkit/evictkit/zone"
 )

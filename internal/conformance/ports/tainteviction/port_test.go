@@ -11,7 +11,7 @@ import (
 	_ "k8s.io/kubernetes/pkg/controller/tainteviction"
 	_ "k8s.io/kubernetes/pkg/controller/testutil"
 
-	"github.com/evictkit/evictkit/internal/conformance/ports/port"
+	"github.com/evictkit/evictkit/internal/port"
 	_ "github.com/evictkit/evictkit/timedworker" // and the port's
 )
 

@@ -1,5 +1,3 @@
 // Package descheduler asks descheduler's own evictor and a budget.Budget for the same random evictions, cycle after
 // cycle. It compares which of them each allows, and which limit refuses the others.
-//
-// It is a separate module because descheduler requires another version of Kubernetes.
 package descheduler

@@ -3,7 +3,4 @@
 //
 // This is Karpenter's legacy repair, which decides by itself. Its newer repair asks the same breaker, only for pools,
 // and then its scheduler. A table test in package budget has those rules.
-//
-// It is a separate module because Karpenter requires another version of Kubernetes and its own patch release of Go,
-// which GOTOOLCHAIN=auto fetches.
 package karpenter

@@ -18,12 +18,12 @@ import (
 
 	_ "github.com/evictkit/evictkit/evictor/budget" // and the port's
 	_ "github.com/evictkit/evictkit/health"
-	"github.com/evictkit/evictkit/internal/conformance/ports/port"
+	"github.com/evictkit/evictkit/internal/port"
 )
 
 const (
 	theirs = "sigs.k8s.io/karpenter/pkg/controllers/node/legacyrepair"
-	ours   = "github.com/evictkit/evictkit/internal/conformance/ports/karpenter/legacyrepair"
+	ours   = "github.com/evictkit/evictkit/internal/conformance/peers/ports/karpenter/legacyrepair"
 )
 
 // TestItsOwnSuitePasses builds Karpenter's suite on the port, and runs it with the kube-apiserver and the etcd that
@@ -33,7 +33,7 @@ func TestItsOwnSuitePasses(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, built.Tests, "its suite is as it was")
 	t.Log(built.Code)
-	find := exec.Command("go", "run", "-C", "../../controlplane", "./find")
+	find := exec.Command("go", "run", "-C", "../../../controlplane", "./find")
 	find.Stderr = os.Stderr
 	programs, err := find.Output()
 	require.NoError(t, err)

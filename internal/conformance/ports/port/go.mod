@@ -1,3 +1,0 @@
-module github.com/evictkit/evictkit/internal/conformance/ports/port
-
-go 1.26.0

@@ -6,7 +6,6 @@ require (
 	github.com/evictkit/evictkit v0.0.0
 	github.com/evictkit/evictkit/evictor/compat v0.0.0
 	github.com/evictkit/evictkit/examples v0.0.0
-	github.com/evictkit/evictkit/internal/conformance/frontend v0.0.0
 	github.com/go-logr/logr v1.4.3
 	github.com/google/go-cmp v0.7.0
 	github.com/stretchr/testify v1.12.1
@@ -130,8 +129,6 @@ replace github.com/evictkit/evictkit/evictor/compat => ../../evictor/compat
 replace github.com/evictkit/evictkit => ../../
 
 replace github.com/evictkit/evictkit/examples => ../../examples
-
-replace github.com/evictkit/evictkit/internal/conformance/frontend => ./frontend
 
 replace k8s.io/api => k8s.io/api v0.37.2
 

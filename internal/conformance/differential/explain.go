@@ -8,7 +8,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/conformance/frontend"
+	"github.com/evictkit/evictkit/examples/frontend"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 

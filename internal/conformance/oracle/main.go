@@ -13,7 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 	"k8s.io/kubernetes/pkg/controller/tainteviction"
 
-	"github.com/evictkit/evictkit/internal/conformance/frontend"
+	"github.com/evictkit/evictkit/examples/frontend"
 )
 
 func main() { frontend.Main(controllers) }

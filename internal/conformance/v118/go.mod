@@ -3,7 +3,7 @@ module github.com/evictkit/evictkit/internal/conformance/v118
 go 1.26.0
 
 require (
-	github.com/evictkit/evictkit/internal/conformance/frontend v0.0.0
+	github.com/evictkit/evictkit/examples v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apimachinery v0.37.2
 	k8s.io/apiserver v0.37.2
@@ -108,7 +108,5 @@ replace k8s.io/metrics => k8s.io/metrics v0.18.6
 replace k8s.io/sample-apiserver => k8s.io/sample-apiserver v0.18.6
 
 replace github.com/evictkit/evictkit/examples => ../../../examples
-
-replace github.com/evictkit/evictkit/internal/conformance/frontend => ../frontend
 
 replace k8s.io/kube-openapi => k8s.io/kube-openapi v0.0.0-20200410145947-61e04a5be9a6

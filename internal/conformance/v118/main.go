@@ -16,7 +16,7 @@ import (
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle"
 	"k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler"
 
-	"github.com/evictkit/evictkit/internal/conformance/frontend"
+	"github.com/evictkit/evictkit/examples/frontend"
 )
 
 func main() { frontend.Main(controllers) }

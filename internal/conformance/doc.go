@@ -9,8 +9,12 @@
 //   - placement compares where pods may come back according to kube-scheduler's filters and to the simulator.
 //   - plugin runs examples/schedulerplugin in kube-scheduler itself.
 //   - sidebyside measures both on the same work.
+//   - ports has upstream's controllers with our packages in them, tested by their own suites.
+//   - controlplane runs examples/controller on a real etcd and kube-apiserver, beside the real kube-controller-manager.
+//
+// Two packages test what only users of the examples see, and are here because of what they require: alerts runs the
+// controller's alerts and dashboard in Prometheus' engine, and page opens the simulator's page in a browser.
 //
 // The nested module peers compares the decisions of Karpenter, Cluster API and descheduler with package budget, and has
-// a port of Karpenter's. Those three are made for Kubernetes 1.36. In ports, upstream's controllers run on our packages,
-// tested by their own suites.
+// a port of Karpenter's. Those three are made for Kubernetes 1.36.
 package conformance

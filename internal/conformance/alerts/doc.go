@@ -7,5 +7,6 @@
 //	yq .spec ../../../examples/controller/manifests/monitoring/rules.yaml >testdata/rules.yaml
 //	promtool test rules testdata/alerts.yaml
 //
-// It is a separate module, so that nothing else needs Prometheus.
+// Prometheus and the operator are the newest that require no library newer than Kubernetes does, so that upstream's
+// controllers beside this package are built with what Kubernetes was released with.
 package alerts

@@ -1,4 +1,4 @@
-package browser
+package page
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func written(t *testing.T, args ...string) (page string, o outcome) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "simulate")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./simulate")
-	build.Dir = filepath.Join("..", "..", "..")
+	build.Dir = filepath.Join("..", "..", "..", "examples")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, string(out))
 	page = filepath.Join(dir, "out.html")

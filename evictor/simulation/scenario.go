@@ -117,8 +117,7 @@ func (s *Scenario) translate() (*scenario.Scenario, error) {
 	errs := s.faults()
 	c := &s.Config
 	t := &scenario.Scenario{
-		Edition: scenario.Edition2,
-		Until:   duration(s.Until),
+		Until: duration(s.Until),
 		Config: scenario.Config{
 			NodeMonitorPeriod: duration(c.NodeMonitorPeriod), NodeMonitorGracePeriod: duration(c.NodeMonitorGracePeriod),
 			NodeStartupGracePeriod: duration(c.NodeStartupGracePeriod), NodeEvictionRate: &c.NodeEvictionRate,

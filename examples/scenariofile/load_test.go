@@ -41,7 +41,6 @@ func TestLoadEverything(t *testing.T) {
 	require.Equal(t, 10*time.Minute, trace.Gap())
 	require.Equal(t, 15, trace.Sample(1))
 	want := &scenario.Scenario{
-		Edition: scenario.Edition2,
 		Config: scenario.Config{
 			NodeMonitorPeriod: after(5 * time.Second), NodeMonitorGracePeriod: after(40 * time.Second), NodeStartupGracePeriod: after(time.Minute),
 			NodeEvictionRate: ptr(0.1), SecondaryNodeEvictionRate: ptr(0.01), LargeClusterSizeThreshold: ptr(50), UnhealthyZoneThreshold: ptr(0.55),
@@ -147,6 +146,7 @@ func TestParse(t *testing.T) {
 		{"list", "\n- until: 1m\n", "f: line 2: a scenario must be a mapping"},
 		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: the file has more than one document"},
 		{"broken second document", "until: 1m\n---\nuntil: [\n", "f: near line 3: did not find expected node content (the file ends there: is it cut off?)"},
+		{"edition", "until: 1m\nconfig: {}\nedition: 2\n", "f: line 3: edition: there is one format; drop this line"},
 		{"unknown field", "until: 1m\nconfg: {}\n", `f: line 2: unknown field "confg"`},
 		{"unknown fields everywhere", `config: {nodeMonitorPeriode: 5s}
 heartbeat:
@@ -173,7 +173,7 @@ f: line 12: unknown field "reboot"
 f: line 13: unknown field "now"
 f: line 15: unknown field "trace"
 f: line 16: unknown field "before"`},
-		{"faults of what edition 2 brought", `events:
+		{"faults of selectors, fields and repeat", `events:
 - at: 1m
   fail:
     selector: pool in gpu

@@ -157,6 +157,8 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		switch field, ok := known[key.Value]; {
 		case key.Kind == yaml.ScalarNode && ok:
 			w.walk(value, field)
+		case key.Value == "edition" && as == reflect.TypeFor[scenario.Scenario]():
+			w.add(key.Line, "edition: there is one format; drop this line")
 		case key.Tag == "!!merge":
 			w.merged(value, as)
 		default:

@@ -82,7 +82,7 @@ func TestSweep(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 3)
-	require.Equal(t, []string{"version", "scenario", "engine", "config.unhealthyZoneThreshold", "edition"}, rows[0][:5])
+	require.Equal(t, []string{"version", "scenario", "engine", "config.unhealthyZoneThreshold", "nodeMonitorPeriod"}, rows[0][:5])
 
 	_, _, err = simulate(t, "sweep", "--set", "config.unheardOf=1,2")
 	require.ErrorContains(t, err, `unknown field "unheardOf"`)

@@ -32,7 +32,7 @@ func TestEmbeddedScenarioTellsItsStory(t *testing.T) {
 	require.NoError(t, err)
 	for _, text := range []string{
 		"evictkit: 180 nodes and 1,620 pods, 50m of virtual time\n",
-		"  edition 2; grace 50s, pass every 5s, heartbeat every 10s; generated pods tolerate an outage for 5m\n",
+		"  grace 50s, pass every 5s, heartbeat every 10s; generated pods tolerate an outage for 5m\n",
 		"\n100 kubelets fell silent, 65 nodes tainted NoExecute\n",
 		"\n268 pods evicted from 10m45s to 39m15s; delay after the silence began: median 8m5s",
 		"\n  268 of them needlessly: the node was back within 10m\n",
@@ -56,7 +56,7 @@ func TestSameScenarioSameBytes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 	settings, rest, _ := strings.Cut(first, "\n")
-	require.True(t, strings.HasPrefix(settings, `{"t":0.000,"kind":"settings","edition":2,`), settings)
+	require.True(t, strings.HasPrefix(settings, `{"t":0.000,"kind":"settings",`), settings)
 	require.Contains(t, settings, `,"nodeMonitorGracePeriod":50.000,`)
 	require.True(t, strings.HasPrefix(rest, `{"t":0.000,"kind":"zone","zone":"r1:a","state":"Normal","rate":0.100,"ready":60,"notReady":0}`+"\n"))
 }
@@ -149,7 +149,7 @@ items:
 	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions are deletions, which ignore them)\n")
 	require.Contains(t, story, "\ndefault/one     0       1   1         2m         1\n")
 
-	story, _, err = simulate(t, "--scenario", file, "--set", "edition=2", "--set", "config.useEvictionAPI=true")
+	story, _, err = simulate(t, "--scenario", file, "--set", "config.useEvictionAPI=true")
 	require.NoError(t, err)
 	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions respect them; failures and deletions do not)\n")
 }

@@ -50,8 +50,8 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 }
 
 func tellSettings(w io.Writer, s *scenario.Settings) {
-	fmt.Fprintf(w, "  edition %d; grace %s, pass every %s, heartbeat every %s; generated pods tolerate %s\n",
-		s.Edition, short(s.NodeMonitorGracePeriod), short(s.NodeMonitorPeriod), short(s.HeartbeatInterval), tolerate(s.TolerationSeconds))
+	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate %s\n",
+		short(s.NodeMonitorGracePeriod), short(s.NodeMonitorPeriod), short(s.HeartbeatInterval), tolerate(s.TolerationSeconds))
 	fmt.Fprintf(w, "  %s nodes/s per zone; at %s %% not Ready or more: %s, or none in a zone of up to %s\n",
 		number(s.NodeEvictionRate), number(100*s.UnhealthyZoneThreshold), number(s.SecondaryNodeEvictionRate), some(s.LargeClusterSizeThreshold, "node"))
 	if s.UseEvictionAPI {

@@ -28,7 +28,7 @@ func standIn(t *testing.T, name, script string) string {
 
 func TestUpstreamIsAnotherProgram(t *testing.T) {
 	dir := t.TempDir()
-	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7,"Settings":{"Edition":2}},"Left":{"unboundPods":1}}`
+	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7},"Left":{"unboundPods":1}}`
 	program := standIn(t, "oracle", `cp "$5" "`+dir+`/got.yaml"; echo '`+report+`' >"$4"; echo '{"t":1.000,"kind":"evict","node":"n","pod":"p"}'`)
 	timeline := filepath.Join(dir, "timeline")
 	text, _, err := simulate(t, "--engine", "upstream", "--upstream-program", program, "--set", "until=50m", "--timeline", timeline, "-o", "json")
@@ -61,7 +61,7 @@ func (w written) Write(text []byte) (int, error) {
 
 // TestMachinesAreToldWhy: JSON and CSV have the reasons for the differences. An interruption while they are looked for is one.
 func TestMachinesAreToldWhy(t *testing.T) {
-	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7,"Settings":{"Edition":2}},"Left":{}}`
+	report := `{"Report":{"Nodes":180,"Pods":1620,"Until":3000000000000,"Evicted":7},"Left":{}}`
 	program := standIn(t, "oracle", `echo '`+report+`' >"$4"`)
 	reason := filepath.Join(filepath.Dir(program), why)
 	write := func(script string) { require.NoError(t, os.WriteFile(reason, []byte("#!/bin/sh\n"+script), 0o700)) }

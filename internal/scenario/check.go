@@ -48,9 +48,6 @@ func (s *Scenario) Check(inventory Inventory) error {
 		inventory = nothing{}
 	}
 	var f faults
-	if s.Edition != 0 && s.Edition != Edition1 && s.Edition != Edition2 {
-		f.add("edition: %d is neither %d nor %d", s.Edition, Edition1, Edition2)
-	}
 	s.checkConfig(&f)
 	w := newWorld(s, inventory, &f)
 	w.checkTraces()
@@ -101,9 +98,6 @@ func (s *Scenario) checkConfig(f *faults) {
 		f.add("config: unhealthyZoneThreshold: %v is outside (0,1]", *t)
 	}
 	notNegative("config: podEvictionTimeout", c.PodEvictionTimeout)
-	if c.UseEvictionAPI != nil && s.Edition == Edition1 {
-		f.add("config: useEvictionAPI: edition 1 does not support it")
-	}
 	positive("heartbeat: interval", s.Heartbeat.Interval)
 	positive("heartbeat: statusInterval", s.Heartbeat.StatusInterval)
 	if spread := s.Heartbeat.Spread; spread != nil && *spread != SpreadEven && *spread != SpreadNone {

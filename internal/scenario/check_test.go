@@ -358,14 +358,3 @@ func TestCheckFaultsOfFiles(t *testing.T) {
 		`event 2 (at 0s): addPod: pod "x" already exists`,
 	}, "\n"))
 }
-
-func TestEditions(t *testing.T) {
-	for _, edition := range []int{0, Edition1, Edition2} {
-		s := sound()
-		s.Edition = edition
-		require.NoError(t, s.Check(nil))
-	}
-	s := sound()
-	s.Edition = 3
-	require.EqualError(t, s.Check(nil), "edition: 3 is neither 1 nor 2")
-}

@@ -7,33 +7,22 @@
 //	                                                                                             |
 //	timeline file <-- AppendJSON -- sort by Compare <------------------------------- Line <------+
 //
-// # Editions
+// # Rules
 //
-// A scenario's edition says which defaults and rules hold; the default is edition 2. Edition 1 is for earlier
-// recordings: under it a timeline stays the same byte for byte.
+// SCENARIO.md in examples/scenariofile defines the formats for people. The rules are those of Kubernetes:
 //
-//	                       edition 1                            edition 2
-//	grace                  40s                                  50s
-//	generated pods         tolerate nothing                     tolerate not-ready and unreachable for 300s;
-//	                                                            tolerationSeconds: none for nothing
-//	who comes back         evicted pods of any owner            deleted pods of any owner but DaemonSets, also when
-//	                       but DaemonSets                       their node is deleted; no mirror and no bare pods
-//	when (and then after)  at the eviction                      when the deletion begins; of a StatefulSet when the
-//	                                                            object is gone, under its own name: on a silent node
-//	                                                            once the kubelet is back, the node is deleted, or
-//	                                                            forceDelete removes it
-//	where                  Ready, not cordoned, tolerated,      the same, but a cordoned node, or one not Ready,
-//	                       the fewest pods, first by name       takes pods that tolerate its taint; it matches
-//	                                                            nodeSelector, required node and pod affinity and
-//	                                                            anti-affinity, and has the requests left; the least
-//	                                                            allocated, first by name
-//	who finds no node      is tried again at each pass          is Pending, and tried again when something changes
-//	an API that is down    fails the evictor's calls            and those of kubelets, unless it says for whom
-//	budgets                nobody asks                          drains ask, and the evictor with useEvictionAPI
-//	a timeline tells       what was done                        and settings, events, placements, and why
-//
-// Everything else that is new is an error in edition 1. SCENARIO.md in examples/scenariofile defines the formats for
-// people.
+//	generated pods         tolerate not-ready and unreachable for 300s; tolerationSeconds: none for nothing
+//	who comes back         deleted pods of any owner but DaemonSets, also when their node is deleted; no mirror and no
+//	                       bare pods
+//	when (and then after)  when the deletion begins; of a StatefulSet when the object is gone, under its own name: on a
+//	                       silent node once the kubelet is back, the node is deleted, or forceDelete removes it
+//	where                  a node that is Ready and not cordoned, or whose taint for that is tolerated, as its other
+//	                       taints are; it matches nodeSelector, required node and pod affinity and anti-affinity, and
+//	                       has the requests left; the least allocated, first by name
+//	who finds no node      is Pending, and tried again when something changes
+//	an API that is down    fails the calls of the evictor and of kubelets, unless it says for whom
+//	budgets                drains ask, and the evictor with useEvictionAPI
+//	a timeline tells       settings, events, what was done, placements, and why
 //
 // Pods come back only with reschedule. The room of a node is status.allocatable (or else capacity) minus the requests
 // of the pods that have not finished, including terminating ones: cpu, memory, ephemeral-storage, pods, and extended

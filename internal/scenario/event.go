@@ -154,8 +154,7 @@ type API struct {
 	State string `yaml:"state"`
 	// Latency is how long a call takes before it takes effect, while the API is slow.
 	Latency *Duration `yaml:"latency"`
-	// For says whose calls are meant: the evictor's, the kubelets', or all. If empty it is all, in edition 1 the
-	// evictor's.
+	// For says whose calls are meant: the evictor's, the kubelets', or all. Empty means all.
 	For string `yaml:"for"`
 }
 
@@ -174,14 +173,8 @@ const (
 )
 
 // Covers says whether it applies to the evictor, and whether to kubelets.
-func (a *API) Covers(edition int) (evictor, kubelets bool) {
-	switch {
-	case a.For == ForEvictor || a.For == "" && edition == Edition1:
-		return true, false
-	case a.For == ForKubelets:
-		return false, true
-	}
-	return true, true
+func (a *API) Covers() (evictor, kubelets bool) {
+	return a.For != ForKubelets, a.For != ForEvictor
 }
 
 // Restart restarts the evictor's process.

@@ -124,14 +124,6 @@ func NodeLabels(key ZoneKey, own map[string]string) map[string]string {
 	return all
 }
 
-func (n *NodeFields) given() bool {
-	return n.Labels != nil || n.Taints != nil || n.Capacity != nil || n.Unschedulable
-}
-
-func (p *PodFields) given() bool {
-	return p.Labels != nil || p.Requests != nil || p.Tolerations != nil || p.NodeSelector != nil || p.Owner != ""
-}
-
 // check reports the faults of a node's fields.
 func (n *NodeFields) check(f *faults, place string) {
 	checkLabels(f, place+"labels", n.Labels)

@@ -20,13 +20,11 @@ const (
 	KindSchedule    Kind = "schedule"    // an evicted pod came back
 	KindZone        Kind = "zone"        // a zone changed state or rate
 	KindCluster     Kind = "cluster"     // every zone is now fully disrupted, or no longer
-
-	// Those of edition 2 only.
-	KindSettings Kind = "settings" // what is in effect; the first line
-	KindEvent    Kind = "event"    // an event of the scenario, or a trace, did something
-	KindPending  Kind = "pending"  // the pod that is to come back found no node
-	KindDrain    Kind = "drain"    // a drain evicted a pod
-	KindRemove   Kind = "remove"   // a deleted pod was removed from a node that is out of service
+	KindSettings    Kind = "settings"    // what is in effect; the first line
+	KindEvent       Kind = "event"       // an event of the scenario, or a trace, did something
+	KindPending     Kind = "pending"     // the pod that is to come back found no node
+	KindDrain       Kind = "drain"       // a drain evicted a pod
+	KindRemove      Kind = "remove"      // a deleted pod was removed from a node that is out of service
 )
 
 // Values of Line.Op, and of Line.State in lines of kind cluster.
@@ -56,8 +54,8 @@ type Line struct {
 	Rate            float64 // zone: nodes a second
 	Ready, NotReady int     // zone: nodes that count
 
-	// More is the line's other fields, as JSON written by Fields. In edition 2 it has reasons, and everything of
-	// settings and event.
+	// More is the line's other fields, as JSON written by Fields. It has reasons, and everything of settings and
+	// event.
 	More string
 }
 

@@ -177,9 +177,9 @@ func TestFields(t *testing.T) {
 	require.Equal(t, `,"b":["x","y"],"d":1.500,"f":0.1,"n":3,"s":"\"","y":true`, Fields{
 		"s": `"`, "b": []string{"x", "y"}, "n": 3, "f": 0.1, "d": 1500 * time.Millisecond, "y": true, "empty": "", "none": []string{},
 	}.String())
-	first := Line{Kind: KindSettings, More: (&Settings{Edition: 2, Spread: SpreadEven, TolerationSeconds: NoToleration}).Fields().String()}
+	first := Line{Kind: KindSettings, More: (&Settings{Spread: SpreadEven, TolerationSeconds: NoToleration}).Fields().String()}
 	text := first.AppendJSON(nil)
-	require.Contains(t, string(text), `{"t":0.000,"kind":"settings","edition":2,"heartbeatInterval":0.000,`)
+	require.Contains(t, string(text), `{"t":0.000,"kind":"settings","heartbeatInterval":0.000,`)
 	again, err := ParseLine(text)
 	require.NoError(t, err)
 	require.Equal(t, first, again)

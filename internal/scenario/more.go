@@ -54,7 +54,6 @@ func (r *Settings) Fields() Fields {
 		after = r.RescheduleAfter
 	}
 	return Fields{
-		"edition":                   r.Edition,
 		"nodeMonitorPeriod":         r.NodeMonitorPeriod,
 		"nodeMonitorGracePeriod":    r.NodeMonitorGracePeriod,
 		"nodeStartupGracePeriod":    r.NodeStartupGracePeriod,

@@ -77,9 +77,6 @@ func (w *world) repeat(f *faults, e *Event, place string) {
 		f.add("%s: at: %v is negative", place, *e.At)
 	}
 	place += ": repeat"
-	if w.scenario.Edition == Edition1 {
-		f.add("%s: edition 1 does not support it", place)
-	}
 	r := e.Repeat
 	switch {
 	case r.Every == nil:
@@ -116,34 +113,9 @@ func (w *world) event(f *faults, e *Planned) {
 		return
 	}
 	var own faults
-	w.edition(&own, e, actions[0])
 	w.act(&own, e)
 	for _, err := range own {
 		f.add("%s: %s: %w", place, actions[0], err)
-	}
-}
-
-// edition reports what edition 1 does not have.
-func (w *world) edition(f *faults, e *Planned, action string) {
-	if w.scenario.Edition != Edition1 || e.Round > 0 || e.Registers { // reported once
-		return
-	}
-	news := false
-	switch {
-	case e.Partition != nil, e.Drain != nil, e.OutOfService != nil, e.LoseLeases != nil, e.ShowLeases != nil, e.ReplaceNode != nil:
-		news = true
-	case e.API != nil:
-		news = e.API.State == APISlow || e.API.For != "" || e.API.Latency != nil
-	case e.AddNode != nil:
-		news = e.AddNode.DaemonSetPodsPerNode != 0 || e.AddNode.given() || e.AddNode.Pod.given()
-	case e.AddPod != nil:
-		news = e.AddPod.given()
-	default:
-		s := e.selector()
-		news = s != nil && s.news(action)
-	}
-	if news {
-		f.add("edition 1 does not support it")
 	}
 }
 

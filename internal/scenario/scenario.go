@@ -2,7 +2,6 @@ package scenario
 
 // Scenario is one scenario file. Optional fields for which zero has a meaning are pointers; Settings resolves them.
 type Scenario struct {
-	Edition      int         `yaml:"edition"` // Edition1 or Edition2; 0 means the newest
 	Config       Config      `yaml:"config"`
 	Heartbeat    Heartbeat   `yaml:"heartbeat"`
 	Cluster      Cluster     `yaml:"cluster"`
@@ -76,7 +75,7 @@ type ZoneTrace struct {
 	Trace *Trace `yaml:"-"`
 }
 
-// Reschedule brings back pods that a controller owns, by the rules of the edition.
+// Reschedule brings back pods that a controller owns.
 type Reschedule struct {
-	After *Duration `yaml:"after"` // from when the edition's rules allow a replacement to its first try
+	After *Duration `yaml:"after"` // from when its controller may replace a pod to the first try
 }

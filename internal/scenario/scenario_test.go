@@ -9,11 +9,8 @@ import (
 )
 
 func TestSettings(t *testing.T) {
-	require.Equal(t, Defaults(0), (&Scenario{}).Settings())
-	require.Equal(t, Defaults(Edition2), (&Scenario{}).Settings(), "the newest")
-	require.Equal(t, Defaults(Edition1), (&Scenario{Edition: Edition1}).Settings())
-	require.Equal(t, 50*time.Second, Defaults(Edition2).NodeMonitorGracePeriod)
-	require.Equal(t, 40*time.Second, Defaults(Edition1).NodeMonitorGracePeriod)
+	require.Equal(t, Defaults(), (&Scenario{}).Settings())
+	require.Equal(t, 50*time.Second, Defaults().NodeMonitorGracePeriod)
 
 	s := Scenario{
 		Config: Config{
@@ -26,7 +23,7 @@ func TestSettings(t *testing.T) {
 		Until:      after(5),
 	}
 	require.Equal(t, Settings{
-		Edition: Edition2, TolerationSeconds: 300,
+		TolerationSeconds:      300,
 		NodeMonitorGracePeriod: 1, NodeStartupGracePeriod: 2, SecondaryNodeEvictionRate: 1, UnhealthyZoneThreshold: 1,
 		HeartbeatInterval: 3, StatusInterval: 4, Spread: SpreadNone, Reschedule: true, Until: 5,
 	}, s.Settings())

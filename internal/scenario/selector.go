@@ -119,11 +119,3 @@ func (s *Selector) check(f *faults) bool {
 	}
 	return true
 }
-
-// news says whether it uses what edition 1 does not have.
-func (s *Selector) news(action string) bool {
-	if s.Labels != nil || s.Percent != nil || s.Seed != nil {
-		return true
-	}
-	return action != "fail" && action != "recover" && (s.Zone != nil || len(s.Nodes) > 0)
-}

@@ -4,10 +4,8 @@ import "time"
 
 // Settings is what applies to a simulation, with the defaults of scenario files filled in.
 type Settings struct {
-	Edition int // Edition1 or Edition2
-
 	NodeMonitorPeriod         time.Duration // 5s; 0 is exact
-	NodeMonitorGracePeriod    time.Duration // 50s; 40s in edition 1
+	NodeMonitorGracePeriod    time.Duration // 50s
 	NodeStartupGracePeriod    time.Duration // 60s
 	NodeEvictionRate          float64       // 0.1 nodes a second in each zone
 	SecondaryNodeEvictionRate float64       // 0.01
@@ -21,18 +19,17 @@ type Settings struct {
 	StatusInterval    time.Duration // 5m
 	Spread            Spread        // even
 
-	TolerationSeconds TolerationSeconds // the default of generated pods: 300; NoToleration in edition 1
+	TolerationSeconds TolerationSeconds // the default of generated pods: 300
 
 	Reschedule      bool // whether pods that a controller owns come back
 	RescheduleAfter time.Duration
 	Until           time.Duration
 }
 
-// Defaults returns the settings of a scenario that sets nothing but its edition; 0 is the newest. They are the scenario
-// format's own; the library's defaults may differ.
-func Defaults(edition int) Settings {
-	r := Settings{
-		Edition:                   Edition2,
+// Defaults returns the settings of a scenario that sets nothing. They are the scenario format's own; the library's
+// defaults may differ.
+func Defaults() Settings {
+	return Settings{
 		NodeMonitorPeriod:         5 * time.Second,
 		NodeMonitorGracePeriod:    50 * time.Second,
 		NodeStartupGracePeriod:    60 * time.Second,
@@ -48,17 +45,11 @@ func Defaults(edition int) Settings {
 		TolerationSeconds:         300,
 		RescheduleAfter:           10 * time.Second,
 	}
-	if edition == Edition1 {
-		r.Edition = Edition1
-		r.NodeMonitorGracePeriod = 40 * time.Second
-		r.TolerationSeconds = NoToleration
-	}
-	return r
 }
 
 // Settings returns the scenario's settings, with Defaults for the rest. It checks nothing.
 func (s *Scenario) Settings() Settings {
-	r := Defaults(s.Edition)
+	r := Defaults()
 	duration(&r.NodeMonitorPeriod, s.Config.NodeMonitorPeriod)
 	duration(&r.NodeMonitorGracePeriod, s.Config.NodeMonitorGracePeriod)
 	duration(&r.NodeStartupGracePeriod, s.Config.NodeStartupGracePeriod)

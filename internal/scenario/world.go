@@ -119,9 +119,6 @@ func (w *world) fits(place string, z *Zone) bool {
 	label(f, place+": region", z.Region)
 	z.NodeFields.check(f, place+": ")
 	z.Pod.check(f, place+": pod: ")
-	if w.scenario.Edition == Edition1 && (z.given() || z.Pod.given()) {
-		f.add("%s: edition 1 does not support labels, taints, capacity, unschedulable and pod", place)
-	}
 	fits := bounded(f, place+": nodes", z.Nodes, MaxNodes)
 	fits = bounded(f, place+": podsPerNode", z.PodsPerNode, MaxPodsPerNode) && fits
 	fits = bounded(f, place+": daemonSetPodsPerNode", z.DaemonSetPodsPerNode, MaxPodsPerNode) && fits

@@ -16,7 +16,7 @@ import (
 // jumbled returns a scenario of events that need not make sense, often several at one instant.
 func jumbled(t *testing.T, seed int64) *scenario.Scenario {
 	r := rand.New(rand.NewSource(seed))
-	s := &scenario.Scenario{Edition: scenario.Edition1, Until: at(20 * time.Minute), Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 1}, {Name: "b", Nodes: 4}}}}
+	s := &scenario.Scenario{Until: at(20 * time.Minute), Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 1}, {Name: "b", Nodes: 4}}}}
 	if r.Intn(2) == 0 {
 		s.Reschedule = &scenario.Reschedule{}
 	}

@@ -38,7 +38,7 @@ func benchmarkPlay(b *testing.B, s *scenario.Scenario) {
 
 // BenchmarkDay is 24 hours of 5,000 nodes and 150,000 pods with three zone outages of one hour.
 func BenchmarkDay(b *testing.B) {
-	s := &scenario.Scenario{Edition: scenario.Edition1, Cluster: scenario.Cluster{Zones: zones(5000)}, Until: at(24 * time.Hour)}
+	s := &scenario.Scenario{Cluster: scenario.Cluster{Zones: zones(5000)}, Until: at(24 * time.Hour)}
 	for i := range 3 {
 		zone := string(rune('a' + i))
 		begin := time.Duration(4+6*i) * time.Hour
@@ -53,7 +53,6 @@ func BenchmarkDay(b *testing.B) {
 func BenchmarkLarge(b *testing.B) {
 	zone := "a"
 	benchmarkPlay(b, &scenario.Scenario{
-		Edition: scenario.Edition1,
 		Cluster: scenario.Cluster{Zones: zones(100000)},
 		Events:  []scenario.Event{{At: at(10 * time.Minute), Fail: &scenario.Selector{Zone: &zone}}},
 		Until:   at(time.Hour),
@@ -66,7 +65,6 @@ func BenchmarkSmall(b *testing.B) {
 		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
 			zone := "a"
 			benchmarkPlay(b, &scenario.Scenario{
-				Edition: scenario.Edition1,
 				Cluster: scenario.Cluster{Zones: zones(nodes)},
 				Events:  []scenario.Event{{At: at(2 * time.Minute), Fail: &scenario.Selector{Zone: &zone}}},
 				Until:   at(20 * time.Minute),

@@ -4,15 +4,13 @@ import (
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
-
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // Feasible returns the names, in order, of the nodes on which such a pod could come back now, whatever node the object
-// is bound to, and the one that it would come back on; "" if there is none. The rules are those of edition 2.
+// is bound to, and the one that it would come back on; "" if there is none.
 func (c *Cluster) Feasible(object *v1.Pod) (names []string, best string) {
 	if c.load == nil {
-		c.indexLoad(scenario.Edition2)
+		c.indexLoad()
 	}
 	s := c.spec(PodSpec{Tolerations: object.Spec.Tolerations, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)})
 	if i, ok := c.load.best(c, s, object.Namespace); ok {

@@ -41,6 +41,7 @@ type naive struct {
 	pods    map[string]*plainPod
 	waiting map[string]bool
 	at      time.Duration
+	down    bool // the API
 	r       Report
 	delays  []time.Duration
 	seen    map[string]bool
@@ -171,11 +172,22 @@ func (m *naive) event(e *scenario.Event) {
 		delete(m.nodes[e.Untaint.Node].taints, e.Untaint.Key)
 	case e.DeleteNode != nil:
 		for name, p := range m.pods {
-			if p.node == e.DeleteNode.Node {
+			if p.node != e.DeleteNode.Node {
+				continue
+			}
+			if p.owned && !p.daemon && !p.terminating && m.s.Reschedule != nil {
+				m.waiting[name] = true
+			}
+			delete(m.pods, name)
+		}
+		delete(m.nodes, e.DeleteNode.Node)
+	case e.API != nil:
+		m.down = e.API.State == scenario.APIDown
+		for name, p := range m.pods {
+			if p.terminating && !m.nodes[p.node].silent && !m.down {
 				delete(m.pods, name)
 			}
 		}
-		delete(m.nodes, e.DeleteNode.Node)
 	case e.AddPod != nil:
 		m.pods[e.AddPod.Name] = &plainPod{node: e.AddPod.Node}
 	}
@@ -197,7 +209,9 @@ func (m *naive) recover(name string, n *plainNode) {
 		switch {
 		case p.node != name:
 		case p.terminating:
-			delete(m.pods, pod)
+			if !m.down {
+				delete(m.pods, pod)
+			}
 		case !p.daemon:
 			spared++
 		}
@@ -268,7 +282,9 @@ func (m *naive) line(t *testing.T, l *scenario.Line) {
 		m.r.Writes-- // is not a write
 		m.r.Passes++ // used for the number of cancellations
 	}
-	if l.Kind != scenario.KindZone && l.Kind != scenario.KindCluster && l.Kind != scenario.KindSchedule {
+	switch l.Kind {
+	case scenario.KindZone, scenario.KindCluster, scenario.KindSchedule, scenario.KindSettings, scenario.KindEvent, scenario.KindPending:
+	default:
 		m.r.Writes++
 	}
 }
@@ -315,13 +331,17 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 				events = events[1:]
 			}
 			m.move(s.Settings().Until)
-			left, terminating := 0, 0
+			left, terminating, silent := 0, 0, 0
 			for _, p := range m.pods {
-				if m.nodes[p.node].silent {
-					left++
-					if p.terminating {
-						terminating++
-					}
+				if p.terminating {
+					terminating++
+				}
+				if !m.nodes[p.node].silent {
+					continue
+				}
+				left++
+				if p.terminating {
+					silent++
 				}
 			}
 			cancelled := 0
@@ -343,7 +363,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			want.Stranded, want.Until, want.Nodes, want.Pods, want.Zones = got.Stranded, got.Until, got.Nodes, got.Pods, got.Zones
 			require.Equal(t, want.Passes, cancelled)
 			require.Equal(t, left, leftTold)
-			require.Equal(t, terminating, r.Left[LeftTerminating])
+			require.Equal(t, silent, r.Left[LeftTerminating])
 			want.Passes, want.Cancelled, want.Left = got.Passes, got.Cancelled, got.Left
 			want.TaintedNodes, want.Waiting, want.Delays = len(m.seen), len(m.waiting), delays
 			require.LessOrEqual(t, got.Pending, got.Waiting)

@@ -36,7 +36,7 @@ func (c *Cluster) leaveService(n *node) {
 
 // nextCollection returns when the pod garbage collector next has a reason to pass.
 func (p *player) nextCollection() time.Duration {
-	if len(p.cluster.outOfService) == 0 || p.settings.Edition == scenario.Edition1 {
+	if len(p.cluster.outOfService) == 0 {
 		return never
 	}
 	now := p.cluster.Clock.Elapsed()
@@ -46,7 +46,7 @@ func (p *player) nextCollection() time.Duration {
 // collect removes the objects of deleted pods from nodes that are out of service and not Ready.
 func (p *player) collect(at time.Duration) {
 	c := p.cluster
-	if at%collectorPeriod != 0 || p.settings.Edition == scenario.Edition1 {
+	if at%collectorPeriod != 0 {
 		return
 	}
 	var nodes []int32

@@ -89,7 +89,7 @@ func (p *player) toNodes(e *scenario.Planned) error {
 
 // api changes how the API answers.
 func (p *player) api(a *scenario.API) {
-	ours, kubelets := a.Covers(p.settings.Edition)
+	ours, kubelets := a.Covers()
 	latency := a.Latency.Value()
 	if ours {
 		p.apiDown, p.writer.latency = a.State == scenario.APIDown, latency

@@ -22,7 +22,6 @@ func BenchmarkLargeZoneDies(b *testing.B) {
 	for range b.N {
 		zone := "a"
 		s := &scenario.Scenario{
-			Edition: scenario.Edition1,
 			Cluster: scenario.Cluster{Zones: zones(100_000)},
 			Events:  []scenario.Event{{At: at(fail), Fail: &scenario.Selector{Zone: &zone}}},
 			Until:   at(until),

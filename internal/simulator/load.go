@@ -5,14 +5,12 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/taints"
 )
 
-// loadIndex orders the nodes on which pods may land by their load, then by name. Nodes that match the same rules of
+// loadIndex orders the nodes by their load, then by name. Nodes that match the same rules of
 // pods form a group, which is a heap. There are few groups, because a cluster has few pools of nodes.
 type loadIndex struct {
-	edition  int
 	rules    []placement
 	ruleOf   map[string]int // number of a rule in rules
 	groups   map[string]*group
@@ -41,8 +39,8 @@ type indexed struct {
 	improved bool
 }
 
-func newLoadIndex(edition int) *loadIndex {
-	return &loadIndex{edition: edition, ruleOf: make(map[string]int), groups: make(map[string]*group)}
+func newLoadIndex() *loadIndex {
+	return &loadIndex{ruleOf: make(map[string]int), groups: make(map[string]*group)}
 }
 
 func (l *loadIndex) less(c *Cluster, a, b int32) bool {
@@ -60,7 +58,7 @@ func (l *loadIndex) add(c *Cluster, i int32) {
 // update moves the node to where its state and load put it.
 func (l *loadIndex) update(c *Cluster, i int32) {
 	at, key := &l.nodes[i], ""
-	open := l.open(&c.nodes[i])
+	open := !c.nodes[i].deleted
 	if open {
 		key = l.matching(c, i)
 	}
@@ -70,7 +68,7 @@ func (l *loadIndex) update(c *Cluster, i int32) {
 	if !open {
 		return
 	}
-	load := l.loadOf(&c.nodes[i])
+	load := c.nodes[i].load()
 	if at.group == nil {
 		at.load = load
 		l.put(c, i, key)
@@ -82,12 +80,6 @@ func (l *loadIndex) update(c *Cluster, i int32) {
 		at.load = load
 		at.group.down(l, c, at.group.up(l, c, at.position))
 	}
-}
-
-// open says whether any pod may land on the node. In edition 1 none may if it is cordoned or not Ready; in edition 2,
-// pods that tolerate that may.
-func (l *loadIndex) open(n *node) bool {
-	return !n.deleted && (l.edition != scenario.Edition1 || !n.unschedulable && n.isReady())
 }
 
 func (n *node) isReady() bool {
@@ -108,17 +100,13 @@ func (n *node) standing() []v1.Taint {
 	return standing
 }
 
-// loadOf returns the load by which a node is chosen: its number of pods in edition 1 or, if its room is not known, a
-// share that grows with that number.
-func (l *loadIndex) loadOf(n *node) float64 {
-	switch {
-	case l.edition == scenario.Edition1:
-		return float64(n.pods)
-	case n.room == nil:
+// load returns the load by which a node is chosen; if its room is not known, it is a share that grows with its number
+// of pods.
+func (n *node) load() float64 {
+	if n.room == nil {
 		return float64(n.pods) / usualPods
-	default:
-		return n.room.load()
 	}
+	return n.room.load()
 }
 
 // better records that some pod may land on the node that could not before.
@@ -163,7 +151,7 @@ func (l *loadIndex) match(r *placement, n *node) byte {
 // rule returns the number of a pod's rule. A new rule splits the groups.
 func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
 	r, key := placement{tolerations: s.Tolerations}, s.tolerationsKey
-	if s.needs != nil && l.edition != scenario.Edition1 {
+	if s.needs != nil {
 		r.nodes, key = s.needs.nodes, key+"\x00\x00"+s.needs.rule
 	}
 	number, ok := l.ruleOf[key]
@@ -290,9 +278,6 @@ func (l *loadIndex) bestImproved(c *Cluster, improved []int32, s *PodSpec, names
 
 // fits says whether a node that matches the pod's rules has room for it beside its other pods.
 func (l *loadIndex) fits(c *Cluster, i int32, s *PodSpec, namespace string) bool {
-	if l.edition == scenario.Edition1 {
-		return true
-	}
 	n := &c.nodes[i]
 	return (n.room == nil || n.room.fits(s.needs)) && c.among(n, s, namespace)
 }

@@ -45,7 +45,7 @@ func TestObjectsOfToday(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.True(t, bound)
-		lines, r := playOn(t, c, &scenario.Scenario{Edition: scenario.Edition1, Events: events, Until: at(10 * time.Minute)})
+		lines, r := playOn(t, c, &scenario.Scenario{Events: events, Until: at(10 * time.Minute)})
 		require.Equal(t, 1, r.Evicted, lines)
 	}
 }
@@ -54,9 +54,8 @@ func TestConditionOnANodeThatIsSilentFromTheStart(t *testing.T) {
 	c := New(&Clock{})
 	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}, Status: v1.NodeStatus{Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}}}))
 	_, err := Play(context.Background(), &scenario.Scenario{
-		Edition: scenario.Edition1,
-		Events:  []scenario.Event{{At: at(time.Minute), Condition: &scenario.Condition{Selector: scenario.Selector{Node: "n"}, Type: "Ready", Status: "False"}}},
-		Until:   at(5 * time.Minute),
+		Events: []scenario.Event{{At: at(time.Minute), Condition: &scenario.Condition{Selector: scenario.Selector{Node: "n"}, Type: "Ready", Status: "False"}}},
+		Until:  at(5 * time.Minute),
 	}, c, Options{})
 	require.ErrorContains(t, err, `event 1 (at 1m0s): condition: node "n" has failed`)
 }

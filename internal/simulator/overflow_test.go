@@ -19,7 +19,6 @@ func TestSuccessorsCountOn(t *testing.T) {
 func TestVeryLongPeriods(t *testing.T) {
 	long := scenario.Duration(2_500_000 * time.Hour)
 	s := &scenario.Scenario{
-		Edition:   scenario.Edition1,
 		Heartbeat: scenario.Heartbeat{Interval: &long, StatusInterval: &long},
 		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}}},
 		Until:     at(10 * time.Minute),
@@ -34,7 +33,6 @@ func TestVeryLongPeriods(t *testing.T) {
 
 func TestComebackAfterAVeryLongTime(t *testing.T) {
 	_, r := play(t, &scenario.Scenario{
-		Edition:    scenario.Edition1,
 		Cluster:    scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2}}},
 		Events:     []scenario.Event{{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}}},
 		Reschedule: &scenario.Reschedule{After: at(1<<63 - 1)},

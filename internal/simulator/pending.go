@@ -9,7 +9,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/taints"
 )
 
@@ -86,18 +85,12 @@ func (c *Cluster) unplaced(s *PodSpec, namespace string) Unplaced {
 
 // closed is why the rules of a node do not let a pod in, however much room there is; empty: they do.
 func (l *loadIndex) closed(n *node, s *PodSpec) string {
-	if l.edition == scenario.Edition1 && n.unschedulable {
-		return cordoned
-	}
-	if l.edition == scenario.Edition1 && !n.isReady() {
-		return notReady
-	}
 	for _, present := range [...][]v1.Taint{n.standing(), n.taints} {
 		if taint, not := taints.Untolerated(present, s.Tolerations, taints.Scheduling); not {
 			return becauseOf(taint.Key)
 		}
 	}
-	if l.edition != scenario.Edition1 && s.needs != nil && !s.needs.nodes.selects(n) {
+	if s.needs != nil && !s.needs.nodes.selects(n) {
 		return selectors
 	}
 	return ""

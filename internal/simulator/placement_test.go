@@ -382,7 +382,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 		indexed := r.Intn(100)
 		for step := range 200 {
 			if step == indexed {
-				c.indexLoad(scenario.Edition2)
+				c.indexLoad()
 			}
 			name := fmt.Sprint("n", r.Intn(7))
 			switch r.Intn(18) {

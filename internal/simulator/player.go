@@ -128,7 +128,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	c.PodChanged = func(key evictor.PodKey) { p.subject.PodChanged(key) }
 	c.Renewed = func(name string, at time.Time) { p.subject.LeaseRenewed(name, at) }
 	if p.settings.Reschedule {
-		c.indexLoad(p.settings.Edition)
+		c.indexLoad()
 		c.awaitUnbound(p.settings.RescheduleAfter)
 	}
 	c.StartKubelets(p.settings.HeartbeatInterval, p.settings.StatusInterval, p.settings.Spread != scenario.SpreadNone)
@@ -202,9 +202,7 @@ func (p *player) observe(d evictor.Decision) {
 	if l, ok := LineOf(d); ok {
 		if d.Kind == evictor.EvictionCancelled {
 			p.report.Cancelled[d.Reason]++
-			if p.tells() {
-				l.More = because(d.Reason)
-			}
+			l.More = because(d.Reason)
 		}
 		p.line(l)
 	}

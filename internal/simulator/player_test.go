@@ -27,7 +27,6 @@ func play(t *testing.T, s *scenario.Scenario) ([]string, *Report) {
 
 func TestSmoke(t *testing.T) {
 	s := &scenario.Scenario{
-		Edition: scenario.Edition1,
 		Cluster: scenario.Cluster{Zones: []scenario.Zone{
 			{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(300)), DaemonSetPodsPerNode: 1},
 			{Name: "b", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(300))},
@@ -60,7 +59,6 @@ func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
 // A fault that only the run finds names its event too: here the pod is still terminating when it is added again.
 func TestEventThatFailsInTheRunIsNumbered(t *testing.T) {
 	_, err := Play(context.Background(), &scenario.Scenario{
-		Edition: scenario.Edition1,
 		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3}}},
 		Events: []scenario.Event{
 			{At: at(3 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-001"}},

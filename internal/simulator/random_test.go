@@ -17,7 +17,7 @@ import (
 // randomScenario makes a scenario from a seed: a few zones, half an hour, and everything that can happen.
 func randomScenario(seed int64) *scenario.Scenario {
 	r := rand.New(rand.NewSource(seed))
-	s := &scenario.Scenario{Edition: scenario.Edition1, Until: at(30 * time.Minute)}
+	s := &scenario.Scenario{Until: at(30 * time.Minute)}
 	maybe := func(n int) bool { return r.Intn(n) == 0 }
 	if maybe(6) {
 		s.Config.NodeMonitorPeriod = at(0)

@@ -31,10 +31,9 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 		}
 		require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", test.spec))
 		_, r := playOn(t, c, &scenario.Scenario{
-			Edition: scenario.Edition1,
-			Config:  scenario.Config{TaintBasedEviction: &test.taints, NodeEvictionRate: ptr(0.0)},
-			Events:  []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
-			Until:   at(30 * time.Minute),
+			Config: scenario.Config{TaintBasedEviction: &test.taints, NodeEvictionRate: ptr(0.0)},
+			Events: []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
+			Until:  at(30 * time.Minute),
 		})
 		require.Equal(t, map[string]int{test.want: 1}, r.Left, test)
 	}
@@ -43,7 +42,6 @@ func TestWhyPodsAreLeftDependsOnTheWayOfEviction(t *testing.T) {
 // A node counts as tainted even if its taint was lifted because every zone was down.
 func TestNodesThatCameBackAfterTheirTaintWasLiftedWereTainted(t *testing.T) {
 	lines, r := play(t, &scenario.Scenario{
-		Edition:   scenario.Edition1,
 		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
 		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(3000))}}},
 		Events: []scenario.Event{
@@ -53,7 +51,7 @@ func TestNodesThatCameBackAfterTheirTaintWasLiftedWereTainted(t *testing.T) {
 		},
 		Until: at(10 * time.Minute),
 	})
-	require.Contains(t, lines, `{"t":215.000,"kind":"taint","node":"a-000","key":"node.kubernetes.io/unreachable","effect":"NoExecute","op":"remove"}`)
+	require.Contains(t, lines, `{"t":225.000,"kind":"taint","node":"a-000","key":"node.kubernetes.io/unreachable","effect":"NoExecute","op":"remove","reason":"Ready is Unknown"}`)
 	require.Equal(t, 2, r.CameBackNodes)
 	require.Equal(t, 4, r.CameBackPods)
 }

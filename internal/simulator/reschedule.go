@@ -10,13 +10,10 @@ import (
 )
 
 // indexLoad builds the indexes that rescheduling needs.
-func (c *Cluster) indexLoad(edition int) {
-	c.load, c.waiting = newLoadIndex(edition), waiting{refused: make(map[alike]*queue)}
+func (c *Cluster) indexLoad() {
+	c.load, c.waiting = newLoadIndex(), waiting{refused: make(map[alike]*queue)}
 	for i := range c.nodes {
 		c.load.add(c, int32(i))
-	}
-	if edition == scenario.Edition1 {
-		return
 	}
 	for i := range c.pods { // deleted before time 0
 		if p := &c.pods[i]; p.node >= 0 && p.terminating && p.spec.returns() == whenGone && c.nodes[p.node].failed {
@@ -50,20 +47,10 @@ func (s *PodSpec) returns() returns {
 	}
 }
 
-// evicted makes a pod wait to come back at once, whatever its controller: the rule of edition 1.
-func (c *Cluster) evicted(i int32) {
-	p := &c.pods[i]
-	if c.load == nil || c.load.edition != scenario.Edition1 || p.spec.OwnerKind == "" || p.spec.OwnerKind == "DaemonSet" {
-		return
-	}
-	c.stats.stranded(c.now(), 1)
-	c.replace(i)
-}
-
 // deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
 func (c *Cluster) deletionBegins(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || c.load.edition == scenario.Edition1 || p.terminating {
+	if c.load == nil || p.terminating {
 		return
 	}
 	switch p.spec.returns() {
@@ -81,7 +68,7 @@ func (c *Cluster) deletionBegins(i int32) {
 // isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
 func (c *Cluster) isGone(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || c.load.edition == scenario.Edition1 || p.spec.returns() != whenGone {
+	if c.load == nil || p.spec.returns() != whenGone {
 		return
 	}
 	if !p.owed {
@@ -95,14 +82,14 @@ func (c *Cluster) replace(i int32) {
 	c.waiting.add(comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member})
 }
 
-// nextComeback returns the time of the next attempt to schedule a waiting pod. Edition 1 tries pods that found no node
-// again at each pass, edition 2 as soon as something has changed.
+// nextComeback returns the time of the next attempt to schedule a waiting pod. Pods that found no node are tried
+// again as soon as something has changed.
 func (p *player) nextComeback() (time.Duration, bool) {
 	c := p.cluster
 	if c.load == nil {
 		return 0, false
 	}
-	if p.settings.Edition != scenario.Edition1 && p.tryAgain(0) {
+	if p.tryAgain() {
 		return c.Clock.Elapsed(), true
 	}
 	if len(c.waiting.coming) == 0 {
@@ -119,17 +106,10 @@ func (p *player) due(b *comeback) time.Duration {
 	return never
 }
 
-// tryAgain reports whether pods that found no node are tried again at that instant.
-func (p *player) tryAgain(at time.Duration) bool {
+// tryAgain reports whether pods that found no node are tried again now.
+func (p *player) tryAgain() bool {
 	c := p.cluster
-	switch {
-	case c.waiting.count == 0:
-		return false
-	case p.settings.Edition == scenario.Edition1:
-		return p.passDue(at)
-	default:
-		return len(c.load.improved) > 0 || c.waiting.minding > 0 && c.waiting.version != c.load.version
-	}
+	return c.waiting.count > 0 && (len(c.load.improved) > 0 || c.waiting.minding > 0 && c.waiting.version != c.load.version)
 }
 
 // comeBack schedules the pods that are due, and retries those that found no node if tryAgain allows it. It tries pods in
@@ -139,7 +119,7 @@ func (p *player) comeBack(at time.Duration) {
 	if c.load == nil {
 		return
 	}
-	retry := p.tryAgain(at)
+	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
 		return
 	}
@@ -153,7 +133,7 @@ func (p *player) comeBack(at time.Duration) {
 		b := w.coming[0]
 		w.coming = w.coming[1:]
 		a, minds := c.alike(&b)
-		if p.settings.Edition != scenario.Edition1 && w.refused[a] != nil {
+		if w.refused[a] != nil {
 			full[a] = true // nothing has changed for these pods, or they were just tried
 		}
 		if !full[a] {
@@ -174,7 +154,7 @@ func (p *player) comeBack(at time.Duration) {
 // tellPending writes to the timeline that a pod found no node, and why. Finding the reason takes a look at every node, so
 // it is reused for one second for all pods that are alike.
 func (p *player) tellPending(at time.Duration, q *queue, b *comeback) {
-	if !p.tells() || p.options.Line == nil {
+	if p.options.Line == nil {
 		return
 	}
 	if q.why == "" || at-q.asked >= time.Second {
@@ -192,7 +172,7 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 		q := all[0]
 		var target int32
 		var ok bool
-		if b := &q.pods[0]; q.minds || p.settings.Edition == scenario.Edition1 {
+		if b := &q.pods[0]; q.minds {
 			target, ok = c.load.best(c, b.spec, b.key.Namespace)
 		} else {
 			target, ok = c.load.bestImproved(c, improved, b.spec, b.key.Namespace)
@@ -208,29 +188,20 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 	}
 }
 
-// passDue reports whether there is a monitor pass at this instant.
-func (p *player) passDue(at time.Duration) bool {
-	if period := p.settings.NodeMonitorPeriod; period > 0 {
-		return (at-p.origin)%period == 0
-	}
-	return true
-}
-
 // place binds a pod to a node. A pod of a StatefulSet keeps its name; any other replacement gets a new one.
 func (p *player) place(b comeback, target int32) {
 	c := p.cluster
-	own := b.fresh || c.load.edition != scenario.Edition1 && b.spec.returns() == whenGone
+	own := b.fresh || b.spec.returns() == whenGone
 	key := b.key
 	for taken := !own; taken; {
 		key.Name = successor(key.Name)
 		_, taken = c.findPod(key)
 	}
 	n := &c.nodes[target]
-	ready := c.load.edition == scenario.Edition1 || !n.failed
 	if b.spec.OwnerKind != "DaemonSet" { // only a fresh pod can belong to a DaemonSet
 		c.stats.stranded(c.now(), -1)
 	}
-	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: ready, bound: c.now(), member: b.member}, n.name); err != nil {
+	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: !n.failed, bound: c.now(), member: b.member}, n.name); err != nil {
 		return // another pod has its name
 	}
 	l := scenario.Line{T: c.Clock.Elapsed(), Kind: scenario.KindSchedule, Node: n.name, Pod: scenario.JoinPodName(key.Namespace, key.Name)}
@@ -242,8 +213,6 @@ func (p *player) place(b comeback, target int32) {
 	if c.happened != nil {
 		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
 	}
-	if p.tells() {
-		l.More = scenario.Fields{"was": scenario.JoinPodName(b.key.Namespace, b.key.Name)}.String()
-	}
+	l.More = scenario.Fields{"was": scenario.JoinPodName(b.key.Namespace, b.key.Name)}.String()
 	p.line(l)
 }

@@ -15,8 +15,7 @@ import (
 )
 
 func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
-	_, r := play(t, &scenario.Scenario{
-		Edition: scenario.Edition1,
+	lines, r := play(t, &scenario.Scenario{
 		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(10))}}},
 		Events: []scenario.Event{
 			{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a-001"}},
@@ -25,25 +24,12 @@ func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
 		Reschedule: &scenario.Reschedule{},
 		Until:      at(10 * time.Minute),
 	})
-	require.Equal(t, 2, r.Evicted)
-	require.Equal(t, 2, r.Rescheduled)
+	require.Equal(t, 3, r.Evicted, "one of those of the deleted node came back on the node that fails")
+	require.Equal(t, 2+3, r.Rescheduled)
 	require.Zero(t, r.Waiting)
-}
-
-func TestPodsThatFoundNoNodeAreTriedAtEachPass(t *testing.T) {
-	lines, r := play(t, &scenario.Scenario{
-		Edition: scenario.Edition1,
-		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 1}, {Name: "b", Nodes: 1}}},
-		Events: []scenario.Event{
-			{At: at(0), Cordon: &scenario.Selector{Node: "b-000"}},
-			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
-			{At: at(5*time.Minute + time.Second), Uncordon: &scenario.Selector{Node: "b-000"}},
-		},
-		Reschedule: &scenario.Reschedule{},
-		Until:      at(10 * time.Minute),
-	})
-	require.Equal(t, 1, r.Rescheduled)
-	require.Contains(t, lines, `{"t":305.000,"kind":"schedule","node":"b-000","pod":"a-000-p0-r1"}`)
+	for _, l := range lines {
+		require.NotContains(t, l, `"kind":"schedule","node":"a-001"`)
+	}
 }
 
 // The format counts the pods that are neither terminating nor of a DaemonSet.
@@ -63,7 +49,6 @@ func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
 	add("done", "b", v1.PodSucceeded)
 	add("runs", "a", v1.PodRunning)
 	lines, _ := playOn(t, c, &scenario.Scenario{
-		Edition:    scenario.Edition1,
 		Events:     []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
 		Reschedule: &scenario.Reschedule{},
 		Until:      at(5 * time.Minute),
@@ -82,7 +67,7 @@ func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
 	taint := func(node string) scenario.Event {
 		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}}
 	}
-	s := &scenario.Scenario{Edition: scenario.Edition1, Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
+	s := &scenario.Scenario{Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
 	_, err := Play(context.Background(), s, c, Options{})
 	require.EqualError(t, err, "at 1m0s pods come back and are evicted again without end: reschedule.after is too short")
 }

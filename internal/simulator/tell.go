@@ -9,20 +9,16 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// teller adds what only edition 2 reports: settings, events, and reasons.
+// teller reports settings, events, and reasons.
 type teller struct {
-	verdicts map[string]string // of nodes, as text; nil in edition 1
+	verdicts map[string]string // of nodes, as text
 	touched  []string          // nodes that the current event affected
 }
 
-func (p *player) tells() bool { return p.settings.Edition != scenario.Edition1 }
-
 func (p *player) tellSettings() {
-	if p.tells() {
-		p.teller.verdicts = make(map[string]string)
-		p.writer.why = &p.teller
-		p.line(scenario.Line{Kind: scenario.KindSettings, More: p.settings.Fields().String()})
-	}
+	p.teller.verdicts = make(map[string]string)
+	p.writer.why = &p.teller
+	p.line(scenario.Line{Kind: scenario.KindSettings, More: p.settings.Fields().String()})
 }
 
 // tellEvent reports an event after it has happened.
@@ -42,10 +38,8 @@ func (p *player) tellEvent(e *scenario.Planned) {
 
 // tellTouched reports the nodes that were affected.
 func (p *player) tellTouched(fields scenario.Fields) {
-	if p.tells() {
-		fields["nodes"] = p.teller.touched
-		p.line(scenario.Line{T: p.cluster.Clock.Elapsed(), Kind: scenario.KindEvent, More: fields.String()})
-	}
+	fields["nodes"] = p.teller.touched
+	p.line(scenario.Line{T: p.cluster.Clock.Elapsed(), Kind: scenario.KindEvent, More: fields.String()})
 	p.teller.touched = p.teller.touched[:0]
 }
 
@@ -63,15 +57,11 @@ func (p *player) tellTrace(number int, failed, back []string) {
 }
 
 // touch records that the current event affected a node.
-func (p *player) touch(name string) {
-	if p.tells() {
-		p.teller.touched = append(p.teller.touched, name)
-	}
-}
+func (p *player) touch(name string) { p.teller.touched = append(p.teller.touched, name) }
 
 // decided records the reason for a node's verdict.
 func (t *teller) decided(d *evictor.Decision) {
-	if t.verdicts == nil || d.Kind != evictor.NodeVerdict {
+	if d.Kind != evictor.NodeVerdict {
 		return
 	}
 	if d.Silence > 0 {

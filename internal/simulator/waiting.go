@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // comeback is a pod that waits for its replacement.
@@ -56,11 +55,7 @@ func (w *waiting) add(b comeback) {
 }
 
 func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
-	a = alike{tolerations: b.spec.tolerationsKey}
-	if c.load.edition == scenario.Edition1 {
-		return a, false
-	}
-	a.needs = b.spec.needs
+	a = alike{needs: b.spec.needs, tolerations: b.spec.tolerationsKey}
 	minds = len(c.tallies) > 0 && c.minds(b.spec, b.key.Namespace)
 	if minds {
 		a.labels, a.namespace = b.spec.labels, b.key.Namespace

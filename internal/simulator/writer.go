@@ -226,7 +226,6 @@ func (w *Writer) evict(ctx context.Context, ref evictor.PodRef, why string) {
 	}
 	w.line(scenario.Line{Kind: scenario.KindEvict, Node: c.nodes[c.pods[i].node].name, Pod: scenario.JoinPodName(ref.Namespace, ref.Name), More: why})
 	c.leaves(i)
-	c.evicted(i)
 	c.deletePod(i)
 }
 

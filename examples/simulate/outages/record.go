@@ -76,7 +76,7 @@ func (r Record) Make(data, to string, tolerationSeconds int64) (scenario string,
 	}
 	finish(p.pods, tolerationSeconds)
 	var text strings.Builder
-	text.WriteString("edition: 2\ncluster: {files: [nodes.json, pods.json]}\nreschedule: {after: 10s}\n")
+	text.WriteString("cluster: {files: [nodes.json, pods.json]}\nreschedule: {after: 10s}\n")
 	fmt.Fprintf(&text, "until: %s\n", p.until)
 	err = errors.Join(
 		write(to, "nodes.json", v1.NodeList{TypeMeta: list, Items: p.nodes}),

@@ -154,7 +154,6 @@ func settings(s *scenario.Settings) []Field {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	tolerated, _ := s.TolerationSeconds.MarshalText() // never fails
 	fields := []Field{
-		{"edition", strconv.Itoa(s.Edition)},
 		{"nodeMonitorPeriod", s.NodeMonitorPeriod.String()},
 		{"nodeMonitorGracePeriod", s.NodeMonitorGracePeriod.String()},
 		{"nodeStartupGracePeriod", s.NodeStartupGracePeriod.String()},

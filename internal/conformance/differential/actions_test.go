@@ -14,10 +14,9 @@ import (
 	"github.com/evictkit/evictkit/internal/simulator"
 )
 
-// actions is a scenario with the actions of the second edition that random scenarios lack. Each part of it stands apart
+// actions is a scenario with the actions that random scenarios lack. Each part of it stands apart
 // in time and in nodes.
 const actions = `
-edition: 2
 cluster:
   zones:
   - {name: a, nodes: 12, podsPerNode: 2, tolerationSeconds: 30, labels: {rack: "1"}, capacity: {cpu: 8, pods: 20}, pod: {requests: {cpu: 1}, owner: StatefulSet/web}}
@@ -38,9 +37,9 @@ reschedule: {after: 10s}
 until: 30m
 `
 
-// Upstream's controllers live through every action of the second edition as ours do: the world does the same on both
+// Upstream's controllers live through every action as ours do: the world does the same on both
 // sides, and the same nodes are tainted and pods evicted, whatever the instants.
-func TestActionsOfTheSecondEdition(t *testing.T) {
+func TestActions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(actions), 0o600))
 	out, err := exec.CommandContext(t.Context(), oracles[V137], path).Output()

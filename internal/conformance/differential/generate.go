@@ -58,7 +58,7 @@ type genNode struct {
 
 // Generate makes a case from a seed.
 func Generate(seed uint64, against Against) *Case {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{Scenario: scenario.Scenario{Edition: scenario.Edition1}}, nodes: map[string]*genNode{}}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 0x65766963746b6974)), against: against, c: &Case{}, nodes: map[string]*genNode{}}
 	g.large = g.one(25)
 	g.config()
 	g.cluster()

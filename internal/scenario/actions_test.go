@@ -2,16 +2,14 @@ package scenario
 
 import (
 	"math"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// soundNews returns every valid event of edition 2.
-func soundNews() []Event {
+// soundActions returns valid events of the actions, with what they can choose.
+func soundActions() []Event {
 	choose := func(l LabelSelector) *LabelSelector { return &l }
 	return []Event{
 		{At: after(time.Minute), Fail: &Selector{Zone: ptr("a"), Percent: ptr(30.0), Seed: ptr(int64(7))}},
@@ -37,28 +35,14 @@ func soundNews() []Event {
 	}
 }
 
-func TestCheckPassesWhatIsNewInEdition2(t *testing.T) {
+func TestCheckPassesEachAction(t *testing.T) {
 	s := sound()
 	s.Config.UseEvictionAPI = ptr(true)
-	s.Events = soundNews()
+	s.Events = soundActions()
 	require.NoError(t, s.Check(nil))
 }
 
-// TestEdition1HasNothingNew: edition 1 rejects each of them.
-func TestEdition1HasNothingNew(t *testing.T) {
-	s := sound()
-	s.Edition = Edition1
-	s.Config.UseEvictionAPI = ptr(true)
-	s.Cluster.Zones[0].Unschedulable = true
-	s.Events = soundNews()
-	lines := strings.Split(s.Check(nil).Error(), "\n")
-	require.Len(t, slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !strings.Contains(l, "edition 1") }), 16, lines)
-	for i, want := range []string{"fail", "recover", "partition", "condition", "taint", "drain", "outOfService", "replaceNode"} {
-		require.Contains(t, lines[i+2], ": "+want+": edition 1 does not support it")
-	}
-}
-
-func TestCheckFaultsOfEdition2(t *testing.T) {
+func TestCheckFaultsOfActions(t *testing.T) {
 	on := func(s Selector) *Selector { return &s }
 	for want, e := range map[string]Event{
 		`fail: percent: 101 is outside 0…100`:                                                         {Fail: on(Selector{Zone: ptr("a"), Percent: ptr(101.0)})},
@@ -168,7 +152,7 @@ func TestSelectorOrderAndMost(t *testing.T) {
 
 func TestEventsInWords(t *testing.T) {
 	var got []string
-	for _, e := range soundNews() {
+	for _, e := range soundActions() {
 		got = append(got, e.String())
 	}
 	require.Equal(t, []string{

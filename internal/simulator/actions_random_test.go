@@ -18,8 +18,8 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// randomNews makes a scenario of edition 2 with all its new features. It need not make sense.
-func randomNews(seed int64) *scenario.Scenario {
+// randomActions makes a scenario that uses every action and field. It need not make sense.
+func randomActions(seed int64) *scenario.Scenario {
 	r := rand.New(rand.NewSource(seed))
 	s := &scenario.Scenario{Until: at(30 * time.Minute), Reschedule: &scenario.Reschedule{After: at(time.Duration(r.Intn(20)) * time.Second)}}
 	s.Config.UseEvictionAPI = ptr(r.Intn(2) == 0)
@@ -39,12 +39,12 @@ func randomNews(seed int64) *scenario.Scenario {
 		s.Cluster.Zones = append(s.Cluster.Zones, z)
 	}
 	for range 4 + r.Intn(14) {
-		s.Events = append(s.Events, randomNewEvent(r, time.Duration(r.Intn(1200))*time.Second))
+		s.Events = append(s.Events, randomAction(r, time.Duration(r.Intn(1200))*time.Second))
 	}
 	if r.Intn(2) == 0 {
 		again := &scenario.Repeat{Every: at(time.Duration(100+r.Intn(400)) * time.Second)}
 		for range 1 + r.Intn(4) {
-			again.Events = append(again.Events, randomNewEvent(r, time.Duration(r.Intn(200))*time.Second))
+			again.Events = append(again.Events, randomAction(r, time.Duration(r.Intn(200))*time.Second))
 		}
 		s.Events = append(s.Events, scenario.Event{At: at(time.Duration(r.Intn(600)) * time.Second), Repeat: again})
 	}
@@ -80,7 +80,7 @@ func randomChoice(r *rand.Rand) scenario.Selector {
 	return s
 }
 
-func randomNewEvent(r *rand.Rand, when time.Duration) scenario.Event {
+func randomAction(r *rand.Rand, when time.Duration) scenario.Event {
 	e := scenario.Event{At: at(when)}
 	s := randomChoice(r)
 	switch r.Intn(14) {
@@ -201,10 +201,10 @@ func recount(t *testing.T, c *Cluster) {
 
 // Whatever happens, the incremental counts are right, an eviction through the API never violates a budget, and the same
 // scenario gives the same timeline.
-func TestRandomScenariosOfEdition2(t *testing.T) {
+func TestRandomActions(t *testing.T) {
 	evictions, refused := 0, 0
 	for seed := range int64(100) {
-		s := randomNews(seed)
+		s := randomActions(seed)
 		sensible(t, s)
 		var before []string
 		for range 2 {

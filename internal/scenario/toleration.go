@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// The editions of the format. They differ in defaults (see Defaults) and in which pods come back, when and where; the
-// package comment has the rules of both.
-const (
-	Edition1 = 1 // the rules of timelines recorded before edition 2
-	Edition2 = 2 // the rules of Kubernetes
-)
-
 // TolerationSeconds is how long a pod tolerates that its node is not ready or unreachable. As in Kubernetes, 0 and
 // negative values mean no time at all. In text it is a whole number, or none.
 type TolerationSeconds int64

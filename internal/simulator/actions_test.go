@@ -226,8 +226,8 @@ func TestEvictionAPI(t *testing.T) {
 }
 
 func TestAPIDownForKubelets(t *testing.T) {
-	outage := func(whose string, edition int) *Report {
-		s := &scenario.Scenario{Edition: edition, Until: at(10 * time.Minute), Events: []scenario.Event{
+	outage := func(whose string) *Report {
+		s := &scenario.Scenario{Until: at(10 * time.Minute), Events: []scenario.Event{
 			{At: at(2 * time.Minute), API: &scenario.API{State: "down", For: whose}},
 			{At: at(4 * time.Minute), API: &scenario.API{State: "up", For: whose}},
 		}}
@@ -238,10 +238,9 @@ func TestAPIDownForKubelets(t *testing.T) {
 		require.Zero(t, r.Stranded)
 		return r
 	}
-	require.Equal(t, 5, outage("kubelets", 2).Unknown)
-	require.Zero(t, outage("evictor", 2).Unknown)
-	require.Zero(t, outage("", 1).Unknown)
-	require.LessOrEqual(t, outage("", 2).Unknown, 5)
+	require.Equal(t, 5, outage("kubelets").Unknown)
+	require.Zero(t, outage("evictor").Unknown)
+	require.LessOrEqual(t, outage("").Unknown, 5)
 }
 
 // Slow writes take effect that much later, and there are never more in flight than workers.
@@ -322,8 +321,8 @@ func TestTolerationsThatAreGivenStandForThoseThatAreAdded(t *testing.T) {
 	require.Empty(t, tolerations(nil, scenario.NoToleration))
 }
 
-// What a timeline of edition 2 has in addition to writes.
-func TestTimelineOfEdition2(t *testing.T) {
+// A timeline tells settings, events, placements and reasons beside writes.
+func TestTimeline(t *testing.T) {
 	s := &scenario.Scenario{Until: at(12 * time.Minute), Reschedule: &scenario.Reschedule{}, Cluster: scenario.Cluster{Zones: []scenario.Zone{
 		{Name: "a", Nodes: 3, PodsPerNode: 1, TolerationSeconds: ptr(scenario.TolerationSeconds(60)), NodeFields: scenario.NodeFields{Capacity: map[string]scenario.Quantity{"pods": "2"}}},
 	}}}
@@ -336,7 +335,7 @@ func TestTimelineOfEdition2(t *testing.T) {
 		{At: at(11 * time.Minute), Restart: &scenario.Restart{}},
 	}
 	lines, _ := play(t, s)
-	require.True(t, strings.HasPrefix(lines[0], `{"t":0.000,"kind":"settings","edition":2,"heartbeatInterval":10.000,"largeClusterSizeThreshold":50,`), lines[0])
+	require.True(t, strings.HasPrefix(lines[0], `{"t":0.000,"kind":"settings","heartbeatInterval":10.000,"largeClusterSizeThreshold":50,`), lines[0])
 	got := lines[1:]
 	for i, l := range got {
 		got[i] = strings.ReplaceAll(strings.ReplaceAll(l, "node.kubernetes.io/", ""), `"kind":`, "")

@@ -3,7 +3,7 @@ package ratelimitqueue
 import (
 	"time"
 
-	"github.com/evictkit/evictkit/internal/final"
+	"github.com/evictkit/evictkit/internal/backoff"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -107,14 +107,14 @@ func (it Item[K, V]) Fail(err error) Ended {
 	switch {
 	case err == nil:
 		return it.Done()
-	case final.Is(err):
+	case backoff.IsFinal(err):
 		return end(&it, ending{kind: drop, err: err})
 	}
 	return end(&it, ending{kind: retry, backs: true, err: err})
 }
 
 // Final marks an error that retrying cannot fix. Nil stays nil.
-func Final(err error) error { return final.Mark(err) }
+func Final(err error) error { return backoff.Final(err) }
 
 // ending is how an item ends.
 type ending struct {

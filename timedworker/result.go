@@ -3,7 +3,7 @@ package timedworker
 import (
 	"time"
 
-	"github.com/evictkit/evictkit/internal/final"
+	"github.com/evictkit/evictkit/internal/backoff"
 )
 
 // Result is how one try of a piece of work ended. Make one with Done, Drop, Retry, RetryAfter, Blocked or Fail; the zero
@@ -46,7 +46,7 @@ func Fail(err error) Result {
 	switch {
 	case err == nil:
 		return Done()
-	case final.Is(err):
+	case backoff.IsFinal(err):
 		return Result{outcome: dropped, err: err}
 	}
 	return Result{outcome: retryBackoff, err: err}
@@ -56,4 +56,4 @@ func Fail(err error) Result {
 func (r Result) over() bool { return r.outcome <= dropped }
 
 // Final marks an error, for Fail, that retrying cannot fix. Nil stays nil.
-func Final(err error) error { return final.Mark(err) }
+func Final(err error) error { return backoff.Final(err) }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 	"github.com/evictkit/evictkit/evictor/nodepressure/cgroup"
-	"github.com/evictkit/evictkit/internal/noderecord"
+	"github.com/evictkit/evictkit/examples/simulate/noderecord"
 )
 
 // playLive measures until the context ends, which is not an error. Stdout is used for a record written to -.

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/evictkit/evictkit/evictor/nodepressure"
-	"github.com/evictkit/evictkit/internal/noderecord"
+	"github.com/evictkit/evictkit/examples/simulate/noderecord"
 )
 
 type pressureFlags struct {
@@ -31,7 +31,7 @@ type pressureFlags struct {
 func (f *pressureFlags) add(set *pflag.FlagSet) {
 	set.StringVar(&f.record, "pressure", "", "play the record of a node in `FILE` through the kubelet's eviction machine. A record is JSON lines: "+
 		`{"node":{}}, then {"pod":POD} and {"sample":{"t":SECONDS,"signals":{SIGNAL:{"available":N,"capacity":N}},"pods":{"NAMESPACE/NAME":{"memory":BYTES,"processes":N}}}}. `+
-		"internal/noderecord/doc.go defines the format")
+		"examples/simulate/noderecord/doc.go defines the format")
 	set.BoolVar(&f.live, "pressure-live", false, "measure the machine this runs on, and report what the kubelet would do, until interrupted or --until")
 	set.StringVar(&f.cgroup, "cgroup", "/sys/fs/cgroup", "with --pressure-live: the cgroup v2 directory that stands for the node, `DIR`")
 	set.StringVar(&f.nodeFs, "nodefs", existing("/", "/var/lib/kubelet"), "with --pressure-live: a directory on the kubelet's file system, `DIR`; empty measures no file system")

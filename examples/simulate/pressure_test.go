@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/evictkit/evictkit/internal/noderecord"
+	"github.com/evictkit/evictkit/examples/simulate/noderecord"
 )
 
 const record = "testdata/pressure.jsonl"

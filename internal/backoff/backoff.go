@@ -1,4 +1,5 @@
-// Package backoff says how long to wait after failed tries. ratelimitqueue and timedworker share it.
+// Package backoff says how long to wait after failed tries, and after which errors no further try helps. ratelimitqueue
+// and timedworker share it, so an error that was marked for one may be handed to the other.
 package backoff
 
 import (

@@ -12,10 +12,10 @@
 // SCENARIO.md in examples/scenariofile defines the formats for people. The rules are those of Kubernetes:
 //
 //	generated pods         tolerate not-ready and unreachable for 300s; tolerationSeconds: none for nothing
-//	who comes back         deleted pods of any owner but DaemonSets, also when their node is deleted; no mirror and no
-//	                       bare pods
-//	when (and then after)  when the deletion begins; of a StatefulSet when the object is gone, under its own name: on a
-//	                       silent node once the kubelet is back, the node is deleted, or forceDelete removes it
+//	who comes back         deleted pods of any owner but DaemonSets, also when their node is deleted; no mirror and
+//	                       no bare pods
+//	when (and then after)  when the deletion begins; of a StatefulSet when the object is gone, under its own name: on
+//	                       a silent node once the kubelet is back, the node is deleted, or forceDelete removes it
 //	where                  a node that is Ready and not cordoned, or whose taint for that is tolerated, as its other
 //	                       taints are; it matches nodeSelector, required node and pod affinity and anti-affinity, and
 //	                       has the requests left; the least allocated, first by name

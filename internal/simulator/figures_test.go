@@ -183,11 +183,7 @@ func (m *naive) event(e *scenario.Event) {
 		delete(m.nodes, e.DeleteNode.Node)
 	case e.API != nil:
 		m.down = e.API.State == scenario.APIDown
-		for name, p := range m.pods {
-			if p.terminating && !m.nodes[p.node].silent && !m.down {
-				delete(m.pods, name)
-			}
-		}
+		maps.DeleteFunc(m.pods, func(_ string, p *plainPod) bool { return p.terminating && !m.nodes[p.node].silent && !m.down })
 	case e.AddPod != nil:
 		m.pods[e.AddPod.Name] = &plainPod{node: e.AddPod.Node}
 	}
@@ -333,16 +329,10 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			m.move(s.Settings().Until)
 			left, terminating, silent := 0, 0, 0
 			for _, p := range m.pods {
-				if p.terminating {
-					terminating++
-				}
-				if !m.nodes[p.node].silent {
-					continue
-				}
-				left++
-				if p.terminating {
-					silent++
-				}
+				on := m.nodes[p.node]
+				count(&left, on.silent)
+				count(&terminating, p.terminating)
+				count(&silent, on.silent && p.terminating)
 			}
 			cancelled := 0
 			for _, n := range r.Cancelled {
@@ -385,6 +375,12 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			m.levels(t, &want, &got)
 			require.Equal(t, want, got)
 		})
+	}
+}
+
+func count(n *int, is bool) {
+	if is {
+		*n++
 	}
 }
 

@@ -59,7 +59,7 @@ func (e *explainer) liftedAtOnce(node string, from, to time.Duration) bool {
 	return false
 }
 
-// outage says whether the API was down at any time within that span.
+// outage says whether the API was down for the evictor at any time within that span.
 func (e *explainer) outage(from, to time.Duration) bool {
 	for _, s := range e.outages {
 		if s.from <= to && s.to >= from {

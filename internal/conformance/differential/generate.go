@@ -130,7 +130,7 @@ func (g *generator) cluster() {
 			z.Region = "r"
 		}
 		if !g.one(5) {
-			z.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, 0, 5, 30, 60, 120, 300))
+			z.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, scenario.NoToleration, 0, 5, 30, 60, 120))
 		}
 		g.c.Scenario.Cluster.Zones = append(g.c.Scenario.Cluster.Zones, z)
 		gz := g.zone(z.Key())
@@ -242,7 +242,7 @@ func (g *generator) event(at time.Duration) {
 		g.serial++
 		p := scenario.AddPod{Name: fmt.Sprintf("x%d", g.serial), Node: name}
 		if !g.one(3) {
-			p.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, 0, 10, 60, 300))
+			p.TolerationSeconds = of(pick[scenario.TolerationSeconds](g, scenario.NoToleration, 0, 10, 60))
 		}
 		g.pods = append(g.pods, p.Name)
 		g.add(at, scenario.Event{AddPod: &p})
@@ -253,7 +253,7 @@ func (g *generator) event(at time.Duration) {
 			g.pods = slices.Delete(g.pods, i, i+1)
 		}
 	case k < 97:
-		g.add(at, scenario.Event{API: &scenario.API{State: scenario.APIDown}})
+		g.add(at, scenario.Event{API: &scenario.API{State: scenario.APIDown, For: pick(g, "", scenario.ForEvictor, scenario.ForKubelets)}})
 		up := at + time.Duration(1+g.IntN(120))*time.Second + 13*time.Millisecond
 		if up < g.until {
 			g.add(up, scenario.Event{API: &scenario.API{State: scenario.APIUp}})
@@ -343,6 +343,9 @@ func (g *generator) untaint(at time.Duration) {
 func (g *generator) newNode(at time.Duration) {
 	g.serial++
 	a := scenario.AddNode{Name: fmt.Sprintf("new-%d", g.serial), PodsPerNode: g.podsPerNode()}
+	if g.one(2) {
+		a.TolerationSeconds = of(scenario.NoToleration)
+	}
 	key := g.zones[g.IntN(len(g.zones))].key
 	if g.one(4) {
 		key = scenario.ZoneKey{Zone: fmt.Sprintf("z%d", g.serial)}

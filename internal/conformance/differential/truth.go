@@ -24,7 +24,7 @@ type truth struct {
 	bound    map[string]time.Duration // pods that were added later
 	removed  map[string]time.Duration // nodes that are deleted
 	restarts []time.Duration
-	outages  []span
+	outages  []span // of the API, for the evictor
 }
 
 // moment is when a node became healthy or unhealthy.
@@ -127,7 +127,9 @@ func (t *truth) event(e *scenario.Event) {
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
 	case e.API != nil && e.API.State == scenario.APIDown:
-		t.outages = append(t.outages, span{at, forever})
+		if evictor, _ := e.API.Covers(); evictor {
+			t.outages = append(t.outages, span{at, forever})
+		}
 	case e.API != nil:
 		for i := range t.outages {
 			t.outages[i].to = min(t.outages[i].to, at)

@@ -24,7 +24,9 @@ type truth struct {
 	bound    map[string]time.Duration // pods that were added later
 	removed  map[string]time.Duration // nodes that are deleted
 	restarts []time.Duration
-	outages  []span // of the API, for the evictor
+	outages  []span   // of the API, for the evictor
+	cutOff   []span   // of the API, for kubelets
+	order    []string // nodes of time 0, as kubelets count them
 }
 
 // moment is when a node became healthy or unhealthy.
@@ -45,13 +47,16 @@ func (s span) holds(t time.Duration) bool { return s.from <= t && t <= s.to }
 
 func truthOf(c *Case) *truth {
 	t := &truth{settings: c.Scenario.Settings(), zoneOf: map[string]string{}, health: map[string][]moment{}, foreign: map[string][]span{}, spared: map[string]bool{}, deleted: map[string]time.Duration{}, bound: map[string]time.Duration{}, removed: map[string]time.Duration{}}
+	var generated []string
 	for i := range c.Scenario.Cluster.Zones {
 		z := &c.Scenario.Cluster.Zones[i]
 		for k := range z.Nodes {
 			t.zoneOf[z.NodeName(k)] = z.Key().String()
+			generated = append(generated, z.NodeName(k))
 		}
 	}
 	for _, n := range c.Nodes {
+		t.order = append(t.order, n.Name)
 		t.zoneOf[n.Name] = zone.KeyOf(n.Labels).String()
 		for _, taint := range n.Spec.Taints {
 			if taint.Effect == v1.TaintEffectNoExecute {
@@ -59,6 +64,7 @@ func truthOf(c *Case) *truth {
 			}
 		}
 	}
+	t.order = append(t.order, generated...)
 	for _, p := range c.Pods {
 		t.spared[p.Name] = p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed || p.Annotations[v1.MirrorPodAnnotationKey] != ""
 	}
@@ -70,7 +76,54 @@ func truthOf(c *Case) *truth {
 	for i := range c.Scenario.Availability {
 		t.trace(&c.Scenario.Availability[i])
 	}
+	for _, s := range t.cutOff {
+		for name := range t.zoneOf {
+			t.unheard(name, s)
+		}
+	}
 	return t
+}
+
+// unheard makes a node silent while the API is down for kubelets, and until its next renewal.
+func (t *truth) unheard(name string, s span) {
+	back := s.to
+	if s.to != forever && !t.state(name, s.to).silent {
+		back = t.renewal(name, s.to)
+	}
+	after := t.state(name, back)
+	after.at = back
+	kept := slices.DeleteFunc(slices.Clone(t.health[name]), func(m moment) bool { return m.at >= s.from && m.at <= back })
+	kept = append(kept, moment{at: s.from, failing: true, silent: true})
+	if back != forever {
+		kept = append(kept, after)
+	}
+	slices.SortStableFunc(kept, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
+	t.health[name] = kept
+}
+
+// renewal returns when a kubelet that lives renews its lease next.
+func (t *truth) renewal(name string, at time.Duration) time.Duration {
+	interval := t.settings.HeartbeatInterval
+	first := interval
+	if i := slices.Index(t.order, name); i >= 0 && t.settings.Spread != scenario.SpreadNone {
+		first += interval * time.Duration(i) / time.Duration(len(t.order))
+	}
+	silent := false
+	for _, m := range t.added {
+		if m.name == name {
+			first = m.at
+		}
+	}
+	for _, m := range t.health[name] {
+		if m.at <= at && silent && !m.silent {
+			first = m.at
+		}
+		silent = m.silent
+	}
+	if at <= first {
+		return first
+	}
+	return first + (at-first+interval-1)/interval*interval
 }
 
 // trace adds what a trace does to the nodes of its zone, in the order of their names. Only conditions can change there
@@ -127,12 +180,19 @@ func (t *truth) event(e *scenario.Event) {
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
 	case e.API != nil && e.API.State == scenario.APIDown:
-		if evictor, _ := e.API.Covers(); evictor {
+		evictor, kubelets := e.API.Covers()
+		if evictor {
 			t.outages = append(t.outages, span{at, forever})
+		}
+		if kubelets {
+			t.cutOff = append(t.cutOff, span{at, forever})
 		}
 	case e.API != nil:
 		for i := range t.outages {
 			t.outages[i].to = min(t.outages[i].to, at)
+		}
+		for i := range t.cutOff {
+			t.cutOff[i].to = min(t.cutOff[i].to, at)
 		}
 	}
 }

@@ -120,10 +120,10 @@ func (t *truth) renewal(name string, at time.Duration) time.Duration {
 		}
 		silent = m.silent
 	}
-	if at <= first {
-		return first
+	for first < at {
+		first += interval
 	}
-	return first + (at-first+interval-1)/interval*interval
+	return first
 }
 
 // trace adds what a trace does to the nodes of its zone, in the order of their names. Only conditions can change there
@@ -179,21 +179,26 @@ func (t *truth) event(e *scenario.Event) {
 		t.deleted[e.DeletePod.Name] = at
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
-	case e.API != nil && e.API.State == scenario.APIDown:
-		evictor, kubelets := e.API.Covers()
-		if evictor {
-			t.outages = append(t.outages, span{at, forever})
-		}
-		if kubelets {
-			t.cutOff = append(t.cutOff, span{at, forever})
-		}
 	case e.API != nil:
-		for i := range t.outages {
-			t.outages[i].to = min(t.outages[i].to, at)
+		t.api(at, e.API)
+	}
+}
+
+func (t *truth) api(at time.Duration, a *scenario.API) {
+	if a.State != scenario.APIDown {
+		for _, spans := range [][]span{t.outages, t.cutOff} {
+			for i := range spans {
+				spans[i].to = min(spans[i].to, at)
+			}
 		}
-		for i := range t.cutOff {
-			t.cutOff[i].to = min(t.cutOff[i].to, at)
-		}
+		return
+	}
+	evictor, kubelets := a.Covers()
+	if evictor {
+		t.outages = append(t.outages, span{at, forever})
+	}
+	if kubelets {
+		t.cutOff = append(t.cutOff, span{at, forever})
 	}
 }
 

@@ -258,7 +258,9 @@ func (e *explainer) singleEviction(i int, l Left) {
 	case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.theirs.tainted(l.Node, l.T-slack, l.T+tick):
 		e.explain(i, SamePass) // upstream has just begun to taint it
 	}
-	if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
+	if l.Kind == scenario.KindEvict && upstream && e.renews(l.Node, l.T) {
+		e.explain(i, Renewing)
+	} else if l.Kind == scenario.KindEvict && upstream && (!e.settings.TaintBasedEviction || carries(e.theirs, l.Node, l.T-slack)) && e.reportedReady(l.Node, l.T) {
 		e.explain(i, ReportedReady)
 	}
 	if at := e.started(l.T); e.rule[i] == (Rule{}) {

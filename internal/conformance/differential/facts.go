@@ -91,6 +91,13 @@ func (e *explainer) reportedReady(node string, at time.Duration) bool {
 	return m.at > 0 && !m.failing && m.at >= at-e.settings.NodeMonitorPeriod-slack
 }
 
+// renews says whether the node is Unknown, and its kubelet, which lives, has renewed its lease since the API was down for
+// kubelets.
+func (e *explainer) renews(node string, at time.Duration) bool {
+	m := e.state(node, at)
+	return m.renewed && !m.failing && e.verdict(node, at) == v1.ConditionUnknown
+}
+
 // saidNotReady says whether the last report of the node's kubelet, before it fell silent, was not Ready.
 func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	said := false

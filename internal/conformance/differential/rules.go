@@ -20,6 +20,7 @@ var (
 	BothWays         = rule.New("BothWays", "deadlines are recomputed in both")
 	MovedNotCanceled = rule.New("MovedNotCanceled", "a moved eviction is not reported as")
 	ReportedReady    = rule.New("ReportedReady", "our taints evict nothing from a node")
+	Renewing         = rule.New("Renewing", "an Unknown node that renews its lease")
 	PassFirst        = rule.New("PassFirst", "a pass comes before the evictions")
 	OwnGrace         = rule.New("OwnGrace", "after a start, own-taint evictions")
 	EmptyZone        = rule.New("EmptyZone", "a zone without a node that counts is")
@@ -45,6 +46,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, BothWays, MovedNotCanceled, ReportedReady, PassFirst, OwnGrace, EmptyZone, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, FailedWrites,
 	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero,
 }

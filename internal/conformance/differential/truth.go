@@ -14,19 +14,19 @@ import (
 
 // truth is what the scenario itself says, whatever either side made of it.
 type truth struct {
-	settings scenario.Settings
-	zoneOf   map[string]string // of every node that ever exists
-	health   map[string][]moment
-	foreign  map[string][]span        // foreign NoExecute taints of a node
-	spared   map[string]bool          // pods that ended or are mirrors
-	added    []moment                 // nodes that were added later
-	deleted  map[string]time.Duration // pods that an event deletes
-	bound    map[string]time.Duration // pods that were added later
-	removed  map[string]time.Duration // nodes that are deleted
-	restarts []time.Duration
-	outages  []span   // of the API, for the evictor
-	cutOff   []span   // of the API, for kubelets
-	order    []string // nodes of time 0, as kubelets count them
+	settings  scenario.Settings
+	zoneOf    map[string]string // of every node that ever exists
+	health    map[string][]moment
+	foreign   map[string][]span        // foreign NoExecute taints of a node
+	spared    map[string]bool          // pods that ended or are mirrors
+	added     []moment                 // nodes that were added later
+	deleted   map[string]time.Duration // pods that an event deletes
+	bound     map[string]time.Duration // pods that were added later
+	removed   map[string]time.Duration // nodes that are deleted
+	restarts  []time.Duration
+	outages   []span   // of the API, for the evictor
+	unheardOf []span   // of the API, for kubelets
+	order     []string // nodes of time 0, as kubelets count them
 }
 
 // moment is when a node became healthy or unhealthy.
@@ -35,6 +35,7 @@ type moment struct {
 	name    string
 	failing bool
 	silent  bool
+	renewed bool // the lease, after the API was down for kubelets; the next report may come later
 }
 
 type span struct{ from, to time.Duration }
@@ -76,7 +77,7 @@ func truthOf(c *Case) *truth {
 	for i := range c.Scenario.Availability {
 		t.trace(&c.Scenario.Availability[i])
 	}
-	for _, s := range t.cutOff {
+	for _, s := range t.unheardOf {
 		for name := range t.zoneOf {
 			t.unheard(name, s)
 		}
@@ -91,7 +92,7 @@ func (t *truth) unheard(name string, s span) {
 		back = t.renewal(name, s.to)
 	}
 	after := t.state(name, back)
-	after.at = back
+	after.at, after.renewed = back, !after.silent
 	kept := slices.DeleteFunc(slices.Clone(t.health[name]), func(m moment) bool { return m.at >= s.from && m.at <= back })
 	kept = append(kept, moment{at: s.from, failing: true, silent: true})
 	if back != forever {
@@ -186,7 +187,7 @@ func (t *truth) event(e *scenario.Event) {
 
 func (t *truth) api(at time.Duration, a *scenario.API) {
 	if a.State != scenario.APIDown {
-		for _, spans := range [][]span{t.outages, t.cutOff} {
+		for _, spans := range [][]span{t.outages, t.unheardOf} {
 			for i := range spans {
 				spans[i].to = min(spans[i].to, at)
 			}
@@ -198,7 +199,7 @@ func (t *truth) api(at time.Duration, a *scenario.API) {
 		t.outages = append(t.outages, span{at, forever})
 	}
 	if kubelets {
-		t.cutOff = append(t.cutOff, span{at, forever})
+		t.unheardOf = append(t.unheardOf, span{at, forever})
 	}
 }
 

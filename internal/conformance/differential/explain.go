@@ -291,6 +291,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
 	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
+	case !upstream && e.stillMarked(l):
+		e.explain(i, AllDownNotMarked) // upstream did so then
 	case !upstream && e.saidNotReady(l.Node, l.T):
 		e.explain(i, MarkedByVerdict) // upstream marks the pods that were Ready until the verdict
 	}

@@ -98,6 +98,33 @@ func (e *explainer) renews(node string, at time.Duration) bool {
 	return m.renewed && !m.failing && e.verdict(node, at) == v1.ConditionUnknown
 }
 
+// stillMarked says whether upstream marked the pod while every zone was down, and the kubelet had no reason to make it
+// Ready since: it has not come back, and the API was not down for it.
+func (e *explainer) stillMarked(l Left) bool {
+	since := forever
+	for _, o := range e.theirs[about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}] {
+		if o.T < l.T-slack {
+			since = o.T
+		}
+	}
+	if since == forever || !e.isAllDown(since) {
+		return false
+	}
+	for _, s := range e.unheardOf {
+		if s.to > since && s.to <= l.T {
+			return false
+		}
+	}
+	silent := false
+	for _, m := range e.health[l.Node] {
+		if m.at > since && m.at <= l.T && silent && !m.silent && !m.renewed {
+			return false
+		}
+		silent = m.silent
+	}
+	return true
+}
+
 // saidNotReady says whether the last report of the node's kubelet, before it fell silent, was not Ready.
 func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	said := false

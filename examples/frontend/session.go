@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,8 +104,14 @@ func (s *session) watch(action clienttesting.Action) (bool, watch.Interface, err
 	return true, w, nil
 }
 
-// react answers every request.
-func (s *session) react(action clienttesting.Action) (bool, runtime.Object, error) {
+// react answers every request. As a real client does, it returns an empty object with the error of a get: upstream's
+// controllers read its name.
+func (s *session) react(action clienttesting.Action) (handled bool, object runtime.Object, err error) {
+	defer func() {
+		if err != nil && action.GetVerb() == "get" {
+			object = map[string]runtime.Object{nodes: &v1.Node{}, pods: &v1.Pod{}, leases: &coordinationv1.Lease{}}[action.GetResource().Resource]
+		}
+	}()
 	if action.GetVerb() == "create" {
 		object := As[clienttesting.CreateAction](action).GetObject()
 		if event, ok := object.(*v1.Event); ok {

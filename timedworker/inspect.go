@@ -22,23 +22,22 @@ type Status[V any] struct {
 func (s *Set[K, V]) Get(key K) (Status[V], bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, ok := s.records.Find(key)
-	if !ok {
+	r := s.records.Get(key)
+	if r == nil {
 		return Status[V]{}, false
 	}
-	r := s.records.At(i)
 	status := Status[V]{Identity: r.identity, Value: r.value}
 	if r.tried != nil {
 		status.Attempts, status.LastError = r.tried.attempts, r.tried.err
 	}
-	if r.holder != 0 {
-		if t := s.running[r.holder-1]; t.void && t.next == nil {
+	if t := r.try; t != nil {
+		if t.void && t.next == nil {
 			return Status[V]{}, false
 		}
-		status.Running, status.Queued = true, s.running[r.holder-1].next != nil
+		status.Running, status.Queued = true, t.next != nil
 		return status, true
 	}
-	status.Due = s.time.Instant(s.heap(i).Due(i))
+	status.Due = s.time.Instant(r.due)
 	return status, true
 }
 

@@ -31,7 +31,7 @@ func allocated() (live, total int64) {
 
 // Very many keys come and go, in every possible way. One stays.
 func TestMemoryFollowsTheKeys(t *testing.T) {
-	const n = 50_000
+	const n = 100_000
 	keys := names(n)
 	for name, empty := range map[string]func(*testing.T, *Set[string, [64]byte]){
 		"cancelled": func(t *testing.T, s *Set[string, [64]byte]) {
@@ -83,20 +83,6 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 			runtime.KeepAlive(s)
 		})
 	}
-}
-
-func TestFirstFillingAllocatesLittle(t *testing.T) {
-	const n = 50_000
-	keys := names(n)
-	s, err := New(func(context.Context, Work[string, int64]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
-	require.NoError(t, err)
-	_, before := allocated()
-	for i, key := range keys {
-		s.Schedule(key, int64(i), epoch.Add(time.Duration(i)))
-	}
-	_, after := allocated()
-	require.LessOrEqual(t, (after-before)/n, int64(200), "bytes an item")
-	runtime.KeepAlive(s)
 }
 
 // Nothing is kept of work that has ended, or of replaced times and values.

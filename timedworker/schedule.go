@@ -45,61 +45,71 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	if !permitted && s.refuse(e.Key, e.Identity) {
 		return NotPermitted
 	}
-	i, isNew := s.records.Insert(e.Key)
-	if isNew {
-		s.counts.Added++
-		s.put(i, record[V]{identity: e.Identity, value: e.Value}, due, s.came())
+	r := s.records.Get(e.Key)
+	switch {
+	case r == nil:
+		s.add(e.Key, s.task(e, due))
 		return Scheduled
-	}
-	known := s.records.At(i)
-	if known.holder != 0 {
-		return s.behind(s.running[known.holder-1], known, e, due)
-	}
-	if differ(known.identity, e.Identity) {
+	case r.try != nil:
+		return s.behind(r.try, e, due)
+	case differ(r.identity, e.Identity):
 		s.counts.Added++
-		*known = record[V]{identity: e.Identity, value: e.Value}
-		s.enqueue(i, due, s.came())
+		r.task = s.task(e, due)
+		s.enqueue(r)
 		return Replaced
 	}
-	return s.again(i, known, e, due)
+	return s.again(r, e, due)
+}
+
+// task returns an entry as new work. s.mu is held.
+func (s *Set[K, V]) task(e *Entry[K, V], due int64) task[V] {
+	return task[V]{identity: e.Identity, value: e.Value, due: due, seq: s.came()}
 }
 
 // again schedules work that waits already. s.mu is held.
-func (s *Set[K, V]) again(i int32, known *record[V], e *Entry[K, V], due int64) ScheduleResult {
+func (s *Set[K, V]) again(r *record[K, V], e *Entry[K, V], due int64) ScheduleResult {
 	if e.Identity != "" {
-		known.identity = e.Identity
+		r.identity = e.Identity
 	}
-	if e.OnDuplicate.keeps(s.asked(i), due) {
+	if e.OnDuplicate.keeps(r.asked(), due) {
 		return Unchanged
 	}
-	known.value = e.Value
-	if known.tried != nil {
-		known.tried.asked = due
-	}
-	if due == s.heap(i).Due(i) {
+	was := r.due
+	r.replace(e.Value, due)
+	if due == was {
 		return Unchanged
 	}
-	s.enqueue(i, due, s.heap(i).Seq(i))
+	s.enqueue(r)
 	return Moved
+}
+
+// replace gives waiting work another value and due time. It keeps its place among equal due times and its failed tries.
+func (w *task[V]) replace(value V, due int64) {
+	w.value, w.due = value, due
+	if w.tried != nil {
+		w.tried.asked = due
+	}
 }
 
 // queued is work that waits until its key's running work has ended.
 type queued[V any] struct {
-	record[V]
-	due    int64
-	seq    uint64
+	task[V]
 	policy Duplicate
 }
 
 // behind schedules work whose key is running. s.mu is held.
-func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due int64) ScheduleResult {
-	next := &queued[V]{record[V]{identity: e.Identity, value: e.Value}, due, 0, e.OnDuplicate}
-	if owner := t.owner(running); owner != nil && !differ(owner.identity, e.Identity) {
+func (s *Set[K, V]) behind(t *try[K, V], e *Entry[K, V], due int64) ScheduleResult {
+	identity := e.Identity
+	if owner := t.owner(); owner != nil && !differ(owner.identity, e.Identity) {
 		if owner.identity == "" {
 			owner.identity = e.Identity
 		}
 		if t.void {
-			return t.next.again(e.Value, e.OnDuplicate, due)
+			if e.OnDuplicate.keeps(t.next.asked(), due) {
+				return Unchanged
+			}
+			t.next.replace(e.Value, due)
+			return Queued
 		}
 		if t.next != nil {
 			t.next.identity = owner.identity
@@ -107,36 +117,23 @@ func (s *Set[K, V]) behind(t *try[K, V], running *record[V], e *Entry[K, V], due
 		if e.WhileInFlight == Ignore {
 			return Unchanged
 		}
-		next.identity = owner.identity
+		identity = owner.identity
 	} else {
 		t.void = true // or is already
 	}
 	s.counts.Added++
-	next.seq = s.came()
-	t.next = next
+	t.next = &queued[V]{s.task(e, due), e.OnDuplicate}
+	t.next.identity = identity
 	return Queued
 }
 
-// again schedules work that waits already, for the end of work that is no longer wanted.
-func (q *queued[V]) again(value V, policy Duplicate, due int64) ScheduleResult {
-	if policy.keeps(q.asked(), due) {
-		return Unchanged
-	}
-	q.value, q.due = value, due
-	if q.tried != nil {
-		q.tried.asked = due
-	}
-	return Queued
-}
-
-// owner returns the record that has the key: the running work's, or if that is void, the queued work's; nil if there is
-// none.
-func (t *try[K, V]) owner(running *record[V]) *record[V] {
+// owner returns the work that has the key: the running work, or if that is void, the queued work; nil if there is none.
+func (t *try[K, V]) owner() *task[V] {
 	switch {
 	case !t.void:
-		return running
+		return &t.record.task
 	case t.next != nil:
-		return &t.next.record
+		return &t.next.task
 	}
 	return nil
 }
@@ -144,20 +141,17 @@ func (t *try[K, V]) owner(running *record[V]) *record[V] {
 // refuse reports whether scheduling would add something new, which is not permitted now. If the key's work has another
 // identity, refuse drops it, so that it does not run in place of the new work. s.mu is held.
 func (s *Set[K, V]) refuse(key K, identity string) bool {
-	i, ok := s.records.Find(key)
-	if !ok {
+	r := s.records.Get(key)
+	switch {
+	case r == nil:
 		return true
-	}
-	known := s.records.At(i)
-	if known.holder != 0 {
-		t := s.running[known.holder-1]
-		if owner := t.owner(known); owner != nil && differ(owner.identity, identity) {
-			t.void, t.next = true, nil
+	case r.try != nil:
+		if owner := r.try.owner(); owner != nil && differ(owner.identity, identity) {
+			r.try.void, r.try.next = true, nil
 		}
 		return true
-	}
-	if differ(known.identity, identity) {
-		s.drop(key, i)
+	case differ(r.identity, identity):
+		s.drop(r)
 		return true
 	}
 	return false
@@ -172,22 +166,18 @@ func (s *Set[K, V]) Cancel(key K) CancelResult { return s.CancelIdentity(key, ""
 func (s *Set[K, V]) CancelIdentity(key K, identity string) CancelResult {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	place, ok := s.records.Locate(key)
-	if !ok {
+	r := s.records.Get(key)
+	if r == nil {
 		return NotFound
 	}
-	i := place.Number()
-	known := s.records.At(i)
-	other := differ(known.identity, identity)
-	if known.holder == 0 {
+	t, other := r.try, differ(r.identity, identity)
+	if t == nil {
 		if other {
 			return OtherIdentity
 		}
-		s.heap(i).Remove(i)
-		s.records.DeleteAt(place)
+		s.drop(r)
 		return Cancelled
 	}
-	t := s.running[known.holder-1]
 	queued := t.next != nil && !differ(t.next.identity, identity)
 	if queued {
 		t.next = nil

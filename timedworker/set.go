@@ -9,8 +9,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -26,32 +25,42 @@ type Set[K comparable, V any] struct {
 
 	mu      sync.Mutex // guards the rest; never held while one of the user's functions runs
 	time    steady.Time
-	seq     uint64 // numbers what is put into a heap: the place among equal due times
-	records keyindex.Table[K, record[V]]
-	due     dueheap.Heap  // what waits
-	aside   dueheap.Heap  // what waits but has run in the active Step already; else empty
-	running []*try[K, V]  // unordered
-	started uint64        // how many tries have begun
-	counts  Stats         // except what is counted elsewhere
-	erred   int64         // when the last error was seen
-	pauses  []string      // reasons, oldest first
-	closed  error         // Permission's last answer
-	opens   int64         // when a refused permission is asked again
-	kicks   uint64        // how often Kick was called
-	active  bool          // a Step or Run is active
-	armed   int64         // when Run's timer fires; never if only scheduling something wakes Run
-	timer   clock.Timer   // nil before Run needs one
-	idle    int           // workers of Run that wait for a token
-	wake    chan struct{} // signals Run to look at what is due next
-	tokens  chan struct{} // each signals one worker to look for work
+	seq     uint64 // numbers what is scheduled: the place among equal due times
+	records due.Map[K, record[K, V]]
+	due     due.Heap[*record[K, V]] // what waits
+	aside   due.Heap[*record[K, V]] // what waits but has run in the active Step already; else empty
+	running int                     // how many tries run
+	started uint64                  // how many tries have begun
+	counts  Stats                   // except what is counted elsewhere
+	erred   int64                   // when the last error was seen
+	pauses  []string                // reasons, oldest first
+	closed  error                   // Permission's last answer
+	opens   int64                   // when a refused permission is asked again
+	kicks   uint64                  // how often Kick was called
+	active  bool                    // a Step or Run is active
+	armed   int64                   // when Run's timer fires; never if only scheduling something wakes Run
+	timer   clock.Timer             // nil before Run needs one
+	idle    int                     // workers of Run that wait for a token
+	wake    chan struct{}           // signals Run to look at what is due next
+	tokens  chan struct{}           // each signals one worker to look for work
 }
 
-// record is what is kept for a key. Its number is in due or in aside, or its work runs.
-type record[V any] struct {
+// record is what is kept for a key. It is in due or in aside, or its work runs.
+type record[K comparable, V any] struct {
+	key K
+	task[V]
+	try   *try[K, V] // nil while it waits
+	place due.Place  // in due or in aside
+	aside bool       // which of the two
+}
+
+// task is a piece of work as it was scheduled, and what became of it since.
+type task[V any] struct {
 	identity string
+	value    V
+	due      int64
+	seq      uint64
 	tried    *tried // nil before the first try that did not end the work
-	value    V      // beside holder, with which a small value shares a word
-	holder   int32  // the try's place in running plus one; 0 if it waits
 }
 
 // tried is what remains of tries that did not end the work.
@@ -97,17 +106,17 @@ func (s *Set[K, V]) tick(now time.Time) int64 {
 	return s.time.Read(now)
 }
 
-// asked returns the due time that was asked for by waiting work; a try may have put it off since.
-func (s *Set[K, V]) asked(i int32) int64 {
-	if t := s.records.At(i).tried; t != nil {
-		return t.asked
+// asked returns the due time that was asked for; a try may have put the work off since.
+func (w *task[V]) asked() int64 {
+	if w.tried != nil {
+		return w.tried.asked
 	}
-	return s.heap(i).Due(i)
+	return w.due
 }
 
-// heap returns the heap in which the number waits, or is to wait.
-func (s *Set[K, V]) heap(i int32) *dueheap.Heap {
-	if s.aside.Len() > 0 && s.aside.Has(i) {
+// heap returns the heap in which the record waits, or is to wait.
+func (s *Set[K, V]) heap(r *record[K, V]) *due.Heap[*record[K, V]] {
+	if r.aside {
 		return &s.aside
 	}
 	return &s.due
@@ -119,24 +128,26 @@ func (s *Set[K, V]) came() uint64 {
 	return s.seq
 }
 
-// put stores and enqueues new work. s.mu is held.
-func (s *Set[K, V]) put(i int32, r record[V], due int64, seq uint64) {
-	*s.records.At(i) = r
-	s.enqueue(i, due, seq)
+// add makes the record of an unknown key. s.mu is held.
+func (s *Set[K, V]) add(key K, w task[V]) {
+	r := s.records.Add(key)
+	r.key, r.task = key, w
+	s.counts.Added++
+	s.enqueue(r)
 }
 
-// enqueue puts the number into its heap, or moves it there, and wakes Run if that waits for something later.
-func (s *Set[K, V]) enqueue(i int32, due int64, seq uint64) {
-	s.heap(i).Set(i, due, seq)
-	if due < s.armed {
+// enqueue puts the record into its heap, or moves it there, and wakes Run if that waits for something later.
+func (s *Set[K, V]) enqueue(r *record[K, V]) {
+	s.heap(r).Set(r, &r.place, r.due, r.seq)
+	if r.due < s.armed {
 		s.kick()
 	}
 }
 
 // drop forgets waiting work. s.mu is held.
-func (s *Set[K, V]) drop(key K, i int32) {
-	s.heap(i).Remove(i)
-	s.records.Delete(key)
+func (s *Set[K, V]) drop(r *record[K, V]) {
+	s.heap(r).Remove(&r.place)
+	s.records.Delete(r.key, r)
 }
 
 func (s *Set[K, V]) waiting() int { return s.due.Len() + s.aside.Len() }

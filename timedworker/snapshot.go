@@ -7,8 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -76,40 +75,30 @@ func (s *Set[K, V]) collect(at time.Time) (items []SnapshotItem[K, V], places []
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.tick(at)
-	items = make([]SnapshotItem[K, V], 0, s.waiting()+len(s.running))
+	items = make([]SnapshotItem[K, V], 0, s.records.Len())
 	places = make([]place, 0, cap(items))
-	add := func(key K, r *record[V], due, asked int64, seq uint64) {
+	add := func(key K, w *task[V], due int64) {
 		item := SnapshotItem[K, V]{
-			Key: key, Identity: r.identity, Value: r.value,
-			In: time.Duration(steady.Sub(due, now)), PutOff: time.Duration(steady.Sub(due, asked)),
+			Key: key, Identity: w.identity, Value: w.value,
+			In: time.Duration(steady.Sub(due, now)), PutOff: time.Duration(steady.Sub(due, w.asked())),
 		}
-		if r.tried != nil {
-			item.Attempts = r.tried.attempts
+		if w.tried != nil {
+			item.Attempts = w.tried.attempts
 		}
-		places = append(places, place{due, seq, len(items)})
+		places = append(places, place{due, w.seq, len(items)})
 		items = append(items, item)
 	}
-	for _, heap := range []*dueheap.Heap{&s.due, &s.aside} {
-		heap.Each(func(i int32, due int64, seq uint64) { add(s.records.Key(i), s.records.At(i), due, s.asked(i), seq) })
-	}
-	for _, t := range s.running {
-		running := s.records.At(t.number)
-		switch next := t.next; {
-		case next != nil && (t.void || next.supersedes(t.asked)):
-			add(t.work.Key, &next.record, next.due, next.asked(), next.seq)
+	for key, r := range s.records.All() {
+		switch t := r.try; {
+		case t == nil:
+			add(key, &r.task, r.due)
+		case t.next != nil && (t.void || t.next.supersedes(r.asked())):
+			add(key, &t.next.task, t.next.due)
 		case !t.void:
-			add(t.work.Key, running, now, t.asked, t.seq)
+			add(key, &r.task, now)
 		}
 	}
 	return items, places, slices.Clone(s.pauses)
-}
-
-// asked returns the due time that was asked for.
-func (q *queued[V]) asked() int64 {
-	if q.tried != nil {
-		return q.tried.asked
-	}
-	return q.due
 }
 
 // Restore loads the work and the pauses of a snapshot into an empty Set, with the remaining times counted from now. It is
@@ -167,36 +156,40 @@ func (snapshot *Snapshot[K, V]) validate() error {
 
 // empty reports whether nothing is known except running work that was cancelled. s.mu is held.
 func (s *Set[K, V]) empty() bool {
-	return s.waiting() == 0 && !slices.ContainsFunc(s.running, func(t *try[K, V]) bool { return !t.void || t.next != nil })
+	if s.waiting() > 0 {
+		return false
+	}
+	for _, r := range s.records.All() {
+		if !r.try.void || r.try.next != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // restoreItem adds one item. Its key is unknown, or that of cancelled work that still runs. s.mu is held.
 func (s *Set[K, V]) restoreItem(item *SnapshotItem[K, V], now int64) {
-	due := steady.Add(now, item.In)
-	r := record[V]{identity: item.Identity, value: item.Value}
+	w := task[V]{identity: item.Identity, value: item.Value, due: steady.Add(now, item.In), seq: s.came()}
 	if item.PutOff > 0 || item.Attempts > 0 {
-		r.tried = &tried{asked: steady.Sub(due, int64(item.PutOff)), attempts: item.Attempts}
+		w.tried = &tried{asked: steady.Sub(w.due, int64(item.PutOff)), attempts: item.Attempts}
 	}
-	s.counts.Added++
-	i, isNew := s.records.Insert(item.Key)
-	if isNew {
-		s.put(i, r, due, s.came())
+	if r := s.records.Get(item.Key); r != nil {
+		s.counts.Added++
+		r.try.next = &queued[V]{task: w}
 		return
 	}
-	s.running[s.records.At(i).holder-1].next = &queued[V]{record: r, due: due, seq: s.came()}
+	s.add(item.Key, w)
 }
 
-// Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay. It costs
-// no more for much waiting work than for little.
+// Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay.
 func (s *Set[K, V]) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	old := s.records
-	s.records, s.due, s.aside = keyindex.Table[K, record[V]]{}, dueheap.Heap{}, dueheap.Heap{}
-	for _, t := range s.running {
-		t.void, t.next = true, nil
-		running := *old.At(t.number)
-		t.number, _ = s.records.Insert(t.work.Key)
-		*s.records.At(t.number) = running
-	}
+	s.due, s.aside = due.Heap[*record[K, V]]{}, due.Heap[*record[K, V]]{}
+	s.records.Keep(func(r *record[K, V]) bool {
+		if r.try != nil {
+			r.try.void, r.try.next = true, nil
+		}
+		return r.try != nil
+	})
 }

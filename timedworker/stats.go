@@ -34,7 +34,7 @@ func (s *Set[K, V]) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	stats := s.counts
-	stats.Waiting, stats.Running, stats.Started = s.waiting(), len(s.running), s.started
+	stats.Waiting, stats.Running, stats.Started = s.waiting(), s.running, s.started
 	if due, some := s.firstDue(); some {
 		stats.Overdue = max(0, time.Duration(steady.Sub(s.time.Elapsed(), due)))
 	}

@@ -3,8 +3,6 @@ package timedworker
 import (
 	"context"
 	"time"
-
-	"github.com/evictkit/evictkit/internal/dueheap"
 )
 
 // Step runs what is due now in the caller's goroutine, one after the other: by due time, and in the order of scheduling
@@ -52,15 +50,15 @@ func (s *Set[K, V]) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for s.aside.Len() > 0 {
-		s.moveFirst(&s.aside, &s.due)
+		r, _, _ := s.aside.Min()
+		s.putAside(r, false)
 	}
 	s.active = false
 }
 
-// moveFirst moves the earliest item to the other heap. It keeps its place in the order.
-func (s *Set[K, V]) moveFirst(from, to *dueheap.Heap) {
-	i, due, _ := from.Min()
-	seq := from.Seq(i)
-	from.Remove(i)
-	to.Set(i, due, seq)
+// putAside moves a record from due to aside, or back.
+func (s *Set[K, V]) putAside(r *record[K, V], aside bool) {
+	s.heap(r).Remove(&r.place)
+	r.aside = aside
+	s.heap(r).Set(r, &r.place, r.due, r.seq)
 }

@@ -42,10 +42,7 @@ type try[K comparable, V any] struct {
 	result  Result
 	running bool
 	void    bool // cancelled, or another identity took the key: it is not tried again
-	number  int32
-	place   int   // in Set.running
-	asked   int64 // the due time that was asked for
-	seq     uint64
+	record  *record[K, V]
 	next    *queued[V]
 	idle    bool // counted in Set.idle; only of a worker
 
@@ -125,33 +122,28 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 // has run already. s.mu is held.
 func (s *Set[K, V]) someDue(t *try[K, V], now int64) bool {
 	for {
-		i, due, ok := s.due.Min()
+		r, due, ok := s.due.Min()
 		if !ok || due > now || len(s.pauses) > 0 {
 			return false
 		}
-		if !t.steps || s.due.Seq(i) <= t.since && s.records.At(i).tried == nil || !t.hasRun(s.records.Key(i)) {
+		if !t.steps || r.seq <= t.since && r.tried == nil || !t.hasRun(r.key) {
 			return true
 		}
-		s.moveFirst(&s.due, &s.aside)
+		s.putAside(r, true)
 	}
 }
 
 // claim makes what is due first the current try. s.mu is held.
 func (s *Set[K, V]) claim(t *try[K, V], now int64) {
-	i, due, _ := s.due.Min()
-	t.seq = s.due.Seq(i)
-	s.due.Remove(i) // first, so that the cache misses of record and key below can overlap
-	r := s.records.At(i)
+	r, due, _ := s.due.Min()
+	s.due.Remove(&r.place)
+	s.running++
 	s.started++
-	t.number, t.running, t.void = i, true, false
-	t.work = Work[K, V]{Key: s.records.Key(i), Identity: r.identity, Value: r.value, Due: s.time.Instant(due), try: t, started: s.started}
-	t.asked = due
+	r.try, t.record, t.running, t.void = t, r, true, false
+	t.work = Work[K, V]{Key: r.key, Identity: r.identity, Value: r.value, Due: s.time.Instant(due), try: t, started: s.started}
 	if r.tried != nil {
-		t.asked, t.work.Attempts = r.tried.asked, r.tried.attempts
+		t.work.Attempts = r.tried.attempts
 	}
-	t.place = len(s.running)
-	s.running = append(s.running, t)
-	r.holder = int32(len(s.running))
 	s.counts.LastLateness = time.Duration(steady.Sub(now, due))
 	s.counts.MaxLateness = max(s.counts.MaxLateness, s.counts.LastLateness)
 	if t.steps {
@@ -162,51 +154,36 @@ func (s *Set[K, V]) claim(t *try[K, V], now int64) {
 // finish ends the current try. Work that was queued behind it takes its place, unless it is to be retried and the queued
 // entry's policy keeps it. s.mu is held.
 func (s *Set[K, V]) finish(t *try[K, V], now int64) {
-	s.release(t)
 	s.count(t, now)
-	r := s.records.At(t.number)
-	r.holder = 0
-	key := t.work.Key
+	s.running--
+	r, next, over := t.record, t.next, t.void || t.result.over()
+	r.try, t.record, t.next, t.running = nil, nil, nil, false
 	t.work = Work[K, V]{} // so that an idle worker does not keep the value alive
-	over := t.void || t.result.over()
-	if next := t.next; next != nil {
-		t.next = nil
-		if over || next.supersedes(t.asked) {
-			s.put(t.number, next.record, next.due, next.seq)
-			return
-		}
-	}
-	if over {
-		s.records.Delete(key)
+	switch {
+	case next != nil && (over || next.supersedes(r.asked())):
+		r.task = next.task
+	case over:
+		s.records.Delete(r.key, r)
 		return
+	default:
+		r.endure(t.result)
+		r.due = steady.Add(now, t.result.after)
 	}
-	r.endure(t.asked, t.result)
-	s.enqueue(t.number, steady.Add(now, t.result.after), t.seq)
-}
-
-// release takes the try out of running.
-func (s *Set[K, V]) release(t *try[K, V]) {
-	last := s.running[len(s.running)-1]
-	s.running[t.place], last.place = last, t.place
-	s.records.At(last.number).holder = int32(t.place) + 1
-	s.running[len(s.running)-1] = nil
-	s.running = s.running[:len(s.running)-1]
-	t.running = false
+	s.enqueue(r)
 }
 
 // supersedes reports whether the queued work takes the place of running work that is to be retried.
 func (q *queued[V]) supersedes(asked int64) bool { return !q.policy.keeps(asked, q.due) }
 
 // endure notes a try that did not end the work.
-func (r *record[V]) endure(asked int64, result Result) {
-	if r.tried == nil {
-		r.tried = &tried{}
+func (w *task[V]) endure(result Result) {
+	if w.tried == nil {
+		w.tried = &tried{asked: w.due}
 	}
-	r.tried.asked = asked
 	if result.outcome != blocked {
-		r.tried.attempts++
+		w.tried.attempts++
 	}
 	if result.err != nil {
-		r.tried.err = result.err
+		w.tried.err = result.err
 	}
 }

@@ -1,12 +1,12 @@
 package ratelimitqueue
 
 import (
+	"iter"
 	"sync"
 
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -19,14 +19,14 @@ type core[K comparable, V any] struct {
 
 	mu         sync.Mutex // guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
 	time       steady.Time
-	records    keyindex.Table[K, record[V]]
-	spare      *tried[V]      // zero
-	places     dueheap.Places // where waiting items are in the heaps of the lines
-	lines      []*line        // by number; nil where a domain was forgotten
-	fleet      *fleet         // nil in a queue
-	cap        bucket         // limits all lines together
-	bound      int            // how many may be in flight; unbounded in a queue
-	prefer     func(line int32) func(due []K) K
+	records    due.Map[K, record[K, V]]
+	spare      *tried[V] // zero
+	lines      iter.Seq[*line[K, V]]
+	only       *line[K, V] // the line of a queue; nil in a group
+	fleet      fleet[K, V] // of a group
+	cap        bucket      // limits all lines together
+	bound      int         // how many may be in flight; unbounded in a queue
+	prefer     func(domain any, due []K) K
 	pauses     []string
 	permission permission
 	counts     [states]int // keys by state
@@ -52,46 +52,44 @@ func (c *core[K, V]) start(config Config) {
 }
 
 // become changes the state of the record, and the counts by state. c.mu is held.
-func (c *core[K, V]) become(r *record[V], s State) {
-	l := c.lines[r.line]
+func (c *core[K, V]) become(r *record[K, V], s State) {
 	c.counts[r.state]--
-	l.counts[r.state]--
+	r.line.counts[r.state]--
 	r.state = s
 	c.counts[s]++
-	l.counts[s]++
+	r.line.counts[s]++
 }
 
 // queue puts the record into its line, unless an earlier holder has not ended. c.mu is held.
-func (c *core[K, V]) queue(i int32, r *record[V]) {
+func (c *core[K, V]) queue(r *record[K, V]) {
 	if r.awaits() {
 		return
 	}
-	c.lines[r.line].heap(r.exempt).Set(i, r.due, r.seq)
+	r.line.heap(r.exempt).Set(r, &r.place, r.due, r.seq)
 	c.changed(r.line)
 	c.kick()
 }
 
 // unqueue takes the record out of its line. c.mu is held.
-func (c *core[K, V]) unqueue(i int32, r *record[V]) {
-	if c.lines[r.line].heap(r.exempt).Remove(i) {
+func (c *core[K, V]) unqueue(r *record[K, V]) {
+	if r.line.heap(r.exempt).Remove(&r.place) {
 		c.changed(r.line)
 	}
 }
 
 // changed is called after a change of a line's items, bucket or pauses. c.mu is held.
-func (c *core[K, V]) changed(n int32) {
-	if c.fleet == nil {
+func (c *core[K, V]) changed(l *line[K, V]) {
+	if c.only != nil {
 		return
 	}
-	l := c.lines[n]
 	if l.forgotten && l.known() == 0 {
 		c.unset(l)
 	}
-	c.fleet.changed(n, l, l.forgotten || l.bucket.rate == c.config.Rate && len(l.pauses) == 0)
+	c.fleet.changed(l, l.forgotten || l.bucket.rate == c.config.Rate && len(l.pauses) == 0)
 }
 
 // unset ends the pauses and the stop of a line that is to be forgotten, so that its bucket fills up. c.mu is held.
-func (c *core[K, V]) unset(l *line) {
+func (c *core[K, V]) unset(l *line[K, V]) {
 	now := c.time.Elapsed()
 	if len(l.pauses) > 0 {
 		l.pauses = nil
@@ -103,7 +101,7 @@ func (c *core[K, V]) unset(l *line) {
 }
 
 // thaw lets a line's tokens accrue again if nothing pauses it any more. c.mu is held.
-func (c *core[K, V]) thaw(l *line, now int64) {
+func (c *core[K, V]) thaw(l *line[K, V], now int64) {
 	if len(c.pauses) == 0 && len(l.pauses) == 0 {
 		l.bucket.thaw(now)
 	}
@@ -118,7 +116,7 @@ func (c *core[K, V]) kick() {
 }
 
 // add adds an entry to the line, or does what its policies say if the key is known. c.mu is held.
-func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, permitted bool) AddResult {
+func (c *core[K, V]) add(e *Entry[K, V], exempt bool, l *line[K, V], now int64, permitted bool) AddResult {
 	if !permitted && c.refuse(e.Key, e.Identity) {
 		return NotPermitted
 	}
@@ -126,18 +124,21 @@ func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, per
 	if !e.Due.IsZero() {
 		due = c.time.Of(e.Due)
 	}
-	i, _ := c.records.Insert(e.Key)
-	r := c.records.At(i)
+	r := c.records.Get(e.Key)
+	if r == nil {
+		r = c.records.Add(e.Key)
+		r.key = e.Key
+	}
 	switch {
 	case r.state == 0:
-		r.line = line
-		c.fresh(i, r, e.Value, e.Identity, now, due, exempt)
+		r.line = l
+		c.fresh(r, e.Value, e.Identity, now, due, exempt)
 		return Added
 	case differ(r.identity, e.Identity):
 		was := r.line
-		c.empty(i, r)
-		r.line = line
-		c.fresh(i, r, e.Value, e.Identity, now, due, exempt)
+		c.empty(r)
+		r.line = l
+		c.fresh(r, e.Value, e.Identity, now, due, exempt)
 		c.changed(was)
 		return Replaced
 	case r.identity == "":
@@ -155,40 +156,34 @@ func (c *core[K, V]) add(e *Entry[K, V], exempt bool, line int32, now int64, per
 		return Kept
 	}
 	if !e.OnDuplicate.keeps(r.asked(), due) {
-		c.unqueue(i, r)
+		c.unqueue(r)
 		r.replace(e.Value, due, exempt)
-		c.queue(i, r)
+		c.queue(r)
 	}
 	return Known
 }
 
 // fresh makes a record whose key was not known a waiting item of r.line. If an earlier holder of the key has not ended,
 // the item waits for that first. c.mu is held.
-func (c *core[K, V]) fresh(i int32, r *record[V], value V, identity string, now, due int64, exempt bool) {
+func (c *core[K, V]) fresh(r *record[K, V], value V, identity string, now, due int64, exempt bool) {
 	c.seq++
 	r.replace(value, due, exempt)
 	r.identity, r.added, r.seq = identity, now, c.seq
 	c.stats.Added++
 	c.become(r, StateWaiting)
-	c.queue(i, r)
+	c.queue(r)
 }
 
 // refuse reports whether adding would add something new, a key or a further turn of one, which is not permitted now. If
 // the key has another identity, refuse removes that item, so that it is not handed out in place of the new one. c.mu is
 // held.
 func (c *core[K, V]) refuse(key K, identity string) bool {
-	i, ok := c.records.Find(key)
-	if !ok {
-		return true
-	}
-	r := c.records.At(i)
+	r := c.find(key)
 	switch {
-	case r.state == 0:
+	case r == nil:
 		return true
 	case differ(r.identity, identity):
-		if c.leave(i, r) {
-			c.forget(i)
-		}
+		c.leave(r)
 		return true
 	}
 	return r.state == StateInFlight
@@ -196,36 +191,26 @@ func (c *core[K, V]) refuse(key K, identity string) bool {
 
 // empty makes the key of a record unknown, and its holder's ending void. The record then holds nothing but that holder.
 // The caller must call changed. c.mu is held.
-func (c *core[K, V]) empty(i int32, r *record[V]) {
+func (c *core[K, V]) empty(r *record[K, V]) {
 	holder := r.holder()
-	c.unqueue(i, r)
+	c.unqueue(r)
 	c.become(r, 0)
 	c.untry(r)
-	*r = record[V]{line: r.line}
+	*r = record[K, V]{key: r.key, line: r.line}
 	if holder != 0 {
 		c.try(r).holder = holder
 	}
 }
 
-// leave makes a known key unknown, and reports whether the caller is to forget its record too. While a holder has not
-// ended, the record stays, so that a new item of the key waits for it. c.mu is held.
-func (c *core[K, V]) leave(i int32, r *record[V]) (forgets bool) {
-	line := r.line
-	forgets = r.holder() == 0
-	if forgets {
-		c.unqueue(i, r)
-		c.become(r, 0)
-		c.untry(r)
-	} else {
-		c.empty(i, r)
+// leave makes a known key unknown. While a holder has not ended, its record stays, so that a new item of the key waits for
+// that. c.mu is held.
+func (c *core[K, V]) leave(r *record[K, V]) {
+	l := r.line
+	c.empty(r)
+	c.changed(l)
+	if r.holder() == 0 {
+		c.records.Delete(r.key, r)
 	}
-	c.changed(line)
-	return forgets
-}
-
-// forget drops the record of an unknown key. c.mu is held.
-func (c *core[K, V]) forget(i int32) {
-	c.records.Delete(c.records.Key(i))
 }
 
 // Remove forgets the key in any state, at any rate, paused or not.
@@ -236,24 +221,17 @@ func (c *core[K, V]) Remove(key K) RemoveResult { return c.RemoveIdentity(key, "
 func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	place, ok := c.records.Locate(key)
-	if !ok {
-		return NotFound
-	}
-	i := place.Number()
-	r := c.records.At(i)
+	r := c.find(key)
 	result := Removed
 	switch {
-	case r.state == 0:
+	case r == nil:
 		return NotFound
 	case differ(r.identity, identity):
 		return OtherIdentity
 	case r.state == StateInFlight:
 		result = RemovedInFlight
 	}
-	if c.leave(i, r) {
-		c.records.DeleteAt(place)
-	}
+	c.leave(r)
 	return result
 }
 
@@ -261,10 +239,17 @@ func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
 func (c *core[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.records.Each(func(i int32, r *record[V]) {
-		if r.state != 0 && c.leave(i, r) {
-			c.forget(i)
+	for l := range c.lines {
+		l.due, l.exempt = due.Heap[*record[K, V]]{}, due.Heap[*record[K, V]]{}
+	}
+	c.records.Keep(func(r *record[K, V]) bool {
+		if r.holder() == 0 {
+			c.become(r, 0)
+			return false
 		}
+		c.empty(r)
+		return true
 	})
+	c.eachLine(func(*line[K, V]) {})
 	c.kick()
 }

@@ -3,37 +3,42 @@ package ratelimitqueue
 import (
 	"slices"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
+	"github.com/evictkit/evictkit/internal/due"
 )
 
 // fleet decides which line of a group hands out next. The lines that can hand out are served in turns: the one whose last
 // turn is longest ago comes first. Every change is O(log n) in the number of lines, except insert.
-type fleet struct {
-	all     rotation
-	exempt  rotation // of the lines with exempt items, as if they had no others
+type fleet[K comparable, V any] struct {
+	all     rotation[K, V]
+	exempt  rotation[K, V] // of the lines with exempt items, as if they had no others
 	turns   uint64
-	order   []int32      // all lines in their fixed order, if one replaces the turns
-	retired dueheap.Heap // lines without a key or own settings, by when their bucket is full
+	order   []*line[K, V]         // all lines in their fixed order, if one replaces the turns
+	retired due.Heap[*line[K, V]] // lines without a key or own settings, by when their bucket is full
 }
 
 // rotation holds the lines that can hand out later, by when, and those that can now, by turn.
-type rotation struct{ later, ready dueheap.Heap }
+type rotation[K comparable, V any] struct{ later, ready due.Heap[*seat[K, V]] }
+
+// seat is where a line is in a rotation.
+type seat[K comparable, V any] struct {
+	line         *line[K, V]
+	later, ready due.Place
+}
+
+func (s *seat[K, V]) taken() bool { return s.later.In() || s.ready.In() }
 
 // insert gives a line its place in the fixed order that replaces the turns.
-func (f *fleet) insert(n int32, place int, lines []*line) {
-	f.order = slices.Insert(f.order, place, n)
-	for i, n := range f.order {
-		lines[n].turn = uint64(i)
-		for _, r := range []*rotation{&f.all, &f.exempt} {
-			if r.ready.Has(n) {
-				r.ready.Set(n, int64(i), 0)
-			}
-		}
+func (f *fleet[K, V]) insert(l *line[K, V], place int) {
+	f.order = slices.Insert(f.order, place, l)
+	for i, l := range f.order {
+		l.turn = uint64(i)
+		f.all.renew(&l.inAll)
+		f.exempt.renew(&l.inExempt)
 	}
 }
 
 // serve moves the line behind all others, unless a fixed order replaces the turns.
-func (f *fleet) serve(l *line) {
+func (f *fleet[K, V]) serve(l *line[K, V]) {
 	if len(f.order) > 0 {
 		return
 	}
@@ -43,54 +48,55 @@ func (f *fleet) serve(l *line) {
 
 // changed updates the fleet after a change in a line. A line without keys and own settings (plain) is retired: it is
 // forgotten once its bucket is full, so that leaving and coming back earns no token.
-func (f *fleet) changed(n int32, l *line, plain bool) {
+func (f *fleet[K, V]) changed(l *line[K, V], plain bool) {
 	at, ok := l.next(l.bucket.at, false)
-	f.all.set(n, at, ok)
-	if l.exempt.Len() > 0 || f.exempt.has(n) {
+	f.all.set(&l.inAll, at, ok)
+	if l.exempt.Len() > 0 || l.inExempt.taken() {
 		at, ok = l.next(l.bucket.at, true)
-		f.exempt.set(n, at, ok)
+		f.exempt.set(&l.inExempt, at, ok)
 	}
 	if plain && l.known() == 0 {
 		if full, ok := l.bucket.full(); ok {
-			f.retired.Set(n, full, 0)
+			f.retired.Set(l, &l.inRetired, full, 0)
 			return
 		}
 	}
-	f.retired.Remove(n)
+	f.retired.Remove(&l.inRetired)
 }
 
 // drop forgets a line without keys.
-func (f *fleet) drop(n int32) {
-	f.retired.Remove(n)
-	f.all.set(n, 0, false)
-	f.exempt.set(n, 0, false)
+func (f *fleet[K, V]) drop(l *line[K, V]) {
+	f.retired.Remove(&l.inRetired)
+	f.all.set(&l.inAll, 0, false)
+	f.exempt.set(&l.inExempt, 0, false)
+	f.order = slices.DeleteFunc(f.order, func(m *line[K, V]) bool { return m == l })
 }
 
-func (f *fleet) rotation(exemptOnly bool) *rotation {
+func (f *fleet[K, V]) rotation(exemptOnly bool) *rotation[K, V] {
 	if exemptOnly {
 		return &f.exempt
 	}
 	return &f.all
 }
 
-// first returns the line whose turn it is, of those that can hand out now.
-func (f *fleet) first(lines []*line, now int64, exemptOnly bool) (int32, bool) {
-	r := f.rotation(exemptOnly)
+// first returns the line whose turn it is, of those that can hand out at that time, or nil.
+func (r *rotation[K, V]) first(now int64) *line[K, V] {
 	for {
-		n, at, ok := r.later.Min()
+		s, at, ok := r.later.Min()
 		if !ok || at > now {
 			break
 		}
-		r.later.Remove(n)
-		r.ready.Set(n, int64(lines[n].turn), 0)
+		r.later.Remove(&s.later)
+		r.ready.Set(s, &s.ready, int64(s.line.turn), 0)
 	}
-	n, _, ok := r.ready.Min()
-	return n, ok
+	if s, _, ok := r.ready.Min(); ok {
+		return s.line
+	}
+	return nil
 }
 
 // next returns when a line can hand out, not before now.
-func (f *fleet) next(now int64, exemptOnly bool) (int64, bool) {
-	r := f.rotation(exemptOnly)
+func (r *rotation[K, V]) next(now int64) (int64, bool) {
 	if r.ready.Len() > 0 {
 		return now, true
 	}
@@ -98,13 +104,18 @@ func (f *fleet) next(now int64, exemptOnly bool) (int64, bool) {
 	return max(at, now), ok
 }
 
-func (r *rotation) has(n int32) bool { return r.later.Has(n) || r.ready.Has(n) }
-
-func (r *rotation) set(n int32, at int64, ok bool) {
-	r.ready.Remove(n)
+func (r *rotation[K, V]) set(s *seat[K, V], at int64, ok bool) {
+	r.ready.Remove(&s.ready)
 	if ok {
-		r.later.Set(n, at, 0)
+		r.later.Set(s, &s.later, at, 0)
 	} else {
-		r.later.Remove(n)
+		r.later.Remove(&s.later)
+	}
+}
+
+// renew is called after a change of the line's turn.
+func (r *rotation[K, V]) renew(s *seat[K, V]) {
+	if s.ready.In() {
+		r.ready.Set(s, &s.ready, int64(s.line.turn), 0)
 	}
 }

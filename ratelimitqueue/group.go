@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 )
 
 // GroupConfig configures a Group. Only Rate is required.
@@ -69,7 +69,7 @@ func (c GroupConfig[D, K]) config() Config {
 // All methods are safe for concurrent use. A Group must be made by NewGroup and not be copied.
 type Group[D, K comparable, V any] struct {
 	core[K, V]
-	domains keyindex.Index[D] // numbers the lines; guarded by mu
+	domains due.Map[D, *line[K, V]] // guarded by mu
 	compare func(a, b D) int
 }
 
@@ -80,7 +80,7 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 	}
 	g := new(Group[D, K, V])
 	g.start(config.config())
-	g.fleet = new(fleet)
+	g.lines = g.all
 	g.compare = config.Compare
 	if config.MaxRate > 0 {
 		g.cap = newBucket(config.MaxRate, 1, 0)
@@ -89,10 +89,7 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 		g.bound = config.MaxInFlight
 	}
 	if config.Prefer != nil {
-		g.prefer = func(n int32) func([]K) K {
-			domain := g.domains.Key(n)
-			return func(due []K) K { return config.Prefer(domain, due) }
-		}
+		g.prefer = func(domain any, due []K) K { return config.Prefer(unboxed[D](domain), due) }
 	}
 	return g, nil
 }
@@ -153,11 +150,11 @@ func (g *Group[D, K, V]) AddEntryAt(e GroupEntry[D, K, V], now time.Time) AddRes
 	defer g.mu.Unlock()
 	at := g.read(now)
 	permitted := g.permitted(at)
-	n := g.line(e.Domain, g.config.Rate, at)
-	defer g.changed(n) // deferred for keys that cannot be hashed: a domain just made for one must be forgotten
+	l := g.line(e.Domain, g.config.Rate, at)
+	defer g.changed(l) // deferred for keys that cannot be hashed: a domain just made for one must be forgotten
 	return g.add(&Entry[K, V]{
 		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: e.OnDuplicate, WhileInFlight: e.WhileInFlight,
-	}, e.Exempt, n, at, permitted)
+	}, e.Exempt, l, at, permitted)
 }
 
 // read takes a reading of the clock, and forgets the retired domains whose buckets are full. g.mu is held.
@@ -169,35 +166,53 @@ func (g *Group[D, K, V]) read(now time.Time) int64 {
 
 func (g *Group[D, K, V]) sweep(now int64) {
 	for {
-		n, full, ok := g.fleet.retired.Min()
+		l, full, ok := g.fleet.retired.Min()
 		if !ok || full > now {
 			return
 		}
-		g.fleet.drop(n)
-		g.lines[n] = nil
-		g.domains.Delete(g.domains.Key(n))
-		g.fleet.order = slices.DeleteFunc(g.fleet.order, func(m int32) bool { return m == n })
+		g.fleet.drop(l)
+		domain := unboxed[D](l.domain)
+		g.domains.Delete(domain, g.domains.Get(domain))
 	}
 }
 
-// line returns the number of the domain's line, and makes it with that rate if there is none. g.mu is held.
-func (g *Group[D, K, V]) line(domain D, rate float64, now int64) int32 {
-	n, ok := g.domains.Find(domain)
-	if ok {
-		return n
+// all yields every line. g.mu is held.
+func (g *Group[D, K, V]) all(yield func(*line[K, V]) bool) {
+	for _, l := range g.domains.All() {
+		if !yield(*l) {
+			return
+		}
+	}
+}
+
+// lineOf returns the domain's line, or nil. g.mu is held.
+func (g *Group[D, K, V]) lineOf(domain D) *line[K, V] {
+	if l := g.domains.Get(domain); l != nil {
+		return *l
+	}
+	return nil
+}
+
+// unboxed returns the domain of a line. Nil, which is no D, stays nil if D is an interface.
+func unboxed[D any](domain any) D {
+	d, _ := domain.(D)
+	return d
+}
+
+// line returns the domain's line, and makes it with that rate if there is none. g.mu is held.
+func (g *Group[D, K, V]) line(domain D, rate float64, now int64) *line[K, V] {
+	if l := g.lineOf(domain); l != nil {
+		return l
 	}
 	place := g.place(domain)
-	n, _ = g.domains.Insert(domain)
-	for int(n) >= len(g.lines) {
-		g.lines = append(g.lines, nil)
-	}
-	g.lines[n] = g.newLine(rate, now)
+	l := g.newLine(domain, rate, now)
+	*g.domains.Add(domain) = l
 	if g.compare != nil {
-		g.fleet.insert(n, place, g.lines)
+		g.fleet.insert(l, place)
 	} else {
-		g.fleet.serve(g.lines[n]) // it comes after those that were there before
+		g.fleet.serve(l) // it comes after those that were there before
 	}
-	return n
+	return l
 }
 
 // place returns where a new domain belongs in the order that replaces the turns. g.mu is held.
@@ -205,8 +220,8 @@ func (g *Group[D, K, V]) place(domain D) int {
 	if g.compare == nil {
 		return 0
 	}
-	place, _ := slices.BinarySearchFunc(g.fleet.order, domain, func(n int32, domain D) int {
-		return g.compare(g.domains.Key(n), domain)
+	place, _ := slices.BinarySearchFunc(g.fleet.order, domain, func(l *line[K, V], domain D) int {
+		return g.compare(unboxed[D](l.domain), domain)
 	})
 	return place
 }
@@ -228,9 +243,9 @@ func (g *Group[D, K, V]) TakeAt(now time.Time) (it GroupItem[D, K, V], ok bool) 
 func (g *Group[D, K, V]) takeAt(it *GroupItem[D, K, V], now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n, ok := g.take(&it.Item, g.read(now))
+	ok := g.take(&it.Item, g.read(now))
 	if ok {
-		it.Domain = g.domains.Key(n)
+		it.Domain = unboxed[D](it.from.domain)
 	}
 	return ok
 }
@@ -240,20 +255,20 @@ func (g *Group[D, K, V]) takeAt(it *GroupItem[D, K, V], now time.Time) bool {
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	i, r, ok := g.find(key)
-	if !ok {
+	r := g.find(key)
+	if r == nil {
 		return false
 	}
 	from, to := r.line, g.line(domain, g.config.Rate, g.time.Elapsed())
 	if from == to {
 		return true
 	}
-	g.unqueue(i, r)
-	g.lines[from].counts[r.state]--
-	g.lines[to].counts[r.state]++
+	g.unqueue(r)
+	from.counts[r.state]--
+	to.counts[r.state]++
 	r.line = to
 	if r.state == StateWaiting {
-		g.queue(i, r)
+		g.queue(r)
 	}
 	g.changed(from)
 	g.changed(to)
@@ -273,10 +288,10 @@ func (g *Group[D, K, V]) SetRateAt(domain D, rate float64, now time.Time) error 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.read(now)
-	n := g.line(domain, max(rate, 0), at)
-	g.lines[n].forgotten = false
-	g.lines[n].bucket.setRate(max(rate, 0), at)
-	g.changed(n)
+	l := g.line(domain, max(rate, 0), at)
+	l.forgotten = false
+	l.bucket.setRate(max(rate, 0), at)
+	g.changed(l)
 	g.kick()
 	return nil
 }
@@ -291,12 +306,11 @@ func (g *Group[D, K, V]) PauseDomainAt(domain D, reason string, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.read(now)
-	n := g.line(domain, g.config.Rate, at)
-	l := g.lines[n]
+	l := g.line(domain, g.config.Rate, at)
 	l.forgotten = false
 	pause(&l.pauses, reason)
 	l.bucket.freeze(at)
-	g.changed(n)
+	g.changed(l)
 }
 
 // ResumeDomain ends a PauseDomain with that reason and reports whether there was one.
@@ -309,12 +323,12 @@ func (g *Group[D, K, V]) ResumeDomainAt(domain D, reason string, now time.Time) 
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.read(now)
-	n, ok := g.domains.Find(domain)
-	if !ok || !resume(&g.lines[n].pauses, reason) {
+	l := g.lineOf(domain)
+	if l == nil || !resume(&l.pauses, reason) {
 		return false
 	}
-	g.thaw(g.lines[n], at)
-	g.changed(n)
+	g.thaw(l, at)
+	g.changed(l)
 	g.kick()
 	return true
 }
@@ -325,9 +339,9 @@ func (g *Group[D, K, V]) ResumeDomainAt(domain D, reason string, now time.Time) 
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n, ok := g.domains.Find(domain); ok {
-		g.lines[n].forgotten = true
-		g.changed(n)
+	if l := g.lineOf(domain); l != nil {
+		l.forgotten = true
+		g.changed(l)
 	}
 }
 
@@ -348,22 +362,21 @@ func (g *Group[D, K, V]) Changed() <-chan struct{} { return g.wake }
 func (g *Group[D, K, V]) Get(key K) (GroupStatus[D, V], bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	_, r, ok := g.find(key)
-	if !ok {
+	r := g.find(key)
+	if r == nil {
 		return GroupStatus[D, V]{}, false
 	}
-	return GroupStatus[D, V]{Domain: g.domains.Key(r.line), Status: g.status(r)}, true
+	return GroupStatus[D, V]{Domain: unboxed[D](r.line.domain), Status: g.status(r)}, true
 }
 
 // Domain returns what is known about the domain, and false if there is none of that name.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n, ok := g.domains.Find(domain)
-	if !ok {
+	l := g.lineOf(domain)
+	if l == nil {
 		return DomainStatus{}, false
 	}
-	l := g.lines[n]
 	status := DomainStatus{
 		Rate: l.bucket.rate, Paused: slices.Clone(l.pauses),
 		Waiting: l.counts[StateWaiting], InFlight: l.counts[StateInFlight], Kept: l.counts[StateKept],

@@ -46,13 +46,13 @@ func (c *core[K, V]) Len() int {
 func (c *core[K, V]) Waiting() []K {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	numbers := make([]int32, 0, c.counts[StateWaiting])
-	c.records.Each(func(i int32, r *record[V]) {
+	records := make([]*record[K, V], 0, c.counts[StateWaiting])
+	for _, r := range c.records.All() {
 		if r.state == StateWaiting {
-			numbers = append(numbers, i)
+			records = append(records, r)
 		}
-	})
-	return c.inOrder(numbers)
+	}
+	return inOrder(records)
 }
 
 // Stats returns the current Stats. O(1).
@@ -64,16 +64,15 @@ func (c *core[K, V]) Stats() Stats {
 	return stats
 }
 
-// find returns the record of a known key; c.mu is held.
-func (c *core[K, V]) find(key K) (i int32, r *record[V], ok bool) {
-	if i, ok = c.records.Find(key); !ok {
-		return 0, nil, false
+// find returns the record of a known key, or nil; c.mu is held.
+func (c *core[K, V]) find(key K) *record[K, V] {
+	if r := c.records.Get(key); r != nil && r.state != 0 {
+		return r
 	}
-	r = c.records.At(i)
-	return i, r, r.state != 0
+	return nil
 }
 
-func (c *core[K, V]) status(r *record[V]) Status[V] {
+func (c *core[K, V]) status(r *record[K, V]) Status[V] {
 	status := Status[V]{
 		State: r.state, Value: r.value, Identity: r.identity,
 		Added: c.time.Instant(r.added), Due: c.time.Instant(r.due),

@@ -20,13 +20,13 @@ type Item[K comparable, V any] struct {
 	Attempts int
 
 	core     *core[K, V]
-	number   int32
+	record   *record[K, V] // of this key only until this holder has ended
 	attempts int32
 	holder   uint64
 	exempt   bool
 	unused   bool
 	unspent  bool
-	from     *line // in which it waited
+	from     *line[K, V] // in which it waited
 	reading  time.Time
 }
 
@@ -68,11 +68,7 @@ func (it Item[K, V]) Held() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.records.Has(it.number) {
-		return false
-	}
-	r := c.records.At(it.number)
-	return r.state == StateInFlight && r.tried.holder == it.holder
+	return it.record.state == StateInFlight && it.record.holder() == it.holder
 }
 
 // Done ends the item as finished. The key is forgotten; an entry added meanwhile gets its turn (see Again).
@@ -118,12 +114,10 @@ func Final(err error) error { return backoff.Final(err) }
 
 // ending is how an item ends.
 type ending struct {
-	kind   kind
-	backs  bool // take after from the backoff
-	after  time.Duration
-	err    error
-	unused bool  // gives the token of all lines back
-	from   *line // gives its token back too; nil for none
+	kind  kind
+	backs bool // take after from the backoff
+	after time.Duration
+	err   error
 }
 
 type kind uint8
@@ -149,10 +143,7 @@ func end[K comparable, V any](it *Item[K, V], e ending) Ended {
 	if reading.IsZero() && (e.kind >= retry || e.err != nil) {
 		reading = c.clock.Now()
 	}
-	if e.unused = it.unused; it.unspent {
-		e.from = it.from
-	}
-	ended, first := c.end(it.number, it.holder, it.exempt, e, reading)
+	ended, first := c.end(it, e, reading)
 	if first && e.err != nil {
 		c.tellError(it.Key, e.err)
 	}
@@ -160,27 +151,24 @@ func end[K comparable, V any](it *Item[K, V], e ending) Ended {
 }
 
 // end also says whether this is the holder's first ending.
-func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading time.Time) (ended Ended, first bool) {
+func (c *core[K, V]) end(it *Item[K, V], e ending, reading time.Time) (ended Ended, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.time.Elapsed()
 	if !reading.IsZero() {
 		now = c.time.Read(reading)
 	}
-	if !c.records.Has(i) {
-		return Ended{}, false // the record is gone: it ended before
-	}
-	r := c.records.At(i)
-	if holder != r.holder() {
+	r := it.record
+	if it.holder != r.holder() {
 		return Ended{}, false
 	}
-	*c.outOf(exempt)--
-	if e.unused {
+	*c.outOf(it.exempt)--
+	if it.unused {
 		c.cap.giveBack(now)
 		c.kick()
 	}
-	if e.from != nil && r.state == StateInFlight && c.lines[r.line] == e.from {
-		e.from.bucket.giveBack(now)
+	if it.unspent && r.state == StateInFlight && r.line == it.from {
+		r.line.bucket.giveBack(now)
 		c.changed(r.line)
 	}
 	if e.err != nil {
@@ -188,25 +176,25 @@ func (c *core[K, V]) end(i int32, holder uint64, exempt bool, e ending, reading 
 	}
 	r.tried.holder = 0
 	if r.state == StateInFlight {
-		return c.endHeld(i, r, e, now), true
+		return c.endHeld(r, e, now), true
 	}
-	return c.endVoid(i, r), true
+	return c.endVoid(r), true
 }
 
 // endVoid ends an item whose key was removed, and lets a newer item of the key go on that waited for it. c.mu is held.
-func (c *core[K, V]) endVoid(i int32, r *record[V]) Ended {
+func (c *core[K, V]) endVoid(r *record[K, V]) Ended {
 	if r.state == 0 {
 		c.untry(r)
-		c.forget(i)
+		c.records.Delete(r.key, r)
 		c.roomLeft()
 		return Ended{}
 	}
-	c.queue(i, r)
+	c.queue(r)
 	return Ended{Newer: true}
 }
 
 // endHeld ends an item that is still wanted. c.mu is held.
-func (c *core[K, V]) endHeld(i int32, r *record[V], e ending, now int64) Ended {
+func (c *core[K, V]) endHeld(r *record[K, V], e ending, now int64) Ended {
 	n := r.tried.newer
 	ended := Ended{Held: true, Newer: n != nil}
 	c.note(r, e)
@@ -218,13 +206,13 @@ func (c *core[K, V]) endHeld(i int32, r *record[V], e ending, now int64) Ended {
 		if n == nil {
 			c.become(r, 0)
 			c.changed(r.line)
-			c.forget(i)
+			c.records.Delete(r.key, r)
 			break
 		}
 		r.replace(n.value, n.due, n.exempt)
 		r.added, r.seq = n.added, n.seq
 		c.become(r, StateWaiting)
-		c.queue(i, r)
+		c.queue(r)
 	default:
 		r.due = steady.Add(now, e.after)
 		if n != nil {
@@ -234,14 +222,14 @@ func (c *core[K, V]) endHeld(i int32, r *record[V], e ending, now int64) Ended {
 			r.tried.newer = nil
 		}
 		c.become(r, StateWaiting)
-		c.queue(i, r)
+		c.queue(r)
 	}
 	c.roomLeft()
 	return ended
 }
 
 // keep makes the record a kept one, without its value. c.mu is held.
-func (c *core[K, V]) keep(r *record[V]) {
+func (c *core[K, V]) keep(r *record[K, V]) {
 	var zero V
 	r.value, r.exempt = zero, false
 	c.untry(r)
@@ -256,7 +244,7 @@ func (c *core[K, V]) roomLeft() {
 }
 
 // note counts the ending and remembers its error. c.mu is held.
-func (c *core[K, V]) note(r *record[V], e ending) {
+func (c *core[K, V]) note(r *record[K, V], e ending) {
 	switch e.kind {
 	case done, keep:
 		c.stats.Done++

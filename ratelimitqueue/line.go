@@ -3,32 +3,34 @@ package ratelimitqueue
 import (
 	"slices"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
+	"github.com/evictkit/evictkit/internal/due"
 )
 
 // line holds the items that wait for the tokens of one bucket: all of a queue, or those of one domain of a group.
-type line struct {
-	due       dueheap.Heap
-	exempt    dueheap.Heap // goes first
+type line[K comparable, V any] struct {
+	domain    any // of a group
+	due       due.Heap[*record[K, V]]
+	exempt    due.Heap[*record[K, V]] // goes first
 	bucket    bucket
 	pauses    []string // of this line only
 	counts    [states]int
 	turn      uint64 // rises with every turn served: the line with the lowest is next
 	forgotten bool   // ForgetDomain was called: drop its rate and pauses once it has no key
+
+	inAll, inExempt seat[K, V] // in the rotations of the fleet
+	inRetired       due.Place
 }
 
-func (c *core[K, V]) newLine(rate float64, now int64) *line {
-	l := &line{
-		due: dueheap.Sharing(&c.places), exempt: dueheap.Sharing(&c.places),
-		bucket: newBucket(rate, c.config.Burst, now),
-	}
+func (c *core[K, V]) newLine(domain any, rate float64, now int64) *line[K, V] {
+	l := &line[K, V]{domain: domain, bucket: newBucket(rate, c.config.Burst, now)}
+	l.inAll.line, l.inExempt.line = l, l
 	if len(c.pauses) > 0 {
 		l.bucket.freeze(now)
 	}
 	return l
 }
 
-func (l *line) heap(exempt bool) *dueheap.Heap {
+func (l *line[K, V]) heap(exempt bool) *due.Heap[*record[K, V]] {
 	if exempt {
 		return &l.exempt
 	}
@@ -36,21 +38,22 @@ func (l *line) heap(exempt bool) *dueheap.Heap {
 }
 
 // known returns how many keys belong to the line, in any state.
-func (l *line) known() int {
+func (l *line[K, V]) known() int {
 	return l.counts[StateWaiting] + l.counts[StateInFlight] + l.counts[StateKept]
 }
 
-// first returns the due item that is handed out next.
-func (l *line) first(now int64) (number int32, ok bool) {
-	if number, due, ok := l.exempt.Min(); ok && due <= now {
-		return number, true
+// first returns the due item that is handed out next, or nil.
+func (l *line[K, V]) first(now int64) *record[K, V] {
+	for _, exempt := range []bool{true, false} {
+		if r, due, ok := l.heap(exempt).Min(); ok && due <= now {
+			return r
+		}
 	}
-	number, due, ok := l.due.Min()
-	return number, ok && due <= now
+	return nil
 }
 
 // next returns the first instant, not before from, at which the line has a due item and a token for it.
-func (l *line) next(from int64, exemptOnly bool) (int64, bool) {
+func (l *line[K, V]) next(from int64, exemptOnly bool) (int64, bool) {
 	_, due, ok := l.exempt.Min()
 	if !exemptOnly {
 		if _, other, some := l.due.Min(); some && (!ok || other < due) {

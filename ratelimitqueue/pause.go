@@ -18,7 +18,7 @@ func (c *core[K, V]) PauseAt(reason string, now time.Time) {
 		return
 	}
 	c.cap.freeze(at)
-	c.eachLine(func(_ int32, l *line) { l.bucket.freeze(at) })
+	c.eachLine(func(l *line[K, V]) { l.bucket.freeze(at) })
 }
 
 // Resume ends a Pause with that reason and reports whether there was one.
@@ -34,7 +34,7 @@ func (c *core[K, V]) ResumeAt(reason string, now time.Time) bool {
 	}
 	if len(c.pauses) == 0 {
 		c.cap.thaw(at)
-		c.eachLine(func(_ int32, l *line) { c.thaw(l, at) })
+		c.eachLine(func(l *line[K, V]) { c.thaw(l, at) })
 		c.kick()
 	}
 	return true
@@ -48,11 +48,9 @@ func (c *core[K, V]) Paused() []string {
 }
 
 // eachLine changes every line; c.mu is held.
-func (c *core[K, V]) eachLine(change func(n int32, l *line)) {
-	for n, l := range c.lines {
-		if l != nil {
-			change(int32(n), l)
-			c.changed(int32(n))
-		}
+func (c *core[K, V]) eachLine(change func(l *line[K, V])) {
+	for l := range c.lines {
+		change(l)
+		c.changed(l)
 	}
 }

@@ -21,7 +21,8 @@ func New[K comparable, V any](config Config) (*Queue[K, V], error) {
 	}
 	q := new(Queue[K, V])
 	q.start(config)
-	q.lines = []*line{q.newLine(q.config.Rate, 0)}
+	q.only = q.newLine(nil, q.config.Rate, 0)
+	q.lines = func(yield func(*line[K, V]) bool) { yield(q.only) }
 	return q, nil
 }
 
@@ -42,7 +43,7 @@ func (q *Queue[K, V]) addAt(e *Entry[K, V], now time.Time) AddResult {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := q.time.Read(now)
-	return q.add(e, false, 0, at, q.permitted(at))
+	return q.add(e, false, q.only, at, q.permitted(at))
 }
 
 // Take hands out the item that is due first and spends one token. It returns false if no item is due, there is no token,
@@ -62,8 +63,7 @@ func (q *Queue[K, V]) TakeAt(now time.Time) (it Item[K, V], ok bool) {
 func (q *Queue[K, V]) takeAt(it *Item[K, V], now time.Time) (ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, ok = q.take(it, q.time.Read(now))
-	return ok
+	return q.take(it, q.time.Read(now))
 }
 
 // SetRate changes the rate, in items a second; Unlimited and Stopped are allowed, and 0 stops too. Setting the current
@@ -78,7 +78,7 @@ func (q *Queue[K, V]) SetRateAt(rate float64, now time.Time) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.lines[0].bucket.setRate(max(rate, 0), q.time.Read(now))
+	q.only.bucket.setRate(max(rate, 0), q.time.Read(now))
 	q.kick()
 	return nil
 }
@@ -94,15 +94,15 @@ func checkRate(rate float64) error {
 func (q *Queue[K, V]) Rate() float64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.lines[0].bucket.rate
+	return q.only.bucket.rate
 }
 
 // Get returns what is known about the key, and false if it is not known.
 func (q *Queue[K, V]) Get(key K) (Status[V], bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	_, r, ok := q.find(key)
-	if !ok {
+	r := q.find(key)
+	if r == nil {
 		return Status[V]{}, false
 	}
 	return q.status(r), true

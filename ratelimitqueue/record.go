@@ -3,18 +3,22 @@ package ratelimitqueue
 import (
 	"cmp"
 	"slices"
+
+	"github.com/evictkit/evictkit/internal/due"
 )
 
 // record is what is kept for a key: as little as possible until it is handed out. A key whose state is 0 is not known; its
 // record exists only because an earlier holder has not ended yet.
-type record[V any] struct {
+type record[K comparable, V any] struct {
+	key      K
 	value    V
 	identity string
 	added    int64
 	due      int64
 	seq      uint64
 	tried    *tried[V] // nil until it is handed out; never nil in flight
-	line     int32
+	line     *line[K, V]
+	place    due.Place // in a heap of the line
 	state    State
 	exempt   bool
 }
@@ -41,7 +45,7 @@ type newer[V any] struct {
 }
 
 // holder returns the holder that has not ended, 0 if there is none.
-func (r *record[V]) holder() uint64 {
+func (r *record[K, V]) holder() uint64 {
 	if r.tried == nil {
 		return 0
 	}
@@ -49,10 +53,10 @@ func (r *record[V]) holder() uint64 {
 }
 
 // awaits reports whether the record must wait for an earlier holder, whose key was removed, to end.
-func (r *record[V]) awaits() bool { return r.holder() != 0 && r.state != StateInFlight }
+func (r *record[K, V]) awaits() bool { return r.holder() != 0 && r.state != StateInFlight }
 
 // asked returns the due time that was asked for, before tries put it off.
-func (r *record[V]) asked() int64 {
+func (r *record[K, V]) asked() int64 {
 	if r.tried == nil {
 		return r.due
 	}
@@ -60,7 +64,7 @@ func (r *record[V]) asked() int64 {
 }
 
 // replace gives a waiting item what was added. It keeps its place among equal due times and its failed tries.
-func (r *record[V]) replace(value V, due int64, exempt bool) {
+func (r *record[K, V]) replace(value V, due int64, exempt bool) {
 	r.value, r.due, r.exempt = value, due, exempt
 	if r.tried != nil {
 		r.tried.asked = due
@@ -69,17 +73,16 @@ func (r *record[V]) replace(value V, due int64, exempt bool) {
 
 // inOrder returns the keys of these records in the order in which they are due, then in that of their places. c.mu is
 // held.
-func (c *core[K, V]) inOrder(numbers []int32) []K {
-	slices.SortFunc(numbers, func(a, b int32) int {
-		x, y := c.records.At(a), c.records.At(b)
-		if x.due != y.due {
-			return cmp.Compare(x.due, y.due)
+func inOrder[K comparable, V any](records []*record[K, V]) []K {
+	slices.SortFunc(records, func(a, b *record[K, V]) int {
+		if a.due != b.due {
+			return cmp.Compare(a.due, b.due)
 		}
-		return cmp.Compare(x.seq, y.seq)
+		return cmp.Compare(a.seq, b.seq)
 	})
-	keys := make([]K, len(numbers))
-	for at, number := range numbers {
-		keys[at] = c.records.Key(number)
+	keys := make([]K, len(records))
+	for i, r := range records {
+		keys[i] = r.key
 	}
 	return keys
 }
@@ -90,7 +93,7 @@ func (d Duplicate) keeps(asked, due int64) bool {
 }
 
 // try returns the record's tried part, and makes it if need be.
-func (c *core[K, V]) try(r *record[V]) *tried[V] {
+func (c *core[K, V]) try(r *record[K, V]) *tried[V] {
 	if r.tried == nil {
 		if r.tried, c.spare = c.spare, nil; r.tried == nil {
 			r.tried = new(tried[V])
@@ -101,7 +104,7 @@ func (c *core[K, V]) try(r *record[V]) *tried[V] {
 }
 
 // untry takes the tried part away.
-func (c *core[K, V]) untry(r *record[V]) {
+func (c *core[K, V]) untry(r *record[K, V]) {
 	if r.tried != nil {
 		*r.tried = tried[V]{}
 		r.tried, c.spare = nil, r.tried

@@ -6,39 +6,38 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// take hands out the item whose turn it is into it, which is zero, and returns its line. Items are large, so they are not
-// passed from one function to the next. c.mu is held, but released while user code runs.
-func (c *core[K, V]) take(it *Item[K, V], now int64) (line int32, ok bool) {
-	n, i, ok := c.first(now)
-	if ok && c.config.Permission != nil {
-		if ok = c.permitted(now); ok {
-			n, i, ok = c.first(now) // the lock was released while asking
+// take hands out the item whose turn it is into it, which is zero. Items are large, so they are not passed from one
+// function to the next. c.mu is held, but released while user code runs.
+func (c *core[K, V]) take(it *Item[K, V], now int64) (ok bool) {
+	r := c.first(now)
+	if r != nil && c.config.Permission != nil {
+		if !c.permitted(now) {
+			return false
 		}
+		r = c.first(now) // the lock was released while asking
 	}
-	if ok && c.prefer != nil {
-		n, i, ok = c.preferred(n, i, now)
+	if r != nil && c.prefer != nil {
+		r = c.preferred(r, now)
 	}
-	if ok {
-		c.hand(it, n, i, now)
+	if r != nil {
+		c.hand(it, r, now)
 	}
-	return n, ok
+	return r != nil
 }
 
-// first returns the item that is handed out next, and its line. c.mu is held.
-func (c *core[K, V]) first(now int64) (n, i int32, ok bool) {
+// first returns the item that is handed out next, or nil. c.mu is held.
+func (c *core[K, V]) first(now int64) *record[K, V] {
 	if len(c.pauses) > 0 || c.permission.closed(now) || !c.cap.ready(now) {
-		return 0, 0, false
+		return nil
 	}
-	if c.fleet != nil {
-		if n, ok = c.fleet.first(c.lines, now, c.full()); !ok {
-			return 0, 0, false
-		}
+	l := c.only
+	if l == nil {
+		l = c.fleet.rotation(c.full()).first(now)
 	}
-	l := c.lines[n]
-	if i, ok = l.first(now); !ok {
-		return 0, 0, false
+	if l == nil || !l.bucket.ready(now) {
+		return nil
 	}
-	return n, i, l.bucket.ready(now)
+	return l.first(now)
 }
 
 // full reports whether as many items are in flight as the bound allows. c.mu is held.
@@ -46,50 +45,44 @@ func (c *core[K, V]) full() bool { return c.bound != unbounded && c.out >= c.bou
 
 // preferred lets the user choose among the due items of the line whose turn it is. c.mu is held, but released while it
 // asks. If meanwhile another line has got the turn, it asks again about that line's items.
-func (c *core[K, V]) preferred(n, i int32, now int64) (int32, int32, bool) {
+func (c *core[K, V]) preferred(r *record[K, V], now int64) *record[K, V] {
 	for {
-		if c.records.At(i).exempt {
-			return n, i, true
+		if r.exempt {
+			return r
 		}
-		due := c.dueIn(c.lines[n], now)
+		l := r.line
+		due := l.dueKeys(now)
 		if len(due) < 2 {
-			return n, i, true
+			return r
 		}
-		key, chosen := c.askPreference(n, due)
-		was := n
-		var ok bool
-		if n, i, ok = c.first(now); !ok {
-			return 0, 0, false
+		key, chosen := c.askPreference(l.domain, due)
+		if r = c.first(now); r == nil {
+			return nil
 		}
-		if n != was {
+		if r.line != l {
 			continue
 		}
-		if !chosen || c.records.At(i).exempt {
-			return n, i, true
+		if other := c.records.Get(key); chosen && !r.exempt && other != nil && other.waits(l, now) {
+			return other
 		}
-		if j, known := c.records.Find(key); known && c.waits(j, n, now) {
-			i = j
-		}
-		return n, i, true
+		return r
 	}
 }
 
-// waits reports whether key i could be handed out from line n instead of the line's first. c.mu is held.
-func (c *core[K, V]) waits(i, n int32, now int64) bool {
-	r := c.records.At(i)
-	return r.state == StateWaiting && r.line == n && !r.exempt && r.due <= now && c.places.Has(i)
+// waits reports whether the record could be handed out from that line instead of the line's first. c.mu is held.
+func (r *record[K, V]) waits(l *line[K, V], now int64) bool {
+	return r.line == l && !r.exempt && r.due <= now && r.place.In()
 }
 
-// dueIn returns the due keys of the line, in order. c.mu is held.
-func (c *core[K, V]) dueIn(l *line, now int64) []K {
-	var numbers []int32
-	l.due.Until(now, func(number int32, _ int64) { numbers = append(numbers, number) })
-	return c.inOrder(numbers)
+// dueKeys returns the due keys of the line, in order. c.mu is held.
+func (l *line[K, V]) dueKeys(now int64) []K {
+	var records []*record[K, V]
+	l.due.Until(now, func(r *record[K, V]) { records = append(records, r) })
+	return inOrder(records)
 }
 
 // askPreference asks the user, with no lock held. A panic means no preference.
-func (c *core[K, V]) askPreference(n int32, due []K) (key K, chosen bool) {
-	ask := c.prefer(n)
+func (c *core[K, V]) askPreference(domain any, due []K) (key K, chosen bool) {
 	c.mu.Unlock()
 	defer c.mu.Lock()
 	defer func() {
@@ -98,13 +91,13 @@ func (c *core[K, V]) askPreference(n int32, due []K) (key K, chosen bool) {
 			chosen = false
 		}
 	}()
-	return ask(due), true
+	return c.prefer(domain, due), true
 }
 
 // hand gives the item to a new holder, and spends a token of the line and one of all lines. c.mu is held.
-func (c *core[K, V]) hand(it *Item[K, V], n, i int32, now int64) {
-	l, r := c.lines[n], c.records.At(i)
-	l.heap(r.exempt).Remove(i)
+func (c *core[K, V]) hand(it *Item[K, V], r *record[K, V], now int64) {
+	l := r.line
+	l.heap(r.exempt).Remove(&r.place)
 	l.bucket.take(now)
 	c.cap.take(now)
 	c.holders++
@@ -115,13 +108,11 @@ func (c *core[K, V]) hand(it *Item[K, V], n, i int32, now int64) {
 	c.stats.HandedOut++
 	c.stats.LastLateness = time.Duration(steady.Sub(now, r.due))
 	c.stats.MaxLateness = max(c.stats.MaxLateness, c.stats.LastLateness)
-	if c.fleet != nil {
-		c.fleet.serve(l)
-		c.changed(n)
-	}
-	it.Key, it.Value, it.Identity = c.records.Key(i), r.value, r.identity
+	c.fleet.serve(l)
+	c.changed(l)
+	it.Key, it.Value, it.Identity = r.key, r.value, r.identity
 	it.Added, it.Due, it.Attempts = c.time.Instant(r.added), c.time.Instant(r.due), int(t.attempts)
-	it.core, it.number, it.holder, it.attempts, it.exempt, it.from = c, i, t.holder, t.attempts, r.exempt, l
+	it.core, it.record, it.holder, it.attempts, it.exempt, it.from = c, r, t.holder, t.attempts, r.exempt, l
 }
 
 // outOf returns the counter of holders for exempt items or for the others.
@@ -152,10 +143,10 @@ func (c *core[K, V]) next(now int64) (at int64, ok bool) {
 	switch {
 	case len(c.pauses) > 0:
 		return 0, false
-	case c.fleet != nil:
-		at, ok = c.fleet.next(now, c.full())
-	case !c.full():
-		at, ok = c.lines[0].next(now, false)
+	case c.only != nil:
+		at, ok = c.only.next(now, false)
+	default:
+		at, ok = c.fleet.rotation(c.full()).next(now)
 	}
 	if !ok {
 		return 0, false

@@ -55,20 +55,6 @@ func BenchmarkRenewalFakeClock(b *testing.B) {
 
 func BenchmarkRenewalRealClock(b *testing.B) { benchmarkRenewal(b, clock.RealClock{}) }
 
-func BenchmarkRenewalHandleFakeClock(b *testing.B) {
-	names := shuffled()
-	m := monitorOfMany(b, testingclock.NewFakePassiveClock(epoch), names)
-	handles := make([]Handle, many)
-	for i, name := range names {
-		handles[i], _ = m.Handle(name)
-	}
-	b.ReportAllocs()
-	b.ResetTimer()
-	for i := 0; i < b.N; i++ {
-		m.ObserveRenewalHandle(handles[i%many], epoch.Add(time.Duration(i)))
-	}
-}
-
 func BenchmarkBeatFakeClock(b *testing.B) {
 	names := shuffled()
 	d, _ := NewDeadlines[string](DeadlinesConfig{Grace: time.Minute, Clock: testingclock.NewFakePassiveClock(epoch)})

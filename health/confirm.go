@@ -15,14 +15,13 @@ func (m *Monitor) ConfirmAt(suspect Verdict, now time.Time) (Verdict, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := m.listening.read(now)
-	i, ok := m.silent(suspect)
-	if !ok || len(m.frozen) > 0 {
+	e := m.silent(suspect)
+	if e == nil || len(m.frozen) > 0 {
 		return Verdict{}, false
 	}
-	n := m.records.At(i)
-	n.doubted, n.expired = false, true
-	m.untouch(n)
-	return m.judge(i, at), true
+	e.of.doubted, e.of.expired = false, true
+	m.untouch(&e.of)
+	return m.judge(e, at), true
 }
 
 // Revive notes a sign of life of a suspect that neither its lease nor its object shows, and reports whether it did. It
@@ -34,18 +33,18 @@ func (m *Monitor) ReviveAt(suspect Verdict, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := m.listening.read(now)
-	i, ok := m.silent(suspect)
-	if ok {
-		m.beat(i, at)
+	e := m.silent(suspect)
+	if e != nil {
+		m.beat(e, at)
 	}
-	return ok
+	return e != nil
 }
 
-// silent returns the node of a suspect's verdict, if it has been silent ever since.
-func (m *Monitor) silent(suspect Verdict) (number int32, ok bool) {
-	i, ok := m.index.Find(suspect.Node)
-	if !ok || !suspect.Suspect || differ(m.records.At(i).uid, string(suspect.UID)) || !m.suspect(i) {
-		return none, false
+// silent returns the node of a suspect's verdict, if it has been silent ever since, or nil.
+func (m *Monitor) silent(suspect Verdict) *monitored {
+	e := m.nodes.Get(suspect.Node)
+	if e == nil || !suspect.Suspect || differ(e.of.uid, string(suspect.UID)) || !suspected(e) || e.beat != suspect.beat {
+		return nil
 	}
-	return i, suspect.silence == silence{m.beats.lastBeat(m.beats.entries.At(i)), m.beats.round}
+	return e
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -41,11 +41,12 @@ func (c DeadlinesConfig) Validate() error {
 // cannot be hashed panics, as in a map, and changes nothing.
 type Deadlines[K comparable] struct {
 	clock clock.PassiveClock
+	grace int64
 
-	mu    sync.Mutex // guards what follows
-	time  steady.Time
-	beats beats
-	index keyindex.Index[K] // numbers the entries of beats
+	mu      sync.Mutex // guards what follows
+	time    steady.Time
+	beats   beats[K]
+	entries due.Map[K, entry[K]]
 }
 
 // NewDeadlines returns an empty tracker, or an error with all faults of the configuration.
@@ -53,7 +54,7 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	return &Deadlines[K]{clock: clockOr(config.Clock), beats: newBeats(int64(config.Grace))}, nil
+	return &Deadlines[K]{clock: clockOr(config.Clock), grace: int64(config.Grace)}, nil
 }
 
 func clockOr(c clock.PassiveClock) clock.PassiveClock {
@@ -71,67 +72,54 @@ type Noted struct {
 	HandedOut bool
 }
 
-// Beat records a sign of life now. An unknown key is tracked from now on. For a known key it is O(1) without allocation
-// with the common grace, and O(log n) with its own.
+// Beat records a sign of life now. An unknown key is tracked from now on. For a known key it does not allocate, and is
+// O(1), or O(log n) if Expired had yielded it.
 func (d *Deadlines[K]) Beat(key K) Noted { return d.BeatAt(key, d.clock.Now()) }
 
 // BeatAt is Beat at a reading of the clock.
 func (d *Deadlines[K]) BeatAt(key K, now time.Time) Noted {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
+	e := d.entries.Get(key)
 	at := d.time.Read(now)
-	if !ok {
-		d.track(key, at)
+	if e == nil {
+		d.track(key, at, d.grace)
 		return Noted{}
 	}
-	return d.beat(i, at)
-}
-
-func (d *Deadlines[K]) beat(i int32, at int64) Noted {
-	e := d.beats.entries.At(i)
-	noted := Noted{Late: max(0, time.Duration(steady.Sub(at, d.beats.deadline(i, e)))), HandedOut: d.beats.isOut(e)}
-	d.beats.put(i, at)
+	noted := Noted{Late: max(0, time.Duration(steady.Sub(at, e.deadline()))), HandedOut: e.isOut()}
+	d.beats.put(e, at)
 	return noted
 }
 
-func (d *Deadlines[K]) track(key K, beat int64) int32 {
-	i, _ := d.index.Insert(key)
-	d.beats.add(i)
-	d.beats.put(i, beat)
-	return i
+func (d *Deadlines[K]) track(key K, beat, grace int64) *entry[K] {
+	e := d.entries.Add(key)
+	e.of, e.grace = key, grace
+	d.beats.put(e, beat)
+	return e
 }
 
-// Handle names a tracked key without a look-up. It is valid until the key is forgotten. After that it may name another
-// key, so stop using it before.
-type Handle int32
-
-// Track returns the key's handle. An unknown key is tracked, with a first beat now.
-func (d *Deadlines[K]) Track(key K) Handle {
-	now := d.clock.Now()
-	return d.TrackSinceAt(key, now, now)
-}
+// Track tracks an unknown key, with a first beat now.
+func (d *Deadlines[K]) Track(key K) { d.TrackAt(key, d.clock.Now()) }
 
 // TrackAt is Track at a reading of the clock.
-func (d *Deadlines[K]) TrackAt(key K, now time.Time) Handle { return d.TrackSinceAt(key, now, now) }
+func (d *Deadlines[K]) TrackAt(key K, now time.Time) { d.TrackSinceAt(key, now, now) }
 
 // TrackSince is Track with a first beat in the past, such as the time when an object was created, or last seen by
 // somebody else. The instant may come from another machine: it becomes an age here, and zero or a time in the future
-// counts as now. For a tracked key it only returns the handle.
-func (d *Deadlines[K]) TrackSince(key K, since time.Time) Handle {
-	return d.TrackSinceAt(key, since, d.clock.Now())
+// counts as now. It does nothing for a tracked key.
+func (d *Deadlines[K]) TrackSince(key K, since time.Time) {
+	d.TrackSinceAt(key, since, d.clock.Now())
 }
 
 // TrackSinceAt is TrackSince at a reading of the clock.
-func (d *Deadlines[K]) TrackSinceAt(key K, since, now time.Time) Handle {
+func (d *Deadlines[K]) TrackSinceAt(key K, since, now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
+	e := d.entries.Get(key)
 	at := d.time.Read(now)
-	if !ok {
-		i = d.track(key, plausible(&d.time, since, at))
+	if e == nil {
+		d.track(key, plausible(&d.time, since, at), d.grace)
 	}
-	return Handle(i)
 }
 
 // plausible returns the steady time of an instant that another machine wrote, or now if that cannot be true.
@@ -142,30 +130,17 @@ func plausible(t *steady.Time, instant time.Time, now int64) int64 {
 	return min(t.Of(instant), now)
 }
 
-// BeatHandle is Beat by handle. It does nothing and returns zero when the handle names no key.
-func (d *Deadlines[K]) BeatHandle(h Handle) Noted { return d.BeatHandleAt(h, d.clock.Now()) }
-
-// BeatHandleAt is BeatHandle at a reading of the clock.
-func (d *Deadlines[K]) BeatHandleAt(h Handle, now time.Time) Noted {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.beats.entries.Has(int32(h)) {
-		return Noted{}
-	}
-	return d.beat(int32(h), d.time.Read(now))
-}
-
 // SetGrace gives a tracked key its own grace period, counted from its last beat. It returns false and changes nothing if
 // the key is not tracked or the grace is not positive. A key that Expired has yielded is not yielded again before its
-// next beat. O(log n), however many different graces there are.
+// next beat. O(log n).
 func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
-	if !ok || grace <= 0 {
+	e := d.entries.Get(key)
+	if e == nil || grace <= 0 {
 		return false
 	}
-	d.beats.setGrace(i, int64(grace))
+	d.beats.setGrace(e, int64(grace))
 	return true
 }
 
@@ -194,11 +169,11 @@ func (d *Deadlines[K]) ExpiredAt(now time.Time) iter.Seq[K] {
 func (d *Deadlines[K]) expire(at int64) (key K, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := d.beats.expire(at)
-	if i == none {
+	e := d.beats.expire(at)
+	if e == nil {
 		return key, false
 	}
-	return d.index.Key(i), true
+	return e.of, true
 }
 
 // Late is a key whose deadline has passed, and how long ago.
@@ -207,8 +182,7 @@ type Late[K comparable] struct {
 	By  time.Duration
 }
 
-// Late returns the keys whose deadline has passed, whether or not Expired has yielded them, the latest first. It costs
-// what it returns.
+// Late returns the keys whose deadline has passed, whether or not Expired has yielded them, the latest first. O(n).
 func (d *Deadlines[K]) Late() []Late[K] { return d.LateAt(d.clock.Now()) }
 
 // LateAt is Late at a reading of the clock.
@@ -222,9 +196,11 @@ func (d *Deadlines[K]) lateAt(now time.Time) (all []Late[K]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := d.time.Read(now)
-	d.beats.late(at, func(i int32, deadline int64) {
-		all = append(all, Late[K]{d.index.Key(i), time.Duration(steady.Sub(at, deadline))})
-	})
+	for key, e := range d.entries.All() {
+		if deadline := e.deadline(); deadline <= at {
+			all = append(all, Late[K]{key, time.Duration(steady.Sub(at, deadline))})
+		}
+	}
 	return all
 }
 
@@ -237,30 +213,31 @@ func (d *Deadlines[K]) NextAt(now time.Time) (time.Time, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.time.Read(now) // the wall clock may have been set since the last reading
-	i, deadline := d.beats.earliest()
-	if i == none {
+	e := d.beats.earliest()
+	if e == nil {
 		return time.Time{}, false
 	}
-	return d.time.Instant(deadline), true
+	return d.time.Instant(e.due), true
 }
 
 // Forget drops the key and reports whether it was tracked.
 func (d *Deadlines[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
-	if ok {
-		d.index.Delete(key)
-		d.beats.remove(i)
+	e := d.entries.Get(key)
+	if e == nil {
+		return false
 	}
-	return ok
+	d.beats.remove(e)
+	d.entries.Delete(key, e)
+	return true
 }
 
 // Len returns the number of keys. O(1).
 func (d *Deadlines[K]) Len() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.index.Len()
+	return d.entries.Len()
 }
 
 // Status is what is known about one key. Instants are given as the clock showed them when it was last read.
@@ -275,24 +252,24 @@ type Status struct {
 func (d *Deadlines[K]) Get(key K) (Status, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.index.Find(key)
-	if !ok {
+	e := d.entries.Get(key)
+	if e == nil {
 		return Status{}, false
 	}
-	e := d.beats.entries.At(i)
 	return Status{
-		LastBeat: d.time.Instant(d.beats.lastBeat(e)), Deadline: d.time.Instant(d.beats.deadline(i, e)),
-		Grace: time.Duration(d.beats.graceOf(i, e)), HandedOut: d.beats.isOut(e),
+		LastBeat: d.time.Instant(e.beat), Deadline: d.time.Instant(e.deadline()), Grace: time.Duration(e.grace), HandedOut: e.isOut(),
 	}, true
 }
 
-// Reset starts the clock of every key again, as if each had a beat now. It is for an observer that could not hear. O(1),
-// or O(log n) if keys have their own grace.
+// Reset starts the clock of every key again, as if each had a beat now. It is for an observer that could not hear. O(n).
 func (d *Deadlines[K]) Reset() { d.ResetAt(d.clock.Now()) }
 
 // ResetAt is Reset at a reading of the clock.
 func (d *Deadlines[K]) ResetAt(now time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.beats.restart(d.time.Read(now))
+	at := d.time.Read(now)
+	for _, e := range d.entries.All() {
+		d.beats.put(e, at)
+	}
 }

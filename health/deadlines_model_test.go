@@ -30,7 +30,6 @@ type deadlinesLife struct {
 	real    bool          // the clock has monotonic readings
 	elapsed time.Duration // by the rule of package steady
 	keys    map[string]*modelKey
-	handles map[string]Handle
 }
 
 const modelGrace = 10 * time.Second
@@ -38,7 +37,7 @@ const modelGrace = 10 * time.Second
 var modelKeys = []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
 
 func newDeadlinesLife(t testing.TB, monotonic bool) *deadlinesLife {
-	l := &deadlinesLife{t: t, keys: map[string]*modelKey{}, handles: map[string]Handle{}}
+	l := &deadlinesLife{t: t, keys: map[string]*modelKey{}}
 	l.begin(monotonic)
 	return l
 }
@@ -85,12 +84,11 @@ func (l *deadlinesLife) track(key string, ago time.Duration) {
 	if ago == 0 {
 		since = time.Time{}
 	}
-	h := l.d.TrackSince(key, since)
+	l.d.TrackSince(key, since)
 	if l.keys[key] == nil {
 		l.keys[key] = &modelKey{beat: l.elapsed - max(ago, 0), grace: modelGrace}
 	}
-	require.Equal(l.t, h, l.d.Track(key))
-	l.handles[key] = h
+	l.d.Track(key) // it is tracked
 }
 
 // expired takes at most that many from Expired.
@@ -139,11 +137,6 @@ func (l *deadlinesLife) restore(monotonic bool) {
 	var read DeadlinesSnapshot[string]
 	require.NoError(l.t, json.Unmarshal(text, &read))
 	require.NoError(l.t, l.d.Restore(read))
-	for key := range l.handles {
-		if l.keys[key] != nil {
-			l.handles[key] = l.d.Track(key)
-		}
-	}
 }
 
 // check compares the answers of every method.
@@ -171,14 +164,10 @@ func (l *deadlinesLife) check() {
 func (l *deadlinesLife) step(op, arg byte) {
 	key, n := modelKeys[int(arg)%len(modelKeys)], int(arg)/len(modelKeys)
 	switch op % 20 {
-	case 0, 1, 2:
+	case 0, 1, 2, 4, 5:
 		l.beat(key, func() Noted { return l.d.Beat(key) })
 	case 3:
 		l.beat(key, func() Noted { return l.d.BeatAt(key, l.clk.Now()) })
-	case 4, 5:
-		if h, ok := l.handles[key]; ok && l.keys[key] != nil {
-			l.beat(key, func() Noted { return l.d.BeatHandle(h) })
-		}
 	case 6, 7, 8:
 		l.pass(time.Duration(n) * time.Second)
 	case 9:
@@ -186,7 +175,6 @@ func (l *deadlinesLife) step(op, arg byte) {
 	case 10:
 		require.Equal(l.t, l.keys[key] != nil, l.d.Forget(key))
 		delete(l.keys, key)
-		delete(l.handles, key)
 	case 11, 12:
 		grace := time.Duration(n-2) * time.Second
 		if ok := l.d.SetGrace(key, grace); ok {

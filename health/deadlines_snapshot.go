@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/keyindex"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -46,13 +45,10 @@ func (d *Deadlines[K]) keysAt(now time.Time) []KeySnapshot[K] {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	at := d.time.Read(now)
-	all := make([]KeySnapshot[K], 0, d.index.Len())
-	d.beats.each(func(i int32) {
-		e := d.beats.entries.At(i)
-		all = append(all, KeySnapshot[K]{
-			Key: d.index.Key(i), Silent: time.Duration(steady.Sub(at, d.beats.lastBeat(e))), Grace: time.Duration(d.beats.graceOf(i, e)), HandedOut: d.beats.isOut(e),
-		})
-	})
+	all := make([]KeySnapshot[K], 0, d.entries.Len())
+	for key, e := range d.entries.All() {
+		all = append(all, KeySnapshot[K]{Key: key, Silent: age(at, e.beat), Grace: time.Duration(e.grace), HandedOut: e.isOut()})
+	}
 	return all
 }
 
@@ -67,37 +63,23 @@ func (d *Deadlines[K]) RestoreAt(s DeadlinesSnapshot[K], now time.Time) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
 	}
-	var index keyindex.Index[K] // numbers the keys in the order of the snapshot
-	order := make([]int32, len(s.Keys))
-	for i, k := range s.Keys {
-		if _, isNew := index.Insert(k.Key); !isNew || k.Grace <= 0 || k.Silent < 0 {
+	twice := make(map[K]bool, len(s.Keys))
+	for _, k := range s.Keys {
+		if twice[k.Key] || k.Grace <= 0 || k.Silent < 0 {
 			return fmt.Errorf("health: cannot restore key %v: it is there twice, its grace is not positive or its silence is negative", k.Key)
 		}
-		order[i] = int32(i)
+		twice[k.Key] = true
 	}
-	// In this order, every beat goes to the end of the line, in O(1).
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.Keys[b].Silent, s.Keys[a].Silent) })
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.index.Len() > 0 {
-		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.index.Len())
+	if d.entries.Len() > 0 {
+		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.entries.Len())
 	}
 	at := d.time.Read(now)
-	d.beats, d.index = newBeats(d.beats.grace), index
-	for _, i := range order {
-		d.restoreKey(i, &s.Keys[i], at)
+	for _, k := range s.Keys {
+		if e := d.track(k.Key, steady.Sub(at, int64(k.Silent)), int64(k.Grace)); k.HandedOut {
+			d.beats.remove(e)
+		}
 	}
 	return nil
-}
-
-func (d *Deadlines[K]) restoreKey(i int32, k *KeySnapshot[K], at int64) {
-	e := d.beats.add(i)
-	if int64(k.Grace) != d.beats.grace {
-		d.beats.setGrace(i, int64(k.Grace))
-	}
-	if beat := steady.Sub(at, int64(k.Silent)); k.HandedOut {
-		d.beats.setOut(i, e, beat)
-	} else {
-		d.beats.put(i, beat)
-	}
 }

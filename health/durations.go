@@ -11,8 +11,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -32,14 +31,16 @@ type Durations[K comparable] struct {
 
 	mu       sync.Mutex // guards what follows
 	time     steady.Time
-	observed keyindex.Table[K, observed]
-	due      dueheap.Heap // keys with a rule that may still come true, by when it does
+	observed due.Map[K, observed[K]]
+	due      due.Heap[*observed[K]] // keys with a rule that may still come true, by when it does
 }
 
 // observed is what is known about a key.
-type observed struct {
-	seen int64  // when it was last observed
-	held []held // one for each watched condition
+type observed[K comparable] struct {
+	key   K
+	place due.Place
+	seen  int64  // when it was last observed
+	held  []held // one for each watched condition
 }
 
 // held is the state of one condition of a key.
@@ -79,13 +80,11 @@ func (d *Durations[K]) Observe(key K, conditions []v1.NodeCondition) (ended []Ru
 func (d *Durations[K]) ObserveAt(key K, conditions []v1.NodeCondition, now time.Time) (ended []Rule) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.observed.Find(key)
+	o, changed := d.observed.Get(key), false
 	at := d.time.Read(now)
-	if !ok {
-		i, _ = d.observed.Insert(key)
-		d.observed.At(i).held = make([]held, len(d.watched))
+	if o == nil {
+		o = d.add(key)
 	}
-	o, changed := d.observed.At(i), false
 	for n := range d.watched {
 		w, h := &d.watched[n], &o.held[n]
 		status, claim := w.shown(conditions)
@@ -105,22 +104,28 @@ func (d *Durations[K]) ObserveAt(key K, conditions []v1.NodeCondition, now time.
 	}
 	o.seen = at
 	if changed {
-		d.wait(i, o)
+		d.wait(o)
 	}
 	return ended
 }
 
+func (d *Durations[K]) add(key K) *observed[K] {
+	o := d.observed.Add(key)
+	o.key, o.held = key, make([]held, len(d.watched))
+	return o
+}
+
 // wait queues an entry for its next rule, or takes it out of the queue if there is none.
-func (d *Durations[K]) wait(i int32, o *observed) {
+func (d *Durations[K]) wait(o *observed[K]) {
 	if n, due := d.first(o); n < 0 {
-		d.due.Remove(i)
+		d.due.Remove(&o.place)
 	} else {
-		d.due.Set(i, due, 0)
+		d.due.Set(o, &o.place, due, 0)
 	}
 }
 
 // first returns the condition whose next rule, of those not handed out, comes true first, and when; -1 if there is none.
-func (d *Durations[K]) first(o *observed) (n int, due int64) {
+func (d *Durations[K]) first(o *observed[K]) (n int, due int64) {
 	n, due = -1, math.MaxInt64
 	for i := range o.held {
 		h := &o.held[i]
@@ -161,17 +166,16 @@ func (d *Durations[K]) ExpiredAt(now time.Time) iter.Seq2[K, Rule] {
 func (d *Durations[K]) expire(at int64) (key K, rule Rule, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, due, ok := d.due.Min()
+	o, due, ok := d.due.Min()
 	if !ok || due > at {
 		return key, rule, false
 	}
-	o := d.observed.At(i)
 	n, _ := d.first(o)
 	h := &o.held[n]
 	rule = d.watched[n].rules[h.status][h.told]
 	h.told++
-	d.wait(i, o)
-	return d.observed.Key(i), rule, true
+	d.wait(o)
+	return o.key, rule, true
 }
 
 // Next returns when the next rule comes true that Expired has not yielded; false if there is none. It may lie in the
@@ -210,12 +214,11 @@ func (d *Durations[K]) Get(key K) ([]Lasting, bool) { return d.GetAt(key, d.cloc
 func (d *Durations[K]) GetAt(key K, now time.Time) (all []Lasting, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i, ok := d.observed.Find(key)
+	o := d.observed.Get(key)
 	at := d.time.Read(now)
-	if !ok {
+	if o == nil {
 		return nil, false
 	}
-	o := d.observed.At(i)
 	for _, r := range d.rules {
 		n := indexOf(d.watched, r.Type)
 		h := &o.held[n]
@@ -234,12 +237,13 @@ func (d *Durations[K]) GetAt(key K, now time.Time) (all []Lasting, ok bool) {
 func (d *Durations[K]) Forget(key K) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	place, ok := d.observed.Locate(key)
-	if ok {
-		d.observed.DeleteAt(place)
-		d.due.Remove(place.Number())
+	o := d.observed.Get(key)
+	if o == nil {
+		return false
 	}
-	return ok
+	d.due.Remove(&o.place)
+	d.observed.Delete(key, o)
+	return true
 }
 
 // Len returns the number of keys. O(1).

@@ -8,8 +8,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/internal/dueheap"
-	"github.com/evictkit/evictkit/internal/keyindex"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -59,15 +57,15 @@ func (d *Durations[K]) keysAt(now time.Time) []ConditionsSnapshot[K] {
 	defer d.mu.Unlock()
 	at := d.time.Read(now)
 	all := make([]ConditionsSnapshot[K], 0, d.observed.Len())
-	d.observed.Each(func(i int32, o *observed) {
-		k := ConditionsSnapshot[K]{Key: d.observed.Key(i), Seen: age(at, o.seen)}
+	for key, o := range d.observed.All() {
+		k := ConditionsSnapshot[K]{Key: key, Seen: age(at, o.seen)}
 		for n := range o.held {
 			if h := &o.held[n]; h.status != unseen {
 				k.Conditions = append(k.Conditions, d.watched[n].snapshot(h, at))
 			}
 		}
 		all = append(all, k)
-	})
+	}
 	return all
 }
 
@@ -95,13 +93,13 @@ func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
 	}
-	var keys keyindex.Table[K, observed] // numbers the keys in the order of the snapshot
-	twice := map[v1.NodeConditionType]bool{}
+	keys, twice := make(map[K]bool, len(s.Keys)), map[v1.NodeConditionType]bool{}
 	for i := range s.Keys {
 		k := &s.Keys[i]
-		if _, isNew := keys.Insert(k.Key); !isNew || k.Seen < 0 {
+		if keys[k.Key] || k.Seen < 0 {
 			return fmt.Errorf("health: cannot restore key %v: it is there twice, or seen a negative time ago", k.Key)
 		}
+		keys[k.Key] = true
 		clear(twice)
 		for n := range k.Conditions {
 			c := &k.Conditions[n]
@@ -117,9 +115,8 @@ func (d *Durations[K]) RestoreAt(s DurationsSnapshot[K], now time.Time) error {
 		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.observed.Len())
 	}
 	at := d.time.Read(now)
-	d.observed, d.due = keys, dueheap.Heap{}
 	for i := range s.Keys {
-		d.restoreKey(int32(i), &s.Keys[i], at)
+		d.restoreKey(&s.Keys[i], at)
 	}
 	return nil
 }
@@ -130,9 +127,9 @@ func (c *ConditionSnapshot) plausible(seen time.Duration) bool {
 	return c.Lasted >= seen && c.HandedOut >= 0 && c.HandedOut <= c.Lasted && (asked || c.Status == "" && c.HandedOut == 0)
 }
 
-func (d *Durations[K]) restoreKey(i int32, k *ConditionsSnapshot[K], at int64) {
-	o := d.observed.At(i)
-	o.seen, o.held = steady.Sub(at, int64(k.Seen)), make([]held, len(d.watched))
+func (d *Durations[K]) restoreKey(k *ConditionsSnapshot[K], at int64) {
+	o := d.add(k.Key)
+	o.seen = steady.Sub(at, int64(k.Seen))
 	for _, c := range k.Conditions {
 		n := indexOf(d.watched, c.Type)
 		if n < 0 {
@@ -145,5 +142,5 @@ func (d *Durations[K]) restoreKey(i int32, k *ConditionsSnapshot[K], at int64) {
 		}
 		o.held[n] = h
 	}
-	d.wait(i, o)
+	d.wait(o)
 }

@@ -153,11 +153,9 @@ func TestLivesOfMonitors(t *testing.T) {
 // watchAnew makes a monitor forget what one that takes over does not know.
 func (m *Monitor) watchAnew() {
 	at := m.listening.read(m.clock.Now())
-	m.beats.each(func(i int32) {
-		n := m.records.At(i)
-		n.watched = at
-		m.setSince(n, m.since(n)) // it is kept, although anew moves
-	})
+	for _, e := range m.nodes.All() {
+		e.of.watched = at
+	}
 	m.anew, m.lossAt, m.listening.lost, m.listening.gapAt, m.blind = at, noStamp, false, noStamp, 0
 }
 

@@ -11,26 +11,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/keyindex"
-	"github.com/evictkit/evictkit/internal/slab"
+	"github.com/evictkit/evictkit/internal/due"
 )
 
-// nodeRecord is what is kept for a node beside its key and its entry in beats. Times are listened time.
+// monitored is a node.
+type monitored = entry[nodeRecord]
+
+// nodeRecord is what is kept for a node beside its beats. Times are listened time.
 type nodeRecord struct {
-	uid        string
-	node       version // of the node's object; the stamp is the heartbeat of its Ready condition
+	renewal    int64 // the lease's renewTime that came last, noStamp if none did
 	lease      version
-	heartbeat  int64 // stamp of the Ready condition
-	transition int64 // its LastTransitionTime, only compared for change
-	since      int64 // when judged last changed; if round is older than that of beats, Monitor.anew instead
-	watched    int64 // when we began to watch it
-	round      uint32
-	changed    int32 // its place in Monitor.changed plus one; 0 if it is not there
 	observed   readiness
 	judged     readiness
 	known      bool // a verdict was given
 	expired    bool
-	doubted    bool // its silence waits for Confirm, if it is out
+	doubted    bool    // its silence waits for Confirm, if it is out
+	node       version // of the node's object; the stamp is the heartbeat of its Ready condition
+	name       string
+	uid        string
+	heartbeat  int64 // stamp of the Ready condition
+	transition int64 // its LastTransitionTime, only compared for change
+	since      int64 // when judged last changed
+	watched    int64 // when we began to watch it
+	changed    int   // its place in Monitor.changed plus one; 0 if it is not there
 }
 
 // Monitor decides which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
@@ -42,12 +45,12 @@ type Monitor struct {
 
 	mu        sync.Mutex // guards what follows
 	listening listening
-	beats     beats // nodes without a Ready condition have the startup grace there
-	startup   int64 // the startup grace, as it is compared
-	index     keyindex.Index[string]
-	records   slab.Slab[nodeRecord]
-	changed   []int32 // the nodes that the next Pass returns
-	nodes     epochs
+	beats     beats[nodeRecord]
+	grace     int64 // as it is compared
+	startup   int64 // the same for nodes without a Ready condition
+	nodes     due.Map[string, monitored]
+	changed   []*monitored // the nodes that the next Pass returns
+	objects   epochs
 	leases    epochs
 	passed    int64 // listened time of the last Pass
 	anew      int64 // when all clocks last started again: first Pass, restart or loss; failed nodes wait for one grace after it
@@ -68,7 +71,7 @@ func NewMonitor(config Config) (*Monitor, error) {
 	}
 	m := &Monitor{
 		config: config, clock: clockOr(config.Clock),
-		beats: newBeats(sum(int64(config.NodeMonitorGracePeriod), strict)), startup: sum(int64(config.NodeStartupGracePeriod), strict),
+		grace: sum(int64(config.NodeMonitorGracePeriod), strict), startup: sum(int64(config.NodeStartupGracePeriod), strict),
 		lossAt: math.MinInt64,
 	}
 	m.listening = newListening(config, m.due)
@@ -103,12 +106,10 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 		m.lossAt = at
 		m.restart(at)
 	}
-	for i := m.beats.expire(by); i != none; i = m.beats.expire(by) {
-		n := m.records.At(i)
-		n.doubted = m.config.Confirm
-		n.expired = n.expired || !n.doubted
-		m.beats.entries.At(i).flagged = true
-		m.touch(i)
+	for e := m.beats.expire(by); e != nil; e = m.beats.expire(by) {
+		e.of.doubted = m.config.Confirm
+		e.of.expired = e.of.expired || !e.of.doubted
+		m.touch(e)
 	}
 	return m.tell(at)
 }
@@ -119,10 +120,11 @@ func (m *Monitor) tell(at int64) []Verdict {
 		return nil
 	}
 	verdicts := make([]Verdict, 0, len(m.changed))
-	for _, i := range m.changed {
-		m.records.At(i).changed = 0
-		verdicts = append(verdicts, m.judge(i, at))
+	for _, e := range m.changed {
+		e.of.changed = 0
+		verdicts = append(verdicts, m.judge(e, at))
 	}
+	clear(m.changed)
 	if cap(m.changed) > mostChanged {
 		m.changed = nil
 	}
@@ -131,18 +133,18 @@ func (m *Monitor) tell(at int64) []Verdict {
 }
 
 // judge gives the node's verdict.
-func (m *Monitor) judge(i int32, at int64) Verdict {
-	n := m.records.At(i)
+func (m *Monitor) judge(e *monitored, at int64) Verdict {
+	n := &e.of
 	was := n.judged
 	n.judged = n.observed
 	if n.expired {
 		n.judged = readyUnknown
 	}
 	if n.known && was != n.judged {
-		m.setSince(n, at)
+		n.since = at
 	}
 	n.known = true
-	return m.verdict(i)
+	return m.verdict(e)
 }
 
 // mostChanged is the largest capacity that changed keeps between passes.
@@ -151,24 +153,24 @@ const mostChanged = 1024
 // begin is part of the first Pass: all clocks start with it, whatever was observed before.
 func (m *Monitor) begin(at int64) {
 	m.listening.started = true
-	for _, i := range m.changed { // every node is there
-		m.records.At(i).watched = at
+	for _, e := range m.nodes.All() {
+		e.of.watched = at
 	}
 	m.restart(at)
 }
 
 // due returns the listened time at which the next node is due, MaxInt64 if none is.
 func (m *Monitor) due() int64 {
-	if i, deadline := m.beats.earliest(); i != none {
-		return deadline
+	if e := m.beats.earliest(); e != nil {
+		return e.due
 	}
 	return math.MaxInt64
 }
 
-func (m *Monitor) touch(i int32) {
-	if n := m.records.At(i); n.changed == 0 {
-		m.changed = append(m.changed, i)
-		n.changed = int32(len(m.changed))
+func (m *Monitor) touch(e *monitored) {
+	if e.of.changed == 0 {
+		m.changed = append(m.changed, e)
+		e.of.changed = len(m.changed)
 	}
 }
 
@@ -180,7 +182,8 @@ func (m *Monitor) untouch(n *nodeRecord) {
 	last := len(m.changed) - 1
 	moved := m.changed[last]
 	m.changed[n.changed-1] = moved
-	m.records.At(moved).changed = n.changed
+	moved.of.changed = n.changed
+	m.changed[last] = nil
 	m.changed = m.changed[:last]
 	n.changed = 0
 }
@@ -205,11 +208,11 @@ func (m *Monitor) NextAt(now time.Time) (time.Time, bool) {
 	case len(m.changed) > 0 || m.listening.losing():
 		return m.listening.instant(m.passed), true
 	}
-	i, deadline := m.beats.earliest()
-	if i == none {
+	e := m.beats.earliest()
+	if e == nil {
 		return time.Time{}, false
 	}
-	return m.listening.instant(deadline), true
+	return m.listening.instant(e.due), true
 }
 
 // Forget drops a node and reports whether it did. With a UID it drops only the node with that UID, so that a late event
@@ -217,30 +220,28 @@ func (m *Monitor) NextAt(now time.Time) (time.Time, bool) {
 func (m *Monitor) Forget(node string, uid types.UID) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
-	if !ok || differ(m.records.At(i).uid, string(uid)) {
+	e := m.nodes.Get(node)
+	if e == nil || differ(e.of.uid, string(uid)) {
 		return false
 	}
-	m.forget(node, i)
+	m.forget(e)
 	return true
 }
 
 // differ reports whether two identities differ. An empty one matches any.
 func differ(a, b string) bool { return a != b && a != "" && b != "" }
 
-func (m *Monitor) forget(node string, i int32) {
-	n := m.records.At(i)
-	m.untouch(n)
-	m.nodes.forget(&n.node)
-	m.leases.forget(&n.lease)
-	m.records.Free(i)
-	m.beats.remove(i)
-	m.index.Delete(node)
+func (m *Monitor) forget(e *monitored) {
+	m.untouch(&e.of)
+	m.objects.forget(&e.of.node)
+	m.leases.forget(&e.of.lease)
+	m.beats.remove(e)
+	m.nodes.Delete(e.of.name, e)
 }
 
 // Len returns the number of nodes. O(1).
 func (m *Monitor) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.index.Len()
+	return m.nodes.Len()
 }

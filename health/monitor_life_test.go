@@ -153,14 +153,9 @@ func (l *monitorLife) step() {
 		r := l.report()
 		want := l.model.observe(r, l.clk.Wall())
 		require.Equal(l.t, want, l.m.Observe(r))
-	case 4, 5, 6:
+	case 4, 5, 6, 7, 8:
 		name, stamp := l.name(), l.stamp()
 		require.Equal(l.t, l.model.lease(name, stamp.UnixNano(), 0), l.m.ObserveRenewal(name, stamp))
-	case 7, 8:
-		name, stamp := l.name(), l.stamp()
-		if h, ok := l.m.Handle(name); ok {
-			require.Equal(l.t, l.model.lease(name, stamp.UnixNano(), 0), l.m.ObserveRenewalHandle(h, stamp))
-		}
 	case 9, 10, 11:
 		name, stamp, version := l.name(), l.stamp(), l.version()
 		require.Equal(l.t, l.model.lease(name, stamp.UnixNano(), parseVersion(version)), l.m.ObserveLease(name, stamp, version))

@@ -10,7 +10,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/evictkit/evictkit/internal/keyindex"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -82,29 +81,31 @@ func (m *Monitor) snapshot(now time.Time) MonitorSnapshot {
 	defer m.mu.Unlock()
 	at := m.listening.read(now)
 	l := &m.listening
-	s := MonitorSnapshot{Version: snapshotVersion, Started: l.started, Frozen: slices.Clone(m.frozen), Nodes: make([]NodeSnapshot, 0, m.index.Len())}
+	s := MonitorSnapshot{Version: snapshotVersion, Started: l.started, Frozen: slices.Clone(m.frozen), Nodes: make([]NodeSnapshot, 0, m.nodes.Len())}
 	switch {
 	case l.grid():
 		s.SincePass = age(l.time.Elapsed(), l.from)
 	case l.started:
 		s.SincePass = age(at, m.passed)
 	}
-	m.beats.each(func(i int32) { s.Nodes = append(s.Nodes, m.nodeSnapshot(i, at)) })
+	for _, e := range m.nodes.All() {
+		s.Nodes = append(s.Nodes, m.nodeSnapshot(e, at))
+	}
 	return s
 }
 
 func age(now, then int64) time.Duration { return time.Duration(steady.Sub(now, then)) }
 
-func (m *Monitor) nodeSnapshot(i int32, at int64) NodeSnapshot {
-	n, e := m.records.At(i), m.beats.entries.At(i)
+func (m *Monitor) nodeSnapshot(e *monitored, at int64) NodeSnapshot {
+	n := &e.of
 	s := NodeSnapshot{
-		Node: m.index.Key(i), UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged],
-		Untold: !n.known, Changed: n.changed != 0, Expired: n.expired, HandedOut: m.beats.isOut(e) && !n.doubted,
-		Silent: age(at, m.beats.lastBeat(e)), Unchanged: age(at, m.since(n)), Heartbeat: n.heartbeat, Transition: n.transition,
-		ObjectVersions: m.nodes.snapshot(&n.node, n.heartbeat), LeaseVersions: m.leases.snapshot(&n.lease, e.stamp),
+		Node: n.name, UID: types.UID(n.uid), Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged],
+		Untold: !n.known, Changed: n.changed != 0, Expired: n.expired, HandedOut: e.isOut() && !n.doubted,
+		Silent: age(at, e.beat), Unchanged: age(at, n.since), Heartbeat: n.heartbeat, Transition: n.transition,
+		ObjectVersions: m.objects.snapshot(&n.node, n.heartbeat), LeaseVersions: m.leases.snapshot(&n.lease, n.renewal),
 	}
-	if e.stamp != noStamp {
-		lease := e.stamp
+	if n.renewal != noStamp {
+		lease := n.renewal
 		s.Lease = &lease
 	}
 	return s
@@ -122,56 +123,41 @@ func (m *Monitor) RestoreAt(s MonitorSnapshot, now time.Time) error {
 	if err := s.validate(m.config.NodeMonitorPeriod); err != nil {
 		return fmt.Errorf("health: cannot restore: %w", err)
 	}
-	var index keyindex.Index[string] // numbers the nodes in the order of the snapshot
-	order := make([]int32, len(s.Nodes))
-	for i := range s.Nodes {
-		if _, isNew := index.Insert(s.Nodes[i].Node); !isNew {
-			return fmt.Errorf("health: cannot restore: node %s is there twice", s.Nodes[i].Node)
-		}
-		order[i] = int32(i)
-	}
-	// In this order, every beat goes to the end of the line, in O(1).
-	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s.Nodes[b].Silent, s.Nodes[a].Silent) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.index.Len() > 0 || m.listening.started || len(m.frozen) > 0 {
+	if m.nodes.Len() > 0 || m.listening.started || len(m.frozen) > 0 {
 		return errors.New("health: Restore needs a monitor that has seen nothing yet")
 	}
 	at := m.listening.read(now)
 	m.frozen = slices.Clone(s.Frozen)
-	m.index = index
 	if s.Started {
 		m.anew = at
 		m.passed = m.listening.restore(at, int64(s.SincePass))
 	}
-	for _, i := range order {
-		m.restoreNode(i, &s.Nodes[i], at)
+	for i := range s.Nodes {
+		m.restoreNode(&s.Nodes[i], at)
 	}
 	return nil
 }
 
-func (m *Monitor) restoreNode(i int32, s *NodeSnapshot, at int64) {
-	e := m.beats.add(i)
-	n := m.records.Use(i)
+func (m *Monitor) restoreNode(s *NodeSnapshot, at int64) {
+	e := m.nodes.Add(s.Node)
+	n := &e.of
 	*n = nodeRecord{
-		uid: string(s.UID), node: m.nodes.restore(s.ObjectVersions), lease: m.leases.restore(s.LeaseVersions), heartbeat: s.Heartbeat, transition: s.Transition,
+		name: s.Node, uid: string(s.UID), node: m.objects.restore(s.ObjectVersions), lease: m.leases.restore(s.LeaseVersions), heartbeat: s.Heartbeat, transition: s.Transition,
 		watched: at, observed: readinessOf(s.Observed), judged: readinessOf(s.Ready), known: !s.Untold, expired: s.Expired,
+		since: steady.Sub(at, int64(s.Unchanged)), renewal: noStamp,
 	}
-	m.setSince(n, steady.Sub(at, int64(s.Unchanged)))
 	if s.Lease != nil {
-		e.stamp = *s.Lease
+		n.renewal = *s.Lease
 	}
-	e.flagged = s.Expired
-	if n.observed == readyMissing {
-		m.beats.setGrace(i, m.startup)
-	}
-	if beat := steady.Sub(at, int64(s.Silent)); s.HandedOut {
-		m.beats.setOut(i, e, beat)
-	} else {
-		m.beats.put(i, beat)
+	e.grace = m.graceFor(n.observed)
+	m.beats.put(e, steady.Sub(at, int64(s.Silent)))
+	if s.HandedOut {
+		m.beats.remove(e)
 	}
 	if s.Changed {
-		m.touch(i)
+		m.touch(e)
 	}
 }
 
@@ -211,8 +197,13 @@ func (s *MonitorSnapshot) validate(period time.Duration) error {
 		}
 	}
 	var nodes, leases int
+	twice := make(map[string]bool, len(s.Nodes))
 	for i := range s.Nodes {
 		n := &s.Nodes[i]
+		if twice[n.Node] {
+			return fmt.Errorf("node %s is there twice", n.Node)
+		}
+		twice[n.Node] = true
 		if min(n.Silent, n.Unchanged) < -period {
 			return fmt.Errorf("node %s: silent or unchanged is negative", n.Node)
 		}

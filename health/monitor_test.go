@@ -300,20 +300,6 @@ func TestExactModeOfNobody(t *testing.T) {
 	require.Equal(t, "", string(w.Pass()[0].Observed))
 }
 
-func TestHandles(t *testing.T) {
-	w := watching(t, 0)
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-	w.to(10)
-	h, ok := w.Handle("a")
-	require.True(t, ok)
-	require.True(t, w.ObserveRenewalHandle(h, at(10)))
-	require.False(t, w.ObserveRenewalHandle(h, at(10)))
-	require.False(t, w.ObserveRenewalHandle(99, at(11)))
-	_, ok = w.Handle("b")
-	require.False(t, ok)
-	require.Equal(t, []string{"50 a Unknown"}, w.to(60))
-}
-
 func TestMonitorSnapshot(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	w.ObserveNode(node("b", "1", "", -1))

@@ -38,31 +38,31 @@ func (m *Monitor) Observe(r Report) Observation { return m.ObserveAt(r, m.clock.
 func (m *Monitor) ObserveAt(r Report, now time.Time) Observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(r.Node)
+	e := m.nodes.Get(r.Node)
 	at := m.listening.read(now)
-	if !ok {
+	if e == nil {
 		m.addNode(r, at)
 		return Observation{New: true, Heartbeat: true}
 	}
-	return m.observe(i, r, at)
+	return m.observe(e, r, at)
 }
 
-func (m *Monitor) observe(i int32, r Report, at int64) Observation {
-	n := m.records.At(i)
+func (m *Monitor) observe(e *monitored, r Report, at int64) Observation {
+	n := &e.of
 	status, stamp := readinessOf(r.Ready), int64(noStamp)
 	if status != readyMissing {
 		stamp = r.Heartbeat.UnixNano()
 	}
 	number := parseVersion(r.ResourceVersion)
 	if differ(n.uid, string(r.UID)) {
-		if number != 0 && n.node.epoch == m.nodes.number && number < n.node.number {
+		if number != 0 && n.node.epoch == m.objects.number && number < n.node.number {
 			return Observation{Stale: true}
 		}
-		m.forget(r.Node, i)
+		m.forget(e)
 		m.addNode(r, at)
 		return Observation{New: true, Heartbeat: true}
 	}
-	believed, alive := m.nodes.see(&n.node, number, stamp, n.heartbeat)
+	believed, alive := m.objects.see(&n.node, number, stamp, n.heartbeat)
 	if !believed {
 		return Observation{Stale: true}
 	}
@@ -70,47 +70,44 @@ func (m *Monitor) observe(i int32, r Report, at int64) Observation {
 		n.uid = string(r.UID)
 	}
 	if status == readyMissing {
-		m.setObserved(i, n, readyMissing)
+		m.setObserved(e, readyMissing)
 		return Observation{}
 	}
 	theirs := status != readyUnknown // Unknown is what we write ourselves
 	changed := theirs && n.observed != status
 	heartbeat := alive || changed && n.observed == readyMissing
-	m.setObserved(i, n, status)
+	m.setObserved(e, status)
 	if transition := r.Transition.UnixNano(); transition != n.transition && (heartbeat || changed) {
 		n.transition = transition
-		m.setSince(n, m.listening.note(at))
+		n.since = m.listening.note(at)
 	}
 	n.heartbeat = stamp
 	if heartbeat {
-		m.beat(i, at)
+		m.beat(e, at)
 	}
 	return Observation{Heartbeat: heartbeat}
 }
 
 // addNode begins to watch a node.
 func (m *Monitor) addNode(r Report, at int64) {
-	i, _ := m.index.Insert(r.Node)
-	m.beats.add(i)
-	n := m.records.Use(i)
-	noted := m.listening.note(at)
+	e := m.nodes.Add(r.Node)
+	n, noted := &e.of, m.listening.note(at)
 	*n = nodeRecord{
-		uid: string(r.UID), watched: noted, observed: readinessOf(r.Ready),
-		node: version{number: parseVersion(r.ResourceVersion), epoch: m.nodes.number, peak: noStamp}, lease: version{peak: noStamp},
+		name: r.Node, uid: string(r.UID), watched: noted, observed: readinessOf(r.Ready),
+		node: version{number: parseVersion(r.ResourceVersion), epoch: m.objects.number, peak: noStamp}, lease: version{peak: noStamp}, renewal: noStamp,
 		heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano(),
 	}
 	first := noted
 	if n.observed == readyMissing {
 		n.heartbeat = r.Created.UnixNano() // the heartbeat in the conditions that we write for such a node
 		n.transition = n.heartbeat
-		m.beats.setGrace(i, m.startup)
 		if age, ok := m.age(r.Created, at); ok {
 			first = steady.Sub(at, age)
 		}
 	}
-	m.setSince(n, first)
-	m.beats.put(i, first)
-	m.touch(i)
+	n.since, e.grace = first, m.graceFor(n.observed)
+	m.beats.put(e, first)
+	m.touch(e)
 }
 
 // age returns how old a node is when it is first seen, in listened time. Its creation is another machine's time, and our
@@ -126,28 +123,29 @@ func (m *Monitor) age(created time.Time, at int64) (age int64, ok bool) {
 }
 
 // setObserved notes the status that the node reports, and the grace that goes with it.
-func (m *Monitor) setObserved(i int32, n *nodeRecord, status readiness) {
-	if n.observed == status {
+func (m *Monitor) setObserved(e *monitored, status readiness) {
+	if e.of.observed == status {
 		return
 	}
-	switch readyMissing {
-	case status:
-		m.beats.setGrace(i, m.startup)
-	case n.observed:
-		m.beats.setGrace(i, m.beats.grace)
-	}
-	n.observed = status
-	m.touch(i)
+	e.of.observed = status
+	m.beats.setGrace(e, m.graceFor(status))
+	m.touch(e)
 }
 
-func (m *Monitor) beat(i int32, at int64) {
-	if e := m.beats.entries.At(i); e.flagged {
-		e.flagged = false
-		n := m.records.At(i)
-		n.expired, n.doubted = false, false
-		m.touch(i)
+// graceFor returns the grace of a node that reports this, as it is compared.
+func (m *Monitor) graceFor(status readiness) int64 {
+	if status == readyMissing {
+		return m.startup
 	}
-	m.beats.put(i, m.listening.note(at))
+	return m.grace
+}
+
+func (m *Monitor) beat(e *monitored, at int64) {
+	if e.of.expired || e.of.doubted {
+		e.of.expired, e.of.doubted = false, false
+		m.touch(e)
+	}
+	m.beats.put(e, m.listening.note(at))
 }
 
 // ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
@@ -160,13 +158,12 @@ func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 func (m *Monitor) ObserveRenewalAt(node string, renewTime, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
-	if !ok {
+	e := m.nodes.Get(node)
+	if e == nil {
 		return false
 	}
-	e := m.beats.entries.At(i)
 	stamp := renewTime.UnixNano()
-	return m.renew(i, stamp, stamp != e.stamp, now)
+	return m.renew(e, stamp, stamp != e.of.renewal, now)
 }
 
 // ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
@@ -179,49 +176,21 @@ func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion
 func (m *Monitor) ObserveLeaseAt(node string, renewTime time.Time, resourceVersion string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
-	if !ok {
+	e := m.nodes.Get(node)
+	if e == nil {
 		return false
 	}
 	stamp := renewTime.UnixNano()
-	believed, alive := m.leases.see(&m.records.At(i).lease, parseVersion(resourceVersion), stamp, m.beats.entries.At(i).stamp)
-	return believed && m.renew(i, stamp, alive, now)
+	believed, alive := m.leases.see(&e.of.lease, parseVersion(resourceVersion), stamp, e.of.renewal)
+	return believed && m.renew(e, stamp, alive, now)
 }
 
-func (m *Monitor) renew(i int32, stamp int64, alive bool, now time.Time) bool {
-	e := m.beats.entries.At(i)
-	if e.stamp > stamp { // only then is the record touched, which costs a cache miss
-		v := &m.records.At(i).lease
-		v.peak = max(v.peak, e.stamp)
-	}
-	e.stamp = stamp
+func (m *Monitor) renew(e *monitored, stamp int64, alive bool, now time.Time) bool {
+	n := &e.of
+	n.lease.peak = max(n.lease.peak, n.renewal)
+	n.renewal = stamp
 	if alive {
-		m.beat(i, m.listening.read(now))
+		m.beat(e, m.listening.read(now))
 	}
 	return alive
-}
-
-// Handle returns the node's handle for ObserveRenewalHandle, which saves the look-up by name; false if the node is not
-// known. It is valid until the node is forgotten or another UID takes its name.
-func (m *Monitor) Handle(node string) (Handle, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
-	return Handle(i), ok
-}
-
-// ObserveRenewalHandle is ObserveRenewal by handle. It returns false if the handle names no node.
-func (m *Monitor) ObserveRenewalHandle(h Handle, renewTime time.Time) bool {
-	return m.ObserveRenewalHandleAt(h, renewTime, m.clock.Now())
-}
-
-// ObserveRenewalHandleAt is ObserveRenewalHandle at a reading of the clock.
-func (m *Monitor) ObserveRenewalHandleAt(h Handle, renewTime, now time.Time) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !m.beats.entries.Has(int32(h)) {
-		return false
-	}
-	stamp := renewTime.UnixNano()
-	return m.renew(int32(h), stamp, stamp != m.beats.entries.At(int32(h)).stamp, now)
 }

@@ -56,9 +56,7 @@ func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
 		m.Settles(name)
 		m.Verdict(name)
 	case 6:
-		if h, ok := m.Handle(name); ok {
-			m.ObserveRenewalHandle(h, time.Now())
-		}
+		m.Verdict(name)
 	case 7:
 		m.Forget(name, "")
 		m.Snapshot()
@@ -76,7 +74,7 @@ func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
 			d.Forget(key)
 		}
 	case 12:
-		d.BeatHandleAt(d.Track(key), time.Now())
+		d.BeatAt(key, time.Now())
 		d.Snapshot()
 	case 13:
 		d.Late()

@@ -18,27 +18,24 @@ func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.clock.N
 func (m *Monitor) SettledAt(node string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
+	e := m.nodes.Get(node)
 	at := m.listening.read(now)
-	if !ok || m.listening.losing() && len(m.frozen) == 0 && m.restarts(at) {
+	if e == nil || m.listening.losing() && len(m.frozen) == 0 && m.restarts(at) {
 		return false // the next Pass will find the loss
 	}
-	n, e := m.records.At(i), m.beats.entries.At(i)
-	watched := at >= m.settles(i)
+	n, watched := &e.of, at >= m.settles(e)
 	switch {
 	case !n.known || n.judged == readyTrue:
 		return false
 	case n.judged == readyUnknown:
-		return watched && m.beats.isOut(e) && !n.doubted
+		return watched && e.isOut() && !n.doubted
 	default:
-		return watched || n.watched > m.anew && m.since(n) > n.watched
+		return watched || n.watched > m.anew && n.since > n.watched
 	}
 }
 
 // settles returns when the node will have been watched for a whole grace period.
-func (m *Monitor) settles(i int32) int64 {
-	return sum(max(m.records.At(i).watched, m.anew), m.beats.graceOf(i, m.beats.entries.At(i)))
-}
+func (m *Monitor) settles(e *monitored) int64 { return sum(max(e.of.watched, m.anew), e.grace) }
 
 // Settles returns when a node will have been watched for long enough to be Settled, if it reports not Ready or a Pass has
 // found it silent for a whole grace period; false for all others, including an Unknown node that still waits for such a
@@ -46,26 +43,22 @@ func (m *Monitor) settles(i int32) int64 {
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
-	if !ok {
+	e := m.nodes.Get(node)
+	if e == nil || e.of.judged != readyFalse && (e.of.judged != readyUnknown || e.of.doubted || !e.isOut()) {
 		return time.Time{}, false
 	}
-	n := m.records.At(i)
-	if n.judged != readyFalse && (n.judged != readyUnknown || n.doubted || !m.beats.isOut(m.beats.entries.At(i))) {
-		return time.Time{}, false
-	}
-	return m.listening.instant(m.settles(i)), true
+	return m.listening.instant(m.settles(e)), true
 }
 
 // restarts reports whether a loss starts all clocks again. It does so at most once in two graces, so that no rhythm of
 // calls keeps the monitor silent for ever.
 func (m *Monitor) restarts(at int64) bool {
-	return m.lossAt == math.MinInt64 || at-m.lossAt >= 2*max(m.beats.grace, m.startup)
+	return m.lossAt == math.MinInt64 || at-m.lossAt >= 2*max(m.grace, m.startup)
 }
 
 // Restart starts the clocks of all nodes again, as if each had given a sign of life now. Call it when the observer can
 // see again. A node that was Unknown stays Unknown at least until its next sign of life, and is not Settled before one
-// more grace period. O(log n).
+// more grace period. O(n).
 func (m *Monitor) Restart() { m.RestartAt(m.clock.Now()) }
 
 // RestartAt is Restart at a reading of the clock.
@@ -77,7 +70,11 @@ func (m *Monitor) RestartAt(now time.Time) {
 
 func (m *Monitor) restart(at int64) {
 	m.anew = at
-	m.beats.restart(m.listening.note(at))
+	noted := m.listening.note(at)
+	for _, e := range m.nodes.All() {
+		e.of.since = at
+		m.beats.put(e, noted)
+	}
 }
 
 // Freeze stops verdicts until Thaw is called with the same reason. Several reasons may be in force; the same one twice is

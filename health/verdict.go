@@ -26,13 +26,7 @@ type Verdict struct {
 	Since, LastBeat time.Time
 	Grace           time.Duration
 
-	silence silence // in a suspect's verdict, which silence it is
-}
-
-// silence tells one silence of a node from another.
-type silence struct {
-	beat  int64
-	round uint32
+	beat int64 // the last one, in a suspect's verdict: it tells one silence from another
 }
 
 type readiness uint8
@@ -59,45 +53,34 @@ func readinessOf(s v1.ConditionStatus) readiness {
 
 var readinessStatus = [...]v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
 
-func (m *Monitor) verdict(i int32) Verdict {
-	n, e := m.records.At(i), m.beats.entries.At(i)
+func (m *Monitor) verdict(e *monitored) Verdict {
+	n := &e.of
 	grace := m.config.NodeMonitorGracePeriod
 	if n.observed == readyMissing {
 		grace = m.config.NodeStartupGracePeriod
 	}
 	v := Verdict{
-		Node: m.index.Key(i), UID: types.UID(n.uid),
+		Node: n.name, UID: types.UID(n.uid),
 		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
-		Since: m.listening.instant(m.since(n)), LastBeat: m.listening.instant(m.beats.lastBeat(e)), Grace: grace,
+		Since: m.listening.instant(n.since), LastBeat: m.listening.instant(e.beat), Grace: grace,
 	}
-	if v.Suspect = m.suspect(i); v.Suspect {
-		v.silence = silence{m.beats.lastBeat(e), m.beats.round}
+	if v.Suspect = suspected(e); v.Suspect {
+		v.beat = e.beat
 	}
 	return v
 }
 
-// suspect says whether the node's silence waits for Confirm.
-func (m *Monitor) suspect(i int32) bool {
-	return m.records.At(i).doubted && m.beats.isOut(m.beats.entries.At(i))
-}
+// suspected says whether the node's silence waits for Confirm.
+func suspected(e *monitored) bool { return e.of.doubted && e.isOut() }
 
 // Verdict returns the node's verdict; false if no Pass has given one yet. Ready is as of the last Pass; the other fields
 // may be newer. Instants are given as the clock showed them when it was last read.
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := m.index.Find(node)
-	if !ok || !m.records.At(i).known {
+	e := m.nodes.Get(node)
+	if e == nil || !e.of.known {
 		return Verdict{}, false
 	}
-	return m.verdict(i), true
+	return m.verdict(e), true
 }
-
-func (m *Monitor) since(n *nodeRecord) int64 {
-	if n.round != m.beats.round {
-		return m.anew
-	}
-	return n.since
-}
-
-func (m *Monitor) setSince(n *nodeRecord, at int64) { n.since, n.round = at, m.beats.round }

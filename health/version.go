@@ -1,6 +1,12 @@
 package health
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
+
+// noStamp stands for no stamp.
+const noStamp = math.MinInt64
 
 // version is what is known about the versions of one object of one kind.
 type version struct {

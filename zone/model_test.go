@@ -220,8 +220,8 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 		require.Equal(t, wantNext, got)
 	}
 	checkInvariants(t, &tracker.domains)
-	for i := range int32(tracker.members.Cap()) {
-		if tracker.members.Has(i) && tracker.members.At(i).domain != tracker.domains.byKey[tracker.members.At(i).domain.key] {
+	for _, r := range tracker.members.All() {
+		if r.domain != tracker.domains.byKey[r.domain.key] {
 			require.Fail(t, "a member in a dropped zone")
 		}
 	}

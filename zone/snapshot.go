@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -102,9 +102,9 @@ func (t *Tracker[K, D]) copyAt(clockNow time.Time) (members []memberCopy[K, D], 
 		zones[d] = z
 	}
 	members = make([]memberCopy[K, D], 0, t.members.Len())
-	t.members.Each(func(i int32, r *record[D]) {
-		members = append(members, memberCopy[K, D]{r.domain, r.sequence, MemberSnapshot[K]{t.members.Key(i), r.Member}})
-	})
+	for key, r := range t.members.All() {
+		members = append(members, memberCopy[K, D]{r.domain, r.sequence, MemberSnapshot[K]{key, r.Member}})
+	}
 	return members, zones, ds.allDown
 }
 
@@ -129,7 +129,7 @@ func (t *Tracker[K, D]) RestoreAt(s Snapshot[K, D], now time.Time) error {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	at := ds.time.Read(now)
-	t.members = keyindex.Table[K, record[D]]{}
+	t.members = due.Map[K, record[D]]{}
 	ds.emptyLocked()
 	ds.allDown = s.AllDown
 	for i := range s.Zones {

@@ -45,11 +45,10 @@ func (t *Tracker[K, D]) Len() int {
 func (t *Tracker[K, D]) Get(key K) (domain D, member Member, ok bool) {
 	t.domains.mu.Lock()
 	defer t.domains.mu.Unlock()
-	i, ok := t.members.Find(key)
-	if !ok {
+	r := t.members.Get(key)
+	if r == nil {
 		return domain, member, false
 	}
-	r := t.members.At(i)
 	return r.domain.key, r.Member, true
 }
 

@@ -7,7 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/internal/absent"
-	"github.com/evictkit/evictkit/internal/keyindex"
+	"github.com/evictkit/evictkit/internal/due"
 )
 
 // Config configures New. Only Policy is required.
@@ -52,7 +52,7 @@ type Tracker[K, D comparable] struct {
 	domains domains[D]
 
 	// Guarded by domains.mu.
-	members  keyindex.Table[K, record[D]]
+	members  due.Map[K, record[D]]
 	sequence uint64
 }
 
@@ -87,12 +87,11 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	i, ok := t.members.Find(key)
-	if !ok {
+	r := t.members.Get(key)
+	if r == nil {
 		t.addLocked(key, ds.findLocked(domain), m)
 		return
 	}
-	r := t.members.At(i)
 	if m.Identity == "" {
 		m.Identity = r.Identity
 	}
@@ -115,8 +114,7 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 // with nothing changed.
 func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
 	t.sequence++
-	i, _ := t.members.Insert(key)
-	r := t.members.At(i)
+	r := t.members.Add(key)
 	*r = record[D]{domain: d, sequence: t.sequence, Member: m}
 	t.domains.countLocked(r, 1)
 }
@@ -132,15 +130,14 @@ func (t *Tracker[K, D]) RemoveIdentity(key K, identity string) bool {
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	place, ok := t.members.Locate(key)
-	if !ok {
+	r := t.members.Get(key)
+	if r == nil {
 		return false
 	}
-	r := t.members.At(place.Number())
 	if identity != "" && r.Identity != "" && r.Identity != identity {
 		return false
 	}
 	ds.countLocked(r, -1)
-	t.members.DeleteAt(place)
+	t.members.Delete(key, r)
 	return true
 }

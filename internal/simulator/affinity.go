@@ -237,7 +237,7 @@ func (c *Cluster) recount() {
 	}
 	for i := range c.pods {
 		if p := &c.pods[i]; p.node >= 0 && p.spec != nil && !p.phase.finished() {
-			c.tell(p, c.spaces[c.podIndex.Key(int32(i)).space], 1)
+			c.tell(p, c.spaces[p.id.space], 1)
 		}
 	}
 }

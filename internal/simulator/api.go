@@ -76,7 +76,8 @@ var (
 
 // fill makes the object represent the pod.
 func (c *Cluster) fill(o *podObject, i int32) *v1.Pod {
-	p, id := &c.pods[i], c.podIndex.Key(i)
+	p := &c.pods[i]
+	id := p.id
 	o.Name, o.Namespace, o.UID = id.name, c.spaces[id.space], c.uidOf(p)
 	o.CreationTimestamp = stamp(p.bound)
 	o.Spec.NodeName, o.Spec.Tolerations = c.nodes[p.node].name, p.spec.Tolerations
@@ -137,7 +138,8 @@ func (c *Cluster) findPod(key evictor.PodKey) (int32, bool) {
 	if !ok {
 		return 0, false
 	}
-	return c.podIndex.Find(podID{space, key.Name})
+	i, ok := c.podByID[podID{space, key.Name}]
+	return i, ok
 }
 
 // PodsOnNode visits every pod of the node, in one object that is reused for the next.

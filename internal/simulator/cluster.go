@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/keyindex"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -27,7 +26,8 @@ type Cluster struct {
 	nodes    []node
 	nodeByID map[string]int32
 	pods     []pod
-	podIndex keyindex.Index[podID] // numbers the pods
+	podByID  map[podID]int32
+	free     []int32 // of pods, to be used again
 	specs    map[specKey]*PodSpec
 	spaces   []string // namespaces, by index
 	spaceOf  map[string]uint32
@@ -99,6 +99,7 @@ type node struct {
 
 // pod is one pod; free records have node -1.
 type pod struct {
+	id          podID
 	serial      uint64
 	spec        *PodSpec
 	node        int32
@@ -159,6 +160,7 @@ func New(clock VirtualClock) *Cluster {
 	return &Cluster{
 		Clock:    clock,
 		nodeByID: make(map[string]int32),
+		podByID:  make(map[podID]int32),
 		specs:    make(map[specKey]*PodSpec),
 		spaceOf:  make(map[string]uint32),
 

@@ -101,7 +101,7 @@ func (c *Cluster) heir(name string) (h successorOf, ok bool) {
 	h.node = node{name: n.name, labels: n.labels, taints: n.fresh, room: n.room.emptied()}
 	for k := n.firstPod; k >= 0; k = c.pods[k].next {
 		if pod := &c.pods[k]; pod.spec.OwnerKind == "DaemonSet" || pod.spec.Mirror {
-			id := c.podIndex.Key(k)
+			id := c.pods[k].id
 			h.daemons = append(h.daemons, daemon{evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, pod.spec, pod.member})
 		}
 	}

@@ -265,7 +265,7 @@ func (c *Cluster) setReady(i int32, ready bool) {
 	c.healthy(p, -1)
 	p.ready, p.marked = ready, false
 	c.healthy(p, 1)
-	c.podChanged(c.podIndex.Key(i))
+	c.podChanged(c.pods[i].id)
 }
 
 // Failed says whether the node exists and its kubelet is silent.

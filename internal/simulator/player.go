@@ -107,7 +107,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	if err := p.generate(); err != nil {
 		return nil, err
 	}
-	p.report.Nodes, p.report.Pods = len(c.nodes), c.podIndex.Len()+len(c.unbound)
+	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
 	p.report.First = never
 	c.happened = options.Happened
 	p.sampler = newSampler(p.settings.Until, options.Points)

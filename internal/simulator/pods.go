@@ -109,15 +109,18 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	if !ok {
 		return fmt.Errorf("pod %s: node %s does not exist", id.name, nodeName)
 	}
-	i, isNew := c.podIndex.Insert(id)
-	if !isNew {
+	if _, known := c.podByID[id]; known {
 		return fmt.Errorf("pod %s/%s already exists", c.spaces[id.space], id.name)
 	}
 	c.serial++
-	p.serial, p.node, p.previous = c.serial, at, -1
-	if int(i) == len(c.pods) {
+	p.id, p.serial, p.node, p.previous = id, c.serial, at, -1
+	i := int32(len(c.pods))
+	if last := len(c.free) - 1; last >= 0 {
+		i, c.free = c.free[last], c.free[:last]
+	} else {
 		c.pods = append(c.pods, pod{})
 	}
+	c.podByID[id] = i
 	n := &c.nodes[at]
 	p.next = n.firstPod
 	if p.next >= 0 {
@@ -143,7 +146,7 @@ func (c *Cluster) occupies(i int32, by int64) {
 		return
 	}
 	if c.tallied && len(c.tallies) > 0 {
-		c.tell(p, c.spaces[c.podIndex.Key(i).space], int(by))
+		c.tell(p, c.spaces[p.id.space], int(by))
 	}
 	if c.load != nil {
 		c.load.version++
@@ -204,15 +207,16 @@ func (c *Cluster) removePod(i int32) {
 	if p.terminating {
 		c.stats.terminates(-1)
 	}
-	id := c.podIndex.Key(i)
-	c.podIndex.Delete(id)
+	id := p.id
+	delete(c.podByID, id)
+	c.free = append(c.free, i)
 	*p = pod{node: -1}
 	c.podChanged(id)
 }
 
 // DeletePod deletes a pod. On a live node it is gone at once, on a failed one it stays terminating.
 func (c *Cluster) DeletePod(key evictor.PodKey) bool {
-	i, ok := c.podIndex.Find(c.id(key))
+	i, ok := c.podByID[c.id(key)]
 	if !ok {
 		return false
 	}
@@ -251,7 +255,7 @@ func (c *Cluster) deletePod(i int32) {
 		c.counted(p, -1)
 		c.stats.terminates(1)
 		p.terminating, p.deleted = true, uint32(c.now()/int64(time.Second))
-		c.podChanged(c.podIndex.Key(i))
+		c.podChanged(c.pods[i].id)
 	}
 }
 

@@ -78,7 +78,8 @@ func (c *Cluster) isGone(i int32) {
 }
 
 func (c *Cluster) replace(i int32) {
-	p, id := &c.pods[i], c.podIndex.Key(i)
+	p := &c.pods[i]
+	id := p.id
 	c.waiting.add(comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member})
 }
 

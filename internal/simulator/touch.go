@@ -89,7 +89,7 @@ func (c *Cluster) SetTolerations(key evictor.PodKey, tolerations []v1.Toleration
 	spec := *c.pods[i].spec
 	spec.Tolerations = tolerations
 	c.pods[i].spec = c.spec(spec)
-	c.podChanged(c.podIndex.Key(i))
+	c.podChanged(c.pods[i].id)
 	return true
 }
 
@@ -107,7 +107,7 @@ func (c *Cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
-	c.podChanged(c.podIndex.Key(i))
+	c.podChanged(c.pods[i].id)
 	return true
 }
 
@@ -162,7 +162,7 @@ func (c *Cluster) SetPodLabels(key evictor.PodKey, labels map[string]string) boo
 	spec.labels = c.labelsOf(&metav1.ObjectMeta{Labels: maps.Clone(labels)})
 	p.spec, p.member = c.spec(spec), c.member(of.namespace, of.kind, of.name, spec.labels)
 	c.wanted(i, 1)
-	c.podChanged(c.podIndex.Key(i))
+	c.podChanged(c.pods[i].id)
 	return true
 }
 

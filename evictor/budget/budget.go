@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/evictkit/evictkit/internal/earliest"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -33,8 +33,8 @@ type core[K comparable, M any] struct {
 	empty   []*group[K]            // without members, kept because their cells remember something
 	restore map[K]restored         // acted on in a snapshot and not Set yet
 	orders  uint64
-	waiting earliest.Of // the cells with a refusal that time will end
-	asked   bool        // Reserve was called, so breakers look
+	waiting due.Heap[*cell[K]] // those with a refusal that time will end
+	asked   bool               // Reserve was called, so breakers look
 }
 
 type dimension[M any] struct {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/earliest"
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -48,10 +48,11 @@ func (s *sums) add(m *standing, sign int64) {
 
 // cell is what one bound remembers about one group.
 type cell[K comparable] struct {
-	shut   bool         // the breaker was exceeded and has not opened
-	calm   int64        // since when the limits are kept; restless if they are not
-	recent *window[K]   // nil while empty
-	again  earliest.One // in Budget.waiting: when a refusal may end
+	shut   bool       // the breaker was exceeded and has not opened
+	calm   int64      // since when the limits are kept; restless if they are not
+	recent *window[K] // nil while empty
+	again  int64      // when a refusal may end
+	waits  due.Place  // in core.waiting
 }
 
 // restless and none are earlier than any instant.

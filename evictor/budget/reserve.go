@@ -322,21 +322,22 @@ func (b *Budget[K, M]) NextAt(now time.Time) (next time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.time.Read(now)
-	b.waiting.DropUntil(asTime(t))
-	first, ok := b.waiting.First()
-	if !ok {
-		return next, false
+	for {
+		c, again, ok := b.waiting.Min()
+		if !ok {
+			return time.Time{}, false
+		}
+		if again > t {
+			return b.time.Instant(again), true
+		}
+		b.waiting.Remove(&c.waits)
 	}
-	return b.time.Instant(first.UnixNano()), true
 }
 
 // later notes for Next when a refusal may end. For each cell it keeps the earliest such instant that is still to come.
 func (b *Budget[K, M]) later(c *cell[K], at, now int64) {
-	known, ok := c.again.At()
-	if at != none && (!ok || at < known.UnixNano() || known.UnixNano() <= now) {
-		b.waiting.Put(&c.again, asTime(at))
+	if at != none && (!c.waits.In() || at < c.again || c.again <= now) {
+		c.again = at
+		b.waiting.Set(c, &c.waits, at, 0)
 	}
 }
-
-// asTime makes a time.Time of a steady time, only for comparison.
-func asTime(at int64) time.Time { return time.Unix(0, at) }

@@ -80,7 +80,8 @@ func NewMonitor(config Config) (*Monitor, error) {
 
 // Pass gives verdicts and returns those that changed since the last Pass, in the order of the nodes' names. Call it at
 // the instants that Next returns. A late Pass only delays verdicts; see "Listening" in the package comment. While the
-// monitor is frozen, Pass returns nothing. It costs what expired and changed.
+// monitor is frozen, Pass returns nothing. It costs what expired and changed, and O(log n)
+// for each node once in a grace period.
 func (m *Monitor) Pass() []Verdict { return m.PassAt(m.clock.Now()) }
 
 // PassAt is Pass at a reading of the clock.

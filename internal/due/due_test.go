@@ -75,6 +75,17 @@ func (m *model) forget(o *one) {
 	m.all.Delete(o.key, o)
 }
 
+// clear empties one heap, and forgets what was in it.
+func (m *model) clear(heap int) {
+	m.heaps[heap] = Heap[*one]{}
+	m.all.Keep(func(o *one) bool {
+		if o.heap == heap {
+			delete(m.known, o.key)
+		}
+		return o.heap != heap
+	})
+}
+
 func (m *model) check() {
 	if len(m.known) != m.all.Len() || len(m.known) != m.heaps[0].Len()+m.heaps[1].Len() {
 		require.Fail(m.t, "other numbers")
@@ -117,6 +128,9 @@ func TestAgainstAModel(t *testing.T) {
 		m.check()
 		if n%1000 == 0 {
 			m.checkAll()
+		}
+		if r.Intn(2000) == 0 {
+			m.clear(r.Intn(2))
 		}
 	}
 }
@@ -161,7 +175,7 @@ func inUse() float64 {
 }
 
 func TestMemoryFollowsTheKeys(t *testing.T) {
-	const n = 1_000_000
+	const n = 200_000
 	var all Map[int, one]
 	var heap Heap[*one]
 	before := inUse()

@@ -40,20 +40,20 @@ func TestTakeSucceedsAtNext(t *testing.T) {
 	}
 }
 
-// While permission is asked, somebody else may take at a later reading of the clock. What accrued until then does not
+// While a preference is asked for, somebody else may take at a later reading of the clock. What accrued until then does not
 // accrue once more.
 func TestOldReadingMakesNoToken(t *testing.T) {
-	var f *fixture
+	var f *groupFixture
 	var during func()
-	f = queue(t, Config{Rate: 1, Burst: 2, Permission: func() error {
+	f = group(t, GroupConfig[string, string]{Rate: 1, Burst: 2, Prefer: func(_ string, due []string) string {
 		if now := during; now != nil {
 			during = nil
 			now()
 		}
-		return nil
+		return due[0]
 	}})
 	for _, key := range []string{"a", "b", "c"} {
-		f.Add(key, 0)
+		f.Add("p", key, 0)
 	}
 	taken := 0
 	take := func() {

@@ -2,7 +2,6 @@ package ratelimitqueue
 
 import (
 	"errors"
-	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -20,119 +19,6 @@ func usable(t *testing.T, f *fixture) {
 	f.step(time.Hour)
 	require.Equal(t, []string{"usable"}, f.takes())
 	f.Clear()
-}
-
-func TestPermissionThatPanics(t *testing.T) {
-	bad := true
-	var told []any
-	f := queue(t, Config{
-		Rate: 1, PermissionInterval: time.Second,
-		Permission: func() error {
-			if bad {
-				panic("permission")
-			}
-			return nil
-		},
-		OnPanic: func(key, value any, stack []byte) {
-			require.Nil(t, key)
-			require.NotEmpty(t, stack)
-			told = append(told, value)
-		},
-	})
-	require.Equal(t, NotPermitted, f.Add("a", 1), "a panic counts as a refusal")
-	bad = false
-	f.Kick()
-	require.Equal(t, Added, f.Add("a", 1))
-	bad = true
-	require.Empty(t, f.takes())
-	require.ErrorContains(t, f.permission.err, "permission panicked: permission")
-	require.Equal(t, []any{"permission", "permission"}, told)
-	require.Equal(t, uint64(2), f.Stats().Panicked)
-	bad = false
-	f.step(time.Hour)
-	usable(t, f)
-}
-
-// A permission with an endless interval is asked again only after Kick; nothing spins.
-func TestPermissionIntervalWithoutEnd(t *testing.T) {
-	asked := 0
-	var closed error
-	f := queue(t, Config{Rate: 1, PermissionInterval: math.MaxInt64, Permission: func() error { asked++; return closed }})
-	f.step(time.Second)
-	f.Add("a", 1)
-	closed = errors.New("closed")
-	for range 3 {
-		require.Empty(t, f.takes())
-		require.Greater(t, f.Wait(), 200*365*24*time.Hour)
-		f.step(time.Hour)
-	}
-	require.Equal(t, 2, asked, "when adding, and once more")
-	closed = nil
-	f.Kick()
-	require.Equal(t, []string{"a"}, f.takes())
-}
-
-// A Kick during a refusal is not lost.
-func TestKickWhileAsking(t *testing.T) {
-	var f *fixture
-	closed, asked := errors.New("closed"), 0
-	f = queue(t, Config{Rate: 1, PermissionInterval: time.Hour, Permission: func() error {
-		asked++
-		if asked == 1 {
-			return nil
-		}
-		was := closed
-		closed = nil
-		f.Kick() // it has just been permitted
-		return was
-	}})
-	f.Add("a", 1)
-	require.Empty(t, f.takes())
-	require.Equal(t, time.Nanosecond, f.Wait(), "asked again at once")
-	require.Equal(t, []string{"a"}, f.takes())
-}
-
-// What is removed, paused or taken while the permission is asked is not handed out.
-func TestWhatChangesWhileAsking(t *testing.T) {
-	var f *fixture
-	var during func()
-	f = queue(t, Config{Rate: 1, Burst: 5, Permission: func() error {
-		if during != nil {
-			during()
-		}
-		return nil
-	}})
-	f.Add("a", 1)
-	f.Add("b", 2)
-	during = func() { during = nil; f.Remove("a") }
-	require.Equal(t, []string{"b"}, f.takes())
-	during = nil
-	f.Add("c", 3)
-	during = func() { during = nil; f.Pause("storm") }
-	require.Empty(t, f.takes())
-	require.True(t, f.Resume("storm"))
-	during = func() { during = nil; f.Take() }
-	require.Empty(t, f.takes())
-	require.Equal(t, 1, f.Stats().InFlight)
-}
-
-func TestGoexitOfThePermission(t *testing.T) {
-	leave := true
-	f := queue(t, Config{Rate: 1, Permission: func() error {
-		if leave {
-			runtime.Goexit()
-		}
-		return nil
-	}})
-	gone(func() { f.Add("a", 1) })
-	require.Zero(t, f.Len())
-	leave = false
-	f.Add("a", 1)
-	leave = true
-	gone(func() { f.Take() })
-	leave = false
-	require.Equal(t, []string{"a"}, f.takes())
-	usable(t, f)
 }
 
 // gone runs f in a goroutine that ends itself.
@@ -218,7 +104,7 @@ func TestErrorsAreSeen(t *testing.T) {
 // A key that cannot be hashed panics in its caller, and affects nothing else.
 func TestKeyThatCannotBeHashed(t *testing.T) {
 	bad := func() any { return []int{1} }
-	q, err := New[any, int](Config{Rate: 1, Burst: 5, Permission: func() error { return nil }})
+	q, err := New[any, int](Config{Rate: 1, Burst: 5})
 	require.NoError(t, err)
 	g, err := NewGroup[any, any, int](GroupConfig[any, any]{Rate: 1, Burst: 5})
 	require.NoError(t, err)

@@ -29,7 +29,7 @@ func TestTheWallClockIsSet(t *testing.T) {
 		t.Run(one.String(), func(t *testing.T) {
 			for i := range 2 {
 				c := one.Clock()
-				q := whoHandsOut(t, c, setup{rate: 0.1, burst: 1, permits: true})[i]
+				q := whoHandsOut(t, c, setup{rate: 0.1, burst: 1})[i]
 				entry := func(key string, due time.Time) GroupEntry[string, string, int] {
 					return GroupEntry[string, string, int]{Domain: "p", Key: key, Due: due}
 				}
@@ -67,30 +67,15 @@ func TestTheWallClockIsSet(t *testing.T) {
 	}
 }
 
-// A refusal lasts for its interval, whatever the wall clock shows; so do pauses, and they make no tokens.
-func TestTheWallClockIsSetBeforeWhoIsAskedAgain(t *testing.T) {
+// A pause makes no tokens, whatever the wall clock shows.
+func TestTheWallClockIsSetInAPause(t *testing.T) {
 	for _, one := range clockcases.Cases() {
 		for i := range 2 {
 			c := one.Clock()
-			q := whoHandsOut(t, c, setup{rate: 0.5, burst: 1, permits: true})[i]
+			q := whoHandsOut(t, c, setup{rate: 0.5, burst: 1})[i]
 			q.add(GroupEntry[string, string, int]{Domain: "p", Key: "a"})
-			*q.closed = true
 			_, ok := q.take()
-			require.False(t, ok)
-			asked := q.asked
-			c.Set(one.Set)
-			wait := max(permissionInterval-one.Counts(), 1)
-			require.Equal(t, wait, q.core().Wait(), one)
-			if wait > 1 {
-				_, ok = q.take()
-				require.False(t, ok)
-				require.Equal(t, asked, q.asked)
-			}
-			c.Pass(wait)
-			*q.closed = false
-			_, ok = q.take()
 			require.True(t, ok, one)
-
 			q.add(GroupEntry[string, string, int]{Domain: "p", Key: "b"})
 			q.core().Pause("storm")
 			c.Set(one.Set)

@@ -2,7 +2,6 @@ package ratelimitqueue
 
 import (
 	"math"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
@@ -33,18 +32,11 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// Permission, if not nil, is asked when an item is added and again before one is handed out, with no lock held.
-	// While it returns an error, nothing new is added, neither a new key nor a further turn of one in flight (adding
-	// returns NotPermitted; add it again later), nothing is handed out, and no token is spent. Waiting items go on
-	// waiting. A panic counts as an error. After a refusal it is asked again when PermissionInterval has passed (0 means
-	// 1s) or Kick is called. Removing is never refused.
-	Permission         func() error
-	PermissionInterval time.Duration
 	// OnError, if not nil, is called with every error given to Fail, and for panics in the function given to Run. No
 	// lock is held, and the item has ended.
 	OnError func(key any, err error)
 	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after
-	// one in a function of the configuration. For Permission the key is nil.
+	// one in a function of the configuration.
 	OnPanic func(key, value any, stack []byte)
 }
 
@@ -58,9 +50,6 @@ func (c Config) faults() field.ErrorList {
 	}
 	errs = append(errs, validRate(c.Rate, field.NewPath("rate"))...)
 	errs = append(errs, notNegative(c.Burst, field.NewPath("burst"))...)
-	if c.PermissionInterval < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("permissionInterval"), c.PermissionInterval.String(), "must not be negative"))
-	}
 	return errs
 }
 
@@ -85,9 +74,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
-	}
-	if c.PermissionInterval == 0 {
-		c.PermissionInterval = time.Second
 	}
 	c.Backoff = c.Backoff.Default()
 	return c

@@ -17,24 +17,23 @@ type core[K comparable, V any] struct {
 	clock  clock.PassiveClock
 	wake   chan struct{} // size 1: Next may have become earlier
 
-	mu         sync.Mutex // guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
-	time       steady.Time
-	records    due.Map[K, record[K, V]]
-	spare      *tried[V] // zero
-	lines      iter.Seq[*line[K, V]]
-	only       *line[K, V] // the line of a queue; nil in a group
-	fleet      fleet[K, V] // of a group
-	cap        bucket      // limits all lines together
-	bound      int         // how many may be in flight; unbounded in a queue
-	prefer     func(domain any, due []K) K
-	pauses     []string
-	permission permission
-	counts     [states]int // keys by state
-	seq        uint64      // numbers what was added: the place among equal due times
-	holders    uint64      // numbers the holders
-	out        int         // holders that have not ended, without those of exempt items; their keys may be unknown by now
-	exemptOut  int         // the same for exempt items
-	stats      Stats       // only its totals
+	mu        sync.Mutex // guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
+	time      steady.Time
+	records   due.Map[K, record[K, V]]
+	spare     *tried[V] // zero
+	lines     iter.Seq[*line[K, V]]
+	only      *line[K, V] // the line of a queue; nil in a group
+	fleet     fleet[K, V] // of a group
+	cap       bucket      // limits all lines together
+	bound     int         // how many may be in flight; unbounded in a queue
+	prefer    func(domain any, due []K) K
+	pauses    []string
+	counts    [states]int // keys by state
+	seq       uint64      // numbers what was added: the place among equal due times
+	holders   uint64      // numbers the holders
+	out       int         // holders that have not ended, without those of exempt items; their keys may be unknown by now
+	exemptOut int         // the same for exempt items
+	stats     Stats       // only its totals
 }
 
 const unbounded = -1
@@ -116,10 +115,7 @@ func (c *core[K, V]) kick() {
 }
 
 // add adds an entry to the line, or does what its policies say if the key is known. c.mu is held.
-func (c *core[K, V]) add(e *Entry[K, V], exempt bool, l *line[K, V], now int64, permitted bool) AddResult {
-	if !permitted && c.refuse(e.Key, e.Identity) {
-		return NotPermitted
-	}
+func (c *core[K, V]) add(e *Entry[K, V], exempt bool, l *line[K, V], now int64) AddResult {
 	due := now
 	if !e.Due.IsZero() {
 		due = c.time.Of(e.Due)
@@ -172,21 +168,6 @@ func (c *core[K, V]) fresh(r *record[K, V], value V, identity string, now, due i
 	c.stats.Added++
 	c.become(r, StateWaiting)
 	c.queue(r)
-}
-
-// refuse reports whether adding would add something new, a key or a further turn of one, which is not permitted now. If
-// the key has another identity, refuse removes that item, so that it is not handed out in place of the new one. c.mu is
-// held.
-func (c *core[K, V]) refuse(key K, identity string) bool {
-	r := c.find(key)
-	switch {
-	case r == nil:
-		return true
-	case differ(r.identity, identity):
-		c.leave(r)
-		return true
-	}
-	return r.state == StateInFlight
 }
 
 // empty makes the key of a record unknown, and its holder's ending void. The record then holds nothing but that holder.

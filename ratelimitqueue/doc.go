@@ -52,8 +52,6 @@
 //	Blocked(d)            not permitted yet, which is no failure: again after d; attempts and backoff do not grow
 //	Fail(err)             Done for nil, Drop for an error marked by Final, else Retry; Get, Stats and OnError show it
 //	Held                  whether the item is still wanted; asked while it is in flight
-//	Permission            may items be added and handed out? Asked again after PermissionInterval, or by Kick
-//	NotPermitted          the result of adding while permission is refused
 //	Pause, Resume         nothing is handed out while there is a reason, and no tokens accrue; adding and removing go
 //	                      on
 //	Rate                  items a second (only here), Unlimited or Stopped; a Config without one is an error
@@ -75,7 +73,7 @@
 // # What goes wrong
 //
 // A panic in the function given to Run is a failed try, and so is runtime.Goexit. A panic in a function of Config
-// counts in Stats and goes to OnPanic, and does no other harm; a Permission that panics is refused. No lock is held
+// counts in Stats and goes to OnPanic, and does no other harm. No lock is held
 // while any of them runs. A key that cannot be hashed panics in its caller's goroutine and changes nothing. An item
 // that is taken and never ended keeps its key in flight for ever: outside of Run, end it in a defer.
 //

@@ -32,12 +32,10 @@ type GroupConfig[D, K comparable] struct {
 	// not use the group; making a domain is then O(n) in the number of domains.
 	Compare func(a, b D) int
 	// The other fields are as in Config, for the whole group.
-	Clock              clock.PassiveClock
-	Backoff            Backoff
-	Permission         func() error
-	PermissionInterval time.Duration
-	OnError            func(key any, err error)
-	OnPanic            func(key, value any, stack []byte)
+	Clock   clock.PassiveClock
+	Backoff Backoff
+	OnError func(key any, err error)
+	OnPanic func(key, value any, stack []byte)
 }
 
 // Validate reports every fault at once.
@@ -53,7 +51,7 @@ func (c GroupConfig[D, K]) Validate() error {
 func (c GroupConfig[D, K]) config() Config {
 	return Config{
 		Rate: c.Rate, Burst: c.Burst, Clock: c.Clock, Backoff: c.Backoff,
-		Permission: c.Permission, PermissionInterval: c.PermissionInterval, OnError: c.OnError, OnPanic: c.OnPanic,
+		OnError: c.OnError, OnPanic: c.OnPanic,
 	}
 }
 
@@ -129,7 +127,7 @@ type DomainStatus struct {
 	Waiting, InFlight, Kept int
 	// Paused holds the reasons given to PauseDomain for this domain, oldest first.
 	Paused []string
-	// Next is when the domain next has a due item and a token for it, apart from limits, pauses and permission of the
+	// Next is when the domain next has a due item and a token for it, apart from limits, and pauses of the
 	// whole group. It may lie in the past. It is zero if that never happens unless something changes.
 	Next time.Time
 }
@@ -149,12 +147,11 @@ func (g *Group[D, K, V]) AddEntryAt(e GroupEntry[D, K, V], now time.Time) AddRes
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	at := g.read(now)
-	permitted := g.permitted(at)
 	l := g.line(e.Domain, g.config.Rate, at)
 	defer g.changed(l) // deferred for keys that cannot be hashed: a domain just made for one must be forgotten
 	return g.add(&Entry[K, V]{
 		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: e.OnDuplicate, WhileInFlight: e.WhileInFlight,
-	}, e.Exempt, l, at, permitted)
+	}, e.Exempt, l, at)
 }
 
 // read takes a reading of the clock, and forgets the retired domains whose buckets are full. g.mu is held.
@@ -228,7 +225,7 @@ func (g *Group[D, K, V]) place(domain D) int {
 
 // Take hands out the next item of the domain whose turn it is. It spends a token of that domain and, with MaxRate, one of
 // the group. It returns false if no domain that is not paused has a due item and a token, if MaxRate or MaxInFlight is
-// reached, or if the group is paused or permission is refused. The caller becomes the item's holder and must end it.
+// reached, or if the group is paused. The caller becomes the item's holder and must end it.
 func (g *Group[D, K, V]) Take() (it GroupItem[D, K, V], ok bool) {
 	ok = g.takeAt(&it, g.clock.Now())
 	return it, ok

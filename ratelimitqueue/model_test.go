@@ -26,10 +26,6 @@ type model struct {
 	seq      int
 	turns    int
 	holders  int
-	closed   bool // what the permission answers
-	refused  bool
-	until    int64
-	asked    int
 	stats    Stats
 	lastFail string
 }
@@ -197,30 +193,12 @@ func (m *model) thaw(d *modelDomain) {
 	}
 }
 
-// permitted asks for permission unless it was refused less than an interval ago.
-func (m *model) permitted() bool {
-	if m.refused && m.now < m.until {
-		return false
-	}
-	m.asked++
-	m.refused, m.until = m.closed, m.now+int64(permissionInterval)
-	return !m.refused
-}
-
 func (m *model) add(e GroupEntry[string, string, int], due int64) AddResult {
 	m.sweep()
-	permitted := m.permitted()
 	m.domain(e.Domain, m.rate)
 	it := m.items[e.Key]
 	other := it != nil && it.identity != "" && e.Identity != "" && it.identity != e.Identity
 	switch {
-	case !permitted && it == nil:
-		return NotPermitted
-	case !permitted && other:
-		m.remove(e.Key, "")
-		return NotPermitted
-	case !permitted && it.state == StateInFlight:
-		return NotPermitted
 	case it == nil:
 		m.fresh(e, due)
 		return Added
@@ -295,7 +273,7 @@ func (m *model) inOrder(which func(*modelItem) bool) (keys []string) {
 
 func (m *model) full() bool { return m.bound >= 0 && m.out >= m.bound }
 
-// choose returns what would be handed out now with permission. With prefer it is the greatest key of those that are
+// choose returns what would be handed out now. With prefer it is the greatest key of those that are
 // due.
 func (m *model) choose(prefer bool) (key string) {
 	if len(m.pauses) > 0 || m.cap != nil && !m.cap.ready(m.now) {
@@ -327,10 +305,7 @@ func (m *model) choose(prefer bool) (key string) {
 
 func (m *model) take(prefer bool) (key string) {
 	m.sweep()
-	if m.refused && m.now < m.until {
-		return ""
-	}
-	if key = m.choose(prefer); key == "" || !m.permitted() {
+	if key = m.choose(prefer); key == "" {
 		return ""
 	}
 	it := m.items[key]
@@ -371,9 +346,6 @@ func (m *model) next() (next int64, ok bool) {
 	}
 	if ok && m.cap != nil {
 		next, ok = m.cap.next(next)
-	}
-	if ok && m.refused && next < m.until {
-		next = m.until
 	}
 	return next, ok
 }

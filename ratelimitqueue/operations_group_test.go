@@ -100,7 +100,6 @@ func (p *player) compare() {
 	if p.want("next", some, ok); ok {
 		p.want("next", at(next), got)
 	}
-	p.want("asked", m.asked, p.subject.asked)
 	p.want("paused", len(m.pauses), len(c.Paused()))
 	p.want("numbers in use", p.records(), c.records.Len())
 	for _, name := range domainNames {

@@ -43,7 +43,7 @@ func newPlayer(t testing.TB, c choices, isQueue bool) *player {
 	p := &player{TB: t, choices: c}
 	rate := pick[int64](c, 1, 4, 8, endless, 0)
 	maxRate := pick[int64](c, 0, 0, 4, 8)
-	p.setup = setup{queue: isQueue, rate: quarter[rate], burst: pick(c, 1, 1, 3), permits: true}
+	p.setup = setup{queue: isQueue, rate: quarter[rate], burst: pick(c, 1, 1, 3)}
 	bound := -1
 	if !isQueue {
 		p.setup.maxRate, p.setup.maxInFlight, p.setup.prefer = max(quarter[maxRate], 0), pick(c, 0, 0, 2), c.below(3) == 0
@@ -94,7 +94,7 @@ func (p *player) play() {
 }
 
 func (p *player) operation() {
-	switch p.below(22) {
+	switch p.below(21) {
 	case 0, 1, 2, 3:
 		p.add()
 	case 4, 5, 6:
@@ -115,8 +115,6 @@ func (p *player) operation() {
 	case 16:
 		p.pause()
 	case 17:
-		p.permission()
-	case 18:
 		if p.below(2) == 0 {
 			p.clear()
 		}
@@ -258,16 +256,4 @@ func (p *player) pause() {
 		}
 	}
 	p.want("resumed", there, p.subject.core().Resume(reason))
-}
-
-func (p *player) permission() {
-	if p.below(3) == 0 {
-		p.note("kick")
-		p.model.refused = false
-		p.subject.core().Kick()
-		return
-	}
-	p.model.closed = p.below(4) == 0
-	p.note("closed: %v", p.model.closed)
-	p.setup.closed = p.model.closed
 }

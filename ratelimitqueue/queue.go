@@ -43,11 +43,11 @@ func (q *Queue[K, V]) addAt(e *Entry[K, V], now time.Time) AddResult {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	at := q.time.Read(now)
-	return q.add(e, false, q.only, at, q.permitted(at))
+	return q.add(e, false, q.only, at)
 }
 
 // Take hands out the item that is due first and spends one token. It returns false if no item is due, there is no token,
-// the queue is paused, or permission is refused; then no token is spent. Equal due times are served in the order of
+// or the queue is paused; then no token is spent. Equal due times are served in the order of
 // adding. The caller becomes the item's holder and must end it.
 func (q *Queue[K, V]) Take() (it Item[K, V], ok bool) {
 	ok = q.takeAt(&it, q.clock.Now())

@@ -2,7 +2,6 @@ package ratelimitqueue
 
 import (
 	"context"
-	"errors"
 	"math"
 	"testing"
 	"time"
@@ -264,22 +263,6 @@ func TestPause(t *testing.T) {
 	require.Equal(t, 5*time.Second, f.Wait())
 }
 
-func TestPermission(t *testing.T) {
-	closed, asked := error(nil), 0
-	f := queue(t, Config{Rate: 1, PermissionInterval: 5 * time.Second, Permission: func() error { asked++; return closed }})
-	require.Empty(t, f.takes())
-	require.Zero(t, asked, "nothing is due")
-	f.Add("a", 0)
-	closed, asked = errors.New("not the leader"), 0
-	require.Empty(t, f.takes())
-	require.Empty(t, f.takes())
-	require.Equal(t, 1, asked)
-	f.wantNext(5 * time.Second)
-	closed = nil
-	f.Kick()
-	require.Equal(t, []string{"a"}, f.takes(), "no token was spent while it was closed")
-}
-
 func TestClockThatGoesBack(t *testing.T) {
 	f := queue(t, Config{Rate: 1})
 	f.Add("a", 0)
@@ -292,8 +275,8 @@ func TestClockThatGoesBack(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	err := Config{Rate: math.NaN(), Burst: -1, PermissionInterval: -1, Backoff: Backoff{Factor: 0.5}}.Validate()
-	for _, name := range []string{"rate", "burst", "permissionInterval", "backoff.factor"} {
+	err := Config{Rate: math.NaN(), Burst: -1, Backoff: Backoff{Factor: 0.5}}.Validate()
+	for _, name := range []string{"rate", "burst", "backoff.factor"} {
 		require.ErrorContains(t, err, name)
 	}
 	for _, rate := range []float64{-2, math.Inf(1), 0} {
@@ -309,45 +292,6 @@ func TestConfig(t *testing.T) {
 	require.Zero(t, q.Rate())
 	require.ErrorContains(t, queue(t, Config{Rate: 1}).Run(context.Background(), nil), "timers")
 	require.Equal(t, "Known RemovedInFlight InFlight State(7)", Known.String()+" "+RemovedInFlight.String()+" "+StateInFlight.String()+" "+State(7).String())
-}
-
-func TestPermissionIsAskedWhenAdding(t *testing.T) {
-	var closed error
-	clock := testingclock.NewFakeClock(time.Unix(0, 0))
-	q, err := New[string, int](Config{Rate: 1, Clock: clock, Permission: func() error { return closed }})
-	require.NoError(t, err)
-	require.Equal(t, Added, q.AddEntry(Entry[string, int]{Key: "a", Identity: "1"}))
-	require.Equal(t, Added, q.AddEntry(Entry[string, int]{Key: "b", Identity: "1"}))
-	closed = errors.New("not the leader")
-	require.Equal(t, NotPermitted, q.Add("c", 1), "nothing new is taken in")
-	require.Equal(t, Known, q.AddEntry(Entry[string, int]{Key: "a", Identity: "1"}))
-	require.Equal(t, NotPermitted, q.AddEntry(Entry[string, int]{Key: "b", Identity: "2"}))
-	require.Equal(t, 1, q.Len(), "the old b must not be handed out, and the new one was not taken in")
-	require.Equal(t, NotFound, q.Remove("b"))
-	closed = nil
-	require.Equal(t, NotPermitted, q.Add("c", 1), "a refusal is left alone for a while")
-	clock.Step(time.Second)
-	require.Equal(t, Added, q.Add("c", 1))
-	require.Equal(t, "NotPermitted", NotPermitted.String())
-}
-
-// A further turn for a key in flight needs permission too. Trying again is up to the holder.
-func TestPermissionIsAskedWhenAddingWhatIsInFlight(t *testing.T) {
-	var closed error
-	f := queue(t, Config{Rate: 1000, Burst: 10, Permission: func() error { return closed }})
-	f.AddEntry(Entry[string, int]{Key: "a", Identity: "1"})
-	item, _ := f.Take()
-	closed = errors.New("not the leader")
-	require.Equal(t, NotPermitted, f.Add("a", 2))
-	require.True(t, item.Held())
-	require.Equal(t, Ended{Held: true}, item.Retry())
-	closed = nil
-	f.step(time.Minute)
-	item, _ = f.Take()
-	require.Zero(t, item.Value)
-	closed = errors.New("not the leader")
-	require.Equal(t, NotPermitted, f.AddEntry(Entry[string, int]{Key: "a", Identity: "2"}))
-	require.False(t, item.Held(), "another one has the key")
 }
 
 func TestTinyRateHandsOutNothingAtOnce(t *testing.T) {

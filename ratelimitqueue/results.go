@@ -62,12 +62,9 @@ const (
 	Kept
 	// Replaced: the key had another identity; that item was removed and the new one added.
 	Replaced
-	// NotPermitted: Config.Permission refused, and nothing was added. If the key had another identity, that item was
-	// removed all the same.
-	NotPermitted
 )
 
-var addNames = [...]string{"", "Added", "Known", "InFlight", "Kept", "Replaced", "NotPermitted"}
+var addNames = [...]string{"", "Added", "Known", "InFlight", "Kept", "Replaced"}
 
 // String returns the name of the constant.
 func (r AddResult) String() string { return name(addNames[:], uint8(r), "AddResult") }

@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -11,49 +10,32 @@ import (
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
 
-const permissionInterval = 5 * time.Second
-
-var errClosed = errors.New("closed")
-
 // subject is a queue or a group, with the methods that random operations use on both.
 type subject struct {
-	q      *Queue[string, int]
-	g      *Group[string, string, int]
-	clk    *clockcases.Clock
-	closed *bool
-	asked  int
-	told   string // the last call of OnError
+	q    *Queue[string, int]
+	g    *Group[string, string, int]
+	clk  *clockcases.Clock
+	told string // the last call of OnError
 }
 
 // setup is how subjects are made.
 type setup struct {
-	queue           bool
-	rate            float64
-	burst           int
-	maxRate         float64
-	maxInFlight     int
-	prefer, permits bool
-	compare         bool
-	closed          bool
+	queue       bool
+	rate        float64
+	burst       int
+	maxRate     float64
+	maxInFlight int
+	prefer      bool
+	compare     bool
 }
 
 func (s *setup) make(t testing.TB, start time.Time, monotonic bool) *subject {
-	sub := &subject{clk: clockcases.New(monotonic), closed: &s.closed}
+	sub := &subject{clk: clockcases.New(monotonic)}
 	sub.clk.Set(start.Sub(clockcases.Start))
 	config := GroupConfig[string, string]{
 		Rate: s.rate, Burst: s.burst, Clock: sub.clk, MaxRate: s.maxRate, MaxInFlight: s.maxInFlight,
 		Backoff: Backoff{Initial: time.Second, Max: 8 * time.Second},
 		OnError: func(_ any, err error) { sub.told = err.Error() },
-	}
-	if s.permits {
-		config.PermissionInterval = permissionInterval
-		config.Permission = func() error {
-			sub.asked++
-			if *sub.closed {
-				return errClosed
-			}
-			return nil
-		}
 	}
 	var err error
 	if s.queue {

@@ -115,40 +115,6 @@ func TestNothingIsStrandedByACallerThatPanics(t *testing.T) {
 	})
 }
 
-// If a refused permission is never asked again, Run waits, and Kick wakes it.
-func TestRunDoesNotSpin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		asked, closed := 0, errors.New("closed")
-		var mu sync.Mutex
-		q, err := New[string, int](Config{Rate: 1, PermissionInterval: 1<<63 - 1, Permission: func() error {
-			mu.Lock()
-			defer mu.Unlock()
-			if asked++; asked == 1 {
-				return nil
-			}
-			return closed
-		}})
-		require.NoError(t, err)
-		q.Add("a", 1)
-		ctx, stop := context.WithCancel(context.Background())
-		var ran []string
-		done := make(chan error, 1)
-		go func() {
-			done <- q.Run(ctx, func(_ context.Context, item Item[string, int]) { ran = append(ran, item.Key) })
-		}()
-		time.Sleep(time.Hour)
-		mu.Lock()
-		require.LessOrEqual(t, asked, 3)
-		closed = nil
-		mu.Unlock()
-		q.Kick()
-		time.Sleep(time.Second)
-		stop()
-		require.ErrorIs(t, <-done, context.Canceled)
-		require.Equal(t, []string{"a"}, ran)
-	})
-}
-
 // Fewer items in flight, a moved key, a resumed domain: each is signalled, so nobody polls.
 func TestRunsOfAGroupAreWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

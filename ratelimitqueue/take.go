@@ -10,12 +10,6 @@ import (
 // function to the next. c.mu is held, but released while user code runs.
 func (c *core[K, V]) take(it *Item[K, V], now int64) (ok bool) {
 	r := c.first(now)
-	if r != nil && c.config.Permission != nil {
-		if !c.permitted(now) {
-			return false
-		}
-		r = c.first(now) // the lock was released while asking
-	}
 	if r != nil && c.prefer != nil {
 		r = c.preferred(r, now)
 	}
@@ -27,7 +21,7 @@ func (c *core[K, V]) take(it *Item[K, V], now int64) (ok bool) {
 
 // first returns the item that is handed out next, or nil. c.mu is held.
 func (c *core[K, V]) first(now int64) *record[K, V] {
-	if len(c.pauses) > 0 || c.permission.closed(now) || !c.cap.ready(now) {
+	if len(c.pauses) > 0 || !c.cap.ready(now) {
 		return nil
 	}
 	l := c.only
@@ -124,8 +118,7 @@ func (c *core[K, V]) outOf(exempt bool) *int {
 }
 
 // Next returns the exact instant, not before now, at which Take next succeeds if nothing changes. It is false if Take
-// would never succeed: nothing waits, the rate is 0, or everything is paused. If permission was refused, it is
-// not before the instant at which permission is asked again.
+// would never succeed: nothing waits, the rate is 0, or everything is paused.
 func (c *core[K, V]) Next() (time.Time, bool) { return c.NextAt(c.clock.Now()) }
 
 // NextAt is Next at that reading of the clock.
@@ -153,9 +146,6 @@ func (c *core[K, V]) next(now int64) (at int64, ok bool) {
 	}
 	if at, ok = c.cap.next(at); !ok {
 		return 0, false
-	}
-	if c.permission.closed(at) {
-		at = c.permission.until
 	}
 	return at, true
 }

@@ -191,7 +191,6 @@ func TestSchedulingReadsTheClockOnlyIfItMust(t *testing.T) {
 		{"by the wall clock", now, now.Add(time.Hour).Round(0), Config{}, 1},
 		{"at once", now, time.Time{}, Config{}, 1},
 		{"by another clock", epoch, now, Config{}, 1},
-		{"with a permission", now, now.Add(time.Hour), Config{Permission: func() error { return nil }}, 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := &countedClock{Time: row.clock}

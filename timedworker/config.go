@@ -1,8 +1,6 @@
 package timedworker
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/clock"
 
@@ -18,17 +16,9 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a try that ended with Retry or Fail.
 	Backoff Backoff
-	// Permission, if not nil, is asked when work is scheduled and again before each try. While it returns an error,
-	// nothing new is added, neither a new key nor a further turn of a running one (scheduling returns NotPermitted;
-	// schedule it again later), and nothing starts. Waiting work goes on waiting and may be moved. After a refusal it is
-	// asked again when PermissionInterval has passed (0 means 1s) or Kick is called. A panic counts as an error.
-	// Cancelling is never refused.
-	Permission         func() error
-	PermissionInterval time.Duration
 	// OnError, if not nil, is called with every error of a failed or dropped try, including those made from panics.
 	OnError func(key any, err error)
-	// OnPanic, if not nil, is called after every panic in the work, in Permission (then the key is nil), Jitter and
-	// OnError.
+	// OnPanic, if not nil, is called after every panic in the work, Jitter and OnError.
 	OnPanic func(key, value any, stack []byte)
 }
 
@@ -42,9 +32,6 @@ func (c Config) Validate() error {
 	if c.Workers < 0 {
 		errs = append(errs, field.Invalid(field.NewPath("workers"), c.Workers, "must not be negative"))
 	}
-	if c.PermissionInterval < 0 {
-		errs = append(errs, field.Invalid(field.NewPath("permissionInterval"), c.PermissionInterval.String(), "must not be negative"))
-	}
 	return errs.ToAggregate()
 }
 
@@ -54,9 +41,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
-	}
-	if c.PermissionInterval == 0 {
-		c.PermissionInterval = time.Second
 	}
 	c.Backoff = c.Backoff.Default()
 	return c

@@ -52,8 +52,6 @@
 //	Blocked(d)            not permitted yet, which is no failure: again after d; attempts and backoff do not grow
 //	Fail(err)             Done for nil, Drop for an error marked by Final, else Retry; Get, Stats and OnError show it
 //	Held                  whether the work is still wanted; asked while it runs
-//	Permission            may work be scheduled and start? Asked again after PermissionInterval, or by Kick
-//	NotPermitted          the result of scheduling while permission is refused
 //	Pause, Resume         nothing starts while there is a reason; scheduling and cancelling go on
 //	Get                   what is known about one key; a key cancelled while it runs is no longer known
 //	Len                   how many keys wait; Stats counts those that run
@@ -74,8 +72,7 @@
 // # What goes wrong
 //
 // A panic in the work is a failed try, and so is runtime.Goexit. A panic in a function of Config counts in Stats and
-// goes to OnPanic, and does no other harm: a Permission that panics is refused, and a Jitter that panics leaves the
-// delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its caller's goroutine
+// goes to OnPanic, and does no other harm: a Jitter that panics leaves the delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its caller's goroutine
 // and changes nothing.
 //
 // # Coming from TimedWorkerQueue

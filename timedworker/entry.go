@@ -78,12 +78,9 @@ const (
 	Queued
 	// Replaced: work of another identity waited; it is dropped and the new work scheduled.
 	Replaced
-	// NotPermitted: Config.Permission refused, and nothing was scheduled. Work of another identity is dropped all the
-	// same, or not tried again if it runs.
-	NotPermitted
 )
 
-var scheduleNames = [...]string{"", "Scheduled", "Moved", "Unchanged", "Queued", "Replaced", "NotPermitted"}
+var scheduleNames = [...]string{"", "Scheduled", "Moved", "Unchanged", "Queued", "Replaced"}
 
 // String returns the name of the constant.
 func (r ScheduleResult) String() string { return name(scheduleNames[:], uint8(r), "ScheduleResult") }

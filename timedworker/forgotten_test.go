@@ -29,12 +29,8 @@ func TestAForgottenFieldIsNeverSilent(t *testing.T) {
 			"Burst":   func(t *testing.T) { require.Equal(t, 1, takes(t, ratelimitqueue.Config{Rate: 1e-6})) },
 			"Clock":   forgottenClock,
 			"Backoff": func(t *testing.T) { requireRetriesIn(t, 100*time.Millisecond, queueOfConfig) },
-			"Permission": func(t *testing.T) {
-				require.Equal(t, 100, takes(t, ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited}))
-			},
-			"PermissionInterval": func(t *testing.T) { requireAskedAgain(t, queueOf) },
-			"OnError":            func(t *testing.T) { requireErrorSeen(t, queueOf) },
-			"OnPanic":            func(t *testing.T) { requirePanicSeen(t, queueOf) },
+			"OnError": func(t *testing.T) { requireErrorSeen(t, queueOf) },
+			"OnPanic": func(t *testing.T) { requirePanicSeen(t, queueOf) },
 		}},
 		{ratelimitqueue.GroupConfig[string, string]{}, map[string]func(*testing.T){
 			"Rate": func(t *testing.T) {
@@ -46,16 +42,14 @@ func TestAForgottenFieldIsNeverSilent(t *testing.T) {
 			"MaxInFlight": func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"Prefer":      func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
 			"Compare":     func(t *testing.T) { require.Equal(t, 300, groupTakes(t, ratelimitqueue.Unlimited)) },
-			"Clock":       asConfig, "Backoff": asConfig, "Permission": asConfig, "PermissionInterval": asConfig, "OnError": asConfig, "OnPanic": asConfig,
+			"Clock":       asConfig, "Backoff": asConfig, "OnError": asConfig, "OnPanic": asConfig,
 		}},
 		{timedworker.Config{}, map[string]func(*testing.T){
-			"Workers":            forgottenWorkersAndClock,
-			"Clock":              forgottenWorkersAndClock,
-			"Backoff":            func(t *testing.T) { requireRetriesIn(t, 100*time.Millisecond, setOfConfig) },
-			"Permission":         forgottenWorkersAndClock,
-			"PermissionInterval": func(t *testing.T) { requireAskedAgain(t, setOf) },
-			"OnError":            func(t *testing.T) { requireErrorSeen(t, setOf) },
-			"OnPanic":            func(t *testing.T) { requirePanicSeen(t, setOf) },
+			"Workers": forgottenWorkersAndClock,
+			"Clock":   forgottenWorkersAndClock,
+			"Backoff": func(t *testing.T) { requireRetriesIn(t, 100*time.Millisecond, setOfConfig) },
+			"OnError": func(t *testing.T) { requireErrorSeen(t, setOf) },
+			"OnPanic": func(t *testing.T) { requirePanicSeen(t, setOf) },
 		}},
 	} {
 		of := reflect.TypeOf(config.of)
@@ -180,20 +174,6 @@ func setOfConfig(t *testing.T, clock *testingclock.FakeClock) (wait func() time.
 
 func requireRetriesIn(t *testing.T, d time.Duration, fails func(*testing.T, *testingclock.FakeClock) func() time.Duration) {
 	require.Equal(t, d, fails(t, testingclock.NewFakeClock(epoch))())
-}
-
-func requireAskedAgain(t *testing.T, machineOf func(*testing.T, options) *machine) {
-	closed := error(nil)
-	m := machineOf(t, options{permission: func() error { return closed }})
-	m.add(entry{key: "a"})
-	closed = errPlayed
-	m.turn(ends("Done"))
-	closed = nil
-	next, ok := m.next()
-	require.True(t, ok)
-	require.Equal(t, time.Second, next.Sub(epoch))
-	m.turns(1, ends("Done"))
-	m.wants("1s a=0 try 1")
 }
 
 func requireErrorSeen(t *testing.T, machineOf func(*testing.T, options) *machine) {

@@ -154,23 +154,6 @@ func TestSuccessorIsNotIgnored(t *testing.T) {
 	}
 }
 
-// An entry that is not permitted is not added, but the old object's work must not run in its place either.
-func TestSuccessorThatIsNotPermitted(t *testing.T) {
-	closed := error(nil)
-	r := recorded(t, Config{Permission: func() error { return closed }})
-	r.result = func(w Work[string, int]) Result {
-		closed = errPlayed
-		require.Equal(t, NotPermitted, r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old"}))
-		require.True(t, w.Held())
-		require.Equal(t, NotPermitted, r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new"}))
-		require.False(t, w.Held())
-		return Retry()
-	}
-	r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old"})
-	require.Equal(t, []string{"k"}, r.step(t, 0))
-	require.Zero(t, r.Len())
-}
-
 func TestHeld(t *testing.T) {
 	var last Work[string, int]
 	for name, row := range map[string]struct {

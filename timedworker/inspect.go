@@ -69,11 +69,7 @@ func (s *Set[K, V]) nextDue() (int64, bool) {
 	if len(s.pauses) > 0 {
 		return 0, false
 	}
-	due, ok := s.firstDue()
-	if ok && s.closed != nil {
-		due = max(due, s.opens)
-	}
-	return due, ok
+	return s.firstDue()
 }
 
 // firstDue returns the earliest due time of what waits, in steady time. s.mu is held.

@@ -20,7 +20,6 @@ type life struct {
 	*Set[string, int]
 	clock   *clockcases.Clock
 	mono    bool
-	refuses bool
 	workers []*try[string, int]
 }
 
@@ -28,13 +27,7 @@ func newLife(t testing.TB, mono bool) *life {
 	l := &life{clock: clockcases.New(mono), mono: mono}
 	var err error
 	l.Set, err = New(func(_ context.Context, w Work[string, int]) Result { return outcomeOf(w) }, Config{
-		Clock: l.clock, Backoff: Backoff{Initial: time.Second, Max: 4 * time.Second}, PermissionInterval: 2 * time.Second,
-		Permission: func() error {
-			if l.refuses {
-				return errors.New("closed")
-			}
-			return nil
-		},
+		Clock: l.clock, Backoff: Backoff{Initial: time.Second, Max: 4 * time.Second},
 	})
 	require.NoError(t, err)
 	for range 3 {
@@ -143,12 +136,9 @@ func operation(r *rand.Rand) func(*life) string {
 		return func(l *life) string { l.setWall(seconds * 1000); return "" }
 	case 14:
 		if r.Intn(3) > 0 {
-			return func(l *life) string { l.Resume(key[:1]); l.refuses = false; return "" }
+			return func(l *life) string { l.Resume(key[:1]); return "" }
 		}
-		if r.Intn(2) == 0 {
-			return func(l *life) string { l.Pause(key[:1]); return fmt.Sprint(l.Paused()) }
-		}
-		return func(l *life) string { l.refuses = !l.refuses; l.Kick(); return "" }
+		return func(l *life) string { l.Pause(key[:1]); return fmt.Sprint(l.Paused()) }
 	}
 	return (*life).step
 }
@@ -170,12 +160,10 @@ func playLife(t *testing.T, seed int64) {
 	require.NoError(t, json.Unmarshal(text, &snapshot))
 	second := newLife(t, r.Intn(2) == 0)
 	second.clock.Set(time.Duration(r.Intn(1e6)) * time.Second)
-	second.refuses = first.refuses
 	require.NoError(t, second.Restore(snapshot), "seed %d", seed)
 
 	for first.end(func(Work[string, int]) Result { return Blocked(0) }) != "nothing" {
 	}
-	first.Kick() // the permission is asked anew
 	for n := range 30 {
 		do := operation(r)
 		was, is := do(first), do(second)

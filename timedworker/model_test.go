@@ -10,18 +10,15 @@ import (
 
 // model is a naive Set: maps that are scanned, and times as durations since the start.
 type model struct {
-	now      time.Duration
-	waiting  map[string]*modelWork
-	running  map[string]*modelTry
-	ran      map[string]bool // in the Step that is active
-	order    int
-	tries    int
-	pauses   []string
-	interval time.Duration
-	closed   bool
-	opens    time.Duration
-	stats    Stats // without the instant of the last error
-	erred    time.Duration
+	now     time.Duration
+	waiting map[string]*modelWork
+	running map[string]*modelTry
+	ran     map[string]bool // in the Step that is active
+	order   int
+	tries   int
+	pauses  []string
+	stats   Stats // without the instant of the last error
+	erred   time.Duration
 }
 
 type modelWork struct {
@@ -45,8 +42,8 @@ type modelNext struct {
 	policy Duplicate
 }
 
-func newModel(interval time.Duration) *model {
-	return &model{waiting: map[string]*modelWork{}, running: map[string]*modelTry{}, interval: interval}
+func newModel() *model {
+	return &model{waiting: map[string]*modelWork{}, running: map[string]*modelTry{}}
 }
 
 func (m *model) wait(w modelWork) {
@@ -57,31 +54,11 @@ func (m *model) wait(w modelWork) {
 	m.waiting[w.key] = &w
 }
 
-// mayTakeIn asks Config.Permission, unless it was refused less than an interval ago.
-func (m *model) mayTakeIn(ask func() bool) bool {
-	if m.closed && m.now < m.opens {
-		return false
-	}
-	m.closed = !ask()
-	m.opens = m.now + m.interval
-	return !m.closed
-}
-
-func (m *model) schedule(e Entry[string, int], due time.Duration, permitted bool) ScheduleResult {
+func (m *model) schedule(e Entry[string, int], due time.Duration) ScheduleResult {
 	w := m.waiting[e.Key]
 	try := m.running[e.Key]
 	fresh := modelWork{key: e.Key, identity: e.Identity, value: e.Value, due: due, asked: due}
 	switch {
-	case !permitted && try != nil:
-		if owner := try.owner(); owner != nil && differ(owner.identity, e.Identity) {
-			try.void, try.next = true, nil
-		}
-		return NotPermitted
-	case !permitted && w == nil:
-		return NotPermitted
-	case !permitted && differ(w.identity, e.Identity):
-		delete(m.waiting, e.Key)
-		return NotPermitted
 	case try != nil:
 		return m.behind(try, modelNext{fresh, e.OnDuplicate}, e.WhileInFlight)
 	case w == nil:
@@ -194,7 +171,7 @@ func (m *model) sorted() []*modelWork {
 	})
 }
 
-// first returns what may start now, apart from the permission.
+// first returns what may start now.
 func (m *model) first() *modelWork {
 	if len(m.pauses) > 0 {
 		return nil
@@ -208,9 +185,9 @@ func (m *model) first() *modelWork {
 }
 
 // start starts the next work, if any may start.
-func (m *model) start(ask func() bool) *modelTry {
+func (m *model) start() *modelTry {
 	w := m.first()
-	if w == nil || !m.mayTakeIn(ask) {
+	if w == nil {
 		return nil
 	}
 	delete(m.waiting, w.key)
@@ -264,7 +241,7 @@ func (m *model) crash() {
 	for _, try := range slices.SortedFunc(maps.Values(m.running), func(a, b *modelTry) int { return a.begun - b.begun }) {
 		m.end(try, blocked, 0, nil)
 	}
-	m.ran, m.closed = nil, false
+	m.ran = nil
 }
 
 func (m *model) next() *time.Duration {
@@ -272,11 +249,7 @@ func (m *model) next() *time.Duration {
 	if len(m.pauses) > 0 || len(sorted) == 0 {
 		return nil
 	}
-	next := sorted[0].due
-	if m.closed {
-		next = max(next, m.opens)
-	}
-	return ptr.To(next)
+	return ptr.To(sorted[0].due)
 }
 
 func (m *model) items() []SnapshotItem[string, int] {

@@ -32,16 +32,13 @@ type player struct {
 	count int // operations
 	value int
 
-	refuses, panics bool // the permission
-	asked           int  // how often it was asked
-	shouldAsk       int
-	jitter          func(time.Duration) time.Duration
-	told            []error // passed to OnError
-	stop            context.CancelFunc
-	in              bool // a Step is active
-	cut             bool // it ends before what is due has run
-	workers         []*try[string, int]
-	tries           []*modelTry // what each of the workers has in hand
+	jitter  func(time.Duration) time.Duration
+	told    []error // passed to OnError
+	stop    context.CancelFunc
+	in      bool // a Step is active
+	cut     bool // it ends before what is due has run
+	workers []*try[string, int]
+	tries   []*modelTry // what each of the workers has in hand
 }
 
 var (
@@ -49,10 +46,8 @@ var (
 	backoffOfAll = Backoff{Initial: time.Second, Factor: 2, Max: 6 * time.Second}
 )
 
-const permissionInterval = 3 * time.Second
-
 func play(t testing.TB, below source) *player {
-	p := &player{TB: t, below: below, model: newModel(permissionInterval), mono: below(2) == 0, jitter: func(d time.Duration) time.Duration { return d }}
+	p := &player{TB: t, below: below, model: newModel(), mono: below(2) == 0, jitter: func(d time.Duration) time.Duration { return d }}
 	p.clock = clockcases.New(p.mono)
 	p.newSet()
 	return p
@@ -60,7 +55,7 @@ func play(t testing.TB, below source) *player {
 
 // newSet makes a Set with two workers, like those of Run but without goroutines.
 func (p *player) newSet() {
-	config := Config{Clock: p.clock, Backoff: backoffOfAll, Permission: p.permission, PermissionInterval: permissionInterval}
+	config := Config{Clock: p.clock, Backoff: backoffOfAll}
 	config.Backoff.Jitter = func(d time.Duration) time.Duration { return p.jitter(d) }
 	config.OnError = func(_ any, err error) {
 		p.told = append(p.told, err)
@@ -88,26 +83,6 @@ func (p *player) panicked() {
 	p.model.stats.LastError, p.model.erred = errPlayed, p.model.now // only whether there is an error is compared
 }
 
-func (p *player) permission() error {
-	p.asked++
-	switch {
-	case p.panics:
-		panic("permission")
-	case p.refuses:
-		return errPlayed
-	}
-	return nil
-}
-
-// ask returns the model's permission.
-func (p *player) ask() bool {
-	p.shouldAsk++
-	if p.panics {
-		p.panicked()
-	}
-	return !p.panics && !p.refuses
-}
-
 func (p *player) pick(names ...string) string { return names[p.below(len(names))] }
 func (p *player) key() string                 { return p.pick("a", "b", "c", "d", "e", "f", "g") }
 func (p *player) identity() string            { return p.pick("", "1", "1", "2") }
@@ -118,7 +93,7 @@ func (p *player) seconds(least, most int) time.Duration {
 // act plays an operation that is allowed while work runs.
 func (p *player) act() {
 	p.count++
-	switch p.below(20) {
+	switch p.below(18) {
 	case 0, 1, 2, 3, 4, 5, 6:
 		p.schedule()
 	case 7, 8, 9:
@@ -131,16 +106,11 @@ func (p *player) act() {
 	case 15:
 		p.pause()
 	case 16:
-		p.refuses, p.panics = p.below(3) == 0, p.below(6) == 0
-	case 17:
-		p.set.Kick()
-		p.model.closed = false
-	case 18:
 		if p.below(8) == 0 {
 			p.set.Clear()
 			p.model.clear()
 		}
-	case 19:
+	case 17:
 		p.compareSnapshot()
 	}
 	p.compare()
@@ -158,7 +128,7 @@ func (p *player) schedule() {
 			e.Due = e.Due.Round(0) // as from an API object
 		}
 	}
-	want := p.model.schedule(e, due, p.model.mayTakeIn(p.ask))
+	want := p.model.schedule(e, due)
 	switch {
 	case e.OnDuplicate == Replace && e.Identity == "" && e.WhileInFlight == Again:
 		require.Equal(p, want, p.set.Schedule(e.Key, e.Value, e.Due))
@@ -200,7 +170,7 @@ func (p *player) pause() {
 
 // begun compares work that begins with what should begin.
 func (p *player) begun(w Work[string, int]) *modelTry {
-	try := p.model.start(p.ask)
+	try := p.model.start()
 	require.NotNil(p, try, "%s may not start", w.Key)
 	require.Equal(p, try.key, w.Key)
 	require.Equal(p, try.identity, w.Identity)
@@ -235,7 +205,7 @@ func (p *player) worker(i int) {
 		if p.set.advance(context.Background(), t) {
 			p.tries[i] = p.begun(t.work)
 		} else {
-			require.Nil(p, p.model.start(p.ask), "more may start")
+			require.Nil(p, p.model.start(), "more may start")
 		}
 	} else {
 		require.Equal(p, p.tries[i].held(), t.work.Held())
@@ -311,7 +281,7 @@ func (p *player) step() {
 		p.FailNow()
 	}
 	if !p.cut {
-		require.Nil(p, p.model.start(p.ask), "more may start")
+		require.Nil(p, p.model.start(), "more may start")
 	}
 	p.in, p.model.ran = false, nil
 	p.compare()
@@ -344,7 +314,6 @@ func (p *player) restart() {
 // compare requires the same answers from both.
 func (p *player) compare() {
 	m := p.model
-	require.Equal(p, p.shouldAsk, p.asked)
 	require.Equal(p, len(m.waiting), p.set.Len())
 	next, some := p.set.Next()
 	want := m.next()

@@ -49,13 +49,13 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 			done.Add(1)
 			return Done()
 		}, Config{
-			Workers: 2, Permission: func() error { leave("permission"); return nil },
+			Workers: 2,
 			Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { leave("jitter"); return d }},
 			OnError: func(any, error) { leave("OnError") }, OnPanic: func(any, any, []byte) { leave("OnPanic") },
 		})
 		require.NoError(t, err)
 		stop := running(t, s)
-		for i, name := range []string{"the work", "permission", "jitter", "OnError", "OnPanic", "the work", "permission", "jitter"} {
+		for i, name := range []string{"the work", "jitter", "OnError", "OnPanic", "the work", "jitter"} {
 			s.Schedule(i, "", time.Now().Add(time.Second))
 			leaving.Store(&name)
 			time.Sleep(2 * time.Minute)
@@ -63,32 +63,6 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 			require.EqualValues(t, i+1, done.Load(), name)
 		}
 		require.Zero(t, s.Len())
-		stop()
-	})
-}
-
-func TestRunWithAPermissionThatPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var broken atomic.Bool
-		var asked, ran atomic.Int32
-		// One worker, because two that find work due at the same instant would both ask.
-		s, err := New(func(context.Context, Work[int, string]) Result { ran.Add(1); return Done() }, Config{Workers: 1, Permission: func() error {
-			asked.Add(1)
-			if broken.Load() {
-				panic("no lease")
-			}
-			return nil
-		}})
-		require.NoError(t, err)
-		s.Schedule(1, "", time.Now())
-		broken.Store(true)
-		asked.Store(0)
-		stop := running(t, s)
-		time.Sleep(10*time.Second - 1)
-		require.EqualValues(t, 10, asked.Load(), "once a second")
-		broken.Store(false)
-		time.Sleep(time.Second)
-		require.EqualValues(t, 1, ran.Load())
 		stop()
 	})
 }

@@ -96,32 +96,6 @@ func TestRunIsNotHeldUpByWorkThatTakesLong(t *testing.T) {
 	})
 }
 
-func TestRunAsksItsPermission(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var closed atomic.Bool
-		var ran atomic.Int32
-		set, err := New(func(context.Context, Work[int, struct{}]) Result { ran.Add(1); return Done() }, Config{Permission: func() error {
-			if closed.Load() {
-				return context.DeadlineExceeded
-			}
-			return nil
-		}})
-		require.NoError(t, err)
-		ctx, stop := context.WithCancel(context.Background())
-		done := make(chan error, 1)
-		set.Schedule(1, struct{}{}, time.Now())
-		closed.Store(true)
-		go func() { done <- set.Run(ctx) }()
-		time.Sleep(10 * time.Second)
-		require.Zero(t, ran.Load())
-		closed.Store(false)
-		time.Sleep(2 * time.Second)
-		require.EqualValues(t, 1, ran.Load())
-		stop()
-		<-done
-	})
-}
-
 // slowTimers calls a function once, after the decision to set a timer and before it is set.
 type slowTimers struct {
 	clock.RealClock

@@ -15,7 +15,7 @@ func (s *Set[K, V]) Schedule(key K, value V, due time.Time) ScheduleResult {
 // ScheduleEntry schedules work with an identity and policies. If the key's work has another identity, the entry takes its
 // place whatever the policies say, and starts with no failed tries; if that work is running, the entry waits for its end.
 func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) ScheduleResult {
-	if s.config.Permission == nil && steady.Monotonic(e.Due) {
+	if steady.Monotonic(e.Due) {
 		return s.schedule(&e, time.Time{}) // reading the clock would take a sixth of the time
 	}
 	return s.schedule(&e, s.read())
@@ -29,7 +29,6 @@ func (s *Set[K, V]) ScheduleEntryAt(e Entry[K, V], now time.Time) ScheduleResult
 // schedule takes no reading of the clock if now is zero. Then a due time with a monotonic part is compared with the last
 // reading, unless that has none.
 func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
-	permitted := s.mayTakeIn(now)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if now.IsZero() && !s.time.Monotonic() {
@@ -41,9 +40,6 @@ func (s *Set[K, V]) schedule(e *Entry[K, V], now time.Time) ScheduleResult {
 	due := s.time.Elapsed()
 	if !e.Due.IsZero() {
 		due = s.time.Of(e.Due)
-	}
-	if !permitted && s.refuse(e.Key, e.Identity) {
-		return NotPermitted
 	}
 	r := s.records.Get(e.Key)
 	switch {
@@ -136,25 +132,6 @@ func (t *try[K, V]) owner() *task[V] {
 		return &t.next.task
 	}
 	return nil
-}
-
-// refuse reports whether scheduling would add something new, which is not permitted now. If the key's work has another
-// identity, refuse drops it, so that it does not run in place of the new work. s.mu is held.
-func (s *Set[K, V]) refuse(key K, identity string) bool {
-	r := s.records.Get(key)
-	switch {
-	case r == nil:
-		return true
-	case r.try != nil:
-		if owner := r.try.owner(); owner != nil && differ(owner.identity, identity) {
-			r.try.void, r.try.next = true, nil
-		}
-		return true
-	case differ(r.identity, identity):
-		s.drop(r)
-		return true
-	}
-	return false
 }
 
 // Cancel drops the key's work. Once it has returned, the work has either started already or never will.

@@ -34,9 +34,6 @@ type Set[K comparable, V any] struct {
 	counts  Stats                   // except what is counted elsewhere
 	erred   int64                   // when the last error was seen
 	pauses  []string                // reasons, oldest first
-	closed  error                   // Permission's last answer
-	opens   int64                   // when a refused permission is asked again
-	kicks   uint64                  // how often Kick was called
 	active  bool                    // a Step or Run is active
 	armed   int64                   // when Run's timer fires; never if only scheduling something wakes Run
 	timer   clock.Timer             // nil before Run needs one

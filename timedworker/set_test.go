@@ -243,8 +243,8 @@ func TestSnapshotAndRestore(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	err := Config{Workers: -1, PermissionInterval: -1, Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}.Validate()
-	for _, name := range []string{"workers", "permissionInterval", "backoff.initial", "backoff.max", "backoff.factor"} {
+	err := Config{Workers: -1, Backoff: Backoff{Initial: -1, Max: -1, Factor: math.NaN()}}.Validate()
+	for _, name := range []string{"workers", "backoff.initial", "backoff.max", "backoff.factor"} {
 		require.ErrorContains(t, err, name)
 	}
 	require.Error(t, Config{Backoff: Backoff{Factor: 0.5}}.Validate())

@@ -101,7 +101,7 @@ func (s *Set[K, V]) advance(ctx context.Context, t *try[K, V]) bool {
 		due = s.someDue(t, now)
 	}
 	defer s.mu.Unlock()
-	if !due || ctx.Err() != nil || s.config.Permission != nil && (!s.stillPermitted(now) || !s.someDue(t, now)) {
+	if !due || ctx.Err() != nil {
 		if !t.steps {
 			s.rest(t)
 		}

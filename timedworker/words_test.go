@@ -85,11 +85,9 @@ type stats struct {
 
 // options are the fields that both Configs have.
 type options struct {
-	permission func() error
-	interval   time.Duration
-	onError    func(key any, err error)
-	onPanic    func(key, value any, stack []byte)
-	jitter     func(time.Duration) time.Duration
+	onError func(key any, err error)
+	onPanic func(key, value any, stack []byte)
+	jitter  func(time.Duration) time.Duration
 }
 
 // machine is either of the two. It keeps a diary of what is handed out.
@@ -99,7 +97,7 @@ type machine struct {
 	lines []string
 	name  string
 
-	add    func(entry) (permitted bool)
+	add    func(entry)
 	remove func(key, identity string) string
 	work   func(func(held) outcome) // on everything that is due
 	get    func(key string) (status, bool)
@@ -110,7 +108,6 @@ type machine struct {
 	pause  func(reason string)
 	resume func(reason string) bool
 	paused func() []string
-	kick   func()
 	clear  func()
 	addAt  func(entry, time.Time)
 	nextAt func(time.Time) (time.Time, bool)
@@ -180,7 +177,7 @@ const initial, factor = time.Second, 3
 func queueOf(t *testing.T, o options) *machine {
 	m := &machine{T: t, clock: testingclock.NewFakeClock(epoch), name: "ratelimitqueue"}
 	q, err := ratelimitqueue.New[string, int](ratelimitqueue.Config{
-		Rate: ratelimitqueue.Unlimited, Clock: m.clock, Permission: o.permission, PermissionInterval: o.interval, OnError: o.onError, OnPanic: o.onPanic,
+		Rate: ratelimitqueue.Unlimited, Clock: m.clock, OnError: o.onError, OnPanic: o.onPanic,
 		Backoff: ratelimitqueue.Backoff{Initial: initial, Factor: factor, Jitter: o.jitter},
 	})
 	require.NoError(t, err)
@@ -190,7 +187,7 @@ func queueOf(t *testing.T, o options) *machine {
 			OnDuplicate: ratelimitqueue.Duplicate(e.onDuplicate), WhileInFlight: ratelimitqueue.WhileInFlight(e.whileInFlight),
 		}
 	}
-	m.add = func(e entry) bool { return q.AddEntry(entryOf(e)) != ratelimitqueue.NotPermitted }
+	m.add = func(e entry) { q.AddEntry(entryOf(e)) }
 	m.addAt = func(e entry, now time.Time) { q.AddEntryAt(entryOf(e), now) }
 	m.remove = func(key, identity string) string {
 		return map[ratelimitqueue.RemoveResult]string{
@@ -231,7 +228,7 @@ func queueOf(t *testing.T, o options) *machine {
 		return stats{s.Waiting, s.InFlight, s.Added, s.HandedOut, s.Done, s.Dropped, s.Retried, s.Blocked, s.Panicked, s.LastLateness, s.MaxLateness, s.LastError, sinceEpoch(s.LastErrorAt)}
 	}
 	m.len, m.next, m.nextAt, m.wait = q.Len, q.Next, q.NextAt, q.Wait
-	m.pause, m.resume, m.paused, m.kick, m.clear = q.Pause, q.Resume, q.Paused, q.Kick, q.Clear
+	m.pause, m.resume, m.paused, m.clear = q.Pause, q.Resume, q.Paused, q.Clear
 	m.waiting = q.Waiting
 	return m
 }
@@ -254,7 +251,7 @@ func setOf(t *testing.T, o options) *machine {
 		}
 		return timedworker.Done()
 	}, timedworker.Config{
-		Clock: m.clock, Permission: o.permission, PermissionInterval: o.interval, OnError: o.onError, OnPanic: o.onPanic,
+		Clock: m.clock, OnError: o.onError, OnPanic: o.onPanic,
 		Backoff: timedworker.Backoff{Initial: initial, Factor: factor, Jitter: o.jitter},
 	})
 	require.NoError(t, err)
@@ -264,7 +261,7 @@ func setOf(t *testing.T, o options) *machine {
 			OnDuplicate: timedworker.Duplicate(e.onDuplicate), WhileInFlight: timedworker.WhileInFlight(e.whileInFlight),
 		}
 	}
-	m.add = func(e entry) bool { return s.ScheduleEntry(entryOf(e)) != timedworker.NotPermitted }
+	m.add = func(e entry) { s.ScheduleEntry(entryOf(e)) }
 	m.addAt = func(e entry, now time.Time) { s.ScheduleEntryAt(entryOf(e), now) }
 	m.remove = func(key, identity string) string {
 		return map[timedworker.CancelResult]string{
@@ -287,7 +284,7 @@ func setOf(t *testing.T, o options) *machine {
 		return stats{s.Waiting, s.Running, s.Added, s.Started, s.Done, s.Dropped, s.Retried, s.Blocked, s.Panicked, s.LastLateness, s.MaxLateness, s.LastError, sinceEpoch(s.LastErrorAt)}
 	}
 	m.len, m.next, m.nextAt, m.wait = s.Len, s.Next, s.NextAt, s.Wait
-	m.pause, m.resume, m.paused, m.kick, m.clear = s.Pause, s.Resume, s.Paused, s.Kick, s.Clear
+	m.pause, m.resume, m.paused, m.clear = s.Pause, s.Resume, s.Paused, s.Clear
 	m.snapshot = s.Snapshot
 	m.restore = s.Restore
 	return m

@@ -40,8 +40,6 @@ func TestEachWordDoesTheSame(t *testing.T) {
 		"Blocked(d)":        storyOfBlocked,
 		"Fail(err)":         storyOfFail,
 		"Held":              storyOfHeld,
-		"Permission":        storyOfPermission,
-		"NotPermitted":      storyOfNotPermitted,
 		"Pause, Resume":     storyOfPause,
 		"Rate":              storyOfRate,
 		"Get":               storyOfGet,
@@ -364,84 +362,13 @@ func storyOfHeld(make func(options) *machine) {
 	}
 }
 
-func storyOfPermission(make func(options) *machine) {
-	var closed error
-	asked := 0
-	m := make(options{permission: func() error { asked++; return closed }})
-	m.add(entry{key: "a"})
-	closed, asked = errPlayed, 0
-	for range 4 {
-		m.turn(ends("Done"))
-		m.clock.Step(250 * time.Millisecond)
-	}
-	require.Equal(m, 1, asked, "it is left alone for a second, when nothing else is said")
-	closed = nil
-	m.turn(ends("Done"))
-	m.wants("1s a=0 try 1")
-
-	m = make(options{permission: func() error { return closed }, interval: time.Hour})
-	m.add(entry{key: "a"})
-	closed = errPlayed
-	m.turn(ends("Done"))
-	next, _ := m.next()
-	require.Equal(m, time.Hour, next.Sub(epoch))
-	closed = nil
-	m.turns(1, ends("Done"))
-	m.kick()
-	m.turn(ends("Done"))
-	m.wants("1s a=0 try 1")
-
-	var told any
-	m = make(options{
-		permission: func() error {
-			if closed != nil {
-				panic(closed)
-			}
-			return nil
-		},
-		onPanic: func(key, value any, _ []byte) {
-			require.Nil(m, key)
-			told = value
-			panic("told")
-		},
-	})
-	m.add(entry{key: "a"})
-	closed = errPlayed
-	m.turn(ends("Done"))
-	m.wants()
-	require.Equal(m, errPlayed, told)
-	require.EqualValues(m, 2, m.stats().panicked)
-	require.ErrorContains(m, m.stats().lastError, "told")
-}
-
-func storyOfNotPermitted(make func(options) *machine) {
-	var closed error
-	m := make(options{permission: func() error { return closed }})
-	require.True(m, m.add(entry{key: "a", identity: "/1", in: time.Second}))
-	require.True(m, m.add(entry{key: "b", identity: "/1", in: time.Second}))
-	closed = errPlayed
-	require.False(m, m.add(entry{key: "c"}), "nothing new")
-	require.True(m, m.add(entry{key: "a", value: 1, in: time.Second, onDuplicate: replace}), "what waits may move")
-	require.False(m, m.add(entry{key: "b", identity: "/2"}))
-	require.Equal(m, "not found", m.remove("b", ""), "nor may the old one run in its place")
-	closed = nil
-	m.turns(2, first(outcome{word: "Retry"}, func(h held) {
-		closed = errPlayed
-		require.False(m, m.add(entry{key: "a"}), "nor is another turn")
-		require.True(m, h.held())
-	}))
-	require.Equal(m, "gone", m.remove("a", ""), "removing passes")
-	m.wants("1s a/1=1 try 1")
-	require.EqualValues(m, 2, m.stats().added)
-}
-
 func storyOfPause(make func(options) *machine) {
 	m := make(options{})
 	m.pause("one")
 	m.pause("two")
 	m.pause("one")
 	require.Equal(m, []string{"one", "two"}, m.paused())
-	require.True(m, m.add(entry{key: "a"}), "it is no permission")
+	m.add(entry{key: "a"})
 	m.add(entry{key: "b"})
 	require.Equal(m, "gone", m.remove("b", ""))
 	require.True(m, m.resume("one"))

@@ -25,8 +25,7 @@
 // node's labels. [New] makes a tracker of any other kind of domain, such as node pools, racks or health checks. Each
 // domain may have its own policy.
 //
-// Only one part of a program should evaluate and act. Others follow it with a [Reader], which takes no changes away
-// from it.
+// Only one part of a program should evaluate and act: each change is returned once. Others look at [Tracker.Zones].
 //
 // # States and rates
 //
@@ -62,8 +61,7 @@
 // Ages are elapsed time by the clock given to New. When its readings have a monotonic part, as the real clock's do,
 // setting the wall clock changes no age. Without it, a clock that jumps forward counts as time passed, and one that
 // goes back counts as no time passed. Each operation that reads the clock has a twin with At in its name, which takes
-// the reading as an argument. A [Snapshot] holds ages and remaining times; when another process restores it, on
-// another clock, the tracker decides as if its own clock had stood still in between.
+// the reading as an argument.
 //
 // Nobody needs to poll. Set and Remove change counts, so evaluate after them. If time alone can change a ruling, the
 // policy says when, and [Tracker.Next] returns that instant. DisruptionPolicy never needs this.
@@ -79,7 +77,6 @@
 // # Cost and concurrency
 //
 // Set and Remove are O(1). With DisruptionPolicy, Evaluate costs what changed; other policies are asked about every
-// domain when any count changed. If nothing changed, Evaluate only finds that out. Only [Tracker.Snapshot] and
-// [Tracker.Restore] cost more with more members. All methods are safe for concurrent use, and the policy is never
+// domain when any count changed. If nothing changed, Evaluate only finds that out. All methods are safe for concurrent use, and the policy is never
 // called under the lock that the other methods need.
 package zone

@@ -1,7 +1,6 @@
 package zone
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -26,7 +25,6 @@ func TestOrderOfDomains(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tracker, err := New[int](Config[string]{Policy: DefaultPolicy(), Compare: row.compare})
 			require.NoError(t, err)
-			reader := tracker.Reader()
 			changed := func(changes []Change[string]) (zones []string) {
 				for _, c := range changes {
 					zones = append(zones, c.Zone)
@@ -37,7 +35,6 @@ func TestOrderOfDomains(t *testing.T) {
 				tracker.Set(i, pool, good)
 				if i == 0 {
 					tracker.Evaluate()
-					reader.Changes()
 				}
 			}
 			require.Equal(t, row.want, zonesOf(tracker))
@@ -46,11 +43,6 @@ func TestOrderOfDomains(t *testing.T) {
 				tracker.Set(i, pool, bad)
 			}
 			require.Equal(t, row.want, changed(tracker.Evaluate()))
-			require.Equal(t, row.want, changed(reader.Changes()))
-			other, err := New[int](Config[string]{Policy: DefaultPolicy(), Compare: row.compare})
-			require.NoError(t, err)
-			require.NoError(t, other.Restore(tracker.Snapshot()))
-			require.Equal(t, row.want, zonesOf(other))
 		})
 	}
 }
@@ -66,11 +58,6 @@ func TestAnyDomain(t *testing.T) {
 		{Zone: rack{3, 1}, From: Initial, To: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}},
 		{Zone: rack{3, 2}, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
 	}, tracker.Evaluate())
-	text, err := json.Marshal(tracker.Snapshot())
-	require.NoError(t, err)
-	var s Snapshot[string, rack]
-	require.NoError(t, json.Unmarshal(text, &s))
-	require.NoError(t, tracker.Restore(s))
 	require.Nil(t, tracker.Evaluate())
 }
 
@@ -80,7 +67,7 @@ func TestKeysThatCannotBeHashed(t *testing.T) {
 	require.NoError(t, err)
 	tracker.Set("n", "a", good)
 	tracker.Evaluate()
-	before := tracker.SnapshotAt(epoch)
+	before := tracker.Zones()
 	unhashable := []string{"x"}
 	for name, do := range map[string]func(){
 		"a member":                func() { tracker.Set(unhashable, "a", good) },
@@ -88,12 +75,9 @@ func TestKeysThatCannotBeHashed(t *testing.T) {
 		"a known member's domain": func() { tracker.Set("n", unhashable, bad) },
 		"removed":                 func() { tracker.Remove(unhashable) },
 		"asked":                   func() { tracker.Zone(unhashable) },
-		"restored": func() {
-			_ = tracker.RestoreAt(Snapshot[any, any]{Version: 1, Zones: []ZoneSnapshot[any, any]{{Zone: unhashable, State: Normal, Before: Normal}}}, epoch)
-		},
 	} {
 		require.Panics(t, do, name)
 		require.Nil(t, tracker.EvaluateAt(epoch), name)
-		require.Equal(t, before, tracker.SnapshotAt(epoch), name)
+		require.Equal(t, before, tracker.Zones(), name)
 	}
 }

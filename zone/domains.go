@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"sync"
-	"sync/atomic"
 
 	"k8s.io/utils/clock"
 
@@ -48,14 +47,10 @@ type domain[D comparable] struct {
 	observed bool   // it is in known
 	seen     Counts // as of the last observe
 	empty    bool   // it had no member at the last observe
+	gone     bool   // it is forgotten
 	weight   weight // its vote on "every zone is down", as judged
 	next     Ruling // what the policy said in evaluation number round
 	round    uint64
-
-	// The list of changed domains, for readers; guarded by mu.
-	changed      uint64        // the commit that last changed it, 0 before the first
-	newer, older *domain[D]    // in the order of changed
-	gone         atomic.Uint64 // the commit that dropped it, 0 while it exists; written under mu
 }
 
 // weight is the vote of a domain on the question whether all are down.
@@ -92,8 +87,7 @@ type domains[D comparable] struct {
 	// it is asked only about domains whose counts changed, and it needs no clock.
 	standard *DisruptionPolicy
 
-	// evaluation serialises Evaluate and Restore, the only methods that drop a domain or change a standing. It is
-	// taken before mu. mu is released while the policy is called. evaluation guards:
+	// evaluation serialises Evaluate, which alone drops a domain or changes a standing. It is taken before mu. mu is released while the policy is called. evaluation guards:
 	evaluation sync.Mutex
 	known      []*domain[D] // every domain that was observed, in order
 	asked      []*domain[D] // the domains that this evaluation asks about
@@ -106,17 +100,12 @@ type domains[D comparable] struct {
 	dirty    []*domain[D] // domains whose counts changed since they were judged
 	total    Counts       // the sum of all domains' counts
 	sequence uint64
-	requests uint64 // calls of Reconsider, and Restores
+	requests uint64 // calls of Reconsider
 
 	// Written with evaluation held too.
 	allDown  bool
 	wake     int64  // when a policy next wants to be asked again
 	answered uint64 // the value of requests that evaluations have caught up with
-
-	// For readers.
-	commits uint64     // number of the last commit that changed a standing
-	dropped uint64     // how many domains have gone; written with evaluation held too
-	newest  *domain[D] // the domain that changed last
 }
 
 func (ds *domains[D]) init(config Config[D]) {
@@ -167,34 +156,4 @@ func (ds *domains[D]) countLocked(r *record[D], by int) {
 		d.counts.Bad += by
 		ds.total.Bad += by
 	}
-}
-
-// touchLocked notes that the commit with that number changed the domain's standing.
-func (ds *domains[D]) touchLocked(d *domain[D], number uint64) {
-	ds.unlinkLocked(d)
-	d.changed, d.older = number, ds.newest
-	if ds.newest != nil {
-		ds.newest.newer = d
-	}
-	ds.newest = d
-}
-
-func (ds *domains[D]) unlinkLocked(d *domain[D]) {
-	if d.older != nil {
-		d.older.newer = d.newer
-	}
-	if d.newer != nil {
-		d.newer.older = d.older
-	} else if ds.newest == d {
-		ds.newest = d.older
-	}
-	d.newer, d.older = nil, nil
-}
-
-// dropLocked forgets a domain without members, in the commit with that number.
-func (ds *domains[D]) dropLocked(d *domain[D], number uint64) {
-	delete(ds.byKey, d.key)
-	ds.unlinkLocked(d)
-	ds.dropped++
-	d.gone.Store(number)
 }

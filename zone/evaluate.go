@@ -23,7 +23,7 @@ func (ds *domains[D]) take(r *reading) {
 // Evaluate returns the domains whose State, rate or Pending changed since the last call, in order; nil if there are
 // none. It returns at once if no count changed and no policy is due to be asked again. On entering or leaving the state
 // in which every zone is down it returns all domains. Each change is returned once, so only one caller should act on
-// them; others follow with a Reader. Concurrent calls are safe, but each gets only some of the changes.
+// them. Concurrent calls are safe, but each gets only some of the changes.
 //
 // Evaluate judges the counts of one instant. Except for Evaluate and Restore, no method has to wait while a policy is
 // asked. If the policy panics, nothing has changed and the next call starts over.
@@ -92,10 +92,9 @@ func (ds *domains[D]) evaluate(r reading) []Change[D] {
 	if j.allDown = j.down > 0 && j.up == 0; j.allDown != ds.allDown {
 		ds.asked = append(ds.asked[:0], ds.known...) // it changes every domain's standing
 	}
-	dropped := ds.dropped // only commit and Restore change it
 	changes := ds.commit(&j, &r)
-	if ds.dropped != dropped {
-		ds.known = slices.DeleteFunc(ds.known, func(d *domain[D]) bool { return d.gone.Load() != 0 })
+	if slices.ContainsFunc(changes, func(c Change[D]) bool { return c.Gone }) {
+		ds.known = slices.DeleteFunc(ds.known, func(d *domain[D]) bool { return d.gone })
 		clear(ds.asked) // lets the dropped domains be collected
 	}
 	return changes
@@ -238,7 +237,7 @@ func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 	if ds.standard != nil && r.taken {
 		j.now = ds.time.Read(r.now)
 	}
-	was, transition, number := ds.allDown, transitionTo(ds.allDown, j.allDown), ds.commits+1
+	was, transition := ds.allDown, transitionTo(ds.allDown, j.allDown)
 	for _, d := range ds.asked {
 		before := d.stands(was)
 		if d.round == ds.round {
@@ -247,19 +246,14 @@ func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 		after, gone := d.stands(j.allDown), d.empty && d.members == 0
 		switch {
 		case gone:
-			ds.dropLocked(d, number)
-			after = start
+			delete(ds.byKey, d.key)
+			d.gone, after = true, start
 		case before == after && transition == None:
 			continue
-		default:
-			ds.touchLocked(d, number)
 		}
 		changes = append(changes, changeOf(d.key, before, after, d.decided, transition, gone))
 	}
 	ds.allDown, ds.up, ds.down, ds.wake = j.allDown, j.up, j.down, j.wake
-	if len(changes) > 0 {
-		ds.commits = number
-	}
 	if j.all {
 		ds.answered = j.requests
 		ds.cleanLocked(j.dirty)

@@ -27,7 +27,6 @@ func TestThePolicyIsAskedOutsideTheLock(t *testing.T) {
 	ask = func() {
 		asked++
 		tracker.Zones()
-		tracker.Snapshot()
 		tracker.AllDown()
 		tracker.Set(fmt.Sprint("from within ", asked), zoneA, good)
 	}

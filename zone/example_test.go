@@ -156,25 +156,6 @@ func ExampleTracker_Next() {
 	// 12:10:00 0.1
 }
 
-// A Reader follows the evaluations of another part of the program and takes no changes away from it.
-func ExampleTracker_Reader() {
-	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
-	if err != nil {
-		panic(err)
-	}
-	metrics := zones.Reader()
-	zones.Set("n-1", zone.Key{Zone: "a"}, zone.Member{Ready: true})
-	zones.Evaluate() // the controller acts on what this returns
-	zones.Set("n-2", zone.Key{Zone: "b"}, zone.Member{})
-	zones.Evaluate()
-	for _, c := range metrics.Changes() {
-		fmt.Println(c.Zone, c.From, c.To)
-	}
-	// Output:
-	// :a Initial Normal
-	// :b Initial FullDisruption
-}
-
 // Excluded members belong to a zone and may be evicted, but do not count.
 func ExampleExcluded() {
 	zones, err := zone.NewTracker[string](zone.DefaultPolicy())
@@ -186,28 +167,6 @@ func ExampleExcluded() {
 	change := zones.Evaluate()[0]
 	fmt.Println(change.To, change.Counts.Total, change.Rate)
 	// Output: Normal 0 0.1
-}
-
-// A snapshot is plain data. The tracker that restores it returns only what changes after that.
-func ExampleTracker_Restore() {
-	before, err := zone.NewTracker[string](zone.DefaultPolicy())
-	if err != nil {
-		panic(err)
-	}
-	before.Set("n", zone.Key{Zone: "a"}, zone.Member{Ready: true})
-	fmt.Println(len(before.Evaluate()), "change")
-
-	after, err := zone.NewTracker[string](zone.DefaultPolicy())
-	if err != nil {
-		panic(err)
-	}
-	if err := after.Restore(before.Snapshot()); err != nil {
-		panic(err)
-	}
-	fmt.Println(len(after.Evaluate()), "changes")
-	// Output:
-	// 1 change
-	// 0 changes
 }
 
 // The key is made of labels. ZoneKey is upstream's string, for maps and metrics under the old names.

@@ -1,10 +1,8 @@
 package zone
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -55,53 +53,5 @@ func FuzzKeyOf(f *testing.F) {
 		one[LabelExcludeDisruption] = a1
 		require.True(t, Excluded(one))
 		require.Equal(t, k1, KeyOf(one))
-	})
-}
-
-// Any input is either refused as a whole, or restores a tracker that works and gives the same snapshot again.
-func FuzzSnapshot(f *testing.F) {
-	tracker, err := New[string](Config[Key]{Policy: PolicyFunc(patient), Compare: Key.Compare})
-	require.NoError(f, err)
-	setAll(tracker, zoneA, 5, 3)
-	tracker.EvaluateAt(epoch)
-	setAll(tracker, zoneA, 5, 0)
-	setAll(tracker, zoneB, 2, 2)
-	tracker.EvaluateAt(epoch.Add(time.Second))
-	tracker.Set("new", zoneC, Member{Excluded: true, Identity: "u"})
-	text, err := json.Marshal(tracker.SnapshotAt(epoch.Add(2 * time.Second)))
-	require.NoError(f, err)
-	f.Add(text)
-	f.Add([]byte(`{"version":1}`))
-	f.Add([]byte(`{"version":1,"allDown":true,"zones":[{"zone":{},"state":"FullDisruption","before":"Normal","pending":"Cancel","badFor":9223372036854775807}]}`))
-	f.Add([]byte(`{"version":1,"zones":[{"zone":{},"state":"Normal","before":"Initial","rate":1e308,"stateFor":9223372036854775807,"askAfter":9223372036854775807}]}`))
-	f.Add([]byte(`{"version":2,"zones":null}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var s Snapshot[string, Key]
-		if json.Unmarshal(text, &s) != nil {
-			return
-		}
-		for _, policy := range policies {
-			tracker, err := NewTracker[string](policy.policy)
-			require.NoError(t, err)
-			setAll(tracker, zoneA, 3, 1)
-			tracker.EvaluateAt(epoch)
-			before := tracker.SnapshotAt(epoch)
-			if tracker.RestoreAt(s, epoch) != nil {
-				require.Equal(t, before, tracker.SnapshotAt(epoch))
-				return
-			}
-			again := tracker.SnapshotAt(epoch)
-			require.NoError(t, tracker.RestoreAt(again, epoch), "it accepts its own snapshot")
-			require.Equal(t, again, tracker.SnapshotAt(epoch))
-			checkInvariants(t, &tracker.domains)
-			for _, c := range tracker.EvaluateAt(epoch.Add(time.Minute)) {
-				require.True(t, c.To >= Initial && c.To <= FullDisruption && validRate(c.Rate))
-			}
-			require.Nil(t, tracker.EvaluateAt(epoch.Add(time.Minute)))
-			checkInvariants(t, &tracker.domains)
-			for _, z := range tracker.SnapshotAt(epoch).Zones {
-				require.False(t, z.New)
-			}
-		}
 	})
 }

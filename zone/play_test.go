@@ -1,11 +1,8 @@
 package zone
 
 import (
-	"encoding/json"
 	"flag"
-	"fmt"
 	"math/rand"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -58,56 +55,18 @@ var policies = []struct {
 	policy Policy
 }{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}}
 
-// follower is a Reader and what it should return.
-type follower struct {
-	reader  *Reader[Key]
-	known   map[Key]standing
-	allDown bool
-}
-
-// life is a tracker with two readers on its own clock, and their model.
+// life is a tracker on its own clock, and its model.
 type life struct {
-	policy    Policy
-	now       time.Time
-	tracker   *Tracker[string, Key]
-	model     *model
-	followers [2]follower
-	changes   int
+	now     time.Time
+	tracker *Tracker[string, Key]
+	model   *model
+	changes int
 }
 
 func newLife(t *testing.T, policy Policy, now time.Time) *life {
-	l := &life{policy: policy, now: now, model: newModel(policy, now)}
-	l.begin(t)
-	return l
-}
-
-func (l *life) begin(t *testing.T) {
-	var err error
-	l.tracker, err = NewTracker[string](l.policy)
+	tracker, err := NewTracker[string](policy)
 	require.NoError(t, err)
-	for i := range l.followers {
-		l.followers[i] = follower{reader: l.tracker.Reader(), known: map[Key]standing{}}
-	}
-}
-
-// restored is the life continued by another process.
-func (l *life) restore(t *testing.T) {
-	text, err := json.Marshal(l.tracker.SnapshotAt(l.now))
-	require.NoError(t, err)
-	l.model.at(l.now)
-	var s Snapshot[string, Key]
-	require.NoError(t, json.Unmarshal(text, &s))
-	l.now = l.now.Add(1000 * time.Hour)
-	l.begin(t)
-	require.NoError(t, l.tracker.RestoreAt(s, l.now))
-	require.Equal(t, s, l.tracker.SnapshotAt(l.now))
-	l.model.last = l.now
-	for k, z := range l.model.zones {
-		z.counts, _ = l.model.count(&k)
-		if z.ask >= 0 {
-			z.ask = max(z.ask, l.model.elapsed)
-		}
-	}
+	return &life{now: now, tracker: tracker, model: newModel(policy, now)}
 }
 
 func (l *life) evaluate(t *testing.T) {
@@ -119,49 +78,13 @@ func (l *life) evaluate(t *testing.T) {
 	l.changes += len(got)
 }
 
-// follow lets a reader catch up.
-func (l *life) follow(t *testing.T, f *follower) {
-	transition := transitionTo(f.allDown, l.model.allDown)
-	f.allDown = l.model.allDown
-	var want []Change[Key]
-	keys := l.model.keys()
-	for k := range f.known {
-		if !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, Key.Compare)
-	for _, k := range keys {
-		before, known := f.known[k]
-		if !known {
-			before = start
-		}
-		z, there := l.model.zones[k]
-		switch {
-		case known && (!there || !z.evaluated): // it may be back, but nobody is told before it is evaluated
-			want = append(want, expected(k, before, start, Counts{}, transition, true))
-			delete(f.known, k)
-		case z.evaluated:
-			after, counts := z.told(l.model.allDown)
-			if before != after || transition != None {
-				want = append(want, expected(k, before, after, counts, transition, false))
-			}
-			f.known[k] = after
-		}
-	}
-	if got := f.reader.Changes(); !slices.Equal(want, got) {
-		require.Equal(t, want, got)
-	}
-	require.Nil(t, f.reader.Changes(), "each change once")
-}
-
 // step applies the next operation of the program, reading one byte for each choice.
 func (l *life) step(t *testing.T, next func() int) {
 	zones := [...]Key{{}, {"", "a"}, {"a", ""}, {"r", "b"}}
 	keys := [...]string{"n0", "n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8", "n9", "n10", "n11"}
 	identities := [...]string{"", "u", "v"}
 	key := func() string { return keys[next()%len(keys)] }
-	switch op := next() % 32; {
+	switch op := next() % 30; {
 	case op < 15:
 		key, z, what := key(), zones[next()%len(zones)], next()
 		member := Member{Ready: what%3 == 0, Excluded: what/3%5 == 0, Identity: identities[what/15%3]}
@@ -182,13 +105,9 @@ func (l *life) step(t *testing.T, next func() int) {
 		if at, ok := l.tracker.NextAt(l.now); ok && at.After(l.now) {
 			l.now = at
 		}
-	case op < 30:
+	default:
 		l.now = l.now.Add(-time.Duration(next()) * time.Minute)
 		l.tracker.Reconsider()
-	case op < 31:
-		l.follow(t, &l.followers[next()%2])
-	default:
-		l.restore(t)
 	}
 }
 
@@ -246,54 +165,4 @@ func FuzzTracker(f *testing.F) {
 			play(t, p.policy, program)
 		}
 	})
-}
-
-// A tracker restored in another process, on another clock, decides like one whose clock stood still in between.
-func TestRestoredLivesGoOn(t *testing.T) {
-	lives := 10_000
-	if os.Getenv("EVICTKIT_FULL") == "" {
-		lives = 500
-	}
-	for seed := range int64(lives) {
-		random := rand.New(rand.NewSource(seed))
-		policy := policies[seed%3].policy
-		next := func() int { return random.Intn(256) }
-		stays := newLife(t, policy, epoch)
-		for range random.Intn(60) {
-			stays.step(t, next)
-		}
-		text, err := json.Marshal(stays.tracker.SnapshotAt(stays.now))
-		require.NoError(t, err)
-		var s Snapshot[string, Key]
-		require.NoError(t, json.Unmarshal(text, &s))
-		moves := newLife(t, policy, epoch.Add(time.Duration(random.Int63n(int64(1e18)))))
-		require.NoError(t, moves.tracker.RestoreAt(s, moves.now))
-		compare(t, seed, stays, moves, next)
-	}
-}
-
-// compare plays the same operations on both lives.
-func compare(t *testing.T, seed int64, stays, moves *life, next func() int) {
-	t.Helper()
-	for range 40 {
-		forward := time.Duration(next()) * 100 * time.Millisecond
-		stays.now, moves.now = stays.now.Add(forward), moves.now.Add(forward)
-		if next()%2 == 0 {
-			key, z, member := fmt.Sprint("n", next()%12), Key{"", []string{"", "a"}[next()%2]}, Member{Ready: next()%3 == 0}
-			stays.tracker.Set(key, z, member)
-			moves.tracker.Set(key, z, member)
-		}
-		if next()%3 > 0 {
-			if one, two := stays.tracker.EvaluateAt(stays.now), moves.tracker.EvaluateAt(moves.now); !slices.Equal(one, two) {
-				require.Equal(t, one, two, "seed %d", seed)
-			}
-			require.True(t, slices.Equal(stays.tracker.Zones(), moves.tracker.Zones()), "seed %d", seed)
-		}
-		one, ok := stays.tracker.NextAt(stays.now)
-		two, both := moves.tracker.NextAt(moves.now)
-		require.Equal(t, ok, both)
-		if ok && max(0, one.Sub(stays.now)) != max(0, two.Sub(moves.now)) {
-			require.Equal(t, one.Sub(stays.now), two.Sub(moves.now), "seed %d", seed)
-		}
-	}
 }

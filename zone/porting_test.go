@@ -1,7 +1,6 @@
 package zone
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,32 +20,22 @@ func TestBreakerThatEndsAllHealthyClearsByItself(t *testing.T) {
 		"every zone":           {zoneA: 10, zoneB: 10},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, restored := range []bool{false, true} {
-				tracker := newTracker(t)
-				both := func(down map[Key]int) []Change[Key] {
-					setAll(tracker, zoneA, 10, down[zoneA])
-					setAll(tracker, zoneB, 10, down[zoneB])
-					return tracker.Evaluate()
-				}
-				both(nil)
-				require.NotEmpty(t, both(down))
-				if restored {
-					text, err := json.Marshal(tracker.Snapshot())
-					require.NoError(t, err)
-					var snapshot Snapshot[string, Key]
-					require.NoError(t, json.Unmarshal(text, &snapshot))
-					tracker = newTracker(t)
-					require.NoError(t, tracker.Restore(snapshot))
-				}
-				for _, change := range both(nil) {
-					require.Equal(t, Normal, change.To)
-					require.Equal(t, name == "every zone", change.Cluster == Left)
-				}
-				require.False(t, tracker.AllDown())
-				requireNormal(t, tracker)
-				require.Nil(t, both(map[Key]int{zoneA: 1}), "the next failure is one failure")
-				requireNormal(t, tracker)
+			tracker := newTracker(t)
+			both := func(down map[Key]int) []Change[Key] {
+				setAll(tracker, zoneA, 10, down[zoneA])
+				setAll(tracker, zoneB, 10, down[zoneB])
+				return tracker.Evaluate()
 			}
+			both(nil)
+			require.NotEmpty(t, both(down))
+			for _, change := range both(nil) {
+				require.Equal(t, Normal, change.To)
+				require.Equal(t, name == "every zone", change.Cluster == Left)
+			}
+			require.False(t, tracker.AllDown())
+			requireNormal(t, tracker)
+			require.Nil(t, both(map[Key]int{zoneA: 1}), "the next failure is one failure")
+			requireNormal(t, tracker)
 		})
 	}
 }

@@ -161,10 +161,6 @@ func TestSetWallClock(t *testing.T) {
 			tracker.Evaluate()
 			require.Equal(t, 15*time.Second+c.Counts(), policy.last().StateFor)
 			require.Equal(t, 15*time.Second+c.Counts(), policy.last().BadFor)
-
-			text := tracker.Snapshot()
-			require.Equal(t, 15*time.Second+c.Counts(), text.Zones[0].StateFor)
-			require.Equal(t, 30*24*time.Hour, *text.Zones[0].AskAfter)
 		})
 	}
 }

@@ -16,7 +16,7 @@ type Config[D comparable] struct {
 	// method, New calls it.
 	Policy Policy
 	// PolicyOf, if not nil, may give a domain its own policy; returning nil leaves the domain to Policy. It is called
-	// right before the policy, whenever a policy is asked about the domain, and must not call Evaluate or Restore
+	// right before the policy, whenever a policy is asked about the domain, and must not call Evaluate
 	// either. When its answers change, call Tracker.Reconsider.
 	PolicyOf func(domain D) Policy
 	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
@@ -41,7 +41,6 @@ type Member struct {
 type record[D comparable] struct {
 	domain *domain[D]
 	Member
-	sequence uint64 // rises with the first Set of each key: the order of Snapshot
 }
 
 // Tracker counts members by failure domain and returns what changed. Members have keys of type K, domains of type D.
@@ -52,8 +51,7 @@ type Tracker[K, D comparable] struct {
 	domains domains[D]
 
 	// Guarded by domains.mu.
-	members  due.Map[K, record[D]]
-	sequence uint64
+	members due.Map[K, record[D]]
 }
 
 // NewTracker returns an empty tracker of Kubernetes zones on the real clock, with zones ordered by Key. A nil policy
@@ -113,9 +111,8 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 // addLocked adds an unknown member. Both of its keys were looked up before: a key that cannot be hashed panicked there,
 // with nothing changed.
 func (t *Tracker[K, D]) addLocked(key K, d *domain[D], m Member) {
-	t.sequence++
 	r := t.members.Add(key)
-	*r = record[D]{domain: d, sequence: t.sequence, Member: m}
+	*r = record[D]{domain: d, Member: m}
 	t.domains.countLocked(r, 1)
 }
 

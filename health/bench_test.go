@@ -119,23 +119,6 @@ func each(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/each")
 }
 
-// Restore of 100,000 nodes, sorted by name, with ten different silences.
-func BenchmarkRestoreMany(b *testing.B) {
-	s := MonitorSnapshot{Version: 1, Started: true, Nodes: make([]NodeSnapshot, many)}
-	r := rand.New(rand.NewSource(1))
-	for i := range s.Nodes {
-		s.Nodes[i] = NodeSnapshot{Node: fmt.Sprintf("node-%06d.example", i), UID: "uid", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: time.Duration(r.Intn(10)) * time.Second}
-	}
-	b.ResetTimer()
-	for range b.N {
-		m, _ := NewMonitor(DefaultConfig())
-		if err := m.Restore(s); err != nil {
-			b.Fatal(err)
-		}
-	}
-	each(b, many)
-}
-
 // Forget of all 100,000 nodes before the first Pass, newest first.
 func BenchmarkForgetMany(b *testing.B) {
 	names := shuffled()

@@ -9,6 +9,8 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
+func age(now, then int64) time.Duration { return time.Duration(steady.Sub(now, then)) }
+
 // snapshotVersion is the version of every kind of snapshot.
 const snapshotVersion = 1
 

@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/internal/clockcases"
 )
@@ -115,105 +112,4 @@ func deadlinesOperation(r *rand.Rand, d *Deadlines[string], clk *clockcases.Cloc
 		answer += fmt.Sprint(told(clk, st.LastBeat), told(clk, st.Deadline), st.Grace, st.HandedOut)
 	}
 	return answer
-}
-
-// The same for a monitor, except that nobody is Settled before one more grace. The original is changed in the same way,
-// to compare the two.
-func TestLivesOfMonitors(t *testing.T) {
-	for seed := range lives() {
-		r := rand.New(rand.NewSource(seed))
-		clk := clockcases.New(seed%2 == 0)
-		config := Config{NodeMonitorGracePeriod: 20 * time.Second, NodeStartupGracePeriod: 30 * time.Second, NodeMonitorPeriod: time.Duration(seed%3) * 3 * time.Second, Clock: clk}
-		m, err := NewMonitor(config)
-		require.NoError(t, err)
-		for range r.Intn(2 * lifeUntil) {
-			monitorOperation(r, m, clk)
-		}
-		text, err := json.Marshal(m.Snapshot())
-		require.NoError(t, err)
-		m.watchAnew()
-		other := otherClock(r, seed%2 == 0)
-		config.Clock = other
-		restored, err := NewMonitor(config)
-		require.NoError(t, err)
-		var snapshot MonitorSnapshot
-		require.NoError(t, json.Unmarshal(text, &snapshot))
-		require.NoError(t, restored.Restore(snapshot))
-		both := r.Int63()
-		one, two := rand.New(rand.NewSource(both)), rand.New(rand.NewSource(both))
-		for n := range r.Intn(2 * lifeUntil) {
-			want, got := monitorOperation(one, m, clk), monitorOperation(two, restored, other)
-			if want != got {
-				t.Fatalf("life %d, %d after %s:\n%s\nexpected\n%s", seed, n, text, got, want)
-			}
-		}
-	}
-}
-
-// watchAnew makes a monitor forget what one that takes over does not know.
-func (m *Monitor) watchAnew() {
-	at := m.listening.read(m.clock.Now())
-	for _, e := range m.nodes.All() {
-		e.of.watched = at
-	}
-	m.anew, m.lossAt, m.listening.lost, m.listening.gapAt, m.blind = at, noStamp, false, noStamp, 0
-}
-
-func monitorOperation(r *rand.Rand, m *Monitor, clk *clockcases.Clock) (answer string) {
-	name, n := string(rune('a'+r.Intn(5))), r.Intn(20)
-	stamp, version := stampsFrom.Add(time.Duration(r.Intn(30))*time.Second), []string{"", "7", "8", "9"}[r.Intn(4)]
-	switch op := r.Intn(14); op {
-	case 0, 1:
-		report := Report{Node: name, UID: types.UID([]string{"", "1", "1", "2"}[r.Intn(4)]), ResourceVersion: version, Heartbeat: stamp, Transition: stamp, Created: clk.Wall().Add(-time.Duration(n) * time.Second)}
-		report.Ready = []v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}[r.Intn(4)]
-		answer = fmt.Sprint(m.Observe(report))
-	case 2:
-		answer = fmt.Sprint(m.ObserveRenewal(name, stamp))
-	case 3, 4:
-		answer = fmt.Sprint(m.ObserveLease(name, stamp, version))
-	case 5, 6, 7:
-		if next, ok := m.Next(); ok {
-			clk.Pass(max(0, next.Sub(clk.Now())))
-		}
-		answer = passed(m, clk)
-	case 8:
-		clk.Pass(time.Duration(n) * time.Second)
-	case 9:
-		clk.Pass(time.Duration(n*n) * time.Second)
-		answer = passed(m, clk)
-	case 10:
-		answer = fmt.Sprint(n < 5 && m.Forget(name, ""))
-	case 11:
-		m.Next()
-		clk.Set(time.Duration(n-10) * time.Hour)
-	case 12:
-		switch {
-		case n < 3:
-			m.Restart()
-		case n < 8:
-			m.Freeze("x")
-		default:
-			answer = fmt.Sprint(m.Thaw("x"))
-		}
-	}
-	next, ok := m.Next()
-	answer += fmt.Sprint(m.Len(), m.frozen, m.Settled(name), m.Blind(), ok)
-	if ok {
-		answer += told(clk, next)
-	}
-	if v, ok := m.Verdict(name); ok {
-		answer += fmt.Sprint(v.Observed, v.Ready, v.Expired, told(clk, v.Since), told(clk, v.LastBeat))
-	}
-	if settles, ok := m.Settles(name); ok {
-		answer += told(clk, settles)
-	}
-	return answer
-}
-
-func passed(m *Monitor, clk *clockcases.Clock) string {
-	var all []string
-	for _, v := range m.Pass() {
-		all = append(all, fmt.Sprint(v.Node, v.UID, v.Observed, v.Ready, v.Expired, told(clk, v.Since), told(clk, v.LastBeat)))
-	}
-	return strings.Join(all, "\n")
 }

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand"
 	"slices"
@@ -132,21 +131,6 @@ func (l *monitorLife) answer() {
 	}
 }
 
-// restore continues from a snapshot on another clock.
-func (l *monitorLife) restore() {
-	snapshot := l.m.Snapshot()
-	text, err := json.Marshal(snapshot)
-	require.NoError(l.t, err)
-	l.begin()
-	var read MonitorSnapshot
-	require.NoError(l.t, json.Unmarshal(text, &read))
-	require.NoError(l.t, l.m.Restore(read), "%s", text)
-	l.model.restored()
-	again, err := json.Marshal(l.m.Snapshot())
-	require.NoError(l.t, err)
-	require.Equal(l.t, string(text), string(again))
-}
-
 func (l *monitorLife) step() {
 	switch l.r.Intn(26) {
 	case 0, 1, 2, 3:
@@ -178,7 +162,7 @@ func (l *monitorLife) step() {
 	case 18:
 		l.pass()
 	case 19:
-		switch l.r.Intn(8) {
+		switch l.r.Intn(7) {
 		case 0:
 			l.wait(time.Duration(1+l.r.Intn(3600)) * time.Second)
 		case 1:
@@ -186,8 +170,6 @@ func (l *monitorLife) step() {
 		case 2:
 			l.m.Restart()
 			l.model.restart()
-		case 3:
-			l.restore()
 		}
 	case 20:
 		if reason := string(rune('x' + l.r.Intn(2))); l.r.Intn(4) == 0 {

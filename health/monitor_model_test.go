@@ -407,18 +407,6 @@ func (m *monitorModel) settled(name string) bool {
 	return watched || n.watched > m.anew && n.since > n.watched
 }
 
-// restored makes the model forget what a monitor that takes over does not know: how long nodes were watched.
-func (m *monitorModel) restored() {
-	at := m.call()
-	m.anew, m.lossAt, m.lost, m.gapAt, m.blind = at, nil, false, nil, 0
-	for _, n := range m.nodes {
-		n.watched = at
-		if n.doubted { // it is found again
-			n.out, n.doubted = n.out && !n.doubted, false
-		}
-	}
-}
-
 // next returns the listened time at which Pass is due.
 func (m *monitorModel) next(at time.Duration) (time.Duration, bool) {
 	changed := false

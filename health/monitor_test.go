@@ -1,9 +1,7 @@
 package health
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -259,7 +257,6 @@ func TestFreeze(t *testing.T) {
 		w.to(10)
 		w.Freeze("watch broken")
 		w.Freeze("watch broken")
-		require.Equal(t, []string{"watch broken"}, w.Snapshot().Frozen)
 		require.Empty(t, w.to(500))
 		require.Empty(t, w.Pass())
 		require.True(t, w.Thaw("watch broken"))
@@ -298,29 +295,6 @@ func TestExactModeOfNobody(t *testing.T) {
 	n := node("a", "1", "", -1)
 	w.ObserveNode(n)
 	require.Equal(t, "", string(w.Pass()[0].Observed))
-}
-
-func TestMonitorSnapshot(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("b", "1", "", -1))
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-	w.to(1)
-	w.ObserveRenewal("a", at(1))
-	w.to(31)
-	text, err := json.Marshal(w.Snapshot())
-	require.NoError(t, err)
-	var snapshot MonitorSnapshot
-	require.NoError(t, json.Unmarshal(text, &snapshot))
-	require.Equal(t, "a", snapshot.Nodes[0].Node)
-	require.Equal(t, 26*time.Second, snapshot.Nodes[0].Silent)
-	other := watching(t, 5*time.Second)
-	twice := snapshot
-	twice.Nodes = append(slices.Clone(twice.Nodes), twice.Nodes[0])
-	require.Error(t, other.Restore(twice))
-	require.NoError(t, other.Restore(snapshot))
-	require.Error(t, other.Restore(snapshot))
-	require.False(t, other.ObserveRenewal("a", at(1)), "the lease is known")
-	require.Equal(t, []string{"19 a Unknown", "34 b Unknown"}, other.to(100), "as it would have been at 50 and 65: the time while down is not counted")
 }
 
 func TestUnknownConditions(t *testing.T) {
@@ -363,8 +337,7 @@ func TestConfigs(t *testing.T) {
 	require.Empty(t, m.Pass(), "the real clock")
 }
 
-// Silence before we started is no silence, however long it was according to the node; according to a snapshot, it
-// settles nobody.
+// Silence before we started is no silence, however long it was according to the node.
 func TestSilenceBeforeTheStart(t *testing.T) {
 	for _, period := range periods {
 		w := watching(t, period)
@@ -375,13 +348,6 @@ func TestSilenceBeforeTheStart(t *testing.T) {
 		require.Len(t, w.to(65), 1)
 		require.True(t, w.Settled("never"))
 	}
-
-	other := watching(t, 5*time.Second)
-	require.NoError(t, other.Restore(MonitorSnapshot{Version: 1, Started: true, Nodes: []NodeSnapshot{{Node: "a", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 30 * time.Second}}}))
-	require.Equal(t, []string{"15 a Unknown"}, other.to(39))
-	require.False(t, other.Settled("a"))
-	other.to(45)
-	require.True(t, other.Settled("a"))
 }
 
 // A failed node stops being Settled at the moment when a Pass would find that nobody listened for more than a grace
@@ -467,18 +433,6 @@ func TestSettles(t *testing.T) {
 			_, ok := w.Settles(other)
 			require.False(t, ok)
 		}
-
-		w = watching(t, period) // silent since before we came
-		require.NoError(t, w.Restore(MonitorSnapshot{Version: 1, Started: true, Nodes: []NodeSnapshot{{Node: "d", Observed: v1.ConditionTrue, Ready: v1.ConditionTrue, Silent: 39 * time.Second}}}))
-		w.to(6)
-		require.False(t, w.Settled("d"))
-		settles, ok = w.Settles("d")
-		require.True(t, ok)
-		w.to(settles.Sub(epoch).Seconds() - 1e-9)
-		w.clk.SetTime(settles.Add(-1))
-		require.False(t, w.Settled("d"))
-		w.clk.SetTime(settles)
-		require.True(t, w.Settled("d"))
 	}
 }
 

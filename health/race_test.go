@@ -30,11 +30,6 @@ func TestManyAtOnce(t *testing.T) {
 			}()
 		}
 		all.Wait()
-		s := m.Snapshot()
-		require.Len(t, s.Nodes, m.Len())
-		fresh, err := NewMonitor(m.config)
-		require.NoError(t, err)
-		require.NoError(t, fresh.Restore(s))
 		require.Len(t, d.Snapshot().Keys, d.Len())
 	}
 }
@@ -59,7 +54,6 @@ func atOnce(r *rand.Rand, m *Monitor, d *Deadlines[int]) {
 		m.Verdict(name)
 	case 7:
 		m.Forget(name, "")
-		m.Snapshot()
 	case 8:
 		m.Freeze("x")
 	case 9:

@@ -103,7 +103,7 @@ func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	if len(m.frozen) == 0 {
 		m.listening.skip(now) // Next asked for no call while frozen
 		if m.listening.grid() {
-			m.passed = m.listening.heard // what a restored snapshot would have
+			m.passed = m.listening.heard // as after a pass
 		}
 		m.restart(m.listening.read(now))
 	}

@@ -78,10 +78,3 @@ func parseVersion(s string) uint64 {
 	}
 	return number
 }
-
-func formatVersion(number uint64) string {
-	if number == 0 {
-		return ""
-	}
-	return strconv.FormatUint(number, 10)
-}

@@ -3,8 +3,8 @@
 // # Three trackers
 //
 // Deadlines is the basic one, for any comparable key: Beat a key, and ask who has Expired, who is Late and when is
-// Next. A beat is O(1) and allocates nothing. Finding the expired keys costs what expired, and O(log n) for each key once
-// in a grace period.
+// Next. A beat is O(1) and allocates nothing. Finding the expired keys costs what expired, and O(log n) for each key
+// once in a grace period.
 //
 // Durations is for conditions, as repair controllers look at them: Observe the conditions of a key, and ask which keys
 // have had one in a status for as long as a Rule says, and when is Next. See "Conditions that last".

@@ -122,15 +122,3 @@ func (l *listening) next() time.Time {
 func (l *listening) instant(at int64) time.Time {
 	return l.time.Instant(steady.Add(l.from, time.Duration(steady.Sub(at, l.heard))))
 }
-
-// restore continues where another monitor left off, that long after its last Pass. It returns the listened time of that
-// Pass.
-func (l *listening) restore(at, sincePass int64) (passed int64) {
-	l.started = true
-	if !l.grid() {
-		return steady.Sub(at, sincePass)
-	}
-	l.from = steady.Sub(l.time.Elapsed(), sincePass)
-	l.heard = steady.Sub(at, min(sincePass, l.period))
-	return l.heard
-}

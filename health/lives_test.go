@@ -22,9 +22,6 @@ func lives() int64 {
 	return 10_000
 }
 
-// stampsFrom is later than any creation time, whichever clock wrote that.
-var stampsFrom = clockcases.Start.Add(100_000 * time.Hour)
-
 // otherClock is a clock of the same kind that shows another time.
 func otherClock(r *rand.Rand, monotonic bool) *clockcases.Clock {
 	clk := clockcases.New(monotonic)

@@ -72,8 +72,8 @@
 // # What goes wrong
 //
 // A panic in the work is a failed try, and so is runtime.Goexit. A panic in a function of Config counts in Stats and
-// goes to OnPanic, and does no other harm: a Jitter that panics leaves the delay as it was. No lock is held while any of them runs. A key that cannot be hashed panics in its caller's goroutine
-// and changes nothing.
+// goes to OnPanic, and does no other harm: a Jitter that panics leaves the delay as it was. No lock is held while any
+// of them runs. A key that cannot be hashed panics in its caller's goroutine and changes nothing.
 //
 // # Coming from TimedWorkerQueue
 //

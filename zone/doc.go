@@ -77,6 +77,6 @@
 // # Cost and concurrency
 //
 // Set and Remove are O(1). With DisruptionPolicy, Evaluate costs what changed; other policies are asked about every
-// domain when any count changed. If nothing changed, Evaluate only finds that out. All methods are safe for concurrent use, and the policy is never
-// called under the lock that the other methods need.
+// domain when any count changed. If nothing changed, Evaluate only finds that out. All methods are safe for concurrent
+// use, and the policy is never called under the lock that the other methods need.
 package zone

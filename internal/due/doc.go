@@ -6,5 +6,6 @@ package due
 const few = 8192
 
 // excessive reports whether room for so many is to be given back when so few are left. Between two copies the number
-// falls to an eighth, so copying costs little of the removals, and nothing is copied that comes and goes around any size.
+// falls to an eighth, so copying costs little of the removals, and nothing is copied that comes and goes around any
+// size.
 func excessive(room, left int) bool { return room > few && left <= room/8 }

@@ -6,10 +6,10 @@
 // tryUpdateNodeHealth, ComputeZoneState, the limiters, and a lock. Its tests have 439 lines removed, 65 added. Removed
 // are all 394 lines about the queue; their port file says which of them are played elsewhere. Other tests let an hour
 // pass between two passes. A Monitor treats that as a gap in its own listening and declares no node silent, so the time
-// passes in twenty steps (listenUntil). Who begins to watch waits, so where a test begins with an old node, the Monitor has
-// listened before. The rest reads states and the queue where they are now, and TestTryUpdateNodeHealth starts with a node
-// that was last seen when it was created. testdata has a test of ours about the loss of all zones, for which theirs check
-// only states.
+// passes in twenty steps (listenUntil). Who begins to watch waits, so where a test begins with an old node, the Monitor
+// has listened before. The rest reads states and the queue where they are now, and TestTryUpdateNodeHealth starts with
+// a node that was last seen when it was created. testdata has a test of ours about the loss of all zones, for which
+// theirs check only states.
 //
 // What is gained, for one pass over nodes in three zones, half of which renewed their leases and none of which fails
 // (go test -run '^$' -bench LargePass -benchtime 1x ./ports/nodelifecycle, both in turn, the least of 25):

@@ -50,12 +50,9 @@ func (l *listener) beat(device int) {
 
 // look prints the devices that have fallen silent since the last look.
 func (l *listener) look() {
-	silent, first := 0, 0
+	silent, first := 0, devices
 	for device := range l.beats.Expired() {
-		if silent == 0 {
-			first = device
-		}
-		silent++
+		silent, first = silent+1, min(first, device)
 	}
 	if silent > 0 {
 		fmt.Fprintf(l.out, "%s %d silent, the first is device %d\n", l.clock.Now().Format(time.TimeOnly), silent, first)

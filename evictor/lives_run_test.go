@@ -9,7 +9,7 @@ import (
 )
 
 func TestLivesUnderRun(t *testing.T) {
-	livesTestWith(t, 100, func(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
+	livesTestWith(t, 300, func(plan livesPlan, logf func(string, ...any)) (judge *livesJudge) {
 		synctest.Test(t, func(*testing.T) { judge = livesPlayRun(plan, logf) })
 		return judge
 	}, livesMode{Run: true, Taints: true}, livesMode{Run: true}, livesMode{Run: true, Taints: true, Two: true}, livesMode{Run: true, Two: true})

@@ -514,13 +514,13 @@ func livesTolerations(number int) []v1.Toleration {
 
 // livesTest plays lives in these modes in turn and, where one is wrong, shows the shortest that is wrong alike.
 func livesTest(t *testing.T, usual int, modes ...livesMode) {
-	if os.Getenv("EVICTKIT_FULL") == "" {
-		usual /= 10
-	}
 	livesTestWith(t, usual, livesPlay, modes...)
 }
 
 func livesTestWith(t *testing.T, usual int, play func(livesPlan, func(string, ...any)) *livesJudge, modes ...livesMode) {
+	if os.Getenv("EVICTKIT_FULL") == "" {
+		usual /= 10
+	}
 	plan := func(seed int64) livesPlan { return newLivesPlan(seed, modes[int(seed)%len(modes)]) }
 	if *livesSeed != 0 {
 		log := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }

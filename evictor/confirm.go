@@ -91,7 +91,7 @@ func (e *engine) suspect(rec *record, v health.Verdict) {
 		e.unasked++
 	}
 	s.verdict = v
-	e.asks.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, Due: s.due(), OnDuplicate: timedworker.KeepEarliest}, e.read)
+	e.asks.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: s.due(), OnDuplicate: timedworker.KeepEarliest})
 }
 
 func (e *engine) unsuspect(name string) {
@@ -172,7 +172,7 @@ func (e *Evictor) concludes() bool {
 func (e *Evictor) confirm(ctx context.Context, name string) (result timedworker.Result) {
 	suspect, s := e.question(name)
 	if s == nil {
-		return timedworker.Drop()
+		return timedworker.Done()
 	}
 	var answer Answer
 	err := errEnded // and stays so if the Confirmer ends the goroutine
@@ -238,7 +238,7 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 		d.Kind = SuspectAlive
 		e.decide(d)
 	case ctx.Err() != nil: // asked again by the next Run
-		return timedworker.Retry()
+		return timedworker.Retry(nil)
 	default:
 		err = cmp.Or(err, errUnanswered)
 		if s.err == nil || s.err.Error() != err.Error() {
@@ -246,7 +246,7 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 			e.decide(d)
 		}
 		s.err = err
-		return timedworker.Retry()
+		return timedworker.Retry(nil)
 	}
 	return timedworker.Done()
 }

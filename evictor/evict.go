@@ -37,7 +37,7 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result t
 	case pods.Wait:
 		return timedworker.Blocked(try.Wait)
 	default:
-		return timedworker.Drop()
+		return timedworker.Done()
 	}
 	err := errEnded // and stays so if the client ends the goroutine
 	defer func() { result = e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err)) }()
@@ -139,7 +139,7 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	e.decide(Decision{Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
 	if wait == 0 {
 		ev.Failed()
-		return timedworker.Retry()
+		return timedworker.Retry(nil)
 	}
 	ev.Conflicted()
 	return timedworker.Blocked(wait)

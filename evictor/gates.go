@@ -6,7 +6,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
-	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -244,12 +243,11 @@ func (e *engine) pauseTurns(domain zone.Key) {
 
 // tryAgain has everything tried now that may have waited for a permission. What waits for something else still does.
 func (e *engine) tryAgain(rec *record) {
-	now := timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.Replace}
 	if _, scheduled := e.lifts.Get(rec.name); scheduled {
-		e.lifts.ScheduleEntryAt(now, e.read)
+		e.lifts.Schedule(rec.name, struct{}{}, e.read)
 	}
 	if e.cfg.Half != TaintEviction {
-		e.writes.ScheduleEntryAt(now, e.read)
+		e.writes.Schedule(rec.name, struct{}{}, e.read)
 	}
 	e.armed.Try(rec.pods.Armed(pods.MayHarm), e.read)
 }

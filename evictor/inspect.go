@@ -161,5 +161,5 @@ func (e *Evictor) Backlogs() []Backlog {
 
 func backlogOf(name string, work *timedworker.Set[string, struct{}]) Backlog {
 	stats := work.Stats()
-	return Backlog{Name: name, Len: stats.Waiting + stats.Running, Oldest: stats.Overdue}
+	return Backlog{Name: name, Len: stats.Waiting + stats.InFlight, Oldest: stats.Overdue}
 }

@@ -94,9 +94,9 @@ func (e *engine) planNode(rec *record, object *v1.Node) node.Plan {
 	return p
 }
 
-// wake makes a worker look at the node now, a reading of the clock; e.mu is held. Work that failed still waits for its
+// wake makes a worker look at the node now; e.mu is held. Work that failed still waits for its
 // backoff: otherwise the events that each try causes would make it try for ever, and it reads the current node anyway
 // when it runs. Work in flight may have read an older node, so it runs once more.
 func wake(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
-	set.ScheduleEntryAt(timedworker.Entry[string, struct{}]{Key: rec.name, OnDuplicate: timedworker.KeepEarliest}, now)
+	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
 }

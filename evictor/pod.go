@@ -91,11 +91,11 @@ func (e *engine) carryOut() {
 		switch a.Do {
 		case pods.Cancel: // needs no permission
 			e.tried(task{pod: ref.PodKey}, 0)
-			if e.armed.Cancel(ref.PodKey, string(ref.UID)) == timedworker.Cancelled && a.Reason != "" {
+			if e.armed.Cancel(ref.PodKey, string(ref.UID)) == timedworker.Waiting && a.Reason != "" {
 				e.decide(Decision{Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 			}
 		case pods.Retry:
-			e.armed.Schedule(a.Eviction, time.Time{}, e.read)
+			e.armed.Schedule(a.Eviction, e.read)
 		case pods.Spare:
 			e.decide(Decision{Kind: PodSpared, Node: ref.Node, Pod: ref, Toleration: -1, Reason: a.Reason})
 		default:
@@ -104,7 +104,7 @@ func (e *engine) carryOut() {
 				kind = EvictionMoved
 			}
 			why, _ := a.Eviction.Why()
-			if e.armed.Schedule(a.Eviction, e.shown(why.At), e.read) != timedworker.Unchanged && !a.Eviction.Emptying() {
+			if e.armed.Schedule(a.Eviction, e.shown(why.At)) && !a.Eviction.Emptying() {
 				e.decide(e.evictionDecision(kind, ref, why, e.now))
 			}
 		}

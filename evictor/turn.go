@@ -59,11 +59,11 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 		turn.Later(e.cfg.GateInterval, e.read)
 	case !e.about(rec).Standing().MayBeHarmed():
 		// It was failed at the last pass; the next one decides again.
-		turn.Unwanted(e.read)
+		turn.Drop()
 		e.attention[rec.name] = rec
 		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: e.about(rec).Why()})
 	case e.refused(rec):
-		turn.Refused(e.cfg.GateInterval, e.read)
+		turn.Later(e.cfg.GateInterval, e.read)
 	default:
 		e.writes.Schedule(rec.name, struct{}{}, e.read)
 	}

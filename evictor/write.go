@@ -114,7 +114,7 @@ func (w *writing) wrote(err error) timedworker.Result {
 	case conflict:
 		return timedworker.Blocked(w.waits.Conflicted(conflicts))
 	}
-	return timedworker.Retry()
+	return timedworker.Retry(nil)
 }
 
 // guarded runs write and turns a panic of a client into an error. write must not leave e.mu locked.

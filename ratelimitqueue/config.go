@@ -17,8 +17,8 @@ const (
 	Stopped float64 = -1
 )
 
-// Backoff says how long Retry and Fail wait, which grows exponentially with each failed try. Zero fields mean 100ms
-// initially, a factor of 2 and at most one minute.
+// Backoff says how long Retry waits: Initial (0 means 100ms) after the first failed try, then Factor (0 means 2) times as
+// long after each further one, at most Max (0 means one minute). Jitter, if not nil, changes each delay.
 type Backoff = backoff.Backoff
 
 // Config configures a Queue. Only Rate is required.
@@ -32,9 +32,6 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnError, if not nil, is called with every error given to Fail, and for panics in the function given to Run. No
-	// lock is held, and the item has ended.
-	OnError func(key any, err error)
 	// OnPanic, if not nil, is called after a panic in the function given to Run, which counts as a failed try, and after
 	// one in a function of the configuration.
 	OnPanic func(key, value any, stack []byte)
@@ -72,9 +69,5 @@ func (c Config) withDefaults() Config {
 	if c.Burst == 0 {
 		c.Burst = 1
 	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
-	c.Backoff = c.Backoff.Default()
 	return c
 }

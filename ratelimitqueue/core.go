@@ -2,81 +2,71 @@ package ratelimitqueue
 
 import (
 	"iter"
-	"sync"
-
-	"k8s.io/utils/clock"
+	"slices"
+	"time"
 
 	"github.com/evictkit/evictkit/internal/due"
-	"github.com/evictkit/evictkit/internal/steady"
+	"github.com/evictkit/evictkit/internal/slots"
 )
 
-// core is what Queue and Group share: records by key, each in a line that has its own bucket. A queue has one line; a
-// group has one for each domain, and a fleet that decides whose turn it is.
+// core is what Queue and Group share: items by key, each in a line that has its own bucket. A queue has one line; a group
+// has one for each domain, and a fleet that decides whose turn it is.
 type core[K comparable, V any] struct {
-	config Config
-	clock  clock.PassiveClock
-	wake   chan struct{} // size 1: Next may have become earlier
+	rate  float64 // of a line, until SetRate
+	burst int
+	wake  chan struct{} // size 1: Next may have become earlier
 
-	mu        sync.Mutex // guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
-	time      steady.Time
-	records   due.Map[K, record[K, V]]
-	spare     *tried[V] // zero
+	table     slots.Table[K, V, *line[K, V]] // its Mutex guards the rest and what Group adds; not held while user code runs, except GroupConfig.Compare
 	lines     iter.Seq[*line[K, V]]
 	only      *line[K, V] // the line of a queue; nil in a group
 	fleet     fleet[K, V] // of a group
 	cap       bucket      // limits all lines together
 	bound     int         // how many may be in flight; unbounded in a queue
 	prefer    func(domain any, due []K) K
-	pauses    []string
-	counts    [states]int // keys by state
-	seq       uint64      // numbers what was added: the place among equal due times
-	holders   uint64      // numbers the holders
-	out       int         // holders that have not ended, without those of exempt items; their keys may be unknown by now
-	exemptOut int         // the same for exempt items
-	stats     Stats       // only its totals
+	out       int // holders that have not ended, without those of exempt items
+	exemptOut int // the same for exempt items
 }
 
 const unbounded = -1
 
-func differ(a, b string) bool { return a != "" && b != "" && a != b }
-
 // start prepares a core with this configuration.
 func (c *core[K, V]) start(config Config) {
-	c.config = config.withDefaults()
-	c.clock = c.config.Clock
+	config = config.withDefaults()
+	c.rate, c.burst = config.Rate, config.Burst
 	c.wake = make(chan struct{}, 1)
-	c.time.Read(c.clock.Now())
+	c.table.Start(slots.Config{
+		Name: "ratelimitqueue", Clock: config.Clock, Backoff: config.Backoff, OnPanic: config.OnPanic,
+	}, (*order[K, V])(c))
 	c.cap = newBucket(Unlimited, 1, 0)
 	c.bound = unbounded
 }
 
-// become changes the state of the record, and the counts by state. c.mu is held.
-func (c *core[K, V]) become(r *record[K, V], s State) {
-	c.counts[r.state]--
-	r.line.counts[r.state]--
-	r.state = s
-	c.counts[s]++
-	r.line.counts[s]++
-}
+// order is the core as the owner of its table.
+type order[K comparable, V any] core[K, V]
 
-// queue puts the record into its line, unless an earlier holder has not ended. c.mu is held.
-func (c *core[K, V]) queue(r *record[K, V]) {
-	if r.awaits() {
-		return
-	}
-	r.line.heap(r.exempt).Set(r, &r.place, r.due, r.seq)
-	c.changed(r.line)
+func (o *order[K, V]) Queue(s *slots.Slot[K, V, *line[K, V]]) {
+	c := (*core[K, V])(o)
+	s.Line.heap(s.Exempt).Set(s, &s.Place, s.Due, s.Seq)
+	c.changed(s.Line)
 	c.kick()
 }
 
-// unqueue takes the record out of its line. c.mu is held.
-func (c *core[K, V]) unqueue(r *record[K, V]) {
-	if r.line.heap(r.exempt).Remove(&r.place) {
-		c.changed(r.line)
+func (o *order[K, V]) Unqueue(s *slots.Slot[K, V, *line[K, V]]) {
+	c := (*core[K, V])(o)
+	if s.Line.heap(s.Exempt).Remove(&s.Place) {
+		c.changed(s.Line)
 	}
 }
 
-// changed is called after a change of a line's items, bucket or pauses. c.mu is held.
+func (o *order[K, V]) Became(s *slots.Slot[K, V, *line[K, V]], was slots.State) {
+	s.Line.counts[was]--
+	s.Line.counts[s.State]++
+	if s.State == slots.Unknown {
+		(*core[K, V])(o).changed(s.Line)
+	}
+}
+
+// changed is called after a change of a line's items, bucket or pauses. The lock is held.
 func (c *core[K, V]) changed(l *line[K, V]) {
 	if c.only != nil {
 		return
@@ -84,29 +74,29 @@ func (c *core[K, V]) changed(l *line[K, V]) {
 	if l.forgotten && l.known() == 0 {
 		c.unset(l)
 	}
-	c.fleet.changed(l, l.forgotten || l.bucket.rate == c.config.Rate && len(l.pauses) == 0)
+	c.fleet.changed(l, l.forgotten || l.bucket.rate == c.rate && len(l.pauses) == 0)
 }
 
-// unset ends the pauses and the stop of a line that is to be forgotten, so that its bucket fills up. c.mu is held.
+// unset ends the pauses and the stop of a line that is to be forgotten, so that its bucket fills up. The lock is held.
 func (c *core[K, V]) unset(l *line[K, V]) {
-	now := c.time.Elapsed()
+	now := c.table.Time.Elapsed()
 	if len(l.pauses) > 0 {
 		l.pauses = nil
 		c.thaw(l, now)
 	}
 	if l.bucket.rate == 0 {
-		l.bucket.setRate(c.config.Rate, now)
+		l.bucket.setRate(c.rate, now)
 	}
 }
 
-// thaw lets a line's tokens accrue again if nothing pauses it any more. c.mu is held.
+// thaw lets a line's tokens accrue again if nothing pauses it any more. The lock is held.
 func (c *core[K, V]) thaw(l *line[K, V], now int64) {
-	if len(c.pauses) == 0 && len(l.pauses) == 0 {
+	if len(c.table.Pauses) == 0 && len(l.pauses) == 0 {
 		l.bucket.thaw(now)
 	}
 }
 
-// kick signals Run, and whoever else listens, to look at Next again.
+// kick signals Run to look at Next again.
 func (c *core[K, V]) kick() {
 	select {
 	case c.wake <- struct{}{}:
@@ -114,123 +104,147 @@ func (c *core[K, V]) kick() {
 	}
 }
 
-// add adds an entry to the line, or does what its policies say if the key is known. c.mu is held.
-func (c *core[K, V]) add(e *Entry[K, V], exempt bool, l *line[K, V], now int64) AddResult {
-	due := now
-	if !e.Due.IsZero() {
-		due = c.time.Of(e.Due)
-	}
-	r := c.records.Get(e.Key)
-	if r == nil {
-		r = c.records.Add(e.Key)
-		r.key = e.Key
-	}
-	switch {
-	case r.state == 0:
-		r.line = l
-		c.fresh(r, e.Value, e.Identity, now, due, exempt)
-		return Added
-	case differ(r.identity, e.Identity):
-		was := r.line
-		c.empty(r)
-		r.line = l
-		c.fresh(r, e.Value, e.Identity, now, due, exempt)
-		c.changed(was)
-		return Replaced
-	case r.identity == "":
-		r.identity = e.Identity
-	}
-	switch r.state {
-	case StateInFlight:
-		if e.WhileInFlight == Again {
-			c.seq++
-			c.stats.Added++
-			r.tried.newer = &newer[V]{e.Value, now, due, c.seq, e.OnDuplicate, exempt}
-		}
-		return InFlight
-	case StateKept:
-		return Kept
-	}
-	if !e.OnDuplicate.keeps(r.asked(), due) {
-		c.unqueue(r)
-		r.replace(e.Value, due, exempt)
-		c.queue(r)
-	}
-	return Known
+// add adds the entry to the line. The lock is held.
+func (c *core[K, V]) add(e *Entry[K, V], l *line[K, V], now int64) State {
+	return State(c.table.Add(&slots.Entry[K, V]{
+		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: slots.Duplicate(e.OnDuplicate), Exempt: e.Exempt,
+	}, l, now))
 }
 
-// fresh makes a record whose key was not known a waiting item of r.line. If an earlier holder of the key has not ended,
-// the item waits for that first. c.mu is held.
-func (c *core[K, V]) fresh(r *record[K, V], value V, identity string, now, due int64, exempt bool) {
-	c.seq++
-	r.replace(value, due, exempt)
-	r.identity, r.added, r.seq = identity, now, c.seq
-	c.stats.Added++
-	c.become(r, StateWaiting)
-	c.queue(r)
-}
-
-// empty makes the key of a record unknown, and its holder's ending void. The record then holds nothing but that holder.
-// The caller must call changed. c.mu is held.
-func (c *core[K, V]) empty(r *record[K, V]) {
-	holder := r.holder()
-	c.unqueue(r)
-	c.become(r, 0)
-	c.untry(r)
-	*r = record[K, V]{key: r.key, line: r.line}
-	if holder != 0 {
-		c.try(r).holder = holder
-	}
-}
-
-// leave makes a known key unknown. While a holder has not ended, its record stays, so that a new item of the key waits for
-// that. c.mu is held.
-func (c *core[K, V]) leave(r *record[K, V]) {
-	l := r.line
-	c.empty(r)
-	c.changed(l)
-	if r.holder() == 0 {
-		c.records.Delete(r.key, r)
-	}
-}
-
-// Remove forgets the key in any state, at any rate, paused or not.
-func (c *core[K, V]) Remove(key K) RemoveResult { return c.RemoveIdentity(key, "") }
+// Remove forgets the key in any state, at any rate, paused or not, and returns the state that it was in. If it was in
+// flight, how its holder ends has no effect.
+func (c *core[K, V]) Remove(key K) State { return c.RemoveIdentity(key, "") }
 
 // RemoveIdentity is Remove for one identity only, so that a late event about a deleted object cannot remove its
-// successor with the same key. An empty identity matches any.
-func (c *core[K, V]) RemoveIdentity(key K, identity string) RemoveResult {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.find(key)
-	result := Removed
-	switch {
-	case r == nil:
-		return NotFound
-	case differ(r.identity, identity):
-		return OtherIdentity
-	case r.state == StateInFlight:
-		result = RemovedInFlight
-	}
-	c.leave(r)
-	return result
+// successor with the same key: then it returns OtherIdentity, and nothing has changed. An empty identity matches any.
+func (c *core[K, V]) RemoveIdentity(key K, identity string) State {
+	c.table.Lock()
+	defer c.table.Unlock()
+	return State(c.table.Remove(key, identity))
 }
 
 // Clear forgets every key. How holders end afterwards has no effect. Rates, tokens and pauses stay.
 func (c *core[K, V]) Clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.table.Lock()
+	defer c.table.Unlock()
 	for l := range c.lines {
-		l.due, l.exempt = due.Heap[*record[K, V]]{}, due.Heap[*record[K, V]]{}
+		l.due, l.exempt = due.Heap[*slots.Slot[K, V, *line[K, V]]]{}, due.Heap[*slots.Slot[K, V, *line[K, V]]]{}
 	}
-	c.records.Keep(func(r *record[K, V]) bool {
-		if r.holder() == 0 {
-			c.become(r, 0)
-			return false
-		}
-		c.empty(r)
-		return true
-	})
+	c.table.Clear()
 	c.eachLine(func(*line[K, V]) {})
 	c.kick()
+}
+
+// Len returns how many items wait.
+func (c *core[K, V]) Len() int {
+	c.table.Lock()
+	defer c.table.Unlock()
+	return c.table.Count(slots.Waiting)
+}
+
+// Waiting returns the waiting keys in the order in which they are due, and of equal due times in that in which they were
+// added; Get says more about each. It sorts them: O(n log n).
+func (c *core[K, V]) Waiting() []K {
+	c.table.Lock()
+	defer c.table.Unlock()
+	waiting := make([]*slots.Slot[K, V, *line[K, V]], 0, c.table.Count(slots.Waiting))
+	for s := range c.table.All() {
+		if s.State == slots.Waiting {
+			waiting = append(waiting, s)
+		}
+	}
+	return slots.Keys(waiting)
+}
+
+// Stats returns the current Stats. O(1).
+func (c *core[K, V]) Stats() Stats {
+	c.table.Lock()
+	defer c.table.Unlock()
+	return Stats(c.table.Look())
+}
+
+func (c *core[K, V]) status(s *slots.Slot[K, V, *line[K, V]]) Status[V] {
+	is := c.table.Status(s)
+	return Status[V]{State(is.State), is.Value, is.Identity, is.Added, is.Due, is.Attempts, is.LastError}
+}
+
+// Pause stops handing out until Resume is called with the same reason. Several reasons may be in force; the same one
+// twice is one. Unlike at rate 0, tokens are kept, but none accrue. Adding and removing go on.
+func (c *core[K, V]) Pause(reason string) {
+	now := c.table.Read()
+	defer c.table.Unlock()
+	if !c.table.Pauses.Add(reason) || len(c.table.Pauses) > 1 {
+		return
+	}
+	c.cap.freeze(now)
+	c.eachLine(func(l *line[K, V]) { l.bucket.freeze(now) })
+}
+
+// Resume ends a Pause with that reason and reports whether there was one.
+func (c *core[K, V]) Resume(reason string) bool {
+	now := c.table.Read()
+	defer c.table.Unlock()
+	if !c.table.Pauses.Remove(reason) {
+		return false
+	}
+	if len(c.table.Pauses) == 0 {
+		c.cap.thaw(now)
+		c.eachLine(func(l *line[K, V]) { c.thaw(l, now) })
+		c.kick()
+	}
+	return true
+}
+
+// Paused returns the reasons in force, oldest first.
+func (c *core[K, V]) Paused() []string {
+	c.table.Lock()
+	defer c.table.Unlock()
+	return slices.Clone(c.table.Pauses)
+}
+
+// eachLine changes every line. The lock is held.
+func (c *core[K, V]) eachLine(change func(l *line[K, V])) {
+	for l := range c.lines {
+		change(l)
+		c.changed(l)
+	}
+}
+
+// Next returns the exact instant, not before now, at which Take next succeeds if nothing changes. It is false if Take
+// would never succeed: nothing waits, the rate is 0, or everything is paused.
+func (c *core[K, V]) Next() (time.Time, bool) {
+	now := c.table.Read()
+	defer c.table.Unlock()
+	next, ok := c.next(now)
+	if !ok {
+		return time.Time{}, false
+	}
+	return c.table.Instant(next), true
+}
+
+// next is Next in steady time. The lock is held.
+func (c *core[K, V]) next(now int64) (at int64, ok bool) {
+	switch {
+	case len(c.table.Pauses) > 0:
+		return 0, false
+	case c.only != nil:
+		at, ok = c.only.next(now, false)
+	default:
+		at, ok = c.fleet.rotation(c.full()).next(now)
+	}
+	if !ok {
+		return 0, false
+	}
+	return c.cap.next(at)
+}
+
+// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter. It is at least one nanosecond if Take
+// succeeds now or later, and 0 if it cannot succeed before something is added or changed. RequeueAfter 0 means "do not
+// come back", which is right then, because whatever changes the queue causes its own reconcile.
+func (c *core[K, V]) Wait() time.Duration {
+	wait, ok := c.wait()
+	if !ok {
+		return 0
+	}
+	return max(wait, 1)
 }

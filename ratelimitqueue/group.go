@@ -6,17 +6,15 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/utils/clock"
-
 	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/slots"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // GroupConfig configures a Group. Only Rate is required.
 type GroupConfig[D, K comparable] struct {
-	// Rate and Burst apply to each domain, as in Config, until SetRate.
-	Rate  float64
-	Burst int
+	// Config holds for the whole group; Rate and Burst hold for each domain, until SetRate.
+	Config
 	// MaxRate limits all domains together, in items a second; 0 means no limit. It saves up at most one token.
 	MaxRate float64
 	// MaxInFlight limits how many items, not counting exempt ones, are in flight at once; 0 means no limit. See
@@ -31,28 +29,16 @@ type GroupConfig[D, K comparable] struct {
 	// with them, the last domains may get nothing. It is called when a domain is made, with the group locked, so it must
 	// not use the group; making a domain is then O(n) in the number of domains.
 	Compare func(a, b D) int
-	// The other fields are as in Config, for the whole group.
-	Clock   clock.PassiveClock
-	Backoff Backoff
-	OnError func(key any, err error)
-	OnPanic func(key, value any, stack []byte)
 }
 
 // Validate reports every fault at once.
 func (c GroupConfig[D, K]) Validate() error {
-	errs := c.config().faults()
+	errs := c.Config.faults()
 	if c.MaxRate == Stopped {
 		errs = append(errs, field.Invalid(field.NewPath("maxRate"), c.MaxRate, "must not stop everything; use Pause for that"))
 	}
 	errs = append(errs, validRate(c.MaxRate, field.NewPath("maxRate"))...)
 	return append(errs, notNegative(c.MaxInFlight, field.NewPath("maxInFlight"))...).ToAggregate()
-}
-
-func (c GroupConfig[D, K]) config() Config {
-	return Config{
-		Rate: c.Rate, Burst: c.Burst, Clock: c.Clock, Backoff: c.Backoff,
-		OnError: c.OnError, OnPanic: c.OnPanic,
-	}
 }
 
 // Group has a queue for each domain (a zone, a tenant, a cluster), with its own rate and tokens, and limits over all of
@@ -67,7 +53,7 @@ func (c GroupConfig[D, K]) config() Config {
 // All methods are safe for concurrent use. A Group must be made by NewGroup and not be copied.
 type Group[D, K comparable, V any] struct {
 	core[K, V]
-	domains due.Map[D, *line[K, V]] // guarded by mu
+	domains due.Map[D, *line[K, V]] // guarded by the lock
 	compare func(a, b D) int
 }
 
@@ -77,7 +63,7 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 		return nil, fmt.Errorf("ratelimitqueue: %w", err)
 	}
 	g := new(Group[D, K, V])
-	g.start(config.config())
+	g.start(config.Config)
 	g.lines = g.all
 	g.compare = config.Compare
 	if config.MaxRate > 0 {
@@ -92,39 +78,12 @@ func NewGroup[D, K comparable, V any](config GroupConfig[D, K]) (*Group[D, K, V]
 	return g, nil
 }
 
-// GroupEntry is an Entry with its domain.
-type GroupEntry[D, K comparable, V any] struct {
-	// Domain is where an unknown key will wait. A known key stays where it is; use Move.
-	Domain D
-	// Exempt items ignore MaxInFlight: they are handed out even if it is reached, and do not count towards it. They go
-	// before the other due items of their domain, and cost the same tokens.
-	Exempt        bool
-	Key           K
-	Value         V
-	Due           time.Time
-	Identity      string
-	OnDuplicate   Duplicate
-	WhileInFlight WhileInFlight
-}
-
-// GroupItem is an Item with the domain whose token it took.
-type GroupItem[D, K comparable, V any] struct {
-	Domain D
-	Item[K, V]
-}
-
-// GroupStatus is the Status of one key, with its domain.
-type GroupStatus[D comparable, V any] struct {
-	Domain D
-	Status[V]
-}
-
 // DomainStatus is a copy of what is known about a domain.
 type DomainStatus struct {
 	// Rate is 0 if the domain is stopped.
 	Rate float64
-	// Waiting, InFlight and Kept are how many of its keys are in these states.
-	Waiting, InFlight, Kept int
+	// Waiting, InFlight and Finished are how many of its keys are in these states.
+	Waiting, InFlight, Finished int
 	// Paused holds the reasons given to PauseDomain for this domain, oldest first.
 	Paused []string
 	// Next is when the domain next has a due item and a token for it, apart from limits, and pauses of the
@@ -132,33 +91,25 @@ type DomainStatus struct {
 	Next time.Time
 }
 
-// Add adds the key to the domain, due now. See AddEntry.
-func (g *Group[D, K, V]) Add(domain D, key K, value V) AddResult {
-	return g.AddEntry(GroupEntry[D, K, V]{Domain: domain, Key: key, Value: value})
+// Add adds the key to the domain, due now, as AddEntry does with the other fields zero.
+func (g *Group[D, K, V]) Add(domain D, key K, value V) State {
+	return g.AddEntry(domain, Entry[K, V]{Key: key, Value: value})
 }
 
-// AddEntry is Queue.AddEntry for the entry's domain.
-func (g *Group[D, K, V]) AddEntry(e GroupEntry[D, K, V]) AddResult {
-	return g.AddEntryAt(e, g.clock.Now())
-}
-
-// AddEntryAt is AddEntry at that reading of the clock.
-func (g *Group[D, K, V]) AddEntryAt(e GroupEntry[D, K, V], now time.Time) AddResult {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at := g.read(now)
-	l := g.line(e.Domain, g.config.Rate, at)
+// AddEntry is Queue.AddEntry for a domain. A known key of the same identity stays in the domain where it is; use Move.
+func (g *Group[D, K, V]) AddEntry(domain D, e Entry[K, V]) State {
+	now := g.read()
+	defer g.table.Unlock()
+	l := g.line(domain, g.rate, now)
 	defer g.changed(l) // deferred for keys that cannot be hashed: a domain just made for one must be forgotten
-	return g.add(&Entry[K, V]{
-		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: e.OnDuplicate, WhileInFlight: e.WhileInFlight,
-	}, e.Exempt, l, at)
+	return g.add(&e, l, now)
 }
 
-// read takes a reading of the clock, and forgets the retired domains whose buckets are full. g.mu is held.
-func (g *Group[D, K, V]) read(now time.Time) int64 {
-	at := g.time.Read(now)
-	g.sweep(at)
-	return at
+// read takes the lock and a reading of the clock, and forgets the retired domains whose buckets are full.
+func (g *Group[D, K, V]) read() (now int64) {
+	now = g.table.Read()
+	g.sweep(now)
+	return now
 }
 
 func (g *Group[D, K, V]) sweep(now int64) {
@@ -173,7 +124,7 @@ func (g *Group[D, K, V]) sweep(now int64) {
 	}
 }
 
-// all yields every line. g.mu is held.
+// all yields every line. The lock is held.
 func (g *Group[D, K, V]) all(yield func(*line[K, V]) bool) {
 	for _, l := range g.domains.All() {
 		if !yield(*l) {
@@ -182,7 +133,7 @@ func (g *Group[D, K, V]) all(yield func(*line[K, V]) bool) {
 	}
 }
 
-// lineOf returns the domain's line, or nil. g.mu is held.
+// lineOf returns the domain's line, or nil. The lock is held.
 func (g *Group[D, K, V]) lineOf(domain D) *line[K, V] {
 	if l := g.domains.Get(domain); l != nil {
 		return *l
@@ -196,7 +147,7 @@ func unboxed[D any](domain any) D {
 	return d
 }
 
-// line returns the domain's line, and makes it with that rate if there is none. g.mu is held.
+// line returns the domain's line, and makes it with that rate if there is none. The lock is held.
 func (g *Group[D, K, V]) line(domain D, rate float64, now int64) *line[K, V] {
 	if l := g.lineOf(domain); l != nil {
 		return l
@@ -212,7 +163,7 @@ func (g *Group[D, K, V]) line(domain D, rate float64, now int64) *line[K, V] {
 	return l
 }
 
-// place returns where a new domain belongs in the order that replaces the turns. g.mu is held.
+// place returns where a new domain belongs in the order that replaces the turns. The lock is held.
 func (g *Group[D, K, V]) place(domain D) int {
 	if g.compare == nil {
 		return 0
@@ -226,46 +177,35 @@ func (g *Group[D, K, V]) place(domain D) int {
 // Take hands out the next item of the domain whose turn it is. It spends a token of that domain and, with MaxRate, one of
 // the group. It returns false if no domain that is not paused has a due item and a token, if MaxRate or MaxInFlight is
 // reached, or if the group is paused. The caller becomes the item's holder and must end it.
-func (g *Group[D, K, V]) Take() (it GroupItem[D, K, V], ok bool) {
-	ok = g.takeAt(&it, g.clock.Now())
-	return it, ok
-}
-
-// TakeAt is Take at that reading of the clock.
-func (g *Group[D, K, V]) TakeAt(now time.Time) (it GroupItem[D, K, V], ok bool) {
-	ok = g.takeAt(&it, now)
-	return it, ok
-}
-
-func (g *Group[D, K, V]) takeAt(it *GroupItem[D, K, V], now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	ok := g.take(&it.Item, g.read(now))
-	if ok {
-		it.Domain = unboxed[D](it.from.domain)
+func (g *Group[D, K, V]) Take() (domain D, it Item[K, V], ok bool) {
+	now := g.read()
+	defer g.table.Unlock()
+	if ok = g.take(&it, now); ok {
+		domain = unboxed[D](it.from.domain)
 	}
-	return ok
+	return domain, it, ok
 }
 
 // Move moves a known key to another domain, and reports whether the key is known. It keeps its due time and its place
 // among equal due times. A key in flight may be moved too; after that, its ending counts in the new domain.
 func (g *Group[D, K, V]) Move(key K, domain D) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	r := g.find(key)
+	g.table.Lock()
+	defer g.table.Unlock()
+	r := g.table.Get(key)
 	if r == nil {
 		return false
 	}
-	from, to := r.line, g.line(domain, g.config.Rate, g.time.Elapsed())
+	from, to := r.Line, g.line(domain, g.rate, g.table.Time.Elapsed())
 	if from == to {
 		return true
 	}
-	g.unqueue(r)
-	from.counts[r.state]--
-	to.counts[r.state]++
-	r.line = to
-	if r.state == StateWaiting {
-		g.queue(r)
+	queued := from.heap(r.Exempt).Remove(&r.Place)
+	from.counts[r.State]--
+	to.counts[r.State]++
+	r.Line = to
+	if queued {
+		to.heap(r.Exempt).Set(r, &r.Place, r.Due, r.Seq)
+		g.kick()
 	}
 	g.changed(from)
 	g.changed(to)
@@ -274,20 +214,14 @@ func (g *Group[D, K, V]) Move(key K, domain D) bool {
 
 // SetRate changes the rate of a domain, as Queue.SetRate does. If that makes the domain, it starts with a full bucket.
 func (g *Group[D, K, V]) SetRate(domain D, rate float64) error {
-	return g.SetRateAt(domain, rate, g.clock.Now())
-}
-
-// SetRateAt is SetRate at that reading of the clock.
-func (g *Group[D, K, V]) SetRateAt(domain D, rate float64, now time.Time) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at := g.read(now)
-	l := g.line(domain, max(rate, 0), at)
+	now := g.read()
+	defer g.table.Unlock()
+	l := g.line(domain, max(rate, 0), now)
 	l.forgotten = false
-	l.bucket.setRate(max(rate, 0), at)
+	l.bucket.setRate(max(rate, 0), now)
 	g.changed(l)
 	g.kick()
 	return nil
@@ -295,36 +229,24 @@ func (g *Group[D, K, V]) SetRateAt(domain D, rate float64, now time.Time) error 
 
 // PauseDomain is Pause for one domain: none of its items is handed out, and no tokens accrue for it.
 func (g *Group[D, K, V]) PauseDomain(domain D, reason string) {
-	g.PauseDomainAt(domain, reason, g.clock.Now())
-}
-
-// PauseDomainAt is PauseDomain at that reading of the clock.
-func (g *Group[D, K, V]) PauseDomainAt(domain D, reason string, now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at := g.read(now)
-	l := g.line(domain, g.config.Rate, at)
+	now := g.read()
+	defer g.table.Unlock()
+	l := g.line(domain, g.rate, now)
 	l.forgotten = false
-	pause(&l.pauses, reason)
-	l.bucket.freeze(at)
+	l.pauses.Add(reason)
+	l.bucket.freeze(now)
 	g.changed(l)
 }
 
 // ResumeDomain ends a PauseDomain with that reason and reports whether there was one.
 func (g *Group[D, K, V]) ResumeDomain(domain D, reason string) bool {
-	return g.ResumeDomainAt(domain, reason, g.clock.Now())
-}
-
-// ResumeDomainAt is ResumeDomain at that reading of the clock.
-func (g *Group[D, K, V]) ResumeDomainAt(domain D, reason string, now time.Time) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	at := g.read(now)
+	now := g.read()
+	defer g.table.Unlock()
 	l := g.lineOf(domain)
-	if l == nil || !resume(&l.pauses, reason) {
+	if l == nil || !l.pauses.Remove(reason) {
 		return false
 	}
-	g.thaw(l, at)
+	g.thaw(l, now)
 	g.changed(l)
 	g.kick()
 	return true
@@ -334,8 +256,8 @@ func (g *Group[D, K, V]) ResumeDomainAt(domain D, reason string, now time.Time) 
 // then on GroupConfig applies to it again. If keys come back before, the domain is as it was, except that a domain
 // without keys loses its pauses and its stop at once. A later SetRate or PauseDomain undoes ForgetDomain.
 func (g *Group[D, K, V]) ForgetDomain(domain D) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.table.Lock()
+	defer g.table.Unlock()
 	if l := g.lineOf(domain); l != nil {
 		l.forgotten = true
 		g.changed(l)
@@ -345,49 +267,45 @@ func (g *Group[D, K, V]) ForgetDomain(domain D) {
 // SetMaxInFlight changes the limit of GroupConfig.MaxInFlight. A negative n means no limit; at 0 only exempt items are
 // handed out. If other things should count towards your limit too, subtract them from n.
 func (g *Group[D, K, V]) SetMaxInFlight(n int) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.table.Lock()
+	defer g.table.Unlock()
 	g.bound = max(n, unbounded)
 	g.kick()
 }
 
-// Changed returns a channel that gets a signal when Next may have become earlier. It holds one signal. Run receives from
-// it too, so do not use both.
-func (g *Group[D, K, V]) Changed() <-chan struct{} { return g.wake }
-
-// Get returns what is known about the key, and false if it is not known.
-func (g *Group[D, K, V]) Get(key K) (GroupStatus[D, V], bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	r := g.find(key)
+// Get returns what is known about the key, and its domain; false if it is not known.
+func (g *Group[D, K, V]) Get(key K) (domain D, status Status[V], ok bool) {
+	g.table.Lock()
+	defer g.table.Unlock()
+	r := g.table.Get(key)
 	if r == nil {
-		return GroupStatus[D, V]{}, false
+		return domain, status, false
 	}
-	return GroupStatus[D, V]{Domain: unboxed[D](r.line.domain), Status: g.status(r)}, true
+	return unboxed[D](r.Line.domain), g.status(r), true
 }
 
 // Domain returns what is known about the domain, and false if there is none of that name.
 func (g *Group[D, K, V]) Domain(domain D) (DomainStatus, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+	g.table.Lock()
+	defer g.table.Unlock()
 	l := g.lineOf(domain)
 	if l == nil {
 		return DomainStatus{}, false
 	}
 	status := DomainStatus{
 		Rate: l.bucket.rate, Paused: slices.Clone(l.pauses),
-		Waiting: l.counts[StateWaiting], InFlight: l.counts[StateInFlight], Kept: l.counts[StateKept],
+		Waiting: l.counts[slots.Waiting], InFlight: l.counts[slots.InFlight], Finished: l.counts[slots.Finished],
 	}
 	if next, ok := l.next(l.bucket.at, false); ok {
-		status.Next = g.time.Instant(next)
+		status.Next = g.table.Instant(next)
 	}
 	return status, true
 }
 
 // Run is as Queue.Run.
-func (g *Group[D, K, V]) Run(ctx context.Context, fn func(context.Context, GroupItem[D, K, V])) error {
+func (g *Group[D, K, V]) Run(ctx context.Context, fn func(context.Context, D, Item[K, V])) error {
 	return g.run(ctx, func() (Item[K, V], func(), bool) {
-		it, ok := g.Take()
-		return it.Item, func() { fn(ctx, it) }, ok
+		domain, it, ok := g.Take()
+		return it, func() { fn(ctx, domain, it) }, ok
 	})
 }

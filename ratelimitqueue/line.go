@@ -1,36 +1,35 @@
 package ratelimitqueue
 
 import (
-	"slices"
-
 	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/slots"
 )
 
 // line holds the items that wait for the tokens of one bucket: all of a queue, or those of one domain of a group.
 type line[K comparable, V any] struct {
 	domain    any // of a group
-	due       due.Heap[*record[K, V]]
-	exempt    due.Heap[*record[K, V]] // goes first
+	due       due.Heap[*slots.Slot[K, V, *line[K, V]]]
+	exempt    due.Heap[*slots.Slot[K, V, *line[K, V]]] // goes first
 	bucket    bucket
-	pauses    []string // of this line only
-	counts    [states]int
-	turn      uint64 // rises with every turn served: the line with the lowest is next
-	forgotten bool   // ForgetDomain was called: drop its rate and pauses once it has no key
+	pauses    slots.Reasons           // of this line only
+	counts    [slots.Finished + 1]int // keys by state
+	turn      uint64                  // rises with every turn served: the line with the lowest is next
+	forgotten bool                    // ForgetDomain was called: drop its rate and pauses once it has no key
 
 	inAll, inExempt seat[K, V] // in the rotations of the fleet
 	inRetired       due.Place
 }
 
 func (c *core[K, V]) newLine(domain any, rate float64, now int64) *line[K, V] {
-	l := &line[K, V]{domain: domain, bucket: newBucket(rate, c.config.Burst, now)}
+	l := &line[K, V]{domain: domain, bucket: newBucket(rate, c.burst, now)}
 	l.inAll.line, l.inExempt.line = l, l
-	if len(c.pauses) > 0 {
+	if len(c.table.Pauses) > 0 {
 		l.bucket.freeze(now)
 	}
 	return l
 }
 
-func (l *line[K, V]) heap(exempt bool) *due.Heap[*record[K, V]] {
+func (l *line[K, V]) heap(exempt bool) *due.Heap[*slots.Slot[K, V, *line[K, V]]] {
 	if exempt {
 		return &l.exempt
 	}
@@ -39,11 +38,11 @@ func (l *line[K, V]) heap(exempt bool) *due.Heap[*record[K, V]] {
 
 // known returns how many keys belong to the line, in any state.
 func (l *line[K, V]) known() int {
-	return l.counts[StateWaiting] + l.counts[StateInFlight] + l.counts[StateKept]
+	return l.counts[slots.Waiting] + l.counts[slots.InFlight] + l.counts[slots.Finished]
 }
 
 // first returns the due item that is handed out next, or nil.
-func (l *line[K, V]) first(now int64) *record[K, V] {
+func (l *line[K, V]) first(now int64) *slots.Slot[K, V, *line[K, V]] {
 	for _, exempt := range []bool{true, false} {
 		if r, due, ok := l.heap(exempt).Min(); ok && due <= now {
 			return r
@@ -64,23 +63,4 @@ func (l *line[K, V]) next(from int64, exemptOnly bool) (int64, bool) {
 		return 0, false
 	}
 	return l.bucket.next(max(from, due))
-}
-
-// pause adds a reason and reports whether it is new.
-func pause(reasons *[]string, reason string) bool {
-	if slices.Contains(*reasons, reason) {
-		return false
-	}
-	*reasons = append(*reasons, reason)
-	return true
-}
-
-// resume removes a reason and reports whether it was there.
-func resume(reasons *[]string, reason string) bool {
-	i := slices.Index(*reasons, reason)
-	if i < 0 {
-		return false
-	}
-	*reasons = slices.Delete(*reasons, i, i+1)
-	return true
 }

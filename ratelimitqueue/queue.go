@@ -3,14 +3,13 @@ package ratelimitqueue
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // Queue holds unique items in the order in which they are due, and hands them out no faster than its rate. All methods
-// are safe for concurrent use, also by holders. Memory is bounded by the keys that wait, are in flight or are kept. A
-// Queue must be made by New and not be copied.
+// are safe for concurrent use, also by holders. Memory is bounded by the keys that wait, are in flight or are finished.
+// A Queue must be made by New and not be copied.
 type Queue[K comparable, V any] struct{ core[K, V] }
 
 // New returns an empty queue with a full bucket, or an error with all faults of the configuration. It starts no
@@ -21,64 +20,48 @@ func New[K comparable, V any](config Config) (*Queue[K, V], error) {
 	}
 	q := new(Queue[K, V])
 	q.start(config)
-	q.only = q.newLine(nil, q.config.Rate, 0)
+	q.only = q.newLine(nil, q.rate, 0)
 	q.lines = func(yield func(*line[K, V]) bool) { yield(q.only) }
 	return q, nil
 }
 
-// Add adds the key, due now. See AddEntry.
-func (q *Queue[K, V]) Add(key K, value V) AddResult {
-	return q.addAt(&Entry[K, V]{Key: key, Value: value}, q.clock.Now())
+// Add adds the key, due now, as AddEntry does with the other fields zero.
+func (q *Queue[K, V]) Add(key K, value V) State {
+	return q.AddEntry(Entry[K, V]{Key: key, Value: value})
 }
 
-// AddEntry adds an item, which waits until it is due and a token is available. If the key is known with the same
-// identity, the entry's policies decide what changes; AddResult says which case it was. If the key is known with another
-// identity, the new item replaces the old one; while the old one's holder has not ended, the new item waits for that.
-func (q *Queue[K, V]) AddEntry(e Entry[K, V]) AddResult { return q.addAt(&e, q.clock.Now()) }
-
-// AddEntryAt is AddEntry at that reading of the clock.
-func (q *Queue[K, V]) AddEntryAt(e Entry[K, V], now time.Time) AddResult { return q.addAt(&e, now) }
-
-func (q *Queue[K, V]) addAt(e *Entry[K, V], now time.Time) AddResult {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	at := q.time.Read(now)
-	return q.add(e, false, q.only, at)
+// AddEntry adds an item, which waits until it is due and a token is available, and returns the state that the key was in:
+//
+//   - Unknown: the item is added.
+//   - Waiting or InFlight: the entry's OnDuplicate decides.
+//   - Finished: nothing has changed. Remove the key first if it is to be handed out again.
+//   - OtherIdentity: the item takes the key over; an earlier holder of the key ends first, without effect.
+func (q *Queue[K, V]) AddEntry(e Entry[K, V]) State {
+	now := q.table.Read()
+	defer q.table.Unlock()
+	return q.add(&e, q.only, now)
 }
 
 // Take hands out the item that is due first and spends one token. It returns false if no item is due, there is no token,
-// or the queue is paused; then no token is spent. Equal due times are served in the order of
-// adding. The caller becomes the item's holder and must end it.
+// or the queue is paused; then no token is spent. Equal due times are served in the order of adding. The caller becomes
+// the item's holder and must end it.
 func (q *Queue[K, V]) Take() (it Item[K, V], ok bool) {
-	ok = q.takeAt(&it, q.clock.Now())
+	now := q.table.Read()
+	defer q.table.Unlock()
+	ok = q.take(&it, now)
 	return it, ok
-}
-
-// TakeAt is Take at that reading of the clock.
-func (q *Queue[K, V]) TakeAt(now time.Time) (it Item[K, V], ok bool) {
-	ok = q.takeAt(&it, now)
-	return it, ok
-}
-
-func (q *Queue[K, V]) takeAt(it *Item[K, V], now time.Time) (ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.take(it, q.time.Read(now))
 }
 
 // SetRate changes the rate, in items a second; Unlimited and Stopped are allowed, and 0 stops too. Setting the current
 // rate changes nothing. The bucket keeps whole tokens and loses fractions. An unlimited bucket counts as full, a stopped
 // one as empty: after a stop, the first item is handed out 1/rate later. An invalid rate is an error and changes nothing.
-func (q *Queue[K, V]) SetRate(rate float64) error { return q.SetRateAt(rate, q.clock.Now()) }
-
-// SetRateAt is SetRate at that reading of the clock.
-func (q *Queue[K, V]) SetRateAt(rate float64, now time.Time) error {
+func (q *Queue[K, V]) SetRate(rate float64) error {
 	if err := checkRate(rate); err != nil {
 		return err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.only.bucket.setRate(max(rate, 0), q.time.Read(now))
+	now := q.table.Read()
+	defer q.table.Unlock()
+	q.only.bucket.setRate(max(rate, 0), now)
 	q.kick()
 	return nil
 }
@@ -92,16 +75,16 @@ func checkRate(rate float64) error {
 
 // Rate returns the current rate: 0 if the queue is stopped, Unlimited if it is unlimited.
 func (q *Queue[K, V]) Rate() float64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.table.Lock()
+	defer q.table.Unlock()
 	return q.only.bucket.rate
 }
 
 // Get returns what is known about the key, and false if it is not known.
 func (q *Queue[K, V]) Get(key K) (Status[V], bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	r := q.find(key)
+	q.table.Lock()
+	defer q.table.Unlock()
+	r := q.table.Get(key)
 	if r == nil {
 		return Status[V]{}, false
 	}
@@ -109,9 +92,10 @@ func (q *Queue[K, V]) Get(key K) (Status[V], bool) {
 }
 
 // Run takes items and calls fn for one after the other, until the context ends; then it returns the context's error. If
-// fn returns without ending the item, the item is Done. A panic in fn is a failed try: the item is retried with its
-// backoff, and Run goes on. If fn calls runtime.Goexit, the item is retried too, and this Run ends. Run returns an error
-// at once if the clock has no timers (clock.Clock). Several Runs, and Take beside them, share the rate.
+// fn returns without ending the item, the item is Done, which keeps its key until Remove. A panic in fn is a failed try:
+// the item is retried with its backoff, and Run goes on. If fn calls runtime.Goexit, the item is retried too, and this Run
+// ends. Run returns an error at once if the clock has no timers (clock.Clock). Several Runs, and Take beside them, share
+// the rate.
 func (q *Queue[K, V]) Run(ctx context.Context, fn func(context.Context, Item[K, V])) error {
 	return q.run(ctx, func() (Item[K, V], func(), bool) {
 		it, ok := q.Take()

@@ -3,8 +3,11 @@ package ratelimitqueue
 import (
 	"context"
 	"errors"
+	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // errEnded is the error of a try whose goroutine was ended by runtime.Goexit.
@@ -12,7 +15,7 @@ var errEnded = errors.New("ratelimitqueue: the work ended its goroutine")
 
 // run calls take and does the work it returns, until the context ends.
 func (c *core[K, V]) run(ctx context.Context, take func() (it Item[K, V], work func(), ok bool)) error {
-	timers, ok := c.clock.(clock.Clock)
+	timers, ok := c.table.Clock.(clock.Clock)
 	if !ok {
 		return errors.New("ratelimitqueue: Run needs a clock with timers")
 	}
@@ -44,21 +47,27 @@ func (c *core[K, V]) run(ctx context.Context, take func() (it Item[K, V], work f
 	}
 }
 
+// wait returns how long it is until Next.
+func (c *core[K, V]) wait() (time.Duration, bool) {
+	now := c.table.Read()
+	defer c.table.Unlock()
+	next, ok := c.next(now)
+	return time.Duration(steady.Sub(next, now)), ok
+}
+
 // work calls the user's function for an item and ends the item, however the function ends.
 func (c *core[K, V]) work(item Item[K, V], work func()) {
-	returned := false
+	err := errEnded
 	defer func() {
-		if returned {
+		if err == nil {
 			return
 		}
-		err := errEnded
 		if value := recover(); value != nil {
-			err = panicError(value)
-			c.panicked(item.Key, value)
+			err = c.table.Panicked(item.Key, value)
 		}
-		item.Fail(err) // no effect if the function has ended the item
+		item.Retry(err) // no effect if the function has ended the item
 	}()
 	work()
-	returned = true
+	err = nil
 	item.Done() // likewise
 }

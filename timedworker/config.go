@@ -14,16 +14,14 @@ type Config struct {
 	Workers int
 	// Clock is the real clock if nil. Run needs a clock.Clock, with timers.
 	Clock clock.PassiveClock
-	// Backoff is how long to wait after a try that ended with Retry or Fail.
+	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnError, if not nil, is called with every error of a failed or dropped try, including those made from panics.
-	OnError func(key any, err error)
-	// OnPanic, if not nil, is called after every panic in the work, Jitter and OnError.
+	// OnPanic, if not nil, is called after every panic in the work and in Jitter.
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Backoff says how long to wait after failed tries: Initial (0 means 100ms) after the first, then Factor (0 means 2)
-// times as long after each further one, at most Max (0 means one minute). Jitter, if not nil, changes each delay.
+// Backoff says how long Retry waits: Initial (0 means 100ms) after the first failed try, then Factor (0 means 2) times as
+// long after each further one, at most Max (0 means one minute). Jitter, if not nil, changes each delay.
 type Backoff = backoff.Backoff
 
 // Validate reports every fault at once.
@@ -33,15 +31,4 @@ func (c Config) Validate() error {
 		errs = append(errs, field.Invalid(field.NewPath("workers"), c.Workers, "must not be negative"))
 	}
 	return errs.ToAggregate()
-}
-
-func (c Config) withDefaults() Config {
-	if c.Workers == 0 {
-		c.Workers = 8
-	}
-	if c.Clock == nil {
-		c.Clock = clock.RealClock{}
-	}
-	c.Backoff = c.Backoff.Default()
-	return c
 }

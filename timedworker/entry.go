@@ -1,114 +1,85 @@
 package timedworker
 
 import (
-	"fmt"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/slots"
 )
 
-// Entry is a piece of work to schedule. Its zero policies are the cautious ones: work that waits already is kept, and
-// work that comes while the key runs is not lost.
+// Entry is a piece of work to schedule.
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when to run it: at once if that has passed; the zero time means now.
+	// Due is when to run it: at once if that has passed. The zero time means now, and for a key that is known already: as
+	// before.
 	Due time.Time
 	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
 	// One that is learned late is adopted, and an empty one does not erase it.
 	Identity string
-	// OnDuplicate applies if the key waits already with the same identity.
+	// OnDuplicate says what happens if the key waits or is in flight already.
 	OnDuplicate Duplicate
-	// WhileInFlight applies if the key's work is running.
-	WhileInFlight WhileInFlight
 }
 
-// Duplicate says which due time and value a waiting key has after it is scheduled again.
+// Duplicate says what becomes of work that waits if its key is scheduled again. Of work in flight nothing changes: the new
+// entry waits until it ends. With Done, it gets a turn of its own then; with Retry, RetryAfter or Blocked, Duplicate
+// decides between the two as if the work had been waiting.
 type Duplicate uint8
 
-// The values of Duplicate; KeepFirst is the zero value.
 const (
-	// KeepFirst changes nothing.
-	KeepFirst Duplicate = iota
+	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
+	// The place among equal due times is kept. It is the zero value, and what Schedule does.
+	Replace Duplicate = iota
 	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
 	// counts, not the one to which a failed try has put the work off: scheduling it again for the same time or a later
 	// one does not bring the retry forward.
 	KeepEarliest
-	// Replace takes the new due time and value. The place among equal due times is kept.
-	Replace
+	// KeepFirst changes nothing.
+	KeepFirst
 )
 
-// WhileInFlight says what scheduling does while the key's work runs. It has no effect once the running work was cancelled
-// or the entry has another identity: then the entry waits for the work to end, and OnDuplicate applies between entries
-// that wait so.
-type WhileInFlight uint8
+// State is where the work of a key is.
+type State uint8
 
-// The values of WhileInFlight; Again is the zero value.
 const (
-	// Again gives the newest entry a turn of its own, when it is due, once the running work is done or dropped. If that
-	// is retried, the entry's OnDuplicate chooses between the two, as if the work had been waiting.
-	Again WhileInFlight = iota
-	// Ignore changes nothing.
-	Ignore
-)
-
-// keeps reports whether the policy keeps work that was asked for at one time when it is scheduled for another, due.
-func (d Duplicate) keeps(asked, due int64) bool {
-	switch d {
-	case Replace:
-		return false
-	case KeepEarliest:
-		return due >= asked
-	}
-	return true
-}
-
-// ScheduleResult says what scheduling did.
-type ScheduleResult uint8
-
-// The results of scheduling.
-const (
-	// Scheduled: the key was not known.
-	Scheduled ScheduleResult = iota + 1
-	// Moved: the key waits, and has a new due time and value.
-	Moved
-	// Unchanged: the due time stays as it is, by a policy or because it is the same. In the latter case the value is
-	// replaced if the policy says so. An identity that is learned late is adopted in any case.
-	Unchanged
-	// Queued: the key is running; the new work waits for its end, in place of any that waited so before. If it has
-	// another identity, the running work is not tried again.
-	Queued
-	// Replaced: work of another identity waited; it is dropped and the new work scheduled.
-	Replaced
-)
-
-var scheduleNames = [...]string{"", "Scheduled", "Moved", "Unchanged", "Queued", "Replaced"}
-
-// String returns the name of the constant.
-func (r ScheduleResult) String() string { return name(scheduleNames[:], uint8(r), "ScheduleResult") }
-
-// CancelResult says what cancelling did.
-type CancelResult uint8
-
-// The results of cancelling.
-const (
-	// Cancelled: the work was waiting and will not run.
-	Cancelled CancelResult = iota + 1
-	// Running: the work has started. It will not be tried again, and work of this identity that was queued behind it
-	// will not run.
-	Running
-	// NotFound: nothing is scheduled or running for the key.
-	NotFound
-	// OtherIdentity: the key's work has another identity; nothing has changed.
+	// Unknown: there is none.
+	Unknown State = iota
+	// Waiting: it waits to be due, and for a worker.
+	Waiting
+	// InFlight: the function has been called with it, and has not returned.
+	InFlight
+	// OtherIdentity is only an answer of ScheduleEntry and CancelIdentity: the key is known with another identity.
 	OtherIdentity
 )
 
-var cancelNames = [...]string{"", "Cancelled", "Running", "NotFound", "OtherIdentity"}
-
 // String returns the name of the constant.
-func (r CancelResult) String() string { return name(cancelNames[:], uint8(r), "CancelResult") }
+func (s State) String() string { return slots.State(s).String() }
 
-func name(names []string, n uint8, kind string) string {
-	if n == 0 || int(n) >= len(names) {
-		return fmt.Sprintf("%s(%d)", kind, n)
-	}
-	return names[n]
+// Status is a copy of what is known about one key.
+type Status[V any] struct {
+	State    State
+	Value    V
+	Identity string
+	// Added is when it was scheduled, Due when it is due, or was.
+	Added, Due time.Time
+	// Attempts is how many tries failed. LastError is what the last of them gave to Retry, or its panic; nil if there was
+	// none.
+	Attempts  int
+	LastError error
+}
+
+// Stats is what a Set holds now, and what it has done since it was made.
+type Stats struct {
+	// Waiting is how many keys wait. InFlight is how many tries run, including those of work that was cancelled.
+	Waiting, InFlight int
+	// Overdue is how long the earliest waiting work has been due, by the last reading of the clock, even if it may not
+	// start; 0 if nothing is due.
+	Overdue time.Duration
+	// Added counts what was taken in: unknown keys, and entries for keys in flight. Tries counts the tries that began.
+	// Done counts endings with Done, Retried those with Retry or RetryAfter, and panics. Endings without effect,
+	// because the work was cancelled, are not counted.
+	Added, Tries, Done, Retried uint64
+	// Panicked counts panics in your functions, including the work.
+	Panicked uint64
+	// LastError is the last error given to Retry or made from a panic; nil if there was none.
+	LastError error
 }

@@ -15,17 +15,17 @@ import (
 // return, and then returns the context's error. What is scheduled stays scheduled. Run returns ErrRunning if another Step
 // or Run is active, and an error if the clock has no timers (clock.Clock).
 func (s *Set[K, V]) Run(ctx context.Context) error {
-	timers, ok := s.config.Clock.(clock.Clock)
+	timers, ok := s.table.Clock.(clock.Clock)
 	if !ok {
-		return fmt.Errorf("timedworker: Run needs a clock with timers, %T has none", s.config.Clock)
+		return fmt.Errorf("timedworker: Run needs a clock with timers, %T has none", s.table.Clock)
 	}
-	if _, err := s.begin(); err != nil {
+	if err := s.begin(false); err != nil {
 		return err
 	}
 	defer s.stop()
 	defer s.disarm()
 	var workers sync.WaitGroup
-	for range s.config.Workers {
+	for range s.workers {
 		workers.Add(1)
 		go s.worker(ctx, &workers)
 	}
@@ -47,11 +47,9 @@ func (s *Set[K, V]) Run(ctx context.Context) error {
 
 // look returns how long it is until something is due. If something is due already, it wakes a worker.
 func (s *Set[K, V]) look() (wait time.Duration, some bool) {
-	at := s.read()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.tick(at)
-	next, some := s.nextDue()
+	now := s.table.Read()
+	defer s.table.Unlock()
+	next, some := s.next()
 	switch {
 	case !some:
 		s.armed = never
@@ -66,21 +64,21 @@ func (s *Set[K, V]) look() (wait time.Duration, some bool) {
 
 // arm sets the timer, and makes it if there is none.
 func (s *Set[K, V]) arm(timers clock.Clock, wait time.Duration) <-chan time.Time {
-	s.mu.Lock()
+	s.table.Lock()
 	timer := s.timer
-	s.mu.Unlock()
+	s.table.Unlock()
 	if timer != nil {
 		timer.Reset(wait)
 		return timer.C()
 	}
 	timer = timers.NewTimer(wait)
-	s.mu.Lock()
+	s.table.Lock()
 	s.timer = timer
-	s.mu.Unlock()
+	s.table.Unlock()
 	return timer.C()
 }
 
-// wakeWorker makes one idle worker look for work; that one wakes the next if there is more. s.mu is held.
+// wakeWorker makes one idle worker look for work; that one wakes the next if there is more. The lock is held.
 func (s *Set[K, V]) wakeWorker() {
 	if s.idle == 0 {
 		return
@@ -92,19 +90,19 @@ func (s *Set[K, V]) wakeWorker() {
 }
 
 // watch sets Run's timer for what is due next if nothing watches for that, for a worker that is about to work while
-// others are idle. s.mu is held, but released while the clock is called.
+// others are idle. The lock is held, but released while the clock is called.
 func (s *Set[K, V]) watch() {
 	if s.armed == unwatched {
 		s.rearm()
 	}
 }
 
-// rearm sets Run's timer for what is due next, for a worker that found nothing more due. s.mu is held, but released while
+// rearm sets Run's timer for what is due next, for a worker that found nothing more due. The lock is held, but released while
 // the clock is called. If another goroutine changes armed meanwhile, the two calls of Reset may come in the wrong order;
 // then Run is woken to set the timer once more.
 func (s *Set[K, V]) rearm() {
-	next, some := s.nextDue()
-	now, timer := s.time.Elapsed(), s.timer
+	next, some := s.next()
+	now, timer := s.table.Time.Elapsed(), s.timer
 	switch {
 	case !some:
 		s.armed = never
@@ -117,19 +115,19 @@ func (s *Set[K, V]) rearm() {
 		return
 	}
 	s.armed = next
-	s.mu.Unlock()
+	s.table.Unlock()
 	timer.Reset(time.Duration(next - now))
-	s.mu.Lock()
+	s.table.Lock()
 	if s.armed != next {
 		s.kick()
 	}
 }
 
 func (s *Set[K, V]) disarm() {
-	s.mu.Lock()
+	s.table.Lock()
 	timer := s.timer
 	s.timer = nil
-	s.mu.Unlock()
+	s.table.Unlock()
 	if timer != nil {
 		timer.Stop()
 	}
@@ -146,7 +144,7 @@ func (s *Set[K, V]) worker(ctx context.Context, workers *sync.WaitGroup) {
 			go s.worker(ctx, workers)
 		}
 	}()
-	t := &try[K, V]{set: s}
+	t := &try[K, V]{}
 	defer s.abandon(t)
 	for ctx.Err() == nil {
 		if s.advance(ctx, t) {
@@ -158,13 +156,13 @@ func (s *Set[K, V]) worker(ctx context.Context, workers *sync.WaitGroup) {
 		case <-s.tokens:
 		}
 	}
-	s.mu.Lock()
+	s.table.Lock()
 	s.stir(t)
-	s.mu.Unlock()
+	s.table.Unlock()
 	ended = true
 }
 
-// rest makes a worker idle until stir, and makes sure that Run's timer is set for what is due next. s.mu is held, but
+// rest makes a worker idle until stir, and makes sure that Run's timer is set for what is due next. The lock is held, but
 // released while the clock is called.
 func (s *Set[K, V]) rest(t *try[K, V]) {
 	t.idle = true
@@ -172,7 +170,7 @@ func (s *Set[K, V]) rest(t *try[K, V]) {
 	s.rearm()
 }
 
-// stir ends a rest, if there is one. s.mu is held.
+// stir ends a rest, if there is one. The lock is held.
 func (s *Set[K, V]) stir(t *try[K, V]) {
 	if t.idle {
 		t.idle = false

@@ -4,67 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/slots"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
 // ErrRunning is returned by Step and Run while another Step or Run of the same Set is active.
 var ErrRunning = errors.New("timedworker: another Step or Run is active")
 
-// Set holds at most one piece of scheduled work per key and runs it when it is due. All methods are safe for concurrent
-// use, also by the work itself. Memory is bounded by the keys that are scheduled or running, and shrinks as they go. A
-// Set must be made by New.
+// Set holds at most one piece of work per key and runs it when it is due. All methods are safe for concurrent use, also by
+// the work itself. Memory is bounded by the keys that are known, and shrinks as they go. A Set must be made by New.
 type Set[K comparable, V any] struct {
 	function func(context.Context, Work[K, V]) Result
-	config   Config
+	workers  int
 
-	mu      sync.Mutex // guards the rest; never held while one of the user's functions runs
-	time    steady.Time
-	seq     uint64 // numbers what is scheduled: the place among equal due times
-	records due.Map[K, record[K, V]]
-	due     due.Heap[*record[K, V]] // what waits
-	aside   due.Heap[*record[K, V]] // what waits but has run in the active Step already; else empty
-	running int                     // how many tries run
-	started uint64                  // how many tries have begun
-	counts  Stats                   // except what is counted elsewhere
-	erred   int64                   // when the last error was seen
-	pauses  []string                // reasons, oldest first
-	active  bool                    // a Step or Run is active
-	armed   int64                   // when Run's timer fires; never if only scheduling something wakes Run
-	timer   clock.Timer             // nil before Run needs one
-	idle    int                     // workers of Run that wait for a token
-	wake    chan struct{}           // signals Run to look at what is due next
-	tokens  chan struct{}           // each signals one worker to look for work
-}
-
-// record is what is kept for a key. It is in due or in aside, or its work runs.
-type record[K comparable, V any] struct {
-	key K
-	task[V]
-	try   *try[K, V] // nil while it waits
-	place due.Place  // in due or in aside
-	aside bool       // which of the two
-}
-
-// task is a piece of work as it was scheduled, and what became of it since.
-type task[V any] struct {
-	identity string
-	value    V
-	due      int64
-	seq      uint64
-	tried    *tried // nil before the first try that did not end the work
-}
-
-// tried is what remains of tries that did not end the work.
-type tried struct {
-	asked    int64 // the due time that was asked for, before tries put it off
-	attempts int
-	err      error // the last one
+	table  slots.Table[K, V, bool]           // a slot's line says whether it is aside; its Mutex guards the rest
+	due    due.Heap[*slots.Slot[K, V, bool]] // what waits
+	aside  due.Heap[*slots.Slot[K, V, bool]] // what waits but has run in the active Step already; else empty
+	ran    map[K]struct{}                    // the keys that ran in the active Step; else nil
+	active bool                              // a Step or Run is active
+	armed  int64                             // when Run's timer fires; never if only scheduling something wakes Run
+	timer  clock.Timer                       // nil before Run needs one
+	idle   int                               // workers of Run that wait for a token
+	wake   chan struct{}                     // signals Run to look at what is due next
+	tokens chan struct{}                     // each signals one worker to look for work
 }
 
 const (
@@ -82,72 +50,42 @@ func New[K comparable, V any](function func(context.Context, Work[K, V]) Result,
 	if function == nil {
 		return nil, errors.New("timedworker: no function to run")
 	}
-	config = config.withDefaults()
+	if config.Workers == 0 {
+		config.Workers = 8
+	}
 	s := &Set[K, V]{
-		function: function, config: config, armed: never,
+		function: function, workers: config.Workers, armed: never,
 		wake: make(chan struct{}, 1), tokens: make(chan struct{}, config.Workers),
 	}
-	s.time.Read(config.Clock.Now())
+	s.table.Start(slots.Config{
+		Name: "timedworker", Clock: config.Clock, Backoff: config.Backoff, OnPanic: config.OnPanic,
+	}, (*order[K, V])(s))
 	return s, nil
 }
 
-// read reads the clock. That is done before taking the lock, to hold the lock for a shorter time.
-func (s *Set[K, V]) read() time.Time { return s.config.Clock.Now() }
+// order is the Set as the owner of its table.
+type order[K comparable, V any] Set[K, V]
 
-// tick takes a reading and returns the steady time. s.mu is held. If a reading is earlier than the last one, either
-// another goroutine has read the clock since, or the clock was set back. Only a reading taken under the lock shows which.
-func (s *Set[K, V]) tick(now time.Time) int64 {
-	if s.time.Late(now) {
-		now = s.read()
-	}
-	return s.time.Read(now)
-}
-
-// asked returns the due time that was asked for; a try may have put the work off since.
-func (w *task[V]) asked() int64 {
-	if w.tried != nil {
-		return w.tried.asked
-	}
-	return w.due
-}
-
-// heap returns the heap in which the record waits, or is to wait.
-func (s *Set[K, V]) heap(r *record[K, V]) *due.Heap[*record[K, V]] {
-	if r.aside {
-		return &s.aside
-	}
-	return &s.due
-}
-
-// came returns the place among equal due times of what is scheduled now. s.mu is held.
-func (s *Set[K, V]) came() uint64 {
-	s.seq++
-	return s.seq
-}
-
-// add makes the record of an unknown key. s.mu is held.
-func (s *Set[K, V]) add(key K, w task[V]) {
-	r := s.records.Add(key)
-	r.key, r.task = key, w
-	s.counts.Added++
-	s.enqueue(r)
-}
-
-// enqueue puts the record into its heap, or moves it there, and wakes Run if that waits for something later.
-func (s *Set[K, V]) enqueue(r *record[K, V]) {
-	s.heap(r).Set(r, &r.place, r.due, r.seq)
-	if r.due < s.armed {
+func (o *order[K, V]) Queue(r *slots.Slot[K, V, bool]) {
+	s := (*Set[K, V])(o)
+	_, r.Line = s.ran[r.Key]
+	s.heap(r).Set(r, &r.Place, r.Due, r.Seq)
+	if r.Due < s.armed {
 		s.kick()
 	}
 }
 
-// drop forgets waiting work. s.mu is held.
-func (s *Set[K, V]) drop(r *record[K, V]) {
-	s.heap(r).Remove(&r.place)
-	s.records.Delete(r.key, r)
-}
+func (o *order[K, V]) Unqueue(r *slots.Slot[K, V, bool]) { (*Set[K, V])(o).heap(r).Remove(&r.Place) }
 
-func (s *Set[K, V]) waiting() int { return s.due.Len() + s.aside.Len() }
+func (o *order[K, V]) Became(*slots.Slot[K, V, bool], slots.State) {}
+
+// heap returns the heap in which the slot waits, or is to wait.
+func (s *Set[K, V]) heap(r *slots.Slot[K, V, bool]) *due.Heap[*slots.Slot[K, V, bool]] {
+	if r.Line {
+		return &s.aside
+	}
+	return &s.due
+}
 
 func (s *Set[K, V]) kick() {
 	select {
@@ -156,4 +94,139 @@ func (s *Set[K, V]) kick() {
 	}
 }
 
-func differ(a, b string) bool { return a != "" && b != "" && a != b }
+// Schedule schedules the key's work for due, as ScheduleEntry does with the other fields zero: work that waits is moved
+// and gets the new value.
+func (s *Set[K, V]) Schedule(key K, value V, due time.Time) State {
+	return s.ScheduleEntry(Entry[K, V]{Key: key, Value: value, Due: due})
+}
+
+// ScheduleEntry schedules work, and returns the state that the key was in:
+//
+//   - Unknown: the work is scheduled.
+//   - Waiting or InFlight: the entry's OnDuplicate decides.
+//   - OtherIdentity: the work takes the key over; earlier work of the key that runs ends first, without effect.
+func (s *Set[K, V]) ScheduleEntry(e Entry[K, V]) State {
+	now := s.table.Read()
+	defer s.table.Unlock()
+	return State(s.table.Add(&slots.Entry[K, V]{
+		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: slots.Duplicate(e.OnDuplicate),
+	}, false, now))
+}
+
+// Cancel forgets the key and returns the state that it was in. If that is InFlight, the work has started and will not be
+// tried again; otherwise it never will start.
+func (s *Set[K, V]) Cancel(key K) State { return s.CancelIdentity(key, "") }
+
+// CancelIdentity is Cancel for one identity only, so that a late event about a deleted object cannot cancel the work of
+// its successor with the same key: then it returns OtherIdentity, and nothing has changed. An empty identity matches any.
+func (s *Set[K, V]) CancelIdentity(key K, identity string) State {
+	s.table.Lock()
+	defer s.table.Unlock()
+	return State(s.table.Remove(key, identity))
+}
+
+// Clear forgets everything: nothing that waits will run, and what runs is not tried again. Pauses and Stats stay.
+func (s *Set[K, V]) Clear() {
+	s.table.Lock()
+	defer s.table.Unlock()
+	s.due, s.aside = due.Heap[*slots.Slot[K, V, bool]]{}, due.Heap[*slots.Slot[K, V, bool]]{}
+	s.table.Clear()
+}
+
+// Get returns what is known about the key, and false if it is not known.
+func (s *Set[K, V]) Get(key K) (Status[V], bool) {
+	s.table.Lock()
+	defer s.table.Unlock()
+	r := s.table.Get(key)
+	if r == nil {
+		return Status[V]{}, false
+	}
+	is := s.table.Status(r)
+	return Status[V]{State(is.State), is.Value, is.Identity, is.Added, is.Due, is.Attempts, is.LastError}, true
+}
+
+// Len returns how many keys wait.
+func (s *Set[K, V]) Len() int {
+	s.table.Lock()
+	defer s.table.Unlock()
+	return s.table.Count(slots.Waiting)
+}
+
+// Stats returns the current Stats. O(1).
+func (s *Set[K, V]) Stats() Stats {
+	s.table.Lock()
+	defer s.table.Unlock()
+	is := s.table.Look()
+	stats := Stats{is.Waiting, is.InFlight, 0, is.Added, is.Tries, is.Done, is.Retried, is.Panicked, is.LastError}
+	if due, some := s.firstDue(); some {
+		stats.Overdue = max(0, time.Duration(steady.Sub(s.table.Time.Elapsed(), due)))
+	}
+	return stats
+}
+
+// Pause lets nothing start until Resume is called with the same reason. Several reasons may be in force; the same one
+// twice is one. Running work goes on, and so do scheduling and cancelling; due times stay.
+func (s *Set[K, V]) Pause(reason string) {
+	s.table.Lock()
+	defer s.table.Unlock()
+	s.table.Pauses.Add(reason)
+}
+
+// Resume ends a Pause with that reason and reports whether there was one.
+func (s *Set[K, V]) Resume(reason string) bool {
+	s.table.Lock()
+	defer s.table.Unlock()
+	defer s.kick()
+	return s.table.Pauses.Remove(reason)
+}
+
+// Paused returns the reasons in force, oldest first.
+func (s *Set[K, V]) Paused() []string {
+	s.table.Lock()
+	defer s.table.Unlock()
+	return slices.Clone(s.table.Pauses)
+}
+
+// Next returns when work next starts, not before now. False means that nothing will start before something is scheduled
+// or resumed.
+func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.table.Clock.Now()) }
+
+// NextAt is Next at that reading of the clock.
+func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
+	at := s.table.ReadAt(now)
+	defer s.table.Unlock()
+	next, ok := s.next()
+	if !ok {
+		return time.Time{}, false
+	}
+	return s.table.Instant(max(next, at)), true
+}
+
+// next is Next in steady time, but may lie in the past. The lock is held.
+func (s *Set[K, V]) next() (int64, bool) {
+	if len(s.table.Pauses) > 0 {
+		return 0, false
+	}
+	return s.firstDue()
+}
+
+// firstDue returns the earliest due time of what waits, in steady time. The lock is held.
+func (s *Set[K, V]) firstDue() (int64, bool) {
+	_, due, ok := s.due.Min()
+	if _, aside, some := s.aside.Min(); some && (!ok || aside < due) {
+		due, ok = aside, true
+	}
+	return due, ok
+}
+
+// Wait returns how long it is until Next, for reconcilers to use as RequeueAfter: at least one nanosecond if something is
+// due now or later, and 0 if nothing will start before something is scheduled or resumed.
+func (s *Set[K, V]) Wait() time.Duration {
+	now := s.table.Read()
+	defer s.table.Unlock()
+	next, ok := s.next()
+	if !ok {
+		return 0
+	}
+	return max(time.Duration(steady.Sub(next, now)), 1)
+}

@@ -60,7 +60,9 @@ func newDrain(clock *testingclock.FakeClock, out io.Writer) (d *drain, err error
 		return nil, err
 	}
 	// At most one host of a rack per minute.
-	d.queue, err = ratelimitqueue.NewGroup[string, string, host](ratelimitqueue.GroupConfig[string, string]{Clock: clock, Rate: 1.0 / 60})
+	d.queue, err = ratelimitqueue.NewGroup[string, string, host](ratelimitqueue.GroupConfig[string, string]{
+		Config: ratelimitqueue.Config{Clock: clock, Rate: 1.0 / 60},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +79,13 @@ func (d *drain) say(host, what string) {
 
 // begin asks the budget about each host that the queue hands out. A refused host is asked about again in a minute.
 func (d *drain) begin() {
-	for item, ok := d.queue.Take(); ok; item, ok = d.queue.Take() {
+	for _, item, ok := d.queue.Take(); ok; _, item, ok = d.queue.Take() {
 		reservation, err := d.may.Reserve(item.Key)
 		if err != nil { // a *budget.Refusal, which names the bound
-			item.Unused().Blocked(time.Minute)
+			item.Blocked(time.Minute)
 			continue
 		}
-		item.Done()
+		item.Forget()
 		reservation.Commit()
 		d.say(item.Key, "cordoned; its jobs have ten minutes")
 		d.work.Schedule(item.Key, func() {

@@ -25,6 +25,12 @@ const (
 
 var now = time.Now // tests set it
 
+// reads is a clock that reads now.
+type reads struct{}
+
+func (reads) Now() time.Time                  { return now() }
+func (reads) Since(t time.Time) time.Duration { return now().Sub(t) }
+
 // RateLimitedTimedQueue holds values, each once, and processes them in the order of their times, as fast as a limiter
 // allows. All methods are safe for concurrent use; all but Try may be called from the function of Try.
 type RateLimitedTimedQueue struct {
@@ -38,7 +44,7 @@ type RateLimitedTimedQueue struct {
 
 // NewRateLimitedTimedQueue returns an empty queue.
 func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimedQueue {
-	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited}) // this configuration is valid
+	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: reads{}}) // this configuration is valid
 	return &RateLimitedTimedQueue{queue: queue, limiter: limiter}
 }
 
@@ -58,21 +64,20 @@ func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
 			logger.V(10).Info("Rate limited")
 			return
 		}
-		at := now()
-		item, ok := q.queue.TakeAt(at)
+		item, ok := q.queue.Take()
 		if !ok {
 			return
 		}
 		value := item.Value
 		value.ProcessAt = item.Due
-		try(item.At(at), value, fn)
+		try(item, value, fn)
 	}
 }
 
 func try(item ratelimitqueue.Item[string, TimedValue], value TimedValue, fn ActionFunc) {
 	defer item.Blocked(0) // takes effect only if fn panics
 	if done, wait := fn(value); done {
-		item.Keep()
+		item.Done()
 	} else {
 		item.RetryAfter(wait + 1)
 	}
@@ -81,14 +86,14 @@ func try(item ratelimitqueue.Item[string, TimedValue], value TimedValue, fn Acti
 // Add adds a value, to be processed now. It returns false, and changes nothing, if the value is known.
 func (q *RateLimitedTimedQueue) Add(value string, uid any) bool {
 	at := now()
-	return q.queue.AddEntryAt(ratelimitqueue.Entry[string, TimedValue]{
-		Key: value, Value: TimedValue{Value: value, UID: uid, AddedAt: at, ProcessAt: at}, Due: at, WhileInFlight: ratelimitqueue.Ignore,
-	}, at) == ratelimitqueue.Added
+	return q.queue.AddEntry(ratelimitqueue.Entry[string, TimedValue]{
+		Key: value, Value: TimedValue{Value: value, UID: uid, AddedAt: at, ProcessAt: at}, Due: at, OnDuplicate: ratelimitqueue.KeepFirst,
+	}) == ratelimitqueue.Unknown
 }
 
 // Remove forgets a value. It returns false if the value was not known.
 func (q *RateLimitedTimedQueue) Remove(value string) bool {
-	return q.queue.Remove(value) != ratelimitqueue.NotFound
+	return q.queue.Remove(value) != ratelimitqueue.Unknown
 }
 
 // Clear forgets all values.

@@ -107,17 +107,15 @@ func (q *TimedWorkerQueue) add(ctx context.Context, args *WorkArgs, createdAt, f
 	}
 	key := args.KeyFromWorkArgs()
 	e := timedworker.Entry[string, *TimedWorker]{
-		Key: key, Value: &TimedWorker{args, createdAt, fireAt, ctx, q}, OnDuplicate: policy, WhileInFlight: timedworker.Ignore,
+		Key: key, Value: &TimedWorker{args, createdAt, fireAt, ctx, q}, OnDuplicate: policy,
 	}
 	if st, known := q.get(key); known && policy == timedworker.Replace {
-		if st.Running && !st.Value.timed() || st.Value.FireAt.Equal(fireAt) {
+		if st.State == timedworker.InFlight && !st.Value.timed() || st.Value.FireAt.Equal(fireAt) {
 			return
 		}
-		e.WhileInFlight = timedworker.Again
 	}
-	now := q.clock.Now()
-	e.Due = now.Add(fireAt.Sub(createdAt))
-	q.set.ScheduleEntryAt(e, now)
+	e.Due = q.clock.Now().Add(fireAt.Sub(createdAt))
+	q.set.ScheduleEntry(e)
 }
 
 // run starts the workers; q is locked.

@@ -159,7 +159,7 @@ func TestConcurrently(t *testing.T) {
 	all.Wait()
 	for left := 1; left > 0; {
 		stats := q.set.Stats()
-		left = stats.Waiting + stats.Running
+		left = stats.Waiting + stats.InFlight
 	}
 	q.CancelAndWait()
 	require.Len(t, did, 800)

@@ -49,22 +49,24 @@ func (e *Evictions[K, V]) PutApart(w timedworker.Work[K, V], at time.Time) timed
 
 func (e *Evictions[K, V]) entry(eviction V, due time.Time) timedworker.Entry[K, V] {
 	slot, uid := e.pod(eviction)
-	return timedworker.Entry[K, V]{Key: slot, Identity: uid, Value: eviction, Due: due, OnDuplicate: timedworker.Replace}
+	return timedworker.Entry[K, V]{Key: slot, Identity: uid, Value: eviction, Due: due}
 }
 
-// Schedule schedules an eviction, or moves it. read is the current reading of the clock; a zero due means read.
-func (e *Evictions[K, V]) Schedule(eviction V, due, read time.Time) timedworker.ScheduleResult {
+// Schedule schedules an eviction for due, or moves it, and says whether that has changed anything but the eviction itself.
+func (e *Evictions[K, V]) Schedule(eviction V, due time.Time) (changed bool) {
 	entry, set := e.entry(eviction, due), e.Fresh
 	if _, ok := e.Refused.Get(entry.Key); ok {
 		set = e.Refused
 	}
-	return set.ScheduleEntryAt(entry, read)
+	was, _ := set.Get(entry.Key)
+	set.ScheduleEntry(entry)
+	return was.State != timedworker.Waiting || was.Identity != entry.Identity || !was.Due.Equal(due)
 }
 
-// Try schedules these evictions for now; read is the current reading of the clock.
-func (e *Evictions[K, V]) Try(list []V, read time.Time) {
+// Try schedules these evictions for now.
+func (e *Evictions[K, V]) Try(list []V, now time.Time) {
 	for _, eviction := range list {
-		e.Schedule(eviction, time.Time{}, read)
+		e.Schedule(eviction, now)
 	}
 }
 
@@ -76,15 +78,15 @@ func (e *Evictions[K, V]) Sooner(slot K, at time.Time) {
 
 // Sooner brings work forward to at, if it waits for a later time.
 func Sooner[K comparable, V any](set *timedworker.Set[K, V], key K, at time.Time) {
-	if st, ok := set.Get(key); ok && !st.Running && st.Due.After(at) {
-		set.ScheduleEntry(timedworker.Entry[K, V]{Key: key, Value: st.Value, Due: at, OnDuplicate: timedworker.Replace})
+	if st, ok := set.Get(key); ok && st.State == timedworker.Waiting && st.Due.After(at) {
+		set.ScheduleEntry(timedworker.Entry[K, V]{Key: key, Value: st.Value, Due: at})
 	}
 }
 
 // Cancel cancels the eviction of a pod, whichever set it is in.
-func (e *Evictions[K, V]) Cancel(slot K, uid string) timedworker.CancelResult {
+func (e *Evictions[K, V]) Cancel(slot K, uid string) timedworker.State {
 	fresh, refused := e.Fresh.CancelIdentity(slot, uid), e.Refused.CancelIdentity(slot, uid)
-	if refused != timedworker.NotFound {
+	if refused != timedworker.Unknown {
 		return refused
 	}
 	return fresh
@@ -93,7 +95,7 @@ func (e *Evictions[K, V]) Cancel(slot K, uid string) timedworker.CancelResult {
 // Len returns how many evictions are armed.
 func (e *Evictions[K, V]) Len() int {
 	fresh, refused := e.Fresh.Stats(), e.Refused.Stats()
-	return fresh.Waiting + fresh.Running + refused.Waiting + refused.Running
+	return fresh.Waiting + fresh.InFlight + refused.Waiting + refused.InFlight
 }
 
 // Items returns copies of all, in the order in which they are due.

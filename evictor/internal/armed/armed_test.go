@@ -72,8 +72,8 @@ func (s *story) after(d time.Duration) (tried []string) {
 
 func TestRefusedOnesGoApart(t *testing.T) {
 	s := tell(t)
-	s.Schedule(&eviction{slot: "a", refused: 2}, s.in(time.Second), s.clock.Now())
-	s.Schedule(&eviction{slot: "b"}, s.in(time.Minute), s.clock.Now())
+	s.Schedule(&eviction{slot: "a", refused: 2}, s.in(time.Second))
+	s.Schedule(&eviction{slot: "b"}, s.in(time.Minute))
 	require.Equal(t, 2, s.Len())
 	require.Equal(t, []string{"a 1s", "b 1m0s", "a apart 1m1s"}, s.after(90*time.Second))
 	items := s.Items()
@@ -87,10 +87,10 @@ func TestRefusedOnesGoApart(t *testing.T) {
 func TestItStaysApartWhenItIsMoved(t *testing.T) {
 	s := tell(t)
 	a := &eviction{slot: "a", refused: 1}
-	s.Schedule(a, time.Time{}, s.clock.Now())
+	s.Schedule(a, s.in(0))
 	require.Equal(t, []string{"a 0s"}, s.after(0))
-	s.Schedule(a, s.in(2*time.Second), s.clock.Now())
-	s.Schedule(&eviction{slot: "b"}, s.in(time.Second), s.clock.Now())
+	s.Schedule(a, s.in(2*time.Second))
+	s.Schedule(&eviction{slot: "b"}, s.in(time.Second))
 	require.Equal(t, []string{"b", "a"}, []string{s.Items()[0].Key, s.Items()[1].Key}, "by what is due")
 	require.Equal(t, []string{"b 1s", "a apart 2s"}, s.after(time.Hour))
 }
@@ -100,7 +100,7 @@ func TestSooner(t *testing.T) {
 	a, b := &eviction{slot: "a", refused: 1}, &eviction{slot: "b"}
 	s.Try([]*eviction{a}, s.clock.Now())
 	require.Equal(t, []string{"a 0s"}, s.after(0))
-	s.Schedule(b, s.in(time.Hour), s.clock.Now())
+	s.Schedule(b, s.in(time.Hour))
 	for _, slot := range []string{"a", "b", "nobody"} {
 		s.Sooner(slot, s.in(time.Second))
 		s.Sooner(slot, s.in(time.Minute))
@@ -112,13 +112,13 @@ func TestSooner(t *testing.T) {
 func TestCancel(t *testing.T) {
 	s := tell(t)
 	a := &eviction{slot: "a", uid: "1", refused: 1}
-	s.Schedule(a, time.Time{}, s.clock.Now())
-	s.Schedule(&eviction{slot: "b", uid: "2"}, s.in(time.Second), s.clock.Now())
+	s.Schedule(a, s.in(0))
+	s.Schedule(&eviction{slot: "b", uid: "2"}, s.in(time.Second))
 	require.Equal(t, []string{"a 0s"}, s.after(0))
-	require.NotEqual(t, timedworker.Cancelled, s.Cancel("a", "another"))
-	require.Equal(t, timedworker.Cancelled, s.Cancel("a", "1"))
-	require.Equal(t, timedworker.Cancelled, s.Cancel("b", "2"))
-	require.Equal(t, timedworker.NotFound, s.Cancel("b", "2"))
+	require.NotEqual(t, timedworker.Waiting, s.Cancel("a", "another"))
+	require.Equal(t, timedworker.Waiting, s.Cancel("a", "1"))
+	require.Equal(t, timedworker.Waiting, s.Cancel("b", "2"))
+	require.Equal(t, timedworker.Unknown, s.Cancel("b", "2"))
 	require.Empty(t, s.after(time.Hour))
 }
 
@@ -134,7 +134,7 @@ func TestCalledOffMeanwhile(t *testing.T) {
 			return s.PutApart(w, s.in(time.Second))
 		})
 	require.NoError(t, err)
-	s.Schedule(&eviction{slot: "a"}, time.Time{}, s.clock.Now())
+	s.Schedule(&eviction{slot: "a"}, s.in(0))
 	s.after(0)
 	require.True(t, called)
 	require.Zero(t, s.Len())

@@ -36,7 +36,7 @@ func TestOneWorkerInEightTriesWhatWasRefused(t *testing.T) {
 				go func() { ended <- set.Run(ctx) }()
 			}
 			for slot := range 10 {
-				e.Schedule(slot, time.Time{}, time.Now())
+				e.Schedule(slot, time.Now())
 				synctest.Wait()
 			}
 			require.EqualValues(t, apart, running.Load(), "of %d workers", workers)

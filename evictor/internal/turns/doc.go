@@ -4,7 +4,7 @@
 //	Wait            a healthy node, or one that has had its turn, now waits
 //	Take            a waiting node gets its turn
 //	Later, Again    end a turn: nothing was done, or nothing came of it; the node waits again
-//	Drop, Unwanted  end a turn that is no longer wanted; the node no longer waits
+//	Drop            ends a turn that is no longer wanted; the node no longer waits
 //	Served          ends a turn: the node was acted on, and has had its turn
 //	Leave           the node is healthy, and no longer waits or has had its turn; a turn that it has is void, not over
 //

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	testingclock "k8s.io/utils/clock/testing"
 
 	"github.com/evictkit/evictkit/zone"
 )
@@ -41,10 +40,9 @@ func newStage(t *testing.T, c Config) *stage {
 	if c.Rate == 0 {
 		c.Rate = 0.1
 	}
-	c.Clock = testingclock.NewFakePassiveClock(epoch)
 	c.OnPanic = func(_, value any, _ []byte) { s.told = append(s.told, fmt.Sprint(value)) }
 	var err error
-	s.Turns, err = New(c)
+	s.Turns, err = New(c, epoch)
 	require.NoError(t, err)
 	return s
 }
@@ -109,8 +107,6 @@ func (s *stage) do(now time.Time, word string, args []string) string {
 		return quietly(func(n string) { s.Of(n).Drop() })
 	case "later": // by 5 seconds
 		return quietly(func(n string) { s.Of(n).Later(5*time.Second, now) })
-	case "unwanted":
-		return quietly(func(n string) { s.Of(n).Unwanted(now) })
 	case "move":
 		s.domains[args[0]] = args[1]
 		s.Move(args[0], domain(args[1]))
@@ -358,7 +354,7 @@ func TestStories(t *testing.T) {
 			{0, "wait a1 b1 c1", "a1 b1 c1"},
 			{0, "failed a1", ""},
 			{0, "take", "a1 b1"},
-			{0, "unwanted a1", ""},
+			{0, "drop a1", ""},
 			{0, "take", ""},
 			{0, "well a1", ""},
 			{0, "take", "c1"},
@@ -372,15 +368,15 @@ func TestStories(t *testing.T) {
 			{6, "take", "b2"},
 			{8, "take", "a3"},
 		}},
-		"who is not acted on costs all domains together nothing, and his own a token": {Config{MaxRate: 0.05}, []step{
-			{0, "wait a1 a2 b1 c1", "a1 a2 b1 c1"},
+		"who may not be acted on costs nothing": {Config{MaxRate: 0.05}, []step{
+			{0, "wait a1 a2 b1", "a1 a2 b1"},
 			{0, "take", "a1"},
 			{0, "later a1", ""},
 			{0, "take", "b1"},
-			{0, "unwanted b1", ""},
-			{0, "take", "c1"},
+			{0, "later b1", ""},
+			{0, "take", "a2"},
 			{0, "next", "20"},
-			{20, "take", "a2"}, // a1 is due since 5
+			{20, "take", "b1"}, // its domain's turn is longest ago
 			{40, "take", "a1"},
 		}},
 		"while nobody can act there is no turn": {Config{}, []step{

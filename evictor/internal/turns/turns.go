@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/utils/clock"
-
 	"github.com/evictkit/evictkit/internal/earliest"
 	"github.com/evictkit/evictkit/ratelimitqueue"
 	"github.com/evictkit/evictkit/zone"
@@ -25,13 +23,12 @@ type Config struct {
 	// panics.
 	Prefer  func(domain zone.Key, waiting []string) string
 	OnPanic func(key, value any, stack []byte)
-	// Clock is the clock that all readings come from.
-	Clock clock.PassiveClock
 }
 
 // Turns holds the nodes that wait, those that have a turn, and those that have failed. Make one with New.
 type Turns struct {
 	group     *ratelimitqueue.Group[zone.Key, key, struct{}]
+	read      *reading
 	taken     map[string]*Turn // the turns that are not over, by node
 	most      int              // cap on taken; 0 means none
 	maxFailed int              // 0 means no cap
@@ -40,6 +37,12 @@ type Turns struct {
 	waits     map[key]*earliest.One
 	since     earliest.Of // since when each of waits has waited
 }
+
+// reading is the clock of the queue: it shows the owner's last reading.
+type reading struct{ time.Time }
+
+func (r *reading) Now() time.Time                  { return r.Time }
+func (r *reading) Since(t time.Time) time.Duration { return r.Sub(t) }
 
 // key is what waits: a node to be acted on or, with release, to release its overdue pods.
 type key struct {
@@ -57,12 +60,16 @@ type Turn struct {
 	failed bool // the node counts as failed even without the turn
 }
 
-// New returns Turns in which no node waits.
-func New(c Config) (*Turns, error) {
+// New returns Turns in which no node waits. now is a first reading of the clock.
+func New(c Config, now time.Time) (*Turns, error) {
 	if !(c.Rate > 0) || math.IsInf(c.Rate, 0) {
 		c.Rate = ratelimitqueue.Stopped
 	}
-	config := ratelimitqueue.GroupConfig[zone.Key, key]{Rate: c.Rate, MaxRate: c.MaxRate, MaxInFlight: c.MaxFailed, Clock: c.Clock, OnPanic: c.OnPanic}
+	read := &reading{now}
+	config := ratelimitqueue.GroupConfig[zone.Key, key]{
+		Config:  ratelimitqueue.Config{Rate: c.Rate, Clock: read, OnPanic: c.OnPanic},
+		MaxRate: c.MaxRate, MaxInFlight: c.MaxFailed,
+	}
 	if c.MaxRate == 0 && c.MaxFailed == 0 {
 		config.Compare = zone.Key.Compare // not with a cap: the first domain would take all that the cap leaves
 	}
@@ -80,7 +87,7 @@ func New(c Config) (*Turns, error) {
 		return nil, err
 	}
 	return &Turns{
-		group: group, maxFailed: c.MaxFailed,
+		group: group, read: read, maxFailed: c.MaxFailed,
 		taken: make(map[string]*Turn), failed: make(map[string]bool), overdue: make(map[string]bool),
 		waits: make(map[key]*earliest.One),
 	}, nil
@@ -89,9 +96,10 @@ func New(c Config) (*Turns, error) {
 // SetRate sets the rate of a domain, in nodes a second, and says whether it has changed. NaN, infinite and negative rates
 // stop the domain, as 0 does.
 func (t *Turns) SetRate(domain zone.Key, rate float64, now time.Time) (changed bool) {
+	t.read.Time = now
 	was, _ := t.group.Domain(domain)
-	if t.group.SetRateAt(domain, rate, now) != nil {
-		_ = t.group.SetRateAt(domain, 0, now)
+	if t.group.SetRate(domain, rate) != nil {
+		_ = t.group.SetRate(domain, 0)
 	}
 	is, _ := t.group.Domain(domain)
 	return is.Rate != was.Rate
@@ -103,17 +111,24 @@ func (t *Turns) Retire(domain zone.Key) { t.group.ForgetDomain(domain) }
 const notPermitted = "not permitted"
 
 // Pause stops Take until Resume. No tokens accrue meanwhile.
-func (t *Turns) Pause(now time.Time) { t.group.PauseAt(notPermitted, now) }
+func (t *Turns) Pause(now time.Time) {
+	t.read.Time = now
+	t.group.Pause(notPermitted)
+}
 
 // Resume ends Pause.
-func (t *Turns) Resume(now time.Time) { t.group.ResumeAt(notPermitted, now) }
+func (t *Turns) Resume(now time.Time) {
+	t.read.Time = now
+	t.group.Resume(notPermitted)
+}
 
 // PauseDomain pauses one domain or, if paused is false, resumes it.
 func (t *Turns) PauseDomain(domain zone.Key, paused bool, now time.Time) {
+	t.read.Time = now
 	if paused {
-		t.group.PauseDomainAt(domain, notPermitted, now)
+		t.group.PauseDomain(domain, notPermitted)
 	} else {
-		t.group.ResumeDomainAt(domain, notPermitted, now)
+		t.group.ResumeDomain(domain, notPermitted)
 	}
 }
 
@@ -133,17 +148,17 @@ func (t *Turns) allTaken() bool { return t.most > 0 && len(t.taken) >= t.most }
 // has a turn.
 func (t *Turns) Wait(node, uid string, domain zone.Key, now time.Time) bool {
 	k := key{node: node}
-	if st, _ := t.group.Get(k); st.State == ratelimitqueue.StateKept {
+	if _, st, _ := t.group.Get(k); st.State == ratelimitqueue.Finished {
 		t.group.Remove(k)
 	}
-	added := t.add(k, uid, domain, now)
-	return added == ratelimitqueue.Added || added == ratelimitqueue.Replaced
+	was := t.add(k, uid, domain, now)
+	return was == ratelimitqueue.Unknown || was == ratelimitqueue.OtherIdentity
 }
 
-func (t *Turns) add(k key, uid string, domain zone.Key, now time.Time) ratelimitqueue.AddResult {
+func (t *Turns) add(k key, uid string, domain zone.Key, now time.Time) ratelimitqueue.State {
 	defer t.note(k)
-	entry := ratelimitqueue.GroupEntry[zone.Key, key, struct{}]{Domain: domain, Key: k, Exempt: k.release, Identity: uid}
-	return t.group.AddEntryAt(entry, now)
+	t.read.Time = now
+	return t.group.AddEntry(domain, ratelimitqueue.Entry[key, struct{}]{Key: k, Exempt: k.release, Identity: uid})
 }
 
 // Waits says whether the node waits to be acted on.
@@ -223,14 +238,15 @@ func (t *Turns) Take(now time.Time) (*Turn, bool) {
 	if t.allTaken() {
 		return nil, false
 	}
-	item, ok := t.group.TakeAt(now)
+	t.read.Time = now
+	_, item, ok := t.group.Take()
 	if !ok {
 		return nil, false
 	}
-	turn := &Turn{Node: item.Key.node, Release: item.Key.release, turns: t, item: item.Item}
+	turn := &Turn{Node: item.Key.node, Release: item.Key.release, turns: t, item: item}
 	defer t.note(item.Key)
 	if turn.Release {
-		item.Done()
+		item.Forget()
 		delete(t.overdue, turn.Node)
 		return turn, true
 	}
@@ -248,43 +264,33 @@ func (t *Turns) Next(now time.Time) (time.Time, bool) {
 	if t.allTaken() {
 		return time.Time{}, false
 	}
-	return t.group.NextAt(now)
+	t.read.Time = now
+	return t.group.Next()
 }
 
 // Served ends the turn: the node was acted on, and counts as failed.
 func (t *Turn) Served() {
-	t.item.Keep()
+	t.item.Done()
 	t.over(true)
 }
 
 // Again ends a turn of which nothing came: the node waits for another one, in its old place.
 func (t *Turn) Again(now time.Time) {
-	t.item.At(now).RetryAfter(0)
+	t.turns.read.Time = now
+	t.item.RetryAfter(0)
 	t.over(t.failed)
 }
 
 // Drop ends a turn that is no longer wanted; it is spent. The node no longer waits.
 func (t *Turn) Drop() {
-	t.item.Drop()
+	t.item.Forget()
 	t.over(t.failed)
 }
 
-// Later returns an unused turn; the node waits again, from that long on. It costs a token of the domain, not one of the
-// cap over all domains.
+// Later gives an unused turn back, for the next in line; the node waits again, from that long on.
 func (t *Turn) Later(wait time.Duration, now time.Time) {
-	t.item.Unused().At(now).Blocked(wait)
-	t.over(t.failed)
-}
-
-// Refused ends a turn like Later, but gives the domain's token back too: the next node in line may have it.
-func (t *Turn) Refused(wait time.Duration, now time.Time) {
-	t.item.Unspent().At(now).Blocked(wait)
-	t.over(t.failed)
-}
-
-// Unwanted ends a turn like Later, but the node no longer waits.
-func (t *Turn) Unwanted(now time.Time) {
-	t.item.Unused().At(now).Drop()
+	t.turns.read.Time = now
+	t.item.Blocked(wait)
 	t.over(t.failed)
 }
 

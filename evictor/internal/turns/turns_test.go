@@ -5,13 +5,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	testingclock "k8s.io/utils/clock/testing"
 )
 
 // TestRatesThatAreNone stop; what cannot be served is refused when it is made.
 func TestRatesThatAreNone(t *testing.T) {
 	for _, rate := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1)} {
-		turns, err := New(Config{Rate: rate, Clock: testingclock.NewFakePassiveClock(epoch)})
+		turns, err := New(Config{Rate: rate}, epoch)
 		require.NoError(t, err)
 		turns.Wait("a-0", "uid", domain("a"), at(0))
 		_, taken := turns.Take(at(3600))
@@ -23,14 +22,14 @@ func TestRatesThatAreNone(t *testing.T) {
 		require.True(t, turns.SetRate(domain("a"), rate, at(3602)))
 		require.False(t, turns.SetRate(domain("a"), 0, at(3603)), "it had stopped")
 	}
-	turns, err := New(Config{Rate: 1, MaxRate: math.NaN(), Clock: testingclock.NewFakePassiveClock(epoch)})
+	turns, err := New(Config{Rate: 1, MaxRate: math.NaN()}, epoch)
 	require.Error(t, err)
 	require.Nil(t, turns)
 }
 
 // TestOneTurnAtOnce: the next is there when the first is over.
 func TestOneTurnAtOnce(t *testing.T) {
-	turns, err := New(Config{Rate: 10, Clock: testingclock.NewFakePassiveClock(epoch)})
+	turns, err := New(Config{Rate: 10}, epoch)
 	require.NoError(t, err)
 	turns.Limit(1)
 	turns.Wait("a-0", "uid", domain("a"), at(0))

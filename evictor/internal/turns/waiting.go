@@ -24,26 +24,27 @@ type Waiting struct {
 func (t *Turns) Waiting(now time.Time) []Waiting {
 	type item struct {
 		key
-		ratelimitqueue.GroupStatus[zone.Key, struct{}]
+		domain zone.Key
+		since  time.Time
 	}
 	keys := t.group.Waiting()
 	items := make([]item, len(keys))
 	for n, k := range keys {
-		items[n].key = k
-		items[n].GroupStatus, _ = t.group.Get(k)
+		domain, status, _ := t.group.Get(k)
+		items[n] = item{k, domain, status.Added}
 	}
 	slices.SortStableFunc(items, func(a, b item) int {
-		return cmp.Or(a.Domain.Compare(b.Domain), cmp.Compare(turnOf(a.release), turnOf(b.release)))
+		return cmp.Or(a.domain.Compare(b.domain), cmp.Compare(turnOf(a.release), turnOf(b.release)))
 	})
 	waiting := make([]Waiting, len(items))
 	var domain ratelimitqueue.DomainStatus
 	var first int // index of the domain's first node
 	for n, i := range items {
-		if n == 0 || i.Domain != items[n-1].Domain {
-			domain, _ = t.group.Domain(i.Domain)
+		if n == 0 || i.domain != items[n-1].domain {
+			domain, _ = t.group.Domain(i.domain)
 			first = n
 		}
-		waiting[n] = Waiting{Node: i.node, Zone: i.Domain, Since: i.Added}
+		waiting[n] = Waiting{Node: i.node, Zone: i.domain, Since: i.since}
 		if !domain.Next.IsZero() {
 			next := domain.Next
 			if next.Before(now) {
@@ -72,8 +73,8 @@ func (t *Turns) Backlog() (waiting int, since time.Time) {
 // note updates Backlog for a key whose state may have changed.
 func (t *Turns) note(k key) {
 	one := t.waits[k]
-	switch st, _ := t.group.Get(k); {
-	case st.State == ratelimitqueue.StateWaiting:
+	switch _, st, _ := t.group.Get(k); {
+	case st.State == ratelimitqueue.Waiting:
 		if one == nil {
 			one = new(earliest.One)
 			t.waits[k] = one

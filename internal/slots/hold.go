@@ -1,0 +1,134 @@
+package slots
+
+import (
+	"time"
+
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// Hold is what the holder of an item has: it stays good however the key fares.
+type Hold[K comparable, V, L any] struct {
+	table    *Table[K, V, L]
+	slot     *Slot[K, V, L] // of this key only until this holder has ended
+	number   uint64
+	attempts int
+}
+
+// Ending says how a try ended.
+type Ending struct {
+	Kind  Kind
+	After time.Duration // until it is due again
+	Err   error
+}
+
+// Kind is the kind of an ending.
+type Kind uint8
+
+const (
+	Forget     Kind = iota
+	Done            // the key stays known
+	Retry           // with the backoff
+	RetryAfter      // with After
+	Blocked
+)
+
+// Hand gives a slot that was in order to a new holder.
+func (t *Table[K, V, L]) Hand(s *Slot[K, V, L]) Hold[K, V, L] {
+	t.holders++
+	t.out++
+	t.Stats.Tries++
+	tried := t.try(s)
+	tried.holder = t.holders
+	t.become(s, InFlight)
+	return Hold[K, V, L]{t, s, t.holders, tried.attempts}
+}
+
+// Held reports whether the item is still wanted: false once its key is removed or taken over, or the holder has ended. The
+// Mutex must not be held.
+func (h Hold[K, V, L]) Held() bool {
+	if h.table == nil {
+		return false
+	}
+	h.table.Lock()
+	defer h.table.Unlock()
+	return h.Wanted()
+}
+
+// Table returns the table, nil for the zero Hold.
+func (h Hold[K, V, L]) Table() *Table[K, V, L] { return h.table }
+
+// Wanted is Held with the Mutex held.
+func (h Hold[K, V, L]) Wanted() bool { return !h.Ended() && h.slot.State == InFlight }
+
+// Ended reports whether the holder has ended.
+func (h Hold[K, V, L]) Ended() bool { return h.slot.holder() != h.number }
+
+// Line returns the line of the slot. The holder has not ended.
+func (h Hold[K, V, L]) Line() L { return h.slot.Line }
+
+// Delay sets After of a Retry to what the backoff says. The Mutex must not be held, because Jitter is the user's. If that
+// ends the goroutine, After is what it would be without Jitter.
+func (h Hold[K, V, L]) Delay(e *Ending, key K) {
+	if e.Kind == Retry {
+		backoff := h.table.Backoff
+		backoff.Jitter = nil
+		e.After = backoff.Delay(h.attempts+1, nil)
+		e.After = h.table.Backoff.Delay(h.attempts+1, func(value any) { _ = h.table.Panicked(key, value) })
+	}
+}
+
+// End ends the try. The holder has not ended.
+func (h Hold[K, V, L]) End(e Ending, now int64) {
+	t, s := h.table, h.slot
+	wanted := s.State == InFlight
+	t.out--
+	s.tried.holder = 0
+	if e.Err != nil {
+		t.Stats.LastError = e.Err
+	}
+	switch {
+	case wanted:
+		t.end(s, e, now)
+	case s.State == Unknown:
+		t.untry(s)
+		t.slots.Delete(s.Key, s)
+	default: // the key was taken over, or added again
+		t.queue(s)
+	}
+}
+
+// end ends a try of an item that is still wanted.
+func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
+	n := s.tried.newer
+	switch {
+	case e.Kind == Done:
+		t.Stats.Done++
+		t.untry(s)
+		s.Value, s.Exempt = *new(V), false
+		t.become(s, Finished)
+		return
+	case e.Kind > Done:
+		s.Due = steady.Add(now, e.After)
+		s.tried.newer = nil
+		if e.Kind != Blocked {
+			t.Stats.Retried++
+			s.tried.attempts++
+			s.tried.err = e.Err
+		}
+		if n != nil && !n.policy.keeps(s.tried.asked, n.due) {
+			s.replace(n.value, n.due, n.named || n.policy == KeepEarliest, n.exempt)
+		}
+	default:
+		t.Stats.Done++
+		t.untry(s)
+		if n == nil {
+			t.become(s, Unknown)
+			t.slots.Delete(s.Key, s)
+			return
+		}
+		s.replace(n.value, n.due, true, n.exempt)
+		s.Added, s.Seq = n.added, n.seq
+	}
+	t.become(s, Waiting)
+	t.queue(s)
+}

@@ -1,0 +1,140 @@
+package slots
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/evictkit/evictkit/internal/due"
+)
+
+// State is where the item of a key is.
+type State uint8
+
+const (
+	Unknown State = iota
+	Waiting
+	InFlight
+	// OtherIdentity is only an answer: the key is known, with another identity.
+	OtherIdentity
+	// Finished is only of queues.
+	Finished
+
+	states
+)
+
+var stateNames = [states]string{"Unknown", "Waiting", "InFlight", "OtherIdentity", "Finished"}
+
+func (s State) String() string {
+	if s >= states {
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+	return stateNames[s]
+}
+
+// Duplicate says what adding does to an item that waits or is in flight.
+type Duplicate uint8
+
+const (
+	Replace Duplicate = iota
+	KeepEarliest
+	KeepFirst
+)
+
+// Entry is what is added.
+type Entry[K comparable, V any] struct {
+	Key         K
+	Value       V
+	Due         time.Time
+	Identity    string
+	OnDuplicate Duplicate
+	Exempt      bool
+}
+
+// Slot is what is kept for a key: as little as possible until it is handed out. A slot whose State is Unknown exists only
+// because an earlier holder has not ended yet.
+type Slot[K comparable, V, L any] struct {
+	Key      K
+	Value    V
+	Identity string
+	Added    int64
+	Due      int64
+	Seq      uint64
+	Line     L         // the owner's: where it waits
+	Place    due.Place // the owner's: its place there
+	State    State
+	Exempt   bool
+	tried    *tried[V] // nil until it is handed out; never nil in flight
+}
+
+// tried is the part of a slot that it needs once its item was handed out.
+type tried[V any] struct {
+	// holder is the number of the holder that has not ended yet, even if the key was removed since; 0 if there is none.
+	holder   uint64
+	asked    int64 // the due time that was asked for, before tries put it off
+	attempts int
+	err      error // of the last try that failed
+	newer    *newer[V]
+}
+
+// newer is what was added while the key is in flight.
+type newer[V any] struct {
+	value  V
+	added  int64
+	due    int64
+	named  bool // a due time was named
+	seq    uint64
+	policy Duplicate
+	exempt bool
+}
+
+// holder returns the number of the holder that has not ended; 0 if there is none.
+func (s *Slot[K, V, L]) holder() uint64 {
+	if s.tried == nil {
+		return 0
+	}
+	return s.tried.holder
+}
+
+// Attempts is how many tries failed.
+func (s *Slot[K, V, L]) Attempts() int {
+	if s.tried == nil {
+		return 0
+	}
+	return s.tried.attempts
+}
+
+// Err is the error of the last try that failed; nil if there was none.
+func (s *Slot[K, V, L]) Err() error {
+	if s.tried == nil {
+		return nil
+	}
+	return s.tried.err
+}
+
+// Asked returns the due time that was asked for, before tries put it off.
+func (s *Slot[K, V, L]) Asked() int64 {
+	if s.tried == nil {
+		return s.Due
+	}
+	return s.tried.asked
+}
+
+// replace gives an item what was added, and its due time if one was named. It keeps its place among equal due times and its
+// failed tries.
+func (s *Slot[K, V, L]) replace(value V, due int64, named, exempt bool) {
+	s.Value, s.Exempt = value, exempt
+	if !named {
+		return
+	}
+	s.Due = due
+	if s.tried != nil {
+		s.tried.asked = due
+	}
+}
+
+// keeps reports whether the policy keeps an item that was asked for at one time when it is added again for another, due.
+func (d Duplicate) keeps(asked, due int64) bool {
+	return d == KeepFirst || d == KeepEarliest && due >= asked
+}
+
+func differ(a, b string) bool { return a != "" && b != "" && a != b }

@@ -1,0 +1,238 @@
+package slots
+
+import (
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/evictkit/evictkit/internal/backoff"
+	"github.com/evictkit/evictkit/internal/due"
+	"github.com/evictkit/evictkit/internal/steady"
+)
+
+// Owner puts slots in the order in which they are handed out. It is called with the Mutex held.
+type Owner[K comparable, V, L any] interface {
+	// Queue puts a waiting slot in order, or moves it if Due has changed.
+	Queue(*Slot[K, V, L])
+	// Unqueue takes a slot out, if it is there.
+	Unqueue(*Slot[K, V, L])
+	// Became is called after each change of a slot's State.
+	Became(_ *Slot[K, V, L], was State)
+}
+
+// Config is what both packages let their users configure.
+type Config struct {
+	Name    string // of the package, for its errors
+	Clock   clock.PassiveClock
+	Backoff backoff.Backoff
+	OnPanic func(key, value any, stack []byte)
+}
+
+// Table holds the slots. The Mutex guards all of it, and what its owner says that it guards.
+type Table[K comparable, V, L any] struct {
+	sync.Mutex
+	Config
+	Time    steady.Time
+	Stats   Stats // only its totals
+	Pauses  Reasons
+	owner   Owner[K, V, L]
+	slots   due.Map[K, Slot[K, V, L]]
+	spare   sync.Pool // of *tried[V], zero
+	counts  [states]int
+	seq     uint64 // numbers what was added: the place among equal due times
+	holders uint64 // numbers the holders
+	out     int    // holders that have not ended; their keys may be unknown by now
+}
+
+// Start makes a zero Table ready for use.
+func (t *Table[K, V, L]) Start(config Config, owner Owner[K, V, L]) {
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
+	config.Backoff = config.Backoff.Default()
+	t.Config, t.owner = config, owner
+	t.Time.Read(t.Clock.Now())
+}
+
+// Read takes the Mutex, reads the clock and returns the steady time. The Mutex must not be held.
+//
+// The clock is read before that, to hold the Mutex for a shorter time. If the reading is earlier than the last one, either
+// another goroutine has read the clock since, or the clock was set back. Only a reading taken under the lock shows which.
+func (t *Table[K, V, L]) Read() (now int64) { return t.ReadAt(t.Clock.Now()) }
+
+// ReadAt is Read with a reading that was taken before.
+func (t *Table[K, V, L]) ReadAt(reading time.Time) (now int64) {
+	t.Lock()
+	if t.Time.Late(reading) {
+		reading = t.Clock.Now()
+	}
+	return t.Time.Read(reading)
+}
+
+// Get returns the slot of a known key, or nil.
+func (t *Table[K, V, L]) Get(key K) *Slot[K, V, L] {
+	if s := t.slots.Get(key); s != nil && s.State != Unknown {
+		return s
+	}
+	return nil
+}
+
+// All yields the slots, in no particular order.
+func (t *Table[K, V, L]) All() iter.Seq[*Slot[K, V, L]] {
+	return func(yield func(*Slot[K, V, L]) bool) {
+		for _, s := range t.slots.All() {
+			if s.State != Unknown && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns how many keys are in this state.
+func (t *Table[K, V, L]) Count(s State) int { return t.counts[s] }
+
+// Out returns how many holders have not ended, including those whose key was removed.
+func (t *Table[K, V, L]) Out() int { return t.out }
+
+// Add adds an entry, for which an unknown key will wait in that line, and returns the state in which it found the key. If
+// the key is known, it does what the entry's policy says.
+func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
+	at := now
+	if !e.Due.IsZero() {
+		at = t.Time.Of(e.Due)
+	}
+	s := t.slots.Get(e.Key)
+	if s == nil {
+		if e.Key != e.Key { //nolint:gocritic,staticcheck // a number that is none
+			panic(fmt.Sprintf("%s: the key %v does not equal itself, so it could never be removed", t.Name, e.Key))
+		}
+		s = t.slots.Add(e.Key)
+		s.Key = e.Key
+	}
+	switch {
+	case s.State == Unknown:
+		s.Line = line
+		t.fresh(s, e, now, at)
+		return Unknown
+	case differ(s.Identity, e.Identity):
+		t.empty(s)
+		s.Line = line
+		t.fresh(s, e, now, at)
+		return OtherIdentity
+	case s.Identity == "":
+		s.Identity = e.Identity
+	}
+	switch s.State {
+	case InFlight:
+		if e.OnDuplicate != KeepFirst {
+			s.tried.newer = &newer[V]{e.Value, now, at, !e.Due.IsZero(), t.next(), e.OnDuplicate, e.Exempt}
+		}
+	case Waiting:
+		if !e.OnDuplicate.keeps(s.Asked(), at) {
+			t.owner.Unqueue(s)
+			s.replace(e.Value, at, !e.Due.IsZero() || e.OnDuplicate == KeepEarliest, e.Exempt)
+			t.queue(s)
+		}
+	}
+	return s.State
+}
+
+// next numbers what is taken in.
+func (t *Table[K, V, L]) next() uint64 {
+	t.Stats.Added++
+	t.seq++
+	return t.seq
+}
+
+// fresh makes a slot whose key was not known a waiting one.
+func (t *Table[K, V, L]) fresh(s *Slot[K, V, L], e *Entry[K, V], now, at int64) {
+	s.replace(e.Value, at, true, e.Exempt)
+	s.Identity, s.Added, s.Seq = e.Identity, now, t.next()
+	t.become(s, Waiting)
+	t.queue(s)
+}
+
+// queue puts a waiting slot in order, unless an earlier holder has not ended.
+func (t *Table[K, V, L]) queue(s *Slot[K, V, L]) {
+	if s.holder() == 0 {
+		t.owner.Queue(s)
+	}
+}
+
+func (t *Table[K, V, L]) become(s *Slot[K, V, L], state State) {
+	was := s.State
+	t.counts[was]--
+	t.counts[state]++
+	s.State = state
+	t.owner.Became(s, was)
+}
+
+// empty makes the key of a slot unknown, and what its holder does vain. The slot then holds nothing but that holder.
+func (t *Table[K, V, L]) empty(s *Slot[K, V, L]) {
+	holder := s.holder()
+	t.owner.Unqueue(s)
+	t.become(s, Unknown)
+	t.untry(s)
+	*s = Slot[K, V, L]{Key: s.Key, Line: s.Line}
+	if holder != 0 {
+		t.try(s).holder = holder
+	}
+}
+
+// Remove makes the key unknown if it has this identity, or either is empty, and returns the state in which it found it.
+// While a holder has not ended, the slot stays, so that a new item of the key waits for that.
+func (t *Table[K, V, L]) Remove(key K, identity string) State {
+	s := t.Get(key)
+	switch {
+	case s == nil:
+		return Unknown
+	case differ(s.Identity, identity):
+		return OtherIdentity
+	}
+	was := s.State
+	t.empty(s)
+	if s.holder() == 0 {
+		t.slots.Delete(key, s)
+	}
+	return was
+}
+
+// Clear makes every key unknown. Its owner has emptied its order before.
+func (t *Table[K, V, L]) Clear() {
+	t.slots.Keep(func(s *Slot[K, V, L]) bool {
+		if s.State == Unknown {
+			return true
+		}
+		s.Place = due.Place{}
+		t.empty(s)
+		return s.holder() != 0
+	})
+}
+
+// try returns the slot's tried part, and makes it if need be.
+func (t *Table[K, V, L]) try(s *Slot[K, V, L]) *tried[V] {
+	if s.tried == nil {
+		spare, ok := t.spare.Get().(*tried[V])
+		if !ok {
+			spare = new(tried[V])
+		}
+		s.tried = spare
+		s.tried.asked = s.Due
+	}
+	return s.tried
+}
+
+// untry takes the tried part away.
+func (t *Table[K, V, L]) untry(s *Slot[K, V, L]) {
+	if s.tried != nil {
+		*s.tried = tried[V]{}
+		t.spare.Put(s.tried)
+		s.tried = nil
+	}
+}
+
+// Instant returns what the clock will show at that steady time.
+func (t *Table[K, V, L]) Instant(at int64) time.Time { return t.Time.Instant(at) }

@@ -1,0 +1,86 @@
+package ratelimitqueue
+
+import (
+	"time"
+
+	"github.com/evictkit/evictkit/internal/slots"
+)
+
+// Entry is an item to add.
+type Entry[K comparable, V any] struct {
+	Key   K
+	Value V
+	// Due is when it may be handed out. The zero time means now, and for a key that is known already: as before.
+	Due time.Time
+	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
+	// One that is learned late is adopted, and an empty one does not erase it.
+	Identity string
+	// OnDuplicate says what happens if the key waits or is in flight already.
+	OnDuplicate Duplicate
+	// Exempt items go before the other due items of their queue or domain, and cost the same tokens. In a Group they are
+	// handed out even if MaxInFlight is reached, and do not count towards it.
+	Exempt bool
+}
+
+// Duplicate says what becomes of an item that waits if its key is added again. Of an item in flight nothing changes: the
+// new entry waits until its holder ends it. With Forget, it gets a turn of its own then; with Retry, RetryAfter or Blocked,
+// Duplicate decides between the two as if the item had been waiting; with Done, it is dropped.
+type Duplicate uint8
+
+const (
+	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
+	// The place among equal due times is kept. It is the zero value, and what Add does.
+	Replace Duplicate = iota
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
+	// counts, not the one to which a failed try has put it off: adding the key again for the same time or a later one
+	// does not bring the retry forward.
+	KeepEarliest
+	// KeepFirst changes nothing.
+	KeepFirst
+)
+
+// State is where the item of a key is.
+type State uint8
+
+const (
+	// Unknown: there is none.
+	Unknown State = iota
+	// Waiting: it waits to be due, and for a token.
+	Waiting
+	// InFlight: it was handed out, and its holder has not ended it.
+	InFlight
+	// OtherIdentity is only an answer of AddEntry and RemoveIdentity: the key is known with another identity.
+	OtherIdentity
+	// Finished: its holder ended it with Done, and the key is known until it is removed.
+	Finished
+)
+
+// String returns the name of the constant.
+func (s State) String() string { return slots.State(s).String() }
+
+// Status is a copy of what is known about one key.
+type Status[V any] struct {
+	State      State
+	Value      V
+	Identity   string
+	Added, Due time.Time
+	// Attempts is how many tries failed. LastError is what the last of them gave to Retry, or its panic; nil if there was
+	// none.
+	Attempts  int
+	LastError error
+}
+
+// Stats is what a queue or a group holds now, and what it has done since it was made.
+type Stats struct {
+	// Waiting and Finished are how many keys are in these states. InFlight is how many holders have not ended, including
+	// those whose key was removed.
+	Waiting, InFlight, Finished int
+	// Added counts what was taken in: unknown keys, and entries for keys in flight. Tries counts what was handed out. Done
+	// counts endings with Done or Forget, Retried those with Retry or RetryAfter, and panics. Endings without effect,
+	// because the key was removed, are not counted.
+	Added, Tries, Done, Retried uint64
+	// Panicked counts panics in your functions, including the one given to Run.
+	Panicked uint64
+	// LastError is the last error given to Retry or made from a panic; nil if there was none.
+	LastError error
+}

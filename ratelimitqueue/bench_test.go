@@ -54,7 +54,7 @@ func BenchmarkRemoveAdd100000RealClock(b *testing.B) { benchmarkRemoveAdd(b, clo
 // The same in a group, whose items are in ten domains.
 func BenchmarkGroupRemoveAdd100000FakeClock(b *testing.B) {
 	names := shuffled(100000)
-	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Rate: 0.1, Clock: testingclock.NewFakePassiveClock(epoch)})
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Config: Config{Rate: 0.1, Clock: testingclock.NewFakePassiveClock(epoch)}})
 	for i, name := range names {
 		g.Add(i%10, name, i)
 	}
@@ -83,7 +83,7 @@ func BenchmarkTakeRetry100000(b *testing.B) {
 // The same in a group of 1,000 domains.
 func BenchmarkGroupTakeRetry100000(b *testing.B) {
 	clk := testingclock.NewFakePassiveClock(epoch)
-	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Rate: Unlimited, Clock: clk})
+	g, _ := NewGroup[int, string, int](GroupConfig[int, string]{Config: Config{Rate: Unlimited, Clock: clk}})
 	for i, name := range shuffled(100000) {
 		g.Add(i%1000, name, i)
 	}
@@ -91,7 +91,7 @@ func BenchmarkGroupTakeRetry100000(b *testing.B) {
 	b.ResetTimer()
 	for i := 0; i < b.N; i++ {
 		clk.SetTime(clk.Now().Add(1))
-		item, _ := g.Take()
+		_, item, _ := g.Take()
 		item.Blocked(0)
 	}
 }

@@ -24,10 +24,12 @@ func TestTakeSucceedsAtNext(t *testing.T) {
 			f.clk.SetTime(next)
 			item, ok := f.Take()
 			require.True(t, ok, "seed %d", seed)
-			if c.below(4) == 0 {
-				item = item.Unspent()
+			if c.below(4) == 0 { // its token comes back
+				item.Blocked(time.Nanosecond)
+				f.Remove("a")
+			} else {
+				item.Forget()
 			}
-			item.Done()
 			switch f.step(time.Duration(c.below(1 << 30))); c.below(4) {
 			case 0:
 				require.NoError(t, f.SetRate(pick(c, rates...)))
@@ -45,7 +47,7 @@ func TestTakeSucceedsAtNext(t *testing.T) {
 func TestOldReadingMakesNoToken(t *testing.T) {
 	var f *groupFixture
 	var during func()
-	f = group(t, GroupConfig[string, string]{Rate: 1, Burst: 2, Prefer: func(_ string, due []string) string {
+	f = group(t, GroupConfig[string, string]{Config: Config{Rate: 1, Burst: 2}, Prefer: func(_ string, due []string) string {
 		if now := during; now != nil {
 			during = nil
 			now()
@@ -59,7 +61,7 @@ func TestOldReadingMakesNoToken(t *testing.T) {
 	take := func() {
 		if item, ok := f.Take(); ok {
 			taken++
-			item.Done()
+			item.Forget()
 		}
 	}
 	during = func() { f.step(time.Second); take() }

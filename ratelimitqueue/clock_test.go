@@ -16,7 +16,7 @@ func whoHandsOut(t *testing.T, c *clockcases.Clock, s setup) []*subject {
 		s.queue = isQueue
 		sub := s.make(t, c.Now(), true)
 		sub.clk = c
-		sub.core().clock = c
+		sub.core().table.Clock = c
 		both = append(both, sub)
 	}
 	return both
@@ -30,23 +30,21 @@ func TestTheWallClockIsSet(t *testing.T) {
 			for i := range 2 {
 				c := one.Clock()
 				q := whoHandsOut(t, c, setup{rate: 0.1, burst: 1})[i]
-				entry := func(key string, due time.Time) GroupEntry[string, string, int] {
-					return GroupEntry[string, string, int]{Domain: "p", Key: key, Due: due}
-				}
-				q.add(entry("first", time.Time{}))
+				entry := func(key string, due time.Time) Entry[string, int] { return Entry[string, int]{Key: key, Due: due} }
+				q.add("p", entry("first", time.Time{}))
 				_, ok := q.take()
 				require.True(t, ok)
-				q.add(entry("read", c.Now().Add(4*time.Second)))
-				q.add(entry("written", c.Wall().Add(5*time.Second))) // as an API object contains it
+				q.add("p", entry("read", c.Now().Add(4*time.Second)))
+				q.add("p", entry("written", c.Wall().Add(5*time.Second))) // as an API object contains it
 				c.Pass(time.Second)
 				require.Equal(t, 9*time.Second, q.core().Wait(), "for the token")
 				c.Set(one.Set)
 				want := max(9*time.Second-one.Counts(), 1)
 				require.Equal(t, want, q.core().Wait())
-				st, _ := q.get("read")
+				_, st, _ := q.get("read")
 				require.Equal(t, 3*time.Second-one.Counts(), st.Due.Sub(c.Now()))
-				q.add(entry("now written", c.Wall().Add(20*time.Second)))
-				st, _ = q.get("now written")
+				q.add("p", entry("now written", c.Wall().Add(20*time.Second)))
+				_, st, _ = q.get("now written")
 				require.Equal(t, 20*time.Second, st.Due.Sub(c.Now()), "by the wall as it is now")
 				if want > 1 {
 					c.Pass(want - time.Millisecond)
@@ -57,7 +55,7 @@ func TestTheWallClockIsSet(t *testing.T) {
 				item, ok := q.take()
 				require.True(t, ok)
 				require.Equal(t, "read", item.Key)
-				require.True(t, item.At(c.Now()).RetryAfter(time.Minute).Held)
+				item.RetryAfter(time.Minute)
 				c.Pass(10 * time.Second)
 				item, ok = q.take()
 				require.True(t, ok)
@@ -73,10 +71,10 @@ func TestTheWallClockIsSetInAPause(t *testing.T) {
 		for i := range 2 {
 			c := one.Clock()
 			q := whoHandsOut(t, c, setup{rate: 0.5, burst: 1})[i]
-			q.add(GroupEntry[string, string, int]{Domain: "p", Key: "a"})
+			q.add("p", Entry[string, int]{Key: "a"})
 			_, ok := q.take()
 			require.True(t, ok, one)
-			q.add(GroupEntry[string, string, int]{Domain: "p", Key: "b"})
+			q.add("p", Entry[string, int]{Key: "b"})
 			q.core().Pause("storm")
 			c.Set(one.Set)
 			require.True(t, q.core().Resume("storm"))

@@ -61,14 +61,11 @@ func (o *order[K, V]) Unqueue(s *slots.Slot[K, V, *line[K, V]]) {
 func (o *order[K, V]) Became(s *slots.Slot[K, V, *line[K, V]], was slots.State) {
 	s.Line.counts[was]--
 	s.Line.counts[s.State]++
-	if s.State == slots.Unknown {
-		(*core[K, V])(o).changed(s.Line)
-	}
 }
 
-// changed is called after a change of a line's items, bucket or pauses. The lock is held.
+// changed is called after a change of a line's items, bucket or pauses; nil is no line. The lock is held.
 func (c *core[K, V]) changed(l *line[K, V]) {
-	if c.only != nil {
+	if c.only != nil || l == nil {
 		return
 	}
 	if l.forgotten && l.known() == 0 {
@@ -106,9 +103,20 @@ func (c *core[K, V]) kick() {
 
 // add adds the entry to the line. The lock is held.
 func (c *core[K, V]) add(e *Entry[K, V], l *line[K, V], now int64) State {
+	defer c.changed(c.lineOfKey(e.Key)) // another identity may take the key to another line
 	return State(c.table.Add(&slots.Entry[K, V]{
 		Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: slots.Duplicate(e.OnDuplicate), Exempt: e.Exempt,
 	}, l, now))
+}
+
+// lineOfKey returns the line of a known key in a group, or nil. The lock is held.
+func (c *core[K, V]) lineOfKey(key K) *line[K, V] {
+	if c.only == nil {
+		if s := c.table.Get(key); s != nil {
+			return s.Line
+		}
+	}
+	return nil
 }
 
 // Remove forgets the key in any state, at any rate, paused or not, and returns the state that it was in. If it was in
@@ -120,6 +128,7 @@ func (c *core[K, V]) Remove(key K) State { return c.RemoveIdentity(key, "") }
 func (c *core[K, V]) RemoveIdentity(key K, identity string) State {
 	c.table.Lock()
 	defer c.table.Unlock()
+	defer c.changed(c.lineOfKey(key))
 	return State(c.table.Remove(key, identity))
 }
 

@@ -20,21 +20,21 @@ func Example() {
 		return
 	}
 	for _, c := range []cluster{{"blue", "r1"}, {"green", "r1"}, {"blue", "r2"}} {
-		fmt.Println(c.Name, queue.Add(c.Name, c))
+		fmt.Println(c.Name, "was", queue.Add(c.Name, c))
 	}
 	for item, ok := queue.Take(); ok; item, ok = queue.Take() {
 		fmt.Println("fail over", item.Key, item.Value.Region) // nothing is locked here
-		item.Keep()                                           // known until Remove: it is not handed out twice
+		item.Done()                                           // known until Remove: it is not handed out twice
 	}
 	fmt.Println("come back in", queue.Wait())
-	fmt.Println(queue.Add("blue", cluster{}))
+	fmt.Println("blue was", queue.Add("blue", cluster{}))
 	// Output:
-	// blue Added
-	// green Added
-	// blue Known
-	// fail over blue r1
+	// blue was Unknown
+	// green was Unknown
+	// blue was Waiting
+	// fail over blue r2
 	// come back in 2s
-	// Kept
+	// blue was Finished
 }
 
 // Rate 0 holds everything and forgets nothing.
@@ -55,7 +55,9 @@ func ExampleQueue_SetRate() {
 // One queue and one rate for each zone. A node whose zone label changes moves, and keeps its place.
 func ExampleGroup() {
 	clk := testingclock.NewFakePassiveClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
-	group, err := ratelimitqueue.NewGroup[string, string, string](ratelimitqueue.GroupConfig[string, string]{Rate: ratelimitqueue.Stopped, Burst: 1, Clock: clk})
+	group, err := ratelimitqueue.NewGroup[string, string, string](ratelimitqueue.GroupConfig[string, string]{
+		Config: ratelimitqueue.Config{Rate: ratelimitqueue.Stopped, Clock: clk}, // of a zone, until SetRate
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -65,8 +67,8 @@ func ExampleGroup() {
 	group.Add("zone-b", "node-2", "uid-2")
 	fmt.Println(group.Move("node-2", "zone-a"))
 	for range 2 {
-		for item, ok := group.Take(); ok; item, ok = group.Take() {
-			fmt.Println(clk.Now().Format(time.TimeOnly), "taint", item.Key, "of", item.Domain)
+		for zone, item, ok := group.Take(); ok; zone, item, ok = group.Take() {
+			fmt.Println(clk.Now().Format(time.TimeOnly), "taint", item.Key, "of", zone)
 			item.Done()
 		}
 		clk.SetTime(clk.Now().Add(group.Wait()))

@@ -18,6 +18,23 @@ type groupFixture struct {
 	t   testing.TB
 }
 
+// groupItem is an item with the domain whose turn it was.
+type groupItem struct {
+	Domain string
+	Item[string, int]
+}
+
+func (f *groupFixture) Take() (it groupItem, ok bool) {
+	it.Domain, it.Item, ok = f.Group.Take()
+	return it, ok
+}
+
+// Get returns the domain and the state of a key.
+func (f *groupFixture) Get(key string) (domain string, state State) {
+	domain, st, _ := f.Group.Get(key)
+	return domain, st.State
+}
+
 func group(t testing.TB, config GroupConfig[string, string]) *groupFixture {
 	clk := testingclock.NewFakePassiveClock(epoch)
 	config.Clock = clk
@@ -32,19 +49,19 @@ func (f *groupFixture) step(d time.Duration) { f.clk.SetTime(f.clk.Now().Add(d))
 func (f *groupFixture) takes() (keys []string) {
 	for item, ok := f.Take(); ok; item, ok = f.Take() {
 		keys = append(keys, item.Domain+"/"+item.Key)
-		item.Done()
+		item.Forget()
 	}
 	return keys
 }
 
 func (f *groupFixture) addAll(domain string, keys ...string) {
 	for _, key := range keys {
-		require.Equal(f.t, Added, f.Add(domain, key, 0))
+		require.Equal(f.t, Unknown, f.Add(domain, key, 0))
 	}
 }
 
 func TestEachDomainHasItsRate(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 1})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
 	require.NoError(t, f.SetRate("slow", 0.1))
 	require.NoError(t, f.SetRate("stopped", 0))
 	require.NoError(t, f.SetRate("free", Unlimited))
@@ -66,7 +83,7 @@ func TestEachDomainHasItsRate(t *testing.T) {
 
 // With an order, domains do not take turns, whatever they were created or served in.
 func TestDomainsInOrder(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 1, Compare: strings.Compare})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}, Compare: strings.Compare})
 	f.addAll("b", "b1", "b2", "b3")
 	f.addAll("c", "c1")
 	f.addAll("a", "a1", "a2")
@@ -80,42 +97,52 @@ func TestDomainsInOrder(t *testing.T) {
 	f.addAll("a", "a3")
 	require.Equal(t, []string{"a/a3", "b/b3", "c/c2"}, f.takes())
 
-	f = group(t, GroupConfig[string, string]{Rate: Unlimited, MaxRate: 1, Compare: strings.Compare})
+	f = group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxRate: 1, Compare: strings.Compare})
 	f.addAll("b", "b1")
 	f.addAll("a", "a1", "a2")
 	require.Equal(t, []string{"a/a1"}, f.takes())
 	f.step(time.Second)
 	require.Equal(t, []string{"a/a2"}, f.takes(), "b may get nothing")
 
-	f = group(t, GroupConfig[string, string]{Rate: 1, Compare: func(string, string) int { panic("compare") }})
+	f = group(t, GroupConfig[string, string]{Config: Config{Rate: 1}, Compare: func(string, string) int { panic("compare") }})
 	f.addAll("a", "a1")
 	require.Panics(t, func() { f.Add("b", "b1", 0) })
 	require.Equal(t, []string{"a/a1"}, f.takes(), "nothing is changed, and nothing locked")
 }
 
-// A holder that finds nothing to do costs the other domains nothing.
-func TestTokenOfAllDomainsThatWasNotUsed(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 0.5, MaxRate: 1})
+// A holder that may not act yet costs nobody anything.
+func TestTokensOfWhatWasBlocked(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.5}, MaxRate: 1})
 	f.addAll("a", "a1", "a2")
 	f.addAll("b", "b1")
 	item, ok := f.Take()
 	require.True(t, ok)
-	item.Unused().Drop()
-	item.Unused().Drop() // it counts once
+	item.Blocked(time.Hour)
+	item.Blocked(time.Hour) // it counts once
 	require.Equal(t, []string{"b/b1"}, f.takes())
-	require.Equal(t, 2*time.Second, f.Wait(), "that of its domain is spent")
+	f.step(time.Second)
+	require.Equal(t, []string{"a/a2"}, f.takes(), "the next in line of its domain")
 	f.step(2 * time.Second)
+	f.addAll("a", "a3", "a4")
 	item, ok = f.Take()
 	require.True(t, ok)
-	f.Remove("a2")
+	f.Remove("a3")
 	f.addAll("c", "c1")
-	require.False(t, item.Unused().Done().Held)
-	require.Equal(t, []string{"c/c1"}, f.takes(), "also when its work was called off")
+	item.Blocked(time.Hour)
+	require.Equal(t, []string{"c/c1"}, f.takes(), "that of all domains also when its work was called off")
+	f.step(time.Second)
+	item, ok = f.Take()
+	require.False(t, ok, "but not that of its domain")
+	f.step(time.Second)
+	item, ok = f.Take()
+	require.True(t, ok)
+	item.Blocked(0)
+	require.Equal(t, 2*time.Second, f.Wait(), "who is due again at once has spent them")
 }
 
 // Domains share what the overall limits leave: the one served longest ago comes first.
 func TestDomainsTakeTurns(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: Unlimited, MaxRate: 1})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxRate: 1})
 	f.addAll("a", "a1", "a2", "a3", "a4", "a5")
 	f.addAll("b", "b1", "b2")
 	var order []string
@@ -130,29 +157,29 @@ func TestDomainsTakeTurns(t *testing.T) {
 }
 
 func TestAsManyInFlightAsMayBe(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: Unlimited, MaxInFlight: 2})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxInFlight: 2})
 	f.addAll("a", "a1", "a2", "a3", "a4")
 	one, _ := f.Take()
 	two, _ := f.Take()
 	require.Empty(t, f.takes())
 	_, ok := f.Next()
 	require.False(t, ok)
-	require.Equal(t, RemovedInFlight, f.Remove("a1"))
+	require.Equal(t, InFlight, f.Remove("a1"))
 	require.Empty(t, f.takes(), "its work goes on")
 
-	require.Equal(t, Added, f.AddEntry(GroupEntry[string, string, int]{Domain: "a", Key: "release", Exempt: true}))
+	require.Equal(t, Unknown, f.AddEntry("a", Entry[string, int]{Key: "release", Exempt: true}))
 	require.Equal(t, time.Nanosecond, f.Wait())
 	three, ok := f.Take()
 	require.True(t, ok)
 	require.Equal(t, "release", three.Key, "it passes, and does not count")
 	require.Equal(t, 3, f.Stats().InFlight)
-	require.False(t, one.Done().Held)
+	one.Forget()
 	four, ok := f.Take()
 	require.True(t, ok)
 	require.Equal(t, "a3", four.Key)
-	require.True(t, two.Retry().Held)
-	three.Done()
-	four.Done()
+	two.Retry(nil)
+	three.Forget()
+	four.Forget()
 
 	f.SetMaxInFlight(0)
 	f.step(time.Hour)
@@ -163,9 +190,9 @@ func TestAsManyInFlightAsMayBe(t *testing.T) {
 
 // An exempt item goes before other due items of its domain, even if nothing is full, and costs the same.
 func TestExemptItemsGoFirst(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 0.1, MaxInFlight: 9})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.1}, MaxInFlight: 9})
 	f.addAll("a", "a1", "a2")
-	f.AddEntry(GroupEntry[string, string, int]{Domain: "a", Key: "later", Exempt: true, Due: epoch.Add(5 * time.Second)})
+	f.AddEntry("a", Entry[string, int]{Key: "later", Exempt: true, Due: epoch.Add(5 * time.Second)})
 	require.Equal(t, []string{"a/a1"}, f.takes())
 	f.step(10 * time.Second)
 	require.Equal(t, []string{"a/later"}, f.takes())
@@ -174,7 +201,7 @@ func TestExemptItemsGoFirst(t *testing.T) {
 
 // A key keeps its place: due time, order among equals, failed tries; also while it is in flight.
 func TestMoveKeepsThePlace(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: Unlimited, Burst: 2})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited, Burst: 2}})
 	require.False(t, f.Move("a", "q"))
 	f.addAll("p", "a", "flying", "c")
 	f.addAll("q", "b")
@@ -184,26 +211,26 @@ func TestMoveKeepsThePlace(t *testing.T) {
 	require.Equal(t, "p/flying", first.Domain+"/"+first.Key, "the first of its domain now")
 	require.True(t, f.Move("flying", "q"))
 	require.True(t, first.Held())
-	st, _ := f.Get("flying")
-	require.Equal(t, "q", st.Domain)
-	require.Equal(t, StateInFlight, st.State)
-	require.True(t, first.Blocked(0).Held)
+	domain, state := f.Get("flying")
+	require.Equal(t, "q", domain)
+	require.Equal(t, InFlight, state)
+	first.Blocked(0)
 	require.True(t, f.Move("c", "q"))
 	require.Equal(t, []string{"q/a", "q/flying", "q/c", "q/b"}, f.takes(), "as they came")
 	f.addAll("p", "kept")
 	item, _ := f.Take()
-	item.Keep()
+	item.Done()
 	require.True(t, f.Move("kept", "q"))
-	require.Equal(t, Kept, f.Add("p", "kept", 0))
-	st, _ = f.Get("kept")
-	require.Equal(t, "q", st.Domain, "adding moves nothing")
-	_, ok := f.Get("gone")
-	require.False(t, ok)
+	require.Equal(t, Finished, f.Add("p", "kept", 0))
+	domain, _ = f.Get("kept")
+	require.Equal(t, "q", domain, "adding moves nothing")
+	_, state = f.Get("gone")
+	require.Equal(t, Unknown, state)
 }
 
 // A domain that empties and fills again gains no token, and an empty one is forgotten.
 func TestEmptiedDomainEarnsNoToken(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 0.1})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.1}})
 	f.addAll("a", "a1", "a2")
 	require.Equal(t, []string{"a/a1"}, f.takes())
 	f.Remove("a2")
@@ -221,7 +248,7 @@ func TestEmptiedDomainEarnsNoToken(t *testing.T) {
 }
 
 func TestManyDomainsComeAndGo(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 1})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
 	for n := range 10_000 {
 		domain := fmt.Sprint("domain-", n)
 		f.addAll(domain, "a", "b")
@@ -234,7 +261,7 @@ func TestManyDomainsComeAndGo(t *testing.T) {
 
 // What was set for a domain stays until ForgetDomain, and its bucket until that is full.
 func TestForgetDomain(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 1})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
 	f.ForgetDomain("unheard of")
 	for rate, back := range map[float64]time.Duration{0.1: 10 * time.Second, 0: time.Second} {
 		require.NoError(t, f.SetRate("a", 0.1))
@@ -274,7 +301,7 @@ func TestForgetDomain(t *testing.T) {
 }
 
 func TestPauseOfAGroupAndOfADomain(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: 0.5, MaxRate: 0.5})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.5}, MaxRate: 0.5})
 	f.addAll("a", "a1", "a2")
 	f.addAll("b", "b1")
 	f.PauseDomain("a", "own")
@@ -302,7 +329,7 @@ func TestPrefer(t *testing.T) {
 	var asked [][]string
 	var choice func(due []string) string
 	f = group(t, GroupConfig[string, string]{
-		Rate: 1, Burst: 20,
+		Config: Config{Rate: 1, Burst: 20},
 		Prefer: func(domain string, due []string) string {
 			require.Equal(t, "a", domain)
 			asked = append(asked, due)
@@ -311,7 +338,7 @@ func TestPrefer(t *testing.T) {
 	})
 	add := func(keys ...string) { f.Clear(); f.addAll("a", keys...) }
 	add("1", "2", "3")
-	f.AddEntry(GroupEntry[string, string, int]{Domain: "a", Key: "9", Due: epoch.Add(time.Hour)})
+	f.AddEntry("a", Entry[string, int]{Key: "9", Due: epoch.Add(time.Hour)})
 	choice = slices.Max[[]string]
 	require.Equal(t, []string{"a/3", "a/2", "a/1"}, f.takes())
 	require.Equal(t, [][]string{{"1", "2", "3"}, {"1", "2"}}, asked, "not where there is no choice")
@@ -324,12 +351,12 @@ func TestPrefer(t *testing.T) {
 		"moved":         func([]string) string { f.Move("2", "b"); return "2" },
 	} {
 		add("1", "2")
-		f.AddEntry(GroupEntry[string, string, int]{Domain: "a", Key: "9", Due: epoch.Add(time.Hour)})
+		f.AddEntry("a", Entry[string, int]{Key: "9", Due: epoch.Add(time.Hour)})
 		choice = bad
 		item, ok := f.Take()
 		require.True(t, ok, name)
 		require.Equal(t, "1", item.Key, name)
-		item.Done()
+		item.Forget()
 	}
 	require.Equal(t, uint64(1), f.Stats().Panicked)
 
@@ -338,7 +365,7 @@ func TestPrefer(t *testing.T) {
 	require.Empty(t, f.takes())
 	f.Resume("storm")
 	choice = func([]string) string {
-		f.AddEntry(GroupEntry[string, string, int]{Domain: "a", Key: "0", Exempt: true})
+		f.AddEntry("a", Entry[string, int]{Key: "0", Exempt: true})
 		return "2"
 	}
 	require.Equal(t, "a/0", f.takes()[0], "an exempt one that came meanwhile goes first")
@@ -348,7 +375,7 @@ func TestPrefer(t *testing.T) {
 func TestPreferThatChangesWhoseTurnItIs(t *testing.T) {
 	var f *groupFixture
 	var asked []string
-	f = group(t, GroupConfig[string, string]{Rate: 1, Prefer: func(domain string, due []string) string {
+	f = group(t, GroupConfig[string, string]{Config: Config{Rate: 1}, Prefer: func(domain string, due []string) string {
 		if asked = append(asked, domain); len(asked) == 1 {
 			f.PauseDomain("a", "own")
 		}
@@ -361,22 +388,22 @@ func TestPreferThatChangesWhoseTurnItIs(t *testing.T) {
 }
 
 func TestGroupConfig(t *testing.T) {
-	config := GroupConfig[string, string]{MaxRate: -2, MaxInFlight: -1, Burst: -1}
+	config := GroupConfig[string, string]{Config: Config{Burst: -1}, MaxRate: -2, MaxInFlight: -1}
 	for _, name := range []string{"rate", "maxRate", "maxInFlight", "burst"} {
 		require.ErrorContains(t, config.Validate(), name)
 	}
 	_, err := NewGroup[string, string, int](config)
 	require.Error(t, err)
-	require.ErrorContains(t, GroupConfig[string, string]{Rate: 1, MaxRate: Stopped}.Validate(), "Pause")
-	require.NoError(t, GroupConfig[string, string]{Rate: Stopped, MaxRate: Unlimited}.Validate())
-	g, err := NewGroup[string, string, int](GroupConfig[string, string]{Rate: 1})
+	require.ErrorContains(t, GroupConfig[string, string]{Config: Config{Rate: 1}, MaxRate: Stopped}.Validate(), "Pause")
+	require.NoError(t, GroupConfig[string, string]{Config: Config{Rate: Stopped}, MaxRate: Unlimited}.Validate())
+	g, err := NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: 1}})
 	require.NoError(t, err)
 	require.Equal(t, []string{}, append([]string{}, g.Paused()...))
 }
 
 // A rate so low that the next token never comes does not make the group spin.
 func TestTokenThatNeverComes(t *testing.T) {
-	f := group(t, GroupConfig[string, string]{Rate: Unlimited, MaxRate: 1e-12})
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxRate: 1e-12})
 	f.addAll("a", "a1", "a2")
 	require.Equal(t, []string{"a/a1"}, f.takes())
 	_, ok := f.Next()

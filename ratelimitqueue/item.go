@@ -63,15 +63,19 @@ func (it *Item[K, V]) end(e slots.Ending) {
 		return
 	}
 	*c.outOf(it.exempt)--
+	var l *line[K, V]
+	if it.hold.Wanted() {
+		l = it.hold.Line()
+	}
 	if e.Kind == slots.Blocked && e.After > 0 {
 		c.cap.giveBack(now)
-		if it.hold.Wanted() && it.hold.Line() == it.from {
-			it.from.bucket.giveBack(now)
-			c.changed(it.from)
+		if l == it.from {
+			l.bucket.giveBack(now)
 		}
 		c.kick()
 	}
 	it.hold.End(e, now)
+	c.changed(l)
 	if c.bound != unbounded {
 		c.kick()
 	}

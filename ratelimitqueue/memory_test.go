@@ -38,7 +38,7 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 		},
 		"done": func(q *Queue[string, [64]byte]) {
 			for item, ok := q.Take(); ok; item, ok = q.Take() {
-				item.Done()
+				item.Forget()
 			}
 		},
 		"cleared": func(q *Queue[string, [64]byte]) { q.Clear() },
@@ -49,7 +49,7 @@ func TestMemoryFollowsTheKeys(t *testing.T) {
 			}
 			for _, item := range items {
 				q.Add(item.Key, [64]byte{}) // again, meanwhile
-				item.Fail(errEnded)
+				item.Retry(errEnded)
 			}
 			for _, key := range keys {
 				q.Remove(key)
@@ -81,9 +81,9 @@ func TestValuesAreNotHeldOnTo(t *testing.T) {
 	for i := range 32 {
 		q.Add(i, new([1 << 20]byte))
 		item, _ := q.Take()
-		item.Keep()
+		item.Done()
 	}
-	require.Equal(t, 32, q.Stats().Kept)
+	require.Equal(t, 32, q.Stats().Finished)
 	require.Less(t, heap()-before, int64(2<<20))
 	runtime.KeepAlive(q)
 }
@@ -91,12 +91,12 @@ func TestValuesAreNotHeldOnTo(t *testing.T) {
 func TestNoAllocationsOnceWarm(t *testing.T) {
 	keys := names(1000)
 	f := queue(t, Config{Rate: Unlimited})
-	g := group(t, GroupConfig[string, string]{Rate: Unlimited})
+	g := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}})
 	for _, key := range keys {
 		f.Add(key, 1)
 		g.Add("p", key, 1)
 	}
-	paced := group(t, GroupConfig[string, string]{Rate: 1000, MaxRate: 1000})
+	paced := group(t, GroupConfig[string, string]{Config: Config{Rate: 1000}, MaxRate: 1000})
 	paced.Add("p", "a", 1)
 	paced.Add("p", "b", 1)
 	i := 0
@@ -113,7 +113,7 @@ func TestNoAllocationsOnceWarm(t *testing.T) {
 		other.Blocked(0)
 		paced.step(time.Millisecond)
 		first, _ := paced.Take()
-		first.Unspent().Blocked(0)
+		first.Blocked(time.Nanosecond)
 		second, _ := paced.Take()
 		second.Blocked(0)
 		f.Next()

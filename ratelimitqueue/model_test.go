@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/evictkit/evictkit/internal/slots"
 )
 
 // model is a group (and, with one domain, a queue) without regard to speed: maps, loops over everything, and tokens in
@@ -48,6 +50,7 @@ type modelItem struct {
 type modelNewer struct {
 	value      int
 	added, due int64
+	named      bool // it has a due time
 	seq        int
 	policy     Duplicate
 	exempt     bool
@@ -193,66 +196,72 @@ func (m *model) thaw(d *modelDomain) {
 	}
 }
 
-func (m *model) add(e GroupEntry[string, string, int], due int64) AddResult {
+func (m *model) add(domain string, e Entry[string, int], due int64) State {
 	m.sweep()
-	m.domain(e.Domain, m.rate)
+	m.domain(domain, m.rate)
 	it := m.items[e.Key]
 	other := it != nil && it.identity != "" && e.Identity != "" && it.identity != e.Identity
 	switch {
 	case it == nil:
-		m.fresh(e, due)
-		return Added
+		m.fresh(domain, e, due)
+		return Unknown
 	case other:
 		m.remove(e.Key, "")
-		m.fresh(e, due)
-		return Replaced
+		m.fresh(domain, e, due)
+		return OtherIdentity
 	}
 	if it.identity == "" {
 		it.identity = e.Identity
 	}
 	switch it.state {
-	case StateKept:
-		return Kept
-	case StateInFlight:
-		if e.WhileInFlight == Again {
+	case InFlight:
+		if e.OnDuplicate != KeepFirst {
 			m.seq++
 			m.stats.Added++
-			it.newer = &modelNewer{e.Value, m.now, due, m.seq, e.OnDuplicate, e.Exempt}
+			it.newer = &modelNewer{e.Value, m.now, due, !e.Due.IsZero(), m.seq, e.OnDuplicate, e.Exempt}
 		}
-		return InFlight
+	case Waiting:
+		it.become(&modelNewer{value: e.Value, due: due, named: !e.Due.IsZero(), policy: e.OnDuplicate, exempt: e.Exempt})
 	}
-	if e.OnDuplicate == Replace || e.OnDuplicate == KeepEarliest && due < it.asked {
-		it.value, it.due, it.asked, it.exempt = e.Value, due, due, e.Exempt
-	}
-	return Known
+	return it.state
 }
 
-func (m *model) fresh(e GroupEntry[string, string, int], due int64) {
+// become does what the policy of something newer says with a waiting item.
+func (it *modelItem) become(n *modelNewer) {
+	switch {
+	case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= it.asked:
+	case n.policy == Replace && !n.named:
+		it.value, it.exempt = n.value, n.exempt
+	default:
+		it.value, it.due, it.asked, it.exempt = n.value, n.due, n.due, n.exempt
+	}
+}
+
+func (m *model) fresh(domain string, e Entry[string, int], due int64) {
 	m.seq++
 	m.stats.Added++
-	m.items[e.Key] = &modelItem{domain: e.Domain, state: StateWaiting, value: e.Value, identity: e.Identity, added: m.now, due: due, asked: due, seq: m.seq, exempt: e.Exempt}
+	m.items[e.Key] = &modelItem{domain: domain, state: Waiting, value: e.Value, identity: e.Identity, added: m.now, due: due, asked: due, seq: m.seq, exempt: e.Exempt}
 }
 
-func (m *model) remove(key, identity string) RemoveResult {
+func (m *model) remove(key, identity string) State {
 	it := m.items[key]
 	switch {
 	case it == nil:
-		return NotFound
+		return Unknown
 	case it.identity != "" && identity != "" && it.identity != identity:
 		return OtherIdentity
 	}
 	delete(m.items, key)
-	if it.state == StateInFlight {
+	if it.state == InFlight {
 		m.voids[key] = it.holder
-		return RemovedInFlight
 	}
-	return Removed
+	return it.state
 }
 
 // waiting returns the keys of a domain that may be handed out, in their order.
 func (m *model) waiting(domain string) []string {
 	keys := m.inOrder(func(it *modelItem) bool {
-		return it.domain == domain && it.state == StateWaiting && (it.exempt || !m.full())
+		return it.domain == domain && it.state == Waiting && (it.exempt || !m.full())
 	})
 	return slices.DeleteFunc(keys, func(key string) bool { return m.voids[key] != 0 })
 }
@@ -317,11 +326,9 @@ func (m *model) take(prefer bool) (key string) {
 	m.turns++
 	d.turn = m.turns
 	m.holders++
-	it.state, it.holder = StateInFlight, m.holders
+	it.state, it.holder = InFlight, m.holders
 	*m.outOf(it.exempt)++
-	m.stats.HandedOut++
-	m.stats.LastLateness = time.Duration(m.now - it.due)
-	m.stats.MaxLateness = max(m.stats.MaxLateness, m.stats.LastLateness)
+	m.stats.Tries++
 	return key
 }
 
@@ -350,71 +357,64 @@ func (m *model) next() (next int64, ok bool) {
 	return next, ok
 }
 
-// giveBack returns the token of all domains.
-func (m *model) giveBack(unused bool) {
-	if unused && m.cap != nil {
-		m.cap.note(m.now)
-		m.cap.tokens = min(m.cap.tokens+whole, m.cap.burst*whole)
+// giveBack returns a token to a bucket.
+func (b *modelBucket) giveBack(now int64) {
+	if b.rate != endless && b.rate != 0 {
+		b.note(now)
+		b.tokens = min(b.tokens+whole, b.burst*whole)
 	}
 }
 
-// end ends a holder's item, as Done and the like do. unused gives back the token of all domains; if from is not nil, the
-// token of the domain that handed the item out is given back too.
-func (m *model) end(key string, holder int, exempt, unused bool, from *modelDomain, kind kind, after time.Duration, err string) Ended {
+// end ends a holder's item, as Done and the like do. from is the domain that handed it out; after is negative for the
+// backoff.
+func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind slots.Kind, after time.Duration, err string) {
 	it := m.items[key]
-	if it == nil || it.holder != holder || it.state != StateInFlight {
-		if m.voids[key] != holder {
-			return Ended{}
-		}
-		delete(m.voids, key)
-		*m.outOf(exempt)--
-		m.giveBack(unused)
-		if err != "" {
-			m.stats.LastErrorAt, m.lastFail = at(m.now), err
-		}
-		return Ended{Newer: it != nil}
+	wanted := it != nil && it.holder == holder && it.state == InFlight
+	if !wanted && m.voids[key] != holder {
+		return
 	}
 	*m.outOf(exempt)--
-	m.giveBack(unused)
-	if from != nil && m.domains[it.domain] == from && from.rate != endless && from.rate != 0 {
-		from.note(m.now)
-		from.tokens = min(from.tokens+whole, from.burst*whole)
+	if kind == slots.Blocked && after > 0 {
+		if m.cap != nil {
+			m.cap.giveBack(m.now)
+		}
+		if wanted && m.domains[it.domain] == from {
+			from.giveBack(m.now)
+		}
+	}
+	if err != "" {
+		m.lastFail = err
+	}
+	if !wanted {
+		delete(m.voids, key)
+		return
 	}
 	n := it.newer
 	it.newer = nil
-	if err != "" {
-		it.err, m.stats.LastErrorAt, m.lastFail = err, at(m.now), err
-	}
 	switch kind {
-	case keep:
+	case slots.Done:
 		m.stats.Done++
-		*it = modelItem{domain: it.domain, state: StateKept, identity: it.identity, added: it.added, due: it.due, asked: it.due, seq: it.seq}
-	case done, drop:
-		if kind == drop {
-			m.stats.Dropped++
-		} else {
-			m.stats.Done++
-		}
+		*it = modelItem{domain: it.domain, state: Finished, identity: it.identity, added: it.added, due: it.due, asked: it.due, seq: it.seq}
+	case slots.Forget:
+		m.stats.Done++
 		delete(m.items, key)
 		if n != nil {
-			m.items[key] = &modelItem{domain: it.domain, state: StateWaiting, value: n.value, identity: it.identity, added: n.added, due: n.due, asked: n.due, seq: n.seq, exempt: n.exempt}
+			m.items[key] = &modelItem{domain: it.domain, state: Waiting, value: n.value, identity: it.identity, added: n.added, due: n.due, asked: n.due, seq: n.seq, exempt: n.exempt}
 		}
 	default:
-		if kind == retry {
+		if kind != slots.Blocked {
 			m.stats.Retried++
 			it.attempts++
-			if after < 0 {
-				after = min(time.Second<<(it.attempts-1), 8*time.Second)
-			}
-		} else {
-			m.stats.Blocked++
+			it.err = err
 		}
-		it.state, it.due = StateWaiting, m.now+int64(after)
-		if n != nil && (n.policy == Replace || n.policy == KeepEarliest && n.due < it.asked) {
-			it.value, it.due, it.asked, it.exempt = n.value, n.due, n.due, n.exempt
+		if after < 0 {
+			after = min(time.Second<<(it.attempts-1), 8*time.Second)
+		}
+		it.state, it.due = Waiting, m.now+int64(after)
+		if n != nil {
+			it.become(n)
 		}
 	}
-	return Ended{Held: true, Newer: n != nil}
 }
 
 // at returns the instant that many nanoseconds after the epoch.

@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/slots"
 )
 
 var operationsFlag = flag.Int("operations", 60_000, "how many random operations are compared with the model, for a queue and for a group each")
 
 // held is an item that a holder may or may not have ended. Ending it twice has no effect.
 type held struct {
-	item   GroupItem[string, string, int]
+	item   groupItem
 	holder int
 	from   *modelDomain
 }
@@ -127,17 +129,18 @@ func (p *player) operation() {
 
 func (p *player) add() {
 	p.value++
-	e := GroupEntry[string, string, int]{
-		Domain: p.domain(), Key: pick(p.choices, keyNames...), Value: p.value, Identity: pick(p.choices, "", "", "", "x", "y"),
-		OnDuplicate: Duplicate(p.below(3)), WhileInFlight: WhileInFlight(p.below(5) / 4), Exempt: !p.setup.queue && p.below(6) == 0,
+	domain := p.domain()
+	e := Entry[string, int]{
+		Key: pick(p.choices, keyNames...), Value: p.value, Identity: pick(p.choices, "", "", "", "x", "y"),
+		OnDuplicate: Duplicate(p.below(3)), Exempt: p.below(6) == 0,
 	}
 	due := p.model.now
 	if in := p.below(8); in > 3 {
 		due += int64(in-6) * int64(500*time.Millisecond)
 		e.Due = at(due)
 	}
-	p.note("add %+v", e)
-	p.want("add", p.model.add(e, due), p.subject.add(e))
+	p.note("add %s %+v", domain, e)
+	p.want("add", p.model.add(domain, e, due), p.subject.add(domain, e))
 }
 
 func (p *player) take() {
@@ -168,50 +171,29 @@ func (p *player) end() {
 		p.held = slices.Delete(p.held, i, i+1)
 	}
 	after := time.Duration(p.below(5)) * 500 * time.Millisecond
-	var got Ended
-	var kind kind
-	var text string
-	what := p.below(8)
+	what, text := slots.Kind(p.below(5)), ""
 	p.note("end %s: %d, %s", h.item.Key, what, after)
 	it := p.model.items[h.item.Key]
-	unused := false
-	switch p.below(6) {
-	case 0:
-		h.item.Item, unused, h.from = h.item.Unused(), true, nil
-		p.note("unused")
-	case 1:
-		h.item.Item, unused = h.item.Unspent(), true
-		p.note("unspent")
-	default:
-		h.from = nil
-	}
-	p.want("held", it != nil && it.holder == h.holder && it.state == StateInFlight, h.item.Held())
+	p.want("held", it != nil && it.holder == h.holder && it.state == InFlight, h.item.Held())
 	switch what {
-	case 0, 1:
-		kind, got = done, h.item.Done()
-	case 2:
-		kind, got = keep, h.item.Keep()
-	case 3:
-		kind, got = drop, h.item.Drop()
-	case 4:
-		kind, got = retry, h.item.RetryAfter(after)
-	case 5:
-		kind, got = blocked, h.item.Blocked(after)
-	case 6:
-		kind, after, got = retry, -1, h.item.Retry()
-	case 7:
-		text = fmt.Sprint("error ", p.value)
-		switch p.below(3) {
-		case 0:
-			kind, text, got = done, "", h.item.Fail(nil)
-		case 1:
-			kind, got = drop, h.item.Fail(Final(errors.New(text)))
-		case 2:
-			kind, after, got = retry, -1, h.item.Fail(errors.New(text))
+	case slots.Done:
+		h.item.Done()
+	case slots.Forget:
+		h.item.Forget()
+	case slots.RetryAfter:
+		h.item.RetryAfter(after)
+	case slots.Blocked:
+		h.item.Blocked(after)
+	case slots.Retry:
+		var err error
+		if after > 0 {
+			text = fmt.Sprint("error ", p.value)
+			err = errors.New(text)
 		}
+		after = -1
+		h.item.Retry(err)
 	}
-	p.want("ended", p.model.end(h.item.Key, h.holder, h.item.exempt, unused, h.from, kind, after, text), got)
-	p.want("told", p.model.lastFail, p.subject.told)
+	p.model.end(h.item.Key, h.holder, h.item.exempt, h.from, what, after, text)
 }
 
 func (p *player) setRate() {

@@ -36,7 +36,7 @@ func TestSixWorkersStayWithinOneRate(t *testing.T) {
 				if item.Value%3 == 0 && item.Attempts == 0 {
 					item.RetryAfter(0)
 				} else {
-					item.Done()
+					item.Forget()
 				}
 			})
 			f.step(250 * time.Millisecond)
@@ -115,7 +115,7 @@ func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
 	var blocked []int
 	var others []string
 	for second := range 60 {
-		f.AddEntry(Entry[string, int]{Key: "blocked", Due: epoch})
+		f.Add("blocked", second)
 		if second < 20 {
 			f.Add(fmt.Sprint(second), 0)
 		}
@@ -124,7 +124,7 @@ func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
 			item.RetryAfter(20 * time.Second)
 		} else if ok {
 			others = append(others, item.Key)
-			item.Done()
+			item.Forget()
 		}
 		f.step(time.Second)
 	}
@@ -147,14 +147,14 @@ func TestUpstreamsQueueKeepsOrder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := three(t)
 			if row.removed != "" {
-				require.Equal(t, Removed, f.Remove(row.removed))
+				require.Equal(t, Waiting, f.Remove(row.removed))
 			}
 			require.Equal(t, row.want, f.Waiting())
 			require.Equal(t, len(row.want), f.Len())
 			item, ok := f.Take()
 			require.True(t, ok)
 			require.Equal(t, row.want[0], item.Key)
-			item.Drop()
+			item.Forget()
 			_, known := f.Get(row.want[0])
 			require.False(t, known, "taken out for good, as Get of upstream does")
 			require.Equal(t, row.want[1:], f.takes())
@@ -167,7 +167,7 @@ func three(t *testing.T) *fixture {
 	f := queue(t, Config{Rate: 1, Burst: 100})
 	for _, key := range []string{"one", "two", "three"} {
 		f.step(time.Millisecond)
-		require.Equal(t, Added, f.AddEntry(Entry[string, int]{Key: key, Identity: "uid of " + key}))
+		require.Equal(t, Unknown, f.AddEntry(Entry[string, int]{Key: key, Identity: "uid of " + key}))
 	}
 	return f
 }
@@ -183,7 +183,7 @@ func TestUpstreamsQueueRetriesLater(t *testing.T) {
 		if item.Key == "two" && item.Attempts == 0 {
 			item.RetryAfter(2 * time.Millisecond)
 		} else {
-			item.Done()
+			item.Forget()
 		}
 	}
 	require.Equal(t, []string{"one", "two", "three"}, order)
@@ -203,12 +203,12 @@ func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
 	for item, ok := f.Take(); ok; item, ok = f.Take() {
 		order = append(order, item.Key)
 		if item.Key != "two" {
-			item.Done()
+			item.Forget()
 			continue
 		}
-		removed := make(chan RemoveResult)
+		removed := make(chan State)
 		go func() { removed <- f.Remove("two") }()
-		require.Equal(t, RemovedInFlight, <-removed)
+		require.Equal(t, InFlight, <-removed)
 		item.RetryAfter(time.Millisecond)
 	}
 	f.step(time.Hour)
@@ -225,7 +225,7 @@ func TestUpstreamsQueueClears(t *testing.T) {
 	require.Zero(t, f.Len())
 	require.Empty(t, f.Waiting())
 	require.Empty(t, f.takes())
-	require.Equal(t, Added, f.Add("one", 0))
+	require.Equal(t, Unknown, f.Add("one", 0))
 }
 
 // Upstream's TestSwapLimiter: the current rate can be read, even 0, and setting it again changes nothing.
@@ -245,11 +245,11 @@ func TestUpstreamsQueueSwapsItsRate(t *testing.T) {
 // Upstream's TestAddAfterTry: a finished item is not handed out again unless it was removed.
 func TestUpstreamsQueueKeepsWhatIsDone(t *testing.T) {
 	f := three(t)
-	require.Equal(t, Removed, f.Remove("two"))
+	require.Equal(t, Waiting, f.Remove("two"))
 	require.Equal(t, []string{"one", "three"}, f.takes())
-	require.Equal(t, Kept, f.Add("one", 0))
+	require.Equal(t, Finished, f.Add("one", 0))
 	require.Empty(t, f.takes())
-	require.Equal(t, Removed, f.Remove("one"))
-	require.Equal(t, Added, f.Add("one", 0))
+	require.Equal(t, Finished, f.Remove("one"))
+	require.Equal(t, Unknown, f.Add("one", 0))
 	require.Equal(t, []string{"one"}, f.takes())
 }

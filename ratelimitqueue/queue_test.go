@@ -32,7 +32,7 @@ func (f *fixture) step(d time.Duration) { f.clk.SetTime(f.clk.Now().Add(d)) }
 func (f *fixture) takes() (keys []string) {
 	for item, ok := f.Take(); ok; item, ok = f.Take() {
 		keys = append(keys, item.Key)
-		item.Keep()
+		item.Done()
 	}
 	return keys
 }
@@ -54,7 +54,7 @@ func (f *fixture) wantNoNext() {
 func TestRateAndOrder(t *testing.T) {
 	f := queue(t, Config{Rate: 0.1})
 	for i, key := range []string{"c", "a", "b"} {
-		require.Equal(t, Added, f.Add(key, i))
+		require.Equal(t, Unknown, f.Add(key, i))
 	}
 	f.AddEntry(Entry[string, int]{Key: "early", Due: epoch.Add(-time.Second)})
 	require.Equal(t, []string{"early"}, f.takes(), "due first, then first come first served")
@@ -133,114 +133,22 @@ func TestBurst(t *testing.T) {
 	require.Equal(t, []string{"d", "e"}, f.takes(), "two whole tokens came along, the half did not")
 }
 
-func TestRetry(t *testing.T) {
+func TestARetryCostsAToken(t *testing.T) {
 	f := queue(t, Config{Rate: 1})
 	f.Add("a", 1)
-	f.AddEntry(Entry[string, int]{Key: "b", Due: epoch.Add(5 * time.Second)})
 	item, ok := f.Take()
 	require.True(t, ok)
-	require.Equal(t, InFlight, f.AddEntry(Entry[string, int]{Key: "a", Value: 2, Due: epoch.Add(5 * time.Second), OnDuplicate: Replace}))
-	require.Zero(t, item.Attempts)
-	require.Equal(t, Ended{Held: true, Newer: true}, item.RetryAfter(5*time.Second))
-	require.Equal(t, Ended{}, item.RetryAfter(time.Hour), "only the first counts")
-	f.step(5 * time.Second)
-	item, ok = f.Take()
-	require.True(t, ok)
-	require.Equal(t, "a", item.Key, "it keeps its place among equal times")
-	require.Equal(t, 2, item.Value, "the newest value")
-	require.Equal(t, 1, item.Attempts)
-	require.Equal(t, epoch, item.Added)
-	require.Equal(t, epoch.Add(5*time.Second), item.Due)
+	item.RetryAfter(0)
 	_, ok = f.Take()
-	require.False(t, ok, "a retry costs a token too")
-	item.RetryAfter(math.MaxInt64)
-	st, _ := f.Get("a")
-	require.Equal(t, StateWaiting, st.State)
-}
-
-func TestPolicies(t *testing.T) {
-	for _, tc := range []struct {
-		policy   Duplicate
-		due      time.Duration
-		want     time.Duration
-		newValue bool
-	}{
-		{KeepFirst, 1, 5, false}, {KeepEarliest, 1, 1, true}, {KeepEarliest, 9, 5, false}, {Replace, 9, 9, true},
-	} {
-		f := queue(t, Config{Rate: 1})
-		f.AddEntry(Entry[string, int]{Key: "k", Value: 1, Due: epoch.Add(5 * time.Second)})
-		require.Equal(t, Known, f.AddEntry(Entry[string, int]{Key: "k", Value: 2, Due: epoch.Add(tc.due * time.Second), OnDuplicate: tc.policy}))
-		st, _ := f.Get("k")
-		require.Equal(t, epoch.Add(tc.want*time.Second), st.Due)
-		require.Equal(t, tc.newValue, st.Value == 2)
-	}
-}
-
-func TestIdentity(t *testing.T) {
-	f := queue(t, Config{Rate: 1000, Burst: 10})
-	f.AddEntry(Entry[string, int]{Key: "k", Value: 1, Identity: "old"})
-	require.Equal(t, OtherIdentity, f.RemoveIdentity("k", "new"))
-	require.Equal(t, Replaced, f.AddEntry(Entry[string, int]{Key: "k", Value: 2, Identity: "new"}))
-	item, _ := f.Take()
-	require.Equal(t, 2, item.Value)
-	require.Equal(t, "new", item.Identity)
-	require.Equal(t, Replaced, f.AddEntry(Entry[string, int]{Key: "k", Value: 3, Identity: "newest"}))
-	_, ok := f.Take()
-	require.False(t, ok, "the first holder is not done")
-	require.Equal(t, 1, f.Len())
-	require.Equal(t, Ended{Newer: true}, item.RetryAfter(0), "void, but lets the next one go")
+	require.False(t, ok)
+	f.step(time.Second)
 	item, ok = f.Take()
 	require.True(t, ok)
-	require.Equal(t, 3, item.Value)
-	item.Drop()
-	_, known := f.Get("k")
-	require.False(t, known)
-	require.Equal(t, NotFound, f.Remove("k"))
-}
-
-func TestRemoveWhileInFlight(t *testing.T) {
-	for _, end := range []func(Item[string, int]) Ended{Item[string, int].Done, Item[string, int].Drop, Item[string, int].Keep, func(i Item[string, int]) Ended { return i.RetryAfter(0) }} {
-		f := queue(t, Config{Rate: 1000, Burst: 10})
-		f.Add("k", 1)
-		item, _ := f.Take()
-		require.Equal(t, RemovedInFlight, f.Remove("k"))
-		require.Equal(t, NotFound, f.Remove("k"))
-		end(item)
-		require.Empty(t, f.takes(), "what the holder says is void")
-		_, known := f.Get("k")
-		require.False(t, known)
-
-		f.Add("k", 2)
-		item, _ = f.Take()
-		f.Remove("k")
-		require.Equal(t, Added, f.Add("k", 3))
-		require.Empty(t, f.takes())
-		require.Equal(t, Known, f.Add("k", 4))
-		end(item)
-		require.Equal(t, []string{"k"}, f.takes(), "once the first holder is done")
-
-		f.Remove("k")
-		f.Add("k", 5)
-		item, _ = f.Take()
-		f.Remove("k")
-		f.Add("k", 6)
-		require.Equal(t, Removed, f.Remove("k"))
-		end(item)
-		require.Zero(t, f.Len())
-		require.Zero(t, f.records.Len(), "nothing is left behind")
-	}
+	require.Equal(t, 1, item.Attempts)
+	item.RetryAfter(math.MaxInt64)
+	require.Equal(t, 1, f.Len(), "for ever, and no overflow")
 	Item[string, int]{}.Done() // of no queue
-}
-
-func TestKeptUntilRemoved(t *testing.T) {
-	f := queue(t, Config{Rate: 1000, Burst: 10})
-	f.Add("k", 1)
-	require.Equal(t, []string{"k"}, f.takes())
-	require.Equal(t, Kept, f.Add("k", 2))
-	require.Empty(t, f.takes())
-	require.Equal(t, Removed, f.Remove("k"))
-	require.Equal(t, Added, f.Add("k", 3))
-	require.Equal(t, []string{"k"}, f.takes())
+	require.False(t, Item[string, int]{}.Held())
 }
 
 func TestPause(t *testing.T) {
@@ -291,7 +199,7 @@ func TestConfig(t *testing.T) {
 	require.False(t, ok)
 	require.Zero(t, q.Rate())
 	require.ErrorContains(t, queue(t, Config{Rate: 1}).Run(context.Background(), nil), "timers")
-	require.Equal(t, "Known RemovedInFlight InFlight State(7)", Known.String()+" "+RemovedInFlight.String()+" "+StateInFlight.String()+" "+State(7).String())
+	require.Equal(t, "InFlight State(7)", InFlight.String()+" "+State(7).String())
 }
 
 func TestTinyRateHandsOutNothingAtOnce(t *testing.T) {
@@ -313,4 +221,14 @@ func TestPausesInARowStopNoTokens(t *testing.T) {
 		f.Resume("x")
 	}
 	require.Equal(t, []string{"b"}, f.takes())
+}
+
+// Instants that are centuries away stay on their side of now.
+func TestDueLongAgoAndNever(t *testing.T) {
+	f := queue(t, Config{Rate: 1000, Burst: 10})
+	f.step(time.Second)
+	f.AddEntry(Entry[string, int]{Key: "year 1", Due: time.Time{}.Add(time.Second)})
+	f.AddEntry(Entry[string, int]{Key: "year 9999", Due: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)})
+	require.Equal(t, []string{"year 1"}, f.takes())
+	require.Greater(t, f.Wait(), 200*365*24*time.Hour)
 }

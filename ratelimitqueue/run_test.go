@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []time.Duration{time.Second, 11 * time.Second, 21 * time.Second}, at)
-		require.Equal(t, Added, q.Add("b", 0), "what fn did not end is done, and forgotten")
+		require.Equal(t, Finished, q.Add("b", 0), "what fn did not end is done")
 		stop()
 		require.ErrorIs(t, <-done, context.Canceled)
 	})

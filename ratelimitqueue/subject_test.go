@@ -12,10 +12,9 @@ import (
 
 // subject is a queue or a group, with the methods that random operations use on both.
 type subject struct {
-	q    *Queue[string, int]
-	g    *Group[string, string, int]
-	clk  *clockcases.Clock
-	told string // the last call of OnError
+	q   *Queue[string, int]
+	g   *Group[string, string, int]
+	clk *clockcases.Clock
 }
 
 // setup is how subjects are made.
@@ -33,13 +32,12 @@ func (s *setup) make(t testing.TB, start time.Time, monotonic bool) *subject {
 	sub := &subject{clk: clockcases.New(monotonic)}
 	sub.clk.Set(start.Sub(clockcases.Start))
 	config := GroupConfig[string, string]{
-		Rate: s.rate, Burst: s.burst, Clock: sub.clk, MaxRate: s.maxRate, MaxInFlight: s.maxInFlight,
-		Backoff: Backoff{Initial: time.Second, Max: 8 * time.Second},
-		OnError: func(_ any, err error) { sub.told = err.Error() },
+		Config:  Config{Rate: s.rate, Burst: s.burst, Clock: sub.clk, Backoff: Backoff{Initial: time.Second, Max: 8 * time.Second}},
+		MaxRate: s.maxRate, MaxInFlight: s.maxInFlight,
 	}
 	var err error
 	if s.queue {
-		sub.q, err = New[string, int](config.config())
+		sub.q, err = New[string, int](config.Config)
 		require.NoError(t, err)
 		return sub
 	}
@@ -68,19 +66,21 @@ func (s *subject) core() *core[string, int] {
 	return &s.g.core
 }
 
-func (s *subject) add(e GroupEntry[string, string, int]) AddResult {
+func (s *subject) add(domain string, e Entry[string, int]) State {
 	if s.q != nil {
-		return s.q.AddEntry(Entry[string, int]{Key: e.Key, Value: e.Value, Due: e.Due, Identity: e.Identity, OnDuplicate: e.OnDuplicate, WhileInFlight: e.WhileInFlight})
+		return s.q.AddEntry(e)
 	}
-	return s.g.AddEntry(e)
+	return s.g.AddEntry(domain, e)
 }
 
-func (s *subject) take() (GroupItem[string, string, int], bool) {
+func (s *subject) take() (it groupItem, ok bool) {
 	if s.q != nil {
-		it, ok := s.q.Take()
-		return GroupItem[string, string, int]{Domain: "p", Item: it}, ok
+		it.Domain = "p"
+		it.Item, ok = s.q.Take()
+	} else {
+		it.Domain, it.Item, ok = s.g.Take()
 	}
-	return s.g.Take()
+	return it, ok
 }
 
 func (s *subject) setRate(domain string, rate float64) error {
@@ -90,10 +90,10 @@ func (s *subject) setRate(domain string, rate float64) error {
 	return s.g.SetRate(domain, rate)
 }
 
-func (s *subject) get(key string) (GroupStatus[string, int], bool) {
+func (s *subject) get(key string) (domain string, st Status[int], ok bool) {
 	if s.q != nil {
-		st, ok := s.q.Get(key)
-		return GroupStatus[string, int]{Domain: "p", Status: st}, ok
+		st, ok = s.q.Get(key)
+		return "p", st, ok
 	}
 	return s.g.Get(key)
 }

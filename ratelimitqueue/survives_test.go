@@ -18,14 +18,12 @@ import (
 func TestRunSurvivesAPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []any
-		var errs []string
 		q, err := New[string, int](Config{
 			Rate: Unlimited, Backoff: Backoff{Initial: time.Second},
 			OnPanic: func(key, value any, stack []byte) {
 				seen = append(seen, key, value)
 				require.Contains(t, string(stack), "TestRunSurvivesAPanic")
 			},
-			OnError: func(_ any, err error) { errs = append(errs, err.Error()) },
 		})
 		require.NoError(t, err)
 		began, at := time.Now(), map[string][]time.Duration{}
@@ -38,7 +36,7 @@ func TestRunSurvivesAPanic(t *testing.T) {
 				case item.Key == "panics" && item.Attempts < 2:
 					panic("in the work")
 				case item.Key == "ended first":
-					item.Drop()
+					item.Forget()
 					panic("after the end")
 				}
 			})
@@ -51,9 +49,8 @@ func TestRunSurvivesAPanic(t *testing.T) {
 		require.ErrorIs(t, <-done, context.Canceled)
 		require.Equal(t, map[string][]time.Duration{"panics": {0, time.Second, 3 * time.Second}, "ended first": {0}, "well": {0}}, at)
 		require.Equal(t, []any{"panics", "in the work", "ended first", "after the end", "panics", "in the work"}, seen)
-		require.Equal(t, []string{"ratelimitqueue: panic: in the work", "ratelimitqueue: panic: in the work"}, errs)
 		stats := q.Stats()
-		require.Equal(t, [4]uint64{3, 2, 1, 2}, [4]uint64{stats.Panicked, stats.Retried, stats.Dropped, stats.Done})
+		require.Equal(t, [3]uint64{3, 2, 3}, [3]uint64{stats.Panicked, stats.Retried, stats.Done})
 		require.EqualError(t, stats.LastError, "ratelimitqueue: panic: in the work")
 		require.Zero(t, stats.InFlight)
 	})
@@ -91,16 +88,16 @@ func TestRunSettlesWhatEndsItsGoroutine(t *testing.T) {
 // A loop that is restarted after each of its own panics finds every key again.
 func TestNothingIsStrandedByACallerThatPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Rate: 1})
+		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: 1}})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
 		var ran []string
 		done := make(chan error, 1)
 		go func() {
-			done <- g.Run(ctx, func(_ context.Context, item GroupItem[string, string, int]) {
-				ran = append(ran, item.Domain+"/"+item.Key)
+			done <- g.Run(ctx, func(_ context.Context, domain string, item Item[string, int]) {
+				ran = append(ran, domain+"/"+item.Key)
 				if item.Attempts == 0 {
-					item.Fail(errors.New("first"))
+					item.Retry(errors.New("first"))
 					panic("and last")
 				}
 			})
@@ -118,7 +115,7 @@ func TestNothingIsStrandedByACallerThatPanics(t *testing.T) {
 // Fewer items in flight, a moved key, a resumed domain: each is signalled, so nobody polls.
 func TestRunsOfAGroupAreWoken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Rate: Unlimited, MaxInFlight: 1})
+		g, err := NewGroup[string, string, int](GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxInFlight: 1})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
 		began := time.Now()
@@ -129,7 +126,7 @@ func TestRunsOfAGroupAreWoken(t *testing.T) {
 			runs.Add(1)
 			go func() {
 				defer runs.Done()
-				_ = g.Run(ctx, func(_ context.Context, item GroupItem[string, string, int]) {
+				_ = g.Run(ctx, func(_ context.Context, _ string, item Item[string, int]) {
 					mu.Lock()
 					at[item.Key] = time.Since(began)
 					mu.Unlock()
@@ -157,7 +154,7 @@ func TestRunsOfAGroupAreWoken(t *testing.T) {
 		runs.Wait()
 		require.Equal(t, map[string]time.Duration{"a": 0, "b": time.Second, "c": 10 * time.Second, "d": 20 * time.Second, "e": 40 * time.Second}, at)
 		select {
-		case <-g.Changed():
+		case <-g.wake:
 		default:
 			t.Error("the last Run leaves its signal to others")
 		}

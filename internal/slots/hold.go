@@ -70,10 +70,10 @@ func (h Hold[K, V, L]) Line() L { return h.slot.Line }
 // ends the goroutine, After is what it would be without Jitter.
 func (h Hold[K, V, L]) Delay(e *Ending, key K) {
 	if e.Kind == Retry {
-		backoff := h.table.Backoff
+		backoff := h.table.config.Backoff
 		backoff.Jitter = nil
 		e.After = backoff.Delay(h.attempts+1, nil)
-		e.After = h.table.Backoff.Delay(h.attempts+1, func(value any) { _ = h.table.Panicked(key, value) })
+		e.After = h.table.config.Backoff.Delay(h.attempts+1, func(value any) { _ = h.table.Panicked(key, value) })
 	}
 }
 

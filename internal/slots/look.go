@@ -76,19 +76,19 @@ func (r *Reasons) Remove(reason string) bool {
 // unwinds, so that the stack shows where it came from. The Mutex must not be held.
 func (t *Table[K, V, L]) Panicked(key, value any) error {
 	err := t.sawPanic(value)
-	if t.OnPanic != nil {
+	if t.config.OnPanic != nil {
 		defer func() {
 			if value := recover(); value != nil {
 				_ = t.sawPanic(value)
 			}
 		}()
-		t.OnPanic(key, value, debug.Stack())
+		t.config.OnPanic(key, value, debug.Stack())
 	}
 	return err
 }
 
 func (t *Table[K, V, L]) sawPanic(value any) error {
-	err := fmt.Errorf("%s: panic: %v", t.Name, value)
+	err := fmt.Errorf("%s: panic: %v", t.config.Name, value)
 	t.Lock()
 	defer t.Unlock()
 	t.Stats.Panicked++

@@ -31,13 +31,12 @@ type Config struct {
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Table holds the slots. The Mutex guards all of it, and what its owner says that it guards.
+// Table holds the slots. The Mutex of the Guard guards all of it, and what its owner says that it guards.
 type Table[K comparable, V, L any] struct {
-	sync.Mutex
-	Config
-	Time    steady.Time
+	steady.Guard
 	Stats   Stats // only its totals
 	Pauses  Reasons
+	config  Config
 	owner   Owner[K, V, L]
 	slots   due.Map[K, Slot[K, V, L]]
 	spare   sync.Pool // of *tried[V], zero
@@ -53,23 +52,8 @@ func (t *Table[K, V, L]) Start(config Config, owner Owner[K, V, L]) {
 		config.Clock = clock.RealClock{}
 	}
 	config.Backoff = config.Backoff.Default()
-	t.Config, t.owner = config, owner
+	t.config, t.owner, t.Clock = config, owner, config.Clock
 	t.Time.Read(t.Clock.Now())
-}
-
-// Read takes the Mutex, reads the clock and returns the steady time. The Mutex must not be held.
-//
-// The clock is read before that, to hold the Mutex for a shorter time. If the reading is earlier than the last one, either
-// another goroutine has read the clock since, or the clock was set back. Only a reading taken under the lock shows which.
-func (t *Table[K, V, L]) Read() (now int64) { return t.ReadAt(t.Clock.Now()) }
-
-// ReadAt is Read with a reading that was taken before.
-func (t *Table[K, V, L]) ReadAt(reading time.Time) (now int64) {
-	t.Lock()
-	if t.Time.Late(reading) {
-		reading = t.Clock.Now()
-	}
-	return t.Time.Read(reading)
 }
 
 // Get returns the slot of a known key, or nil.
@@ -107,7 +91,7 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 	s := t.slots.Get(e.Key)
 	if s == nil {
 		if e.Key != e.Key { //nolint:gocritic,staticcheck // a number that is none
-			panic(fmt.Sprintf("%s: the key %v does not equal itself, so it could never be removed", t.Name, e.Key))
+			panic(fmt.Sprintf("%s: the key %v does not equal itself, so it could never be removed", t.config.Name, e.Key))
 		}
 		s = t.slots.Add(e.Key)
 		s.Key = e.Key

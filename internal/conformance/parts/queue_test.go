@@ -105,10 +105,10 @@ func (q *queues) add(key, uid string) func() {
 	return func() {
 		before, _ := q.ours.Get(key)
 		switch result := q.ours.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: key, Identity: uid}); result {
-		case ratelimitqueue.Added:
+		case ratelimitqueue.Unknown:
 			require.True(q, added)
 			q.fresh(key)
-		case ratelimitqueue.Replaced:
+		case ratelimitqueue.OtherIdentity:
 			require.False(q, added)
 			require.NotEqual(q, before.Identity, uid)
 			q.fired[newIdentity]++
@@ -134,7 +134,7 @@ func (q *queues) fresh(key string) {
 
 func (q *queues) remove(key string) func() {
 	removed := q.upstream.Remove(key)
-	return func() { require.Equal(q, removed, q.ours.Remove(key) != ratelimitqueue.NotFound) }
+	return func() { require.Equal(q, removed, q.ours.Remove(key) != ratelimitqueue.Unknown) }
 }
 
 func (q *queues) clear() {

@@ -87,18 +87,18 @@ func ourQueue(d *diary, rate float64, burst int) (*queueSide, *ratelimitqueue.Qu
 	return &queueSide{
 		diary: d, isOurs: true,
 		add: func(key, uid string) bool {
-			return q.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: key, Identity: uid}) == ratelimitqueue.Added
+			return q.AddEntry(ratelimitqueue.Entry[string, struct{}]{Key: key, Identity: uid}) == ratelimitqueue.Unknown
 		},
 		try: func(f fn) {
 			for item, ok := q.Take(); ok; item, ok = q.Take() {
 				if done, wait := f(handedOut{item.Key, item.Identity, item.Added, item.Due}); done {
-					item.Keep()
+					item.Done()
 				} else {
 					item.RetryAfter(wait)
 				}
 			}
 		},
-		remove: func(key string) bool { return q.Remove(key) != ratelimitqueue.NotFound },
+		remove: func(key string) bool { return q.Remove(key) != ratelimitqueue.Unknown },
 		clear:  q.Clear,
 		swap:   func(qps float64) { require.NoError(d, q.SetRate(qps)) },
 	}, q
@@ -310,15 +310,15 @@ func storyOfTrue(t *testing.T) {
 		q.noteAdd("a", "1")
 		q.tryTo(isDone)
 	}).both(t, "0s a/1", "0s add a/1 false", "3h0m0s remove a true", "3h0m0s remove a false", "3h0m0s add a/1 true", "3h0m0s a/1")
-	// Done would be something else: it forgets the key.
-	afterDone := inBubble(t, func(d *diary) {
+	// Forget would be something else.
+	forgotten := inBubble(t, func(d *diary) {
 		q, ours := ourQueue(d, 1000, 1000)
 		q.add("a", "1")
 		item, _ := ours.Take()
-		item.Done()
+		item.Forget()
 		q.noteAdd("a", "1")
 	})
-	require.Equal(t, []string{"0s add a/1 true"}, afterDone)
+	require.Equal(t, []string{"0s add a/1 true"}, forgotten)
 }
 
 func storyOfFalse(t *testing.T) {
@@ -357,7 +357,7 @@ func storyOfRemove(t *testing.T) {
 	ours.Add("a", struct{}{})
 	_, ok := ours.Take()
 	require.True(t, ok)
-	require.Equal(t, ratelimitqueue.RemovedInFlight, ours.Remove("a"))
+	require.Equal(t, ratelimitqueue.InFlight, ours.Remove("a"))
 }
 
 func storyOfRemoveAndAdd(t *testing.T) {

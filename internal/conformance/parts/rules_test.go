@@ -17,7 +17,7 @@ import (
 // The deliberate differences, each with the beginning of its row in DIFFERENCES.md.
 var (
 	tokenForNothing = rule.New("TokenForNothing", "a token is spent only on what is due")
-	firstCome       = rule.New("FirstCome", "ties are served first come")
+	firstCome       = rule.New("FirstCome", "ties are served first")
 	exactRetry      = rule.New("ExactRetry", "a retry is due when it says")
 	newIdentity     = rule.New("NewIdentity", "a recreated node starts afresh")
 	addedInFlight   = rule.New("AddedInFlight", "re-adding an in-flight key queues")

@@ -72,7 +72,7 @@ func (q *queues) take(w turn) {
 	}
 	w.meanwhile()
 	if w.done {
-		item.Keep()
+		item.Done()
 	} else {
 		item.RetryAfter(w.wait + time.Nanosecond) // see spend
 		q.retried[w.Value] = true
@@ -121,11 +121,11 @@ func (q *queues) spend() {
 	q.ours.Add("token", struct{}{})
 	item, ok := q.ours.Take()
 	if !ok {
-		require.Equal(q, ratelimitqueue.Removed, q.ours.Remove("token"))
+		require.Equal(q, ratelimitqueue.Waiting, q.ours.Remove("token"))
 		return
 	}
 	require.Equal(q, "token", item.Key)
-	item.Drop()
+	item.Forget()
 	if q.retried[first] && time.Until(due) == time.Nanosecond {
 		q.fired[exactRetry]++
 	} else {

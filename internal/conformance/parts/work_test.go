@@ -97,7 +97,10 @@ func newWorks(t *testing.T, s *script, f fired) *works {
 		finished: map[int]error{}, running: map[int]bool{}, last: map[int]string{}, void: map[int]struct{}{}, queued: map[int]*entry{}}
 	var err error
 	w.ours, err = timedworker.New(func(_ context.Context, work timedworker.Work[int, struct{}]) timedworker.Result {
-		return timedworker.Fail(w.work(oursSide, work.Key, work.Identity))
+		if err := w.work(oursSide, work.Key, work.Identity); err != nil {
+			return timedworker.Retry(err)
+		}
+		return timedworker.Done()
 	}, timedworker.Config{Backoff: timedworker.Backoff{Initial: backoff, Factor: 1, Max: backoff}})
 	require.NoError(t, err)
 	w.upstream = tainteviction.CreateWorkerQueue(func(_ context.Context, _ time.Time, args *tainteviction.WorkArgs) error {
@@ -136,7 +139,7 @@ func runWorks(t *testing.T, s *script, f fired) {
 		}
 		w.settle()
 	}
-	for left := w.ours.Stats(); left.Waiting+left.Running > 0; left = w.ours.Stats() {
+	for left := w.ours.Stats(); left.Waiting+left.InFlight > 0; left = w.ours.Stats() {
 		time.Sleep(grid)
 		w.settle()
 	}
@@ -155,8 +158,8 @@ func (w *works) schedule(i int, keeping bool) {
 	uid := pick(w.script, "first", "first", "second")
 	at := now.Add(time.Duration(pick(w.script, -1, 0, 1, 2, 6, 20)) * grid)
 	e := timedworker.Entry[int, struct{}]{Key: i, Identity: uid, Due: at}
-	if !keeping {
-		e.OnDuplicate = timedworker.Replace
+	if keeping {
+		e.OnDuplicate = timedworker.KeepFirst
 	}
 	created := now
 	if i == lateKey {
@@ -179,10 +182,10 @@ func (w *works) schedule(i int, keeping bool) {
 	} else {
 		w.upstream.UpdateWork(w.ctx, args(i, uid), created, at)
 	}
-	if result == timedworker.Scheduled && i == lateKey {
+	if result == timedworker.Unknown && i == lateKey {
 		w.fired[exactWork]++
 	}
-	if result == timedworker.Replaced && (keeping || before.FireAt.Equal(at)) {
+	if result == timedworker.OtherIdentity && (keeping || before.FireAt.Equal(at)) {
 		w.fired[newIdentity]++
 		require.Same(w, before, w.upstream.GetWorkerUnsafe(workKey(i)), "the other one stays")
 		require.True(w, w.upstream.CancelWork(logr.Discard(), workKey(i)))
@@ -190,36 +193,48 @@ func (w *works) schedule(i int, keeping bool) {
 	}
 }
 
-// behind records what ours queues behind running work. Another identity takes over the key; the policies treat what it
-// queues as if nothing ran.
-func (w *works) behind(i int, e entry, result timedworker.ScheduleResult) {
-	w.fired[queuedBehind]++
+// behind records what ours queues behind running work: an entry that replaces, one of another identity, and one that comes
+// after the work was cancelled.
+func (w *works) behind(i int, e entry, result timedworker.State) {
 	_, void := w.void[i]
 	next := w.queued[i]
-	if void && next != nil && next.uid == e.uid && e.keeping {
-		require.Equal(w, timedworker.Unchanged, result)
+	owner := w.last[i]
+	if void && next != nil {
+		owner = next.uid
+	}
+	want := timedworker.InFlight
+	switch {
+	case void && next == nil:
+		want = timedworker.Unknown
+	case e.uid != owner:
+		want = timedworker.OtherIdentity
+		w.void[i] = struct{}{}
+	case void:
+		want = timedworker.Waiting
+	}
+	require.Equal(w, want, result)
+	if e.keeping && (want == timedworker.InFlight || want == timedworker.Waiting) {
 		return
 	}
-	require.Equal(w, timedworker.Queued, result)
-	if e.uid != w.last[i] {
-		w.void[i] = struct{}{}
-	}
+	w.fired[queuedBehind]++
 	w.queued[i] = &e
 }
 
 func (w *works) cancel(i int) {
 	cancelled := w.upstream.CancelWork(logr.Discard(), workKey(i))
-	switch result := w.ours.Cancel(i); result {
-	case timedworker.Running:
-		require.Contains(w, w.running, i)
-		if cancelled {
-			w.fired[cancelRunning]++
-		}
-		w.void[i] = struct{}{}
-		delete(w.queued, i)
-	default:
-		require.Equal(w, cancelled, result == timedworker.Cancelled, result)
+	result := w.ours.Cancel(i)
+	if !w.running[i] {
+		require.Equal(w, cancelled, result == timedworker.Waiting, result)
+		return
 	}
+	if _, void := w.void[i]; !void {
+		require.Equal(w, timedworker.InFlight, result)
+	}
+	if cancelled {
+		w.fired[cancelRunning]++
+	}
+	w.void[i] = struct{}{}
+	delete(w.queued, i)
 }
 
 // settle lets everything that is due run, repeats for upstream what ours does by itself when work ends, and compares.
@@ -259,9 +274,8 @@ func (w *works) compare() {
 	for i := range workKeys {
 		status, known := w.ours.Get(i)
 		_, void := w.void[i]
-		calledOff := void && w.queued[i] == nil
-		require.Equal(w, w.running[i] && !calledOff, known && status.Running, i)
-		if status.Running || calledOff {
+		require.Equal(w, w.running[i] && !void, status.State == timedworker.InFlight, i)
+		if w.running[i] {
 			continue
 		}
 		worker := w.upstream.GetWorkerUnsafe(workKey(i))

@@ -105,18 +105,24 @@ func upstreamsWork(d *diary, do task) *workSide {
 func ourWork(d *diary, do task, workers int) (*workSide, *timedworker.Set[string, struct{}]) {
 	w := &workSide{diary: d}
 	set, err := timedworker.New(func(_ context.Context, work timedworker.Work[string, struct{}]) timedworker.Result {
-		return timedworker.Fail(w.run(do, work.Key, work.Identity))
+		if err := w.run(do, work.Key, work.Identity); err != nil {
+			return timedworker.Retry(err)
+		}
+		return timedworker.Done()
 	}, timedworker.Config{Workers: workers, Backoff: timedworker.Backoff{Initial: backoff, Factor: 1, Max: backoff}})
 	require.NoError(d, err)
 	w.add = func(key, uid string, _, fire time.Time) {
-		set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: key, Identity: uid, Due: fire, WhileInFlight: timedworker.Ignore})
+		set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: key, Identity: uid, Due: fire, OnDuplicate: timedworker.KeepFirst})
 	}
 	w.update = func(key, uid string, _, fire time.Time) {
-		set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: key, Identity: uid, Due: fire, OnDuplicate: timedworker.Replace})
+		set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: key, Identity: uid, Due: fire})
 	}
-	w.cancelled = func(key string) bool { return set.Cancel(key) == timedworker.Cancelled }
+	w.cancelled = func(key string) bool { return set.Cancel(key) == timedworker.Waiting }
 	w.known = func(key string) (bool, time.Time) {
 		status, known := set.Get(key)
+		if status.State == timedworker.InFlight {
+			status.Due = time.Time{}
+		}
 		return known, status.Due
 	}
 	ctx, end := context.WithCancel(d.Context())
@@ -237,11 +243,11 @@ func storyOfAddWork(t *testing.T) {
 		story.both(t, fmt.Sprint(in, " a/1"), fmt.Sprint(in+2*time.Second, " a/1 over"),
 			fmt.Sprint(again, " a/1"), fmt.Sprint(again+2*time.Second, " a/1 over"))
 	}
-	// Again gives it another turn.
+	// Replace gives it another turn.
 	again := inBubble(t, func(d *diary) {
 		w, set := ourWork(d, at(2*time.Second), 8)
 		w.addIn("a", "1", 0)
-		require.Equal(t, timedworker.Queued, set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: "a", Identity: "1"}))
+		require.Equal(t, timedworker.InFlight, set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: "a", Identity: "1"}))
 		pass(time.Hour)
 		w.stop()
 	})
@@ -310,8 +316,8 @@ func storyOfCancelWork(t *testing.T) {
 	_ = inBubble(t, func(d *diary) {
 		w, set := ourWork(d, at(2*time.Second), 8)
 		w.addIn("a", "1", 0)
-		require.Equal(t, timedworker.Running, set.Cancel("a"))
-		require.Equal(t, timedworker.NotFound, set.Cancel("b"))
+		require.Equal(t, timedworker.InFlight, set.Cancel("a"))
+		require.Equal(t, timedworker.Unknown, set.Cancel("b"))
 		w.stop()
 	})
 }
@@ -413,5 +419,4 @@ func storyOfError(t *testing.T) {
 	failing(errors.New("failed")).apart(t,
 		[]string{"1m0s a/1", "1h0m0s no a"},
 		[]string{"1m0s a/1", "1m1s a/1", "1m2s a/1", "1h0m0s no a"})
-	failing(timedworker.Final(errors.New("failed"))).both(t, "1m0s a/1", "1h0m0s no a")
 }

@@ -58,7 +58,7 @@ func queueRows(s setting, n int) []row {
 			}
 			for done := 0; done < n; {
 				if item, ok := q.Take(); ok {
-					item.Keep()
+					item.Done()
 					done++
 				}
 			}

@@ -52,7 +52,7 @@ func (p pods) set(work func()) *workSet {
 }
 
 func (p pods) schedule(set *workSet, i int) {
-	set.ScheduleEntry(timedworker.Entry[evictor.PodKey, struct{}]{Key: p.keys[i], Identity: someUID, Due: p.at(i), OnDuplicate: timedworker.Replace})
+	set.ScheduleEntry(timedworker.Entry[evictor.PodKey, struct{}]{Key: p.keys[i], Identity: someUID, Due: p.at(i)})
 }
 
 func (p pods) full() *workSet {

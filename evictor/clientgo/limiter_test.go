@@ -1,0 +1,71 @@
+//go:build go1.25
+
+package clientgo
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/evictkit/evictkit/ratelimitqueue"
+)
+
+var _ workqueue.TypedRateLimiter[string] = (*ratelimitqueue.Limiter[string])(nil)
+
+// Three workers of a real queue share one rate, whatever it is set to. Each alone with a rate of its own would let three
+// times as many go, and one each at rate 0.
+func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limiter, err := ratelimitqueue.NewLimiter[int](ratelimitqueue.Config{Rate: 0.5})
+		require.NoError(t, err)
+		queue := workqueue.NewTypedRateLimitingQueue[int](limiter)
+		began := time.Now()
+		var mu sync.Mutex
+		var went []time.Duration
+		var workers sync.WaitGroup
+		for range 3 {
+			workers.Add(1)
+			go func() {
+				defer workers.Done()
+				for item, ended := queue.Get(); !ended; item, ended = queue.Get() {
+					if wait := limiter.When(item); wait > 0 {
+						queue.AddAfter(item, wait)
+					} else {
+						mu.Lock()
+						went = append(went, time.Since(began))
+						failed := len(went)%4 == 0
+						mu.Unlock()
+						time.Sleep(5 * time.Second) // longer than a token takes
+						if failed {
+							queue.Add(item)
+						}
+					}
+					queue.Done(item)
+				}
+			}()
+		}
+		for item := range 300 {
+			queue.Add(item)
+		}
+		within := func(d time.Duration) int {
+			before := len(went)
+			time.Sleep(d)
+			synctest.Wait()
+			return len(went) - before
+		}
+		require.Equal(t, 31, within(60*time.Second), "the first, and one in two seconds")
+		require.NoError(t, limiter.SetRate(0))
+		require.Zero(t, within(time.Hour))
+		require.NoError(t, limiter.SetRate(0.25))
+		require.InDelta(t, 15, within(60*time.Second), 3, "who waits asks every ten seconds")
+		require.NoError(t, limiter.SetRate(ratelimitqueue.Unlimited))
+		within(20 * time.Minute)
+		require.Zero(t, queue.Len())
+		queue.ShutDown()
+		workers.Wait()
+	})
+}

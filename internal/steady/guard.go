@@ -1,0 +1,29 @@
+package steady
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// Guard is a mutex, and the steady time of a clock, which it guards. Give it a Clock before its first use.
+type Guard struct {
+	sync.Mutex
+	Clock clock.PassiveClock
+	Time  Time
+}
+
+// Read takes the mutex, which must not be held, reads the clock and returns the steady time.
+func (g *Guard) Read() (now int64) { return g.ReadAt(g.Clock.Now()) }
+
+// ReadAt is Read with a reading of the clock that was taken before, without the mutex, to hold that for a shorter time. If
+// it is earlier than the last one, either another goroutine has read the clock since, or the clock was set back. Only a
+// reading taken under the mutex shows which.
+func (g *Guard) ReadAt(reading time.Time) (now int64) {
+	g.Lock()
+	if g.Time.Late(reading) {
+		reading = g.Clock.Now()
+	}
+	return g.Time.Read(reading)
+}

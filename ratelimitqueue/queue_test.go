@@ -133,22 +133,46 @@ func TestBurst(t *testing.T) {
 	require.Equal(t, []string{"d", "e"}, f.takes(), "two whole tokens came along, the half did not")
 }
 
-func TestARetryCostsAToken(t *testing.T) {
+func TestRetry(t *testing.T) {
 	f := queue(t, Config{Rate: 1})
 	f.Add("a", 1)
+	f.AddEntry(Entry[string, int]{Key: "b", Due: epoch.Add(5 * time.Second)})
+	item, _ := f.Take()
+	item.RetryAfter(5 * time.Second)
+	f.step(5*time.Second - 1)
+	require.Equal(t, time.Nanosecond, f.Wait(), "it is due when it says")
+	f.step(1)
 	item, ok := f.Take()
 	require.True(t, ok)
-	item.RetryAfter(0)
-	_, ok = f.Take()
-	require.False(t, ok)
-	f.step(time.Second)
-	item, ok = f.Take()
-	require.True(t, ok)
+	require.Equal(t, "a", item.Key, "it keeps its place among equal times")
 	require.Equal(t, 1, item.Attempts)
+	item.RetryAfter(1)
+	_, ok = f.Take()
+	require.False(t, ok, "a retry costs a token too")
+	f.step(time.Second)
+	item, _ = f.Take()
+	require.Equal(t, "b", item.Key)
 	item.RetryAfter(math.MaxInt64)
-	require.Equal(t, 1, f.Len(), "for ever, and no overflow")
+	require.Equal(t, 2, f.Len(), "for ever, and no overflow")
 	Item[string, int]{}.Done() // of no queue
 	require.False(t, Item[string, int]{}.Held())
+}
+
+// A key that is removed and added again while it is in flight is new work: it has its turn once the first holder has ended.
+func TestRemoveWhileInFlight(t *testing.T) {
+	f := queue(t, Config{Rate: 1000, Burst: 10})
+	f.Add("k", 1)
+	item, _ := f.Take()
+	require.Equal(t, InFlight, f.Remove("k"))
+	require.Equal(t, Unknown, f.Remove("k"))
+	require.Equal(t, Unknown, f.Add("k", 2))
+	require.False(t, item.Held())
+	require.Empty(t, f.takes())
+	item.RetryAfter(time.Hour) // has no effect
+	item, ok := f.Take()
+	require.True(t, ok)
+	require.Equal(t, 2, item.Value)
+	require.Zero(t, item.Attempts)
 }
 
 func TestPause(t *testing.T) {

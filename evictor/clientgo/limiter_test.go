@@ -52,9 +52,13 @@ func TestThreeWorkersOfAWorkqueueShareARate(t *testing.T) {
 			queue.Add(item)
 		}
 		within := func(d time.Duration) int {
+			mu.Lock()
 			before := len(went)
+			mu.Unlock()
 			time.Sleep(d)
 			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
 			return len(went) - before
 		}
 		require.Equal(t, 31, within(60*time.Second), "the first, and one in two seconds")

@@ -123,7 +123,7 @@ func aggregate(pod *v1.Pod, of amount) (total resource.Quantity, found bool) {
 // not matter. Requests above their limits, which the API refuses, make a pod Burstable.
 func QOSClass(pod *v1.Pod) v1.PodQOSClass {
 	q := qos{guaranteed: true}
-	if r := pod.Spec.Resources; r != nil {
+	if r := pod.Spec.Resources; r != nil && (anyPodLevel(r.Requests) || anyPodLevel(r.Limits)) {
 		q.add(r)
 		return q.class()
 	}

@@ -93,7 +93,9 @@ func TestQOSClass(t *testing.T) {
 		{"PodLevelGuaranteed", []edit{podLevel(full.Requests, full.Limits)}, v1.PodQOSGuaranteed},
 		{"PodLevelRequests", []edit{podLevel(full.Requests, nil)}, v1.PodQOSBurstable},
 		{"PodLevelOneLimit", []edit{podLevel(full.Requests, list("cpu", "1"))}, v1.PodQOSBurstable},
-		{"PodLevelEmptyHidesContainers", []edit{guaranteed("1Gi"), podLevel(nil, nil)}, v1.PodQOSBestEffort},
+		{"PodLevelEmpty", []edit{guaranteed("1Gi"), podLevel(nil, nil)}, v1.PodQOSGuaranteed},
+		{"PodLevelOfWhatCannotBe", []edit{guaranteed("1Gi"), podLevel(list("ephemeral-storage", "1Gi"), nil)}, v1.PodQOSGuaranteed},
+		{"PodLevelOfHugePages", []edit{guaranteed("1Gi"), podLevel(list("hugepages-2Mi", "2Mi"), nil)}, v1.PodQOSBestEffort},
 		{"StatusIsNotLookedAt", []edit{func(p *Pod) { p.Status.QOSClass = v1.PodQOSGuaranteed }}, v1.PodQOSBestEffort},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,5 +1,4 @@
-// Package backoff says how long to wait after failed tries, and after which errors no further try helps. ratelimitqueue
-// and timedworker share it, so an error that was marked for one may be handed to the other.
+// Package backoff says how long to wait after failed tries.
 package backoff
 
 import (

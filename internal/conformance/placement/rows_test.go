@@ -5,8 +5,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/evictkit/evictkit/taints"
 )
@@ -71,34 +69,4 @@ var rows = []row{
 			}
 		},
 	},
-	{
-		"namespaces that are chosen by what they are not",
-		"a fault of the scheduler: it looks up the namespaces that a pod's own terms choose, and means to forget the selector, but only a copy of the " +
-			"term forgets it; NotIn and DoesNotExist then match pods of every namespace (mergeAffinityTermNamespacesIfNotEmpty)",
-		func(w *world, pod *v1.Pod) {
-			if a := pod.Spec.Affinity.PodAffinity; a != nil {
-				w.lookUp(a.RequiredDuringSchedulingIgnoredDuringExecution)
-			}
-			if a := pod.Spec.Affinity.PodAntiAffinity; a != nil {
-				w.lookUp(a.RequiredDuringSchedulingIgnoredDuringExecution)
-			}
-		},
-	},
-}
-
-// lookUp replaces selectors of namespaces by the namespaces' names.
-func (w *world) lookUp(terms []v1.PodAffinityTerm) {
-	for i := range terms {
-		t := &terms[i]
-		selector, err := metav1.LabelSelectorAsSelector(t.NamespaceSelector)
-		if err != nil || t.NamespaceSelector == nil || selector.Empty() {
-			continue
-		}
-		t.NamespaceSelector, t.Namespaces = nil, append(t.Namespaces, "no-namespace") // none at all would mean the pod's own
-		for _, n := range w.namespaces {
-			if selector.Matches(labels.Set(n.Labels)) {
-				t.Namespaces = append(t.Namespaces, n.Name)
-			}
-		}
-	}
 }

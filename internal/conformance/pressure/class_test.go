@@ -12,14 +12,12 @@ import (
 	"github.com/evictkit/evictkit/evictor/nodepressure"
 )
 
-// TestClasses: pods have the same class on both sides, unless a container requests more than its limit.
+// TestClasses: pods have the same class on both sides.
 func TestClasses(t *testing.T) {
-	fired := 0
 	classes := map[v1.PodQOSClass]int{}
 	for seed := range int64(30_000) {
 		r := rand.New(rand.NewSource(seed))
 		pod := &v1.Pod{}
-		above := false
 		for range 1 + r.Intn(3) {
 			c := v1.Container{Resources: v1.ResourceRequirements{Requests: v1.ResourceList{}, Limits: v1.ResourceList{}}}
 			for _, name := range []v1.ResourceName{v1.ResourceCPU, v1.ResourceMemory, v1.ResourceEphemeralStorage} {
@@ -28,7 +26,6 @@ func TestClasses(t *testing.T) {
 					limit = request
 				}
 				c.Resources.Requests[name], c.Resources.Limits[name] = *resource.NewQuantity(request, resource.DecimalSI), *resource.NewQuantity(limit, resource.DecimalSI)
-				above = above || request > limit && name != v1.ResourceEphemeralStorage
 			}
 			if r.Intn(4) == 0 {
 				c.Resources = v1.ResourceRequirements{}
@@ -46,14 +43,8 @@ func TestClasses(t *testing.T) {
 		}
 		mine, theirs := nodepressure.QOSClass(pod), qos.ComputePodQOS(pod)
 		classes[theirs]++
-		if mine != theirs && above {
-			require.Equal(t, []v1.PodQOSClass{v1.PodQOSBurstable, v1.PodQOSGuaranteed}, []v1.PodQOSClass{mine, theirs})
-			fired++
-			continue
-		}
 		require.Equal(t, theirs, mine, "seed %d", seed)
 	}
-	t.Logf("%v, %s: %d", classes, QOSSums.Name, fired)
+	t.Log(classes)
 	require.Len(t, classes, 3)
-	require.Positive(t, fired, QOSSums.Name)
 }

@@ -23,7 +23,6 @@ var (
 	HardPreempts = rule.New("HardPreempts", "a hard eviction takes the place of a")
 	PassedOver   = rule.New("PassedOver", "a pod whose Kill hangs is passed over")
 
-	QOSSums   = rule.New("QOSSums", "requests above limits, which the API")
 	OneOfEach = rule.New("OneOfEach", "all thresholds of a file system count for")
 
 	ParseOff    = rule.New("ParseOff", "100.0%, 0.0% and the like turn a")

@@ -1,6 +1,7 @@
 package ratelimitqueue
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand"
 	"runtime"
@@ -93,6 +94,22 @@ func BenchmarkGroupTakeRetry100000(b *testing.B) {
 		clk.SetTime(clk.Now().Add(1))
 		_, item, _ := g.Take()
 		item.Blocked(0)
+	}
+}
+
+// One Take after 10,000 ordered domains have emptied.
+func BenchmarkGroupForgets10000(b *testing.B) {
+	clk := testingclock.NewFakePassiveClock(epoch)
+	for range b.N {
+		b.StopTimer()
+		g, _ := NewGroup[int, int, int](GroupConfig[int, int]{Config: Config{Rate: Unlimited, Clock: clk}, Compare: cmp.Compare[int]})
+		for i := range 10_000 {
+			g.Add(i, i, i)
+		}
+		g.Clear()
+		clk.SetTime(clk.Now().Add(time.Second))
+		b.StartTimer()
+		g.Take()
 	}
 }
 

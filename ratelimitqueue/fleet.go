@@ -64,12 +64,19 @@ func (f *fleet[K, V]) changed(l *line[K, V], plain bool) {
 	f.retired.Remove(&l.inRetired)
 }
 
-// drop forgets a line without keys.
-func (f *fleet[K, V]) drop(l *line[K, V]) {
-	f.retired.Remove(&l.inRetired)
-	f.all.set(&l.inAll, 0, false)
-	f.exempt.set(&l.inExempt, 0, false)
-	f.order = slices.DeleteFunc(f.order, func(m *line[K, V]) bool { return m == l })
+// sweep forgets the retired lines whose buckets are full, and calls dropped for each.
+func (f *fleet[K, V]) sweep(now int64, dropped func(*line[K, V])) {
+	any := false
+	for l, full, ok := f.retired.Min(); ok && full <= now; l, full, ok = f.retired.Min() {
+		f.retired.Remove(&l.inRetired)
+		f.all.set(&l.inAll, 0, false)
+		f.exempt.set(&l.inExempt, 0, false)
+		l.dropped, any = true, true
+		dropped(l)
+	}
+	if any { // once for all of them, because it is linear
+		f.order = slices.DeleteFunc(f.order, func(l *line[K, V]) bool { return l.dropped })
+	}
 }
 
 func (f *fleet[K, V]) rotation(exemptOnly bool) *rotation[K, V] {

@@ -22,7 +22,7 @@ type GroupConfig[D, K comparable] struct {
 	MaxInFlight int
 	// Prefer, if not nil, chooses which due key of a domain is handed out next. It gets the due keys in their order; if
 	// it returns another key or panics, the first of them is handed out. It is called, with no lock held, when it is
-	// the domain's turn and more than one key is due.
+	// the domain's turn and more than one key is due. A Take that asks is O(n log n) in the number of due keys.
 	Prefer func(domain D, due []K) K
 	// Compare, if not nil, replaces the turns: of the domains that can hand out, the first in this order does. It
 	// compares as for slices.SortFunc. Without limits over all domains it only decides who comes first at one instant;
@@ -108,20 +108,11 @@ func (g *Group[D, K, V]) AddEntry(domain D, e Entry[K, V]) State {
 // read takes the lock and a reading of the clock, and forgets the retired domains whose buckets are full.
 func (g *Group[D, K, V]) read() (now int64) {
 	now = g.table.Read()
-	g.sweep(now)
-	return now
-}
-
-func (g *Group[D, K, V]) sweep(now int64) {
-	for {
-		l, full, ok := g.fleet.retired.Min()
-		if !ok || full > now {
-			return
-		}
-		g.fleet.drop(l)
+	g.fleet.sweep(now, func(l *line[K, V]) {
 		domain := unboxed[D](l.domain)
 		g.domains.Delete(domain, g.domains.Get(domain))
-	}
+	})
+	return now
 }
 
 // all yields every line. The lock is held.

@@ -410,3 +410,15 @@ func TestTokenThatNeverComes(t *testing.T) {
 	require.False(t, ok)
 	require.Zero(t, f.Wait())
 }
+
+func TestManyOrderedDomainsAreForgottenAtOnce(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, Compare: strings.Compare})
+	for i := range 500 {
+		f.addAll(fmt.Sprint(i), fmt.Sprint(i))
+	}
+	f.Clear()
+	f.addAll("1", "1")
+	f.step(time.Second)
+	require.Equal(t, []string{"1/1"}, f.takes())
+	require.Equal(t, 1, f.domains.Len())
+}

@@ -13,6 +13,7 @@ type line[K comparable, V any] struct {
 	bucket    bucket
 	pauses    slots.Reasons           // of this line only
 	counts    [slots.Finished + 1]int // keys by state
+	dropped   bool                    // the fleet has forgotten it
 	turn      uint64                  // rises with every turn served: the line with the lowest is next
 	forgotten bool                    // ForgetDomain was called: drop its rate and pauses once it has no key
 

@@ -51,6 +51,7 @@
 // For users of RateLimitedTimedQueue in k8s.io/kubernetes/pkg/controller/nodelifecycle/scheduler; compared with
 // v1.37.2.
 //
+//	RateLimitedTimedQueue              here
 //	NewRateLimitedTimedQueue(limiter)  New. Upstream also spends a token when nothing is due
 //	TimedValue                         Item: Key, Identity, Added, Due
 //	Add(value, uid)                    AddEntry with Identity. Another UID takes the key over; upstream ignores it

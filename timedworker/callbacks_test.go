@@ -3,6 +3,7 @@ package timedworker
 import (
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -14,70 +15,29 @@ import (
 // Whatever the user's functions do, no lock may stay held and no key may be stranded.
 
 func TestErrorsAreSeen(t *testing.T) {
-	var told []error
-	r := recorded(t, Config{OnError: func(key any, err error) {
-		require.Equal(t, "k", key)
-		told = append(told, err)
-	}})
-	boom, over := errors.New("boom"), Final(errors.New("over"))
-	r.result = func(Work[string, int]) Result { return Fail(boom) }
+	r := recorded(t, Config{})
+	boom := errors.New("boom")
+	r.result = func(Work[string, int]) Result { return Retry(boom) }
 	r.Schedule("k", 1, r.in(0))
 	r.step(t, 0)
 	st, _ := r.Get("k")
 	require.Equal(t, boom, st.LastError)
 	require.Equal(t, 1, st.Attempts)
-	stats := r.Stats()
-	require.Equal(t, boom, stats.LastError)
-	require.Equal(t, epoch, stats.LastErrorAt)
-
+	require.Equal(t, boom, r.Stats().LastError)
 	r.result = func(Work[string, int]) Result { return Blocked(0) }
 	r.step(t, time.Minute)
 	st, _ = r.Get("k")
 	require.Equal(t, boom, st.LastError, "being blocked is no news of it")
-
-	r.result = func(Work[string, int]) Result { return Fail(over) }
-	r.step(t, 0)
-	require.Equal(t, []error{boom, over}, told)
-	stats = r.Stats()
-	require.Equal(t, over, stats.LastError)
-	require.Equal(t, epoch.Add(time.Minute), stats.LastErrorAt)
-	require.EqualValues(t, 1, stats.Dropped)
-	require.Zero(t, stats.Done)
-	_, known := r.Get("k")
-	require.False(t, known)
-}
-
-// When OnError is called the try has ended, so it may schedule the key again.
-func TestOnErrorMayUseTheSet(t *testing.T) {
-	var r *recorder
-	r = recorded(t, Config{OnError: func(any, error) {
-		st, _ := r.Get("k")
-		require.False(t, st.Running)
-		require.Equal(t, Moved, r.Schedule("k", 2, r.in(time.Second)))
-	}})
-	r.result = func(w Work[string, int]) Result {
-		if w.Value == 1 {
-			return Fail(errors.New("boom"))
-		}
-		return Done()
-	}
-	r.Schedule("k", 1, r.in(0))
-	r.step(t, 0)
-	require.Equal(t, []string{"k"}, r.step(t, time.Second))
-	require.Equal(t, 2, r.ran[0].Value)
+	require.Equal(t, 1, st.Attempts)
 }
 
 func TestPanicIsAFailedTry(t *testing.T) {
 	var told any
-	var errs []error
-	r := recorded(t, Config{
-		OnPanic: func(key, value any, stack []byte) {
-			require.Equal(t, "k", key)
-			require.NotEmpty(t, stack)
-			told = value
-		},
-		OnError: func(_ any, err error) { errs = append(errs, err) },
-	})
+	r := recorded(t, Config{OnPanic: func(key, value any, stack []byte) {
+		require.Equal(t, "k", key)
+		require.Contains(t, string(stack), "TestPanicIsAFailedTry")
+		told = value
+	}})
 	r.result = func(w Work[string, int]) Result {
 		if w.Key == "k" {
 			panic("boom")
@@ -88,31 +48,31 @@ func TestPanicIsAFailedTry(t *testing.T) {
 	r.Schedule("other", 0, r.in(0))
 	require.Equal(t, []string{"k", "other"}, r.step(t, 0))
 	require.Equal(t, "boom", told)
-	require.Len(t, errs, 1)
-	require.ErrorContains(t, errs[0], "the work panicked: boom")
+	st, _ := r.Get("k")
+	require.EqualError(t, st.LastError, "timedworker: panic: boom")
 	require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
 }
 
 func TestCallbacksThatPanic(t *testing.T) {
-	for name, config := range map[string]Config{
-		"jitter":  {Backoff: Backoff{Jitter: func(time.Duration) time.Duration { panic("jitter") }}},
-		"OnError": {OnError: func(any, error) { panic("OnError") }},
-		"OnPanic": {OnPanic: func(any, any, []byte) { panic("OnPanic") }},
-		"all": {
-			Backoff: Backoff{Jitter: func(time.Duration) time.Duration { panic("jitter") }},
-			OnError: func(any, error) { panic("OnError") }, OnPanic: func(any, any, []byte) { panic("OnPanic") },
-		},
+	jitter := Backoff{Jitter: func(time.Duration) time.Duration { panic("jitter") }}
+	onPanic := func(any, any, []byte) { panic("OnPanic") }
+	for name, row := range map[string]struct {
+		config   Config
+		panicked uint64
+	}{
+		"jitter":  {Config{Backoff: jitter}, 2},
+		"OnPanic": {Config{OnPanic: onPanic}, 2},
+		"both":    {Config{Backoff: jitter, OnPanic: onPanic}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := recorded(t, config)
+			r := recorded(t, row.config)
 			r.result = func(Work[string, int]) Result { panic("the work") }
 			r.Schedule("k", 1, r.in(0))
 			require.Equal(t, []string{"k"}, r.step(t, 0))
 			st, _ := r.Get("k")
 			require.Equal(t, 1, st.Attempts)
 			require.Equal(t, r.in(100*time.Millisecond), st.Due, "the delay is as it would be without jitter")
-			want := map[string]uint64{"jitter": 2, "OnError": 2, "OnPanic": 2, "all": 6}[name]
-			require.Equal(t, want, r.Stats().Panicked)
+			require.Equal(t, row.panicked, r.Stats().Panicked)
 			r.result = func(Work[string, int]) Result { return Done() }
 			require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
 		})
@@ -130,7 +90,6 @@ func goexits(t *testing.T, name string) (r *recorder, once *bool) {
 	}
 	r = recorded(t, Config{
 		Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { leave("jitter"); return d }, Max: time.Second},
-		OnError: func(any, error) { leave("OnError") },
 		OnPanic: func(any, any, []byte) { leave("OnPanic") },
 	})
 	r.result = func(Work[string, int]) Result {
@@ -141,7 +100,7 @@ func goexits(t *testing.T, name string) (r *recorder, once *bool) {
 }
 
 func TestGoexitIsAFailedTry(t *testing.T) {
-	for _, name := range []string{"the work", "jitter", "OnError", "OnPanic"} {
+	for _, name := range []string{"the work", "jitter", "OnPanic"} {
 		t.Run(name, func(t *testing.T) {
 			r, left := goexits(t, name)
 			r.Schedule("k", 1, r.in(0))
@@ -156,7 +115,7 @@ func TestGoexitIsAFailedTry(t *testing.T) {
 			require.False(t, returned, "the goroutine has ended")
 			st, known := r.Get("k")
 			require.True(t, known)
-			require.False(t, st.Running)
+			require.Equal(t, Waiting, st.State)
 			require.Equal(t, 1, st.Attempts)
 			require.Error(t, st.LastError)
 			r.result = func(Work[string, int]) Result { return Done() }
@@ -168,7 +127,7 @@ func TestGoexitIsAFailedTry(t *testing.T) {
 
 func TestRetryWhoseJitterEndsTheGoroutine(t *testing.T) {
 	r, _ := goexits(t, "jitter")
-	r.result = func(Work[string, int]) Result { return Retry() }
+	r.result = func(Work[string, int]) Result { return Retry(nil) }
 	r.Schedule("k", 1, r.in(0))
 	over := make(chan struct{})
 	go func() {
@@ -177,10 +136,10 @@ func TestRetryWhoseJitterEndsTheGoroutine(t *testing.T) {
 	}()
 	<-over
 	st, _ := r.Get("k")
-	require.Equal(t, r.in(time.Second), st.Due, "the longest backoff")
+	require.Equal(t, r.in(100*time.Millisecond), st.Due, "as without jitter")
 }
 
-func TestKeyThatCannotBeHashed(t *testing.T) {
+func TestKeyThatCannotBe(t *testing.T) {
 	s, err := New(func(context.Context, Work[any, int]) Result { return Done() }, Config{Clock: testingclock.NewFakePassiveClock(epoch)})
 	require.NoError(t, err)
 	s.Schedule("good", 1, epoch)
@@ -188,6 +147,7 @@ func TestKeyThatCannotBeHashed(t *testing.T) {
 	bad := any([]int{1})
 	for _, do := range []func(){
 		func() { s.Schedule(bad, 1, epoch) },
+		func() { s.Schedule(math.NaN(), 1, epoch) },
 		func() { s.Cancel(bad) },
 		func() { s.Get(bad) },
 		func() {
@@ -206,10 +166,10 @@ func TestJitterIsAskedWithoutTheLock(t *testing.T) {
 	var r *recorder
 	asked := false
 	r = recorded(t, Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration {
-		asked = r.Stats().Running == 1 // would deadlock under a lock
+		asked = r.Stats().InFlight == 1 // would deadlock under a lock
 		return d
 	}}})
-	r.result = func(Work[string, int]) Result { return Retry() }
+	r.result = func(Work[string, int]) Result { return Retry(nil) }
 	r.Schedule("a", 1, r.in(0))
 	_, err := r.Step(context.Background())
 	require.NoError(t, err)

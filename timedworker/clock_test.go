@@ -54,7 +54,6 @@ func TestWallIsSetWhileWorkWaits(t *testing.T) {
 			_, err = s.Step(context.Background())
 			require.NoError(t, err)
 			require.Equal(t, []string{"reading", "API"}, *ran)
-			require.Zero(t, s.Stats().MaxLateness)
 		})
 	}
 }
@@ -134,77 +133,4 @@ func TestInstantsThatAreFarAway(t *testing.T) {
 	}}
 	require.NoError(t, s.Restore(ends))
 	require.Equal(t, ends, s.Snapshot())
-}
-
-// countedClock counts how often it is read.
-type countedClock struct {
-	time.Time
-	reads int
-}
-
-func (c *countedClock) Now() time.Time { c.reads++; return c.Time }
-
-func (c *countedClock) Since(t time.Time) time.Duration { return c.Sub(t) }
-
-// The …At methods do not read the clock.
-func TestTheClockIsNotReadWhereItsReadingIsGiven(t *testing.T) {
-	c := &countedClock{Time: epoch}
-	s, err := New(func(_ context.Context, w Work[string, int]) Result { return RetryAfter(time.Second) }, Config{Clock: c})
-	require.NoError(t, err)
-	c.reads = 0
-	now := epoch.Add(time.Minute)
-	require.Equal(t, Scheduled, s.ScheduleEntryAt(Entry[string, int]{Key: "now"}, now))
-	require.Equal(t, Scheduled, s.ScheduleEntryAt(Entry[string, int]{Key: "later", Due: now.Add(time.Second)}, now))
-	ran, err := s.StepAt(context.Background(), now)
-	require.NoError(t, err)
-	require.Equal(t, 1, ran)
-	next, some := s.NextAt(now)
-	require.True(t, some)
-	require.Equal(t, now.Add(time.Second), next)
-	snapshot := s.SnapshotAt(now)
-	require.Equal(t, []string{"now", "later"}, keysOf(snapshot))
-	s.Clear()
-	require.NoError(t, s.RestoreAt(snapshot, now.Add(time.Hour)))
-	st, _ := s.Get("later")
-	require.Equal(t, now.Add(time.Hour+time.Second), st.Due)
-	require.Equal(t, 1, s.Stats().Waiting-1)
-	require.Zero(t, c.reads)
-
-	c.Time = now.Add(3 * time.Hour)
-	c.reads = 0
-	ran, err = s.Step(context.Background())
-	require.NoError(t, err)
-	require.Equal(t, 2, ran)
-	require.LessOrEqual(t, c.reads, 3, "once for each retry, and once to begin with")
-}
-
-// Due times that come from the clock itself can be compared with its last reading.
-func TestSchedulingReadsTheClockOnlyIfItMust(t *testing.T) {
-	now := time.Now()
-	for _, row := range []struct {
-		name       string
-		clock, due time.Time
-		config     Config
-		reads      int
-	}{
-		{"monotonic", now, now.Add(time.Hour), Config{}, 0},
-		{"by the wall clock", now, now.Add(time.Hour).Round(0), Config{}, 1},
-		{"at once", now, time.Time{}, Config{}, 1},
-		{"by another clock", epoch, now, Config{}, 1},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			c := &countedClock{Time: row.clock}
-			row.config.Clock = c
-			s, err := New(func(context.Context, Work[string, int]) Result { return Done() }, row.config)
-			require.NoError(t, err)
-			c.Time, c.reads = c.Add(time.Minute), 0
-			require.Equal(t, Scheduled, s.Schedule("a", 1, row.due))
-			require.Equal(t, row.reads, c.reads)
-			st, _ := s.Get("a")
-			if row.due.IsZero() {
-				row.due = c.Time
-			}
-			require.Zero(t, row.due.Round(0).Compare(st.Due.Round(0)))
-		})
-	}
 }

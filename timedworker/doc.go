@@ -55,6 +55,7 @@
 //
 // For users of the one in k8s.io/kubernetes/pkg/controller/tainteviction; compared with v1.37.2.
 //
+//	tainteviction                    here
 //	CreateWorkerQueue(f)             New(f, Config{}) and Run: a bounded number of workers, not one goroutine each
 //	AddWork(args, created, fire)     ScheduleEntry with KeepFirst
 //	UpdateWork(args, created, fire)  Schedule: it waits for running work to end; upstream runs both, or ignores it

@@ -2,7 +2,6 @@ package timedworker_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,14 +25,16 @@ func Example() {
 	}
 	evictions.Schedule(podKey{"shop", "cart-7"}, "unreachable", clk.Now().Add(5*time.Minute))
 	evictions.Schedule(podKey{"shop", "cart-8"}, "unreachable", clk.Now().Add(5*time.Minute))
-	fmt.Println(evictions.Schedule(podKey{"shop", "cart-7"}, "maintenance", clk.Now().Add(time.Minute)))
-	fmt.Println(evictions.Cancel(podKey{"shop", "cart-8"}), evictions.Cancel(podKey{"shop", "cart-9"}))
+	fmt.Println("cart-7 was", evictions.Schedule(podKey{"shop", "cart-7"}, "maintenance", clk.Now().Add(time.Minute))) // it is moved
+	fmt.Println("cart-8 was", evictions.Cancel(podKey{"shop", "cart-8"}))                                              // it never runs
+	fmt.Println("cart-9 was", evictions.Cancel(podKey{"shop", "cart-9"}))
 
 	clk.Step(time.Minute)
 	evictions.Step(context.Background()) // or Run(ctx), which waits by itself
 	// Output:
-	// Moved
-	// Cancelled NotFound
+	// cart-7 was Waiting
+	// cart-8 was Waiting
+	// cart-9 was Unknown
 	// 12:01:00 evict cart-7 because of maintenance
 }
 
@@ -42,15 +43,15 @@ func ExampleSet_ScheduleEntry() {
 	clk := testingclock.NewFakeClock(time.Date(2000, 1, 1, 12, 0, 0, 0, time.UTC))
 	set, _ := timedworker.New(func(_ context.Context, w timedworker.Work[string, int]) timedworker.Result {
 		fmt.Println("ran for", w.Identity)
-		return timedworker.Fail(timedworker.Final(errors.New("trying again would not help")))
+		return timedworker.Done()
 	}, timedworker.Config{Clock: clk})
 	set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-1", Due: clk.Now()})
-	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", Due: clk.Now()}))
+	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", Due: clk.Now()})) // takes the key over
 	fmt.Println(set.CancelIdentity("db-0", "uid-1")) // a late event of the old one
 	set.Step(context.Background())
 	fmt.Println(set.Len())
 	// Output:
-	// Replaced
+	// OtherIdentity
 	// OtherIdentity
 	// ran for uid-2
 	// 0

@@ -31,7 +31,7 @@ func newLife(t testing.TB, mono bool) *life {
 	})
 	require.NoError(t, err)
 	for range 3 {
-		l.workers = append(l.workers, &try[string, int]{set: l.Set})
+		l.workers = append(l.workers, new(try[string, int]))
 	}
 	return l
 }
@@ -40,13 +40,13 @@ func newLife(t testing.TB, mono bool) *life {
 func outcomeOf(w Work[string, int]) Result {
 	switch (w.Value + w.Attempts) % 6 {
 	case 0:
-		return Retry()
+		return Retry(nil)
 	case 1:
 		return RetryAfter(time.Duration(w.Value%4) * time.Second)
 	case 2:
 		return Blocked(time.Duration(w.Value%3) * time.Second)
 	case 3:
-		return Fail(errors.New("failed"))
+		return Retry(errors.New("failed"))
 	}
 	return Done()
 }
@@ -57,27 +57,24 @@ func (l *life) begin() string {
 	if i < 0 || !l.advance(context.Background(), l.workers[i]) {
 		return "nothing"
 	}
-	w := l.workers[i].work
+	t := l.workers[i]
+	l.workers = append(slices.Delete(l.workers, i, i+1), t)
+	w := t.work
 	return fmt.Sprint(l.tell(w), w.Due.Sub(l.clock.Now()))
 }
 
 // end lets the work that began first end.
 func (l *life) end(result func(Work[string, int]) Result) string {
-	var first *try[string, int]
-	for _, t := range l.workers {
-		if t.running && (first == nil || t.work.started < first.work.started) {
-			first = t
-		}
-	}
-	if first == nil {
+	i := slices.IndexFunc(l.workers, func(t *try[string, int]) bool { return t.running })
+	if i < 0 {
 		return "nothing"
 	}
+	first := l.workers[i]
+	l.workers = append(slices.Delete(l.workers, i, i+1), first) // who begins comes last
 	text := l.tell(first.work)
-	first.result = result(first.work)
-	l.conclude(first)
-	if first.running {
-		l.Set.end(first)
-	}
+	first.ending = result(first.work).ending
+	first.work.hold.Delay(&first.ending, first.work.Key)
+	l.abandon(first)
 	return text
 }
 
@@ -117,11 +114,11 @@ func (l *life) seen() string {
 func operation(r *rand.Rand) func(*life) string {
 	key, identity := string("abcdef"[r.Intn(6)]), []string{"", "1", "2"}[r.Intn(3)]
 	seconds := time.Duration(r.Intn(8)-1) * time.Second
-	value, policy, while := r.Intn(1000), Duplicate(r.Intn(3)), WhileInFlight(r.Intn(2))
+	value, policy := r.Intn(1000), Duplicate(r.Intn(3))
 	switch r.Intn(16) {
 	case 0, 1, 2, 3, 4:
 		return func(l *life) string {
-			e := Entry[string, int]{Key: key, Identity: identity, Value: value, Due: l.clock.Wall().Add(seconds), OnDuplicate: policy, WhileInFlight: while}
+			e := Entry[string, int]{Key: key, Identity: identity, Value: value, Due: l.clock.Wall().Add(seconds), OnDuplicate: policy}
 			return l.ScheduleEntry(e).String()
 		}
 	case 5:

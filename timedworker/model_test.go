@@ -10,15 +10,14 @@ import (
 
 // model is a naive Set: maps that are scanned, and times as durations since the start.
 type model struct {
-	now     time.Duration
-	waiting map[string]*modelWork
-	running map[string]*modelTry
-	ran     map[string]bool // in the Step that is active
-	order   int
-	tries   int
-	pauses  []string
-	stats   Stats // without the instant of the last error
-	erred   time.Duration
+	now    time.Duration
+	works  map[string]*modelWork
+	voids  map[string]*modelTry // running tries of keys that were cancelled or taken over
+	ran    map[string]bool      // in the Step that is active
+	order  int
+	tries  int
+	pauses []string
+	stats  Stats // without what is counted here
 }
 
 type modelWork struct {
@@ -28,234 +27,188 @@ type modelWork struct {
 	attempts      int
 	err           error
 	order         int
+	try           *modelTry  // it runs
+	newer         *modelWork // scheduled meanwhile
+	named         bool       // of newer: it has a due time
+	policy        Duplicate  // of newer
 }
 
 type modelTry struct {
 	modelWork
 	begun int
-	void  bool
-	next  *modelNext
 }
 
-type modelNext struct {
-	modelWork
-	policy Duplicate
-}
+func newModel() *model { return &model{works: map[string]*modelWork{}, voids: map[string]*modelTry{}} }
 
-func newModel() *model {
-	return &model{waiting: map[string]*modelWork{}, running: map[string]*modelTry{}}
-}
-
-func (m *model) wait(w modelWork) {
-	if w.order == 0 { // it keeps its place
-		m.order++
-		w.order = m.order
-	}
-	m.waiting[w.key] = &w
-}
-
-func (m *model) schedule(e Entry[string, int], due time.Duration) ScheduleResult {
-	w := m.waiting[e.Key]
-	try := m.running[e.Key]
-	fresh := modelWork{key: e.Key, identity: e.Identity, value: e.Value, due: due, asked: due}
-	switch {
-	case try != nil:
-		return m.behind(try, modelNext{fresh, e.OnDuplicate}, e.WhileInFlight)
-	case w == nil:
-		m.stats.Added++
-		m.wait(fresh)
-		return Scheduled
-	case differ(w.identity, e.Identity):
-		m.stats.Added++
-		m.wait(fresh)
-		return Replaced
-	}
-	if e.Identity != "" {
-		w.identity = e.Identity
-	}
-	if e.OnDuplicate == KeepFirst || e.OnDuplicate == KeepEarliest && due >= w.asked {
-		return Unchanged
-	}
-	w.value, w.asked = e.Value, due
-	if w.due == due {
-		return Unchanged
-	}
-	w.due = due
-	m.wait(*w)
-	return Moved
-}
-
-func (m *model) behind(try *modelTry, next modelNext, while WhileInFlight) ScheduleResult {
-	owner := try.owner()
-	if owner == nil || differ(owner.identity, next.identity) {
-		try.void = true
-		m.stats.Added++
-		m.order++
-		next.order = m.order
-		try.next = &next
-		return Queued
-	}
-	if owner.identity == "" {
-		owner.identity = next.identity
-	}
-	if try.void {
-		if next.policy == KeepFirst || next.policy == KeepEarliest && next.due >= owner.asked {
-			return Unchanged
-		}
-		owner.value, owner.due, owner.asked = next.value, next.due, next.due
-		return Queued
-	}
-	next.identity = owner.identity
-	if try.next != nil {
-		try.next.identity = owner.identity
-	}
-	if while == Ignore {
-		return Unchanged
-	}
+func (m *model) added(w *modelWork) *modelWork {
 	m.stats.Added++
 	m.order++
-	next.order = m.order
-	try.next = &next
-	return Queued
+	w.order = m.order
+	return w
 }
 
-// owner returns whose work has the key: the running work or, if that is void, the work that waits for its end.
-func (t *modelTry) owner() *modelWork {
+func (m *model) schedule(e Entry[string, int], due time.Duration) State {
+	fresh := &modelWork{key: e.Key, identity: e.Identity, value: e.Value, due: due, asked: due, named: !e.Due.IsZero(), policy: e.OnDuplicate}
+	w := m.works[e.Key]
 	switch {
-	case !t.void:
-		return &t.modelWork
-	case t.next != nil:
-		return &t.next.modelWork
+	case w == nil:
+		m.works[e.Key] = m.added(fresh)
+		return Unknown
+	case differ(w.identity, e.Identity):
+		m.cancel(e.Key, "")
+		m.works[e.Key] = m.added(fresh)
+		return OtherIdentity
 	}
-	return nil
+	if w.identity == "" {
+		w.identity = e.Identity
+	}
+	if w.try == nil {
+		w.become(fresh)
+		return Waiting
+	}
+	if e.OnDuplicate != KeepFirst {
+		w.newer = m.added(fresh)
+	}
+	return InFlight
 }
 
-func (m *model) cancel(key, identity string) CancelResult {
-	if w := m.waiting[key]; w != nil {
-		if differ(w.identity, identity) {
-			return OtherIdentity
-		}
-		delete(m.waiting, key)
-		return Cancelled
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// become does with waiting work what the policy of something newer says.
+func (w *modelWork) become(n *modelWork) {
+	switch {
+	case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= w.asked:
+	case n.policy == Replace && !n.named:
+		w.value = n.value
+	default:
+		w.value, w.due, w.asked = n.value, n.due, n.due
 	}
-	try := m.running[key]
-	if try == nil {
-		return NotFound
+}
+
+func (m *model) cancel(key, identity string) State {
+	w := m.works[key]
+	switch {
+	case w == nil:
+		return Unknown
+	case differ(w.identity, identity):
+		return OtherIdentity
 	}
-	result := OtherIdentity
-	if try.next != nil && !differ(try.next.identity, identity) {
-		try.next = nil
-		result = Cancelled
+	delete(m.works, key)
+	if w.try == nil {
+		return Waiting
 	}
-	if !differ(try.identity, identity) {
-		try.void = true
-		result = Running
-	}
-	return result
+	m.voids[key] = w.try
+	return InFlight
 }
 
 func (m *model) clear() {
-	m.waiting = map[string]*modelWork{}
-	for _, try := range m.running {
-		try.void, try.next = true, nil
+	for key := range m.works {
+		m.cancel(key, "")
 	}
 }
 
-// sorted returns what waits, in order.
+// sorted returns what waits, in order. That includes what waits for the end of an earlier try of its key.
 func (m *model) sorted() []*modelWork {
-	return slices.SortedFunc(maps.Values(m.waiting), func(a, b *modelWork) int {
+	return slices.DeleteFunc(slices.SortedFunc(maps.Values(m.works), func(a, b *modelWork) int {
 		if a.due != b.due {
 			return int(min(max(a.due-b.due, -1), 1))
 		}
 		return a.order - b.order
-	})
+	}), func(w *modelWork) bool { return w.try != nil })
 }
 
-// first returns what may start now.
-func (m *model) first() *modelWork {
-	if len(m.pauses) > 0 {
-		return nil
-	}
-	for _, w := range m.sorted() {
-		if w.due <= m.now && !m.ran[w.key] {
-			return w
-		}
-	}
-	return nil
+// ready returns what waits for nothing but its time.
+func (m *model) ready() []*modelWork {
+	return slices.DeleteFunc(m.sorted(), func(w *modelWork) bool { return m.voids[w.key] != nil })
 }
 
 // start starts the next work, if any may start.
 func (m *model) start() *modelTry {
-	w := m.first()
-	if w == nil {
+	if len(m.pauses) > 0 {
 		return nil
 	}
-	delete(m.waiting, w.key)
-	m.tries++
-	try := &modelTry{modelWork: *w, begun: m.tries}
-	m.running[w.key] = try
-	if m.ran != nil {
-		m.ran[w.key] = true
+	for _, w := range m.ready() {
+		if w.due > m.now || m.ran[w.key] {
+			continue
+		}
+		m.tries++
+		w.try = &modelTry{modelWork: *w, begun: m.tries}
+		if m.ran != nil {
+			m.ran[w.key] = true
+		}
+		m.stats.Tries++
+		return w.try
 	}
-	m.stats.Started++
-	m.stats.LastLateness = m.now - w.due
-	m.stats.MaxLateness = max(m.stats.MaxLateness, m.stats.LastLateness)
-	return try
+	return nil
 }
 
-// end ends a try. after is the backoff for a Retry or an error that is not final.
-func (m *model) end(try *modelTry, how outcome, after time.Duration, err error) {
-	delete(m.running, try.key)
+// held says whether the work of a try is still wanted.
+func (m *model) held(try *modelTry) bool {
+	return m.works[try.key] != nil && m.works[try.key].try == try
+}
+
+// ending is how a try ends.
+type ending uint8
+
+const (
+	done ending = iota
+	retried
+	blocked
+)
+
+func (m *model) end(try *modelTry, how ending, after time.Duration, err error) {
 	if err != nil {
-		m.stats.LastError, m.erred = err, m.now
+		m.stats.LastError = err
 	}
-	if !try.void {
-		count := map[outcome]*uint64{done: &m.stats.Done, dropped: &m.stats.Dropped, blocked: &m.stats.Blocked,
-			retryAfter: &m.stats.Retried, retryBackoff: &m.stats.Retried}
-		*count[how]++
-	}
-	over := try.void || how == done || how == dropped
-	if next := try.next; next != nil {
-		keeps := next.policy == KeepFirst || next.policy == KeepEarliest && next.due >= try.asked
-		if over || !keeps {
-			m.wait(next.modelWork)
-			return
-		}
-	}
-	if over {
+	if !m.held(try) {
+		delete(m.voids, try.key)
 		return
 	}
-	w := try.modelWork
-	w.due = m.now + after
-	if how != blocked {
-		w.attempts++
+	w := m.works[try.key]
+	newer := w.newer
+	w.try, w.newer = nil, nil
+	if how == done {
+		m.stats.Done++
+		delete(m.works, try.key)
+		if newer != nil {
+			newer.identity = w.identity
+			m.works[try.key] = newer
+		}
+		return
 	}
-	if err != nil {
+	w.due = m.now + after
+	if how == retried {
+		m.stats.Retried++
+		w.attempts++
 		w.err = err
 	}
-	m.wait(w)
+	if newer != nil {
+		w.become(newer)
+	}
 }
 
 // crash ends the process, with everything that runs.
 func (m *model) crash() {
-	for _, try := range slices.SortedFunc(maps.Values(m.running), func(a, b *modelTry) int { return a.begun - b.begun }) {
-		m.end(try, blocked, 0, nil)
+	for _, w := range m.works {
+		if w.try != nil {
+			m.end(w.try, blocked, 0, nil)
+		}
 	}
-	m.ran = nil
+	m.voids, m.ran = map[string]*modelTry{}, nil
 }
 
 func (m *model) next() *time.Duration {
-	sorted := m.sorted()
-	if len(m.pauses) > 0 || len(sorted) == 0 {
+	ready := m.ready()
+	if len(m.pauses) > 0 || len(ready) == 0 {
 		return nil
 	}
-	return ptr.To(sorted[0].due)
+	return ptr.To(ready[0].due)
 }
 
 func (m *model) items() []SnapshotItem[string, int] {
 	items := make([]SnapshotItem[string, int], 0)
 	var orders []int
-	for _, w := range m.waiting {
+	for _, w := range m.works {
 		orders = append(orders, w.order)
 	}
 	slices.Sort(orders)
@@ -273,9 +226,9 @@ func (m *model) items() []SnapshotItem[string, int] {
 // clone copies what crash changes.
 func (m *model) clone() *model {
 	c := *m
-	c.waiting, c.running = map[string]*modelWork{}, maps.Clone(m.running)
-	for key, w := range m.waiting {
-		c.waiting[key] = ptr.To(*w)
+	c.works = map[string]*modelWork{}
+	for key, w := range m.works {
+		c.works[key] = ptr.To(*w)
 	}
 	return &c
 }

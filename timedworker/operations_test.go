@@ -33,7 +33,6 @@ type player struct {
 	value int
 
 	jitter  func(time.Duration) time.Duration
-	told    []error // passed to OnError
 	stop    context.CancelFunc
 	in      bool // a Step is active
 	cut     bool // it ends before what is due has run
@@ -57,13 +56,6 @@ func play(t testing.TB, below source) *player {
 func (p *player) newSet() {
 	config := Config{Clock: p.clock, Backoff: backoffOfAll}
 	config.Backoff.Jitter = func(d time.Duration) time.Duration { return p.jitter(d) }
-	config.OnError = func(_ any, err error) {
-		p.told = append(p.told, err)
-		if len(p.told)%5 == 0 {
-			p.panicked()
-			panic("OnError")
-		}
-	}
 	config.OnPanic = func(_, value any, stack []byte) {
 		require.NotEmpty(p, stack)
 		if value == "twice" {
@@ -74,13 +66,13 @@ func (p *player) newSet() {
 	s, err := New(p.work, config)
 	require.NoError(p, err)
 	p.set, p.tries = s, make([]*modelTry, 2)
-	p.workers = []*try[string, int]{{set: s}, {set: s}}
+	p.workers = []*try[string, int]{{}, {}}
 }
 
 // panicked records in the model that a user function is about to panic.
 func (p *player) panicked() {
 	p.model.stats.Panicked++
-	p.model.stats.LastError, p.model.erred = errPlayed, p.model.now // only whether there is an error is compared
+	p.model.stats.LastError = errPlayed // only whether there is an error is compared
 }
 
 func (p *player) pick(names ...string) string { return names[p.below(len(names))] }
@@ -118,7 +110,7 @@ func (p *player) act() {
 
 func (p *player) schedule() {
 	p.value++
-	e := Entry[string, int]{Key: p.key(), Value: p.value, Identity: p.identity(), OnDuplicate: Duplicate(p.below(3)), WhileInFlight: WhileInFlight(p.below(2))}
+	e := Entry[string, int]{Key: p.key(), Value: p.value, Identity: p.identity(), OnDuplicate: Duplicate(p.below(3))}
 	due := p.model.now
 	if p.below(4) > 0 {
 		in := p.seconds(-2, 9)
@@ -129,12 +121,9 @@ func (p *player) schedule() {
 		}
 	}
 	want := p.model.schedule(e, due)
-	switch {
-	case e.OnDuplicate == Replace && e.Identity == "" && e.WhileInFlight == Again:
+	if e.OnDuplicate == Replace && e.Identity == "" {
 		require.Equal(p, want, p.set.Schedule(e.Key, e.Value, e.Due))
-	case p.below(2) == 0:
-		require.Equal(p, want, p.set.ScheduleEntryAt(e, p.clock.Now()))
-	default:
+	} else {
 		require.Equal(p, want, p.set.ScheduleEntry(e))
 	}
 }
@@ -180,22 +169,18 @@ func (p *player) begun(w Work[string, int]) *modelTry {
 	return try
 }
 
-func (try *modelTry) held() bool {
-	return !try.void && (try.next == nil || !differ(try.identity, try.next.identity))
-}
-
 // work is the function of the Set.
 func (p *player) work(_ context.Context, w Work[string, int]) Result {
 	try := p.begun(w)
 	for range p.below(4) {
-		require.Equal(p, try.held(), w.Held())
+		require.Equal(p, p.model.held(try), w.Held())
 		p.act()
 	}
 	if p.below(12) == 0 {
 		p.stop()
 		p.cut = true
 	}
-	return p.outcome(try, 10)
+	return p.outcome(try, 8)
 }
 
 // worker makes a worker start due work, or end the work that it has.
@@ -208,12 +193,10 @@ func (p *player) worker(i int) {
 			require.Nil(p, p.model.start(), "more may start")
 		}
 	} else {
-		require.Equal(p, p.tries[i].held(), t.work.Held())
-		t.result = p.outcome(p.tries[i], 8)
-		p.set.conclude(t)
-		if t.running {
-			p.set.end(t)
-		}
+		require.Equal(p, p.model.held(p.tries[i]), t.work.Held())
+		t.ending = p.outcome(p.tries[i], 6).ending
+		t.work.hold.Delay(&t.ending, t.work.Key)
+		p.set.abandon(t)
 	}
 	p.compare()
 }
@@ -226,36 +209,30 @@ func (p *player) outcome(try *modelTry, ways int) Result {
 	backoff := min(time.Second<<min(try.attempts, 10), 6*time.Second)
 	switch p.below(ways) {
 	case 0:
-		p.model.end(try, dropped, 0, nil)
-		return Drop()
-	case 1:
 		p.jitter = func(d time.Duration) time.Duration { return d / 2 }
-		p.model.end(try, retryBackoff, backoff/2, nil)
-		return Retry()
-	case 2:
-		p.model.end(try, retryAfter, after, nil)
+		p.model.end(try, retried, backoff/2, nil)
+		return Retry(nil)
+	case 1:
+		p.model.end(try, retried, after, nil)
 		return RetryAfter(delay)
-	case 3:
+	case 2:
 		p.model.end(try, blocked, after, nil)
 		return Blocked(delay)
-	case 5:
-		p.model.end(try, retryBackoff, backoff, errPlayed)
-		return Fail(errPlayed)
-	case 6:
-		p.model.end(try, dropped, 0, errPlayed)
-		return Fail(Final(errPlayed))
+	case 3:
+		p.model.end(try, retried, backoff, errPlayed)
+		return Retry(errPlayed)
 	case 4:
 		p.jitter = func(time.Duration) time.Duration { panic("jitter") }
 		p.panicked()
-		p.model.end(try, retryBackoff, backoff, errPlayed)
-		return Fail(errPlayed)
-	case 8:
+		p.model.end(try, retried, backoff, errPlayed)
+		return Retry(errPlayed)
+	case 6:
 		p.panicked()
-		p.model.end(try, retryBackoff, backoff, errPlayed)
+		p.model.end(try, retried, backoff, errPlayed)
 		panic(p.pick("once", "twice"))
-	case 9:
+	case 7:
 		p.cut = true
-		p.model.end(try, retryBackoff, backoff, errPlayed)
+		p.model.end(try, retried, backoff, errPlayed)
 		runtime.Goexit()
 	}
 	p.model.end(try, done, 0, nil)
@@ -268,13 +245,13 @@ func (p *player) step() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	p.stop, p.cut, p.in, p.model.ran = stop, false, true, map[string]bool{}
-	before := p.model.stats.Started
+	before := p.model.stats.Tries
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
 		ran, err := p.set.Step(ctx)
 		require.Equal(p, ctx.Err(), err)
-		require.EqualValues(p, p.model.stats.Started-before, ran)
+		require.EqualValues(p, p.model.stats.Tries-before, ran)
 	}()
 	<-over
 	if p.Failed() {
@@ -294,8 +271,8 @@ func (p *player) restart() {
 	require.NoError(p, err)
 	p.model.crash()
 	m := p.model
-	m.stats, m.erred = Stats{Added: uint64(len(m.waiting))}, 0
-	for _, w := range m.waiting {
+	m.stats = Stats{Added: uint64(len(m.works))}
+	for _, w := range m.works {
 		w.err = nil // errors do not encode
 	}
 	if p.below(2) == 0 {
@@ -314,7 +291,7 @@ func (p *player) restart() {
 // compare requires the same answers from both.
 func (p *player) compare() {
 	m := p.model
-	require.Equal(p, len(m.waiting), p.set.Len())
+	require.Equal(p, len(m.sorted()), p.set.Len())
 	next, some := p.set.Next()
 	want := m.next()
 	require.Equal(p, want != nil, some)
@@ -331,15 +308,12 @@ func (p *player) compare() {
 	}
 	require.Equal(p, wait, p.set.Wait())
 	stats, expected := p.set.Stats(), m.stats
-	expected.Waiting, expected.Running = len(m.waiting), len(m.running)
-	if sorted := m.sorted(); len(sorted) > 0 {
-		expected.Overdue = max(0, m.now-sorted[0].due)
+	expected.Waiting, expected.InFlight = len(m.sorted()), len(m.works)-len(m.sorted())+len(m.voids)
+	if ready := m.ready(); len(ready) > 0 {
+		expected.Overdue = max(0, m.now-ready[0].due)
 	}
 	require.Equal(p, expected.LastError != nil, stats.LastError != nil)
-	if stats.LastError != nil {
-		require.Equal(p, m.erred-m.now, stats.LastErrorAt.Sub(p.clock.Now()))
-	}
-	stats.LastError, stats.LastErrorAt, expected.LastError = nil, time.Time{}, nil
+	stats.LastError, expected.LastError = nil, nil
 	require.Equal(p, expected, stats)
 	require.True(p, slices.Equal(m.pauses, p.set.Paused()))
 	if p.in {
@@ -350,32 +324,25 @@ func (p *player) compare() {
 
 func (p *player) compareKey(key string) {
 	status, known := p.set.Get(key)
-	w, try := p.model.waiting[key], p.model.running[key]
-	if try != nil && try.void && try.next == nil {
-		try = nil // it was cancelled
-	}
-	require.Equal(p, w != nil || try != nil, known)
-	if try != nil {
-		w = &try.modelWork
-	}
-	if !known {
+	w := p.model.works[key]
+	require.Equal(p, w != nil, known)
+	if w == nil {
+		require.Zero(p, status)
 		return
 	}
-	require.Equal(p, try != nil, status.Running)
-	require.Equal(p, try != nil && try.next != nil, status.Queued)
+	require.Equal(p, w.try != nil, status.State == InFlight)
+	require.Equal(p, w.try == nil, status.State == Waiting)
 	require.Equal(p, w.identity, status.Identity)
 	require.Equal(p, w.value, status.Value)
 	require.Equal(p, w.attempts, status.Attempts)
 	require.Equal(p, w.err != nil, status.LastError != nil)
-	if try == nil {
-		require.Equal(p, w.due-p.model.now, status.Due.Sub(p.clock.Now()))
-	}
+	require.Equal(p, w.due-p.model.now, status.Due.Sub(p.clock.Now()))
 }
 
 func (p *player) compareSnapshot() {
 	ended := p.model.clone()
 	ended.crash()
-	require.Equal(p, ended.items(), p.set.SnapshotAt(p.clock.Now()).Items)
+	require.Equal(p, ended.items(), p.set.Snapshot().Items)
 }
 
 // operate plays one operation while no work runs.

@@ -17,14 +17,14 @@ import (
 // Karpenter: scheduling again may make a deadline earlier, never later.
 func TestEarlierDeadlineWins(t *testing.T) {
 	r := recorded(t, Config{})
-	again := func(payload int, in time.Duration) ScheduleResult {
+	again := func(payload int, in time.Duration) State {
 		return r.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Value: payload, Due: epoch.Add(in), OnDuplicate: KeepEarliest})
 	}
-	require.Equal(t, Scheduled, again(1, time.Minute))
-	require.Equal(t, Unchanged, again(2, time.Hour))
-	require.Equal(t, Unchanged, again(3, time.Minute))
-	require.Equal(t, Moved, again(4, 30*time.Second))
-	require.Equal(t, Unchanged, again(5, 45*time.Second))
+	require.Equal(t, Unknown, again(1, time.Minute))
+	require.Equal(t, Waiting, again(2, time.Hour))
+	require.Equal(t, Waiting, again(3, time.Minute))
+	require.Equal(t, Waiting, again(4, 30*time.Second))
+	require.Equal(t, Waiting, again(5, 45*time.Second))
 	require.Empty(t, r.step(t, 29*time.Second))
 	require.Equal(t, []string{"pod"}, r.step(t, time.Second))
 	require.Equal(t, 4, r.ran[0].Value, "that of the earliest")
@@ -35,12 +35,12 @@ func TestEarlierDeadlineWins(t *testing.T) {
 // schedules it again for the same deadline. The others run when they are due. An earlier deadline still wins.
 func TestBlockedWorkBacksOffAndStarvesNobody(t *testing.T) {
 	r := recorded(t, Config{Workers: 1})
-	reconcile := func(deadline time.Duration) ScheduleResult {
+	reconcile := func(deadline time.Duration) State {
 		return r.ScheduleEntry(Entry[string, int]{Key: "blocked", Identity: "1", Due: epoch.Add(deadline), OnDuplicate: KeepEarliest})
 	}
 	r.result = func(w Work[string, int]) Result {
 		if w.Key == "blocked" {
-			require.Equal(t, Queued, reconcile(5*time.Second), "also while it is tried")
+			require.Equal(t, InFlight, reconcile(5*time.Second), "also while it is tried")
 			return Blocked(20 * time.Second)
 		}
 		return Done()
@@ -86,7 +86,7 @@ func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 			r.ScheduleEntry(old)
 			before(t, r)
 			r.result = func(Work[string, int]) Result { return Done() }
-			require.Equal(t, Replaced, r.ScheduleEntry(young))
+			require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
 			requireOnlyYoung(t, r)
 		})
 	}
@@ -95,7 +95,7 @@ func TestPredecessorsWorkNeverRunsForASuccessor(t *testing.T) {
 		r.ScheduleEntry(old)
 		r.result = func(Work[string, int]) Result {
 			r.result = func(Work[string, int]) Result { return Done() }
-			require.Equal(t, Queued, r.ScheduleEntry(young))
+			require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
 			return RetryAfter(time.Second)
 		}
 		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
@@ -131,7 +131,7 @@ func TestRestoreKeepsAFiveMinuteDeadline(t *testing.T) {
 	var items Snapshot[string, int]
 	require.NoError(t, json.Unmarshal(text, &items))
 	require.NoError(t, second.Restore(items))
-	require.Equal(t, Unchanged, second.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Due: second.in(5 * time.Minute), OnDuplicate: KeepEarliest}))
+	require.Equal(t, Waiting, second.ScheduleEntry(Entry[string, int]{Key: "pod", Identity: "1", Due: second.in(5 * time.Minute), OnDuplicate: KeepEarliest}))
 	require.Empty(t, second.step(t, time.Minute-1))
 	require.Equal(t, []string{"pod"}, second.step(t, 1))
 	require.Equal(t, 7, second.ran[0].Value)
@@ -153,19 +153,19 @@ func TestUpstreamsTimedWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := recorded(t, Config{})
 			at := r.in(row.in)
-			add := func(key string) ScheduleResult {
+			add := func(key string) State {
 				return r.ScheduleEntry(Entry[string, int]{Key: key, Due: at, OnDuplicate: KeepFirst})
 			}
-			for _, want := range []ScheduleResult{Scheduled, Unchanged} {
+			for _, want := range []State{Unknown, Waiting} {
 				for _, key := range []string{"1", "2", "3", "4", "5"} {
 					require.Equal(t, want, add(key))
 				}
 			}
 			for _, key := range row.cancelled {
-				require.Equal(t, Cancelled, r.Cancel(key))
+				require.Equal(t, Waiting, r.Cancel(key))
 			}
 			for _, key := range row.readded {
-				require.Equal(t, Scheduled, add(key))
+				require.Equal(t, Unknown, add(key))
 			}
 			require.ElementsMatch(t, row.want, r.step(t, row.in+time.Second))
 			require.Empty(t, r.step(t, time.Hour))
@@ -174,7 +174,7 @@ func TestUpstreamsTimedWork(t *testing.T) {
 }
 
 // Upstream's TestRunningWorkerCompletionDoesNotRemoveReplacement: work that replaces running work outlives the end of
-// that. For work started by its timer upstream says "cancelled"; here it is Running, whether it was due at once or
+// that. For work started by its timer upstream says "cancelled"; here it is InFlight, whether it was due at once or
 // later.
 func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
 	for _, in := range []time.Duration{0, 10 * time.Second} {
@@ -195,13 +195,13 @@ func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
 			stepped <- err
 		}()
 		<-begun
-		require.Equal(t, Running, r.Cancel("pod"))
-		require.Equal(t, Queued, r.Schedule("pod", 2, r.in(time.Minute)))
+		require.Equal(t, InFlight, r.Cancel("pod"))
+		require.Equal(t, Unknown, r.Schedule("pod", 2, r.in(time.Minute)))
 		close(end)
 		require.NoError(t, <-stepped)
 		st, ok := r.Get("pod")
 		require.True(t, ok)
-		require.Equal(t, Status[int]{Value: 2, Due: r.in(time.Minute)}, st)
+		require.Equal(t, Status[int]{State: Waiting, Value: 2, Added: r.clk.Now(), Due: r.in(time.Minute)}, st)
 		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
 		require.Equal(t, 2, r.ran[0].Value)
 	}

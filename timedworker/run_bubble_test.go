@@ -51,11 +51,11 @@ func TestRunLosesNoWorkerToGoexit(t *testing.T) {
 		}, Config{
 			Workers: 2,
 			Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { leave("jitter"); return d }},
-			OnError: func(any, error) { leave("OnError") }, OnPanic: func(any, any, []byte) { leave("OnPanic") },
+			OnPanic: func(any, any, []byte) { leave("OnPanic") },
 		})
 		require.NoError(t, err)
 		stop := running(t, s)
-		for i, name := range []string{"the work", "jitter", "OnError", "OnPanic", "the work", "jitter"} {
+		for i, name := range []string{"the work", "jitter", "OnPanic", "the work", "jitter", "OnPanic"} {
 			s.Schedule(i, "", time.Now().Add(time.Second))
 			leaving.Store(&name)
 			time.Sleep(2 * time.Minute)
@@ -151,7 +151,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 			case 0:
 				return Blocked(time.Millisecond)
 			case 1:
-				return Fail(errors.New("no"))
+				return Retry(errors.New("no"))
 			case 2:
 				panic("no")
 			}
@@ -181,7 +181,7 @@ func TestRunKeepsWhatCancelSays(t *testing.T) {
 					if r.Intn(4) == 0 {
 						time.Sleep(2 * time.Millisecond)
 					}
-					if _, after := begun[key].Load(value); after && !before && result == Cancelled {
+					if _, after := begun[key].Load(value); after && !before && result == Waiting {
 						t.Errorf("Cancel answered %v, and then it began", result)
 					}
 				}

@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 		require.EqualValues(t, 2, ran.Load())
 		time.Sleep(57*time.Second + 5*time.Second)
 		require.EqualValues(t, 3, most.Load())
-		require.Equal(t, 3, set.Stats().Running)
+		require.Equal(t, 3, set.Stats().InFlight)
 		_, err = set.Step(ctx)
 		require.ErrorIs(t, err, ErrRunning)
 		time.Sleep(time.Minute)

@@ -3,7 +3,6 @@ package timedworker
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -58,11 +57,11 @@ func (r *recorder) step(t testing.TB, d time.Duration) (keys []string) {
 
 func TestOrderAndMoves(t *testing.T) {
 	r := recorded(t, Config{})
-	require.Equal(t, Scheduled, r.Schedule("b", 1, r.in(2*time.Second)))
-	require.Equal(t, Scheduled, r.Schedule("a", 1, r.in(2*time.Second)))
-	require.Equal(t, Scheduled, r.Schedule("c", 1, r.in(time.Second)))
-	require.Equal(t, Unchanged, r.Schedule("c", 2, r.in(time.Second)))
-	require.Equal(t, Moved, r.Schedule("c", 2, r.in(3*time.Second)))
+	require.Equal(t, Unknown, r.Schedule("b", 1, r.in(2*time.Second)))
+	require.Equal(t, Unknown, r.Schedule("a", 1, r.in(2*time.Second)))
+	require.Equal(t, Unknown, r.Schedule("c", 1, r.in(time.Second)))
+	require.Equal(t, Waiting, r.Schedule("c", 2, r.in(time.Second)))
+	require.Equal(t, Waiting, r.Schedule("c", 2, r.in(3*time.Second)))
 	next, ok := r.Next()
 	require.True(t, ok)
 	require.Equal(t, epoch.Add(2*time.Second), next)
@@ -74,30 +73,8 @@ func TestOrderAndMoves(t *testing.T) {
 	_, ok = r.Next()
 	require.False(t, ok)
 	require.Zero(t, r.Len())
-	require.Equal(t, Scheduled, r.Schedule("past", 0, epoch.Add(-time.Hour)))
+	require.Equal(t, Unknown, r.Schedule("past", 0, epoch.Add(-time.Hour)))
 	require.Equal(t, []string{"past"}, r.step(t, 0))
-}
-
-func TestPolicies(t *testing.T) {
-	for _, tc := range []struct {
-		policy Duplicate
-		at     time.Duration
-		result ScheduleResult
-		due    time.Duration
-	}{
-		{Replace, 1, Moved, 1},
-		{Replace, 9, Moved, 9},
-		{KeepFirst, 1, Unchanged, 5},
-		{KeepEarliest, 9, Unchanged, 5},
-		{KeepEarliest, 1, Moved, 1},
-	} {
-		r := recorded(t, Config{})
-		r.Schedule("k", 0, r.in(5*time.Second))
-		require.Equal(t, tc.result, r.ScheduleEntry(Entry[string, int]{Key: "k", Value: 1, Due: r.in(tc.at * time.Second), OnDuplicate: tc.policy}))
-		st, ok := r.Get("k")
-		require.True(t, ok)
-		require.Equal(t, r.in(tc.due*time.Second), st.Due)
-	}
 }
 
 func TestIdentity(t *testing.T) {
@@ -105,22 +82,22 @@ func TestIdentity(t *testing.T) {
 	old := Entry[string, int]{Key: "k", Identity: "1", Value: 1, Due: r.in(0)}
 	young := Entry[string, int]{Key: "k", Identity: "2", Value: 2, Due: r.in(time.Second)}
 	r.ScheduleEntry(old)
-	require.Equal(t, Replaced, r.ScheduleEntry(young))
+	require.Equal(t, OtherIdentity, r.ScheduleEntry(young))
 	require.Equal(t, OtherIdentity, r.CancelIdentity("k", "1"))
 	require.Empty(t, r.step(t, 0), "the old one's time does not count")
 	require.Equal(t, []string{"k"}, r.step(t, time.Second))
 	require.Equal(t, "2", r.ran[0].Identity)
 	r.Schedule("none", 0, r.in(time.Hour))
-	require.Equal(t, Moved, r.ScheduleEntry(Entry[string, int]{Key: "none", Identity: "9", Due: r.in(time.Minute), OnDuplicate: Replace}), "none never differs")
+	require.Equal(t, Waiting, r.ScheduleEntry(Entry[string, int]{Key: "none", Identity: "9", Due: r.in(time.Minute), OnDuplicate: Replace}), "none never differs")
 	st, _ := r.Get("none")
 	require.Equal(t, "9", st.Identity)
-	require.Equal(t, Cancelled, r.Cancel("none"))
-	require.Equal(t, NotFound, r.Cancel("none"))
+	require.Equal(t, Waiting, r.Cancel("none"))
+	require.Equal(t, Unknown, r.Cancel("none"))
 }
 
 func TestRetries(t *testing.T) {
 	r := recorded(t, Config{Backoff: Backoff{Initial: time.Second, Max: 3 * time.Second}})
-	r.result = func(Work[string, int]) Result { return Retry() }
+	r.result = func(Work[string, int]) Result { return Retry(nil) }
 	r.Schedule("k", 0, r.in(0))
 	for attempt, wait := range []time.Duration{0, 1, 2, 3, 3} {
 		require.Equal(t, []string{"k"}, r.step(t, wait*time.Second))
@@ -135,17 +112,7 @@ func TestRetries(t *testing.T) {
 	require.Equal(t, []string{"k"}, r.step(t, time.Second), "due again at once, but only in the next step")
 	r.result = func(Work[string, int]) Result { return RetryAfter(math.MaxInt64) }
 	require.Equal(t, []string{"k"}, r.step(t, 0))
-	require.Equal(t, Cancelled, r.Cancel("k"))
-}
-
-func TestFail(t *testing.T) {
-	boom := errors.New("boom")
-	require.Equal(t, Done(), Fail(nil))
-	require.Equal(t, retryBackoff, Fail(boom).outcome)
-	require.ErrorIs(t, Fail(Final(boom)).err, boom)
-	require.Equal(t, dropped, Fail(Final(boom)).outcome)
-	require.EqualError(t, Final(boom), "boom")
-	require.NoError(t, Final(nil))
+	require.Equal(t, Waiting, r.Cancel("k"))
 }
 
 func TestWhileRunning(t *testing.T) {
@@ -155,40 +122,38 @@ func TestWhileRunning(t *testing.T) {
 		runs []int // values of what runs afterwards
 	}{
 		{"rescheduled", func(t *testing.T, r *recorder) {
-			require.Equal(t, Queued, r.Schedule("k", 2, r.in(0)))
-			st, _ := r.Get("k")
-			require.True(t, st.Running && st.Queued)
+			require.Equal(t, InFlight, r.Schedule("k", 2, r.in(0)))
 		}, []int{2}},
-		{"cancelled", func(t *testing.T, r *recorder) { require.Equal(t, Running, r.Cancel("k")) }, nil},
+		{"cancelled", func(t *testing.T, r *recorder) { require.Equal(t, InFlight, r.Cancel("k")) }, nil},
 		{"rescheduled and cancelled", func(t *testing.T, r *recorder) {
 			r.Schedule("k", 2, r.in(0))
-			require.Equal(t, Running, r.Cancel("k"))
+			require.Equal(t, InFlight, r.Cancel("k"))
 		}, nil},
 		{"cancelled and rescheduled", func(t *testing.T, r *recorder) {
 			r.Cancel("k")
 			r.Schedule("k", 3, r.in(0))
 		}, []int{3}},
 		{"successor of another identity", func(t *testing.T, r *recorder) {
-			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)})
-			require.Equal(t, Running, r.CancelIdentity("k", "old"), "only the old one is meant")
+			require.Equal(t, OtherIdentity, r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)}))
+			require.Equal(t, OtherIdentity, r.CancelIdentity("k", "old"), "the old one has lost its key")
 		}, []int{4}},
 		{"successor cancelled", func(t *testing.T, r *recorder) {
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "new", Value: 4, Due: r.in(0)})
-			require.Equal(t, Cancelled, r.CancelIdentity("k", "new"))
-			require.Equal(t, OtherIdentity, r.CancelIdentity("k", "new"))
-		}, nil}, // the old one has lost its key
+			require.Equal(t, Waiting, r.CancelIdentity("k", "new"))
+			require.Equal(t, Unknown, r.CancelIdentity("k", "new"))
+		}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := recorded(t, Config{})
 			r.result = func(w Work[string, int]) Result {
-				require.Equal(t, 1, r.Stats().Running)
+				require.Equal(t, 1, r.Stats().InFlight)
 				tc.do(t, r)
 				r.result = func(Work[string, int]) Result { return Done() }
 				return RetryAfter(0)
 			}
 			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "old", Value: 1, Due: r.in(0)})
 			require.Equal(t, []string{"k"}, r.step(t, 0))
-			require.Zero(t, r.Stats().Running)
+			require.Zero(t, r.Stats().InFlight)
 			var payloads []int
 			for range 3 {
 				r.step(t, time.Second)
@@ -252,15 +217,11 @@ func TestConfig(t *testing.T) {
 	require.Error(t, err)
 	_, err = New(func(context.Context, Work[string, int]) Result { return Done() }, Config{Workers: -1})
 	require.Error(t, err)
-	jittered := Config{Backoff: Backoff{Jitter: func(d time.Duration) time.Duration { return -d }}}.withDefaults()
-	require.Zero(t, jittered.Backoff.Delay(1, nil))
-	require.NotNil(t, jittered.Clock)
 }
 
 func TestNames(t *testing.T) {
-	require.Equal(t, "Queued", Queued.String())
-	require.Equal(t, "ScheduleResult(9)", ScheduleResult(9).String())
-	require.Equal(t, "CancelResult(0)", CancelResult(0).String())
+	require.Equal(t, "OtherIdentity", OtherIdentity.String())
+	require.Equal(t, "State(9)", State(9).String())
 }
 
 func TestStepStops(t *testing.T) {
@@ -279,4 +240,46 @@ func TestStepStops(t *testing.T) {
 		return Done()
 	}
 	require.Equal(t, []string{"b"}, r.step(t, 0))
+}
+
+func TestHeld(t *testing.T) {
+	var last Work[string, int]
+	for name, row := range map[string]struct {
+		do   func(*recorder)
+		held bool
+	}{
+		"nothing happens":      {func(*recorder) {}, true},
+		"scheduled again":      {func(r *recorder) { r.Schedule("k", 2, r.in(0)) }, true},
+		"cancelled":            {func(r *recorder) { r.Cancel("k") }, false},
+		"another is cancelled": {func(r *recorder) { r.CancelIdentity("k", "other") }, true},
+		"cleared":              {func(r *recorder) { r.Clear() }, false},
+		"replaced":             {func(r *recorder) { r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"}) }, false},
+		"ignoring more of it": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", OnDuplicate: KeepFirst})
+		}, true},
+		"replaced, and the other one cancelled": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
+			require.Equal(t, Waiting, r.CancelIdentity("k", "other"))
+		}, false},
+		"replaced, and back again": {func(r *recorder) {
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "other"})
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
+		}, false},
+		"cancelled, then again": {func(r *recorder) { r.Cancel("k"); r.Schedule("k", 2, r.in(0)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := recorded(t, Config{})
+			r.result = func(w Work[string, int]) Result {
+				require.True(t, w.Held())
+				row.do(r)
+				require.Equal(t, row.held, w.Held())
+				last = w
+				return Done()
+			}
+			r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1"})
+			r.step(t, 0)
+			require.False(t, last.Held(), "its try is over")
+		})
+	}
+	require.False(t, Work[string, int]{}.Held())
 }

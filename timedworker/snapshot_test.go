@@ -67,7 +67,7 @@ func TestSnapshotWhileWorkRuns(t *testing.T) {
 			[]SnapshotItem[string, int]{{Key: "k", Value: 2}},
 		},
 		"queued, but what runs would be kept": {
-			func(r *recorder) { r.ScheduleEntry(Entry[string, int]{Key: "k", Value: 2}) },
+			func(r *recorder) { r.ScheduleEntry(Entry[string, int]{Key: "k", Value: 2, OnDuplicate: KeepEarliest}) },
 			[]SnapshotItem[string, int]{{Key: "k", Identity: "1", Value: 1}},
 		},
 	} {
@@ -84,7 +84,7 @@ func TestSnapshotWhileWorkRuns(t *testing.T) {
 	}
 }
 
-// Cancelled work may go on for long. A snapshot may be restored meanwhile, and its work for the same key waits.
+// Waiting work may go on for long. A snapshot may be restored meanwhile, and its work for the same key waits.
 func TestRestoreBesideCancelledWork(t *testing.T) {
 	r := recorded(t, Config{})
 	snapshot := Snapshot[string, int]{Version: 1, Items: []SnapshotItem[string, int]{
@@ -93,16 +93,16 @@ func TestRestoreBesideCancelledWork(t *testing.T) {
 	r.result = func(w Work[string, int]) Result {
 		require.ErrorContains(t, r.Restore(snapshot), "work already")
 		r.Clear()
-		require.Equal(t, 1, r.Stats().Running, "what runs is still seen")
+		require.Equal(t, 1, r.Stats().InFlight, "what runs is still seen")
 		require.NoError(t, r.Restore(snapshot))
 		require.Equal(t, snapshot, r.Snapshot())
-		return Retry()
+		return Retry(nil)
 	}
 	r.ScheduleEntry(Entry[string, int]{Key: "k", Identity: "1", Value: 1})
 	r.ScheduleEntry(Entry[string, int]{Key: "gone", Due: r.in(time.Hour)})
 	require.Equal(t, []string{"k"}, r.step(t, 0))
 	require.Equal(t, snapshot, r.Snapshot())
-	require.Equal(t, Unchanged, r.ScheduleEntry(Entry[string, int]{Key: "k", Due: r.in(0), OnDuplicate: KeepEarliest}), "it was asked to run earlier")
+	require.Equal(t, Waiting, r.ScheduleEntry(Entry[string, int]{Key: "k", Due: r.in(0), OnDuplicate: KeepEarliest}), "it was asked to run earlier")
 	require.True(t, r.Resume("upgrade"))
 	require.Equal(t, []string{"k"}, r.step(t, time.Second))
 	require.Equal(t, 3, r.ran[0].Attempts)

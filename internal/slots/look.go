@@ -74,8 +74,8 @@ func (r *Reasons) Remove(reason string) bool {
 
 // Panicked counts a panic of the user's code, calls OnPanic and returns the panic as an error. It is called while the panic
 // unwinds, so that the stack shows where it came from. The Mutex must not be held.
-func (t *Table[K, V, L]) Panicked(key, value any) error {
-	err := t.sawPanic(value)
+func (t *Table[K, V, L]) Panicked(key, value any) (err error) {
+	err = t.sawPanic(value) // and returned, even if OnPanic panics
 	if t.config.OnPanic != nil {
 		defer func() {
 			if value := recover(); value != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -25,16 +26,23 @@ const (
 
 var now = time.Now // tests set it
 
-// reads is a clock that reads now.
-type reads struct{}
+// reading is a clock that shows the last reading of now: what happens in one call happens at one instant, as upstream.
+type reading struct{ last atomic.Pointer[time.Time] }
 
-func (reads) Now() time.Time                  { return now() }
-func (reads) Since(t time.Time) time.Duration { return now().Sub(t) }
+func (r *reading) read() time.Time {
+	at := now()
+	r.last.Store(&at)
+	return at
+}
+
+func (r *reading) Now() time.Time                  { return *r.last.Load() }
+func (r *reading) Since(t time.Time) time.Duration { return r.Now().Sub(t) }
 
 // RateLimitedTimedQueue holds values, each once, and processes them in the order of their times, as fast as a limiter
 // allows. All methods are safe for concurrent use; all but Try may be called from the function of Try.
 type RateLimitedTimedQueue struct {
 	queue *ratelimitqueue.Queue[string, TimedValue]
+	clock *reading
 	tries sync.Mutex // held by Try
 
 	mu      sync.Mutex // guards limiter and stopped
@@ -44,8 +52,10 @@ type RateLimitedTimedQueue struct {
 
 // NewRateLimitedTimedQueue returns an empty queue.
 func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimedQueue {
-	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: reads{}}) // this configuration is valid
-	return &RateLimitedTimedQueue{queue: queue, limiter: limiter}
+	clock := new(reading)
+	clock.read()
+	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: clock}) // this configuration is valid
+	return &RateLimitedTimedQueue{queue: queue, clock: clock, limiter: limiter}
 }
 
 // ActionFunc processes a value. If it returns false, the value is processed again, after at least that duration.
@@ -64,6 +74,7 @@ func (q *RateLimitedTimedQueue) Try(logger klog.Logger, fn ActionFunc) {
 			logger.V(10).Info("Rate limited")
 			return
 		}
+		q.clock.read()
 		item, ok := q.queue.Take()
 		if !ok {
 			return
@@ -85,7 +96,7 @@ func try(item ratelimitqueue.Item[string, TimedValue], value TimedValue, fn Acti
 
 // Add adds a value, to be processed now. It returns false, and changes nothing, if the value is known.
 func (q *RateLimitedTimedQueue) Add(value string, uid any) bool {
-	at := now()
+	at := q.clock.read()
 	return q.queue.AddEntry(ratelimitqueue.Entry[string, TimedValue]{
 		Key: value, Value: TimedValue{Value: value, UID: uid, AddedAt: at, ProcessAt: at}, Due: at, OnDuplicate: ratelimitqueue.KeepFirst,
 	}) == ratelimitqueue.Unknown

@@ -61,5 +61,5 @@
 //	Remove(value)                      Remove
 //	Remove, then Add, during fn        a turn of its own afterwards; upstream forgets it, or tries the old item again
 //	Clear()                            Clear
-//	SwapLimiter(qps)                   SetRate, which keeps the burst, may be called by holders, and starts again after 0
+//	SwapLimiter(qps)                   SetRate, which keeps the burst, and starts again after 0
 package ratelimitqueue

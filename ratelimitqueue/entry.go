@@ -27,6 +27,7 @@ type Entry[K comparable, V any] struct {
 // Duplicate decides between the two as if the item had been waiting; with Done, it is dropped.
 type Duplicate uint8
 
+// The policies.
 const (
 	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
 	// The place among equal due times is kept. It is the zero value, and what Add does.
@@ -42,6 +43,7 @@ const (
 // State is where the item of a key is.
 type State uint8
 
+// The states.
 const (
 	// Unknown: there is none.
 	Unknown State = iota

@@ -131,7 +131,7 @@ func TestTokensOfWhatWasBlocked(t *testing.T) {
 	item.Blocked(time.Hour)
 	require.Equal(t, []string{"c/c1"}, f.takes(), "that of all domains also when its work was called off")
 	f.step(time.Second)
-	item, ok = f.Take()
+	_, ok = f.Take()
 	require.False(t, ok, "but not that of its domain")
 	f.step(time.Second)
 	item, ok = f.Take()

@@ -1,6 +1,7 @@
 // Package timedworker runs one piece of work per key when it is due, on a bounded number of workers.
 //
-//	evictions, err := timedworker.New(func(ctx context.Context, w timedworker.Work[PodKey, Reason]) timedworker.Result {
+//	type work = timedworker.Work[PodKey, Reason]
+//	evictions, err := timedworker.New(func(ctx context.Context, w work) timedworker.Result {
 //		if err := evict(ctx, w.Key, w.Value); err != nil { // nothing is locked here
 //			return timedworker.Retry(err) // again, after a backoff
 //		}

@@ -25,6 +25,7 @@ type Entry[K comparable, V any] struct {
 // decides between the two as if the work had been waiting.
 type Duplicate uint8
 
+// The policies.
 const (
 	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
 	// The place among equal due times is kept. It is the zero value, and what Schedule does.
@@ -40,6 +41,7 @@ const (
 // State is where the work of a key is.
 type State uint8
 
+// The states.
 const (
 	// Unknown: there is none.
 	Unknown State = iota

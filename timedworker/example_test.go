@@ -47,7 +47,7 @@ func ExampleSet_ScheduleEntry() {
 	}, timedworker.Config{Clock: clk})
 	set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-1", Due: clk.Now()})
 	fmt.Println(set.ScheduleEntry(timedworker.Entry[string, int]{Key: "db-0", Identity: "uid-2", Due: clk.Now()})) // takes the key over
-	fmt.Println(set.CancelIdentity("db-0", "uid-1")) // a late event of the old one
+	fmt.Println(set.CancelIdentity("db-0", "uid-1"))                                                               // a late event of the old one
 	set.Step(context.Background())
 	fmt.Println(set.Len())
 	// Output:

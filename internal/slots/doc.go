@@ -12,6 +12,6 @@
 // it until he ends it. If its key is removed or taken over meanwhile, he does so in vain, but nobody else is handed the
 // key before that.
 //
-// A Table is guarded by its Mutex. Unless they say otherwise, its methods are called with that held, and nobody calls the
-// user's code with it held.
+// A Table is guarded by its Mutex. Unless they say otherwise, its methods are called with that held, and nobody calls
+// the user's code with it held.
 package slots

@@ -24,6 +24,7 @@ type Ending struct {
 // Kind is the kind of an ending.
 type Kind uint8
 
+// The kinds.
 const (
 	Forget     Kind = iota
 	Done            // the key stays known

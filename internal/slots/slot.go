@@ -10,6 +10,7 @@ import (
 // State is where the item of a key is.
 type State uint8
 
+// The states.
 const (
 	Unknown State = iota
 	Waiting
@@ -34,6 +35,7 @@ func (s State) String() string {
 // Duplicate says what adding does to an item that waits or is in flight.
 type Duplicate uint8
 
+// The policies.
 const (
 	Replace Duplicate = iota
 	KeepEarliest

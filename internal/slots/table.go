@@ -90,8 +90,8 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 	}
 	s := t.slots.Get(e.Key)
 	if s == nil {
-		if e.Key != e.Key { //nolint:gocritic,staticcheck // a number that is none
-			panic(fmt.Sprintf("%s: the key %v does not equal itself, so it could never be removed", t.config.Name, e.Key))
+		if e.Key != e.Key { //nolint:gocritic // a number that is none
+			panic(fmt.Sprintf("%s: the key %v does not equal itself, so it could never be removed", t.config.Name, e.Key)) //nolint:forbidigo // as for a key that cannot be hashed
 		}
 		s = t.slots.Add(e.Key)
 		s.Key = e.Key

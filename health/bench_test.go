@@ -280,23 +280,6 @@ func BenchmarkBeatOwnGrace(b *testing.B) {
 	}
 }
 
-// Late, where ten of 100,000 keys are.
-func BenchmarkLate(b *testing.B) {
-	clk := testingclock.NewFakePassiveClock(epoch)
-	d, _ := NewDeadlines[int](DeadlinesConfig{Grace: time.Hour, Clock: clk})
-	for i := range many {
-		clk.SetTime(epoch.Add(time.Duration(i) * time.Millisecond))
-		d.Beat(i)
-	}
-	clk.SetTime(epoch.Add(time.Hour + 9*time.Millisecond))
-	b.ResetTimer()
-	for range b.N {
-		if len(d.Late()) != 10 {
-			b.Fatal("not ten")
-		}
-	}
-}
-
 // The memory kept after 1,000,000 keys came and went, and the slowest Forget.
 func BenchmarkMillionComeAndGo(b *testing.B) {
 	const keys = 1_000_000
@@ -373,25 +356,4 @@ func BenchmarkObserveChange(b *testing.B) {
 			d.Observe(names[i%many], well)
 		}
 	}
-}
-
-// 100,000 nodes for all of which a rule comes true at once.
-func BenchmarkExpiredConditions(b *testing.B) {
-	names := shuffled()
-	for range b.N {
-		b.StopTimer()
-		d, _, ill := durationsOfMany(b, names)
-		for _, name := range names {
-			d.Observe(name, ill)
-		}
-		b.StartTimer()
-		n := 0
-		for range d.ExpiredAt(epoch.Add(time.Hour)) {
-			n++
-		}
-		if n != many {
-			b.Fatal(n)
-		}
-	}
-	each(b, many)
 }

@@ -1,10 +1,9 @@
 package health
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"slices"
+	"math"
 	"sync"
 	"time"
 
@@ -33,20 +32,24 @@ func (c DeadlinesConfig) Validate() error {
 }
 
 // Deadlines says which keys have been silent for their grace period. A beat counts from the moment it is made, by the
-// given clock. A key's deadline is its last beat plus its grace; from that instant on it is late. All time counts, even
-// while nobody calls: an observer that could not hear calls Reset.
+// given clock. A key's deadline is its last beat plus its grace; from that instant on it is late.
 //
-// All methods are safe for concurrent use. Each operation that reads the clock has a twin with At in its name, which
-// takes the reading as an argument. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key that
-// cannot be hashed panics, as in a map, and changes nothing.
+// Silence counts only while somebody listens. The time between two calls counts whole if it is at most a quarter of the
+// grace, or at most a fifth longer than it was until Next. A longer gap counts for nothing, and another one within two
+// graces for a quarter of the grace. So a process that was suspended, or whose clock jumps from 1970 to 2026, condemns
+// nobody. Call Expired when Next says, or more often than four times in a grace.
+//
+// All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key
+// that cannot be hashed, or does not equal itself (NaN), must not be used.
 type Deadlines[K comparable] struct {
 	clock clock.PassiveClock
 	grace int64
 
 	mu      sync.Mutex // guards what follows
-	time    steady.Time
+	listens listening
 	beats   beats[K]
 	entries due.Map[K, entry[K]]
+	frozen  bool
 }
 
 // NewDeadlines returns an empty tracker, or an error with all faults of the configuration.
@@ -54,7 +57,30 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("health: %w", err)
 	}
-	return &Deadlines[K]{clock: clockOr(config.Clock), grace: int64(config.Grace)}, nil
+	d := &Deadlines[K]{clock: clockOr(config.Clock), grace: int64(config.Grace)}
+	d.listens = newListening(Config{NodeMonitorGracePeriod: config.Grace}, d.promised)
+	d.listens.slack = d.grace / 4
+	d.listens.read(d.clock.Now())
+	d.listens.started = true
+	return d, nil
+}
+
+// promised returns the listened time at which the next key is due. d.mu is held.
+func (d *Deadlines[K]) promised() int64 {
+	if e := d.beats.earliest(); e != nil && !d.frozen {
+		return e.due
+	}
+	return math.MaxInt64
+}
+
+// lock takes d.mu and returns the listened time.
+func (d *Deadlines[K]) lock() (now int64) {
+	reading := d.clock.Now()
+	d.mu.Lock()
+	if d.listens.time.Late(reading) {
+		reading = d.clock.Now()
+	}
+	return d.listens.read(reading)
 }
 
 func clockOr(c clock.PassiveClock) clock.PassiveClock {
@@ -74,20 +100,16 @@ type Noted struct {
 
 // Beat records a sign of life now. An unknown key is tracked from now on. For a known key it does not allocate, and is
 // O(1), or O(log n) if Expired had yielded it.
-func (d *Deadlines[K]) Beat(key K) Noted { return d.BeatAt(key, d.clock.Now()) }
-
-// BeatAt is Beat at a reading of the clock.
-func (d *Deadlines[K]) BeatAt(key K, now time.Time) Noted {
-	d.mu.Lock()
+func (d *Deadlines[K]) Beat(key K) Noted {
+	now := d.lock()
 	defer d.mu.Unlock()
 	e := d.entries.Get(key)
-	at := d.time.Read(now)
 	if e == nil {
-		d.track(key, at, d.grace)
+		d.track(key, now, d.grace)
 		return Noted{}
 	}
-	noted := Noted{Late: max(0, time.Duration(steady.Sub(at, e.deadline()))), HandedOut: e.isOut()}
-	d.beats.put(e, at)
+	noted := Noted{Late: max(0, age(now, e.deadline())), HandedOut: e.isOut()}
+	d.beats.put(e, now)
 	return noted
 }
 
@@ -98,27 +120,16 @@ func (d *Deadlines[K]) track(key K, beat, grace int64) *entry[K] {
 	return e
 }
 
-// Track tracks an unknown key, with a first beat now.
-func (d *Deadlines[K]) Track(key K) { d.TrackAt(key, d.clock.Now()) }
-
-// TrackAt is Track at a reading of the clock.
-func (d *Deadlines[K]) TrackAt(key K, now time.Time) { d.TrackSinceAt(key, now, now) }
-
-// TrackSince is Track with a first beat in the past, such as the time when an object was created, or last seen by
-// somebody else. The instant may come from another machine: it becomes an age here, and zero or a time in the future
+// Track tracks an unknown key, with a first beat in the past, such as the time when an object was created, or last seen
+// by somebody else. The instant may come from another machine: it becomes an age here, and zero or a time in the future
 // counts as now. It does nothing for a tracked key.
-func (d *Deadlines[K]) TrackSince(key K, since time.Time) {
-	d.TrackSinceAt(key, since, d.clock.Now())
-}
-
-// TrackSinceAt is TrackSince at a reading of the clock.
-func (d *Deadlines[K]) TrackSinceAt(key K, since, now time.Time) {
-	d.mu.Lock()
+func (d *Deadlines[K]) Track(key K, since time.Time) {
+	now := d.lock()
 	defer d.mu.Unlock()
-	e := d.entries.Get(key)
-	at := d.time.Read(now)
-	if e == nil {
-		d.track(key, plausible(&d.time, since, at), d.grace)
+	if d.entries.Get(key) == nil {
+		steadily := d.listens.time.Elapsed()
+		ago := age(steadily, plausible(&d.listens.time, since, steadily))
+		d.track(key, steady.Sub(now, int64(ago)), d.grace)
 	}
 }
 
@@ -144,21 +155,15 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 	return true
 }
 
-// Expired yields each key whose deadline has passed, in the order of the deadlines, and each once until its next beat or
-// Reset. The clock is read once, at the start. No lock is held while the loop body runs, so it may call any method. It
-// costs what expired, and O(log n) for each key once in a grace period.
+// Expired yields each key whose deadline has passed, in the order of the deadlines, and each once until its next beat.
+// The clock is read once, at the start. No lock is held while the loop body runs, so it may call any method. It costs what
+// expired, and O(log n) for each key once in a grace period.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
-	return func(yield func(K) bool) { d.ExpiredAt(d.clock.Now())(yield) }
-}
-
-// ExpiredAt is Expired at a reading of the clock.
-func (d *Deadlines[K]) ExpiredAt(now time.Time) iter.Seq[K] {
 	return func(yield func(K) bool) {
-		d.mu.Lock()
-		at := d.time.Read(now)
+		now := d.lock()
 		d.mu.Unlock()
 		for {
-			key, ok := d.expire(at)
+			key, ok := d.expire(now)
 			if !ok || !yield(key) {
 				return
 			}
@@ -169,6 +174,9 @@ func (d *Deadlines[K]) ExpiredAt(now time.Time) iter.Seq[K] {
 func (d *Deadlines[K]) expire(at int64) (key K, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.frozen {
+		return key, false
+	}
 	e := d.beats.expire(at)
 	if e == nil {
 		return key, false
@@ -176,48 +184,49 @@ func (d *Deadlines[K]) expire(at int64) (key K, ok bool) {
 	return e.of, true
 }
 
-// Late is a key whose deadline has passed, and how long ago.
-type Late[K comparable] struct {
-	Key K
-	By  time.Duration
-}
-
-// Late returns the keys whose deadline has passed, whether or not Expired has yielded them, the latest first. O(n).
-func (d *Deadlines[K]) Late() []Late[K] { return d.LateAt(d.clock.Now()) }
-
-// LateAt is Late at a reading of the clock.
-func (d *Deadlines[K]) LateAt(now time.Time) []Late[K] {
-	all := d.lateAt(now)
-	slices.SortStableFunc(all, func(a, b Late[K]) int { return cmp.Compare(b.By, a.By) })
-	return all
-}
-
-func (d *Deadlines[K]) lateAt(now time.Time) (all []Late[K]) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	at := d.time.Read(now)
-	for key, e := range d.entries.All() {
-		if deadline := e.deadline(); deadline <= at {
-			all = append(all, Late[K]{key, time.Duration(steady.Sub(at, deadline))})
-		}
-	}
-	return all
-}
-
 // Next returns the earliest deadline of the keys that Expired has not yielded since their last beat; false if there is
-// none. It may lie in the past.
-func (d *Deadlines[K]) Next() (time.Time, bool) { return d.NextAt(d.clock.Now()) }
-
-// NextAt is Next at a reading of the clock.
-func (d *Deadlines[K]) NextAt(now time.Time) (time.Time, bool) {
-	d.mu.Lock()
+// none, or while it is frozen. It may lie in the past.
+func (d *Deadlines[K]) Next() (time.Time, bool) {
+	d.lock()
 	defer d.mu.Unlock()
-	d.time.Read(now) // the wall clock may have been set since the last reading
 	e := d.beats.earliest()
-	if e == nil {
+	if e == nil || d.frozen {
 		return time.Time{}, false
 	}
-	return d.time.Instant(e.due), true
+	return d.listens.instant(e.due), true
+}
+
+// Freeze lets nobody expire until Thaw, for an observer that knows that it hears nothing. Beats still count.
+func (d *Deadlines[K]) Freeze() {
+	d.lock()
+	defer d.mu.Unlock()
+	d.frozen = true
+}
+
+// Thaw ends Freeze, and starts the clock of every key again, as Reset does.
+func (d *Deadlines[K]) Thaw() {
+	now := d.lock()
+	defer d.mu.Unlock()
+	if d.frozen {
+		d.frozen = false
+		d.reset(now)
+	}
+}
+
+// Reset starts the clock of every key again, as if each had a beat now. It is for an observer that could not hear. Keys
+// that Expired has yielded stay late, and are not yielded again before they beat. O(n).
+func (d *Deadlines[K]) Reset() {
+	now := d.lock()
+	defer d.mu.Unlock()
+	d.reset(now)
+}
+
+func (d *Deadlines[K]) reset(now int64) {
+	for _, e := range d.entries.All() {
+		if !e.isOut() {
+			d.beats.put(e, now)
+		}
+	}
 }
 
 // Forget drops the key and reports whether it was tracked.
@@ -257,19 +266,6 @@ func (d *Deadlines[K]) Get(key K) (Status, bool) {
 		return Status{}, false
 	}
 	return Status{
-		LastBeat: d.time.Instant(e.beat), Deadline: d.time.Instant(e.deadline()), Grace: time.Duration(e.grace), HandedOut: e.isOut(),
+		LastBeat: d.listens.instant(e.beat), Deadline: d.listens.instant(e.deadline()), Grace: time.Duration(e.grace), HandedOut: e.isOut(),
 	}, true
-}
-
-// Reset starts the clock of every key again, as if each had a beat now. It is for an observer that could not hear. O(n).
-func (d *Deadlines[K]) Reset() { d.ResetAt(d.clock.Now()) }
-
-// ResetAt is Reset at a reading of the clock.
-func (d *Deadlines[K]) ResetAt(now time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	at := d.time.Read(now)
-	for _, e := range d.entries.All() {
-		d.beats.put(e, at)
-	}
 }

@@ -3,6 +3,7 @@ package health
 import (
 	"encoding/json"
 	"flag"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
@@ -28,7 +29,10 @@ type deadlinesLife struct {
 	d       *Deadlines[string]
 	clk     *clockcases.Clock
 	real    bool          // the clock has monotonic readings
-	elapsed time.Duration // by the rule of package steady
+	elapsed time.Duration // that somebody listened
+	pending time.Duration // what has passed since the last call, by the rule of package steady
+	gapAt   time.Duration // elapsed, at the last gap
+	frozen  bool
 	keys    map[string]*modelKey
 }
 
@@ -37,7 +41,7 @@ const modelGrace = 10 * time.Second
 var modelKeys = []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}
 
 func newDeadlinesLife(t testing.TB, monotonic bool) *deadlinesLife {
-	l := &deadlinesLife{t: t, keys: map[string]*modelKey{}}
+	l := &deadlinesLife{t: t, keys: map[string]*modelKey{}, gapAt: -math.MaxInt64 / 2}
 	l.begin(monotonic)
 	return l
 }
@@ -53,17 +57,37 @@ func (l *deadlinesLife) begin(monotonic bool) {
 
 func (l *deadlinesLife) pass(d time.Duration) {
 	l.clk.Pass(d)
-	l.elapsed += d
+	l.pending += d
+}
+
+// read is what the next call of any method makes of the time that has passed.
+func (l *deadlinesLife) read() {
+	gap := l.pending
+	l.pending = 0
+	promised := time.Duration(math.MaxInt64 / 2)
+	for _, k := range l.keys {
+		if !k.out && !l.frozen {
+			promised = min(promised, max(0, k.beat+k.grace-l.elapsed))
+		}
+	}
+	if gap > modelGrace/4 && gap > promised+promised/5 {
+		gap = modelGrace / 4
+		if l.elapsed-l.gapAt >= 2*modelGrace {
+			gap = 0
+		}
+		l.gapAt = l.elapsed
+	}
+	l.elapsed += gap
 }
 
 // set sets the wall clock. The clock is read first, so that the time until then counts.
 func (l *deadlinesLife) set(d time.Duration) {
-	l.d.Next()
 	l.clk.Set(d)
 	if !l.real && d > 0 {
-		l.elapsed += d
+		l.pending += d
 	}
 	l.d.Next()
+	l.read()
 }
 
 func (l *deadlinesLife) beat(key string, beat func() Noted) {
@@ -84,11 +108,11 @@ func (l *deadlinesLife) track(key string, ago time.Duration) {
 	if ago == 0 {
 		since = time.Time{}
 	}
-	l.d.TrackSince(key, since)
+	l.d.Track(key, since)
 	if l.keys[key] == nil {
 		l.keys[key] = &modelKey{beat: l.elapsed - max(ago, 0), grace: modelGrace}
 	}
-	l.d.Track(key) // it is tracked
+	l.d.Track(key, epoch) // it is tracked
 }
 
 // expired takes at most that many from Expired.
@@ -106,25 +130,8 @@ func (l *deadlinesLife) expired(most int) {
 		}
 	}
 	for key, k := range l.keys {
-		require.True(l.t, k.out || k.beat+k.grace > l.elapsed, key)
+		require.True(l.t, l.frozen || k.out || k.beat+k.grace > l.elapsed, key)
 	}
-}
-
-func (l *deadlinesLife) late() {
-	want := map[string]time.Duration{}
-	for key, k := range l.keys {
-		if by := l.elapsed - k.beat - k.grace; by >= 0 {
-			want[key] = by
-		}
-	}
-	got := map[string]time.Duration{}
-	all := l.d.Late()
-	for _, late := range all {
-		got[late.Key] = late.By
-	}
-	require.Equal(l.t, want, got)
-	require.Len(l.t, all, len(got), "nobody twice")
-	require.True(l.t, slices.IsSortedFunc(all, func(a, b Late[string]) int { return int(b.By - a.By) }))
 }
 
 // restore continues from a snapshot on another clock.
@@ -134,6 +141,7 @@ func (l *deadlinesLife) restore(monotonic bool) {
 	text, err := json.Marshal(snapshot)
 	require.NoError(l.t, err)
 	l.begin(monotonic)
+	l.frozen, l.gapAt = false, -math.MaxInt64/2
 	var read DeadlinesSnapshot[string]
 	require.NoError(l.t, json.Unmarshal(text, &read))
 	require.NoError(l.t, l.d.Restore(read))
@@ -145,13 +153,14 @@ func (l *deadlinesLife) check() {
 	var next time.Duration
 	any := false
 	got, ok := l.d.Next() // reads the clock
+	l.read()
 	for key, k := range l.keys {
 		st, known := l.d.Get(key)
 		deadline := k.beat + k.grace
 		if !known || st.Grace != k.grace || st.HandedOut != k.out || st.LastBeat.Sub(now) != k.beat-l.elapsed || st.Deadline.Sub(now) != deadline-l.elapsed {
 			l.t.Fatalf("%s: %+v at %v, expected %+v at %v", key, st, now, k, l.elapsed)
 		}
-		if !k.out && (!any || deadline < next) {
+		if !k.out && !l.frozen && (!any || deadline < next) {
 			next, any = deadline, true
 		}
 	}
@@ -160,16 +169,24 @@ func (l *deadlinesLife) check() {
 	}
 }
 
+func (l *deadlinesLife) reset() {
+	for _, k := range l.keys {
+		if !k.out {
+			k.beat = l.elapsed
+		}
+	}
+}
+
 // step plays the operation that two bytes encode.
 func (l *deadlinesLife) step(op, arg byte) {
 	key, n := modelKeys[int(arg)%len(modelKeys)], int(arg)/len(modelKeys)
 	switch op % 20 {
-	case 0, 1, 2, 4, 5:
+	case 0, 1, 2, 3, 4, 5:
 		l.beat(key, func() Noted { return l.d.Beat(key) })
-	case 3:
-		l.beat(key, func() Noted { return l.d.BeatAt(key, l.clk.Now()) })
 	case 6, 7, 8:
 		l.pass(time.Duration(n) * time.Second)
+		l.d.Next()
+		l.read()
 	case 9:
 		l.set([]time.Duration{time.Hour, -time.Hour, 24 * time.Hour, -24 * time.Hour}[n%4])
 	case 10:
@@ -187,14 +204,22 @@ func (l *deadlinesLife) step(op, arg byte) {
 	case 15:
 		l.expired(1)
 	case 16:
-		l.late()
+		switch n % 3 {
+		case 0:
+			l.d.Freeze()
+			l.frozen = true
+		default:
+			l.d.Thaw()
+			if l.frozen {
+				l.frozen = false
+				l.reset()
+			}
+		}
 	case 17:
 		l.track(key, time.Duration(n-5)*time.Second)
 	case 18:
 		l.d.Reset()
-		for _, k := range l.keys {
-			k.beat, k.out = l.elapsed, false
-		}
+		l.reset()
 	case 19:
 		if n%8 == 0 {
 			l.restore(n%16 == 0)

@@ -33,20 +33,16 @@ type KeySnapshot[K comparable] struct {
 	HandedOut bool `json:"handedOut,omitempty"`
 }
 
-// Snapshot returns every key.
-func (d *Deadlines[K]) Snapshot() DeadlinesSnapshot[K] { return d.SnapshotAt(d.clock.Now()) }
-
-// SnapshotAt is Snapshot at a reading of the clock.
-func (d *Deadlines[K]) SnapshotAt(now time.Time) DeadlinesSnapshot[K] {
-	s := DeadlinesSnapshot[K]{Version: snapshotVersion, Keys: d.keysAt(now)}
+// Snapshot returns every key. That it is frozen is not in it.
+func (d *Deadlines[K]) Snapshot() DeadlinesSnapshot[K] {
+	s := DeadlinesSnapshot[K]{Version: snapshotVersion, Keys: d.keys()}
 	slices.SortStableFunc(s.Keys, func(a, b KeySnapshot[K]) int { return cmp.Compare(b.Silent, a.Silent) })
 	return s
 }
 
-func (d *Deadlines[K]) keysAt(now time.Time) []KeySnapshot[K] {
-	d.mu.Lock()
+func (d *Deadlines[K]) keys() []KeySnapshot[K] {
+	at := d.lock()
 	defer d.mu.Unlock()
-	at := d.time.Read(now)
 	all := make([]KeySnapshot[K], 0, d.entries.Len())
 	for key, e := range d.entries.All() {
 		all = append(all, KeySnapshot[K]{Key: key, Silent: age(at, e.beat), Grace: time.Duration(e.grace), HandedOut: e.isOut()})
@@ -58,10 +54,7 @@ func (d *Deadlines[K]) keysAt(now time.Time) []KeySnapshot[K] {
 // answers as the original would have if its clock had stood still in between. It is an error, and nothing has changed,
 // if something is tracked already, if the version is unknown, or if a key is there twice, has a grace that is not
 // positive or a negative silence.
-func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error { return d.RestoreAt(s, d.clock.Now()) }
-
-// RestoreAt is Restore at a reading of the clock.
-func (d *Deadlines[K]) RestoreAt(s DeadlinesSnapshot[K], now time.Time) error {
+func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error {
 	if s.Version != snapshotVersion {
 		return fmt.Errorf("health: cannot restore a snapshot of version %d", s.Version)
 	}
@@ -72,12 +65,11 @@ func (d *Deadlines[K]) RestoreAt(s DeadlinesSnapshot[K], now time.Time) error {
 		}
 		twice[k.Key] = true
 	}
-	d.mu.Lock()
+	at := d.lock()
 	defer d.mu.Unlock()
 	if d.entries.Len() > 0 {
 		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.entries.Len())
 	}
-	at := d.time.Read(now)
 	for _, k := range s.Keys {
 		if e := d.track(k.Key, steady.Sub(at, int64(k.Silent)), int64(k.Grace)); k.HandedOut {
 			d.beats.remove(e)

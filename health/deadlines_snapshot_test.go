@@ -23,10 +23,11 @@ func FuzzDeadlinesSnapshot(f *testing.F) {
 			return
 		}
 		require.ElementsMatch(t, s.Keys, d.Snapshot().Keys)
-		for range d.ExpiredAt(epoch.Add(time.Hour)) {
+		for range d.Expired() {
 			continue
 		}
-		d.Late()
+		d.Freeze()
+		d.Thaw()
 		d.Reset()
 		d.Next()
 		for _, k := range s.Keys {

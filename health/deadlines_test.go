@@ -1,9 +1,9 @@
 package health
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -18,26 +18,38 @@ func deadlines(t testing.TB) (*Deadlines[string], *testingclock.FakePassiveClock
 	return d, clk
 }
 
+// listen lets the time until then pass with somebody listening.
+func listen(d *Deadlines[string], clk *testingclock.FakePassiveClock, until float64) {
+	for clk.Now().Before(at(until)) {
+		next := clk.Now().Add(time.Second)
+		if next.After(at(until)) {
+			next = at(until)
+		}
+		clk.SetTime(next)
+		d.Next()
+	}
+}
+
 func TestDeadlines(t *testing.T) {
 	d, clk := deadlines(t)
 	_, ok := d.Next()
 	require.False(t, ok)
 	d.Beat("a")
 	clk.SetTime(at(3))
-	d.Track("b")
+	d.Track("b", time.Time{})
 	require.False(t, d.SetGrace("unheard", time.Second))
 	require.False(t, d.SetGrace("b", 0), "no grace at all")
 	require.True(t, d.SetGrace("b", 2*time.Second))
 	next, _ := d.Next()
 	require.Equal(t, at(5), next)
-	clk.SetTime(at(9.5))
+	listen(d, clk, 9.5)
 	require.Equal(t, []string{"b"}, slices.Collect(d.Expired()))
 	require.True(t, d.SetGrace("b", time.Second), "also of one that expired")
 	require.Empty(t, slices.Collect(d.Expired()), "each expiry once")
 	st, ok := d.Get("b")
 	require.True(t, ok)
 	require.Equal(t, Status{LastBeat: at(3), Deadline: at(4), Grace: time.Second, HandedOut: true}, st)
-	d.BeatAt("b", at(9.5))
+	d.Beat("b")
 	clk.SetTime(at(10))
 	for id := range d.Expired() {
 		require.Equal(t, "a", id)
@@ -82,53 +94,91 @@ func TestBeatSaysThatItWasLate(t *testing.T) {
 	require.Equal(t, Noted{}, d.Beat("a"))
 	clk.SetTime(at(10))
 	require.Equal(t, Noted{}, d.Beat("a"), "at its deadline")
-	clk.SetTime(at(23))
+	listen(d, clk, 23)
 	require.Equal(t, Noted{Late: 3 * time.Second}, d.Beat("a"))
-	clk.SetTime(at(40))
+	listen(d, clk, 40)
 	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
 	require.Equal(t, Noted{Late: 7 * time.Second, HandedOut: true}, d.Beat("a"))
-	require.Equal(t, Noted{}, d.BeatAt("a", at(41)))
+	require.Equal(t, Noted{}, d.Beat("a"))
 }
 
-func TestWhoIsLate(t *testing.T) {
+// A device that was reported silent and has not come back is not reported again, whatever its observer goes through.
+func TestNobodyIsReportedTwice(t *testing.T) {
 	d, clk := deadlines(t)
-	for i, key := range []string{"a", "b", "c", "d"} {
-		clk.SetTime(at(float64(i)))
-		d.Beat(key)
-	}
-	d.SetGrace("d", 8*time.Second)
-	require.Empty(t, d.Late())
-	require.Equal(t, []Late[string]{{"a", time.Second}, {"b", 0}, {"d", 0}}, sorted(d.LateAt(at(11))))
-	clk.SetTime(at(12.5))
-	for range d.Expired() { // keys that were handed out are still late
-		break
-	}
-	require.Equal(t, []Late[string]{{"a", 2500 * time.Millisecond}, {"b", 1500 * time.Millisecond}, {"d", 1500 * time.Millisecond}, {"c", 500 * time.Millisecond}}, sorted(d.Late()))
-	d.SetGrace("a", time.Minute)
+	d.Beat("a")
+	clk.SetTime(at(1))
 	d.Beat("b")
-	require.Equal(t, []Late[string]{{"d", 1500 * time.Millisecond}, {"c", 500 * time.Millisecond}}, d.Late())
+	clk.SetTime(at(10))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
 	d.Reset()
-	require.Empty(t, d.Late())
-	require.Equal(t, []Late[string]{{"d", time.Second}}, d.LateAt(at(21.5)), "by its own grace, from the reset on")
+	next, _ := d.Next()
+	require.Equal(t, at(20), next)
+	clk.SetTime(at(12))
+	d.Freeze()
+	clk.SetTime(at(19))
+	d.Beat("c")
+	clk.SetTime(at(100))
+	require.Empty(t, slices.Collect(d.Expired()))
+	_, some := d.Next()
+	require.False(t, some)
+	d.Thaw()
+	d.Thaw()
+	next, _ = d.Next()
+	require.Equal(t, at(110), next, "a whole grace for each")
+	clk.SetTime(at(110))
+	require.ElementsMatch(t, []string{"b", "c"}, slices.Collect(d.Expired()))
+	require.True(t, d.Beat("a").HandedOut)
+	clk.SetTime(at(120))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
 }
 
-// sorted orders equally late keys by key.
-func sorted(all []Late[string]) []Late[string] {
-	slices.SortStableFunc(all, func(a, b Late[string]) int {
-		return cmp.Or(cmp.Compare(b.By, a.By), cmp.Compare(a.Key, b.Key))
-	})
-	return all
+// A gap in our own listening condemns nobody, and who is really silent is found when we listen again.
+func TestGapCondemnsNobody(t *testing.T) {
+	d, clk := deadlines(t)
+	for i := range 10_000 {
+		d.Beat(strconv.Itoa(i))
+	}
+	clk.SetTime(epoch.AddDate(56, 0, 0)) // a clock without a battery was set
+	require.Empty(t, slices.Collect(d.Expired()))
+	for i := 1; i < 10_000; i++ {
+		d.Beat(strconv.Itoa(i))
+	}
+	next, _ := d.Next()
+	require.Equal(t, clk.Now().Add(10*time.Second), next)
+	clk.SetTime(next)
+	require.Equal(t, []string{"0"}, slices.Collect(d.Expired())[:1])
+	d.Beat("1")
+	clk.SetTime(clk.Now().Add(time.Minute))
+	d.Next()
+	clk.SetTime(clk.Now().Add(time.Minute)) // the second within two graces counts for a quarter of one
+	st, _ := d.Get("1")
+	d.Next()
+	later, _ := d.Get("1")
+	require.Equal(t, time.Minute-2500*time.Millisecond, later.Deadline.Sub(st.Deadline))
 }
 
-func TestTrackSince(t *testing.T) {
+// Who looks four times in a grace need not wait for Next.
+func TestPolling(t *testing.T) {
+	d, clk := deadlines(t)
+	clk.SetTime(at(0.7))
+	d.Beat("a")
+	for second := 2.5; second < 10.7; second += 2.5 {
+		clk.SetTime(at(second))
+		require.Empty(t, slices.Collect(d.Expired()))
+	}
+	clk.SetTime(at(12.5))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
+}
+
+func TestTrack(t *testing.T) {
 	d, clk := deadlines(t)
 	d.Beat("before")
-	clk.SetTime(at(100))
+	listen(d, clk, 100)
 	for key, since := range map[string]time.Time{"then": at(95), "never": {}, "in the future": at(101), "long ago": time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC)} {
-		d.TrackSince(key, since)
-		d.TrackAt(key, at(100))
+		d.Track(key, since)
+		d.Track(key, time.Time{})
 	}
-	d.TrackSince("before", at(50))
+	d.Track("before", at(50))
 	for key, left := range map[string]float64{"then": 5, "never": 10, "in the future": 10, "before": -90} {
 		st, ok := d.Get(key)
 		require.True(t, ok)
@@ -136,7 +186,6 @@ func TestTrackSince(t *testing.T) {
 	}
 	st, _ := d.Get("long ago")
 	require.Less(t, st.Deadline.Year(), 1800)
-	require.Equal(t, "long ago", d.Late()[0].Key)
 }
 
 // A key that cannot be hashed panics in its caller, with no lock held and nothing changed.
@@ -146,12 +195,11 @@ func TestKeyThatCannotBeHashed(t *testing.T) {
 	d.Beat("x")
 	bad := []int{1}
 	for name, operation := range map[string]func(){
-		"Beat":       func() { d.Beat(bad) },
-		"Track":      func() { d.Track(bad) },
-		"TrackSince": func() { d.TrackSince(bad, epoch) },
-		"SetGrace":   func() { d.SetGrace(bad, time.Second) },
-		"Forget":     func() { d.Forget(bad) },
-		"Get":        func() { d.Get(bad) },
+		"Beat":     func() { d.Beat(bad) },
+		"Track":    func() { d.Track(bad, epoch) },
+		"SetGrace": func() { d.SetGrace(bad, time.Second) },
+		"Forget":   func() { d.Forget(bad) },
+		"Get":      func() { d.Get(bad) },
 		"Restore": func() {
 			_ = d.Restore(DeadlinesSnapshot[any]{Version: 1, Keys: []KeySnapshot[any]{{Key: "y", Grace: 1}, {Key: bad, Grace: 1}}})
 		},

@@ -1,8 +1,7 @@
 package health
 
 import (
-	"fmt"
-	"runtime"
+	"math/rand"
 	"slices"
 	"testing"
 	"time"
@@ -43,13 +42,6 @@ func ready(status v1.ConditionStatus, since float64) []v1.NodeCondition {
 	return []v1.NodeCondition{condition("KernelDeadlock", v1.ConditionFalse, -1), condition(v1.NodeReady, status, since)}
 }
 
-func expired[K comparable](d *Durations[K]) (all []string) {
-	for key, rule := range d.Expired() {
-		all = append(all, fmt.Sprint(key, " ", rule.Type, " ", rule.Status, " ", rule.For))
-	}
-	return all
-}
-
 func TestDurationsConfig(t *testing.T) {
 	for want, rules := range map[string][]Rule{
 		"rules: Required":               nil,
@@ -75,193 +67,121 @@ func TestDurationsConfig(t *testing.T) {
 	require.Equal(t, someRules, d.rules, "kept as they were")
 }
 
-// Each step is an observation of one key at a second, and what is returned then.
+// Each step is an observation of one key at a second, and since when its rules' status has lasted, as far as that is known;
+// below zero if no rule has it.
 func TestRules(t *testing.T) {
 	type step struct {
 		at         float64
-		conditions []v1.NodeCondition // nil: nothing is observed
-		ended      []Rule
-		expired    []string
-		next       float64 // below zero: never
+		conditions []v1.NodeCondition
+		since      float64
 	}
 	no, yes, unknown := v1.ConditionFalse, v1.ConditionTrue, v1.ConditionUnknown
 	for name, steps := range map[string][]step{
-		"well": {{0, ready(yes, 0), nil, nil, -1}, {100, nil, nil, nil, -1}},
-		"counted from the claim": {
-			{20, ready(no, 15), nil, nil, 25}, {24.9, nil, nil, nil, 25},
-			{25, nil, nil, []string{"a Ready False 10s"}, 45}, {45, nil, nil, []string{"a Ready False 30s"}, -1},
-		},
-		"both at once, in their order, when it has long been so": {{100, ready(no, 3), nil, []string{"a Ready False 10s", "a Ready False 30s"}, -1}, {200, ready(no, 3), nil, nil, -1}},
-		"no claim":                       {{20, ready(no, -1), nil, nil, 30}, {25, ready(no, -1), nil, nil, 30}},
-		"a claim in the future":          {{20, ready(no, 3600), nil, nil, 30}, {25, ready(no, 3600), nil, nil, 30}},
-		"a claim withdrawn":              {{20, ready(no, 15), nil, nil, 25}, {21, ready(no, -1), nil, nil, 25}, {22, ready(no, 15), nil, nil, 25}},
-		"a claim learned late":           {{20, ready(no, -1), nil, nil, 30}, {25, ready(no, 22), nil, nil, 32}},
-		"recovers in time":               {{0, ready(no, 0), nil, nil, 10}, {9, ready(yes, 8), nil, nil, -1}, {60, nil, nil, nil, -1}},
-		"recovers and fails again":       {{0, ready(no, 0), nil, nil, 10}, {10, ready(yes, 8), nil, nil, -1}, {12, ready(no, 11), nil, nil, 21}},
-		"recovers after it was told":     {{0, ready(no, 0), nil, nil, 10}, {12, nil, nil, []string{"a Ready False 10s"}, 30}, {13, ready(yes, 13), []Rule{notReady}, nil, -1}, {14, ready(yes, 13), nil, nil, -1}},
-		"another status":                 {{0, ready(no, 0), nil, nil, 10}, {9, ready(unknown, 9), nil, nil, 29}},
-		"nobody saw it recover":          {{0, ready(no, 0), nil, nil, 10}, {12, nil, nil, []string{"a Ready False 10s"}, 30}, {20, ready(no, 18), []Rule{notReady}, nil, 28}},
-		"nobody saw it, and it is due":   {{0, ready(no, 0), nil, []string(nil), 10}, {12, nil, nil, []string{"a Ready False 10s"}, 30}, {40, ready(no, 18), []Rule{notReady}, []string{"a Ready False 10s"}, 48}},
-		"claims to be older than seen":   {{0, ready(yes, 0), nil, nil, -1}, {50, ready(yes, 0), nil, nil, -1}, {55, ready(no, 2), nil, nil, 60}},
-		"claims another, older start":    {{50, ready(no, 49), nil, nil, 59}, {54, ready(no, 49), nil, nil, 59}, {55, ready(no, 3), nil, nil, 64}},
-		"observed late":                  {{0, ready(yes, 0), nil, nil, -1}, {500, ready(no, 300), nil, []string{"a Ready False 10s", "a Ready False 30s"}, -1}},
-		"a status that nobody asks for":  {{0, ready("Maybe", 0), nil, nil, -1}, {5, ready("Absent", 5), nil, nil, -1}, {6, ready("", 6), nil, nil, -1}},
-		"absent is not what one says":    {{5, []v1.NodeCondition{condition("KernelDeadlock", "Absent", 0)}, nil, nil, -1}},
-		"absent":                         {{5, []v1.NodeCondition{}, nil, nil, -1}, {10, []v1.NodeCondition{condition("KernelDeadlock", no, 3)}, nil, nil, -1}},
-		"absent for long":                {{5, []v1.NodeCondition{}, nil, nil, -1}, {21, []v1.NodeCondition{}, nil, nil, -1}, {22, []v1.NodeCondition{condition("KernelDeadlock", yes, 10)}, nil, nil, 26}},
-		"gone absent counts as seen":     {{0, ready(no, 0), nil, nil, 10}, {5, ready(no, 0)[1:], nil, nil, 10}, {10, nil, nil, []string{"a Ready False 10s"}, 30}, {20, nil, nil, nil, 30}},
-		"absent ends what it was":        {{0, []v1.NodeCondition{condition("KernelDeadlock", yes, 0)}, nil, []string(nil), 5}, {6, nil, nil, []string{"a KernelDeadlock True 5s"}, -1}, {7, []v1.NodeCondition{}, []Rule{deadlock}, nil, -1}, {8, []v1.NodeCondition{condition("KernelDeadlock", yes, 0)}, nil, nil, 12}},
-		"of two of a type the first":     {{0, append(ready(no, 0), ready(yes, 0)...), nil, nil, 10}},
-		"what nobody asks for":           {{0, append(ready(yes, 0), condition("Other", no, 0)), nil, nil, -1}},
-		"time before any that fits ends": {{10, []v1.NodeCondition{condition("KernelDeadlock", no, 0), {Type: v1.NodeReady, Status: no, LastTransitionTime: metav1.NewTime(time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC))}}, nil, []string{"a Ready False 10s", "a Ready False 30s"}, -1}},
+		"well":                          {{0, ready(yes, 0), -1}, {100, ready(yes, 0), -1}},
+		"counted from the claim":        {{20, ready(no, 15), 15}, {45, ready(no, 15), 15}},
+		"no claim":                      {{20, ready(no, -1), 20}, {25, ready(no, -1), 20}},
+		"a claim in the future":         {{20, ready(no, 3600), 20}, {25, ready(no, 3600), 20}},
+		"a claim withdrawn":             {{20, ready(no, 15), 15}, {21, ready(no, -1), 15}, {22, ready(no, 15), 15}},
+		"a claim learned late":          {{20, ready(no, -1), 20}, {25, ready(no, 22), 22}},
+		"recovers and fails again":      {{0, ready(no, 0), 0}, {10, ready(yes, 8), -1}, {12, ready(no, 11), 11}},
+		"another status":                {{0, ready(no, 0), 0}, {9, ready(unknown, 9), 9}},
+		"nobody saw it recover":         {{0, ready(no, 0), 0}, {20, ready(no, 18), 18}},
+		"claims to be older than seen":  {{0, ready(yes, 0), -1}, {50, ready(yes, 0), -1}, {55, ready(no, 2), 50}},
+		"claims another, older start":   {{50, ready(no, 49), 49}, {54, ready(no, 49), 49}, {55, ready(no, 3), 54}},
+		"observed late":                 {{0, ready(yes, 0), -1}, {500, ready(no, 300), 300}},
+		"a status that nobody asks for": {{0, ready("Maybe", 0), -1}, {5, ready("Absent", 5), -1}, {6, ready("", 6), -1}},
+		"absent":                        {{5, []v1.NodeCondition{}, -1}, {21, nil, -1}, {22, []v1.NodeCondition{condition("KernelDeadlock", yes, 10)}, 21}},
+		"absent ends what it was":       {{0, []v1.NodeCondition{condition("KernelDeadlock", yes, 0)}, 0}, {7, nil, -1}, {8, []v1.NodeCondition{condition("KernelDeadlock", yes, 0)}, 7}},
+		"of two of a type the first":    {{0, append(ready(no, 0), ready(yes, 0)...), 0}},
+		"what nobody asks for":          {{0, append(ready(yes, 0), condition("Other", no, 0)), -1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, clk := durations(t, someRules...)
 			for _, s := range steps {
 				clk.SetTime(at(s.at))
-				if s.conditions != nil {
-					require.Equal(t, s.ended, d.Observe("a", s.conditions), "at %v", s.at)
+				var want []Lasting
+				for _, r := range someRules {
+					if c := slices.IndexFunc(s.conditions, func(c v1.NodeCondition) bool { return c.Type == r.Type }); c >= 0 && s.conditions[c].Status == r.Status {
+						want = append(want, Lasting{r, at(s.since), max(0, r.For-at(s.at).Sub(at(s.since)))})
+					}
 				}
-				require.Equal(t, s.expired, expired(d), "at %v", s.at)
-				require.Empty(t, expired(d), "each once")
-				next, ok := d.Next()
-				require.Equal(t, s.next >= 0, ok, "at %v", s.at)
-				if ok {
-					require.Equal(t, at(s.next), next, "at %v", s.at)
-				}
+				require.Equal(t, s.since < 0, want == nil)
+				require.Equal(t, want, d.Observe("a", s.conditions), "at %v", s.at)
 			}
+			require.Equal(t, 1, d.Len())
+			require.True(t, d.Forget("a"))
+			require.False(t, d.Forget("a"))
 		})
 	}
 }
 
-func TestWhatLasts(t *testing.T) {
-	d, clk := durations(t, someRules...)
-	_, ok := d.Get("a")
-	require.False(t, ok)
-	clk.SetTime(at(40))
-	d.Observe("a", []v1.NodeCondition{condition(v1.NodeReady, v1.ConditionFalse, 25)})
-	require.Equal(t, []string{"a Ready False 10s"}, expired(d))
-	all, ok := d.Get("a")
-	require.True(t, ok)
-	require.Equal(t, []Lasting{
-		{Rule: stillNot, Since: at(25), Left: 15 * time.Second},
-		{Rule: notReady, Since: at(25), HandedOut: true},
-	}, all)
-	all, _ = d.GetAt("a", at(55))
-	require.Zero(t, all[0].Left)
-	require.False(t, all[0].HandedOut, "but not handed out")
-	d.Observe("a", ready(v1.ConditionTrue, -1))
-	all, ok = d.Get("a")
-	require.True(t, ok)
-	require.Empty(t, all, "it is well")
-	require.True(t, d.Forget("a"))
-	require.False(t, d.Forget("a"))
-	require.Zero(t, d.Len())
-	_, ok = d.Next()
-	require.False(t, ok)
-}
-
-// The body of the loop over Expired may call any method.
-func TestExpiredOfDurationsFromInside(t *testing.T) {
-	d, clk := durations(t, someRules...)
-	for _, key := range []string{"a", "b", "c"} {
-		d.Observe(key, ready(v1.ConditionFalse, -1))
-		clk.SetTime(clk.Now().Add(time.Second))
-	}
-	clk.SetTime(at(100))
-	var told []string
-	for key := range d.Expired() {
-		told = append(told, key)
-		d.Forget(key)
-		if key == "b" {
-			break
-		}
-	}
-	require.Equal(t, []string{"a", "b"}, told, "in order, and no second rule of who was forgotten")
-	require.Equal(t, []string{"c Ready False 10s", "c Ready False 30s"}, expired(d))
-}
-
 // Setting the wall clock makes no status older, and a claim becomes an age once it was seen.
 func TestWallIsSetBesideDurations(t *testing.T) {
-	claimed := func(since time.Time) []v1.NodeCondition {
-		return []v1.NodeCondition{{Type: "Broken", Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}}
-	}
 	for _, one := range clockcases.Cases() {
 		clk := one.Clock()
-		d, err := NewDurations[string](DurationsConfig{Rules: []Rule{{"Broken", v1.ConditionTrue, 10 * time.Hour}}, Clock: clk})
+		d, err := NewDurations[string](DurationsConfig{Rules: []Rule{{"Broken", v1.ConditionTrue, 100 * time.Hour}}, Clock: clk})
 		require.NoError(t, err)
-		first := claimed(clk.Wall().Add(-2 * time.Hour))
-		d.Observe("before", first)
-		d.Observe("now", claimed(time.Time{}))
-		clk.Set(one.Set)
-		d.Observe("before", first)
-		left := func(key string) time.Duration {
-			all, _ := d.Get(key)
-			require.Equal(t, all[0].Left, max(0, all[0].Since.Add(10*time.Hour).Sub(clk.Now())), one)
-			return all[0].Left
+		left := func(key string, since time.Time) time.Duration {
+			return d.Observe(key, []v1.NodeCondition{{Type: "Broken", Status: v1.ConditionTrue, LastTransitionTime: metav1.NewTime(since)}})[0].Left
 		}
-		require.Equal(t, max(0, 8*time.Hour-one.Counts()), left("before"), one)
-		require.Equal(t, max(0, 10*time.Hour-one.Counts()), left("now"), one)
-		require.Equal(t, one.Counts() >= 10*time.Hour, slices.Contains(expired(d), "now Broken True 10h0m0s"), one)
-		d.Observe("after", claimed(clk.Wall().Add(-time.Hour)))
-		require.Equal(t, 9*time.Hour, left("after"), one)
-		clk.Pass(time.Hour)
-		d.Observe("after", nil)
-		back := clockcases.Case{Monotonic: one.Monotonic, Set: -one.Set}
-		clk.Set(back.Set)
-		d.Next()
-		clk.Pass(time.Minute)
-		d.Observe("after", claimed(clk.Wall().Add(-5*time.Hour)))
-		require.Equal(t, 10*time.Hour-min(5*time.Hour, back.Counts()+time.Minute), left("after"), "no older than the observation before: %v", one)
+		first := clk.Wall().Add(-2 * time.Hour)
+		require.Equal(t, 98*time.Hour, left("before", first))
+		require.Equal(t, 100*time.Hour, left("now", time.Time{}))
+		clk.Set(one.Set)
+		require.Equal(t, 98*time.Hour-one.Counts(), left("before", first), one)
+		require.Equal(t, 100*time.Hour-one.Counts(), left("now", time.Time{}), one)
+		require.Equal(t, 99*time.Hour, left("after", clk.Wall().Add(-time.Hour)), one)
 	}
 }
 
-// A key that cannot be hashed panics in its caller, with no lock held and nothing changed.
-func TestDurationsOfAKeyThatCannotBeHashed(t *testing.T) {
-	d, err := NewDurations[any](DurationsConfig{Rules: someRules})
-	require.NoError(t, err)
-	d.Observe("x", nil)
-	bad := []int{1}
-	for name, operation := range map[string]func(){
-		"Observe": func() { d.Observe(bad, nil) },
-		"Get":     func() { d.Get(bad) },
-		"Forget":  func() { d.Forget(bad) },
-		"Restore": func() {
-			_ = d.Restore(DurationsSnapshot[any]{Version: 1, Keys: []ConditionsSnapshot[any]{{Key: "y"}, {Key: bad}}})
-		},
-	} {
-		require.Panics(t, operation, name)
-		require.Equal(t, 1, d.Len())
+// A random sequence of observations beside what the documentation says, in words of its own.
+func TestDurationsAgainstAModel(t *testing.T) {
+	type state struct {
+		status       v1.ConditionStatus
+		since, claim float64 // below zero: nothing is claimed
 	}
-	require.Len(t, d.Snapshot().Keys, 1)
-}
-
-// An observation without news, or with a change that ends no rule, allocates nothing.
-func TestObserveAllocatesNothing(t *testing.T) {
-	d, _ := durations(t, someRules...)
-	both := [][]v1.NodeCondition{ready(v1.ConditionFalse, 0), ready(v1.ConditionTrue, 0)}
-	d.Observe("a", both[0])
-	n := 0
-	require.Zero(t, testing.AllocsPerRun(100, func() {
-		n++
-		d.Observe("a", both[n/2%2])
-	}))
-}
-
-func TestMemoryFollowsTheDurations(t *testing.T) {
-	const keys = 60_000
-	d, err := NewDurations[int](DurationsConfig{Rules: someRules, Clock: testingclock.NewFakePassiveClock(epoch)})
-	require.NoError(t, err)
-	before := heapInUse()
-	for i := range keys {
-		d.Observe(i, ready(v1.ConditionFalse, 0))
+	r := rand.New(rand.NewSource(1))
+	for left := *operationsFlag / 10; left > 0; left -= 100 {
+		d, clk := durations(t, notReady, stillNot)
+		known, seen := map[string]state{}, map[string]float64{}
+		now := 0.0
+		for range 100 {
+			now += float64(r.Intn(20))
+			clk.SetTime(at(now))
+			key := string("abc"[r.Intn(3)])
+			if r.Intn(10) == 0 {
+				_, there := known[key]
+				require.Equal(t, there, d.Forget(key))
+				delete(known, key)
+				continue
+			}
+			status := []v1.ConditionStatus{v1.ConditionFalse, v1.ConditionFalse, v1.ConditionTrue}[r.Intn(3)]
+			claim := now - float64(r.Intn(30)-5)
+			was, there := known[key]
+			if there && r.Intn(2) == 0 {
+				status, claim = was.status, was.claim
+			}
+			if claim < 0 || r.Intn(5) == 0 {
+				claim = -1
+			}
+			is := was
+			if changed := claim >= 0 && claim != was.claim; !there || status != was.status || changed {
+				is = state{status, claim, claim}
+				if claim < 0 || claim > now {
+					is.since = now
+				}
+				if there {
+					is.since = max(is.since, seen[key])
+				}
+			}
+			known[key], seen[key] = is, now
+			lasting := d.Observe(key, ready(status, claim))
+			require.Equal(t, is.status == v1.ConditionFalse, len(lasting) == 2)
+			for _, l := range lasting {
+				require.Equal(t, at(is.since), l.Since)
+				require.Equal(t, max(0, l.Rule.For-time.Duration((now-is.since)*float64(time.Second))), l.Left)
+			}
+			require.Equal(t, len(known), d.Len())
+		}
 	}
-	peak := heapInUse() - before
-	t.Logf("%d B a key", peak/keys)
-	for i := range keys {
-		d.Forget((i * 7919) % keys)
-	}
-	require.Zero(t, d.Len())
-	require.Less(t, float64(heapInUse())-float64(before), 0.05*float64(peak))
-	runtime.KeepAlive(d)
 }

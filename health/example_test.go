@@ -49,25 +49,22 @@ func ExampleDurations() {
 		t, _ := time.Parse(time.DateTime, "2000-01-01 "+clock)
 		return []v1.NodeCondition{{Type: v1.NodeReady, Status: status, LastTransitionTime: metav1.NewTime(t)}}
 	}
-	repairs.Observe("node-1", since("11:57:00", v1.ConditionFalse))
-	repairs.Observe("node-2", since("11:00:00", v1.ConditionTrue))
-	lasting, _ := repairs.Get("node-1")
-	fmt.Println("node-1 is not Ready since", lasting[0].Since.Format(time.TimeOnly), "and has", lasting[0].Left, "left")
-	next, _ := repairs.Next()
-	fmt.Println("look again at", next.Format(time.TimeOnly))
-	clk.SetTime(next)
-	for node, rule := range repairs.Expired() {
-		fmt.Println("repair", node, "because of", rule.Type, rule.Status, "for", rule.For)
+	reconcile := func(node string, conditions []v1.NodeCondition) {
+		for _, lasting := range repairs.Observe(node, conditions) {
+			if lasting.Left > 0 {
+				fmt.Println(node, "is not Ready since", lasting.Since.Format(time.TimeOnly)+"; look again in", lasting.Left)
+			} else {
+				fmt.Println("repair", node, "because of", lasting.Rule.Type, lasting.Rule.Status, "for", lasting.Rule.For)
+			}
+		}
 	}
-	clk.SetTime(next.Add(time.Minute))
-	for _, rule := range repairs.Observe("node-1", since("12:02:40", v1.ConditionTrue)) {
-		fmt.Println("call off the repair because of", rule.Type, rule.Status)
-	}
+	reconcile("node-1", since("11:57:00", v1.ConditionFalse))
+	reconcile("node-2", since("11:00:00", v1.ConditionTrue))
+	clk.SetTime(clk.Now().Add(2 * time.Minute))
+	reconcile("node-1", since("11:57:00", v1.ConditionFalse))
 	// Output:
-	// node-1 is not Ready since 11:57:00 and has 2m0s left
-	// look again at 12:02:00
+	// node-1 is not Ready since 11:57:00; look again in 2m0s
 	// repair node-1 because of Ready False for 5m0s
-	// call off the repair because of Ready False
 }
 
 // Verdicts about nodes, from their objects and leases.

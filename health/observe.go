@@ -20,22 +20,22 @@ type Observation struct {
 
 // ObserveNode is Observe for a node's object. It keeps nothing of the object.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation {
-	return m.ObserveAt(reportOf(node), m.clock.Now())
+	return m.observeAt(reportOf(node), m.clock.Now())
 }
 
 // ObserveNodeAt is ObserveNode at a reading of the clock.
 func (m *Monitor) ObserveNodeAt(node *v1.Node, now time.Time) Observation {
-	return m.ObserveAt(reportOf(node), now)
+	return m.observeAt(reportOf(node), now)
 }
 
 // Observe notes what a node reports. It is a sign of life if the heartbeat time differs from the last one, earlier or
 // later, or if Ready is True or False and there was no Ready status before. Heartbeat times are compared with nothing
 // else. A report with an older ResourceVersion than one seen before is ignored; "Old objects seen again" in the package
 // comment has the exact rule. A report with another UID than the known one is about a new node, which starts afresh.
-func (m *Monitor) Observe(r Report) Observation { return m.ObserveAt(r, m.clock.Now()) }
+func (m *Monitor) Observe(r Report) Observation { return m.observeAt(r, m.clock.Now()) }
 
-// ObserveAt is Observe at a reading of the clock.
-func (m *Monitor) ObserveAt(r Report, now time.Time) Observation {
+// observeAt is Observe at a reading of the clock.
+func (m *Monitor) observeAt(r Report, now time.Time) Observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.nodes.Get(r.Node)
@@ -151,11 +151,11 @@ func (m *Monitor) beat(e *monitored, at int64) {
 // ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
 // from the last one, earlier or later. An unknown node is ignored. O(1), without allocation.
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
-	return m.ObserveRenewalAt(node, renewTime, m.clock.Now())
+	return m.observeRenewalAt(node, renewTime, m.clock.Now())
 }
 
-// ObserveRenewalAt is ObserveRenewal at a reading of the clock.
-func (m *Monitor) ObserveRenewalAt(node string, renewTime, now time.Time) bool {
+// observeRenewalAt is ObserveRenewal at a reading of the clock.
+func (m *Monitor) observeRenewalAt(node string, renewTime, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.nodes.Get(node)
@@ -169,11 +169,11 @@ func (m *Monitor) ObserveRenewalAt(node string, renewTime, now time.Time) bool {
 // ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
 // from a stale cache may show, is ignored; "Old objects seen again" in the package comment has the exact rule.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
-	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
+	return m.observeLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
 }
 
-// ObserveLeaseAt is ObserveLease at a reading of the clock.
-func (m *Monitor) ObserveLeaseAt(node string, renewTime time.Time, resourceVersion string, now time.Time) bool {
+// observeLeaseAt is ObserveLease at a reading of the clock.
+func (m *Monitor) observeLeaseAt(node string, renewTime time.Time, resourceVersion string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.nodes.Get(node)

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/utils/clock"
 
+	"github.com/evictkit/evictkit/internal/due"
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
@@ -96,7 +97,7 @@ type domains[D comparable] struct {
 
 	mu       sync.Mutex // guards the fields below, and those of domain and record that say so
 	time     steady.Time
-	byKey    map[D]*domain[D]
+	byKey    due.Map[D, *domain[D]]
 	dirty    []*domain[D] // domains whose counts changed since they were judged
 	total    Counts       // the sum of all domains' counts
 	sequence uint64
@@ -116,7 +117,6 @@ func (ds *domains[D]) init(config Config[D]) {
 	if p, ok := config.Policy.(DisruptionPolicy); ok && config.PolicyOf == nil {
 		ds.standard = &p
 	}
-	ds.byKey = make(map[D]*domain[D])
 	ds.wake = never
 }
 
@@ -130,12 +130,12 @@ func (ds *domains[D]) order(a, b *domain[D]) int {
 
 // findLocked finds the domain or makes it.
 func (ds *domains[D]) findLocked(key D) *domain[D] {
-	d, ok := ds.byKey[key]
-	if !ok {
-		ds.sequence++
-		d = &domain[D]{key: key, sequence: ds.sequence, askAt: never}
-		ds.byKey[key] = d
+	if d := ds.byKey.Get(key); d != nil {
+		return *d
 	}
+	ds.sequence++
+	d := &domain[D]{key: key, sequence: ds.sequence, askAt: never}
+	*ds.byKey.Add(key) = d
 	return d
 }
 

@@ -95,7 +95,10 @@ func (ds *domains[D]) evaluate(r reading) []Change[D] {
 	changes := ds.commit(&j, &r)
 	if slices.ContainsFunc(changes, func(c Change[D]) bool { return c.Gone }) {
 		ds.known = slices.DeleteFunc(ds.known, func(d *domain[D]) bool { return d.gone })
-		clear(ds.asked) // lets the dropped domains be collected
+		if len(ds.known) < cap(ds.known)/8 {
+			ds.known = slices.Clone(ds.known)
+		}
+		ds.asked = nil // lets the dropped domains be collected
 	}
 	return changes
 }
@@ -160,17 +163,30 @@ func (ds *domains[D]) observe(j *judgement, r *reading) bool {
 
 func (ds *domains[D]) changedLocked() bool { return len(ds.dirty) > 0 || ds.requests != ds.answered }
 
-// enter adds new domains to known, in order. evaluation is held.
+// enter adds new domains to known, in order: O(n) if there are any. evaluation is held.
 func (ds *domains[D]) enter() {
 	if len(ds.asked) > 1 {
 		slices.SortFunc(ds.asked, ds.order)
 	}
+	var fresh []*domain[D]
 	for _, d := range ds.asked {
 		if !d.observed {
-			at, _ := slices.BinarySearchFunc(ds.known, d, ds.order)
-			ds.known = slices.Insert(ds.known, at, d)
-			d.observed = true
+			fresh = append(fresh, d)
 		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	known, left := make([]*domain[D], 0, len(ds.known)+len(fresh)), fresh
+	for _, d := range ds.known {
+		for len(left) > 0 && ds.order(left[0], d) < 0 {
+			known, left = append(known, left[0]), left[1:]
+		}
+		known = append(known, d)
+	}
+	ds.known = append(known, left...)
+	for _, d := range fresh {
+		d.observed = true
 	}
 }
 
@@ -246,7 +262,7 @@ func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 		after, gone := d.stands(j.allDown), d.empty && d.members == 0
 		switch {
 		case gone:
-			delete(ds.byKey, d.key)
+			ds.byKey.Delete(d.key, ds.byKey.Get(d.key))
 			d.gone, after = true, start
 		case before == after && transition == None:
 			continue
@@ -261,6 +277,9 @@ func (ds *domains[D]) commit(j *judgement, r *reading) (changes []Change[D]) {
 	return changes
 }
 
+// manyDirty is the largest capacity that dirty keeps between evaluations.
+const manyDirty = 1024
+
 // cleanLocked unmarks those of the first judged dirty domains whose counts are still the ones that were judged.
 func (ds *domains[D]) cleanLocked(judged int) {
 	still := ds.dirty[:0]
@@ -272,7 +291,9 @@ func (ds *domains[D]) cleanLocked(judged int) {
 		}
 	}
 	clear(ds.dirty[len(still):]) // lets dropped domains be collected
-	ds.dirty = still
+	if ds.dirty = still; cap(still) > manyDirty {
+		ds.dirty = slices.Clone(still)
+	}
 }
 
 // adopt takes over what the policy ruled at that time. evaluation and mu are held. badSince is kept only if noteBad:

@@ -221,7 +221,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	}
 	checkInvariants(t, &tracker.domains)
 	for _, r := range tracker.members.All() {
-		if r.domain != tracker.domains.byKey[r.domain.key] {
+		if d := tracker.domains.byKey.Get(r.domain.key); d == nil || r.domain != *d {
 			require.Fail(t, "a member in a dropped zone")
 		}
 	}
@@ -238,11 +238,13 @@ func checkInvariants(t *testing.T, ds *domains[Key]) {
 	holds(slices.IsSortedFunc(ds.known, ds.order), "the known are in order")
 	weights := map[weight]int{}
 	for _, d := range ds.known {
-		holds(d.observed && ds.byKey[d.key] == d, "what is known is there")
+		at := ds.byKey.Get(d.key)
+		holds(d.observed && at != nil && *at == d, "what is known is there")
 		weights[d.weight]++
 	}
 	holds(ds.up == weights[up] && ds.down == weights[down], "the weights are counted")
-	for _, d := range ds.byKey {
+	for _, at := range ds.byKey.All() {
+		d := *at
 		holds(0 <= d.counts.Bad && d.counts.Bad <= d.counts.Total && d.counts.Total <= d.members, "counts add up")
 		holds(d.observed || d.dirty, "a new one is looked at")
 		holds(d.dirty || d.counts == d.seen && d.seen == d.decided, "what is not dirty is judged")

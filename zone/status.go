@@ -60,9 +60,9 @@ func (t *Tracker[K, D]) Zones() []Status[D] {
 		Status[D]
 	}
 	ds.mu.Lock()
-	all := make([]status, 0, len(ds.byKey))
-	for _, d := range ds.byKey {
-		all = append(all, status{d, ds.statusLocked(d)})
+	all := make([]status, 0, ds.byKey.Len())
+	for _, d := range ds.byKey.All() {
+		all = append(all, status{*d, ds.statusLocked(*d)})
 	}
 	ds.mu.Unlock()
 
@@ -80,9 +80,9 @@ func (t *Tracker[K, D]) Zone(domain D) (Status[D], bool) {
 	ds := &t.domains
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	d, ok := ds.byKey[domain]
-	if !ok {
+	d := ds.byKey.Get(domain)
+	if d == nil {
 		return Status[D]{}, false
 	}
-	return ds.statusLocked(d), true
+	return ds.statusLocked(*d), true
 }

@@ -1,7 +1,10 @@
 package zone
 
 import (
+	"cmp"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -252,4 +255,35 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	require.Equal(t, tracker.Len(), sum.Total)
 	require.Equal(t, tracker.Cluster(), sum)
+}
+
+// Memory of zones that are gone is given back, and many may come at once in front of all others.
+func TestManyZonesComeAndGo(t *testing.T) {
+	const zones = 20_000
+	inUse := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	tracker, err := New[int](Config[int]{Policy: DefaultPolicy(), Compare: cmp.Compare[int]})
+	require.NoError(t, err)
+	before := inUse()
+	for part := range 4 {
+		for i := range zones / 4 {
+			tracker.Set(-part*zones-i, -part*zones-i, Member{Ready: true})
+		}
+		require.Len(t, tracker.Evaluate(), zones/4)
+	}
+	peak := inUse() - before
+	require.True(t, slices.IsSortedFunc(tracker.Zones(), func(a, b Status[int]) int { return a.Zone - b.Zone }))
+	for _, status := range tracker.Zones()[1:] {
+		require.True(t, tracker.Remove(status.Zone))
+	}
+	require.Len(t, tracker.Evaluate(), zones-1)
+	tracker.Set(1, tracker.Zones()[0].Zone, Member{})
+	tracker.Evaluate()
+	require.Less(t, inUse()-before, peak/20)
+	runtime.KeepAlive(tracker)
 }

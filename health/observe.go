@@ -169,11 +169,11 @@ func (m *Monitor) observeRenewalAt(node string, renewTime, now time.Time) bool {
 // ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
 // from a stale cache may show, is ignored; "Old objects seen again" in the package comment has the exact rule.
 func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion string) bool {
-	return m.observeLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
+	return m.ObserveLeaseAt(node, renewTime, resourceVersion, m.clock.Now())
 }
 
-// observeLeaseAt is ObserveLease at a reading of the clock.
-func (m *Monitor) observeLeaseAt(node string, renewTime time.Time, resourceVersion string, now time.Time) bool {
+// ObserveLeaseAt is ObserveLease at a reading of the clock.
+func (m *Monitor) ObserveLeaseAt(node string, renewTime time.Time, resourceVersion string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.nodes.Get(node)

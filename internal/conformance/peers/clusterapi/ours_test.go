@@ -94,10 +94,9 @@ func (o *ours) look(m *machine) (unhealthy bool, left time.Duration) {
 	if waitsForNode {
 		seen = append(seen, corev1.NodeCondition{Type: noNode, Status: corev1.ConditionTrue, LastTransitionTime: m.begun()})
 	}
-	o.durations.Observe(m.Name, seen)
-	lasting, _ := o.durations.Get(m.Name)
 	_, unhealthy = m.Annotations[clusterv1.RemediateMachineAnnotation]
 	unhealthy = unhealthy || m.node == nil && !waitsForNode
+	lasting := o.durations.Observe(m.Name, seen)
 	for _, l := range lasting {
 		if unhealthy = unhealthy || l.Left == 0; left == 0 || l.Left < left {
 			left = l.Left

@@ -63,9 +63,7 @@ func newOurs(t *testing.T, policies []cloudprovider.RepairPolicy, clock clock.Cl
 // 0 if it is not bad, may be repaired now, or is not Karpenter's.
 func (o *ours) look(m *machine) (left time.Duration) {
 	name, conditions := m.node.Name, m.node.Status.Conditions
-	o.durations.Observe(name, conditions)
-	lasting, _ := o.durations.Get(name)
-	lasting = slices.DeleteFunc(lasting, func(l health.Lasting) bool {
+	lasting := slices.DeleteFunc(o.durations.Observe(name, conditions), func(l health.Lasting) bool {
 		reason := reasonOf(conditions, l.Rule.Type)
 		return !slices.ContainsFunc(o.reasons[l.Rule], func(r *regexp.Regexp) bool { return r.MatchString(reason) })
 	})

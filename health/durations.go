@@ -42,8 +42,8 @@ func (c DurationsConfig) Validate() error {
 		if r.Type == "" {
 			errs = append(errs, field.Required(path.Child("type"), ""))
 		}
-		if all := []v1.ConditionStatus{v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}; !slices.Contains(all, r.Status) {
-			errs = append(errs, field.NotSupported(path.Child("status"), r.Status, all))
+		if all := []string{string(v1.ConditionTrue), string(v1.ConditionFalse), string(v1.ConditionUnknown)}; !slices.Contains(all, string(r.Status)) {
+			errs = append(errs, field.NotSupported(path.Child("status"), string(r.Status), all))
 		}
 		if r.For <= 0 {
 			errs = append(errs, field.Invalid(path.Child("for"), r.For.String(), "must be greater than 0; a nanosecond is at once"))

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
@@ -43,8 +45,8 @@ func (e *explainer) restarted(at time.Duration) time.Duration {
 	return forever
 }
 
-// quietAfter returns when the zone has been quiet for a while: all its nodes alive, untainted on both sides, and the
-// API up. The empty name stands for all zones.
+// quietAfter returns when the zone has been quiet for a while: all its nodes alive, untainted and not Unknown on both
+// sides, and the API up. The empty name stands for all zones.
 func (e *explainer) quietAfter(zone string, at time.Duration) time.Duration {
 	if e.unrest == nil {
 		e.unrest = e.restless()
@@ -89,6 +91,9 @@ func (e *explainer) restless() map[string][]span {
 	for _, lines := range [][]scenario.Line{e.Ours, e.Upstream} {
 		since := map[string]time.Duration{}
 		for _, l := range lines {
+			if l.Kind == scenario.KindCondition && l.Type == string(v1.NodeReady) && l.Status == string(v1.ConditionUnknown) {
+				add(e.zoneOf[l.Node], span{l.T, l.T + e.settings.StatusInterval + slack}) // until its kubelet reports anew
+			}
 			if l.Kind != scenario.KindTaint || !ownNoExecute(l) {
 				continue
 			}

@@ -87,7 +87,7 @@ func TestMemoryFollowsTheNodes(t *testing.T) {
 	w := watching(t, 5*time.Second)
 	before := heapInUse()
 	for i := range nodes {
-		w.Observe(Report{Node: strconv.Itoa(i), Created: epoch.Add(-time.Duration(i * 7919 % nodes)), UID: "u"})
+		w.seen(report{Node: strconv.Itoa(i), Created: epoch.Add(-time.Duration(i * 7919 % nodes)), UID: "u"})
 	}
 	w.Pass()
 	w.Restart()

@@ -173,17 +173,17 @@ func BenchmarkFirstReport(b *testing.B) {
 			m.ObserveRenewal(name, clk.Now())
 			if i == many/2 {
 				for i := range fresh {
-					m.Observe(Report{Node: fmt.Sprint("new-", i), Created: clk.Now()})
+					m.seen(report{Node: fmt.Sprint("new-", i), Created: clk.Now()})
 				}
 			}
 		}
-		reports := make([]Report, fresh)
+		reports := make([]report, fresh)
 		for i := range reports {
-			reports[i] = Report{Node: fmt.Sprint("new-", i), Ready: v1.ConditionTrue, Heartbeat: clk.Now()}
+			reports[i] = report{Node: fmt.Sprint("new-", i), Ready: v1.ConditionTrue, Heartbeat: clk.Now()}
 		}
 		b.StartTimer()
 		for _, r := range reports {
-			m.Observe(r)
+			m.seen(r)
 		}
 	}
 	each(b, fresh)

@@ -21,13 +21,13 @@ func clockLife(t *testing.T, period time.Duration, one clockcases.Case, sets ...
 	config := Config{NodeMonitorPeriod: period, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: 60 * time.Second, Clock: clk}
 	m, err := NewMonitor(config)
 	require.NoError(t, err)
-	report := func(name string, second int) {
-		m.Observe(Report{Node: name, UID: "u", Created: clk.Wall(), Ready: v1.ConditionTrue, Heartbeat: clockcases.Start.Add(time.Duration(second) * time.Second)})
+	beat := func(name string, second int) {
+		m.seen(report{Node: name, UID: "u", Created: clk.Wall(), Ready: v1.ConditionTrue, Heartbeat: clockcases.Start.Add(time.Duration(second) * time.Second)})
 	}
 	for i := range 6 {
-		report(fmt.Sprint("node-", i), 0)
+		beat(fmt.Sprint("node-", i), 0)
 	}
-	m.Observe(Report{Node: "mute", UID: "u", Created: clk.Wall().Add(-10 * time.Second)})
+	m.seen(report{Node: "mute", UID: "u", Created: clk.Wall().Add(-10 * time.Second)})
 	ready := map[string]v1.ConditionStatus{}
 	for second := range 400 {
 		if next, ok := m.Next(); ok && !next.After(clk.Now()) {
@@ -40,14 +40,14 @@ func clockLife(t *testing.T, period time.Duration, one clockcases.Case, sets ...
 		}
 		for i := range 6 {
 			if second%10 == i && second < 100*(i+1) { // the first three fall silent
-				report(fmt.Sprint("node-", i), second)
+				beat(fmt.Sprint("node-", i), second)
 			}
 		}
 		switch i := slices.Index(sets, second); {
 		case i >= 0:
 			clk.Set(one.Set)
 		case slices.Contains(sets, second-2):
-			m.Observe(Report{Node: fmt.Sprint("new-", second), UID: "u", Created: clk.Wall()})
+			m.seen(report{Node: fmt.Sprint("new-", second), UID: "u", Created: clk.Wall()})
 		}
 		clk.Pass(time.Second)
 	}
@@ -101,7 +101,7 @@ func TestNodeComesWhileTheWallIsWrong(t *testing.T) {
 			clk.Set(one.Set)
 			m.Pass()
 			clk.Pass(time.Second)
-			m.Observe(Report{Node: "a", UID: "u", Created: created})
+			m.seen(report{Node: "a", UID: "u", Created: created})
 			told := []string{}
 			for second := range 70 {
 				if next, ok := m.Next(); ok && !next.After(clk.Now()) {

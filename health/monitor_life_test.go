@@ -67,9 +67,9 @@ func (l *monitorLife) version() string {
 	return fmt.Sprint(1 + int(l.model.elapsed/time.Minute)%20 + l.r.Intn(5))
 }
 
-func (l *monitorLife) report() Report {
+func (l *monitorLife) report() report {
 	ready := []v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown}
-	r := Report{
+	r := report{
 		Node: l.name(), UID: types.UID([]string{"", "1", "1", "1", "2"}[l.r.Intn(5)]), ResourceVersion: l.version(),
 		Ready: ready[l.r.Intn(len(ready))], Heartbeat: l.stamp(), Transition: l.stamp(),
 	}
@@ -136,7 +136,7 @@ func (l *monitorLife) step() {
 	case 0, 1, 2, 3:
 		r := l.report()
 		want := l.model.observe(r, l.clk.Wall())
-		require.Equal(l.t, want, l.m.Observe(r))
+		require.Equal(l.t, want, l.m.seen(r))
 	case 4, 5, 6, 7, 8:
 		name, stamp := l.name(), l.stamp()
 		require.Equal(l.t, l.model.lease(name, stamp.UnixNano(), 0), l.m.ObserveRenewal(name, stamp))

@@ -273,7 +273,7 @@ func (m *monitorModel) see(kind func(*modelNode) *modelVersions, n *modelNode, n
 	return true, true
 }
 
-func (m *monitorModel) begin(n *modelNode, r Report, at time.Duration, now time.Time) {
+func (m *monitorModel) begin(n *modelNode, r report, at time.Duration, now time.Time) {
 	noted := m.note(at)
 	*n = modelNode{name: r.Node, uid: string(r.UID), observed: r.Ready, changed: true, beat: noted, since: noted, watched: noted, heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano()}
 	n.object.newest = parseVersion(r.ResourceVersion)
@@ -290,7 +290,7 @@ func (m *monitorModel) begin(n *modelNode, r Report, at time.Duration, now time.
 }
 
 // observe takes the clock's reading without its monotonic part, because creation times are compared with it.
-func (m *monitorModel) observe(r Report, wall time.Time) Observation {
+func (m *monitorModel) observe(r report, wall time.Time) Observation {
 	at := m.call()
 	number := parseVersion(r.ResourceVersion)
 	n := m.nodes[r.Node]

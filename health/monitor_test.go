@@ -27,6 +27,9 @@ func watching(t testing.TB, period time.Duration) *watch {
 	return &watch{m, t, clk}
 }
 
+// seen notes a report now, without an object around it.
+func (m *Monitor) seen(r report) Observation { return m.observeReport(r, m.clock.Now()) }
+
 func at(seconds float64) time.Time { return epoch.Add(time.Duration(seconds * float64(time.Second))) }
 
 // to passes at every instant Next asks for until then, and returns what changed as "seconds node ready".

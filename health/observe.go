@@ -18,24 +18,19 @@ type Observation struct {
 	Stale bool
 }
 
-// ObserveNode is Observe for a node's object. It keeps nothing of the object.
-func (m *Monitor) ObserveNode(node *v1.Node) Observation {
-	return m.observeAt(reportOf(node), m.clock.Now())
-}
+// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the heartbeat time
+// differs from the last one, earlier or later, or if Ready is True or False and there was no Ready status before.
+// Heartbeat times are compared with nothing else. An object with an older resourceVersion than one seen before is
+// ignored; "Old objects seen again" in the package comment has the exact rule. One with another UID than the known one
+// is a new node, which starts afresh.
+func (m *Monitor) ObserveNode(node *v1.Node) Observation { return m.ObserveNodeAt(node, m.clock.Now()) }
 
 // ObserveNodeAt is ObserveNode at a reading of the clock.
 func (m *Monitor) ObserveNodeAt(node *v1.Node, now time.Time) Observation {
-	return m.observeAt(reportOf(node), now)
+	return m.observeReport(reportOf(node), now)
 }
 
-// Observe notes what a node reports. It is a sign of life if the heartbeat time differs from the last one, earlier or
-// later, or if Ready is True or False and there was no Ready status before. Heartbeat times are compared with nothing
-// else. A report with an older ResourceVersion than one seen before is ignored; "Old objects seen again" in the package
-// comment has the exact rule. A report with another UID than the known one is about a new node, which starts afresh.
-func (m *Monitor) Observe(r Report) Observation { return m.observeAt(r, m.clock.Now()) }
-
-// observeAt is Observe at a reading of the clock.
-func (m *Monitor) observeAt(r Report, now time.Time) Observation {
+func (m *Monitor) observeReport(r report, now time.Time) Observation {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.nodes.Get(r.Node)
@@ -47,7 +42,7 @@ func (m *Monitor) observeAt(r Report, now time.Time) Observation {
 	return m.observe(e, r, at)
 }
 
-func (m *Monitor) observe(e *monitored, r Report, at int64) Observation {
+func (m *Monitor) observe(e *monitored, r report, at int64) Observation {
 	n := &e.of
 	status, stamp := readinessOf(r.Ready), int64(noStamp)
 	if status != readyMissing {
@@ -89,7 +84,7 @@ func (m *Monitor) observe(e *monitored, r Report, at int64) Observation {
 }
 
 // addNode begins to watch a node.
-func (m *Monitor) addNode(r Report, at int64) {
+func (m *Monitor) addNode(r report, at int64) {
 	e := m.nodes.Add(r.Node)
 	n, noted := &e.of, m.listening.note(at)
 	*n = nodeRecord{

@@ -7,9 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Report is what a Monitor reads from a node. ObserveNode takes it from a v1.Node; fill it in yourself for anything
-// else, such as a member cluster, an edge site or a virtual machine.
-type Report struct {
+// report is what a Monitor reads from a node.
+type report struct {
 	// Node is the name; UID tells nodes with the same name apart. An empty UID matches any. One that is learned late is
 	// adopted, and a report without one does not erase it.
 	Node string
@@ -23,15 +22,15 @@ type Report struct {
 	// Ready is the status that the node reports about itself. Empty: it has not reported anything yet.
 	Ready v1.ConditionStatus
 	// Heartbeat is the time that the node wrote with the report, by its own clock. If it differs from the last one, that
-	// is a sign of life. If the node calls you directly, use the time of the call.
+	// is a sign of life.
 	Heartbeat time.Time
 	// Transition is the time that the node wrote with its last change of Ready.
 	Transition time.Time
 }
 
-// reportOf makes a Report from a node's object.
-func reportOf(node *v1.Node) Report {
-	r := Report{Node: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Created: node.CreationTimestamp.Time}
+// reportOf makes a report from a node's object.
+func reportOf(node *v1.Node) report {
+	r := report{Node: node.Name, UID: node.UID, ResourceVersion: node.ResourceVersion, Created: node.CreationTimestamp.Time}
 	if ready := find(node, v1.NodeReady); ready != nil {
 		r.Ready, r.Heartbeat, r.Transition = ready.Status, ready.LastHeartbeatTime.Time, ready.LastTransitionTime.Time
 		if r.Ready == "" {

@@ -11,8 +11,8 @@ import (
 )
 
 // versioned returns a report with that resourceVersion.
-func versioned(name, uid string, version int, status v1.ConditionStatus, heartbeat float64) Report {
-	r := Report{Node: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(version), Created: epoch, Ready: status, Heartbeat: at(heartbeat)}
+func versioned(name, uid string, version int, status v1.ConditionStatus, heartbeat float64) report {
+	r := report{Node: name, UID: types.UID(uid), ResourceVersion: fmt.Sprint(version), Created: epoch, Ready: status, Heartbeat: at(heartbeat)}
 	if version == 0 {
 		r.ResourceVersion = ""
 	}
@@ -23,32 +23,32 @@ func versioned(name, uid string, version int, status v1.ConditionStatus, heartbe
 func TestVersionBeforeIdentity(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
 		w := watching(t, period)
-		w.Observe(versioned("a", "old", 100, v1.ConditionTrue, 0))
-		require.True(t, w.Observe(versioned("a", "new", 200, v1.ConditionTrue, 1)).New)
+		w.seen(versioned("a", "old", 100, v1.ConditionTrue, 0))
+		require.True(t, w.seen(versioned("a", "new", 200, v1.ConditionTrue, 1)).New)
 		require.Len(t, w.to(50), 2, "Unknown: it is dead")
-		require.Equal(t, Observation{Stale: true}, w.Observe(versioned("a", "old", 100, v1.ConditionTrue, 0)))
-		require.Equal(t, Observation{Stale: true}, w.Observe(versioned("a", "new", 199, v1.ConditionTrue, 1)))
+		require.Equal(t, Observation{Stale: true}, w.seen(versioned("a", "old", 100, v1.ConditionTrue, 0)))
+		require.Equal(t, Observation{Stale: true}, w.seen(versioned("a", "new", 199, v1.ConditionTrue, 1)))
 		require.Empty(t, w.to(70))
 		v, _ := w.Verdict("a")
 		require.EqualValues(t, "new", v.UID)
 		require.Equal(t, v1.ConditionUnknown, v.Ready)
-		require.True(t, w.Observe(versioned("a", "newest", 200, v1.ConditionTrue, 1)).New, "not older")
-		require.True(t, w.Observe(versioned("a", "unversioned", 0, v1.ConditionTrue, 1)).New, "nothing to compare")
+		require.True(t, w.seen(versioned("a", "newest", 200, v1.ConditionTrue, 1)).New, "not older")
+		require.True(t, w.seen(versioned("a", "unversioned", 0, v1.ConditionTrue, 1)).New, "nothing to compare")
 	}
 }
 
 func TestIdentityLearnedLate(t *testing.T) {
 	w := watching(t, 0)
-	w.Observe(versioned("a", "", 0, v1.ConditionTrue, 0))
+	w.seen(versioned("a", "", 0, v1.ConditionTrue, 0))
 	w.to(0)
-	require.Equal(t, Observation{Heartbeat: true}, w.Observe(versioned("a", "1", 0, v1.ConditionTrue, 1)), "the same node")
-	require.Equal(t, Observation{Heartbeat: true}, w.Observe(versioned("a", "", 0, v1.ConditionTrue, 2)), "none erases nothing")
+	require.Equal(t, Observation{Heartbeat: true}, w.seen(versioned("a", "1", 0, v1.ConditionTrue, 1)), "the same node")
+	require.Equal(t, Observation{Heartbeat: true}, w.seen(versioned("a", "", 0, v1.ConditionTrue, 2)), "none erases nothing")
 	v, _ := w.Verdict("a")
 	require.EqualValues(t, "1", v.UID)
 	require.False(t, w.Forget("a", "2"))
-	require.True(t, w.Observe(versioned("a", "2", 0, v1.ConditionTrue, 2)).New)
+	require.True(t, w.seen(versioned("a", "2", 0, v1.ConditionTrue, 2)).New)
 	require.True(t, w.Forget("a", ""))
-	w.Observe(versioned("b", "", 0, v1.ConditionTrue, 0))
+	w.seen(versioned("b", "", 0, v1.ConditionTrue, 0))
 	require.True(t, w.Forget("b", "2"), "none never differs")
 }
 
@@ -75,7 +75,7 @@ func (c *cluster) beat(s float64, nodes int) {
 	for i := range nodes {
 		name := fmt.Sprint("node-", i)
 		c.version++
-		c.Observe(versioned(name, "u", c.version, v1.ConditionTrue, s))
+		c.seen(versioned(name, "u", c.version, v1.ConditionTrue, s))
 		c.version++
 		c.ObserveLease(name, at(s), fmt.Sprint(c.version))
 	}
@@ -100,7 +100,7 @@ func TestVersionsFallForAll(t *testing.T) {
 		c.version = 500
 		for i := range 5 { // a relist, before anybody beats
 			c.version++
-			require.Equal(t, Observation{Stale: true}, c.Observe(versioned(fmt.Sprint("node-", i), "u", c.version, v1.ConditionTrue, -60)))
+			require.Equal(t, Observation{Stale: true}, c.seen(versioned(fmt.Sprint("node-", i), "u", c.version, v1.ConditionTrue, -60)))
 			require.False(t, c.ObserveLease(fmt.Sprint("node-", i), at(-60), fmt.Sprint(c.version)))
 		}
 		for s := 110.0; s <= 4000; s += 10 {
@@ -109,16 +109,16 @@ func TestVersionsFallForAll(t *testing.T) {
 			require.Equal(t, fourAlive, c.ready(), "at %v", s)
 		}
 		for range 2 { // relists after it
-			require.Equal(t, Observation{}, c.Observe(versioned("node-4", "u", 505, v1.ConditionTrue, -60)), "believed, but no sign of life")
+			require.Equal(t, Observation{}, c.seen(versioned("node-4", "u", 505, v1.ConditionTrue, -60)), "believed, but no sign of life")
 			require.False(t, c.ObserveLease("node-4", at(-60), "506"))
 			c.to(4010)
 			require.Equal(t, v1.ConditionUnknown, c.ready()[4])
 		}
-		require.Equal(t, Observation{Stale: true}, c.Observe(versioned("node-4", "u", 504, v1.ConditionTrue, -70)), "compared anew")
-		require.Equal(t, Observation{Stale: true}, c.Observe(versioned("node-0", "u", 504, v1.ConditionTrue, -70)))
+		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-4", "u", 504, v1.ConditionTrue, -70)), "compared anew")
+		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-0", "u", 504, v1.ConditionTrue, -70)))
 		c.version++
-		require.Equal(t, Observation{}, c.Observe(versioned("node-0", "u", c.version, v1.ConditionFalse, 4000)), "what is no heartbeat is believed too")
-		require.True(t, c.Observe(versioned("node-4", "u", c.version, v1.ConditionTrue, -50)).Heartbeat, "it is back, with a clock that is behind")
+		require.Equal(t, Observation{}, c.seen(versioned("node-0", "u", c.version, v1.ConditionFalse, 4000)), "what is no heartbeat is believed too")
+		require.True(t, c.seen(versioned("node-4", "u", c.version, v1.ConditionTrue, -50)).Heartbeat, "it is back, with a clock that is behind")
 	}
 }
 
@@ -129,32 +129,32 @@ func TestStaleRelistIsNoRestore(t *testing.T) {
 		for again := range 3 {
 			for i := range 5 {
 				name := fmt.Sprint("node-", i)
-				require.Equal(t, Observation{Stale: true}, c.Observe(versioned(name, "u", 900+i, v1.ConditionTrue, float64(-again))))
+				require.Equal(t, Observation{Stale: true}, c.seen(versioned(name, "u", 900+i, v1.ConditionTrue, float64(-again))))
 				require.False(t, c.ObserveLease(name, at(float64(-again)), fmt.Sprint(900+i)))
 			}
 		}
 		require.Len(t, c.to(200), 4, "all are silent now")
 		for i := range 5 {
-			require.True(t, c.Observe(versioned(fmt.Sprint("node-", i), "u", 2000, v1.ConditionTrue, -100)).Heartbeat, "whose clock steps back is alive")
+			require.True(t, c.seen(versioned(fmt.Sprint("node-", i), "u", 2000, v1.ConditionTrue, -100)).Heartbeat, "whose clock steps back is alive")
 		}
-		require.Equal(t, Observation{Stale: true}, c.Observe(versioned("node-0", "u", 1999, v1.ConditionTrue, 100)), "not later than it once was")
-		require.Equal(t, Observation{Heartbeat: true}, c.Observe(versioned("node-0", "u", 1999, v1.ConditionTrue, 101)))
-		require.Equal(t, Observation{Stale: true}, c.Observe(versioned("node-0", "u", 1999, v1.ConditionFalse, 101)), "one object begins no epoch")
-		require.Equal(t, Observation{}, c.Observe(versioned("node-0", "u", 2001, v1.ConditionFalse, 101)))
-		require.Equal(t, Observation{Heartbeat: true}, c.Observe(versioned("node-1", "u", 1999, v1.ConditionTrue, 101)))
-		require.Equal(t, Observation{Stale: true}, c.Observe(versioned("node-1", "u", 1999, v1.ConditionFalse, 101)), "the other has taken it back")
+		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-0", "u", 1999, v1.ConditionTrue, 100)), "not later than it once was")
+		require.Equal(t, Observation{Heartbeat: true}, c.seen(versioned("node-0", "u", 1999, v1.ConditionTrue, 101)))
+		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-0", "u", 1999, v1.ConditionFalse, 101)), "one object begins no epoch")
+		require.Equal(t, Observation{}, c.seen(versioned("node-0", "u", 2001, v1.ConditionFalse, 101)))
+		require.Equal(t, Observation{Heartbeat: true}, c.seen(versioned("node-1", "u", 1999, v1.ConditionTrue, 101)))
+		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-1", "u", 1999, v1.ConditionFalse, 101)), "the other has taken it back")
 		require.True(t, c.Forget("node-1", "u"))
-		require.Equal(t, Observation{Heartbeat: true}, c.Observe(versioned("node-2", "u", 1999, v1.ConditionTrue, 101)))
-		require.Equal(t, Observation{Stale: true}, c.Observe(versioned("node-2", "u", 1999, v1.ConditionFalse, 101)), "the other is gone")
+		require.Equal(t, Observation{Heartbeat: true}, c.seen(versioned("node-2", "u", 1999, v1.ConditionTrue, 101)))
+		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-2", "u", 1999, v1.ConditionFalse, 101)), "the other is gone")
 	}
 }
 
 // A cluster with one node has no second object to confirm that versions fell; each of its later stamps counts by itself.
 func TestVersionsFallForTheOnlyNode(t *testing.T) {
 	w := watching(t, 5*time.Second)
-	w.Observe(versioned("a", "u", 1000, v1.ConditionTrue, 0))
+	w.seen(versioned("a", "u", 1000, v1.ConditionTrue, 0))
 	for s := 10.0; s < 1000; s += 10 {
-		require.True(t, w.Observe(versioned("a", "u", int(s)/10, v1.ConditionTrue, s)).Heartbeat)
+		require.True(t, w.seen(versioned("a", "u", int(s)/10, v1.ConditionTrue, s)).Heartbeat)
 		w.to(s)
 		v, _ := w.Verdict("a")
 		require.Equal(t, v1.ConditionTrue, v.Ready)
@@ -164,7 +164,7 @@ func TestVersionsFallForTheOnlyNode(t *testing.T) {
 // Leases without a version, or with one that cannot be compared, among others.
 func TestRenewalsWithAndWithoutVersions(t *testing.T) {
 	w := watching(t, 0)
-	w.Observe(versioned("a", "u", 1000, v1.ConditionTrue, 0))
+	w.seen(versioned("a", "u", 1000, v1.ConditionTrue, 0))
 	require.True(t, w.ObserveRenewal("a", at(300)))
 	require.True(t, w.ObserveRenewal("a", at(200)))
 	require.False(t, w.ObserveLease("a", at(250), "7"), "the first version compares with nothing, so it takes more than 300")

@@ -169,7 +169,7 @@ func (c *core[K, V]) Waiting() []K {
 func (c *core[K, V]) Stats() Stats {
 	c.table.Lock()
 	defer c.table.Unlock()
-	return Stats(c.table.Look())
+	return Stats{c.table.Count(slots.Waiting), c.table.Out(), c.table.Count(slots.Finished), c.table.Panics()}
 }
 
 func (c *core[K, V]) status(s *slots.Slot[K, V, *line[K, V]]) Status[V] {

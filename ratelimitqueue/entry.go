@@ -72,17 +72,11 @@ type Status[V any] struct {
 	LastError error
 }
 
-// Stats is what a queue or a group holds now, and what it has done since it was made.
+// Stats is what a queue or a group holds now.
 type Stats struct {
 	// Waiting and Finished are how many keys are in these states. InFlight is how many holders have not ended, including
 	// those whose key was removed.
 	Waiting, InFlight, Finished int
-	// Added counts what was taken in: unknown keys, and entries for keys in flight. Tries counts what was handed out. Done
-	// counts endings with Done or Forget, Retried those with Retry or RetryAfter, and panics. Endings without effect,
-	// because the key was removed, are not counted.
-	Added, Tries, Done, Retried uint64
-	// Panicked counts panics in your functions, including the one given to Run.
+	// Panicked counts the panics of your functions that were survived; Config.OnPanic has more about each.
 	Panicked uint64
-	// LastError is the last error given to Retry or made from a panic; nil if there was none.
-	LastError error
 }

@@ -36,7 +36,7 @@ func (it Item[K, V]) Done() { it.end(slots.Ending{Kind: slots.Done}) }
 func (it Item[K, V]) Forget() { it.end(slots.Ending{}) }
 
 // Retry ends a failed try: the item waits again, as long as Config.Backoff says. It keeps its place among items that are
-// due at the same time. The next try costs a token too. Status and Stats show the error, which may be nil.
+// due at the same time. The next try costs a token too. Status shows the error, which may be nil.
 func (it Item[K, V]) Retry(err error) { it.end(slots.Ending{Kind: slots.Retry, Err: err}) }
 
 // RetryAfter is Retry after d instead of the backoff, without an error. A negative d counts as 0.

@@ -12,24 +12,22 @@ import (
 // model is a group (and, with one domain, a queue) without regard to speed: maps, loops over everything, and tokens in
 // units that are exact for the rates and times used here.
 type model struct {
-	isQueue  bool
-	compare  bool  // domains are ordered, the greatest name first
-	rate     int64 // of new domains, in quarters of an item a second
-	burst    int64
-	now      int64 // nanoseconds
-	items    map[string]*modelItem
-	voids    map[string]int // holders of keys that were removed, by key
-	domains  map[string]*modelDomain
-	cap      *modelBucket
-	bound    int
-	out      int
-	exempt   int
-	pauses   []string
-	seq      int
-	turns    int
-	holders  int
-	stats    Stats
-	lastFail string
+	isQueue bool
+	compare bool  // domains are ordered, the greatest name first
+	rate    int64 // of new domains, in quarters of an item a second
+	burst   int64
+	now     int64 // nanoseconds
+	items   map[string]*modelItem
+	voids   map[string]int // holders of keys that were removed, by key
+	domains map[string]*modelDomain
+	cap     *modelBucket
+	bound   int
+	out     int
+	exempt  int
+	pauses  []string
+	seq     int
+	turns   int
+	holders int
 }
 
 type modelItem struct {
@@ -217,7 +215,6 @@ func (m *model) add(domain string, e Entry[string, int], due int64) State {
 	case InFlight:
 		if e.OnDuplicate != KeepFirst {
 			m.seq++
-			m.stats.Added++
 			it.newer = &modelNewer{e.Value, m.now, due, !e.Due.IsZero(), m.seq, e.OnDuplicate, e.Exempt}
 		}
 	case Waiting:
@@ -239,7 +236,6 @@ func (it *modelItem) become(n *modelNewer) {
 
 func (m *model) fresh(domain string, e Entry[string, int], due int64) {
 	m.seq++
-	m.stats.Added++
 	m.items[e.Key] = &modelItem{domain: domain, state: Waiting, value: e.Value, identity: e.Identity, added: m.now, due: due, asked: due, seq: m.seq, exempt: e.Exempt}
 }
 
@@ -328,7 +324,6 @@ func (m *model) take(prefer bool) (key string) {
 	m.holders++
 	it.state, it.holder = InFlight, m.holders
 	*m.outOf(it.exempt)++
-	m.stats.Tries++
 	return key
 }
 
@@ -382,9 +377,6 @@ func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind
 			from.giveBack(m.now)
 		}
 	}
-	if err != "" {
-		m.lastFail = err
-	}
 	if !wanted {
 		delete(m.voids, key)
 		return
@@ -393,17 +385,14 @@ func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind
 	it.newer = nil
 	switch kind {
 	case slots.Done:
-		m.stats.Done++
 		*it = modelItem{domain: it.domain, state: Finished, identity: it.identity, added: it.added, due: it.due, asked: it.due, seq: it.seq}
 	case slots.Forget:
-		m.stats.Done++
 		delete(m.items, key)
 		if n != nil {
 			m.items[key] = &modelItem{domain: it.domain, state: Waiting, value: n.value, identity: it.identity, added: n.added, due: n.due, asked: n.due, seq: n.seq, exempt: n.exempt}
 		}
 	default:
 		if kind != slots.Blocked {
-			m.stats.Retried++
 			it.attempts++
 			it.err = err
 		}

@@ -69,19 +69,13 @@ type Status[V any] struct {
 	LastError error
 }
 
-// Stats is what a Set holds now, and what it has done since it was made.
+// Stats is what a Set holds now.
 type Stats struct {
 	// Waiting is how many keys wait. InFlight is how many tries run, including those of work that was cancelled.
 	Waiting, InFlight int
 	// Overdue is how long the earliest waiting work has been due, by the last reading of the clock, even if it may not
 	// start; 0 if nothing is due.
 	Overdue time.Duration
-	// Added counts what was taken in: unknown keys, and entries for keys in flight. Tries counts the tries that began.
-	// Done counts endings with Done, Retried those with Retry or RetryAfter, and panics. Endings without effect,
-	// because the work was cancelled, are not counted.
-	Added, Tries, Done, Retried uint64
-	// Panicked counts panics in your functions, including the work.
+	// Panicked counts the panics of your functions that were survived; Config.OnPanic has more about each.
 	Panicked uint64
-	// LastError is the last error given to Retry or made from a panic; nil if there was none.
-	LastError error
 }

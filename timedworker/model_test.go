@@ -17,7 +17,7 @@ type model struct {
 	order  int
 	tries  int
 	pauses []string
-	stats  Stats // without what is counted here
+	panics uint64
 }
 
 type modelWork struct {
@@ -41,7 +41,6 @@ type modelTry struct {
 func newModel() *model { return &model{works: map[string]*modelWork{}, voids: map[string]*modelTry{}} }
 
 func (m *model) added(w *modelWork) *modelWork {
-	m.stats.Added++
 	m.order++
 	w.order = m.order
 	return w
@@ -136,7 +135,6 @@ func (m *model) start() *modelTry {
 		if m.ran != nil {
 			m.ran[w.key] = true
 		}
-		m.stats.Tries++
 		return w.try
 	}
 	return nil
@@ -157,9 +155,6 @@ const (
 )
 
 func (m *model) end(try *modelTry, how ending, after time.Duration, err error) {
-	if err != nil {
-		m.stats.LastError = err
-	}
 	if !m.held(try) {
 		delete(m.voids, try.key)
 		return
@@ -168,7 +163,6 @@ func (m *model) end(try *modelTry, how ending, after time.Duration, err error) {
 	newer := w.newer
 	w.try, w.newer = nil, nil
 	if how == done {
-		m.stats.Done++
 		delete(m.works, try.key)
 		if newer != nil {
 			newer.identity = w.identity
@@ -178,7 +172,6 @@ func (m *model) end(try *modelTry, how ending, after time.Duration, err error) {
 	}
 	w.due = m.now + after
 	if how == retried {
-		m.stats.Retried++
 		w.attempts++
 		w.err = err
 	}

@@ -15,7 +15,7 @@ type Result struct{ ending slots.Ending }
 func Done() Result { return Result{} }
 
 // Retry ends a failed try: the work is tried again, as long from now as Config.Backoff says. It keeps its place among work
-// that is due at the same time. Status and Stats show the error, which may be nil.
+// that is due at the same time. Status shows the error, which may be nil.
 func Retry(err error) Result { return Result{slots.Ending{Kind: slots.Retry, Err: err}} }
 
 // RetryAfter is Retry after d instead of the backoff, without an error. A negative d counts as 0.

@@ -156,8 +156,7 @@ func (s *Set[K, V]) Len() int {
 func (s *Set[K, V]) Stats() Stats {
 	s.table.Lock()
 	defer s.table.Unlock()
-	is := s.table.Look()
-	stats := Stats{is.Waiting, is.InFlight, 0, is.Added, is.Tries, is.Done, is.Retried, is.Panicked, is.LastError}
+	stats := Stats{Waiting: s.table.Count(slots.Waiting), InFlight: s.table.Out(), Panicked: s.table.Panics()}
 	if due, some := s.firstDue(); some {
 		stats.Overdue = max(0, time.Duration(steady.Sub(s.table.Time.Elapsed(), due)))
 	}

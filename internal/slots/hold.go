@@ -37,7 +37,6 @@ const (
 func (t *Table[K, V, L]) Hand(s *Slot[K, V, L]) Hold[K, V, L] {
 	t.holders++
 	t.out++
-	t.Stats.Tries++
 	tried := t.try(s)
 	tried.holder = t.holders
 	t.become(s, InFlight)
@@ -84,9 +83,6 @@ func (h Hold[K, V, L]) End(e Ending, now int64) {
 	wanted := s.State == InFlight
 	t.out--
 	s.tried.holder = 0
-	if e.Err != nil {
-		t.Stats.LastError = e.Err
-	}
 	switch {
 	case wanted:
 		t.end(s, e, now)
@@ -103,7 +99,6 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 	n := s.tried.newer
 	switch {
 	case e.Kind == Done:
-		t.Stats.Done++
 		t.untry(s)
 		s.Value, s.Exempt = *new(V), false
 		t.become(s, Finished)
@@ -112,7 +107,6 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 		s.Due = steady.Add(now, e.After)
 		s.tried.newer = nil
 		if e.Kind != Blocked {
-			t.Stats.Retried++
 			s.tried.attempts++
 			s.tried.err = e.Err
 		}
@@ -120,7 +114,6 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 			s.replace(n.value, n.due, n.named || n.policy == KeepEarliest, n.exempt)
 		}
 	default:
-		t.Stats.Done++
 		t.untry(s)
 		if n == nil {
 			t.become(s, Unknown)

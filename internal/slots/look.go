@@ -10,20 +10,8 @@ import (
 	"github.com/evictkit/evictkit/internal/steady"
 )
 
-// Stats is what a Table has counted. The packages say what its fields mean.
-type Stats struct {
-	Waiting, InFlight, Finished int
-	Added, Tries, Done, Retried uint64
-	Panicked                    uint64
-	LastError                   error
-}
-
-// Look returns the Stats as they are now.
-func (t *Table[K, V, L]) Look() Stats {
-	stats := t.Stats
-	stats.Waiting, stats.InFlight, stats.Finished = t.counts[Waiting], t.out, t.counts[Finished]
-	return stats
-}
+// Panics returns how many panics of the user's code were survived.
+func (t *Table[K, V, L]) Panics() uint64 { return t.panics }
 
 // Status is a copy of what is known about a key.
 type Status[V any] struct {
@@ -88,12 +76,10 @@ func (t *Table[K, V, L]) Panicked(key, value any) (err error) {
 }
 
 func (t *Table[K, V, L]) sawPanic(value any) error {
-	err := fmt.Errorf("%s: panic: %v", t.config.Name, value)
 	t.Lock()
 	defer t.Unlock()
-	t.Stats.Panicked++
-	t.Stats.LastError = err
-	return err
+	t.panics++
+	return fmt.Errorf("%s: panic: %v", t.config.Name, value)
 }
 
 // Copy is what another table needs to go on with an item. Times are remaining times.

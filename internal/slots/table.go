@@ -34,7 +34,6 @@ type Config struct {
 // Table holds the slots. The Mutex of the Guard guards all of it, and what its owner says that it guards.
 type Table[K comparable, V, L any] struct {
 	steady.Guard
-	Stats   Stats // only its totals
 	Pauses  Reasons
 	config  Config
 	owner   Owner[K, V, L]
@@ -43,7 +42,8 @@ type Table[K comparable, V, L any] struct {
 	counts  [states]int
 	seq     uint64 // numbers what was added: the place among equal due times
 	holders uint64 // numbers the holders
-	out     int    // holders that have not ended; their keys may be unknown by now
+	out     int    // holders that have not ended
+	panics  uint64
 }
 
 // Start makes a zero Table ready for use.
@@ -126,7 +126,6 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 
 // next numbers what is taken in.
 func (t *Table[K, V, L]) next() uint64 {
-	t.Stats.Added++
 	t.seq++
 	return t.seq
 }

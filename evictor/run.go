@@ -44,12 +44,15 @@ func (e *Evictor) Run(ctx context.Context) error {
 	}()
 	for {
 		wait, wake := e.cfg.GateInterval, true
-		if e.plan() {
+		planned := e.plan()
+		if planned {
 			e.hand()
+		}
+		e.deliver() // before the wait is known: an observer may be slow
+		if planned {
 			next, read, _ := e.planNext()
 			wait, wake = next.Sub(read), !next.IsZero()
 		}
-		e.deliver()
 		var due <-chan time.Time // nil, which never fires, if nothing will be due
 		stop := func() bool { return true }
 		if wake {

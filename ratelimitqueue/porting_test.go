@@ -2,7 +2,6 @@ package ratelimitqueue
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -10,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other queues ask before they replace theirs; see MIGRATING.md. The cases named after
-// upstream are those of its RateLimitedTimedQueue.
+// What maintainers of other queues ask before they replace theirs; see MIGRATING.md.
 
 // Karmada: with a rate for each worker, six workers have six times the rate. Here they take at the same time, and some
 // tries fail and are retried.
@@ -130,126 +128,4 @@ func TestBlockedItemBacksOffAndStarvesNobody(t *testing.T) {
 	}
 	require.Equal(t, []int{0, 21, 41}, blocked, "at 20 it was due, and the last of the others was due before")
 	require.Len(t, others, 20)
-}
-
-// Upstream's TestUniqueQueueGet, TestAddNode, TestDelNode and TestTry: items come in the order of adding, without those
-// removed.
-func TestUpstreamsQueueKeepsOrder(t *testing.T) {
-	for name, row := range map[string]struct {
-		removed string
-		want    []string
-	}{
-		"nothing removed": {"", []string{"one", "two", "three"}},
-		"the first":       {"one", []string{"two", "three"}},
-		"the middle":      {"two", []string{"one", "three"}},
-		"the last":        {"three", []string{"one", "two"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			f := three(t)
-			if row.removed != "" {
-				require.Equal(t, Waiting, f.Remove(row.removed))
-			}
-			require.Equal(t, row.want, f.Waiting())
-			require.Equal(t, len(row.want), f.Len())
-			item, ok := f.Take()
-			require.True(t, ok)
-			require.Equal(t, row.want[0], item.Key)
-			item.Forget()
-			_, known := f.Get(row.want[0])
-			require.False(t, known, "taken out for good, as Get of upstream does")
-			require.Equal(t, row.want[1:], f.takes())
-		})
-	}
-}
-
-// three is a queue with enough tokens, to which three keys were added a millisecond apart.
-func three(t *testing.T) *fixture {
-	f := queue(t, Config{Rate: 1, Burst: 100})
-	for _, key := range []string{"one", "two", "three"} {
-		f.step(time.Millisecond)
-		require.Equal(t, Unknown, f.AddEntry(Entry[string, int]{Key: key, Identity: "uid of " + key}))
-	}
-	return f
-}
-
-// Upstream's TestTryOrdering: an item that is retried later lets the next one pass, and keeps the time when it was
-// added.
-func TestUpstreamsQueueRetriesLater(t *testing.T) {
-	f := three(t)
-	var order []string
-	for item, ok := f.Take(); ok; item, ok = f.Take() {
-		order = append(order, item.Key)
-		require.Equal(t, epoch.Add(time.Duration(slices.Index([]string{"one", "two", "three"}, item.Key)+1)*time.Millisecond), item.Added)
-		if item.Key == "two" && item.Attempts == 0 {
-			item.RetryAfter(2 * time.Millisecond)
-		} else {
-			item.Forget()
-		}
-	}
-	require.Equal(t, []string{"one", "two", "three"}, order)
-	f.wantNext(5 * time.Millisecond)
-	f.step(2 * time.Millisecond)
-	item, ok := f.Take()
-	require.True(t, ok)
-	require.Equal(t, "two", item.Key)
-	require.Equal(t, epoch.Add(2*time.Millisecond), item.Added)
-	require.Equal(t, epoch.Add(5*time.Millisecond), item.Due)
-}
-
-// Upstream's TestTryRemovingWhileTry: an item that is removed while it is worked on is not tried again.
-func TestUpstreamsQueueRemovesWhatIsWorkedOn(t *testing.T) {
-	f := three(t)
-	var order []string
-	for item, ok := f.Take(); ok; item, ok = f.Take() {
-		order = append(order, item.Key)
-		if item.Key != "two" {
-			item.Forget()
-			continue
-		}
-		removed := make(chan State)
-		go func() { removed <- f.Remove("two") }()
-		require.Equal(t, InFlight, <-removed)
-		item.RetryAfter(time.Millisecond)
-	}
-	f.step(time.Hour)
-	require.Empty(t, f.takes())
-	require.Equal(t, []string{"one", "two", "three"}, order)
-}
-
-// Upstream's TestClear: nothing is left, and everything can be added again.
-func TestUpstreamsQueueClears(t *testing.T) {
-	f := three(t)
-	for _, key := range f.Waiting() {
-		f.Remove(key)
-	}
-	require.Zero(t, f.Len())
-	require.Empty(t, f.Waiting())
-	require.Empty(t, f.takes())
-	require.Equal(t, Unknown, f.Add("one", 0))
-}
-
-// Upstream's TestSwapLimiter: the current rate can be read, even 0, and setting it again changes nothing.
-func TestUpstreamsQueueSwapsItsRate(t *testing.T) {
-	f := three(t)
-	require.NoError(t, f.SetRate(0))
-	require.Zero(t, f.Rate())
-	require.NoError(t, f.SetRate(5.5))
-	require.Equal(t, 5.5, f.Rate())
-	next, _ := f.Next()
-	f.step(100 * time.Millisecond)
-	require.NoError(t, f.SetRate(5.5))
-	again, _ := f.Next()
-	require.Equal(t, next, again, "what has accrued is not lost")
-}
-
-// Upstream's TestAddAfterTry: a finished item is not handed out again unless it was removed.
-func TestUpstreamsQueueKeepsWhatIsDone(t *testing.T) {
-	f := three(t)
-	require.Equal(t, Waiting, f.Remove("two"))
-	require.Equal(t, []string{"one", "three"}, f.takes())
-	require.Equal(t, Finished, f.Add("one", 0))
-	require.Empty(t, f.takes())
-	require.Equal(t, Finished, f.Remove("one"))
-	require.Equal(t, Unknown, f.Add("one", 0))
-	require.Equal(t, []string{"one"}, f.takes())
 }

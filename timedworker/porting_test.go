@@ -1,7 +1,6 @@
 package timedworker
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What maintainers of other timers and queues ask before they replace theirs; see MIGRATING.md. The cases named
-// after upstream are those of its TimedWorkerQueue.
+// What maintainers of other timers and queues ask before they replace theirs; see MIGRATING.md.
 
 // Karpenter: scheduling again may make a deadline earlier, never later.
 func TestEarlierDeadlineWins(t *testing.T) {
@@ -135,74 +133,4 @@ func TestRestoreKeepsAFiveMinuteDeadline(t *testing.T) {
 	require.Empty(t, second.step(t, time.Minute-1))
 	require.Equal(t, []string{"pod"}, second.step(t, 1))
 	require.Equal(t, 7, second.ran[0].Value)
-}
-
-// Upstream's TestExecute, TestExecuteDelayed, TestCancel and TestCancelAndRead: five keys, each added twice.
-func TestUpstreamsTimedWork(t *testing.T) {
-	for name, row := range map[string]struct {
-		in        time.Duration
-		cancelled []string
-		readded   []string
-		want      []string
-	}{
-		"at once":                   {0, nil, nil, []string{"1", "2", "3", "4", "5"}},
-		"later":                     {10 * time.Second, nil, nil, []string{"1", "2", "3", "4", "5"}},
-		"two cancelled":             {10 * time.Second, []string{"2", "4"}, nil, []string{"1", "3", "5"}},
-		"one of them is added anew": {10 * time.Second, []string{"2", "4"}, []string{"2"}, []string{"1", "2", "3", "5"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := recorded(t, Config{})
-			at := r.in(row.in)
-			add := func(key string) State {
-				return r.ScheduleEntry(Entry[string, int]{Key: key, Due: at, OnDuplicate: KeepFirst})
-			}
-			for _, want := range []State{Unknown, Waiting} {
-				for _, key := range []string{"1", "2", "3", "4", "5"} {
-					require.Equal(t, want, add(key))
-				}
-			}
-			for _, key := range row.cancelled {
-				require.Equal(t, Waiting, r.Cancel(key))
-			}
-			for _, key := range row.readded {
-				require.Equal(t, Unknown, add(key))
-			}
-			require.ElementsMatch(t, row.want, r.step(t, row.in+time.Second))
-			require.Empty(t, r.step(t, time.Hour))
-		})
-	}
-}
-
-// Upstream's TestRunningWorkerCompletionDoesNotRemoveReplacement: work that replaces running work outlives the end of
-// that. For work started by its timer upstream says "cancelled"; here it is InFlight, whether it was due at once or
-// later.
-func TestUpstreamsReplacementOutlivesItsPredecessor(t *testing.T) {
-	for _, in := range []time.Duration{0, 10 * time.Second} {
-		begun, end := make(chan struct{}), make(chan struct{})
-		r := recorded(t, Config{})
-		r.result = func(w Work[string, int]) Result {
-			if w.Value == 1 {
-				close(begun)
-				<-end
-			}
-			return Done()
-		}
-		r.Schedule("pod", 1, r.in(in))
-		r.clk.Step(in)
-		stepped := make(chan error)
-		go func() {
-			_, err := r.Step(context.Background())
-			stepped <- err
-		}()
-		<-begun
-		require.Equal(t, InFlight, r.Cancel("pod"))
-		require.Equal(t, Unknown, r.Schedule("pod", 2, r.in(time.Minute)))
-		close(end)
-		require.NoError(t, <-stepped)
-		st, ok := r.Get("pod")
-		require.True(t, ok)
-		require.Equal(t, Status[int]{State: Waiting, Value: 2, Added: r.clk.Now(), Due: r.in(time.Minute)}, st)
-		require.Equal(t, []string{"pod"}, r.step(t, time.Minute))
-		require.Equal(t, 2, r.ran[0].Value)
-	}
 }

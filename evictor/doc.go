@@ -58,7 +58,7 @@
 // # Permissions
 //
 // MayWrite (leadership) stops every write. MayHarm, Pause and SetObserverHealth stop only new taints and evictions;
-// recovery is never blocked. MayHarmIn and PauseDomain do the same in one failure domain. What the zone policy says
+// recovery is never blocked. MayHarmIn does the same in one failure domain. What the zone policy says
 // about pending evictions (zone.Pending) applies only to evictions by our own taints. The strictest answer wins.
 // DryRun decides everything and writes nothing. Hold spares one node, at once, but not from the taints of others.
 //

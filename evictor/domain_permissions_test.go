@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,11 +29,6 @@ func TestPermissionOfOneDomainStopsHarmThere(t *testing.T) {
 		close, open func(e *evictor.Evictor, permission *error)
 		why         string
 	}{
-		"paused": {
-			func(e *evictor.Evictor, _ *error) { e.PauseDomain(a, "upgrade") },
-			func(e *evictor.Evictor, _ *error) { require.True(t, e.ResumeDomain(a, "upgrade")) },
-			"paused in zone :a: upgrade",
-		},
 		"not permitted": {
 			func(e *evictor.Evictor, p *error) { *p = harmless; e.Kick() },
 			func(e *evictor.Evictor, p *error) { *p = nil; e.Kick() },
@@ -105,40 +101,42 @@ func explained(e *evictor.Evictor, key string) string {
 	return b.String()
 }
 
-// Reasons add up, for all and for one domain. Ending a reason that was not given does nothing.
-func TestPausesOfADomainAddUp(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
-	e := c.Start(config())
-	a, b := zone.Key{Zone: "a"}, zone.Key{Zone: "b"}
-	e.PauseDomain(a, "one")
-	e.PauseDomain(a, "two")
-	e.PauseDomain(a, "one")
-	e.Pause("three")
-	require.Equal(t, []string{"one", "two"}, e.PausedDomain(a))
-	require.Empty(t, e.PausedDomain(b))
-	require.Equal(t, []string{"three"}, e.Paused())
-	require.False(t, e.ResumeDomain(b, "one"))
-	require.False(t, e.ResumeDomain(a, "three"))
-	c.Fail("a-0", "b-0")
-	c.Advance(time.Minute)
-	require.False(t, c.HasNoExecute("b-0"))
-	require.True(t, e.Resume("three"))
-	c.Advance(time.Minute)
-	require.True(t, c.HasNoExecute("b-0"))
-	require.True(t, e.ResumeDomain(a, "one"))
-	c.Advance(time.Minute)
-	require.False(t, c.HasNoExecute("a-0"))
-	require.True(t, e.ResumeDomain(a, "two"))
-	c.Advance(0)
-	require.True(t, c.HasNoExecute("a-0"))
+// closures is what a program knows of domains in which it permits no harm. It tells the evictor of a change by Kick.
+type closures struct {
+	evictor *evictor.Evictor
+	mu      sync.Mutex
+	why     map[zone.Key]error
 }
 
-// A pause outlives the last node of its domain.
-func TestDomainThatReturnsKnowsOfItsPause(t *testing.T) {
+func (c *closures) may(domain zone.Key) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.why[domain]
+}
+
+// set closes a domain or, without a reason, opens it.
+func (c *closures) set(zoneOf, reason string) {
+	c.mu.Lock()
+	if c.why == nil {
+		c.why = map[zone.Key]error{}
+	}
+	if c.why[zone.Key{Zone: zoneOf}] = nil; reason != "" {
+		c.why[zone.Key{Zone: zoneOf}] = errors.New(reason)
+	}
+	c.mu.Unlock()
+	if c.evictor != nil {
+		c.evictor.Kick()
+	}
+}
+
+// A permission outlives the last node of its domain.
+func TestDomainThatReturnsIsStillClosed(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
-	e := c.Start(config())
+	var shut closures
+	e := c.Start(config(), evictor.Options{MayHarmIn: shut.may})
+	shut.evictor = e
 	b := zone.Key{Zone: "b"}
-	e.PauseDomain(b, "not ready for traffic") // before the domain exists
+	shut.set("b", "not ready for traffic") // before the domain exists
 	for range 2 {
 		c.AddNode("b-0", b)
 		c.AddNode("b-1", b)
@@ -151,7 +149,7 @@ func TestDomainThatReturnsKnowsOfItsPause(t *testing.T) {
 		c.Advance(time.Hour)
 	}
 	require.Len(t, e.Zones(), 1)
-	require.True(t, e.ResumeDomain(b, "not ready for traffic"))
+	shut.set("b", "")
 	c.AddNode("b-0", b)
 	c.AddNode("b-1", b)
 	c.Advance(time.Minute)
@@ -160,8 +158,8 @@ func TestDomainThatReturnsKnowsOfItsPause(t *testing.T) {
 	require.True(t, c.HasNoExecute("b-0"))
 }
 
-// A node that moves to a domain without a pause leaves the pause behind, and one that moves the other way is paused.
-func TestNodeThatMovesLeavesThePauseBehind(t *testing.T) {
+// A node that moves to an open domain leaves the closure behind, and one that moves the other way is held back.
+func TestNodeThatMovesLeavesTheClosureBehind(t *testing.T) {
 	cfg := config()
 	cfg.RetryMax, cfg.GateInterval = time.Hour, time.Hour
 	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
@@ -171,8 +169,10 @@ func TestNodeThatMovesLeavesThePauseBehind(t *testing.T) {
 	clients := c.Clients()
 	labels := &labelled{NodeStore: clients.Nodes, zone: map[string]string{}}
 	clients.Nodes = labels
-	e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+	var shut closures
+	e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock(), MayHarmIn: shut.may})
 	require.NoError(t, err)
+	shut.evictor = e
 	c.Feed(e)
 	c.Drive(e.Step)
 	move := func(node, zone string) {
@@ -182,7 +182,7 @@ func TestNodeThatMovesLeavesThePauseBehind(t *testing.T) {
 	c.Fail("a-0", "a-2")
 	c.Advance(48 * time.Second)
 	require.True(t, c.HasNoExecute("a-0"))
-	e.PauseDomain(zone.Key{Zone: "a"}, "upgrade")
+	shut.set("a", "upgrade")
 	c.Taint("a-1", drain)
 	c.Taint("b-1", drain)
 	c.Advance(2 * time.Minute)
@@ -227,7 +227,7 @@ func TestFencesMayCallTheEvictor(t *testing.T) {
 		if e != nil {
 			e.Waiting()
 			e.Node("a-0")
-			e.PausedDomain(zone.Key{})
+			e.Paused()
 		}
 		return nil
 	}

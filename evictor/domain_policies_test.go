@@ -68,15 +68,17 @@ func TestStrictestAnswerWins(t *testing.T) {
 	c.AddPod("ours", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
 	c.AddPod("theirs", "a-1")
 	pending := zone.Wait
-	e := c.Start(cfg, evictor.Options{Policy: switched(&pending)})
+	var shut closures
+	e := c.Start(cfg, evictor.Options{Policy: switched(&pending), MayHarmIn: shut.may})
+	shut.evictor = e
 	c.Fail("a-0")
 	c.Advance(time.Minute)
-	e.PauseDomain(zone.Key{Zone: "a"}, "upgrade")
+	shut.set("a", "upgrade")
 	c.Taint("a-1", drain)
 	c.Advance(2 * time.Minute)
 	require.Empty(t, c.Evicted())
-	require.Contains(t, explained(e, "default/ours"), "eviction held back: MayHarm: paused in zone :a: upgrade")
-	e.ResumeDomain(zone.Key{Zone: "a"}, "upgrade")
+	require.Contains(t, explained(e, "default/ours"), "eviction held back: MayHarm: zone :a: upgrade")
+	shut.set("a", "")
 	c.Advance(time.Minute)
 	require.Equal(t, []string{"theirs"}, c.Evicted())
 	require.Contains(t, explained(e, "default/ours"), "eviction held back: ZonePolicy: policy of zone :a: Wait")

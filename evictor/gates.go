@@ -9,7 +9,7 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// ErrPaused is wrapped by the Decision.Err of evictions that Pause or PauseDomain holds back.
+// ErrPaused is wrapped by the Decision.Err of evictions that Pause holds back.
 var ErrPaused = permit.ErrPaused
 
 // Pause stops new taints and evictions until Resume is called with the same reason. Several pauses, each with its own
@@ -26,31 +26,11 @@ func (e *Evictor) Resume(reason string) (was bool) {
 	return was
 }
 
-// Paused returns the reasons of the pauses in force, oldest first; those of PauseDomain are not among them.
+// Paused returns the reasons of the pauses in force, oldest first.
 func (e *Evictor) Paused() (reasons []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.permitted.Paused()
-}
-
-// PauseDomain is Pause for one failure domain; the others go on. It may be called before the domain has a node, and
-// stays in force after its last node has gone. A node that moves to another domain is no longer paused.
-func (e *Evictor) PauseDomain(domain zone.Key, reason string) {
-	e.change(func(p *permit.Permits) { p.PauseDomain(domain, reason) })
-}
-
-// ResumeDomain ends the PauseDomain with that reason. It returns false if there was none.
-func (e *Evictor) ResumeDomain(domain zone.Key, reason string) (was bool) {
-	e.change(func(p *permit.Permits) { was = p.ResumeDomain(domain, reason) })
-	return was
-}
-
-// PausedDomain returns the reasons of PauseDomain in force for that domain, oldest first; those of Pause are not among
-// them.
-func (e *Evictor) PausedDomain(domain zone.Key) []string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.permitted.PausedDomain(domain)
 }
 
 // Kick wakes Run and has closed permissions asked for again, and Options.MayEvict about every pod whose eviction it refuses,

@@ -251,10 +251,9 @@ func (l *life) happen() {
 	case 19:
 		l.leader = !l.leader
 	case 20:
-		l.e.PauseDomain(zone.Key{Zone: key}, "maintenance")
-	case 21:
-		l.e.ResumeDomain(zone.Key{Zone: key}, "maintenance")
-	case 22:
+		l.refused = []string{"", "a", "b", "c"}[l.r.Intn(4)]
+		l.e.Kick()
+	case 21, 22:
 		l.refused = []string{"", "a", "b", "c"}[l.r.Intn(4)]
 	case 23:
 		l.pending.Store(l.r.Int31n(3))

@@ -262,7 +262,7 @@ func (w *livesWorld) hold(name string, held bool) {
 	}
 }
 
-// pause pauses a domain or all of them for a reason, or ends that.
+// pause pauses all domains for a reason, or closes one, or ends that.
 func (w *livesWorld) pause(domain, reason string, paused bool) {
 	w.shut(domain, reason, paused)
 	for _, p := range w.processes {
@@ -271,15 +271,14 @@ func (w *livesWorld) pause(domain, reason string, paused bool) {
 }
 
 func (p *livesProcess) pause(domain, reason string, paused bool) {
-	switch key := (zone.Key{Zone: domain}); {
-	case domain == livesAll && paused:
-		p.evictor.Pause(reason)
-	case domain == livesAll:
-		p.evictor.Resume(reason)
+	switch {
+	case domain != livesAll:
+		p.mind.kicked = p.world.now
+		p.evictor.Kick() // MayHarmIn has another answer now
 	case paused:
-		p.evictor.PauseDomain(key, reason)
+		p.evictor.Pause(reason)
 	default:
-		p.evictor.ResumeDomain(key, reason)
+		p.evictor.Resume(reason)
 	}
 }
 

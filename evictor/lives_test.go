@@ -290,7 +290,7 @@ func (p *livesProcess) options() evictor.Options {
 		}
 	}
 	fence := func(domain string) error {
-		if w.shutBy[domain]["fence"] {
+		if w.shutBy[domain]["fence"] || domain != livesAll && len(w.shutBy[domain]) > 0 {
 			return errors.New("no harm for now")
 		}
 		return nil

@@ -45,9 +45,6 @@ func (l *life) play(advance func(time.Duration), restart func()) {
 		locked(func() { l.faulty, l.lively, l.leader, l.refused = 0, 0, true, "" })
 		l.pending.Store(int32(zone.GoOn))
 		l.e.Resume("maintenance")
-		for _, key := range []string{"a", "b", "c"} {
-			l.e.ResumeDomain(zone.Key{Zone: key}, "maintenance")
-		}
 		l.e.SetObserverHealth(nil)
 		advance(time.Minute)
 		locked(l.kubelets)

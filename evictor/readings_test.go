@@ -133,10 +133,8 @@ func large(t testing.TB, nodes int) (*evictor.Evictor, *readStore, *evictortest.
 // When permissions change, nodes that wait for none are not read.
 func TestPermissionsThatChangeReadNoNodeThatWaitsForNone(t *testing.T) {
 	e, store, _ := large(t, 40)
-	a := zone.Key{Zone: "a"}
 	for name, do := range map[string]func(){
 		"kick": e.Kick, "pause": func() { e.Pause("upgrade") }, "resume": func() { e.Resume("upgrade") },
-		"pause a domain": func() { e.PauseDomain(a, "upgrade") }, "resume it": func() { e.ResumeDomain(a, "upgrade") },
 	} {
 		before := store.reads.Load()
 		do()
@@ -153,7 +151,6 @@ func BenchmarkPermissions(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	a := zone.Key{Zone: "a"}
 	b.Run("Kick", func(b *testing.B) {
 		for range b.N {
 			e.Kick()
@@ -176,14 +173,6 @@ func BenchmarkPermissions(b *testing.B) {
 			e.Pause("upgrade")
 			step()
 			e.Resume("upgrade")
-			step()
-		}
-	})
-	b.Run("PauseDomain+Step+ResumeDomain+Step", func(b *testing.B) {
-		for range b.N {
-			e.PauseDomain(a, "upgrade")
-			step()
-			e.ResumeDomain(a, "upgrade")
 			step()
 		}
 	})

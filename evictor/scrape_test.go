@@ -10,7 +10,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
-	"github.com/evictkit/evictkit/zone"
 )
 
 // manyArmed returns an evictor with 150,000 armed evictions and 1,000 waiting nodes.
@@ -19,7 +18,9 @@ func manyArmed(tb testing.TB) *evictor.Evictor {
 	cluster := evictortest.New(tb, evictortest.Zone("a", 1_500), evictortest.Zone("b", 1), evictortest.Zone("c", 1_000), evictortest.PodsPerNode(100))
 	config := evictor.DefaultConfig()
 	config.NodeEvictionRate = 10_000
-	e := cluster.Start(config)
+	var shut closures
+	e := cluster.Start(config, evictor.Options{MayHarmIn: shut.may})
+	shut.evictor = e
 	fail := func(zone string, nodes int) {
 		for i := range nodes {
 			cluster.Fail(fmt.Sprintf("%s-%d", zone, i))
@@ -27,7 +28,7 @@ func manyArmed(tb testing.TB) *evictor.Evictor {
 		cluster.Advance(2 * time.Minute)
 	}
 	fail("a", 1_500)
-	e.PauseDomain(zone.Key{Zone: "c"}, "test")
+	shut.set("c", "test")
 	fail("c", 1_000)
 	return e
 }

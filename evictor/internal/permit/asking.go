@@ -39,7 +39,7 @@ func (p *Permits) Answered(q Question, err error, now time.Time) error {
 
 // stopped says whether the question is refused whatever the program says.
 func (p *Permits) stopped(q Question) bool {
-	return len(p.gate(q).pauses) > 0 || q.Of == Harm && !q.In && p.observer != nil
+	return q == harm && (len(p.pauses) > 0 || p.observer != nil)
 }
 
 // asks says whether only the program refuses the question.

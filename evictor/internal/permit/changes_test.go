@@ -30,10 +30,6 @@ func TestEachChangeIsTold(t *testing.T) {
 			func(p *Permits) { p.Pause("x") }, func(p *Permits) { p.Resume("x") },
 			"taints and evictions are held back", "taints and evictions go on",
 		},
-		"a pause of one domain": {
-			func(p *Permits) { p.PauseDomain(a, "x") }, func(p *Permits) { p.ResumeDomain(a, "x") },
-			"taints and evictions are held back", "taints and evictions go on",
-		},
 		"the observer": {
 			func(p *Permits) { p.SetObserver(errNo) }, func(p *Permits) { p.SetObserver(nil) },
 			"taints and evictions are held back", "taints and evictions go on",
@@ -66,7 +62,7 @@ func TestEachChangeIsTold(t *testing.T) {
 func TestNothingNewCostsNothing(t *testing.T) {
 	p := New(0)
 	p.Pause("x")
-	p.PauseDomain(a, "x")
+	_ = p.Answered(harmIn(a), errNo, at(0))
 	require.Len(t, p.Changes(), 2)
 	require.Zero(t, testing.AllocsPerRun(10, func() { p.Changes() }))
 }
@@ -78,7 +74,7 @@ func TestPolicyIsOfItsDomain(t *testing.T) {
 	p.SetPending(a, zone.Wait)
 	require.EqualError(t, p.Policy(a), "policy of zone r:a: Wait")
 	require.NoError(t, p.Policy(b))
-	p.PauseDomain(b, "x")
+	_ = p.Answered(harmIn(b), errNo, at(0))
 	require.NoError(t, p.Policy(b), "that is no policy's")
 	require.Error(t, p.May(Own, a))
 	require.NoError(t, p.May(Harm, a))

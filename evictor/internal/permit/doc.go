@@ -2,8 +2,7 @@
 // wins, and only this package combines them:
 //
 //	Write   writes of any kind               the program's MayWrite
-//	Harm    taints and evictions             pauses, the observer's health, MayHarm; of one domain its pauses and
-//	                                         MayHarmIn
+//	Harm    taints and evictions             pauses, the observer's health, MayHarm; of one domain MayHarmIn
 //	Own     evictions by our own taints      Harm, and what the zone policy says of the domain: go on, wait, or cancel
 //
 // An open permission is asked for every time. After a refusal the program is not asked again for an interval, or until

@@ -25,7 +25,8 @@ const (
 // Permits are the answers in force. Make them with New.
 type Permits struct {
 	interval time.Duration
-	observer error
+	observer error    // these two refuse Harm in all domains
+	pauses   []string // oldest first
 	write    gate
 	all      gate               // of Harm in all domains together
 	domains  map[zone.Key]*gate // of Harm in one domain; only those to which something applies
@@ -36,7 +37,6 @@ type Permits struct {
 
 // gate is what is known about a Question, and for Harm in one domain also what the zone policy says of it.
 type gate struct {
-	pauses  []string
 	err     error     // the program's last answer
 	until   time.Time // after a refusal, the program is not asked again before
 	pending zone.Pending
@@ -59,39 +59,25 @@ func Name(key zone.Key) string {
 }
 
 // Pause refuses Harm until Resume with the same reason. Several pauses may be in force.
-func (p *Permits) Pause(reason string) { p.pause(harm, reason) }
-
-// Resume ends the Pause with that reason. It returns false if there was none.
-func (p *Permits) Resume(reason string) bool { return p.resume(harm, reason) }
-
-// Paused returns the reasons of the pauses in force, oldest first.
-func (p *Permits) Paused() []string { return slices.Clone(p.all.pauses) }
-
-// PauseDomain is Pause for one domain, which need not exist yet.
-func (p *Permits) PauseDomain(key zone.Key, reason string) { p.pause(harmIn(key), reason) }
-
-// ResumeDomain ends the PauseDomain with that reason. It returns false if there was none.
-func (p *Permits) ResumeDomain(key zone.Key, reason string) bool {
-	return p.resume(harmIn(key), reason)
-}
-
-// PausedDomain returns the reasons in force for that domain alone, oldest first.
-func (p *Permits) PausedDomain(key zone.Key) []string { return slices.Clone(p.in(key).pauses) }
-
-func (p *Permits) pause(q Question, reason string) {
-	if g := p.change(q); !slices.Contains(g.pauses, reason) {
-		g.pauses = append(g.pauses, reason)
+func (p *Permits) Pause(reason string) {
+	p.change(harm)
+	if !slices.Contains(p.pauses, reason) {
+		p.pauses = append(p.pauses, reason)
 	}
 }
 
-func (p *Permits) resume(q Question, reason string) bool {
-	g := p.change(q)
-	i := slices.Index(g.pauses, reason)
+// Resume ends the Pause with that reason. It returns false if there was none.
+func (p *Permits) Resume(reason string) bool {
+	p.change(harm)
+	i := slices.Index(p.pauses, reason)
 	if i >= 0 {
-		g.pauses = slices.Delete(g.pauses, i, i+1)
+		p.pauses = slices.Delete(p.pauses, i, i+1)
 	}
 	return i >= 0
 }
+
+// Paused returns the reasons of the pauses in force, oldest first.
+func (p *Permits) Paused() []string { return slices.Clone(p.pauses) }
 
 // open is the gate of a question that nothing applies to. It is never changed.
 var open gate
@@ -175,11 +161,9 @@ func (p *Permits) Policy(key zone.Key) error {
 func (p *Permits) refusal(q Question) error {
 	g := p.gate(q)
 	switch {
-	case len(g.pauses) > 0 && q.In:
-		return fmt.Errorf("%w in %s: %s", ErrPaused, Name(q.Domain), g.pauses[0])
-	case len(g.pauses) > 0:
-		return fmt.Errorf("%w: %s", ErrPaused, g.pauses[0])
-	case q.Of == Harm && !q.In && p.observer != nil:
+	case q == harm && len(p.pauses) > 0:
+		return fmt.Errorf("%w: %s", ErrPaused, p.pauses[0])
+	case q == harm && p.observer != nil:
 		return fmt.Errorf("observer is not healthy: %w", p.observer)
 	case q.In && g.err != nil:
 		return fmt.Errorf("%s: %w", Name(q.Domain), g.err)

@@ -35,7 +35,6 @@ func TestStrictestAnswerWins(t *testing.T) {
 	pause := func(p *Permits) { p.Pause("upgrade"); p.Pause("audit") }
 	blind := func(p *Permits) { p.SetObserver(errNo) }
 	refuse := func(p *Permits) { _ = p.Answered(harm, errNo, at(0)) }
-	pauseA := func(p *Permits) { p.PauseDomain(a, "repair"); p.PauseDomain(a, "audit") }
 	refuseA := func(p *Permits) { _ = p.Answered(harmIn(a), errNo, at(0)) }
 	waitA := func(p *Permits) { p.SetPending(a, zone.Wait) }
 	cancelA := func(p *Permits) { p.SetPending(a, zone.Cancel) }
@@ -44,10 +43,9 @@ func TestStrictestAnswerWins(t *testing.T) {
 		harmA, ownA, harmB string
 	}{
 		"nothing was said":                {nil, "", "", ""},
-		"all is paused":                   {[]func(*Permits){waitA, refuseA, pauseA, refuse, blind, pause}, "paused: upgrade", "paused: upgrade", "paused: upgrade"},
-		"the observer does not see":       {[]func(*Permits){waitA, refuseA, pauseA, refuse, blind}, "observer is not healthy: no", "observer is not healthy: no", "observer is not healthy: no"},
-		"the program says no":             {[]func(*Permits){waitA, refuseA, pauseA, refuse}, "no", "no", "no"},
-		"the domain is paused":            {[]func(*Permits){waitA, refuseA, pauseA}, "paused in zone r:a: repair", "paused in zone r:a: repair", ""},
+		"all is paused":                   {[]func(*Permits){waitA, refuseA, refuse, blind, pause}, "paused: upgrade", "paused: upgrade", "paused: upgrade"},
+		"the observer does not see":       {[]func(*Permits){waitA, refuseA, refuse, blind}, "observer is not healthy: no", "observer is not healthy: no", "observer is not healthy: no"},
+		"the program says no":             {[]func(*Permits){waitA, refuseA, refuse}, "no", "no", "no"},
 		"the program says no of it":       {[]func(*Permits){waitA, refuseA}, "zone r:a: no", "zone r:a: no", ""},
 		"its policy waits":                {[]func(*Permits){waitA}, "", "policy of zone r:a: Wait", ""},
 		"its policy cancels":              {[]func(*Permits){cancelA}, "", "policy of zone r:a: Cancel", ""},
@@ -74,8 +72,8 @@ func TestStrictestAnswerWins(t *testing.T) {
 	pause(p)
 	require.ErrorIs(t, p.May(Harm, a), ErrPaused)
 	_ = p.Resume("upgrade")
-	pauseA(p)
-	require.ErrorIs(t, p.MayIn(a), ErrPaused)
+	refuseA(p)
+	require.ErrorIs(t, p.MayIn(a), errNo)
 	require.NoError(t, p.MayIn(b))
 	require.Equal(t, "nodes without a zone", Name(zone.Key{}))
 }
@@ -84,19 +82,13 @@ func TestStrictestAnswerWins(t *testing.T) {
 func TestPauses(t *testing.T) {
 	p := New(time.Second)
 	require.False(t, p.Resume("x"))
-	require.False(t, p.ResumeDomain(a, "x"))
 	for _, reason := range []string{"x", "y", "x"} {
 		p.Pause(reason)
-		p.PauseDomain(a, reason)
 	}
 	require.Equal(t, []string{"x", "y"}, p.Paused())
-	require.Equal(t, []string{"x", "y"}, p.PausedDomain(a))
-	require.Empty(t, p.PausedDomain(b))
-	p.Paused()[0], p.PausedDomain(a)[0] = "changed", "changed"
+	p.Paused()[0] = "changed"
 	require.True(t, p.Resume("x"))
-	require.True(t, p.ResumeDomain(a, "x"))
 	require.Equal(t, []string{"y"}, p.Paused())
-	require.Equal(t, []string{"y"}, p.PausedDomain(a))
 }
 
 // A refusal is left alone for its interval, an open permission is asked about every time, and what something else refuses is not
@@ -159,10 +151,6 @@ func TestWhenToAsk(t *testing.T) {
 	_ = p.Answered(harm, nil, at(4))
 	require.Equal(t, at(11), next())
 	require.Equal(t, []zone.Key{a, b}, p.Refused(at(12)))
-	p.PauseDomain(b, "x")
-	known(p, harmIn(b), 99, "paused in zone r:b: x", true)
-	require.Equal(t, at(12), next())
-	require.Equal(t, []zone.Key{a}, p.Refused(at(12)))
 }
 
 // What changed is told once, all domains together first, and what came and went between two calls is not.
@@ -186,31 +174,29 @@ func TestChanges(t *testing.T) {
 	}
 	require.Empty(t, told())
 	p.Pause("x")
-	p.PauseDomain(b, "x")
+	_ = p.Answered(harmIn(b), errNo, at(0))
 	p.SetPending(a, zone.Wait)
 	_ = p.Answered(write, errNo, at(0))
 	require.Equal(t, []string{
 		"all: writes are held back, no", "all: taints and evictions are held back, paused: x",
-		"a: evictions by our own taints wait, policy of zone r:a: Wait (Wait)", "b: taints and evictions are held back, paused in zone r:b: x",
+		"a: evictions by our own taints wait, policy of zone r:a: Wait (Wait)", "b: taints and evictions are held back, zone r:b: no",
 	}, told())
 	p.SetObserver(errNo)
 	_ = p.Resume("x")
 	require.Empty(t, told(), "it is refused still")
 	p.SetPending(a, zone.Cancel)
-	p.PauseDomain(a, "y")
+	_ = p.Answered(harmIn(a), errNo, at(0))
 	p.SetObserver(nil)
 	_ = p.Answered(write, nil, at(0))
 	require.Equal(t, []string{
-		"all: writes go on", "all: taints and evictions go on", "a: taints and evictions are held back, paused in zone r:a: y",
+		"all: writes go on", "all: taints and evictions go on", "a: taints and evictions are held back, zone r:a: no",
 		"a: our own taints and evictions by them are given up, policy of zone r:a: Cancel (Cancel)",
 	}, told())
-	_ = p.ResumeDomain(a, "y")
-	p.PauseDomain(a, "z")
-	_ = p.Answered(harmIn(b), errNo, at(0))
-	_ = p.ResumeDomain(b, "x")
+	_ = p.Answered(harmIn(a), nil, at(0))
+	_ = p.Answered(harmIn(a), errNo, at(0))
 	require.Empty(t, told())
 	_ = p.Answered(harmIn(b), nil, at(0))
-	_ = p.ResumeDomain(a, "z")
+	_ = p.Answered(harmIn(a), nil, at(0))
 	p.SetPending(a, zone.GoOn)
 	require.Equal(t, []string{"a: taints and evictions go on", "a: evictions by our own taints go on (GoOn)", "b: taints and evictions go on"}, told())
 	require.Empty(t, told())
@@ -224,7 +210,7 @@ func TestChanges(t *testing.T) {
 func TestFreed(t *testing.T) {
 	p := New(time.Second)
 	p.Pause("x")
-	p.PauseDomain(b, "x")
+	_ = p.Answered(harmIn(b), errNo, at(0))
 	p.SetPending(a, zone.Wait)
 	_ = p.Answered(write, errNo, at(0))
 	p.Wait(Harm, a, "a-1")
@@ -239,7 +225,7 @@ func TestFreed(t *testing.T) {
 	require.Equal(t, []string{"a-0", "a-1"}, p.Freed())
 	require.Empty(t, p.Freed())
 	_ = p.Answered(write, nil, at(0))
-	_ = p.ResumeDomain(b, "x")
+	_ = p.Answered(harmIn(b), nil, at(0))
 	require.Equal(t, []string{"a-1", "b-0"}, p.Freed())
 	p.SetPending(a, zone.Cancel)
 	require.Empty(t, p.Freed())
@@ -274,11 +260,7 @@ func TestFreedAgainstAModel(t *testing.T) {
 				p.Pause(reason)
 			case 1:
 				p.Resume(reason)
-			case 2:
-				p.PauseDomain(key, reason)
-			case 3:
-				p.ResumeDomain(key, reason)
-			case 4:
+			case 2, 3, 4:
 				p.SetPending(key, zone.Pending(r.Intn(3)))
 			case 5:
 				_ = p.Answered([]Question{write, harm, harmIn(key)}[r.Intn(3)], err, at(0))

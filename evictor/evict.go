@@ -173,7 +173,7 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Tr
 	pod = e.readPod(ref.PodKey)
 	shown, permits := e.current(rec) != nil, e.permits(rec)
 	permits.Unasked = unasked
-	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec), permits, e.now)
+	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec, e.about(rec)), permits, e.now)
 	if try.Round { // decide about the node's other pods too: its own event may find nothing new
 		e.inbox.Node(rec.name)
 	}
@@ -204,7 +204,7 @@ func (e *engine) permits(rec *record) pods.Permits {
 		Policy: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
-	if (rec.Tainted || e.cfg.empties()) && (rec.Unclear(e.world(rec)) || !e.monitor.SettledAt(rec.name, e.read)) {
+	if (rec.Tainted || e.cfg.empties()) && (e.about(rec).Unclear() || !e.monitor.SettledAt(rec.name, e.read)) {
 		p.Unsettled = e.untilPass(rec)
 	}
 	return p

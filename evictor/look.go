@@ -111,13 +111,13 @@ func (e *engine) tellBudget(rec *record) {
 	}
 }
 
-// world is everything outside its record that decisions about a node depend on, except World.NoHarm, which planNode
-// sets.
-func (e *engine) world(rec *record) node.World {
-	return node.World{
+// about returns the facts that decisions about a node follow from. They are built once for an event and handed down; only
+// World.NoHarm is left to planNode.
+func (e *engine) about(rec *record) node.Facts {
+	return rec.Facts(node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
 		Now: e.now, Ahead: e.ahead, Watched: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.pending(rec) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
-	}
+	})
 }
 
 // pending returns what becomes of evictions by our own taints: the stricter of what the zone policy and the budget say.
@@ -130,5 +130,3 @@ func (e *engine) mayOwn(rec *record) error {
 	return cmp.Or(e.permitted.May(permit.Own, rec.zone), rec.allowance.HeldBack())
 }
 
-// about returns the facts that decide the node's standing.
-func (e *engine) about(rec *record) node.Facts { return rec.Facts(e.world(rec)) }

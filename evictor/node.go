@@ -39,9 +39,17 @@ func (e *engine) syncNode(name string) {
 	if s := about.Standing(); s == node.Reported || s == node.Tainted { // by another replica, say
 		e.dequeue(rec, about.Why())
 	}
-	e.recount(rec)
-	e.arm(rec)
-	e.scheduleWrites(rec, object)
+	e.follows(rec, about, object)
+}
+
+// follows does what follows from the facts about a node: whether it counts as failed, which of its pods leave when, and
+// which writes it needs. object is nil if the store does not show the node as it is.
+func (e *engine) follows(rec *record, about node.Facts, object *v1.Node) {
+	e.recount(rec, about)
+	e.arm(rec, about)
+	if object != nil && e.cfg.Half != TaintEviction {
+		e.scheduleWrites(rec, about, object)
+	}
 }
 
 // forgetNode drops everything about a node that is gone or whose name another node has taken. The pods of a deleted node
@@ -69,11 +77,8 @@ func (e *engine) forgetNode(rec *record, replaced bool) {
 }
 
 // scheduleWrites schedules the writes that the node needs.
-func (e *engine) scheduleWrites(rec *record, object *v1.Node) {
-	if e.cfg.Half == TaintEviction {
-		return
-	}
-	p := e.planNode(rec, object)
+func (e *engine) scheduleWrites(rec *record, about node.Facts, object *v1.Node) {
+	p := e.planNode(rec, about, object)
 	if p.Lift {
 		wake(e.lifts, rec, e.read)
 	}
@@ -84,10 +89,9 @@ func (e *engine) scheduleWrites(rec *record, object *v1.Node) {
 
 // planNode plans the writes that the node needs. If harm is left out for want of a permission, the node waits for that
 // permission.
-func (e *engine) planNode(rec *record, object *v1.Node) node.Plan {
-	w := e.world(rec)
-	w.NoHarm = e.permitted.May(permit.Harm, rec.zone) != nil
-	p := rec.Plan(w, object, e.pods.Outage(&rec.pods, object.Spec.Taints))
+func (e *engine) planNode(rec *record, about node.Facts, object *v1.Node) node.Plan {
+	about.NoHarm = e.permitted.May(permit.Harm, rec.zone) != nil
+	p := rec.Plan(about, object, e.pods.Outage(&rec.pods, object.Spec.Taints))
 	if p.Waits {
 		e.permitted.Wait(permit.Harm, rec.zone, rec.name)
 	}

@@ -167,7 +167,7 @@ func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 	if waits {
 		settles = settles.Add(e.ahead)
 	}
-	return e.shown(rec.WaitsUntil(e.world(rec), v, settles)), ok
+	return e.shown(rec.WaitsUntil(e.about(rec), v, settles)), ok
 }
 
 // latest is the monitor's current verdict about the node, with its instants in our time.
@@ -180,22 +180,19 @@ func (e *engine) latest(rec *record) (v health.Verdict, ok bool) {
 // consider decides what the node's verdict asks for now: whether it waits in the queue, and what is written or lifted.
 func (e *engine) consider(rec *record) {
 	object := e.current(rec)
-	e.recount(rec)
 	latest, ok := e.latest(rec)
 	settled := rec.Stage() == node.Watched && e.monitor.SettledAt(rec.name, e.read)
-	waits, again := rec.Consider(e.world(rec), latest, settled, object != nil)
+	waits, again := rec.Consider(e.about(rec), latest, settled, object != nil)
 	if again {
 		e.attention[rec.name] = rec
 	}
-	if about := e.about(rec); !about.Standing().MayBeHarmed() {
+	about := e.about(rec)
+	if !about.Standing().MayBeHarmed() {
 		e.dequeue(rec, about.Why())
 	} else if waits && ok {
 		e.enqueue(rec)
 	}
-	e.arm(rec)
-	if object != nil {
-		e.scheduleWrites(rec, object)
-	}
+	e.follows(rec, about, object)
 }
 
 func sortedKeys[M ~map[string]V, V any](m M) []string { return slices.Sorted(maps.Keys(m)) }

@@ -44,7 +44,7 @@ func (e *engine) syncPod(key PodKey) {
 		return
 	}
 	about := e.about(rec)
-	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, e.oursOf(rec), e.now) {
+	if !e.pods.Shown(pods.Key(key), pod, &rec.pods, e.started, e.oursOf(rec, about), e.now) {
 		return
 	}
 	rec.PodsChanged = true
@@ -58,16 +58,15 @@ func (e *engine) syncPod(key PodKey) {
 
 // oursOf says whether our own taints evict the node's pods now or, without taints, whether the node is being emptied or
 // has been.
-func (e *engine) oursOf(rec *record) pods.Ours {
-	about := e.about(rec)
+func (e *engine) oursOf(rec *record, about node.Facts) pods.Ours {
 	s := about.Standing()
 	evict := s.Wanted() && (!e.cfg.empties() || rec.Stage() >= node.Emptying)
 	return pods.Ours{Evict: evict, Settling: s == node.Settling, Why: about.Why()}
 }
 
 // arm decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
-func (e *engine) arm(rec *record) {
-	ours := e.oursOf(rec)
+func (e *engine) arm(rec *record, about node.Facts) {
+	ours := e.oursOf(rec, about)
 	needed, some := e.pods.Anew(&rec.pods, ours, e.now)
 	if !needed {
 		return

@@ -54,14 +54,14 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 	}()
 	object := e.current(rec)
 	looked = true
-	switch {
+	switch about := e.about(rec); {
 	case object == nil: // the store does not show it as it is; try again when it has caught up
 		turn.Later(e.cfg.GateInterval, e.read)
-	case !e.about(rec).Standing().MayBeHarmed():
+	case !about.Standing().MayBeHarmed():
 		// It was failed at the last pass; the next one decides again.
 		turn.Drop()
 		e.attention[rec.name] = rec
-		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: e.about(rec).Why()})
+		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: about.Why()})
 	case e.refused(rec):
 		turn.Later(e.cfg.GateInterval, e.read)
 	default:
@@ -93,7 +93,7 @@ func (e *engine) emptied(rec *record) {
 	case far == pods.Failed:
 		e.finish(rec, node.Spent)
 		rec.BecomeWaiting()
-		e.arm(rec)
+		e.arm(rec, e.about(rec))
 	default:
 		d := Decision{Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
 		if far == pods.NoPods {
@@ -107,22 +107,21 @@ func (e *engine) emptied(rec *record) {
 }
 
 // recount updates whether the node counts as failed: it carries our taint, or has been emptied.
-func (e *engine) recount(rec *record) {
-	carries := e.about(rec).Carries
-	if carries && !rec.Tainted {
+func (e *engine) recount(rec *record, about node.Facts) {
+	if about.Carries && !rec.Tainted {
 		e.attention[rec.name] = rec // the store does not show the taint yet; recount when that time is over
 	}
-	e.turns.Count(rec.name, carries || rec.Emptied())
+	e.turns.Count(rec.name, about.Carries || rec.Emptied())
 	e.noteActed(rec)
 }
 
 // noteActed tells the budget how it is with the node.
 func (e *engine) noteActed(rec *record) {
-	if e.opts.Budget == nil {
-		return
+	if e.opts.Budget != nil {
+		about := e.about(rec)
+		is := allowance.Is{Acted: about.Carries || rec.Begun(), Turn: about.Turn, Well: rec.Stage() == node.Calm}
+		e.allowance.Note(&rec.allowance, is, e.read)
 	}
-	is := allowance.Is{Acted: e.about(rec).Carries || rec.Begun(), Turn: e.turns.Of(rec.name) != nil, Well: rec.Stage() == node.Calm}
-	e.allowance.Note(&rec.allowance, is, e.read)
 }
 
 // endTurn ends the turn that a write acted on, if any.
@@ -133,11 +132,11 @@ func (w *writing) endTurn(err error) {
 	}
 	if w.cfg.empties() && w.p.Told {
 		rec.BecomeEmptying()
-		w.arm(rec) // now its pods are evicted, and emptied ends the turn
+		w.arm(rec, w.about(rec)) // now its pods are evicted, and emptied ends the turn
 		w.emptied(rec)
 		return
 	}
-	w.finish(rec, rec.EndTurn(w.world(rec), w.p.Tainted, err != nil))
+	w.finish(rec, rec.EndTurn(w.about(rec), w.p.Tainted, err != nil))
 }
 
 // finish ends the turn that the node has, unless it is kept.

@@ -53,7 +53,7 @@ func (w *writing) prepare() (result timedworker.Result, some bool) {
 	if w.object = w.current(w.rec); w.object == nil {
 		return timedworker.Blocked(w.cfg.GateInterval), false
 	}
-	if w.p = w.planNode(w.rec, w.object); w.task.lift {
+	if w.p = w.planNode(w.rec, w.about(w.rec), w.object); w.task.lift {
 		w.p = w.p.Taints()
 	} else {
 		w.p, w.turn = w.p.Rest(), w.turns.Of(w.rec.name)

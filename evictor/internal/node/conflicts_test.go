@@ -12,10 +12,10 @@ func TestConflictsOfATurn(t *testing.T) {
 	var r Record
 	for n := 1; n <= 5; n++ {
 		require.Equal(t, n, r.Wrote(true, "7"))
-		require.Equal(t, Kept, r.EndTurn(World{}, false, true))
+		require.Equal(t, Kept, r.EndTurn(Facts{}, false, true))
 	}
 	require.Equal(t, 6, r.Wrote(true, "7"))
-	require.Equal(t, Spent, r.EndTurn(World{}, false, true))
+	require.Equal(t, Spent, r.EndTurn(Facts{}, false, true))
 	require.Equal(t, 1, r.Wrote(true, "7"))
 	require.Zero(t, r.Wrote(false, "8"))
 	require.Equal(t, 1, r.Wrote(true, "9"))

@@ -2,7 +2,6 @@ package node
 
 import (
 	"slices"
-	"time"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,13 +14,6 @@ import (
 type Input struct {
 	Facts
 	Node *v1.Node // read-only
-	Now  time.Time
-	// Ahead is how far Now is ahead of the clock. What is written has the clock's time.
-	Ahead time.Duration
-	// TaintBased says that a failed node is tainted; otherwise it is emptied.
-	TaintBased bool
-	// NoHarm says that new taints are not permitted.
-	NoHarm bool
 	// Unwritten says that the conditions which the verdict asks for are still to be written.
 	Unwritten bool
 	// Unmarked says that its pods are still to be marked not Ready.

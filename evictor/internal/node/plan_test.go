@@ -151,7 +151,7 @@ func TestTaintsOfAnUnreadyNode(t *testing.T) {
 		"which goes":           {"", false, false, []v1.Taint{noSchedule(v1.TaintNodeDiskPressure), execute}, "-disk-pressure:NoSchedule lift"},
 		"Ready, under another": {v1.ConditionTrue, true, true, []v1.Taint{noSchedule(v1.TaintNodeUnreachable)}, "-unreachable:NoSchedule lift"},
 	} {
-		in := Input{Node: healthy(), TaintBased: true, NoHarm: row.noHarm, Facts: Facts{Judged: true, Ready: row.ready}}
+		in := Input{Node: healthy(), Facts: Facts{World: World{TaintBased: true, NoHarm: row.noHarm}, Judged: true, Ready: row.ready}}
 		in.Node.Spec.Taints = row.have
 		if row.pressure {
 			in.Node.Status.Conditions[2].Status = v1.ConditionTrue
@@ -182,6 +182,6 @@ func TestWhatWaits(t *testing.T) {
 
 // A node that is as it should be costs next to nothing.
 func TestPlanOfAHealthyNodeAllocatesNothing(t *testing.T) {
-	in := Input{Node: healthy(), Now: at(0), TaintBased: true, Facts: Facts{Judged: true, Ready: v1.ConditionTrue, Says: v1.ConditionTrue}}
+	in := Input{Node: healthy(), Facts: Facts{World: World{Now: at(0), TaintBased: true}, Judged: true, Ready: v1.ConditionTrue, Says: v1.ConditionTrue}}
 	require.Zero(t, testing.AllocsPerRun(100, func() { in.Plan() }))
 }

@@ -106,27 +106,24 @@ func (r *Record) Begun() bool { return r.begun || r.Emptied() }
 
 // Unclear says whether the node has reported Ready since its verdict, or lost its Ready condition. Then the next verdict
 // decides, and no pod leaves before.
-func (r *Record) Unclear(w World) bool {
-	lost := r.says == "" && !r.verdict.Expired && r.verdict.Ready != ""
-	return lost || r.Facts(w).Standing() == Reported
+func (f Facts) Unclear() bool {
+	lost := f.Says == "" && !f.Expired && f.Ready != ""
+	return lost || f.Standing() == Reported
 }
 
 // Facts returns what the node's standing follows from. Because the store lags behind our writes, a taint that we wrote
 // counts for a while before the store shows it.
 func (r *Record) Facts(w World) Facts {
+	w.Hold = cmp.Or(w.Hold, r.Hold)
 	return Facts{
-		Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
-		AllDown: w.AllDown, Cancelled: w.Cancelled, Hold: cmp.Or(w.Hold, r.Hold), Settling: r.stage == Watched,
-		Carries: r.Tainted || w.Now.Before(r.unseen), Turn: w.Turn,
+		World: w, Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
+		Settling: r.stage == Watched, Carries: r.Tainted || w.Now.Before(r.unseen),
 	}
 }
 
 // Plan compares the node with what it should be. since is Input.Since.
-func (r *Record) Plan(w World, object *v1.Node, since *metav1.Time) Plan {
-	in := Input{
-		Facts: r.Facts(w), Node: object, Now: w.Now, Ahead: w.Ahead, TaintBased: w.TaintBased, NoHarm: w.NoHarm, Since: since,
-		Unwritten: r.word == unwritten, Unmarked: r.Marks.Due,
-	}
+func (r *Record) Plan(f Facts, object *v1.Node, since *metav1.Time) Plan {
+	in := Input{Facts: f, Node: object, Since: since, Unwritten: r.word == unwritten, Unmarked: r.Marks.Due}
 	return in.Plan()
 }
 

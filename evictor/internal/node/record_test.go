@@ -57,7 +57,7 @@ func (k *known) verdictOf(ready v1.ConditionStatus, expired bool) health.Verdict
 }
 
 func (k *known) consider() {
-	k.waits, k.again = k.Consider(k.World, k.Verdict(), k.settled, !k.hidden)
+	k.waits, k.again = k.Consider(k.Facts(k.World), k.Verdict(), k.settled, !k.hidden)
 }
 
 // moment is what happens, and then how the record stands, why no harm is done, and whether the node is to wait.
@@ -99,7 +99,7 @@ func TestLifeOfATaintedNode(t *testing.T) {
 		moment{"its pods are marked", func(k *known) { k.Marks.Marked("p"); k.Marks.Due = false }, "waiting", "", true, false},
 		moment{"it has its turn", func(k *known) { k.Turn = true }, "waiting", "", false, false},
 		moment{"it is tainted, which the store does not show", func(k *known) {
-			require.Equal(t, Done, k.EndTurn(k.World, true, true))
+			require.Equal(t, Done, k.EndTurn(k.Facts(k.World), true, true))
 			k.Turn = false
 		}, "waiting, unseen", "Tainted", false, false},
 		moment{"nor by now", func(k *known) { k.look(false) }, "waiting, unseen", "Tainted", false, false},
@@ -203,7 +203,7 @@ func TestUnclear(t *testing.T) {
 			} else {
 				k.says(c.says)
 			}
-			require.Equal(t, c.unclear, k.Unclear(k.World))
+			require.Equal(t, c.unclear, k.Facts(k.World).Unclear())
 		})
 	}
 }

@@ -115,8 +115,8 @@ func (m *Marks) Marked(pod types.UID) {
 // Consider decides whether the node is to wait for its turn: only if it may be harmed, and has neither a turn nor been
 // emptied. latest is the monitor's current verdict; settled says that the node has been watched for a whole grace period
 // since the clocks restarted; shown says that the store shows the node. again means that time alone may change the answer.
-func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (waits, again bool) {
-	if r.stage == Watched && !w.AllDown {
+func (r *Record) Consider(f Facts, latest health.Verdict, settled, shown bool) (waits, again bool) {
+	if r.stage == Watched && !f.AllDown {
 		if again = !settled; settled {
 			r.stage, r.after = r.after, New
 		}
@@ -124,25 +124,25 @@ func (r *Record) Consider(w World, latest health.Verdict, settled, shown bool) (
 	if r.verdict.Expired && r.word == agreed && r.says != v1.ConditionUnknown {
 		r.word = unwritten
 	}
-	harmed := r.Facts(w).Standing().MayBeHarmed()
-	early := harmed && !w.TaintBased && w.Now.Before(w.emptyAt(latest))
-	return harmed && !early && !w.Turn && !r.Emptied() && (shown || !w.TaintBased), again || early
+	harmed := r.Facts(f.World).Standing().MayBeHarmed()
+	early := harmed && !f.TaintBased && f.Now.Before(f.emptyAt(latest))
+	return harmed && !early && !f.Turn && !r.Emptied() && (shown || !f.TaintBased), again || early
 }
 
 // WaitsUntil returns when the node must be looked at again even if nothing happens, or Now if that is unknown. settles is when it will have been
 // watched for a whole grace period, or zero if it must stay silent for that long.
-func (r *Record) WaitsUntil(w World, latest health.Verdict, settles time.Time) time.Time {
+func (r *Record) WaitsUntil(f Facts, latest health.Verdict, settles time.Time) time.Time {
 	switch {
 	case r.stage == Watched && !settles.IsZero():
 		return settles
 	case r.stage == Watched:
 		return latest.LastBeat.Add(latest.Grace)
-	case w.Now.Before(r.unseen):
+	case f.Now.Before(r.unseen):
 		return r.unseen
-	case !w.TaintBased && r.Facts(w).Failing():
-		return w.emptyAt(latest)
+	case !f.TaintBased && f.Failing():
+		return f.emptyAt(latest)
 	}
-	return w.Now
+	return f.Now
 }
 
 // emptyAt is when a failed node may be emptied, without taints.
@@ -192,16 +192,16 @@ const (
 
 // EndTurn decides how the node's turn ends after its write: tainted says that the node has our taint now, failed that
 // something failed. Except for a conflict, each failed try costs the turn, so that an API outage saves no turns up.
-func (r *Record) EndTurn(w World, tainted, failed bool) Ending {
+func (r *Record) EndTurn(f Facts, tainted, failed bool) Ending {
 	if !tainted && 0 < r.conflicts && r.conflicts <= maxConflicts {
 		return Kept
 	}
 	r.conflicts = 0
 	switch {
 	case tainted: // even if something failed afterwards
-		r.unseen = w.Now.Add(w.Unseen)
+		r.unseen = f.Now.Add(f.Unseen)
 		return Done
-	case !failed && !r.Facts(w).Standing().Wanted():
+	case !failed && !f.Standing().Wanted():
 		return Dropped
 	}
 	return Spent

@@ -21,8 +21,8 @@ func TestCarries(t *testing.T) {
 	}{
 		"not yet":                        {func(*known) {}, false, false},
 		"it carries the taint":           {func(k *known) { k.shows(own(v1.TaintNodeNotReady)) }, true, false},
-		"it was written and not shown":   {func(k *known) { k.EndTurn(k.World, true, false) }, true, false},
-		"for too long":                   {func(k *known) { k.EndTurn(k.World, true, false); k.Now = at(40) }, false, false},
+		"it was written and not shown":   {func(k *known) { k.EndTurn(k.Facts(k.World), true, false) }, true, false},
+		"for too long":                   {func(k *known) { k.EndTurn(k.Facts(k.World), true, false); k.Now = at(40) }, false, false},
 		"it was emptied":                 {func(k *known) { k.TaintBased = false; k.BecomeServed() }, false, true},
 		"its taint is of another's mode": {func(k *known) { k.TaintBased = false; k.shows(own(v1.TaintNodeNotReady)) }, false, false},
 	} {
@@ -56,7 +56,7 @@ func TestEndTurn(t *testing.T) {
 		k := seen()
 		k.judge(v1.ConditionFalse, false)
 		row.do(k)
-		require.Equal(t, row.want, k.EndTurn(k.World, row.tainted, row.failed), name)
+		require.Equal(t, row.want, k.EndTurn(k.Facts(k.World), row.tainted, row.failed), name)
 		require.Equal(t, row.want == Kept, k.conflicts > 0, name)
 		require.Equal(t, row.want == Done && k.TaintBased, !k.unseen.IsZero(), name)
 	}
@@ -148,7 +148,7 @@ func TestWaitsUntil(t *testing.T) {
 		"it waits for its turn":             {func(*known) {}, at(70), at(5)},
 		"watched":                           {func(k *known) { k.BecomeWatched() }, at(70), at(70)},
 		"watched, and may not be silent":    {func(k *known) { k.BecomeWatched() }, time.Time{}, at(30)},
-		"a taint is not shown":              {func(k *known) { k.EndTurn(k.World, true, false) }, time.Time{}, at(45)},
+		"a taint is not shown":              {func(k *known) { k.EndTurn(k.Facts(k.World), true, false) }, time.Time{}, at(45)},
 		"it is to be emptied":               {func(k *known) { k.TaintBased, k.Passes = false, true }, time.Time{}, at(60).Add(1)},
 		"silent, and to be emptied":         {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionUnknown, true) }, time.Time{}, at(50)},
 		"Ready, and not":                    {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionTrue, false) }, time.Time{}, at(5)},
@@ -159,7 +159,7 @@ func TestWaitsUntil(t *testing.T) {
 		k.judge(v1.ConditionFalse, false)
 		k.Now = at(5)
 		row.do(k)
-		require.Equal(t, row.want, k.WaitsUntil(k.World, k.Verdict(), row.settles), name)
+		require.Equal(t, row.want, k.WaitsUntil(k.Facts(k.World), k.Verdict(), row.settles), name)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestPlanOfARecord(t *testing.T) {
 	} {
 		k := seen()
 		row.do(k)
-		require.Equal(t, row.want, told(k.Plan(k.World, k.object, nil)), name)
+		require.Equal(t, row.want, told(k.Plan(k.Facts(k.World), k.object, nil)), name)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestEmptyingTransitions(t *testing.T) {
 
 func restartAndSettle(r *Record) {
 	r.BecomeWatched()
-	r.Consider(World{Now: at(60)}, r.Verdict(), true, true)
+	r.Consider(r.Facts(World{Now: at(60)}), r.Verdict(), true, true)
 }
 
 func TestTaintedSince(t *testing.T) {

@@ -31,8 +31,9 @@ func (s Standing) MayBeHarmed() bool { return s == Failed }
 // node that has just reported Ready.
 func (s Standing) Wanted() bool { return s >= Reported }
 
-// Facts are what the standing of a node follows from.
+// Facts are what the standing of a node follows from. They are built once for each event.
 type Facts struct {
+	World // with the Hold that counts
 	// Judged says that there is a verdict. Ready is its readiness; Expired says that the node was silent for too long.
 	Judged  bool
 	Ready   v1.ConditionStatus
@@ -41,12 +42,8 @@ type Facts struct {
 	Says v1.ConditionStatus
 	Beat bool
 
-	AllDown   bool   // every zone is fully disrupted
-	Cancelled bool   // the zone policy cancels pending evictions in its domain
-	Hold      string // why the node is held; empty if it is not
-	Settling  bool   // it must be watched for one more grace period
-	Carries   bool   // it has our NoExecute taint, or will once the store shows it
-	Turn      bool   // it has its turn to be harmed
+	Settling bool // it must be watched for one more grace period
+	Carries  bool // it has our NoExecute taint, or will once the store shows it
 }
 
 // Standing is the only place that decides it.

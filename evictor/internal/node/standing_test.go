@@ -9,7 +9,7 @@ import (
 
 // Everything speaks against harm; the reasons go one by one, the strongest first.
 func TestStandingIsTheFirstReason(t *testing.T) {
-	f := Facts{Ready: v1.ConditionTrue, Says: v1.ConditionTrue, AllDown: true, Cancelled: true, Hold: "repair", Settling: true, Carries: true}
+	f := Facts{World: World{AllDown: true, Cancelled: true, Hold: "repair"}, Ready: v1.ConditionTrue, Says: v1.ConditionTrue, Settling: true, Carries: true}
 	require.Equal(t, Unjudged, f.Standing())
 	for _, step := range []struct {
 		what  string
@@ -77,7 +77,7 @@ func TestTaintedIsNotByItsTurn(t *testing.T) {
 		carries, turn bool
 		want          Standing
 	}{{false, false, Failed}, {false, true, Failed}, {true, false, Tainted}, {true, true, Failed}} {
-		f := Facts{Judged: true, Ready: v1.ConditionFalse, Carries: row.carries, Turn: row.turn}
+		f := Facts{Judged: true, Ready: v1.ConditionFalse, Carries: row.carries, World: World{Turn: row.turn}}
 		require.Equal(t, row.want, f.Standing())
 	}
 }
@@ -119,7 +119,7 @@ func TestTaintsAreAskedForOnceMore(t *testing.T) {
 		"the clocks started anew":         {func(f *Facts) { f.Settling = true }, false, true},
 		"they did, and it reported Ready": {func(f *Facts) { f.Settling, f.Says, f.Beat = true, v1.ConditionTrue, true }, false, false},
 	} {
-		f := Facts{Judged: true, Ready: v1.ConditionUnknown, Expired: true, Says: v1.ConditionUnknown, Turn: true}
+		f := Facts{Judged: true, Ready: v1.ConditionUnknown, Expired: true, Says: v1.ConditionUnknown, World: World{Turn: true}}
 		row.change(&f)
 		require.Equal(t, row.turn, f.Taints(false), name)
 		require.Equal(t, row.swapped, f.Taints(true), name)

@@ -72,7 +72,7 @@ type world struct {
 
 // failed is a node that has been silent for too long; its Unknown is written.
 func failed() world {
-	w := world{Input{Facts: Facts{Judged: true, Ready: v1.ConditionUnknown, Expired: true, Says: v1.ConditionUnknown}, Node: healthy(), Now: at(0), TaintBased: true}}
+	w := world{Input{Facts: Facts{Judged: true, Ready: v1.ConditionUnknown, Expired: true, Says: v1.ConditionUnknown, World: World{Now: at(0), TaintBased: true}}, Node: healthy()}}
 	w.says(v1.ConditionUnknown)
 	w.Node.Spec.Taints = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoSchedule}}
 	return w
@@ -142,7 +142,7 @@ func tell(t *testing.T, w world, steps ...step) {
 
 // A node falls silent, is tainted when its turn comes, and is lifted when it is Ready again.
 func TestStoryOfAFailure(t *testing.T) {
-	tell(t, world{Input{Node: healthy(), Now: at(0), TaintBased: true, Facts: Facts{Says: v1.ConditionTrue}}},
+	tell(t, world{Input{Node: healthy(), Facts: Facts{World: World{Now: at(0), TaintBased: true}, Says: v1.ConditionTrue}}},
 		step{"it is seen", func(*world) {}, "", ""},
 		step{"it is judged", func(w *world) { w.judged(v1.ConditionTrue, false) }, "", ""},
 		step{"it falls silent", func(w *world) { w.judged(v1.ConditionUnknown, true) },

@@ -129,4 +129,3 @@ func (e *engine) pending(rec *record) zone.Pending {
 func (e *engine) mayOwn(rec *record) error {
 	return cmp.Or(e.permitted.May(permit.Own, rec.zone), rec.allowance.HeldBack())
 }
-

@@ -63,7 +63,7 @@ func (w *writing) unmarked(again bool) (refs []PodRef) {
 // mark marks one pod. due is false if the node's pods need not be marked any more.
 func (w *writing) mark(ref PodRef) (due bool, err error) {
 	rec := w.rec
-	if w.still(rec, func() bool { 
+	if w.still(rec, func() bool {
 		about := w.about(rec)
 		return rec.Marks.Due && about.Marks() && !about.Unclear()
 	}) != nil {

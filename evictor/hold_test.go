@@ -1,6 +1,7 @@
 package evictor_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -90,4 +91,37 @@ func TestHoldOfTheProgramCountsBeforeTheEvent(t *testing.T) {
 		s.run(time.Second)
 	}
 	require.Empty(t, c.Evicted())
+}
+
+// A node that is held while its pods are being evicted loses its turn. When it is released it waits for another one.
+func TestHeldWhileItIsEmptied(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, 60*time.Second
+	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(2))
+	var e *evictor.Evictor
+	held := false
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" && !held {
+			held = true
+			e.Hold("a-0", "repair")
+			return errors.New("unavailable")
+		}
+		return nil
+	})
+	e = c.Start(cfg)
+	c.Fail("a-0", "a-1")
+	for !held {
+		c.Advance(time.Second)
+	}
+	c.Advance(time.Second)
+	before := len(c.Evicted())
+	c.Advance(10 * time.Second)
+	require.Len(t, c.Evicted(), before+2, "the other has its turn")
+	e.Release("a-0")
+	c.Advance(time.Second)
+	require.Len(t, c.Evicted(), before+2, "it has no turn")
+	c.Advance(20 * time.Second)
+	require.Len(t, c.Evicted(), 4)
+	_, err := e.States()
+	require.NoError(t, err)
 }

@@ -195,6 +195,9 @@ func (p *livesProcess) step() {
 	if err != nil {
 		p.mind.wrong("Step failed", "%v", err)
 	}
+	if _, err := p.evictor.States(); err != nil {
+		p.mind.wrong("its rooms disagree", "%v", err)
+	}
 	p.next = next
 	p.mind.stepped()
 }

@@ -92,7 +92,6 @@ func (e *engine) emptied(rec *record) {
 	case far == pods.NotYet:
 	case far == pods.Failed:
 		e.finish(rec, node.Spent)
-		rec.BecomeWaiting()
 		e.arm(rec, e.about(rec))
 	default:
 		d := Decision{Kind: NodeEmptied, Node: rec.name, NodeUID: rec.uid}
@@ -148,8 +147,10 @@ func (e *engine) finish(rec *record, how node.Ending) {
 	case node.Done:
 		turn.Served()
 	case node.Dropped:
+		rec.BecomeWaiting()
 		turn.Drop()
 	case node.Spent:
+		rec.BecomeWaiting()
 		turn.Again(e.read)
 		e.attention[rec.name] = rec // if the node left the queue meanwhile, Again does not put it back: a pass must
 	}

@@ -63,6 +63,12 @@ const (
 	acting
 )
 
+// Reserved says whether the budget has a reservation for the node, and Acting whether it knows that the node is acted on.
+func (n *Node) Reserved() bool { return n.state == reserved }
+
+// Acting says whether the budget knows that the node is acted on.
+func (n *Node) Acting() bool { return n.state == acting }
+
 // Ask asks whether the node may be acted on; the answer holds until Note. first says that the last answer was not a
 // refusal by the same bound.
 func (a *Allowance) Ask(n *Node, now time.Time) (refused error, first bool) {

@@ -268,6 +268,9 @@ func (t *Turns) Next(now time.Time) (time.Time, bool) {
 	return t.group.Next()
 }
 
+// Held says whether the turn is still good: it is void once the node has left.
+func (t *Turn) Held() bool { return t.item.Held() }
+
 // Served ends the turn: the node was acted on, and counts as failed.
 func (t *Turn) Served() {
 	t.item.Done()

@@ -21,7 +21,7 @@ import (
 )
 
 // engine reads the stores, asks the packages under internal for decisions, and schedules the work that follows. It
-// writes nothing and waits for nobody. All methods are called with Evictor.mu held, and cannot release it. The methods
+// writes nothing and waits for nobody. All methods are called with Evictor.mu held; they cannot release it. The methods
 // that make the writes are Evictor's.
 type engine struct {
 	cfg     Config // cfg to waits are set once
@@ -106,10 +106,10 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 // record is what the evictor remembers of one node.
 type record struct {
 	node.Record
-	name string
-	uid  types.UID
-	seen time.Time // when it was first seen, in our time
-	zone zone.Key  // where it counts and waits; the next pass replaces it by Record.Zone
+	name   string
+	uid    types.UID
+	seen   time.Time // when it was first seen, in our time
+	domain zone.Key  // where it counts and waits; the next pass replaces it by Record.Zone
 
 	labels  map[string]string // as last shown, for the budget; nil without one
 	another string            // the version of another node of this name that the store showed last

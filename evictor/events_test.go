@@ -138,7 +138,7 @@ func TestWaitingAndBacklogs(t *testing.T) {
 	require.Equal(t, []evictor.Waiting{{Node: "a-3", Zone: zoneA, Since: at(45)}}, e.Waiting()[:1], "nothing moves while it is paused")
 	require.Equal(t, evictor.Backlog{Name: "evictions", Len: 6, Oldest: (427 - 345) * time.Second}, e.Backlogs()[1], "the first are overdue")
 	pending := e.Evictions()
-	first := pending[slices.IndexFunc(pending, func(p evictor.Pending) bool { return p.Pod.Name == "a-0-p0" })]
+	first := pending[slices.IndexFunc(pending, func(p evictor.Eviction) bool { return p.Pod.Name == "a-0-p0" })]
 	require.Equal(t, "00:00:45 pod default/a-0-p0: tolerates node.kubernetes.io/unreachable:NoExecute for 5m0s (tolerations[1]), due 00:05:45", first.Why.String())
 	require.Equal(t, at(345), first.Why.Deadline)
 	require.True(t, first.Due.After(at(427)), "it is asked again when it may go")

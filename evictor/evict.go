@@ -200,8 +200,8 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Tr
 // kubelet has just reported Ready, or we have not watched the node for long enough, they wait for the next pass.
 func (e *engine) permits(rec *record) pods.Permits {
 	p := pods.Permits{
-		Harm: e.permitted.May(permit.Harm, rec.zone) != nil, Write: e.permitted.May(permit.Write, rec.zone) != nil,
-		Policy: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
+		NoHarm: e.permitted.May(permit.Harm, rec.domain) != nil, NoWrite: e.permitted.May(permit.Write, rec.domain) != nil,
+		Waits: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
 	if (rec.Tainted || e.cfg.empties()) && (e.about(rec).Unclear() || !e.monitor.SettledAt(rec.name, e.read)) {
@@ -217,13 +217,13 @@ var lacking = map[pods.Delay]permit.Permission{pods.MayHarm: permit.Harm, pods.M
 func (e *engine) holdBack(rec *record, try pods.Try, why Decision) {
 	if try.Delay == pods.Overdue {
 		// Evictions are permitted again; the zone's queue releases its nodes one by one.
-		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
+		e.turns.WaitToRelease(rec.name, string(rec.uid), rec.domain, e.read)
 		e.inbox.Kick() // Run hands the turn out
 	}
 	why.Err = try.Err
 	if lacks, some := lacking[try.Delay]; some {
-		if why.Err = e.permitted.May(lacks, rec.zone); why.Err != nil {
-			e.permitted.Wait(lacks, rec.zone, rec.name)
+		if why.Err = e.permitted.May(lacks, rec.domain); why.Err != nil {
+			e.permitted.Wait(lacks, rec.domain, rec.name)
 		} else { // lookAtBudget has it tried again
 			why.Err = rec.allowance.HeldBack()
 		}

@@ -28,7 +28,7 @@ func (e *Evictor) States() (states []string, err error) {
 
 // across returns an error if rooms contradict each other about a node.
 func (e *Evictor) across(rec *record) error {
-	failed, turn := rec.Stage() >= node.Watched, e.turns.Of(rec.name)
+	failed, turn := rec.Stage() >= node.Early, e.turns.Of(rec.name)
 	held := turn != nil && turn.Held()
 	for wrong, kept := range map[string]bool{
 		"waits, and has its turn":                    !e.turns.Waits(rec.name) || turn == nil,

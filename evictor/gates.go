@@ -77,7 +77,7 @@ func (e *Evictor) askHarm(node string) error {
 	e.mu.Lock()
 	e.tick()
 	if rec := e.records[node]; rec != nil {
-		q.Domain = rec.zone
+		q.Domain = rec.domain
 	}
 	e.mu.Unlock()
 	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
@@ -134,8 +134,8 @@ func (e *Evictor) askDomains() {
 	}
 }
 
-// settlePermits acts on what was refused or permitted since its last call, and has what need not wait any more tried
-// again now; e.mu is held. While harm is refused, turns are paused too, so that no tokens accrue.
+// settlePermits reports what changed since its last call and has tried again what is now permitted; e.mu is held. While harm
+// is refused, turns are paused too, so that no tokens accrue.
 func (e *engine) settlePermits() {
 	changes := e.permitted.Changes()
 	for i := range changes {
@@ -154,7 +154,7 @@ func (e *engine) settlePermits() {
 	}
 	for _, name := range e.permitted.Freed() {
 		if rec := e.records[name]; rec != nil {
-			e.tryAgain(rec)
+			e.allSooner(rec)
 		}
 	}
 	if len(changes) == 0 {
@@ -162,9 +162,9 @@ func (e *engine) settlePermits() {
 	}
 	e.inbox.Kick() // Run may sleep past the instant at which to ask again, or to hand out a turn
 	for _, name := range e.turns.AllOverdue() {
-		// A Watched node is armed again after its grace period, and waits then.
-		if rec := e.records[name]; rec != nil && rec.Stage() != node.Watched && e.mayOwn(rec) == nil {
-			e.turns.WaitToRelease(name, string(rec.uid), rec.zone, e.read)
+		// An Early node is armed again after its grace period, and waits then.
+		if rec := e.records[name]; rec != nil && rec.Stage() != node.Early && e.mayOwn(rec) == nil {
+			e.turns.WaitToRelease(name, string(rec.uid), rec.domain, e.read)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (e *engine) domainChanged(c *permit.Change) {
 		return
 	}
 	for _, rec := range e.records {
-		if rec.zone == c.Domain && rec.Stage() >= node.Watched {
+		if rec.domain == c.Domain && rec.Stage() >= node.Early {
 			e.pendingChanged(rec, c.Pending)
 		}
 	}
@@ -205,14 +205,14 @@ func (e *engine) lookAtBudget() {
 		if e.cfg.NodeMonitorPeriod == 0 {
 			e.inbox.Node(rec.name) // a pass follows at once
 		}
-		e.decide(Decision{Kind: PendingChanged, Node: rec.name, Zone: rec.zone, Reason: permit.PolicyText(c.Is), Err: rec.allowance.HeldBack()})
+		e.decide(Decision{Kind: PendingChanged, Node: rec.name, Zone: rec.domain, Reason: permit.PolicyText(c.Is), Err: rec.allowance.HeldBack()})
 		if e.mayOwn(rec) != nil {
 			continue
 		}
 		if e.turns.IsOverdue(rec.name) {
-			e.turns.WaitToRelease(rec.name, string(rec.uid), rec.zone, e.read)
+			e.turns.WaitToRelease(rec.name, string(rec.uid), rec.domain, e.read)
 		}
-		e.tryAgain(rec)
+		e.allSooner(rec)
 	}
 }
 
@@ -221,8 +221,8 @@ func (e *engine) pauseTurns(domain zone.Key) {
 	e.turns.PauseDomain(domain, e.permitted.MayIn(domain) != nil || !e.cfg.TaintBasedEviction && e.permitted.Policy(domain) != nil, e.read)
 }
 
-// tryAgain has everything tried now that may have waited for a permission. What waits for something else still does.
-func (e *engine) tryAgain(rec *record) {
+// allSooner has everything tried now that may have waited for a permission. What waits for something else still does.
+func (e *engine) allSooner(rec *record) {
 	if _, scheduled := e.lifts.Get(rec.name); scheduled {
 		e.lifts.Schedule(rec.name, struct{}{}, e.read)
 	}

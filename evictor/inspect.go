@@ -56,7 +56,7 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	if rec == nil || rec.Stage() == node.New {
 		return NodeStatus{}, false
 	}
-	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.zone, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec), Waiting: e.turns.Waits(name)}
+	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec), Waiting: e.turns.Waits(name)}
 	for _, ev := range rec.pods.Armed(0) {
 		if status.Evictions++; e.pods.Refusal(ev) != nil {
 			status.Refused++
@@ -68,8 +68,8 @@ func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	return status, true
 }
 
-// Pending is an armed eviction.
-type Pending struct {
+// Eviction is an eviction that is armed: the pod is to leave, and has not yet.
+type Eviction struct {
 	Pod PodRef
 	// Due is when it is tried next: at its deadline, or later if it was held back or failed.
 	Due time.Time
@@ -83,20 +83,20 @@ type Pending struct {
 }
 
 // Evictions returns the armed evictions, in the order in which they are due.
-func (e *Evictor) Evictions() []Pending {
+func (e *Evictor) Evictions() []Eviction {
 	now := e.opts.Clock.Now()
 	items := e.armed.Items()
-	pending := make([]Pending, 0, len(items))
+	list := make([]Eviction, 0, len(items))
 	for some := range slices.Chunk(items, atOnce) {
 		e.mu.Lock() // taken for each chunk, so that others can act in between
 		for _, it := range some {
 			why, decided := it.Value.Why()
 			ref := refOf(it.Value.Pod())
-			pending = append(pending, Pending{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Refused: e.pods.Refusal(it.Value), Why: e.evictionDecision(EvictionArmed, ref, why, decided)})
+			list = append(list, Eviction{Pod: ref, Due: now.Add(it.In), Attempt: it.Attempts, Refused: e.pods.Refusal(it.Value), Why: e.evictionDecision(EvictionArmed, ref, why, decided)})
 		}
 		e.mu.Unlock()
 	}
-	return pending
+	return list
 }
 
 // atOnce is how many items are looked at under one holding of the lock.

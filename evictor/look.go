@@ -15,10 +15,10 @@ import (
 type sight uint8
 
 const (
-	shown   sight = iota // the node as last seen, or newer
-	older                // an older version, which a relist from a stale cache may bring: ignored
-	missing              // nothing
-	another              // a node with another UID
+	upToDate sight = iota // the node as last seen, or newer
+	older                 // an older version, which a relist from a stale cache may bring: ignored
+	missing               // nothing
+	another               // a node with another UID
 )
 
 // look reads a node from the store. Nothing else does, so identity, version and heartbeat are judged in one place. For a
@@ -30,7 +30,7 @@ func (e *engine) look(name string) (*v1.Node, sight) {
 	case !ok:
 		return nil, missing
 	case rec == nil:
-		return node, shown
+		return node, upToDate
 	case rec.uid != node.UID:
 		return node, another
 	}
@@ -39,7 +39,7 @@ func (e *engine) look(name string) (*v1.Node, sight) {
 		return nil, older
 	}
 	e.note(rec, node, seen.Heartbeat || e.renewed(rec))
-	return node, shown
+	return node, upToDate
 }
 
 // renewed says whether a node that its verdict calls silent has had a heartbeat since, its lease included.
@@ -51,8 +51,7 @@ func (e *engine) renewed(rec *record) bool {
 	return ok && !v.Expired
 }
 
-// current returns a known node for a caller about to act, or nil if the store shows an older version of it, another node,
-// or none. The next event of an older one marks it dirty; current itself marks one that seems to be gone or replaced.
+// current returns a known node for a caller about to act, or nil if the store shows an older one, another, or none. The next event of an older one marks it dirty; current itself marks one that seems to be gone or replaced.
 func (e *engine) current(rec *record) *v1.Node {
 	if e.records[rec.name] != rec {
 		return nil
@@ -67,7 +66,7 @@ func (e *engine) current(rec *record) *v1.Node {
 			e.inbox.Node(rec.name)
 		}
 	}
-	if s != shown {
+	if s != upToDate {
 		return nil
 	}
 	return node
@@ -82,12 +81,12 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 		}
 	}
 	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting())
-	if counts || rec.zone != rec.Zone || hold != rec.Hold {
+	if counts || rec.domain != rec.Zone || hold != rec.Hold {
 		rec.Hold, e.attention[rec.name] = hold, rec
 		e.inbox.Kick() // it need not have been Run that noticed
 	}
 	if e.cfg.Half == TaintEviction {
-		rec.zone = rec.Zone // this half has no passes that would do it
+		rec.domain = rec.Zone // this half has no passes that would do it
 	}
 	if movedOn {
 		at := e.read.Add(e.cfg.RetryInitial) // not in the same Step as the conflict
@@ -116,16 +115,16 @@ func (e *engine) tellBudget(rec *record) {
 func (e *engine) about(rec *record) node.Facts {
 	return rec.Facts(node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, Ahead: e.ahead, Watched: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.pending(rec) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
+		Now: e.now, Ahead: e.ahead, EmptyFrom: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.pending(rec) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	})
 }
 
 // pending returns what becomes of evictions by our own taints: the stricter of what the zone policy and the budget say.
 func (e *engine) pending(rec *record) zone.Pending {
-	return max(rec.allowance.Pending(), e.permitted.Pending(rec.zone))
+	return max(rec.allowance.Pending(), e.permitted.Pending(rec.domain))
 }
 
 // mayOwn returns why such evictions are not permitted now.
 func (e *engine) mayOwn(rec *record) error {
-	return cmp.Or(e.permitted.May(permit.Own, rec.zone), rec.allowance.HeldBack())
+	return cmp.Or(e.permitted.May(permit.Own, rec.domain), rec.allowance.HeldBack())
 }

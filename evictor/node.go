@@ -27,7 +27,7 @@ func (e *engine) syncNode(name string) {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, seen: e.now, zone: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: allowance.Node{Name: name}}
+		rec = &record{name: name, uid: object.UID, seen: e.now, domain: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: allowance.Node{Name: name}}
 		e.records[name], e.attention[name] = rec, rec
 		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)
@@ -80,27 +80,27 @@ func (e *engine) forgetNode(rec *record, replaced bool) {
 func (e *engine) scheduleWrites(rec *record, about node.Facts, object *v1.Node) {
 	p := e.planNode(rec, about, object)
 	if p.Lift {
-		wake(e.lifts, rec, e.read)
+		schedule(e.lifts, rec, e.read)
 	}
 	if rest := p.Rest(); !rest.Nothing() {
-		wake(e.writes, rec, e.read)
+		schedule(e.writes, rec, e.read)
 	}
 }
 
 // planNode plans the writes that the node needs. If harm is left out for want of a permission, the node waits for that
 // permission.
 func (e *engine) planNode(rec *record, about node.Facts, object *v1.Node) node.Plan {
-	about.NoHarm = e.permitted.May(permit.Harm, rec.zone) != nil
+	about.NoHarm = e.permitted.May(permit.Harm, rec.domain) != nil
 	p := rec.Plan(about, object, e.pods.Outage(&rec.pods, object.Spec.Taints))
 	if p.Waits {
-		e.permitted.Wait(permit.Harm, rec.zone, rec.name)
+		e.permitted.Wait(permit.Harm, rec.domain, rec.name)
 	}
 	return p
 }
 
-// wake makes a worker look at the node now; e.mu is held. Work that failed still waits for its
+// schedule makes a worker look at the node now; e.mu is held. Work that failed still waits for its
 // backoff: otherwise the events that each try causes would make it try for ever, and it reads the current node anyway
 // when it runs. Work in flight may have read an older node, so it runs once more.
-func wake(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
+func schedule(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
 	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
 }

@@ -98,7 +98,7 @@ func (e *Evictor) Explain(key string) []Decision {
 	e.mu.Lock() // not held below: there may be much to read
 	for name := range nodes {
 		if rec := e.records[name]; rec != nil {
-			zones[rec.zone] = true
+			zones[rec.domain] = true
 		}
 	}
 	e.mu.Unlock()

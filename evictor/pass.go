@@ -36,15 +36,15 @@ func (e *engine) follow() {
 		if rec.Stage() == node.New {
 			continue
 		}
-		if rec.zone != rec.Zone {
-			rec.zone = rec.Zone
-			e.turns.Move(rec.name, rec.zone)
+		if rec.domain != rec.Zone {
+			rec.domain = rec.Zone
+			e.turns.Move(rec.name, rec.domain)
 			if e.permitted.Forget(rec.name) { // its new zone may have other permissions
-				e.tryAgain(rec)
+				e.allSooner(rec)
 			}
 		}
 		// A verdict counts in its zone and in the budget, whether or not its write succeeds or the store shows the node as it is.
-		e.zones.Set(rec.name, rec.zone, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
+		e.zones.Set(rec.name, rec.domain, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
 		e.tellBudget(rec)
 	}
 	e.evaluateZones()
@@ -59,7 +59,7 @@ func (e *engine) judged(rec *record, v health.Verdict) {
 	first := rec.Stage() == node.New
 	from, silent := rec.Judge(v)
 	if first && !rec.seen.After(e.begun) { // what has failed by the first verdict may have failed before we watched
-		rec.BecomeWatched()
+		rec.BecomeEarly()
 	}
 	if rec.Stage() == node.Calm {
 		e.turns.NotOverdue(rec.name)
@@ -119,7 +119,7 @@ func (e *engine) evaluateZones() {
 func (e *engine) restarted() {
 	e.begun = e.now
 	for _, name := range sortedKeys(e.records) {
-		if rec := e.records[name]; rec.BecomeWatched() {
+		if rec := e.records[name]; rec.BecomeEarly() {
 			e.attention[name] = rec
 			e.dequeue(rec, node.Settling.String())
 			e.turns.LeaveRelease(name) // overdue pods stay overdue until they may leave
@@ -160,7 +160,7 @@ func (e *engine) attendAt() (next time.Time, ok bool) {
 // waitsUntil is when, by the clock, time alone changes what the node needs.
 func (e *engine) waitsUntil(rec *record) (at time.Time, ok bool) {
 	v, ok := e.latest(rec)
-	if v.Suspect && rec.Stage() == node.Watched {
+	if v.Suspect && rec.Stage() == node.Early {
 		return at, false // it waits for an answer
 	}
 	settles, waits := e.monitor.Settles(rec.name)
@@ -181,7 +181,7 @@ func (e *engine) latest(rec *record) (v health.Verdict, ok bool) {
 func (e *engine) consider(rec *record) {
 	object := e.current(rec)
 	latest, ok := e.latest(rec)
-	settled := rec.Stage() == node.Watched && e.monitor.SettledAt(rec.name, e.read)
+	settled := rec.Stage() == node.Early && e.monitor.SettledAt(rec.name, e.read)
 	waits, again := rec.Consider(e.about(rec), latest, settled, object != nil)
 	if again {
 		e.attention[rec.name] = rec

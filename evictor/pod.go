@@ -51,7 +51,7 @@ func (e *engine) syncPod(key PodKey) {
 	if about.Silent() && pods.Ready(pod) && pod.DeletionTimestamp == nil && rec.Marks.MarkNow(pod.UID) {
 		e.attention[rec.name] = rec
 		if about.Marks() {
-			wake(e.writes, rec, e.read)
+			schedule(e.writes, rec, e.read)
 		}
 	}
 }

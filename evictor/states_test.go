@@ -10,8 +10,8 @@ import (
 
 // stages are the stages that a node can be in, with what belongs to them. The list may only shrink.
 var stages = []string{
-	"new", "calm", "waiting", "emptying", "served",
-	"watched after waiting", "watched after served",
+	"new", "calm", "failed", "emptying", "served",
+	"early after failed", "early after served",
 }
 
 // visited are the states in which nodes were found in some lives, after every step, decision and write.

@@ -10,12 +10,12 @@ import (
 
 // enqueue puts a failed node into its zone's queue.
 func (e *engine) enqueue(rec *record) {
-	st, ok := e.zones.Zone(rec.zone)
+	st, ok := e.zones.Zone(rec.domain)
 	if ok && st.State == zone.Initial {
-		e.turns.SetRate(rec.zone, st.Rate, e.read) // a custom policy may have no states: a first rate of 0 was then not reported as a change
+		e.turns.SetRate(rec.domain, st.Rate, e.read) // a custom policy may have no states: a first rate of 0 was then not reported as a change
 	}
-	if e.turns.Wait(rec.name, string(rec.uid), rec.zone, e.read) {
-		e.decide(Decision{Kind: NodeQueued, Node: rec.name, Zone: rec.zone, State: st.State, Rate: st.Rate, Counts: st.Counts})
+	if e.turns.Wait(rec.name, string(rec.uid), rec.domain, e.read) {
+		e.decide(Decision{Kind: NodeQueued, Node: rec.name, Zone: rec.domain, State: st.State, Rate: st.Rate, Counts: st.Counts})
 	}
 }
 
@@ -23,7 +23,7 @@ func (e *engine) enqueue(rec *record) {
 func (e *engine) dequeue(rec *record, reason string) {
 	e.allowance.Unasked(&rec.allowance)
 	if e.turns.Leave(rec.name) {
-		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: reason})
+		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.domain, Reason: reason})
 	}
 }
 
@@ -61,21 +61,21 @@ func (e *engine) granted(rec *record, turn *turns.Turn) {
 		// It was failed at the last pass; the next one decides again.
 		turn.Drop()
 		e.attention[rec.name] = rec
-		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.zone, Reason: about.Why()})
-	case e.refused(rec):
+		e.decide(Decision{Kind: NodeDequeued, Node: rec.name, Zone: rec.domain, Reason: about.Why()})
+	case !e.reserve(rec):
 		turn.Later(e.cfg.GateInterval, e.read)
 	default:
 		e.writes.Schedule(rec.name, struct{}{}, e.read)
 	}
 }
 
-// refused asks the budget whether the node may be acted on. It reports once which bound refuses it.
-func (e *engine) refused(rec *record) bool {
+// reserve asks the budget for the node, which may be acted on if that is granted. It reports once which bound refuses it.
+func (e *engine) reserve(rec *record) (granted bool) {
 	err, first := e.allowance.Ask(&rec.allowance, e.read)
 	if first {
-		e.decide(Decision{Kind: TurnRefused, Node: rec.name, Zone: rec.zone, Reason: reasonBudget, Err: err})
+		e.decide(Decision{Kind: TurnRefused, Node: rec.name, Zone: rec.domain, Reason: reasonBudget, Err: err})
 	}
-	return err != nil
+	return err == nil
 }
 
 // emptied ends the turn of a node that is being emptied, once each of its pods has been tried. Pods that the API server
@@ -126,7 +126,7 @@ func (e *engine) noteActed(rec *record) {
 // endTurn ends the turn that a write acted on, if any.
 func (w *writing) endTurn(err error) {
 	rec := w.rec
-	if w.turn == nil || w.turns.Of(rec.name) != w.turn {
+	if w.inTurn == nil || w.turns.Of(rec.name) != w.inTurn {
 		return // none, or one granted during the write: the next write acts on it
 	}
 	if w.cfg.empties() && w.p.Told {
@@ -147,10 +147,10 @@ func (e *engine) finish(rec *record, how node.Ending) {
 	case node.Done:
 		turn.Served()
 	case node.Dropped:
-		rec.BecomeWaiting()
+		rec.EndEmptying()
 		turn.Drop()
 	case node.Spent:
-		rec.BecomeWaiting()
+		rec.EndEmptying()
 		turn.Again(e.read)
 		e.attention[rec.name] = rec // if the node left the queue meanwhile, Again does not put it back: a pass must
 	}

@@ -56,7 +56,7 @@ func (w *writing) prepare() (result timedworker.Result, some bool) {
 	if w.p = w.planNode(w.rec, w.about(w.rec), w.object); w.task.lift {
 		w.p = w.p.Taints()
 	} else {
-		w.p, w.turn = w.p.Rest(), w.turns.Of(w.rec.name)
+		w.p, w.inTurn = w.p.Rest(), w.turns.Of(w.rec.name)
 	}
 	if w.p.Nothing() {
 		w.rec.Wrote(false, "") // a conflict is over: it keeps no turn that has nothing to do
@@ -98,7 +98,7 @@ func (w *writing) wrote(err error) timedworker.Result {
 		w.refused = permit.Write
 	}
 	if w.refused != 0 && known {
-		w.permitted.Wait(w.refused, w.rec.zone, w.rec.name)
+		w.permitted.Wait(w.refused, w.rec.domain, w.rec.name)
 	}
 	if err != nil && !closed {
 		w.decide(Decision{Kind: WriteFailed, Node: w.rec.name, Reason: cmp.Or(w.failed, "write"), Err: err})

@@ -23,7 +23,7 @@ type writing struct {
 	rec     *record
 	object  *v1.Node // as read, or read again after the conditions were written
 	p       node.Plan
-	turn    *turns.Turn       // the turn that it acts on, nil for none
+	inTurn  *turns.Turn       // the turn that it acts on, nil for none
 	refused permit.Permission // what it lacked, 0 for nothing
 	failed  string            // the first step that failed
 }

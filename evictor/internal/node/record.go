@@ -17,14 +17,14 @@ import (
 // or has its turn, and the node's object whether it is tainted.
 type Stage uint8
 
-// The stages. Judge begins and ends an outage. Within it a node that is tainted stays Waiting; one that is emptied goes
-// from Waiting through Emptying, from which it may come back, to Served. From each of them it may become Watched, and
+// The stages. Judge begins and ends an outage. Within it a node that is tainted stays Failed; one that is emptied goes
+// from Failed through Emptying, from which it may come back, to Served. From each of them it may become Early, and
 // return.
 const (
 	New      Stage = iota // no verdict has fallen
 	Calm                  // it is Ready by its verdict
-	Watched               // it failed before the clocks started or restarted, and is watched for one more grace period
-	Waiting               // it failed, and is acted on when it has its turn
+	Early                 // it failed before the clocks started or restarted, and is watched for one more grace period
+	Failed                // it failed, and is acted on when it has its turn
 	Emptying              // without taints: it failed, has its turn, and its pods are being evicted
 	Served                // without taints: it failed and was emptied; pods that appear on it are evicted at once
 )
@@ -58,7 +58,7 @@ type Record struct {
 	Marks       Marks // of its pods; empty unless the verdict is Unknown
 
 	stage   Stage
-	after   Stage          // in Watched, the stage to return to (Waiting or Served); otherwise New
+	after   Stage          // in Early, the stage to return to (Failed or Served); otherwise New
 	verdict health.Verdict // zero in New; Ready in Calm, and only there
 	word    word           // agreed unless the verdict is Unknown; unwritten only if the node was silent
 	begun   bool           // since it failed, a pod was evicted to empty the node; only if it has failed
@@ -78,7 +78,7 @@ type Marks struct {
 type World struct {
 	TaintBased bool          // a failed node is tainted; otherwise it is emptied
 	Timeout    time.Duration // how long a node must have failed before it is emptied
-	Watched    time.Time     // when the node will have been watched for a grace period; it is not emptied before
+	EmptyFrom  time.Time     // when the node will have been watched for a grace period; it is not emptied before
 	Passes     bool          // verdicts are reached in passes, which act strictly after Timeout
 	Unseen     time.Duration // how long a taint that we wrote counts although the store does not show it
 
@@ -98,7 +98,7 @@ func (r *Record) Verdict() health.Verdict { return r.verdict }
 // Stage returns how far the node's eviction is.
 func (r *Record) Stage() Stage { return r.stage }
 
-// Emptied says whether the node was emptied in this outage, even if it is Watched since.
+// Emptied says whether the node was emptied in this outage, even if it is Early since.
 func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
 
 // Begun says whether, in this outage, the node was emptied or has lost a pod to that.
@@ -117,7 +117,7 @@ func (r *Record) Facts(w World) Facts {
 	w.Hold = cmp.Or(w.Hold, r.Hold)
 	return Facts{
 		World: w, Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
-		Settling: r.stage == Watched, Carries: r.Tainted || w.Now.Before(r.unseen),
+		Settling: r.stage == Early, Carries: r.Tainted || w.Now.Before(r.unseen),
 	}
 }
 
@@ -130,15 +130,15 @@ func (r *Record) Plan(f Facts, object *v1.Node, since *metav1.Time) Plan {
 // Check returns an error if the record violates an invariant, which is a fault of this package.
 func (r *Record) Check() error {
 	for wrong, kept := range map[string]bool{
-		"a verdict in New":                  r.stage != New || r.verdict == health.Verdict{},
-		"Ready, or Calm, and not both":      (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
-		"watched, or goes on, and not both": (r.stage == Watched) == (r.after >= Waiting) && (r.stage == Watched || r.after == New),
-		"nothing to write":                  r.word != unwritten || r.verdict.Expired,
-		"nothing to hear":                   r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
-		"no pods to mark":                   r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
-		"watched, and being emptied":        r.after != Emptying,
-		"begun, and not failed":             !r.begun || r.stage >= Watched,
-		"tainted and emptied":               !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
+		"a verdict in New":                r.stage != New || r.verdict == health.Verdict{},
+		"Ready, or Calm, and not both":    (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
+		"early, or goes on, and not both": (r.stage == Early) == (r.after >= Failed) && (r.stage == Early || r.after == New),
+		"nothing to write":                r.word != unwritten || r.verdict.Expired,
+		"nothing to hear":                 r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
+		"no pods to mark":                 r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
+		"early, and being emptied":        r.after != Emptying,
+		"begun, and not failed":           !r.begun || r.stage >= Early,
+		"tainted and emptied":             !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
 	} {
 		if !kept {
 			return errors.New(wrong + ": " + r.String())
@@ -155,7 +155,7 @@ func (r *Record) String() string {
 		}
 		return ""
 	}
-	stages := [...]string{"new", "calm", "watched", "waiting", "emptying", "served"}
-	return stages[r.stage] + when(r.stage == Watched, " after "+stages[r.after]) +
+	stages := [...]string{"new", "calm", "early", "failed", "emptying", "served"}
+	return stages[r.stage] + when(r.stage == Early, " after "+stages[r.after]) +
 		[...]string{"", ", unwritten", ", heard"}[r.word] + when(r.Marks.Due, ", to mark") + when(!r.unseen.IsZero(), ", unseen")
 }

@@ -93,68 +93,68 @@ func TestLifeOfATaintedNode(t *testing.T) {
 		moment{"it is seen", func(*known) {}, "new", "NotFailed", false, false},
 		moment{"it is judged", func(k *known) { k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
 		moment{"it reports", func(k *known) { k.look(true) }, "calm", "NodeReady", false, false},
-		moment{"it falls silent, and waits", func(k *known) { k.judge(v1.ConditionUnknown, true) }, "waiting, unwritten, to mark", "", true, false},
-		moment{"its Unknown is written; the store does not show it", func(k *known) { k.Told() }, "waiting, unwritten, to mark", "", true, false},
-		moment{"and does", func(k *known) { k.object.Status.Conditions[0].Status = v1.ConditionUnknown; k.look(false); k.Told() }, "waiting, to mark", "", true, false},
-		moment{"its pods are marked", func(k *known) { k.Marks.Marked("p"); k.Marks.Due = false }, "waiting", "", true, false},
-		moment{"it has its turn", func(k *known) { k.Turn = true }, "waiting", "", false, false},
+		moment{"it falls silent, and waits", func(k *known) { k.judge(v1.ConditionUnknown, true) }, "failed, unwritten, to mark", "", true, false},
+		moment{"its Unknown is written; the store does not show it", func(k *known) { k.Told() }, "failed, unwritten, to mark", "", true, false},
+		moment{"and does", func(k *known) { k.object.Status.Conditions[0].Status = v1.ConditionUnknown; k.look(false); k.Told() }, "failed, to mark", "", true, false},
+		moment{"its pods are marked", func(k *known) { k.Marks.Marked("p"); k.Marks.Due = false }, "failed", "", true, false},
+		moment{"it has its turn", func(k *known) { k.Turn = true }, "failed", "", false, false},
 		moment{"it is tainted, which the store does not show", func(k *known) {
 			require.Equal(t, Done, k.EndTurn(k.Facts(k.World), true, true))
 			k.Turn = false
-		}, "waiting, unseen", "Tainted", false, false},
-		moment{"nor by now", func(k *known) { k.look(false) }, "waiting, unseen", "Tainted", false, false},
-		moment{"nor does it for long", func(k *known) { k.Now = at(40) }, "waiting, unseen", "", true, false},
-		moment{"it does", func(k *known) { k.shows(own(v1.TaintNodeUnreachable)) }, "waiting", "Tainted", false, false},
-		moment{"somebody takes the taint away", func(k *known) { k.shows() }, "waiting", "", true, false},
-		moment{"it is tainted again", func(k *known) { k.shows(own(v1.TaintNodeUnreachable)) }, "waiting", "Tainted", false, false},
-		moment{"it says not Ready", func(k *known) { k.says(v1.ConditionFalse) }, "waiting, heard", "Tainted", false, false},
-		moment{"which is the verdict; whom we marked is forgotten", func(k *known) { k.judge(v1.ConditionFalse, false); require.Nil(t, k.Marks.Done) }, "waiting", "Tainted", false, false},
-		moment{"it says Ready", func(k *known) { k.says(v1.ConditionTrue) }, "waiting", "NodeReady", false, false},
+		}, "failed, unseen", "Tainted", false, false},
+		moment{"nor by now", func(k *known) { k.look(false) }, "failed, unseen", "Tainted", false, false},
+		moment{"nor does it for long", func(k *known) { k.Now = at(40) }, "failed, unseen", "", true, false},
+		moment{"it does", func(k *known) { k.shows(own(v1.TaintNodeUnreachable)) }, "failed", "Tainted", false, false},
+		moment{"somebody takes the taint away", func(k *known) { k.shows() }, "failed", "", true, false},
+		moment{"it is tainted again", func(k *known) { k.shows(own(v1.TaintNodeUnreachable)) }, "failed", "Tainted", false, false},
+		moment{"it says not Ready", func(k *known) { k.says(v1.ConditionFalse) }, "failed, heard", "Tainted", false, false},
+		moment{"which is the verdict; whom we marked is forgotten", func(k *known) { k.judge(v1.ConditionFalse, false); require.Nil(t, k.Marks.Done) }, "failed", "Tainted", false, false},
+		moment{"it says Ready", func(k *known) { k.says(v1.ConditionTrue) }, "failed", "NodeReady", false, false},
 		moment{"and is", func(k *known) { k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
-		moment{"it loses its condition: nothing is known", func(k *known) { k.judge("", false); k.shows() }, "waiting", "NotFailed", false, false},
+		moment{"it loses its condition: nothing is known", func(k *known) { k.judge("", false); k.shows() }, "failed", "NotFailed", false, false},
 	)
 }
 
 // The clocks start anew, twice, while a node waits.
-func TestLifeOfAWatchedNode(t *testing.T) {
+func TestLifeOfAnEarlyNode(t *testing.T) {
 	live(t, seen(),
-		moment{"nobody watches who has not failed", func(k *known) { require.False(t, k.BecomeWatched()) }, "new", "NotFailed", false, false},
-		moment{"nor who is Ready", func(k *known) { k.judge(v1.ConditionTrue, false); require.False(t, k.BecomeWatched()) }, "calm", "NodeReady", false, false},
-		moment{"it fails", func(k *known) { k.judge(v1.ConditionFalse, false); k.says(v1.ConditionFalse) }, "waiting", "", true, false},
-		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()) }, "watched after waiting", "NotSettled", false, true},
-		moment{"and once more", func(k *known) { require.True(t, k.BecomeWatched()) }, "watched after waiting", "NotSettled", false, true},
-		moment{"every zone is down: no grace ends", func(k *known) { k.AllDown, k.settled = true, true }, "watched after waiting", "AllZonesDown", false, false},
-		moment{"a verdict does not end it", func(k *known) { k.judge(v1.ConditionFalse, false) }, "watched after waiting", "AllZonesDown", false, false},
-		moment{"one is up", func(k *known) { k.AllDown = false }, "waiting", "", true, false},
-		moment{"the store does not show it", func(k *known) { k.hidden = true }, "waiting", "", false, false},
-		moment{"it is watched, and recovers", func(k *known) { k.BecomeWatched(); k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
+		moment{"nobody watches who has not failed", func(k *known) { require.False(t, k.BecomeEarly()) }, "new", "NotFailed", false, false},
+		moment{"nor who is Ready", func(k *known) { k.judge(v1.ConditionTrue, false); require.False(t, k.BecomeEarly()) }, "calm", "NodeReady", false, false},
+		moment{"it fails", func(k *known) { k.judge(v1.ConditionFalse, false); k.says(v1.ConditionFalse) }, "failed", "", true, false},
+		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeEarly()) }, "early after failed", "NotSettled", false, true},
+		moment{"and once more", func(k *known) { require.True(t, k.BecomeEarly()) }, "early after failed", "NotSettled", false, true},
+		moment{"every zone is down: no grace ends", func(k *known) { k.AllDown, k.settled = true, true }, "early after failed", "AllZonesDown", false, false},
+		moment{"a verdict does not end it", func(k *known) { k.judge(v1.ConditionFalse, false) }, "early after failed", "AllZonesDown", false, false},
+		moment{"one is up", func(k *known) { k.AllDown = false }, "failed", "", true, false},
+		moment{"the store does not show it", func(k *known) { k.hidden = true }, "failed", "", false, false},
+		moment{"it is watched, and recovers", func(k *known) { k.BecomeEarly(); k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
 	)
 }
 
 func TestLifeOfANodeThatIsEmptied(t *testing.T) {
 	live(t, emptied(),
-		moment{"it falls silent", func(k *known) { k.judge(v1.ConditionUnknown, true); k.says(v1.ConditionUnknown) }, "waiting, heard, to mark", "", false, true},
-		moment{"its Unknown comes back from the API: it has spoken since", func(k *known) { k.Told() }, "waiting, heard, to mark", "", false, true},
-		moment{"not for long enough, its turn or not", func(k *known) { k.Now, k.Turn = at(49), true }, "waiting, heard, to mark", "", false, true},
-		moment{"for long enough, in exact mode", func(k *known) { k.Now, k.Turn = at(50), false }, "waiting, heard, to mark", "", true, false},
-		moment{"in passes that is not yet over", func(k *known) { k.Passes = true }, "waiting, heard, to mark", "", false, true},
-		moment{"now it is, whatever the store shows", func(k *known) { k.Now, k.hidden = at(51), true }, "waiting, heard, to mark", "", true, false},
-		moment{"it has its turn", func(k *known) { k.Turn = true }, "waiting, heard, to mark", "", false, false},
+		moment{"it falls silent", func(k *known) { k.judge(v1.ConditionUnknown, true); k.says(v1.ConditionUnknown) }, "failed, heard, to mark", "", false, true},
+		moment{"its Unknown comes back from the API: it has spoken since", func(k *known) { k.Told() }, "failed, heard, to mark", "", false, true},
+		moment{"not for long enough, its turn or not", func(k *known) { k.Now, k.Turn = at(49), true }, "failed, heard, to mark", "", false, true},
+		moment{"for long enough, in exact mode", func(k *known) { k.Now, k.Turn = at(50), false }, "failed, heard, to mark", "", true, false},
+		moment{"in passes that is not yet over", func(k *known) { k.Passes = true }, "failed, heard, to mark", "", false, true},
+		moment{"now it is, whatever the store shows", func(k *known) { k.Now, k.hidden = at(51), true }, "failed, heard, to mark", "", true, false},
+		moment{"it has its turn", func(k *known) { k.Turn = true }, "failed, heard, to mark", "", false, false},
 		moment{"it is emptied", func(k *known) {
 			require.False(t, k.Emptied())
 			require.True(t, k.BecomeServed())
 			k.Turn = false
 		}, "served, heard, to mark", "", false, false},
 		moment{"and some that were refused leave", func(k *known) { require.False(t, k.BecomeServed()) }, "served, heard, to mark", "", false, false},
-		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeWatched()); require.True(t, k.Emptied()) }, "watched after served, heard, to mark", "NotSettled", false, true},
+		moment{"the clocks start anew", func(k *known) { require.True(t, k.BecomeEarly()); require.True(t, k.Emptied()) }, "early after served, heard, to mark", "NotSettled", false, true},
 		moment{"a grace later", func(k *known) { k.settled = true }, "served, heard, to mark", "", false, false},
-		moment{"every zone goes down: it is to be emptied again", func(k *known) { require.True(t, k.BecomeUnserved()) }, "waiting, heard, to mark", "", true, false},
+		moment{"every zone goes down: it is to be emptied again", func(k *known) { require.True(t, k.BecomeUnserved()) }, "failed, heard, to mark", "", true, false},
 		moment{"nobody is left", func(k *known) { require.True(t, k.BecomeServed()) }, "served, heard, to mark", "", false, false},
 		moment{"every zone goes down while it is watched", func(k *known) {
-			k.BecomeWatched()
+			k.BecomeEarly()
 			require.True(t, k.BecomeUnserved())
 			k.settled = false
-		}, "watched after waiting, heard, to mark", "NotSettled", false, true},
+		}, "early after failed, heard, to mark", "NotSettled", false, true},
 		moment{"it recovers", func(k *known) { k.judge(v1.ConditionTrue, false) }, "calm", "NodeReady", false, false},
 		moment{"an answer comes late", func(k *known) {
 			k.Marks.Marked("late")

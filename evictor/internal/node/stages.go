@@ -43,8 +43,8 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 	}
 	if v.Ready == v1.ConditionTrue {
 		r.stage, r.after, r.begun = Calm, New, false
-	} else if r.stage < Watched {
-		r.stage = Waiting
+	} else if r.stage < Early {
+		r.stage = Failed
 	}
 	if v.Ready != v1.ConditionUnknown {
 		r.Marks = Marks{}
@@ -54,39 +54,39 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 	return from, silent
 }
 
-// BecomeWatched is called when the clocks restart: a failed node waits for one more grace period. It says whether the node
+// BecomeEarly is called when the clocks restart: a failed node waits for one more grace period. It says whether the node
 // has failed.
-func (r *Record) BecomeWatched() (failed bool) {
-	r.BecomeWaiting()
-	if r.stage > Watched {
-		r.stage, r.after = Watched, r.stage
+func (r *Record) BecomeEarly() (failed bool) {
+	r.EndEmptying()
+	if r.stage > Early {
+		r.stage, r.after = Early, r.stage
 	}
-	return r.stage == Watched
+	return r.stage == Early
 }
 
 // BecomeUnserved makes an emptied node wait for another turn, to be emptied again: every zone has gone down, or the zone
 // policy cancels. It says whether the node has failed.
 func (r *Record) BecomeUnserved() (failed bool) {
-	r.stage, r.after, r.begun = min(r.stage, Waiting), min(r.after, Waiting), false
-	return r.stage >= Watched
+	r.stage, r.after, r.begun = min(r.stage, Failed), min(r.after, Failed), false
+	return r.stage >= Early
 }
 
 // BecomeEmptying is called when the node has its turn and its pods are to leave.
 func (r *Record) BecomeEmptying() {
-	if r.stage == Waiting {
+	if r.stage == Failed {
 		r.stage = Emptying
 	}
 }
 
-// BecomeWaiting is called when some of its pods could not be evicted: the node waits for another turn.
-func (r *Record) BecomeWaiting() {
+// EndEmptying is called when some of its pods could not be evicted: the node waits for another turn.
+func (r *Record) EndEmptying() {
 	if r.stage == Emptying {
-		r.stage = Waiting
+		r.stage = Failed
 	}
 }
 
 // PodLeft is called when a pod was evicted to empty the node.
-func (r *Record) PodLeft() { r.begun = r.stage >= Watched }
+func (r *Record) PodLeft() { r.begun = r.stage >= Early }
 
 // BecomeServed is called when a failed node is emptied. It says whether that is the first time in this outage.
 func (r *Record) BecomeServed() (first bool) {
@@ -116,7 +116,7 @@ func (m *Marks) Marked(pod types.UID) {
 // emptied. latest is the monitor's current verdict; settled says that the node has been watched for a whole grace period
 // since the clocks restarted; shown says that the store shows the node. again means that time alone may change the answer.
 func (r *Record) Consider(f Facts, latest health.Verdict, settled, shown bool) (waits, again bool) {
-	if r.stage == Watched && !f.AllDown {
+	if r.stage == Early && !f.AllDown {
 		if again = !settled; settled {
 			r.stage, r.after = r.after, New
 		}
@@ -133,9 +133,9 @@ func (r *Record) Consider(f Facts, latest health.Verdict, settled, shown bool) (
 // watched for a whole grace period, or zero if it must stay silent for that long.
 func (r *Record) WaitsUntil(f Facts, latest health.Verdict, settles time.Time) time.Time {
 	switch {
-	case r.stage == Watched && !settles.IsZero():
+	case r.stage == Early && !settles.IsZero():
 		return settles
-	case r.stage == Watched:
+	case r.stage == Early:
 		return latest.LastBeat.Add(latest.Grace)
 	case f.Now.Before(r.unseen):
 		return r.unseen
@@ -151,8 +151,8 @@ func (w *World) emptyAt(v health.Verdict) time.Time {
 	if v.Ready == v1.ConditionUnknown {
 		at = v.LastBeat.Add(w.Timeout)
 	}
-	if at.Before(w.Watched) {
-		at = w.Watched
+	if at.Before(w.EmptyFrom) {
+		at = w.EmptyFrom
 	}
 	if w.Passes {
 		return at.Add(1)

@@ -146,14 +146,14 @@ func TestWaitsUntil(t *testing.T) {
 	}{
 		"nothing is known":                  {func(*known) {}, time.Time{}, at(5)},
 		"it waits for its turn":             {func(*known) {}, at(70), at(5)},
-		"watched":                           {func(k *known) { k.BecomeWatched() }, at(70), at(70)},
-		"watched, and may not be silent":    {func(k *known) { k.BecomeWatched() }, time.Time{}, at(30)},
+		"watched":                           {func(k *known) { k.BecomeEarly() }, at(70), at(70)},
+		"watched, and may not be silent":    {func(k *known) { k.BecomeEarly() }, time.Time{}, at(30)},
 		"a taint is not shown":              {func(k *known) { k.EndTurn(k.Facts(k.World), true, false) }, time.Time{}, at(45)},
 		"it is to be emptied":               {func(k *known) { k.TaintBased, k.Passes = false, true }, time.Time{}, at(60).Add(1)},
 		"silent, and to be emptied":         {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionUnknown, true) }, time.Time{}, at(50)},
 		"Ready, and not":                    {func(k *known) { k.TaintBased = false; k.judge(v1.ConditionTrue, false) }, time.Time{}, at(5)},
 		"it has lost its condition":         {func(k *known) { k.TaintBased = false; k.judge("", false) }, time.Time{}, at(5)},
-		"watched comes before what it left": {func(k *known) { k.TaintBased = false; k.BecomeServed(); k.BecomeWatched() }, at(70), at(70)},
+		"watched comes before what it left": {func(k *known) { k.TaintBased = false; k.BecomeServed(); k.BecomeEarly() }, at(70), at(70)},
 	} {
 		k := seen()
 		k.judge(v1.ConditionFalse, false)
@@ -213,17 +213,17 @@ func TestCheck(t *testing.T) {
 	}{
 		"new":     {Record{verdict: unknown}, Record{}},
 		"calm":    {Record{stage: Calm, verdict: unknown}, Record{stage: Calm, verdict: health.Verdict{Ready: v1.ConditionTrue}}},
-		"Ready":   {Record{stage: Waiting, verdict: health.Verdict{Ready: v1.ConditionTrue}}, Record{stage: Waiting}},
-		"watched": {Record{stage: Watched}, Record{stage: Watched, after: Waiting}},
-		"after":   {Record{stage: Waiting, after: Served}, Record{stage: Watched, after: Served}},
-		"after 2": {Record{stage: Waiting, after: Calm}, Record{stage: Waiting}},
-		"to come": {Record{stage: Watched, after: Calm}, Record{stage: Served}},
-		"write":   {Record{stage: Waiting, word: unwritten}, Record{stage: Waiting, word: unwritten, verdict: health.Verdict{Expired: true}}},
-		"heard":   {Record{word: heard}, Record{stage: Waiting, word: heard, verdict: unknown}},
-		"due":     {Record{stage: Waiting, Marks: Marks{Due: true}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Due: true}}},
-		"done":    {Record{stage: Waiting, Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{stage: Waiting, verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
+		"Ready":   {Record{stage: Failed, verdict: health.Verdict{Ready: v1.ConditionTrue}}, Record{stage: Failed}},
+		"watched": {Record{stage: Early}, Record{stage: Early, after: Failed}},
+		"after":   {Record{stage: Failed, after: Served}, Record{stage: Early, after: Served}},
+		"after 2": {Record{stage: Failed, after: Calm}, Record{stage: Failed}},
+		"to come": {Record{stage: Early, after: Calm}, Record{stage: Served}},
+		"write":   {Record{stage: Failed, word: unwritten}, Record{stage: Failed, word: unwritten, verdict: health.Verdict{Expired: true}}},
+		"heard":   {Record{word: heard}, Record{stage: Failed, word: heard, verdict: unknown}},
+		"due":     {Record{stage: Failed, Marks: Marks{Due: true}}, Record{stage: Failed, verdict: unknown, Marks: Marks{Due: true}}},
+		"done":    {Record{stage: Failed, Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{stage: Failed, verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
 		"both":    {Record{stage: Served, Tainted: true}, Record{stage: Served}},
-		"both 2":  {Record{stage: Served, unseen: at(0)}, Record{stage: Waiting, unseen: at(0), Tainted: true}},
+		"both 2":  {Record{stage: Served, unseen: at(0)}, Record{stage: Failed, unseen: at(0), Tainted: true}},
 	} {
 		require.Error(t, row.wrong.Check(), name)
 		require.NoError(t, row.right.Check(), name)
@@ -237,16 +237,16 @@ func TestEmptyingTransitions(t *testing.T) {
 		do     func(r *Record)
 		after  Stage
 	}{
-		"its turn comes":                    {Waiting, (*Record).BecomeEmptying, Emptying},
+		"its turn comes":                    {Failed, (*Record).BecomeEmptying, Emptying},
 		"it is being emptied already":       {Emptying, (*Record).BecomeEmptying, Emptying},
 		"it was emptied":                    {Served, (*Record).BecomeEmptying, Served},
 		"it is ready":                       {Calm, (*Record).BecomeEmptying, Calm},
-		"a pod could not be evicted":        {Emptying, (*Record).BecomeWaiting, Waiting},
-		"of one that was emptied":           {Served, (*Record).BecomeWaiting, Served},
-		"of one that is watched":            {Watched, (*Record).BecomeWaiting, Watched},
-		"every zone goes down meanwhile":    {Emptying, func(r *Record) { r.BecomeUnserved() }, Waiting},
-		"every zone goes down later":        {Served, func(r *Record) { r.BecomeUnserved() }, Waiting},
-		"the clocks restart, then it waits": {Emptying, restartAndSettle, Waiting},
+		"a pod could not be evicted":        {Emptying, (*Record).EndEmptying, Failed},
+		"of one that was emptied":           {Served, (*Record).EndEmptying, Served},
+		"of one that is watched":            {Early, (*Record).EndEmptying, Early},
+		"every zone goes down meanwhile":    {Emptying, func(r *Record) { r.BecomeUnserved() }, Failed},
+		"every zone goes down later":        {Served, func(r *Record) { r.BecomeUnserved() }, Failed},
+		"the clocks restart, then it waits": {Emptying, restartAndSettle, Failed},
 		"they restart after it was emptied": {Served, restartAndSettle, Served},
 	} {
 		k := emptied()
@@ -260,8 +260,8 @@ func TestEmptyingTransitions(t *testing.T) {
 			k.BecomeEmptying()
 		case Served:
 			k.BecomeServed()
-		case Watched:
-			k.BecomeWatched()
+		case Early:
+			k.BecomeEarly()
 		}
 		require.Equal(t, row.before, k.Stage(), name)
 		row.do(&k.Record)
@@ -271,7 +271,7 @@ func TestEmptyingTransitions(t *testing.T) {
 }
 
 func restartAndSettle(r *Record) {
-	r.BecomeWatched()
+	r.BecomeEarly()
 	r.Consider(r.Facts(World{Now: at(60)}), r.Verdict(), true, true)
 }
 
@@ -311,8 +311,8 @@ func TestBegun(t *testing.T) {
 		"nothing has happened":            {func(*known) {}, false},
 		"it was emptied":                  {func(k *known) { k.BecomeServed() }, true},
 		"it lost a pod":                   {func(k *known) { k.PodLeft() }, true},
-		"and waits for another turn":      {func(k *known) { k.BecomeEmptying(); k.PodLeft(); k.BecomeWaiting() }, true},
-		"and the clocks restart":          {func(k *known) { k.PodLeft(); k.BecomeWatched() }, true},
+		"and waits for another turn":      {func(k *known) { k.BecomeEmptying(); k.PodLeft(); k.EndEmptying() }, true},
+		"and the clocks restart":          {func(k *known) { k.PodLeft(); k.BecomeEarly() }, true},
 		"and is Ready":                    {func(k *known) { k.PodLeft(); k.judge(v1.ConditionTrue, false) }, false},
 		"and every zone is down":          {func(k *known) { k.PodLeft(); k.BecomeUnserved() }, false},
 		"it is Ready when the pod leaves": {func(k *known) { k.judge(v1.ConditionTrue, false); k.PodLeft() }, false},

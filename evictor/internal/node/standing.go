@@ -16,16 +16,16 @@ const (
 	Settling                    // it failed before the clocks started or restarted, and has one more grace period: it keeps our taint
 	Reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
 	Tainted                     // it already carries our taint, and has no turn
-	Failed                      // it may be harmed
+	Harmable                    // it may be harmed
 )
 
 var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "ZonePolicy", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
 
-// String returns the reason as observers see it, empty for Failed. For Held, Facts.Why has the actual reason.
+// String returns the reason as observers see it, empty for Harmable. For Held, Facts.Why has the actual reason.
 func (s Standing) String() string { return standings[s] }
 
-// MayBeHarmed says whether it is Failed.
-func (s Standing) MayBeHarmed() bool { return s == Failed }
+// MayBeHarmed says whether it is Harmable.
+func (s Standing) MayBeHarmed() bool { return s == Harmable }
 
 // Wanted says whether the verdict asks for harm. Evictions and taints then stand, although no new harm may be done to a
 // node that has just reported Ready.
@@ -68,7 +68,7 @@ func (f Facts) Standing() Standing {
 	case f.Carries && !f.Turn:
 		return Tainted
 	}
-	return Failed
+	return Harmable
 }
 
 // Why returns, as observers see it, the reason why the node is not harmed; empty if it may be.

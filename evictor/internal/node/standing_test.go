@@ -28,16 +28,16 @@ func TestStandingIsTheFirstReason(t *testing.T) {
 		{"it has been watched for a grace period", func() { f.Settling = false }, Held, "repair", true},
 		{"that hold ends too", func() { f.Hold = "" }, Reported, "NodeReady", true},
 		{"its object was never Ready", func() { f.Says = v1.ConditionUnknown }, Tainted, "Tainted", true},
-		{"somebody removes the taint", func() { f.Carries = false }, Failed, "", true},
-		{"its kubelet says not Ready", func() { f.Ready, f.Says = v1.ConditionFalse, v1.ConditionFalse }, Failed, "", false},
+		{"somebody removes the taint", func() { f.Carries = false }, Harmable, "", true},
+		{"its kubelet says not Ready", func() { f.Ready, f.Says = v1.ConditionFalse, v1.ConditionFalse }, Harmable, "", false},
 	} {
 		step.do()
 		s := f.Standing()
 		require.Equal(t, step.want, s, step.what)
 		require.Equal(t, step.why, f.Why(), step.what)
 		require.Equal(t, step.marks, f.Marks(), step.what)
-		require.Equal(t, s == Failed, s.MayBeHarmed(), step.what)
-		require.Equal(t, s == Reported || s == Tainted || s == Failed, s.Wanted(), step.what)
+		require.Equal(t, s == Harmable, s.MayBeHarmed(), step.what)
+		require.Equal(t, s == Reported || s == Tainted || s == Harmable, s.Wanted(), step.what)
 	}
 	require.Equal(t, "Held", Held.String())
 }
@@ -59,12 +59,12 @@ func TestReported(t *testing.T) {
 		expired, beat bool
 		want          Standing
 	}{
-		"silent, our Unknown is not written yet":   {v1.ConditionTrue, true, false, Failed},
+		"silent, our Unknown is not written yet":   {v1.ConditionTrue, true, false, Harmable},
 		"silent, and then Ready":                   {v1.ConditionTrue, true, true, Reported},
-		"silent, and then a report of not Ready":   {v1.ConditionFalse, true, true, Failed},
+		"silent, and then a report of not Ready":   {v1.ConditionFalse, true, true, Harmable},
 		"not Ready, and then Ready":                {v1.ConditionTrue, false, true, Reported},
 		"not Ready, Ready was seen with no beat":   {v1.ConditionTrue, false, false, Reported},
-		"not Ready, and a beat that says so still": {v1.ConditionFalse, false, true, Failed},
+		"not Ready, and a beat that says so still": {v1.ConditionFalse, false, true, Harmable},
 	} {
 		f := Facts{Judged: true, Ready: v1.ConditionUnknown, Expired: row.expired, Says: row.says, Beat: row.beat}
 		require.Equal(t, row.want, f.Standing(), name)
@@ -76,7 +76,7 @@ func TestTaintedIsNotByItsTurn(t *testing.T) {
 	for _, row := range []struct {
 		carries, turn bool
 		want          Standing
-	}{{false, false, Failed}, {false, true, Failed}, {true, false, Tainted}, {true, true, Failed}} {
+	}{{false, false, Harmable}, {false, true, Harmable}, {true, false, Tainted}, {true, true, Harmable}} {
 		f := Facts{Judged: true, Ready: v1.ConditionFalse, Carries: row.carries, World: World{Turn: row.turn}}
 		require.Equal(t, row.want, f.Standing())
 	}

@@ -28,12 +28,12 @@ func TestWhoseTaintEvicts(t *testing.T) {
 		"until others count":               {4, Permits{Unsettled: time.Minute}, false, true, time.Second, NotSettled},
 		"or that is sooner":                {4, Permits{Unsettled: 1}, false, true, 1, NotSettled},
 		"ours waits for its turn":          {10, Permits{Turn: true, Again: 1}, true, false, 0, 0},
-		"ours waits for its policy":        {10, Permits{Policy: true, Again: 1}, true, false, 0, 0},
-		"no harm is permitted":             {10, Permits{Harm: true, Ask: 3}, false, false, 3, MayHarm},
-		"no write is":                      {10, Permits{Write: true, Ask: 3}, false, false, 3, MayWrite},
-		"neither turn nor write":           {4, Permits{Turn: true, Write: true, Ask: 3, Again: 7}, false, true, 7, Overdue},
-		"neither policy nor turn":          {4, Permits{Policy: true, Turn: true, Again: 7}, false, true, 7, Policy},
-		"no harm before any policy's word": {4, Permits{Harm: true, Policy: true, Ask: 3, Again: 7}, false, true, 3, MayHarm},
+		"ours waits for its policy":        {10, Permits{Waits: true, Again: 1}, true, false, 0, 0},
+		"no harm is permitted":             {10, Permits{NoHarm: true, Ask: 3}, false, false, 3, MayHarm},
+		"no write is":                      {10, Permits{NoWrite: true, Ask: 3}, false, false, 3, MayWrite},
+		"neither turn nor write":           {4, Permits{Turn: true, NoWrite: true, Ask: 3, Again: 7}, false, true, 7, Overdue},
+		"neither policy nor turn":          {4, Permits{Waits: true, Turn: true, Again: 7}, false, true, 7, Policy},
+		"no harm before any policy's word": {4, Permits{NoHarm: true, Waits: true, Ask: 3, Again: 7}, false, true, 3, MayHarm},
 	} {
 		seen := Seen{{Taint: ours, Start: at(0)}, {Taint: others, Start: at(5)}}
 		a := seen.Check(taints.Matcher{}, Pod{Bound: at(-100)}, taints.OwnNoExecute, true, row.permits, at(row.now))

@@ -55,15 +55,15 @@ func (s Seen) Deadline(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, arme
 type Permits struct {
 	// Unsettled is how long our own taints on the node must not evict yet; 0 means that they may.
 	Unsettled time.Duration
-	// Harm says that taints and evictions are refused, Write that all writes are. Ask is how long to wait before asking
+	// NoHarm says that taints and evictions are refused, NoWrite that all writes are. Ask is how long to wait before asking
 	// again.
-	Harm, Write bool
-	Ask         time.Duration
+	NoHarm, NoWrite bool
+	Ask             time.Duration
 	// Soon is how long to wait for a cancelled try of the same pod that is still in flight.
 	Soon time.Duration
-	// Policy says that the zone policy makes evictions by our own taints wait.
-	Policy bool
-	// Turn says that overdue evictions by our own taints wait for the node's turn. The turn, or the end of Policy, triggers
+	// Waits says that the zone policy makes evictions by our own taints wait.
+	Waits bool
+	// Turn says that overdue evictions by our own taints wait for the node's turn. The turn, or the end of Waits, triggers
 	// the next try; Again is how long to wait for it at most.
 	Turn  bool
 	Again time.Duration
@@ -82,7 +82,7 @@ type Answer struct {
 	Own bool
 }
 
-// Check decides about an eviction that may be due. Unsettled, Policy and Turn hold back only evictions by our own taints; a
+// Check decides about an eviction that may be due. Unsettled, Waits and Turn hold back only evictions by our own taints; a
 // pod that a taint of others evicts does not wait for them.
 func (s Seen) Check(m taints.Matcher, pod Pod, own func(*v1.Taint) bool, armed bool, p Permits, now time.Time) Answer {
 	why := s.Deadline(m, pod, own, armed)
@@ -112,13 +112,13 @@ func (p Permits) permits(own bool) (wait time.Duration, because Delay) {
 	switch {
 	case own && p.Unsettled > 0:
 		return p.Unsettled, NotSettled
-	case p.Harm:
+	case p.NoHarm:
 		return p.Ask, MayHarm
-	case own && p.Policy:
+	case own && p.Waits:
 		return p.Again, Policy
 	case own && p.Turn:
 		return p.Again, Overdue
-	case p.Write:
+	case p.NoWrite:
 		return p.Ask, MayWrite
 	}
 	return 0, 0

@@ -56,7 +56,7 @@ func TestADelayIsToldAgain(t *testing.T) {
 	s := tell(t)
 	object := s.pod("web", 900, 60)
 	s.node(0, drained)
-	closed := Permits{Harm: true}
+	closed := Permits{NoHarm: true}
 	require.Equal(t, "wait 5s MayHarm, told", s.try(60, "web", closed))
 	*object.Spec.Tolerations[1].TolerationSeconds = 70
 	require.Equal(t, "move web at 70 for drain", s.shown(60, "web"))
@@ -76,7 +76,7 @@ func TestWhatIsNoLongerOverdueWaitsForNoTurn(t *testing.T) {
 		s := tell(t)
 		object := s.pod("web", 60, 900)
 		s.node(0, unreachable)
-		s.try(60, "web", Permits{Harm: true})
+		s.try(60, "web", Permits{NoHarm: true})
 		*object.Spec.Tolerations[0].TolerationSeconds = row.seconds
 		require.Contains(t, s.shown(61, "web"), "move web")
 		require.Equal(t, row.want, s.try(100, "web", Permits{Turn: true}))

@@ -81,9 +81,9 @@ func New(by By, matcher taints.Matcher, own func(*v1.Taint) bool) Pods {
 	}
 }
 
-// Observe records the node's taints. watched says that the evictor was already running, so that changes were seen live.
-func (p *Pods) Observe(n *Node, object *v1.Node, watched bool, now time.Time) {
-	seen, changed := n.taints.Observe(object, watched, p.own, now, p.Ahead)
+// Observe records the node's taints. running says that the evictor was already at work, so that changes were seen live.
+func (p *Pods) Observe(n *Node, object *v1.Node, running bool, now time.Time) {
+	seen, changed := n.taints.Observe(object, running, p.own, now, p.Ahead)
 	n.taints, n.stale = seen, n.stale || changed
 }
 
@@ -100,9 +100,9 @@ func (p *Pods) Outage(n *Node, have []v1.Taint) *metav1.Time {
 // Shown records what the store shows in a slot, nil for nothing, and decides when, if at all, the pod is evicted from its
 // node n, which is nil if unknown. news is false, and nothing changes, if a newer version was seen before.
 //
-// watched says that the evictor was already running. All pods of a tainted node are known, so a new one has then just been
+// running says that the evictor was already at work. All pods of a tainted node are known, so a new one has then just been
 // bound.
-func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, now time.Time) (news bool) {
+func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, running bool, ours Ours, now time.Time) (news bool) {
 	known := p.known[key]
 	if known != nil && known.newer(object) {
 		return false
@@ -121,7 +121,7 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, watched bool, ours Ours, 
 		p.WasEvicted(object)
 	case known == nil:
 		known = &pod{ref: RefOf(object), node: n, bound: now}
-		if !watched {
+		if !running {
 			known.bound = boundAt(object, now.Add(-p.Ahead)).Add(p.Ahead)
 		}
 		if n.pods == nil {

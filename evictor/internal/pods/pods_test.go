@@ -46,7 +46,7 @@ func TestSince(t *testing.T) {
 	}
 	list := func(t ...v1.Taint) []v1.Taint { return t }
 	for name, row := range map[string]struct {
-		watched bool
+		running bool
 		looks   []look
 	}{
 		"a start finds TimeAdded": {false, []look{{50, list(taint("a", "", 10)), []int{10}, true}}},
@@ -97,7 +97,7 @@ func TestSince(t *testing.T) {
 			var seen Seen
 			for i, look := range row.looks {
 				var changed bool
-				seen, changed = seen.Observe(node(look.taints...), row.watched || i > 0, taints.OwnNoExecute, at(look.at), 0)
+				seen, changed = seen.Observe(node(look.taints...), row.running || i > 0, taints.OwnNoExecute, at(look.at), 0)
 				require.Equal(t, look.changed, changed, "at %d", look.at)
 				require.Len(t, seen, len(look.starts))
 				for k, start := range look.starts {
@@ -163,7 +163,7 @@ func TestCheck(t *testing.T) {
 		return Pod{Bound: at(0), Tolerations: []v1.Toleration{tolerate(v1.TaintNodeUnreachable, ownSeconds), tolerate("drain", foreignSeconds)}}
 	}
 	const now = 100
-	closed := Permits{Harm: true, Ask: second}
+	closed := Permits{NoHarm: true, Ask: second}
 	turn := Permits{Turn: true, Again: time.Minute}
 	unsettled := Permits{Unsettled: 7 * second}
 	type want struct {
@@ -184,8 +184,8 @@ func TestCheck(t *testing.T) {
 		"not due":                      {both, in(300, 107), true, Permits{}, want{wait: 7 * second, delay: NotDue}},
 		"not due, ours":                {both, in(107, 300), true, Permits{}, want{wait: 7 * second, delay: NotDue, own: true}},
 		"ours does not count":          {both, in(50, 107), false, Permits{}, want{wait: 7 * second, delay: NotDue}},
-		"writes are not permitted":     {both, in(50, 300), true, Permits{Write: true, Ask: second}, want{wait: second, delay: MayWrite, own: true}},
-		"nor for others":               {both, in(300, 50), true, Permits{Write: true, Ask: second}, want{wait: second, delay: MayWrite}},
+		"writes are not permitted":     {both, in(50, 300), true, Permits{NoWrite: true, Ask: second}, want{wait: second, delay: MayWrite, own: true}},
+		"nor for others":               {both, in(300, 50), true, Permits{NoWrite: true, Ask: second}, want{wait: second, delay: MayWrite}},
 		"harm is not permitted":        {both, in(50, 300), true, closed, want{wait: second, delay: MayHarm, own: true}},
 		"nor for the taints of others": {both, in(300, 50), true, closed, want{wait: second, delay: MayHarm}},
 		"the node waits for its turn":  {both, in(50, 300), true, turn, want{wait: time.Minute, delay: Overdue, own: true}},
@@ -196,14 +196,14 @@ func TestCheck(t *testing.T) {
 		"nor beside ours, though later":            {both, in(50, 99), true, turn, want{evict: true}},
 		"nor beside ours, watched":                 {both, in(50, 99), true, unsettled, want{evict: true}},
 		"ours overdue no more than others":         {both, in(50, 99), true, closed, want{wait: second, delay: MayHarm}},
-		"both not permitted at all":                {both, in(50, 99), true, Permits{Unsettled: second, Turn: true, Write: true, Ask: 3 * second}, want{wait: 3 * second, delay: MayWrite}},
+		"both not permitted at all":                {both, in(50, 99), true, Permits{Unsettled: second, Turn: true, NoWrite: true, Ask: 3 * second}, want{wait: 3 * second, delay: MayWrite}},
 		"no longer than until others are due":      {both, in(50, 130), true, turn, want{wait: 30 * second, delay: Overdue, own: true}},
 		"nor while it is watched":                  {both, in(50, 103), true, unsettled, want{wait: 3 * second, delay: NotSettled, own: true}},
-		"the zone policy lets ours wait":           {both, in(50, 300), true, Permits{Policy: true, Again: time.Minute}, want{wait: time.Minute, delay: Policy, own: true}},
-		"and no others":                            {both, in(50, 99), true, Permits{Policy: true, Again: time.Minute}, want{evict: true}},
-		"the stricter answer is told":              {both, in(50, 300), true, Permits{Harm: true, Policy: true, Ask: second, Again: time.Minute}, want{wait: second, delay: MayHarm, own: true}},
-		"a policy comes before a turn":             {both, in(50, 300), true, Permits{Policy: true, Turn: true, Again: time.Minute}, want{wait: time.Minute, delay: Policy, own: true}},
-		"a turn comes only when harm is permitted": {both, in(50, 300), true, Permits{Harm: true, Turn: true, Ask: second, Again: time.Minute}, want{wait: second, delay: MayHarm, own: true}},
+		"the zone policy lets ours wait":           {both, in(50, 300), true, Permits{Waits: true, Again: time.Minute}, want{wait: time.Minute, delay: Policy, own: true}},
+		"and no others":                            {both, in(50, 99), true, Permits{Waits: true, Again: time.Minute}, want{evict: true}},
+		"the stricter answer is told":              {both, in(50, 300), true, Permits{NoHarm: true, Waits: true, Ask: second, Again: time.Minute}, want{wait: second, delay: MayHarm, own: true}},
+		"a policy comes before a turn":             {both, in(50, 300), true, Permits{Waits: true, Turn: true, Again: time.Minute}, want{wait: time.Minute, delay: Policy, own: true}},
+		"a turn comes only when harm is permitted": {both, in(50, 300), true, Permits{NoHarm: true, Turn: true, Ask: second, Again: time.Minute}, want{wait: second, delay: MayHarm, own: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := row.seen.Check(taints.Matcher{}, row.pod, taints.OwnNoExecute, row.armed, row.permits, at(now))

@@ -21,7 +21,7 @@ type Seen []taints.Begun
 // have been in the future. The same rule applies to a swap of our taints, from not-ready to unreachable or back: it is the
 // same outage if TimeAdded was carried over. A start is never set back. ahead is how far now is ahead of the clock, by
 // which TimeAdded is set.
-func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Seen, changed bool) {
+func (s Seen) Observe(node *v1.Node, running bool, own func(*v1.Taint) bool, now time.Time, ahead time.Duration) (current Seen, changed bool) {
 	for i := range node.Spec.Taints {
 		t := &node.Spec.Taints[i]
 		if t.Effect != v1.TaintEffectNoExecute {
@@ -29,7 +29,7 @@ func (s Seen) Observe(node *v1.Node, watched bool, own func(*v1.Taint) bool, now
 		}
 		plausible := taints.PlausibleStart(t, node.CreationTimestamp.Time, now.Add(-ahead)).Add(ahead)
 		seen := taints.Begun{Taint: v1.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect, TimeAdded: t.TimeAdded.DeepCopy()}, Start: now}
-		if !watched {
+		if !running {
 			seen.Start = plausible
 		}
 		was := s.before(t, own)

@@ -129,7 +129,7 @@ func (s *story) invariants() {
 // What fell due while nobody led, or no harm was permitted, or the policy had it wait, waits for its node's turn afterwards; what has not
 // fallen due yet does not, nor what taints of others evict.
 func TestWhatKeepsThePaceAfterwards(t *testing.T) {
-	for _, closed := range []Permits{{Write: true}, {Harm: true}, {Policy: true}, {Unsettled: time.Second}} {
+	for _, closed := range []Permits{{NoWrite: true}, {NoHarm: true}, {Waits: true}, {Unsettled: time.Second}} {
 		s := tell(t)
 		s.pod("ours", 60, 900)
 		s.pod("drained", 900, 60)
@@ -144,7 +144,7 @@ func TestWhatKeepsThePaceAfterwards(t *testing.T) {
 		}
 		require.Equal(t, waits, s.try(70, "ours", Permits{Turn: true}))
 		require.Equal(t, "evict for node.kubernetes.io/unreachable", s.try(110, "later", Permits{Turn: true}))
-		if closed.Harm || closed.Write {
+		if closed.NoHarm || closed.NoWrite {
 			require.Equal(t, "evict for drain", s.try(110, "drained", Permits{Turn: true}))
 		}
 	}
@@ -154,7 +154,7 @@ func TestStoryOfADeadlineWhileAPermissionIsClosed(t *testing.T) {
 	s := tell(t)
 	s.pod("ours", 60, 900)
 	s.pod("drained", 900, 60)
-	closed := Permits{Harm: true}
+	closed := Permits{NoHarm: true}
 	unreachable, drain := taint(v1.TaintNodeUnreachable, "", 0), taint("drain", "", 0)
 
 	require.Equal(t, "arm drained at 60 for drain, arm ours at 60 for node.kubernetes.io/unreachable", s.node(0, drain, unreachable))
@@ -163,7 +163,7 @@ func TestStoryOfADeadlineWhileAPermissionIsClosed(t *testing.T) {
 	require.Equal(t, "wait 5s MayHarm, told", s.try(60, "ours", closed))
 	require.Equal(t, "wait 5s MayHarm", s.try(65, "ours", closed), "once is enough")
 	require.Equal(t, "wait 5s MayHarm, told", s.try(65, "drained", closed), "taints of others are held back too")
-	require.Equal(t, "wait 5s MayWrite, told", s.try(70, "drained", Permits{Write: true}), "another reason is news")
+	require.Equal(t, "wait 5s MayWrite, told", s.try(70, "drained", Permits{NoWrite: true}), "another reason is news")
 	require.Empty(t, s.node(70, drain, unreachable), "it waits, and nothing has changed")
 	require.Len(t, s.n.Armed(MayHarm), 2, "both are tried as soon as that is permitted")
 
@@ -496,9 +496,9 @@ func TestStoryOfANodeThatIsEmptied(t *testing.T) {
 		{"the turn is over", func() string { return turn(12, false) }, "cancel daemon, cancel one, cancel two", NotYet},
 		{"a taint of others", func() string { return turn(20, false, drain) }, "arm daemon at 50 for drain, arm two at 50 for drain", NotYet},
 		{"another turn", func() string { return turn(30, true, drain) }, "move two at 30 for emptying", NotYet},
-		{"nothing is permitted", func() string { return s.try(30, "two", Permits{Harm: true}) }, "wait 5s MayHarm, told", NotYet},
+		{"nothing is permitted", func() string { return s.try(30, "two", Permits{NoHarm: true}) }, "wait 5s MayHarm, told", NotYet},
 		{"the kubelet has just reported", func() string { return s.try(31, "two", Permits{Unsettled: time.Second}) }, "wait 1s NotSettled, told", NotYet},
-		{"the zone policy has it wait", func() string { return s.try(32, "two", Permits{Policy: true}) }, "wait 18s ZonePolicy, told", NotYet},
+		{"the zone policy has it wait", func() string { return s.try(32, "two", Permits{Waits: true}) }, "wait 18s ZonePolicy, told", NotYet},
 		{"a budget refuses it", func() string { s.p.Refused(s.armed["two"], Group{name: "n"}, at(90), false, at(33)); return "" }, "", Done},
 		{"a pod comes", func() string { s.pod("late", 600, 30); return s.shown(40, "late") }, "arm late at 40 for emptying", NotYet},
 		{"conflicts", func() string {
@@ -537,7 +537,7 @@ func TestHalves(t *testing.T) {
 	require.Empty(t, alone.node(0, drain))
 	alone.ours.Evict = true
 	require.Equal(t, "arm web at 10 for emptying", alone.node(10, drain))
-	require.Equal(t, "wait 5s MayHarm, told", alone.try(10, "web", Permits{Harm: true}))
+	require.Equal(t, "wait 5s MayHarm, told", alone.try(10, "web", Permits{NoHarm: true}))
 	alone.ours.Evict = false
 	require.Equal(t, "drop", alone.try(11, "web", Permits{}), "a try comes before the round")
 

@@ -164,10 +164,10 @@ func (s *stage) invariants(now time.Time) {
 	require.Equal(s, len(s.taken), s.group.Stats().InFlight)
 	for node, turn := range s.taken {
 		require.Equal(s, node, turn.Node)
-		require.NotContains(s, s.failed, node)
+		require.NotContains(s, s.counted, node)
 	}
 	if s.maxFailed == 0 {
-		require.Empty(s, s.failed)
+		require.Empty(s, s.counted)
 	}
 	all, first := s.Waiting(now), time.Time{}
 	for i := range all {

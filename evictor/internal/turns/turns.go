@@ -32,7 +32,7 @@ type Turns struct {
 	taken     map[string]*Turn // the turns that are not over, by node
 	most      int              // cap on taken; 0 means none
 	maxFailed int              // 0 means no cap
-	failed    map[string]bool  // nodes that count as failed and have no turn; empty without a cap
+	counted   map[string]bool  // nodes that count as failed and have no turn; empty without a cap
 	overdue   map[string]bool  // nodes whose pods became overdue while nothing was permitted
 	waits     map[key]*earliest.One
 	since     earliest.Of // since when each of waits has waited
@@ -55,9 +55,9 @@ type Turn struct {
 	Node    string
 	Release bool
 
-	turns  *Turns
-	item   ratelimitqueue.Item[key, struct{}]
-	failed bool // the node counts as failed even without the turn
+	turns   *Turns
+	item    ratelimitqueue.Item[key, struct{}]
+	counted bool // the node counts as failed even without the turn
 }
 
 // New returns Turns in which no node waits. now is a first reading of the clock.
@@ -88,7 +88,7 @@ func New(c Config, now time.Time) (*Turns, error) {
 	}
 	return &Turns{
 		group: group, read: read, maxFailed: c.MaxFailed,
-		taken: make(map[string]*Turn), failed: make(map[string]bool), overdue: make(map[string]bool),
+		taken: make(map[string]*Turn), counted: make(map[string]bool), overdue: make(map[string]bool),
 		waits: make(map[key]*earliest.One),
 	}, nil
 }
@@ -219,18 +219,18 @@ func (t *Turns) NotOverdue(node string) {
 // Count records whether the node counts as failed; while it has a turn it counts anyway.
 func (t *Turns) Count(node string, failed bool) {
 	if turn := t.taken[node]; turn != nil {
-		turn.failed = failed
+		turn.counted = failed
 		return
 	}
 	if t.maxFailed == 0 {
 		return
 	}
 	if failed {
-		t.failed[node] = true
+		t.counted[node] = true
 	} else {
-		delete(t.failed, node)
+		delete(t.counted, node)
 	}
-	t.group.SetMaxInFlight(max(0, t.maxFailed-len(t.failed)))
+	t.group.SetMaxInFlight(max(0, t.maxFailed-len(t.counted)))
 }
 
 // Take hands out the next turn, if one has come. A release is over at once.
@@ -250,7 +250,7 @@ func (t *Turns) Take(now time.Time) (*Turn, bool) {
 		delete(t.overdue, turn.Node)
 		return turn, true
 	}
-	turn.failed = t.failed[turn.Node]
+	turn.counted = t.counted[turn.Node]
 	t.Count(turn.Node, false) // now its turn counts
 	t.taken[turn.Node] = turn
 	return turn, true
@@ -281,20 +281,20 @@ func (t *Turn) Served() {
 func (t *Turn) Again(now time.Time) {
 	t.turns.read.Time = now
 	t.item.RetryAfter(0)
-	t.over(t.failed)
+	t.over(t.counted)
 }
 
 // Drop ends a turn that is no longer wanted; it is spent. The node no longer waits.
 func (t *Turn) Drop() {
 	t.item.Forget()
-	t.over(t.failed)
+	t.over(t.counted)
 }
 
 // Later gives an unused turn back, for the next in line; the node waits again, from that long on.
 func (t *Turn) Later(wait time.Duration, now time.Time) {
 	t.turns.read.Time = now
 	t.item.Blocked(wait)
-	t.over(t.failed)
+	t.over(t.counted)
 }
 
 func (t *Turn) over(failed bool) {

@@ -26,7 +26,7 @@ func (e *Evictor) answered(err error) error {
 	defer e.mu.Unlock()
 	e.tick()
 	for _, t := range e.outage.Answered(e.now) {
-		e.trySoon(t, e.read.Add(e.cfg.RetryInitial)) // not in this Step: it tries an item at most once
+		e.sooner(t, e.read.Add(e.cfg.RetryInitial)) // not in this Step: it tries an item at most once
 	}
 	return err
 }
@@ -64,12 +64,12 @@ func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
 // probe schedules the write that finds out whether a failing API server is back, if one is due.
 func (e *engine) probe() {
 	if t, ok := e.outage.Probe(e.now); ok {
-		e.trySoon(t, e.read)
+		e.sooner(t, e.read)
 	}
 }
 
-// trySoon brings waiting work forward to at, by the clock. Work that is due earlier keeps its time.
-func (e *engine) trySoon(t task, at time.Time) {
+// sooner brings waiting work forward to at, by the clock. Work that is due earlier keeps its time.
+func (e *engine) sooner(t task, at time.Time) {
 	switch {
 	case t.lift:
 		armed.Sooner(e.lifts, t.node, at)

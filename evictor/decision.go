@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -305,3 +306,22 @@ func (d Decision) why() string {
 }
 
 func status(s v1.ConditionStatus) string { return cmp.Or(string(s), "missing") }
+
+// subject is the node or pod that a decision is about.
+type subject struct {
+	node string
+	pod  PodKey
+}
+
+// about says what a decision is about. A refusal by Options.MayEvict repeats none: another is reported only if its text
+// differs.
+func about(d *Decision) (who subject, mayRepeat bool) {
+	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed && d.Reason != pods.MayEvict.String() || d.Kind == WriteFailed
+}
+
+// repeat merges a decision into the last one about the same pod or node, if it repeats that one.
+func repeat(first, d Decision) (one Decision, same bool) {
+	same = first.Kind == d.Kind && first.Reason == d.Reason
+	d.Time, d.Times, d.Last = first.Time, max(first.Times, 1)+1, d.Time
+	return d, same
+}

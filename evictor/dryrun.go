@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/taints"
@@ -14,14 +15,15 @@ import (
 // them, so that the decisions that follow are made too. Which pods are evicted or marked the evictor remembers itself.
 type dryRun struct {
 	NodeStore
-	e *Evictor
+	changed func(node string) // NodeChanged
+	clock   clock.PassiveClock
 
 	mu    sync.Mutex // guards nodes; not held while the real store is read
 	nodes map[string]*node.Shadow
 }
 
-func newDryRun(real NodeStore, e *Evictor) *dryRun {
-	return &dryRun{NodeStore: real, e: e, nodes: make(map[string]*node.Shadow)}
+func newDryRun(real NodeStore, changed func(node string), clk clock.PassiveClock) *dryRun {
+	return &dryRun{NodeStore: real, changed: changed, clock: clk, nodes: make(map[string]*node.Shadow)}
 }
 
 // heard is called for each heartbeat that a lease brings.
@@ -30,7 +32,7 @@ func (d *dryRun) heard(node string) {
 	changed := d.nodes[node].Heard()
 	d.mu.Unlock()
 	if changed {
-		d.e.NodeChanged(node)
+		d.changed(node)
 	}
 }
 
@@ -54,7 +56,7 @@ func (d *dryRun) write(object *v1.Node, write func(*node.Shadow)) error {
 	}
 	write(shadow)
 	d.mu.Unlock()
-	d.e.NodeChanged(object.Name)
+	d.changed(object.Name)
 	return nil
 }
 
@@ -63,7 +65,7 @@ func (d *dryRun) UpdateConditions(_ context.Context, object *v1.Node, conditions
 }
 
 func (d *dryRun) UpdateTaints(_ context.Context, object *v1.Node, change taints.Change) error {
-	return d.write(object, func(s *node.Shadow) { s.Taints(object, change, d.e.opts.Clock.Now()) })
+	return d.write(object, func(s *node.Shadow) { s.Taints(object, change, d.clock.Now()) })
 }
 
 func (d *dryRun) UpdateLabels(_ context.Context, object *v1.Node, labels map[string]string) error {

@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -129,3 +130,28 @@ func (e *engine) tick() {
 
 // shown converts an instant of our time to what the clock will show then, unless it is set meanwhile.
 func (e *engine) shown(ours time.Time) time.Time { return ours.Add(-e.ahead) }
+
+// decide records a decision for the next deliver. It was made now, unless it says when.
+func (e *engine) decide(d Decision) {
+	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
+		return // this half does not watch nodes
+	}
+	d.Time, d.DryRun = cmp.Or(d.Time, e.shown(e.now)), e.opts.DryRun
+	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
+}
+
+// due says whether what next announces is due now.
+func due(next func(now time.Time) (time.Time, bool), now time.Time) bool {
+	at, some := next(now)
+	return some && !now.Before(at)
+}
+
+// soonest is the earliest of some instants, or zero.
+type soonest struct{ time.Time }
+
+// or takes one more instant into account, if there is one.
+func (s *soonest) or(at time.Time, some bool) {
+	if some && (s.IsZero() || at.Before(s.Time)) {
+		s.Time = at
+	}
+}

@@ -144,14 +144,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// panicked logs a panic of the user's code.
-func (o *Options) panicked(key, value any, stack []byte) {
-	if o.Logger != nil {
-		o.Logger.LogAttrs(context.Background(), slog.LevelError, "evictor: a client panicked",
-			slog.Any("key", key), slog.Any("panic", value), slog.String("stack", string(stack)))
-	}
-}
-
 // ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
@@ -177,12 +169,13 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 		return nil, err
 	}
 	e := &Evictor{}
+	opts = opts.withDefaults()
 	if opts.DryRun {
-		e.dry = newDryRun(clients.Nodes, e)
+		e.dry = newDryRun(clients.Nodes, e.NodeChanged, opts.Clock)
 		clients.Nodes, clients.NodeWriter, clients.PodWriter, clients.EventSink = e.dry, e.dry, e.dry, nil
 	}
 	var err error
-	if e.engine, err = newEngine(cfg, clients, opts.withDefaults()); err != nil {
+	if e.engine, err = newEngine(cfg, clients, opts); err != nil {
 		return nil, err
 	}
 	work := timedworker.Config{

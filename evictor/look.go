@@ -8,6 +8,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/armed"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -127,4 +128,30 @@ func (e *engine) pending(rec *record) zone.Pending {
 // mayOwn returns why such evictions are not permitted now.
 func (e *engine) mayOwn(rec *record) error {
 	return cmp.Or(e.permitted.May(permit.Own, rec.domain), rec.allowance.HeldBack())
+}
+
+// oursOf says whether our own taints evict the node's pods now or, without taints, whether the node is being emptied or
+// has been.
+func (e *engine) oursOf(rec *record, about node.Facts) pods.Ours {
+	s := about.Standing()
+	evict := s.Wanted() && (!e.cfg.empties() || rec.Stage() >= node.Emptying)
+	return pods.Ours{Evict: evict, Settling: s == node.Settling, Why: about.Why()}
+}
+
+// still looks at the node again, because the writes before took time. It returns errGone if the node is not there any
+// more, and errUnwanted if wanted, which is called with e.mu held, returns false.
+func (e *Evictor) still(rec *record, wanted func() bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.records[rec.name] != rec { // it was deleted, or another node has its name
+		return errGone
+	}
+	e.tick() // a heartbeat that this look finds counts from now
+	switch _, s := e.look(rec.name); {
+	case s == missing || s == another:
+		return errGone
+	case wanted != nil && !wanted():
+		return errUnwanted
+	}
+	return nil
 }

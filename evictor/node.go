@@ -1,15 +1,12 @@
 package evictor
 
 import (
-	"time"
-
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
-	"github.com/evictkit/evictkit/timedworker"
 )
 
 // syncNode reads the node again, notes what it says, and schedules what follows.
@@ -96,11 +93,4 @@ func (e *engine) planNode(rec *record, about node.Facts, object *v1.Node) node.P
 		e.permitted.Wait(permit.Harm, rec.domain, rec.name)
 	}
 	return p
-}
-
-// schedule makes a worker look at the node now; e.mu is held. Work that failed still waits for its
-// backoff: otherwise the events that each try causes would make it try for ever, and it reads the current node anyway
-// when it runs. Work in flight may have read an older node, so it runs once more.
-func schedule(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
-	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
 }

@@ -1,42 +1,12 @@
 package evictor
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"strings"
 
-	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/zone"
 )
-
-// subject is the node or pod that a decision is about.
-type subject struct {
-	node string
-	pod  PodKey
-}
-
-// about says what a decision is about. A refusal by Options.MayEvict repeats none: another is reported only if its text
-// differs.
-func about(d *Decision) (who subject, mayRepeat bool) {
-	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed && d.Reason != pods.MayEvict.String() || d.Kind == WriteFailed
-}
-
-// repeat merges a decision into the last one about the same pod or node, if it repeats that one.
-func repeat(first, d Decision) (one Decision, same bool) {
-	same = first.Kind == d.Kind && first.Reason == d.Reason
-	d.Time, d.Times, d.Last = first.Time, max(first.Times, 1)+1, d.Time
-	return d, same
-}
-
-// decide records a decision for the next deliver. It was made now, unless it says when.
-func (e *engine) decide(d Decision) {
-	if e.cfg.Half == TaintEviction && (d.Kind == NodeRegistered || d.Kind == NodeRemoved) {
-		return // this half does not watch nodes
-	}
-	d.Time, d.DryRun = cmp.Or(d.Time, e.shown(e.now)), e.opts.DryRun
-	e.out.Add(d, e.opts.Observer != nil || e.opts.Logger != nil || e.clients.EventSink != nil)
-}
 
 // deliver hands the decisions so far to the observer, the log and the event sink. Called without e.mu.
 func (e *Evictor) deliver() {

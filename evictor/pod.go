@@ -6,7 +6,6 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/timedworker"
@@ -54,33 +53,6 @@ func (e *engine) syncPod(key PodKey) {
 			schedule(e.writes, rec, e.read)
 		}
 	}
-}
-
-// oursOf says whether our own taints evict the node's pods now or, without taints, whether the node is being emptied or
-// has been.
-func (e *engine) oursOf(rec *record, about node.Facts) pods.Ours {
-	s := about.Standing()
-	evict := s.Wanted() && (!e.cfg.empties() || rec.Stage() >= node.Emptying)
-	return pods.Ours{Evict: evict, Settling: s == node.Settling, Why: about.Why()}
-}
-
-// arm decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
-func (e *engine) arm(rec *record, about node.Facts) {
-	ours := e.oursOf(rec, about)
-	needed, some := e.pods.Anew(&rec.pods, ours, e.now)
-	if !needed {
-		return
-	}
-	defer e.carryOut() // also when the store panics
-	if !some {
-		e.turns.NotOverdue(rec.name)
-	} else {
-		for pod := range e.podsOn(rec.name) {
-			e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, e.now)
-		}
-	}
-	e.pods.EndRound(&rec.pods, ours)
-	e.emptied(rec)
 }
 
 // carryOut does what e.pods decided about evictions, and reports it.

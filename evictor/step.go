@@ -195,18 +195,19 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	return soon.Time, e.read, soon.IsZero() || e.read.Before(soon.Time)
 }
 
-// due says whether what next announces is due now.
-func due(next func(now time.Time) (time.Time, bool), now time.Time) bool {
-	at, some := next(now)
-	return some && !now.Before(at)
-}
-
-// soonest is the earliest of some instants, or zero.
-type soonest struct{ time.Time }
-
-// or takes one more instant into account, if there is one.
-func (s *soonest) or(at time.Time, some bool) {
-	if some && (s.IsZero() || at.Before(s.Time)) {
-		s.Time = at
+// hand takes the turns that have come, unless writes are not permitted, and schedules what follows from them.
+func (e *Evictor) hand() {
+	if e.askWrite() != nil {
+		return
+	}
+	e.askDomains()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
+		if rec := e.records[turn.Node]; turn.Release {
+			e.armed.Try(rec.pods.Armed(0), e.read) // its overdue pods may leave
+		} else {
+			e.granted(rec, turn)
+		}
 	}
 }

@@ -27,23 +27,6 @@ func (e *engine) dequeue(rec *record, reason string) {
 	}
 }
 
-// hand takes the turns that have come, unless writes are not permitted, and schedules what follows from them.
-func (e *Evictor) hand() {
-	if e.askWrite() != nil {
-		return
-	}
-	e.askDomains()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for turn, ok := e.turns.Take(e.read); ok; turn, ok = e.turns.Take(e.read) {
-		if rec := e.records[turn.Node]; turn.Release {
-			e.armed.Try(rec.pods.Armed(0), e.read) // its overdue pods may leave
-		} else {
-			e.granted(rec, turn)
-		}
-	}
-}
-
 // granted schedules the write of a node whose turn has come, if it may still be harmed.
 func (e *engine) granted(rec *record, turn *turns.Turn) {
 	looked := false
@@ -156,4 +139,23 @@ func (e *engine) finish(rec *record, how node.Ending) {
 	}
 	e.noteActed(rec)
 	e.inbox.Kick() // a turn is free: Run hands out the next
+}
+
+// arm decides again about every pod on the node, if its NoExecute taints have changed or whether ours evict has.
+func (e *engine) arm(rec *record, about node.Facts) {
+	ours := e.oursOf(rec, about)
+	needed, some := e.pods.Anew(&rec.pods, ours, e.now)
+	if !needed {
+		return
+	}
+	defer e.carryOut() // also when the store panics
+	if !some {
+		e.turns.NotOverdue(rec.name)
+	} else {
+		for pod := range e.podsOn(rec.name) {
+			e.pods.Shown(pods.RefOf(pod).Key, pod, &rec.pods, e.started, ours, e.now)
+		}
+	}
+	e.pods.EndRound(&rec.pods, ours)
+	e.emptied(rec)
 }

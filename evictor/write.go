@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -117,13 +116,18 @@ func (w *writing) wrote(err error) timedworker.Result {
 	return timedworker.Retry(nil)
 }
 
-// guarded runs write and turns a panic of a client into an error. write must not leave e.mu locked.
-func (o *Options) guarded(key any, write func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			o.panicked(key, value, debug.Stack())
-			err = fmt.Errorf("%w: %v", outage.ErrPanic, value)
-		}
-	}()
-	return write()
+// told delivers what was decided in a try of t, which ended with result. Work that is being told of cannot be brought
+// forward, so if the API server answered meanwhile and it waited for that, it is tried again now. Called without e.mu.
+func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
+	waits := func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.outage.Waits(t)
+	}
+	waited := waits()
+	e.deliver()
+	if waited && !waits() {
+		return timedworker.Blocked(e.cfg.RetryInitial)
+	}
+	return result
 }

@@ -137,21 +137,3 @@ var (
 	errUnwanted = errors.New("not wanted any more")
 	errClosed   = errors.New("not permitted")
 )
-
-// still looks at the node again, because the writes before took time. It returns errGone if the node is not there any
-// more, and errUnwanted if wanted, which is called with e.mu held, returns false.
-func (e *Evictor) still(rec *record, wanted func() bool) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.records[rec.name] != rec { // it was deleted, or another node has its name
-		return errGone
-	}
-	e.tick() // a heartbeat that this look finds counts from now
-	switch _, s := e.look(rec.name); {
-	case s == missing || s == another:
-		return errGone
-	case wanted != nil && !wanted():
-		return errUnwanted
-	}
-	return nil
-}

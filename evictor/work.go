@@ -45,22 +45,6 @@ func (e *engine) tried(t task, next time.Duration) {
 	}
 }
 
-// told delivers what was decided in a try of t, which ended with result. Work that is being told of cannot be brought
-// forward, so if the API server answered meanwhile and it waited for that, it is tried again now. Called without e.mu.
-func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {
-	waits := func() bool {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		return e.outage.Waits(t)
-	}
-	waited := waits()
-	e.deliver()
-	if waited && !waits() {
-		return timedworker.Blocked(e.cfg.RetryInitial)
-	}
-	return result
-}
-
 // probe schedules the write that finds out whether a failing API server is back, if one is due.
 func (e *engine) probe() {
 	if t, ok := e.outage.Probe(e.now); ok {
@@ -78,4 +62,11 @@ func (e *engine) sooner(t task, at time.Time) {
 	default:
 		e.armed.Sooner(t.pod, at)
 	}
+}
+
+// schedule makes a worker look at the node now; e.mu is held. Work that failed still waits for its
+// backoff: otherwise the events that each try causes would make it try for ever, and it reads the current node anyway
+// when it runs. Work in flight may have read an older node, so it runs once more.
+func schedule(set *timedworker.Set[string, struct{}], rec *record, now time.Time) {
+	set.ScheduleEntry(timedworker.Entry[string, struct{}]{Key: rec.name, Due: now, OnDuplicate: timedworker.KeepEarliest})
 }

@@ -95,14 +95,6 @@ func (e *engine) conclude() {
 	e.follow()
 }
 
-// concludes says whether there is something to conclude now.
-func (e *Evictor) concludes() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	at, some := e.concludeAt()
-	return some && !e.read.Before(at)
-}
-
 // confirm is the work of Evictor.asks: it asks about one suspect.
 func (e *Evictor) confirm(ctx context.Context, name string) (result timedworker.Result) {
 	suspect, s := e.question(name)

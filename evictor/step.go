@@ -8,8 +8,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// maxLaps bounds how often one Step goes round because its own writes made something else due. A healthy cluster needs
-// three laps; what is left after the last one is due in the next Step.
+// maxLaps bounds how often one Step goes round because its own writes made something else due. A healthy cluster needs a
+// few; what is left after the last one is due in the next Step.
 const maxLaps = 16
 
 // Step does everything that is due now, in line and in order: heartbeats and verdicts, for which it asks
@@ -43,29 +43,21 @@ func (e *Evictor) Step(ctx context.Context) (next time.Time, err error) {
 	return e.opts.Clock.Now(), nil
 }
 
-// act runs what plan made due, in line. What is asked about suspects comes first, and ends the pass that found them. Between the node writes and the evictions it reads the inbox again, because a
-// store that shows writes at once has already reported our own taints.
+// act runs what plan made due, in line, until there is something to plan: an answer about a suspect ends the pass that found
+// it, and a store that shows writes at once has already reported our own taints, which come before evictions.
 func (e *Evictor) act(ctx context.Context) error {
-	if err := e.work(ctx, e.asks); err != nil {
+	if ran, err := e.work(ctx, e.asks); ran > 0 || err != nil {
 		return err
 	}
-	if e.concludes() {
-		e.plan() // concludes the pass
-	}
-	if err := e.work(ctx, e.lifts); err != nil {
+	if _, err := e.work(ctx, e.lifts); err != nil {
 		return err
 	}
 	e.hand()
-	if err := e.work(ctx, e.writes); err != nil {
+	if _, err := e.work(ctx, e.writes); err != nil || !e.inbox.Empty() {
 		return err
 	}
-	if !e.inbox.Empty() {
-		e.plan()
-		if err := e.work(ctx, e.lifts, e.writes); err != nil {
-			return err
-		}
-	}
-	return e.work(ctx, e.armed.Fresh, e.armed.Refused)
+	_, err := e.work(ctx, e.armed.Fresh, e.armed.Refused)
+	return err
 }
 
 // worker is one set of timed work.
@@ -74,8 +66,9 @@ type worker interface {
 	Step(ctx context.Context) (ran int, err error)
 }
 
-// work does what is due in each set in turn. It skips sets with nothing due, without reading the clock.
-func (e *Evictor) work(ctx context.Context, sets ...worker) error {
+// work does what is due in each set in turn, and returns how much that was. It skips sets with nothing due, without reading
+// the clock.
+func (e *Evictor) work(ctx context.Context, sets ...worker) (ran int, err error) {
 	defer e.deliver()
 	for _, set := range sets {
 		e.mu.Lock()
@@ -84,11 +77,12 @@ func (e *Evictor) work(ctx context.Context, sets ...worker) error {
 		if idle {
 			continue
 		}
-		if _, err := set.Step(ctx); err != nil {
-			return err
+		n, err := set.Step(ctx)
+		if ran += n; err != nil {
+			return ran, err
 		}
 	}
-	return ctx.Err()
+	return ran, ctx.Err()
 }
 
 // plan reads the inbox and, if a monitor pass is due, makes the decisions of the pass. It schedules writes and makes

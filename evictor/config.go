@@ -60,12 +60,12 @@ type Config struct {
 	// and not recovered; 0 means no cap.
 	MaxFailedNodes int
 
-	// NodeWorkers, LiftWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark
-	// their pods; as many others ask Clients.Confirmer about silent nodes. LiftWorkers lift taints; they are separate so that hanging writes cannot delay recovery. PodWorkers
-	// evict. Evictions that the API server has refused get workers of their own: an eighth of PodWorkers, at least one.
-	// Step ignores all three. The client's own rate limit protects the API server; too few workers only make nodes and
-	// pods wait for each other when it is slow.
-	NodeWorkers, LiftWorkers, PodWorkers int
+	// NodeWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark their pods; as
+	// many others ask Clients.Confirmer about silent nodes, and two more lift taints, so that hanging writes cannot delay
+	// recovery. PodWorkers evict. Evictions that the API server has refused get workers of their own: an eighth of
+	// PodWorkers, at least one. Step ignores both. The client's own rate limit protects the API server; too few workers only
+	// make nodes and pods wait for each other when it is slow.
+	NodeWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
 	// GateInterval is how long the evictor waits before it asks again about what may change without anybody telling it: a
@@ -122,7 +122,6 @@ func DefaultConfig() Config {
 		TaintBasedEviction:        true,
 		PodEvictionTimeout:        5 * time.Minute,
 		NodeWorkers:               32,
-		LiftWorkers:               2,
 		PodWorkers:                32,
 		RetryInitial:              100 * time.Millisecond,
 		RetryMax:                  time.Minute,
@@ -161,7 +160,6 @@ func (c Config) Validate() error {
 	check(c.PodEvictionTimeout > 0 || c.TaintBasedEviction && c.PodEvictionTimeout == 0, "podEvictionTimeout", c.PodEvictionTimeout, positive)
 	check(c.MaxFailedNodes >= 0, "maxFailedNodes", c.MaxFailedNodes, natural)
 	check(c.NodeWorkers > 0, "nodeWorkers", c.NodeWorkers, positive)
-	check(c.LiftWorkers > 0, "liftWorkers", c.LiftWorkers, positive)
 	check(c.PodWorkers > 0, "podWorkers", c.PodWorkers, positive)
 	check(c.RetryInitial > 0, "retryInitial", c.RetryInitial, positive)
 	check(c.GateInterval > 0, "gateInterval", c.GateInterval, positive)

@@ -24,7 +24,7 @@ func TestConfigReportsEveryFault(t *testing.T) {
 	}.Validate()
 	for _, field := range []string{
 		"nodeMonitorPeriod", "nodeMonitorGracePeriod", "nodeStartupGracePeriod", "nodeEvictionRate", "secondaryNodeEvictionRate", "maxNodesPerSecond",
-		"largeClusterSizeThreshold", "unhealthyZoneThreshold", "podEvictionTimeout", "maxFailedNodes", "nodeWorkers", "liftWorkers", "podWorkers",
+		"largeClusterSizeThreshold", "unhealthyZoneThreshold", "podEvictionTimeout", "maxFailedNodes", "nodeWorkers", "podWorkers",
 		"retryInitial", "retryMax", "gateInterval", "explainSize",
 	} {
 		require.ErrorContains(t, err, field)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/evictkit/evictkit/timedworker"
@@ -179,27 +178,3 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 }
 
 var errUnanswered = errors.New("nobody knows whether it lives")
-
-// SuspectStatus is a suspect whose answer is awaited.
-type SuspectStatus struct {
-	Node string
-	// Due is when its grace period ended.
-	Due time.Time
-	// Ready is its verdict until there is an answer.
-	Ready v1.ConditionStatus
-	// Unanswered is why the last question had no answer; nil if none was asked, or an answer is on its way.
-	Unanswered error
-}
-
-// Suspects returns the nodes that have been silent for their grace periods and that Clients.Confirmer has not answered
-// for, in the order in which these periods ended.
-func (e *Evictor) Suspects() []SuspectStatus {
-	e.mu.Lock()
-	list := make([]SuspectStatus, 0, len(e.suspects))
-	for name, s := range e.suspects {
-		list = append(list, SuspectStatus{Node: name, Due: s.due(), Ready: s.verdict.Ready, Unanswered: s.err})
-	}
-	e.mu.Unlock()
-	slices.SortFunc(list, func(a, b SuspectStatus) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.Node, b.Node)) })
-	return list
-}

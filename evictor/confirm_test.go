@@ -157,7 +157,7 @@ func TestOthersMayAnswer(t *testing.T) {
 	}
 	suspects := e.Suspects()
 	require.Len(t, suspects, 2)
-	require.Equal(t, "a-3", suspects[0].Node)
+	require.Equal(t, "a-3", suspects[0].Verdict.Node)
 	require.ErrorContains(t, suspects[1].Unanswered, "the BMC does not answer")
 }
 

@@ -198,10 +198,10 @@ func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {
 
 func TestConfigTellsItsFaultsInTheOrderOfTheFields(t *testing.T) {
 	cfg := evictor.DefaultConfig()
-	cfg.NodeWorkers, cfg.LiftWorkers, cfg.PodWorkers = 0, 0, 0
+	cfg.NodeWorkers, cfg.PodWorkers = 0, 0
 	for range 20 {
 		require.EqualError(t, cfg.Validate(), "[nodeWorkers: Invalid value: 0: must be greater than 0, "+
-			"liftWorkers: Invalid value: 0: must be greater than 0, podWorkers: Invalid value: 0: must be greater than 0]")
+			"podWorkers: Invalid value: 0: must be greater than 0]")
 	}
 }
 

@@ -144,6 +144,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// liftWorkers lift taints under Run, and do nothing else.
+const liftWorkers = 2
+
 // ErrRunning is returned by Step and Run when another Step or Run of the same Evictor is active.
 var ErrRunning = errors.New("evictor: another Step or Run is active")
 
@@ -197,7 +200,7 @@ func New(cfg Config, clients Clients, opts Options) (*Evictor, error) {
 	if e.asks, err = timedworker.New(ask, work); err != nil {
 		return nil, err
 	}
-	work.Workers = cfg.LiftWorkers
+	work.Workers = liftWorkers
 	if e.lifts, err = timedworker.New(perform(true), work); err != nil {
 		return nil, err
 	}

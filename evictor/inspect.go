@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -15,20 +16,6 @@ func (e *Evictor) Zones() []zone.Status[zone.Key] { return e.zones.Zones() }
 
 // AllZonesDown reports whether every zone with a counted node was fully disrupted at the last monitor pass.
 func (e *Evictor) AllZonesDown() bool { return e.zones.AllDown() }
-
-// Status is what the evictor knows of itself.
-type Status struct {
-	// UnmatchedBounds are the bounds of Options.Budget that limit nothing, as of the last monitor pass: there are nodes, but
-	// none is in a group of the bound's dimension. Nil means none. See BoundsUnmatched.
-	UnmatchedBounds []string
-}
-
-// Status returns what the evictor knows of itself.
-func (e *Evictor) Status() Status {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return Status{UnmatchedBounds: slices.Clone(e.allowance.Unmatched)}
-}
 
 // NodeStatus is a copy of what the evictor knows of a node.
 type NodeStatus struct {
@@ -52,20 +39,39 @@ type NodeStatus struct {
 func (e *Evictor) Node(name string) (NodeStatus, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	rec := e.records[name]
-	if rec == nil || rec.Stage() == node.New {
-		return NodeStatus{}, false
+	if rec := e.records[name]; rec != nil && rec.Stage() != node.New {
+		return e.status(rec), true
 	}
-	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec), Waiting: e.turns.Waits(name)}
+	return NodeStatus{}, false
+}
+
+// Suspects returns the status of the nodes that have been silent for their grace periods (Verdict.LastBeat and Verdict.Grace)
+// and that Clients.Confirmer has not answered for, in the order in which these periods ended.
+func (e *Evictor) Suspects() []NodeStatus {
+	e.mu.Lock()
+	list := make([]NodeStatus, 0, len(e.suspects))
+	for name := range e.suspects {
+		list = append(list, e.status(e.records[name]))
+	}
+	e.mu.Unlock()
+	due := func(s NodeStatus) time.Time { return s.Verdict.LastBeat.Add(s.Verdict.Grace) }
+	slices.SortFunc(list, func(a, b NodeStatus) int {
+		return cmp.Or(due(a).Compare(due(b)), cmp.Compare(a.Verdict.Node, b.Verdict.Node))
+	})
+	return list
+}
+
+func (e *engine) status(rec *record) NodeStatus {
+	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec), Waiting: e.turns.Waits(rec.name)}
 	for _, ev := range rec.pods.Armed(0) {
 		if status.Evictions++; e.pods.Refusal(ev) != nil {
 			status.Refused++
 		}
 	}
-	if s := e.suspects[name]; s != nil {
+	if s := e.suspects[rec.name]; s != nil {
 		status.Unanswered = s.err
 	}
-	return status, true
+	return status
 }
 
 // Eviction is an eviction that is armed: the pod is to leave, and has not yet.

@@ -226,7 +226,7 @@ func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
 // sixWorkers configures six workers that taint or empty nodes at 0.5 a second in each zone.
 func sixWorkers(taintBased bool) evictor.Config {
 	cfg := config()
-	cfg.NodeEvictionRate, cfg.NodeWorkers, cfg.LiftWorkers, cfg.PodWorkers = 0.5, 6, 6, 6
+	cfg.NodeEvictionRate, cfg.NodeWorkers, cfg.PodWorkers = 0.5, 6, 6
 	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = taintBased, time.Minute
 	return cfg
 }

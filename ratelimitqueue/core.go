@@ -76,7 +76,7 @@ func (c *core[K, V]) changed(l *line[K, V]) {
 
 // unset ends the pauses and the stop of a line that is to be forgotten, so that its bucket fills up. The lock is held.
 func (c *core[K, V]) unset(l *line[K, V]) {
-	now := c.table.Time.Elapsed()
+	now := c.table.Time.Read(c.table.Clock.Now()) // what was stopped until now has earned nothing
 	if len(l.pauses) > 0 {
 		l.pauses = nil
 		c.thaw(l, now)

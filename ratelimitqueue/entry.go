@@ -23,8 +23,9 @@ type Entry[K comparable, V any] struct {
 }
 
 // Duplicate says what becomes of an item that waits if its key is added again. Of an item in flight nothing changes: the
-// new entry waits until its holder ends it. With Forget, it gets a turn of its own then; with Retry, RetryAfter or Blocked,
-// Duplicate decides between the two as if the item had been waiting; with Done, it is dropped.
+// new entry, or the last of several, waits until its holder ends it, unless it is KeepFirst. With Forget, it gets a turn of
+// its own then; with Retry, RetryAfter or Blocked, Duplicate decides between the two as if the item had been waiting; with
+// Done, it is dropped.
 type Duplicate uint8
 
 // The policies.
@@ -32,11 +33,11 @@ const (
 	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
 	// The place among equal due times is kept. It is the zero value, and what Add does.
 	Replace Duplicate = iota
-	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time; none named means now. The time that was asked for
 	// counts, not the one to which a failed try has put it off: adding the key again for the same time or a later one
 	// does not bring the retry forward.
 	KeepEarliest
-	// KeepFirst changes nothing.
+	// KeepFirst changes nothing, except that an identity that is learned late is adopted.
 	KeepFirst
 )
 

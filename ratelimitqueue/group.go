@@ -22,7 +22,7 @@ type GroupConfig[D, K comparable] struct {
 	MaxInFlight int
 	// Prefer, if not nil, chooses which due key of a domain is handed out next. It gets the due keys in their order; if
 	// it returns another key or panics, the first of them is handed out. It is called, with no lock held, when it is
-	// the domain's turn and more than one key is due. A Take that asks is O(n log n) in the number of due keys.
+	// the domain's turn and more than one key is due that is not exempt. A Take that asks is O(n log n) in the number of due keys.
 	Prefer func(domain D, due []K) K
 	// Compare, if not nil, replaces the turns: of the domains that can hand out, the first in this order does. It
 	// compares as for slices.SortFunc. Without limits over all domains it only decides who comes first at one instant;
@@ -86,8 +86,8 @@ type DomainStatus struct {
 	Waiting, InFlight, Finished int
 	// Paused holds the reasons given to PauseDomain for this domain, oldest first.
 	Paused []string
-	// Next is when the domain next has a due item and a token for it, apart from limits, and pauses of the
-	// whole group. It may lie in the past. It is zero if that never happens unless something changes.
+	// Next is when the domain next has a due item and a token for it, apart from the limits of the whole group. It may lie
+	// in the past. It is zero if that never happens unless something changes, as in a pause.
 	Next time.Time
 }
 

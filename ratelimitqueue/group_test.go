@@ -300,6 +300,28 @@ func TestForgetDomain(t *testing.T) {
 	require.Equal(t, 7.0, status.Rate)
 }
 
+// A stop or a pause that ends because its domain is forgotten has earned no token, whether or not somebody looked meanwhile.
+func TestForgottenStopEarnsNoToken(t *testing.T) {
+	for name, forget := range map[string]func(f *groupFixture){
+		"forgotten without keys": func(f *groupFixture) { f.Remove("1"); f.step(time.Hour); f.ForgetDomain("a") },
+		"with its last key":      func(f *groupFixture) { f.ForgetDomain("a"); f.step(time.Hour); f.Remove("1") },
+	} {
+		for how, stop := range map[string]func(f *groupFixture){
+			"stopped": func(f *groupFixture) { require.NoError(t, f.SetRate("a", 0)) },
+			"paused":  func(f *groupFixture) { f.PauseDomain("a", "x") },
+		} {
+			f := group(t, GroupConfig[string, string]{Config: Config{Rate: 1}})
+			f.addAll("a", "0")
+			require.Len(t, f.takes(), 1)
+			f.addAll("a", "1")
+			stop(f)
+			forget(f)
+			f.addAll("a", "2")
+			require.Empty(t, f.takes(), "%s, %s", how, name)
+		}
+	}
+}
+
 func TestPauseOfAGroupAndOfADomain(t *testing.T) {
 	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.5}, MaxRate: 0.5})
 	f.addAll("a", "a1", "a2")

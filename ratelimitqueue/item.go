@@ -29,7 +29,7 @@ type Item[K comparable, V any] struct {
 func (it Item[K, V]) Held() bool { return it.hold.Held() }
 
 // Done ends the item as finished. Its key stays known until Remove: adding it again does nothing, so a caller who adds a
-// key at every event does not have it handed out twice. An entry added meanwhile is dropped. The value is not kept.
+// key at every event does not have it handed out twice. An entry added meanwhile is dropped. Value, attempts and error are not kept.
 func (it Item[K, V]) Done() { it.end(slots.Ending{Kind: slots.Done}) }
 
 // Forget ends the item, and its key is unknown. An entry added meanwhile gets its turn.

@@ -25,7 +25,7 @@
 // first line that applies decides:
 //
 //	members of the domain               state              rate (members a second)                  pending
-//	every domain of the cluster is full FullDisruption     0, whatever the policy says              Cancel
+//	every domain that counts is full    FullDisruption     0, whatever the policy says              Cancel
 //	none ready, at least one is not     FullDisruption     0.1, or FullDisruptionRate               GoOn
 //	more than 2, at least 55 % not      PartialDisruption  0.01 when more than 50 count, else 0     GoOn
 //	otherwise, and with none that count Normal             0.1                                      GoOn
@@ -37,7 +37,8 @@
 // not Ready. Which may be acted on? That is up to the caller; an excluded member may well be evicted.
 //
 // Every zone is down when at least one domain has a counted member and every such domain is in FullDisruption. That
-// ends with a single ready member anywhere, or when the last counted member leaves. Entering and leaving return a
+// ends when one of them is not any more (with DisruptionPolicy, by a single ready member anywhere), or when the last
+// counted member leaves. Entering and leaving return a
 // Change for every domain, with Change.Cluster set. The caller does the rest: lift taints, restart the heartbeat
 // clocks.
 //
@@ -48,8 +49,9 @@
 //
 // A policy that panics changes nothing; the next Evaluate starts over. No lock that other methods need is held while it
 // is asked. Set and Remove are O(1), and Evaluate costs what changed, but O(n) in the number of domains when one comes
-// or goes, and when a policy of your own is asked. A member or domain that does not equal itself (NaN) can never be
-// removed.
+// or goes, and when a policy of your own is asked. A member or domain that cannot be hashed, or does not
+// equal itself (NaN), panics in its caller and changes nothing. What is Set while a policy is asked counts in the next
+// evaluation. A break in BadFor that ends before the next evaluation is not seen.
 //
 // # Where it comes from
 //

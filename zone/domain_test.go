@@ -1,6 +1,7 @@
 package zone
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -61,7 +62,7 @@ func TestAnyDomain(t *testing.T) {
 	require.Nil(t, tracker.Evaluate())
 }
 
-// A key that cannot be hashed panics, as in a map. Nothing has changed then, and no lock is held.
+// A key that cannot be hashed, or does not equal itself, panics. Nothing has changed then, and no lock is held.
 func TestKeysThatCannotBeHashed(t *testing.T) {
 	tracker, err := New[any](Config[any]{Policy: DefaultPolicy()})
 	require.NoError(t, err)
@@ -70,11 +71,13 @@ func TestKeysThatCannotBeHashed(t *testing.T) {
 	before := tracker.Zones()
 	unhashable := []string{"x"}
 	for name, do := range map[string]func(){
-		"a member":                func() { tracker.Set(unhashable, "a", good) },
-		"a new member's domain":   func() { tracker.Set("m", unhashable, good) },
-		"a known member's domain": func() { tracker.Set("n", unhashable, bad) },
-		"removed":                 func() { tracker.Remove(unhashable) },
-		"asked":                   func() { tracker.Zone(unhashable) },
+		"a member":                   func() { tracker.Set(unhashable, "a", good) },
+		"a new member's domain":      func() { tracker.Set("m", unhashable, good) },
+		"a known member's domain":    func() { tracker.Set("n", unhashable, bad) },
+		"removed":                    func() { tracker.Remove(unhashable) },
+		"asked":                      func() { tracker.Zone(unhashable) },
+		"a member that is no number": func() { tracker.Set(math.NaN(), "a", good) },
+		"a domain that is no number": func() { tracker.Set("n", math.NaN(), good) },
 	} {
 		require.Panics(t, do, name)
 		require.Nil(t, tracker.EvaluateAt(epoch), name)

@@ -12,7 +12,7 @@ import (
 // It must be a pure function of the Situation: the same situation gets the same ruling. If time alone can change a
 // ruling, Ruling.AskAfter says when; until then the ruling must not change. A tracker asks about every domain whenever
 // any count changed, and about a single domain when its AskAfter has passed. Decide may read the tracker and call Set
-// and Remove, because no lock they need is held; it must not call Evaluate or Restore.
+// and Remove, because no lock they need is held; it must not call Evaluate.
 //
 // A policy can build on another one: take the ruling of DisruptionPolicy.Decide and make it stricter.
 type Policy interface {

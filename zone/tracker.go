@@ -16,8 +16,8 @@ type Config[D comparable] struct {
 	// method, New calls it.
 	Policy Policy
 	// PolicyOf, if not nil, may give a domain its own policy; returning nil leaves the domain to Policy. It is called
-	// right before the policy, whenever a policy is asked about the domain, and must not call Evaluate
-	// either. When its answers change, call Tracker.Reconsider.
+	// right before the policy, whenever a policy is asked about the domain, and must not call
+	// Evaluate. When its answers change, call Tracker.Reconsider.
 	PolicyOf func(domain D) Policy
 	// Compare orders the domains that methods return: negative if a comes before b, 0 only if they are the same. If
 	// nil, domains come in the order in which they were first Set.
@@ -86,6 +86,9 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	r := t.members.Get(key)
+	if key != key || domain != domain { //nolint:gocritic,staticcheck // NaN
+		panic(fmt.Sprintf("zone: %v or %v does not equal itself, so it could never be removed", key, domain)) //nolint:forbidigo // as for a key that cannot be hashed
+	}
 	if r == nil {
 		t.addLocked(key, ds.findLocked(domain), m)
 		return

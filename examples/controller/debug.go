@@ -109,7 +109,7 @@ func stateOf(e *evictor.Evictor, mayWrite, observer error, limit int) state {
 		s.Waiting = append(s.Waiting, n)
 	}
 	for _, suspect := range first(e.Suspects(), limit, &s.Omitted) {
-		n := silentNode{Node: suspect.Node, Since: suspect.Due}
+		n := silentNode{Node: suspect.Verdict.Node, Since: suspect.Verdict.LastBeat.Add(suspect.Verdict.Grace)}
 		if suspect.Unanswered != nil {
 			n.Unanswered = suspect.Unanswered.Error()
 		}

@@ -32,6 +32,8 @@ func (t *Time) Read(now time.Time) int64 {
 		return t.elapsed
 	}
 	switch passed := now.Sub(t.last); {
+	case passed == math.MaxInt64: // Sub saturates at 292 years, which are those of a clock that was not set yet
+		t.last = now
 	case passed >= 0: // even for 0, because the wall clock may have been set
 		t.elapsed = Add(t.elapsed, passed)
 		t.last = now

@@ -103,3 +103,11 @@ func TestTheWallIsSetBetweenReadingsOfOneInstant(t *testing.T) {
 	require.Equal(t, int64(10*time.Second), s.Of(clock.Wall().Add(10*time.Second)))
 	require.True(t, s.Instant(0).Round(0).Equal(clock.Wall()))
 }
+
+// A clock that was never set shows the year 1. The first reading after that does not use up all time that there is.
+func TestAClockThatIsSetForTheFirstTime(t *testing.T) {
+	var steady Time
+	steady.Read(time.Time{})
+	before := steady.Read(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
+	require.Equal(t, before+int64(time.Minute), steady.Read(time.Date(2030, 1, 1, 0, 1, 0, 0, time.UTC)))
+}

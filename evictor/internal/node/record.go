@@ -18,8 +18,8 @@ import (
 type Stage uint8
 
 // The stages. Judge begins and ends an outage. Within it a node that is tainted stays Failed; one that is emptied goes
-// from Failed through Emptying, from which it may come back, to Served. From each of them it may become Early, and
-// return.
+// from Failed through Emptying, from which it may come back, to Served. A failed node may become Early, and is then what it
+// was before.
 const (
 	New      Stage = iota // no verdict has fallen
 	Calm                  // it is Ready by its verdict
@@ -57,9 +57,9 @@ type Record struct {
 	PodsChanged bool  // one of its pods has changed since they were listed to be marked
 	Marks       Marks // of its pods; empty unless the verdict is Unknown
 
-	stage   Stage
-	after   Stage          // in Early, the stage to return to (Failed or Served); otherwise New
-	verdict health.Verdict // zero in New; Ready in Calm, and only there
+	verdict health.Verdict // zero before the first
+	early   bool           // only if it has failed
+	left    left           // no more than untouched if it has not failed
 	word    word           // agreed unless the verdict is Unknown; unwritten only if the node was silent
 	begun   bool           // since it failed, a pod was evicted to empty the node; only if it has failed
 	unseen  time.Time      // until when a taint that we wrote counts although the store does not show it
@@ -67,6 +67,15 @@ type Record struct {
 	conflicts int    // how many writes in a row met a conflict
 	tooOld    string // the version that the last one was made from, until the store shows another
 }
+
+// left is how far a node that is emptied has been left by its pods in this outage.
+type left uint8
+
+const (
+	untouched left = iota
+	leaving        // it has its turn, and its pods are being evicted
+	gone
+)
 
 // Marks is the marking of a node's pods as not Ready.
 type Marks struct {
@@ -96,10 +105,23 @@ type World struct {
 func (r *Record) Verdict() health.Verdict { return r.verdict }
 
 // Stage returns how far the node's eviction is.
-func (r *Record) Stage() Stage { return r.stage }
+func (r *Record) Stage() Stage {
+	switch {
+	case r.verdict.Node == "":
+		return New
+	case r.verdict.Ready == v1.ConditionTrue:
+		return Calm
+	case r.early:
+		return Early
+	}
+	return Failed + Stage(r.left)
+}
+
+// failed says whether its last verdict is another one than Ready.
+func (r *Record) failed() bool { return r.Stage() >= Early }
 
 // Emptied says whether the node was emptied in this outage, even if it is Early since.
-func (r *Record) Emptied() bool { return max(r.stage, r.after) == Served }
+func (r *Record) Emptied() bool { return r.left == gone }
 
 // Begun says whether, in this outage, the node was emptied or has lost a pod to that.
 func (r *Record) Begun() bool { return r.begun || r.Emptied() }
@@ -116,8 +138,8 @@ func (f Facts) Unclear() bool {
 func (r *Record) Facts(w World) Facts {
 	w.Hold = cmp.Or(w.Hold, r.Hold)
 	return Facts{
-		World: w, Judged: r.stage != New, Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
-		Settling: r.stage == Early, Carries: r.Tainted || w.Now.Before(r.unseen),
+		World: w, Judged: r.verdict.Node != "", Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
+		Settling: r.early, Carries: r.Tainted || w.Now.Before(r.unseen),
 	}
 }
 
@@ -130,15 +152,12 @@ func (r *Record) Plan(f Facts, object *v1.Node, since *metav1.Time) Plan {
 // Check returns an error if the record violates an invariant, which is a fault of this package.
 func (r *Record) Check() error {
 	for wrong, kept := range map[string]bool{
-		"a verdict in New":                r.stage != New || r.verdict == health.Verdict{},
-		"Ready, or Calm, and not both":    (r.stage == Calm) == (r.verdict.Ready == v1.ConditionTrue),
-		"early, or goes on, and not both": (r.stage == Early) == (r.after >= Failed) && (r.stage == Early || r.after == New),
-		"nothing to write":                r.word != unwritten || r.verdict.Expired,
-		"nothing to hear":                 r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
-		"no pods to mark":                 r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
-		"early, and being emptied":        r.after != Emptying,
-		"begun, and not failed":           !r.begun || r.stage >= Early,
-		"tainted and emptied":             !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
+		"early or left, and not failed": r.failed() || !r.early && !r.begun && r.left == untouched,
+		"nothing to write":              r.word != unwritten || r.verdict.Expired,
+		"nothing to hear":               r.word != heard || r.verdict.Ready == v1.ConditionUnknown,
+		"no pods to mark":               r.verdict.Ready == v1.ConditionUnknown || !r.Marks.Due && r.Marks.Done == nil,
+		"early, and being emptied":      !r.early || r.left != leaving,
+		"tainted and emptied":           !r.Emptied() || !r.Tainted && r.unseen.IsZero(),
 	} {
 		if !kept {
 			return errors.New(wrong + ": " + r.String())
@@ -156,6 +175,6 @@ func (r *Record) String() string {
 		return ""
 	}
 	stages := [...]string{"new", "calm", "early", "failed", "emptying", "served"}
-	return stages[r.stage] + when(r.stage == Early, " after "+stages[r.after]) +
+	return stages[r.Stage()] + when(r.early, " after "+stages[Failed+Stage(r.left)]) +
 		[...]string{"", ", unwritten", ", heard"}[r.word] + when(r.Marks.Due, ", to mark") + when(!r.unseen.IsZero(), ", unseen")
 }

@@ -34,7 +34,7 @@ func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bo
 // node is silent now and was not before.
 func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) {
 	from, silent = r.verdict.Ready, v.Expired && !r.verdict.Expired
-	if r.stage == New {
+	if r.Stage() == New {
 		from = v.Observed
 	}
 	r.verdict, r.word = v, agreed
@@ -42,9 +42,7 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 		r.word = unwritten
 	}
 	if v.Ready == v1.ConditionTrue {
-		r.stage, r.after, r.begun = Calm, New, false
-	} else if r.stage < Early {
-		r.stage = Failed
+		r.early, r.left, r.begun = false, untouched, false
 	}
 	if v.Ready != v1.ConditionUnknown {
 		r.Marks = Marks{}
@@ -58,39 +56,37 @@ func (r *Record) Judge(v health.Verdict) (from v1.ConditionStatus, silent bool) 
 // has failed.
 func (r *Record) BecomeEarly() (failed bool) {
 	r.EndEmptying()
-	if r.stage > Early {
-		r.stage, r.after = Early, r.stage
-	}
-	return r.stage == Early
+	r.early = r.failed()
+	return r.early
 }
 
 // BecomeUnserved makes an emptied node wait for another turn, to be emptied again: every zone has gone down, or the zone
 // policy cancels. It says whether the node has failed.
 func (r *Record) BecomeUnserved() (failed bool) {
-	r.stage, r.after, r.begun = min(r.stage, Failed), min(r.after, Failed), false
-	return r.stage >= Early
+	r.left, r.begun = untouched, false
+	return r.failed()
 }
 
 // BecomeEmptying is called when the node has its turn and its pods are to leave.
 func (r *Record) BecomeEmptying() {
-	if r.stage == Failed {
-		r.stage = Emptying
+	if r.Stage() == Failed {
+		r.left = leaving
 	}
 }
 
 // EndEmptying is called when some of its pods could not be evicted: the node waits for another turn.
 func (r *Record) EndEmptying() {
-	if r.stage == Emptying {
-		r.stage = Failed
+	if r.left == leaving {
+		r.left = untouched
 	}
 }
 
 // PodLeft is called when a pod was evicted to empty the node.
-func (r *Record) PodLeft() { r.begun = r.stage >= Early }
+func (r *Record) PodLeft() { r.begun = r.failed() }
 
 // BecomeServed is called when a failed node is emptied. It says whether that is the first time in this outage.
 func (r *Record) BecomeServed() (first bool) {
-	first, r.stage = r.stage != Served, Served
+	first, r.left = r.left != gone, gone
 	return first
 }
 
@@ -116,10 +112,8 @@ func (m *Marks) Marked(pod types.UID) {
 // emptied. latest is the monitor's current verdict; settled says that the node has been watched for a whole grace period
 // since the clocks restarted; shown says that the store shows the node. again means that time alone may change the answer.
 func (r *Record) Consider(f Facts, latest health.Verdict, settled, shown bool) (waits, again bool) {
-	if r.stage == Early && !f.AllDown {
-		if again = !settled; settled {
-			r.stage, r.after = r.after, New
-		}
+	if r.early && !f.AllDown {
+		r.early, again = !settled, !settled
 	}
 	if r.verdict.Expired && r.word == agreed && r.says != v1.ConditionUnknown {
 		r.word = unwritten
@@ -133,9 +127,9 @@ func (r *Record) Consider(f Facts, latest health.Verdict, settled, shown bool) (
 // watched for a whole grace period, or zero if it must stay silent for that long.
 func (r *Record) WaitsUntil(f Facts, latest health.Verdict, settles time.Time) time.Time {
 	switch {
-	case r.stage == Early && !settles.IsZero():
+	case r.early && !settles.IsZero():
 		return settles
-	case r.stage == Early:
+	case r.early:
 		return latest.LastBeat.Add(latest.Grace)
 	case f.Now.Before(r.unseen):
 		return r.unseen

@@ -206,24 +206,23 @@ func TestPlanOfARecord(t *testing.T) {
 
 // Check finds what the transitions never do.
 func TestCheck(t *testing.T) {
-	unknown := health.Verdict{Node: "a", Ready: v1.ConditionUnknown}
+	verdict := func(ready v1.ConditionStatus) health.Verdict { return health.Verdict{Node: "a", Ready: ready} }
+	unknown, silent := verdict(v1.ConditionUnknown), health.Verdict{Node: "a", Ready: v1.ConditionUnknown, Expired: true}
 	for name, row := range map[string]struct {
 		wrong Record
 		right Record
 	}{
-		"new":     {Record{verdict: unknown}, Record{}},
-		"calm":    {Record{stage: Calm, verdict: unknown}, Record{stage: Calm, verdict: health.Verdict{Ready: v1.ConditionTrue}}},
-		"Ready":   {Record{stage: Failed, verdict: health.Verdict{Ready: v1.ConditionTrue}}, Record{stage: Failed}},
-		"watched": {Record{stage: Early}, Record{stage: Early, after: Failed}},
-		"after":   {Record{stage: Failed, after: Served}, Record{stage: Early, after: Served}},
-		"after 2": {Record{stage: Failed, after: Calm}, Record{stage: Failed}},
-		"to come": {Record{stage: Early, after: Calm}, Record{stage: Served}},
-		"write":   {Record{stage: Failed, word: unwritten}, Record{stage: Failed, word: unwritten, verdict: health.Verdict{Expired: true}}},
-		"heard":   {Record{word: heard}, Record{stage: Failed, word: heard, verdict: unknown}},
-		"due":     {Record{stage: Failed, Marks: Marks{Due: true}}, Record{stage: Failed, verdict: unknown, Marks: Marks{Due: true}}},
-		"done":    {Record{stage: Failed, Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{stage: Failed, verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
-		"both":    {Record{stage: Served, Tainted: true}, Record{stage: Served}},
-		"both 2":  {Record{stage: Served, unseen: at(0)}, Record{stage: Failed, unseen: at(0), Tainted: true}},
+		"early":    {Record{verdict: verdict(v1.ConditionTrue), early: true}, Record{verdict: unknown, early: true}},
+		"new":      {Record{early: true}, Record{}},
+		"left":     {Record{verdict: verdict(v1.ConditionTrue), left: gone}, Record{verdict: unknown, left: gone}},
+		"begun":    {Record{verdict: verdict(v1.ConditionTrue), begun: true}, Record{verdict: unknown, begun: true}},
+		"emptying": {Record{verdict: unknown, early: true, left: leaving}, Record{verdict: unknown, early: true, left: gone}},
+		"write":    {Record{verdict: unknown, word: unwritten}, Record{verdict: silent, word: unwritten}},
+		"heard":    {Record{word: heard}, Record{word: heard, verdict: unknown}},
+		"due":      {Record{Marks: Marks{Due: true}}, Record{verdict: unknown, Marks: Marks{Due: true}}},
+		"done":     {Record{Marks: Marks{Done: map[types.UID]struct{}{}}}, Record{verdict: unknown, Marks: Marks{Done: map[types.UID]struct{}{}}}},
+		"both":     {Record{verdict: unknown, left: gone, Tainted: true}, Record{verdict: unknown, left: gone}},
+		"both 2":   {Record{verdict: unknown, left: gone, unseen: at(0)}, Record{verdict: unknown, unseen: at(0), Tainted: true}},
 	} {
 		require.Error(t, row.wrong.Check(), name)
 		require.NoError(t, row.right.Check(), name)

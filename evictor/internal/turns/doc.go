@@ -1,12 +1,12 @@
 // Package turns decides which failed node is acted on next. Nodes wait in their failure domain until its rate, the cap
 // on the pace of all domains and the cap on failed nodes leave a turn for them:
 //
-//	Wait            a healthy node, or one that has had its turn, now waits
+//	Wait            a failed node waits
 //	Take            a waiting node gets its turn
 //	Later, Again    end a turn: nothing was done, or nothing came of it; the node waits again
 //	Drop            ends a turn that is no longer wanted; the node no longer waits
-//	Served          ends a turn: the node was acted on, and has had its turn
-//	Leave           the node is healthy, and no longer waits or has had its turn; a turn that it has is void, not over
+//	Served          ends a turn: the node was acted on, and counts as failed
+//	Leave           the node no longer waits; a turn that it has is void, not over
 //
 // A node that was acted on before a pause, and whose pods became overdue during it, waits for a turn to release them.
 // It goes before the other nodes of its domain, does not count as another failed node, and its turn is over when it is

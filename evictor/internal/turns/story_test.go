@@ -212,8 +212,8 @@ func TestStories(t *testing.T) {
 			{0, "wait a1", ""},
 			{1, "served a1", ""},
 			{2, "waits a1", ""},
-			{2, "wait a1", "a1"},
-			{2, "take", ""}, // it costs a token
+			{2, "wait a1", "a1"}, // its owner knows that it may
+			{2, "take", ""},      // it costs a token
 			{10, "take", "a1"},
 			{10, "served a1", ""},
 			{10, "leave a1", ""}, // it did not wait

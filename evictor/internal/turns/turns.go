@@ -144,28 +144,22 @@ func (t *Turns) Limit(most int) { t.most = most }
 
 func (t *Turns) allTaken() bool { return t.most > 0 && len(t.taken) >= t.most }
 
-// Wait makes a failed node wait in its domain, even if it has had its turn. It returns false if the node already waits or
-// has a turn.
+// Wait makes a failed node wait in its domain. It returns false if the node already waits or has a turn.
 func (t *Turns) Wait(node, uid string, domain zone.Key, now time.Time) bool {
-	k := key{node: node}
-	if _, st, _ := t.group.Get(k); st.State == ratelimitqueue.Finished {
-		t.group.Remove(k)
-	}
-	was := t.add(k, uid, domain, now)
+	was := t.add(key{node: node}, uid, domain, now)
 	return was == ratelimitqueue.Unknown || was == ratelimitqueue.OtherIdentity
 }
 
 func (t *Turns) add(k key, uid string, domain zone.Key, now time.Time) ratelimitqueue.State {
 	defer t.note(k)
 	t.read.Time = now
-	return t.group.AddEntry(domain, ratelimitqueue.Entry[key, struct{}]{Key: k, Exempt: k.release, Identity: uid})
+	return t.group.AddEntry(domain, ratelimitqueue.Entry[key, struct{}]{Key: k, Exempt: k.release, Identity: uid, OnDuplicate: ratelimitqueue.KeepFirst})
 }
 
 // Waits says whether the node waits to be acted on.
 func (t *Turns) Waits(node string) bool { return t.waits[key{node: node}] != nil }
 
-// Leave forgets that the node waits or has had its turn, and says whether it waited. A turn that it has is void, but not
-// over.
+// Leave ends the waiting of a node, and says whether it waited. A turn that it has is void, but not over.
 func (t *Turns) Leave(node string) (waited bool) {
 	waited = t.Waits(node)
 	t.remove(key{node: node})
@@ -273,7 +267,7 @@ func (t *Turn) Held() bool { return t.item.Held() }
 
 // Served ends the turn: the node was acted on, and counts as failed.
 func (t *Turn) Served() {
-	t.item.Done()
+	t.item.Forget()
 	t.over(true)
 }
 

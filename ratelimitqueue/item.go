@@ -45,8 +45,9 @@ func (it Item[K, V]) RetryAfter(d time.Duration) {
 }
 
 // Blocked ends a try that was not permitted yet: the item waits again for d, and its tokens are given back, so the next in
-// line is handed out at once. It is no failure: attempts and backoff do not grow. If d is 0 or less, the item is due again
-// at once, and its tokens are spent.
+// line is handed out at once. If the key was removed or moved to another domain meanwhile, that of MaxRate is, too, and that
+// of the domain is not. It is no failure: attempts and backoff do not grow. If d is 0 or less, the item is due again at
+// once, and its tokens are spent.
 func (it Item[K, V]) Blocked(d time.Duration) {
 	it.end(slots.Ending{Kind: slots.Blocked, After: max(d, 0)})
 }

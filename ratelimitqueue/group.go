@@ -46,9 +46,9 @@ func (c GroupConfig[D, K]) Validate() error {
 // comes first (but see GroupConfig.Compare). Within a domain, the item that is due first comes first, and of equal due
 // times the one that was added first.
 //
-// A domain is made when it is first named. A domain without keys and without a rate or pause of its own is forgotten
-// once its bucket is full, so leaving and coming back earns no token, and memory is bounded by the known keys and the
-// domains with settings.
+// A domain is made when it is first named, which counts as its last turn. A domain without keys and without a rate or pause
+// of its own is forgotten once its bucket is full, by the next call that reads the clock, so leaving and coming back earns
+// no token, and memory is bounded by the known keys and the domains with settings. A stopped domain has nothing to fill.
 //
 // All methods are safe for concurrent use. A Group must be made by NewGroup and not be copied.
 type Group[D, K comparable, V any] struct {

@@ -62,7 +62,8 @@ type Options struct {
 	MayHarm func() error
 	// MayHarmIn is MayHarm for one failure domain. It is asked if MayHarm said yes: before each taint and eviction in
 	// the domain, and in every Step while failed nodes wait for their turn there. An error stops new taints and
-	// evictions in that domain alone, including evictions by taints of others. Nil means yes.
+	// evictions in that domain alone, including evictions by taints of others, and no tokens accrue there. When the answer
+	// changes, Kick has it noticed at once. Nil means yes.
 	MayHarmIn func(domain zone.Key) error
 	// MayEvict, if not nil, is asked before each eviction of a pod, by whichever taints or without any: is there room for it
 	// elsewhere, or may it go at this hour? It is asked last, when nothing else holds the eviction back. Then everything is

@@ -86,7 +86,7 @@ func (t *Tracker[K, D]) Set(key K, domain D, m Member) {
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
 	r := t.members.Get(key)
-	if key != key || domain != domain { //nolint:gocritic,staticcheck // NaN
+	if key != key || domain != domain { //nolint:gocritic // NaN
 		panic(fmt.Sprintf("zone: %v or %v does not equal itself, so it could never be removed", key, domain)) //nolint:forbidigo // as for a key that cannot be hashed
 	}
 	if r == nil {

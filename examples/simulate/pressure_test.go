@@ -186,7 +186,7 @@ func TestLiveMeasuresDisks(t *testing.T) {
 	require.Contains(t, watched, "SingleFs (nodefs "+m.dir+", imagefs "+m.dir+"), thresholds:\n  memory.available < 100Mi\n  nodefs.available < 10%\n")
 	require.Contains(t, watched, "  containerfs.available < 10%\n")
 	require.Contains(t, not, "  allocatableMemory.available < 100Mi\n\n")
-	require.Regexp(t, `nodefs.available \d+ [KMGTP]iB of \d+`, not, "as it was measured")
+	require.Regexp(t, `nodefs.available [\d.]+ [KMGTP]iB of [\d.]+`, not, "as it was measured")
 
 	require.Contains(t, play(m.dir, "/proc"), "DedicatedImageFs (nodefs "+m.dir+", imagefs /proc), thresholds:\n")
 

@@ -10,7 +10,8 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when it may be handed out. The zero time means now, and for a key that is known already: as before.
+	// Due is when it may be handed out. The zero time means now; with Replace, for a key that is known already, it means as
+	// before.
 	Due time.Time
 	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
 	// One that is learned late is adopted, and an empty one does not erase it.
@@ -22,10 +23,10 @@ type Entry[K comparable, V any] struct {
 	Exempt bool
 }
 
-// Duplicate says what becomes of an item that waits if its key is added again. Of an item in flight nothing changes: the
-// new entry, or the last of several, waits until its holder ends it, unless it is KeepFirst. With Forget, it gets a turn of
-// its own then; with Retry, RetryAfter or Blocked, Duplicate decides between the two as if the item had been waiting; with
-// Done, it is dropped.
+// Duplicate says what becomes of an item that waits if its key is added again. An item in flight stays as it is: the new
+// entry waits until its holder ends it, and a further one is compared with the entry that waits. With Forget, what waits
+// then gets a turn of its own; with Retry, RetryAfter or Blocked, its Duplicate decides between it and the item; with Done,
+// it is dropped.
 type Duplicate uint8
 
 // The policies.
@@ -33,11 +34,11 @@ const (
 	// Replace takes the new value, and the new due time if the entry names one; a retry that names none goes on waiting.
 	// The place among equal due times is kept. It is the zero value, and what Add does.
 	Replace Duplicate = iota
-	// KeepEarliest takes due time and value of the entry that asked for the earlier time; none named means now. The time that was asked for
+	// KeepEarliest takes due time and value of the entry that asked for the earlier time. The time that was asked for
 	// counts, not the one to which a failed try has put it off: adding the key again for the same time or a later one
 	// does not bring the retry forward.
 	KeepEarliest
-	// KeepFirst changes nothing, except that an identity that is learned late is adopted.
+	// KeepFirst changes nothing, also of an item in flight, except that an identity that is learned late is adopted.
 	KeepFirst
 )
 

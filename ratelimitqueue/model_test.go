@@ -213,9 +213,15 @@ func (m *model) add(domain string, e Entry[string, int], due int64) State {
 	}
 	switch it.state {
 	case InFlight:
-		if e.OnDuplicate != KeepFirst {
+		switch was := it.newer; {
+		case e.OnDuplicate == KeepFirst, was != nil && e.OnDuplicate == KeepEarliest && due >= was.due:
+		case was == nil:
 			m.seq++
 			it.newer = &modelNewer{e.Value, m.now, due, !e.Due.IsZero(), m.seq, e.OnDuplicate, e.Exempt}
+		case e.OnDuplicate == Replace && e.Due.IsZero():
+			was.value, was.exempt, was.policy = e.Value, e.Exempt, Replace
+		default:
+			it.newer = &modelNewer{e.Value, was.added, due, !e.Due.IsZero(), was.seq, e.OnDuplicate, e.Exempt}
 		}
 	case Waiting:
 		it.become(&modelNewer{value: e.Value, due: due, named: !e.Due.IsZero(), policy: e.OnDuplicate, exempt: e.Exempt})

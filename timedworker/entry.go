@@ -10,8 +10,8 @@ import (
 type Entry[K comparable, V any] struct {
 	Key   K
 	Value V
-	// Due is when to run it: at once if that has passed. The zero time means now, and for a key that is known already: as
-	// before.
+	// Due is when to run it: at once if that has passed. The zero time means now; with Replace, for a key that is known
+	// already, it means as before.
 	Due time.Time
 	// Identity tells objects apart that have the same key one after the other, such as a UID. An empty one matches any.
 	// One that is learned late is adopted, and an empty one does not erase it.
@@ -20,9 +20,9 @@ type Entry[K comparable, V any] struct {
 	OnDuplicate Duplicate
 }
 
-// Duplicate says what becomes of work that waits if its key is scheduled again. Of work in flight nothing changes: the new
-// entry waits until it ends. With Done, it gets a turn of its own then; with Retry, RetryAfter or Blocked, Duplicate
-// decides between the two as if the work had been waiting.
+// Duplicate says what becomes of work that waits if its key is scheduled again. Work in flight stays as it is: the new
+// entry waits until it ends, and a further one is compared with the entry that waits. With Done, what waits then gets a
+// turn of its own; with Retry, RetryAfter or Blocked, its Duplicate decides between it and the work.
 type Duplicate uint8
 
 // The policies.
@@ -34,7 +34,7 @@ const (
 	// counts, not the one to which a failed try has put the work off: scheduling it again for the same time or a later
 	// one does not bring the retry forward.
 	KeepEarliest
-	// KeepFirst changes nothing.
+	// KeepFirst changes nothing, also of work in flight, except that an identity that is learned late is adopted.
 	KeepFirst
 )
 

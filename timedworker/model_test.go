@@ -65,8 +65,15 @@ func (m *model) schedule(e Entry[string, int], due time.Duration) State {
 		w.become(fresh)
 		return Waiting
 	}
-	if e.OnDuplicate != KeepFirst {
+	switch was := w.newer; {
+	case e.OnDuplicate == KeepFirst, was != nil && e.OnDuplicate == KeepEarliest && due >= was.due:
+	case was == nil:
 		w.newer = m.added(fresh)
+	case e.OnDuplicate == Replace && e.Due.IsZero():
+		was.value, was.policy = e.Value, Replace
+	default:
+		fresh.order = was.order
+		w.newer = fresh
 	}
 	return InFlight
 }

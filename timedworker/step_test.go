@@ -31,6 +31,21 @@ func TestScheduledAgainWhileAStepPutItAside(t *testing.T) {
 	require.Equal(t, 5, r.ran[0].Value)
 }
 
+func TestOfSeveralScheduledMeanwhileTheEarliestCounts(t *testing.T) {
+	r := recorded(t, Config{})
+	r.result = func(Work[string, int]) Result {
+		for value, due := range []time.Duration{3 * time.Second, time.Second, 2 * time.Second} {
+			r.ScheduleEntry(Entry[string, int]{Key: "a", Value: value, Due: r.in(due), OnDuplicate: KeepEarliest})
+		}
+		return Done()
+	}
+	r.Schedule("a", 7, r.in(0))
+	require.Equal(t, []string{"a"}, r.step(t, 0))
+	st, _ := r.Get("a")
+	require.Equal(t, 1, st.Value)
+	require.Equal(t, r.in(time.Second), st.Due)
+}
+
 func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
 	r := recorded(t, Config{})
 	r.result = func(w Work[string, int]) Result {

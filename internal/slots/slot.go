@@ -78,6 +78,21 @@ type tried[V any] struct {
 	newer    *newer[V]
 }
 
+// add notes what was added while the key is in flight. If something was before, the policy decides between the two as if that
+// were waiting.
+func (t *tried[V]) add(n *newer[V]) {
+	switch was := t.newer; {
+	case n.policy == KeepFirst, was != nil && n.policy.keeps(was.due, n.due):
+		return
+	case was != nil && n.policy == Replace && !n.named:
+		n.due, n.named = was.due, was.named
+		fallthrough
+	case was != nil:
+		n.added, n.seq = was.added, was.seq
+	}
+	t.newer = n
+}
+
 // newer is what was added while the key is in flight.
 type newer[V any] struct {
 	value  V

@@ -111,9 +111,7 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 	}
 	switch s.State {
 	case InFlight:
-		if e.OnDuplicate != KeepFirst {
-			s.tried.newer = &newer[V]{e.Value, now, at, !e.Due.IsZero(), t.next(), e.OnDuplicate, e.Exempt}
-		}
+		s.tried.add(&newer[V]{e.Value, now, at, !e.Due.IsZero(), t.next(), e.OnDuplicate, e.Exempt})
 	case Waiting:
 		if !e.OnDuplicate.keeps(s.Asked(), at) {
 			t.owner.Unqueue(s)

@@ -49,7 +49,10 @@ func TestPanicIsAFailedTry(t *testing.T) {
 	require.Equal(t, "boom", told)
 	st, _ := r.Get("k")
 	require.EqualError(t, st.LastError, "timedworker: panic: boom")
+	r.result = func(Work[string, int]) Result { panic(context.Canceled) }
 	require.Equal(t, []string{"k"}, r.step(t, 100*time.Millisecond))
+	st, _ = r.Get("k")
+	require.ErrorIs(t, st.LastError, context.Canceled, "the cause is wrapped")
 }
 
 func TestCallbacksThatPanic(t *testing.T) {

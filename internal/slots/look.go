@@ -79,7 +79,11 @@ func (t *Table[K, V, L]) sawPanic(value any) error {
 	t.Lock()
 	defer t.Unlock()
 	t.panics++
-	return fmt.Errorf("%s: panic: %v", t.config.Name, value)
+	cause, ok := value.(error)
+	if !ok {
+		cause = fmt.Errorf("%v", value)
+	}
+	return fmt.Errorf("%s: panic: %w", t.config.Name, cause)
 }
 
 // Copy is what another table needs to go on with an item. Times are remaining times.

@@ -16,11 +16,11 @@ import (
 
 // Config holds what an operator may tune. The names follow kube-controller-manager's flags. Start from DefaultConfig
 // and change what differs: the zero Config is invalid, because an unset grace period or threshold has no safe meaning.
-// A Config is plain data and may be copied freely.
+// A Config is plain data and may be copied freely. What has no such flag says whose need it is.
 type Config struct {
 	// NodeMonitorPeriod is the time between two monitor passes. As upstream, a heartbeat counts from the pass that
 	// follows it, and verdicts are reached only at passes. 0 is exact mode: a heartbeat counts on arrival, and a
-	// verdict is reached at its deadline.
+	// verdict is reached at its deadline, as Cluster API's health checks have it.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent before its verdict is Unknown. The
 	// default of 50s exceeds the 45s that a kubelet may need to notice a dead HTTP/2 connection (30s idle, 15s for the
@@ -47,24 +47,24 @@ type Config struct {
 
 	// TaintBasedEviction chooses how a failed node loses its pods. If true, the node is tainted NoExecute, and pods
 	// leave as their tolerations end. If false, its pods are deleted after PodEvictionTimeout, at the zone's rate, as
-	// v1.16 did without taints. NoExecute taints that others set evict pods in both cases.
+	// v1.16 did without taints and Katalyst still does. NoExecute taints that others set evict pods in both cases.
 	TaintBasedEviction bool
 	// PodEvictionTimeout is used only without TaintBasedEviction.
 	PodEvictionTimeout time.Duration
-	// NumericTolerations enables the toleration operators Lt and Gt.
+	// NumericTolerations enables the toleration operators Lt and Gt, as Karpenter does.
 	NumericTolerations bool
 
-	// MaxNodesPerSecond caps the rate of all zones together; 0 means no cap.
+	// MaxNodesPerSecond caps the rate of all zones together, as Karmada has one rate for all clusters; 0 means no cap.
 	MaxNodesPerSecond float64
 	// MaxFailedNodes caps how many nodes may carry our NoExecute taints at once or, without taints, have been emptied
-	// and not recovered; 0 means no cap.
+	// and not recovered, as maxUnhealthy does in Cluster API and Medik8s; 0 means no cap.
 	MaxFailedNodes int
 
-	// NodeWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark their pods; as
-	// many others ask Clients.Confirmer about silent nodes, and two more lift taints, so that hanging writes cannot delay
-	// recovery. PodWorkers evict. Evictions that the API server has refused get workers of their own: an eighth of
-	// PodWorkers, at least one. Step ignores both. The client's own rate limit protects the API server; too few workers only
-	// make nodes and pods wait for each other when it is slow.
+	// NodeWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark their pods;
+	// as many others ask Clients.Confirmer about silent nodes, and two more lift taints, so that hanging writes cannot
+	// delay recovery. PodWorkers evict. Evictions that the API server has refused get workers of their own: an eighth
+	// of PodWorkers, at least one. Step ignores both. The client's own rate limit protects the API server; too few
+	// workers only make nodes and pods wait for each other when it is slow.
 	NodeWorkers, PodWorkers int
 	// RetryInitial and RetryMax bound the exponential backoff of failed writes.
 	RetryInitial, RetryMax time.Duration
@@ -78,8 +78,8 @@ type Config struct {
 	ExplainSize int
 }
 
-// Half says which half of an evictor runs. The two can run apart, as in kube-controller-manager since 1.29. A half that
-// does not run decides, reports and counts nothing.
+// Half says which half of an evictor runs. The two can run apart, as in kube-controller-manager since 1.29, for those who
+// replace one of them (KEP-3902). A half that does not run decides, reports and counts nothing.
 type Half uint8
 
 // The halves.

@@ -40,34 +40,36 @@ type Options struct {
 	// written, pods evicted, zone changes, permissions and Awaiting at Info; the rest at Debug. Panics of the user's code
 	// are at Error. Nil means no logging.
 	Logger *slog.Logger
-	// Policy replaces the zone policy that Config describes. Its word on pending evictions (zone.Ruling.Pending) applies
-	// only to evictions by our own taints. Wait holds them back until the policy says GoOn; then their nodes release
-	// them one by one, at the zone's rate. Cancel cancels them and lifts the taints; a node that has still failed when
-	// Cancel ends waits for a new turn. Without TaintBasedEviction it applies to the pods that would be deleted after
-	// PodEvictionTimeout.
+	// Policy replaces the zone policy that Config describes: another rate for a zone that is wholly down, for example
+	// (kubernetes#131314). Its word on pending evictions (zone.Ruling.Pending) applies only to evictions by our own
+	// taints. Wait holds them back until the policy says GoOn; then their nodes release them one by one, at the zone's
+	// rate. Cancel cancels them and lifts the taints; a node that has still failed when Cancel ends waits for a new
+	// turn. Without TaintBasedEviction it applies to the pods that would be deleted after PodEvictionTimeout.
 	Policy zone.Policy
 	// Domain returns the failure domain of a node: the node counts there and waits for that domain's rate. The program
-	// decides what the parts of the key mean: a rack, a node pool. Nil means region and zone from the node's labels
-	// (zone.KeyOf). A node that moves to another domain keeps its place in line. Domain is called whenever the node is
-	// read.
+	// decides what the parts of the key mean: a rack, a node pool of Karpenter or OpenYurt. Nil means region and zone
+	// from the node's labels (zone.KeyOf). A node that moves to another domain keeps its place in line. Domain is
+	// called whenever the node is read.
 	Domain func(node *v1.Node) zone.Key
-	// Excluded says that a node does not count in its domain, neither as ready nor as not ready; it is watched and acted
-	// on all the same. Nil means the label node.kubernetes.io/exclude-disruption (zone.Excluded). Excluded is called
-	// whenever the node is read.
+	// Excluded says that a node does not count in its domain, neither as ready nor as not ready; it is watched and
+	// acted on all the same: NVSentinel counts only the nodes that it manages. Nil means the label
+	// node.kubernetes.io/exclude-disruption (zone.Excluded). Excluded is called whenever the node is read.
 	Excluded func(node *v1.Node) bool
 	// MayWrite is asked before every write and event: am I the leader, for example. An error stops all of them for as
 	// long as it lasts, and observers see it as the reason. Nil means yes.
 	MayWrite func() error
-	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. Nil means yes.
+	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. It is the place of a breaker
+	// outside, such as Gardener's dependency-watchdog. Nil means yes.
 	MayHarm func() error
-	// MayHarmIn is MayHarm for one failure domain. It is asked if MayHarm said yes: before each taint and eviction in
-	// the domain, and in every Step while failed nodes wait for their turn there. An error stops new taints and
-	// evictions in that domain alone, including evictions by taints of others, and no tokens accrue there. When the answer
-	// changes, Kick has it noticed at once. Nil means yes.
+	// MayHarmIn is MayHarm for one failure domain, such as an edge site that is cut off (openyurt#1197). It is asked if
+	// MayHarm said yes: before each taint and eviction in the domain, and in every Step while failed nodes wait for
+	// their turn there. An error stops new taints and evictions in that domain alone, including evictions by taints of
+	// others, and no tokens accrue there. When the answer changes, Kick has it noticed at once. Nil means yes.
 	MayHarmIn func(domain zone.Key) error
-	// MayEvict, if not nil, is asked before each eviction of a pod, by whichever taints or without any: is there room for it
-	// elsewhere, or may it go at this hour? It is asked last, when nothing else holds the eviction back. Then everything is
-	// checked once more, so an eviction that it permits may still not come about, and it is asked again at the next try.
+	// MayEvict, if not nil, is asked before each eviction of a pod, by whichever taints or without any: is there room
+	// for it elsewhere, as the descheduler's nodeFit asks, or may it go at this hour? It is asked last, when nothing
+	// else holds the eviction back. Then everything is checked once more, so an eviction that it permits may still not
+	// come about, and it is asked again at the next try.
 	//
 	// An error refuses this eviction alone: the node's other pods leave, and its turn ends without this one. The eviction
 	// stays armed for as long as it is wanted. The same question is asked again at the time that a Refusal names or, for
@@ -79,35 +81,38 @@ type Options struct {
 	// decision that is reported if the pod is evicted: why.Time is now, why.Taint the taint, nil without taints. Several
 	// pods may be asked about before the first has left, so a check of capacity must count those that it has permitted.
 	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
-	// DryRun decides and explains everything and writes nothing. What would have been written is remembered and taken as
-	// done, so that the decisions that follow from it are made too.
+	// DryRun decides and explains everything and writes nothing, for a trial beside upstream's controller. What would
+	// have been written is remembered and taken as done, so that the decisions that follow from it are made too.
 	DryRun bool
-	// Hold says that we must not taint or empty a node, and why; the node is still watched. It is called whenever the
-	// node is read. See also Evictor.Hold.
+	// Hold says that we must not taint or empty a node, and why: OpenYurt's annotation for autonomous nodes, for
+	// example. The node is still watched. It is called whenever the node is read. See also Evictor.Hold.
 	Hold func(node *v1.Node) (reason string, held bool)
-	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next. It is called
-	// once the zone has a token and two nodes or more could have it, with the names of all that could, in the default
-	// order. A node that the budget has just refused is not among them. One that waits to release overdue pods goes first,
-	// unasked. The default order stands if Prefer returns another name or panics, which is logged.
+	// Prefer, if not nil, chooses which of the failed nodes that wait in a zone is tainted or emptied next; Karpenter
+	// ranks its candidates (RFC 3192). It is called once the zone has a token and two nodes or more could have it, with
+	// the names of all that could, in the default order. A node that the budget has just refused is not among them. One
+	// that waits to release overdue pods goes first, unasked. The default order stands if Prefer returns another name
+	// or panics, which is logged.
 	Prefer func(key zone.Key, waiting []string) (node string)
-	// Budget, if not nil, is asked before each turn of a failed node. If it refuses, the turn costs the domain no token,
-	// observers are told once by which bound (TurnRefused), and the node asks again after Config.GateInterval. The program
-	// makes the Budget, on the evictor's clock, and may share it with others that act on nodes. The evictor tells it about
-	// every node that has a verdict. A node counts as acted on from its taint until it is lifted; without
-	// TaintBasedEviction, from its first eviction until it is ready. Taints of an earlier process count too. The evictor acts
-	// under the name "evictor" (budget.Budget.As), so a new evictor on the same Budget continues what the last one began.
-	// One evictor at a time may use a Budget. Half TaintEviction asks no Budget.
+	// Budget, if not nil, is asked before each turn of a failed node. It holds the bounds of NVSentinel's breaker,
+	// Karpenter's node repair or Medik8s. If it refuses, the turn costs the domain no token, observers are told once by
+	// which bound (TurnRefused), and the node asks again after Config.GateInterval. The program makes the Budget, on
+	// the evictor's clock, and may share it with others that act on nodes. The evictor tells it about every node that
+	// has a verdict. A node counts as acted on from its taint until it is lifted; without TaintBasedEviction, from its
+	// first eviction until it is ready. Taints of an earlier process count too. The evictor acts under the name
+	// "evictor" (budget.Budget.As), so a new evictor on the same Budget continues what the last one began. One evictor
+	// at a time may use a Budget. Half TaintEviction asks no Budget.
 	Budget *budget.Budget[string, Member]
-	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded as
-	// things stand. The answers mean what they mean in zone.Ruling.Pending. Nil means that the evictions go on. It is
-	// called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step and, while a node is acted on, once in
-	// each Config.GateInterval, because the budget may be shared.
+	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded
+	// as things stand: Medik8s stops in a storm. The answers mean what they mean in zone.Ruling.Pending. Nil means that
+	// the evictions go on. It is called in each monitor pass and, where NodeMonitorPeriod is 0, in each Step and, while
+	// a node is acted on, once in each Config.GateInterval, because the budget may be shared.
 	Exceeded func(bound *budget.Refusal) zone.Pending
 	// OnPass, if not nil, is called after each monitor pass with the time that it took on the evictor's clock: reading
-	// changes, verdicts, zones and what follows from them, without the writes. It must be fast.
+	// changes, verdicts, zones and what follows from them, without the writes. clientgo/metrics takes it. It must be fast.
 	OnPass func(took time.Duration)
 	// Jitter spreads the backoff of failed writes and the probes of a failing API server, so that programs which lost
-	// the same API server do not all come back at one instant. Nil means none, which suits simulations.
+	// the same API server do not all come back at one instant. Nil means none, which suits simulations; package manager
+	// sets it.
 	Jitter func(time.Duration) time.Duration
 }
 
@@ -115,8 +120,8 @@ type Options struct {
 type Refusal struct {
 	// Reason says why, in words that do not change while the reason does not. Metrics count by it, so use few.
 	Reason string
-	// Again is when to ask again, by the evictor's clock, but not sooner than Config.RetryInitial. The zero time, and one that
-	// has passed, mean after a delay that grows.
+	// Again is when to ask again, by the evictor's clock, but not sooner than Config.RetryInitial. The zero time, and
+	// one that has passed, mean after a delay that grows.
 	Again time.Time
 }
 

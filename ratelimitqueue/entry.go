@@ -23,10 +23,9 @@ type Entry[K comparable, V any] struct {
 	Exempt bool
 }
 
-// Duplicate says what becomes of an item that waits if its key is added again. An item in flight stays as it is: the new
-// entry waits until its holder ends it, and a further one is compared with the entry that waits. With Forget, what waits
-// then gets a turn of its own; with Retry, RetryAfter or Blocked, its Duplicate decides between it and the item; with Done,
-// it is dropped.
+// Duplicate says what becomes of an item that waits if its key is added again. An item in flight stays as it is until its
+// holder ends it. With Forget, what was added meanwhile then gets a turn of its own; with Retry, RetryAfter or Blocked, each
+// entry's Duplicate decides as if the item had been waiting; with Done, it is dropped.
 type Duplicate uint8
 
 // The policies.

@@ -219,9 +219,13 @@ func (m *model) add(domain string, e Entry[string, int], due int64) State {
 			m.seq++
 			it.newer = &modelNewer{e.Value, m.now, due, !e.Due.IsZero(), m.seq, e.OnDuplicate, e.Exempt}
 		case e.OnDuplicate == Replace && e.Due.IsZero():
-			was.value, was.exempt, was.policy = e.Value, e.Exempt, Replace
+			was.value, was.exempt, was.named, was.policy = e.Value, e.Exempt, was.named && was.policy == Replace, Replace
 		default:
-			it.newer = &modelNewer{e.Value, was.added, due, !e.Due.IsZero(), was.seq, e.OnDuplicate, e.Exempt}
+			policy := e.OnDuplicate
+			if was.policy == Replace {
+				policy = Replace
+			}
+			it.newer = &modelNewer{e.Value, was.added, due, true, was.seq, policy, e.Exempt}
 		}
 	case Waiting:
 		it.become(&modelNewer{value: e.Value, due: due, named: !e.Due.IsZero(), policy: e.OnDuplicate, exempt: e.Exempt})

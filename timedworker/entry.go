@@ -20,9 +20,9 @@ type Entry[K comparable, V any] struct {
 	OnDuplicate Duplicate
 }
 
-// Duplicate says what becomes of work that waits if its key is scheduled again. Work in flight stays as it is: the new
-// entry waits until it ends, and a further one is compared with the entry that waits. With Done, what waits then gets a
-// turn of its own; with Retry, RetryAfter or Blocked, its Duplicate decides between it and the work.
+// Duplicate says what becomes of work that waits if its key is scheduled again. Work in flight stays as it is until it
+// ends. With Done, what was scheduled meanwhile then gets a turn of its own; with Retry, RetryAfter or Blocked, each entry's
+// Duplicate decides as if the work had been waiting.
 type Duplicate uint8
 
 // The policies.

@@ -70,9 +70,12 @@ func (m *model) schedule(e Entry[string, int], due time.Duration) State {
 	case was == nil:
 		w.newer = m.added(fresh)
 	case e.OnDuplicate == Replace && e.Due.IsZero():
-		was.value, was.policy = e.Value, Replace
+		was.value, was.named, was.policy = e.Value, was.named && was.policy == Replace, Replace
 	default:
-		fresh.order = was.order
+		fresh.order, fresh.named = was.order, true
+		if was.policy == Replace {
+			fresh.policy = Replace
+		}
 		w.newer = fresh
 	}
 	return InFlight

@@ -111,7 +111,7 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 			s.tried.err = e.Err
 		}
 		if n != nil && !n.policy.keeps(s.tried.asked, n.due) {
-			s.replace(n.value, n.due, n.named || n.policy == KeepEarliest, n.exempt)
+			s.replace(n.value, n.due, n.named, n.exempt)
 		}
 	default:
 		t.untry(s)

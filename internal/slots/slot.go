@@ -79,16 +79,18 @@ type tried[V any] struct {
 }
 
 // add notes what was added while the key is in flight. If something was before, the policy decides between the two as if that
-// were waiting.
+// were waiting; what would have replaced the item still will.
 func (t *tried[V]) add(n *newer[V]) {
-	switch was := t.newer; {
-	case n.policy == KeepFirst, was != nil && n.policy.keeps(was.due, n.due):
+	was := t.newer
+	if n.policy == KeepFirst || was != nil && n.policy.keeps(was.due, n.due) {
 		return
-	case was != nil && n.policy == Replace && !n.named:
-		n.due, n.named = was.due, was.named
-		fallthrough
-	case was != nil:
-		n.added, n.seq = was.added, was.seq
+	}
+	n.named = n.named || n.policy == KeepEarliest
+	if was != nil {
+		if !n.named {
+			n.due, n.named = was.due, was.named && was.policy == Replace
+		}
+		n.added, n.seq, n.policy = was.added, was.seq, min(n.policy, was.policy)
 	}
 	t.newer = n
 }
@@ -100,7 +102,7 @@ type newer[V any] struct {
 	due    int64
 	named  bool // a due time was named
 	seq    uint64
-	policy Duplicate
+	policy Duplicate // Replace or KeepEarliest
 	exempt bool
 }
 

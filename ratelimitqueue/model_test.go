@@ -42,7 +42,7 @@ type modelItem struct {
 	exempt     bool
 	err        string
 	holder     int
-	newer      *modelNewer
+	newer      []*modelNewer
 }
 
 type modelNewer struct {
@@ -213,19 +213,9 @@ func (m *model) add(domain string, e Entry[string, int], due int64) State {
 	}
 	switch it.state {
 	case InFlight:
-		switch was := it.newer; {
-		case e.OnDuplicate == KeepFirst, was != nil && e.OnDuplicate == KeepEarliest && due >= was.due:
-		case was == nil:
+		if e.OnDuplicate != KeepFirst {
 			m.seq++
-			it.newer = &modelNewer{e.Value, m.now, due, !e.Due.IsZero(), m.seq, e.OnDuplicate, e.Exempt}
-		case e.OnDuplicate == Replace && e.Due.IsZero():
-			was.value, was.exempt, was.named, was.policy = e.Value, e.Exempt, was.named && was.policy == Replace, Replace
-		default:
-			policy := e.OnDuplicate
-			if was.policy == Replace {
-				policy = Replace
-			}
-			it.newer = &modelNewer{e.Value, was.added, due, true, was.seq, policy, e.Exempt}
+			it.newer = append(it.newer, &modelNewer{e.Value, m.now, due, !e.Due.IsZero(), m.seq, e.OnDuplicate, e.Exempt})
 		}
 	case Waiting:
 		it.become(&modelNewer{value: e.Value, due: due, named: !e.Due.IsZero(), policy: e.OnDuplicate, exempt: e.Exempt})
@@ -233,14 +223,16 @@ func (m *model) add(domain string, e Entry[string, int], due int64) State {
 	return it.state
 }
 
-// become does what the policy of something newer says with a waiting item.
-func (it *modelItem) become(n *modelNewer) {
-	switch {
-	case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= it.asked:
-	case n.policy == Replace && !n.named:
-		it.value, it.exempt = n.value, n.exempt
-	default:
-		it.value, it.due, it.asked, it.exempt = n.value, n.due, n.due, n.exempt
+// become does what the policies of something newer say with a waiting item.
+func (it *modelItem) become(newer ...*modelNewer) {
+	for _, n := range newer {
+		switch {
+		case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= it.asked:
+		case n.policy == Replace && !n.named:
+			it.value, it.exempt = n.value, n.exempt
+		default:
+			it.value, it.due, it.asked, it.exempt = n.value, n.due, n.due, n.exempt
+		}
 	}
 }
 
@@ -391,15 +383,17 @@ func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind
 		delete(m.voids, key)
 		return
 	}
-	n := it.newer
+	newer := it.newer
 	it.newer = nil
 	switch kind {
 	case slots.Done:
 		*it = modelItem{domain: it.domain, state: Finished, identity: it.identity, added: it.added, due: it.due, asked: it.due, seq: it.seq}
 	case slots.Forget:
 		delete(m.items, key)
-		if n != nil {
+		if len(newer) > 0 {
+			n := newer[0]
 			m.items[key] = &modelItem{domain: it.domain, state: Waiting, value: n.value, identity: it.identity, added: n.added, due: n.due, asked: n.due, seq: n.seq, exempt: n.exempt}
+			m.items[key].become(newer[1:]...)
 		}
 	default:
 		if kind != slots.Blocked {
@@ -410,9 +404,7 @@ func (m *model) end(key string, holder int, exempt bool, from *modelDomain, kind
 			after = min(time.Second<<(it.attempts-1), 8*time.Second)
 		}
 		it.state, it.due = Waiting, m.now+int64(after)
-		if n != nil {
-			it.become(n)
-		}
+		it.become(newer...)
 	}
 }
 

@@ -27,10 +27,10 @@ type modelWork struct {
 	attempts      int
 	err           error
 	order         int
-	try           *modelTry  // it runs
-	newer         *modelWork // scheduled meanwhile
-	named         bool       // of newer: it has a due time
-	policy        Duplicate  // of newer
+	try           *modelTry    // it runs
+	newer         []*modelWork // scheduled meanwhile
+	named         bool         // of newer: it has a due time
+	policy        Duplicate    // of newer
 }
 
 type modelTry struct {
@@ -65,32 +65,24 @@ func (m *model) schedule(e Entry[string, int], due time.Duration) State {
 		w.become(fresh)
 		return Waiting
 	}
-	switch was := w.newer; {
-	case e.OnDuplicate == KeepFirst, was != nil && e.OnDuplicate == KeepEarliest && due >= was.due:
-	case was == nil:
-		w.newer = m.added(fresh)
-	case e.OnDuplicate == Replace && e.Due.IsZero():
-		was.value, was.named, was.policy = e.Value, was.named && was.policy == Replace, Replace
-	default:
-		fresh.order, fresh.named = was.order, true
-		if was.policy == Replace {
-			fresh.policy = Replace
-		}
-		w.newer = fresh
+	if e.OnDuplicate != KeepFirst {
+		w.newer = append(w.newer, m.added(fresh))
 	}
 	return InFlight
 }
 
 func differ(a, b string) bool { return a != "" && b != "" && a != b }
 
-// become does with waiting work what the policy of something newer says.
-func (w *modelWork) become(n *modelWork) {
-	switch {
-	case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= w.asked:
-	case n.policy == Replace && !n.named:
-		w.value = n.value
-	default:
-		w.value, w.due, w.asked = n.value, n.due, n.due
+// become does with waiting work what the policies of something newer say.
+func (w *modelWork) become(newer ...*modelWork) {
+	for _, n := range newer {
+		switch {
+		case n.policy == KeepFirst, n.policy == KeepEarliest && n.due >= w.asked:
+		case n.policy == Replace && !n.named:
+			w.value = n.value
+		default:
+			w.value, w.due, w.asked = n.value, n.due, n.due
+		}
 	}
 }
 
@@ -174,9 +166,10 @@ func (m *model) end(try *modelTry, how ending, after time.Duration, err error) {
 	w.try, w.newer = nil, nil
 	if how == done {
 		delete(m.works, try.key)
-		if newer != nil {
-			newer.identity = w.identity
-			m.works[try.key] = newer
+		if len(newer) > 0 {
+			newer[0].identity = w.identity
+			m.works[try.key] = newer[0]
+			newer[0].become(newer[1:]...)
 		}
 		return
 	}
@@ -185,9 +178,7 @@ func (m *model) end(try *modelTry, how ending, after time.Duration, err error) {
 		w.attempts++
 		w.err = err
 	}
-	if newer != nil {
-		w.become(newer)
-	}
+	w.become(newer...)
 }
 
 // crash ends the process, with everything that runs.

@@ -110,8 +110,8 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 			s.tried.attempts++
 			s.tried.err = e.Err
 		}
-		if n != nil && !n.policy.keeps(s.tried.asked, n.due) {
-			s.replace(n.value, n.due, n.named, n.exempt)
+		if n != nil && n.again.valued {
+			s.replace(n.again.value, n.again.due, n.again.named, n.again.exempt)
 		}
 	default:
 		t.untry(s)
@@ -120,7 +120,7 @@ func (t *Table[K, V, L]) end(s *Slot[K, V, L], e Ending, now int64) {
 			t.slots.Delete(s.Key, s)
 			return
 		}
-		s.replace(n.value, n.due, true, n.exempt)
+		s.replace(n.fresh.value, n.fresh.due, true, n.fresh.exempt)
 		s.Added, s.Seq = n.added, n.seq
 	}
 	t.become(s, Waiting)

@@ -105,10 +105,10 @@ func (t *Table[K, V, L]) Copies(now int64) []Copy[K, V] {
 		asked := s.Asked()
 		if s.State == InFlight {
 			is.Due = now
-			if n := s.tried.newer; n != nil && !n.policy.keeps(asked, n.due) {
-				is.Value = n.value
-				if n.named || n.policy == KeepEarliest {
-					is.Due, asked = n.due, n.due
+			if n := s.tried.newer; n != nil && n.again.valued {
+				is.Value = n.again.value
+				if n.again.named {
+					is.Due, asked = n.again.due, n.again.due
 				}
 			}
 		}

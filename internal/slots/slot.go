@@ -78,32 +78,31 @@ type tried[V any] struct {
 	newer    *newer[V]
 }
 
-// add notes what was added while the key is in flight. If something was before, the policy decides between the two as if that
-// were waiting; what would have replaced the item still will.
-func (t *tried[V]) add(n *newer[V]) {
-	was := t.newer
-	if n.policy == KeepFirst || was != nil && n.policy.keeps(was.due, n.due) {
-		return
-	}
-	n.named = n.named || n.policy == KeepEarliest
-	if was != nil {
-		if !n.named {
-			n.due, n.named = was.due, was.named && was.policy == Replace
-		}
-		n.added, n.seq, n.policy = was.added, was.seq, min(n.policy, was.policy)
-	}
-	t.newer = n
-}
-
 // newer is what was added while the key is in flight.
 type newer[V any] struct {
-	value  V
-	added  int64
-	due    int64
-	named  bool // a due time was named
-	seq    uint64
-	policy Duplicate // Replace or KeepEarliest
-	exempt bool
+	fresh wish[V] // what waits if the holder forgets the item
+	again wish[V] // what the item takes if it waits again
+	added int64
+	seq   uint64
+}
+
+// wish is what several entries, one after the other, ask for.
+type wish[V any] struct {
+	value         V
+	exempt        bool
+	due           int64 // that counts so far
+	valued, named bool  // some entry has set the value, and the due time
+}
+
+// take takes what the entry asks for, if its policy says so; at is its due time.
+func (w *wish[V]) take(value V, at int64, named, exempt bool, policy Duplicate) {
+	if policy.keeps(w.due, at) {
+		return
+	}
+	w.value, w.exempt, w.valued = value, exempt, true
+	if named || policy == KeepEarliest {
+		w.due, w.named = at, true
+	}
 }
 
 // holder returns the number of the holder that has not ended; 0 if there is none.

@@ -111,7 +111,16 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 	}
 	switch s.State {
 	case InFlight:
-		s.tried.add(&newer[V]{e.Value, now, at, !e.Due.IsZero(), t.next(), e.OnDuplicate, e.Exempt})
+		n, named := s.tried.newer, !e.Due.IsZero()
+		if n == nil && e.OnDuplicate != KeepFirst {
+			n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked}, added: now, seq: t.next()}
+			s.tried.newer = n
+		} else if n != nil {
+			n.fresh.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+		}
+		if n != nil {
+			n.again.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+		}
 	case Waiting:
 		if !e.OnDuplicate.keeps(s.Asked(), at) {
 			t.owner.Unqueue(s)

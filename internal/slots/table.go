@@ -111,15 +111,8 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 	}
 	switch s.State {
 	case InFlight:
-		n, named := s.tried.newer, !e.Due.IsZero()
-		if n == nil && e.OnDuplicate != KeepFirst {
-			n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked}, added: now, seq: t.next()}
-			s.tried.newer = n
-		} else if n != nil {
-			n.fresh.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
-		}
-		if n != nil {
-			n.again.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+		if e.OnDuplicate != KeepFirst {
+			t.meanwhile(s, e, now, at)
 		}
 	case Waiting:
 		if !e.OnDuplicate.keeps(s.Asked(), at) {
@@ -129,6 +122,18 @@ func (t *Table[K, V, L]) Add(e *Entry[K, V], line L, now int64) State {
 		}
 	}
 	return s.State
+}
+
+// meanwhile notes what is added while the key is in flight.
+func (t *Table[K, V, L]) meanwhile(s *Slot[K, V, L], e *Entry[K, V], now, at int64) {
+	n, named := s.tried.newer, !e.Due.IsZero()
+	if n != nil {
+		n.fresh.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
+	} else {
+		n = &newer[V]{fresh: wish[V]{value: e.Value, exempt: e.Exempt, due: at}, again: wish[V]{due: s.tried.asked}, added: now, seq: t.next()}
+		s.tried.newer = n
+	}
+	n.again.take(e.Value, at, named, e.Exempt, e.OnDuplicate)
 }
 
 // next numbers what is taken in.

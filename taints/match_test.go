@@ -1,7 +1,6 @@
 package taints
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,62 +81,6 @@ func TestNumericOperators(t *testing.T) {
 			require.False(t, on.Tolerates(&toleration, &taint), "another effect")
 		}
 	}
-}
-
-func TestNumberLimits(t *testing.T) {
-	for text, want := range map[string]int64{"9223372036854775807": math.MaxInt64, "-9223372036854775808": math.MinInt64, "0": 0, "-1": -1, "10": 10} {
-		n, ok := number(text)
-		require.True(t, ok, text)
-		require.Equal(t, want, n)
-	}
-}
-
-func TestUsingIsTheFirstInThePodsOrder(t *testing.T) {
-	taint := v1.Taint{Key: "k", Value: "v", Effect: v1.TaintEffectNoExecute}
-	short := v1.Toleration{Key: "k", Operator: v1.TolerationOpExists, TolerationSeconds: seconds(1)}
-	long := v1.Toleration{Operator: v1.TolerationOpExists, TolerationSeconds: seconds(100)}
-	other := v1.Toleration{Key: "l", Operator: v1.TolerationOpExists}
-	require.Equal(t, 1, Using(&taint, []v1.Toleration{other, long, short}))
-	require.Equal(t, 1, Using(&taint, []v1.Toleration{other, short, long}))
-	require.Equal(t, -1, Using(&taint, []v1.Toleration{other}))
-	require.Equal(t, -1, Using(&taint, nil))
-	odd := v1.Taint{Key: "k", Effect: "NoSuch"}
-	require.Equal(t, 0, Using(&odd, []v1.Toleration{{Key: "k", Operator: v1.TolerationOpExists, Effect: "NoSuch"}}), "also of an effect nobody knows")
-}
-
-func TestUntolerated(t *testing.T) {
-	soft := v1.Taint{Key: "soft", Effect: v1.TaintEffectPreferNoSchedule}
-	hard := v1.Taint{Key: "hard", Effect: v1.TaintEffectNoSchedule}
-	evicts := v1.Taint{Key: "evicts", Effect: v1.TaintEffectNoExecute}
-	odd := v1.Taint{Key: "odd", Effect: "NoSuch"}
-	all := []v1.Taint{odd, soft, hard, evicts}
-	tolerate := func(key string) v1.Toleration {
-		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, TolerationSeconds: seconds(0)}
-	}
-	every := NoScheduleEffect | PreferNoScheduleEffect | NoExecuteEffect
-	for name, row := range map[string]struct {
-		taints      []v1.Taint
-		tolerations []v1.Toleration
-		effects     Effects
-		want        string
-	}{
-		"no taints":                     {nil, nil, every, ""},
-		"nothing tolerated, the first":  {all, nil, Scheduling, "hard"},
-		"of all effects":                {all, nil, every, "soft"},
-		"of no effect":                  {all, nil, 0, ""},
-		"only what evicts":              {all, nil, NoExecuteEffect, "evicts"},
-		"the next":                      {all, []v1.Toleration{tolerate("hard")}, Scheduling, "evicts"},
-		"all tolerated, time is no say": {all, []v1.Toleration{tolerate("evicts"), tolerate("hard")}, Scheduling, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			taint, found := Untolerated(row.taints, row.tolerations, row.effects)
-			require.Equal(t, row.want, taint.Key)
-			require.Equal(t, row.want != "", found)
-		})
-	}
-	numeric := []v1.Toleration{{Key: "n", Operator: operatorGt, Value: "3"}}
-	_, found := Matcher{NumericOperators: true}.Untolerated([]v1.Taint{{Key: "n", Value: "4", Effect: v1.TaintEffectNoSchedule}}, numeric, Scheduling)
-	require.False(t, found)
 }
 
 func TestMatchingDoesNotAllocate(t *testing.T) {

@@ -3,6 +3,7 @@ package taints
 import (
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -157,7 +158,7 @@ func decode(program []byte) (taints []v1.Taint, tolerations []v1.Toleration) {
 	values := []string{"", "1", "2", "10", "-3", "x", "9223372036854775808"}
 	effects := []v1.TaintEffect{v1.TaintEffectNoExecute, v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule, "NoSuch", ""}
 	operators := []v1.TolerationOperator{"Exists", "Exists", "Equal", "", "Lt", "Gt", "In"}
-	times := []*int64{nil, seconds(0), seconds(-5), seconds(1), seconds(300), seconds(1 << 62), seconds(9_223_372_036)}
+	times := []*int64{nil, seconds(0), seconds(-5), seconds(1), seconds(300), seconds(1 << 62), seconds(9_223_372_036), seconds(9_223_372_037)}
 	for n := next(4); n > 0; n-- {
 		t := v1.Taint{Key: keys[next(len(keys))], Value: values[next(len(values))], Effect: effects[next(len(effects))]}
 		if next(2) == 0 {
@@ -187,9 +188,11 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 		}
 		require.Equal(t, using, m.Using(&taints[i], tolerations))
 	}
+	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(Selection{}, tolerations), "the zero selection")
 	for effects, some := range map[Effects][]v1.TaintEffect{
 		NoExecuteEffect: {v1.TaintEffectNoExecute}, NoScheduleEffect: {v1.TaintEffectNoSchedule},
-		Scheduling: {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule}, 0: nil, PreferNoScheduleEffect: {v1.TaintEffectPreferNoSchedule},
+		Scheduling | PreferNoScheduleEffect: {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule, v1.TaintEffectPreferNoSchedule},
+		Scheduling:                          {v1.TaintEffectNoExecute, v1.TaintEffectNoSchedule}, 0: nil, PreferNoScheduleEffect: {v1.TaintEffectPreferNoSchedule},
 	} {
 		first, least := naiveStay(withEffect(taints, some...), tolerations, numeric)
 		untolerated, found := m.Untolerated(taints, tolerations, effects)
@@ -206,7 +209,8 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 		case least == nil:
 			require.Equal(t, Stay{Forever: true, Toleration: -1}, stay)
 		case first != nil:
-			require.Equal(t, *first, *stay.Taint)
+			i := slices.IndexFunc(taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectNoExecute && m.Using(&t, tolerations) < 0 })
+			require.Same(t, &taints[i], stay.Taint, "it points into the list")
 			require.Equal(t, -1, stay.Toleration)
 			require.Zero(t, stay.For)
 		default:
@@ -215,6 +219,12 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 			d, forever := lastsFor(&tolerations[stay.Toleration])
 			require.Equal(t, stay.For, d)
 			require.False(t, forever)
+			for i := 0; &taints[i] != stay.Taint; i++ {
+				if taints[i].Effect == v1.TaintEffectNoExecute {
+					d, forever := lastsFor(&tolerations[m.Using(&taints[i], tolerations)])
+					require.True(t, forever || d > stay.For, "of equal ones the first taint")
+				}
+			}
 		}
 	}
 	return m.Tolerate(NoExecute(taints), tolerations)

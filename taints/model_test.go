@@ -187,6 +187,9 @@ func requireReference(t *testing.T, taints []v1.Taint, tolerations []v1.Tolerati
 			}
 		}
 		require.Equal(t, using, m.Using(&taints[i], tolerations))
+		if !numeric {
+			require.Equal(t, using, Using(&taints[i], tolerations))
+		}
 	}
 	require.Equal(t, Stay{Forever: true, Toleration: -1}, m.Tolerate(Selection{}, tolerations), "the zero selection")
 	for effects, some := range map[Effects][]v1.TaintEffect{

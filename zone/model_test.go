@@ -16,6 +16,7 @@ type model struct {
 	policy  Policy
 	members map[string]placed
 	zones   map[Key]*judged // every zone that has had a member since it last went
+	asked   []Situation     // what the last evaluation asked the policy
 	allDown bool
 
 	last    time.Time // of the clock
@@ -107,6 +108,7 @@ func (z *judged) told(allDown bool) (standing, Counts) {
 
 func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
 	at := m.at(now)
+	m.asked = nil
 	before := map[Key]standing{}
 	counted, full := 0, 0
 	cluster, _ := m.count(nil)
@@ -156,6 +158,7 @@ func (m *model) judge(k Key, cluster Counts, at time.Duration) {
 	if z.badSince >= 0 && s.Counts.Bad > 0 {
 		s.BadFor = at - z.badSince
 	}
+	m.asked = append(m.asked, s)
 	r := m.policy.Decide(s)
 	if !z.evaluated || r.State != z.state {
 		z.before, z.since = z.state, at

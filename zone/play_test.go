@@ -60,19 +60,34 @@ type life struct {
 	now     time.Time
 	tracker *Tracker[string, Key]
 	model   *model
+	asked   []Situation // what the policy was asked
 	changes int
 }
 
 func newLife(t *testing.T, policy Policy, now time.Time) *life {
-	tracker, err := NewTracker[string](policy)
+	l := &life{now: now, model: newModel(policy, now)}
+	if decide, ok := policy.(PolicyFunc); ok {
+		policy = PolicyFunc(func(s Situation) Ruling {
+			l.asked = append(l.asked, s)
+			return decide(s)
+		})
+	}
+	var err error
+	l.tracker, err = NewTracker[string](policy)
 	require.NoError(t, err)
-	return &life{now: now, tracker: tracker, model: newModel(policy, now)}
+	return l
 }
 
 func (l *life) evaluate(t *testing.T) {
+	l.asked = nil
 	want, got := l.model.evaluate(l.now), l.tracker.EvaluateAt(l.now)
 	if !slices.Equal(want, got) {
 		require.Equal(t, want, got)
+	}
+	for _, s := range l.asked {
+		if !slices.Contains(l.model.asked, s) {
+			require.Contains(t, l.model.asked, s)
+		}
 	}
 	require.Nil(t, l.tracker.EvaluateAt(l.now), "each change once")
 	l.changes += len(got)

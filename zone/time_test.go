@@ -22,44 +22,6 @@ func (n *noting) Decide(s Situation) Ruling {
 
 func (n *noting) last() Situation { return n.asked[len(n.asked)-1] }
 
-func TestAgesOfASituation(t *testing.T) {
-	policy := &noting{ruling: Ruling{State: Normal}}
-	tracker, err := New[string](Config[string]{Policy: policy})
-	require.NoError(t, err)
-	now := epoch
-	evaluate := func(after time.Duration) Situation {
-		now = now.Add(after)
-		tracker.EvaluateAt(now)
-		return policy.last()
-	}
-	tracker.Set("n", "a", good)
-	require.Equal(t, Situation{Counts: Counts{1, 0}, Cluster: Counts{1, 0}, State: Initial, Before: Initial, Now: now}, evaluate(0))
-	tracker.Set("n", "a", bad)
-	policy.ruling.State = FullDisruption
-	s := evaluate(5 * time.Second)
-	require.Equal(t, Situation{Counts: Counts{1, 1}, Cluster: Counts{1, 1}, State: Normal, StateFor: 5 * time.Second, Before: Initial, Now: now}, s)
-	length, before := s.In(FullDisruption)
-	require.Zero(t, length)
-	require.Equal(t, Normal, before)
-
-	tracker.Set("m", "b", bad)
-	require.Equal(t, 1, len(tracker.EvaluateAt(now.Add(7*time.Second))))
-	s = policy.asked[len(policy.asked)-2]
-	require.Equal(t, 7*time.Second, s.StateFor)
-	require.Equal(t, 7*time.Second, s.BadFor)
-	length, before = s.In(FullDisruption)
-	require.Equal(t, 7*time.Second, length)
-	require.Equal(t, Normal, before)
-	require.Zero(t, policy.last().BadFor, "in the other it begins now")
-
-	tracker.Remove("m")
-	tracker.Set("n", "a", good)
-	evaluate(10 * time.Second)
-	tracker.Set("n", "a", bad)
-	tracker.Set("n2", "a", good)
-	require.Zero(t, evaluate(time.Second).BadFor, "none was bad meanwhile")
-}
-
 func TestPolicyIsAskedAgainWhenItWantsToBe(t *testing.T) {
 	policy := &noting{ruling: Ruling{State: Normal, Rate: 1, AskAfter: time.Minute}}
 	tracker, err := New[string](Config[string]{Policy: policy})
@@ -119,23 +81,6 @@ func TestOnlyThoseWhoseTimeHasComeAreAsked(t *testing.T) {
 	require.Equal(t, map[string]int{"slow": 1, "fast": 60}, asked)
 	status, _ := tracker.Zone("plain")
 	require.Equal(t, 0.1, status.Rate, "without a policy of its own")
-}
-
-// Who is asked because time has passed is told the counts of the whole, as when a count changes: a policy that stops at
-// a share of the whole would else go on by time alone.
-func TestAskedByTimeKnowsTheWhole(t *testing.T) {
-	var told []Counts
-	tracker, err := New[string](Config[string]{Policy: PolicyFunc(func(s Situation) Ruling {
-		told = append(told, s.Cluster)
-		return Ruling{State: Normal, AskAfter: time.Minute}
-	})})
-	require.NoError(t, err)
-	tracker.Set("n", "a", bad)
-	tracker.Set("m", "b", good)
-	tracker.EvaluateAt(epoch)
-	tracker.EvaluateAt(epoch.Add(time.Minute))
-	whole := Counts{Total: 2, Bad: 1}
-	require.Equal(t, []Counts{whole, whole, whole, whole}, told)
 }
 
 // Setting the wall clock changes no age and no time to ask again. Only without monotonic readings does a jump forward

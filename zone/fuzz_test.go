@@ -28,6 +28,8 @@ func FuzzKeyOf(f *testing.F) {
 	f.Add(byte(0), "", "", "", "", byte(0), "", "", "", "")
 	f.Add(byte(3), "r", "z", "", "", byte(12), "", "", "r", "z")
 	f.Add(byte(15), "r", "", "s", "z", byte(15), "r", "y", "s", "z")
+	f.Add(byte(15), "", "", "new", "n", byte(13), "old", "", "new", "n")
+	f.Add(byte(14), "", "o", "new", "n", byte(0), "", "", "", "")
 	f.Add(byte(4), "", "", "a", "", byte(8), "", "", "", "a")
 	f.Add(byte(12), "", "", "a:", "b", byte(12), "", "", "a", ":b")
 	labelsOf := func(present byte, values ...string) map[string]string {

@@ -48,20 +48,6 @@ func TestOrderOfDomains(t *testing.T) {
 	}
 }
 
-type rack struct{ Row, Place int }
-
-func TestAnyDomain(t *testing.T) {
-	tracker, err := New[string](Config[rack]{Policy: DefaultPolicy()})
-	require.NoError(t, err)
-	tracker.Set("n", rack{3, 1}, bad)
-	tracker.Set("m", rack{3, 2}, good)
-	require.Equal(t, []Change[rack]{
-		{Zone: rack{3, 1}, From: Initial, To: FullDisruption, Rate: 0.1, Counts: Counts{1, 1}},
-		{Zone: rack{3, 2}, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
-	}, tracker.Evaluate())
-	require.Nil(t, tracker.Evaluate())
-}
-
 // A key that cannot be hashed, or does not equal itself, panics. Nothing has changed then, and no lock is held.
 func TestKeysThatCannotBeHashed(t *testing.T) {
 	tracker, err := New[any](Config[any]{Policy: DefaultPolicy()})

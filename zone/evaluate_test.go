@@ -55,19 +55,6 @@ func TestAZoneThatFillsDuringAnEvaluationIsKept(t *testing.T) {
 	require.Equal(t, []Status[Key]{{Zone: zoneA, State: Normal, Rate: 0.1, Counts: Counts{1, 0}}}, tracker.Zones())
 }
 
-func TestAPolicyThatPanicsChangesNothing(t *testing.T) {
-	ask := func() {}
-	tracker, err := NewTracker[string](curious{DefaultPolicy(), &ask})
-	require.NoError(t, err)
-	ask = func() { panic("no idea") }
-	tracker.Set("a-0", zoneA, good)
-	require.PanicsWithValue(t, "no idea", func() { tracker.Evaluate() })
-	status, _ := tracker.Zone(zoneA)
-	require.Equal(t, Initial, status.State)
-	ask = func() {}
-	require.Len(t, tracker.Evaluate(), 1)
-}
-
 // fixed gives every zone the same ruling.
 type fixed struct {
 	state State
@@ -91,16 +78,4 @@ func TestInvalidRulingsAreMadeSafe(t *testing.T) {
 		tracker.Set("a-0", zoneA, good)
 		require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Initial, Rate: 1, Counts: Counts{1, 0}}}, tracker.Evaluate(), "%v is no verdict", state)
 	}
-}
-
-func TestAPolicyNeverRunsWhileAllZonesAreDown(t *testing.T) {
-	tracker, err := NewTracker[string](fixed{FullDisruption, 7})
-	require.NoError(t, err)
-	tracker.Set("spare", zoneB, excluded)
-	require.Equal(t, 7.0, tracker.Evaluate()[0].Rate, "a zone without a vote")
-	tracker.Set("a-0", zoneA, good)
-	for _, c := range tracker.Evaluate() {
-		require.Zero(t, c.Rate, "0 is the tracker's, whatever the policy says")
-	}
-	require.True(t, tracker.AllDown())
 }

@@ -51,32 +51,6 @@ func TestNewTrackerWantsAValidPolicy(t *testing.T) {
 	require.NoError(t, err, "a pointer will do, and any comparable key")
 }
 
-func TestAZoneBeginsAndChanges(t *testing.T) {
-	tracker := newTracker(t)
-	require.Nil(t, tracker.Evaluate(), "no zones, no changes")
-	require.Empty(t, tracker.Zones())
-	setAll(tracker, zoneA, 4, 0)
-	status, ok := tracker.Zone(zoneA)
-	require.True(t, ok)
-	require.Equal(t, Status[Key]{Zone: zoneA, State: Initial, Counts: Counts{4, 0}}, status, "no rate before it is evaluated")
-
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{4, 0}}}, tracker.Evaluate())
-	require.Nil(t, tracker.Evaluate())
-	setAll(tracker, zoneA, 4, 2)
-	require.Nil(t, tracker.Evaluate(), "counts are not a change")
-	setAll(tracker, zoneB, 1, 0)
-	setAll(tracker, zoneA, 4, 3)
-	require.Equal(t, []Change[Key]{
-		{Zone: zoneA, From: Normal, To: PartialDisruption, Counts: Counts{4, 3}},
-		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
-	}, tracker.Evaluate(), "by key")
-	setAll(tracker, zoneA, 4, 4)
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{4, 4}}}, tracker.Evaluate(),
-		"while another zone is not down, a zone that is gets the primary rate")
-	require.False(t, tracker.AllDown())
-	require.Equal(t, Counts{5, 4}, tracker.Cluster())
-}
-
 func TestAPartialZoneThatGrowsGetsItsRate(t *testing.T) {
 	tracker := newTracker(t)
 	setAll(tracker, zoneA, 50, 40)
@@ -102,108 +76,18 @@ func TestAZoneOfExcludedMembersStays(t *testing.T) {
 	require.False(t, tracker.AllDown())
 }
 
-func TestAZoneWhoseMembersAreAllExcludedIsNormalAgain(t *testing.T) {
+// Upstream leaves the rates of the old zones at 0 when a new zone brings the first ready node.
+func TestAReadyNewcomerInANewZoneEndsAllDown(t *testing.T) {
 	tracker := newTracker(t)
-	tracker.Set("a", zoneA, bad)
-	tracker.Set("b", zoneB, good)
-	tracker.Evaluate()
-	tracker.Set("a", zoneA, Member{Excluded: true})
-	require.Equal(t, []Change[Key]{{Zone: zoneA, From: FullDisruption, To: Normal, Rate: 0.1}}, tracker.Evaluate())
-}
-
-func TestAZoneVanishesAndReturns(t *testing.T) {
-	tracker := newTracker(t)
-	setAll(tracker, zoneA, 1, 0)
-	setAll(tracker, zoneB, 2, 2)
-	require.Len(t, tracker.Evaluate(), 2)
-	tracker.Remove("b-0")
-	tracker.Remove("b-1")
-	status, ok := tracker.Zone(zoneB)
-	require.True(t, ok, "until it is evaluated")
-	require.Equal(t, Status[Key]{Zone: zoneB, State: FullDisruption, Rate: 0.1}, status)
-	require.Equal(t, []Change[Key]{{Zone: zoneB, From: FullDisruption, To: Initial, Gone: true}}, tracker.Evaluate())
-	_, ok = tracker.Zone(zoneB)
-	require.False(t, ok)
-	require.Nil(t, tracker.Evaluate(), "gone once")
-	setAll(tracker, zoneB, 1, 0)
-	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}}}, tracker.Evaluate())
-}
-
-func TestAZoneEmptyBetweenTwoEvaluationsWasNeverGone(t *testing.T) {
-	tracker := newTracker(t)
-	setAll(tracker, zoneA, 1, 0)
-	tracker.Evaluate()
-	tracker.Remove("a-0")
-	tracker.Set("a-9", zoneA, good)
-	require.Nil(t, tracker.Evaluate())
-	tracker.Set("b-0", zoneB, good)
-	tracker.Remove("b-0")
-	require.Equal(t, []Change[Key]{{Zone: zoneB, From: Initial, To: Initial, Gone: true}}, tracker.Evaluate(),
-		"one that came and went is told of, for those who made something for it")
-}
-
-func TestAMemberChangesZone(t *testing.T) {
-	tracker := newTracker(t)
-	setAll(tracker, zoneA, 3, 0)
-	setAll(tracker, zoneB, 2, 0)
-	tracker.Evaluate()
-	tracker.Set("a-0", zoneB, bad)
-	require.Nil(t, tracker.Evaluate())
-	a, _ := tracker.Zone(zoneA)
-	b, _ := tracker.Zone(zoneB)
-	require.Equal(t, Counts{2, 0}, a.Counts)
-	require.Equal(t, Counts{3, 1}, b.Counts)
-	zone, member, ok := tracker.Get("a-0")
-	require.True(t, ok)
-	require.Equal(t, zoneB, zone)
-	require.Equal(t, bad, member)
-	require.Equal(t, 5, tracker.Len())
-
-	tracker.Set("a-1", zoneC, good)
-	tracker.Set("a-2", zoneC, good)
-	changes := tracker.Evaluate()
-	require.Len(t, changes, 2)
-	require.True(t, changes[0].Gone, "the last one left")
-	require.Equal(t, zoneC, changes[1].Zone)
-}
-
-func TestIdentity(t *testing.T) {
-	tracker := newTracker(t)
-	tracker.Set("n", zoneA, Member{Ready: true, Identity: "old"})
-	tracker.Set("n", zoneA, Member{Ready: true, Identity: "new"})
-	require.Equal(t, 1, tracker.Len(), "the same key is one member")
-	require.False(t, tracker.RemoveIdentity("n", "old"), "a late event about the old member")
-	_, member, _ := tracker.Get("n")
-	require.Equal(t, "new", member.Identity)
-	require.True(t, tracker.RemoveIdentity("n", "new"))
-	require.False(t, tracker.RemoveIdentity("n", "new"))
-	require.False(t, tracker.Remove("n"))
-
-	tracker.Set("n", zoneA, good)
-	require.True(t, tracker.RemoveIdentity("n", "any"), "an empty identity matches any")
-	tracker.Set("n", zoneA, Member{Identity: "new"})
-	require.True(t, tracker.Remove("n"), "also if the caller gives none")
-	_, _, ok := tracker.Get("n")
-	require.False(t, ok)
-}
-
-// An empty identity does not erase a known one, and one that is learned late is adopted.
-func TestIdentityIsNotErased(t *testing.T) {
-	tracker := newTracker(t)
-	tracker.Set("n", zoneA, Member{Identity: "old"})
-	tracker.Set("n", zoneB, good)
-	tracker.Set("n", zoneB, good)
-	_, member, _ := tracker.Get("n")
-	require.Equal(t, Member{Ready: true, Identity: "old"}, member)
-	require.False(t, tracker.RemoveIdentity("n", "new"))
-
-	tracker.Set("m", zoneA, good)
-	tracker.Set("m", zoneA, Member{Ready: true, Identity: "late"})
-	require.False(t, tracker.RemoveIdentity("m", "other"))
-	require.True(t, tracker.RemoveIdentity("m", "late"))
-	tracker.Set("m", zoneA, good)
-	_, member, _ = tracker.Get("m")
-	require.Empty(t, member.Identity, "with the member it is forgotten")
+	setAll(tracker, zoneA, 3, 3)
+	require.Equal(t, Entered, tracker.Evaluate()[0].Cluster)
+	tracker.Set("newcomer", zoneB, good)
+	status, _ := tracker.Zone(zoneB)
+	require.Zero(t, status.Rate, "it does not end before the next Evaluate")
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
+		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}, Cluster: Left},
+	}, tracker.Evaluate())
 }
 
 func TestConcurrentUse(t *testing.T) {

@@ -2,6 +2,7 @@ package taints
 
 import (
 	"flag"
+	"math"
 	"math/big"
 	"math/rand"
 	"testing"
@@ -154,4 +155,49 @@ func naiveEnd(begun Begun, bound time.Time, tolerations []v1.Toleration, numeric
 func nanoseconds(t time.Time) *big.Int {
 	n := new(big.Int).Mul(big.NewInt(t.Unix()), big.NewInt(1e9))
 	return n.Add(n, big.NewInt(int64(t.Nanosecond())))
+}
+
+func TestDeadlineOf(t *testing.T) {
+	const evicts = v1.TaintEffectNoExecute
+	at := func(s int) time.Time { return now.Add(time.Duration(s) * time.Second) }
+	begun := []Begun{
+		{v1.Taint{Key: "a", Effect: evicts}, at(0)},
+		{v1.Taint{Key: "soft", Effect: v1.TaintEffectNoSchedule}, at(0)},
+		{v1.Taint{Key: "b", Effect: evicts}, at(100)},
+	}
+	tolerate := func(key string, s *int64) v1.Toleration {
+		return v1.Toleration{Key: key, Operator: v1.TolerationOpExists, TolerationSeconds: s}
+	}
+	a, b := &begun[0].Taint, &begun[2].Taint
+	forever := Deadline{Forever: true, Toleration: -1}
+	for name, row := range map[string]struct {
+		begun       []Begun
+		bound       time.Time
+		tolerations []v1.Toleration
+		counts      func(*v1.Taint) bool
+		want        Deadline
+	}{
+		"no taints":                         {nil, at(0), []v1.Toleration{tolerate("", seconds(1))}, nil, forever},
+		"none that evicts":                  {begun[1:2], at(0), nil, nil, forever},
+		"not tolerated":                     {begun, at(0), nil, nil, Deadline{At: at(0), Taint: a, Toleration: -1}},
+		"bound later":                       {begun, at(50), nil, nil, Deadline{At: at(50), Taint: a, Toleration: -1}},
+		"tolerated for ever":                {begun, at(0), []v1.Toleration{tolerate("", nil)}, nil, forever},
+		"each from its start":               {begun, at(0), []v1.Toleration{tolerate("", seconds(300))}, nil, Deadline{At: at(300), For: 300 * time.Second, Taint: a}},
+		"from the binding":                  {begun, at(60), []v1.Toleration{tolerate("", seconds(300))}, nil, Deadline{At: at(360), For: 300 * time.Second, Taint: a}},
+		"the later one is first":            {begun, at(0), []v1.Toleration{tolerate("a", seconds(300)), tolerate("b", seconds(10))}, nil, Deadline{At: at(110), For: 10 * time.Second, Taint: b, Toleration: 1}},
+		"one for ever":                      {begun, at(0), []v1.Toleration{tolerate("a", nil), tolerate("b", seconds(10))}, nil, Deadline{At: at(110), For: 10 * time.Second, Taint: b, Toleration: 1}},
+		"over before another begins":        {begun, at(0), []v1.Toleration{tolerate("a", seconds(60))}, nil, Deadline{At: at(60), For: time.Minute, Taint: a}},
+		"of equal ends the first taint":     {begun, at(200), []v1.Toleration{tolerate("b", seconds(5)), tolerate("a", seconds(5))}, nil, Deadline{At: at(205), For: 5 * time.Second, Taint: a, Toleration: 1}},
+		"the first toleration that matches": {begun[:1], at(0), []v1.Toleration{tolerate("", seconds(50)), tolerate("a", nil)}, nil, Deadline{At: at(50), For: 50 * time.Second, Taint: a}},
+		"negative is at once":               {begun[:1], at(7), []v1.Toleration{tolerate("a", seconds(-9))}, nil, Deadline{At: at(7), Taint: a}},
+		"only what counts":                  {begun, at(0), nil, func(t *v1.Taint) bool { return t.Key != "a" }, Deadline{At: at(100), Taint: b, Toleration: -1}},
+		"nothing counts":                    {begun, at(0), nil, func(*v1.Taint) bool { return false }, forever},
+		"292 years":                         {begun[:1], at(0), []v1.Toleration{tolerate("a", seconds(9e18))}, nil, Deadline{At: at(0).Add(math.MaxInt64), For: math.MaxInt64, Taint: a}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := DeadlineOf(row.begun, row.bound, row.tolerations, row.counts)
+			require.Equal(t, row.want, got)
+			require.Same(t, row.want.Taint, got.Taint, "it points into the list")
+		})
+	}
 }

@@ -171,3 +171,76 @@ func TestManyZonesComeAndGo(t *testing.T) {
 	require.Less(t, inUse()-before, peak/20)
 	runtime.KeepAlive(tracker)
 }
+
+func TestAZoneBeginsAndChanges(t *testing.T) {
+	tracker := newTracker(t)
+	require.Nil(t, tracker.Evaluate(), "no zones, no changes")
+	require.Empty(t, tracker.Zones())
+	setAll(tracker, zoneA, 4, 0)
+	status, ok := tracker.Zone(zoneA)
+	require.True(t, ok)
+	require.Equal(t, Status[Key]{Zone: zoneA, State: Initial, Counts: Counts{4, 0}}, status, "no rate before it is evaluated")
+
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{4, 0}}}, tracker.Evaluate())
+	require.Nil(t, tracker.Evaluate())
+	setAll(tracker, zoneA, 4, 2)
+	require.Nil(t, tracker.Evaluate(), "counts are not a change")
+	setAll(tracker, zoneB, 1, 0)
+	setAll(tracker, zoneA, 4, 3)
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: Normal, To: PartialDisruption, Counts: Counts{4, 3}},
+		{Zone: zoneB, From: Initial, To: Normal, Rate: 0.1, Counts: Counts{1, 0}},
+	}, tracker.Evaluate(), "by key")
+	setAll(tracker, zoneA, 4, 4)
+	require.Equal(t, []Change[Key]{{Zone: zoneA, From: PartialDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{4, 4}}}, tracker.Evaluate(),
+		"while another zone is not down, a zone that is gets the primary rate")
+	require.False(t, tracker.AllDown())
+	require.Equal(t, Counts{5, 4}, tracker.Cluster())
+}
+
+func TestIdentity(t *testing.T) {
+	tracker := newTracker(t)
+	tracker.Set("n", zoneA, Member{Ready: true, Identity: "old"})
+	tracker.Set("n", zoneA, Member{Ready: true, Identity: "new"})
+	require.Equal(t, 1, tracker.Len(), "the same key is one member")
+	require.False(t, tracker.RemoveIdentity("n", "old"), "a late event about the old member")
+	_, member, _ := tracker.Get("n")
+	require.Equal(t, "new", member.Identity)
+	require.True(t, tracker.RemoveIdentity("n", "new"))
+	require.False(t, tracker.RemoveIdentity("n", "new"))
+	require.False(t, tracker.Remove("n"))
+
+	tracker.Set("n", zoneA, good)
+	require.True(t, tracker.RemoveIdentity("n", "any"), "an empty identity matches any")
+	tracker.Set("n", zoneA, Member{Identity: "new"})
+	require.True(t, tracker.Remove("n"), "also if the caller gives none")
+	_, _, ok := tracker.Get("n")
+	require.False(t, ok)
+}
+
+func TestAllDown(t *testing.T) {
+	tracker := newTracker(t)
+	setAll(tracker, zoneA, 2, 0)
+	setAll(tracker, zoneB, 2, 0)
+	tracker.Set("spare", zoneC, excluded)
+	require.Len(t, tracker.Evaluate(), 3)
+	setAll(tracker, zoneA, 2, 2)
+	require.Len(t, tracker.Evaluate(), 1)
+	setAll(tracker, zoneB, 2, 2)
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneB, From: Normal, To: FullDisruption, Counts: Counts{2, 2}, Pending: Cancel, Cluster: Entered},
+		{Zone: zoneC, From: Normal, To: Normal, Pending: Cancel, Cluster: Entered},
+	}, tracker.Evaluate(), "every zone, even one without a vote")
+	require.True(t, tracker.AllDown())
+	tracker.Set("a-2", zoneA, bad)
+	require.Nil(t, tracker.Evaluate(), "still down")
+
+	tracker.Set("b-1", zoneB, good)
+	require.Equal(t, []Change[Key]{
+		{Zone: zoneA, From: FullDisruption, To: FullDisruption, Rate: 0.1, Counts: Counts{3, 3}, Cluster: Left},
+		{Zone: zoneB, From: FullDisruption, To: Normal, Rate: 0.1, Counts: Counts{2, 1}, Cluster: Left},
+		{Zone: zoneC, From: Normal, To: Normal, Rate: 0.1, Cluster: Left},
+	}, tracker.Evaluate())
+	require.False(t, tracker.AllDown())
+}

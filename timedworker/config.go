@@ -16,7 +16,8 @@ type Config struct {
 	Clock clock.PassiveClock
 	// Backoff is how long to wait after a failed try.
 	Backoff Backoff
-	// OnPanic, if not nil, is called after every panic in the work and in Jitter.
+	// OnPanic, if not nil, is called after every panic in the work and in Jitter, with what the panic was called with as
+	// value. A panic of its own is counted, and goes no further.
 	OnPanic func(key, value any, stack []byte)
 }
 

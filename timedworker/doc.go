@@ -48,7 +48,7 @@
 //
 // # What goes wrong
 //
-// A panic in the work is a failed try, and so is runtime.Goexit. A panic in Jitter leaves the delay as it was. Both
+// A panic in the work is a failed try, and so is runtime.Goexit. A panic in Jitter leaves the delay as it was. Panics
 // count in Stats and go to OnPanic. A key that cannot be hashed, or does not equal itself (NaN), panics in its caller
 // and changes nothing.
 //

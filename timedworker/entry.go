@@ -61,7 +61,7 @@ type Status[V any] struct {
 	State    State
 	Value    V
 	Identity string
-	// Added is when it was scheduled, Due when it is due, or was.
+	// Added is when it was first scheduled, Due when it is due, or was.
 	Added, Due time.Time
 	// Attempts is how many tries failed. LastError is what the last of them gave to Retry, or its panic; nil if there was
 	// none.
@@ -73,8 +73,8 @@ type Status[V any] struct {
 type Stats struct {
 	// Waiting is how many keys wait. InFlight is how many tries run, including those of work that was cancelled.
 	Waiting, InFlight int
-	// Overdue is how long the earliest waiting work has been due, by the last reading of the clock, even if it may not
-	// start; 0 if nothing is due.
+	// Overdue is how long the earliest waiting work has been due, by the last reading of the clock, even if a pause
+	// keeps it from starting; 0 if nothing is due.
 	Overdue time.Duration
 	// Panicked counts the panics of your functions that were survived; Config.OnPanic has more about each.
 	Panicked uint64

@@ -187,10 +187,10 @@ func (s *Set[K, V]) Paused() []string {
 }
 
 // Next returns when work next starts, not before now. False means that nothing will start before something is scheduled
-// or resumed.
+// or resumed, or work that runs has ended.
 func (s *Set[K, V]) Next() (time.Time, bool) { return s.NextAt(s.table.Clock.Now()) }
 
-// NextAt is Next at that reading of the clock.
+// NextAt is Next at that reading of the clock. If the reading is older than the last one, the clock is read again.
 func (s *Set[K, V]) NextAt(now time.Time) (time.Time, bool) {
 	at := s.table.ReadAt(now)
 	defer s.table.Unlock()

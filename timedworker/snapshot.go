@@ -64,7 +64,7 @@ func (s *Set[K, V]) Snapshot() Snapshot[K, V] {
 
 // Restore loads the work and the pauses of a snapshot into an empty Set, with the remaining times counted from now. It is
 // an error, and nothing has changed, if any key is known, if the version is unknown, if a key or a reason appears twice,
-// or if a PutOff or Attempts is negative.
+// if a key does not equal itself (NaN), or if a PutOff or Attempts is negative.
 func (s *Set[K, V]) Restore(snapshot Snapshot[K, V]) error {
 	if err := snapshot.validate(); err != nil {
 		return fmt.Errorf("timedworker: cannot restore: %w", err)
@@ -96,6 +96,9 @@ func (snapshot *Snapshot[K, V]) validate() error {
 	keys := make(map[K]struct{}, len(snapshot.Items))
 	for i := range snapshot.Items {
 		item := &snapshot.Items[i]
+		if item.Key != item.Key { //nolint:gocritic // a number that is none
+			return fmt.Errorf("key %v does not equal itself, so it could never be cancelled", item.Key)
+		}
 		if _, twice := keys[item.Key]; twice {
 			return fmt.Errorf("key %v appears twice", item.Key)
 		}

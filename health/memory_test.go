@@ -1,9 +1,7 @@
 package health
 
 import (
-	"math"
 	"runtime"
-	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -11,35 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 	testingclock "k8s.io/utils/clock/testing"
 )
-
-func TestSums(t *testing.T) {
-	require.Equal(t, int64(3), sum(1, 2))
-	require.Equal(t, int64(math.MaxInt64), sum(math.MaxInt64-1, 2))
-}
-
-// Every key has a different grace, which changes.
-func TestManyGraces(t *testing.T) {
-	d, clk := deadlines(t)
-	const keys = 40_000
-	name := strconv.Itoa
-	for round := range 2 {
-		for i := range keys {
-			d.Beat(name(i))
-			require.True(t, d.SetGrace(name(i), time.Minute+time.Duration((i*7919+round)%keys)*time.Millisecond))
-		}
-	}
-	d.Reset()
-	for range 3 {
-		next, ok := d.Next()
-		require.True(t, ok)
-		clk.SetTime(next)
-		require.Len(t, slices.Collect(d.Expired()), 1)
-	}
-	for i := range keys {
-		require.True(t, d.Forget(name(i)))
-	}
-	require.Zero(t, d.beats.heap.Len())
-}
 
 func heapInUse() uint64 {
 	var m runtime.MemStats

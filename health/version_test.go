@@ -19,39 +19,6 @@ func versioned(name, uid string, version int, status v1.ConditionStatus, heartbe
 	return r
 }
 
-// A stale cache shows the node that had the name before.
-func TestVersionBeforeIdentity(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		w := watching(t, period)
-		w.seen(versioned("a", "old", 100, v1.ConditionTrue, 0))
-		require.True(t, w.seen(versioned("a", "new", 200, v1.ConditionTrue, 1)).New)
-		require.Len(t, w.to(50), 2, "Unknown: it is dead")
-		require.Equal(t, Observation{Stale: true}, w.seen(versioned("a", "old", 100, v1.ConditionTrue, 0)))
-		require.Equal(t, Observation{Stale: true}, w.seen(versioned("a", "new", 199, v1.ConditionTrue, 1)))
-		require.Empty(t, w.to(70))
-		v, _ := w.Verdict("a")
-		require.EqualValues(t, "new", v.UID)
-		require.Equal(t, v1.ConditionUnknown, v.Ready)
-		require.True(t, w.seen(versioned("a", "newest", 200, v1.ConditionTrue, 1)).New, "not older")
-		require.True(t, w.seen(versioned("a", "unversioned", 0, v1.ConditionTrue, 1)).New, "nothing to compare")
-	}
-}
-
-func TestIdentityLearnedLate(t *testing.T) {
-	w := watching(t, 0)
-	w.seen(versioned("a", "", 0, v1.ConditionTrue, 0))
-	w.to(0)
-	require.Equal(t, Observation{Heartbeat: true}, w.seen(versioned("a", "1", 0, v1.ConditionTrue, 1)), "the same node")
-	require.Equal(t, Observation{Heartbeat: true}, w.seen(versioned("a", "", 0, v1.ConditionTrue, 2)), "none erases nothing")
-	v, _ := w.Verdict("a")
-	require.EqualValues(t, "1", v.UID)
-	require.False(t, w.Forget("a", "2"))
-	require.True(t, w.seen(versioned("a", "2", 0, v1.ConditionTrue, 2)).New)
-	require.True(t, w.Forget("a", ""))
-	w.seen(versioned("b", "", 0, v1.ConditionTrue, 0))
-	require.True(t, w.Forget("b", "2"), "none never differs")
-}
-
 // cluster is five nodes, the last of them dead. As in etcd, one counter gives all versions.
 type cluster struct {
 	*watch
@@ -147,29 +114,4 @@ func TestStaleRelistIsNoRestore(t *testing.T) {
 		require.Equal(t, Observation{Heartbeat: true}, c.seen(versioned("node-2", "u", 1999, v1.ConditionTrue, 101)))
 		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-2", "u", 1999, v1.ConditionFalse, 101)), "the other is gone")
 	}
-}
-
-// A cluster with one node has no second object to confirm that versions fell; each of its later stamps counts by itself.
-func TestVersionsFallForTheOnlyNode(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.seen(versioned("a", "u", 1000, v1.ConditionTrue, 0))
-	for s := 10.0; s < 1000; s += 10 {
-		require.True(t, w.seen(versioned("a", "u", int(s)/10, v1.ConditionTrue, s)).Heartbeat)
-		w.to(s)
-		v, _ := w.Verdict("a")
-		require.Equal(t, v1.ConditionTrue, v.Ready)
-	}
-}
-
-// Leases without a version, or with one that cannot be compared, among others.
-func TestRenewalsWithAndWithoutVersions(t *testing.T) {
-	w := watching(t, 0)
-	w.seen(versioned("a", "u", 1000, v1.ConditionTrue, 0))
-	require.True(t, w.ObserveRenewal("a", at(300)))
-	require.True(t, w.ObserveRenewal("a", at(200)))
-	require.False(t, w.ObserveLease("a", at(250), "7"), "the first version compares with nothing, so it takes more than 300")
-	require.True(t, w.ObserveLease("a", at(260), "7"))
-	require.False(t, w.ObserveLease("a", at(300), "6"))
-	require.True(t, w.ObserveLease("a", at(301), "6"))
-	require.True(t, w.ObserveLease("a", at(250), "opaque"))
 }

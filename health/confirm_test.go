@@ -51,23 +51,3 @@ func TestSuspect(t *testing.T) {
 		})
 	}
 }
-
-// One that was Unknown before the clocks restarted must be confirmed anew before it is Settled.
-func TestSuspectAgain(t *testing.T) {
-	clk := testingclock.NewFakePassiveClock(epoch)
-	m, err := NewMonitor(Config{Confirm: true, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: time.Minute, Clock: clk})
-	require.NoError(t, err)
-	w := &watch{m, t, clk}
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-	w.to(40)
-	v, _ := w.Verdict("a")
-	_, ok := w.Confirm(v)
-	require.True(t, ok && w.Settled("a"))
-	w.Restart()
-	w.to(90)
-	v, _ = w.Verdict("a")
-	require.True(t, v.Suspect && v.Expired && v.Ready == v1.ConditionUnknown, "%+v", v)
-	require.False(t, w.Settled("a"))
-	_, ok = w.Confirm(v)
-	require.True(t, ok && w.Settled("a"))
-}

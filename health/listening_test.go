@@ -100,17 +100,3 @@ func TestPassesALittleLate(t *testing.T) {
 	}
 	require.Zero(t, w.Blind())
 }
-
-// A pass exactly on time comes before the end of a grace that ends with its slot; one that is late by a nanosecond comes
-// after it.
-func TestAPassOnTimeComesBeforeTheEndOfAGrace(t *testing.T) {
-	for _, late := range []time.Duration{0, 1} {
-		w := watching(t, 5*time.Second)
-		w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
-		for slot := range 9 {
-			w.clk.SetTime(epoch.Add(time.Duration(slot)*5*time.Second + late*time.Duration(slot/8)))
-			told := w.Pass()
-			require.Len(t, told, map[int]int{0: 1, 8: int(late)}[slot], "slot %d", slot)
-		}
-	}
-}

@@ -73,16 +73,6 @@ func TestGrid(t *testing.T) {
 	require.Equal(t, Verdict{Node: "a", UID: "1", Observed: v1.ConditionTrue, Ready: v1.ConditionUnknown, Expired: true, Since: at(60), LastBeat: at(15), Grace: 40 * time.Second}, v)
 }
 
-func TestExact(t *testing.T) {
-	w := watching(t, 0)
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-	require.Equal(t, []string{"0 a True"}, w.to(11))
-	w.ObserveRenewal("a", at(7))
-	require.Equal(t, []string{"51 a Unknown"}, w.to(100), "at the deadline")
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 99))
-	require.Equal(t, []string{"100 a True"}, w.to(100), "at once")
-}
-
 // A node that appears while we watch has the start-up grace from its creation, if that is plausible. One that was there
 // before has it from the first Pass.
 func TestNeverReported(t *testing.T) {
@@ -108,18 +98,6 @@ func TestNeverReported(t *testing.T) {
 			require.ElementsMatch(t, []string{"15 a ", "65 before Unknown", tc.want}, w.to(100))
 		})
 	}
-}
-
-func TestFirstReportAndItsLoss(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("a", "1", "", -1))
-	w.to(50)
-	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionFalse, 50)))
-	require.Equal(t, []string{"55 a False"}, w.to(60))
-	require.Equal(t, Observation{}, w.ObserveNode(node("a", "1", "", -1)), "losing the condition is no sign of life")
-	require.Equal(t, []string{"65 a ", "115 a Unknown"}, w.to(200), "the start-up grace counts again, from 50")
-	v, _ := w.Verdict("a")
-	require.Equal(t, 60*time.Second, v.Grace)
 }
 
 func TestUnknownWrittenByUsIsNoSignOfLife(t *testing.T) {
@@ -180,68 +158,6 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestRecreatedNodeStartsAfresh(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-	w.to(40)
-	n := node("a", "2", "", -1)
-	n.CreationTimestamp = metav1.NewTime(at(40))
-	require.True(t, w.ObserveNode(n).New)
-	require.False(t, w.Forget("a", "1"), "a late event of the old one")
-	require.Equal(t, []string{"45 a ", "105 a Unknown"}, w.to(150))
-	require.True(t, w.Forget("a", "2"))
-	require.False(t, w.Forget("a", ""))
-	require.Zero(t, w.Len())
-	require.Empty(t, w.to(300))
-}
-
-func TestForgottenBeforeItsVerdict(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-	w.ObserveNode(node("b", "1", v1.ConditionTrue, 0))
-	w.Forget("a", "")
-	require.Equal(t, []string{"0 b True"}, w.to(1))
-	require.False(t, w.ObserveRenewal("a", at(1)))
-}
-
-func TestRestartAndSettled(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
-	w.ObserveNode(node("written", "1", v1.ConditionUnknown, 0))
-	w.ObserveNode(node("unready", "1", v1.ConditionFalse, 0))
-	require.False(t, w.Settled("dead"), "no verdict yet")
-	w.to(30)
-	w.ObserveRenewal("unready", at(30))
-	require.False(t, w.Settled("written"), "Unknown when we came: we have not watched it")
-	require.False(t, w.Settled("unready"))
-	require.Equal(t, []string{"45 dead Unknown", "45 written Unknown"}, w.to(50))
-	for _, name := range []string{"dead", "written", "unready"} {
-		require.True(t, w.Settled(name), name)
-	}
-	w.Restart()
-	for _, name := range []string{"dead", "written", "unready"} {
-		require.False(t, w.Settled(name), name)
-	}
-	v, _ := w.Verdict("dead")
-	require.Equal(t, v1.ConditionUnknown, v.Ready, "it stays Unknown")
-	require.Equal(t, at(50), v.LastBeat)
-	require.Equal(t, []string{"95 dead Unknown", "95 unready Unknown", "95 written Unknown"}, w.to(95))
-	require.True(t, w.Settled("dead"))
-	w.ObserveNode(node("late", "1", v1.ConditionFalse, 96))
-	w.ObserveNode(node("fell", "1", v1.ConditionTrue, 96))
-	w.to(100)
-	w.ObserveNode(node("fell", "1", v1.ConditionFalse, 101))
-	w.to(105)
-	require.False(t, w.Settled("late"), "it may have been so for long")
-	require.True(t, w.Settled("fell"), "we saw it happen")
-	w.Restart()
-	require.False(t, w.Settled("fell"))
-	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 106))
-	w.to(110)
-	require.False(t, w.Settled("dead"), "it is Ready")
-	require.False(t, w.Settled("unheard"))
-}
-
 // Stamps are whole seconds.
 func TestReadyChangesWithinASecond(t *testing.T) {
 	w := watching(t, 5*time.Second)
@@ -251,53 +167,6 @@ func TestReadyChangesWithinASecond(t *testing.T) {
 	require.Equal(t, []string{"15 a False"}, w.to(15))
 	v, _ := w.Verdict("a")
 	require.Equal(t, at(15), v.Since)
-}
-
-func TestFreeze(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		w := watching(t, period)
-		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-		w.to(10)
-		w.Freeze("watch broken")
-		w.Freeze("watch broken")
-		require.Empty(t, w.to(500))
-		require.Empty(t, w.Pass())
-		require.True(t, w.Thaw("watch broken"))
-		require.False(t, w.Thaw("watch broken"))
-		require.Empty(t, w.to(539), "all clocks started anew")
-		require.Equal(t, 1, len(w.to(546)))
-		require.Zero(t, w.Blind())
-	}
-}
-
-func TestOwnClockJumps(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		w := watching(t, period)
-		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
-		w.to(10)
-		w.clk.SetTime(at(86400))
-		require.Empty(t, w.Pass(), "nobody is condemned for our sleep")
-		require.EqualValues(t, 1, w.Blind())
-		w.clk.SetTime(at(-86400))
-		require.Empty(t, w.Pass())
-		w.ObserveNode(node("b", "1", v1.ConditionTrue, 0))
-		w.clk.SetTime(at(86400 + 39))
-		require.Len(t, w.Pass(), 1)
-		require.EqualValues(t, 1, w.Blind())
-		require.Empty(t, w.to(86400+50), "neither jump was silence")
-		require.Len(t, w.to(86400+100), 2, "and what follows counts from there")
-	}
-}
-
-func TestExactModeOfNobody(t *testing.T) {
-	w := watching(t, 0)
-	require.Empty(t, w.to(1000))
-	w.clk.SetTime(at(5000))
-	require.Empty(t, w.Pass())
-	require.Zero(t, w.Blind(), "nothing was promised")
-	n := node("a", "1", "", -1)
-	w.ObserveNode(n)
-	require.Equal(t, "", string(w.Pass()[0].Observed))
 }
 
 func TestUnknownConditions(t *testing.T) {
@@ -315,18 +184,6 @@ func TestUnknownConditions(t *testing.T) {
 	require.Len(t, UnknownConditions(n, at(60)), 1, "MemoryPressure is missing in this list")
 }
 
-func TestTransitionRestartsSince(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	n := node("a", "1", v1.ConditionFalse, 0)
-	w.ObserveNode(n)
-	w.to(20)
-	n = node("a", "1", v1.ConditionFalse, 20)
-	n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at(19))
-	w.ObserveNode(n)
-	v, _ := w.Verdict("a")
-	require.Equal(t, at(20), v.Since)
-}
-
 func TestConfigs(t *testing.T) {
 	require.NoError(t, DefaultConfig().Validate())
 	_, err := NewMonitor(Config{NodeMonitorPeriod: -1})
@@ -338,119 +195,4 @@ func TestConfigs(t *testing.T) {
 	m, err := NewMonitor(DefaultConfig())
 	require.NoError(t, err)
 	require.Empty(t, m.Pass(), "the real clock")
-}
-
-// Silence before we started is no silence, however long it was according to the node.
-func TestSilenceBeforeTheStart(t *testing.T) {
-	for _, period := range periods {
-		w := watching(t, period)
-		never := node("never", "1", "", -1)
-		never.CreationTimestamp = metav1.NewTime(at(-3600))
-		w.ObserveNode(never)
-		require.Equal(t, []string{"0 never "}, w.to(59))
-		require.Len(t, w.to(65), 1)
-		require.True(t, w.Settled("never"))
-	}
-}
-
-// A failed node stops being Settled at the moment when a Pass would find that nobody listened for more than a grace
-// period, and stays so for one more grace.
-func TestSettledWaitsForThePassThatFindsALoss(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		w := watching(t, period)
-		alive := func(seconds float64) {
-			for next := w.clk.Now().Sub(epoch).Seconds() + 1; next <= seconds; next++ {
-				w.to(next)
-				w.ObserveRenewal("alive", at(next))
-			}
-		}
-		w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
-		w.ObserveNode(node("alive", "1", v1.ConditionTrue, 0))
-		w.clk.SetTime(at(1000))
-		require.False(t, w.Settled("dead"), "no verdict yet")
-		w.clk.SetTime(epoch)
-		w.Pass()
-		alive(100)
-		require.True(t, w.Settled("dead"))
-		w.clk.SetTime(at(141))
-		require.True(t, w.Settled("dead"), "not long enough to matter")
-		alive(300)
-		require.True(t, w.Settled("dead"))
-		require.Zero(t, w.Blind())
-		w.Freeze("watch broken")
-		w.clk.SetTime(at(600))
-		require.True(t, w.Settled("dead"), "nothing was promised")
-		w.Thaw("watch broken")
-		require.False(t, w.Settled("dead"), "all clocks started anew")
-		require.Empty(t, w.Pass())
-		require.Zero(t, w.Blind())
-		alive(700)
-		require.True(t, w.Settled("dead"))
-		w.clk.SetTime(at(800))
-		require.False(t, w.Settled("dead"), "the pass is to come")
-		require.Empty(t, w.Pass())
-		require.EqualValues(t, 1, w.Blind())
-		alive(838)
-		require.False(t, w.Settled("dead"))
-		alive(846)
-		require.True(t, w.Settled("dead"), "one more grace")
-		require.EqualValues(t, 1, w.Blind())
-	}
-}
-
-// The first report is a sign of life whatever its time stamp, even one from a clock that is behind, such as the time of
-// the node's creation.
-func TestFirstReportWithTheTimeOfTheCreation(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("a", "1", "", -1))
-	require.Equal(t, []string{"0 a ", "65 a Unknown"}, w.to(70))
-	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)))
-	require.Equal(t, Observation{}, w.ObserveNode(node("a", "1", v1.ConditionTrue, 0)), "the same again")
-	require.Equal(t, []string{"75 a True", "115 a Unknown"}, w.to(200))
-
-	w = watching(t, 5*time.Second)
-	n := node("a", "1", "", -1)
-	w.ObserveNode(n)
-	w.to(70)
-	n.Status.Conditions = UnknownConditions(n, at(65))
-	require.Equal(t, Observation{}, w.ObserveNode(n), "what we wrote")
-}
-
-func TestSettles(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		w := watching(t, period)
-		w.ObserveNode(node("a", "1", v1.ConditionFalse, 0))
-		w.ObserveNode(node("b", "2", v1.ConditionTrue, 0))
-		w.ObserveNode(node("c", "3", v1.ConditionUnknown, 0))
-		_, ok := w.Settles("a")
-		require.False(t, ok, "no verdict yet")
-		w.to(1)
-		settles, ok := w.Settles("a")
-		require.True(t, ok)
-		w.to(settles.Sub(epoch).Seconds() - 1e-9)
-		w.clk.SetTime(settles.Add(-1))
-		require.False(t, w.Settled("a"))
-		w.clk.SetTime(settles)
-		require.True(t, w.Settled("a"))
-		for _, other := range []string{"b", "c", "nowhere"} {
-			_, ok := w.Settles(other)
-			require.False(t, ok)
-		}
-	}
-}
-
-// A change of Ready counts when we see it, even if its report has the same second as the one before. Later reports repeat
-// its transition time.
-func TestReportsAfterAChangeWithinASecondChangeNothing(t *testing.T) {
-	w := watching(t, 5*time.Second)
-	w.ObserveNode(node("a", "1", v1.ConditionTrue, 9))
-	w.to(10)
-	for _, stamp := range []float64{9, 19, 29} {
-		n := node("a", "1", v1.ConditionFalse, stamp)
-		n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at(9))
-		w.ObserveNode(n)
-		w.to(stamp + 11)
-		v, _ := w.Verdict("a")
-		require.Equal(t, at(15), v.Since)
-	}
 }

@@ -17,9 +17,8 @@ var (
 	zoneB = Key{"r", "b"}
 	zoneC = Key{"r", "c"}
 
-	good     = Member{Ready: true}
-	bad      = Member{}
-	excluded = Member{Ready: true, Excluded: true}
+	good = Member{Ready: true}
+	bad  = Member{}
 )
 
 func newTracker(t *testing.T) *Tracker[string, Key] {

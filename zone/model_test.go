@@ -217,6 +217,10 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 			require.Equal(t, p, placed{zone, member})
 		}
 	}
+	_, known := tracker.Zone(Key{"never", "seen"})
+	if _, _, ok := tracker.Get("nobody"); ok || known {
+		require.Fail(t, "what was never set is there")
+	}
 	wantNext, wantOK := m.next(now)
 	if got, ok := tracker.NextAt(now); ok != wantOK || ok && !got.Equal(wantNext) {
 		require.Equal(t, wantOK, ok)

@@ -2,6 +2,7 @@ package health
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -67,4 +68,72 @@ func TestDeadlinesRefuseASnapshot(t *testing.T) {
 		require.Error(t, d.Restore(DeadlinesSnapshot[string]{Version: 1, Keys: []KeySnapshot[string]{good}}), "beside b")
 		require.Equal(t, 1, d.Len())
 	}
+}
+
+// A gap in our own listening condemns nobody, and who is really silent is found when we listen again.
+func TestGapCondemnsNobody(t *testing.T) {
+	d, clk := deadlines(t)
+	for i := range 10_000 {
+		d.Beat(strconv.Itoa(i))
+	}
+	clk.SetTime(epoch.AddDate(56, 0, 0)) // a clock without a battery was set
+	require.Empty(t, slices.Collect(d.Expired()))
+	for i := 1; i < 10_000; i++ {
+		d.Beat(strconv.Itoa(i))
+	}
+	next, _ := d.Next()
+	require.Equal(t, clk.Now().Add(10*time.Second), next)
+	clk.SetTime(next)
+	require.Equal(t, []string{"0"}, slices.Collect(d.Expired())[:1])
+	d.Beat("1")
+	clk.SetTime(clk.Now().Add(time.Minute))
+	d.Next()
+	clk.SetTime(clk.Now().Add(time.Minute)) // the second within two graces counts for a quarter of one
+	st, _ := d.Get("1")
+	d.Next()
+	later, _ := d.Get("1")
+	require.Equal(t, time.Minute-2500*time.Millisecond, later.Deadline.Sub(st.Deadline))
+}
+
+// A device that was reported silent and has not come back is not reported again, whatever its observer goes through.
+func TestNobodyIsReportedTwice(t *testing.T) {
+	d, clk := deadlines(t)
+	d.Beat("a")
+	clk.SetTime(at(1))
+	d.Beat("b")
+	clk.SetTime(at(10))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
+	d.Reset()
+	next, _ := d.Next()
+	require.Equal(t, at(20), next)
+	clk.SetTime(at(12))
+	d.Freeze()
+	clk.SetTime(at(19))
+	d.Beat("c")
+	clk.SetTime(at(100))
+	require.Empty(t, slices.Collect(d.Expired()))
+	_, some := d.Next()
+	require.False(t, some)
+	d.Thaw()
+	d.Thaw()
+	next, _ = d.Next()
+	require.Equal(t, at(110), next, "a whole grace for each")
+	clk.SetTime(at(110))
+	require.ElementsMatch(t, []string{"b", "c"}, slices.Collect(d.Expired()))
+	require.True(t, d.Beat("a").HandedOut)
+	clk.SetTime(at(120))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
+}
+
+// Who looks four times in a grace need not wait for Next.
+func TestPolling(t *testing.T) {
+	d, clk := deadlines(t)
+	clk.SetTime(at(0.7))
+	d.Beat("a")
+	for second := 2.5; second < 10.7; second += 2.5 {
+		clk.SetTime(at(second))
+		require.Empty(t, slices.Collect(d.Expired()))
+	}
+	clk.SetTime(at(12.5))
+	require.Equal(t, []string{"a"}, slices.Collect(d.Expired()))
 }

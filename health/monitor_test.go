@@ -196,3 +196,95 @@ func TestConfigs(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, m.Pass(), "the real clock")
 }
+
+func TestExact(t *testing.T) {
+	w := watching(t, 0)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	require.Equal(t, []string{"0 a True"}, w.to(11))
+	w.ObserveRenewal("a", at(7))
+	require.Equal(t, []string{"51 a Unknown"}, w.to(100), "at the deadline")
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 99))
+	require.Equal(t, []string{"100 a True"}, w.to(100), "at once")
+}
+
+func TestFirstReportAndItsLoss(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", "", -1))
+	w.to(50)
+	require.Equal(t, Observation{Heartbeat: true}, w.ObserveNode(node("a", "1", v1.ConditionFalse, 50)))
+	require.Equal(t, []string{"55 a False"}, w.to(60))
+	require.Equal(t, Observation{}, w.ObserveNode(node("a", "1", "", -1)), "losing the condition is no sign of life")
+	require.Equal(t, []string{"65 a ", "115 a Unknown"}, w.to(200), "the start-up grace counts again, from 50")
+	v, _ := w.Verdict("a")
+	require.Equal(t, 60*time.Second, v.Grace)
+}
+
+func TestRecreatedNodeStartsAfresh(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+	w.to(40)
+	n := node("a", "2", "", -1)
+	n.CreationTimestamp = metav1.NewTime(at(40))
+	require.True(t, w.ObserveNode(n).New)
+	require.False(t, w.Forget("a", "1"), "a late event of the old one")
+	require.Equal(t, []string{"45 a ", "105 a Unknown"}, w.to(150))
+	require.True(t, w.Forget("a", "2"))
+	require.False(t, w.Forget("a", ""))
+	require.Zero(t, w.Len())
+	require.Empty(t, w.to(300))
+}
+
+func TestFreeze(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		w := watching(t, period)
+		w.ObserveNode(node("a", "1", v1.ConditionTrue, 0))
+		w.to(10)
+		w.Freeze("watch broken")
+		w.Freeze("watch broken")
+		require.Empty(t, w.to(500))
+		require.Empty(t, w.Pass())
+		require.True(t, w.Thaw("watch broken"))
+		require.False(t, w.Thaw("watch broken"))
+		require.Empty(t, w.to(539), "all clocks started anew")
+		require.Equal(t, 1, len(w.to(546)))
+		require.Zero(t, w.Blind())
+	}
+}
+
+func TestRestartAndSettled(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 0))
+	w.ObserveNode(node("written", "1", v1.ConditionUnknown, 0))
+	w.ObserveNode(node("unready", "1", v1.ConditionFalse, 0))
+	require.False(t, w.Settled("dead"), "no verdict yet")
+	w.to(30)
+	w.ObserveRenewal("unready", at(30))
+	require.False(t, w.Settled("written"), "Unknown when we came: we have not watched it")
+	require.False(t, w.Settled("unready"))
+	require.Equal(t, []string{"45 dead Unknown", "45 written Unknown"}, w.to(50))
+	for _, name := range []string{"dead", "written", "unready"} {
+		require.True(t, w.Settled(name), name)
+	}
+	w.Restart()
+	for _, name := range []string{"dead", "written", "unready"} {
+		require.False(t, w.Settled(name), name)
+	}
+	v, _ := w.Verdict("dead")
+	require.Equal(t, v1.ConditionUnknown, v.Ready, "it stays Unknown")
+	require.Equal(t, at(50), v.LastBeat)
+	require.Equal(t, []string{"95 dead Unknown", "95 unready Unknown", "95 written Unknown"}, w.to(95))
+	require.True(t, w.Settled("dead"))
+	w.ObserveNode(node("late", "1", v1.ConditionFalse, 96))
+	w.ObserveNode(node("fell", "1", v1.ConditionTrue, 96))
+	w.to(100)
+	w.ObserveNode(node("fell", "1", v1.ConditionFalse, 101))
+	w.to(105)
+	require.False(t, w.Settled("late"), "it may have been so for long")
+	require.True(t, w.Settled("fell"), "we saw it happen")
+	w.Restart()
+	require.False(t, w.Settled("fell"))
+	w.ObserveNode(node("dead", "1", v1.ConditionTrue, 106))
+	w.to(110)
+	require.False(t, w.Settled("dead"), "it is Ready")
+	require.False(t, w.Settled("unheard"))
+}

@@ -58,28 +58,6 @@ func TestWallIsSetWhileWorkWaits(t *testing.T) {
 	}
 }
 
-// What is scheduled after the wall clock was set is due when that clock says.
-func TestWallIsSetBeforeScheduling(t *testing.T) {
-	for _, one := range clockcases.Cases() {
-		t.Run(one.String(), func(t *testing.T) {
-			c := one.Clock()
-			s, ran := setOn(t, c)
-			c.Set(one.Set)
-			s.Schedule("API", 1, c.Wall().Add(10*time.Second))
-			s.Schedule("now", 1, time.Time{})
-			require.Equal(t, time.Duration(1), s.Wait())
-			_, err := s.Step(context.Background())
-			require.NoError(t, err)
-			require.Equal(t, []string{"now"}, *ran)
-			require.Equal(t, 10*time.Second, s.Wait())
-			c.Pass(10 * time.Second)
-			_, err = s.Step(context.Background())
-			require.NoError(t, err)
-			require.Equal(t, []string{"now", "API"}, *ran)
-		})
-	}
-}
-
 // readLate is a clock whose reading in one goroutine is overtaken by another goroutine's.
 type readLate struct {
 	*clockcases.Clock

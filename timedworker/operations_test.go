@@ -55,7 +55,10 @@ func play(t testing.TB, below source) *player {
 // newSet makes a Set with two workers, like those of Run but without goroutines.
 func (p *player) newSet() {
 	config := Config{Clock: p.clock, Backoff: backoffOfAll}
-	config.Backoff.Jitter = func(d time.Duration) time.Duration { return p.jitter(d) }
+	config.Backoff.Jitter = func(d time.Duration) time.Duration {
+		p.set.Len() // no lock is held
+		return p.jitter(d)
+	}
 	config.OnPanic = func(_, value any, stack []byte) {
 		require.NotEmpty(p, stack)
 		if value == "twice" {

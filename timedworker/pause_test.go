@@ -32,13 +32,3 @@ func TestPause(t *testing.T) {
 	require.Equal(t, r.clk.Now(), next, "not before now")
 	require.Equal(t, []string{"k"}, r.step(t, 0))
 }
-
-func TestPauseHoldsBackTheRestOfAStep(t *testing.T) {
-	r := recorded(t, Config{})
-	r.result = func(Work[string, int]) Result { r.Pause("enough"); return Done() }
-	r.Schedule("a", 1, r.in(0))
-	r.Schedule("b", 1, r.in(0))
-	require.Equal(t, []string{"a"}, r.step(t, 0))
-	require.True(t, r.Resume("enough"))
-	require.Equal(t, []string{"b"}, r.step(t, 0))
-}

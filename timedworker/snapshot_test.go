@@ -7,36 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	testingclock "k8s.io/utils/clock/testing"
 )
-
-func TestRestoreOfWhatIsOverdue(t *testing.T) {
-	r := recorded(t, Config{})
-	require.NoError(t, r.Restore(Snapshot[string, int]{Version: 1, Items: []SnapshotItem[string, int]{{Key: "a", In: -time.Second}}}))
-	require.Equal(t, []string{"a"}, r.step(t, 0))
-}
-
-// The zero time is due, also in a snapshot.
-func TestWorkOfTheZeroTimeIsDueInASnapshot(t *testing.T) {
-	clk := testingclock.NewFakeClock(time.Now())
-	ran := 0
-	newSet := func() *Set[string, int] {
-		s, err := New(func(context.Context, Work[string, int]) Result { ran++; return Done() }, Config{Clock: clk})
-		require.NoError(t, err)
-		return s
-	}
-	s := newSet()
-	clk.Step(time.Second)
-	s.Schedule("soon", 1, clk.Now().Add(time.Second))
-	s.Schedule("zero", 1, time.Time{})
-	items := s.Snapshot()
-	require.Equal(t, "zero", items.Items[0].Key)
-	other := newSet()
-	require.NoError(t, other.Restore(items))
-	_, err := other.Step(context.Background())
-	require.NoError(t, err)
-	require.Equal(t, 1, ran)
-}
 
 func keysOf(snapshot Snapshot[string, int]) (keys []string) {
 	for _, item := range snapshot.Items {

@@ -1,7 +1,6 @@
 package timedworker
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -55,64 +54,6 @@ func TestStepEndsThoughTwoScheduleEachOther(t *testing.T) {
 	r.Schedule("a", 1, r.in(0))
 	require.Len(t, r.step(t, 0), 2)
 	require.Len(t, r.step(t, 0), 2, "what was put aside runs in the next step")
-}
-
-// Work that ran in a Step and is due again waits for the next one, and all methods show it waiting.
-func TestWhatAStepPutsAsideIsSeen(t *testing.T) {
-	r := recorded(t, Config{})
-	looked := false
-	r.result = func(w Work[string, int]) Result {
-		switch w.Key {
-		case "a":
-			return RetryAfter(0)
-		case "b":
-			r.clk.Step(10 * time.Second)
-		case "look":
-			looked = true
-			st, known := r.Get("a")
-			require.True(t, known)
-			require.Equal(t, epoch, st.Due)
-			next, some := r.Next()
-			require.True(t, some)
-			require.Equal(t, epoch.Add(10*time.Second), next, "not before now")
-			require.Equal(t, []string{"a", "look"}, keysOf(r.Snapshot()))
-			require.Equal(t, 1, r.Len())
-			require.Equal(t, Stats{Waiting: 1, InFlight: 1, Overdue: 10 * time.Second}, r.Stats())
-			require.Equal(t, Waiting, r.Cancel("a"))
-			require.Equal(t, Unknown, r.Schedule("a", 2, epoch.Add(7*time.Second)))
-		}
-		return Done()
-	}
-	r.Schedule("a", 1, r.in(0))
-	r.Schedule("b", 1, r.in(0))
-	r.Schedule("look", 1, r.in(5*time.Second))
-	require.Equal(t, []string{"a", "b", "look"}, r.step(t, 0))
-	require.True(t, looked)
-	st, _ := r.Get("a")
-	require.Equal(t, epoch.Add(7*time.Second), st.Due, "it keeps no due time that it had before")
-	require.Equal(t, []string{"a"}, r.step(t, 0))
-}
-
-// Equal due times stay in the order of scheduling, whatever an interrupted Step had set aside.
-func TestOrderOfEqualsAfterAStep(t *testing.T) {
-	r := recorded(t, Config{})
-	ctx, stop := context.WithCancel(context.Background())
-	r.result = func(w Work[string, int]) Result {
-		switch w.Key {
-		case "more":
-			r.Schedule("stop", 1, r.in(0))
-			r.Schedule("rest", 1, r.in(0))
-		case "stop": // "again" is set aside
-			stop()
-		}
-		return Blocked(0)
-	}
-	r.Schedule("again", 1, r.in(0))
-	r.Schedule("more", 1, r.in(0))
-	ran, err := r.Step(ctx)
-	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, 3, ran)
-	require.Equal(t, []string{"again", "more", "stop", "rest"}, keysOf(r.Snapshot()))
 }
 
 func TestClear(t *testing.T) {

@@ -221,7 +221,7 @@ func TestAllDown(t *testing.T) {
 	tracker := newTracker(t)
 	setAll(tracker, zoneA, 2, 0)
 	setAll(tracker, zoneB, 2, 0)
-	tracker.Set("spare", zoneC, excluded)
+	tracker.Set("spare", zoneC, Member{Ready: true, Excluded: true})
 	require.Len(t, tracker.Evaluate(), 3)
 	setAll(tracker, zoneA, 2, 2)
 	require.Len(t, tracker.Evaluate(), 1)

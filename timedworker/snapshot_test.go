@@ -9,13 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func keysOf(snapshot Snapshot[string, int]) (keys []string) {
-	for _, item := range snapshot.Items {
-		keys = append(keys, item.Key)
-	}
-	return keys
-}
-
 // A snapshot taken while work runs holds what would be left if the process ended right then.
 func TestSnapshotWhileWorkRuns(t *testing.T) {
 	for name, row := range map[string]struct {

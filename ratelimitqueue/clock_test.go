@@ -64,38 +64,3 @@ func TestTheWallClockIsSet(t *testing.T) {
 		})
 	}
 }
-
-// A pause makes no tokens, whatever the wall clock shows.
-func TestTheWallClockIsSetInAPause(t *testing.T) {
-	for _, one := range clockcases.Cases() {
-		for i := range 2 {
-			c := one.Clock()
-			q := whoHandsOut(t, c, setup{rate: 0.5, burst: 1})[i]
-			q.add("p", Entry[string, int]{Key: "a"})
-			_, ok := q.take()
-			require.True(t, ok, one)
-			q.add("p", Entry[string, int]{Key: "b"})
-			q.core().Pause("storm")
-			c.Set(one.Set)
-			require.True(t, q.core().Resume("storm"))
-			require.Equal(t, 2*time.Second, q.core().Wait(), "no token accrued in a pause, however long")
-		}
-	}
-}
-
-// Many small steps back and forth, as a time service makes them, add up to nothing.
-func TestAWallThatTrembles(t *testing.T) {
-	c := clockcases.New(true)
-	q, err := New[string, int](Config{Rate: 1, Clock: c})
-	require.NoError(t, err)
-	q.AddEntry(Entry[string, int]{Key: "a", Due: c.Wall().Add(time.Minute)})
-	for n := range 600 {
-		c.Set(time.Duration(n%7-3) * time.Minute)
-		require.Equal(t, time.Minute-time.Duration(n)*100*time.Millisecond, q.Wait())
-		_, ok := q.Take()
-		require.False(t, ok)
-		c.Pass(100 * time.Millisecond)
-	}
-	_, ok := q.Take()
-	require.True(t, ok)
-}

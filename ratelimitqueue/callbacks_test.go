@@ -1,7 +1,6 @@
 package ratelimitqueue
 
 import (
-	"errors"
 	"math"
 	"runtime"
 	"testing"
@@ -51,27 +50,6 @@ func TestJitterThatPanicsOrEnds(t *testing.T) {
 	require.True(t, item.Held(), "its end was not told")
 	item.Forget()
 	require.Zero(t, f.Stats().InFlight)
-	usable(t, f)
-}
-
-func TestErrorsAreSeen(t *testing.T) {
-	f := queue(t, Config{Rate: 1000, Burst: 10})
-	f.Add("a", 1)
-	item, _ := f.Take()
-	item.Retry(errors.New("no route"))
-	st, _ := f.Get("a")
-	require.EqualError(t, st.LastError, "no route")
-	require.Equal(t, 1, st.Attempts)
-	f.step(time.Second)
-	item, _ = f.Take()
-	item.RetryAfter(0)
-	st, _ = f.Get("a")
-	require.NoError(t, st.LastError, "that of the last try")
-	item, _ = f.Take()
-	f.Remove("a")
-	item.Retry(errors.New("called off"))
-	item.Retry(errors.New("said twice"))
-	require.Zero(t, f.Stats())
 	usable(t, f)
 }
 

@@ -175,26 +175,6 @@ func TestRemoveWhileInFlight(t *testing.T) {
 	require.Zero(t, item.Attempts)
 }
 
-func TestPause(t *testing.T) {
-	f := queue(t, Config{Rate: 0.1})
-	f.Add("a", 0)
-	f.Add("b", 0)
-	f.Pause("storm")
-	f.Pause("storm")
-	f.Pause("drill")
-	require.Equal(t, []string{"storm", "drill"}, f.Paused())
-	require.Empty(t, f.takes())
-	f.wantNoNext()
-	require.True(t, f.Resume("storm"))
-	require.False(t, f.Resume("storm"))
-	require.Empty(t, f.takes())
-	f.step(time.Hour)
-	require.NoError(t, f.SetRate(0.2))
-	require.True(t, f.Resume("drill"))
-	require.Equal(t, []string{"a"}, f.takes(), "the whole token was kept, and none accrued")
-	require.Equal(t, 5*time.Second, f.Wait())
-}
-
 func TestClockThatGoesBack(t *testing.T) {
 	f := queue(t, Config{Rate: 1})
 	f.Add("a", 0)
@@ -224,14 +204,6 @@ func TestConfig(t *testing.T) {
 	require.Zero(t, q.Rate())
 	require.ErrorContains(t, queue(t, Config{Rate: 1}).Run(context.Background(), nil), "timers")
 	require.Equal(t, "InFlight State(7)", InFlight.String()+" "+State(7).String())
-}
-
-func TestTinyRateHandsOutNothingAtOnce(t *testing.T) {
-	f := queue(t, Config{Rate: 1})
-	f.SetRate(0)
-	f.SetRate(1e-12)
-	f.Add("a", 1)
-	require.Empty(t, f.takes())
 }
 
 func TestPausesInARowStopNoTokens(t *testing.T) {

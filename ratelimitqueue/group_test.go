@@ -355,3 +355,76 @@ func TestManyOrderedDomainsAreForgottenAtOnce(t *testing.T) {
 	require.Equal(t, []string{"1/1"}, f.takes())
 	require.Zero(t, f.domains.Len())
 }
+
+// An exempt item goes before other due items of its domain, even if nothing is full, and costs the same.
+func TestExemptItemsGoFirst(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.1}, MaxInFlight: 9})
+	f.addAll("a", "a1", "a2")
+	f.AddEntry("a", Entry[string, int]{Key: "later", Exempt: true, Due: epoch.Add(5 * time.Second)})
+	require.Equal(t, []string{"a/a1"}, f.takes())
+	f.step(10 * time.Second)
+	require.Equal(t, []string{"a/later"}, f.takes())
+	require.Equal(t, 10*time.Second, f.Wait())
+}
+
+func TestAsManyInFlightAsMayBe(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: Unlimited}, MaxInFlight: 2})
+	f.addAll("a", "a1", "a2", "a3", "a4")
+	one, _ := f.Take()
+	two, _ := f.Take()
+	require.Empty(t, f.takes())
+	_, ok := f.Next()
+	require.False(t, ok)
+	require.Equal(t, InFlight, f.Remove("a1"))
+	require.Empty(t, f.takes(), "its work goes on")
+
+	require.Equal(t, Unknown, f.AddEntry("a", Entry[string, int]{Key: "release", Exempt: true}))
+	require.Equal(t, time.Nanosecond, f.Wait())
+	three, ok := f.Take()
+	require.True(t, ok)
+	require.Equal(t, "release", three.Key, "it passes, and does not count")
+	require.Equal(t, 3, f.Stats().InFlight)
+	one.Forget()
+	four, ok := f.Take()
+	require.True(t, ok)
+	require.Equal(t, "a3", four.Key)
+	two.Retry(nil)
+	three.Forget()
+	four.Forget()
+
+	f.SetMaxInFlight(0)
+	f.step(time.Hour)
+	require.Empty(t, f.takes())
+	f.SetMaxInFlight(-1)
+	require.Equal(t, []string{"a/a4", "a/a2"}, f.takes())
+}
+
+// A holder that may not act yet costs nobody anything.
+func TestTokensOfWhatWasBlocked(t *testing.T) {
+	f := group(t, GroupConfig[string, string]{Config: Config{Rate: 0.5}, MaxRate: 1})
+	f.addAll("a", "a1", "a2")
+	f.addAll("b", "b1")
+	item, ok := f.Take()
+	require.True(t, ok)
+	item.Blocked(time.Hour)
+	item.Blocked(time.Hour) // it counts once
+	require.Equal(t, []string{"b/b1"}, f.takes())
+	f.step(time.Second)
+	require.Equal(t, []string{"a/a2"}, f.takes(), "the next in line of its domain")
+	f.step(2 * time.Second)
+	f.addAll("a", "a3", "a4")
+	item, ok = f.Take()
+	require.True(t, ok)
+	f.Remove("a3")
+	f.addAll("c", "c1")
+	item.Blocked(time.Hour)
+	require.Equal(t, []string{"c/c1"}, f.takes(), "that of all domains also when its work was called off")
+	f.step(time.Second)
+	_, ok = f.Take()
+	require.False(t, ok, "but not that of its domain")
+	f.step(time.Second)
+	item, ok = f.Take()
+	require.True(t, ok)
+	item.Blocked(0)
+	require.Equal(t, 2*time.Second, f.Wait(), "who is due again at once has spent them")
+}

@@ -122,6 +122,7 @@ func (l *deadlinesLife) expired(most int) {
 		k := l.keys[key]
 		require.NotNil(l.t, k)
 		require.False(l.t, k.out, "each once")
+		require.False(l.t, l.frozen)
 		require.LessOrEqual(l.t, k.beat+k.grace, l.elapsed)
 		require.LessOrEqual(l.t, last, k.beat+k.grace, "in the order of their deadlines")
 		last, k.out = k.beat+k.grace, true
@@ -154,6 +155,9 @@ func (l *deadlinesLife) check() {
 	any := false
 	got, ok := l.d.Next() // reads the clock
 	l.read()
+	if _, known := l.d.Get("nobody"); known {
+		l.t.Fatal("what was never tracked is there")
+	}
 	for key, k := range l.keys {
 		st, known := l.d.Get(key)
 		deadline := k.beat + k.grace

@@ -204,6 +204,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	}
 	for _, s := range want {
 		if got, ok := tracker.Zone(s.Zone); !ok || got != s {
+			require.True(t, ok)
 			require.Equal(t, s, got)
 		}
 	}
@@ -214,6 +215,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	}
 	for key, p := range m.members {
 		if zone, member, ok := tracker.Get(key); !ok || p != (placed{zone, member}) {
+			require.True(t, ok)
 			require.Equal(t, p, placed{zone, member})
 		}
 	}

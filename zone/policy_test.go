@@ -25,12 +25,11 @@ func TestStateWithOtherThresholds(t *testing.T) {
 	require.Equal(t, PartialDisruption, stateOf(p, Counts{1_000_000, 3}))
 }
 
-// What the policy of the model has not: a rate for full disruption that is 0 or none, and no small zones. The state that the
-// zone had, and a rate for full disruption, do not matter in other states.
+// The state that the zone had does not matter. Rates of a partial disruption are in TestAPartialZoneThatGrowsGetsItsRate.
 func TestRateOfState(t *testing.T) {
-	none := 0.0
-	p, stopped := DefaultPolicy(), DefaultPolicy()
-	stopped.FullDisruptionRate = &none
+	none, another := 0.0, 0.02
+	p, stopped, slow := DefaultPolicy(), DefaultPolicy(), DefaultPolicy()
+	stopped.FullDisruptionRate, slow.FullDisruptionRate = &none, &another
 	for name, row := range map[string]struct {
 		policy DisruptionPolicy
 		state  State
@@ -39,6 +38,7 @@ func TestRateOfState(t *testing.T) {
 	}{
 		"full":                        {p, Initial, Counts{100, 100}, 0.1},
 		"full, stopped":               {stopped, Normal, Counts{100, 100}, 0},
+		"full, another rate":          {slow, Normal, Counts{100, 100}, 0.02},
 		"that rate is for full only":  {stopped, FullDisruption, Counts{100, 0}, 0.1},
 		"partial, the threshold is 0": {DisruptionPolicy{SecondaryEvictionRate: 1}, PartialDisruption, Counts{4, 3}, 1},
 	} {

@@ -10,7 +10,7 @@ import (
 // Config configures a Monitor. The zero Config is not valid; start from DefaultConfig.
 type Config struct {
 	// NodeMonitorPeriod is the time between the passes at which heartbeats are noted and verdicts change; 0 means
-	// exact mode. See the package comment.
+	// exact mode. See the package comment. It may be longer than the graces.
 	NodeMonitorPeriod time.Duration
 	// NodeMonitorGracePeriod is how long a node that has reported may stay silent.
 	NodeMonitorGracePeriod time.Duration

@@ -21,7 +21,8 @@ func (m *Monitor) ConfirmAt(suspect Verdict, now time.Time) (Verdict, bool) {
 	}
 	e.of.doubted, e.of.expired = false, true
 	m.untouch(&e.of)
-	return m.judge(e, at), true
+	m.judge(e, at)
+	return m.verdict(e), true
 }
 
 // Revive notes a sign of life of a suspect that neither its lease nor its object shows, and reports whether it did. It
@@ -43,7 +44,7 @@ func (m *Monitor) ReviveAt(suspect Verdict, now time.Time) bool {
 // silent returns the node of a suspect's verdict, if it has been silent ever since, or nil.
 func (m *Monitor) silent(suspect Verdict) *monitored {
 	e := m.nodes.Get(suspect.Node)
-	if e == nil || !suspect.Suspect || differ(e.of.uid, string(suspect.UID)) || !suspected(e) || e.beat != suspect.beat {
+	if e == nil || !suspect.Suspect || differ(e.of.uid, string(suspect.UID)) || !e.of.doubted || e.beat != suspect.beat {
 		return nil
 	}
 	return e

@@ -48,6 +48,9 @@ func TestSuspect(t *testing.T) {
 			w.to(95)
 			_, ok = w.Confirm(suspects["b"])
 			require.False(t, ok, "a suspect again, which that answer is not about")
+
+			w.Restart()
+			require.Len(t, w.to(100), 2, "told that they are suspects no longer")
 		})
 	}
 }

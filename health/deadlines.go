@@ -34,10 +34,11 @@ func (c DeadlinesConfig) Validate() error {
 // Deadlines says which keys have been silent for their grace period. A beat counts from the moment it is made, by the
 // given clock. A key's deadline is its last beat plus its grace; from that instant on it is late.
 //
-// Silence counts only while somebody listens. The time between two calls counts whole if it is at most a quarter of the
-// grace, or at most a fifth longer than it was until Next. A longer gap counts for nothing, and another one within two
-// graces for a quarter of the grace. So a process that was suspended, or whose clock jumps from 1970 to 2026, condemns
-// nobody. Call Expired when Next says, or more often than four times in a grace.
+// Silence counts only while somebody listens: calls any method but Get, Len, Forget and SetGrace. The time between two
+// such calls counts whole if it is at most a quarter of the configured grace, or at most a fifth longer than it was until
+// Next, or if Next was false. A longer gap counts for nothing; but if another one began less than two graces of counted
+// time before it, for a quarter of the grace. So a process that was suspended, or whose clock jumps from 1970 to 2026,
+// condemns nobody. Call Expired when Next says, or more often than four times in a grace.
 //
 // All methods are safe for concurrent use. Memory is bounded by the tracked keys, and shrinks as they are forgotten. A key
 // that cannot be hashed, or does not equal itself (NaN), must not be used.
@@ -59,7 +60,6 @@ func NewDeadlines[K comparable](config DeadlinesConfig) (*Deadlines[K], error) {
 	}
 	d := &Deadlines[K]{clock: clockOr(config.Clock), grace: int64(config.Grace)}
 	d.listens = newListening(Config{NodeMonitorGracePeriod: config.Grace}, d.promised)
-	d.listens.slack = d.grace / 4
 	d.listens.read(d.clock.Now())
 	d.listens.started = true
 	return d, nil
@@ -156,7 +156,7 @@ func (d *Deadlines[K]) SetGrace(key K, grace time.Duration) bool {
 }
 
 // Expired yields each key whose deadline has passed, in the order of the deadlines, and each once until its next beat.
-// The clock is read once, at the start. No lock is held while the loop body runs, so it may call any method. It costs what
+// Each loop over it reads the clock once, at its start. No lock is held while the loop body runs, so it may call any method. It costs what
 // expired, and O(log n) for each key once in a grace period.
 func (d *Deadlines[K]) Expired() iter.Seq[K] {
 	return func(yield func(K) bool) {
@@ -203,7 +203,7 @@ func (d *Deadlines[K]) Freeze() {
 	d.frozen = true
 }
 
-// Thaw ends Freeze, and starts the clock of every key again, as Reset does.
+// Thaw ends Freeze, and starts the clocks again, as Reset does. It does nothing if nothing is frozen.
 func (d *Deadlines[K]) Thaw() {
 	now := d.lock()
 	defer d.mu.Unlock()
@@ -213,8 +213,8 @@ func (d *Deadlines[K]) Thaw() {
 	}
 }
 
-// Reset starts the clock of every key again, as if each had a beat now. It is for an observer that could not hear. Keys
-// that Expired has yielded stay late, and are not yielded again before they beat. O(n).
+// Reset is for an observer that could not hear: it starts the clocks again, as if each key had a beat now. Keys that
+// Expired has yielded are left out: they stay late, and are not yielded again before they beat. O(n).
 func (d *Deadlines[K]) Reset() {
 	now := d.lock()
 	defer d.mu.Unlock()

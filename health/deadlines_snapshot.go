@@ -51,7 +51,7 @@ func (d *Deadlines[K]) keys() []KeySnapshot[K] {
 }
 
 // Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken. From then on the tracker
-// answers as the original would have if its clock had stood still in between. It is an error, and nothing has changed,
+// answers as the original would have if its clock had stood still in between, but knows of no gap before. It is an error, and nothing has changed,
 // if something is tracked already, if the version is unknown, or if a key is there twice, has a grace that is not
 // positive or a negative silence.
 func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error {

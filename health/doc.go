@@ -21,9 +21,9 @@
 //	alive            True or False      less than grace, 50s    what it reports
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
-// With a NodeMonitorPeriod, 5s by default, it works on a grid, as kube-controller-manager does: the next pass notes a
-// heartbeat, and verdicts change only at passes. A grace ending exactly at a pass expires at the next pass. With a
-// period of 0 it is exact. With Config.Confirm a silent node is a suspect first, until Confirm or Revive, or a
+// With a NodeMonitorPeriod, 5s by default, it works on a grid, as kube-controller-manager does: a heartbeat is dated at
+// the slot that follows it, a verdict at the slot of its Pass. A grace that ends exactly at a Pass expires at the next
+// one. With a period of 0 it is exact. With Config.Confirm a silent node is a suspect first, until Confirm, Revive or a
 // heartbeat.
 //
 // # Whose time
@@ -36,9 +36,10 @@
 //
 // # Listening
 //
-// Who slept heard nobody, which says nothing about the others. So silence counts only while somebody listens: on the
-// Monitor's grid at most one period from pass to pass, elsewhere as Deadlines says. All clocks of a Monitor start with
-// its first Pass, and again after a gap longer than a grace. A single gap condemns nobody, whatever its length.
+// Who slept heard nobody, which says nothing about the others. So silence counts only while somebody listens, that is
+// calls: on the Monitor's grid at most one period from Pass to Pass, elsewhere as Deadlines says. All clocks of a Monitor
+// start with its first Pass, and again at the Pass after a gap longer than the NodeMonitorGracePeriod that does not
+// count, at most once in two graces. A single gap condemns nobody, whatever its length.
 //
 // A test on a fake clock stumbles over that: one jump of ten minutes says nothing. Let time pass as it will in
 // production, from one Next to the next:
@@ -50,9 +51,11 @@
 // # Old objects seen again
 //
 // A relist from a stale cache must not revive a dead node. So an object is ignored if its resourceVersion is older than
-// the newest one seen under its name. If two objects of a kind show a later stamp than ever with an older version, etcd
-// was restored from a backup: versions seen before no longer count, and until an object has shown a new one, only a
-// later stamp is a sign of life.
+// the newest one seen under its name, unless it shows a later stamp (heartbeat or renewTime) than ever, which no old cache
+// can hold. If two objects of a kind show that, etcd was restored from a backup, and the versions of all objects seen
+// before no longer count. The first version that an object shows, ever or after that, is taken; its stamp is a sign of
+// life only if it is later than all before. An object without a version is never ignored. A name's versions are known
+// until Forget, whatever its UID.
 //
 // # What goes wrong
 //

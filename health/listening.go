@@ -25,7 +25,7 @@ type listening struct {
 
 func newListening(c Config, due func() int64) listening {
 	grace := int64(c.NodeMonitorGracePeriod)
-	return listening{period: int64(c.NodeMonitorPeriod), slack: grace / 20, grace: grace, due: due, gapAt: math.MinInt64}
+	return listening{period: int64(c.NodeMonitorPeriod), slack: grace / 4, grace: grace, due: due, gapAt: math.MinInt64}
 }
 
 func (l *listening) grid() bool { return l.period > 0 && l.started }
@@ -52,7 +52,7 @@ func (l *listening) counts(gap int64) int64 {
 	if gap <= sum(promised, promised/5) {
 		return gap
 	}
-	l.lost = l.lost || gap-l.slack > l.grace
+	l.lost = l.lost || gap > l.grace
 	first := steady.Sub(l.heard, l.gapAt) >= 2*l.grace
 	l.gapAt = l.heard
 	if first {

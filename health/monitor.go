@@ -22,10 +22,12 @@ type nodeRecord struct {
 	renewal    int64 // the lease's renewTime that came last, noStamp if none did
 	lease      version
 	observed   readiness
-	judged     readiness
 	known      bool // a verdict was given
 	expired    bool
-	doubted    bool    // its silence waits for Confirm, if it is out
+	doubted    bool    // its silence waits for Confirm
+	turned     bool    // its LastTransitionTime has changed since the last verdict
+	news       bool    // the next Pass returns it even if its verdict is as before
+	told       told    // by the last verdict
 	node       version // of the node's object; the stamp is the heartbeat of its Ready condition
 	name       string
 	uid        string
@@ -37,8 +39,8 @@ type nodeRecord struct {
 }
 
 // Monitor decides which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
-// Each operation that reads the clock has a twin with At in its name, which takes the reading as an argument. Memory is
-// bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
+// The operations that read the clock, and so listen, have a twin with At in their names, which takes the reading as an
+// argument; ObserveRenewal too listens if it notes a sign of life. Memory is bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
 type Monitor struct {
 	config Config
 	clock  clock.PassiveClock
@@ -78,10 +80,11 @@ func NewMonitor(config Config) (*Monitor, error) {
 	return m, nil
 }
 
-// Pass gives verdicts and returns those that changed since the last Pass, in the order of the nodes' names. Call it at
-// the instants that Next returns. A late Pass only delays verdicts; see "Listening" in the package comment. While the
-// monitor is frozen, Pass returns nothing. It costs what expired and changed, and O(log n)
-// for each node once in a grace period.
+// Pass gives verdicts, and returns those of new nodes, those that changed in more than LastBeat, and those of nodes that
+// it finds silent for a whole grace period, again after all clocks restarted. That a restart moved Since is not told. They
+// are in the order of the nodes' names. Call it at the instants that Next returns. A late Pass only delays verdicts: after
+// it has missed a slot, it condemns only whom the slot before would have. While the monitor is frozen, Pass returns
+// nothing. It costs what expired and changed, and O(log n) for each node once in a grace period.
 func (m *Monitor) Pass() []Verdict { return m.PassAt(m.clock.Now()) }
 
 // PassAt is Pass at a reading of the clock.
@@ -108,14 +111,14 @@ func (m *Monitor) pass(now time.Time) []Verdict {
 		m.restart(at)
 	}
 	for e := m.beats.expire(by); e != nil; e = m.beats.expire(by) {
-		e.of.doubted = m.config.Confirm
+		e.of.doubted, e.of.news = m.config.Confirm, true
 		e.of.expired = e.of.expired || !e.of.doubted
 		m.touch(e)
 	}
 	return m.tell(at)
 }
 
-// tell gives the verdicts of the changed nodes.
+// tell gives the verdicts of the nodes that may have changed, and returns those that have.
 func (m *Monitor) tell(at int64) []Verdict {
 	if len(m.changed) == 0 {
 		return nil
@@ -123,7 +126,9 @@ func (m *Monitor) tell(at int64) []Verdict {
 	verdicts := make([]Verdict, 0, len(m.changed))
 	for _, e := range m.changed {
 		e.of.changed = 0
-		verdicts = append(verdicts, m.judge(e, at))
+		if m.judge(e, at) {
+			verdicts = append(verdicts, m.verdict(e))
+		}
 	}
 	clear(m.changed)
 	if cap(m.changed) > mostChanged {
@@ -133,19 +138,26 @@ func (m *Monitor) tell(at int64) []Verdict {
 	return verdicts
 }
 
-// judge gives the node's verdict.
-func (m *Monitor) judge(e *monitored, at int64) Verdict {
+// told is what makes one verdict differ from another.
+type told struct {
+	observed, judged readiness
+	expired, doubted bool
+}
+
+// judge gives the node's verdict, and says whether it is news.
+func (m *Monitor) judge(e *monitored, at int64) (news bool) {
 	n := &e.of
-	was := n.judged
-	n.judged = n.observed
+	now := told{n.observed, n.observed, n.expired, n.doubted}
 	if n.expired {
-		n.judged = readyUnknown
+		now.judged = readyUnknown
 	}
-	if n.known && was != n.judged {
+	turned := n.turned && !n.expired
+	news = n.news || turned || now != n.told
+	if turned || n.known && now.judged != n.told.judged {
 		n.since = at
 	}
-	n.known = true
-	return m.verdict(e)
+	n.told, n.known, n.turned, n.news = now, true, false, false
+	return news
 }
 
 // mostChanged is the largest capacity that changed keeps between passes.
@@ -190,8 +202,8 @@ func (m *Monitor) untouch(n *nodeRecord) {
 }
 
 // Next returns when to call Pass next. Before the first Pass that is now. On the grid it is the next slot. In exact mode
-// it is the next deadline, or the time of the last Pass if an observation has changed something or there was a loss; it
-// is false if there is none, and while the monitor is frozen. It may lie in the past.
+// it is the next deadline, or the time of the last Pass if an observation may have changed something or all clocks must
+// restart; it is false if there is none, and while the monitor is frozen. It may lie in the past.
 func (m *Monitor) Next() (time.Time, bool) { return m.NextAt(m.clock.Now()) }
 
 // NextAt is Next at a reading of the clock.

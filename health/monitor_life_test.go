@@ -111,7 +111,7 @@ func (l *monitorLife) pass() {
 }
 
 func toldOf(v Verdict) string {
-	return strings.Join([]string{v.Node, string(v.UID), string(v.Observed), string(v.Ready), map[bool]string{true: "expired"}[v.Expired], map[bool]string{true: "suspect"}[v.Suspect]}, " ")
+	return strings.Join([]string{v.Node, string(v.Observed), string(v.Ready), map[bool]string{true: "expired"}[v.Expired], map[bool]string{true: "suspect"}[v.Suspect]}, " ")
 }
 
 // answer confirms the last silence of a node, or says that it lives.
@@ -212,7 +212,7 @@ func (l *monitorLife) check() {
 			l.t.Fatalf("at %v %+v, expected %+v", now, v, n)
 		}
 		settles, ok := l.m.Settles(name)
-		if ok != (ready == v1.ConditionFalse || ready == v1.ConditionUnknown && n.out && !n.doubted) || ok && settles.Sub(now) != instant(max(n.watched, l.model.anew)+l.model.graceOf(n)) {
+		if want, some := l.model.settles(n); ok != some || ok && settles.Sub(now) != instant(want) {
 			l.t.Fatalf("%s settles at %v %v, expected %v", name, settles, ok, n)
 		}
 	}

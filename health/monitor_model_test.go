@@ -33,8 +33,10 @@ type modelNode struct {
 	name, uid            string
 	observed, judged     v1.ConditionStatus
 	known, expired, out  bool
-	doubted              bool // its silence is not confirmed, if it is out
+	doubted              bool // its silence is not confirmed
+	turned, news         bool // its transition time has changed; it is told whatever its verdict
 	changed              bool
+	said                 string // by the last verdict
 	beat, since, watched time.Duration
 	heartbeat            int64
 	transition           int64
@@ -51,7 +53,7 @@ type modelVersions struct {
 
 func newMonitorModel(c Config) *monitorModel {
 	m := &monitorModel{
-		period: c.NodeMonitorPeriod, grace: c.NodeMonitorGracePeriod, startup: c.NodeStartupGracePeriod, slack: c.NodeMonitorGracePeriod / 20,
+		period: c.NodeMonitorPeriod, grace: c.NodeMonitorGracePeriod, startup: c.NodeStartupGracePeriod, slack: c.NodeMonitorGracePeriod / 4,
 		config: c, nodes: map[string]*modelNode{},
 	}
 	if c.NodeMonitorPeriod > 0 {
@@ -88,7 +90,7 @@ func (m *monitorModel) call() time.Duration {
 	}
 	if due, ok := m.due(); m.started && ok {
 		if promised := max(due-m.heard, 0); gap > m.slack && float64(gap) > 1.2*float64(promised) {
-			if gap-m.slack > m.config.NodeMonitorGracePeriod {
+			if gap > m.config.NodeMonitorGracePeriod {
 				m.lost = true
 			}
 			first, heard := m.gapAt == nil || m.heard-*m.gapAt >= 2*m.config.NodeMonitorGracePeriod, m.heard
@@ -159,14 +161,16 @@ func (m *monitorModel) pass() (told []string) {
 	}
 	for _, n := range m.nodes {
 		if !n.out && n.beat+m.graceOf(n) <= over {
-			n.out, n.doubted, n.changed = true, m.config.Confirm, true
+			n.out, n.doubted, n.changed, n.news = true, m.config.Confirm, true, true
 			n.expired = n.expired || !n.doubted
 		}
 		if !n.changed {
 			continue
 		}
-		m.judge(n, at)
-		told = append(told, n.told())
+		said, news := n.said, n.news || n.turned && !n.expired
+		if m.judge(n, at); news || said != n.said {
+			told = append(told, n.said)
+		}
 	}
 	slices.Sort(told)
 	return told
@@ -177,16 +181,18 @@ func (m *monitorModel) judge(n *modelNode, at time.Duration) {
 	if n.expired {
 		ready = v1.ConditionUnknown
 	}
-	if n.known && ready != n.judged {
+	if n.known && ready != n.judged || n.turned && !n.expired {
 		n.since = at
 	}
-	n.judged, n.known, n.changed = ready, true, false
+	n.judged, n.known, n.changed, n.turned, n.news = ready, true, false, false, false
+	n.said = n.told()
 }
 
-func (n *modelNode) suspect() bool { return n.out && n.doubted }
+func (n *modelNode) suspect() bool { return n.doubted }
 
+// told is what makes a verdict differ from another, and the name.
 func (n *modelNode) told() string {
-	return strings.Join([]string{n.name, n.uid, string(n.observed), string(n.judged), map[bool]string{true: "expired"}[n.expired], map[bool]string{true: "suspect"}[n.suspect()]}, " ")
+	return strings.Join([]string{n.name, string(n.observed), string(n.judged), map[bool]string{true: "expired"}[n.expired], map[bool]string{true: "suspect"}[n.suspect()]}, " ")
 }
 
 // doubt is a silence that waits to be confirmed.
@@ -275,8 +281,12 @@ func (m *monitorModel) see(kind func(*modelNode) *modelVersions, n *modelNode, n
 
 func (m *monitorModel) begin(n *modelNode, r report, at time.Duration, now time.Time) {
 	noted := m.note(at)
-	*n = modelNode{name: r.Node, uid: string(r.UID), observed: r.Ready, changed: true, beat: noted, since: noted, watched: noted, heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano()}
-	n.object.newest = parseVersion(r.ResourceVersion)
+	number := parseVersion(r.ResourceVersion)
+	if number == 0 {
+		number = n.object.newest
+	}
+	*n = modelNode{lease: n.lease, leases: n.leases, news: true, name: r.Node, uid: string(r.UID), observed: r.Ready, changed: true, beat: noted, since: noted, watched: noted, heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano()}
+	n.object.newest = number
 	m.nodes[r.Node] = n
 	if r.Ready != "" {
 		return
@@ -326,8 +336,7 @@ func (m *monitorModel) observe(r report, wall time.Time) Observation {
 	changed := was != r.Ready && r.Ready != v1.ConditionUnknown
 	alive = alive || changed && was == ""
 	if t := r.Transition.UnixNano(); t != n.transition && (alive || changed) {
-		n.transition = t
-		n.since = m.note(at)
+		n.transition, n.turned, n.changed = t, true, true
 	}
 	n.heartbeat = stamp
 	if alive {
@@ -370,6 +379,9 @@ func (m *monitorModel) restartAt(at, beat time.Duration) {
 	for _, n := range m.nodes {
 		n.beat, n.out = beat, false
 		n.since = at
+		if n.doubted {
+			n.doubted, n.changed = false, true
+		}
 	}
 }
 
@@ -397,14 +409,25 @@ func (m *monitorModel) thaw(reason string) bool {
 func (m *monitorModel) settled(name string) bool {
 	at := m.call()
 	n := m.nodes[name]
-	if n == nil || !n.known || n.judged == v1.ConditionTrue || m.losing() && len(m.frozen) == 0 && m.restarts(at) {
+	if n == nil || m.losing() && len(m.frozen) == 0 && m.restarts(at) {
 		return false
 	}
-	watched := at >= max(n.watched, m.anew)+m.graceOf(n)
-	if n.judged == v1.ConditionUnknown {
-		return watched && n.out && !n.doubted
+	settles, ok := m.settles(n)
+	return ok && at >= settles
+}
+
+func (m *monitorModel) settles(n *modelNode) (at time.Duration, ok bool) {
+	at = max(n.watched, m.anew) + m.graceOf(n)
+	switch n.judged {
+	case v1.ConditionFalse:
+		if n.watched > m.anew && n.since > n.watched { // seen to change
+			at = n.since
+		}
+		return at, true
+	case v1.ConditionUnknown:
+		return at, n.out && !n.doubted
 	}
-	return watched || n.watched > m.anew && n.since > n.watched
+	return at, false
 }
 
 // next returns the listened time at which Pass is due.

@@ -288,3 +288,48 @@ func TestRestartAndSettled(t *testing.T) {
 	require.False(t, w.Settled("dead"), "it is Ready")
 	require.False(t, w.Settled("unheard"))
 }
+
+// What a node reports changes its verdict, when that began, and whether it is settled, together at a Pass.
+func TestReportsCountAtThePass(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	says := func(status v1.ConditionStatus, second float64) {
+		n := node("a", "1", status, second)
+		n.Status.Conditions[0].LastTransitionTime = metav1.NewTime(at(second))
+		w.ObserveNode(n)
+	}
+	w.to(4)
+	says(v1.ConditionFalse, 4)
+	require.Equal(t, []string{"5 a False"}, w.to(6))
+	says(v1.ConditionTrue, 6)
+	require.False(t, w.Settled("a"), "it recovers")
+	v, _ := w.Verdict("a")
+	require.Equal(t, at(5), v.Since)
+	w.to(7)
+	says(v1.ConditionFalse, 7)
+	require.Equal(t, []string{"10 a False"}, w.to(11), "it was Ready in between")
+	v, _ = w.Verdict("a")
+	require.Equal(t, at(10), v.Since)
+	require.True(t, w.Settled("a"), "seen to change")
+	w.ObserveNode(node("a", "1", v1.ConditionFalse, 12))
+	w.to(15)
+	w.ObserveNode(node("a", "1", v1.ConditionTrue, 12))
+	w.ObserveNode(node("a", "1", v1.ConditionFalse, 12))
+	require.Empty(t, w.to(20), "as it was")
+}
+
+func TestSettlesWhenSettled(t *testing.T) {
+	for _, status := range []v1.ConditionStatus{"", v1.ConditionTrue, v1.ConditionFalse, v1.ConditionUnknown} {
+		w := watching(t, 5*time.Second)
+		heartbeat := map[bool]float64{true: -1}[status == ""]
+		w.ObserveNode(node("a", "1", status, heartbeat))
+		for s := 0.0; s < 200; s += 5 {
+			w.to(s)
+			if s < 100 {
+				w.ObserveRenewal("a", at(s))
+			}
+			settles, ok := w.Settles("a")
+			require.Equal(t, ok && !settles.After(w.clk.Now()), w.Settled("a"), "%q at %v", status, s)
+		}
+		require.True(t, w.Settled("a"))
+	}
+}

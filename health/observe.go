@@ -18,11 +18,11 @@ type Observation struct {
 	Stale bool
 }
 
-// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the heartbeat time
-// differs from the last one, earlier or later, or if Ready is True or False and there was no Ready status before.
-// Heartbeat times are compared with nothing else. An object with an older resourceVersion than one seen before is
+// ObserveNode notes what a node reports, and keeps nothing of the object. It is a sign of life if the node is new, if the
+// heartbeat time differs from the last one, earlier or later, or if Ready is True or False and there was no Ready status
+// before. Heartbeat times are compared with nothing else. An object with an older resourceVersion than one seen before is
 // ignored; "Old objects seen again" in the package comment has the exact rule. One with another UID than the known one
-// is a new node, which starts afresh.
+// is a new node, which starts afresh but for its lease.
 func (m *Monitor) ObserveNode(node *v1.Node) Observation { return m.ObserveNodeAt(node, m.clock.Now()) }
 
 // ObserveNodeAt is ObserveNode at a reading of the clock.
@@ -36,8 +36,9 @@ func (m *Monitor) observeReport(r report, now time.Time) Observation {
 	e := m.nodes.Get(r.Node)
 	at := m.listening.read(now)
 	if e == nil {
-		m.addNode(r, at)
-		return Observation{New: true, Heartbeat: true}
+		e = m.nodes.Add(r.Node)
+		e.of = nodeRecord{node: version{peak: noStamp}, lease: version{peak: noStamp}, renewal: noStamp}
+		return m.watch(e, r, at)
 	}
 	return m.observe(e, r, at)
 }
@@ -53,9 +54,7 @@ func (m *Monitor) observe(e *monitored, r report, at int64) Observation {
 		if number != 0 && n.node.epoch == m.objects.number && number < n.node.number {
 			return Observation{Stale: true}
 		}
-		m.forget(e)
-		m.addNode(r, at)
-		return Observation{New: true, Heartbeat: true}
+		return m.watch(e, r, at)
 	}
 	believed, alive := m.objects.see(&n.node, number, stamp, n.heartbeat)
 	if !believed {
@@ -73,8 +72,8 @@ func (m *Monitor) observe(e *monitored, r report, at int64) Observation {
 	heartbeat := alive || changed && n.observed == readyMissing
 	m.setObserved(e, status)
 	if transition := r.Transition.UnixNano(); transition != n.transition && (heartbeat || changed) {
-		n.transition = transition
-		n.since = m.listening.note(at)
+		n.transition, n.turned = transition, true
+		m.touch(e)
 	}
 	n.heartbeat = stamp
 	if heartbeat {
@@ -83,14 +82,19 @@ func (m *Monitor) observe(e *monitored, r report, at int64) Observation {
 	return Observation{Heartbeat: heartbeat}
 }
 
-// addNode begins to watch a node.
-func (m *Monitor) addNode(r report, at int64) {
-	e := m.nodes.Add(r.Node)
+// watch begins to watch a node, perhaps in place of one of the same name, which leaves it the lease and, if this object
+// shows no version, its own.
+func (m *Monitor) watch(e *monitored, r report, at int64) Observation {
 	n, noted := &e.of, m.listening.note(at)
+	m.objects.forget(&n.node)
+	number, epoch := parseVersion(r.ResourceVersion), m.objects.number
+	if number == 0 {
+		number, epoch = n.node.number, n.node.epoch
+	}
 	*n = nodeRecord{
 		name: r.Node, uid: string(r.UID), watched: noted, observed: readinessOf(r.Ready),
-		node: version{number: parseVersion(r.ResourceVersion), epoch: m.objects.number, peak: noStamp}, lease: version{peak: noStamp}, renewal: noStamp,
-		heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano(),
+		node: version{number: number, epoch: epoch, peak: noStamp}, lease: n.lease, renewal: n.renewal,
+		heartbeat: r.Heartbeat.UnixNano(), transition: r.Transition.UnixNano(), news: true, changed: n.changed,
 	}
 	first := noted
 	if n.observed == readyMissing {
@@ -103,6 +107,7 @@ func (m *Monitor) addNode(r report, at int64) {
 	n.since, e.grace = first, m.graceFor(n.observed)
 	m.beats.put(e, first)
 	m.touch(e)
+	return Observation{New: true, Heartbeat: true}
 }
 
 // age returns how old a node is when it is first seen, in listened time. Its creation is another machine's time, and our
@@ -144,7 +149,7 @@ func (m *Monitor) beat(e *monitored, at int64) {
 }
 
 // ObserveRenewal notes the renewTime of a node's lease. It reports whether that was a sign of life: whether it differs
-// from the last one, earlier or later. An unknown node is ignored. O(1), without allocation.
+// from the last one, earlier or later; a zero time is one like any other. An unknown node is ignored. O(1), without allocation.
 func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 	return m.observeRenewalAt(node, renewTime, m.clock.Now())
 }

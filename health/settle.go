@@ -7,11 +7,11 @@ import (
 )
 
 // Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
-// of listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart or a loss;
-// see "Listening" in the package comment). An Unknown node must have been silent all that time, and be no suspect; for one that
-// reports not Ready it is enough that the time has passed. A node that came later, and that we have since seen change to
-// not Ready, is Settled at once. Ready and unknown nodes are not Settled. Wait for Settled before you harm a node because
-// of a verdict that may be older than our watching.
+// of listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart, a Thaw or
+// a gap; see "Listening" in the package comment). An Unknown node must have been silent all that time, and be no suspect;
+// for one whose verdict is False it is enough that the time has passed, and one that came later, and has since been seen
+// to change to False, is Settled at once. All others are not. Wait for Settled before you harm a node because of a verdict
+// that may be older than our watching.
 func (m *Monitor) Settled(node string) bool { return m.SettledAt(node, m.clock.Now()) }
 
 // SettledAt is Settled at a reading of the clock.
@@ -23,31 +23,37 @@ func (m *Monitor) SettledAt(node string, now time.Time) bool {
 	if e == nil || m.listening.losing() && len(m.frozen) == 0 && m.restarts(at) {
 		return false // the next Pass will find the loss
 	}
-	n, watched := &e.of, at >= m.settles(e)
-	switch {
-	case !n.known || n.judged == readyTrue:
-		return false
-	case n.judged == readyUnknown:
-		return watched && e.isOut() && !n.doubted
-	default:
-		return watched || n.watched > m.anew && n.since > n.watched
-	}
+	settles, ok := m.settles(e)
+	return ok && at >= settles
 }
 
-// settles returns when the node will have been watched for a whole grace period.
-func (m *Monitor) settles(e *monitored) int64 { return sum(max(e.of.watched, m.anew), e.grace) }
+// settles returns since when the node's verdict can be acted on, or from when, if nothing changes.
+func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
+	n := &e.of
+	switch ready := n.told.judged; {
+	case ready == readyFalse && n.watched > m.anew && n.since > n.watched:
+		return n.since, true // we saw it change
+	case ready == readyFalse, ready == readyUnknown && e.isOut() && !n.doubted:
+		return sum(max(n.watched, m.anew), e.grace), true
+	}
+	return 0, false
+}
 
-// Settles returns when a node will have been watched for long enough to be Settled, if it reports not Ready or a Pass has
-// found it silent for a whole grace period; false for all others, including an Unknown node that still waits for such a
-// Pass, or for Confirm. The instant is given as the clock showed it when it was last read.
+// Settles returns when a node will be Settled, or has been since, if nothing changes; false for one whose verdict is
+// neither False nor, found by a Pass or confirmed since all clocks last started, Unknown. The instant is given as the
+// clock showed it when it was last read.
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e := m.nodes.Get(node)
-	if e == nil || e.of.judged != readyFalse && (e.of.judged != readyUnknown || e.of.doubted || !e.isOut()) {
+	if e == nil {
 		return time.Time{}, false
 	}
-	return m.listening.instant(m.settles(e)), true
+	at, ok := m.settles(e)
+	if !ok {
+		return time.Time{}, false
+	}
+	return m.listening.instant(at), true
 }
 
 // restarts reports whether a loss starts all clocks again. It does so at most once in two graces, so that no rhythm of
@@ -73,6 +79,10 @@ func (m *Monitor) restart(at int64) {
 	noted := m.listening.note(at)
 	for _, e := range m.nodes.All() {
 		e.of.since = at
+		if e.of.doubted {
+			e.of.doubted = false
+			m.touch(e)
+		}
 		m.beats.put(e, noted)
 	}
 }

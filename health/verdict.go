@@ -18,11 +18,13 @@ type Verdict struct {
 	// Expired: no heartbeat was seen for a whole grace period; UnknownConditions returns what to write.
 	Expired bool
 	// Suspect: no heartbeat was seen for a whole grace period, which Monitor.Confirm has yet to be told; see
-	// Config.Confirm. The other fields are as before that, so that Ready is Unknown only if it was.
+	// Config.Confirm. Ready is what it would be without that: Unknown, with Expired, only if it was before.
 	Suspect bool
-	// Since is when Ready last changed, LastBeat when the last sign of life was noted, both by our own clock, or when
-	// all clocks last started if that was later. A node that never reported starts with its creation. Time in which
-	// nobody listened moves both forward, so that LastBeat plus Grace is the deadline.
+	// Since is the Pass at which Ready last changed, or which found that it had changed meanwhile, by another
+	// LastTransitionTime. LastBeat is when the last sign of life was noted, on the grid up to a period ahead. Both are by
+	// our own clock, and not before all clocks last started. A node that is first seen without a Ready condition starts
+	// with its creation, but not before the last Pass. Time in which nobody listened moves both forward, so that LastBeat
+	// plus Grace is the deadline.
 	Since, LastBeat time.Time
 	Grace           time.Duration
 
@@ -61,20 +63,17 @@ func (m *Monitor) verdict(e *monitored) Verdict {
 	}
 	v := Verdict{
 		Node: n.name, UID: types.UID(n.uid),
-		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.judged], Expired: n.expired,
+		Observed: readinessStatus[n.observed], Ready: readinessStatus[n.told.judged], Expired: n.expired,
 		Since: m.listening.instant(n.since), LastBeat: m.listening.instant(e.beat), Grace: grace,
 	}
-	if v.Suspect = suspected(e); v.Suspect {
+	if v.Suspect = n.doubted; v.Suspect {
 		v.beat = e.beat
 	}
 	return v
 }
 
-// suspected says whether the node's silence waits for Confirm.
-func suspected(e *monitored) bool { return e.of.doubted && e.isOut() }
-
-// Verdict returns the node's verdict; false if no Pass has given one yet. Ready is as of the last Pass; the other fields
-// may be newer. Instants are given as the clock showed them when it was last read.
+// Verdict returns the node's verdict; false if no Pass has given one yet. Ready and Since are as of the last Pass or
+// restart; the other fields may be newer. Instants are given as the clock showed them when it was last read.
 func (m *Monitor) Verdict(node string) (Verdict, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

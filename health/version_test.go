@@ -115,3 +115,18 @@ func TestStaleRelistIsNoRestore(t *testing.T) {
 		require.Equal(t, Observation{Stale: true}, c.seen(versioned("node-2", "u", 1999, v1.ConditionFalse, 101)), "the other is gone")
 	}
 }
+
+// A lease belongs to a name: the node's successor does not make an old version of it new.
+func TestVersionsOutliveTheNode(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	w.seen(versioned("a", "1", 100, v1.ConditionTrue, 0))
+	w.to(0)
+	require.True(t, w.ObserveLease("a", at(0), "50"))
+	require.True(t, w.seen(versioned("a", "2", 0, v1.ConditionTrue, 1)).New, "which shows no version")
+	require.False(t, w.ObserveLease("a", at(-1), "40"))
+	require.False(t, w.ObserveLease("a", at(0), "50"), "the last one again")
+	require.True(t, w.ObserveLease("a", at(2), "101"))
+	require.True(t, w.seen(versioned("a", "1", 99, v1.ConditionTrue, 3)).Stale)
+	require.True(t, w.Forget("a", ""))
+	require.True(t, w.seen(versioned("a", "1", 99, v1.ConditionTrue, 3)).New)
+}

@@ -16,7 +16,8 @@ import (
 
 // Config holds what an operator may tune. The names follow kube-controller-manager's flags. Start from DefaultConfig
 // and change what differs: the zero Config is invalid, because an unset grace period or threshold has no safe meaning.
-// A Config is plain data and may be copied freely. What has no such flag says whose need it is.
+// A Config is plain data and may be copied freely. The comment of a field that is no such flag says whose need it is,
+// or what of our own work it bounds.
 type Config struct {
 	// NodeMonitorPeriod is the time between two monitor passes. As upstream, a heartbeat counts from the pass that
 	// follows it, and verdicts are reached only at passes. 0 is exact mode: a heartbeat counts on arrival, and a
@@ -73,8 +74,8 @@ type Config struct {
 	// bound exceeded, and a store that is not complete or does not show a node as it was last seen. It is also the first
 	// delay after an eviction that the API server refuses for now without naming a time; these delays grow up to RetryMax.
 	GateInterval time.Duration
-	// ExplainSize is how many decisions Explain remembers for the whole evictor, from 0 to 1048576. Each takes about
-	// half a KiB.
+	// ExplainSize is how many decisions Explain remembers for the whole evictor, from 0 to 1048576, for an operator who
+	// asks why something happened. Each takes about half a KiB.
 	ExplainSize int
 }
 

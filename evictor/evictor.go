@@ -32,9 +32,9 @@ import (
 // clientgo.Keep says. The functions must not change them, labels and annotations included, because other objects may share
 // these.
 type Options struct {
-	// Clock is the real clock when nil. Step needs only Now; Run also needs timers, so it needs a clock.Clock.
+	// Clock is the real clock when nil; tests and simulations pass theirs. Step needs only Now; Run also needs timers, so it needs a clock.Clock.
 	Clock clock.PassiveClock
-	// Observer receives every decision; nil means nobody does.
+	// Observer receives every decision, for metrics (clientgo/metrics) or an audit; nil means nobody does.
 	Observer Observer
 	// Logger gets every decision. Failed writes, unanswered suspects and BoundsUnmatched are at Warn; conditions and taints
 	// written, pods evicted, zone changes, permissions and Awaiting at Info; the rest at Debug. Panics of the user's code
@@ -55,7 +55,8 @@ type Options struct {
 	// acted on all the same: NVSentinel counts only the nodes that it manages. Nil means the label
 	// node.kubernetes.io/exclude-disruption (zone.Excluded). Excluded is called whenever the node is read.
 	Excluded func(node *v1.Node) bool
-	// MayWrite is asked before every write and event: am I the leader, for example. An error stops all of them for as
+	// MayWrite is asked before every write and event: one of several replicas asks whether it leads (package manager). An
+	// error stops all of them for as
 	// long as it lasts, and observers see it as the reason. Nil means yes.
 	MayWrite func() error
 	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. It is the place of a breaker

@@ -17,8 +17,9 @@ const (
 	Stopped float64 = -1
 )
 
-// Backoff says how long Retry waits: Initial (0 means 100ms) after the first failed try, then Factor (0 means 2) times as
-// long after each further one, at most Max (0 means one minute). Jitter, if not nil, changes each delay.
+// Backoff says how long Retry waits: the duration Initial (0 means 100ms) after the first failed try, then Factor (0 means
+// 2, else it is finite and at least 1) times as long after each further one, at most the duration Max (0 means one
+// minute). Jitter, if not nil, is a func(time.Duration) time.Duration that changes each delay.
 type Backoff = backoff.Backoff
 
 // Config configures a Queue. Only Rate is required.

@@ -26,15 +26,20 @@ func TestRunSurvivesAPanic(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
+		inWork := errors.New("in the work")
 		began, at := time.Now(), map[string][]time.Duration{}
 		ctx, stop := context.WithCancel(context.Background())
 		done := make(chan error, 1)
 		go func() {
 			done <- q.Run(ctx, func(_ context.Context, item Item[string, int]) {
 				at[item.Key] = append(at[item.Key], time.Since(began))
+				if status, ok := q.Get(item.Key); item.Attempts > 0 {
+					require.True(t, ok)
+					require.ErrorIs(t, status.LastError, inWork)
+				}
 				switch {
 				case item.Key == "panics" && item.Attempts < 2:
-					panic("in the work")
+					panic(inWork)
 				case item.Key == "ended first":
 					item.Forget()
 					panic("after the end")
@@ -48,7 +53,7 @@ func TestRunSurvivesAPanic(t *testing.T) {
 		stop()
 		require.ErrorIs(t, <-done, context.Canceled)
 		require.Equal(t, map[string][]time.Duration{"panics": {0, time.Second, 3 * time.Second}, "ended first": {0}, "well": {0}}, at)
-		require.Equal(t, []any{"panics", "in the work", "ended first", "after the end", "panics", "in the work"}, seen)
+		require.Equal(t, []any{"panics", inWork, "ended first", "after the end", "panics", inWork}, seen)
 		stats := q.Stats()
 		require.Equal(t, Stats{Finished: 2, Panicked: 3}, stats)
 	})

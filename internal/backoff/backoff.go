@@ -11,9 +11,9 @@ import (
 // Backoff is exponential: Initial after the first failure, then Factor times as long, at most Max.
 // Zero fields mean 100ms, 2 and one minute.
 type Backoff struct {
-	Initial time.Duration
-	Factor  float64
-	Max     time.Duration
+	Initial time.Duration // at least 0
+	Factor  float64       // 0, or finite and at least 1
+	Max     time.Duration // at least 0; if it is less than Initial, it is every delay
 	// Jitter, if not nil, changes each delay, for example to a random part of it. A negative result counts as 0. It is
 	// called with no lock held. If it panics, the delay stays as it was.
 	Jitter func(time.Duration) time.Duration

@@ -122,7 +122,7 @@ func (e *Evictor) question(name string) (suspect Suspect, s *suspicion) {
 	defer e.mu.Unlock()
 	e.tick()
 	s = e.suspects[name]
-	if v, ok := e.monitor.Verdict(name); s == nil || s.silent || !ok || !v.Suspect || e.permitted.Observer() != nil {
+	if v, ok := e.monitor.Verdict(name); s == nil || s.silent || !ok || !v.Suspect || e.gates.Observer() != nil {
 		return suspect, nil
 	}
 	return Suspect{

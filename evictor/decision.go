@@ -9,7 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -197,13 +197,13 @@ func (d Decision) String() string {
 func (d Decision) subject() string {
 	switch d.Kind {
 	case ZoneChanged:
-		return permit.Name(d.Zone)
+		return gate.Name(d.Zone)
 	case AllZonesDown, AllZonesDownEnded, Awaiting:
 		return "cluster"
 	case GateChanged:
 		return "permission"
 	case DomainGateChanged:
-		return "permission in " + permit.Name(d.Zone)
+		return "permission in " + gate.Name(d.Zone)
 	case BoundsUnmatched:
 		return "budget"
 	}
@@ -246,7 +246,7 @@ func (d Decision) text() string {
 		}
 		return "conditions set: " + strings.Join(names, ", ")
 	case NodeQueued:
-		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %g/s; waits for its turn", permit.Name(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, d.Rate)
+		return fmt.Sprintf("%s: %s, %d of %d not ready, rate %g/s; waits for its turn", gate.Name(d.Zone), d.State, d.Counts.Bad, d.Counts.Total, d.Rate)
 	case TaintsWritten:
 		var parts []string
 		for i := range d.Added {

@@ -8,11 +8,11 @@ import (
 
 	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/armed"
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/outbox"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 	"github.com/evictkit/evictkit/health"
@@ -57,7 +57,7 @@ type engine struct {
 	outage      *outage.Outage[task]
 	holds       map[string]string
 	pooled      bool // Run's workers make the writes, which may have to wait for a worker
-	permitted   *permit.Permits
+	gates       *gate.Gates
 	allowance   *allowance.Allowance
 }
 
@@ -71,7 +71,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		attention: make(map[string]*record),
 		suspects:  make(map[string]*suspicion),
 		holds:     make(map[string]string),
-		permitted: permit.New(cfg.GateInterval),
+		gates:     gate.New(cfg.GateInterval),
 		inbox:     inbox.New[PodKey](),
 		out:       outbox.New(outbox.Ring[Decision, subject]{Size: cfg.ExplainSize, About: about, Repeat: repeat}),
 		pods:      pods.New(pods.By{Taints: cfg.Half != Lifecycle, Emptying: cfg.empties()}, taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),

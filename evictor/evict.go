@@ -10,8 +10,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/timedworker"
 	"github.com/evictkit/evictkit/zone"
@@ -200,8 +200,8 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Tr
 // kubelet has just reported Ready, or we have not watched the node for long enough, they wait for the next pass.
 func (e *engine) permits(rec *record) pods.Permits {
 	p := pods.Permits{
-		NoHarm: e.permitted.May(permit.Harm, rec.domain) != nil, NoWrite: e.permitted.May(permit.Write, rec.domain) != nil,
-		Waits: e.pending(rec) != zone.GoOn, Ask: e.cfg.GateInterval,
+		NoHarm: e.may(gate.Harm, rec) != nil, NoWrite: e.may(gate.Write, rec) != nil,
+		Waits: e.gates.Pending(rec.domain, rec.name) != zone.GoOn, Ask: e.cfg.GateInterval,
 		Turn: e.turns.IsOverdue(rec.name), Again: e.cfg.RetryMax, Soon: e.cfg.RetryInitial,
 	}
 	if (rec.Tainted || e.cfg.empties()) && (e.about(rec).Unclear() || !e.monitor.SettledAt(rec.name, e.read)) {
@@ -210,8 +210,8 @@ func (e *engine) permits(rec *record) pods.Permits {
 	return p
 }
 
-// lacking is what each delay waits for that is a permission.
-var lacking = map[pods.Delay]permit.Permission{pods.MayHarm: permit.Harm, pods.MayWrite: permit.Write, pods.Policy: permit.Own}
+// closes is the class of the gate that causes a delay.
+var closes = map[pods.Delay]gate.Class{pods.MayHarm: gate.Harm, pods.MayWrite: gate.Write, pods.Policy: gate.Own}
 
 // holdBack makes a due eviction wait for what it lacks, and reports each such cause once.
 func (e *engine) holdBack(rec *record, try pods.Try, why Decision) {
@@ -221,12 +221,9 @@ func (e *engine) holdBack(rec *record, try pods.Try, why Decision) {
 		e.inbox.Kick() // Run hands the turn out
 	}
 	why.Err = try.Err
-	if lacks, some := lacking[try.Delay]; some {
-		if why.Err = e.permitted.May(lacks, rec.domain); why.Err != nil {
-			e.permitted.Wait(lacks, rec.domain, rec.name)
-		} else { // lookAtBudget has it tried again
-			why.Err = rec.allowance.HeldBack()
-		}
+	if class, closed := closes[try.Delay]; closed {
+		why.Err = e.may(class, rec)
+		e.gates.Wait(class, rec.domain, rec.name)
 		if try.Own { // the pace must hold after a change of leader too
 			e.turns.Overdue(rec.name)
 		}

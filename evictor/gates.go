@@ -1,23 +1,23 @@
 package evictor
 
 import (
-	"github.com/evictkit/evictkit/evictor/internal/permit"
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 )
 
 // ErrPaused is wrapped by the Decision.Err of evictions that Pause holds back.
-var ErrPaused = permit.ErrPaused
+var ErrPaused = gate.ErrPaused
 
 // Pause stops new taints and evictions until Resume is called with the same reason. Several pauses, each with its own
 // reason, may be in force at once. Lifting and cancelling go on, and deadlines are still armed and run on; no tokens
 // accrue. When the last pause ends, pods that became due by taints of others leave at once. Those that became due by our
 // own are checked again, and leave node by node at the zone's rate.
 func (e *Evictor) Pause(reason string) {
-	e.change(func(p *permit.Permits) { p.Pause(reason) })
+	e.change(func(g *gate.Gates) { g.Pause(reason) })
 }
 
 // Resume ends the Pause with that reason. It returns false if there was none.
 func (e *Evictor) Resume(reason string) (was bool) {
-	e.change(func(p *permit.Permits) { was = p.Resume(reason) })
+	e.change(func(g *gate.Gates) { was = g.Resume(reason) })
 	return was
 }
 
@@ -25,13 +25,13 @@ func (e *Evictor) Resume(reason string) (was bool) {
 func (e *Evictor) Paused() (reasons []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.permitted.Paused()
+	return e.gates.Paused()
 }
 
 // Kick wakes Run and has closed permissions asked for again, and Options.MayEvict about every pod whose eviction it refuses,
 // whatever time it named. Its cost grows with what is refused, not with the cluster.
 func (e *Evictor) Kick() {
-	e.change(func(*permit.Permits) {
+	e.change(func(*gate.Gates) {
 		e.tick()
 		e.pods.AskAgain()
 		e.carryOut()
@@ -39,10 +39,10 @@ func (e *Evictor) Kick() {
 }
 
 // change changes what is permitted, expires all refusals and wakes Run, which asks again and acts.
-func (e *Evictor) change(permits func(*permit.Permits)) {
+func (e *Evictor) change(gates func(*gate.Gates)) {
 	e.mu.Lock()
-	permits(e.permitted)
-	e.permitted.Expire()
+	gates(e.gates)
+	e.gates.Expire()
 	e.mu.Unlock()
 	e.inbox.Kick()
 }
@@ -52,8 +52,8 @@ func (e *Evictor) change(permits func(*permit.Permits)) {
 // clocks restart.
 func (e *Evictor) SetObserverHealth(err error) {
 	const reason = "observer"
-	e.change(func(p *permit.Permits) {
-		was := p.SetObserver(err)
+	e.change(func(g *gate.Gates) {
+		was := g.SetObserver(err)
 		if err != nil && was == nil {
 			e.monitor.Freeze(reason)
 		}
@@ -68,28 +68,28 @@ func (e *Evictor) SetObserverHealth(err error) {
 // askHarm reads the clock and returns nil if taints and evictions are permitted now on that node. It calls MayHarm and
 // MayHarmIn, so e.mu must not be held. An open permission is asked for every time, a closed one only after GateInterval.
 func (e *Evictor) askHarm(node string) error {
-	q := permit.Question{Of: permit.Harm, In: true}
+	q := gate.Gate{Class: gate.Harm, In: true}
 	e.mu.Lock()
 	e.tick()
 	if rec := e.records[node]; rec != nil {
 		q.Domain = rec.domain
 	}
 	e.mu.Unlock()
-	if err := e.ask(permit.Question{Of: permit.Harm}); err != nil {
+	if err := e.ask(gate.Gate{Class: gate.Harm}); err != nil {
 		return err
 	}
 	return e.ask(q)
 }
 
 // askWrite is askHarm for writes of any kind.
-func (e *Evictor) askWrite() error { return e.ask(permit.Question{Of: permit.Write}) }
+func (e *Evictor) askWrite() error { return e.ask(gate.Gate{Class: gate.Write}) }
 
 // ask answers one question; e.mu must not be held. If the answer is now yes, whatever waited for it is tried again. It
 // reads no clock, because its callers just have.
-func (e *Evictor) ask(q permit.Question) error {
+func (e *Evictor) ask(q gate.Gate) error {
 	fence := e.opts.MayHarm
 	switch {
-	case q.Of == permit.Write:
+	case q.Class == gate.Write:
 		fence = e.opts.MayWrite
 	case q.In && e.opts.MayHarmIn != nil:
 		fence = func() error { return e.opts.MayHarmIn(q.Domain) }
@@ -97,7 +97,7 @@ func (e *Evictor) ask(q permit.Question) error {
 		fence = nil
 	}
 	e.mu.Lock()
-	err, known := e.permitted.Recall(q, e.now)
+	err, known := e.gates.Recall(q, e.now)
 	e.mu.Unlock()
 	if known || fence == nil {
 		return err
@@ -105,8 +105,8 @@ func (e *Evictor) ask(q permit.Question) error {
 	err = fence()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	err = e.permitted.Answered(q, err, e.now)
-	e.settlePermits()
+	err = e.gates.Answered(q, err, e.now)
+	e.gatesChanged()
 	return err
 }
 
@@ -117,14 +117,14 @@ func (e *Evictor) askDomains() {
 		return
 	}
 	e.mu.Lock()
-	domains := e.permitted.Refused(e.now)
+	domains := e.gates.Refused(e.now)
 	for _, st := range e.zones.Zones() {
-		if e.turns.AnyWaits(st.Zone) && e.permitted.MayIn(st.Zone) == nil {
+		if e.turns.AnyWaits(st.Zone) && e.gates.Refusal(gate.In(gate.Harm, st.Zone)) == nil {
 			domains = append(domains, st.Zone)
 		}
 	}
 	e.mu.Unlock()
 	for _, domain := range domains {
-		_ = e.ask(permit.Question{Of: permit.Harm, In: true, Domain: domain})
+		_ = e.ask(gate.In(gate.Harm, domain))
 	}
 }

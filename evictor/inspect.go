@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/health"
 	"github.com/evictkit/evictkit/timedworker"
@@ -62,7 +63,7 @@ func (e *Evictor) Suspects() []NodeStatus {
 }
 
 func (e *engine) status(rec *record) NodeStatus {
-	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Hold, HeldBack: e.mayOwn(rec), Waiting: e.turns.Waits(rec.name)}
+	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Hold, HeldBack: e.may(gate.Own, rec), Waiting: e.turns.Waits(rec.name)}
 	for _, ev := range rec.pods.Armed(0) {
 		if status.Evictions++; e.pods.Refusal(ev) != nil {
 			status.Refused++

@@ -6,8 +6,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/armed"
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/node"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 	"github.com/evictkit/evictkit/zone"
 )
@@ -116,18 +116,13 @@ func (e *engine) tellBudget(rec *record) {
 func (e *engine) about(rec *record) node.Facts {
 	return rec.Facts(node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, Ahead: e.ahead, EmptyFrom: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.pending(rec) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
+		Now: e.now, Ahead: e.ahead, EmptyFrom: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.gates.Pending(rec.domain, rec.name) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	})
 }
 
-// pending returns what becomes of evictions by our own taints: the stricter of what the zone policy and the budget say.
-func (e *engine) pending(rec *record) zone.Pending {
-	return max(rec.allowance.Pending(), e.permitted.Pending(rec.domain))
-}
-
-// mayOwn returns why such evictions are not permitted now.
-func (e *engine) mayOwn(rec *record) error {
-	return cmp.Or(e.permitted.May(permit.Own, rec.domain), rec.allowance.HeldBack())
+// may returns why the gates do not permit that to the node now, nil if they do.
+func (e *engine) may(class gate.Class, rec *record) error {
+	return e.gates.May(class, rec.domain, rec.name)
 }
 
 // oursOf says whether our own taints evict the node's pods now or, without taints, whether the node is being emptied or

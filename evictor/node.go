@@ -4,8 +4,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor/internal/allowance"
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/node"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
 )
 
@@ -61,7 +61,8 @@ func (e *engine) forgetNode(rec *record, replaced bool) {
 		e.inbox.Kick() // its turn is free: Run hands out the next
 	}
 	e.turns.Forget(rec.name)
-	e.permitted.Forget(rec.name)
+	e.gates.Unwait(rec.name)
+	e.gates.Forget(rec.name)
 	e.allowance.Forget(&rec.allowance, e.read)
 	e.unsuspect(rec.name)
 	delete(e.attention, rec.name)
@@ -87,10 +88,10 @@ func (e *engine) scheduleWrites(rec *record, about node.Facts, object *v1.Node) 
 // planNode plans the writes that the node needs. If harm is left out for want of a permission, the node waits for that
 // permission.
 func (e *engine) planNode(rec *record, about node.Facts, object *v1.Node) node.Plan {
-	about.NoHarm = e.permitted.May(permit.Harm, rec.domain) != nil
+	about.NoHarm = e.may(gate.Harm, rec) != nil
 	p := rec.Plan(about, object, e.pods.Outage(&rec.pods, object.Spec.Taints))
 	if p.Waits {
-		e.permitted.Wait(permit.Harm, rec.domain, rec.name)
+		e.gates.Wait(gate.Harm, rec.domain, rec.name)
 	}
 	return p
 }

@@ -39,7 +39,7 @@ func (e *engine) follow() {
 		if rec.domain != rec.Zone {
 			rec.domain = rec.Zone
 			e.turns.Move(rec.name, rec.domain)
-			if e.permitted.Forget(rec.name) { // its new zone may have other permissions
+			if e.gates.Unwait(rec.name) { // its new zone may have other gates
 				e.allSooner(rec)
 			}
 		}
@@ -86,7 +86,7 @@ func (e *engine) evaluateZones() {
 		if e.zones.AllDown() { // Standing handles this state; it is not the policy's to decide
 			pending = zone.GoOn
 		}
-		other := e.permitted.SetPending(c.Zone, pending)
+		other := e.gates.Rule(c.Zone, pending)
 		if c.Gone {
 			e.turns.Retire(c.Zone)
 			continue
@@ -94,11 +94,11 @@ func (e *engine) evaluateZones() {
 		rated := e.turns.SetRate(c.Zone, c.Rate, e.read)
 		e.pauseTurns(c.Zone) // the queue may have forgotten the zone, and its pause, meanwhile
 		if c.Cluster == zone.None && c.From == c.To && other && !rated {
-			continue // only the policy on pending evictions has changed, which settlePermits reports
+			continue // only the policy on pending evictions has changed, which gatesChanged reports
 		}
 		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}
-	e.settlePermits()
+	e.gatesChanged()
 	switch transition {
 	case zone.Entered:
 		e.decide(Decision{Kind: AllZonesDown})
@@ -149,7 +149,7 @@ func (e *engine) attend() {
 // when no time passes for them.
 func (e *engine) attendAt() (next time.Time, ok bool) {
 	var soon soonest
-	if e.permitted.Observer() == nil {
+	if e.gates.Observer() == nil {
 		for _, rec := range e.attention {
 			soon.or(e.waitsUntil(rec))
 		}

@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/evictkit/evictkit/evictor/internal/permit"
-	"github.com/evictkit/evictkit/zone"
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 )
 
 // maxLaps bounds how often one Step goes round because its own writes made something else due. A healthy cluster needs a
@@ -91,7 +90,7 @@ func (e *Evictor) plan() bool {
 	if !e.complete() {
 		return false
 	}
-	_ = e.ask(permit.Question{Of: permit.Harm})
+	_ = e.ask(gate.Gate{Class: gate.Harm})
 	e.askDomains()
 	took := e.planned()
 	if took >= 0 && e.opts.OnPass != nil {
@@ -106,7 +105,7 @@ func (e *Evictor) planned() (took time.Duration) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	took = -1
-	e.settlePermits()
+	e.gatesChanged()
 	nodes, pods := e.inbox.Take()
 	defer func() { // if the user's code panics, keep the rest for the next Step
 		for _, name := range nodes {
@@ -173,9 +172,9 @@ func (e *Evictor) planNext() (next, read time.Time, idle bool) {
 	at, ok := e.outage.Next()
 	soon.or(e.shown(at), ok)
 	soon.or(e.concludeAt())
-	at, ok = e.permitted.Next() // which may lie in the past
+	at, ok = e.gates.Next() // which may lie in the past
 	soon.or(e.read.Add(max(1, e.shown(at).Sub(e.read))), ok)
-	if e.permitted.May(permit.Write, zone.Key{}) == nil {
+	if e.gates.Refusal(gate.Gate{Class: gate.Write}) == nil {
 		soon.or(e.turns.Next(e.read))
 	}
 	if e.cfg.Half != TaintEviction {

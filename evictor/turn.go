@@ -102,7 +102,9 @@ func (e *engine) noteActed(rec *record) {
 	if e.opts.Budget != nil {
 		about := e.about(rec)
 		is := allowance.Is{Acted: about.Carries || rec.Begun(), Turn: about.Turn, Well: rec.Stage() == node.Calm}
-		e.allowance.Note(&rec.allowance, is, e.read)
+		if e.allowance.Note(&rec.allowance, is, e.read); !rec.allowance.Acting() {
+			e.gates.Forget(rec.name)
+		}
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -94,10 +94,10 @@ func (w *writing) wrote(err error) timedworker.Result {
 	}
 	w.tried(w.task, next)
 	if closed && w.refused == 0 {
-		w.refused = permit.Write
+		w.refused = gate.Write
 	}
 	if w.refused != 0 && known {
-		w.permitted.Wait(w.refused, w.rec.domain, w.rec.name)
+		w.gates.Wait(w.refused, w.rec.domain, w.rec.name)
 	}
 	if err != nil && !closed {
 		w.decide(Decision{Kind: WriteFailed, Node: w.rec.name, Reason: cmp.Or(w.failed, "write"), Err: err})

@@ -9,8 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/node"
-	"github.com/evictkit/evictkit/evictor/internal/permit"
 	"github.com/evictkit/evictkit/evictor/internal/turns"
 )
 
@@ -23,9 +23,9 @@ type writing struct {
 	rec     *record
 	object  *v1.Node // as read, or read again after the conditions were written
 	p       node.Plan
-	inTurn  *turns.Turn       // the turn that it acts on, nil for none
-	refused permit.Permission // what it lacked, 0 for nothing
-	failed  string            // the first step that failed
+	inTurn  *turns.Turn // the turn that it acts on, nil for none
+	refused gate.Class  // what it lacked, 0 for nothing
+	failed  string      // the first step that failed
 }
 
 // write carries out the plan: conditions, taints, pods not Ready, labels.
@@ -97,7 +97,7 @@ func (w *writing) taints() error {
 	if len(p.Change.Add) > 0 {
 		refused := w.askHarm(w.rec.name) != nil
 		if refused {
-			w.refused = permit.Harm
+			w.refused = gate.Harm
 		}
 		// NoSchedule taints alone follow the conditions and are corrected by the next write.
 		wanted := func() bool { return !p.Harms() || w.about(w.rec).Taints(p.Tainted) }

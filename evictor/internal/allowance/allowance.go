@@ -1,10 +1,9 @@
-// Package allowance asks a budget before a failed node is acted on, tells the budget which nodes are acted on, and says
+// Package allowance asks a budget before a failed node is acted on, tells the budget which nodes are acted on, and asks
 // what becomes of evictions that have begun when a bound is exceeded. It holds no lock. Without a budget everything is
 // allowed.
 package allowance
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -45,12 +44,10 @@ func New(b Budget, pending func(*budget.Refusal) zone.Pending, interval time.Dur
 
 // Node is what is remembered about a node: its name, and what the budget knows about it.
 type Node struct {
-	Name     string
-	Since    time.Time // when it was acted on, according to its object; zero if unknown
-	state    state
-	refused  string          // which bound refused it last; empty if none did
-	exceeded *budget.Refusal // the bound that causes pending
-	pending  zone.Pending    // GoOn unless acting
+	Name    string
+	Since   time.Time // when it was acted on, according to its object; zero if unknown
+	state   state
+	refused string // which bound refused it last; empty if none did
 }
 
 // state is what the budget knows about an action on the node.
@@ -127,7 +124,7 @@ func (a *Allowance) begin(n *Node) {
 }
 
 func (a *Allowance) end(n *Node) {
-	n.state, n.exceeded, n.pending = idle, nil, zone.GoOn
+	n.state = idle
 	delete(a.acting, n)
 }
 
@@ -164,18 +161,15 @@ func (a *Allowance) LookUnmatched() (changed bool) {
 	return !slices.Equal(was, a.Unmatched)
 }
 
-// Change is a new answer to what becomes of evictions from a node.
-type Change struct {
-	Node    string
-	Was, Is zone.Pending
-
-	of       *Node
-	exceeded *budget.Refusal
+// Ruling is what becomes of evictions from a node, and the bound that is exceeded, nil for none.
+type Ruling struct {
+	Node     string
+	Pending  zone.Pending
+	Exceeded error
 }
 
-// Look asks again what becomes of evictions from the nodes that were acted on, and returns the answers that changed, in
-// the order of the nodes' names. The cost grows with the number of those nodes.
-func (a *Allowance) Look(now time.Time) (changes []Change) {
+// Look asks what becomes of evictions from each of the nodes that were acted on. The cost grows with their number.
+func (a *Allowance) Look(now time.Time) (rulings []Ruling) {
 	if a.pending == nil {
 		return nil
 	}
@@ -184,38 +178,20 @@ func (a *Allowance) Look(now time.Time) (changes []Change) {
 		a.again = now.Add(a.interval)
 	}
 	for n := range a.acting {
-		is := Change{Node: n.Name, Was: n.pending, of: n, exceeded: a.budget.ExceededAt(n.Name, now)}
-		if is.exceeded != nil {
-			if is.Is = a.pending(is.exceeded); is.Is > zone.Cancel {
-				is.Is = zone.Wait
+		r := Ruling{Node: n.Name}
+		if refusal := a.budget.ExceededAt(n.Name, now); refusal != nil {
+			r.Exceeded = refusal
+			if r.Pending = a.pending(refusal); r.Pending > zone.Cancel {
+				r.Pending = zone.Wait
 			}
-			if at := is.exceeded.Again; at.After(now) && at.Before(a.again) {
+			if at := refusal.Again; at.After(now) && at.Before(a.again) {
 				a.again = at
 			}
 		}
-		if is.Is != is.Was {
-			changes = append(changes, is)
-		} else {
-			n.exceeded = is.exceeded
-		}
+		rulings = append(rulings, r)
 	}
-	for _, c := range changes { // not before all answers are there: pending may panic
-		c.of.pending, c.of.exceeded = c.Is, c.exceeded
-	}
-	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Node, b.Node) })
-	return changes
+	return rulings
 }
 
 // Next is when to Look again although nothing is known to have changed; false for never.
 func (a *Allowance) Next() (time.Time, bool) { return a.again, !a.again.IsZero() }
-
-// Pending says what becomes of evictions from the node.
-func (n *Node) Pending() zone.Pending { return n.pending }
-
-// HeldBack returns why they wait or are given up, nil if they go on.
-func (n *Node) HeldBack() error {
-	if n.pending == zone.GoOn {
-		return nil
-	}
-	return n.exceeded
-}

@@ -1,4 +1,4 @@
-package permit
+package gate
 
 import (
 	"errors"
@@ -16,6 +16,8 @@ import (
 var (
 	a, b  = zone.Key{Region: "r", Zone: "a"}, zone.Key{Region: "r", Zone: "b"}
 	errNo = errors.New("no")
+
+	errOther = errors.New("still no")
 )
 
 func at(seconds float64) time.Time {
@@ -32,49 +34,49 @@ func text(err error) string {
 // The strictest answer wins: what stops all, then what stops the domain, then what its policy says, which reaches only what our own
 // taints ask for.
 func TestStrictestAnswerWins(t *testing.T) {
-	pause := func(p *Permits) { p.Pause("upgrade"); p.Pause("audit") }
-	blind := func(p *Permits) { p.SetObserver(errNo) }
-	refuse := func(p *Permits) { _ = p.Answered(harm, errNo, at(0)) }
-	refuseA := func(p *Permits) { _ = p.Answered(harmIn(a), errNo, at(0)) }
-	waitA := func(p *Permits) { p.SetPending(a, zone.Wait) }
-	cancelA := func(p *Permits) { p.SetPending(a, zone.Cancel) }
+	pause := func(p *Gates) { p.Pause("upgrade"); p.Pause("audit") }
+	blind := func(p *Gates) { p.SetObserver(errNo) }
+	refuse := func(p *Gates) { _ = p.Answered(harm, errNo, at(0)) }
+	refuseA := func(p *Gates) { _ = p.Answered(In(Harm, a), errNo, at(0)) }
+	waitA := func(p *Gates) { p.Rule(a, zone.Wait) }
+	cancelA := func(p *Gates) { p.Rule(a, zone.Cancel) }
 	for name, row := range map[string]struct {
-		do                 []func(*Permits)
+		do                 []func(*Gates)
 		harmA, ownA, harmB string
 	}{
 		"nothing was said":                {nil, "", "", ""},
-		"all is paused":                   {[]func(*Permits){waitA, refuseA, refuse, blind, pause}, "paused: upgrade", "paused: upgrade", "paused: upgrade"},
-		"the observer does not see":       {[]func(*Permits){waitA, refuseA, refuse, blind}, "observer is not healthy: no", "observer is not healthy: no", "observer is not healthy: no"},
-		"the program says no":             {[]func(*Permits){waitA, refuseA, refuse}, "no", "no", "no"},
-		"the program says no of it":       {[]func(*Permits){waitA, refuseA}, "zone r:a: no", "zone r:a: no", ""},
-		"its policy waits":                {[]func(*Permits){waitA}, "", "policy of zone r:a: Wait", ""},
-		"its policy cancels":              {[]func(*Permits){cancelA}, "", "policy of zone r:a: Cancel", ""},
-		"writes are another matter":       {[]func(*Permits){func(p *Permits) { _ = p.Answered(write, errNo, at(0)) }}, "", "", ""},
-		"its policy has changed its mind": {[]func(*Permits){cancelA, func(p *Permits) { p.SetPending(a, zone.GoOn) }}, "", "", ""},
+		"all is paused":                   {[]func(*Gates){waitA, refuseA, refuse, blind, pause}, "paused: upgrade", "paused: upgrade", "paused: upgrade"},
+		"the observer does not see":       {[]func(*Gates){waitA, refuseA, refuse, blind}, "observer is not healthy: no", "observer is not healthy: no", "observer is not healthy: no"},
+		"the program says no":             {[]func(*Gates){waitA, refuseA, refuse}, "no", "no", "no"},
+		"the program says no of it":       {[]func(*Gates){waitA, refuseA}, "zone r:a: no", "zone r:a: no", ""},
+		"its policy waits":                {[]func(*Gates){waitA}, "", "policy of zone r:a: Wait", ""},
+		"its policy cancels":              {[]func(*Gates){cancelA}, "", "policy of zone r:a: Cancel", ""},
+		"writes are another matter":       {[]func(*Gates){func(p *Gates) { _ = p.Answered(write, errNo, at(0)) }}, "", "", ""},
+		"its policy has changed its mind": {[]func(*Gates){cancelA, func(p *Gates) { p.Rule(a, zone.GoOn) }}, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := New(time.Second)
 			for _, do := range row.do {
 				do(p)
 			}
-			require.Equal(t, row.harmA, text(p.May(Harm, a)))
-			require.Equal(t, row.ownA, text(p.May(Own, a)))
-			require.Equal(t, row.harmB, text(p.May(Harm, b)))
-			require.Equal(t, row.harmB, text(p.May(Own, b)))
-			require.Equal(t, name == "its policy cancels", p.Pending(a) == zone.Cancel)
-			require.Equal(t, zone.GoOn, p.Pending(b))
+			require.Equal(t, row.harmA, text(p.May(Harm, a, "n")))
+			require.Equal(t, row.ownA, text(p.May(Own, a, "n")))
+			require.Equal(t, row.harmB, text(p.May(Harm, b, "n")))
+			require.Equal(t, row.harmB, text(p.May(Own, b, "n")))
+			require.Equal(t, name == "its policy cancels", p.Pending(a, "n") == zone.Cancel)
+			require.Equal(t, zone.GoOn, p.Pending(b, "n"))
 		})
 	}
 	p := New(time.Second)
-	require.NoError(t, p.May(Write, a))
+	require.NoError(t, p.May(Write, a, "n"))
 	_ = p.Answered(write, errNo, at(0))
-	require.ErrorIs(t, p.May(Write, b), errNo)
+	require.ErrorIs(t, p.May(Write, b, "n"), errNo)
 	pause(p)
-	require.ErrorIs(t, p.May(Harm, a), ErrPaused)
+	require.ErrorIs(t, p.May(Harm, a, "n"), ErrPaused)
 	_ = p.Resume("upgrade")
 	refuseA(p)
-	require.ErrorIs(t, p.MayIn(a), errNo)
-	require.NoError(t, p.MayIn(b))
+	require.ErrorIs(t, p.Refusal(In(Harm, a)), errNo)
+	require.NoError(t, p.Refusal(In(Harm, b)))
 	require.Equal(t, "nodes without a zone", Name(zone.Key{}))
 }
 
@@ -91,16 +93,16 @@ func TestPauses(t *testing.T) {
 	require.Equal(t, []string{"y"}, p.Paused())
 }
 
-// A refusal is left alone for its interval, an open permission is asked about every time, and what something else refuses is not
+// A refusal is left alone for its interval, an open class is asked about every time, and what something else refuses is not
 // asked at all.
 func TestWhenToAsk(t *testing.T) {
-	known := func(p *Permits, q Question, now float64, want string, is bool) {
+	known := func(p *Gates, q Gate, now float64, want string, is bool) {
 		t.Helper()
 		err, known := p.Recall(q, at(now))
 		require.Equal(t, want, text(err))
 		require.Equal(t, is, known)
 	}
-	for _, q := range []Question{write, harm, harmIn(a)} {
+	for _, q := range []Gate{write, harm, In(Harm, a)} {
 		p := New(10 * time.Second)
 		says := "no"
 		if q.In {
@@ -123,16 +125,16 @@ func TestWhenToAsk(t *testing.T) {
 		p.Expire()
 		known(p, q, 2, "", false)
 		require.Equal(t, q.In, len(p.Refused(at(2))) == 1)
-		require.Error(t, p.May(q.Of, a), "until it is answered")
+		require.Error(t, p.May(q.Class, a, "n"), "until it is answered")
 		require.NoError(t, p.Answered(q, nil, at(2)))
-		require.NoError(t, p.May(q.Of, a))
+		require.NoError(t, p.May(q.Class, a, "n"))
 		_, ok = p.Next()
 		require.False(t, ok)
 	}
 	p := New(10 * time.Second)
 	_ = p.Answered(harm, errNo, at(3))
-	_ = p.Answered(harmIn(a), errNo, at(2))
-	_ = p.Answered(harmIn(b), errNo, at(1))
+	_ = p.Answered(In(Harm, a), errNo, at(2))
+	_ = p.Answered(In(Harm, b), errNo, at(1))
 	_ = p.Answered(write, errNo, at(5))
 	next := func() time.Time {
 		next, _ := p.Next()
@@ -165,7 +167,7 @@ func TestChanges(t *testing.T) {
 			if c.Err != nil {
 				line += ", " + c.Err.Error()
 			}
-			if c.Of == Own {
+			if c.Class == Own {
 				line += " (" + c.Pending.String() + ")"
 			}
 			lines = append(lines, line)
@@ -174,8 +176,8 @@ func TestChanges(t *testing.T) {
 	}
 	require.Empty(t, told())
 	p.Pause("x")
-	_ = p.Answered(harmIn(b), errNo, at(0))
-	p.SetPending(a, zone.Wait)
+	_ = p.Answered(In(Harm, b), errNo, at(0))
+	p.Rule(a, zone.Wait)
 	_ = p.Answered(write, errNo, at(0))
 	require.Equal(t, []string{
 		"all: writes are held back, no", "all: taints and evictions are held back, paused: x",
@@ -184,34 +186,34 @@ func TestChanges(t *testing.T) {
 	p.SetObserver(errNo)
 	_ = p.Resume("x")
 	require.Empty(t, told(), "it is refused still")
-	p.SetPending(a, zone.Cancel)
-	_ = p.Answered(harmIn(a), errNo, at(0))
+	p.Rule(a, zone.Cancel)
+	_ = p.Answered(In(Harm, a), errNo, at(0))
 	p.SetObserver(nil)
 	_ = p.Answered(write, nil, at(0))
 	require.Equal(t, []string{
 		"all: writes go on", "all: taints and evictions go on", "a: taints and evictions are held back, zone r:a: no",
 		"a: our own taints and evictions by them are given up, policy of zone r:a: Cancel (Cancel)",
 	}, told())
-	_ = p.Answered(harmIn(a), nil, at(0))
-	_ = p.Answered(harmIn(a), errNo, at(0))
+	_ = p.Answered(In(Harm, a), nil, at(0))
+	_ = p.Answered(In(Harm, a), errNo, at(0))
 	require.Empty(t, told())
-	_ = p.Answered(harmIn(b), nil, at(0))
-	_ = p.Answered(harmIn(a), nil, at(0))
-	p.SetPending(a, zone.GoOn)
+	_ = p.Answered(In(Harm, b), nil, at(0))
+	_ = p.Answered(In(Harm, a), nil, at(0))
+	p.Rule(a, zone.GoOn)
 	require.Equal(t, []string{"a: taints and evictions go on", "a: evictions by our own taints go on (GoOn)", "b: taints and evictions go on"}, told())
 	require.Empty(t, told())
-	require.Empty(t, p.domains, "nothing is kept of a domain of which nothing is said")
-	p.SetPending(a, zone.GoOn)
-	_ = p.Answered(harmIn(a), nil, at(0))
-	require.Empty(t, p.domains)
+	require.Empty(t, p.known, "nothing is kept of a domain of which nothing is said")
+	p.Rule(a, zone.GoOn)
+	_ = p.Answered(In(Harm, a), nil, at(0))
+	require.Empty(t, p.known)
 }
 
-// Who waits is freed by the permission and in the domain that he waits for, once.
+// Who waits is freed by the class and in the domain that he waits for, once.
 func TestFreed(t *testing.T) {
 	p := New(time.Second)
 	p.Pause("x")
-	_ = p.Answered(harmIn(b), errNo, at(0))
-	p.SetPending(a, zone.Wait)
+	_ = p.Answered(In(Harm, b), errNo, at(0))
+	p.Rule(a, zone.Wait)
 	_ = p.Answered(write, errNo, at(0))
 	p.Wait(Harm, a, "a-1")
 	p.Wait(Harm, a, "a-1")
@@ -225,14 +227,14 @@ func TestFreed(t *testing.T) {
 	require.Equal(t, []string{"a-0", "a-1"}, p.Freed())
 	require.Empty(t, p.Freed())
 	_ = p.Answered(write, nil, at(0))
-	_ = p.Answered(harmIn(b), nil, at(0))
+	_ = p.Answered(In(Harm, b), nil, at(0))
 	require.Equal(t, []string{"a-1", "b-0"}, p.Freed())
-	p.SetPending(a, zone.Cancel)
+	p.Rule(a, zone.Cancel)
 	require.Empty(t, p.Freed())
 	p.Wait(Write, a, "a-0")
-	require.True(t, p.Forget("a-0"))
-	require.False(t, p.Forget("a-0"))
-	p.SetPending(a, zone.GoOn)
+	require.True(t, p.Unwait("a-0"))
+	require.False(t, p.Unwait("a-0"))
+	p.Rule(a, zone.GoOn)
 	require.Empty(t, p.Freed())
 	require.Empty(t, p.waiting)
 }
@@ -243,9 +245,9 @@ func TestFreedAgainstAModel(t *testing.T) {
 		r := rand.New(rand.NewSource(seed))
 		p := New(time.Second)
 		type wait struct {
-			permission Permission
-			key        zone.Key
-			node       string
+			class Class
+			key   zone.Key
+			node  string
 		}
 		model := map[wait]bool{}
 		keys := []zone.Key{a, b, {}}
@@ -255,15 +257,15 @@ func TestFreedAgainstAModel(t *testing.T) {
 			if r.Intn(2) == 0 {
 				err = errNo
 			}
-			switch r.Intn(10) {
+			switch r.Intn(11) {
 			case 0:
 				p.Pause(reason)
 			case 1:
 				p.Resume(reason)
 			case 2, 3, 4:
-				p.SetPending(key, zone.Pending(r.Intn(3)))
+				p.Rule(key, zone.Pending(r.Intn(3)))
 			case 5:
-				_ = p.Answered([]Question{write, harm, harmIn(key)}[r.Intn(3)], err, at(0))
+				_ = p.Answered([]Gate{write, harm, In(Harm, key)}[r.Intn(3)], err, at(0))
 			case 6:
 				p.SetObserver(err)
 			case 7:
@@ -275,12 +277,18 @@ func TestFreedAgainstAModel(t *testing.T) {
 						delete(model, w)
 					}
 				}
-				require.Equal(t, want, p.Forget(node))
+				require.Equal(t, want, p.Unwait(node))
 			case 8:
 				p.Changes()
+			case 9:
+				if node := fmt.Sprint("n", r.Intn(5)); r.Intn(4) == 0 {
+					p.Forget(node)
+				} else {
+					p.Exceed(node, zone.Pending(r.Intn(3)), errOther)
+				}
 			default:
-				w := wait{Permission(1 + r.Intn(3)), key, fmt.Sprint("n", r.Intn(5))}
-				p.Wait(w.permission, w.key, w.node)
+				w := wait{Class(1 + r.Intn(3)), key, fmt.Sprint("n", r.Intn(5))}
+				p.Wait(w.class, w.key, w.node)
 				model[w] = true
 			}
 			if r.Intn(3) > 0 {
@@ -288,7 +296,7 @@ func TestFreedAgainstAModel(t *testing.T) {
 			}
 			want := map[string]bool{}
 			for w := range model {
-				if p.May(w.permission, w.key) == nil {
+				if p.May(w.class, w.key, w.node) == nil {
 					want[w.node] = true
 					delete(model, w)
 				}

@@ -61,6 +61,14 @@ type Config struct {
 	// and not recovered, as maxUnhealthy does in Cluster API and Medik8s; 0 means no cap.
 	MaxFailedNodes int
 
+	// MaxAnnounced is for how long we believe a node whose conditions announce maintenance, as KEP-5683 has them since
+	// Kubernetes 1.37: MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained or
+	// GracefulNodeShutdownInProgress is True. For that long after we first saw one of them, until none is left, the node
+	// counts in its domain neither as ready nor as not ready. It gets no NoExecute taint, one of ours is lifted, and it is
+	// not emptied. Its conditions and NoSchedule taints say all the same that it is silent, and its pods are marked. A condition carries no end, which is why this has one; a restart begins it anew. 0 means
+	// that announcements are ignored, as upstream does.
+	MaxAnnounced time.Duration
+
 	// NodeWorkers and PodWorkers bound the writes that Run has in flight. NodeWorkers write nodes and mark their pods;
 	// as many others ask Clients.Confirmer about silent nodes, and two more lift taints, so that hanging writes cannot
 	// delay recovery. PodWorkers evict. Evictions that the API server has refused get workers of their own: an eighth
@@ -160,6 +168,7 @@ func (c Config) Validate() error {
 	check(c.UnhealthyZoneThreshold > 0 && c.UnhealthyZoneThreshold <= 1, "unhealthyZoneThreshold", c.UnhealthyZoneThreshold, "must lie in (0,1]")
 	check(c.PodEvictionTimeout > 0 || c.TaintBasedEviction && c.PodEvictionTimeout == 0, "podEvictionTimeout", c.PodEvictionTimeout, positive)
 	check(c.MaxFailedNodes >= 0, "maxFailedNodes", c.MaxFailedNodes, natural)
+	check(c.MaxAnnounced >= 0, "maxAnnounced", c.MaxAnnounced, "must not be negative; 0 ignores announcements")
 	check(c.NodeWorkers > 0, "nodeWorkers", c.NodeWorkers, positive)
 	check(c.PodWorkers > 0, "podWorkers", c.PodWorkers, positive)
 	check(c.RetryInitial > 0, "retryInitial", c.RetryInitial, positive)

@@ -134,8 +134,8 @@ type Member struct {
 	Domain   zone.Key
 	Labels   map[string]string // all of the node's, as its store shows them
 	Ready    bool              // by its verdict
-	Excluded bool              // by Options.Excluded
-	Held     bool              // by Evictor.Hold or Options.Hold
+	Excluded bool              // by Options.Excluded, or because its maintenance is announced
+	Held     bool              // by Evictor.Hold or Options.Hold, or because its maintenance is announced
 }
 
 func (o Options) withDefaults() Options {

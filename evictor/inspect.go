@@ -22,7 +22,8 @@ func (e *Evictor) AllZonesDown() bool { return e.zones.AllDown() }
 type NodeStatus struct {
 	Verdict health.Verdict
 	Zone    zone.Key
-	// Held is why the node is held; empty means that it is not.
+	// Held is why the node is held, or the condition that announces maintenance of it (Config.MaxAnnounced); empty means
+	// neither.
 	Held string
 	// HeldBack is why our taints on it, and evictions by them, are held back: a pause, a permission, the zone policy, or an
 	// exceeded bound of Options.Budget, which holds back only evictions. Nil means that they are not.
@@ -63,7 +64,7 @@ func (e *Evictor) Suspects() []NodeStatus {
 }
 
 func (e *engine) status(rec *record) NodeStatus {
-	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Hold, HeldBack: e.may(gate.Own, rec), Waiting: e.turns.Waits(rec.name)}
+	status := NodeStatus{Verdict: rec.Verdict(), Zone: rec.domain, Held: e.about(rec).Held(), HeldBack: e.may(gate.Own, rec), Waiting: e.turns.Waits(rec.name)}
 	for _, ev := range rec.pods.Armed(0) {
 		if status.Evictions++; e.pods.Refusal(ev) != nil {
 			status.Refused++

@@ -110,7 +110,7 @@ func (m *livesMind) over(in livesGroup, next *livesNode) (surely, perhaps bool) 
 		if in.bound.Of == budget.Acting {
 			add(&used, acts, may)
 		}
-		if !m.world.plan.excluded(known.object) {
+		if !m.excluded(known) {
 			add(&total, known.verdict != "", true)
 			add(&bad, fails, !good)
 			add(&out, fails || acts, !good || may)

@@ -56,7 +56,7 @@ func (p *livesProcess) Confirm(ctx context.Context, suspect evictor.Suspect) (ev
 	case w.now.Before(p.mute):
 		p.mind.disturbed("own unanswered")
 		return evictor.Unanswered, errors.New("the API server does not say")
-	case known != nil && known.object.UID == suspect.UID && !w.plan.Run && !p.mind.setBack && !p.mind.isSilent(known):
+	case known != nil && known.object.UID == suspect.UID && !w.plan.Run && !p.mind.setBack && !p.mind.isSilent(known) && !p.mind.mayBeSilent(known):
 		p.mind.wrong("asked about a node that beats", "%s", suspect.Node)
 	}
 	if machine != nil && machine.leases && !machine.renew.IsZero() {

@@ -44,7 +44,7 @@ func (w *livesWorld) happens(e livesEvent) {
 		if node != "" {
 			w.taints(node, e)
 		}
-	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel":
+	case "replacenode", "deletenode", "createnode", "movezone", "exclude", "loseready", "cordon", "relabel", "holdlabel", "announce":
 		w.nodeEvent(node, e)
 	case "replaceall": // as a StatefulSet does
 		for _, name := range livesKeys(w.pods.now) {
@@ -171,6 +171,8 @@ func (w *livesWorld) nodeEvent(name string, e livesEvent) {
 	case "holdlabel":
 		node.Annotations = map[string]string{livesHold: []string{"", "by hand"}[e.b%2]}
 		w.shaken = w.now
+	case "announce":
+		w.announce(node, e.b)
 	case "loseready":
 		node.Status.Conditions = slices.DeleteFunc(node.Status.Conditions, func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady })
 	}
@@ -362,7 +364,7 @@ func (w *livesWorld) processEvent(e livesEvent) {
 	case "clockback":
 		back := time.Duration(1+e.b%120) * time.Second
 		p.skew -= back
-		p.mind.setBack = true
+		p.mind.setBack, p.mind.moved = true, true
 		for _, known := range p.mind.nodes { // what it has not read of its clock since the last pass
 			known.lost += min(back, livesLater(w.now, p.frozen).Sub(p.mind.slot))
 		}

@@ -56,7 +56,7 @@ func (m *livesMind) stays(known *livesNode) string {
 
 func (m *livesMind) held(known *livesNode) bool {
 	_, held := m.world.holds[known.object.Name]
-	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != ""
+	return held && !m.world.fresh(m.world.shaken) || m.world.plan.Hold && known.object.Annotations[livesHold] != "" || m.announced(known)
 }
 
 // deadline is when the taints shown end the pod's stay, at the earliest or at the latest; zero for never. The first

@@ -38,7 +38,7 @@ func (m *livesMind) zones() {
 		if known == nil {
 			return
 		}
-		if m.world.plan.excluded(known.object) {
+		if m.excluded(known) {
 			continue
 		}
 		total[known.domain]++

@@ -38,6 +38,7 @@ type livesFeatures struct {
 	Half      evictor.Half
 	Racks     bool // Options.Domain and Excluded go by other labels
 	Hold      bool // Options.Hold goes by an annotation
+	Announced bool // Config.MaxAnnounced
 	Prefer    bool // Options.Prefer prefers the last, nobody, or panics
 	Policy    bool // Options.Policy
 	Large     bool // zones are large from 4 nodes on
@@ -111,6 +112,7 @@ func (p livesPlan) config() evictor.Config {
 	if p.Large {
 		config.LargeClusterSizeThreshold = 4
 	}
+	p.believes(&config)
 	return config
 }
 
@@ -173,6 +175,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 		plan.Events = append(plan.Events, livesBrake(random, plan)...)
 	}
 	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
+	livesAnnounces(&plan, rand.New(rand.NewSource(seed+1<<41)))
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
 }
@@ -236,7 +239,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 	}
 	for _, simpler := range []func(*livesPlan){
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
-		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Prefer = false },
+		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Announced = false }, func(p *livesPlan) { p.Prefer = false },
 		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 },
 		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
 		func(p *livesPlan) { p.Exceeded = nil }, func(p *livesPlan) { p.Bounds = p.Bounds[:len(p.Bounds)/2] }, func(p *livesPlan) { p.Bounds = p.Bounds[len(p.Bounds)/2:] },

@@ -25,6 +25,7 @@ type livesTaint struct {
 type livesNode struct {
 	object         *v1.Node
 	domain         string    // where it counts: that of its object, from the next pass on
+	announced      time.Time // since when it was shown with an announcement
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
 	spoke          time.Time // when that was last shown True or False
@@ -107,6 +108,11 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		m.lives(known)
 	}
 	m.knowTaints(known, node)
+	if !livesAnnouncesNow(node) {
+		known.announced = time.Time{}
+	} else if known.announced.IsZero() {
+		known.announced = now
+	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	m.adopts(known)
 	if m.world.plan.Half == evictor.TaintEviction {
@@ -225,6 +231,11 @@ func (m *livesMind) silence(known *livesNode) time.Duration { return m.hears() -
 func (m *livesMind) isSilent(known *livesNode) bool {
 	age := min(m.process.wall().Sub(known.object.CreationTimestamp.Time), m.world.now.Sub(m.came))
 	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.NodeStartupGracePeriod
+}
+
+// mayBeSilent says whether it is, if slots that moved are taken into account.
+func (m *livesMind) mayBeSilent(known *livesNode) bool {
+	return m.moved && m.silence(known) >= m.grace()-m.world.config.NodeMonitorPeriod
 }
 
 // early says whether the node had failed when this process began to watch, less than a grace ago.

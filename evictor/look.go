@@ -81,7 +81,7 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 			hold = cmp.Or(reason, "Held")
 		}
 	}
-	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting())
+	counts, movedOn := rec.Note(object, node.Belongs{Zone: e.opts.Domain(object), Excluded: e.opts.Excluded(object)}, heartbeat, e.cfg.tainting(), e.now)
 	if counts || rec.domain != rec.Zone || hold != rec.Hold {
 		rec.Hold, e.attention[rec.name] = hold, rec
 		e.inbox.Kick() // it need not have been Run that noticed
@@ -105,8 +105,9 @@ func (e *engine) note(rec *record, object *v1.Node, heartbeat bool) {
 // tellBudget tells the budget about a node that has a verdict, even if the store shows an older version of the node now.
 func (e *engine) tellBudget(rec *record) {
 	if e.opts.Budget != nil && rec.Stage() != node.New {
+		about := e.about(rec)
 		e.opts.Budget.SetAt(rec.name, Member{
-			Domain: rec.Zone, Labels: rec.labels, Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Held: e.about(rec).Hold != "",
+			Domain: rec.Zone, Labels: rec.labels, Ready: rec.Stage() == node.Calm, Excluded: about.Excluded, Held: about.Held() != "",
 		}, e.read)
 	}
 }
@@ -115,7 +116,7 @@ func (e *engine) tellBudget(rec *record) {
 // World.NoHarm is left to planNode.
 func (e *engine) about(rec *record) node.Facts {
 	return rec.Facts(node.World{
-		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
+		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, MaxAnnounced: e.cfg.MaxAnnounced, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
 		Now: e.now, Ahead: e.ahead, EmptyFrom: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.gates.Pending(rec.domain, rec.name) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil,
 	})
 }

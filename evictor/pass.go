@@ -44,7 +44,7 @@ func (e *engine) follow() {
 			}
 		}
 		// A verdict counts in its zone and in the budget, whether or not its write succeeds or the store shows the node as it is.
-		e.zones.Set(rec.name, rec.domain, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: rec.Excluded, Identity: string(rec.uid)})
+		e.zones.Set(rec.name, rec.domain, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: e.about(rec).Excluded, Identity: string(rec.uid)})
 		e.tellBudget(rec)
 	}
 	e.evaluateZones()

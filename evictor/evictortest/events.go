@@ -54,7 +54,8 @@ func (c *Cluster) Recover(nodes ...string) {
 	}
 }
 
-// Condition makes the live kubelet of a node report a condition, now and in every later report.
+// Condition makes the live kubelet of a node report a condition, now and in every later report. A condition that is none of
+// the kubelet's, such as MaintenancePlanned, may be set while the node has failed, too.
 func (c *Cluster) Condition(node string, kind v1.NodeConditionType, status v1.ConditionStatus) {
 	c.t.Helper()
 	c.do("set a condition of node", node, func(s *simulator.Cluster) bool { return s.SetCondition(node, kind, status) })

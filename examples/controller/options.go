@@ -74,6 +74,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "how long after its failure a node loses its pods, with --enable-taint-manager=false")
 	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 means no cap")
 	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "cap on the nodes that carry this controller's NoExecute taints at once; 0 means no cap")
+	fs.DurationVar(&c.MaxAnnounced, "announced-maintenance", c.MaxAnnounced, "how long a node whose conditions announce maintenance (MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained, GracefulNodeShutdownInProgress) is spared; 0: not at all")
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")
 

@@ -273,3 +273,15 @@ func (c *Cluster) Failed(name string) bool {
 	i, ok := c.nodeByID[name]
 	return ok && c.nodes[i].failed
 }
+
+// writeCondition writes a condition that is not the kubelet's.
+func (c *Cluster) writeCondition(n *node, kind v1.NodeConditionType, status v1.ConditionStatus) {
+	n.conditions = append([]v1.NodeCondition(nil), n.conditions...)
+	written := v1.NodeCondition{Type: kind, Status: status, LastTransitionTime: stamp(c.now())}
+	if i := findCondition(n.conditions, kind); i >= 0 {
+		n.conditions[i] = written
+	} else {
+		n.conditions = append(n.conditions, written)
+	}
+	c.nodeChanged(n)
+}

@@ -12,13 +12,23 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// SetCondition makes a live kubelet report a condition, now and from now on.
+// SetCondition makes a live kubelet report a condition, now and from now on. A condition that is none of the kubelet's,
+// such as an announcement of maintenance, is written at once by whoever it belongs to, even if the kubelet is not alive.
 func (c *Cluster) SetCondition(name string, kind v1.NodeConditionType, status v1.ConditionStatus) bool {
 	i, ok := c.nodeByID[name]
-	if !ok || c.nodes[i].failed {
+	if !ok {
 		return false
 	}
 	n := &c.nodes[i]
+	if n.failed {
+		if findCondition(healthy, kind) >= 0 {
+			return false
+		}
+		c.tellHappening(n.name, fmt.Sprintf("someone writes %s=%s", kind, status))
+		n.setKubelet(kind, status)
+		c.writeCondition(n, kind, status)
+		return true
+	}
 	c.tellHappening(n.name, fmt.Sprintf("the kubelet reports %s=%s", kind, status))
 	n.setKubelet(kind, status)
 	c.call(&c.kubelets.reports, i, c.report)

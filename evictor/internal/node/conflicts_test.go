@@ -27,7 +27,7 @@ func TestVersionThatWasTooOld(t *testing.T) {
 	movedOn := func(version string) bool {
 		object := healthy()
 		object.ResourceVersion = version
-		_, moved := r.Note(object, labelled(object), false, true)
+		_, moved := r.Note(object, labelled(object), false, true, at(0))
 		return moved
 	}
 	require.False(t, movedOn("5"))

@@ -64,6 +64,8 @@ type Record struct {
 	begun   bool           // since it failed, a pod was evicted to empty the node; only if it has failed
 	unseen  time.Time      // until when a taint that we wrote counts although the store does not show it
 
+	announced announcement // as of the last look at its object
+
 	conflicts int    // how many writes in a row met a conflict
 	tooOld    string // the version that the last one was made from, until the store shows another
 }
@@ -91,12 +93,13 @@ type World struct {
 	Passes     bool          // verdicts are reached in passes, which act strictly after Timeout
 	Unseen     time.Duration // how long a taint that we wrote counts although the store does not show it
 
-	Now       time.Time
-	Ahead     time.Duration // how far Now is ahead of the clock
-	AllDown   bool          // every zone is fully disrupted
-	Cancelled bool          // the zone policy cancels pending evictions in the node's domain
-	Hold      string        // why an operator holds the node, which overrides Record.Hold; empty if none does
-	Turn      bool          // the node has its turn
+	Now          time.Time
+	Ahead        time.Duration // how far Now is ahead of the clock
+	AllDown      bool          // every zone is fully disrupted
+	Cancelled    bool          // the zone policy cancels pending evictions in the node's domain
+	Hold         string        // why an operator holds the node, which overrides Record.Hold; empty if none does
+	MaxAnnounced time.Duration // how long announced maintenance holds a node; 0 for never
+	Turn         bool          // the node has its turn
 
 	NoHarm bool // new taints are not permitted; only Plan reads it
 }
@@ -137,8 +140,9 @@ func (f Facts) Unclear() bool {
 // counts for a while before the store shows it.
 func (r *Record) Facts(w World) Facts {
 	w.Hold = cmp.Or(w.Hold, r.Hold)
+	announced := r.Announced(w)
 	return Facts{
-		World: w, Judged: r.verdict.Node != "", Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
+		World: w, Announced: announced, Excluded: r.Excluded || announced != "", Judged: r.verdict.Node != "", Ready: r.verdict.Ready, Expired: r.verdict.Expired, Says: r.says, Beat: r.word == heard,
 		Settling: r.early, Carries: r.Tainted || w.Now.Before(r.unseen),
 	}
 }

@@ -35,7 +35,7 @@ func emptied() *known {
 }
 
 func (k *known) look(heartbeat bool) (changed, movedOn bool) {
-	return k.Note(k.object, labelled(k.object), heartbeat, k.TaintBased)
+	return k.Note(k.object, labelled(k.object), heartbeat, k.TaintBased, k.Now)
 }
 
 func (k *known) says(ready v1.ConditionStatus) {

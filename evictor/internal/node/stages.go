@@ -12,9 +12,11 @@ import (
 // maxConflicts is how often a write may meet a conflict before the node loses its turn.
 const maxConflicts = 5
 
-// Note records what the node's object says. changed means that the node's domain, or whether it counts, has changed.
+// Note records what the node's object says. changed means that the node's domain, or whether it counts, may have changed.
 // movedOn means that the store shows another version than the one whose write met a conflict.
-func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bool) (changed, movedOn bool) {
+func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bool, now time.Time) (changed, movedOn bool) {
+	was := r.announced
+	r.announced = was.seen(object, now)
 	if heartbeat && r.verdict.Ready == v1.ConditionUnknown {
 		r.word = heard
 	}
@@ -25,7 +27,7 @@ func (r *Record) Note(object *v1.Node, belongs Belongs, heartbeat, taintBased bo
 	if r.Tainted = taintBased && HasNoExecute(object); r.Tainted {
 		r.unseen = time.Time{}
 	}
-	changed = belongs != r.Belongs
+	changed = belongs != r.Belongs || r.announced.since != was.since
 	r.Belongs = belongs
 	return changed, movedOn
 }
@@ -120,7 +122,8 @@ func (r *Record) Consider(f Facts, latest health.Verdict, settled, shown bool) (
 	}
 	harmed := r.Facts(f.World).Standing().MayBeHarmed()
 	early := harmed && !f.TaintBased && f.Now.Before(f.emptyAt(latest))
-	return harmed && !early && !f.Turn && !r.Emptied() && (shown || !f.TaintBased), again || early
+	again = again || early || r.Announced(f.World) != ""
+	return harmed && !early && !f.Turn && !r.Emptied() && (shown || !f.TaintBased), again
 }
 
 // WaitsUntil returns when the node must be looked at again even if nothing happens, or Now if that is unknown. settles is when it will have been
@@ -131,6 +134,8 @@ func (r *Record) WaitsUntil(f Facts, latest health.Verdict, settles time.Time) t
 		return settles
 	case r.early:
 		return latest.LastBeat.Add(latest.Grace)
+	case r.Announced(f.World) != "":
+		return r.announced.since.Add(f.MaxAnnounced)
 	case f.Now.Before(r.unseen):
 		return r.unseen
 	case !f.TaintBased && f.Failing():

@@ -89,7 +89,7 @@ func TestStoryOfConflicts(t *testing.T) {
 func TestNoteSaysWhatChanged(t *testing.T) {
 	r, node := Record{}, healthy()
 	note := func() bool {
-		changed, _ := r.Note(node, labelled(node), false, true)
+		changed, _ := r.Note(node, labelled(node), false, true, at(0))
 		return changed
 	}
 	require.False(t, note())
@@ -104,7 +104,7 @@ func TestNoteSaysWhatChanged(t *testing.T) {
 	node.Spec.Taints = []v1.Taint{own(v1.TaintNodeNotReady)}
 	require.False(t, note())
 	require.True(t, r.Tainted)
-	r.Note(node, labelled(node), false, false)
+	r.Note(node, labelled(node), false, false, at(0))
 	require.False(t, r.Tainted, "it is nobody's where nodes are emptied")
 }
 

@@ -1,6 +1,10 @@
 package node
 
-import v1 "k8s.io/api/core/v1"
+import (
+	"cmp"
+
+	v1 "k8s.io/api/core/v1"
+)
 
 // Standing says whether a node may be harmed and, if not, why. If several reasons apply, it is the first of them.
 type Standing uint8
@@ -12,6 +16,7 @@ const (
 	AllDown                     // every zone is fully disrupted: the fault is likely elsewhere
 	Cancelled                   // the zone policy cancels pending evictions in its domain
 	Held                        // by the program or an operator
+	Announced                   // its conditions announce maintenance
 	NoCondition                 // it has lost its Ready condition, so nothing is known of it: taints on it stay
 	Settling                    // it failed before the clocks started or restarted, and has one more grace period: it keeps our taint
 	Reported                    // its kubelet has reported Ready since the verdict: the next verdict decides
@@ -19,9 +24,9 @@ const (
 	Harmable                    // it may be harmed
 )
 
-var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "ZonePolicy", "Held", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
+var standings = [...]string{"NotFailed", "NodeReady", "AllZonesDown", "ZonePolicy", "Held", "Announced", "NotFailed", "NotSettled", "NodeReady", "Tainted", ""}
 
-// String returns the reason as observers see it, empty for Harmable. For Held, Facts.Why has the actual reason.
+// String returns the reason as observers see it, empty for Harmable. For Held and Announced, Facts.Why has the actual one.
 func (s Standing) String() string { return standings[s] }
 
 // MayBeHarmed says whether it is Harmable.
@@ -42,8 +47,10 @@ type Facts struct {
 	Says v1.ConditionStatus
 	Beat bool
 
-	Settling bool // it must be watched for one more grace period
-	Carries  bool // it has our NoExecute taint, or will once the store shows it
+	Announced string // the condition that announces maintenance, empty for none
+	Excluded  bool   // it does not count in its domain: the program says so, or its maintenance is announced
+	Settling  bool   // it must be watched for one more grace period
+	Carries   bool   // it has our NoExecute taint, or will once the store shows it
 }
 
 // Standing is the only place that decides it.
@@ -59,6 +66,8 @@ func (f Facts) Standing() Standing {
 		return Cancelled
 	case f.Hold != "":
 		return Held
+	case f.Announced != "":
+		return Announced
 	case !f.Failing():
 		return NoCondition
 	case f.Settling:
@@ -73,11 +82,18 @@ func (f Facts) Standing() Standing {
 
 // Why returns, as observers see it, the reason why the node is not harmed; empty if it may be.
 func (f Facts) Why() string {
-	if s := f.Standing(); s != Held {
+	switch s := f.Standing(); s {
+	case Held:
+		return f.Hold
+	case Announced:
+		return f.Announced
+	default:
 		return s.String()
 	}
-	return f.Hold
 }
+
+// Held returns why it is held, or which condition announces its maintenance; empty for neither.
+func (f Facts) Held() string { return cmp.Or(f.Hold, f.Announced) }
 
 // Failing says whether the verdict is one that leads to harm unless something prevents it.
 func (f Facts) Failing() bool {
@@ -97,7 +113,7 @@ func (f Facts) Silent() bool { return f.Ready == v1.ConditionUnknown && !f.Beat 
 func (f Facts) Marks() bool { return f.Silent() && f.unheld().Wanted() }
 
 func (f Facts) unheld() Standing {
-	f.Hold, f.Cancelled = "", false
+	f.Hold, f.Announced, f.Cancelled = "", "", false
 	return f.Standing()
 }
 

@@ -3,6 +3,7 @@ package health
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -51,7 +52,7 @@ func (d *Deadlines[K]) keys() []KeySnapshot[K] {
 }
 
 // Restore tracks the keys of a snapshot, each silent for as long as when the snapshot was taken. From then on the tracker
-// answers as the original would have if its clock had stood still in between, but knows of no gap before. It is an error, and nothing has changed,
+// answers as the original would have if its clock had stood still in between, but knows of no gap before. Whether it is frozen stays as it was. It is an error, and nothing has changed,
 // if something is tracked already, if the version is unknown, or if a key is there twice, has a grace that is not
 // positive or a negative silence.
 func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error {
@@ -70,6 +71,7 @@ func (d *Deadlines[K]) Restore(s DeadlinesSnapshot[K]) error {
 	if d.entries.Len() > 0 {
 		return fmt.Errorf("health: cannot restore beside the %d keys that are tracked already", d.entries.Len())
 	}
+	d.listens.gapAt = math.MinInt64
 	for _, k := range s.Keys {
 		if e := d.track(k.Key, steady.Sub(at, int64(k.Silent)), int64(k.Grace)); k.HandedOut {
 			d.beats.remove(e)

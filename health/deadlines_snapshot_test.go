@@ -39,3 +39,15 @@ func FuzzDeadlinesSnapshot(f *testing.F) {
 		require.Zero(t, d.Len())
 	})
 }
+
+// A tracker that was used before knows no more of its own gaps than of the original's.
+func TestRestoreIntoAnEmptiedTracker(t *testing.T) {
+	d, clk := deadlines(t)
+	d.Beat("x")
+	clk.SetTime(at(60))
+	d.Next()
+	require.True(t, d.Forget("x"))
+	require.NoError(t, d.Restore(DeadlinesSnapshot[string]{Version: 1, Keys: []KeySnapshot[string]{{Key: "a", Silent: 9 * time.Second, Grace: 10 * time.Second}}}))
+	clk.SetTime(at(75))
+	require.Equal(t, 9*time.Second, d.Snapshot().Keys[0].Silent)
+}

@@ -109,7 +109,8 @@ type Lasting struct {
 // A status has lasted since the LastTransitionTime that comes with it. That is a claim from another machine: it becomes
 // an age once, when it is first seen, and zero or a time in the future counts as now. A status has changed between two
 // observations if it differs, or if its transition time differs from the last one, earlier or later; a zero transition
-// time is no difference, but the first one after a zero is. A change happened after the previous observation, whatever is claimed, so a wrong clock cannot
+// time is no difference, and any other is compared with the last that was not zero, of which it differs if there was none.
+// A change happened after the previous observation, whatever is claimed, so a wrong clock cannot
 // make it older than that. An unchanged status keeps its known start.
 //
 // Only Type, Status and LastTransitionTime are read, so conditions of objects that are not nodes can be passed in the

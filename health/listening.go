@@ -18,6 +18,7 @@ type listening struct {
 
 	started bool  // the first Pass was made; before it, all time counts
 	from    int64 // steady time: on the grid the slot of the last Pass, in exact mode the last call
+	passed  int64 // on the grid, steady time of the last Pass
 	heard   int64 // listened time at from
 	lost    bool  // exact mode: there was a loss since the last Pass
 	gapAt   int64 // exact mode: listened time at the last gap that was longer than Next had promised
@@ -68,7 +69,7 @@ func (l *listening) counts(gap int64) int64 {
 // But a Pass that has missed its slot by a whole period may have heard nothing even of that one: graces end in the next.
 func (l *listening) pass(now time.Time) (at, by int64, loss bool) {
 	at = l.read(now)
-	loss, l.lost = l.losing(), false
+	loss, l.lost, l.passed = l.losing(), false, l.time.Elapsed()
 	if !l.grid() {
 		return at, at, loss
 	}
@@ -81,14 +82,14 @@ func (l *listening) pass(now time.Time) (at, by int64, loss bool) {
 	if slots > 1 {
 		return l.heard, before, loss
 	}
-	late := min(steady.Sub(l.time.Elapsed(), l.from), 1)
+	late := min(steady.Sub(l.time.Elapsed(), l.from), 1) // more than nothing is late
 	return l.heard, steady.Add(l.heard, time.Duration(late)), loss
 }
 
 // losing reports whether a Pass at the last reading would find a loss.
 func (l *listening) losing() bool {
 	if l.grid() {
-		return steady.Sub(l.time.Elapsed(), l.from)-l.period > l.grace
+		return steady.Sub(l.time.Elapsed(), l.passed)-l.period > l.grace
 	}
 	return l.lost
 }
@@ -96,7 +97,7 @@ func (l *listening) losing() bool {
 // skip leaves out the time since the last Pass or call without making it a loss, because no call was asked for.
 func (l *listening) skip(now time.Time) {
 	at := l.read(now)
-	l.lost = false
+	l.lost, l.passed = false, l.time.Elapsed()
 	if l.grid() {
 		gap := steady.Sub(l.time.Elapsed(), l.from)
 		l.from += gap / l.period * l.period

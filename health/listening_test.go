@@ -100,3 +100,16 @@ func TestPassesALittleLate(t *testing.T) {
 	}
 	require.Zero(t, w.Blind())
 }
+
+// On the grid a gap is what lies between two passes, wherever their slots are.
+func TestAGapBeginsWithThePassBefore(t *testing.T) {
+	w := watching(t, 5*time.Second)
+	for _, second := range []float64{0, 4.9, 49.8} {
+		w.clk.SetTime(at(second))
+		w.Pass()
+	}
+	require.Zero(t, w.Blind())
+	w.clk.SetTime(at(94.9))
+	w.Pass()
+	require.EqualValues(t, 1, w.Blind(), "45.1 seconds")
+}

@@ -39,8 +39,8 @@ type nodeRecord struct {
 }
 
 // Monitor decides which nodes are alive, from their status reports and leases. All methods are safe for concurrent use.
-// The operations that read the clock, and so listen, have a twin with At in their names, which takes the reading as an
-// argument; ObserveRenewal too listens if it notes a sign of life. Memory is bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
+// All operations but Verdict, Settles, Freeze, Forget, Blind and Len read the clock, and so listen. Those that have a twin
+// with At in its name need not: it takes the reading as an argument. Memory is bounded by the nodes that were observed and not forgotten, and shrinks as they are forgotten.
 type Monitor struct {
 	config Config
 	clock  clock.PassiveClock
@@ -83,7 +83,7 @@ func NewMonitor(config Config) (*Monitor, error) {
 // Pass gives verdicts, and returns those of new nodes, those that changed in more than LastBeat, and those of nodes that
 // it finds silent for a whole grace period, again after all clocks restarted. That a restart moved Since is not told. They
 // are in the order of the nodes' names. Call it at the instants that Next returns. A late Pass only delays verdicts: after
-// it has missed a slot, it condemns only whom the slot before would have. While the monitor is frozen, Pass returns
+// it has missed slots, it condemns only whom the slot of the Pass before would have. While the monitor is frozen, Pass returns
 // nothing. It costs what expired and changed, and O(log n) for each node once in a grace period.
 func (m *Monitor) Pass() []Verdict { return m.PassAt(m.clock.Now()) }
 
@@ -165,7 +165,7 @@ const mostChanged = 1024
 
 // begin is part of the first Pass: all clocks start with it, whatever was observed before.
 func (m *Monitor) begin(at int64) {
-	m.listening.started = true
+	m.listening.started, m.listening.passed = true, m.listening.time.Elapsed()
 	for _, e := range m.nodes.All() {
 		e.of.watched = at
 	}
@@ -202,8 +202,8 @@ func (m *Monitor) untouch(n *nodeRecord) {
 }
 
 // Next returns when to call Pass next. Before the first Pass that is now. On the grid it is the next slot. In exact mode
-// it is the next deadline, or the time of the last Pass if an observation may have changed something or all clocks must
-// restart; it is false if there is none, and while the monitor is frozen. It may lie in the past.
+// it is the next deadline, or the time of the last Pass if an observation may have changed something or there was a gap that
+// may restart all clocks; it is false if there is none, and while the monitor is frozen. It may lie in the past.
 func (m *Monitor) Next() (time.Time, bool) { return m.NextAt(m.clock.Now()) }
 
 // NextAt is Next at a reading of the clock.

@@ -18,6 +18,7 @@ type monitorModel struct {
 	started bool
 	from    time.Duration
 	heard   time.Duration
+	looked  time.Duration // on the grid, elapsed time of the last Pass
 	lost    bool
 	gapAt   *time.Duration
 
@@ -106,7 +107,7 @@ func (m *monitorModel) call() time.Duration {
 
 func (m *monitorModel) losing() bool {
 	if m.grid() {
-		return m.elapsed-m.from-m.period > m.config.NodeMonitorGracePeriod
+		return m.elapsed-m.looked-m.period > m.config.NodeMonitorGracePeriod
 	}
 	return m.lost
 }
@@ -126,13 +127,13 @@ func (m *monitorModel) pass() (told []string) {
 	at := m.call()
 	if !m.started {
 		m.started, m.anew = true, at
-		m.from, m.heard = m.elapsed, at
+		m.from, m.heard, m.looked = m.elapsed, at, m.elapsed
 		for _, n := range m.nodes {
 			n.watched, n.since, n.beat = at, at, at
 		}
 	}
 	loss := m.losing()
-	m.lost = false
+	m.lost, m.looked = false, m.elapsed
 	over := at // by when a grace has to be over
 	if m.grid() {
 		before, slots := m.heard, 0
@@ -323,8 +324,8 @@ func (m *monitorModel) observe(r report, wall time.Time) Observation {
 	if !believed {
 		return Observation{Stale: true}
 	}
-	if n.uid == "" {
-		n.uid = string(r.UID)
+	if n.uid == "" && r.UID != "" {
+		n.uid, n.changed, n.news = string(r.UID), true, true
 	}
 	was := n.observed
 	if was != r.Ready {
@@ -353,6 +354,7 @@ func (m *monitorModel) beat(n *modelNode, at time.Duration) {
 }
 
 func (m *monitorModel) lease(name string, stamp int64, number uint64) bool {
+	at := m.call()
 	n := m.nodes[name]
 	if n == nil {
 		return false
@@ -363,7 +365,7 @@ func (m *monitorModel) lease(name string, stamp int64, number uint64) bool {
 	}
 	n.lease = &stamp
 	if alive {
-		m.beat(n, m.call())
+		m.beat(n, at)
 	}
 	return alive
 }
@@ -386,6 +388,7 @@ func (m *monitorModel) restartAt(at, beat time.Duration) {
 }
 
 func (m *monitorModel) thaw(reason string) bool {
+	m.call()
 	i := slices.Index(m.frozen, reason)
 	if i < 0 {
 		return false
@@ -393,7 +396,7 @@ func (m *monitorModel) thaw(reason string) bool {
 	m.frozen = slices.Delete(m.frozen, i, i+1)
 	if len(m.frozen) == 0 {
 		at := m.call()
-		m.lost = false
+		m.lost, m.looked = false, m.elapsed
 		if m.grid() {
 			for m.from+m.period <= m.elapsed {
 				m.from += m.period

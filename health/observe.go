@@ -60,8 +60,9 @@ func (m *Monitor) observe(e *monitored, r report, at int64) Observation {
 	if !believed {
 		return Observation{Stale: true}
 	}
-	if n.uid == "" {
-		n.uid = string(r.UID)
+	if n.uid == "" && r.UID != "" {
+		n.uid, n.news = string(r.UID), true
+		m.touch(e)
 	}
 	if status == readyMissing {
 		m.setObserved(e, readyMissing)
@@ -158,12 +159,13 @@ func (m *Monitor) ObserveRenewal(node string, renewTime time.Time) bool {
 func (m *Monitor) observeRenewalAt(node string, renewTime, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	at := m.listening.read(now)
 	e := m.nodes.Get(node)
 	if e == nil {
 		return false
 	}
 	stamp := renewTime.UnixNano()
-	return m.renew(e, stamp, stamp != e.of.renewal, now)
+	return m.renew(e, stamp, stamp != e.of.renewal, at)
 }
 
 // ObserveLease is ObserveRenewal with the lease's resourceVersion. A lease older than one seen before, such as a relist
@@ -176,21 +178,22 @@ func (m *Monitor) ObserveLease(node string, renewTime time.Time, resourceVersion
 func (m *Monitor) ObserveLeaseAt(node string, renewTime time.Time, resourceVersion string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	at := m.listening.read(now)
 	e := m.nodes.Get(node)
 	if e == nil {
 		return false
 	}
 	stamp := renewTime.UnixNano()
 	believed, alive := m.leases.see(&e.of.lease, parseVersion(resourceVersion), stamp, e.of.renewal)
-	return believed && m.renew(e, stamp, alive, now)
+	return believed && m.renew(e, stamp, alive, at)
 }
 
-func (m *Monitor) renew(e *monitored, stamp int64, alive bool, now time.Time) bool {
+func (m *Monitor) renew(e *monitored, stamp int64, alive bool, at int64) bool {
 	n := &e.of
 	n.lease.peak = max(n.lease.peak, n.renewal)
 	n.renewal = stamp
 	if alive {
-		m.beat(e, m.listening.read(now))
+		m.beat(e, at)
 	}
 	return alive
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Settled reports whether we have watched a failed node for long enough to act on its verdict: for one whole grace period
-// of listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart, a Thaw or
+// of its own (Verdict.Grace) in listened time since it was first seen, and since all clocks last started (with the first Pass, a Restart, a Thaw or
 // a gap; see "Listening" in the package comment). An Unknown node must have been silent all that time, and be no suspect;
 // for one whose verdict is False it is enough that the time has passed, and one that came later, and has since been seen
 // to change to False, is Settled at once. All others are not. Wait for Settled before you harm a node because of a verdict
@@ -39,9 +39,9 @@ func (m *Monitor) settles(e *monitored) (at int64, ok bool) {
 	return 0, false
 }
 
-// Settles returns when a node will be Settled, or has been since, if nothing changes; false for one whose verdict is
-// neither False nor, found by a Pass or confirmed since all clocks last started, Unknown. The instant is given as the
-// clock showed it when it was last read.
+// Settles returns until when a node must be watched to be Settled, if nothing changes; false for one whose verdict is
+// neither False nor, found by a Pass or confirmed since all clocks last started, Unknown. It may lie in the past. The
+// instant is given as the clock showed it when it was last read.
 func (m *Monitor) Settles(node string) (time.Time, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,6 +105,7 @@ func (m *Monitor) Thaw(reason string) bool { return m.ThawAt(reason, m.clock.Now
 func (m *Monitor) ThawAt(reason string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.listening.read(now)
 	i := slices.Index(m.frozen, reason)
 	if i < 0 {
 		return false

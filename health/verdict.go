@@ -20,11 +20,11 @@ type Verdict struct {
 	// Suspect: no heartbeat was seen for a whole grace period, which Monitor.Confirm has yet to be told; see
 	// Config.Confirm. Ready is what it would be without that: Unknown, with Expired, only if it was before.
 	Suspect bool
-	// Since is the Pass at which Ready last changed, or which found that it had changed meanwhile, by another
-	// LastTransitionTime. LastBeat is when the last sign of life was noted, on the grid up to a period ahead. Both are by
-	// our own clock, and not before all clocks last started. A node that is first seen without a Ready condition starts
-	// with its creation, but not before the last Pass. Time in which nobody listened moves both forward, so that LastBeat
-	// plus Grace is the deadline.
+	// Since is the Pass at which Ready last changed, or which found that it had changed meanwhile: its LastTransitionTime
+	// was another one, with a heartbeat or a change to True or False. LastBeat is when the last sign of life was noted, on
+	// the grid up to a period ahead. Both are by our own clock, and not before all clocks last started. A new node starts
+	// with both when it is first seen or, without a Ready condition, with its creation, but not before the last Pass. Time
+	// in which nobody listened moves both forward, so that LastBeat plus Grace is the deadline.
 	Since, LastBeat time.Time
 	Grace           time.Duration
 

@@ -46,6 +46,13 @@ type Config struct {
 	// least three are not ready.
 	UnhealthyZoneThreshold float64
 
+	// MaxMarkedNodes is of how many silent nodes the pods are marked not Ready at once in a partially disrupted zone; those
+	// of the others wait until it is not partially disrupted any more, or has been for MarkAllAfter, 0 for ever. Whoever
+	// loses the network of half a zone then keeps endpoints that may still work (kubernetes#77864, #125618). 0 means no
+	// limit, as upstream has it.
+	MaxMarkedNodes int
+	MarkAllAfter   time.Duration
+
 	// TaintBasedEviction chooses how a failed node loses its pods. If true, the node is tainted NoExecute, and pods
 	// leave as their tolerations end. If false, its pods are deleted after PodEvictionTimeout, at the zone's rate, as
 	// v1.16 did without taints and Katalyst still does. NoExecute taints that others set evict pods in both cases.
@@ -167,6 +174,8 @@ func (c Config) Validate() error {
 	check(c.LargeClusterSizeThreshold >= 0, "largeClusterSizeThreshold", c.LargeClusterSizeThreshold, natural)
 	check(c.UnhealthyZoneThreshold > 0 && c.UnhealthyZoneThreshold <= 1, "unhealthyZoneThreshold", c.UnhealthyZoneThreshold, "must lie in (0,1]")
 	check(c.PodEvictionTimeout > 0 || c.TaintBasedEviction && c.PodEvictionTimeout == 0, "podEvictionTimeout", c.PodEvictionTimeout, positive)
+	check(c.MaxMarkedNodes >= 0, "maxMarkedNodes", c.MaxMarkedNodes, natural)
+	check(c.MarkAllAfter >= 0, "markAllAfter", c.MarkAllAfter, natural)
 	check(c.MaxFailedNodes >= 0, "maxFailedNodes", c.MaxFailedNodes, natural)
 	check(c.MaxAnnounced >= 0, "maxAnnounced", c.MaxAnnounced, "must not be negative; 0 ignores announcements")
 	check(c.NodeWorkers > 0, "nodeWorkers", c.NodeWorkers, positive)
@@ -185,6 +194,8 @@ func (c Config) policy() zone.Policy {
 		SecondaryEvictionRate: c.SecondaryNodeEvictionRate,
 		LargeZoneThreshold:    c.LargeClusterSizeThreshold,
 		UnhealthyThreshold:    c.UnhealthyZoneThreshold,
+		MaxMarked:             c.MaxMarkedNodes,
+		MarkAllAfter:          c.MarkAllAfter,
 	}
 }
 

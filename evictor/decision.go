@@ -84,6 +84,9 @@ const (
 	// SuspectUnanswered: Clients.Confirmer cannot say whether a silent node lives; Err says why. The node's verdict waits. It
 	// is reported once, and again if Err changes.
 	SuspectUnanswered
+	// MarkingWaits: the pods of a silent node stay Ready for now, because its zone has those of few nodes marked at once
+	// (Config.MaxMarkedNodes, zone.Ruling.MaxMarked).
+	MarkingWaits
 )
 
 const (
@@ -96,7 +99,7 @@ var kindNames = [...]string{
 	"", "NodeVerdict", "ConditionsWritten", "ZoneChanged", "AllZonesDown", "AllZonesDownEnded", "NodeQueued", "NodeDequeued",
 	"TaintsWritten", "LabelsWritten", "PodMarkedNotReady", "EvictionArmed", "EvictionMoved", "EvictionCancelled", "EvictionDelayed", "PodEvicted",
 	"PodSpared", "WriteFailed", "GateChanged", "NodeRegistered", "NodeRemoved", "NodeEmptied", "Awaiting", "DomainGateChanged", "TurnRefused", "PendingChanged", "BoundsUnmatched",
-	"SuspectAlive", "SuspectUnanswered",
+	"SuspectAlive", "SuspectUnanswered", "MarkingWaits",
 }
 
 // String returns the name of the constant.
@@ -239,6 +242,8 @@ func (d Decision) text() string {
 		return fmt.Sprintf("lives, though no heartbeat was seen for %s", d.Silence)
 	case SuspectUnanswered:
 		return fmt.Sprintf("no heartbeat seen for %s (grace %s), its verdict waits because nobody can say whether it lives: %v", d.Silence, d.Grace, d.Err)
+	case MarkingWaits:
+		return "its pods are marked not Ready later, " + gate.Name(d.Zone) + " has those of few nodes marked at once"
 	case ConditionsWritten:
 		names := make([]string, len(d.Conditions))
 		for i, c := range d.Conditions {

@@ -10,6 +10,7 @@ import (
 	"github.com/evictkit/evictkit/evictor/internal/armed"
 	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/inbox"
+	"github.com/evictkit/evictkit/evictor/internal/marks"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/evictor/internal/outbox"
@@ -59,6 +60,7 @@ type engine struct {
 	pooled      bool // Run's workers make the writes, which may have to wait for a worker
 	gates       *gate.Gates
 	allowance   *allowance.Allowance
+	marks       *marks.Marks
 }
 
 // newEngine returns an engine without writes, lifts, asks and armed, which New adds.
@@ -77,6 +79,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 		pods:      pods.New(pods.By{Taints: cfg.Half != Lifecycle, Emptying: cfg.empties()}, taints.Matcher{NumericOperators: cfg.NumericTolerations}, cfg.own),
 		waits:     outage.NewWaits(cfg.RetryInitial, cfg.RetryMax, cfg.GateInterval, cfg.NodeMonitorPeriod, opts.Jitter),
 	}
+	e.marks = marks.New()
 	e.outage = outage.New[task](e.waits.Probe)
 	e.allowance = allowance.New(nil, nil, 0)
 	switch {

@@ -52,7 +52,7 @@ func (m *livesMind) zones() {
 			good[known.domain]++
 		}
 	}
-	down, slow := len(total) > 0, map[string]time.Time{}
+	down, slow, perhaps := len(total) > 0, map[string]time.Time{}, map[string]time.Time{}
 	clear(m.stands)
 	for domain, n := range total {
 		down = down && bad[domain] == n
@@ -61,7 +61,11 @@ func (m *livesMind) zones() {
 		if partial {
 			slow[domain] = livesOr(m.slow[domain], m.world.now)
 		}
+		if out := n - good[domain]; out > 2 && float32(out)/float32(n) >= float32(config.UnhealthyZoneThreshold) {
+			perhaps[domain] = livesOr(m.perhaps[domain], m.world.now)
+		}
 	}
+	m.perhaps = perhaps
 	if m.slow = slow; len(good) == 0 { // they may be all down
 		m.unsettled = m.world.now
 	}

@@ -44,6 +44,7 @@ type livesFeatures struct {
 	Large     bool // zones are large from 4 nodes on
 	MaxRate   float64
 	MaxFailed int
+	MaxMarked int
 	May       bool // Options.MayEvict
 	livesBudget
 }
@@ -113,6 +114,7 @@ func (p livesPlan) config() evictor.Config {
 		config.LargeClusterSizeThreshold = 4
 	}
 	p.believes(&config)
+	p.marks(&config)
 	return config
 }
 
@@ -176,6 +178,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	}
 	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
 	livesAnnounces(&plan, rand.New(rand.NewSource(seed+1<<41)))
+	plan.MaxMarked = newLivesMarks(plan, rand.New(rand.NewSource(seed+1<<42)))
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
 }
@@ -240,7 +243,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 	for _, simpler := range []func(*livesPlan){
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
 		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Announced = false }, func(p *livesPlan) { p.Prefer = false },
-		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 },
+		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 }, func(p *livesPlan) { p.MaxMarked = 0 },
 		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
 		func(p *livesPlan) { p.Exceeded = nil }, func(p *livesPlan) { p.Bounds = p.Bounds[:len(p.Bounds)/2] }, func(p *livesPlan) { p.Bounds = p.Bounds[len(p.Bounds)/2:] },
 	} {

@@ -65,7 +65,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why evictor.Deci
 			m.wrong("asked again too soon", "%s, and not at %s", what, livesSince(known.next))
 		}
 		if known.asked, known.permitted = w.now, w.now; err == nil {
-			known.times = 0
+			known.times, known.next = 0, time.Time{}
 			return
 		}
 		known.permitted, known.times = time.Time{}, known.times+1

@@ -69,6 +69,7 @@ type livesMind struct {
 	ruling    zone.Ruling             // what the program's policy said last
 	stands    map[string]bool         // domains whose rate is 0 as of the last pass
 	slow      map[string]time.Time    // since when that of others is the secondary one
+	perhaps   map[string]time.Time    // since when a zone may be partially disrupted
 	downSince time.Time               // since when every zone is down, as of the last pass
 	came      time.Time               // when it began to watch
 	anew      time.Time               // when all clocks started anew, at the earliest

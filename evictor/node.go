@@ -64,6 +64,7 @@ func (e *engine) forgetNode(rec *record, replaced bool) {
 	e.gates.Unwait(rec.name)
 	e.gates.Forget(rec.name)
 	e.allowance.Forget(&rec.allowance, e.read)
+	e.marks.Heard(rec.name)
 	e.unsuspect(rec.name)
 	delete(e.attention, rec.name)
 	delete(e.records, rec.name)

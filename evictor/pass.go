@@ -39,6 +39,7 @@ func (e *engine) follow() {
 		if rec.domain != rec.Zone {
 			rec.domain = rec.Zone
 			e.turns.Move(rec.name, rec.domain)
+			e.marks.Moved(rec.name, rec.domain)
 			if e.gates.Unwait(rec.name) { // its new zone may have other gates
 				e.allSooner(rec)
 			}
@@ -50,6 +51,7 @@ func (e *engine) follow() {
 	e.evaluateZones()
 	e.left = false // not before: if the policy panics, the next Step asks it again
 	e.lookAtBudget()
+	e.grantMarks()
 	e.attend()
 }
 
@@ -58,6 +60,7 @@ func (e *engine) judged(rec *record, v health.Verdict) {
 	e.suspect(rec, v)
 	first := rec.Stage() == node.New
 	from, silent := rec.Judge(v)
+	e.silentOrNot(rec)
 	if first && !rec.seen.After(e.begun) { // what has failed by the first verdict may have failed before we watched
 		rec.BecomeEarly()
 	}
@@ -86,15 +89,18 @@ func (e *engine) evaluateZones() {
 		if e.zones.AllDown() { // Standing handles this state; it is not the policy's to decide
 			pending = zone.GoOn
 		}
-		other := e.gates.Rule(c.Zone, pending)
+		e.gates.Rule(c.Zone, pending)
+		if c.Gone || !e.zones.AllDown() { // while all are down nobody is marked
+			e.marks.Limit(c.Zone, c.MaxMarked)
+		}
 		if c.Gone {
 			e.turns.Retire(c.Zone)
 			continue
 		}
 		rated := e.turns.SetRate(c.Zone, c.Rate, e.read)
 		e.pauseTurns(c.Zone) // the queue may have forgotten the zone, and its pause, meanwhile
-		if c.Cluster == zone.None && c.From == c.To && other && !rated {
-			continue // only the policy on pending evictions has changed, which gatesChanged reports
+		if c.Cluster == zone.None && c.From == c.To && !rated {
+			continue // what the policy says of pending evictions is reported by gatesChanged, and of marks by grantMarks
 		}
 		e.decide(Decision{Kind: ZoneChanged, Zone: c.Zone, FromState: c.From, State: c.To, Rate: c.Rate, Counts: c.Counts})
 	}

@@ -47,6 +47,7 @@ func (e *engine) syncPod(key PodKey) {
 		return
 	}
 	rec.PodsChanged = true
+	e.marks.Look(rec.name)
 	if about.Silent() && pods.Ready(pod) && pod.DeletionTimestamp == nil && rec.Marks.MarkNow(pod.UID) {
 		e.attention[rec.name] = rec
 		if about.Marks() {

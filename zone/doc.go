@@ -16,7 +16,7 @@
 //
 // A Tracker knows members by key (the name of a node, a machine or a cluster), each in one failure domain. Set and
 // Remove adjust counts. Evaluate asks the Policy and returns what changed since the last call: the State of a domain,
-// its rate, or what happens to its pending evictions (Pending). A domain appears with its first member and goes away
+// its rate, what happens to its pending evictions (Pending), or of how many silent members the dependents go (MaxMarked). A domain appears with its first member and goes away
 // with its last. NewTracker is for Kubernetes zones; New is for any other kind of domain, such as node pools, racks or
 // clusters, each of which may have its own policy. Only one part of a program should evaluate and act, because each
 // change is returned once; others look at Zones.

@@ -19,6 +19,8 @@ type standing struct {
 	state   State
 	rate    float64
 	pending Pending
+
+	maxMarked int
 }
 
 // start is the standing of a domain that was not evaluated yet.
@@ -84,7 +86,7 @@ type domains[D comparable] struct {
 	policyOf func(D) Policy
 	compare  func(a, b D) int
 	clock    clock.PassiveClock
-	// standard is the policy if it is a DisruptionPolicy and the only one. It looks only at a domain's own counts, so
+	// standard is the policy if it is a DisruptionPolicy without MaxMarked and the only one. It looks only at a domain's own counts, so
 	// it is asked only about domains whose counts changed, and it needs no clock.
 	standard *DisruptionPolicy
 
@@ -114,7 +116,7 @@ func (ds *domains[D]) init(config Config[D]) {
 	if ds.clock == nil {
 		ds.clock = clock.RealClock{}
 	}
-	if p, ok := config.Policy.(DisruptionPolicy); ok && config.PolicyOf == nil {
+	if p, ok := config.Policy.(DisruptionPolicy); ok && config.PolicyOf == nil && p.MaxMarked == 0 {
 		ds.standard = &p
 	}
 	ds.wake = never

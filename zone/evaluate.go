@@ -20,7 +20,7 @@ func (ds *domains[D]) take(r *reading) {
 	}
 }
 
-// Evaluate returns the domains whose State, rate or Pending changed since the last call, in order; nil if there are
+// Evaluate returns the domains whose State, rate, Pending or MaxMarked changed since the last call, in order; nil if there are
 // none. It returns at once if nothing was Set or Removed that could change a count, and no policy is due to be asked
 // again. On entering or leaving the state in which every zone is down it returns all domains. Each change is returned
 // once, so only one caller should act on them. Concurrent calls are safe, but each gets only some of the changes.
@@ -307,7 +307,7 @@ func (d *domain[D]) adopt(now int64, noteBad bool) {
 	if bad := d.seen.Bad > 0; bad != d.bad && noteBad {
 		d.bad, d.badSince = bad, now
 	}
-	d.ruled = standing{d.next.State, d.next.Rate, d.next.Pending}
+	d.ruled = standing{d.next.State, d.next.Rate, d.next.Pending, d.next.MaxMarked}
 	d.askAt, d.weight, d.decided = d.nextAsk(now), d.nextWeight(), d.seen
 	d.judged = true
 }

@@ -34,6 +34,7 @@ type judged struct {
 	state, before State
 	rate          float64
 	pending       Pending
+	maxMarked     int
 	counts        Counts
 	since         time.Duration
 	badSince      time.Duration // -1 when none is
@@ -101,9 +102,9 @@ func (m *model) keys() []Key {
 // told is the standing of a zone and the counts it is based on, given whether every zone is down.
 func (z *judged) told(allDown bool) (standing, Counts) {
 	if z.evaluated && allDown {
-		return standing{z.state, 0, Cancel}, z.counts
+		return standing{z.state, 0, Cancel, 0}, z.counts
 	}
-	return standing{z.state, z.rate, z.pending}, z.counts
+	return standing{z.state, z.rate, z.pending, z.maxMarked}, z.counts
 }
 
 func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
@@ -144,7 +145,7 @@ func (m *model) evaluate(now time.Time) (changes []Change[Key]) {
 }
 
 func expected(k Key, before, after standing, counts Counts, transition Transition, gone bool) Change[Key] {
-	return Change[Key]{Zone: k, From: before.state, To: after.state, Rate: after.rate, Pending: after.pending,
+	return Change[Key]{Zone: k, From: before.state, To: after.state, Rate: after.rate, Pending: after.pending, MaxMarked: after.maxMarked,
 		Counts: counts, Cluster: transition, Gone: gone}
 }
 
@@ -172,7 +173,7 @@ func (m *model) judge(k Key, cluster Counts, at time.Duration) {
 	if r.AskAfter > 0 {
 		z.ask = at + r.AskAfter
 	}
-	z.evaluated, z.state, z.rate, z.pending, z.counts = true, r.State, r.Rate, r.Pending, s.Counts
+	z.evaluated, z.state, z.rate, z.pending, z.maxMarked, z.counts = true, r.State, r.Rate, r.Pending, r.MaxMarked, s.Counts
 }
 
 // next is when the policy wants to be asked again, as the clock shows it.
@@ -195,7 +196,7 @@ func (m *model) check(t *testing.T, tracker *Tracker[string, Key], now time.Time
 	for _, k := range m.keys() {
 		counts, _ := m.count(&k)
 		is, _ := m.zones[k].told(m.allDown)
-		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Pending: is.pending, Counts: counts})
+		want = append(want, Status[Key]{Zone: k, State: is.state, Rate: is.rate, Pending: is.pending, MaxMarked: is.maxMarked, Counts: counts})
 		sum.Total += counts.Total
 		sum.Bad += counts.Bad
 	}

@@ -50,10 +50,17 @@ func patient(s Situation) Ruling {
 	return r
 }
 
+// sparing lets dependents go one by one for a while.
+func sparing() DisruptionPolicy {
+	p := small()
+	p.MaxMarked, p.MarkAllAfter = 2, 20*time.Second
+	return p
+}
+
 var policies = []struct {
 	name   string
 	policy Policy
-}{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}}
+}{{"small", small()}, {"cautious", PolicyFunc(cautious)}, {"patient", PolicyFunc(patient)}, {"sparing", sparing()}}
 
 // life is a tracker on its own clock, and its model.
 type life struct {

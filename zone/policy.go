@@ -63,6 +63,9 @@ type Ruling struct {
 	// Pending is what happens to evictions that were decided before and not yet carried out. A value that is none of
 	// the constants counts as Wait.
 	Pending Pending
+	// MaxMarked is of how many silent members the dependents may be declared out of service at once, such as the pods of
+	// a silent node as not ready; 0 is no limit, and a negative value none. Those of the others wait.
+	MaxMarked int
 	// AskAfter is how long after this evaluation to ask again even if no count changes; 0 or less means never.
 	AskAfter time.Duration
 }
@@ -121,6 +124,7 @@ func (r Ruling) valid() Ruling {
 	if r.Pending > Cancel {
 		r.Pending = Wait
 	}
+	r.MaxMarked = max(r.MaxMarked, -1)
 	return r
 }
 

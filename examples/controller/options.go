@@ -74,6 +74,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.DurationVar(&c.PodEvictionTimeout, "pod-eviction-timeout", c.PodEvictionTimeout, "how long after its failure a node loses its pods, with --enable-taint-manager=false")
 	fs.Float64Var(&c.MaxNodesPerSecond, "max-nodes-per-second", c.MaxNodesPerSecond, "cap on the rates of all zones together; 0 means no cap")
 	fs.IntVar(&c.MaxFailedNodes, "max-failed-nodes", c.MaxFailedNodes, "cap on the nodes that carry this controller's NoExecute taints at once; 0 means no cap")
+	fs.IntVar(&c.MaxMarkedNodes, "max-marked-nodes", c.MaxMarkedNodes, "of how many silent nodes the pods are marked not Ready at once in an unhealthy zone; 0 means no limit")
+	fs.DurationVar(&c.MarkAllAfter, "mark-all-after", c.MarkAllAfter, "how long a zone is unhealthy until --max-marked-nodes falls; 0: until it is not")
 	fs.DurationVar(&c.MaxAnnounced, "announced-maintenance", c.MaxAnnounced, "how long a node whose conditions announce maintenance (MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained, GracefulNodeShutdownInProgress) is spared; 0: not at all")
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")

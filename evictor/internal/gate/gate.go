@@ -130,9 +130,9 @@ func (g *Gates) SetObserver(err error) (was error) {
 // Observer returns why the observer cannot see the cluster; nil if it can.
 func (g *Gates) Observer() error { return g.observer }
 
-// Rule records what the zone policy says of evictions by our own taints in a domain, and whether that has changed.
-func (g *Gates) Rule(domain zone.Key, pending zone.Pending) (changed bool) {
-	return g.rule(In(Own, domain), pending, fmt.Errorf("policy of %s: %s", Name(domain), pending))
+// Rule records what the zone policy says of evictions by our own taints in a domain.
+func (g *Gates) Rule(domain zone.Key, pending zone.Pending) {
+	g.rule(In(Own, domain), pending, fmt.Errorf("policy of %s: %s", Name(domain), pending))
 }
 
 // Exceed records what becomes of such evictions from one node because of the budget, whose refusal is err.
@@ -140,9 +140,9 @@ func (g *Gates) Exceed(node string, pending zone.Pending, err error) {
 	g.rule(Gate{Class: Own, Node: node}, pending, err)
 }
 
-func (g *Gates) rule(at Gate, pending zone.Pending, err error) (changed bool) {
+func (g *Gates) rule(at Gate, pending zone.Pending, err error) {
 	s := g.at(at)
-	if changed = s.pending != pending; changed {
+	if s.pending != pending {
 		s = g.touch(at)
 		s.pending = pending
 	}
@@ -152,7 +152,6 @@ func (g *Gates) rule(at Gate, pending zone.Pending, err error) (changed bool) {
 	if s != &open {
 		s.refused[byRuling] = err
 	}
-	return changed
 }
 
 // open is a gate that nobody refuses. It is never changed.

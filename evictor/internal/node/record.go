@@ -100,6 +100,7 @@ type World struct {
 	Hold         string        // why an operator holds the node, which overrides Record.Hold; empty if none does
 	MaxAnnounced time.Duration // how long announced maintenance holds a node; 0 for never
 	Turn         bool          // the node has its turn
+	NoMarks      bool          // its domain has its pods marked later
 
 	NoHarm bool // new taints are not permitted; only Plan reads it
 }

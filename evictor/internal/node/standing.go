@@ -109,8 +109,9 @@ func (f Facts) reported() bool {
 // Silent says whether the node's pods are to be marked not Ready, now or later. A kubelet that runs would undo that.
 func (f Facts) Silent() bool { return f.Ready == v1.ConditionUnknown && !f.Beat }
 
-// Marks says whether the node's pods are to be marked now. Marking is no harm, so neither a hold nor the zone policy prevents it.
-func (f Facts) Marks() bool { return f.Silent() && f.unheld().Wanted() }
+// Marks says whether the node's pods are to be marked now. Marking is no harm, so neither a hold nor the zone policy's word on
+// pending evictions prevents it.
+func (f Facts) Marks() bool { return f.Silent() && !f.NoMarks && f.unheld().Wanted() }
 
 func (f Facts) unheld() Standing {
 	f.Hold, f.Announced, f.Cancelled = "", "", false

@@ -34,6 +34,8 @@ type Report struct {
 	// Drained counts the pods that drains evicted.
 	Drained int
 
+	// MostEndpointsGone counts the pods that were marked not Ready and not deleted, at the worst time.
+	MostEndpointsGone int
 	// Returned counts the pods that were replaced: on another node, or as another object of the same name.
 	Returned int
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods.
@@ -93,7 +95,7 @@ type BudgetReport struct {
 func reportOf(r *simulator.Report) *Report {
 	to := &Report{
 		Nodes: r.Nodes, Pods: r.Pods, Steps: r.Passes,
-		Failures: r.NodeFailures, Unknown: r.Unknown, Tainted: r.Tainted, MarkedPods: r.MarkedPods,
+		Failures: r.NodeFailures, Unknown: r.Unknown, Tainted: r.Tainted, MarkedPods: r.MarkedPods, MostEndpointsGone: r.MostEndpoints,
 		Evicted: r.Evicted, EvictedFromLive: r.EvictedFromLive, EvictedWhileRunning: r.EvictedRunning,
 		FirstEviction: r.First, LastEviction: r.Last, MedianDelay: r.Delays.Median, WorstDelay: r.Delays.Worst,
 		Needless: r.Needless, Lost: r.Lost, Cancelled: r.Cancelled, Drained: r.Drained,

@@ -278,3 +278,20 @@ func TestDefaultsAreACluster(t *testing.T) {
 	other, _ := play(t, s)
 	require.Equal(t, r.FirstEviction+50*time.Second, other.FirstEviction)
 }
+
+// Half a zone is cut off for ten minutes: its endpoints are gone at once, or two nodes' at a time.
+func TestEndpointsGone(t *testing.T) {
+	for most, want := range map[int]int{0: 6, 2: 2} {
+		s := simulation.Scenario{Until: 20 * time.Minute, Config: evictor.DefaultConfig()}
+		s.Config.MaxMarkedNodes = most
+		for i := range 10 {
+			name := fmt.Sprint("n", i)
+			s.Nodes = append(s.Nodes, node(name, "z", nil))
+			s.Pods = append(s.Pods, pod("web-"+name, name, "ReplicaSet", "web"))
+		}
+		half := simulation.Nodes{Zone: "z", Count: 6}
+		s.Events = []simulation.Event{{At: time.Minute, Do: simulation.Fail(half)}, {At: 5 * time.Minute, Do: simulation.Recover(half)}}
+		r, _ := play(t, s)
+		require.Equal(t, want, r.MostEndpointsGone, "at most %d", most)
+	}
+}

@@ -45,7 +45,7 @@ func TestTheLibraryPlaysTheSame(t *testing.T) {
 	require.Equal(t, string(want), lines.String())
 	requireFigures(t, o.Figures, map[string]float64{
 		"nodes": float64(r.Nodes), "pods": float64(r.Pods), "kubeletFailures": float64(r.Failures), "unknownNodes": float64(r.Unknown),
-		"taints": float64(r.Tainted), "podsMarkedNotReady": float64(r.MarkedPods),
+		"taints": float64(r.Tainted), "podsMarkedNotReady": float64(r.MarkedPods), "mostEndpointsGone": float64(r.MostEndpointsGone),
 		"evicted": float64(r.Evicted), "evictedFromLiveNodes": float64(r.EvictedFromLive), "evictedWhileRunning": float64(r.EvictedWhileRunning),
 		"drained": float64(r.Drained), "firstEvictionSeconds": r.FirstEviction.Seconds(), "lastEvictionSeconds": r.LastEviction.Seconds(),
 		"evictionDelayMedianSeconds": r.MedianDelay.Seconds(), "evictionDelayWorstSeconds": r.WorstDelay.Seconds(),

@@ -130,6 +130,9 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	for _, why := range byCount(r.Left) {
 		fmt.Fprintf(w, "  %s on silent nodes at the end: %s\n", count(r.Left[why]), why)
 	}
+	if r.MostEndpoints > 0 {
+		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.MarkedPods), count(r.MostEndpoints))
+	}
 	if r.MostPending > 0 {
 		fmt.Fprintf(w, "%s Pending at the end, %s at most\n", count(r.Pending), count(r.MostPending))
 		tellUnplaced(w, r)

@@ -195,6 +195,7 @@ var engineTable = []struct{ title, figure string }{
 	{"lost evictions", "lostEvictions"},
 	{"pod-minutes without a live node", "podHoursLost"},
 	{"nodes tainted", "taintedNodes"},
+	{"most endpoints gone", "mostEndpointsGone"},
 	{"most Pending", "mostPending"},
 	{"most stuck terminating", "mostTerminating"},
 	{"workloads below half", "workloadsBelowHalf"},

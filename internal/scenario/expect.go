@@ -58,7 +58,7 @@ func (a Amount) MarshalText() ([]byte, error) {
 // Figures by what they are about. Those that end in Seconds are durations.
 var (
 	ClusterFigures = []string{
-		"nodes", "pods", "kubeletFailures", "unknownNodes", "taintedNodes", "taints", "podsMarkedNotReady",
+		"nodes", "pods", "kubeletFailures", "unknownNodes", "taintedNodes", "taints", "podsMarkedNotReady", "mostEndpointsGone",
 		"evicted", "evictedFromLiveNodes", "evictedWhileRunning", "removedWhileRunning", "drained", "firstEvictionSeconds", "lastEvictionSeconds",
 		"evictionDelayMedianSeconds", "evictionDelayP99Seconds", "evictionDelayWorstSeconds",
 		"needlessEvictions", "lostEvictions", "returnedPods", "pendingAtEnd", "mostPending",

@@ -36,7 +36,7 @@ func (r *Report) Figures() []Figure {
 		longestBroken = max(longestBroken, b.BelowNeeded)
 	}
 	return named(scenario.ClusterFigures,
-		r.Nodes, r.Pods, r.NodeFailures, r.Unknown, r.TaintedNodes, r.Tainted, r.MarkedPods,
+		r.Nodes, r.Pods, r.NodeFailures, r.Unknown, r.TaintedNodes, r.Tainted, r.MarkedPods, r.MostEndpoints,
 		r.Evicted, r.EvictedFromLive, r.EvictedRunning, r.RemovedRunning, r.Drained, r.First, r.Last,
 		r.Delays.Median, r.Delays.P99, r.Delays.Worst,
 		r.Needless, r.Lost, r.Rescheduled, r.Pending, r.MostPending,

@@ -359,6 +359,8 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			require.LessOrEqual(t, got.Pending, got.Waiting)
 			require.GreaterOrEqual(t, got.MostPending, got.Pending)
 			require.GreaterOrEqual(t, got.MostTerminating, terminating)
+			require.LessOrEqual(t, got.MostEndpoints, got.MarkedPods)
+			want.MostEndpoints = got.MostEndpoints
 			want.Terminating, want.MostTerminating, want.Pending, want.MostPending = terminating, got.MostTerminating, got.Pending, got.MostPending
 			unplaced := 0
 			for i := range got.Unplaced {

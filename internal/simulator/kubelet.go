@@ -263,9 +263,18 @@ func (c *Cluster) tellPods(n *node) {
 func (c *Cluster) setReady(i int32, ready bool) {
 	p := &c.pods[i]
 	c.healthy(p, -1)
-	p.ready, p.marked = ready, false
+	p.ready = ready
+	c.unmark(p)
 	c.healthy(p, 1)
 	c.podChanged(c.pods[i].id)
+}
+
+// unmark forgets that the controller has marked the pod not Ready.
+func (c *Cluster) unmark(p *pod) {
+	if p.marked {
+		p.marked = false
+		c.stats.withholds(-1)
+	}
 }
 
 // Failed says whether the node exists and its kubelet is silent.

@@ -247,6 +247,7 @@ func (p *player) finish() (*Report, error) {
 	r.Needless, r.Lost = c.stats.needless, c.overdueAtEnd()
 	r.Pending, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
 	r.Terminating, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
+	r.MostEndpoints = c.stats.mostWithheld
 	r.ByZone = c.reportZones()
 	for i := range r.ByZone {
 		if z := &r.ByZone[i]; z.Evicted > 0 {

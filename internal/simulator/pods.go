@@ -193,6 +193,7 @@ func (c *Cluster) counted(p *pod, by int32) {
 func (c *Cluster) removePod(i int32) {
 	p := &c.pods[i]
 	c.isGone(i)
+	c.unmark(p)
 	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)
@@ -251,6 +252,7 @@ func (c *Cluster) deletePod(i int32) {
 		return
 	}
 	if !p.terminating {
+		c.unmark(p)
 		c.healthy(p, -1)
 		c.counted(p, -1)
 		c.stats.terminates(1)

@@ -244,6 +244,7 @@ func (w *Writer) MarkNotReady(ctx context.Context, ref evictor.PodRef) error {
 		w.line(scenario.Line{Kind: scenario.KindPodNotReady, Node: name, Pod: scenario.JoinPodName(ref.Namespace, ref.Name), More: w.why.ofNode(name)})
 		c.setReady(i, false)
 		c.pods[i].marked = true
+		c.stats.withholds(1)
 	})
 	return nil
 }

@@ -234,9 +234,12 @@ func (m *livesMind) isSilent(known *livesNode) bool {
 	return known.reported && m.silence(known) >= m.grace() || !known.reported && age >= m.world.config.NodeStartupGracePeriod
 }
 
-// mayBeSilent says whether it is, if slots that moved are taken into account.
+// mayBeSilent says whether it is, if slots that moved are taken into account, and that another replica may have written
+// Unknown where nothing was reported.
 func (m *livesMind) mayBeSilent(known *livesNode) bool {
-	return m.moved && m.silence(known) >= m.grace()-m.world.config.NodeMonitorPeriod
+	ready, _ := livesReady(known.object)
+	moved := m.moved && m.silence(known) >= m.grace()-m.world.config.NodeMonitorPeriod
+	return moved || ready == v1.ConditionUnknown && m.silence(known) >= m.grace()
 }
 
 // early says whether the node had failed when this process began to watch, less than a grace ago.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,9 +62,7 @@ func toldOf(e *evictor.Evictor, key string, kind evictor.Kind) (texts []string) 
 // TestABudgetIsAskedBeforeEachTurn: two nodes of a zone may be acted on at a time, and the next one once one of them
 // has recovered.
 func TestABudgetIsAskedBeforeEachTurn(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := fast()
-		cfg.NodeMonitorPeriod = period
+	for _, cfg := range onBothGrids(fast()) {
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Zone("b", 8))
 		b := newBudget(t, c, budget.Bound{Name: "two at a time", Per: "zone", Of: budget.Acting, Max: budget.Count(2)})
 		e := c.Start(cfg, evictor.Options{Budget: b})
@@ -127,25 +127,6 @@ func TestWhatAProcessBeforeHasTaintedCounts(t *testing.T) {
 	require.Len(t, tainted(c, "a", 8), 3, "ten minutes have passed since the first, the taints say so")
 }
 
-// An action that a snapshot of the budget brought back ends with the node's recovery, like one of this process.
-func TestARestoredActionEnds(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 8))
-	bound := budget.Bound{Name: "one at a time", Of: budget.Acting, Max: budget.Count(1)}
-	before := newBudget(t, c, bound)
-	c.Start(fast(), evictor.Options{Budget: before})
-	c.Fail("a-0", "a-1")
-	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
-	b := newBudget(t, c, bound)
-	require.NoError(t, b.Restore(before.Snapshot()))
-	c.Start(fast(), evictor.Options{Budget: b})
-	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
-	c.Recover("a-0")
-	c.Advance(time.Minute)
-	require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
-}
-
 // An exceeded bound makes pending evictions wait, or cancels them, until it is kept.
 func TestABoundThatIsExceededStopsWhatIsPending(t *testing.T) {
 	for i := range 6 {
@@ -188,21 +169,6 @@ func TestABoundThatIsExceededStopsWhatIsPending(t *testing.T) {
 	}
 }
 
-// A budget without taints counts nodes that are emptied, even after their last pod.
-func TestABudgetWithoutTaints(t *testing.T) {
-	cfg := fast()
-	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
-	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
-	b := newBudget(t, c, budget.Bound{Name: "two at a time", Of: budget.Acting, Max: budget.Count(2)})
-	c.Start(cfg, evictor.Options{Budget: b})
-	c.Fail("a-0", "a-1", "a-2", "a-3")
-	c.Advance(10 * time.Minute)
-	require.Len(t, c.Evicted(), 2)
-	c.Recover("a-0", "a-1", "a-2")
-	c.Advance(10 * time.Minute)
-	require.Contains(t, c.Evicted(), "a-3-p0")
-}
-
 // A failed write gives its turn back to the budget, and so does a node that is gone.
 func TestAFailedWriteGivesItsTurnBack(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8))
@@ -228,9 +194,7 @@ func TestAFailedWriteGivesItsTurnBack(t *testing.T) {
 
 // TestATurnAfterAConflictEnds also when the node is ready by the time it is read again: its place is free.
 func TestATurnAfterAConflictEnds(t *testing.T) {
-	for _, period := range []time.Duration{0, 5 * time.Second} {
-		cfg := fast()
-		cfg.NodeMonitorPeriod = period
+	for _, cfg := range onBothGrids(fast()) {
 		c := evictortest.New(t, evictortest.Zone("a", 8))
 		b := newBudget(t, c, budget.Bound{Name: "one at a time", Of: budget.Acting, Max: budget.Count(1)})
 		e := c.Start(cfg, evictor.Options{Budget: b})
@@ -255,8 +219,7 @@ func TestATurnAfterAConflictEnds(t *testing.T) {
 // Without taints, a node counts as acted on from its first eviction, even if it recovers before the others.
 func TestATurnThatEvictedOnePodIsNotGivenBack(t *testing.T) {
 	for _, recovers := range []bool{false, true} {
-		cfg := fast()
-		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+		cfg := withoutTaints(fast(), time.Minute)
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(2))
 		b := newBudget(t, c, budget.Bound{Name: "one an hour", Of: budget.Recent, Within: time.Hour, Max: budget.Count(1)})
 		c.FailWrites(func(write, _ string) error {
@@ -273,5 +236,159 @@ func TestATurnThatEvictedOnePodIsNotGivenBack(t *testing.T) {
 		c.Advance(5 * time.Minute)
 		require.Empty(t, c.EvictedFrom("a-1"))
 		require.Len(t, toldOf(e, "a-1", evictor.TurnRefused), 1)
+	}
+}
+
+var oneAtATime = budget.Bound{Name: "one at a time", Of: budget.Acting, Max: budget.Count(1)}
+
+// used is what oneAtATime counts.
+func used(t *testing.T, b *budget.Budget[string, evictor.Member]) int64 {
+	t.Helper()
+	st, ok := b.Status("one at a time", "")
+	require.True(t, ok)
+	return st.Used
+}
+
+// A new evictor on the same Budget continues what the last one began, whatever has become of it meanwhile.
+func TestABudgetOutlivesItsEvictor(t *testing.T) {
+	untaint := func(c *evictortest.Cluster) {
+		c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute)
+	}
+	unchanged := func(*evictortest.Cluster) {}
+	nothing := func(*testing.T, *evictortest.Cluster) {}
+	comesBack := func(c *evictortest.Cluster) { c.Recover("a-0") }
+	for name, row := range map[string]struct {
+		meanwhile func(*evictortest.Cluster)             // while no evictor uses the budget
+		next      func(*testing.T, *evictortest.Cluster) // while the new one does
+		members   int
+	}{
+		"it recovers later":                    {unchanged, func(_ *testing.T, c *evictortest.Cluster) { comesBack(c) }, 8},
+		"it has recovered":                     {comesBack, nothing, 8},
+		"another leader has lifted its taints": {func(c *evictortest.Cluster) { comesBack(c); untaint(c) }, nothing, 8},
+		"it is gone":                           {func(c *evictortest.Cluster) { c.DeleteNode("a-0") }, nothing, 7},
+		"it has lost its taint, and gets it back": {untaint, func(t *testing.T, c *evictortest.Cluster) {
+			t.Helper()
+			c.Advance(2 * time.Minute)
+			require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
+			comesBack(c)
+		}, 8},
+	} {
+		for _, cfg := range onBothGrids(fast()) {
+			t.Run(fmt.Sprint(name, ", ", cfg.NodeMonitorPeriod), func(t *testing.T) {
+				c := evictortest.New(t, evictortest.Zone("a", 8))
+				b := newBudget(t, c, oneAtATime)
+				c.Start(cfg, evictor.Options{Budget: b})
+				c.Fail("a-0")
+				c.Advance(2 * time.Minute)
+				require.Equal(t, []string{"a-0"}, tainted(c, "a", 8))
+				c.Start(cfg, evictor.Options{MayWrite: func() error { return errors.New("another leads") }})
+				row.meanwhile(c)
+				c.Advance(time.Minute)
+				require.EqualValues(t, 1, used(t, b), "nobody has told the budget")
+				c.Start(cfg, evictor.Options{Budget: b})
+				row.next(t, c)
+				c.Advance(time.Minute)
+				require.Zero(t, used(t, b))
+				require.Equal(t, row.members, b.Len())
+				c.Fail("a-1")
+				c.Advance(2 * time.Minute)
+				require.Equal(t, []string{"a-1"}, tainted(c, "a", 8))
+			})
+		}
+	}
+}
+
+// Without taints the budget alone knows which node was emptied: it counts until the node is ready, or is emptied anew.
+func TestABudgetOutlivesItsEvictorWithoutTaints(t *testing.T) {
+	cfg := withoutTaints(fast(), time.Minute)
+	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
+	b := newBudget(t, c, oneAtATime)
+	c.Start(cfg, evictor.Options{Budget: b})
+	c.Fail("a-1")
+	c.Advance(3 * time.Minute)
+	require.Equal(t, []string{"a-1-p0"}, c.Evicted())
+	c.Fail("a-0")
+	for range 2 {
+		c.Advance(10 * time.Minute)
+		require.Empty(t, c.EvictedFrom("a-0"), "a-1 has not come back")
+		c.Restart()
+	}
+	c.Advance(time.Minute)
+	c.Recover("a-1")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.EvictedFrom("a-0"))
+	c.Restart()
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	require.Zero(t, used(t, b))
+}
+
+// So does a turn that the last one had asked for and not used.
+func TestAReservationOutlivesItsEvictor(t *testing.T) {
+	for _, recovers := range []bool{false, true} {
+		c := evictortest.New(t, evictortest.Zone("a", 8))
+		b := newBudget(t, c, oneAtATime)
+		c.Start(fast(), evictor.Options{Budget: b})
+		onWrites(c, "taints", func(object string) error {
+			return apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, object, errors.New("the object has been modified"))
+		})
+		c.Fail("a-0")
+		c.Advance(time.Minute)
+		require.Empty(t, tainted(c, "a", 8))
+		require.EqualValues(t, 1, used(t, b), "it keeps its turn")
+		c.FailWrites(nil)
+		want := "a-0"
+		if recovers {
+			c.Recover("a-0")
+			c.Fail("a-1")
+			want = "a-1"
+		}
+		c.Restart()
+		c.Advance(2 * time.Minute)
+		require.Equal(t, []string{want}, tainted(c, "a", 8))
+		c.Recover(want)
+		c.Advance(time.Minute)
+		require.Zero(t, used(t, b))
+	}
+}
+
+// A bound whose dimension matches no node is reported once, after all nodes have been seen, and again when that changes.
+func TestABoundThatMatchesNoNodeIsReported(t *testing.T) {
+	for _, cfg := range onBothGrids(fast()) {
+		c := evictortest.New(t)
+		b, err := budget.New(budget.Config[string, evictor.Member]{
+			Dimensions: map[string]func(evictor.Member) (string, bool){
+				"zone": func(m evictor.Member) (string, bool) { return m.Domain.Zone, true },
+				"b":    func(m evictor.Member) (string, bool) { return "", m.Domain.Zone == "b" },
+			},
+			Bounds: []budget.Bound{
+				{Name: "one of a zone", Per: "zone", Of: budget.Acting, Max: budget.Count(1)}, {Name: "one of b", Per: "b", Of: budget.Acting, Max: budget.Count(1)},
+				{Name: "two of b", Per: "b", Of: budget.Acting, Max: budget.Count(2)}, oneAtATime,
+			},
+			Clock: c.Clock(),
+		})
+		require.NoError(t, err)
+		var log strings.Builder
+		var told diary
+		c.Start(cfg, evictor.Options{Budget: b, Observer: &told, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		c.Advance(time.Minute)
+		require.Empty(t, told.of(evictor.BoundsUnmatched), "there are no nodes")
+		for i := range 3 {
+			c.AddNode(fmt.Sprint("a-", i), zone.Key{Zone: "a"})
+		}
+		c.Advance(time.Hour)
+		unmatched := told.of(evictor.BoundsUnmatched)
+		require.Len(t, unmatched, 1)
+		require.Contains(t, unmatched[0].String(), " budget: no node is in a group to which these bounds apply: one of b, two of b")
+		require.Contains(t, log.String(), "level=WARN msg=\"budget: no node")
+		c.AddNode("b-0", zone.Key{Zone: "b"})
+		c.Advance(time.Minute)
+		unmatched = told.of(evictor.BoundsUnmatched)
+		require.Len(t, unmatched, 2)
+		require.Contains(t, unmatched[1].String(), " budget: each bound applies to some node now")
+		c.DeleteNode("b-0")
+		c.Advance(time.Minute)
+		require.Len(t, told.of(evictor.BoundsUnmatched), 3)
+		require.Equal(t, 2, strings.Count(log.String(), "level=WARN"))
 	}
 }

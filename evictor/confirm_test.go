@@ -24,12 +24,6 @@ func ready(t *testing.T, e *evictor.Evictor, node string) v1.ConditionStatus {
 	return status.Verdict.Ready
 }
 
-func periods() map[string]evictor.Config {
-	exact := evictor.DefaultConfig()
-	exact.NodeMonitorPeriod = 0
-	return map[string]evictor.Config{"on the grid": evictor.DefaultConfig(), "exact": exact}
-}
-
 // Of two nodes whose renewals are lost, one lives and one dies: the API server knows which.
 func TestLostLeaseEvents(t *testing.T) {
 	for name, cfg := range periods() {
@@ -60,28 +54,24 @@ func TestLostLeaseEvents(t *testing.T) {
 
 // A node that is silent indeed is Unknown when it would be without the question, its zone too, and in the same Step.
 func TestAnsweredInTheSamePass(t *testing.T) {
-	for name, cfg := range periods() {
-		t.Run(name, func(t *testing.T) {
-			var told [2][]string
-			for i, confirmed := range []bool{false, true} {
-				c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
-				clients := c.Clients()
-				if !confirmed {
-					clients.Confirmer = nil
-				}
-				e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock(), Observer: evictor.ObserverFunc(func(d evictor.Decision) { told[i] = append(told[i], d.String()) })})
-				require.NoError(t, err)
-				c.Drive(e.Step)
-				c.Advance(time.Minute)
-				c.Fail("a-0", "a-1", "a-2", "b-0")
-				c.Advance(3 * time.Minute)
-				c.Recover("a-1")
-				c.Fail("a-3", "b-1", "b-2")
-				c.Advance(10 * time.Minute)
+	for _, cfg := range onBothGrids(evictor.DefaultConfig()) {
+		var told [2][]string
+		for i, confirmed := range []bool{false, true} {
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 3), evictortest.PodsPerNode(1))
+			clients := c.Clients()
+			if !confirmed {
+				clients.Confirmer = nil
 			}
-			require.NotEmpty(t, told[0])
-			require.Equal(t, told[0], told[1])
-		})
+			startWith(t, c, cfg, clients, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) { told[i] = append(told[i], d.String()) })})
+			c.Advance(time.Minute)
+			c.Fail("a-0", "a-1", "a-2", "b-0")
+			c.Advance(3 * time.Minute)
+			c.Recover("a-1")
+			c.Fail("a-3", "b-1", "b-2")
+			c.Advance(10 * time.Minute)
+		}
+		require.NotEmpty(t, told[0])
+		require.Equal(t, told[0], told[1])
 	}
 }
 
@@ -138,9 +128,7 @@ func TestOthersMayAnswer(t *testing.T) {
 		}
 		return evictor.Silent, nil
 	})
-	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: c.Clock()})
-	require.NoError(t, err)
-	c.Drive(e.Step)
+	e = startWith(t, c, evictor.DefaultConfig(), clients, evictor.Options{})
 	c.Advance(9 * time.Second)
 	c.Fail("a-3")
 	c.Advance(10 * time.Second)
@@ -173,9 +161,7 @@ func TestNoQuestionsWhileBlind(t *testing.T) {
 		}
 		return evictor.Silent, nil
 	})
-	e, err := evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: c.Clock()})
-	require.NoError(t, err)
-	c.Drive(e.Step)
+	e = startWith(t, c, evictor.DefaultConfig(), clients, evictor.Options{})
 	c.Fail("a-0")
 	c.Advance(5 * time.Minute)
 	require.Equal(t, 1, asked)
@@ -187,4 +173,10 @@ func TestNoQuestionsWhileBlind(t *testing.T) {
 	require.Equal(t, v1.ConditionUnknown, ready(t, e, "a-0"))
 	require.Equal(t, 2, asked)
 	require.Equal(t, zone.Normal, e.Zones()[0].State)
+}
+
+func periods() map[string]evictor.Config {
+	exact := evictor.DefaultConfig()
+	exact.NodeMonitorPeriod = 0
+	return map[string]evictor.Config{"on the grid": evictor.DefaultConfig(), "exact": exact}
 }

@@ -2,10 +2,11 @@ package evictor_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,20 +28,10 @@ func told(t *testing.T, cfg evictor.Config, story func(c *evictortest.Cluster, a
 	var events sink
 	clients := c.Clients()
 	clients.EventSink = &events
-	e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
-	require.NoError(t, err)
-	c.Feed(e)
-	advance := func(d time.Duration) {
-		for ; d >= 0; d -= time.Second {
-			_, err := e.Step(context.Background())
-			require.NoError(t, err)
-			c.Advance(time.Second)
-		}
-	}
-	advance(0)
+	startWith(t, c, cfg, clients, evictor.Options{})
 	require.Len(t, events, 3)
 	require.Equal(t, "Normal RegisteredNode: Node a-0 event: Registered Node a-0 in Controller", events[0])
-	story(c, advance)
+	story(c, c.Advance)
 	return events[3:]
 }
 
@@ -76,17 +67,6 @@ func TestEventsWithoutTaints(t *testing.T) {
 		"Normal NodeControllerEviction: Marking for deletion Pod a-0-p0 from Node a-0",
 		"Normal DeletingAllPods: Node a-0 event: Deleting all Pods from Node a-0.",
 	}, events)
-}
-
-func TestNodeWithoutPodsHasNoneDeleted(t *testing.T) {
-	cfg := config()
-	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
-	events := told(t, cfg, func(c *evictortest.Cluster, advance func(time.Duration)) {
-		c.DeletePod("a-0-p0")
-		c.Fail("a-0")
-		advance(2 * time.Minute)
-	})
-	require.Equal(t, []string{"Normal NodeNotReady: Node a-0 status is now: NodeNotReady"}, events)
 }
 
 func TestLooking(t *testing.T) {
@@ -170,22 +150,13 @@ func TestAFollowerRecordsNoEvents(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	clients := c.Clients()
 	clients.EventSink = &events
-	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock(), MayWrite: func() error { return follower }})
-	require.NoError(t, err)
-	c.Feed(e)
-	advance := func(d time.Duration) {
-		for ; d > 0; d -= time.Second {
-			_, err := e.Step(context.Background())
-			require.NoError(t, err)
-			c.Advance(time.Second)
-		}
-	}
+	e := startWith(t, c, config(), clients, evictor.Options{MayWrite: func() error { return follower }})
 	c.Fail("a-0")
-	advance(time.Minute)
+	c.Advance(time.Minute)
 	require.Len(t, e.Explain("a-0"), 3, "registered, its zone, Unknown: %v", e.Explain("a-0"))
 	require.Empty(t, events)
 	follower = nil
-	advance(10 * time.Second)
+	c.Advance(10 * time.Second)
 	require.Equal(t, sink{"Warning NodeNotReady: Node is not ready"}, events)
 }
 
@@ -194,15 +165,6 @@ func TestZoneOfNodesWithoutLabelsHasANameToo(t *testing.T) {
 	require.Equal(t, "00:00:00 nodes without a zone: Initial → Normal, 0 of 3 not ready, rate 0.1/s", d.String())
 	d.Zone.Zone = "a"
 	require.Equal(t, "00:00:00 zone :a: Initial → Normal, 0 of 3 not ready, rate 0.1/s", d.String())
-}
-
-func TestConfigTellsItsFaultsInTheOrderOfTheFields(t *testing.T) {
-	cfg := evictor.DefaultConfig()
-	cfg.NodeWorkers, cfg.PodWorkers = 0, 0
-	for range 20 {
-		require.EqualError(t, cfg.Validate(), "[nodeWorkers: Invalid value: 0: must be greater than 0, "+
-			"podWorkers: Invalid value: 0: must be greater than 0]")
-	}
 }
 
 func TestNoEventTellsOfAReadyConditionThatIsGone(t *testing.T) {
@@ -219,4 +181,31 @@ func TestNoEventTellsOfAReadyConditionThatIsGone(t *testing.T) {
 	u.says("node0", "")
 	u.pass(10 * time.Minute)
 	require.Len(t, events, 2, "that they were registered")
+}
+
+// Explain says why a waiting node is not tainted by what happened to its own zone, not to others.
+func TestExplainTellsWhatBecameOfTheZone(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Zone("b", 6), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(time.Minute)
+	c.Fail("b-0", "b-1", "b-2", "b-3")
+	c.Advance(time.Minute)
+	for _, key := range []string{"a-3", "a-5"} {
+		lines := fmt.Sprint(e.Explain(key))
+		require.Contains(t, lines, "zone :a: Normal → PartialDisruption, 4 of 6 not ready, rate 0/s")
+		require.NotContains(t, lines, "zone :b")
+		require.Equal(t, 1, strings.Count(lines, "→ PartialDisruption"))
+	}
+}
+
+func TestNodeWithoutPodsHasNoneDeleted(t *testing.T) {
+	cfg := config()
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+	events := told(t, cfg, func(c *evictortest.Cluster, advance func(time.Duration)) {
+		c.DeletePod("a-0-p0")
+		c.Fail("a-0")
+		advance(2 * time.Minute)
+	})
+	require.Equal(t, []string{"Normal NodeNotReady: Node a-0 status is now: NodeNotReady"}, events)
 }

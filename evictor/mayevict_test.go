@@ -85,25 +85,6 @@ func TestMayEvictRefusesOnePod(t *testing.T) {
 	})
 }
 
-// Without taints, a node that keeps a pod counts as emptied, and the next one has its turn when it would have had it.
-func TestMayEvictCostsNoTurn(t *testing.T) {
-	cfg := config()
-	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
-	var times [2][]time.Duration
-	for i, k := range []*keeper{{pod: "a-0-p0"}, {pod: "a-0-p0", err: errors.New("no")}} {
-		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(2))
-		c.Start(cfg, evictor.Options{MayEvict: k.may, Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.NodeEmptied {
-				times[i] = append(times[i], d.Time.Sub(evictortest.Epoch))
-			}
-		})})
-		c.Fail("a-0", "a-1", "a-2")
-		c.Advance(5 * time.Minute)
-	}
-	require.Len(t, times[0], 3)
-	require.Equal(t, times[0], times[1])
-}
-
 // Without a time the delays grow from GateInterval to RetryMax, and what is said again is not reported again.
 func TestMayEvictIsAskedLessAndLess(t *testing.T) {
 	harmed(t, func(t *testing.T, cfg evictor.Config, begin func(*evictortest.Cluster, string)) {
@@ -149,22 +130,6 @@ func TestMayEvictMayNameTheEndOfTime(t *testing.T) {
 	e.Kick()
 	c.Advance(0)
 	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
-}
-
-// An eviction that is moved, or cancelled and armed anew, asks no sooner for that, but what is then reported includes the refusal.
-func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	k := &keeper{pod: "a-0-p0", err: &evictor.Refusal{Reason: "later", Again: evictortest.Epoch.Add(time.Hour)}}
-	e := c.Start(config(), evictor.Options{MayEvict: k.may})
-	for range 3 {
-		c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
-		c.Advance(time.Minute)
-		c.Untaint("a-0", "k", v1.TaintEffectNoExecute)
-		c.Advance(time.Minute)
-	}
-	require.Len(t, k.asked, 1)
-	require.Len(t, toldOf(e, "default/a-0-p0", evictor.EvictionCancelled), 3)
-	require.Len(t, toldOf(e, "default/a-0-p0", evictor.EvictionDelayed), 3)
 }
 
 // A node's first verdict is no recovery, after which a refusal would be reported anew.
@@ -271,4 +236,20 @@ func TestDryRunAsksMayEvict(t *testing.T) {
 	require.Empty(t, toldOf(e, "default/a-0-p0", evictor.PodEvicted))
 	require.Len(t, toldOf(e, "default/a-0-p1", evictor.PodEvicted), 1)
 	require.Len(t, toldOf(e, "default/a-0-p0", evictor.EvictionDelayed), 1)
+}
+
+// An eviction that is moved, or cancelled and armed anew, asks no sooner for that, but what is then reported includes the refusal.
+func TestMayEvictIsNotAskedSoonerBecauseOfNews(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	k := &keeper{pod: "a-0-p0", err: &evictor.Refusal{Reason: "later", Again: evictortest.Epoch.Add(time.Hour)}}
+	e := c.Start(config(), evictor.Options{MayEvict: k.may})
+	for range 3 {
+		c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+		c.Advance(time.Minute)
+		c.Untaint("a-0", "k", v1.TaintEffectNoExecute)
+		c.Advance(time.Minute)
+	}
+	require.Len(t, k.asked, 1)
+	require.Len(t, toldOf(e, "default/a-0-p0", evictor.EvictionCancelled), 3)
+	require.Len(t, toldOf(e, "default/a-0-p0", evictor.EvictionDelayed), 3)
 }

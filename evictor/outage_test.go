@@ -1,8 +1,8 @@
 package evictor_test
 
 import (
+	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -50,36 +50,6 @@ func TestAllIsDoneWithinAPassOfTheReturnOfTheAPI(t *testing.T) {
 	}
 }
 
-// Three nodes of one zone fail at 61 s, and writes fail from 130 s to 250 s: evictions that fell due meanwhile happen
-// by 256 s.
-func TestEvictionsLeaveWhenTheAPIIsBack(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 12), evictortest.PodsPerNode(1), evictortest.Tolerations(evictortest.TolerateFor(v1.TaintNodeUnreachable, 60)))
-	c.Start(config())
-	until(c, 61*time.Second)
-	c.Fail("a-0", "a-1", "a-2")
-	until(c, 130*time.Second)
-	c.SetAPIDown(true)
-	until(c, 250*time.Second)
-	require.Empty(t, c.Evicted())
-	c.SetAPIDown(false)
-	until(c, 256*time.Second)
-	require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0", "a-2-p0"}, c.Evicted())
-}
-
-// Two of eight nodes fail at 63 s, and writes fail from 100 s to 200 s: both are Unknown by 206 s.
-func TestVerdictsAreWrittenWhenTheAPIIsBack(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.PodsPerNode(1))
-	c.Start(config())
-	until(c, 63*time.Second)
-	c.Fail("a-0", "b-1")
-	until(c, 100*time.Second)
-	c.SetAPIDown(true)
-	until(c, 200*time.Second)
-	c.SetAPIDown(false)
-	until(c, 206*time.Second)
-	require.Len(t, says(c, `"condition"`, `"Ready"`, "Unknown"), 2)
-}
-
 // A conflict is an answer: the node is soon read and written again, however long there was no answer before, and
 // however many conflicts there are.
 func TestConflictsAfterAnOutageAreNoOutage(t *testing.T) {
@@ -114,36 +84,6 @@ func TestConflictsAfterAnOutageAreNoOutage(t *testing.T) {
 	}
 }
 
-// A write that fails for its own reason keeps its backoff whatever answers other writes get, and makes no other write
-// come earlier.
-func TestWhatFailsAloneKeepsItsBackoff(t *testing.T) {
-	for name, answer := range map[string]error{
-		"forbidden":         apierrors.NewForbidden(v1.Resource("nodes"), "a-0", errors.New("no")),
-		"a failing webhook": apierrors.NewInternalError(errors.New(`failed calling webhook "w": EOF`)),
-		"without an answer": errors.New("connection reset"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			c := evictortest.New(t, evictortest.Zone("a", 30), evictortest.Heartbeats(10*time.Second, 10*time.Second))
-			c.Start(config())
-			tries := 0
-			c.FailWrites(func(write, object string) error {
-				if object == "a-0" {
-					tries++
-					return answer
-				}
-				return nil
-			})
-			c.Cordon("a-0", true)
-			for i := range 100 { // something is written every ten seconds
-				node := fmt.Sprintf("a-%d", 1+i%20)
-				c.Cordon(node, i/20%2 == 0)
-				c.Advance(10 * time.Second)
-			}
-			require.Less(t, tries, 40)
-		})
-	}
-}
-
 // While there is no answer, one write is tried each pass, with jitter, in addition to the backoff of each failed write.
 func TestOneWriteAPassFindsOut(t *testing.T) {
 	for _, jitter := range []func(time.Duration) time.Duration{nil, func(d time.Duration) time.Duration { return d * 3 / 2 }} {
@@ -167,4 +107,118 @@ func TestOneWriteAPassFindsOut(t *testing.T) {
 		require.Equal(t, want, longest)
 		require.Less(t, len(tries), 900)
 	}
+}
+
+func TestBadObserverFreezesVerdicts(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Empty(t, says(c, "Unknown"))
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Empty(t, says(c, "Unknown"), "all clocks started anew")
+	c.Advance(10 * time.Second)
+	require.NotEmpty(t, says(c, "Unknown"))
+}
+
+// What waited when the observer went blind waits for one more grace period.
+func TestObserverThatReturnsTaintsNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 16))
+	e := c.Start(config())
+	c.Fail("a-0", "a-1", "a-2", "a-3", "a-4", "a-5", "a-6", "a-7")
+	c.Advance(50 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 1, "seven wait")
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(153 * time.Second)
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 1)
+	c.Advance(20 * time.Second)
+	require.Equal(t, []string{"45.000", "250.000", "260.000"}, times(says(c, "NoExecute", "add")), "the wait cost no tokens")
+}
+
+// The same while a node is being emptied, and for a pod that is bound to it later.
+func TestObserverThatReturnsEmptiesNobodyBeforeAGrace(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+	e := c.Start(withoutTaints(config(), 5*time.Minute))
+	onWrites(c, "evict", func(object string) error {
+		if object == "default/a-0-p0" {
+			e.SetObserverHealth(errors.New("the watch is broken"))
+			e.SetObserverHealth(nil)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(305*time.Second + 39*time.Second)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Advance(6 * time.Minute)
+	require.Len(t, c.Evicted(), 3)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(time.Minute)
+	e.SetObserverHealth(nil)
+	c.AddPod("late", "a-0")
+	c.Advance(39 * time.Second)
+	require.Len(t, c.Evicted(), 3)
+	c.Advance(20 * time.Second)
+	require.Len(t, c.Evicted(), 4)
+}
+
+// Exact mode does not spin either while nodes wait for a grace period and verdicts are frozen.
+func TestBadObserverInExactModeWaits(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	e.SetObserverHealth(nil) // a-0 must be seen failed for one more grace period
+	c.Advance(10 * time.Second)
+	e.SetObserverHealth(errors.New("the watch is broken"))
+	c.Advance(29 * time.Second)
+	for range 3 { // at the end of that grace period, when there can be no verdicts
+		c.Clock().Step(time.Second)
+		next, err := e.Step(context.Background())
+		require.NoError(t, err)
+		require.True(t, next.IsZero() || next.After(c.Clock().Now()), next)
+	}
+	e.SetObserverHealth(nil)
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+}
+
+// A node that reports Ready while verdicts are frozen leaves its queue once, not at each report.
+func TestNodeThatReportsReadyWhileVerdictsAreFrozenIsNotQueuedAgain(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		cfg.NodeEvictionRate = 0.001
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Heartbeats(10*time.Second, 10*time.Second))
+		var told diary
+		e := c.Start(cfg, evictor.Options{Observer: &told})
+		c.Fail("a-0", "a-1")
+		c.Advance(time.Minute)
+		e.SetObserverHealth(errors.New("blind"))
+		c.Recover("a-1")
+		c.Advance(10 * time.Minute)
+		require.Len(t, told.of(evictor.NodeQueued, "a-1"), 1, cfg.NodeMonitorPeriod)
+		require.Len(t, told.of(evictor.NodeDequeued, "a-1"), 1, cfg.NodeMonitorPeriod)
+	}
+}
+
+// What became overdue while the observer was blind leaves node by node, as after a pause, once its nodes have been
+// watched again.
+func TestOverdueAfterABadObserverLeavesNodeByNode(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 9), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.Fail("a-0", "a-1", "a-2", "a-3")
+	c.Advance(2 * time.Minute)
+	require.Len(t, says(c, "NoExecute", "add"), 4)
+	e.SetObserverHealth(errors.New("blind"))
+	c.Advance(10 * time.Minute)
+	e.SetObserverHealth(nil)
+	c.Advance(39 * time.Second)
+	require.Empty(t, c.Evicted())
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"765.000", "775.000", "785.000", "795.000"}, times(says(c, `"evict"`)))
 }

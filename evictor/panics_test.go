@@ -2,6 +2,7 @@ package evictor_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -13,137 +14,47 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// A client's panic costs one try, not the node.
-func TestPanicOfAClientDoesNotBlockItsNode(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 4))
-	c.Start(config())
-	panics := 0
-	c.FailWrites(func(write, object string) error {
-		if write == "taints" && panics < 2 {
-			panics++
-			panic("a bug of the client's")
-		}
-		return nil
-	})
-	c.Fail("a-0")
-	c.Advance(time.Minute)
-	require.True(t, c.HasNoExecute("a-0"))
-	panics = 1
-	c.Recover("a-0")
-	c.Advance(10 * time.Second)
-	require.Empty(t, c.Taints("a-0"), "recovery above all")
-}
-
-// An observer that panics during an eviction still gets what comes after.
-func TestPanicOfTheObserverEndsNoDelivery(t *testing.T) {
-	panics, heard := true, 0
-	c := evictortest.New(t, evictortest.Zone("a", 2))
-	c.AddPod("p", "a-0")
-	c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-		heard++
-		if d.Kind == evictor.PodEvicted && panics {
-			panics = false
-			panic("a bug of the observer's")
-		}
-	})})
-	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
-	c.Advance(time.Minute)
-	require.False(t, panics)
-	before := heard
-	c.Fail("a-1")
-	c.Advance(time.Minute)
-	require.Greater(t, heard, before)
-}
-
-// A pod whose eviction panics is tried again, and delays no other.
-func TestPanicOfAnEvictionIsAFailedTry(t *testing.T) {
-	for _, taintBased := range []bool{true, false} {
-		cfg := config()
-		cfg.TaintBasedEviction = taintBased
-		failed := 0
-		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
-		c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.WriteFailed {
-				require.ErrorContains(t, d.Err, "a bug of the client's")
-				failed++
+// A client's panic is a failed try, of a node or of one pod, which delays no other. Recovery is above all.
+func TestPanicOfAClientIsAFailedTry(t *testing.T) {
+	for _, row := range []struct {
+		cfg           evictor.Config
+		write, object string
+	}{
+		{config(), "taints", "a-0"}, {config(), "podStatus", "default/a-0-p0"}, {config(), "evict", "default/a-0-p0"},
+		{withoutTaints(config(), 5*time.Minute), "evict", "default/a-0-p0"},
+	} {
+		t.Run(fmt.Sprintf("%s, taints %t", row.write, row.cfg.TaintBasedEviction), func(t *testing.T) {
+			var told diary
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+			c.Start(row.cfg, evictor.Options{Observer: &told})
+			panics := 2
+			onWrites(c, row.write, func(object string) error {
+				if object == row.object && panics > 0 {
+					panics--
+					panic("a bug of the client's")
+				}
+				return nil
+			})
+			c.Fail("a-0")
+			c.Advance(46 * time.Second)
+			require.GreaterOrEqual(t, len(says(c, `"podNotReady"`)), 2, "the others of its pods")
+			c.Advance(14 * time.Second)
+			require.Equal(t, row.cfg.TaintBasedEviction, c.HasNoExecute("a-0"))
+			c.Advance(9 * time.Minute)
+			require.Len(t, says(c, `"podNotReady"`), 3)
+			want := []string{"a-0-p0", "a-0-p1", "a-0-p2"}
+			if row.write == "evict" {
+				want = []string{"a-0-p1", "a-0-p2", "a-0-p0"}
 			}
-		})})
-		c.FailWrites(func(write, object string) error {
-			if write == "evict" && object == "default/a-0-p0" && failed < 2 {
-				panic("a bug of the client's")
-			}
-			return nil
+			require.Equal(t, want, c.Evicted())
+			failed := told.of(evictor.WriteFailed)
+			require.Len(t, failed, 2)
+			require.ErrorContains(t, failed[0].Err, "a bug of the client's")
+			panics = 1
+			c.Recover("a-0")
+			c.Advance(10 * time.Second)
+			require.Empty(t, c.Taints("a-0"))
 		})
-		c.Fail("a-0")
-		c.Advance(10 * time.Minute)
-		require.Equal(t, []string{"a-0-p1", "a-0-p2", "a-0-p0"}, c.Evicted())
-		require.Equal(t, 2, failed)
-	}
-}
-
-// The same for a pod that cannot be marked.
-func TestPanicOfAMarkHoldsNoOtherPodUp(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(3))
-	c.Start(config())
-	c.FailWrites(func(write, object string) error {
-		if write == "podStatus" && object == "default/a-0-p0" {
-			panic("a bug of the client's")
-		}
-		return nil
-	})
-	c.Fail("a-0")
-	c.Advance(50 * time.Second)
-	require.Len(t, says(c, `"podNotReady"`), 2)
-}
-
-// panickyStore panics a given number of times when it is read.
-type panickyStore struct {
-	evictor.PodStore
-	panics int
-}
-
-func (s *panickyStore) step() {
-	if s.panics > 0 {
-		s.panics--
-		panic("a bug of the store's")
-	}
-}
-
-func (s *panickyStore) Pod(key evictor.PodKey) (*v1.Pod, bool) {
-	s.step()
-	return s.PodStore.Pod(key)
-}
-
-func (s *panickyStore) PodsOnNode(node string, visit func(*v1.Pod) bool) {
-	s.step()
-	s.PodStore.PodsOnNode(node, visit)
-}
-
-// A store that panics during a write or a last check leaves no lock behind.
-func TestPanicOfAStoreIsAFailedTry(t *testing.T) {
-	for _, taintBased := range []bool{true, false} {
-		cfg := config()
-		cfg.TaintBasedEviction = taintBased
-		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-		clients := c.Clients()
-		store := &panickyStore{PodStore: clients.Pods}
-		clients.Pods = store
-		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
-		require.NoError(t, err)
-		c.Feed(e)
-		step := func(d time.Duration) {
-			for until := c.Clock().Now().Add(d); c.Clock().Now().Before(until); c.Advance(time.Second) {
-				_, err := e.Step(context.Background())
-				require.NoError(t, err)
-			}
-		}
-		c.Fail("a-0")
-		step(5 * time.Minute)
-		require.Empty(t, c.Evicted())
-		store.panics = 1
-		step(2 * time.Minute)
-		require.Zero(t, store.panics)
-		require.Len(t, c.Evicted(), 2)
 	}
 }
 
@@ -178,17 +89,18 @@ func (p *panicky) PodsOnNode(node string, visit func(*v1.Pod) bool) {
 	p.Clients.Pods.PodsOnNode(node, visit)
 }
 
-// After a panic, a caller that recovers and calls Step again has lost neither decisions nor nodes to be looked at.
+// After a panic, a caller that recovers and calls Step again has lost neither decisions nor nodes to be looked at, and no
+// lock is left behind.
 func TestPanicDuringAStepLosesNothing(t *testing.T) {
 	caught := 0
-	for nth := 1; nth < 40; nth++ {
+	for nth := range 80 {
+		cfg := inBothModes(config(), 30*time.Second)[nth%2]
 		c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
 		clients := c.Clients()
 		store := &panicky{Clients: c.Clients()}
 		clients.Nodes, clients.Pods = store, store
-		e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock()})
+		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
 		require.NoError(t, err)
-		c.Feed(e)
 		pass := func(d time.Duration) {
 			for until := c.Clock().Now().Add(d); c.Clock().Now().Before(until); c.Advance(time.Second) {
 				func() {
@@ -205,15 +117,19 @@ func TestPanicDuringAStepLosesNothing(t *testing.T) {
 		pass(10 * time.Second)
 		c.Fail("a-0", "a-1")
 		pass(30 * time.Second)
-		store.until = nth
+		store.until = 1 + nth/2
 		c.Taint("a-2", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
 		c.Taint("a-3", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
 		c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 1))
 		c.Cordon("a-4", true)
 		pass(time.Minute)
 		require.LessOrEqual(t, store.until, 0)
-		require.ElementsMatch(t, []string{"a-2-p0", "a-3-p0", "p"}, c.Evicted(), nth)
-		require.True(t, c.HasNoExecute("a-0") && c.HasNoExecute("a-1"), nth)
+		want := []string{"a-2-p0", "a-3-p0", "p"}
+		if !cfg.TaintBasedEviction {
+			want = append(want, "a-0-p0", "a-1-p0")
+		}
+		require.ElementsMatch(t, want, c.Evicted(), nth)
+		require.Equal(t, cfg.TaintBasedEviction, c.HasNoExecute("a-0") && c.HasNoExecute("a-1"), nth)
 		require.NotEmpty(t, c.Taints("a-4"), nth)
 	}
 	require.Greater(t, caught, 10)
@@ -225,25 +141,39 @@ func TestPanicOfThePolicyIsNotTheLastWord(t *testing.T) {
 	cfg := config()
 	cfg.NodeMonitorPeriod = 0
 	panics := false
-	e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: c.Clock(), Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
+	s := stepped(t, c, cfg, c.Clients(), evictor.Options{Policy: zone.PolicyFunc(func(s zone.Situation) zone.Ruling {
 		if panics {
 			panic("a bug of the policy's")
 		}
 		return zone.Ruling{State: zone.Normal, Rate: float64(s.Counts.Total)}
 	})})
-	require.NoError(t, err)
-	c.Feed(e)
-	step := func() {
-		_, err := e.Step(context.Background())
-		require.NoError(t, err)
-		c.Advance(time.Second)
-	}
-	step()
-	require.InDelta(t, 3, e.Zones()[0].Rate, 0)
+	s.run(time.Second)
+	require.InDelta(t, 3, s.e.Zones()[0].Rate, 0)
 	panics = true
 	c.DeleteNode("a-0")
-	require.Panics(t, step)
+	require.Panics(t, s.step)
 	panics = false
-	step()
-	require.InDelta(t, 2, e.Zones()[0].Rate, 0)
+	s.run(time.Second)
+	require.InDelta(t, 2, s.e.Zones()[0].Rate, 0)
+}
+
+// An observer that panics during an eviction still gets what comes after.
+func TestPanicOfTheObserverEndsNoDelivery(t *testing.T) {
+	panics, heard := true, 0
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.AddPod("p", "a-0")
+	c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		heard++
+		if d.Kind == evictor.PodEvicted && panics {
+			panics = false
+			panic("a bug of the observer's")
+		}
+	})})
+	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	require.False(t, panics)
+	before := heard
+	c.Fail("a-1")
+	c.Advance(time.Minute)
+	require.Greater(t, heard, before)
 }

@@ -2,11 +2,13 @@ package evictor_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -37,30 +39,10 @@ func TestClosedPermissions(t *testing.T) {
 	require.Zero(t, writes)
 }
 
-func TestMayHarmIsAskedAgainBeforeActing(t *testing.T) {
-	healthy := true
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	c.Start(config(), evictor.Options{MayHarm: func() error {
-		if !healthy {
-			return errors.New("metrics say no")
-		}
-		return nil
-	}})
-	c.Fail("a-0")
-	c.Advance(5 * time.Minute)
-	healthy = false
-	c.Advance(5 * time.Minute)
-	require.Empty(t, c.Evicted())
-	healthy = true
-	c.Advance(12 * time.Second)
-	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
-}
-
 // An evictor that loses its permission to write stops at the next write, not after the last of many.
 func TestLosingTheLeadStopsTheRestOfANode(t *testing.T) {
 	leader := true
-	cfg := config()
-	cfg.TaintBasedEviction = false
+	cfg := withoutTaints(config(), 5*time.Minute)
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(4))
 	c.Start(cfg, evictor.Options{MayWrite: func() error {
 		if !leader {
@@ -117,109 +99,349 @@ func TestKickHurriesWhatWaitsForAPermission(t *testing.T) {
 	require.Equal(t, []string{"p"}, c.Evicted())
 }
 
-// A reason that holds evictions back is reported once for each of them, however often they are tried.
-func TestEachEvictionIsToldOfOnceWhenItIsHeldBack(t *testing.T) {
+// A permission that is refused stops what it is about until it is granted. Both are reported once, and so is each
+// eviction that it holds back, however often it is tried.
+func TestARefusedPermissionIsToldOnce(t *testing.T) {
 	shut := errors.New("not now")
-	for reason, permission := range map[string]func(o *evictor.Options, closed *bool){
-		"MayHarm":    func(o *evictor.Options, closed *bool) { o.MayHarm = fence(closed, shut) },
-		"MayWrite":   func(o *evictor.Options, closed *bool) { o.MayWrite = fence(closed, shut) },
-		"NotSettled": func(*evictor.Options, *bool) {},
+	for reason, row := range map[string]struct {
+		what       string
+		permission func(o *evictor.Options, may func() error)
+	}{
+		"MayHarm":  {"taints and evictions", func(o *evictor.Options, may func() error) { o.MayHarm = may }},
+		"MayWrite": {"writes", func(o *evictor.Options, may func() error) { o.MayWrite = may }},
 	} {
 		t.Run(reason, func(t *testing.T) {
 			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-			delayed := map[string]int{}
-			closed := false
-			options := evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				if d.Kind == evictor.EvictionDelayed {
-					delayed[d.Pod.Name+" "+d.Reason]++
-				}
-			})}
-			permission(&options, &closed)
+			var told diary
+			var answer error
+			options := evictor.Options{Observer: &told}
+			row.permission(&options, func() error { return answer })
 			c.Start(config(), options)
 			c.Fail("a-0")
 			c.Advance(5 * time.Minute)
-			node := "a-0"
-			if reason == "NotSettled" { // it comes failed and tainted
-				node = "new"
-				c.AddNode(node, zone.Key{Zone: "a"})
-				c.Condition(node, v1.NodeReady, v1.ConditionFalse)
-				c.Taint(node, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoExecute})
-				for _, pod := range []string{"new-p0", "new-p1"} {
-					c.AddPod(pod, node, evictortest.TolerateFor(v1.TaintNodeNotReady, 10))
-				}
-			}
-			closed = true
-			c.Advance(2 * time.Minute)
-			require.Equal(t, map[string]int{node + "-p0 " + reason: 1, node + "-p1 " + reason: 1}, delayed)
+			answer = shut
+			c.Advance(5 * time.Minute)
+			require.Empty(t, c.Evicted())
+			require.ElementsMatch(t, []string{"a-0-p0 " + reason, "a-0-p1 " + reason}, told.reasons(evictor.EvictionDelayed))
+			answer = nil
+			c.Advance(12 * time.Second)
+			require.ElementsMatch(t, []string{"a-0-p0", "a-0-p1"}, c.Evicted())
+			gate := told.of(evictor.GateChanged)
+			require.Equal(t, []string{row.what + " are held back", row.what + " go on"}, []string{gate[0].Reason, gate[1].Reason})
+			require.ErrorIs(t, gate[0].Err, shut)
+			require.NoError(t, gate[1].Err)
+			require.Len(t, gate, 2)
 		})
 	}
 }
 
-// Another reason is reported too.
-func TestAnotherDelayIsToldToo(t *testing.T) {
-	var follower error
-	var delayed []string
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-	e := c.Start(config(), evictor.Options{
-		MayWrite: func() error { return follower },
-		Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-			if d.Kind == evictor.EvictionDelayed {
-				delayed = append(delayed, d.Pod.Name+" "+d.Reason)
-			}
-		}),
-	})
-	c.Fail("a-0")
-	c.Advance(5 * time.Minute)
-	follower = errors.New("another replica leads")
-	c.Advance(5 * time.Minute)
-	require.ElementsMatch(t, []string{"a-0-p0 MayWrite", "a-0-p1 MayWrite"}, delayed)
-	e.Pause("upgrade")
-	c.Advance(time.Minute)
-	require.ElementsMatch(t, []string{"a-0-p0 MayHarm", "a-0-p1 MayHarm"}, delayed[2:])
-	e.Resume("upgrade")
-	c.Advance(5 * time.Minute) // now the node waits for its turn
-	require.Empty(t, c.Evicted())
-	follower = nil
-	c.Advance(time.Minute)
-	require.Len(t, c.Evicted(), 2)
-	require.Len(t, delayed, 4)
+// A pause that begins between a node's turn and its taint stops the taint, and loses neither.
+func TestPauseBetweenTheTurnAndTheTaint(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = taintBased, 40*time.Second
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		e := c.Start(cfg)
+		onWrites(c, "conditions", func(string) error {
+			e.Pause("maintenance")
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		require.NotEmpty(t, e.Paused())
+		require.Empty(t, c.Taints("a-0"), "nothing is tainted after Pause has returned")
+		require.Empty(t, c.Evicted())
+		e.Resume("maintenance")
+		c.Advance(30 * time.Second)
+		require.Contains(t, c.Taints("a-0"), "node.kubernetes.io/unreachable:NoSchedule")
+		require.Equal(t, taintBased, c.HasNoExecute("a-0"))
+		require.Equal(t, !taintBased, len(c.Evicted()) == 1)
+	}
 }
 
-func fence(closed *bool, err error) func() error {
-	return func() error {
-		if *closed {
-			return err
+// The same while a conflict delays the write.
+func TestPauseDuringAConflictLosesNoTurn(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	e := c.Start(config())
+	conflict := true
+	c.FailWrites(func(write, object string) error {
+		if write == "taints" && object == "a-1" && c.Clock().Since(evictortest.Epoch) > 50*time.Second && conflict {
+			conflict = false
+			e.Pause("maintenance")
+			return apierrors.NewConflict(v1.Resource("nodes"), object, errors.New("changed"))
 		}
 		return nil
+	})
+	c.Fail("a-0", "a-1") // the turn of a-1 comes at 55
+	c.Advance(2 * time.Minute)
+	require.NotEmpty(t, e.Paused())
+	require.False(t, c.HasNoExecute("a-1"))
+	e.Resume("maintenance")
+	c.Advance(30 * time.Second)
+	require.True(t, c.HasNoExecute("a-1"))
+}
+
+// What a pause held back is written in the same order on every run.
+func TestOrderAfterAPauseIsTheSameOnEveryRun(t *testing.T) {
+	var first []string
+	for range 5 {
+		c := evictortest.New(t, evictortest.Zone("a", 30))
+		e := c.Start(config())
+		e.Pause("maintenance")
+		for i := range 12 {
+			c.Fail(fmt.Sprintf("a-%d", i))
+		}
+		c.Advance(2 * time.Minute)
+		e.Resume("maintenance")
+		c.Advance(0)
+		if first == nil {
+			first = c.Timeline()
+			require.Len(t, says(c, "NoSchedule"), 12)
+		}
+		require.Equal(t, first, c.Timeline())
 	}
 }
 
-// A permission that is refused or granted is reported once, for either permission.
-func TestBothPermissionsAreToldOf(t *testing.T) {
-	shut := errors.New("not now")
-	for what, permission := range map[string]func(o *evictor.Options, closed *bool){
-		"taints and evictions": func(o *evictor.Options, closed *bool) { o.MayHarm = fence(closed, shut) },
-		"writes":               func(o *evictor.Options, closed *bool) { o.MayWrite = fence(closed, shut) },
+// Nodes without overdue evictions do not go on waiting for a turn for them.
+func TestWhatIsNotOverdueAnyMoreTakesNoTurns(t *testing.T) {
+	for what, end := range map[string]func(c *evictortest.Cluster, e *evictor.Evictor, node string){
+		"recovered": func(c *evictortest.Cluster, _ *evictor.Evictor, node string) { c.Recover(node) },
+		"recovered while nothing can be written": func(c *evictortest.Cluster, _ *evictor.Evictor, node string) {
+			c.SetAPIDown(true)
+			c.Recover(node)
+		},
+		"held": func(_ *evictortest.Cluster, e *evictor.Evictor, node string) { e.Hold(node, "repair") },
 	} {
-		t.Run(what, func(t *testing.T) {
-			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
-			var told []string
-			closed := false
-			options := evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				if d.Kind == evictor.GateChanged {
-					told = append(told, d.Reason)
-					require.Equal(t, closed, errors.Is(d.Err, shut))
-				}
-			})}
-			permission(&options, &closed)
-			c.Start(config(), options)
-			c.Fail("a-0")
-			c.Advance(5 * time.Minute)
-			closed = true
-			c.Advance(2 * time.Minute)
-			closed = false
-			c.Advance(2 * time.Minute)
-			require.Equal(t, []string{what + " are held back", what + " go on"}, told)
-		})
+		c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.PodsPerNode(1))
+		e := c.Start(config())
+		nodes := []string{"a-0", "a-1", "a-2", "a-3"}
+		c.Fail(nodes...)
+		c.Advance(2 * time.Minute)
+		e.Pause("maintenance")
+		c.Advance(8 * time.Minute)
+		e.Resume("maintenance")
+		c.Advance(0)
+		require.Len(t, e.Waiting(), 3, what)
+		for _, node := range nodes {
+			end(c, e, node)
+		}
+		c.Advance(5 * time.Second)
+		require.Empty(t, e.Waiting(), what)
 	}
+}
+
+// A queue that outlived its empty zone knows whether a pause began or ended meanwhile.
+func TestZoneThatReturnsKnowsOfThePause(t *testing.T) {
+	for _, paused := range []bool{true, false} {
+		c := evictortest.New(t, evictortest.Zone("a", 1), evictortest.Zone("b", 4))
+		e := c.Start(config())
+		c.Advance(time.Minute)
+		if paused {
+			e.Pause("maintenance")
+		}
+		c.Advance(10 * time.Second)
+		c.DeleteNode("a-0")
+		c.Advance(5 * time.Second)
+		if paused {
+			e.Resume("maintenance")
+		} else {
+			e.Pause("maintenance")
+		}
+		c.Advance(0)
+		c.AddNode("a-0", zone.Key{Zone: "a"})
+		c.Advance(5 * time.Second)
+		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		require.Equal(t, paused, c.HasNoExecute("a-0"))
+		e.Resume("maintenance")
+		c.Advance(time.Minute)
+		require.True(t, c.HasNoExecute("a-0"))
+	}
+}
+
+// Evictions by foreign taints never wait for a zone. They happen when they are due or, if that was not permitted, as
+// soon as it is, even at rate 0.
+func TestForeignTaintsWaitForNoZone(t *testing.T) {
+	drain := v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute}
+	blind := errors.New("blind for a second")
+	harmless := errors.New("not now")
+	for name, row := range map[string]struct {
+		close, open func(e *evictor.Evictor, permission *error)
+	}{
+		"never closed":  {func(*evictor.Evictor, *error) {}, func(*evictor.Evictor, *error) {}},
+		"blind":         {func(e *evictor.Evictor, _ *error) { e.SetObserverHealth(blind) }, func(e *evictor.Evictor, _ *error) { e.SetObserverHealth(nil) }},
+		"paused":        {func(e *evictor.Evictor, _ *error) { e.Pause("upgrade") }, func(e *evictor.Evictor, _ *error) { e.Resume("upgrade") }},
+		"not permitted": {func(e *evictor.Evictor, p *error) { *p = harmless; e.Kick() }, func(e *evictor.Evictor, p *error) { *p = nil; e.Kick() }},
+	} {
+		for _, period := range []time.Duration{0, 5 * time.Second} {
+			t.Run(name+" "+period.String(), func(t *testing.T) {
+				cfg := config()
+				cfg.NodeMonitorPeriod, cfg.RetryMax, cfg.GateInterval = period, time.Hour, time.Hour
+				c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.Zone("b", 5))
+				c.AddPod("on-a-ready-node", "a-0")
+				c.AddPod("on-a-failed-node", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 3600))
+				c.AddPod("under-both-taints", "a-1")
+				c.AddPod("under-ours-alone", "a-1", v1.Toleration{Key: "drain", Operator: v1.TolerationOpExists}, evictortest.TolerateFor(v1.TaintNodeUnreachable, 92))
+				var permission error
+				e := c.Start(cfg, evictor.Options{MayHarm: func() error { return permission }})
+				c.Fail("a-1")
+				c.Advance(70 * time.Second)
+				require.True(t, c.HasNoExecute("a-1"))
+				require.Equal(t, []string{"under-both-taints"}, c.Evicted(), "by ours")
+				c.AddPod("under-both-taints-again", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+				c.Fail("a-2", "a-3", "a-4") // 4 of 6 bad: the small zone stops
+				c.Advance(59 * time.Second)
+				require.Zero(t, e.Zones()[0].Rate)
+				row.close(e, &permission)
+				c.Taint("a-0", drain)
+				c.Taint("a-1", drain)
+				c.Advance(10 * time.Second) // the evictions by our taint fall due too
+				row.open(e, &permission)
+				c.Advance(0)
+				want := []string{"under-both-taints", "on-a-ready-node", "on-a-failed-node", "under-both-taints-again"}
+				if name == "never closed" {
+					want = append(want, "under-ours-alone")
+				}
+				require.ElementsMatch(t, want, c.Evicted())
+			})
+		}
+	}
+}
+
+// A hold acts at once, whatever the store shows about the node: it leaves the line, and its pods stay.
+func TestHoldActsWhateverTheStoreShows(t *testing.T) {
+	for _, stale := range []bool{false, true} {
+		c := evictortest.New(t, evictortest.Zone("a", 8))
+		c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+		r, s := newRelisted(t, c, config())
+		s.run(5 * time.Second)
+		r.keepNode("a-0")
+		r.keepNode("a-1")
+		c.Fail("a-0", "a-1")
+		for !c.HasNoExecute("a-0") {
+			s.run(time.Second)
+		}
+		require.Equal(t, []string{"a-1 in :a"}, waiting(s.e))
+		r.goBack(s.e, stale)
+		s.e.Hold("a-0", "a technician is there")
+		s.e.Hold("a-1", "")
+		require.Empty(t, s.e.Waiting())
+		st, _ := s.e.Node("a-1")
+		require.Equal(t, "Held", st.Held)
+		s.run(2 * time.Minute)
+		require.False(t, c.HasNoExecute("a-1"))
+		require.Empty(t, c.Evicted())
+		require.Equal(t, stale, c.HasNoExecute("a-0"), "lifting needs the node as it is")
+		r.goBack(s.e, false)
+		s.run(6 * time.Second)
+		require.False(t, c.HasNoExecute("a-0"))
+		s.e.Release("a-1")
+		st, _ = s.e.Node("a-1")
+		require.Empty(t, st.Held)
+		s.run(6 * time.Second)
+		require.True(t, c.HasNoExecute("a-1"))
+	}
+}
+
+// Options.Hold counts as soon as the node is read, before its event has come.
+func TestHoldOfTheProgramCountsBeforeTheEvent(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 4))
+	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	clients := c.Clients()
+	clients.Source = nil // the test feeds it
+	s := stepped(t, c, config(), clients, evictor.Options{Hold: func(n *v1.Node) (string, bool) { return "cordoned", n.Spec.Unschedulable }})
+	e := s.e
+	c.Fail("a-0")
+	for !c.HasNoExecute("a-0") {
+		for _, node := range []string{"a-0", "a-1", "a-2", "a-3"} {
+			e.NodeChanged(node)
+		}
+		for _, node := range []string{"a-1", "a-2", "a-3"} {
+			e.LeaseRenewed(node, c.Clock().Now())
+		}
+		s.run(time.Second)
+	}
+	e.NodeChanged("a-0")
+	s.run(30 * time.Second)
+	require.Len(t, e.Evictions(), 1)
+	c.Cordon("a-0", true) // without an event
+	for range 60 {
+		for _, node := range []string{"a-1", "a-2", "a-3"} {
+			e.LeaseRenewed(node, c.Clock().Now())
+		}
+		s.run(time.Second)
+	}
+	require.Empty(t, c.Evicted())
+}
+
+// A node that is held while its pods are being evicted loses its turn. When it is released it waits for another one.
+func TestHeldWhileItIsEmptied(t *testing.T) {
+	cfg := withoutTaints(config(), 60*time.Second)
+	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(2))
+	var e *evictor.Evictor
+	held := false
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" && !held {
+			held = true
+			e.Hold("a-0", "repair")
+			return errors.New("unavailable")
+		}
+		return nil
+	})
+	e = c.Start(cfg)
+	c.Fail("a-0", "a-1")
+	for !held {
+		c.Advance(time.Second)
+	}
+	c.Advance(time.Second)
+	before := len(c.Evicted())
+	c.Advance(10 * time.Second)
+	require.Len(t, c.Evicted(), before+2, "the other has its turn")
+	e.Release("a-0")
+	c.Advance(time.Second)
+	require.Len(t, c.Evicted(), before+2, "it has no turn")
+	c.Advance(20 * time.Second)
+	require.Len(t, c.Evicted(), 4)
+	_, err := e.States()
+	require.NoError(t, err)
+}
+
+// Evictions by foreign taints that fell due without permission make no node wait for a turn.
+func TestForeignTaintsMakeNoNodeWait(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 5), evictortest.PodsPerNode(1))
+	e := c.Start(config())
+	c.Advance(20 * time.Second)
+	e.Pause("upgrade")
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	c.Advance(time.Minute)
+	e.Resume("upgrade")
+	require.Empty(t, e.Waiting())
+	c.Advance(0)
+	require.Empty(t, e.Waiting())
+	require.Equal(t, []string{"80.000"}, times(says(c, `"evict"`)))
+}
+
+// Only evictions by our own taints that fell due without permission wait for the zone's rate; the node's other pods
+// leave on time.
+func TestWhatFallsDueLaterWaitsForNoTurn(t *testing.T) {
+	cfg := config()
+	cfg.NodeEvictionRate = 0.001
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	c.AddPod("while-paused", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	c.AddPod("afterwards", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 120))
+	c.AddPod("moved", "a-1", evictortest.TolerateFor(v1.TaintNodeUnreachable, 60))
+	e := c.Start(cfg)
+	c.Fail("a-1")
+	c.Advance(50 * time.Second)
+	require.True(t, c.HasNoExecute("a-1"))
+	e.Pause("upgrade")
+	c.Advance(65 * time.Second)
+	c.Tolerate("moved", evictortest.TolerateFor(v1.TaintNodeUnreachable, 120))
+	e.Resume("upgrade")
+	c.Advance(40 * time.Second)
+	require.Empty(t, c.Evicted())
+	c.Advance(15 * time.Second)
+	require.ElementsMatch(t, []string{"afterwards", "moved"}, c.Evicted(), "at 165 s")
+	c.Advance(20 * time.Minute)
+	require.ElementsMatch(t, []string{"afterwards", "moved", "while-paused"}, c.Evicted(), "by the next token")
 }

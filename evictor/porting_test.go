@@ -104,30 +104,6 @@ func TestRestartKeepsFiveMinutesAtFive(t *testing.T) {
 	}
 }
 
-// flipping is a store that shows a node in another zone at every look.
-type flipping struct {
-	evictor.NodeStore
-	node  string
-	zones []string
-	looks int
-}
-
-func (s *flipping) Node(name string) (*v1.Node, bool) {
-	n, ok := s.NodeStore.Node(name)
-	if ok && name == s.node && len(s.zones) > 0 {
-		labels := map[string]string{}
-		for key, value := range n.Labels {
-			labels[key] = value
-		}
-		if labels[v1.LabelTopologyZone] = s.zones[s.looks%len(s.zones)]; labels[v1.LabelTopologyZone] == "" {
-			delete(labels, v1.LabelTopologyZone)
-		}
-		n.Labels = labels
-		s.looks++
-	}
-	return n, ok
-}
-
 // OpenYurt's pull request 2500: a zone label that changes in the middle of a pass moves the node to its other zone's
 // queue. There is no panic, and the node is neither lost nor duplicated.
 func TestZoneThatFlipsInTheMiddleOfAPass(t *testing.T) {
@@ -186,7 +162,7 @@ func requireCountedOnce(t *testing.T, e *evictor.Evictor, nodes int) {
 }
 
 // Karmada: whatever the number of workers, a zone's nodes are tainted at one rate, with a burst of one. Failed writes
-// cost their turn. The same under Run is in porting_run_test.go.
+// cost their turn. The same under Run is in run_test.go.
 func TestSixWorkersStayWithinTheRateOfTheZone(t *testing.T) {
 	for _, taintBased := range []bool{true, false} {
 		c := evictortest.New(t, evictortest.Zone("a", 60), evictortest.Zone("b", 3), evictortest.PodsPerNode(3))
@@ -278,4 +254,28 @@ func TestBlockedEvictionBacksOffAndStarvesNobody(t *testing.T) {
 			require.Equal(t, 20*time.Second, tries[i]-tries[i-1])
 		}
 	}
+}
+
+// flipping is a store that shows a node in another zone at every look.
+type flipping struct {
+	evictor.NodeStore
+	node  string
+	zones []string
+	looks int
+}
+
+func (s *flipping) Node(name string) (*v1.Node, bool) {
+	n, ok := s.NodeStore.Node(name)
+	if ok && name == s.node && len(s.zones) > 0 {
+		labels := map[string]string{}
+		for key, value := range n.Labels {
+			labels[key] = value
+		}
+		if labels[v1.LabelTopologyZone] = s.zones[s.looks%len(s.zones)]; labels[v1.LabelTopologyZone] == "" {
+			delete(labels, v1.LabelTopologyZone)
+		}
+		n.Labels = labels
+		s.looks++
+	}
+	return n, ok
 }

@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,35 +16,6 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
-
-// Events of a pod neither move its eviction nor shorten its backoff: a Step ends, and an eviction that a disruption
-// budget refuses is retried after the delay in the API's answer.
-func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 2))
-	c.AddPod("p", "a-0")
-	moved := 0
-	e := c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-		if d.Kind == evictor.EvictionMoved {
-			moved++
-		}
-	})})
-	key := evictor.PodKey{Namespace: "default", Name: "p"}
-	tries := 0
-	c.FailWrites(func(write, object string) error {
-		if write == "evict" {
-			tries++
-			e.PodChanged(key) // for example, the attempt was recorded on the pod
-			return apierrors.NewTooManyRequests("budget", 10)
-		}
-		return nil
-	})
-	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
-	c.Advance(0)
-	require.Equal(t, 1, tries, "an item is tried once in a Step")
-	c.Advance(25 * time.Second)
-	require.Equal(t, 3, tries)
-	require.Zero(t, moved)
-}
 
 // No events of a pod or a node shorten the backoff of the node's writes.
 func TestEventsDoNotCutTheBackoffOfANodeShort(t *testing.T) {
@@ -80,9 +52,7 @@ func TestEventsDoNotCutTheBackoffOfANodeShort(t *testing.T) {
 
 // A pod that changed while its node was emptied is read again.
 func TestConflictOfAnEvictionIsReadAgain(t *testing.T) {
-	for _, taintBased := range []bool{true, false} {
-		cfg := config()
-		cfg.TaintBasedEviction = taintBased
+	for _, cfg := range inBothModes(config(), 5*time.Minute) {
 		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
 		c.Start(cfg)
 		conflict := true
@@ -99,33 +69,22 @@ func TestConflictOfAnEvictionIsReadAgain(t *testing.T) {
 	}
 }
 
+// A pod that is gone is evicted once, however long the store shows it and whatever happens to its node.
 func TestNotFoundIsSuccess(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
 	c.Start(config())
 	tries := 0
-	c.FailWrites(func(write, object string) error {
-		if write == "evict" {
-			tries++
-			return apierrors.NewNotFound(v1.Resource("pods"), object)
-		}
-		return nil
+	onWrites(c, "evict", func(object string) error {
+		tries++
+		return apierrors.NewNotFound(v1.Resource("pods"), object)
 	})
 	c.Fail("a-0")
 	c.Advance(20 * time.Minute)
-	require.Equal(t, 1, tries)
-}
-
-// watchedStore lets a test see each read of a node, and answer in place of the store.
-type watchedStore struct {
-	evictor.NodeStore
-	missing func(name string) bool
-}
-
-func (w *watchedStore) Node(name string) (*v1.Node, bool) {
-	if w.missing != nil && w.missing(name) {
-		return nil, false
+	for _, key := range []string{"drain", "more"} {
+		c.Taint("a-0", v1.Taint{Key: key, Effect: v1.TaintEffectNoExecute})
+		c.Advance(5 * time.Second)
 	}
-	return w.NodeStore.Node(name)
+	require.Equal(t, 1, tries)
 }
 
 // A store that lacks a node for a moment, for example after a list from a stale cache, loses no eviction. When the
@@ -133,19 +92,17 @@ func (w *watchedStore) Node(name string) (*v1.Node, bool) {
 func TestNodeThatIsMissingAtTheLastCheckLosesNoEviction(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 4))
 	c.AddPod("p", "a-0", evictortest.TolerateFor("one", 30))
-	clients := c.Clients()
-	store := &watchedStore{NodeStore: clients.Nodes}
-	clients.Nodes = store
-	s := stepped(t, c, config(), clients)
-	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
-	s.run(27 * time.Second)
-	looks := 0
-	store.missing = func(name string) bool {
+	clients, looks := c.Clients(), -1000
+	clients.Nodes = &shows{clients.Nodes, func(name string, node *v1.Node, ok bool) (*v1.Node, bool) {
 		if name == "a-0" {
 			looks++
 		}
-		return name == "a-0" && looks == 1
-	}
+		return node, ok && looks != 1
+	}}
+	s := stepped(t, c, config(), clients)
+	c.Taint("a-0", v1.Taint{Key: "one", Effect: v1.TaintEffectNoExecute})
+	s.run(27 * time.Second)
+	looks = 0
 	s.run(10 * time.Second)
 	require.Greater(t, looks, 1)
 	require.Equal(t, []string{"p"}, c.Evicted())
@@ -170,28 +127,17 @@ func TestConflictIsReadAgain(t *testing.T) {
 // An overloaded API server answers 429, as it does for a disruption budget.
 func TestTooManyRequestsAreNamed(t *testing.T) {
 	overload := apierrors.NewTooManyRequests("try again later", 10)
-	budget := apierrors.NewTooManyRequests("it would violate the pod's disruption budget", 10)
-	budget.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
-	for want, answer := range map[string]error{"TooManyRequests": overload, "DisruptionBudget": fmt.Errorf("evicting: %w", budget)} {
-		t.Run(want, func(t *testing.T) {
-			c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-			reasons := make(map[string]int)
-			c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-				if d.Kind == evictor.EvictionDelayed {
-					reasons[d.Reason]++
-				}
-			})})
-			c.FailWrites(func(write, _ string) error {
-				if write == "evict" {
-					return answer
-				}
-				return nil
-			})
-			c.Fail("a-0")
-			c.Advance(10 * time.Minute)
-			require.Len(t, reasons, 1)
-			require.NotZero(t, reasons[want])
-		})
+	for want, answer := range map[string]error{"TooManyRequests": overload, "DisruptionBudget": fmt.Errorf("evicting: %w", budgetSays())} {
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		var told diary
+		c.Start(config(), evictor.Options{Observer: &told})
+		onWrites(c, "evict", func(string) error { return answer })
+		c.Fail("a-0")
+		c.Advance(10 * time.Minute)
+		require.NotEmpty(t, told.of(evictor.EvictionDelayed))
+		for _, reason := range told.reasons(evictor.EvictionDelayed) {
+			require.Equal(t, "a-0-p0 "+want, reason)
+		}
 	}
 }
 
@@ -221,4 +167,195 @@ func TestOutageOfTheAPI(t *testing.T) {
 	c.SetAPIDown(false)
 	c.Advance(2 * time.Minute)
 	require.ElementsMatch(t, []string{"a-0-p0", "a-1-p0"}, c.Evicted(), "what was pending survives")
+}
+
+// A delay that a disruption budget asked for in one outage does not delay pods in the next one.
+func TestBudgetOfAnOutageDoesNotHoldTheNextOneBack(t *testing.T) {
+	cfg := withoutTaints(config(), time.Minute)
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	c.AddPod("guarded", "a-0")
+	e := c.Start(cfg)
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" && object == "default/guarded" {
+			return apierrors.NewTooManyRequests("budget", 3600)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	c.Cordon("a-0", true)
+	c.Advance(5 * time.Second)
+	require.Contains(t, c.Taints("a-0"), "node.kubernetes.io/unschedulable:NoSchedule", "only pods wait for a budget")
+	c.AddPod("late", "a-0")
+	c.Advance(time.Second)
+	require.Equal(t, []string{"late"}, c.Evicted(), "nor does a pod that comes")
+	c.Cordon("a-0", false)
+	c.Advance(5 * time.Second)
+	require.Equal(t, evictor.Backlog{Name: "lifts"}, e.Backlogs()[3], "nothing is left to lift")
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	c.AddPod("free", "a-0")
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"late", "free"}, c.Evicted())
+}
+
+// budgetSays is the API server's answer if a disruption budget allows no eviction.
+func budgetSays() error {
+	answer := apierrors.NewTooManyRequests("Cannot evict pod as it would violate the pod's disruption budget.", 0)
+	answer.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: policyv1.DisruptionBudgetCause}}
+	return answer
+}
+
+// An eviction that is refused without a delay is retried after one second, two, four, up to RetryMax, both with and
+// without taints. Then it succeeds, and the next one starts over.
+func TestRefusedEvictionsBackOff(t *testing.T) {
+	for _, taintBased := range []bool{true, false} {
+		cfg := config()
+		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = taintBased, time.Minute
+		c := evictortest.New(t, evictortest.Zone("a", 6))
+		c.AddPod("guarded", "a-0")
+		refuses := true
+		var tries []time.Duration
+		c.FailWrites(func(write, _ string) error {
+			if write != "evict" {
+				return nil
+			}
+			tries = append(tries, c.Clock().Since(evictortest.Epoch))
+			if refuses {
+				return budgetSays()
+			}
+			return nil
+		})
+		c.Start(cfg)
+		c.Fail("a-0")
+		c.Advance(time.Hour)
+		var waits []time.Duration
+		for i := range tries[1:] {
+			waits = append(waits, (tries[i+1] - tries[i]).Round(time.Second))
+		}
+		require.Equal(t, []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}, seconds(waits[:8]))
+		require.Less(t, len(tries), 70)
+		refuses = false
+		c.Advance(time.Minute)
+		require.Equal(t, []string{"guarded"}, c.Evicted())
+	}
+}
+
+func seconds(all []time.Duration) (inSeconds []time.Duration) {
+	for _, d := range all {
+		inSeconds = append(inSeconds, d/time.Second)
+	}
+	return inSeconds
+}
+
+// The delay that the API server asks for is kept when the node gets another turn, which arms its pods again.
+func TestANewTurnAsksNoSooner(t *testing.T) {
+	cfg := withoutTaints(config(), time.Minute)
+	c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(2))
+	var asked []time.Duration
+	c.FailWrites(func(write, object string) error {
+		switch {
+		case write != "evict":
+			return nil
+		case strings.HasSuffix(object, "-p0"):
+			return errors.New("it fails, which ends the turn")
+		}
+		asked = append(asked, c.Clock().Since(evictortest.Epoch))
+		return apierrors.NewTooManyRequests("budget", 100)
+	})
+	c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(20 * time.Minute)
+	require.Greater(t, len(asked), 5)
+	for i := range asked[1:] {
+		require.GreaterOrEqual(t, asked[i+1]-asked[i], 100*time.Second)
+	}
+}
+
+func TestDisruptionBudgetBlocksWithoutLosing(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(2))
+	c.Start(config())
+	blocked := true
+	c.FailWrites(func(write, object string) error {
+		if write == "evict" && blocked && strings.HasSuffix(object, "-p0") {
+			return apierrors.NewTooManyRequests("budget", 10)
+		}
+		return nil
+	})
+	c.Fail("a-0")
+	c.Advance(10 * time.Minute)
+	require.Equal(t, []string{"a-0-p1"}, c.Evicted(), "the other one is not held up")
+	blocked = false
+	c.Advance(11 * time.Second)
+	require.Equal(t, []string{"a-0-p1", "a-0-p0"}, c.Evicted())
+}
+
+// Without taints, a pod whose next try falls due while another pod of its node is tried is not forgotten.
+func TestRefusedPodsOfAnEmptiedNodeAreTriedThoughWritesTakeTime(t *testing.T) {
+	for _, latency := range []time.Duration{0, 40 * time.Millisecond, 300 * time.Millisecond, 3 * time.Second} {
+		cfg := withoutTaints(config(), time.Minute)
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+		c.Start(cfg)
+		c.SetLatency(latency)
+		c.FailWrites(func(write, _ string) error {
+			if write == "evict" && c.Clock().Since(evictortest.Epoch) < 4*time.Minute {
+				return apierrors.NewTooManyRequestsError("busy")
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(4 * time.Minute)
+		require.Empty(t, c.Evicted())
+		c.DeletePod("a-0-p2")
+		c.Advance(2 * time.Minute)
+		require.ElementsMatch(t, []string{"a-0-p0", "a-0-p1"}, c.Evicted(), latency)
+	}
+}
+
+// Events of a pod neither move its eviction nor shorten its backoff: a Step ends, and an eviction that a disruption
+// budget refuses is retried after the delay in the API's answer.
+func TestEventsOfAPodDoNotCutItsBackoffShort(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 2))
+	c.AddPod("p", "a-0")
+	var told diary
+	e := c.Start(config(), evictor.Options{Observer: &told})
+	key := evictor.PodKey{Namespace: "default", Name: "p"}
+	tries := 0
+	onWrites(c, "evict", func(string) error {
+		tries++
+		e.PodChanged(key) // for example, the attempt was recorded on the pod
+		return apierrors.NewTooManyRequests("budget", 10)
+	})
+	c.Taint("a-0", v1.Taint{Key: "k", Effect: v1.TaintEffectNoExecute})
+	c.Advance(0)
+	require.Equal(t, 1, tries, "an item is tried once in a Step")
+	c.Advance(25 * time.Second)
+	require.Equal(t, 3, tries)
+	require.Empty(t, told.of(evictor.EvictionMoved))
+}
+
+// Within a Step, evictions that were not tried yet come before those that were refused.
+func TestRefusedEvictionsComeLast(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 6))
+	for i := range 5 {
+		c.AddPod(fmt.Sprint("guarded-", i), "a-0")
+	}
+	var order []string
+	onWrites(c, "evict", func(object string) error {
+		order = append(order, strings.TrimPrefix(object, "default/"))
+		if strings.Contains(object, "guarded") {
+			return budgetSays()
+		}
+		return nil
+	})
+	c.Start(config())
+	c.Taint("a-0", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	c.AddPod("free", "a-1", evictortest.TolerateFor("drain", 3))
+	c.Taint("a-1", v1.Taint{Key: "drain", Effect: v1.TaintEffectNoExecute})
+	c.Advance(2 * time.Second)
+	require.Len(t, order, 10)
+	c.Advance(time.Second)
+	require.Equal(t, "free", order[10])
+	require.Len(t, order, 16)
 }

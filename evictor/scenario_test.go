@@ -1,9 +1,11 @@
 package evictor_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,14 +24,80 @@ func config() evictor.Config {
 	return c
 }
 
-// forbid makes all writes of that kind fail.
-func forbid(c *evictortest.Cluster, kind string) {
-	c.FailWrites(func(write, _ string) error {
+// onBothGrids returns cfg with verdicts at their deadlines, and with verdicts at passes.
+func onBothGrids(cfg evictor.Config) []evictor.Config {
+	exact := cfg
+	exact.NodeMonitorPeriod = 0
+	return []evictor.Config{exact, cfg}
+}
+
+// withoutTaints returns cfg for nodes that are emptied when they have been failed for that long.
+func withoutTaints(cfg evictor.Config, timeout time.Duration) evictor.Config {
+	cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, timeout
+	return cfg
+}
+
+// inBothModes returns cfg, and cfg without taints.
+func inBothModes(cfg evictor.Config, timeout time.Duration) []evictor.Config {
+	return []evictor.Config{cfg, withoutTaints(cfg, timeout)}
+}
+
+// startWith starts an evictor with other clients than the cluster's own. Advance steps it as it does after Start.
+func startWith(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, clients evictor.Clients, options evictor.Options) *evictor.Evictor {
+	t.Helper()
+	options.Clock = c.Clock()
+	e, err := evictor.New(cfg, clients, options)
+	require.NoError(t, err)
+	c.Drive(e.Step)
+	return e
+}
+
+// onWrites calls fault for every write of that kind.
+func onWrites(c *evictortest.Cluster, kind string, fault func(object string) error) {
+	c.FailWrites(func(write, object string) error {
 		if write == kind {
-			return errors.New("forbidden")
+			return fault(object)
 		}
 		return nil
 	})
+}
+
+// forbid makes all writes of that kind fail.
+func forbid(c *evictortest.Cluster, kind string) {
+	onWrites(c, kind, func(string) error { return errors.New("forbidden") })
+}
+
+// diary is an observer that notes everything.
+type diary struct {
+	mu  sync.Mutex
+	all []evictor.Decision
+}
+
+func (d *diary) Observe(decision evictor.Decision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = append(d.all, decision)
+}
+
+// of returns the decisions of that kind, about that node or pod if there is one.
+func (d *diary) of(kind evictor.Kind, about ...string) (found []evictor.Decision) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, decision := range d.all {
+		name := cmp.Or(decision.Pod.Name, decision.Node)
+		if decision.Kind == kind && (len(about) == 0 || about[0] == name) {
+			found = append(found, decision)
+		}
+	}
+	return found
+}
+
+// reasons returns which nodes or pods these decisions are about, with their reasons.
+func (d *diary) reasons(kind evictor.Kind) (found []string) {
+	for _, decision := range d.of(kind) {
+		found = append(found, cmp.Or(decision.Pod.Name, decision.Node)+" "+decision.Reason)
+	}
+	return found
 }
 
 // says returns the lines of the timeline that contain all of the words, reduced to t.
@@ -245,15 +313,6 @@ func TestCordon(t *testing.T) {
 	require.Empty(t, c.Taints("a-0"))
 }
 
-func TestLatencyDoesNotReviveDecisions(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
-	c.Start(config())
-	c.SetLatency(3 * time.Second)
-	c.Fail("a-0")
-	c.Advance(20 * time.Minute)
-	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
-}
-
 // A clock that jumps ahead condemns nobody, however long a node had been silent before: all heartbeat clocks restart.
 func TestClockThatJumpsForwardCondemnsNobody(t *testing.T) {
 	for _, period := range []time.Duration{0, 5 * time.Second} {
@@ -278,4 +337,112 @@ func TestClockThatJumpsForwardCondemnsNobody(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Without taints there is no wait for the store: a node that soon fails again is emptied on time.
+func TestNodeThatFailsAgainIsEmptiedInTimeInExactMode(t *testing.T) {
+	cfg := withoutTaints(config(), 10*time.Second)
+	cfg.NodeMonitorPeriod, cfg.NodeEvictionRate = 0, 1
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(cfg)
+	c.Advance(time.Minute)
+	c.AddPod("one", "a-0")
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(11 * time.Second)
+	require.Equal(t, []string{"one"}, c.Evicted())
+	c.Condition("a-0", v1.NodeReady, v1.ConditionTrue)
+	c.Advance(time.Second)
+	c.AddPod("two", "a-0")
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"70.000", "82.000"}, times(says(c, `"evict"`)))
+}
+
+// A node waits for a grace period after its heartbeat clock restarted, and reports not Ready meanwhile. It is looked at
+// when that grace period ends, and not a grace period after its report.
+func TestGraceOfANodeThatSpeaksEndsInTimeInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeUnreachable, 50), evictortest.TolerateFor(v1.TaintNodeNotReady, 50))
+	e := c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	e.SetObserverHealth(errors.New("blind"))
+	e.SetObserverHealth(nil)
+	c.Advance(20 * time.Second)
+	c.Recover("a-0")
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"100.000"}, times(says(c, `"evict"`)))
+}
+
+// A node that reports not Ready is settled one grace period after a start, and not only when some other deadline
+// passes.
+func TestNodeThatSaysItIsNotReadySettlesInTimeInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(293 * time.Second)
+	c.Restart()
+	c.Advance(2 * time.Minute)
+	require.Equal(t, []string{"333.000"}, times(says(c, `"evict"`)))
+}
+
+// After a gap in which nobody listened, a node that reports not Ready waits for one more grace period, and no Step asks
+// to be called at once meanwhile.
+func TestNodeThatSaysItIsNotReadyWaitsAfterAGapInExactMode(t *testing.T) {
+	cfg := config()
+	cfg.NodeMonitorPeriod = 0
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	e := c.Start(cfg)
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(2 * time.Minute)
+	require.True(t, c.HasNoExecute("a-0"))
+	c.Clock().Step(10 * time.Minute)
+	next, err := e.Step(context.Background())
+	require.NoError(t, err)
+	require.True(t, next.After(c.Clock().Now()), "%v at %v", next, c.Clock().Now())
+	require.Empty(t, says(c, "Unknown"))
+}
+
+// byHand is an evictor with the test's own clients, stepped every second.
+type byHand struct {
+	t *testing.T
+	c *evictortest.Cluster
+	e *evictor.Evictor
+}
+
+func stepped(t *testing.T, c *evictortest.Cluster, cfg evictor.Config, clients evictor.Clients, options ...evictor.Options) byHand {
+	options = append(options, evictor.Options{})
+	options[0].Clock = c.Clock()
+	e, err := evictor.New(cfg, clients, options[0])
+	require.NoError(t, err)
+	return byHand{t, c, e}
+}
+
+func (b byHand) step() {
+	next, err := b.e.Step(context.Background())
+	require.NoError(b.t, err)
+	require.True(b.t, next.IsZero() || next.After(b.c.Clock().Now()), "it asks to be stepped at once, again and again")
+}
+
+func (b byHand) run(d time.Duration) {
+	for until := b.c.Clock().Now().Add(d); b.c.Clock().Now().Before(until); b.c.Advance(time.Second) {
+		b.step()
+	}
+}
+
+// shows is a store that shows nodes as the test says.
+type shows struct {
+	evictor.NodeStore
+	as func(name string, node *v1.Node, ok bool) (*v1.Node, bool)
+}
+
+func (s *shows) Node(name string) (*v1.Node, bool) {
+	node, ok := s.NodeStore.Node(name)
+	return s.as(name, node, ok)
 }

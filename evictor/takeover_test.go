@@ -17,46 +17,6 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
-// replicas are two evictors of one cluster. The first leads until the other takes over.
-type replicas struct {
-	t       *testing.T
-	c       *evictortest.Cluster
-	members [2]*evictor.Evictor
-	leader  int
-}
-
-func newReplicas(t *testing.T, c *evictortest.Cluster, cfg evictor.Config) *replicas {
-	r := &replicas{t: t, c: c}
-	for i := range r.members {
-		e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: c.Clock(), MayWrite: func() error {
-			if r.leader != i {
-				return errors.New("another replica leads")
-			}
-			return nil
-		}})
-		require.NoError(t, err)
-		c.Feed(e)
-		r.members[i] = e
-	}
-	return r
-}
-
-func (r *replicas) run(d time.Duration) {
-	for until := r.c.Clock().Now().Add(d); r.c.Clock().Now().Before(until); r.c.Advance(time.Second) {
-		for _, e := range r.members {
-			_, err := e.Step(context.Background())
-			require.NoError(r.t, err)
-		}
-	}
-}
-
-func (r *replicas) takeOver() {
-	r.leader = 1
-	for _, e := range r.members {
-		e.Kick()
-	}
-}
-
 // A new leader spends no turns on nodes that the previous one has tainted, however many they are, and does not report
 // that they wait.
 func TestTakeOverGoesOnAtThePace(t *testing.T) {
@@ -122,12 +82,8 @@ func TestNodeThatIsTaintedByOthersDoesNotWait(t *testing.T) {
 	cfg := config()
 	cfg.NodeEvictionRate = 0.001
 	c := evictortest.New(t, evictortest.Zone("a", 8))
-	var told []string
-	e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
-		if d.Node == "a-1" && (d.Kind == evictor.NodeQueued || d.Kind == evictor.NodeDequeued) {
-			told = append(told, d.Kind.String()+" "+d.Reason)
-		}
-	})})
+	var told diary
+	e := c.Start(cfg, evictor.Options{Observer: &told})
 	c.Fail("a-0", "a-1")
 	c.Advance(time.Minute)
 	require.Equal(t, []string{"a-1 in :a"}, waiting(e))
@@ -139,23 +95,8 @@ func TestNodeThatIsTaintedByOthersDoesNotWait(t *testing.T) {
 	c.Untaint("a-1", unreachableNow(c).Key, unreachableNow(c).Effect)
 	c.Advance(5 * time.Second)
 	require.Equal(t, []string{"a-1 in :a"}, waiting(e))
-	require.Equal(t, []string{"NodeQueued ", "NodeDequeued Tainted", "NodeQueued "}, told)
-}
-
-// An eviction that is due before its node has been watched for a grace period happens once that has passed. In exact
-// mode there is no pass then, and a node that reports has no deadline.
-func TestEvictionAfterARestartWaitsForItsGraceAndNoLongerInExactMode(t *testing.T) {
-	cfg := config()
-	cfg.NodeMonitorPeriod = 0
-	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Heartbeats(10*time.Second, 10*time.Second))
-	c.AddPod("p", "a-0", evictortest.TolerateFor(v1.TaintNodeNotReady, 100))
-	c.Start(cfg)
-	c.Advance(time.Minute)
-	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse)
-	c.Advance(65 * time.Second)
-	c.Restart() // at 125; p is due at 160
-	c.Advance(2 * time.Minute)
-	require.Equal(t, []string{"165.000"}, times(says(c, `"evict"`)))
+	require.Len(t, told.of(evictor.NodeQueued, "a-1"), 2)
+	require.Equal(t, []string{"a-1 Tainted"}, told.reasons(evictor.NodeDequeued))
 }
 
 // After a start, a node that never reported is watched for its start-up grace, too, before its pods leave.
@@ -265,4 +206,131 @@ func TestRestartWaitsForItsOwnGrace(t *testing.T) {
 	c.Restart()
 	c.Advance(200 * time.Second)
 	require.Equal(t, []string{"385.000"}, times(says(c, `"evict"`)), "due at 345, but watched for a grace only after 380")
+}
+
+// After a start, an old node that never reported is watched for a whole start-up grace period before it is Unknown, and
+// its pods are deleted once it has been silent for the timeout since, however old it is.
+func TestANodeThatNeverReportedIsWatchedBeforeItIsEmptied(t *testing.T) {
+	for _, period := range []time.Duration{0, 5 * time.Second} {
+		cfg := config()
+		cfg.TaintBasedEviction, cfg.NodeMonitorPeriod, cfg.PodEvictionTimeout = false, period, 100*time.Second
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+		c.Fail("a-0")
+		c.Advance(time.Hour)
+		clients := c.Clients()
+		store := &withoutConditions{clients.Nodes, "a-0"}
+		clients.Nodes = store
+		c.FailWrites(func(string, string) error {
+			store.name = "" // the conditions are written
+			return nil
+		})
+		e, err := evictor.New(cfg, clients, evictor.Options{Clock: c.Clock()})
+		require.NoError(t, err)
+		c.Feed(e)
+		c.Drive(e.Step)
+		c.Advance(59 * time.Second)
+		v, _ := e.Node("a-0")
+		require.Empty(t, v.Verdict.Ready)
+		c.Advance(40 * time.Second)
+		v, _ = e.Node("a-0")
+		require.EqualValues(t, "Unknown", v.Verdict.Ready)
+		require.Empty(t, c.Evicted())
+		c.Advance(7 * time.Second)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	}
+}
+
+// After etcd was restored, resourceVersions are lower. Kubelets that still report are alive, and a dead one is found
+// all the same.
+func TestVersionsOfARestoredClusterCondemnNobody(t *testing.T) {
+	b := &bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}}
+	e, clk := b.starts(t, evictor.Options{})
+	version := 1000000
+	report := func(name string) {
+		node := &v1.Node{}
+		node.Name, node.UID, node.ResourceVersion = name, "u", fmt.Sprint(version)
+		node.Status.Conditions = []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue, LastHeartbeatTime: metav1.NewTime(clk.Now())}}
+		b.nodes[name] = node
+		e.NodeChanged(name)
+	}
+	for second := range 3600 {
+		if second == 60 {
+			version = 900000 // of yesterday's backup
+		}
+		for i := range 5 {
+			name := fmt.Sprint("n", i)
+			dead := i == 4 && second > 1800
+			version++
+			if second%10 == 0 && !dead {
+				e.LeaseObserved(name, clk.Now(), fmt.Sprint(version))
+			}
+			if second%60 == 0 && !dead {
+				report(name)
+			}
+		}
+		_, err := e.Step(context.Background())
+		require.NoError(t, err)
+		if second <= 1800 {
+			require.Empty(t, b.wrote, "at %ds", second)
+		}
+		clk.SetTime(clk.Now().Add(time.Second))
+	}
+	require.Contains(t, b.wrote, "n4 Ready NodeStatusUnknown")
+	for _, wrote := range b.wrote {
+		require.Contains(t, wrote, "n4")
+	}
+}
+
+// withoutConditions shows a node without its conditions.
+type withoutConditions struct {
+	evictor.NodeStore
+	name string
+}
+
+func (s *withoutConditions) Node(name string) (*v1.Node, bool) {
+	node, ok := s.NodeStore.Node(name)
+	if ok && name == s.name {
+		node = node.DeepCopy()
+		node.Status.Conditions = nil
+	}
+	return node, ok
+}
+
+// replicas are two evictors of one cluster. The first leads until the other takes over.
+type replicas struct {
+	t       *testing.T
+	c       *evictortest.Cluster
+	members [2]*evictor.Evictor
+	leader  int
+}
+
+func newReplicas(t *testing.T, c *evictortest.Cluster, cfg evictor.Config) *replicas {
+	r := &replicas{t: t, c: c}
+	for i := range r.members {
+		e, err := evictor.New(cfg, c.Clients(), evictor.Options{Clock: c.Clock(), MayWrite: func() error {
+			if r.leader != i {
+				return errors.New("another replica leads")
+			}
+			return nil
+		}})
+		require.NoError(t, err)
+		r.members[i] = e
+	}
+	return r
+}
+
+func (r *replicas) run(d time.Duration) {
+	for until := r.c.Clock().Now().Add(d); r.c.Clock().Now().Before(until); r.c.Advance(time.Second) {
+		for _, e := range r.members {
+			_, err := e.Step(context.Background())
+			require.NoError(r.t, err)
+		}
+	}
+}
+
+func (r *replicas) takeOver() {
+	r.leader = 1
+	for _, e := range r.members {
+		e.Kick()
+	}
 }

@@ -3,6 +3,8 @@ package evictor_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -33,28 +36,12 @@ func TestReportDuringATurnVoidsIt(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 3))
 	clients := c.Clients()
 	clients.NodeWriter = reportsAfterConditions{clients.NodeWriter, func(node string) { c.Recover(node) }}
-	e, err := evictor.New(config(), clients, evictor.Options{Clock: c.Clock()})
-	require.NoError(t, err)
-	c.Feed(e)
+	s := stepped(t, c, config(), clients)
 	c.Fail("a-0")
-	for range 60 {
-		_, err := e.Step(context.Background())
-		require.NoError(t, err)
-		c.Advance(time.Second)
-	}
+	s.run(time.Minute)
 	require.NotEmpty(t, says(c, `"condition"`))
 	require.Empty(t, says(c, "NoExecute"))
 	require.Empty(t, c.Taints("a-0"))
-}
-
-// A node whose taint is written has had its turn, whatever fails after that: it must not take other nodes' turns.
-func TestFailureAfterTheTaintCostsNoMoreTurns(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.PodsPerNode(1))
-	c.Start(config())
-	forbid(c, "podStatus")
-	c.Fail("a-0", "a-1", "a-2")
-	c.Advance(3 * time.Minute)
-	require.Equal(t, []string{"45.000", "55.000", "65.000"}, times(says(c, "NoExecute", "add")))
 }
 
 func TestPreferChoosesWhoIsTaintedNext(t *testing.T) {
@@ -110,5 +97,231 @@ func TestASwapWhoseTaintIsGoneNeedsATurn(t *testing.T) {
 		added := times(says(c, v1.TaintNodeUnreachable, "NoExecute", "add"))
 		require.Len(t, added, 2)
 		require.Equal(t, gone, added[0] != added[1], "a swap takes no turn: %v", added)
+	}
+}
+
+func TestCaps(t *testing.T) {
+	cfg := config()
+	cfg.MaxFailedNodes, cfg.MaxNodesPerSecond = 3, 0.05
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4), evictortest.Zone("c", 1))
+	c.Start(cfg)
+	c.Fail("a-0", "a-1", "b-0", "b-1")
+	c.Advance(5 * time.Minute)
+	require.Equal(t, []string{"45.000", "65.000", "85.000"}, times(says(c, "NoExecute", "add")), "one in 20 seconds, three at most")
+	c.Recover("a-0")
+	c.Advance(30 * time.Second)
+	require.Len(t, says(c, "NoExecute", "add"), 4, "room for the fourth")
+}
+
+// Nodes that were emptied before every zone went down must be emptied again, and do not count meanwhile.
+func TestEveryZoneDownMakesRoomUnderTheCap(t *testing.T) {
+	cfg := withoutTaints(config(), 5*time.Minute)
+	cfg.MaxFailedNodes = 1
+	c := evictortest.New(t, evictortest.Zone("a", 2), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	c.Fail("a-0")
+	c.Advance(6 * time.Minute)
+	require.Equal(t, []string{"a-0-p0"}, c.Evicted())
+	c.Fail("a-1")
+	c.Advance(2 * time.Minute)
+	c.AddPod("late", "a-0")
+	c.Recover("a-1")
+	c.Advance(15 * time.Minute)
+	require.Equal(t, []string{"a-0-p0", "late"}, c.Evicted())
+}
+
+// A node whose taint was removed before the store showed it frees its place under the cap after a grace period, even if
+// no node waits to be tainted.
+func TestTaintThatIsNeverSeenLeavesItsPlaceUnderTheCap(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		cfg.MaxFailedNodes = 1
+		c := evictortest.New(t, evictortest.Zone("a", 6), evictortest.PodsPerNode(1))
+		e := c.Start(cfg)
+		c.FailWrites(func(write, object string) error {
+			switch {
+			case write != "podStatus" || object != "default/a-0-p0":
+			case !c.HasNoExecute("a-0"):
+				return errors.New("unavailable") // so that the pod is marked after the node is tainted, in one go
+			default:
+				e.Hold("a-0", "a technician is there")
+				c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute)
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		e.Pause("maintenance")
+		c.Advance(time.Minute)
+		e.Resume("maintenance")
+		c.Advance(time.Minute)
+		require.NotEmpty(t, says(c, `"taint"`, "a-0", "NoExecute"))
+		require.False(t, c.HasNoExecute("a-0"))
+		c.Fail("a-1")
+		c.Advance(2 * time.Minute)
+		require.True(t, c.HasNoExecute("a-1"), cfg.NodeMonitorPeriod)
+	}
+}
+
+func TestPodsAreMarkedOnceInAnOutage(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1))
+	c.Start(config())
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady"), 1)
+	c.PodReady("a-0-p0", true) // its kubelet is alive, and only its leases do not arrive
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady"), 1, "a live kubelet is not fought")
+	c.AddPod("late", "a-0")
+	c.Advance(time.Second)
+	require.Len(t, says(c, "podNotReady", "late"), 1, "one that was bound since is marked too")
+
+	c.Recover("a-0")
+	c.Advance(time.Minute)
+	c.Fail("a-0")
+	c.Advance(time.Minute)
+	require.Len(t, says(c, "podNotReady", "a-0-p0"), 2, "the next outage is another one")
+
+	c.Condition("a-1", v1.NodeReady, v1.ConditionFalse)
+	c.Advance(time.Minute)
+	require.Empty(t, says(c, "podNotReady", "a-1"), "its own kubelet says that it is not ready, and speaks for its pods")
+}
+
+// Neither pods whose status cannot be written nor labels that cannot, for example because of an admission policy, keep a
+// node from being emptied.
+func TestWhatCannotBeWrittenKeepsNoPod(t *testing.T) {
+	otherLabels := evictortest.NodeLabels(func(string) map[string]string { return map[string]string{"beta.kubernetes.io/os": "another"} })
+	for kind, marked := range map[string]int{"podStatus": 0, "labels": 1} {
+		c := evictortest.New(t, evictortest.Zone("a", 3), evictortest.PodsPerNode(1), otherLabels)
+		tries := 0
+		onWrites(c, kind, func(string) error {
+			tries++
+			return errors.New("denied")
+		})
+		c.Start(withoutTaints(config(), 5*time.Minute))
+		c.Fail("a-0")
+		c.Advance(10 * time.Minute)
+		require.Greater(t, tries, 3)
+		require.Len(t, says(c, "podNotReady"), marked)
+		require.Equal(t, []string{"305.000"}, times(says(c, `"evict"`)), kind)
+	}
+}
+
+// A node that recovers loses its NoSchedule taint too, whatever write of it waits for its backoff.
+func TestBackoffOfAWriteDoesNotHoldLiftingBack(t *testing.T) {
+	cfg := config()
+	cfg.NodeEvictionRate = 0
+	c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+	c.Start(cfg)
+	forbid(c, "podStatus")
+	c.Fail("a-0")
+	c.Advance(5 * time.Minute)
+	require.NotEmpty(t, c.Taints("a-0"))
+	c.Recover("a-0")
+	c.Advance(5 * time.Second)
+	require.Empty(t, c.Taints("a-0"))
+}
+
+// A taint that was written exists, even if the store does not show it yet: the node has had its turn, and counts under
+// the cap.
+func TestTaintThatTheStoreDoesNotShowYetIsThere(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		cfg.MaxFailedNodes = 1
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.Zone("b", 4))
+		clients, seen := c.Clients(), map[string]*v1.Node(nil) // what the store shows once it is late
+		clients.Nodes = &shows{clients.Nodes, func(name string, node *v1.Node, ok bool) (*v1.Node, bool) {
+			if seen == nil {
+				return node, ok
+			}
+			if seen[name] == nil {
+				seen[name] = node
+			}
+			return seen[name], ok
+		}}
+		clients.NodeWriter = reportsAfterConditions{clients.NodeWriter, func(node string) {
+			if node == "a-0" { // the store shows this write, and nothing after it
+				seen = map[string]*v1.Node{}
+			}
+		}}
+		var told diary
+		s := stepped(t, c, cfg, clients, evictor.Options{Observer: &told})
+		step := func(d time.Duration) {
+			for ; d > 0; d -= time.Second {
+				s.run(time.Second)
+				s.e.NodeChanged("a-0")
+			}
+		}
+		step(time.Second)
+		c.Fail("a-0", "b-0")
+		step(60 * time.Second)
+		require.NotNil(t, seen)
+		require.True(t, c.HasNoExecute("a-0"))
+		seen = nil
+		step(5 * time.Second)
+		require.False(t, c.HasNoExecute("b-0"))
+		require.ElementsMatch(t, []string{"a-0 ", "b-0 "}, told.reasons(evictor.NodeQueued))
+		c.Untaint("a-0", v1.TaintNodeUnreachable, v1.TaintEffectNoExecute) // by somebody else; this is seen at once
+		step(10 * time.Second)
+		require.Len(t, told.of(evictor.NodeQueued, "a-0"), 2)
+		require.NotEqual(t, c.HasNoExecute("a-0"), c.HasNoExecute("b-0"))
+	}
+}
+
+// A node that renews its lease after its verdict, but before the verdict is written, is not declared Unknown.
+func TestANodeThatRenewsItsLeaseBeforeItIsWrittenIsNotUnknown(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		for name, failed := range map[string]error{
+			"conflict": apierrors.NewConflict(v1.Resource("nodes"), "a-0", errors.New("changed")), "server": errors.New("unavailable"),
+		} {
+			c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(1))
+			e := c.Start(cfg)
+			tries := 0
+			c.FailWrites(func(write, object string) error {
+				if tries++; tries == 1 {
+					e.LeaseRenewed("a-0", c.Clock().Now()) // it is alive
+					return failed
+				}
+				return nil
+			})
+			c.Fail("a-0")
+			c.Advance(46 * time.Second)
+			require.Equal(t, 1, tries, "%s, period %s", name, cfg.NodeMonitorPeriod)
+			require.Empty(t, says(c, "Unknown"), fmt.Sprint(name, cfg.NodeMonitorPeriod))
+			c.Advance(45 * time.Second) // then it is silent again
+			require.Len(t, says(c, `"Ready"`, "Unknown"), 1)
+		}
+	}
+}
+
+// Without taints too, an Unknown node that renews its lease keeps its pods, including those that were next after the
+// first.
+func TestANodeThatRenewsItsLeaseWhileItIsEmptiedKeepsItsPods(t *testing.T) {
+	for _, cfg := range onBothGrids(config()) {
+		cfg.TaintBasedEviction, cfg.PodEvictionTimeout = false, time.Minute
+		c := evictortest.New(t, evictortest.Zone("a", 4), evictortest.PodsPerNode(3))
+		e := c.Start(cfg)
+		c.FailWrites(func(write, _ string) error {
+			if write == "evict" && len(c.Evicted()) == 0 {
+				e.LeaseRenewed("a-0", c.Clock().Now())
+			}
+			return nil
+		})
+		c.Fail("a-0")
+		c.Advance(95 * time.Second)
+		require.Equal(t, []string{"a-0-p0"}, c.Evicted(), cfg.NodeMonitorPeriod)
+		c.Advance(2 * time.Minute) // then it is silent again
+		require.Equal(t, []string{"a-0-p0", "a-0-p1", "a-0-p2"}, c.Evicted(), cfg.NodeMonitorPeriod)
+	}
+}
+
+// Zones share what a cap over all of them leaves: a zone with many failed nodes does not starve the others.
+func TestCapsStarveNoZone(t *testing.T) {
+	for _, failed := range []int{0, 2} {
+		cfg := config()
+		cfg.MaxNodesPerSecond, cfg.MaxFailedNodes = 0.05, failed
+		c := evictortest.New(t, evictortest.Zone("a", 12), evictortest.Zone("b", 12))
+		c.Start(cfg)
+		c.Fail("a-0", "a-1", "a-2", "a-3", "a-4", "b-0")
+		c.Advance(80 * time.Second) // 45 for the verdicts, then one every 20
+		require.True(t, c.HasNoExecute("a-0"))
+		require.True(t, c.HasNoExecute("b-0"))
 	}
 }

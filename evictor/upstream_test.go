@@ -1,15 +1,22 @@
 package evictor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
 
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/evictortest"
+	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -211,5 +218,326 @@ func TestUpstreamsMarkPodsNotReadyRetry(t *testing.T) {
 		u.says("node0", v1.ConditionFalse)
 		u.pass(time.Minute)
 		require.Equal(t, failures+1, u.marks)
+	}
+}
+
+// upstreams is a cluster of objects like those of upstream's tests. It shows what is written, and its kubelets do only
+// what the test says.
+type upstreams struct {
+	bare
+	t         *testing.T
+	clk       *testingclock.FakePassiveClock
+	e         *evictor.Evictor
+	reporting map[string]bool // repeat their last report at every pass
+	fail      func(write string) error
+	evicted   []string
+	marks     int // tries
+}
+
+// upstreamsConfig are the settings of upstream's tests.
+func upstreamsConfig() evictor.Config {
+	cfg := evictor.DefaultConfig()
+	cfg.NodeEvictionRate, cfg.SecondaryNodeEvictionRate, cfg.LargeClusterSizeThreshold = 100000, 100000, 20
+	cfg.PodEvictionTimeout = 10 * time.Minute
+	return cfg
+}
+
+func newUpstreams(t *testing.T, cfg evictor.Config, options ...evictor.Options) *upstreams {
+	u := &upstreams{
+		bare: bare{nodes: map[string]*v1.Node{}, pods: map[evictor.PodKey]*v1.Pod{}},
+		t:    t, clk: testingclock.NewFakePassiveClock(evictortest.Epoch),
+		reporting: map[string]bool{}, fail: func(string) error { return nil },
+	}
+	options = append(options, evictor.Options{})
+	options[0].Clock = u.clk
+	var err error
+	u.e, err = evictor.New(cfg, evictor.Clients{Nodes: u, Pods: u, NodeWriter: u, PodWriter: u}, options[0])
+	require.NoError(t, err)
+	return u
+}
+
+// node adds a node that was created that long ago, in a zone or, if zone is empty, in none. It reports that Ready
+// status, or nothing.
+func (u *upstreams) node(name, zone string, age time.Duration, ready v1.ConditionStatus) {
+	n := &v1.Node{}
+	n.Name, n.UID, n.Labels = name, types.UID(name), zoneLabels(zone)
+	n.CreationTimestamp = metav1.NewTime(u.clk.Now().Add(-age))
+	u.nodes[name] = n
+	u.says(name, ready)
+}
+
+const longAgo = 3 * 365 * 24 * time.Hour
+
+func zoneLabels(zone string) map[string]string {
+	if zone == "" {
+		return map[string]string{}
+	}
+	return map[string]string{
+		v1.LabelTopologyRegion: "region1", v1.LabelTopologyZone: zone,
+		v1.LabelFailureDomainBetaRegion: "region1", v1.LabelFailureDomainBetaZone: zone,
+	}
+}
+
+// says makes a kubelet report.
+func (u *upstreams) says(name string, ready v1.ConditionStatus) {
+	if ready == "" {
+		u.conditions(name)
+		return
+	}
+	u.conditions(name, v1.NodeCondition{Type: v1.NodeReady, Status: ready})
+}
+
+func (u *upstreams) conditions(name string, conditions ...v1.NodeCondition) {
+	u.change(name, func(n *v1.Node) {
+		for i := range conditions {
+			now := metav1.NewTime(u.clk.Now())
+			conditions[i].LastHeartbeatTime, conditions[i].LastTransitionTime = now, now
+			for _, old := range n.Status.Conditions {
+				if old.Type == conditions[i].Type && old.Status == conditions[i].Status {
+					conditions[i].LastTransitionTime = old.LastTransitionTime
+				}
+			}
+		}
+		n.Status.Conditions = conditions
+	})
+}
+
+func (u *upstreams) change(name string, change func(*v1.Node)) {
+	n := u.nodes[name].DeepCopy()
+	change(n)
+	u.nodes[name] = n
+	u.e.NodeChanged(name)
+}
+
+// pod adds a pod that is Ready and tolerates everything.
+func (u *upstreams) pod(name, node string) *v1.Pod {
+	pod := &v1.Pod{}
+	pod.Namespace, pod.Name, pod.UID, pod.Spec.NodeName = "default", name, types.UID(name), node
+	pod.Status.Conditions = []v1.PodCondition{{Type: v1.PodReady, Status: v1.ConditionTrue}}
+	pod.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+	key := evictor.PodKey{Namespace: "default", Name: name}
+	u.pods[key] = pod
+	u.e.PodChanged(key)
+	return pod
+}
+
+// pass lets time pass, and looks once more at the end.
+func (u *upstreams) pass(d time.Duration) {
+	for until := u.clk.Now().Add(d); ; {
+		_, err := u.e.Step(context.Background())
+		require.NoError(u.t, err)
+		if !u.clk.Now().Before(until) {
+			return
+		}
+		u.clk.SetTime(u.clk.Now().Add(5 * time.Second))
+		for name, reports := range u.reporting {
+			if !reports {
+				continue
+			}
+			u.conditions(name, slices.Clone(u.nodes[name].Status.Conditions)...)
+		}
+	}
+}
+
+func (u *upstreams) taints(name string) []string {
+	list := []string{}
+	for _, taint := range u.nodes[name].Spec.Taints {
+		list = append(list, taint.ToString())
+	}
+	slices.Sort(list)
+	return list
+}
+
+// zoneStates returns the states of the zones, by name.
+func (u *upstreams) zoneStates() map[string]string {
+	states := map[string]string{}
+	for _, z := range u.e.Zones() {
+		states[z.Zone.Zone] = fmt.Sprint(z.State)
+	}
+	return states
+}
+
+func (u *upstreams) UpdateConditions(_ context.Context, n *v1.Node, conditions []v1.NodeCondition) error {
+	u.change(n.Name, func(n *v1.Node) {
+		for _, c := range conditions {
+			n.Status.Conditions = append(slices.DeleteFunc(n.Status.Conditions, func(old v1.NodeCondition) bool { return old.Type == c.Type }), c)
+		}
+	})
+	return nil
+}
+
+func (u *upstreams) UpdateTaints(_ context.Context, n *v1.Node, change taints.Change) error {
+	u.change(n.Name, func(n *v1.Node) { n.Spec.Taints = change.Apply(n.Spec.Taints, u.clk.Now()) })
+	return nil
+}
+
+func (u *upstreams) UpdateLabels(_ context.Context, n *v1.Node, labels map[string]string) error {
+	if err := u.fail("labels"); err != nil {
+		return err
+	}
+	u.change(n.Name, func(n *v1.Node) {
+		for key, value := range labels {
+			n.Labels[key] = value
+		}
+	})
+	return nil
+}
+
+func (u *upstreams) Evict(_ context.Context, p evictor.PodRef, _ evictor.Decision) error {
+	u.evicted = append(u.evicted, p.Name)
+	delete(u.pods, p.PodKey)
+	u.e.PodChanged(p.PodKey)
+	return nil
+}
+
+func (u *upstreams) MarkNotReady(_ context.Context, p evictor.PodRef) error {
+	u.marks++
+	if err := u.fail("podStatus"); err != nil {
+		return err
+	}
+	pod := u.pods[p.PodKey].DeepCopy()
+	pod.Status.Conditions[0].Status = v1.ConditionFalse
+	u.pods[p.PodKey] = pod
+	u.e.PodChanged(p.PodKey)
+	return nil
+}
+
+// Upstream's tests about taints and labels.
+
+const (
+	unready     = "node.kubernetes.io/not-ready"
+	unreachable = "node.kubernetes.io/unreachable"
+)
+
+func bothEffects(key string) []string { return []string{key + ":NoExecute", key + ":NoSchedule"} }
+
+// TestApplyNoExecuteTaints and TestApplyNoExecuteTaintsToUnreachableNode: taints are added and lifted with their
+// conditions, and none is added for a condition that is missing by the time of its turn. What had failed before the start
+// is watched for a grace first.
+func TestUpstreamsApplyNoExecuteTaints(t *testing.T) {
+	u := newUpstreams(t, upstreamsConfig())
+	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
+	u.node("node1", "zone1", longAgo, v1.ConditionTrue)
+	u.node("node2", "zone1", longAgo, v1.ConditionFalse)
+	u.node("node3", "zone1", longAgo, v1.ConditionTrue)
+	u.node("node4", "zone1", longAgo, v1.ConditionTrue)
+	for _, name := range []string{"node1", "node2", "node3", "node4"} {
+		u.reporting[name] = true
+	}
+	u.pass(50 * time.Second)
+	require.Equal(t, []string{unreachable + ":NoSchedule"}, u.taints("node0"))
+	require.Equal(t, []string{unready + ":NoSchedule"}, u.taints("node2"))
+	u.pass(5 * time.Second)
+	u.reporting["node4"] = false
+	u.pass(5 * time.Second)
+	require.Equal(t, bothEffects(unreachable), u.taints("node0"))
+	require.Empty(t, u.taints("node1"))
+	require.Equal(t, bothEffects(unready), u.taints("node2"))
+	require.Empty(t, u.taints("node4"), "its report is within the grace period")
+
+	u.says("node2", v1.ConditionTrue)
+	u.pass(5 * time.Second)
+	require.Empty(t, u.taints("node2"), "well again")
+
+	u.says("node3", v1.ConditionFalse)
+	u.conditions("node3", v1.NodeCondition{Type: v1.NodeMemoryPressure, Status: v1.ConditionUnknown})
+	u.pass(5 * time.Second)
+	require.Empty(t, u.taints("node3"), "it does not say any more")
+	u.says("node3", v1.ConditionTrue)
+
+	u.pass(40 * time.Second)
+	require.Equal(t, bothEffects(unreachable), u.taints("node4"), "and now it is not")
+	require.Empty(t, u.taints("node1"))
+	u.says("node4", v1.ConditionTrue)
+	u.pass(5 * time.Second)
+	require.Empty(t, u.taints("node4"))
+}
+
+// TestApplyNoExecuteTaintsToNodesEnqueueTwice: a node that waits, recovers and waits again delays no other. The rate
+// makes them wait.
+func TestUpstreamsNodeThatWaitsTwice(t *testing.T) {
+	cfg := upstreamsConfig()
+	cfg.NodeEvictionRate = 0.1
+	u := newUpstreams(t, cfg)
+	for name, says := range map[string]v1.ConditionStatus{"node0": v1.ConditionUnknown, "node1": v1.ConditionTrue, "node2": v1.ConditionFalse, "node6": v1.ConditionTrue} {
+		u.node(name, "zone1", longAgo, says)
+	}
+	u.reporting["node1"], u.reporting["node2"], u.reporting["node6"] = true, true, true
+	u.pass(5 * time.Second)
+	u.says("node0", v1.ConditionTrue)
+	u.reporting["node0"] = true
+	u.pass(5 * time.Second)
+	for name, says := range map[string]v1.ConditionStatus{"node3": v1.ConditionUnknown, "node4": v1.ConditionTrue, "node5": v1.ConditionFalse} {
+		u.node(name, "zone1", longAgo, says)
+	}
+	u.reporting["node4"], u.reporting["node5"] = true, true
+	u.pass(5 * time.Second)
+	u.pass(time.Minute)
+	require.Empty(t, u.taints("node0"))
+	require.Equal(t, bothEffects(unready), u.taints("node2"))
+	require.Equal(t, bothEffects(unreachable), u.taints("node3"))
+	require.Equal(t, bothEffects(unready), u.taints("node5"))
+}
+
+// TestSwapUnreachableNotReadyTaints: an unreachable node that reports not Ready gets the other taint, and back again.
+func TestUpstreamsSwapOfTaints(t *testing.T) {
+	u := newUpstreams(t, upstreamsConfig())
+	u.node("node0", "zone1", longAgo, v1.ConditionUnknown)
+	u.node("node1", "zone1", longAgo, v1.ConditionTrue)
+	u.reporting["node1"] = true
+	u.pass(55 * time.Second)
+	require.Equal(t, bothEffects(unreachable), u.taints("node0"))
+	u.says("node0", v1.ConditionFalse)
+	u.pass(5 * time.Second)
+	require.Equal(t, bothEffects(unready), u.taints("node0"))
+	u.pass(time.Minute)
+	require.Equal(t, bothEffects(unreachable), u.taints("node0"))
+}
+
+// TestTaintsNodeByCondition: a node has NoSchedule taints for the conditions that it reports. There are no NoExecute
+// taints here, because the rate is 0.
+func TestUpstreamsTaintsByCondition(t *testing.T) {
+	cfg := upstreamsConfig()
+	cfg.NodeEvictionRate = 0
+	u := newUpstreams(t, cfg)
+	u.node("node0", "zone1", longAgo, v1.ConditionTrue)
+	u.node("node1", "zone1", longAgo, v1.ConditionTrue)
+	u.reporting["node0"], u.reporting["node1"] = true, true
+	u.pass(5 * time.Second)
+	for _, row := range []struct {
+		says []v1.NodeCondition
+		want []string
+	}{
+		{[]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, {Type: v1.NodeNetworkUnavailable, Status: v1.ConditionTrue}}, []string{"node.kubernetes.io/network-unavailable:NoSchedule"}},
+		{[]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, {Type: v1.NodeNetworkUnavailable, Status: v1.ConditionFalse}}, []string{}},
+		{[]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}, {Type: v1.NodeMemoryPressure, Status: v1.ConditionTrue}, {Type: v1.NodeDiskPressure, Status: v1.ConditionTrue}, {Type: v1.NodePIDPressure, Status: v1.ConditionUnknown}}, []string{"node.kubernetes.io/disk-pressure:NoSchedule", "node.kubernetes.io/memory-pressure:NoSchedule"}},
+		{[]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionFalse}}, []string{unready + ":NoSchedule"}},
+		{[]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionUnknown}}, []string{unreachable + ":NoSchedule"}},
+		{[]v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}, []string{}},
+	} {
+		u.conditions("node0", row.says...)
+		u.pass(5 * time.Second)
+		require.Equal(t, row.want, u.taints("node0"))
+	}
+}
+
+// TestReconcileNodeLabels: the deprecated labels follow the stable ones, and nothing else is touched.
+func TestUpstreamsReconcileLabels(t *testing.T) {
+	const region, stableOS, stableArch, betaOS, betaArch = v1.LabelTopologyRegion, v1.LabelOSStable, v1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch"
+	both := map[string]string{stableOS: "linux", stableArch: "amd64", betaOS: "linux", betaArch: "amd64"}
+	for name, row := range map[string][2]map[string]string{
+		"none":            {{}, {}},
+		"none of them":    {{region: "region1"}, {region: "region1"}},
+		"missing":         {{stableOS: "linux", stableArch: "amd64"}, both},
+		"others":          {{stableOS: "linux", stableArch: "amd64", betaOS: "windows", betaArch: "arm"}, both},
+		"deprecated only": {{betaOS: "windows"}, {betaOS: "windows"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpstreams(t, upstreamsConfig())
+			u.node("node0", "", longAgo, v1.ConditionTrue)
+			u.nodes["node0"].Labels = row[0]
+			u.pass(5 * time.Second)
+			require.Equal(t, row[1], u.nodes["node0"].Labels)
+		})
 	}
 }

@@ -67,7 +67,7 @@ func (p *livesProcess) Confirm(ctx context.Context, suspect evictor.Suspect) (ev
 		}
 	}
 	if known != nil {
-		known.confirmed, known.silent = true, true
+		known.confirmed, known.silent, known.fell = true, true, true
 		p.mind.timesOut(known)
 	}
 	return evictor.Silent, nil

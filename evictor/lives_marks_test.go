@@ -32,7 +32,7 @@ func (m *livesMind) crowded(known *livesNode) bool {
 	}
 	marked := map[string]bool{}
 	for _, pod := range m.pods {
-		if pod.Pod == nil || pod.marked.IsZero() {
+		if pod.Pod == nil || pod.marked.IsZero() || pod.DeletionTimestamp != nil || m.process.seenPods[pod.Name] != pod.Pod {
 			continue
 		}
 		on := m.nodes[pod.Spec.NodeName]

@@ -127,7 +127,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted without taints", harms && !m.world.plan.Taints},
 		{"healthy node tainted: " + m.failed(known), harms && m.failed(known) != ""},
 		{"held node tainted", harms && m.held(known)},
-		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.confirmed},
+		{"wrong taint (decision 3: from the next pass or answer on)", harms && ready == v1.ConditionFalse && added[0] == v1.TaintNodeUnreachable && known.verdict != v1.ConditionUnknown && !known.fell},
 		{"tainted without permission", fresh && !m.mayHarm(known)},
 		{"tainted against the policy", fresh && m.world.plan.Policy && m.ruling.Pending == zone.Cancel && m.downSince.IsZero()},
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},

@@ -26,6 +26,7 @@ type livesNode struct {
 	object         *v1.Node
 	domain         string    // where it counts: that of its object, from the next pass on
 	announced      time.Time // since when it was shown with an announcement
+	spared         bool      // it was, in this outage, so that it may have lost its turn
 	first, changed time.Time // when it was first shown, and as it is
 	good           time.Time // when Ready was last True, zero for never
 	spoke          time.Time // when that was last shown True or False
@@ -36,6 +37,7 @@ type livesNode struct {
 	leaseVersion   int64
 	verdict        v1.ConditionStatus    // at the last pass
 	confirmed      bool                  // somebody said so since
+	fell           bool                  // and that was since the last pass
 	silent         bool                  // that was Unknown at a pass since the last sign of life
 	again          time.Time             // when it had failed and all clocks started anew
 	taints         map[string]livesTaint // NoExecute ones, by key
@@ -112,7 +114,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 	if !livesAnnouncesNow(node) {
 		known.announced = time.Time{}
 	} else if known.announced.IsZero() {
-		known.announced = now
+		known.announced, known.spared = now, true
 	}
 	known.object, known.changed, known.reported = node, now, known.reported || ready != "" && (ready != v1.ConditionUnknown || known.object == nil)
 	m.adopts(known)
@@ -123,7 +125,7 @@ func (m *livesMind) shownNode(name string, node *v1.Node) {
 		known.spoke = now
 	}
 	if ready == v1.ConditionTrue && m.silence(known) < m.grace() {
-		known.good, known.emptied, known.due = now, false, time.Time{}
+		known.good, known.emptied, known.spared, known.due = now, false, false, time.Time{}
 	}
 }
 
@@ -313,7 +315,7 @@ func (m *livesMind) passed() {
 			known.good = m.world.now
 		}
 		if m.process.blind == nil {
-			known.silent = known.silent || m.isSilent(known) && !missed
+			known.fell, known.silent = false, known.silent || m.isSilent(known) && !missed
 			if known.verdict = ready; m.isSilent(known) && !m.unconfirmed(known) && m.silence(known)-known.lost >= m.grace()+m.world.config.NodeMonitorPeriod { // surely
 				known.verdict = v1.ConditionUnknown
 			}

@@ -119,13 +119,22 @@ func (s *Server) daemonSet(p *v1.Pod, name string) {
 
 // LeaseRenewed shows a renewed lease.
 func (s *Server) LeaseRenewed(name string, at time.Time) {
+	s.put(leases, name, s.lease(name, at))
+}
+
+// LeaseMissed shows a renewed lease to those who read it, and not to those who watch.
+func (s *Server) LeaseMissed(name string, at time.Time) {
+	s.objects[leases][name] = s.lease(name, at)
+}
+
+func (s *Server) lease(name string, at time.Time) *coordinationv1.Lease {
 	s.version++
 	lease := &coordinationv1.Lease{}
 	lease.Namespace, lease.Name = v1.NamespaceNodeLease, name
 	lease.ResourceVersion = strconv.FormatUint(s.version, 10)
 	renewed := metav1.NewMicroTime(at)
 	lease.Spec.RenewTime = &renewed
-	s.put(leases, name, lease)
+	return lease
 }
 
 // put stores an object and notifies watches; nil deletes it.

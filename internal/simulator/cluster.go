@@ -22,6 +22,7 @@ type Cluster struct {
 	NodeChanged func(name string)
 	PodChanged  func(key evictor.PodKey)
 	Renewed     func(node string, at time.Time)
+	Missed      func(node string, at time.Time) // a renewal that the watch loses
 
 	nodes    []node
 	nodeByID map[string]int32

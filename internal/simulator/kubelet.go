@@ -118,8 +118,12 @@ func (c *Cluster) Report() { c.turn(&c.reports, &c.kubelets.reports, c.report) }
 func (c *Cluster) renew(n *node) {
 	n.renewed = c.now()
 	n.missed = n.unseen
-	if c.Renewed != nil && !n.unseen {
-		c.Renewed(n.name, c.Clock.Now())
+	tell := c.Renewed
+	if n.unseen {
+		tell = c.Missed
+	}
+	if tell != nil {
+		tell(n.name, c.Clock.Now())
 	}
 }
 

@@ -127,6 +127,11 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	c.NodeChanged = func(name string) { p.subject.NodeChanged(name) }
 	c.PodChanged = func(key evictor.PodKey) { p.subject.PodChanged(key) }
 	c.Renewed = func(name string, at time.Time) { p.subject.LeaseRenewed(name, at) }
+	c.Missed = func(name string, at time.Time) {
+		if reads, ok := p.subject.(interface{ LeaseMissed(string, time.Time) }); ok { // an API server that shows it to whoever reads
+			reads.LeaseMissed(name, at)
+		}
+	}
 	if p.settings.Reschedule {
 		c.indexLoad()
 		c.awaitUnbound(p.settings.RescheduleAfter)
@@ -178,7 +183,7 @@ func (p *player) restart() (err error) {
 	if p.options.Tune != nil {
 		p.options.Tune(&cfg, &options)
 	}
-	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer}, options)
+	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer, Confirmer: p.cluster}, options)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}

@@ -92,3 +92,55 @@ func subjects(all []scenario.Line, kind scenario.Kind) map[string]int {
 	}
 	return counts
 }
+
+// unseen is a scenario in which the watch loses the renewals of one node's lease, and another node fails meanwhile.
+const unseen = `
+cluster:
+  zones:
+  - {name: a, nodes: 6, podsPerNode: 1, tolerationSeconds: 30}
+  - {name: b, nodes: 6, podsPerNode: 1, tolerationSeconds: 30}
+heartbeat: {statusInterval: 10m}
+events:
+- {at: 61s, loseLeases: {node: a-001}}
+- {at: 2m, fail: {node: b-002}}
+- {at: 6m, showLeases: {node: a-001}}
+- {at: 7m, fail: {node: a-001}}
+until: 12m
+`
+
+// A node whose renewals the watch loses is read from the API server by both, and stays Ready. What else fails is tainted by
+// both: by upstream, which looks at no node until its cache has caught up, later.
+func TestALeaseThatTheWatchLoses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "unseen.yaml")
+	require.NoError(t, os.WriteFile(path, []byte(unseen), 0o600))
+	out, err := exec.CommandContext(t.Context(), oracles[V137], path).Output()
+	require.NoError(t, err)
+	tainted := map[string][]float64{} // ours first
+	note := func(l scenario.Line) {
+		if l.Kind == scenario.KindTaint && ownNoExecute(l) && l.Op == "add" {
+			tainted[l.Node] = append(tainted[l.Node], l.T.Seconds())
+		}
+	}
+	s, err := scenariofile.Load(path)
+	require.NoError(t, err)
+	_, err = simulator.Play(t.Context(), s, simulator.New(&simulator.Clock{}), simulator.Options{Line: func(l scenario.Line) error {
+		note(l)
+		return nil
+	}})
+	require.NoError(t, err)
+	for text := range bytes.Lines(out) {
+		l, err := scenario.ParseLine(text)
+		require.NoError(t, err)
+		note(l)
+	}
+	require.Len(t, tainted, 2)
+	for node, failed := range map[string]float64{"b-002": 120, "a-001": 420} {
+		require.Len(t, tainted[node], 2, node)
+		t.Logf("%s, which failed at %gs, is tainted by us and by upstream at %v", node, failed, tainted[node])
+		for _, at := range tainted[node] {
+			require.Greater(t, at, failed, node)
+			require.Less(t, at, failed+90, node)
+		}
+		require.LessOrEqual(t, tainted[node][0], tainted[node][1]+0.1, node)
+	}
+}

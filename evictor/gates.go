@@ -52,6 +52,7 @@ func (e *Evictor) change(gates func(*gate.Gates)) {
 // clocks restart.
 func (e *Evictor) SetObserverHealth(err error) {
 	const reason = "observer"
+	err = gate.Blind(err) // with nothing locked: err is the program's
 	e.change(func(g *gate.Gates) {
 		was := g.SetObserver(err)
 		if err != nil && was == nil {
@@ -102,7 +103,7 @@ func (e *Evictor) ask(q gate.Gate) error {
 	if known || fence == nil {
 		return err
 	}
-	err = fence()
+	err = q.Named(fence())
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	err = e.gates.Answered(q, err, e.now)

@@ -3,6 +3,7 @@ package evictor_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -444,4 +445,52 @@ func TestWhatFallsDueLaterWaitsForNoTurn(t *testing.T) {
 	require.ElementsMatch(t, []string{"afterwards", "moved"}, c.Evicted(), "at 165 s")
 	c.Advance(20 * time.Minute)
 	require.ElementsMatch(t, []string{"afterwards", "moved", "while-paused"}, c.Evicted(), "by the next token")
+}
+
+// Nothing is tainted after Pause has returned, even if it came while the program was being asked.
+func TestPauseWhileTheProgramIsAsked(t *testing.T) {
+	for _, asked := range []string{"MayHarm", "MayHarmIn", "MayWrite"} {
+		c := evictortest.New(t, evictortest.Zone("a", 3))
+		var e *evictor.Evictor
+		paused := false
+		answer := func(which string) error {
+			object, _ := c.Clients().Nodes.Node("a-0") // its conditions are written right before its taints
+			unknown := func(c v1.NodeCondition) bool { return c.Type == v1.NodeReady && c.Status == v1.ConditionUnknown }
+			if which == asked && !paused && slices.ContainsFunc(object.Status.Conditions, unknown) {
+				paused = true
+				e.Pause("maintenance")
+			}
+			return nil
+		}
+		e = c.Start(config(), evictor.Options{
+			MayHarm: func() error { return answer("MayHarm") }, MayWrite: func() error { return answer("MayWrite") },
+			MayHarmIn: func(zone.Key) error { return answer("MayHarmIn") },
+		})
+		c.Fail("a-0")
+		c.Advance(2 * time.Minute)
+		require.True(t, paused, asked)
+		require.Empty(t, c.Taints("a-0"), asked)
+		e.Resume("maintenance")
+		c.Advance(time.Minute)
+		require.True(t, c.HasNoExecute("a-0"))
+	}
+}
+
+// An error of the program's is its code, which may call the evictor.
+type calling struct{ e *evictor.Evictor }
+
+func (c calling) Error() string { return fmt.Sprint(len(c.e.Paused()), " pauses") }
+
+func TestAnErrorThatCallsTheEvictor(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	var err error
+	e := c.Start(config(), evictor.Options{MayHarmIn: func(zone.Key) error { return err }})
+	e.SetObserverHealth(calling{e})
+	c.Advance(time.Minute)
+	e.SetObserverHealth(nil)
+	err = calling{e}
+	c.Fail("a-0")
+	c.Advance(2 * time.Minute)
+	status, _ := e.Node("a-0")
+	require.EqualError(t, status.HeldBack, "zone :a: 0 pauses")
 }

@@ -92,27 +92,36 @@ func (w *writing) conditions() error {
 	return nil
 }
 
+// taints writes the change or, if it must do no harm now, what is left of it without that.
 func (w *writing) taints() error {
 	p := &w.p
-	if len(p.Change.Add) > 0 {
-		refused := w.askHarm(w.rec.name) != nil
-		if refused {
-			w.refused = gate.Harm
-		}
-		// NoSchedule taints alone follow the conditions and are corrected by the next write.
-		wanted := func() bool { return !p.Harms() || w.about(w.rec).Taints(p.Tainted) }
-		if refused || errors.Is(w.still(w.rec, wanted), errUnwanted) {
-			p.Withhold()
-		}
+	if len(p.Change.Add) > 0 && w.askHarm(w.rec.name) != nil {
+		w.refused = gate.Harm
+		p.Withhold()
 	}
 	if p.Change.Empty() {
 		return nil
 	}
-	err := w.step("taints", nil, func(client NodeWriter) error {
+	err := w.step("taints", w.mayTaint, func(client NodeWriter) error {
 		return w.answered(client.UpdateTaints(w.ctx, w.object, p.Change))
 	}, Decision{Kind: TaintsWritten, Added: p.Change.Add, Removed: p.Change.Remove})
+	if errors.Is(err, errUnwanted) {
+		p.Withhold()
+		return w.taints() // only lifting is left
+	}
 	p.Tainted = p.Tainted || err == nil && p.Harms()
 	return err
+}
+
+// mayTaint is the last look at a change, with the lock held: the program was asked about it before, with nothing locked.
+func (w *writing) mayTaint() bool {
+	p := &w.p
+	if len(p.Change.Add) > 0 && w.may(gate.Harm, w.rec) != nil {
+		w.refused = gate.Harm
+		return false
+	}
+	// NoSchedule taints alone follow the conditions and are corrected by the next write.
+	return !p.Harms() || w.about(w.rec).Taints(p.Tainted)
 }
 
 func (w *writing) marks() error {

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,13 +17,10 @@ func (g *Gates) Recall(at Gate, now time.Time) (err error, known bool) {
 	return nil, false
 }
 
-// Answered records the program's answer, and returns it in the form in which observers see it.
+// Answered records the program's answer, see Gate.Named, and returns what the gate now refuses.
 func (g *Gates) Answered(at Gate, err error, now time.Time) error {
 	if s := g.at(at); s.refused[byProgram] == nil && err == nil {
 		return s.err()
-	}
-	if at.In && err != nil {
-		err = fmt.Errorf("%s: %w", Name(at.Domain), err)
 	}
 	s := g.touch(at)
 	s.refused[byProgram], s.until = err, now.Add(g.interval)

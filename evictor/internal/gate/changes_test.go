@@ -23,7 +23,7 @@ func TestEachChangeIsTold(t *testing.T) {
 			"taints and evictions are held back", "taints and evictions go on",
 		},
 		"harm of one domain": {
-			func(p *Gates) { _ = p.Answered(In(Harm, a), errNo, at(0)) }, func(p *Gates) { _ = p.Answered(In(Harm, a), nil, at(1)) },
+			func(p *Gates) { _ = p.Answered(In(Harm, a), In(Harm, a).Named(errNo), at(0)) }, func(p *Gates) { _ = p.Answered(In(Harm, a), nil, at(1)) },
 			"taints and evictions are held back", "taints and evictions go on",
 		},
 		"a pause": {
@@ -31,7 +31,7 @@ func TestEachChangeIsTold(t *testing.T) {
 			"taints and evictions are held back", "taints and evictions go on",
 		},
 		"the observer": {
-			func(p *Gates) { p.SetObserver(errNo) }, func(p *Gates) { p.SetObserver(nil) },
+			func(p *Gates) { p.SetObserver(Blind(errNo)) }, func(p *Gates) { p.SetObserver(nil) },
 			"taints and evictions are held back", "taints and evictions go on",
 		},
 		"a budget": {
@@ -66,7 +66,7 @@ func TestEachChangeIsTold(t *testing.T) {
 func TestNothingNewCostsNothing(t *testing.T) {
 	p := New(0)
 	p.Pause("x")
-	_ = p.Answered(In(Harm, a), errNo, at(0))
+	_ = p.Answered(In(Harm, a), In(Harm, a).Named(errNo), at(0))
 	require.Len(t, p.Changes(), 2)
 	require.Zero(t, testing.AllocsPerRun(10, func() { p.Changes() }))
 }

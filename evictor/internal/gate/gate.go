@@ -117,14 +117,28 @@ func (g *Gates) paused() {
 func (g *Gates) Paused() []string { return slices.Clone(g.pauses) }
 
 // SetObserver records why the observer cannot see the cluster, nil if it can, and returns the value before. Harm is
-// refused meanwhile.
+// refused meanwhile. To put err into words is the owner's, which holds a lock: see Blind.
 func (g *Gates) SetObserver(err error) (was error) {
 	was, g.observer = g.observer, err
-	if err != nil {
-		err = fmt.Errorf("observer is not healthy: %w", err)
-	}
 	g.touch(harm).refused[byObserver] = err
 	return was
+}
+
+// Blind and Named put an error of the program's, which is its code, into the words that observers see. Call them with
+// nothing locked.
+func Blind(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("observer is not healthy: %w", err)
+}
+
+// Named names the domain, if the gate is of one.
+func (at Gate) Named(err error) error {
+	if err == nil || !at.In {
+		return err
+	}
+	return fmt.Errorf("%s: %w", Name(at.Domain), err)
 }
 
 // Observer returns why the observer cannot see the cluster; nil if it can.

@@ -35,9 +35,9 @@ func text(err error) string {
 // taints ask for.
 func TestStrictestAnswerWins(t *testing.T) {
 	pause := func(p *Gates) { p.Pause("upgrade"); p.Pause("audit") }
-	blind := func(p *Gates) { p.SetObserver(errNo) }
+	blind := func(p *Gates) { p.SetObserver(Blind(errNo)) }
 	refuse := func(p *Gates) { _ = p.Answered(harm, errNo, at(0)) }
-	refuseA := func(p *Gates) { _ = p.Answered(In(Harm, a), errNo, at(0)) }
+	refuseA := func(p *Gates) { _ = p.Answered(In(Harm, a), In(Harm, a).Named(errNo), at(0)) }
 	waitA := func(p *Gates) { p.Rule(a, zone.Wait) }
 	cancelA := func(p *Gates) { p.Rule(a, zone.Cancel) }
 	for name, row := range map[string]struct {
@@ -113,7 +113,7 @@ func TestWhenToAsk(t *testing.T) {
 		known(p, q, 0, "", false)
 		_, ok := p.Next()
 		require.False(t, ok)
-		require.EqualError(t, p.Answered(q, errNo, at(1)), says)
+		require.EqualError(t, p.Answered(q, q.Named(errNo), at(1)), says)
 		known(p, q, 1, says, true)
 		known(p, q, 10.9, says, true)
 		known(p, q, 11, "", false)
@@ -133,8 +133,8 @@ func TestWhenToAsk(t *testing.T) {
 	}
 	p := New(10 * time.Second)
 	_ = p.Answered(harm, errNo, at(3))
-	_ = p.Answered(In(Harm, a), errNo, at(2))
-	_ = p.Answered(In(Harm, b), errNo, at(1))
+	_ = p.Answered(In(Harm, a), In(Harm, a).Named(errNo), at(2))
+	_ = p.Answered(In(Harm, b), In(Harm, b).Named(errNo), at(1))
 	_ = p.Answered(write, errNo, at(5))
 	next := func() time.Time {
 		next, _ := p.Next()
@@ -145,10 +145,10 @@ func TestWhenToAsk(t *testing.T) {
 	known(p, harm, 3, "paused: x", true)
 	require.Equal(t, at(15), next(), "of writes")
 	_ = p.Resume("x")
-	p.SetObserver(errNo)
+	p.SetObserver(Blind(errNo))
 	known(p, harm, 99, "observer is not healthy: no", true)
 	require.Equal(t, at(15), next())
-	require.Equal(t, errNo, p.SetObserver(nil))
+	require.ErrorIs(t, p.SetObserver(nil), errNo)
 	require.NoError(t, p.Observer())
 	_ = p.Answered(harm, nil, at(4))
 	require.Equal(t, at(11), next())
@@ -176,18 +176,18 @@ func TestChanges(t *testing.T) {
 	}
 	require.Empty(t, told())
 	p.Pause("x")
-	_ = p.Answered(In(Harm, b), errNo, at(0))
+	_ = p.Answered(In(Harm, b), In(Harm, b).Named(errNo), at(0))
 	p.Rule(a, zone.Wait)
 	_ = p.Answered(write, errNo, at(0))
 	require.Equal(t, []string{
 		"all: writes are held back, no", "all: taints and evictions are held back, paused: x",
 		"a: evictions by our own taints wait, policy of zone r:a: Wait (Wait)", "b: taints and evictions are held back, zone r:b: no",
 	}, told())
-	p.SetObserver(errNo)
+	p.SetObserver(Blind(errNo))
 	_ = p.Resume("x")
 	require.Empty(t, told(), "it is refused still")
 	p.Rule(a, zone.Cancel)
-	_ = p.Answered(In(Harm, a), errNo, at(0))
+	_ = p.Answered(In(Harm, a), In(Harm, a).Named(errNo), at(0))
 	p.SetObserver(nil)
 	_ = p.Answered(write, nil, at(0))
 	require.Equal(t, []string{
@@ -195,7 +195,7 @@ func TestChanges(t *testing.T) {
 		"a: our own taints and evictions by them are given up, policy of zone r:a: Cancel (Cancel)",
 	}, told())
 	_ = p.Answered(In(Harm, a), nil, at(0))
-	_ = p.Answered(In(Harm, a), errNo, at(0))
+	_ = p.Answered(In(Harm, a), In(Harm, a).Named(errNo), at(0))
 	require.Empty(t, told())
 	_ = p.Answered(In(Harm, b), nil, at(0))
 	_ = p.Answered(In(Harm, a), nil, at(0))
@@ -212,7 +212,7 @@ func TestChanges(t *testing.T) {
 func TestFreed(t *testing.T) {
 	p := New(time.Second)
 	p.Pause("x")
-	_ = p.Answered(In(Harm, b), errNo, at(0))
+	_ = p.Answered(In(Harm, b), In(Harm, b).Named(errNo), at(0))
 	p.Rule(a, zone.Wait)
 	_ = p.Answered(write, errNo, at(0))
 	p.Wait(Harm, a, "a-1")

@@ -21,13 +21,16 @@ func (e *engine) grantMarks() {
 
 // podsToMark says what a silent node's pods need.
 func (e *engine) podsToMark(name string) marks.Need {
-	need := marks.Need{Marked: true, Silent: e.records[name].Verdict().LastBeat}
+	rec := e.records[name]
+	ready, begun := false, false
+	need := marks.Need{Silent: rec.Verdict().LastBeat}
 	for pod := range e.podsOn(name) {
 		if pod.DeletionTimestamp == nil {
-			need.Pods, need.Marked = true, need.Marked && !pods.Ready(pod)
+			_, done := rec.Marks.Done[pod.UID]
+			need.Pods, ready, begun = true, ready || pods.Ready(pod), begun || done
 		}
 	}
-	need.Marked = need.Marked || len(e.records[name].Marks.Done) > 0
+	need.Marked = begun || !ready
 	return need
 }
 

@@ -101,7 +101,7 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 	}
 	initial := policy.Decide(zone.Situation{State: zone.Initial, Before: zone.Initial, Now: e.opts.Clock.Now()})
 	e.turns, err = turns.New(turns.Config{
-		Rate: initial.Rate, MaxRate: cfg.MaxNodesPerSecond, MaxFailed: cfg.MaxFailedNodes,
+		Rate: initial.Rate, MaxRate: cfg.MaxNodesPerSecond, MaxActed: cfg.MaxFailedNodes,
 		Prefer: opts.Prefer, OnPanic: opts.panicked,
 	}, e.opts.Clock.Now())
 	return e, err

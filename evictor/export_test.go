@@ -31,7 +31,7 @@ func (e *Evictor) States() (states []string, err error) {
 // until the next pass after its time is over.
 func (e *Evictor) across(rec *record) error {
 	failed, turn := rec.Stage() >= node.Early, e.turns.Of(rec.name)
-	held := turn != nil && turn.Held()
+	held := turn != nil && turn.Valid()
 	for wrong, kept := range map[string]bool{
 		"waits, and has its turn":                    !e.turns.Waits(rec.name) || turn == nil,
 		"waits, and has not failed":                  !e.turns.Waits(rec.name) || failed,

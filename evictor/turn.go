@@ -108,21 +108,6 @@ func (e *engine) noteActed(rec *record) {
 	}
 }
 
-// endTurn ends the turn that a write acted on, if any.
-func (w *writing) endTurn(err error) {
-	rec := w.rec
-	if w.inTurn == nil || w.turns.Of(rec.name) != w.inTurn {
-		return // none, or one granted during the write: the next write acts on it
-	}
-	if w.cfg.empties() && w.p.Told {
-		rec.BecomeEmptying()
-		w.arm(rec, w.about(rec)) // now its pods are evicted, and emptied ends the turn
-		w.emptied(rec)
-		return
-	}
-	w.finish(rec, rec.EndTurn(w.about(rec), w.p.Tainted, err != nil))
-}
-
 // finish ends the turn that the node has, unless it is kept.
 func (e *engine) finish(rec *record, how node.Ending) {
 	turn := e.turns.Of(rec.name)

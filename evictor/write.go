@@ -116,6 +116,21 @@ func (w *writing) wrote(err error) timedworker.Result {
 	return timedworker.Retry(nil)
 }
 
+// endTurn ends the turn that a write acted on, if any.
+func (w *writing) endTurn(err error) {
+	rec := w.rec
+	if w.inTurn == nil || w.turns.Of(rec.name) != w.inTurn {
+		return // none, or one granted during the write: the next write acts on it
+	}
+	if w.cfg.empties() && w.p.Told {
+		rec.BecomeEmptying()
+		w.arm(rec, w.about(rec)) // now its pods are evicted, and emptied ends the turn
+		w.emptied(rec)
+		return
+	}
+	w.finish(rec, rec.EndTurn(w.about(rec), w.p.Tainted, err != nil))
+}
+
 // told delivers what was decided in a try of t, which ended with result. Work that is being told of cannot be brought
 // forward, so if the API server answered meanwhile and it waited for that, it is tried again now. Called without e.mu.
 func (e *Evictor) told(t task, result timedworker.Result) timedworker.Result {

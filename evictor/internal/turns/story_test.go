@@ -166,7 +166,7 @@ func (s *stage) invariants(now time.Time) {
 		require.Equal(s, node, turn.Node)
 		require.NotContains(s, s.counted, node)
 	}
-	if s.maxFailed == 0 {
+	if s.maxActed == 0 {
 		require.Empty(s, s.counted)
 	}
 	all, first := s.Waiting(now), time.Time{}
@@ -238,7 +238,7 @@ func TestStories(t *testing.T) {
 			{11, "again a1", ""},
 			{11, "take", "a1"},
 		}},
-		"a node that goes leaves its name free, and its turn": {Config{MaxFailed: 1}, []step{
+		"a node that goes leaves its name free, and its turn": {Config{MaxActed: 1}, []step{
 			{0, "limit 1", ""},
 			{0, "wait a1 b1", "a1 b1"},
 			{0, "take", "a1"},
@@ -298,7 +298,7 @@ func TestStories(t *testing.T) {
 			{12, "overdue?", ""},
 			{30, "take", ""},
 		}},
-		"a cap on failed nodes is a bound for those that are to fail": {Config{MaxFailed: 2}, []step{
+		"a cap on failed nodes is a bound for those that are to fail": {Config{MaxActed: 2}, []step{
 			{0, "failed c1", ""}, // it was there before us
 			{0, "wait a1 b1 a2", "a1 b1 a2"},
 			{0, "take", "a1"},
@@ -317,7 +317,7 @@ func TestStories(t *testing.T) {
 			{21, "well a1", ""},
 			{30, "take", "a2"},
 		}},
-		"more have failed than may": {Config{MaxFailed: 1}, []step{
+		"more have failed than may": {Config{MaxActed: 1}, []step{
 			{0, "failed c1 c2", ""}, // the cap was another before a restart
 			{0, "wait a1", "a1"},
 			{0, "take", ""},
@@ -329,7 +329,7 @@ func TestStories(t *testing.T) {
 			{1, "wait b1", "b1"},
 			{30, "take", ""},
 		}},
-		"what fails apart from its turn counts after it too": {Config{MaxFailed: 1}, []step{
+		"what fails apart from its turn counts after it too": {Config{MaxActed: 1}, []step{
 			{0, "wait a1 b1", "a1 b1"},
 			{0, "take", "a1"},
 			{1, "failed a1", ""},
@@ -350,7 +350,7 @@ func TestStories(t *testing.T) {
 			{42, "well a1", ""},
 			{42, "take", "a1"},
 		}},
-		"a node that counts is none the less not wanted": {Config{MaxFailed: 2}, []step{
+		"a node that counts is none the less not wanted": {Config{MaxActed: 2}, []step{
 			{0, "wait a1 b1 c1", "a1 b1 c1"},
 			{0, "failed a1", ""},
 			{0, "take", "a1 b1"},
@@ -470,7 +470,7 @@ func TestSince(t *testing.T) {
 
 // What is said of a turn that is over changes nothing.
 func TestTurnEndsOnce(t *testing.T) {
-	s := newStage(t, Config{MaxFailed: 1})
+	s := newStage(t, Config{MaxActed: 1})
 	s.play([]step{{0, "wait a1 b1", "a1 b1"}, {0, "take", "a1"}})
 	turn := s.Of("a1")
 	s.play([]step{{0, "forget a1", ""}, {0, "wait a1", "a1"}, {10, "take", "b1"}, {10, "forget b1", ""}, {20, "take", "a1"}})

@@ -17,25 +17,25 @@ type Config struct {
 	Rate float64
 	// MaxRate caps all domains together; 0 means no cap.
 	MaxRate float64
-	// MaxFailed caps how many nodes may have failed at once, including those that have a turn; 0 means no cap.
-	MaxFailed int
+	// MaxActed caps how many nodes may be acted on at once, including those that have a turn; 0 means no cap.
+	MaxActed int
 	// Prefer, if not nil, chooses the next node of a domain, see ratelimitqueue.GroupConfig. OnPanic is called if it
 	// panics.
 	Prefer  func(domain zone.Key, waiting []string) string
 	OnPanic func(key, value any, stack []byte)
 }
 
-// Turns holds the nodes that wait, those that have a turn, and those that have failed. Make one with New.
+// Turns holds the nodes that wait, those that have a turn, and those that are acted on. Make one with New.
 type Turns struct {
-	group     *ratelimitqueue.Group[zone.Key, key, struct{}]
-	read      *reading
-	taken     map[string]*Turn // the turns that are not over, by node
-	most      int              // cap on taken; 0 means none
-	maxFailed int              // 0 means no cap
-	counted   map[string]bool  // nodes that count as failed and have no turn; empty without a cap
-	overdue   map[string]bool  // nodes whose pods became overdue while nothing was permitted
-	waits     map[key]*earliest.One
-	since     earliest.Of // since when each of waits has waited
+	group    *ratelimitqueue.Group[zone.Key, key, struct{}]
+	read     *reading
+	taken    map[string]*Turn // the turns that are not over, by node
+	most     int              // cap on taken; 0 means none
+	maxActed int              // 0 means no cap
+	counted  map[string]bool  // nodes that count as acted on and have no turn; empty without a cap
+	overdue  map[string]bool  // nodes whose pods became overdue while nothing was permitted
+	waits    map[key]*earliest.One
+	since    earliest.Of // since when each of waits has waited
 }
 
 // reading is the clock of the queue: it shows the owner's last reading.
@@ -57,7 +57,7 @@ type Turn struct {
 
 	turns   *Turns
 	item    ratelimitqueue.Item[key, struct{}]
-	counted bool // the node counts as failed even without the turn
+	counted bool // the node counts as acted on even without the turn
 }
 
 // New returns Turns in which no node waits. now is a first reading of the clock.
@@ -68,9 +68,9 @@ func New(c Config, now time.Time) (*Turns, error) {
 	read := &reading{now}
 	config := ratelimitqueue.GroupConfig[zone.Key, key]{
 		Config:  ratelimitqueue.Config{Rate: c.Rate, Clock: read, OnPanic: c.OnPanic},
-		MaxRate: c.MaxRate, MaxInFlight: c.MaxFailed,
+		MaxRate: c.MaxRate, MaxInFlight: c.MaxActed,
 	}
-	if c.MaxRate == 0 && c.MaxFailed == 0 {
+	if c.MaxRate == 0 && c.MaxActed == 0 {
 		config.Compare = zone.Key.Compare // not with a cap: the first domain would take all that the cap leaves
 	}
 	if c.Prefer != nil {
@@ -87,7 +87,7 @@ func New(c Config, now time.Time) (*Turns, error) {
 		return nil, err
 	}
 	return &Turns{
-		group: group, read: read, maxFailed: c.MaxFailed,
+		group: group, read: read, maxActed: c.MaxActed,
 		taken: make(map[string]*Turn), counted: make(map[string]bool), overdue: make(map[string]bool),
 		waits: make(map[key]*earliest.One),
 	}, nil
@@ -210,21 +210,21 @@ func (t *Turns) NotOverdue(node string) {
 	t.LeaveRelease(node)
 }
 
-// Count records whether the node counts as failed; while it has a turn it counts anyway.
-func (t *Turns) Count(node string, failed bool) {
+// Count records whether the node counts as acted on; while it has a turn it counts anyway.
+func (t *Turns) Count(node string, acted bool) {
 	if turn := t.taken[node]; turn != nil {
-		turn.counted = failed
+		turn.counted = acted
 		return
 	}
-	if t.maxFailed == 0 {
+	if t.maxActed == 0 {
 		return
 	}
-	if failed {
+	if acted {
 		t.counted[node] = true
 	} else {
 		delete(t.counted, node)
 	}
-	t.group.SetMaxInFlight(max(0, t.maxFailed-len(t.counted)))
+	t.group.SetMaxInFlight(max(0, t.maxActed-len(t.counted)))
 }
 
 // Take hands out the next turn, if one has come. A release is over at once.
@@ -262,10 +262,10 @@ func (t *Turns) Next(now time.Time) (time.Time, bool) {
 	return t.group.Next()
 }
 
-// Held says whether the turn is still good: it is void once the node has left.
-func (t *Turn) Held() bool { return t.item.Held() }
+// Valid says whether the turn is still good: it is void once the node has left.
+func (t *Turn) Valid() bool { return t.item.Held() }
 
-// Served ends the turn: the node was acted on, and counts as failed.
+// Served ends the turn: the node was acted on, and counts as that.
 func (t *Turn) Served() {
 	t.item.Forget()
 	t.over(true)
@@ -291,11 +291,11 @@ func (t *Turn) Later(wait time.Duration, now time.Time) {
 	t.over(t.counted)
 }
 
-func (t *Turn) over(failed bool) {
+func (t *Turn) over(acted bool) {
 	t.turns.note(key{node: t.Node})
 	if t.turns.taken[t.Node] != t {
 		return
 	}
 	delete(t.turns.taken, t.Node)
-	t.turns.Count(t.Node, failed)
+	t.turns.Count(t.Node, acted)
 }

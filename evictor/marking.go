@@ -25,7 +25,7 @@ func (e *engine) podsToMark(name string) marks.Need {
 	ready, begun := false, false
 	need := marks.Need{Silent: rec.Verdict().LastBeat}
 	for pod := range e.podsOn(name) {
-		if pod.DeletionTimestamp == nil {
+		if pod.DeletionTimestamp == nil && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
 			_, done := rec.Marks.Done[pod.UID]
 			need.Pods, ready, begun = true, ready || pods.Ready(pod), begun || done
 		}

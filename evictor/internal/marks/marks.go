@@ -141,11 +141,11 @@ func (m *Marks) Grant(look func(node string) Need) (granted, wait []string) {
 		})
 		for _, name := range names {
 			switch n := d.waiting[name]; {
-			case d.most == 0 || len(d.granted) < d.most || needs[name].Marked:
+			case d.most == 0 || len(d.granted) < d.most:
 				n.granted, n.reported, d.granted[name] = true, false, n
 				delete(d.waiting, name)
 				granted = append(granted, name)
-			case !n.reported:
+			case !n.reported && !needs[name].Marked:
 				n.reported = true
 				wait = append(wait, name)
 			}

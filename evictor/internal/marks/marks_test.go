@@ -74,7 +74,7 @@ func TestALimitIsKept(t *testing.T) {
 	require.Empty(t, m.dirty)
 }
 
-// After a restart those whose pods are marked already keep their places, even if they are more than the limit.
+// After a restart those whose pods are marked already keep their places.
 func TestMarkedBefore(t *testing.T) {
 	m, w := New(), world{"n2": {Pods: true, Marked: true}, "n3": {Pods: true, Marked: true}}
 	m.Limit(a, 1)
@@ -82,7 +82,7 @@ func TestMarkedBefore(t *testing.T) {
 		m.Silent(name, a)
 	}
 	granted, wait := m.Grant(w.look)
-	require.Equal(t, []string{"n2", "n3"}, granted)
+	require.Equal(t, []string{"n2"}, granted)
 	require.Equal(t, []string{"n0", "n1"}, wait)
 }
 
@@ -137,7 +137,7 @@ func TestAgainstAModel(t *testing.T) {
 						}
 					}
 					most := limits[n.domain]
-					if !n.granted && (most == 0 || w[name].Pods && (placed < most || w[name].Marked)) {
+					if !n.granted && (most == 0 || w[name].Pods && placed < most) {
 						n.granted = true
 						want = append(want, name)
 					}

@@ -32,7 +32,8 @@ import (
 // clientgo.Keep says. The functions must not change them, labels and annotations included, because other objects may share
 // these.
 type Options struct {
-	// Clock is the real clock when nil; tests and simulations pass theirs. Step needs only Now; Run also needs timers, so it needs a clock.Clock.
+	// Clock is the real clock when nil; tests and simulations pass theirs. Step needs only Now; Run also needs timers, so
+	// it needs a clock.Clock.
 	Clock clock.PassiveClock
 	// Observer receives every decision, for metrics (clientgo/metrics) or an audit; nil means nobody does.
 	Observer Observer
@@ -56,8 +57,7 @@ type Options struct {
 	// node.kubernetes.io/exclude-disruption (zone.Excluded). Excluded is called whenever the node is read.
 	Excluded func(node *v1.Node) bool
 	// MayWrite is asked before every write and event: one of several replicas asks whether it leads (package manager). An
-	// error stops all of them for as
-	// long as it lasts, and observers see it as the reason. Nil means yes.
+	// error stops all of them for as long as it lasts, and observers see it as the reason. Nil means yes.
 	MayWrite func() error
 	// MayHarm is asked before new taints and evictions only; lifting and cancelling go on. It is the place of a breaker
 	// outside, such as Gardener's dependency-watchdog. Nil means yes.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -28,7 +29,7 @@ func (g *Gates) Answered(at Gate, err error, now time.Time) error {
 }
 
 // stopped says whether the gate is closed whatever the program says, and asks whether only the program closes it.
-func (s *state) stopped() bool { return s.refused[byPause] != nil || s.refused[byObserver] != nil }
+func (s *state) stopped() bool { return cmp.Or(s.refused[:byProgram]...) != nil }
 func (s *state) asks() bool    { return s.refused[byProgram] != nil && !s.stopped() }
 
 // Expire makes every refusal expire, so that the program is asked again.

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,14 +55,7 @@ type state struct {
 	toldPending zone.Pending
 }
 
-func (s *state) err() error {
-	for _, err := range s.refused {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (s *state) err() error { return cmp.Or(s.refused[:]...) }
 
 // Gates are the answers in force. Make them with New.
 type Gates struct {

@@ -65,6 +65,7 @@ func (e *engine) judged(rec *record, v health.Verdict) {
 		rec.BecomeEarly()
 	}
 	if rec.Stage() == node.Calm {
+		e.dequeue(rec, node.Ready.String()) // now, because a store may panic before it is considered
 		e.turns.NotOverdue(rec.name)
 		if from == v1.ConditionFalse || from == v1.ConditionUnknown {
 			rec.pods.Recovered()

@@ -21,10 +21,10 @@
 //	alive            True or False      less than grace, 50s    what it reports
 //	silent           any                monitor grace           Unknown, NodeStatusUnknown
 //
-// With a NodeMonitorPeriod, 5s by default, it works on a grid, as kube-controller-manager does: a heartbeat is dated at
-// the next slot unless it comes exactly on one, a verdict at the slot of its Pass. A slot ends a grace that ends by then,
-// if the Pass comes later than the end, however little. With a period of 0 it is exact. With Config.Confirm a silent node is a suspect first, until Confirm, Revive or a
-// heartbeat.
+// With a NodeMonitorPeriod, 5s by default, it works on a grid, as kube-controller-manager does: a heartbeat is dated
+// at the next slot unless it comes exactly on one, a verdict at the slot of its Pass. A slot ends a grace that ends by
+// then, if the Pass comes later than the end, however little. With a period of 0 it is exact. With Config.Confirm a
+// silent node is a suspect first, until Confirm, Revive or a heartbeat.
 //
 // # Whose time
 //
@@ -37,9 +37,10 @@
 // # Listening
 //
 // Who slept heard nobody, which says nothing about the others. So silence counts only while somebody listens, that is
-// calls: on the Monitor's grid at most one period from Pass to Pass, elsewhere as Deadlines says. All clocks of a Monitor
-// start with its first Pass, and again at the Pass after a gap that does not count and is longer than the
-// NodeMonitorGracePeriod, on the grid by more than a period; at most once in twice the longer grace. A single gap condemns nobody, whatever its length.
+// calls: on the Monitor's grid at most one period from Pass to Pass, elsewhere as Deadlines says. All clocks of a
+// Monitor start with its first Pass, and again at the Pass after a gap that does not count and is longer than the
+// NodeMonitorGracePeriod, on the grid by more than a period; at most once in twice the longer grace. A single gap
+// condemns nobody, whatever its length.
 //
 // A test on a fake clock stumbles over that: one jump of ten minutes says nothing. Let time pass as it will in
 // production, from one Next to the next:
@@ -50,17 +51,18 @@
 //
 // # Old objects seen again
 //
-// A relist from a stale cache must not revive a dead node. So an object is ignored if its resourceVersion is older than
-// the newest one seen under its name, unless it shows a later stamp (heartbeat or renewTime) than ever, which no old cache
-// can hold. If two objects of a kind show that, etcd was restored from a backup, and the versions of all objects seen
-// before no longer count, unless one of them shows a newer one first. The first version that an object shows, ever or
-// after that, is taken; its stamp is a sign of life only if it is later than all before. An object without a version is
-// never ignored. A name's versions are known until Forget. Under another UID an older one is ignored in any case.
+// A relist from a stale cache must not revive a dead node. So an object is ignored if its resourceVersion is older
+// than the newest one seen under its name, unless it shows a later stamp (heartbeat or renewTime) than ever, which no
+// old cache can hold. If two objects of a kind show that, etcd was restored from a backup, and the versions of all
+// objects seen before no longer count, unless one of them shows a newer one first. The first version that an object
+// shows, ever or after that, is taken; its stamp is a sign of life only if it is later than all before. An object
+// without a version is never ignored. A name's versions are known until Forget. Under another UID an older one is
+// ignored in any case.
 //
 // # What goes wrong
 //
 // A key that does not equal itself (NaN) can never be forgotten. A Deadlines that is asked less often than Next says
 // takes longer to see a silence. Durations cannot tell two objects with one key apart. All types are safe for
-// concurrent use and start no goroutine. No operation is linear in what it neither changes nor returns, but Reset, Thaw
-// and Restart.
+// concurrent use and start no goroutine. No operation is linear in what it neither changes nor returns, but Reset,
+// Thaw and Restart.
 package health

@@ -9,8 +9,8 @@
 //	Leave           the node no longer waits; a turn that it has is void, not over
 //
 // A node that was acted on before a pause, and whose pods became overdue during it, waits for a turn to release them.
-// It goes before the other nodes of its domain, counts as no other one that is acted on, and its turn is over when it is
-// handed out.
+// It goes before the other nodes of its domain, counts as no other one that is acted on, and its turn is over when it
+// is handed out.
 //
 // Turns holds no lock but that of the queue below it, reads no clock, and calls nobody but Config.Prefer, in Take. Its
 // owner guards it, and passes in the readings of the clock in order.

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/evictkit/evictkit/evictor/internal/outage"
 	"github.com/evictkit/evictkit/timedworker"
 )
 
@@ -50,7 +51,8 @@ type Answer uint8
 // The answers.
 const (
 	// Unanswered: nobody knows. The node stays a suspect, and is asked about again with backoff, from
-	// Config.RetryInitial to Config.RetryMax. Until then it counts in its domain and in the budget as before.
+	// Config.RetryInitial to Config.RetryMax, or once the API server answers if it was the API server that did not. Until
+	// then it counts in its domain and in the budget as before.
 	Unanswered Answer = iota
 	// Alive: it lives on, as if a heartbeat had been seen now.
 	Alive
@@ -103,11 +105,14 @@ func (e *Evictor) confirm(ctx context.Context, name string) (result timedworker.
 	var answer Answer
 	err := errEnded // and stays so if the Confirmer ends the goroutine
 	defer func() {
+		if s.failing { // so it is the API server that answers now; another Confirmer's answer says nothing of it
+			err = e.answered(err)
+		}
 		result = e.confirmed(ctx, suspect, s, answer, err)
 		if err == nil && answer == Alive {
 			e.heard(name)
 		}
-		e.deliver()
+		result = e.told(task{node: name, ask: true}, result)
 	}()
 	err = e.opts.guarded(name, func() (err error) {
 		answer, err = e.clients.Confirmer.Confirm(ctx, suspect)
@@ -138,12 +143,20 @@ func (e *Evictor) question(name string) (suspect Suspect, s *suspicion) {
 
 // confirmed records an answer and says when to ask again, if at all.
 func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, answer Answer, err error) timedworker.Result {
+	var next time.Duration
+	if ctx.Err() == nil && outage.Failing(err) {
+		next = e.waits.UntilProbe()
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tick()
-	if e.suspects[suspect.Node] == s && ctx.Err() == nil {
+	s.failing = next > 0
+	if e.suspects[suspect.Node] != s {
+		next = 0
+	} else if ctx.Err() == nil {
 		e.asked(s)
 	}
+	e.tried(task{node: suspect.Node, ask: true}, next)
 	if len(e.silent) > 0 && e.unasked == 0 {
 		e.inbox.Kick()
 	}

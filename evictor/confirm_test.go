@@ -108,6 +108,26 @@ func TestUnansweredWaitsAndShows(t *testing.T) {
 	}
 }
 
+// Suspects that the API server could not be asked about are asked about again within a pass of its return, however long it
+// was away, and not when their own backoff ends.
+func TestSuspectsAreAskedAboutWhenTheAPIServerIsBack(t *testing.T) {
+	for _, cfg := range onBothGrids(evictor.DefaultConfig()) {
+		cfg.RetryMax = time.Hour
+		c := evictortest.New(t, evictortest.Zone("a", 6))
+		e := c.Start(cfg)
+		c.Advance(30 * time.Second)
+		c.SetAPIDown(true)
+		c.Fail("a-0", "a-1")
+		c.Advance(30 * time.Minute)
+		require.Len(t, e.Suspects(), 2)
+		c.SetAPIDown(false)
+		c.Advance(max(cfg.NodeMonitorPeriod, 5*time.Second) + cfg.RetryInitial)
+		require.Empty(t, e.Suspects())
+		require.Equal(t, v1.ConditionUnknown, ready(t, e, "a-0"))
+		require.Equal(t, v1.ConditionUnknown, ready(t, e, "a-1"))
+	}
+}
+
 // Others may ask whoever knows. They are asked in the order in which grace periods ended, with nothing locked.
 func TestOthersMayAnswer(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Heartbeats(10*time.Second, time.Hour))

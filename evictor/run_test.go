@@ -853,7 +853,7 @@ func TestAnswerWhileAFailureIsBeingTold(t *testing.T) {
 func TestLeaseOfASilentNodeWakesRunInExactMode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := evictortest.New(t, evictortest.Zone("a", 1))
-		c.SetAPIDown(true) // its conditions cannot be written, so that its object still says Ready
+		c.FailWrites(func(string, string) error { return apierrors.NewServiceUnavailable("down") }) // so its object still says Ready
 		cfg := config()
 		cfg.NodeMonitorPeriod = 0
 		e, pass := run(t, c, cfg, evictor.Options{})

@@ -12,6 +12,7 @@ type suspicion struct {
 	verdict health.Verdict // with its instants as the clock showed them
 	asked   bool           // there was an answer, or none in time
 	err     error          // of the last question, nil before
+	failing bool           // err is the API server's, which did not answer
 	silent  bool           // that is the answer, and the next plan concludes from it
 }
 
@@ -38,6 +39,7 @@ func (e *engine) unsuspect(name string) {
 		e.asked(s)
 		delete(e.suspects, name)
 		e.asks.Cancel(name)
+		e.tried(task{node: name, ask: true}, 0)
 	}
 }
 

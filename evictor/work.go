@@ -9,11 +9,13 @@ import (
 	"github.com/evictkit/evictkit/timedworker"
 )
 
-// task is a piece of work that may fail because of the API server: an eviction, or a node's write or lift.
+// task is a piece of work that may fail because of the API server: an eviction, a node's write or lift, or a question about
+// a suspect.
 type task struct {
 	pod  PodKey
 	node string
 	lift bool
+	ask  bool
 }
 
 // answered takes the result of a call to the API server and returns it unchanged. Any answer, an error about the
@@ -55,6 +57,8 @@ func (e *engine) probe() {
 // sooner brings waiting work forward to at, by the clock. Work that is due earlier keeps its time.
 func (e *engine) sooner(t task, at time.Time) {
 	switch {
+	case t.ask:
+		armed.Sooner(e.asks, t.node, at)
 	case t.lift:
 		armed.Sooner(e.lifts, t.node, at)
 	case t.node != "":

@@ -1,6 +1,7 @@
 package evictortest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -115,7 +116,7 @@ func (c *Cluster) DeletePod(name string) {
 	})
 }
 
-// SetAPIDown makes every write fail from now on, or ends that.
+// SetAPIDown makes every write, and every read of a lease, fail from now on, or ends that.
 func (c *Cluster) SetAPIDown(down bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,8 +213,8 @@ func (l *leases) Confirm(ctx context.Context, suspect evictor.Suspect) (evictor.
 	c.wait(latency)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unread != nil {
-		return evictor.Unanswered, c.unread
+	if err := cmp.Or(c.unread, c.down); err != nil {
+		return evictor.Unanswered, err
 	}
 	return c.cluster.Confirm(ctx, suspect)
 }

@@ -183,7 +183,7 @@ func (p *player) restart() (err error) {
 	if p.options.Tune != nil {
 		p.options.Tune(&cfg, &options)
 	}
-	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer, Confirmer: p.cluster}, options)
+	e, err := evictor.New(cfg, evictor.Clients{Nodes: p.cluster, Pods: p.cluster, NodeWriter: p.writer, PodWriter: p.writer, Confirmer: evictor.ConfirmFunc(p.confirm)}, options)
 	if err != nil {
 		return fmt.Errorf("config: %w", err)
 	}
@@ -197,6 +197,14 @@ func (p *player) restart() (err error) {
 		}
 	}
 	return nil
+}
+
+// confirm reads a suspect's lease from the API.
+func (p *player) confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
+	if p.apiDown {
+		return evictor.Unanswered, errAPIDown
+	}
+	return p.cluster.Confirm(ctx, suspect)
 }
 
 func (p *player) observe(d evictor.Decision) {

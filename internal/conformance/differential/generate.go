@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -64,7 +65,32 @@ func Generate(seed uint64, against Against) *Case {
 	g.cluster()
 	g.objects()
 	g.events()
+	if g.one(8) {
+		g.leases()
+	}
 	return g.c
+}
+
+// leases has the watch lose the lease renewals of some nodes for a while, or until the end. They exist all the time.
+func (g *generator) leases() {
+	for range 1 + g.IntN(2) {
+		z := g.c.Scenario.Cluster.Zones[g.IntN(len(g.c.Scenario.Cluster.Zones))]
+		var names []string
+		for range 1 + g.IntN(min(3, z.Nodes)) {
+			if name := z.NodeName(g.IntN(z.Nodes)); g.nodes[name] != nil && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			continue
+		}
+		from := 3*time.Second + g.within(g.until-10*time.Second).Truncate(time.Second) + 503*time.Millisecond
+		g.add(from, scenario.Event{LoseLeases: &scenario.Selector{Nodes: names}})
+		if to := from + time.Duration(1+g.IntN(300))*time.Second + 2*time.Millisecond; to < g.until {
+			g.add(to, scenario.Event{ShowLeases: &scenario.Selector{Nodes: names}})
+		}
+	}
+	slices.SortStableFunc(g.c.Scenario.Events, func(a, b scenario.Event) int { return cmp.Compare(a.Time(), b.Time()) })
 }
 
 func (g *generator) one(in int) bool { return g.IntN(in) == 0 }

@@ -113,6 +113,11 @@ func (e *explainer) restless() map[string][]span {
 			unrest[zone] = append(unrest[zone], s)
 		}
 	}
+	for _, s := range e.stale {
+		for _, zone := range e.allZones() {
+			unrest[zone] = append(unrest[zone], s.span)
+		}
+	}
 	for _, spans := range unrest {
 		slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	}

@@ -41,11 +41,12 @@ var (
 	Requeued     = rule.New("Requeued", "a node keeps its turn while it waits")
 	RateOne      = rule.New("RateOne", "a rate of exactly 1 resumes after 0")
 	RateZero     = rule.New("RateZero", "rate 0 holds no token")
+	StaleLease   = rule.New("StaleLease", "before its verdict becomes Unknown, a")
 )
 
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
 	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, FailedWrites,
-	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero,
+	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero, StaleLease,
 }

@@ -26,6 +26,7 @@ type truth struct {
 	restarts  []time.Duration
 	outages   []span   // of the API, for the evictor
 	unheardOf []span   // of the API, for kubelets
+	stale     []stale  // leases of which the watch loses the renewals
 	order     []string // nodes of time 0, as kubelets count them
 }
 
@@ -39,6 +40,12 @@ type moment struct {
 }
 
 type span struct{ from, to time.Duration }
+
+// stale is when the watch loses the renewals of a node's lease, until it shows one again.
+type stale struct {
+	span
+	node string
+}
 
 const forever = time.Duration(1<<63 - 1)
 
@@ -180,9 +187,26 @@ func (t *truth) event(e *scenario.Event) {
 		t.deleted[e.DeletePod.Name] = at
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
+	case e.LoseLeases != nil:
+		for _, name := range t.selected(e.LoseLeases) {
+			t.stale = append(t.stale, stale{span{at, forever}, name})
+		}
+	case e.ShowLeases != nil:
+		for _, name := range t.selected(e.ShowLeases) {
+			for i := range t.stale {
+				if s := &t.stale[i]; s.node == name {
+					s.to = min(s.to, at+t.settings.HeartbeatInterval)
+				}
+			}
+		}
 	case e.API != nil:
 		t.api(at, e.API)
 	}
+}
+
+// lost says whether the watch loses the renewals of the node's lease at that instant.
+func (t *truth) lost(node string, at time.Duration) bool {
+	return slices.ContainsFunc(t.stale, func(s stale) bool { return s.node == node && s.holds(at) })
 }
 
 func (t *truth) api(at time.Duration, a *scenario.API) {

@@ -66,6 +66,9 @@ func (e *explainer) openWindows() {
 		e.open(zone, r.T-e.lag(zone, r.T)-slack, TokenTwice)
 	}
 	e.requeued()
+	for _, s := range e.stale { // upstream looks at no node until its cache has caught up; before 1.37 the node is Unknown for it
+		e.openAll(s.from, StaleLease)
+	}
 	for _, down := range e.outages {
 		e.openAll(down.from, FailedWrites)
 		if e.drifted(down) {
@@ -226,6 +229,9 @@ func (e *explainer) bears(l Left) (on bool) {
 
 // covers says whether a window of that rule applies to the line.
 func (e *explainer) covers(w window, l Left) bool {
+	if w.rule == StaleLease { // a node that lives is not tainted by us because its renewals are lost
+		return l.Side == UpstreamSide || e.failing(l.Node, l.T) || !e.lost(l.Node, l.T) || l.Op == scenario.OpRemove || l.Kind != scenario.KindTaint && l.Kind != scenario.KindCondition && l.Kind != scenario.KindPodNotReady
+	}
 	switch l.Kind {
 	case scenario.KindEvict, scenario.KindCancel:
 		return true

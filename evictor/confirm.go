@@ -68,13 +68,14 @@ func (a Answer) String() string {
 	return fmt.Sprintf("Answer(%d)", uint8(a))
 }
 
-// conclude ends the passes that found suspects of which the answer is now Silent: their verdicts fall.
+// conclude ends the passes that found suspects: the verdicts of those of which the answer is Silent fall, and zones are
+// evaluated.
 func (e *engine) conclude() {
 	if at, some := e.concludeAt(); !some || e.read.Before(at) {
 		return
 	}
 	names := e.silent
-	e.silent = nil
+	e.silent, e.awaitsSince = nil, time.Time{}
 	slices.Sort(names)
 	others := e.attention // they wait for a pass
 	e.attention = make(map[string]*record)
@@ -93,7 +94,7 @@ func (e *engine) conclude() {
 			e.judged(rec, v)
 		}
 	}
-	e.follow()
+	e.follow(false)
 }
 
 // confirm is the work of Evictor.asks: it asks about one suspect.
@@ -157,16 +158,14 @@ func (e *Evictor) confirmed(ctx context.Context, suspect Suspect, s *suspicion, 
 		e.asked(s)
 	}
 	e.tried(task{node: suspect.Node, ask: true}, next)
-	if len(e.silent) > 0 && e.unasked == 0 {
+	if !e.awaitsSince.IsZero() && e.unasked == 0 {
 		e.inbox.Kick()
 	}
 	d := Decision{Node: suspect.Node, Silence: e.read.Sub(s.verdict.LastBeat), Grace: s.verdict.Grace}
 	switch {
 	case e.suspects[suspect.Node] != s: // it is no suspect any more, or one anew
 	case err == nil && answer == Silent:
-		if len(e.silent) == 0 {
-			e.silentSince = e.now
-		}
+		e.awaitsSince = cmp.Or(e.awaitsSince, e.now)
 		s.silent = true
 		if e.silent = append(e.silent, suspect.Node); len(e.silent) == 1 || e.unasked == 0 {
 			e.inbox.Kick()

@@ -128,6 +128,32 @@ func TestSuspectsAreAskedAboutWhenTheAPIServerIsBack(t *testing.T) {
 	}
 }
 
+// A zone is evaluated with the suspects that the same pass has found: a newcomer does not make it normal for a moment.
+func TestAZoneIsEvaluatedWithItsSuspects(t *testing.T) {
+	passes := 0 // until the last node is Unknown
+	for _, newcomer := range []bool{false, true} {
+		c := evictortest.New(t, evictortest.Zone("a", 9))
+		var states []zone.State
+		e := c.Start(config(), evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			if d.Kind == evictor.ZoneChanged {
+				states = append(states, d.State)
+			}
+		})})
+		c.Fail("a-0", "a-1", "a-2", "a-3", "a-4")
+		c.Advance(2 * time.Minute)
+		c.Fail("a-5")
+		for n := 1; ready(t, e, "a-5") == v1.ConditionTrue; n++ {
+			if newcomer && n == passes {
+				c.AddNode("new", zone.Key{Zone: "a"})
+			} else if !newcomer {
+				passes = n
+			}
+			c.Advance(config().NodeMonitorPeriod)
+		}
+		require.Equal(t, []zone.State{zone.Normal, zone.PartialDisruption}, states, newcomer)
+	}
+}
+
 // Others may ask whoever knows. They are asked in the order in which grace periods ended, with nothing locked.
 func TestOthersMayAnswer(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 8), evictortest.Heartbeats(10*time.Second, time.Hour))

@@ -52,7 +52,7 @@ type engine struct {
 	suspects    map[string]*suspicion
 	unasked     int       // how many of them were not asked about yet
 	silent      []string  // the suspects of which that is the answer, until conclude
-	silentSince time.Time // when the first of them was, in our time
+	awaitsSince time.Time // since when they, or zones, have awaited conclude, in our time; zero if none do
 	left        bool      // a node has gone since the last pass, so zones may have changed
 	pods        pods.Pods
 	outage      *outage.Outage[task]

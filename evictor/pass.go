@@ -1,6 +1,7 @@
 package evictor
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -27,11 +28,12 @@ func (e *engine) pass() {
 			e.judged(rec, v)
 		}
 	}
-	e.follow()
+	e.follow(e.unasked > 0)
 }
 
-// follow draws the conclusions from new verdicts: zones and rates, then what the nodes that need attention ask for.
-func (e *engine) follow() {
+// follow draws the conclusions from new verdicts: zones and rates, then what the nodes that need attention ask for. While the
+// answers about some suspects are awaited zones stay as they are; conclude follows with them.
+func (e *engine) follow(awaits bool) {
 	for _, rec := range e.attention {
 		if rec.Stage() == node.New {
 			continue
@@ -48,8 +50,12 @@ func (e *engine) follow() {
 		e.zones.Set(rec.name, rec.domain, zone.Member{Ready: rec.Stage() == node.Calm, Excluded: e.about(rec).Excluded, Identity: string(rec.uid)})
 		e.tellBudget(rec)
 	}
-	e.evaluateZones()
-	e.left = false // not before: if the policy panics, the next Step asks it again
+	if awaits {
+		e.awaitsSince = cmp.Or(e.awaitsSince, e.now)
+	} else {
+		e.evaluateZones()
+		e.left = false // not before: if the policy panics, the next Step asks it again
+	}
 	e.lookAtBudget()
 	e.grantMarks()
 	e.attend()

@@ -61,14 +61,14 @@ func (e *engine) suspectsAnew() {
 }
 
 // concludeAt is when conclude has something to do, if ever. What one pass found is concluded together, so that a zone
-// that is lost is not seen as a zone with one failed node, and then with two. But no answer waits longer than
-// Config.GateInterval for those that do not come.
+// that is lost is not seen as a zone with one failed node, and then with two. But nothing waits longer than
+// Config.GateInterval for answers that do not come.
 func (e *engine) concludeAt() (at time.Time, some bool) {
 	switch {
-	case len(e.silent) == 0:
+	case e.awaitsSince.IsZero():
 		return at, false
 	case e.unasked == 0:
 		return e.read, true
 	}
-	return e.shown(e.silentSince.Add(e.cfg.GateInterval)), true
+	return e.shown(e.awaitsSince.Add(e.cfg.GateInterval)), true
 }

@@ -250,6 +250,8 @@ func (e *explainer) singleEviction(i int, l Left) {
 		}
 	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
+	case l.Kind == scenario.KindEvict && !upstream && e.deleted[l.Pod] > l.T && e.deleted[l.Pod] <= l.T+e.late+tick:
+		e.explain(i, SamePass) // upstream was to evict it when it was gone
 	case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
 		if k, ok := e.other(i, l.T, forever); ok {
 			e.explain(k, BothWays)
@@ -291,6 +293,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
 	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
+	case !upstream && e.markedForALease(l):
+		e.explain(i, StaleLease)
 	case !upstream && e.stillMarked(l):
 		e.explain(i, AllDownNotMarked) // upstream did so then
 	case !upstream && e.saidNotReady(l.Node, l.T):

@@ -125,6 +125,14 @@ func (e *explainer) stillMarked(l Left) bool {
 	return true
 }
 
+// markedForALease says whether upstream marked the pod while the watch had lost the node's renewals. It stays marked, because
+// its kubelet was there all the time.
+func (e *explainer) markedForALease(l Left) bool {
+	return e.theirs.wrote(about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *scenario.Line) bool {
+		return e.lost(l.Node, o.T) || e.lost(l.Node, o.T-e.settings.NodeMonitorPeriod)
+	})
+}
+
 // saidNotReady says whether the last report of the node's kubelet, before it fell silent, was not Ready.
 func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	said := false

@@ -57,7 +57,7 @@ type NodeWriter interface {
 	UpdateLabels(ctx context.Context, node *v1.Node, labels map[string]string) error
 }
 
-// PodWriter writes pods. The UID of the reference must be a precondition of both calls: a new pod of the same name must
+// PodWriter writes pods. It may be an EvictionChecker, too. The UID of the reference must be a precondition of both calls: a new pod of the same name must
 // not be touched. NotFound means that the pod is gone and counts as done; after a Conflict the pod is read again.
 // TooManyRequests (a disruption budget, or an overloaded API server) is retried after the delay that the error
 // suggests, or else after one that grows from Config.GateInterval to Config.RetryMax.

@@ -119,6 +119,9 @@ type Decision struct {
 	// NodeUID is set for the kinds that may lead to a Kubernetes event about the node.
 	NodeUID types.UID
 	Pod     PodRef
+	// With is the pod because of which this one is evicted, if it is not condemned itself but goes with that one
+	// (Options.Together). Taint, Toleration and Deadline are then that pod's.
+	With PodRef
 
 	// From and To are the readiness before and after (NodeVerdict); empty means no Ready condition.
 	From, To v1.ConditionStatus
@@ -153,14 +156,14 @@ type Decision struct {
 	// the reason of a hold.
 	//
 	// What an eviction waits for: NotSettled (we have not yet watched the node for a whole grace period, or it has
-	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, DisruptionBudget,
-	// TooManyRequests.
+	// reported Ready since the pass), MayHarm, MayWrite, ZonePolicy (zone.Wait), MayEvict, Together (a pod that goes with it
+	// may not leave), DisruptionBudget, TooManyRequests.
 	//
 	// Without taints, a pod is evicted because of PodEvictionTimeout, and NoPods means that the node had none. For the
 	// other kinds it is text for people.
 	Reason string
 	// Err is what failed (WriteFailed, SuspectUnanswered), or why a permission is closed (GateChanged, DomainGateChanged,
-	// EvictionDelayed). For MayEvict it is that function's own error.
+	// EvictionDelayed). For MayEvict it is that function's own error, for Together it names the pod.
 	Err error
 	// DryRun marks the decisions of a dry run: nothing was written.
 	DryRun bool
@@ -300,6 +303,11 @@ func (d Decision) reason() string {
 
 // why describes what leads to the eviction.
 func (d Decision) why() string {
+	if d.With.Name != "" {
+		with := d.With.PodKey
+		d.With = PodRef{}
+		return fmt.Sprintf("goes with pod %s: %s", with, d.why())
+	}
 	switch {
 	case d.Taint == nil:
 		return d.Reason
@@ -321,7 +329,7 @@ type subject struct {
 // about says what a decision is about. A refusal by Options.MayEvict repeats none: another is reported only if its text
 // differs.
 func about(d *Decision) (who subject, mayRepeat bool) {
-	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed && d.Reason != pods.MayEvict.String() || d.Kind == WriteFailed
+	return subject{d.Node, d.Pod.PodKey}, d.Kind == EvictionDelayed && d.Reason != pods.MayEvict.String() && d.Reason != pods.Together.String() || d.Kind == WriteFailed
 }
 
 // repeat merges a decision into the last one about the same pod or node, if it repeats that one.

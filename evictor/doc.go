@@ -62,9 +62,10 @@
 // about pending evictions (zone.Pending) applies only to evictions by our own taints. The strictest answer wins.
 // DryRun decides everything and writes nothing. Hold spares one node, at once, but not from the taints of others.
 //
-// MayEvict is asked last, before each eviction of a pod, and refuses that one alone: the program knows of a gang that
-// must stay together, of missing room elsewhere, or of a bad hour. It names the time at which to ask again, or is asked
-// less and less often. Neither the node's turn nor its other pods wait for a refused one.
+// MayEvict is asked last, before each eviction of a pod, and refuses that one alone: the program knows of missing room
+// elsewhere, or of a bad hour. It names the time at which to ask again, or is asked less and less often. Neither the
+// node's turn nor its other pods wait for a refused one. Together names the pods that go with one: everybody is asked
+// about each of them first, and then all leave at one instant.
 //
 // Options.Budget says how many nodes may be acted on, in groups of any kind: see package budget, below this one. It is
 // asked before each turn. A refusal costs the domain no token, and the node asks again. Nodes that an earlier process

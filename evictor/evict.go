@@ -1,9 +1,7 @@
 package evictor
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -41,55 +39,48 @@ func (e *Evictor) evictPod(ctx context.Context, w podWork, apart bool) (result t
 	}
 	err := errEnded // and stays so if the client ends the goroutine
 	defer func() { result = e.told(task{pod: w.Key}, e.evicted(w, apart, try, why, err)) }()
-	err = e.answered(e.opts.guarded(w.Key, func() error { return e.clients.PodWriter.Evict(ctx, why.Pod, why) }))
+	what := why
+	if first, some := try.First(); some {
+		what = along(why, refOf(first))
+	}
+	err = e.answered(e.opts.guarded(w.Key, func() error { return e.clients.PodWriter.Evict(ctx, what.Pod, what) }))
 	return result
 }
 
 // permitEviction asks every permission, the program's for this eviction last, and says what becomes of the eviction. Called
 // without e.mu.
 func (e *Evictor) permitEviction(ctx context.Context, ev *pods.Eviction, apart bool) (pods.Try, Decision) {
-	for unasked := e.opts.MayEvict != nil; ; {
+	var with []PodRef
+	for unasked := e.opts.MayEvict != nil || e.opts.Together != nil; ; unasked = false {
 		// Turns are paused, and a refusal expires, from now and not from when Run last woke.
 		_, _ = e.askHarm(ev.Pod().Node), e.askWrite()
-		try, why, pod := e.lastCheck(ev, apart, unasked)
+		try, why, pod := e.lastCheck(ev, apart, unasked, with)
 		if try.Outcome != pods.Ask {
 			return try, why
 		}
-		unasked = e.refusedByProgram(ctx, ev, try, why, pod)
+		no := e.consent(ctx, pod, why)
+		if no == nil {
+			with, no = e.company(ctx, pod, why)
+		}
+		if no != nil {
+			e.withhold(ev, try, no)
+		}
 	}
 }
 
-// refusedByProgram asks Options.MayEvict about a pod with nothing locked. A refusal is recorded, so that the next check finds
-// it.
-func (e *Evictor) refusedByProgram(ctx context.Context, ev *pods.Eviction, try pods.Try, why Decision, pod *v1.Pod) bool {
-	var text string
-	var again time.Time
-	err := e.opts.guarded(why.Pod.PodKey, func() error {
-		err := e.opts.MayEvict(ctx, pod, why)
-		var refusal *Refusal
-		if errors.As(err, &refusal) {
-			again = refusal.Again
-		}
-		if err != nil {
-			text = err.Error() // the program's code, like MayEvict
-		}
-		return err
-	})
-	if err == nil {
-		return false
-	}
+// withhold records a refusal, so that the next check finds it.
+func (e *Evictor) withhold(ev *pods.Eviction, try pods.Try, no *refusal) {
 	wait := e.waits.Refused(try.Refusals + 1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.tick()
-	switch named := again.Sub(e.read); {
+	switch named := no.again.Sub(e.read); {
 	case try.Kicks != e.pods.Kicks: // the answer may be older than what Kick was called for
 		wait = e.cfg.RetryInitial
 	case named > 0:
 		wait = max(named, e.cfg.RetryInitial)
 	}
-	e.pods.Withhold(ev, err, cmp.Or(text, err.Error()), e.now.Add(wait))
-	return true
+	e.pods.Withhold(ev, no.by, no.err, no.text, e.now.Add(wait))
 }
 
 // evicted records the result of a call and says when to try again, if at all.
@@ -111,32 +102,44 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	defer e.mu.Unlock()
 	e.tick()
 	ev, rec, done := w.Value, e.records[why.Node], err == nil || apierrors.IsNotFound(err)
-	e.pods.End(why.Pod.ref(), done)
+	first, before := try.First()
+	what := why
+	if before {
+		what = along(why, refOf(first))
+	}
+	e.pods.End(what.Pod.ref(), done)
 	defer e.emptied(rec)
+	defer e.carryOut()
+	if before && !done {
+		e.pods.FirstStays(ev)
+	}
 	if !ev.Armed() {
 		next = 0
 	}
 	e.tried(task{pod: w.Key}, next)
+	if err == nil {
+		e.decide(what)
+	}
+	if err == nil && ev.Emptying() && ev.Armed() && rec != nil {
+		rec.PodLeft()
+		e.noteActed(rec) // from its first eviction on, even if no other follows
+	}
 	switch {
+	case done && before:
+		e.pods.FirstGone(ev, e.now)
+		return timedworker.Blocked(e.cfg.RetryMax) // or until the others are gone
 	case done:
-		if err == nil {
-			e.decide(why)
-		}
-		if err == nil && ev.Emptying() && ev.Armed() && rec != nil {
-			rec.PodLeft()
-			e.noteActed(rec) // from its first eviction on, even if no other follows
-		}
-		ev.Done()
+		e.pods.Done(ev)
 		return timedworker.Done()
 	case apierrors.IsTooManyRequests(err):
-		e.refusedBy(why, err)
+		e.refusedBy(what, err)
 		e.pods.Refused(ev, try.Group, e.now.Add(wait), asked > 0, e.now)
 		if apart {
 			return timedworker.Blocked(wait)
 		}
 		return e.armed.PutApart(w, e.read.Add(wait))
 	}
-	e.decide(Decision{Kind: WriteFailed, Node: why.Node, Pod: why.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", w.Key, err)})
+	e.decide(Decision{Kind: WriteFailed, Node: what.Node, Pod: what.Pod, Reason: "eviction", Err: fmt.Errorf("evicting pod %s: %w", what.Pod.PodKey, err)})
 	if wait == 0 {
 		ev.Failed()
 		return timedworker.Retry(nil)
@@ -154,11 +157,12 @@ func (e *engine) refusedBy(why Decision, err error) {
 	e.decide(why)
 }
 
-// lastCheck reads the pod and the node again and says what becomes of the eviction. unasked says that Options.MayEvict has
-// yet to permit it. If the outcome is Proceed, evicted must follow.
-func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Try, why Decision, pod *v1.Pod) {
+// lastCheck reads the pod and the node again and says what becomes of the eviction. unasked says that the program has yet to
+// permit it, and with which pods go with it. If the outcome is Proceed, evicted must follow.
+func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool, with []PodRef) (try pods.Try, why Decision, pod *v1.Pod) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	defer e.carryOut()
 	e.tick()
 	ref := refOf(ev.Pod())
 	defer func() {
@@ -173,6 +177,11 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Tr
 	pod = e.readPod(ref.PodKey)
 	shown, permits := e.current(rec) != nil, e.permits(rec)
 	permits.Unasked = unasked
+	members, no := e.members(with)
+	if no != nil {
+		e.pods.Withhold(ev, pods.Together, no, no.Error(), e.now.Add(e.cfg.GateInterval))
+	}
+	permits.With = members
 	try = e.pods.Check(ev, pod, shown, apart, e.oursOf(rec, e.about(rec)), permits, e.now)
 	if try.Round { // decide about the node's other pods too: its own event may find nothing new
 		e.inbox.Node(rec.name)
@@ -183,11 +192,14 @@ func (e *Evictor) lastCheck(ev *pods.Eviction, apart, unasked bool) (try pods.Tr
 	switch {
 	case try.Outcome == pods.Gone:
 		e.inbox.Pod(ref.PodKey)
-	case try.Outcome == pods.Dropped && ev.Emptying():
+	case try.Outcome == pods.Dropped && (ev.Emptying() || try.Goes):
 	case try.Outcome == pods.Dropped:
 		e.decide(Decision{Kind: EvictionCancelled, Node: ref.Node, Pod: ref, Toleration: -1, Reason: try.Reason})
 	case try.Why.Taint != nil:
 		why = e.evictionDecision(PodEvicted, ref, try.Why, e.now)
+		if try.Goes {
+			why.With = refOf(try.GoesWith)
+		}
 		e.holdBack(rec, try, why)
 	}
 	if try.Outcome != pods.Proceed { // after holdBack, so that a turn that ends here leaves nothing overdue

@@ -82,6 +82,21 @@ type Options struct {
 	// decision that is reported if the pod is evicted: why.Time is now, why.Taint the taint, nil without taints. Several
 	// pods may be asked about before the first has left, so a check of capacity must count those that it has permitted.
 	MayEvict func(ctx context.Context, pod *v1.Pod, why Decision) error
+	// Together names the pods that go with a pod, in any order: the others of its gang (Volcano, PodGroup), the replicas of
+	// its JobSet or LeaderWorkerSet. It is asked when a pod that a taint or a failed node condemns is about to leave, after
+	// MayEvict, and returns nil for a pod that leaves alone. Of those that it names, the ones leave that are bound to a node
+	// and were created before the condemned pod's deadline, so replacements stay. The relation is one step: nobody asks who
+	// goes with them.
+	//
+	// First everybody is asked about every member: MayHarm and MayHarmIn for its domain, the holds of its node, MayEvict
+	// and, if Clients.PodWriter is an EvictionChecker, its disruption budgets. One no makes all of them wait, and is
+	// reported once (EvictionDelayed, Reason Together), then asked again as after a no of MayEvict. If nobody refuses, all
+	// leave at that instant, the condemned pod last: its taint is the only record that a next process finds. From then on
+	// nothing calls them off, and only MayWrite and errors of the API delay the rest: the first of two whose budget allows
+	// one is gone when the second is refused. Members cost no turn and no budget.
+	//
+	// pod is what Clients.Pods shows and must not be changed. Nothing is locked. A panic is logged and refuses.
+	Together func(pod *v1.Pod) []PodKey
 	// DryRun decides and explains everything and writes nothing, for a trial beside upstream's controller. What would
 	// have been written is remembered and taken as done, so that the decisions that follow from it are made too.
 	DryRun bool

@@ -30,7 +30,8 @@ type NodeStatus struct {
 	HeldBack error
 	// Waiting says that the node is in its zone's queue.
 	Waiting bool
-	// Evictions is how many of its pods have an eviction armed, and Refused how many of these Options.MayEvict refuses.
+	// Evictions is how many of its pods have an eviction armed, and Refused how many of these Options.MayEvict refuses, or
+	// somebody on behalf of a pod that goes with it (Options.Together).
 	Evictions, Refused int
 	// Unanswered is why Clients.Confirmer cannot say whether the node lives, if it is a suspect (Verdict.Suspect) and was
 	// asked about.
@@ -83,8 +84,8 @@ type Eviction struct {
 	Due time.Time
 	// Attempt is how many tries have failed so far.
 	Attempt int
-	// Refused is the error with which Options.MayEvict refuses it, nil if that is not what holds it back. It is asked again
-	// at Due.
+	// Refused is the error with which Options.MayEvict refuses it, or with which somebody refuses a pod that goes with it,
+	// nil if that is not what holds it back. It is asked again at Due.
 	Refused error
 	// Why is the decision that armed or last moved it, with the taint, the toleration and the deadline.
 	Why Decision

@@ -628,17 +628,27 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	w := p.world
 	w.enter()
 	what := "eviction of " + ref.Name + " from " + ref.Node
+	condemned := ref
+	if why.With.Name != "" {
+		condemned = why.With
+		what += " with " + why.With.Name
+	}
+	begun, company := p.mind.departures[condemned.UID] != nil, p.mind.company(condemned, why.Deadline)
 	p.mind.may(what, func(m *livesMind) string {
-		unasked := w.plan.May && !m.pods[ref.Name].permitted.Equal(w.now)
-		return livesRules{{"evicted without being permitted", unasked}, {m.evicts(ref, why), true}}.first()
+		unasked := w.plan.May && !begun && !m.pods[ref.Name].permitted.Equal(w.now)
+		return livesRules{{"evicted without being permitted", unasked}, {m.leaves(ref, why), true}}.first()
 	})
-	p.mind.evicting(ref)
+	if !begun {
+		p.mind.evicting(condemned)
+	}
 	w.mu.Unlock()
 	err := errLivesPanic // unless it returns
 	defer func() {
 		w.enter()
 		defer w.mu.Unlock()
-		p.mind.emptied(ref.Node, err)
+		if !begun {
+			p.mind.emptied(condemned.Node, err)
+		}
 	}()
 	err = p.write(ctx, "pods", ref.Node, what, nil, func() error {
 		now, err := w.podNow(ref)
@@ -662,6 +672,7 @@ func (p *livesProcess) Evict(ctx context.Context, ref evictor.PodRef, why evicto
 	w.enter()
 	defer w.mu.Unlock()
 	p.mind.wrote(evictor.PodEvicted, err)
+	p.mind.departed(ref, why, company, err)
 	p.mind.of(ref, func(known *livesPod) {
 		known.evicted = known.evicted || err == nil || apierrors.IsNotFound(err)
 		known.failed = err != nil

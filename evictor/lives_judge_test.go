@@ -52,19 +52,20 @@ func (rules livesRules) first() string {
 // livesNotes are what the judge keeps of a process beside what the model knows.
 type livesNotes struct {
 	livesBudgets
-	did      map[evictor.Kind]int // writes that were done and not told yet
-	turn     map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
-	conflict map[string]time.Time // since when a node's writes are too old
-	released map[string]time.Time // when the closure ended after which a node was released
-	trouble  time.Time            // when something last kept this process from its work
-	troubles string
-	kicked   time.Time
-	askedBy  map[types.UID]time.Time // when the program wants to be asked again, at the latest
-	behind   time.Time               // when the store last stopped showing older versions
-	setBack  bool                    // its clock, since its last pass
-	moved    bool                    // its slots, by less than a period, when its clock was set back
-	before   *livesMind              // under Run: as it was when this instant began
-	doubts   []livesDoubt            // under Run: writes that only the end of the instant may justify
+	did        map[evictor.Kind]int // writes that were done and not told yet
+	turn       map[string]time.Time // when nodes had the turn whose NoExecute taint is being written
+	conflict   map[string]time.Time // since when a node's writes are too old
+	released   map[string]time.Time // when the closure ended after which a node was released
+	trouble    time.Time            // when something last kept this process from its work
+	troubles   string
+	kicked     time.Time
+	askedBy    map[types.UID]time.Time       // when the program wants to be asked again, at the latest
+	behind     time.Time                     // when the store last stopped showing older versions
+	setBack    bool                          // its clock, since its last pass
+	moved      bool                          // its slots, by less than a period, when its clock was set back
+	departures map[types.UID]*livesDeparture // by condemned pod
+	before     *livesMind                    // under Run: as it was when this instant began
+	doubts     []livesDoubt                  // under Run: writes that only the end of the instant may justify
 }
 
 func newLivesMind(p *livesProcess) *livesMind {

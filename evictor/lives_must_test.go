@@ -70,6 +70,9 @@ func (m *livesMind) lifted(name string, wait time.Duration) {
 func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	w, pod := m.world, m.world.pods.now[name]
 	known := m.nodes[pod.Spec.NodeName]
+	if len(w.plan.gang(name)) > 0 && !inTheEnd { // it may wait for another
+		return
+	}
 	if m.process.seenPods[name] != pod || m.pods[name].Pod != pod || known == nil || known.object != w.nodes.now[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || livesSpared(pod) {
 		return
 	}
@@ -101,6 +104,7 @@ func (m *livesMind) ended() {
 	for _, name := range livesKeys(m.world.pods.now) {
 		m.left(name, livesLate, true)
 	}
+	m.staysBehind()
 }
 
 // endedNode: conditions, taints, deprecated labels and pods not Ready say what its machine is like.

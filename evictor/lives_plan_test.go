@@ -46,6 +46,7 @@ type livesFeatures struct {
 	MaxFailed int
 	MaxMarked int
 	May       bool // Options.MayEvict
+	Gang      int  // Options.Together
 	livesBudget
 }
 
@@ -179,6 +180,7 @@ func newLivesPlan(seed int64, mode livesMode) livesPlan {
 	livesLoses(&plan, rand.New(rand.NewSource(seed+1<<40)))
 	livesAnnounces(&plan, rand.New(rand.NewSource(seed+1<<41)))
 	plan.MaxMarked = newLivesMarks(plan, rand.New(rand.NewSource(seed+1<<42)))
+	plan.Gang = newLivesGang(rand.New(rand.NewSource(seed + 1<<43)))
 	slices.SortStableFunc(plan.Events, func(a, b livesEvent) int { return int(a.at - b.at) })
 	return plan
 }
@@ -244,7 +246,7 @@ func livesShrink(plan livesPlan, rule string, play func(livesPlan) *livesJudge) 
 		func(p *livesPlan) { p.Two = false }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Pods-- }, func(p *livesPlan) { p.Skew = [2]time.Duration{} },
 		func(p *livesPlan) { p.Confirms = false }, func(p *livesPlan) { p.Exact = false }, func(p *livesPlan) { p.Racks = false }, func(p *livesPlan) { p.Hold = false }, func(p *livesPlan) { p.Announced = false }, func(p *livesPlan) { p.Prefer = false },
 		func(p *livesPlan) { p.Policy = false }, func(p *livesPlan) { p.Large = false }, func(p *livesPlan) { p.MaxRate = 0 }, func(p *livesPlan) { p.MaxFailed = 0 }, func(p *livesPlan) { p.MaxMarked = 0 },
-		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
+		func(p *livesPlan) { p.May = false }, func(p *livesPlan) { p.Gang = 0 }, func(p *livesPlan) { p.Half = evictor.Both }, func(p *livesPlan) { p.Dry = false }, func(p *livesPlan) { p.livesBudget = livesBudget{} },
 		func(p *livesPlan) { p.Exceeded = nil }, func(p *livesPlan) { p.Bounds = p.Bounds[:len(p.Bounds)/2] }, func(p *livesPlan) { p.Bounds = p.Bounds[len(p.Bounds)/2:] },
 	} {
 		try(simpler)

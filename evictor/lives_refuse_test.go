@@ -53,14 +53,25 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why evictor.Deci
 	w, m := p.world, p.mind
 	w.enter()
 	defer w.mu.Unlock()
-	what := "asking about " + pod.Name
+	what, condemned := "asking about "+pod.Name, why.Pod
+	if why.With.Name != "" {
+		condemned = why.With
+		what += " with " + why.With.Name
+	}
 	if !w.plan.Dry {
-		m.may(what, func(m *livesMind) string { return m.evicts(why.Pod, why) })
-		m.evicting(why.Pod)
+		m.may(what, func(m *livesMind) string { return m.evicts(condemned, why) })
+		m.evicting(condemned)
 	}
 	err := w.refusal(pod.UID, p.wall())
 	w.logf("  p%d %s: %v", p.slot, what, err)
 	m.of(why.Pod, func(known *livesPod) {
+		if why.With.Name != "" { // on behalf of another, which waits
+			if known.permitted = w.now; err != nil {
+				known.permitted = time.Time{}
+				m.askedBy[condemned.UID] = livesLater(m.askedBy[condemned.UID], w.now.Add(w.config.RetryMax))
+			}
+			return
+		}
 		if w.now.Before(known.next) && m.kicked.Before(known.asked) {
 			m.wrong("asked again too soon", "%s, and not at %s", what, livesSince(known.next))
 		}
@@ -77,7 +88,7 @@ func (p *livesProcess) mayEvict(_ context.Context, pod *v1.Pod, why evictor.Deci
 		m.askedBy[pod.UID] = livesLater(m.askedBy[pod.UID], known.next)
 	})
 	if err != nil && !w.plan.Dry {
-		m.emptied(why.Node, err)
+		m.emptied(condemned.Node, err)
 	}
 	return err
 }
@@ -104,10 +115,10 @@ func (m *livesMind) reports(d evictor.Decision) {
 	}
 	m.of(d.Pod, func(known *livesPod) {
 		before := known.reported
-		if known.reported = ""; d.Kind != evictor.EvictionDelayed || d.Reason != "MayEvict" {
+		if known.reported = ""; d.Kind != evictor.EvictionDelayed || d.Reason != "MayEvict" && d.Reason != "Together" {
 			return
 		}
-		if known.reported = d.Err.Error(); before == known.reported {
+		if known.reported = d.Reason + d.Err.Error(); before == known.reported {
 			m.wrong("told twice", "%v", d)
 		}
 	})

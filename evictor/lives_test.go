@@ -342,6 +342,9 @@ func (p *livesProcess) options() evictor.Options {
 	if w.plan.May {
 		options.MayEvict = p.mayEvict
 	}
+	if w.plan.Gang > 0 {
+		options.Together = w.plan.together
+	}
 	if w.plan.Policy {
 		options.Policy = zone.PolicyFunc(p.decide)
 	}

@@ -58,12 +58,30 @@ func (w *podWriter) Evict(ctx context.Context, ref evictor.PodRef, why evictor.D
 	return err
 }
 
+// CheckEviction implements evictor.EvictionChecker, with a dry run of the Eviction. Without the eviction API disruption
+// budgets are not asked.
+func (w *podWriter) CheckEviction(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
+	if !w.evictionAPI {
+		return nil
+	}
+	ctx, cancel := finishing(ctx)
+	defer cancel()
+	began := w.clock.Now()
+	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}, DryRun: []string{metav1.DryRunAll}}
+	err := failed("checking the eviction of pod", "pods", ref.String(), w.evict(ctx, evictionOf(ref, &options)))
+	w.writes.note(began, ref.String(), err)
+	return err
+}
+
+func evictionOf(ref evictor.PodRef, options *metav1.DeleteOptions) *policyv1.Eviction {
+	return &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, DeleteOptions: options}
+}
+
 // remove creates an Eviction or deletes the pod; with mark, it writes the condition first.
 func (w *podWriter) remove(ctx context.Context, ref evictor.PodRef, mark bool) error {
 	options := metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &ref.UID}}
 	if w.evictionAPI {
-		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}, DeleteOptions: &options}
-		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, eviction))
+		return failed("evicting pod", "pods", ref.String(), w.evict(ctx, evictionOf(ref, &options)))
 	}
 	if mark {
 		condition := v1.PodCondition{Type: v1.DisruptionTarget, Status: v1.ConditionTrue, Reason: disruptionReason, Message: disruptionMessage}

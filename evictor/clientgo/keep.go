@@ -10,8 +10,8 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// Keep names what is kept of nodes and pods for the program: for the evictor's Options.Hold, Domain and Excluded, for the
-// functions of its Budget, and for other code that reads the stores. Labels are always kept. The zero Keep names nothing
+// Keep names what is kept of nodes and pods for the program: for the evictor's Options.Hold, Domain, Excluded, MayEvict and
+// Together, for the functions of its Budget, and for other code that reads the stores. Labels are always kept. The zero Keep names nothing
 // more.
 //
 // This is all that is kept:

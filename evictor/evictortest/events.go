@@ -126,8 +126,8 @@ func (c *Cluster) SetAPIDown(down bool) {
 	}
 }
 
-// FailWrites calls fault for every write from now on: "conditions", "taints" or "labels" with a node's name, "evict" or
-// "podStatus" with a pod's namespace/name. If fault returns an error, for example one from
+// FailWrites calls fault for every write from now on: "conditions", "taints" or "labels" with a node's name, "evict",
+// "podStatus" or, before the first of pods that go together is evicted, "checkEviction" with a pod's namespace/name. If fault returns an error, for example one from
 // k8s.io/apimachinery/pkg/api/errors, the write fails with it. Several functions are called in turn; nil removes them
 // all.
 func (c *Cluster) FailWrites(fault func(write, object string) error) {
@@ -287,6 +287,10 @@ func (w *writers) UpdateLabels(ctx context.Context, node *v1.Node, labels map[st
 
 func (w *writers) Evict(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
 	return w.write("evict", pod.PodKey.String(), func() error { return w.writer.Evict(ctx, pod, why) })
+}
+
+func (w *writers) CheckEviction(ctx context.Context, pod evictor.PodRef, why evictor.Decision) error {
+	return w.write("checkEviction", pod.PodKey.String(), func() error { return w.writer.CheckEviction(ctx, pod, why) })
 }
 
 func (w *writers) MarkNotReady(ctx context.Context, pod evictor.PodRef) error {

@@ -218,6 +218,15 @@ func (w *Writer) Evict(ctx context.Context, ref evictor.PodRef, d evictor.Decisi
 	return nil
 }
 
+// CheckEviction implements evictor.EvictionChecker.
+func (w *Writer) CheckEviction(ctx context.Context, ref evictor.PodRef, _ evictor.Decision) error {
+	i, err := w.pod(ctx, "checkEviction", ref)
+	if err != nil || !w.AskBudgets || w.Cluster.pods[i].terminating {
+		return err
+	}
+	return w.Cluster.refusal(i)
+}
+
 func (w *Writer) evict(ctx context.Context, ref evictor.PodRef, why string) {
 	c := w.Cluster
 	i, err := w.pod(ctx, "", ref)

@@ -18,12 +18,13 @@ const (
 	NotSettled       // our own taint decides, and the node was not watched for a whole grace period or has just reported Ready
 	Overdue          // our own taint decides; it became due while that was not permitted, and the node's turn has not come
 	MayEvict         // the program refuses this eviction
+	Together         // one of the pods that go with it may not leave, or has not left yet
 	MayHarm          // taints and evictions are not permitted
 	MayWrite         // writes are not permitted
 	Policy           // our own taint decides, and the zone policy makes such evictions wait
 )
 
-var delays = [...]string{"", "NotDue", "NotShown", "NotSettled", "Overdue", "MayEvict", "MayHarm", "MayWrite", "ZonePolicy"}
+var delays = [...]string{"", "NotDue", "NotShown", "NotSettled", "Overdue", "MayEvict", "Together", "MayHarm", "MayWrite", "ZonePolicy"}
 
 // String returns the reason as observers see it.
 func (d Delay) String() string { return delays[d] }
@@ -67,8 +68,10 @@ type Permits struct {
 	// the next try; Again is how long to wait for it at most.
 	Turn  bool
 	Again time.Duration
-	// Unasked says that the program has yet to permit this very eviction.
+	// Unasked says that the program has yet to permit this very eviction, and to say who goes with the pod.
 	Unasked bool
+	// With are the pods that go with it.
+	With []Member
 }
 
 // Answer is what becomes of an eviction. If Why.Forever is set, nothing evicts the pod any more.

@@ -19,6 +19,7 @@ type Eviction struct {
 	aside     bool            // it is among the refused evictions
 	failed    bool            // a try failed, and there will be another
 	conflicts int
+	group     *group       // that it leaves with, nil for none; then it is not called off
 	deadline  earliest.One // in Pods.deadline while it is armed
 }
 
@@ -59,15 +60,19 @@ func (ev *Eviction) Why() (why taints.Deadline, decided time.Time) { return ev.w
 func (ev *Eviction) Armed() bool { return ev.pod.eviction == ev }
 
 // Done disarms the eviction: the pod was evicted, or need not be any more. It does nothing if the eviction is not armed.
-func (ev *Eviction) Done() {
+func (p *Pods) Done(ev *Eviction) {
 	if ev.Armed() {
 		ev.pod.eviction = nil
 		ev.deadline.Leave()
+		p.leftGroup(ev)
 	}
 }
 
 // Emptying says whether it exists because its node is being emptied. Such evictions are not reported when armed.
-func (ev *Eviction) Emptying() bool { return Emptying(ev.why) }
+func (ev *Eviction) Emptying() bool {
+	_, member := ev.GoesWith()
+	return Emptying(ev.why) && !member
+}
 
 // Emptying says whether why is that a node is being emptied.
 func Emptying(why taints.Deadline) bool { return why.Taint == &emptying }
@@ -84,6 +89,7 @@ func (p *Pods) decide(known *pod, object *v1.Pod, ours Ours, now time.Time) {
 	case p.WasEvicted(object):
 	case object.DeletionTimestamp != nil: // it goes anyway: cancel without a report
 		p.cancel(known, "")
+	case ev != nil && ev.group != nil: // it leaves, whatever has changed
 	case p.by.Emptying && known.node.ours && known.node.spares(object):
 		p.todo = append(p.todo, Action{Do: Spare, Pod: known.ref, Reason: SparedWithoutTaints(object)})
 		p.decide(known, object, ours, now) // taints of others may still evict it
@@ -140,7 +146,7 @@ func (p *Pods) cancel(known *pod, reason string) {
 		if ev.Emptying() {
 			reason = ""
 		}
-		ev.Done()
+		p.Done(ev)
 	}
 	p.todo = append(p.todo, Action{Do: Cancel, Pod: known.ref, Reason: reason})
 }

@@ -20,6 +20,10 @@ type Try struct {
 	// Pods.Kicks.
 	Err             error
 	Refusals, Kicks int
+	// GoesWith is the condemned pod that it goes with, if Goes. The first is the one that goes before it.
+	GoesWith Ref
+	Goes     bool
+	first    Ref
 	// Round says that the node's other pods must be decided about too; no event need come that would trigger it.
 	Round bool
 }
@@ -46,23 +50,29 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 	case p.known[known.ref.Key] != known:
 		return Try{}
 	case !known.newer(object) && (!known.ref.Shows(object) || p.WasEvicted(object)):
-		ev.Done()
+		p.Done(ev)
 		return Try{}
 	case !known.newer(object) && Spared(object) != "":
-		ev.Done()
-		return Try{Outcome: Dropped, Reason: Spared(object), Answer: Answer{Why: ev.why}}
-	case known.newer(object) || !shown:
+		p.Done(ev)
+		with, goes := ev.GoesWith()
+		return Try{Outcome: Dropped, Reason: Spared(object), Answer: Answer{Why: ev.why}, GoesWith: with, Goes: goes}
+	case known.newer(object) || !shown && ev.group == nil:
 		ev.delayed, n.stale = NotShown, true // so the node's next event begins a round
 		return Try{Outcome: Wait, Answer: Answer{Wait: permits.Ask, Delay: NotShown}}
 	}
 	n.stale = n.stale || ours.Evict != n.ours
 	try := Try{Outcome: Wait, Round: n.stale, Refused: ev.refused, Conflicts: ev.conflicts, Group: GroupOf(object)}
-	permits.Turn = permits.Turn && known.overdue // pods that became due later do not wait for the turn
-	seen, pod := p.of(known, object)
-	try.Answer = seen.Check(p.matcher, pod, p.own, ours.Evict, permits, now)
+	if ev.group != nil {
+		try.GoesWith, try.Goes = ev.GoesWith()
+		try.Answer, permits.Unasked = ev.checkTogether(permits), false
+	} else {
+		permits.Turn = permits.Turn && known.overdue // pods that became due later do not wait for the turn
+		seen, pod := p.of(known, object)
+		try.Answer = seen.Check(p.matcher, pod, p.own, ours.Evict, permits, now)
+	}
 	switch {
 	case try.Why.Forever:
-		ev.Done()
+		p.Done(ev)
 		try.Outcome, try.Reason = Dropped, p.reason(ev, ours)
 	case try.Delay == NotDue:
 		ev.why.At = try.Why.At
@@ -78,15 +88,16 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		}
 	case !apart && p.refusing.Left(try.Group, now) > 0:
 		try.Outcome, ev.aside = Apart, true
-	case p.withholds(known, now) != nil:
+	case ev.group == nil && p.withholds(known, now) != nil:
 		w := p.withholds(known, now)
-		try.Wait, try.Delay, try.Err, try.News = w.until.Sub(now), MayEvict, w.err, w.tell(n)
-		ev.delayed, ev.aside = MayEvict, true
+		try.Wait, try.Delay, try.Err, try.News = w.until.Sub(now), w.by, w.err, w.tell(n)
+		ev.delayed, ev.aside = w.by, true
 		if !apart {
 			try.Outcome = Apart
 		}
 	case permits.Unasked && !p.evicting[known.ref.Key]:
 		try.Outcome, try.Refusals, try.Kicks = Ask, p.refusals(known.ref.Key), p.Kicks
+	case ev.group == nil && p.company(ev, &try, permits):
 	case !p.Begin(known.ref): // a try that was cancelled is still in flight
 		try.Wait = permits.Soon
 	default:
@@ -99,7 +110,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 
 // held notes what holds an eviction back that is due. Unless it is just the turn, it is news once.
 func (p *Pods) held(ev *Eviction, try *Try) {
-	try.News = ev.delayed != try.Delay && try.Delay != Overdue
+	try.News = ev.delayed != try.Delay && try.Delay != Overdue && try.Delay != Together
 	if ev.delayed = try.Delay; try.News {
 		p.reportAnew(ev.pod.ref.Key)
 	}

@@ -53,8 +53,8 @@ type Node struct {
 	outage int // how often it has recovered
 }
 
-// pod is a pod on a node from which pods are evicted. It is known until it is gone, replaced or no longer bound there, or
-// nothing evicts from the node any more. Either both Pods.known and Node.pods have it, or neither.
+// pod is a pod on a node from which pods are evicted, or one that leaves with such a pod. It is known until it is gone,
+// replaced or no longer bound there, or nothing evicts it any more. Either both Pods.known and Node.pods have it, or neither.
 type pod struct {
 	ref      Ref
 	node     *Node
@@ -117,23 +117,28 @@ func (p *Pods) Shown(key Key, object *v1.Pod, n *Node, running bool, ours Ours, 
 	switch {
 	case object == nil:
 		delete(p.evicted, key)
-	case !p.evictsFrom(n):
+	case !p.evictsFrom(n) && !known.leaves():
 		p.WasEvicted(object)
 	case known == nil:
-		known = &pod{ref: RefOf(object), node: n, bound: now}
+		known = p.know(RefOf(object), n, now)
 		if !running {
 			known.bound = boundAt(object, now.Add(-p.Ahead)).Add(p.Ahead)
 		}
-		if n.pods == nil {
-			n.pods = make(map[Key]*pod)
-		}
-		n.pods[key], p.known[key] = known, known
 		fallthrough
 	default:
 		known.version = version(object)
 		p.decide(known, object, ours, now)
 	}
 	return true
+}
+
+func (p *Pods) know(ref Ref, n *Node, now time.Time) *pod {
+	known := &pod{ref: ref, node: n, bound: now}
+	if n.pods == nil {
+		n.pods = make(map[Key]*pod)
+	}
+	n.pods[ref.Key], p.known[ref.Key] = known, known
+	return known
 }
 
 // newer says whether the known version of the pod is newer than the object.
@@ -162,7 +167,9 @@ func (p *Pods) Anew(n *Node, ours Ours, now time.Time) (needed, some bool) {
 func (p *Pods) EndRound(n *Node, ours Ours) {
 	if !p.evictsFrom(n) {
 		for _, known := range n.sorted() {
-			p.forget(known, p.reason(known.eviction, ours))
+			if !known.leaves() {
+				p.forget(known, p.reason(known.eviction, ours))
+			}
 		}
 	}
 	n.stale = false

@@ -107,7 +107,7 @@ func (s *story) try(now int, name string, permits Permits) string {
 		return fmt.Sprintf("wait %v %s%s", try.Wait, try.Delay, map[bool]string{true: ", told"}[try.News])
 	case Proceed:
 		s.p.End(s.armed[name].Pod(), true)
-		s.armed[name].Done()
+		s.p.Done(s.armed[name])
 		require.False(s.t, s.armed[name].Armed())
 		return "evict for " + reason(try.Why)
 	case Gone, Dropped:
@@ -118,12 +118,16 @@ func (s *story) try(now int, name string, permits Permits) string {
 
 // invariants hold at any time.
 func (s *story) invariants() {
+	here := 0
 	for key, known := range s.p.known {
+		if known.node == &s.n {
+			here++
+		}
 		require.Same(s.t, known, known.node.pods[key])
 		require.Equal(s.t, key, known.ref.Key)
 		require.True(s.t, known.eviction == nil || known.eviction.pod == known && !known.eviction.why.Forever)
 	}
-	require.Len(s.t, s.n.pods, len(s.p.known))
+	require.Len(s.t, s.n.pods, here)
 }
 
 // What fell due while nobody led, or no harm was permitted, or the policy had it wait, waits for its node's turn afterwards; what has not
@@ -190,7 +194,7 @@ func TestStoryOfATaintThatGoesAndComesBackAnew(t *testing.T) {
 	require.Equal(t, "arm web at 190 for drain", s.node(130, taint("drain", "", 130)))
 	require.NotSame(t, first, s.armed["web"])
 	require.False(t, first.Armed())
-	first.Done()
+	s.p.Done(first)
 	require.True(t, s.armed["web"].Armed(), "a try of the old one that ends late does not end the new one")
 	s.armed["web"], first = first, s.armed["web"]
 	require.Equal(t, "gone", s.try(150, "web", Permits{}), "nor does it evict")
@@ -350,7 +354,7 @@ func TestWhatMayStayIsKnownAndNotArmed(t *testing.T) {
 	require.Equal(t, "cancel stays Tolerated", s.shown(10, "stays"))
 	s.store["stays"].Spec.Tolerations[1].TolerationSeconds = &zero
 	require.Equal(t, "arm stays at 0 for drain", s.shown(10, "stays"))
-	first.Done()
+	s.p.Done(first)
 	require.True(t, s.armed["stays"].Armed(), "one that was cancelled ends late")
 	s.store["stays"].Spec.Tolerations = nil
 	require.Equal(t, "move stays at 0 for drain", s.shown(10, "stays"), "what it leaves for is told")

@@ -10,6 +10,7 @@ import (
 // gone, also while the pod is forgotten, because a node may be emptied in several turns.
 type withheld struct {
 	ref    Ref
+	by     Delay // MayEvict or, on behalf of a pod that goes with it, Together
 	err    error
 	text   string    // err in words
 	until  time.Time // the program is not asked before
@@ -18,9 +19,9 @@ type withheld struct {
 	outage int       // Node.outage when it was
 }
 
-// Withhold records that the program, asked because of Ask, refuses the eviction, and when to ask it again. text is the error
-// in words: while that stays the same, the refusal is reported only once.
-func (p *Pods) Withhold(ev *Eviction, err error, text string, until time.Time) {
+// Withhold records that the program, asked because of Ask, refuses the eviction or that of a pod that goes with it, and when
+// to ask it again. text is the error in words: while that stays the same, the refusal is reported only once.
+func (p *Pods) Withhold(ev *Eviction, by Delay, err error, text string, until time.Time) {
 	ref := ev.Pod()
 	if p.known[ref.Key] != ev.pod {
 		return // the pod is gone
@@ -30,8 +31,8 @@ func (p *Pods) Withhold(ev *Eviction, err error, text string, until time.Time) {
 		w = &withheld{ref: ref}
 		p.withheld[ref.Key] = w
 	}
-	w.told = w.told && w.text == text
-	w.err, w.text, w.until, w.times = err, text, until, w.times+1
+	w.told = w.told && w.text == text && w.by == by
+	w.by, w.err, w.text, w.until, w.times = by, err, text, until, w.times+1
 }
 
 // withholds returns the refusal that holds a pod back now, nil for none.
@@ -68,7 +69,7 @@ func (p *Pods) refusals(key Key) int {
 
 // Refusal returns the program's error if that is what holds the eviction back, or else nil.
 func (p *Pods) Refusal(ev *Eviction) error {
-	if w := p.withheld[ev.pod.ref.Key]; w != nil && ev.delayed == MayEvict {
+	if w := p.withheld[ev.pod.ref.Key]; w != nil && ev.delayed == w.by {
 		return w.err
 	}
 	return nil
@@ -79,8 +80,9 @@ func (p *Pods) Refusal(ev *Eviction) error {
 func (p *Pods) AskAgain() {
 	p.Kicks++
 	for _, key := range slices.SortedFunc(maps.Keys(p.withheld), Key.compare) {
-		p.withheld[key].until = time.Time{}
-		if known := p.known[key]; known != nil && known.eviction != nil && known.eviction.delayed == MayEvict {
+		w := p.withheld[key]
+		w.until = time.Time{}
+		if known := p.known[key]; known != nil && known.eviction != nil && known.eviction.delayed == w.by {
 			p.todo = append(p.todo, Action{Do: Retry, Pod: known.ref, Eviction: known.eviction})
 		}
 	}

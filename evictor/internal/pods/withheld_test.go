@@ -23,7 +23,7 @@ func TestWithheldOnesWait(t *testing.T) {
 	}
 	require.Equal(t, Ask, check("a", true, false, 60).Outcome)
 	require.Equal(t, Ask, check("a", true, false, 60).Outcome, "nothing was claimed")
-	s.p.Withhold(s.armed["a"], no, "no", at(100))
+	s.p.Withhold(s.armed["a"], MayEvict, no, "no", at(100))
 	try := check("a", true, false, 60)
 	require.Equal(t, []any{Apart, 40 * time.Second, MayEvict, true, no}, []any{try.Outcome, try.Wait, try.Delay, try.News, try.Err})
 	require.Equal(t, no, s.p.Refusal(s.armed["a"]))
@@ -33,7 +33,7 @@ func TestWithheldOnesWait(t *testing.T) {
 
 	s.node(71)
 	require.Equal(t, "arm a at 132 for node.kubernetes.io/unreachable, arm b at 132 for node.kubernetes.io/unreachable", s.node(72, unreachable))
-	s.p.Withhold(s.armed["a"], no, "no", at(200))
+	s.p.Withhold(s.armed["a"], MayEvict, no, "no", at(200))
 	try = check("a", true, false, 132)
 	require.Equal(t, []any{Apart, true}, []any{try.Outcome, try.News}, "it is told of the new eviction too")
 
@@ -41,7 +41,7 @@ func TestWithheldOnesWait(t *testing.T) {
 	require.Equal(t, "try a", s.follows())
 	try = check("a", true, true, 133)
 	require.Equal(t, []any{Ask, 2, 1}, []any{try.Outcome, try.Refusals, try.Kicks})
-	s.p.Withhold(s.armed["a"], errors.New("never"), "never", at(200))
+	s.p.Withhold(s.armed["a"], MayEvict, errors.New("never"), "never", at(200))
 	require.True(t, check("a", true, true, 133).News, "another reason")
 	require.Equal(t, Proceed, check("a", false, true, 200).Outcome)
 	require.Empty(t, s.p.withheld)
@@ -57,7 +57,7 @@ func TestWithheldOnesHoldNoTurn(t *testing.T) {
 	for outage, news := range []bool{true, false, true} {
 		s.ours.Evict = true
 		s.node(outage * 100)
-		s.p.Withhold(s.armed["a"], errors.New("no"), "no", at(outage*100+60))
+		s.p.Withhold(s.armed["a"], MayEvict, errors.New("no"), "no", at(outage*100+60))
 		require.Equal(t, news, check(outage*100).News, outage)
 		require.Equal(t, Done, s.n.Emptied())
 		if s.ours.Evict = false; outage == 1 {
@@ -78,12 +78,12 @@ func TestWithheldOnesAreForgotten(t *testing.T) {
 		s.pod("a", 60, 900)
 		s.node(0, taint(v1.TaintNodeUnreachable, "", 0))
 		ev := s.armed["a"]
-		s.p.Withhold(ev, errors.New("no"), "no", at(100))
+		s.p.Withhold(ev, MayEvict, errors.New("no"), "no", at(100))
 		require.Len(t, s.p.withheld, 1)
 		goes(s)
 		s.shown(70, "a")
 		require.Empty(t, s.p.withheld, name)
-		s.p.Withhold(ev, errors.New("no"), "no", at(100))
+		s.p.Withhold(ev, MayEvict, errors.New("no"), "no", at(100))
 		require.Empty(t, s.p.withheld, "an answer that comes late")
 	}
 }

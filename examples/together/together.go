@@ -1,0 +1,80 @@
+// Package together answers: how do the pods of a JobSet, of a LeaderWorkerSet's replica or of a PodGroup leave together,
+// when the node of one of them fails?
+//
+// Options.Together is asked when a pod is about to leave. These groups are those whose pods are of no use alone, found in
+// an index of the program's own informer of pods. The test plays a failing node in virtual time.
+package together
+
+import (
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	"k8s.io/client-go/tools/cache"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// Labels by which the pods of a JobSet, and those of one replica of a LeaderWorkerSet, know each other.
+const (
+	JobSet          = "jobset.sigs.k8s.io/jobset-name"
+	LeaderWorkerSet = "leaderworkerset.sigs.k8s.io/group-key"
+)
+
+// Index is the name of the index by group.
+const Index = "group"
+
+// Groups finds the pods that go together.
+type Groups struct {
+	// Pods is the indexer of an informer of whole pods with Indexers: package clientgo keeps labels, and annotations and
+	// owners that Keep names, but no pod's reference to its PodGroup.
+	Pods cache.Indexer
+	// PodGroup returns a PodGroup, nil if there is none.
+	PodGroup func(namespace, name string) *schedulingv1beta1.PodGroup
+}
+
+// Indexers are for the informer.
+func Indexers() cache.Indexers {
+	return cache.Indexers{Index: func(object any) ([]string, error) {
+		pod, _ := object.(*v1.Pod)
+		for _, label := range []string{JobSet, LeaderWorkerSet} {
+			if name := pod.Labels[label]; name != "" {
+				return []string{pod.Namespace + "/" + label + "/" + name}, nil
+			}
+		}
+		if name := podGroup(pod); name != "" {
+			return []string{pod.Namespace + "/PodGroup/" + name}, nil
+		}
+		return nil, nil
+	}}
+}
+
+func podGroup(pod *v1.Pod) string {
+	if group := pod.Spec.SchedulingGroup; group != nil && group.PodGroupName != nil {
+		return *group.PodGroupName
+	}
+	return ""
+}
+
+// Together is for evictor.Options.
+func (g *Groups) Together(pod *v1.Pod) (others []evictor.PodKey) {
+	object, _, _ := g.Pods.GetByKey(pod.Namespace + "/" + pod.Name)
+	whole, ok := object.(*v1.Pod)
+	if !ok {
+		return nil
+	}
+	if name := podGroup(whole); name != "" && !g.leavesWhole(whole.Namespace, name) {
+		return nil
+	}
+	group, _ := g.Pods.Index(Index, whole)
+	for _, object := range group {
+		if other, ok := object.(*v1.Pod); ok && other.Name != pod.Name {
+			others = append(others, evictor.PodKey{Namespace: other.Namespace, Name: other.Name})
+		}
+	}
+	return others
+}
+
+// leavesWhole says whether the pods of a PodGroup can only be disrupted together.
+func (g *Groups) leavesWhole(namespace, name string) bool {
+	group := g.PodGroup(namespace, name)
+	return group != nil && group.Spec.DisruptionMode != nil && group.Spec.DisruptionMode.All != nil
+}

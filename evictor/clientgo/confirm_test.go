@@ -203,20 +203,24 @@ func TestOneLeaseThatTheWatchLoses(t *testing.T) {
 
 // Nobody may read leases: nothing is decided about the silent node, and that shows.
 func TestLeasesThatCannotBeRead(t *testing.T) {
-	for name, fails := range map[string]error{
-		"forbidden": apierrors.NewForbidden(coordinationv1.Resource("leases"), "a-0", errors.New("no")), "no answer": context.DeadlineExceeded,
+	for name, row := range map[string]struct {
+		fails error
+		reads int
+	}{
+		"forbidden": {apierrors.NewForbidden(coordinationv1.Resource("leases"), "a-0", errors.New("no")), 20}, // its backoff
+		"no answer": {context.DeadlineExceeded, 60},                                                           // one in each 5 s
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := startLossy(t, 3)
-				l.set(func() { l.fails = fails })
+				l.set(func() { l.fails = row.fails })
 				l.alive["a-0"] = false
 				l.pass(5 * time.Minute)
 				require.Equal(t, v1.ConditionTrue, l.verdict("a-0"))
-				require.ErrorIs(t, l.cluster.Health(), fails)
+				require.ErrorIs(t, l.cluster.Health(), row.fails)
 				status, _ := l.e.Node("a-0")
-				require.ErrorIs(t, status.Unanswered, fails)
-				require.Less(t, len(l.reads), 20, "with backoff")
+				require.ErrorIs(t, status.Unanswered, row.fails)
+				require.Less(t, len(l.reads), row.reads)
 				l.set(func() { l.fails = nil })
 				l.pass(time.Minute)
 				require.Equal(t, v1.ConditionUnknown, l.verdict("a-0"))

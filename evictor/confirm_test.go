@@ -128,6 +128,29 @@ func TestSuspectsAreAskedAboutWhenTheAPIServerIsBack(t *testing.T) {
 	}
 }
 
+// Those about whom nobody could be asked while the API server was down are concluded about together when it is back: a
+// cluster that was lost is not seen as one with a single failed node, which would be tainted.
+func TestSuspectsOfAnOutageAreConcludedTogether(t *testing.T) {
+	for _, cfg := range onBothGrids(evictor.DefaultConfig()) {
+		c := evictortest.New(t, evictortest.Zone("a", 4))
+		e := c.Start(cfg, evictor.Options{Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+			require.NotContains(t, d.String(), "NoExecute")
+		})})
+		c.Advance(30 * time.Second)
+		c.SetAPIDown(true)
+		nodes := []string{"a-0", "a-1", "a-2", "a-3"}
+		c.Fail(nodes...)
+		c.Advance(5 * time.Minute)
+		require.Len(t, e.Suspects(), len(nodes))
+		c.SetAPIDown(false)
+		c.Advance(time.Minute)
+		require.Empty(t, e.Suspects())
+		for _, node := range nodes {
+			require.Equal(t, v1.ConditionUnknown, ready(t, e, node))
+		}
+	}
+}
+
 // A zone is evaluated with the suspects that the same pass has found: a newcomer does not make it normal for a moment.
 func TestAZoneIsEvaluatedWithItsSuspects(t *testing.T) {
 	passes := 0 // until the last node is Unknown

@@ -71,7 +71,7 @@ type livesNotes struct {
 func newLivesMind(p *livesProcess) *livesMind {
 	return &livesMind{
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, prior: map[string]livesMachine{},
-		stands: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
+		partly: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled: p.world.now, came: p.world.now,
 		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
@@ -108,7 +108,7 @@ func (m *livesMind) instantEnds() {
 func (m *livesMind) copy() *livesMind {
 	c, p := *m, *m.process
 	c.process, p.seenNodes, p.seenPods = &p, maps.Clone(p.seenNodes), maps.Clone(p.seenPods)
-	c.nodes, c.pods, c.stands, c.closed = make(map[string]*livesNode, len(m.nodes)), maps.Clone(m.pods), maps.Clone(m.stands), maps.Clone(m.closed)
+	c.nodes, c.pods, c.partly, c.closed = make(map[string]*livesNode, len(m.nodes)), maps.Clone(m.pods), maps.Clone(m.partly), maps.Clone(m.closed)
 	for name, known := range m.nodes {
 		k := *known
 		c.nodes[name] = &k

@@ -133,7 +133,7 @@ func (m *livesMind) updatesTaints(node *v1.Node, change taints.Change) string {
 		{"tainted while all are down", fresh && !m.downSince.IsZero()},
 		{"row after every zone is down, nodes still failed wait one more grace", fresh && known.good.Before(known.again) && m.world.now.Sub(known.again) < m.grace()},
 		{"row who begins to watch waits for one grace before it taints", fresh && m.early(known)},
-		{"tainted in a zone that stands", fresh && m.stands[known.domain] && m.turn[node.Name].Equal(m.world.now)},
+		{"tainted in a zone that stands", fresh && m.stands(known.domain) && m.turn[node.Name].Equal(m.world.now)},
 		{"too many failed nodes", fresh && m.full(node.Name)},
 		{"tainted beyond the budget", fresh && m.turn[node.Name].Equal(m.world.now) && m.refuses(known)},
 	}.first()
@@ -161,7 +161,7 @@ func (m *livesMind) evicts(ref evictor.PodRef, why evictor.Decision) string {
 		{"row a disruption budget delays, for longer each time", m.world.now.Before(pod.later)},
 		{"unjustified eviction", !foreign && !own && !m.timedOut(known, pod)},
 		{"unjustified eviction: " + m.stays(known), !foreign && m.stays(known) != ""},
-		{"emptied in a zone that stands", !foreign && !own && m.stands[known.domain] && !known.emptied && !m.comesLate(known, pod)},
+		{"emptied in a zone that stands", !foreign && !own && m.stands(known.domain) && !known.emptied && !m.comesLate(known, pod)},
 		{"emptied beyond the budget", !foreign && !own && !known.emptied && !known.unsure && !m.comesLate(known, pod) && m.refuses(known)},
 	}.first()
 }

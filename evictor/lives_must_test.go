@@ -80,11 +80,11 @@ func (m *livesMind) left(name string, wait time.Duration, inTheEnd bool) {
 	opened := livesLater(m.closed[livesAll][1], m.closed[known.domain][1])
 	released := livesLater(livesLater(livesLater(opened, known.free), m.unsettled), livesLater(m.closed["policy"][1], m.closed["lead"][1]))
 	own := inTheEnd && m.allowed(known) && ready != v1.ConditionTrue && m.downSince.IsZero() && w.plan.Half != evictor.TaintEviction
-	flows := own && (!m.stands[known.domain] || m.deadline(known, m.pods[name], true, false).After(released))
+	flows := own && (!m.stands(known.domain) || m.deadline(known, m.pods[name], true, false).After(released))
 	end := m.deadline(known, m.pods[name], flows, true)
 	since := livesLater(livesLater(livesLater(end, known.changed), w.touched[name]), livesLater(livesLater(m.trouble, m.askedBy[pod.UID]), opened))
 	late := w.plan.Half != evictor.Lifecycle && !end.IsZero() && w.now.Sub(since) > wait
-	turn := (!m.stands[known.domain] || known.emptied && !known.spared && m.pods[name].latest.After(released) && !m.pods[name].failed) && w.config.MaxFailedNodes == 0
+	turn := (!m.stands(known.domain) || known.emptied && !known.spared && m.pods[name].latest.After(released) && !m.pods[name].failed) && w.config.MaxFailedNodes == 0
 	if late || own && !w.plan.Taints && turn && !livesDaemon(pod) {
 		m.wrong("eviction late", "%s on %s should have left at %s (last trouble: %s)", name, pod.Spec.NodeName, livesSince(end), m.troubles)
 	}
@@ -115,7 +115,7 @@ func (m *livesMind) endedNode(name string) {
 	want := map[string]v1.ConditionStatus{"dead": v1.ConditionUnknown, "notready": v1.ConditionFalse, "alive": v1.ConditionTrue}[state]
 	wanted := map[string][]string{"dead": {v1.TaintNodeUnreachable}, "notready": {v1.TaintNodeNotReady}}[state]
 	own, _ := w.noExecute(node.Spec.Taints)
-	waits := !w.plan.Taints || !m.allowed(m.nodes[name]) || !m.downSince.IsZero() || m.stands[w.plan.domain(node)] || w.config.MaxFailedNodes > 0
+	waits := !w.plan.Taints || !m.allowed(m.nodes[name]) || !m.downSince.IsZero() || m.stands(w.plan.domain(node)) || w.config.MaxFailedNodes > 0
 	tainted := slices.Equal(own, wanted) || len(own) == 0 && waits
 	if node.Spec.Unschedulable {
 		wanted = append(wanted, v1.TaintNodeUnschedulable)

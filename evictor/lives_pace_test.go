@@ -53,11 +53,11 @@ func (m *livesMind) zones() {
 		}
 	}
 	down, slow, perhaps := len(total) > 0, map[string]time.Time{}, map[string]time.Time{}
-	clear(m.stands)
+	clear(m.partly)
 	for domain, n := range total {
 		down = down && bad[domain] == n
 		partial := good[domain] > 0 && bad[domain] > 2 && float32(bad[domain])/float32(n) >= float32(config.UnhealthyZoneThreshold)
-		m.stands[domain] = partial && n <= config.LargeClusterSizeThreshold || m.world.plan.Policy && m.ruling.Rate == 0
+		m.partly[domain] = partial && n <= config.LargeClusterSizeThreshold
 		if partial {
 			slow[domain] = livesOr(m.slow[domain], m.world.now)
 		}
@@ -264,4 +264,9 @@ func (m *livesMind) emptied(node string, err error) {
 			}
 		}
 	}
+}
+
+// stands says whether the rate of a domain is 0.
+func (m *livesMind) stands(domain string) bool {
+	return m.partly[domain] || m.world.plan.Policy && m.ruling.Rate == 0
 }

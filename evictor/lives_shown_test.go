@@ -69,7 +69,7 @@ type livesMind struct {
 	slot      time.Time               // of the grid, in which the last pass was
 	listened  time.Duration           // until then
 	ruling    zone.Ruling             // what the program's policy said last
-	stands    map[string]bool         // domains whose rate is 0 as of the last pass
+	partly    map[string]bool         // domains that were partially disrupted, and small, at the last pass
 	slow      map[string]time.Time    // since when that of others is the secondary one
 	perhaps   map[string]time.Time    // since when a zone may be partially disrupted
 	downSince time.Time               // since when every zone is down, as of the last pass

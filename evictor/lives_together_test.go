@@ -42,6 +42,7 @@ func (p livesPlan) together(pod *v1.Pod) (keys []evictor.PodKey) {
 // livesDeparture is a group of which the first has left.
 type livesDeparture struct {
 	condemned evictor.PodRef
+	first     types.UID
 	others    map[types.UID]evictor.PodRef // without the first
 	began     time.Time
 }
@@ -75,7 +76,7 @@ func (m *livesMind) leaves(ref evictor.PodRef, why evictor.Decision) string {
 		_, goes := d.others[ref.UID]
 		return livesRules{
 			{m.mayWrite(false), m.mayWrite(false) != ""},
-			{"goes with nobody", !goes && ref.UID != condemned.UID},
+			{"goes with nobody", !goes && ref.UID != condemned.UID && ref.UID != d.first}, // a store that goes back shows the first again
 			{m.identity(ref), m.identity(ref) != ""},
 			{"the condemned pod does not go last", ref.UID == condemned.UID && m.remains(d) != ""},
 		}.first()
@@ -134,7 +135,7 @@ func (m *livesMind) departed(ref evictor.PodRef, why evictor.Decision, company [
 	if why.With.Name == "" || m.departures[why.With.UID] != nil || err != nil && !apierrors.IsNotFound(err) {
 		return
 	}
-	d := &livesDeparture{condemned: why.With, others: map[types.UID]evictor.PodRef{}, began: m.world.now}
+	d := &livesDeparture{condemned: why.With, first: ref.UID, others: map[types.UID]evictor.PodRef{}, began: m.world.now}
 	for _, one := range company {
 		if one.UID != ref.UID {
 			d.others[one.UID] = one

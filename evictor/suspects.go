@@ -51,6 +51,15 @@ func (e *engine) asked(s *suspicion) {
 	}
 }
 
+// askedAnew is called when the API server, which did not answer, is back: this question is as good as the first, so that all
+// suspects of an outage are concluded about together.
+func (e *engine) askedAnew(s *suspicion) {
+	if s.asked && !s.silent {
+		s.asked = false
+		e.unasked++
+	}
+}
+
 // suspectsAnew is called when the clocks restart: most suspects are none any more.
 func (e *engine) suspectsAnew() {
 	for name := range e.suspects {

@@ -28,6 +28,9 @@ func (e *Evictor) answered(err error) error {
 	defer e.mu.Unlock()
 	e.tick()
 	for _, t := range e.outage.Answered(e.now) {
+		if s := e.suspects[t.node]; t.ask && s != nil {
+			e.askedAnew(s)
+		}
 		e.sooner(t, e.read.Add(e.cfg.RetryInitial)) // not in this Step: it tries an item at most once
 	}
 	return err

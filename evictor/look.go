@@ -117,7 +117,7 @@ func (e *engine) tellBudget(rec *record) {
 func (e *engine) about(rec *record) node.Facts {
 	return rec.Facts(node.World{
 		TaintBased: e.cfg.TaintBasedEviction, Timeout: e.cfg.PodEvictionTimeout, MaxAnnounced: e.cfg.MaxAnnounced, Passes: e.cfg.NodeMonitorPeriod > 0, Unseen: e.cfg.NodeMonitorGracePeriod,
-		Now: e.now, Ahead: e.ahead, EmptyFrom: rec.seen.Add(e.cfg.NodeMonitorGracePeriod), AllDown: e.zones.AllDown(), Cancelled: e.gates.Pending(rec.domain, rec.name) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil, NoMarks: !e.marks.Granted(rec.name),
+		Now: e.now, Ahead: e.ahead, AllDown: e.zones.AllDown(), Cancelled: e.gates.Pending(rec.domain, rec.name) == zone.Cancel, Hold: e.holds[rec.name], Turn: e.turns.Of(rec.name) != nil, NoMarks: !e.marks.Granted(rec.name),
 	})
 }
 

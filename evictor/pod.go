@@ -78,6 +78,7 @@ func (e *engine) carryOut() {
 			why, _ := a.Eviction.Why()
 			if e.armed.Schedule(a.Eviction, e.shown(why.At)) && !a.Eviction.Emptying() {
 				e.decide(e.evictionDecision(kind, ref, why, e.now))
+				e.pods.ReportAnew(a.Pod.Key)
 			}
 		}
 	}

@@ -90,7 +90,10 @@ func (e *Evictor) company(ctx context.Context, pod *v1.Pod, why Decision) (with 
 	if len(with) == 0 {
 		return nil, nil
 	}
-	return with, e.check(ctx, why.Pod, why)
+	if no = e.check(ctx, why.Pod, why); no != nil {
+		return nil, no
+	}
+	return with, nil
 }
 
 // goesAlong says whether a pod may go with one whose time to leave has come then. One that was created since replaces another.

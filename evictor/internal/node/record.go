@@ -89,7 +89,6 @@ type Marks struct {
 type World struct {
 	TaintBased bool          // a failed node is tainted; otherwise it is emptied
 	Timeout    time.Duration // how long a node must have failed before it is emptied
-	EmptyFrom  time.Time     // when the node will have been watched for a grace period; it is not emptied before
 	Passes     bool          // verdicts are reached in passes, which act strictly after Timeout
 	Unseen     time.Duration // how long a taint that we wrote counts although the store does not show it
 

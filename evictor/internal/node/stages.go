@@ -150,9 +150,6 @@ func (w *World) emptyAt(v health.Verdict) time.Time {
 	if v.Ready == v1.ConditionUnknown {
 		at = v.LastBeat.Add(w.Timeout)
 	}
-	if at.Before(w.EmptyFrom) {
-		at = w.EmptyFrom
-	}
 	if w.Passes {
 		return at.Add(1)
 	}

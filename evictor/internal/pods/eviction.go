@@ -126,9 +126,6 @@ func (p *Pods) of(known *pod, object *v1.Pod) (Seen, Pod) {
 
 func (p *Pods) arm(do Do, ev *Eviction, why taints.Deadline, now time.Time) {
 	ev.why, ev.decided, ev.delayed = why, now, 0
-	if !ev.Emptying() {
-		p.reportAnew(ev.pod.ref.Key)
-	}
 	p.deadline.Put(&ev.deadline, why.At)
 	ev.pod.overdue = ev.pod.overdue && !why.At.After(now)
 	p.todo = append(p.todo, Action{Do: do, Pod: ev.pod.ref, Eviction: ev})

@@ -112,7 +112,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 func (p *Pods) held(ev *Eviction, try *Try) {
 	try.News = ev.delayed != try.Delay && try.Delay != Overdue && try.Delay != Together
 	if ev.delayed = try.Delay; try.News {
-		p.reportAnew(ev.pod.ref.Key)
+		p.ReportAnew(ev.pod.ref.Key)
 	}
 	ev.pod.overdue = ev.pod.overdue || try.Own && (try.Delay == MayHarm || try.Delay == MayWrite || try.Delay == Policy)
 }

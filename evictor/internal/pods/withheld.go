@@ -43,7 +43,7 @@ func (p *Pods) withholds(known *pod, now time.Time) *withheld {
 	return nil
 }
 
-// tell says whether the refusal is to be reported, and takes it as reported: once in an outage, unless reportAnew comes
+// tell says whether the refusal is to be reported, and takes it as reported: once in an outage, unless ReportAnew comes
 // between.
 func (w *withheld) tell(n *Node) (news bool) {
 	news = !w.told || w.outage != n.outage
@@ -51,9 +51,9 @@ func (w *withheld) tell(n *Node) (news bool) {
 	return news
 }
 
-// reportAnew has the program's refusal, if there is one, reported again the next time, because something else was reported
+// ReportAnew has the program's refusal, if there is one, reported again the next time, because something else was reported
 // of the eviction.
-func (p *Pods) reportAnew(key Key) {
+func (p *Pods) ReportAnew(key Key) {
 	if w := p.withheld[key]; w != nil {
 		w.told = false
 	}

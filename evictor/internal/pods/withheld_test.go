@@ -33,6 +33,7 @@ func TestWithheldOnesWait(t *testing.T) {
 
 	s.node(71)
 	require.Equal(t, "arm a at 132 for node.kubernetes.io/unreachable, arm b at 132 for node.kubernetes.io/unreachable", s.node(72, unreachable))
+	s.p.ReportAnew(s.armed["a"].Pod().Key)
 	s.p.Withhold(s.armed["a"], MayEvict, no, "no", at(200))
 	try = check("a", true, false, 132)
 	require.Equal(t, []any{Apart, true}, []any{try.Outcome, try.News}, "it is told of the new eviction too")

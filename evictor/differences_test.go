@@ -26,6 +26,16 @@ func TestNodesAreTaintedInThePassThatFindsThem(t *testing.T) {
 	require.Equal(t, []string{"45.000"}, noExecute(c))
 }
 
+func TestWithoutTaintsATimeoutEndsAtAPass(t *testing.T) {
+	c := evictortest.New(t, evictortest.Zone("a", 3))
+	c.Start(withoutTaints(config(), time.Minute))
+	c.Condition("a-0", v1.NodeReady, v1.ConditionFalse) // since the pass of 5
+	c.Advance(67 * time.Second)
+	c.AddPod("late", "a-0")
+	c.Advance(time.Minute)
+	require.Equal(t, []string{"70.000"}, times(says(c, `"evict"`)))
+}
+
 func TestATokenIsHandedOutWhenItIsDue(t *testing.T) {
 	c := evictortest.New(t, evictortest.Zone("a", 10))
 	cfg := config()

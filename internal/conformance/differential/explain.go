@@ -257,6 +257,13 @@ func (e *explainer) singleEviction(i int, l Left) {
 			e.explain(k, BothWays)
 		}
 		e.explain(i, BothWays)
+	case l.Kind == scenario.KindEvict && upstream && e.Against == V118Direct && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= tick && e.failing(l.Node, l.T) && e.pair(i, l.T, l.T+period, TimeoutAtPass):
+	case l.Kind == scenario.KindEvict && upstream && e.cameBack(l.Node, l.T):
+		if !e.pair(i, l.T, forever, CameBack) {
+			e.explain(i, CameBack) // ours comes after the end
+		}
+	case l.Kind == scenario.KindCancel && !upstream && e.toleratesTheRest(l), l.Kind == scenario.KindEvict && upstream && e.toleratesTheRest(l):
+		e.explain(i, BothWays) // v1.18 cancels nothing if all the taints that are left are tolerated for ever
 	case l.Kind == scenario.KindCancel && !upstream && e.late > 0 && e.theirs.tainted(l.Node, l.T-slack, l.T+tick):
 		e.explain(i, SamePass) // upstream has just begun to taint it
 	}
@@ -291,6 +298,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict)
 	case upstream && e.saidNotReady(l.Node, l.T) && e.started(l.T) > 0 && l.T <= e.started(l.T)+slack:
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
+	case upstream && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= slack && !e.failing(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionTrue:
+		e.explain(i, MarkedByVerdict) // the node has come back, and no pass has seen that yet
 	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
 	case !upstream && e.markedForALease(l):

@@ -1,6 +1,7 @@
 package differential
 
 import (
+	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -107,7 +108,8 @@ func (e *explainer) stillMarked(l Left) bool {
 			since = o.T
 		}
 	}
-	if since == forever || !e.isAllDown(since) {
+	period := e.settings.NodeMonitorPeriod
+	if since == forever || !e.isAllDown(since) && !(e.outage(since-period, since) && e.isAllDown(since+period)) { // ours learns it a little later then
 		return false
 	}
 	for _, s := range e.unheardOf {
@@ -175,4 +177,19 @@ func (e *explainer) armed(pod string, at time.Duration) bool {
 		}
 	}
 	return armed
+}
+
+// cameBack says whether the node was given a taint that it had, while upstream was waiting to evict at that instant.
+func (e *explainer) cameBack(node string, at time.Duration) bool {
+	return slices.ContainsFunc(e.again, func(m moment) bool { return m.name == node && m.at < at })
+}
+
+// toleratesTheRest says whether the node had a foreign taint when ours cancelled the pod's eviction, by then or at that instant.
+func (e *explainer) toleratesTheRest(l Left) bool {
+	if e.Against != V118 && e.Against != V118Direct {
+		return false
+	}
+	return e.ours.wrote(about{kind: scenario.KindCancel, node: l.Node, pod: l.Pod}, 0, l.T, func(o *scenario.Line) bool {
+		return slices.ContainsFunc(e.foreign[l.Node], func(s span) bool { return s.holds(o.T) })
+	})
 }

@@ -16,12 +16,16 @@ type order struct {
 	times  map[string][]time.Duration
 	direct bool
 	late   time.Duration              // see match
+	gone   map[string]time.Duration   // when upstream evicted a pod first
 	lag    map[zone.Key]time.Duration // upstream's lag in each zone
 }
 
 func orderOf(s *scenario.Scenario, upstream []scenario.Line, late time.Duration) *order {
-	o := &order{times: map[string][]time.Duration{}, direct: !s.Settings().TaintBasedEviction, late: late, lag: map[zone.Key]time.Duration{}}
+	o := &order{times: map[string][]time.Duration{}, direct: !s.Settings().TaintBasedEviction, late: late, gone: map[string]time.Duration{}, lag: map[zone.Key]time.Duration{}}
 	for _, l := range upstream {
+		if _, again := o.gone[l.Pod]; l.Kind == scenario.KindEvict && !again {
+			o.gone[l.Pod] = l.T
+		}
 		if served(l, o.direct) {
 			o.times[l.Node] = append(o.times[l.Node], l.T)
 		}
@@ -36,7 +40,7 @@ func (o *order) next(cluster *simulator.Cluster, key zone.Key, waiting []string)
 	now := cluster.Clock.Elapsed()
 	seen, at, unseen := "", forever, ""
 	for _, name := range waiting {
-		empty := o.direct && !deletes(cluster, name)
+		empty := o.direct && !o.deletes(cluster, name, now)
 		first := o.after(name, now-early)
 		if empty && first < now-slack { // its pods left for another reason, and its turn is still to come
 			first = o.after(name, now-slack)
@@ -53,7 +57,9 @@ func (o *order) next(cluster *simulator.Cluster, key zone.Key, waiting []string)
 	case seen == "":
 		return waiting[0]
 	}
-	o.lag[key] = at - now
+	if lag := at - now; lag <= max(o.late, o.lag[key])+2*tick { // else it left for another reason
+		o.lag[key] = lag
+	}
 	return seen
 }
 
@@ -66,12 +72,13 @@ func (o *order) after(name string, from time.Duration) time.Duration {
 	return forever
 }
 
-// deletes says whether a node has a pod that ours deletes when the node's turn comes.
-func deletes(cluster *simulator.Cluster, name string) (some bool) {
+// deletes says whether a node has a pod that is deleted, by ours and by upstream, when the node's turn comes now.
+func (o *order) deletes(cluster *simulator.Cluster, name string, now time.Duration) (some bool) {
 	cluster.PodsOnNode(name, func(pod *v1.Pod) bool {
 		owner := metav1.GetControllerOf(pod)
 		spared := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed || pod.Annotations[v1.MirrorPodAnnotationKey] != ""
-		some = pod.DeletionTimestamp == nil && !spared && (owner == nil || owner.Kind != "DaemonSet")
+		gone, left := o.gone[pod.Name]
+		some = pod.DeletionTimestamp == nil && !spared && !(left && gone < now-slack) && (owner == nil || owner.Kind != "DaemonSet")
 		return !some
 	})
 	return some

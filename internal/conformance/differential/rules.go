@@ -17,6 +17,8 @@ var (
 	Terminating      = rule.New("Terminating", "terminating pods are left alone")
 	AllDownNotMarked = rule.New("AllDownNotMarked", "pods are not marked not Ready while")
 	MarkedByVerdict  = rule.New("MarkedByVerdict", "pods are marked once in an outage,")
+	CameBack         = rule.New("CameBack", "a taint that went and came back while")
+	TimeoutAtPass    = rule.New("TimeoutAtPass", "without taints, a timeout ends at a pass")
 	BothWays         = rule.New("BothWays", "deadlines are recomputed in both")
 	MovedNotCanceled = rule.New("MovedNotCanceled", "a moved eviction is not reported as")
 	ReportedReady    = rule.New("ReportedReady", "our taints evict nothing from a node")
@@ -47,6 +49,6 @@ var (
 // Rules are all of them.
 var Rules = []Rule{
 	ForgottenLease, RestartLoses,
-	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, FailedWrites,
+	LiftInOneWrite, OneWrite, SparedPods, Terminating, AllDownNotMarked, MarkedByVerdict, CameBack, TimeoutAtPass, BothWays, MovedNotCanceled, ReportedReady, Renewing, PassFirst, OwnGrace, EmptyZone, FailedWrites,
 	StartGrace, AllDownGrace, MissedSwap, Newcomer, Vanished, ZoneGrows, RateOfPass, SamePass, IdleToken, ExactToken, SameSecond, TokenTwice, Requeued, RateOne, RateZero, StaleLease,
 }

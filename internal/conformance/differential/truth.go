@@ -18,6 +18,7 @@ type truth struct {
 	zoneOf    map[string]string // of every node that ever exists
 	health    map[string][]moment
 	foreign   map[string][]span        // foreign NoExecute taints of a node
+	again     []moment                 // when a node was given a foreign NoExecute taint that it had
 	spared    map[string]bool          // pods that ended or are mirrors
 	added     []moment                 // nodes that were added later
 	deleted   map[string]time.Duration // pods that an event deletes
@@ -168,6 +169,9 @@ func (t *truth) event(e *scenario.Event) {
 	case e.Condition != nil && e.Condition.Type == string(v1.NodeReady):
 		t.health[e.Condition.Node] = append(t.health[e.Condition.Node], moment{at: at, failing: e.Condition.Status != string(v1.ConditionTrue)})
 	case e.Taint != nil && e.Taint.Effect == string(v1.TaintEffectNoExecute):
+		if slices.ContainsFunc(t.foreign[e.Taint.Node], func(s span) bool { return s.holds(at) }) {
+			t.again = append(t.again, moment{at: at, name: e.Taint.Node})
+		}
 		t.foreign[e.Taint.Node] = append(t.foreign[e.Taint.Node], span{at, forever})
 	case e.Untaint != nil && e.Untaint.Effect == string(v1.TaintEffectNoExecute):
 		// It does not matter which of them goes: spans only say that there may be more than one.

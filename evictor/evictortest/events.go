@@ -142,15 +142,18 @@ func (c *Cluster) FailWrites(fault func(write, object string) error) {
 
 // LoseLeases makes the watch lose the lease renewals of these nodes from now on. Their kubelets renew them all the same,
 // so that whoever reads a lease from the API sees that.
-func (c *Cluster) LoseLeases(nodes ...string) { c.loseLeases(true, nodes) }
-
-// ShowLeases ends LoseLeases for these nodes, from their next renewals on.
-func (c *Cluster) ShowLeases(nodes ...string) { c.loseLeases(false, nodes) }
-
-func (c *Cluster) loseLeases(lost bool, nodes []string) {
+func (c *Cluster) LoseLeases(nodes ...string) {
 	c.t.Helper()
 	for _, name := range nodes {
-		c.do("lose the lease of node", name, func(s *simulator.Cluster) bool { return s.LoseLeases(name, lost) })
+		c.do("lose the lease of node", name, func(s *simulator.Cluster) bool { return s.LoseLeases(name, 0) })
+	}
+}
+
+// ShowLeases ends LoseLeases for these nodes, from their next renewals on.
+func (c *Cluster) ShowLeases(nodes ...string) {
+	c.t.Helper()
+	for _, name := range nodes {
+		c.do("show the lease of node", name, func(s *simulator.Cluster) bool { return s.ShowLeases(name) })
 	}
 }
 

@@ -93,10 +93,20 @@ func Partition(nodes Nodes, reach float64) Action {
 // LoseLeases makes the watch that feeds controllers lose the lease renewals of these nodes. Their kubelets renew all the
 // same, and Clients.Confirmer sees it.
 func LoseLeases(nodes Nodes) Action {
-	return toNodes(nodes, func(s scenario.Selector) scenario.Event { return scenario.Event{LoseLeases: &s} })
+	return toNodes(nodes, func(s scenario.Selector) scenario.Event {
+		return scenario.Event{LoseLeases: &scenario.LoseLeases{Selector: s}}
+	})
 }
 
-// ShowLeases ends LoseLeases, from the nodes' next renewals on.
+// LagLeases makes that watch show the lease renewals of these nodes later, by that much. ShowLeases ends it, too.
+func LagLeases(nodes Nodes, by time.Duration) Action {
+	later := scenario.Duration(by)
+	return toNodes(nodes, func(s scenario.Selector) scenario.Event {
+		return scenario.Event{LoseLeases: &scenario.LoseLeases{Selector: s, ShowAfter: &later}}
+	})
+}
+
+// ShowLeases ends LoseLeases and LagLeases, from the nodes' next renewals on.
 func ShowLeases(nodes Nodes) Action {
 	return toNodes(nodes, func(s scenario.Selector) scenario.Event { return scenario.Event{ShowLeases: &s} })
 }

@@ -10,13 +10,42 @@ import (
 	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
-// The watch loses the renewals of one node: only an evictor that asks nobody taints it.
+// The watch loses the renewals of one node, or shows them too late: only an evictor that asks nobody taints it.
 func TestLostLeases(t *testing.T) {
+	one := simulation.Nodes{Names: []string{"a-000"}}
+	for name, lost := range map[string]simulation.Action{"lost": simulation.LoseLeases(one), "late": simulation.LagLeases(one, time.Minute)} {
+		t.Run(name, func(t *testing.T) { lostLeases(t, lost, simulation.ShowLeases(one)) })
+	}
+}
+
+// Renewals that come a little late condemn nobody, and a node that dies is noticed that much later.
+func TestLateLeases(t *testing.T) {
+	one := simulation.Nodes{Names: []string{"a-000"}}
+	for _, row := range []struct{ by, unknown time.Duration }{{0, 165 * time.Second}, {20 * time.Second, 185 * time.Second}} {
+		events := []simulation.Event{{At: 2 * time.Minute, Do: simulation.Fail(one)}}
+		if row.by > 0 {
+			events = append(events, simulation.Event{At: 10 * time.Second, Do: simulation.LagLeases(one, row.by)})
+		}
+		var unknown []time.Duration
+		play(t, simulation.Scenario{Zones: []simulation.Zone{{Name: "a", Nodes: 4}}, Until: 4 * time.Minute, Events: events},
+			func(w *simulation.World) (simulation.Controller, error) {
+				clients, began := w.Clients(), w.Clock().Now()
+				clients.Confirmer = nil
+				return evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: w.Clock(), Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+					if d.Kind == evictor.NodeVerdict {
+						unknown = append(unknown, d.Time.Sub(began))
+					}
+				})})
+			})
+		require.Equal(t, []time.Duration{row.unknown}, unknown, row.by)
+	}
+}
+
+func lostLeases(t *testing.T, lost, shown simulation.Action) {
 	for _, asks := range []bool{true, false} {
-		one := simulation.Nodes{Names: []string{"a-000"}}
 		report, _ := play(t, simulation.Scenario{
 			Zones: []simulation.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}}, Until: 4 * time.Minute,
-			Events: []simulation.Event{{At: 10 * time.Second, Do: simulation.LoseLeases(one)}, {At: 3 * time.Minute, Do: simulation.ShowLeases(one)}},
+			Events: []simulation.Event{{At: 10 * time.Second, Do: lost}, {At: 3 * time.Minute, Do: shown}},
 		}, func(w *simulation.World) (simulation.Controller, error) {
 			clients := w.Clients()
 			if !asks {

@@ -28,6 +28,7 @@ type Server struct {
 
 	objects  map[string]map[string]runtime.Object // by resource and namespace/name
 	past     map[string][]*v1.Node                // a node's last versions
+	missed   map[string][]*coordinationv1.Lease   // leases that were not shown to those who watch
 	session  *session
 	together bool          // see Process.Together
 	look     time.Duration // time between looks at what the controllers did; 0 if no looks are needed
@@ -50,7 +51,7 @@ const (
 )
 
 func newServer(mu *sync.Mutex, c *simulator.Cluster, w *simulator.Writer) *Server {
-	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}, past: map[string][]*v1.Node{}}
+	s := &Server{mu: mu, cluster: c, writer: w, objects: map[string]map[string]runtime.Object{nodes: {}, pods: {}, leases: {}, daemonSets: {}}, past: map[string][]*v1.Node{}, missed: map[string][]*coordinationv1.Lease{}}
 	c.Nodes(func(n *v1.Node) bool {
 		s.NodeChanged(n.Name)
 		if !c.Failed(n.Name) {
@@ -124,7 +125,22 @@ func (s *Server) LeaseRenewed(name string, at time.Time) {
 
 // LeaseMissed shows a renewed lease to those who read it, and not to those who watch.
 func (s *Server) LeaseMissed(name string, at time.Time) {
-	s.objects[leases][name] = s.lease(name, at)
+	lease := s.lease(name, at)
+	s.objects[leases][name] = lease
+	s.missed[name] = append(s.missed[name], lease)
+}
+
+// LeaseShown shows to those who watch a lease that they missed when it was renewed then.
+func (s *Server) LeaseShown(name string, renewed time.Time) {
+	for i, lease := range s.missed[name] {
+		if lease.Spec.RenewTime.Time.Equal(renewed) {
+			s.missed[name] = s.missed[name][i+1:]
+			if s.session != nil {
+				s.session.tell(leases, watch.Event{Type: watch.Modified, Object: lease})
+			}
+			return
+		}
+	}
 }
 
 func (s *Server) lease(name string, at time.Time) *coordinationv1.Lease {

@@ -84,7 +84,7 @@ func TestLoadEverything(t *testing.T) {
 			{At: after(4 * time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Zone: ptr("a"), Count: ptr(2)}, Clients: ptr(0.25)}},
 			{At: after(4 * time.Minute), Drain: &scenario.Selector{Nodes: []string{"a-008", "a-009"}}},
 			{At: after(4 * time.Minute), OutOfService: &scenario.Selector{Node: "a-001"}},
-			{At: after(4 * time.Minute), LoseLeases: &scenario.Selector{Node: "a-001"}},
+			{At: after(4 * time.Minute), LoseLeases: &scenario.LoseLeases{Selector: scenario.Selector{Node: "a-001"}, ShowAfter: after(30 * time.Second)}},
 			{At: after(4 * time.Minute), ShowLeases: &scenario.Selector{Node: "a-001"}},
 			{At: after(4 * time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Node: "a-002"}, After: after(90 * time.Second)}},
 			{At: after(4 * time.Minute), Cordon: &scenario.Selector{Node: "a-005"}},

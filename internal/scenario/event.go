@@ -17,8 +17,9 @@ type Event struct {
 	Drain *Selector `yaml:"drain"`
 	// OutOfService adds the taint node.kubernetes.io/out-of-service, NoExecute.
 	OutOfService *Selector `yaml:"outOfService"`
-	// LoseLeases makes the controllers' watch lose the lease renewals of nodes whose kubelets renew; ShowLeases ends that.
-	LoseLeases  *Selector    `yaml:"loseLeases"`
+	// LoseLeases makes the controllers' watch lose the lease renewals of nodes whose kubelets renew, or show them later;
+	// ShowLeases ends that.
+	LoseLeases  *LoseLeases  `yaml:"loseLeases"`
 	ShowLeases  *Selector    `yaml:"showLeases"`
 	DeleteNode  *Selector    `yaml:"deleteNode"`
 	ReplaceNode *ReplaceNode `yaml:"replaceNode"`
@@ -112,6 +113,13 @@ func (p *Partition) Reach() float64 {
 		return 1
 	}
 	return *p.Clients
+}
+
+// LoseLeases has the controllers' watch miss lease renewals.
+type LoseLeases struct {
+	Selector `yaml:",inline"`
+
+	ShowAfter *Duration `yaml:"showAfter"` // each is shown that much later; nil means never
 }
 
 // ReplaceNode deletes nodes with their pods, and adds new ones with their names, labels and capacity, without the

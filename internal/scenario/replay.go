@@ -130,10 +130,12 @@ func (e *Event) selector() *Selector {
 		return &e.Taint.Selector
 	case e.Untaint != nil:
 		return &e.Untaint.Selector
+	case e.LoseLeases != nil:
+		return &e.LoseLeases.Selector
 	case e.ReplaceNode != nil:
 		return &e.ReplaceNode.Selector
 	}
-	for _, s := range []*Selector{e.Fail, e.Recover, e.Cordon, e.Uncordon, e.Drain, e.OutOfService, e.LoseLeases, e.ShowLeases, e.DeleteNode} {
+	for _, s := range []*Selector{e.Fail, e.Recover, e.Cordon, e.Uncordon, e.Drain, e.OutOfService, e.ShowLeases, e.DeleteNode} {
 		if s != nil {
 			return s
 		}
@@ -151,6 +153,8 @@ func (w *world) act(f *faults, e *Planned) {
 		w.taint(f, e, e.Taint.Key, e.Taint.Effect)
 	case e.Untaint != nil:
 		w.taint(f, e, e.Untaint.Key, e.Untaint.Effect)
+	case e.LoseLeases != nil && e.LoseLeases.ShowAfter != nil && e.LoseLeases.ShowAfter.Value() <= 0:
+		f.add("showAfter: must be greater than 0")
 	case e.Cordon != nil, e.Uncordon != nil, e.Drain != nil, e.OutOfService != nil, e.LoseLeases != nil, e.ShowLeases != nil:
 		w.selected(f, e)
 	case e.DeleteNode != nil:

@@ -22,7 +22,8 @@ type Cluster struct {
 	NodeChanged func(name string)
 	PodChanged  func(key evictor.PodKey)
 	Renewed     func(node string, at time.Time)
-	Missed      func(node string, at time.Time) // a renewal that the watch loses
+	Missed      func(node string, at time.Time) // a renewal that the watch loses, or shows later
+	Late        func(node string, at time.Time) // a renewal of that time that the watch shows now
 
 	nodes    []node
 	nodeByID map[string]int32
@@ -34,6 +35,7 @@ type Cluster struct {
 	spaceOf  map[string]uint32
 
 	renewals fifo
+	held     []held // in the order in which they are shown
 	reports  fifo
 	kubelets calls
 	serial   uint64
@@ -90,8 +92,10 @@ type node struct {
 	wasTainted    bool   // with a NoExecute taint of ours, since it failed
 	waits         bool   // not Ready, and without a NoExecute taint of ours
 	deleted       bool
-	unseen        bool // the watch loses the renewals of its lease
-	missed        bool // it has lost the last one
+	unseen        bool  // the watch loses the renewals of its lease
+	later         int64 // or shows them that much later
+	shown         int64 // when the last one was made that was seen after it had been missed
+	missed        bool  // it has not shown the last one
 	unschedulable bool
 	version       uint64
 	fresh         []v1.Taint // that a replacement of the node has too

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -75,9 +76,13 @@ func (p *player) toNodes(e *scenario.Planned) error {
 		taint := v1.Taint{Key: taintOutOfService, Value: "nodeshutdown", Effect: v1.TaintEffectNoExecute}
 		return p.choose(e, e.OutOfService, func(n *node) bool { return !has(n) }, func(name string) bool { return c.SetTaint(name, taint) })
 	case e.LoseLeases != nil:
-		return p.choose(e, e.LoseLeases, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, true) })
+		later := time.Duration(0)
+		if e.LoseLeases.ShowAfter != nil {
+			later = e.LoseLeases.ShowAfter.Value()
+		}
+		return p.choose(e, &e.LoseLeases.Selector, func(n *node) bool { return !n.unseen }, func(name string) bool { return c.LoseLeases(name, later) })
 	case e.ShowLeases != nil:
-		return p.choose(e, e.ShowLeases, func(n *node) bool { return n.unseen }, func(name string) bool { return c.LoseLeases(name, false) })
+		return p.choose(e, e.ShowLeases, func(n *node) bool { return n.unseen }, c.ShowLeases)
 	case e.ReplaceNode != nil:
 		return p.replaceNode(e)
 	case e.DeleteNode != nil:

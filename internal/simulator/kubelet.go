@@ -103,14 +103,24 @@ func (c *Cluster) startKubelet(i int32) {
 
 // NextRenewal and NextReport return when a kubelet next has its turn, or a slow call takes effect.
 func (c *Cluster) NextRenewal() (time.Duration, bool) {
-	return sooner(&c.renewals, &c.kubelets.renewals)
+	at, ok := sooner(&c.renewals, &c.kubelets.renewals)
+	if len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
+		return time.Duration(c.held[0].at), true
+	}
+	return at, ok
 }
 
 // NextReport is NextRenewal for status reports.
 func (c *Cluster) NextReport() (time.Duration, bool) { return sooner(&c.reports, &c.kubelets.reports) }
 
-// Renew lets the kubelet renew whose turn it is. A kubelet that failed or is gone has no turns.
-func (c *Cluster) Renew() { c.turn(&c.renewals, &c.kubelets.renewals, c.renew) }
+// Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
+func (c *Cluster) Renew() {
+	if at, ok := sooner(&c.renewals, &c.kubelets.renewals); len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
+		c.show()
+		return
+	}
+	c.turn(&c.renewals, &c.kubelets.renewals, c.renew)
+}
 
 // Report lets one kubelet report.
 func (c *Cluster) Report() { c.turn(&c.reports, &c.kubelets.reports, c.report) }
@@ -121,6 +131,9 @@ func (c *Cluster) renew(n *node) {
 	tell := c.Renewed
 	if n.unseen {
 		tell = c.Missed
+		c.miss(n)
+	} else {
+		n.shown = n.renewed
 	}
 	if tell != nil {
 		tell(n.name, c.Clock.Now())

@@ -132,6 +132,13 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 			reads.LeaseMissed(name, at)
 		}
 	}
+	c.Late = func(name string, at time.Time) {
+		if shows, ok := p.subject.(interface{ LeaseShown(string, time.Time) }); ok {
+			shows.LeaseShown(name, at)
+			return
+		}
+		p.subject.LeaseRenewed(name, at)
+	}
 	if p.settings.Reschedule {
 		c.indexLoad()
 		c.awaitUnbound(p.settings.RescheduleAfter)
@@ -168,6 +175,7 @@ func (p *player) generate() error {
 // restart starts a new controller, which knows nothing.
 func (p *player) restart() (err error) {
 	p.origin = p.cluster.Clock.Elapsed()
+	p.cluster.ForgetHeld()
 	if p.options.Subject != nil {
 		p.subject, err = p.options.Subject(World{p.settings, p.cluster, p.writer, p.observe, p.act})
 		return err

@@ -85,7 +85,11 @@ func (g *generator) leases() {
 			continue
 		}
 		from := 3*time.Second + g.within(g.until-10*time.Second).Truncate(time.Second) + 503*time.Millisecond
-		g.add(from, scenario.Event{LoseLeases: &scenario.Selector{Nodes: names}})
+		loses := &scenario.LoseLeases{Selector: scenario.Selector{Nodes: names}}
+		if g.one(3) {
+			loses.ShowAfter = seconds(1 + g.IntN(120))
+		}
+		g.add(from, scenario.Event{LoseLeases: loses})
 		if to := from + time.Duration(1+g.IntN(300))*time.Second + 2*time.Millisecond; to < g.until {
 			g.add(to, scenario.Event{ShowLeases: &scenario.Selector{Nodes: names}})
 		}

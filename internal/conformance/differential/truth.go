@@ -192,7 +192,7 @@ func (t *truth) event(e *scenario.Event) {
 	case e.Restart != nil:
 		t.restarts = append(t.restarts, at)
 	case e.LoseLeases != nil:
-		for _, name := range t.selected(e.LoseLeases) {
+		for _, name := range t.selected(&e.LoseLeases.Selector) {
 			t.stale = append(t.stale, stale{span{at, forever}, name})
 		}
 	case e.ShowLeases != nil:

@@ -110,10 +110,11 @@ func (e *explainer) cutOff(l Left) bool {
 	return l.Side == OursSide && l.T > e.settings.Until-e.late-max(time.Second, e.lag(e.zoneOf[l.Node], l.T)+2*tick) && (l.Kind == scenario.KindEvict || l.Kind == scenario.KindTaint && ownNoExecute(l.Line))
 }
 
-// lag returns how late upstream was with the last node that it served in that zone.
+// lag returns how late upstream is with a node that ours serves then in that zone, as far as those show that it served before.
+// At some rates it grows from node to node.
 func (e *explainer) lag(zone string, t time.Duration) (by time.Duration) {
 	for _, l := range e.lags[zone] {
-		if l.at <= t {
+		if l.at <= t || by > 0 && l.at <= t+by+2*tick {
 			by = max(l.by, 0)
 		}
 	}

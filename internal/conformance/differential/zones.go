@@ -4,7 +4,11 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/zone"
 )
+
+// normal is the state of a zone that has just become empty.
+var normal = zone.Normal.String()
 
 // comparable drops what upstream does not report about zones: changes of only the rate, the states of zones when all of
 // them go down or come back together, and zones in which no node counts. It returns how many of the last there were.
@@ -27,10 +31,12 @@ func comparable(lines []scenario.Line, side Side, restarts []time.Duration) (kep
 		}
 		if l.Kind == scenario.KindZone {
 			if l.State == "" { // upstream stores this if a zone has just become empty
+				state[l.Zone] = normal
 				continue
 			}
 			if side == OursSide && l.Ready+l.NotReady == 0 {
 				empty++
+				state[l.Zone] = normal
 				continue
 			}
 			if state[l.Zone] == l.State {

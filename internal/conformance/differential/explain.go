@@ -238,6 +238,8 @@ func (e *explainer) singleEviction(i int, l Left) {
 		e.explain(i, SparedPods)
 	case upstream && e.theirs.wrote(same, 0, l.T-slack, anyLine):
 		e.explain(i, Terminating)
+	case l.Kind == scenario.KindCancel && upstream && e.deleted[l.Pod] > 0 && e.deleted[l.Pod] <= l.T:
+		e.explain(i, Terminating)
 	case l.Kind == scenario.KindCancel && upstream && e.armed(l.Pod, l.T):
 		e.explain(i, MovedNotCanceled)
 	case l.Kind == scenario.KindCancel && upstream && e.theirs.wrote(same, l.T, l.T+slack, anyLine):
@@ -251,7 +253,7 @@ func (e *explainer) singleEviction(i int, l Left) {
 		}
 	case l.Kind == scenario.KindEvict && !upstream && e.late > 0 && e.pairIf(i, l.T, l.T+e.late+tick, SamePass, func(o Left) bool { return !carries(e.theirs, o.Node, o.T) }):
 		// Upstream had another reason to evict it before it tainted the node.
-	case l.Kind == scenario.KindEvict && !upstream && e.deleted[l.Pod] > l.T && e.deleted[l.Pod] <= l.T+e.late+tick:
+	case l.Kind == scenario.KindEvict && !upstream && (within(e.deleted[l.Pod], l.T, e.late+tick) || within(e.removed[l.Node], l.T, e.late+tick)):
 		e.explain(i, SamePass) // upstream was to evict it when it was gone
 	case l.Kind == scenario.KindEvict && !upstream && e.movedByTaint(l):
 		if k, ok := e.other(i, l.T, forever); ok {
@@ -305,8 +307,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, Terminating) // it was evicted first
 	case !upstream && e.markedForALease(l):
 		e.explain(i, StaleLease)
-	case !upstream && e.stillMarked(l):
-		e.explain(i, AllDownNotMarked) // upstream did so then
+	case !upstream && e.stillMarked(l) != (Rule{}):
+		e.explain(i, e.stillMarked(l))
 	case !upstream && e.saidNotReady(l.Node, l.T):
 		e.explain(i, MarkedByVerdict) // upstream marks the pods that were Ready until the verdict
 	}

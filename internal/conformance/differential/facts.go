@@ -99,32 +99,39 @@ func (e *explainer) renews(node string, at time.Duration) bool {
 	return m.renewed && !m.failing && e.verdict(node, at) == v1.ConditionUnknown
 }
 
-// stillMarked says whether upstream marked the pod while every zone was down, and the kubelet had no reason to make it
-// Ready since: it has not come back, and the API was not down for it.
-func (e *explainer) stillMarked(l Left) bool {
+// within says whether something happened, soon after that.
+func within(happened, after, soon time.Duration) bool { return happened > after && happened <= after+soon }
+
+// stillMarked says whether upstream marked the pod while every zone was down, or when an outage of the API had just ended,
+// and the kubelet had no reason to make it Ready since: it has not come back, and the API was not down for it.
+func (e *explainer) stillMarked(l Left) (r Rule) {
 	since := forever
 	for _, o := range e.theirs[about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}] {
 		if o.T < l.T-slack {
 			since = o.T
 		}
 	}
-	period := e.settings.NodeMonitorPeriod
-	if since == forever || !e.isAllDown(since) && !(e.outage(since-period, since) && e.isAllDown(since+period)) { // ours learns it a little later then
-		return false
+	switch {
+	case since == forever:
+		return r
+	case e.isAllDown(since):
+		r = AllDownNotMarked
+	case e.outage(since-e.settings.NodeMonitorPeriod, since):
+		r = FailedWrites
 	}
 	for _, s := range e.unheardOf {
 		if s.to > since && s.to <= l.T {
-			return false
+			return Rule{}
 		}
 	}
 	silent := false
 	for _, m := range e.health[l.Node] {
 		if m.at > since && m.at <= l.T && silent && !m.silent && !m.renewed {
-			return false
+			return Rule{}
 		}
 		silent = m.silent
 	}
-	return true
+	return r
 }
 
 // markedForALease says whether upstream marked the pod while the watch had lost the node's renewals. It stays marked, because

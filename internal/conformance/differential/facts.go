@@ -100,7 +100,9 @@ func (e *explainer) renews(node string, at time.Duration) bool {
 }
 
 // within says whether something happened, soon after that.
-func within(happened, after, soon time.Duration) bool { return happened > after && happened <= after+soon }
+func within(happened, after, soon time.Duration) bool {
+	return happened > after && happened <= after+soon
+}
 
 // stillMarked says whether upstream marked the pod while every zone was down, or when an outage of the API had just ended,
 // and the kubelet had no reason to make it Ready since: it has not come back, and the API was not down for it.

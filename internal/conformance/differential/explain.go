@@ -114,8 +114,11 @@ func (e *explainer) cutOff(l Left) bool {
 // At some rates it grows from node to node.
 func (e *explainer) lag(zone string, t time.Duration) (by time.Duration) {
 	for _, l := range e.lags[zone] {
-		if l.at <= t || by > 0 && l.at <= t+by+2*tick {
+		switch {
+		case l.at <= t:
 			by = max(l.by, 0)
+		case by > 0 && l.at <= t+by+2*tick:
+			by = max(by, l.by)
 		}
 	}
 	return by

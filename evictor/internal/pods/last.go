@@ -81,20 +81,7 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		}
 	case !try.Evict:
 		p.held(ev, &try)
-	case p.refusing.Left(only(object.UID), now) > 0: // it was refused before, and has been armed again or moved since
-		try.Wait, ev.aside = p.refusing.Left(only(object.UID), now), true
-		if !apart {
-			try.Outcome = Apart
-		}
-	case !apart && p.refusing.Left(try.Group, now) > 0:
-		try.Outcome, ev.aside = Apart, true
-	case ev.group == nil && p.withholds(known, now) != nil:
-		w := p.withholds(known, now)
-		try.Wait, try.Delay, try.Err, try.News = w.until.Sub(now), w.by, w.err, w.tell(n)
-		ev.delayed, ev.aside = w.by, true
-		if !apart {
-			try.Outcome = Apart
-		}
+	case p.refused(ev, &try, object, apart, now):
 	case permits.Unasked && !p.evicting[known.ref.Key]:
 		try.Outcome, try.Refusals, try.Kicks = Ask, p.refusals(known.ref.Key), p.Kicks
 	case ev.group == nil && p.company(ev, &try, permits):
@@ -106,6 +93,25 @@ func (p *Pods) Check(ev *Eviction, object *v1.Pod, shown, apart bool, ours Ours,
 		delete(p.withheld, known.ref.Key)
 	}
 	return try
+}
+
+// refused says whether an earlier refusal, by the API server or by the program, still holds the eviction back.
+func (p *Pods) refused(ev *Eviction, try *Try, object *v1.Pod, apart bool, now time.Time) bool {
+	one, group, w := p.refusing.Left(only(object.UID), now), p.refusing.Left(try.Group, now), p.withholds(ev.pod, now)
+	switch {
+	case one > 0: // and it has been armed again or moved since
+		try.Wait = one
+	case !apart && group > 0:
+	case ev.group == nil && w != nil:
+		try.Wait, try.Delay, try.Err, try.News = w.until.Sub(now), w.by, w.err, w.tell(ev.pod.node)
+		ev.delayed = w.by
+	default:
+		return false
+	}
+	if ev.aside = true; !apart {
+		try.Outcome = Apart
+	}
+	return true
 }
 
 // held notes what holds an eviction back that is due. Unless it is just the turn, it is news once.

@@ -207,7 +207,7 @@ func (e *explainer) singleTaint(i int, l Left) {
 	period := e.settings.NodeMonitorPeriod
 	upstream := l.Side == UpstreamSide
 	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
-		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && e.outage(l.T, l.T+period) {
+		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && (e.outage(l.T, l.T+period) || within(e.removed[l.Node], l.T, period)) {
 			e.explain(i, LiftInOneWrite)
 		}
 	}
@@ -306,6 +306,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
 	case upstream && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= slack && !e.failing(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionTrue:
 		e.explain(i, MarkedByVerdict) // the node has come back, and no pass has seen that yet
+	case upstream && e.markedAfterStart(l):
+		e.explain(i, StartGrace)
 	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
 	case !upstream && e.markedForALease(l):

@@ -136,6 +136,16 @@ func (e *explainer) stillMarked(l Left) (r Rule) {
 	return r
 }
 
+// markedAfterStart says whether ours marked the pod once more when it had watched for a grace after a start, while its kubelet
+// was back already. Since then it is marked.
+func (e *explainer) markedAfterStart(l Left) bool {
+	settled := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod
+	return e.ours.wrote(about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *scenario.Line) bool {
+		at := e.started(o.T)
+		return at > 0 && o.T <= at+settled && !slices.ContainsFunc(e.health[l.Node], func(m moment) bool { return m.at > o.T && m.at < l.T && !m.silent && !m.renewed })
+	})
+}
+
 // markedForALease says whether upstream marked the pod while the watch had lost the node's renewals. It stays marked, because
 // its kubelet was there all the time.
 func (e *explainer) markedForALease(l Left) bool {

@@ -67,7 +67,7 @@ func (e *Evictor) company(ctx context.Context, pod *v1.Pod, why Decision) (with 
 	}
 	var keys []PodKey
 	no = e.refusal(pods.Together, why.Pod, func() error {
-		keys = e.opts.Together(pod)
+		keys = slices.Clone(e.opts.Together(pod)) // the program may keep its own
 		return nil
 	})
 	if no != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/evictortest"
@@ -87,6 +88,17 @@ func TestTheyLeaveTogether(t *testing.T) {
 		require.Empty(t, l.e.Evictions())
 		require.Contains(t, strings.Join(toldOf(l.e, "default/b-0-p0", evictor.PodEvicted), ""), "evicted from node b-0: goes with pod default/a-0-p0: ")
 	})
+}
+
+// The slice that the program returns stays as it is.
+func TestTogetherKeepsItsSlice(t *testing.T) {
+	members := gang("b-0", "a-1", "a-0")(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0-p0"}})
+	want := slices.Clone(members)
+	l := newLeaving(t, config(), evictor.Options{Together: func(*v1.Pod) []evictor.PodKey { return members }})
+	l.StopKubelet("a-0")
+	l.Advance(10 * time.Minute)
+	require.NotEmpty(t, l.of())
+	require.Equal(t, want, members)
 }
 
 // One no holds all of them back, whoever says it, and is told once.

@@ -103,11 +103,17 @@ func (c *Cluster) startKubelet(i int32) {
 
 // NextRenewal and NextReport return when a kubelet next has its turn, or a slow call takes effect.
 func (c *Cluster) NextRenewal() (time.Duration, bool) {
-	at, ok := sooner(&c.renewals, &c.kubelets.renewals)
-	if len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
-		return time.Duration(c.held[0].at), true
-	}
+	at, ok, _ := c.nextRenewal()
 	return at, ok
+}
+
+// nextRenewal is NextRenewal, and says whether it is one that the watch shows late.
+func (c *Cluster) nextRenewal() (at time.Duration, ok, late bool) {
+	at, ok = sooner(&c.renewals, &c.kubelets.renewals)
+	if len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
+		return time.Duration(c.held[0].at), true, true
+	}
+	return at, ok, false
 }
 
 // NextReport is NextRenewal for status reports.
@@ -115,7 +121,7 @@ func (c *Cluster) NextReport() (time.Duration, bool) { return sooner(&c.reports,
 
 // Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
 func (c *Cluster) Renew() {
-	if at, ok := sooner(&c.renewals, &c.kubelets.renewals); len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
+	if _, _, late := c.nextRenewal(); late {
 		c.show()
 		return
 	}

@@ -156,6 +156,16 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 	return false
 }
 
+// allUp returns when "every zone is down" last ended before that instant, 0 if it never did.
+func (e *explainer) allUp(t time.Duration) (at time.Duration) {
+	for _, s := range e.allDown {
+		if s.to <= t {
+			at = max(at, s.to)
+		}
+	}
+	return at
+}
+
 // other finds the same line on the other side, first within those bounds.
 func (e *explainer) other(i int, from, to time.Duration) (int, bool) {
 	l := e.left[i]
@@ -282,9 +292,13 @@ func (e *explainer) singleEviction(i int, l Left) {
 		if e.compat.loseTaints && l.Kind == scenario.KindCancel && l.T <= at+slack {
 			e.explain(i, RestartLoses)
 		} else if upstream && l.Kind == scenario.KindEvict {
+			r := OwnGrace
+			if up := e.allUp(l.T); up > at {
+				at, r = up, AllDownGrace
+			}
 			until := at + e.settings.NodeMonitorGracePeriod + 2*period + slack
-			if !e.pair(i, l.T, until, OwnGrace) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
-				e.explain(i, OwnGrace) // it was not needed any more by then
+			if !e.pair(i, l.T, until, r) && l.T <= until && carries(e.theirs, l.Node, l.T+slack) {
+				e.explain(i, r) // it was not needed any more by then
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/taints"
 )
 
 // served says whether the line waits for the zone's rate.
@@ -165,8 +166,9 @@ func (e *explainer) saidNotReady(node string, at time.Duration) bool {
 	return said && e.state(node, at).silent
 }
 
-// movedByTaint says whether a foreign taint that is tolerated for a shorter time moved the pod's eviction. Upstream
-// counts from when it began to wait, finds that the time has passed, and leaves the eviction where it was.
+// movedByTaint says whether a taint that is tolerated for a shorter time moved the pod's eviction: a foreign one, or ours
+// beside a foreign one. Upstream counts from when it began to wait, finds that the time has passed, and leaves the
+// eviction where it was.
 func (e *explainer) movedByTaint(l Left) bool {
 	for _, d := range e.decided[decidedAbout{pod: l.Pod}] {
 		at := d.Time.Sub(epoch)
@@ -174,7 +176,7 @@ func (e *explainer) movedByTaint(l Left) bool {
 			continue
 		}
 		for _, s := range e.foreign[l.Node] {
-			if at >= s.from && at <= s.from+slack {
+			if at >= s.from && (at <= s.from+slack || d.Taint != nil && taints.OwnNoExecute(d.Taint) && s.holds(at)) {
 				return true
 			}
 		}

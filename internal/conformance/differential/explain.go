@@ -156,6 +156,16 @@ func (e *explainer) isAllDown(t time.Duration) bool {
 	return false
 }
 
+// nobody says whether the last node was deleted by then.
+func (e *explainer) nobody(t time.Duration) bool {
+	for node := range e.zoneOf {
+		if at, gone := e.removed[node]; !gone || at > t {
+			return false
+		}
+	}
+	return true
+}
+
 // allUp returns when "every zone is down" last ended before that instant, 0 if it never did.
 func (e *explainer) allUp(t time.Duration) (at time.Duration) {
 	for _, s := range e.allDown {
@@ -209,6 +219,13 @@ func (e *explainer) singles() {
 			if l.Side == UpstreamSide && e.ours.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *scenario.Line) bool { return o.Ready+o.NotReady == 0 }) {
 				e.explain(i, EmptyZone)
 			}
+			if l.Side == OursSide && l.State == normal && e.theirs.wrote(about{kind: l.Kind, zone: l.Zone}, 0, l.T, func(o *scenario.Line) bool { return o.State == "" }) {
+				e.explain(i, EmptyZone) // it lost all its nodes, and has one again
+			}
+		case scenario.KindCluster:
+			if l.Side == OursSide && l.State == scenario.ClusterNormal && e.nobody(l.T) {
+				e.explain(i, EmptyZone)
+			}
 		}
 	}
 }
@@ -217,7 +234,7 @@ func (e *explainer) singleTaint(i int, l Left) {
 	period := e.settings.NodeMonitorPeriod
 	upstream := l.Side == UpstreamSide
 	if ready := l.Key == v1.TaintNodeNotReady || l.Key == v1.TaintNodeUnreachable; ready && l.Effect == string(v1.TaintEffectNoSchedule) && upstream && l.Op == scenario.OpRemove {
-		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && (e.outage(l.T, l.T+period) || within(e.removed[l.Node], l.T, period)) {
+		if carries(e.ours, l.Node, l.T) && !e.pair(i, l.T, l.T+period+slack, LiftInOneWrite) && (e.outage(l.T, l.T+period) || within(e.removed[l.Node], l.T, period) || l.T+period > e.settings.Until) {
 			e.explain(i, LiftInOneWrite)
 		}
 	}

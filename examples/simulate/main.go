@@ -134,7 +134,7 @@ func commands() *cobra.Command {
 	root.Flags().Int64Var(&f.seed, "seed", 0, "")
 	_ = root.Flags().MarkHidden("seed") // the flag exists
 	f.pressure.add(root.Flags())
-	root.AddCommand(sweepCommand(&f), compareCommand(&f), explainCommand(&f), snapshotCommand(&f), benchCommand(&f))
+	root.AddCommand(sweepCommand(&f), compareCommand(&f), explainCommand(&f), snapshotCommand(&f), drillCommand(&f), benchCommand(&f))
 	return root
 }
 

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -185,6 +186,17 @@ func (b *bar) of(i int) func(float64) {
 			sum += s
 		}
 		_ = b.bar.Set64(int64(1000 * sum / float64(len(b.shares)))) // a bar that cannot be drawn is not an error
+	}
+}
+
+// ticks returns what counts one of that many equal parts of a bar for one job as done. Several goroutines may call it.
+func (b *bar) ticks(parts int) func() {
+	tell := b.of(0)
+	var done atomic.Int64
+	return func() {
+		if tell != nil {
+			tell(min(float64(done.Add(1))/float64(parts), 1))
+		}
 	}
 }
 

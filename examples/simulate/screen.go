@@ -140,12 +140,14 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.Terminating), count(r.MostTerminating))
 	}
-	unit := "pod-hours"
-	lost := hours(r.Stranded)
-	if lost == "1" {
-		unit = "pod-hour"
+	fmt.Fprintf(w, "%s lost (pods without a live node)\n", podHours(r.Stranded.Hours()))
+}
+
+func podHours(h float64) string {
+	if text := precise(h); text != "1" {
+		return text + " pod-hours"
 	}
-	fmt.Fprintf(w, "%s %s lost (pods without a live node)\n", lost, unit)
+	return "1 pod-hour"
 }
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.

@@ -1,0 +1,219 @@
+package drill
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Cluster is the objects of a cluster. It does not change, so several plays may run at the same time.
+type Cluster struct {
+	Config scenario.Config // of today
+
+	objects   *scenariofile.Objects
+	nodes     []node
+	zones     map[zone.Key][]string // nodes
+	workloads map[string]map[string]int
+}
+
+type node struct {
+	name  string
+	class string
+	pods  int
+	label map[string]string
+}
+
+// Open reads the objects of files, as scenariofile.LoadObjects does. Today's settings are those of config, and the
+// defaults of scenario files.
+func Open(ctx context.Context, files []string, config scenario.Config) (*Cluster, error) {
+	objects, err := scenariofile.LoadObjects(ctx, files)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{Config: config, objects: objects, zones: make(map[zone.Key][]string), workloads: make(map[string]map[string]int)}
+	pods := make(map[string]int)
+	for pod := range objects.Pods {
+		kind, name := simulator.ControllerOf(&pod.ObjectMeta)
+		finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
+		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished {
+			continue
+		}
+		pods[pod.Spec.NodeName]++
+		if kind != "" {
+			key := pod.Namespace + "/" + kind + "/" + name
+			if c.workloads[key] == nil {
+				c.workloads[key] = make(map[string]int)
+			}
+			c.workloads[key][pod.Spec.NodeName]++
+		}
+	}
+	for object := range objects.Nodes {
+		c.nodes = append(c.nodes, node{object.Name, class(object.Labels), pods[object.Name], object.Labels})
+		key := zone.KeyOf(object.Labels)
+		c.zones[key] = append(c.zones[key], object.Name)
+	}
+	if len(c.nodes) == 0 {
+		return nil, fmt.Errorf("%v: no nodes", files)
+	}
+	slices.SortFunc(c.nodes, func(a, b node) int { return cmp.Compare(a.name, b.name) })
+	return c, nil
+}
+
+// classes are labels by which machines differ, the most telling first.
+var classes = []string{
+	"karpenter.sh/nodepool", "cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "kubernetes.azure.com/agentpool",
+	v1.LabelInstanceTypeStable, "node-role.kubernetes.io/control-plane",
+}
+
+// class names the kind of a machine; empty if no label tells.
+func class(labels map[string]string) string {
+	for _, label := range classes {
+		if value, ok := labels[label]; ok {
+			return cmp.Or(value, label)
+		}
+	}
+	return ""
+}
+
+// Loss is some nodes that fall silent together.
+type Loss struct {
+	Name  string
+	Nodes []string
+	For   time.Duration // until they are back
+	// FalseAlarm: they run on, but the API does not hear from them.
+	FalseAlarm bool
+}
+
+// Alike is how many losses have the same nodes: one, and its false alarms.
+const Alike = 4
+
+// falseAlarms is how long nodes are silent that run on. Settings that are tuned to one length would fail at the next.
+var falseAlarms = [Alike - 1]time.Duration{time.Minute, 3 * time.Minute, 10 * time.Minute}
+
+// Losses returns what may be lost: each zone, if there are several, each value of these labels, and of each class of nodes
+// the one with the most pods. Then come the same as false alarms.
+func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error) {
+	var all []Loss
+	add := func(name string, nodes []string) { all = append(all, Loss{Name: name, Nodes: nodes, For: lostFor}) }
+	if len(c.zones) > 1 {
+		for _, key := range slices.SortedFunc(maps.Keys(c.zones), func(a, b zone.Key) int { return cmp.Compare(a.String(), b.String()) }) {
+			add("zone "+strings.TrimPrefix(key.String(), ":"), c.zones[key])
+		}
+	}
+	for _, label := range labels {
+		values := make(map[string][]string)
+		for i := range c.nodes {
+			if value, ok := c.nodes[i].label[label]; ok {
+				values[value] = append(values[value], c.nodes[i].name)
+			}
+		}
+		if len(values) == 0 {
+			return nil, fmt.Errorf("no node has the label %s", label)
+		}
+		for _, value := range slices.Sorted(maps.Keys(values)) {
+			add(label+"="+value, values[value])
+		}
+	}
+	fullest := make(map[string]*node)
+	for i := range c.nodes {
+		if n := &c.nodes[i]; fullest[n.class] == nil || n.pods > fullest[n.class].pods {
+			fullest[n.class] = n
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(fullest)) {
+		name := "node " + fullest[class].name
+		if class != "" {
+			name += " of " + class
+		}
+		add(name, []string{fullest[class].name})
+	}
+	for _, loss := range slices.Clone(all) {
+		for _, silent := range falseAlarms {
+			loss.For, loss.FalseAlarm = silent, true
+			all = append(all, loss)
+		}
+	}
+	return all, nil
+}
+
+// Settings are those of node failure handling that a search changes.
+type Settings struct {
+	Rate      float64       // nodes a second in each zone
+	Threshold float64       // the share of failed nodes from which a zone is evicted more slowly
+	Grace     time.Duration // of silence
+	// Tolerance is for how long pods tolerate that their node is silent, if they say what the API server adds: 5 minutes.
+	Tolerance time.Duration
+}
+
+// usual is the toleration that the API server adds.
+const usual = 5 * time.Minute
+
+// Today returns the settings in effect.
+func (c *Cluster) Today() Settings {
+	s := (&scenario.Scenario{Config: c.Config}).Settings()
+	return Settings{s.NodeEvictionRate, s.UnhealthyZoneThreshold, s.NodeMonitorGracePeriod, usual}
+}
+
+// Times of a play.
+const (
+	begins = 10 * time.Minute
+	after  = 30 * time.Minute // from when the nodes are back to the end
+)
+
+// Play plays a loss. With a remedy, lost nodes get the out-of-service taint that long after they fell silent.
+func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, options simulator.Options) (*simulator.Report, error) {
+	cluster := simulator.New(&simulator.Clock{})
+	if _, err := c.objects.Fill(ctx, cluster, func(pod *v1.Pod) *v1.Pod { return s.tolerated(pod) }); err != nil {
+		return nil, err
+	}
+	nodes, at := scenario.Selector{Nodes: loss.Nodes}, func(d time.Duration) *scenario.Duration { return (*scenario.Duration)(&d) }
+	played := &scenario.Scenario{Config: c.Config, Reschedule: &scenario.Reschedule{}, Until: at(begins + loss.For + after)}
+	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold = &s.Rate, &s.Threshold
+	played.Config.NodeMonitorGracePeriod = at(s.Grace)
+	if loss.FalseAlarm {
+		played.Events = append(played.Events, scenario.Event{At: at(begins), Partition: &scenario.Partition{Selector: nodes}})
+	} else {
+		played.Events = append(played.Events, scenario.Event{At: at(begins), Fail: &nodes})
+	}
+	if remedy > 0 {
+		played.Events = append(played.Events, scenario.Event{At: at(begins + remedy), OutOfService: &nodes})
+	}
+	played.Events = append(played.Events, scenario.Event{At: at(begins + loss.For), Recover: &nodes})
+	return simulator.Play(ctx, played, cluster, options)
+}
+
+// tolerated returns the pod with the toleration of the settings, if it has the API server's.
+func (s *Settings) tolerated(pod *v1.Pod) *v1.Pod {
+	if s.Tolerance == usual {
+		return pod
+	}
+	var own []v1.Toleration
+	seconds := int64(s.Tolerance / time.Second)
+	for i, t := range pod.Spec.Tolerations {
+		added := t.Key == v1.TaintNodeNotReady || t.Key == v1.TaintNodeUnreachable
+		if !added || t.Effect != v1.TaintEffectNoExecute || t.TolerationSeconds == nil || *t.TolerationSeconds != int64(usual/time.Second) {
+			continue
+		}
+		if own == nil {
+			own = slices.Clone(pod.Spec.Tolerations)
+		}
+		own[i].TolerationSeconds = &seconds
+	}
+	if own == nil {
+		return pod
+	}
+	changed := *pod
+	changed.Spec.Tolerations = own
+	return &changed
+}

@@ -1,0 +1,196 @@
+package drill
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Score is what settings cost over all losses and all false alarms.
+type Score struct {
+	Settings
+	PodHoursLost float64 // over the losses
+	Needless     int     // evictions in the false alarms
+}
+
+// beats says whether a score is better in one figure, and not worse in the other.
+func (s *Score) beats(other *Score) bool {
+	return s.PodHoursLost <= other.PodHoursLost && s.Needless <= other.Needless && (s.PodHoursLost < other.PodHoursLost || s.Needless < other.Needless)
+}
+
+// cost is the sum of both figures, each as a share of today's.
+func (s *Score) cost(today *Score) float64 {
+	return s.PodHoursLost/max(today.PodHoursLost, 0.01) + float64(s.Needless)/float64(max(today.Needless, 1))
+}
+
+// Advice is what a search of settings found.
+type Advice struct {
+	Today Score
+	Best  Score // Today's if nothing is better without being worse in the other figure
+	// Front are the settings that none beats, by pod-hours.
+	Front  []Score
+	Played int // settings
+}
+
+// Search plays settings over losses: a grid around today's, then ever closer around the best.
+type Search struct {
+	Cluster *Cluster
+	Losses  []Loss
+	Tick    func() // called after each run; may be nil. Several goroutines call it.
+
+	scores map[Settings]*Score
+}
+
+const (
+	grid  = 3 * 3 * 3 * 3
+	steps = 2 // of refining, each with two neighbours in each of four dimensions
+)
+
+// leastGrace is four renewals of a lease. A shorter grace period takes a late renewal for a failure, which no loss here is.
+const leastGrace = 40 * time.Second
+
+// Runs returns at most how many runs a search takes.
+func (s *Search) Runs() int { return len(s.Losses) * (grid + steps*8) }
+
+// Run searches.
+func (s *Search) Run(ctx context.Context) (*Advice, error) {
+	s.scores = make(map[Settings]*Score)
+	today := s.Cluster.Today()
+	var coarse []Settings
+	for _, rate := range []float64{today.Rate, today.Rate / 5, today.Rate * 5} {
+		for _, threshold := range []float64{today.Threshold, 0.3, 0.8} {
+			for _, grace := range []time.Duration{today.Grace, max(today.Grace/2, leastGrace), today.Grace * 2} {
+				for _, tolerance := range []time.Duration{today.Tolerance, time.Minute, 15 * time.Minute} {
+					coarse = append(coarse, Settings{rate, threshold, grace, tolerance})
+				}
+			}
+		}
+	}
+	if err := s.play(ctx, coarse); err != nil {
+		return nil, err
+	}
+	for step := range steps {
+		if err := s.play(ctx, s.best(today).neighbours(step)); err != nil {
+			return nil, err
+		}
+	}
+	a := &Advice{Today: *s.scores[today], Best: *s.best(today), Played: len(s.scores)}
+	a.Front = s.front()
+	return a, nil
+}
+
+// neighbours returns settings between these and the next of the grid; with each step they are closer.
+func (s *Score) neighbours(step int) (all []Settings) {
+	by := math.Pow(0.5, float64(step+1)) // of the distance to the next
+	scale := func(d time.Duration, factor float64) time.Duration {
+		return time.Duration(float64(d) * math.Pow(factor, by)).Round(time.Second)
+	}
+	for _, way := range []float64{1, -1} {
+		of := func(factor float64) float64 { return math.Pow(factor, way) }
+		for _, next := range []Settings{
+			{round(s.Rate * math.Pow(of(5), by)), s.Threshold, s.Grace, s.Tolerance},
+			{s.Rate, round(min(max(s.Threshold+way*0.25*by, 0.05), 1)), s.Grace, s.Tolerance},
+			{s.Rate, s.Threshold, max(scale(s.Grace, of(2)), min(s.Grace, leastGrace)), s.Tolerance},
+			{s.Rate, s.Threshold, s.Grace, scale(s.Tolerance, of(4))},
+		} {
+			all = append(all, next)
+		}
+	}
+	return all
+}
+
+// round rounds to two digits.
+func round(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
+	return math.Round(v/unit) * unit
+}
+
+// play plays settings that were not played yet, on all cores.
+func (s *Search) play(ctx context.Context, all []Settings) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for _, settings := range all {
+		if s.scores[settings] != nil {
+			for range s.Losses {
+				s.tick()
+			}
+			continue
+		}
+		score := &Score{Settings: settings}
+		s.scores[settings] = score
+		group.Go(func() error {
+			for _, loss := range s.Losses {
+				r, err := s.Cluster.Play(ctx, loss, settings, 0, simulator.Options{})
+				if err != nil {
+					return err
+				}
+				if loss.FalseAlarm {
+					score.Needless += r.Evicted
+				} else {
+					score.PodHoursLost += r.Stranded.Hours()
+				}
+				s.tick()
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func (s *Search) tick() {
+	if s.Tick != nil {
+		s.Tick()
+	}
+}
+
+// best returns the settings of the least cost that are in neither figure worse than today's.
+func (s *Search) best(today Settings) *Score {
+	now := s.scores[today]
+	best := now
+	for _, score := range s.all() {
+		if score.beats(now) && score.cost(now) < best.cost(now) {
+			best = score
+		}
+	}
+	return best
+}
+
+// all returns the scores in an order that does not depend on the map's.
+func (s *Search) all() (all []*Score) {
+	for _, score := range s.scores {
+		all = append(all, score)
+	}
+	today := s.Cluster.Today()
+	slices.SortFunc(all, func(a, b *Score) int {
+		return cmp.Or(cmp.Compare(a.PodHoursLost, b.PodHoursLost), cmp.Compare(a.Needless, b.Needless), cmp.Compare(a.distance(today), b.distance(today)),
+			cmp.Compare(a.Rate, b.Rate), cmp.Compare(a.Threshold, b.Threshold), cmp.Compare(a.Grace, b.Grace), cmp.Compare(a.Tolerance, b.Tolerance))
+	})
+	return all
+}
+
+// distance orders settings that cost the same: those that change less come first.
+func (s *Settings) distance(today Settings) float64 {
+	apart := func(a, b float64) float64 { return math.Abs(math.Log(max(a, 1e-6) / max(b, 1e-6))) }
+	return apart(s.Rate, today.Rate) + apart(s.Threshold, today.Threshold) + apart(s.Grace.Seconds(), today.Grace.Seconds()) +
+		apart(s.Tolerance.Seconds(), today.Tolerance.Seconds())
+}
+
+// front returns the scores that none beats, one of those that cost the same.
+func (s *Search) front() (front []Score) {
+	for _, score := range s.all() {
+		if n := len(front); n == 0 || score.Needless < front[n-1].Needless {
+			front = append(front, *score)
+		}
+	}
+	return front
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// dump writes a cluster of three zones of four nodes in two racks: a StatefulSet, a Deployment and a single pod in zone a, and
+// a Deployment that is spread.
+func dump(t *testing.T, zones ...string) string {
+	t.Helper()
+	var items []any
+	for _, zone := range zones {
+		for i := range 4 {
+			items = append(items, &v1.Node{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Node"},
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("%s-%d", zone, i), Labels: map[string]string{
+					v1.LabelTopologyZone: zone, "example.com/rack": fmt.Sprintf("r%d", i%2), v1.LabelInstanceTypeStable: []string{"large", "small"}[i/3],
+				}},
+				Status: v1.NodeStatus{Allocatable: v1.ResourceList{v1.ResourceCPU: resource.MustParse("4")}},
+			})
+		}
+	}
+	isTrue, seconds := true, int64(300)
+	pod := func(kind, owner string, i int, node string) {
+		p := &v1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}}
+		p.Namespace, p.Name = "shop", fmt.Sprintf("%s-%d", owner, i)
+		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: owner, Controller: &isTrue}}
+		p.Spec.NodeName = node
+		for _, key := range []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable} {
+			p.Spec.Tolerations = append(p.Spec.Tolerations, v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+		}
+		items = append(items, p)
+	}
+	for i := range 3 {
+		pod("StatefulSet", "db", i, fmt.Sprintf("a-%d", i))
+	}
+	for i := range 4 {
+		pod("Deployment", "cart", i, fmt.Sprintf("a-%d", i))
+	}
+	pod("Deployment", "solo", 0, "a-3")
+	for i := range 9 {
+		pod("Deployment", "web", i, fmt.Sprintf("%s-%d", zones[i%len(zones)], i/3))
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "dump.json")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+func TestADrillSaysWhatHurtsAndWhatHelps(t *testing.T) {
+	file := dump(t, "a", "b", "c")
+	page := filepath.Join(t.TempDir(), "page.html")
+	story, errs, err := simulate(t, "drill", file, "--by", "example.com/rack", "--report", page)
+	require.NoError(t, err)
+	require.Contains(t, errs, "28 losses and false alarms with today's settings, then settings over the worst 4: up to 1,580 runs\n")
+	for _, text := range []string{
+		": 12 nodes and 17 pods\n",
+		"\nzone a                   4       11  6m15s             3.8           3        0        0      3\n",
+		"\nexample.com/rack=r0      6       10", "\nnode a-0 of large        1        3", "\nnode a-3 of small        1        2",
+		"\nzone a                   4  10m                  11\n",
+		"\nHurts most: zone a\n  shop/StatefulSet/db: 0 of 3 live, below half for 1h0m10s\n    its pods are stuck until their nodes are back, or are tainted out of service\n",
+		"\n  shop/Deployment/solo: 0 of 1 live, below half for 6m25s\n    it has one pod\n    -> a second replica on another node\n",
+		"\n    4 of its 4 pods were there\n    -> topologySpreadConstraints over topology.kubernetes.io/zone\n",
+		"\n  Tainted out of service after 5m, it costs 1 pod-hour.\n",
+		"\nThen: example.com/rack=r0\n", "\n    -> topologySpreadConstraints over example.com/rack\n",
+		"  today\n", "  best\n", "\nSet nodeEvictionRate ",
+	} {
+		require.Contains(t, story, text)
+	}
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "nodeMonitorGracePeriod")
+	for _, line := range strings.Split(story, "\n")[1:] {
+		if !strings.HasPrefix(line, "Set ") && !strings.Contains(line, "->") {
+			require.LessOrEqual(t, len(line), 100, line)
+		}
+	}
+
+}
+
+func TestADrillAsJSON(t *testing.T) {
+	quiet, errs, err := simulate(t, "drill", dump(t, "a"), "-o", "json", "--quiet", "--set", "config.nodeEvictionRate=1")
+	require.NoError(t, err)
+	require.Empty(t, errs)
+	var a assessment
+	require.NoError(t, json.Unmarshal([]byte(quiet), &a))
+	require.InDelta(t, 1, a.Today.NodeEvictionRate, 0)
+	require.LessOrEqual(t, a.Best.PodHoursLost, a.Today.PodHoursLost)
+	require.LessOrEqual(t, a.Best.NeedlessEvictions, a.Today.NeedlessEvictions)
+	require.Equal(t, "node a-0 of large", a.Worst[0].Name, "there is one zone")
+	require.Equal(t, 1, a.Losses[0].Stuck)
+	require.Len(t, a.Losses, 8)
+}
+
+func TestADrillRefusesWhatItCannotPlay(t *testing.T) {
+	file := dump(t, "a")
+	for want, args := range map[string][]string{
+		"needs the file":          {},
+		"leave out --scenario":    {file, "--scenario", "x.yaml"},
+		"leave out --until":       {file, "--until", "1h"},
+		"only config.… can be":    {file, "--set", "until=1h"},
+		"no node has the label x": {file, "--by", "x"},
+		"--lost 1m0s is less":     {file, "--lost", "1m"},
+		"outside (0,1]":           {file, "--set", "config.unhealthyZoneThreshold=2"},
+		"text or json":            {file, "-o", "csv"},
+	} {
+		_, _, err := simulate(t, append([]string{"drill"}, args...)...)
+		require.ErrorIs(t, err, errUsage, want)
+		require.ErrorContains(t, err, want)
+	}
+	_, _, err := simulate(t, "drill", filepath.Join(t.TempDir(), "none.json"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

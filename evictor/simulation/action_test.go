@@ -76,14 +76,14 @@ func TestActionsHappen(t *testing.T) {
 		"Fail, Recover": {
 			[]simulation.Event{at(1, simulation.Fail(a0)), at(3, simulation.Recover(a0))}, "taint", nil,
 			func(t *testing.T, r *simulation.Report) {
-				require.Equal(t, []int{1, 1, 1, 0}, []int{r.Failures, r.Unknown, r.Tainted, r.Evicted})
+				require.Equal(t, []int{1, 1, 1, 0}, []int{r.KubeletFailures, r.UnknownNodes, r.Taints, r.Evicted})
 				require.InDelta(t, 2*2./60, r.PodHoursLost, 1e-9)
 			},
 		},
 		"Partition": {
 			[]simulation.Event{at(1, simulation.Partition(a0, 0.5)), at(3, simulation.Recover(a0))}, "taint", nil,
 			func(t *testing.T, r *simulation.Report) {
-				require.Equal(t, []int{1, 0}, []int{r.Tainted, r.Evicted})
+				require.Equal(t, []int{1, 0}, []int{r.Taints, r.Evicted})
 				require.InDelta(t, 2./60, r.PodHoursLost, 1e-9, "half of the world reaches them")
 			},
 		},
@@ -115,11 +115,11 @@ func TestActionsHappen(t *testing.T) {
 		},
 		"DeletePod": {
 			[]simulation.Event{at(1, simulation.Fail(a0)), at(2, simulation.DeletePod(evictor.PodKey{Namespace: "default", Name: "a-000-p1"}))}, "evict",
-			[]string{"6m45s a-000 a-000-p0"}, func(t *testing.T, r *simulation.Report) { require.Equal(t, 2, r.Terminating) },
+			[]string{"6m45s a-000 a-000-p0"}, func(t *testing.T, r *simulation.Report) { require.Equal(t, 2, r.TerminatingAtEnd) },
 		},
 		"ForceDeletePod": {
 			[]simulation.Event{at(1, simulation.Fail(a0)), at(2, simulation.ForceDeletePod(evictor.PodKey{Namespace: "default", Name: "a-000-p1"}))}, "evict",
-			[]string{"6m45s a-000 a-000-p0"}, func(t *testing.T, r *simulation.Report) { require.Equal(t, 1, r.Terminating) },
+			[]string{"6m45s a-000 a-000-p0"}, func(t *testing.T, r *simulation.Report) { require.Equal(t, 1, r.TerminatingAtEnd) },
 		},
 		"APIDown, APIUp": {
 			[]simulation.Event{at(1, simulation.APIDown()), at(1, simulation.Cordon(a0)), {At: 80 * time.Second, Do: simulation.APIUp()}}, "taint",

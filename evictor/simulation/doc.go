@@ -23,7 +23,7 @@
 //		},
 //		Until: time.Hour,
 //	})
-//	fmt.Println(report.Evicted, report.FirstEviction, report.Needless, report.PodHoursLost)
+//	fmt.Println(report.Evicted, report.FirstEviction, report.NeedlessEvictions, report.PodHoursLost)
 //
 // # Who acts
 //

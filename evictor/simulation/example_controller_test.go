@@ -77,7 +77,7 @@ func ExampleController() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%d evicted, %d pods terminating at the end\n", report.Evicted, report.Terminating)
+		fmt.Printf("%d evicted, %d pods terminating at the end\n", report.Evicted, report.TerminatingAtEnd)
 	}
 	// Output:
 	// 50 evicted, 50 pods terminating at the end

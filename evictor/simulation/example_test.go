@@ -42,10 +42,10 @@ func ExamplePlay() {
 		log.Fatal(err)
 	}
 	fmt.Println("evicted:", report.Evicted, "of", report.Pods, "from", report.FirstEviction, "to", report.LastEviction)
-	fmt.Println("of nodes that were back within ten minutes:", report.Needless)
+	fmt.Println("of nodes that were back within ten minutes:", report.NeedlessEvictions)
 	fmt.Printf("pod-hours lost: %.1f\n", report.PodHoursLost)
 	for _, w := range report.Workloads {
-		fmt.Printf("%s/%s: at %v %d of %d pods lived\n", w.Kind, w.Name, w.LowestAt, w.Lowest, w.Desired)
+		fmt.Printf("%s/%s: at %v %d of %d pods lived\n", w.Kind, w.Name, w.LowestAt, w.LowestReady, w.Desired)
 	}
 	// Output:
 	// evicted: 200 of 600 from 10m45s to 13m55s
@@ -66,7 +66,7 @@ func ExamplePlay_settings() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%.1f nodes a second: %d evicted, %d of them needlessly, %.1f pod-hours lost\n", rate, report.Evicted, report.Needless, report.PodHoursLost)
+		fmt.Printf("%.1f nodes a second: %d evicted, %d of them needlessly, %.1f pod-hours lost\n", rate, report.Evicted, report.NeedlessEvictions, report.PodHoursLost)
 	}
 	// Output:
 	// 0.1 nodes a second: 200 evicted, 200 of them needlessly, 25.0 pod-hours lost

@@ -53,7 +53,7 @@ func lostLeases(t *testing.T, lost, shown simulation.Action) {
 			}
 			return evictor.New(evictor.DefaultConfig(), clients, evictor.Options{Clock: w.Clock()})
 		})
-		require.Equal(t, asks, report.Tainted == 0)
-		require.Equal(t, asks, report.Unknown == 0)
+		require.Equal(t, asks, report.Taints == 0)
+		require.Equal(t, asks, report.UnknownNodes == 0)
 	}
 }

@@ -121,19 +121,20 @@ func TestObjectsArePlayed(t *testing.T) {
 	require.Equal(t, 3, r.Pods)
 	require.Equal(t, 2, r.Evicted)
 	require.Equal(t, 6*time.Minute+45*time.Second, r.FirstEviction)
-	require.Equal(t, 2, r.Terminating)
+	require.Equal(t, 2, r.TerminatingAtEnd)
 	require.Equal(t, []simulation.WorkloadReport{
 		{
-			Namespace: "default", Kind: "ReplicaSet", Name: "web", Desired: 2, Lowest: 1, LowestAt: time.Minute, AtEnd: 2,
-			Below: 5*time.Minute + 55*time.Second, PodHoursLost: (5*time.Minute + 55*time.Second).Hours(),
+			Namespace: "default", Kind: "ReplicaSet", Name: "web", Desired: 2, LowestReady: 1, LowestReadyShare: 0.5, LowestAt: time.Minute, ReadyAtEnd: 2,
+			Below: 5*time.Minute + 55*time.Second, BelowBudget: 5*time.Minute + 55*time.Second, PodHoursLost: (5*time.Minute + 55*time.Second).Hours(),
 		},
 		{
 			Namespace: "default", Kind: "StatefulSet", Name: "db", Desired: 1, LowestAt: time.Minute,
-			Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, PodHoursLost: (19 * time.Minute).Hours(),
+			Below: 19 * time.Minute, BelowHalf: 19 * time.Minute, LongestBelowHalf: 19 * time.Minute, PodHoursLost: (19 * time.Minute).Hours(),
 		},
 	}, []simulation.WorkloadReport{r.Workloads[0], r.Workloads[1]})
 	require.Equal(t, []simulation.BudgetReport{{
-		Namespace: "default", Name: "web", Desired: 2, Needed: 2, Lowest: 1, Below: 5*time.Minute + 55*time.Second, MostBelow: 1,
+		Namespace: "default", Name: "web", Desired: 2, Needed: 2, LowestReady: 1,
+		Below: 5*time.Minute + 55*time.Second, LongestBelow: 5*time.Minute + 55*time.Second, MostBelow: 1,
 	}}, r.Budgets)
 	require.Nil(t, r.NotSimulated)
 	require.Equal(t, before, []runtime.Object{s.Nodes[0], s.Pods[0], s.Budgets[0]}, "no object has changed")
@@ -151,10 +152,10 @@ func TestPodsWithoutANodeAreScheduled(t *testing.T) {
 	}
 	r, lines := play(t, s)
 	require.Equal(t, []string{"0s a data/db-0", "0s a web-sim-0", "0s a web-sim-2", "0s b new", "0s b web-sim-1", "0s b web-sim-3"}, of(lines, "schedule"))
-	require.Equal(t, 1, r.Pending, "the fifth has no room")
+	require.Equal(t, 1, r.PendingAtEnd, "the fifth has no room")
 	require.Equal(t, 8, r.Pods)
 	require.Equal(t, map[string]int{"pods on nodes that do not exist": 1}, r.NotSimulated)
-	require.Zero(t, r.Returned)
+	require.Zero(t, r.ReturnedPods)
 	require.InDelta(t, (1 * time.Minute).Hours(), r.PodHoursLost, 1e-9, "of the fifth")
 	require.Equal(t, []string{"data/StatefulSet/db 1 1", "default/Deployment/web 5 4", "default/ReplicaSet/new 1 1"}, workloads(r))
 
@@ -162,12 +163,12 @@ func TestPodsWithoutANodeAreScheduled(t *testing.T) {
 	r, lines = play(t, s)
 	require.Empty(t, of(lines, "schedule"))
 	require.Equal(t, map[string]int{"pods on nodes that do not exist": 1, "pods without a node": 7}, r.NotSimulated)
-	require.Zero(t, r.Pending)
+	require.Zero(t, r.PendingAtEnd)
 }
 
 func workloads(r *simulation.Report) (texts []string) {
 	for _, w := range r.Workloads {
-		texts = append(texts, fmt.Sprintf("%s/%s/%s %d %d", w.Namespace, w.Kind, w.Name, w.Desired, w.AtEnd))
+		texts = append(texts, fmt.Sprintf("%s/%s/%s %d %d", w.Namespace, w.Kind, w.Name, w.Desired, w.ReadyAtEnd))
 	}
 	return texts
 }
@@ -217,7 +218,7 @@ func TestTracesDriveZones(t *testing.T) {
 		Until:  10 * time.Minute,
 	}
 	r, _ := play(t, s)
-	require.Equal(t, 3, r.Failures)
+	require.Equal(t, 3, r.KubeletFailures)
 	require.Equal(t, 1, r.Zones[1].LowestNodes)
 	require.Equal(t, "r:a", r.Zones[1].Name)
 	require.Equal(t, 8, r.Pods)

@@ -184,7 +184,7 @@ func (f *flags) printBench(w io.Writer, outcomes []*outcome.Outcome) error {
 			for i := range o.Report.Workloads {
 				below += o.Report.Workloads[i].BelowHalf
 			}
-			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.Needless), hours(o.Report.Stranded),
+			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost),
 				fmt.Sprintf("%.1f %%", 100*o.Report.AnyBelowHalf.Seconds()/r.Until.Seconds()), hours(below), count(o.Report.MostPending))
 		}
 		table.write(w, "  ")

@@ -220,7 +220,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	}
 	a.Nodes, a.Pods, a.NotSimulated = results[0].Report.Nodes, results[0].Pods, results[0].NotSimulated
 	worst := slices.DeleteFunc(slices.Clone(results), func(r drill.Result) bool { return r.FalseAlarm })
-	slices.SortStableFunc(worst, func(x, y drill.Result) int { return cmp.Compare(y.Stranded, x.Stranded) })
+	slices.SortStableFunc(worst, func(x, y drill.Result) int { return cmp.Compare(y.PodHoursLost, x.PodHoursLost) })
 	a.worst = &worst[0]
 	for _, r := range worst[:min(len(worst), mostHurts)] {
 		if err := a.look(ctx, cluster, r); err != nil {

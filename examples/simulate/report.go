@@ -86,7 +86,7 @@ func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
 	slices.SortStableFunc(below, func(a, b int) int { return worse(&r.Workloads[a], &r.Workloads[b]) })
 	for _, i := range below[:min(len(below), pageWorkloads)] {
 		w := &r.Workloads[i]
-		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.Lowest, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1}
+		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.LowestReady, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1}
 		if w.Budgets > 0 {
 			l.BelowBudget = w.BelowBudget.Seconds()
 		}

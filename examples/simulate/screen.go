@@ -26,7 +26,11 @@ const (
 func screen(out io.Writer, o *outcome.Outcome) error {
 	w := &strings.Builder{}
 	r := o.Report
-	fmt.Fprintf(w, "%s: %s and %s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
+	daemons := ""
+	if r.DaemonSetPods > 0 {
+		daemons = fmt.Sprintf(" (%s of DaemonSets)", count(r.DaemonSetPods))
+	}
+	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
 	settings := r.Settings
 	settings.UseEvictionAPI = settings.UseEvictionAPI && o.Engine == ours // upstream's controllers only delete
 	tellSettings(w, &settings)
@@ -99,13 +103,13 @@ func tellIgnored(w io.Writer, i *outcome.Ignored) {
 }
 
 func tellPods(w io.Writer, r *simulator.Report) {
-	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.NodeFailures, "kubelet"), some(r.TaintedNodes, "node"))
+	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
 	fmt.Fprintf(w, "%s evicted", some(r.Evicted, "pod"))
 	if r.Evicted > 0 {
-		fmt.Fprintf(w, " from %s to %s", short(r.First), short(r.Last))
+		fmt.Fprintf(w, " from %s to %s", short(r.FirstEviction), short(r.LastEviction))
 	}
-	if r.Evicted > r.EvictedFromLive {
-		fmt.Fprintf(w, "; delay after the silence began: median %s, 99 %% within %s, worst %s", short(r.Delays.Median), short(r.Delays.P99), short(r.Delays.Worst))
+	if r.Evicted > r.EvictedFromLiveNodes {
+		fmt.Fprintf(w, "; delay after the silence began: median %s, 99 %% within %s, worst %s", short(r.EvictionDelayMedian), short(r.EvictionDelayP99), short(r.EvictionDelayWorst))
 	}
 	fmt.Fprintln(w)
 	detail := func(n int, text string) {
@@ -113,14 +117,14 @@ func tellPods(w io.Writer, r *simulator.Report) {
 			fmt.Fprintf(w, "  %s %s\n", count(n), text)
 		}
 	}
-	detail(r.EvictedFromLive, "of them from nodes whose kubelet was alive")
-	detail(r.EvictedRunning, "of them from nodes that were cut off from the API and still ran them")
-	detail(r.Needless, "of them needlessly: the node was back within "+short(simulator.NeedlessWithin))
-	detail(r.Lost, "not evicted although their eviction was overdue")
-	detail(r.Rescheduled, "came back")
+	detail(r.EvictedFromLiveNodes, "of them from nodes whose kubelet was alive")
+	detail(r.EvictedWhileRunning, "of them from nodes that were cut off from the API and still ran them")
+	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulator.NeedlessWithin))
+	detail(r.LostEvictions, "not evicted although their eviction was overdue")
+	detail(r.ReturnedPods, "came back")
 	detail(r.Drained, "evicted by drains")
 	detail(r.Removed, "removed from nodes that are out of service")
-	detail(r.RemovedRunning, "removed from the API while they still ran")
+	detail(r.RemovedWhileRunning, "removed from the API while they still ran")
 	if r.CameBackPods > 0 {
 		fmt.Fprintf(w, "  %s not evicted on %s that came back before being tainted\n", count(r.CameBackPods), some(r.CameBackNodes, "node"))
 	}
@@ -130,17 +134,17 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	for _, why := range byCount(r.Left) {
 		fmt.Fprintf(w, "  %s on silent nodes at the end: %s\n", count(r.Left[why]), why)
 	}
-	if r.MostEndpoints > 0 {
-		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.MarkedPods), count(r.MostEndpoints))
+	if r.MostEndpointsGone > 0 {
+		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.PodsMarkedNotReady), count(r.MostEndpointsGone))
 	}
 	if r.MostPending > 0 {
-		fmt.Fprintf(w, "%s Pending at the end, %s at most\n", count(r.Pending), count(r.MostPending))
+		fmt.Fprintf(w, "%s Pending at the end, %s at most\n", count(r.PendingAtEnd), count(r.MostPending))
 		tellUnplaced(w, r)
 	}
 	if r.MostTerminating > 0 {
-		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.Terminating), count(r.MostTerminating))
+		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
-	fmt.Fprintf(w, "%s lost (pods without a live node)\n", podHours(r.Stranded.Hours()))
+	fmt.Fprintf(w, "%s lost (pods without a live node)\n", podHours(r.PodHoursLost))
 }
 
 func podHours(h float64) string {
@@ -152,7 +156,7 @@ func podHours(h float64) string {
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.
 func tellUnplaced(w io.Writer, r *simulator.Report) {
-	others := r.Pending
+	others := r.PendingAtEnd
 	for i := range r.Unplaced[:min(len(r.Unplaced), mostUnplaced)] {
 		u := &r.Unplaced[i]
 		fmt.Fprintf(w, "  %s like %s: %s\n", count(u.Pods), u.First, u)
@@ -174,16 +178,16 @@ func hours(d time.Duration) string {
 func tellZones(w io.Writer, r *simulator.Report) {
 	zones := slices.Clone(r.ByZone)
 	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
-		return cmp.Or(cmp.Compare(b.Evicted, a.Evicted), cmp.Compare(b.Failures, a.Failures))
+		return cmp.Or(cmp.Compare(b.Evicted, a.Evicted), cmp.Compare(b.KubeletFailures, a.KubeletFailures))
 	})
 	c := columns{titles: []string{"ZONE", ">NODES", ">LOWEST", ">PODS", ">EVICTED", ">FIRST", ">LAST"}}
 	for i := range zones[:min(len(zones), mostZones)] {
 		z := &zones[i]
 		first, last := "-", "-"
 		if z.Evicted > 0 {
-			first, last = short(z.First), short(z.Last)
+			first, last = short(z.FirstEviction), short(z.LastEviction)
 		}
-		c.add(zoneName(z.Name), count(z.Desired), count(z.Lowest), count(z.Pods), count(z.Evicted), first, last)
+		c.add(zoneName(z.Name), count(z.Nodes), count(z.LowestNodes), count(z.Pods), count(z.Evicted), first, last)
 	}
 	fmt.Fprintln(w)
 	c.write(w, "")
@@ -203,14 +207,14 @@ func tellWorkloads(w io.Writer, r *simulator.Report) {
 		c.titles = append(c.titles, ">POD-HOURS")
 		for i := range workloads[:min(len(workloads), mostWorkloads)] {
 			l := &workloads[i]
-			cells := []string{l.String(), count(l.Lowest), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf)}
+			cells := []string{l.String(), count(l.LowestReady), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf)}
 			switch {
 			case l.Budgets > 0:
 				cells = append(cells, short(l.BelowBudget))
 			case len(r.Budgets) > 0:
 				cells = append(cells, "-")
 			}
-			c.add(append(cells, hours(l.Lacking))...)
+			c.add(append(cells, precise(l.PodHoursLost))...)
 		}
 		fmt.Fprintln(w)
 		c.write(w, "")
@@ -222,7 +226,7 @@ func tellWorkloads(w io.Writer, r *simulator.Report) {
 
 // worse orders workloads, the worst first.
 func worse(a, b *simulator.Workload) int {
-	return cmp.Or(cmp.Compare(a.Share(), b.Share()), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Lacking, a.Lacking))
+	return cmp.Or(cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
 }
 
 // tellBudgets prints the budgets that were not kept. Evictions may have broken them only if they are deletions.
@@ -230,8 +234,8 @@ func tellBudgets(w io.Writer, r *simulator.Report, evictionAPI bool) {
 	if len(r.Budgets) == 0 {
 		return
 	}
-	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulator.Budget) bool { return b.BelowNeeded == 0 })
-	slices.SortStableFunc(broken, func(a, b simulator.Budget) int { return cmp.Compare(b.BelowNeeded, a.BelowNeeded) })
+	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulator.Budget) bool { return b.Below == 0 })
+	slices.SortStableFunc(broken, func(a, b simulator.Budget) int { return cmp.Compare(b.Below, a.Below) })
 	why := "evictions are deletions, which ignore them"
 	if evictionAPI {
 		why = "evictions respect them; failures and deletions do not"
@@ -243,7 +247,7 @@ func tellBudgets(w io.Writer, r *simulator.Report, evictionAPI bool) {
 	c := columns{titles: []string{"BUDGET", ">LIVE", ">NEEDED", ">OF", ">BELOW FOR", ">BELOW BY"}}
 	for i := range broken[:min(len(broken), mostWorkloads)] {
 		b := &broken[i]
-		c.add(b.String(), count(b.Lowest), count(b.Needed), count(b.Desired), short(b.BelowNeeded), count(b.MostBelow))
+		c.add(b.String(), count(b.LowestReady), count(b.Needed), count(b.Desired), short(b.Below), count(b.MostBelow))
 	}
 	c.write(w, "")
 }

@@ -37,7 +37,7 @@
 //
 // # Expectations
 //
-// Under expect a scenario sets bounds for figures of its result (ClusterFigures), or of one zone, workload or budget:
+// Under expect a scenario sets bounds for figures of its result, or of one zone, workload or budget:
 // at least and at most, both inclusive. Durations are in seconds, and may be written as 20m. A workload is
 // namespace/kind/name, where the ReplicaSets of a Deployment count as the Deployment; a budget is namespace/name, a
 // zone region:zone.

@@ -74,7 +74,7 @@ func TestRepeatPlaysAgain(t *testing.T) {
 	}}}}
 	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 10}}
 	_, happened, r := told(t, New(&Clock{}), s)
-	require.Equal(t, 4, r.NodeFailures, happened)
+	require.Equal(t, 4, r.KubeletFailures, happened)
 	require.Empty(t, r.After)
 	var different int
 	for text := range happened {
@@ -88,15 +88,15 @@ func TestRepeatPlaysAgain(t *testing.T) {
 // Pods are evicted from a partitioned node as from a silent one, while they run on. What is lost is the share of the
 // clients that does not reach them.
 func TestPartition(t *testing.T) {
-	for clients, want := range map[float64]time.Duration{1: 0, 0.75: time.Hour / 4, 0: time.Hour} {
+	for clients, want := range map[float64]float64{1: 0, 0.75: 0.25, 0: 1} {
 		s := &scenario.Scenario{Until: at(70 * time.Minute), Events: []scenario.Event{
 			{At: at(10 * time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Node: "a-000"}, Clients: ptr(clients)}},
 		}}
 		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 3, PodsPerNode: 1, TolerationSeconds: ptr(scenario.TolerationSeconds(100000))}}
 		_, _, r := told(t, New(&Clock{}), s)
-		require.Equal(t, want, r.Stranded, clients)
-		require.Equal(t, 1, r.NodeFailures)
-		require.Equal(t, map[float64]int{1: 3, 0.75: 3, 0: 2}[clients], r.Workloads[0].Lowest)
+		require.InDelta(t, want, r.PodHoursLost, 1e-9, clients)
+		require.Equal(t, 1, r.KubeletFailures)
+		require.Equal(t, map[float64]int{1: 3, 0.75: 3, 0: 2}[clients], r.Workloads[0].LowestReady)
 	}
 	s := &scenario.Scenario{Until: at(30 * time.Minute), Events: []scenario.Event{
 		{At: at(time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Node: "a-000"}}},
@@ -107,9 +107,9 @@ func TestPartition(t *testing.T) {
 	lines, happened, r := told(t, New(&Clock{}), s)
 	require.Equal(t, 20*time.Minute, happened["a-000"+silent], "a machine may die that is cut off")
 	require.Len(t, of(lines, scenario.KindEvict), 2)
-	require.Equal(t, 2, r.EvictedRunning)
-	require.Zero(t, r.EvictedFromLive)
-	require.Zero(t, r.Terminating, "they end when the kubelet hears of it")
+	require.Equal(t, 2, r.EvictedWhileRunning)
+	require.Zero(t, r.EvictedFromLiveNodes)
+	require.Zero(t, r.TerminatingAtEnd, "they end when the kubelet hears of it")
 }
 
 func TestReplaceNode(t *testing.T) {
@@ -126,7 +126,7 @@ func TestReplaceNode(t *testing.T) {
 	require.Equal(t, 2*time.Minute, happened["a-000: the node is deleted with its pods"])
 	require.Equal(t, 210*time.Second, happened["a-000: a new node of this name registers"])
 	require.Empty(t, of(lines, scenario.KindEvict))
-	require.Equal(t, 1, r.Rescheduled, "the ReplicaSet's, elsewhere")
+	require.Equal(t, 1, r.ReturnedPods, "the ReplicaSet's, elsewhere")
 	n, ok := c.Node("a-000")
 	require.True(t, ok)
 	require.Equal(t, "x", n.Labels["pool"])
@@ -154,7 +154,7 @@ func TestOutOfService(t *testing.T) {
 	}
 	lines, _, r := told(t, New(&Clock{}), events(false))
 	require.Empty(t, of(lines, scenario.KindSchedule))
-	require.Equal(t, 2, r.Terminating)
+	require.Equal(t, 2, r.TerminatingAtEnd)
 	lines, _, r = told(t, New(&Clock{}), events(true))
 	back := of(lines, scenario.KindSchedule)
 	require.Len(t, back, 2)
@@ -162,7 +162,7 @@ func TestOutOfService(t *testing.T) {
 	require.Equal(t, 10*time.Minute+10*time.Second, back[0].T)
 	require.Equal(t, "a-000-p0", back[1].Pod)
 	require.Equal(t, 10*time.Minute+30*time.Second, back[1].T, "the collector's next pass is at 10m20s, and 10 s later it is back")
-	require.Equal(t, 1, r.Terminating)
+	require.Equal(t, 1, r.TerminatingAtEnd)
 	require.Equal(t, 1, r.Removed)
 }
 
@@ -191,15 +191,15 @@ func TestDrainAsksBudgets(t *testing.T) {
 	require.Zero(t, r.Evicted, "the controller evicts nobody")
 	require.Len(t, c.SortedPods("a-000"), 1, "the DaemonSet's stays")
 	require.True(t, c.nodes[c.nodeByID["a-000"]].unschedulable)
-	require.Equal(t, 24*time.Second, r.Stranded, "both at once")
-	require.Zero(t, r.Budgets[0].BelowNeeded)
+	require.InDelta(t, (24 * time.Second).Hours(), r.PodHoursLost, 1e-9, "both at once")
+	require.Zero(t, r.Budgets[0].Below)
 
 	// One at a time: the second is evicted at the first try after the first is back, 15 s later.
 	_, r = drain(1)
 	require.Equal(t, 2, r.Drained)
-	require.Equal(t, 24*time.Second, r.Stranded)
-	require.Equal(t, 5, r.Workloads[0].Lowest)
-	require.Zero(t, r.Budgets[0].BelowNeeded)
+	require.InDelta(t, (24 * time.Second).Hours(), r.PodHoursLost, 1e-9)
+	require.Equal(t, 5, r.Workloads[0].LowestReady)
+	require.Zero(t, r.Budgets[0].Below)
 
 	_, r = drain(0)
 	require.Zero(t, r.Drained)
@@ -221,8 +221,8 @@ func TestEvictionAPI(t *testing.T) {
 	require.Equal(t, 0, evicted(true, 0).Evicted)
 	require.Equal(t, 1, evicted(true, 1).Evicted, "none comes back, so that the budget stays used up")
 	require.Equal(t, 2, evicted(true, 2).Evicted)
-	require.Zero(t, evicted(true, 1).Budgets[0].BelowNeeded)
-	require.NotZero(t, evicted(false, 1).Budgets[0].BelowNeeded)
+	require.Zero(t, evicted(true, 1).Budgets[0].Below)
+	require.NotZero(t, evicted(false, 1).Budgets[0].Below)
 }
 
 func TestAPIDownForKubelets(t *testing.T) {
@@ -233,14 +233,14 @@ func TestAPIDownForKubelets(t *testing.T) {
 		}}
 		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5, PodsPerNode: 1}}
 		_, _, r := told(t, New(&Clock{}), s)
-		require.Zero(t, r.NodeFailures, "no kubelet stopped")
+		require.Zero(t, r.KubeletFailures, "no kubelet stopped")
 		require.Zero(t, r.Evicted, "every zone is down, so that nobody is")
-		require.Zero(t, r.Stranded)
+		require.Zero(t, r.PodHoursLost)
 		return r
 	}
-	require.Equal(t, 5, outage("kubelets").Unknown)
-	require.Zero(t, outage("evictor").Unknown)
-	require.LessOrEqual(t, outage("").Unknown, 5)
+	require.Equal(t, 5, outage("kubelets").UnknownNodes)
+	require.Zero(t, outage("evictor").UnknownNodes)
+	require.LessOrEqual(t, outage("").UnknownNodes, 5)
 }
 
 // Slow writes take effect that much later, and there are never more in flight than workers.
@@ -254,7 +254,7 @@ func TestSlowAPI(t *testing.T) {
 		}
 		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5, PodsPerNode: pods}}
 		lines, _, r := told(t, New(&Clock{}), s)
-		require.Zero(t, r.Unknown, "kubelets renew late, and in time")
+		require.Zero(t, r.UnknownNodes, "kubelets renew late, and in time")
 		return of(lines, scenario.KindEvict)
 	}
 	for _, l := range evictions(0, 40) {
@@ -275,7 +275,7 @@ func TestSlowAPIForKubelets(t *testing.T) {
 		}}
 		s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 5}}
 		_, _, r := told(t, New(&Clock{}), s)
-		return r.Unknown
+		return r.UnknownNodes
 	}
 	require.Zero(t, unknown(9*time.Second))
 	require.Equal(t, 5, unknown(10*time.Second))
@@ -301,7 +301,7 @@ func TestAddedNodesAndPodsHaveFields(t *testing.T) {
 		require.Equal(t, "n", l.Node)
 	}
 	require.Len(t, of(lines, scenario.KindSchedule), 2, "there is room for two")
-	require.Equal(t, 1, r.Pending)
+	require.Equal(t, 1, r.PendingAtEnd)
 	require.Equal(t, "default/ReplicaSet/web", r.Workloads[0].String())
 	require.Len(t, c.SortedPods("n"), 3, "two of them, and the DaemonSet's")
 	p, ok := c.Pod(c.SortedPods("n")[1])

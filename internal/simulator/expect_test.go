@@ -1,6 +1,9 @@
 package simulator
 
 import (
+	"context"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,27 +12,41 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Each figure that a scenario may bound has a value.
-func TestEveryFigureHasAValue(t *testing.T) {
-	names := func(figures []Figure) (names []string) {
-		for _, f := range figures {
-			names = append(names, f.Name)
+// The names of figures are those of their fields, so that there is one for each.
+func TestFiguresAreNamedLikeTheirFields(t *testing.T) {
+	for _, of := range []any{Report{}, Zone{}, Workload{}, Budget{}} {
+		for _, field := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			name, ok := field.Tag.Lookup("figure")
+			if !ok {
+				continue
+			}
+			want := strings.ToLower(field.Name[:1]) + field.Name[1:]
+			if field.Type == reflect.TypeFor[time.Duration]() {
+				want += "Seconds"
+			}
+			require.Equal(t, want, name)
 		}
-		return names
 	}
-	require.Equal(t, scenario.ClusterFigures, names(new(Report).Figures()))
-	require.Equal(t, scenario.ZoneFigures, names(new(Zone).Figures()))
-	require.Equal(t, scenario.WorkloadFigures, names(new(Workload).Figures()))
-	require.Equal(t, scenario.BudgetFigures, names(new(Budget).Figures()))
+	require.Contains(t, new(Report).Figures(), Figure{"evictionDelayMedianSeconds", 0})
+	require.Contains(t, (&Workload{Level: Level{LowestReadyShare: 0.5}}).Figures(), Figure{"lowestReadyShare", 0.5})
+}
+
+func TestExpectationsNameFigures(t *testing.T) {
+	s := &scenario.Scenario{Until: at(0), Expect: []scenario.Expectation{{Figure: "evictions", AtMost: ptr(scenario.Amount(1))}, {Figure: "desired", AtMost: ptr(scenario.Amount(1))}, {Figure: "desired", Budget: "n/b"}}}
+	_, err := Play(context.Background(), s, New(&Clock{}), Options{})
+	require.ErrorContains(t, err, `expect 1: figure "evictions" is not one of nodes, pods,`)
+	require.ErrorContains(t, err, `expect 2: figure "desired" is not one of nodes, pods,`)
+	require.ErrorContains(t, err, "expect 3: neither atLeast nor atMost is set")
+	require.NotContains(t, err.Error(), "expect 3: figure")
 }
 
 func TestBreachesNameThemselves(t *testing.T) {
-	half := Level{Desired: 4, Lowest: 2, Below: time.Minute}
+	half := Level{Desired: 4, LowestReady: 2, LowestReadyShare: 0.5, Below: time.Minute}
 	r := &Report{
-		Evicted: 12, Last: 90 * time.Second,
+		Evicted: 12, LastEviction: 90 * time.Second,
 		ByZone:    []Zone{{Name: "r:a", Evicted: 7}},
 		Workloads: []Workload{{Namespace: "n", Kind: "Deployment", Name: "w", Level: half}},
-		Budgets:   []Budget{{Namespace: "n", Name: "b", Needed: 3, Level: half, BelowNeeded: time.Minute, MostBelow: 1}},
+		Budgets:   []Budget{{Namespace: "n", Name: "b", Needed: 3, Below: time.Minute, MostBelow: 1}},
 	}
 	amount := func(v float64) *scenario.Amount { return ptr(scenario.Amount(v)) }
 	require.Empty(t, r.Breaches([]scenario.Expectation{

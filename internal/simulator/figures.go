@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,67 +11,23 @@ import (
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// Figure is one number of a report. Durations are in seconds.
+// Figure is one number of a report. Its name is the tag of its field; durations are in seconds.
 type Figure struct {
 	Name  string
 	Value float64
 }
 
-// Figures returns those of the cluster, in the order of scenario.ClusterFigures. If nothing was evicted, the times of
-// evictions are 0.
-func (r *Report) Figures() []Figure {
-	belowHalf, longest, share := 0, time.Duration(0), 1.0
-	for i := range r.Workloads {
-		w := &r.Workloads[i]
-		if w.BelowHalf > 0 {
-			belowHalf++
-		}
-		longest, share = max(longest, w.BelowHalf), min(share, w.Share())
-	}
-	broken, longestBroken := 0, time.Duration(0)
-	for i := range r.Budgets {
-		b := &r.Budgets[i]
-		if b.BelowNeeded > 0 {
-			broken++
-		}
-		longestBroken = max(longestBroken, b.BelowNeeded)
-	}
-	return named(scenario.ClusterFigures,
-		r.Nodes, r.Pods, r.NodeFailures, r.Unknown, r.TaintedNodes, r.Tainted, r.MarkedPods, r.MostEndpoints,
-		r.Evicted, r.EvictedFromLive, r.EvictedRunning, r.RemovedRunning, r.Drained, r.First, r.Last,
-		r.Delays.Median, r.Delays.P99, r.Delays.Worst,
-		r.Needless, r.Lost, r.Rescheduled, r.Pending, r.MostPending,
-		r.Terminating, r.MostTerminating, r.Stranded.Hours(),
-		belowHalf, longest, r.AnyBelowHalf, share, broken, longestBroken,
-	)
-}
+// Figures returns those of the cluster, in the order of the fields.
+func (r *Report) Figures() []Figure { return figuresOf(reflect.ValueOf(*r)) }
 
-// Figures returns those of the zone, in the order of scenario.ZoneFigures.
-func (z *Zone) Figures() []Figure {
-	waited := time.Duration(0)
-	for i := range z.Limits {
-		waited += z.Limits[i].Waited
-	}
-	return named(scenario.ZoneFigures, z.Desired, z.Pods, z.Lowest, z.Failures, z.Unknown, z.Tainted, z.Evicted, z.First, z.Last, waited)
-}
+// Figures returns those of the zone.
+func (z *Zone) Figures() []Figure { return figuresOf(reflect.ValueOf(*z)) }
 
-// Figures returns those of the workload, in the order of scenario.WorkloadFigures.
-func (w *Workload) Figures() []Figure {
-	return named(scenario.WorkloadFigures, w.Desired, w.Lowest, w.Share(), w.Below, w.BelowHalf, w.BelowBudget, w.Lacking.Hours(), w.AtEnd)
-}
+// Figures returns those of the workload.
+func (w *Workload) Figures() []Figure { return figuresOf(reflect.ValueOf(*w)) }
 
-// Figures returns those of the budget, in the order of scenario.BudgetFigures.
-func (b *Budget) Figures() []Figure {
-	return named(scenario.BudgetFigures, b.Desired, b.Needed, b.Lowest, b.BelowNeeded, b.MostBelow)
-}
-
-// Share returns the lowest as a share of the desired, 1 if none is desired.
-func (l *Level) Share() float64 {
-	if l.Desired == 0 {
-		return 1
-	}
-	return float64(l.Lowest) / float64(l.Desired)
-}
+// Figures returns those of the budget.
+func (b *Budget) Figures() []Figure { return figuresOf(reflect.ValueOf(*b)) }
 
 // String returns namespace/kind/name.
 func (w *Workload) String() string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
@@ -78,21 +35,53 @@ func (w *Workload) String() string { return w.Namespace + "/" + w.Kind + "/" + w
 // String returns namespace/name.
 func (b *Budget) String() string { return b.Namespace + "/" + b.Name }
 
-// named pairs names with ints, durations and floats.
-func named(names []string, values ...any) []Figure {
-	figures := make([]Figure, len(values))
-	for i, value := range values {
-		figures[i].Name = names[i]
-		switch v := value.(type) {
-		case int:
-			figures[i].Value = float64(v)
-		case time.Duration:
-			figures[i].Value = v.Seconds()
-		case float64:
-			figures[i].Value = v
+func figuresOf(of reflect.Value) (figures []Figure) {
+	for i := range of.NumField() {
+		field := of.Type().Field(i)
+		if field.Anonymous {
+			figures = append(figures, figuresOf(of.Field(i))...)
+			continue
 		}
+		name, ok := field.Tag.Lookup("figure")
+		if !ok {
+			continue
+		}
+		f := Figure{Name: name}
+		switch value := of.Field(i).Interface().(type) {
+		case int:
+			f.Value = float64(value)
+		case time.Duration:
+			f.Value = value.Seconds()
+		case float64:
+			f.Value = value
+		}
+		figures = append(figures, f)
 	}
 	return figures
+}
+
+// CheckExpectations returns all faults of expectations by themselves.
+func CheckExpectations(expected []scenario.Expectation) (errs []error) {
+	for i := range expected {
+		e := &expected[i]
+		figures := new(Report).Figures()
+		switch {
+		case e.Zone != "":
+			figures = new(Zone).Figures()
+		case e.Workload != "":
+			figures = new(Workload).Figures()
+		case e.Budget != "":
+			figures = new(Budget).Figures()
+		}
+		names := make([]string, len(figures))
+		for k := range figures {
+			names[k] = figures[k].Name
+		}
+		if e.Figure != "" && !slices.Contains(names, e.Figure) {
+			errs = append(errs, fmt.Errorf("expect %d: figure %q is not one of %s", i+1, e.Figure, strings.Join(names, ", ")))
+		}
+	}
+	return errs
 }
 
 // Breaches returns which expectations do not hold, and how.

@@ -50,12 +50,15 @@ type naive struct {
 	zones   map[string]*Zone
 	desired map[string]int // pods by zone, which is their ReplicaSet
 	level   map[string]*Level
-	sets    map[string]string // by the original names of pods
+	lacking map[string]time.Duration // of levels
+	halved  map[string]time.Duration // for how long without a break
+	lost    time.Duration            // without a live node, over all pods
+	sets    map[string]string        // by the original names of pods
 }
 
 func newNaive(s *scenario.Scenario) *naive {
 	m := &naive{s: s, nodes: map[string]*plainNode{}, pods: map[string]*plainPod{}, waiting: map[string]bool{}, seen: map[string]bool{},
-		emptied: map[string][]time.Duration{}, zones: map[string]*Zone{}, desired: map[string]int{}, level: map[string]*Level{}, sets: map[string]string{}}
+		emptied: map[string][]time.Duration{}, zones: map[string]*Zone{}, desired: map[string]int{}, level: map[string]*Level{}, lacking: map[string]time.Duration{}, halved: map[string]time.Duration{}, sets: map[string]string{}}
 	for i := range s.Cluster.Zones {
 		z := &s.Cluster.Zones[i]
 		m.zones[z.Name] = &Zone{Name: ":" + z.Name, Pods: z.Nodes * z.PodsPerNode}
@@ -83,7 +86,7 @@ func (m *naive) move(to time.Duration) {
 			without++
 		}
 	}
-	m.r.Stranded += time.Duration(without) * (to - m.at)
+	m.lost += time.Duration(without) * (to - m.at)
 	m.pass("node ", to, func(zone string) (desired, have int) {
 		for _, n := range m.nodes {
 			if n.zone == zone {
@@ -118,24 +121,28 @@ func (m *naive) pass(kind string, to time.Duration, count func(zone string) (des
 		desired, have := count(zone)
 		l := m.level[kind+zone]
 		if l == nil {
-			l = &Level{Lowest: have}
+			l = &Level{LowestReady: have}
 			m.level[kind+zone] = l
 		}
-		l.Desired, l.AtEnd = desired, have
+		l.Desired, l.ReadyAtEnd = desired, have
 		took := to - m.at
 		if took == 0 {
 			continue
 		}
-		if m.at == 0 || have < l.Lowest {
-			l.Lowest, l.LowestAt = have, m.at
+		if m.at == 0 || have < l.LowestReady {
+			l.LowestReady, l.LowestAt = have, m.at
 		}
 		if have < desired {
 			l.Below += took
-			l.Lacking += took * time.Duration(desired-have)
+			m.lacking[kind+zone] += took * time.Duration(desired-have)
 		}
 		if 2*have < desired {
 			l.BelowHalf += took
+			m.halved[kind+zone] += took
+			l.LongestBelowHalf = max(l.LongestBelowHalf, m.halved[kind+zone])
 			halved = true
+		} else {
+			m.halved[kind+zone] = 0
 		}
 	}
 }
@@ -156,8 +163,8 @@ func (m *naive) event(e *scenario.Event) {
 		for _, name := range m.chosen(e.Fail) {
 			if n := m.nodes[name]; !n.silent {
 				n.silent, n.since, n.was = true, m.at, n.own()
-				m.r.NodeFailures++
-				m.zones[n.zone].Failures++
+				m.r.KubeletFailures++
+				m.zones[n.zone].KubeletFailures++
 			}
 		}
 	case e.Recover != nil:
@@ -196,7 +203,7 @@ func (m *naive) recover(name string, n *plainNode) {
 	n.silent = false
 	for _, at := range m.emptied[name] {
 		if m.at-at <= 10*time.Minute {
-			m.r.Needless++
+			m.r.NeedlessEvictions++
 		}
 	}
 	delete(m.emptied, name)
@@ -223,13 +230,13 @@ func (m *naive) line(t *testing.T, l *scenario.Line) {
 	switch l.Kind {
 	case scenario.KindCondition:
 		if l.Type == "Ready" {
-			m.r.Unknown++
-			m.zones[m.nodes[l.Node].zone].Unknown++
+			m.r.UnknownNodes++
+			m.zones[m.nodes[l.Node].zone].UnknownNodes++
 		}
 	case scenario.KindTaint:
 		if l.Effect == "NoExecute" && l.Op == "add" {
-			m.r.Tainted++
-			m.zones[m.nodes[l.Node].zone].Tainted++
+			m.r.Taints++
+			m.zones[m.nodes[l.Node].zone].Taints++
 			m.seen[l.Node] = true
 		}
 		if l.Effect == "NoExecute" {
@@ -238,35 +245,35 @@ func (m *naive) line(t *testing.T, l *scenario.Line) {
 			n.was = n.was || n.own()
 		}
 	case scenario.KindPodNotReady:
-		m.r.MarkedPods++
+		m.r.PodsMarkedNotReady++
 	case scenario.KindEvict:
 		p, n := m.pods[l.Pod], m.nodes[l.Node]
 		require.NotNil(t, p, l.Pod)
 		require.Equal(t, l.Node, p.node)
 		require.False(t, p.terminating, l.Pod)
 		if z := m.zones[n.zone]; z.Evicted == 0 {
-			z.First = l.T
+			z.FirstEviction = l.T
 		}
 		m.zones[n.zone].Evicted++
-		m.zones[n.zone].Last = l.T
+		m.zones[n.zone].LastEviction = l.T
 		if m.r.Evicted == 0 {
-			m.r.First = l.T
+			m.r.FirstEviction = l.T
 		}
 		m.r.Evicted++
-		m.r.Last = l.T
+		m.r.LastEviction = l.T
 		if n.silent {
 			m.emptied[l.Node] = append(m.emptied[l.Node], l.T)
 			m.delays = append(m.delays, l.T-n.since)
 			p.terminating = true
 		} else {
-			m.r.EvictedFromLive++
+			m.r.EvictedFromLiveNodes++
 			delete(m.pods, l.Pod)
 		}
 		if p.owned && !p.daemon && m.s.Reschedule != nil {
 			m.waiting[l.Pod] = true
 		}
 	case scenario.KindSchedule:
-		m.r.Rescheduled++
+		m.r.ReturnedPods++
 		before := l.Pod[:strings.LastIndex(l.Pod, "-r")]
 		for name := range m.waiting {
 			if name == before || strings.HasPrefix(name, before+"-r") {
@@ -348,32 +355,32 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 				delays = Delays{m.delays[(n-1)/2], m.delays[min(n-1, (99*n-1)/100)], m.delays[n-1]}
 			}
 			got, want := *r, m.r
-			require.InDelta(t, want.Stranded.Seconds(), got.Stranded.Seconds(), 0.001)
+			require.InDelta(t, m.lost.Hours(), got.PodHoursLost, 1e-6)
 			want.Settings = got.Settings
-			want.Stranded, want.Until, want.Nodes, want.Pods, want.Zones = got.Stranded, got.Until, got.Nodes, got.Pods, got.Zones
+			want.PodHoursLost, want.Until, want.Nodes, want.Pods, want.DaemonSetPods, want.Zones = got.PodHoursLost, got.Until, got.Nodes, got.Pods, got.DaemonSetPods, got.Zones
 			require.Equal(t, want.Passes, cancelled)
 			require.Equal(t, left, leftTold)
 			require.Equal(t, silent, r.Left[LeftTerminating])
 			want.Passes, want.Cancelled, want.Left = got.Passes, got.Cancelled, got.Left
 			want.TaintedNodes, want.Waiting, want.Delays = len(m.seen), len(m.waiting), delays
-			require.LessOrEqual(t, got.Pending, got.Waiting)
-			require.GreaterOrEqual(t, got.MostPending, got.Pending)
+			require.LessOrEqual(t, got.PendingAtEnd, got.Waiting)
+			require.GreaterOrEqual(t, got.MostPending, got.PendingAtEnd)
 			require.GreaterOrEqual(t, got.MostTerminating, terminating)
-			require.LessOrEqual(t, got.MostEndpoints, got.MarkedPods)
-			want.MostEndpoints = got.MostEndpoints
-			want.Terminating, want.MostTerminating, want.Pending, want.MostPending = terminating, got.MostTerminating, got.Pending, got.MostPending
+			require.LessOrEqual(t, got.MostEndpointsGone, got.PodsMarkedNotReady)
+			want.MostEndpointsGone = got.MostEndpointsGone
+			want.TerminatingAtEnd, want.MostTerminating, want.PendingAtEnd, want.MostPending = terminating, got.MostTerminating, got.PendingAtEnd, got.MostPending
 			unplaced := 0
 			for i := range got.Unplaced {
 				unplaced += got.Unplaced[i].Pods
 			}
-			require.Equal(t, got.Pending, unplaced) // those who ask for the same are few kinds here; why has tests of its own
+			require.Equal(t, got.PendingAtEnd, unplaced) // those who ask for the same are few kinds here; why has tests of its own
 			want.Unplaced = got.Unplaced
 			for i := range s.Events {
 				if s.Events[i].Time() > s.Settings().Until {
 					want.After = append(want.After, i+1)
 				}
 			}
-			want.Lost = got.Lost // it has its own test
+			want.LostEvictions = got.LostEvictions // it has its own test
 			m.levels(t, &want, &got)
 			require.Equal(t, want, got)
 		})
@@ -388,14 +395,21 @@ func count(n *int, is bool) {
 
 // levels copies the figures of zones and their pods. Limits have their own test.
 func (m *naive) levels(t *testing.T, want, got *Report) {
+	want.LowestReadyShare = 1
 	for _, name := range slices.Sorted(maps.Keys(m.zones)) {
 		z := *m.zones[name]
-		z.Level = *m.level["node "+name]
+		nodes := m.level["node "+name]
+		z.Nodes, z.LowestNodes = nodes.Desired, nodes.LowestReady
 		if i := slices.IndexFunc(got.ByZone, func(g Zone) bool { return g.Name == z.Name }); i >= 0 {
-			z.Limits = got.ByZone[i].Limits
+			z.Limits, z.NodesWaited = got.ByZone[i].Limits, got.ByZone[i].NodesWaited
 		}
 		want.ByZone = append(want.ByZone, z)
 		if l := *m.level["pod "+name]; l.Desired > 0 {
+			l.LowestReadyShare, l.PodHoursLost = float64(l.LowestReady)/float64(l.Desired), m.lacking["pod "+name].Hours()
+			want.LowestReadyShare = min(want.LowestReadyShare, l.LowestReadyShare)
+			want.SumBelowHalf += l.BelowHalf
+			want.LongestBelowHalf = max(want.LongestBelowHalf, l.LongestBelowHalf)
+			count(&want.WorkloadsBelowHalf, l.BelowHalf > 0)
 			want.Workloads = append(want.Workloads, Workload{Namespace: "default", Kind: "ReplicaSet", Name: name, Level: l})
 		}
 	}

@@ -217,7 +217,7 @@ func (c *Cluster) silence(name string, parted bool, reach int) bool {
 		c.stats.failures++
 		z := c.zoneOf(n)
 		z.lives(c.now(), 0, -1)
-		z.told.Failures++
+		z.told.KubeletFailures++
 	}
 	n.failed, n.parted, n.reach = true, parted, uint16(reach)
 	c.stats.lacks(c.now(), int(n.pods-n.finished)*(n.lacks()-before))

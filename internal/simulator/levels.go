@@ -11,16 +11,30 @@ import (
 
 // level tracks how many of the desired members are live over time. States that last for no time do not count.
 type level struct {
-	desired, have    int
-	lowest           int
-	lowestAt, since  int64
-	below, belowHalf int64 // time with fewer live members than desired, or than half of them
-	lacking          int64 // the time below, summed over the missing members
-	counted          bool  // some time has passed
+	desired, have   int
+	lowest          int
+	lowestAt, since int64
+	below           int64 // time with fewer live members than desired
+	belowHalf       stretch
+	lacking         int64 // the time below, summed over the missing members
+	counted         bool  // some time has passed
 
 	need      func(desired int) int // of a budget; nil if none
-	belowNeed int64
+	belowNeed stretch
 	mostBelow int
+}
+
+// stretch is how long something held, in all, the longest time without a break, and now.
+type stretch struct{ sum, longest, now int64 }
+
+func (s *stretch) pass(took int64, holds bool) {
+	if !holds {
+		s.now = 0
+		return
+	}
+	s.sum += took
+	s.now += took
+	s.longest = max(s.longest, s.now)
 }
 
 // pass accounts for the time since the last change.
@@ -36,13 +50,10 @@ func (l *level) pass(now int64) {
 		l.below += took
 		l.lacking += took * int64(l.desired-l.have)
 	}
-	if l.halved() {
-		l.belowHalf += took
-	}
-	if lacks := l.lacks(); lacks > 0 {
-		l.belowNeed += took
-		l.mostBelow = max(l.mostBelow, lacks)
-	}
+	l.belowHalf.pass(took, l.halved())
+	lacks := l.lacks()
+	l.belowNeed.pass(took, lacks > 0)
+	l.mostBelow = max(l.mostBelow, lacks)
 	l.since = now
 }
 
@@ -64,25 +75,30 @@ func (l *level) change(now int64, desired, have int) {
 
 // Level says how many of the desired members were live.
 type Level struct {
-	Desired  int
-	Lowest   int           // the fewest live members at any time
-	LowestAt time.Duration // when that began
-	AtEnd    int
-	// Below is how long fewer were live than desired, BelowHalf how long fewer than half.
-	Below, BelowHalf time.Duration
-	// Lacking is the time below, summed over the missing members.
-	Lacking time.Duration
+	Desired          int           `figure:"desired"`
+	LowestReady      int           `figure:"lowestReady"` // the fewest live members at any time
+	LowestAt         time.Duration // when that began
+	LowestReadyShare float64       `figure:"lowestReadyShare"` // of those desired; 1 if none is
+	Below            time.Duration `figure:"belowSeconds"`     // how long fewer were live than desired, in all
+	BelowHalf        time.Duration `figure:"belowHalfSeconds"` // how long fewer than half were, in all
+	LongestBelowHalf time.Duration `figure:"longestBelowHalfSeconds"`
+	PodHoursLost     float64       `figure:"podHoursLost"` // the time below, summed over the missing members
+	ReadyAtEnd       int           `figure:"readyAtEnd"`
 }
 
 func (l *level) report(now int64) Level {
 	l.pass(now)
-	lowest := l.lowest
+	lowest, share := l.lowest, 1.0
 	if !l.counted {
 		lowest = l.have
 	}
+	if l.desired > 0 {
+		share = float64(lowest) / float64(l.desired)
+	}
 	return Level{
-		Desired: l.desired, Lowest: lowest, LowestAt: time.Duration(l.lowestAt), AtEnd: l.have,
-		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf), Lacking: time.Duration(l.lacking),
+		Desired: l.desired, LowestReady: lowest, LowestAt: time.Duration(l.lowestAt), LowestReadyShare: share, ReadyAtEnd: l.have,
+		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf.sum), LongestBelowHalf: time.Duration(l.belowHalf.longest),
+		PodHoursLost: time.Duration(l.lacking).Hours(),
 	}
 }
 
@@ -91,17 +107,18 @@ type Workload struct {
 	Namespace, Kind, Name string
 	Level
 	Budgets     int           // how many PodDisruptionBudgets select pods of it
-	BelowBudget time.Duration // how long at least one of these was not kept
+	BelowBudget time.Duration `figure:"belowBudgetSeconds"` // how long at least one of these was not kept, in all
 }
 
 // Budget is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
 type Budget struct {
 	Namespace, Name string
-	Needed          int // how many must be live
-	Level
-	// BelowNeeded is how long fewer than Needed were live, and MostBelow the largest number missing.
-	BelowNeeded time.Duration
-	MostBelow   int
+	Desired         int           `figure:"desired"`
+	Needed          int           `figure:"needed"` // how many must be live
+	LowestReady     int           `figure:"lowestReady"`
+	Below           time.Duration `figure:"belowSeconds"` // how long fewer than Needed were live, in all
+	LongestBelow    time.Duration `figure:"longestBelowSeconds"`
+	MostBelow       int           `figure:"mostBelow"` // the largest number missing
 }
 
 // workload is one controller's pods.
@@ -255,9 +272,11 @@ func (l *levels) report(now int64) (workloads []Workload, budgets []Budget) {
 	})
 	for i := range l.budgets {
 		b := &l.budgets[i]
-		r := Budget{Namespace: b.namespace, Name: b.name, Level: b.level.report(now), Needed: b.need(b.desired)}
-		r.BelowNeeded, r.MostBelow = time.Duration(b.belowNeed), b.mostBelow
-		budgets = append(budgets, r)
+		l := b.level.report(now)
+		budgets = append(budgets, Budget{
+			Namespace: b.namespace, Name: b.name, Desired: l.Desired, Needed: b.need(b.desired), LowestReady: l.LowestReady,
+			Below: time.Duration(b.belowNeed.sum), LongestBelow: time.Duration(b.belowNeed.longest), MostBelow: b.mostBelow,
+		})
 	}
 	slices.SortFunc(budgets, func(a, b Budget) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

@@ -64,13 +64,16 @@ func TestBudgetsAreReported(t *testing.T) {
 					},
 					Until: at(10 * time.Minute),
 				})
-				level := Level{Desired: 3, Lowest: 1, LowestAt: 2 * time.Minute, AtEnd: 3, Below: 4 * time.Minute, BelowHalf: 3 * time.Minute, Lacking: 7 * time.Minute}
+				level := Level{
+					Desired: 3, LowestReady: 1, LowestAt: 2 * time.Minute, LowestReadyShare: 1.0 / 3, ReadyAtEnd: 3, Below: 4 * time.Minute,
+					BelowHalf: 3 * time.Minute, LongestBelowHalf: 3 * time.Minute, PodHoursLost: (7 * time.Minute).Hours(),
+				}
 				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
 				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
 				require.Equal(t, []Workload{{"shop", "Deployment", "web", level, 1, below}}, r.Workloads)
 				require.Equal(t, []Budget{
-					{"other", "web", 0, Level{}, 0, 0},
-					{"shop", "web", test.needed, level, below, test.most},
+					{Namespace: "other", Name: "web"},
+					{"shop", "web", 3, test.needed, 1, below, below, test.most},
 				}, adjusted(r.Budgets), "one without pods lacks none")
 			}
 		})
@@ -210,9 +213,9 @@ func TestLostAndNeedless(t *testing.T) {
 			Until: at(30 * time.Minute),
 		})
 		require.Equal(t, test.evicted, r.Evicted)
-		require.Equal(t, test.lost, r.Lost)
-		require.Equal(t, test.needless, r.Needless)
+		require.Equal(t, test.lost, r.LostEvictions)
+		require.Equal(t, test.needless, r.NeedlessEvictions)
 		require.Equal(t, test.evicted, r.MostTerminating)
-		require.Zero(t, r.Terminating, "the kubelet is back")
+		require.Zero(t, r.TerminatingAtEnd, "the kubelet is back")
 	}
 }

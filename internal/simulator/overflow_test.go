@@ -39,7 +39,7 @@ func TestComebackAfterAVeryLongTime(t *testing.T) {
 		Until:      at(10 * time.Minute),
 	})
 	require.Equal(t, 2, r.Evicted)
-	require.Zero(t, r.Rescheduled)
+	require.Zero(t, r.ReturnedPods)
 }
 
 func TestSamplesAfterTheEndOfTime(t *testing.T) {

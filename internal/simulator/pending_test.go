@@ -81,7 +81,7 @@ func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
 	require.Len(t, r.Unplaced, MostUnplaced)
 	require.Equal(t, Unplaced{2, "shop/p-b0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[0])
 	require.Equal(t, Unplaced{1, "shop/p-a0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[12])
-	require.Equal(t, 37, r.Pending)
+	require.Equal(t, 37, r.PendingAtEnd)
 }
 
 // What was found stands for a second, for pods that ask for the same.

@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -98,7 +99,7 @@ var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 
 // Play checks the scenario against the cluster, which holds the objects of its files, and plays it.
 func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options) (*Report, error) {
-	if err := s.Check(c.Inventory()); err != nil {
+	if err := errors.Join(append([]error{s.Check(c.Inventory())}, CheckExpectations(s.Expect)...)...); err != nil {
 		return nil, err
 	}
 	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
@@ -108,10 +109,10 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, err
 	}
 	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
-	p.report.First = never
+	p.report.FirstEviction = never
 	c.happened = options.Happened
 	p.sampler = newSampler(p.settings.Until, options.Points)
-	c.countPods()
+	p.report.DaemonSetPods = c.countPods()
 	p.events = s.Plan()
 	p.writer = &Writer{Cluster: c, Line: p.line, Before: func(context.Context, string, string) error {
 		if p.apiDown {
@@ -259,27 +260,28 @@ func (p *player) finish() (*Report, error) {
 		p.sampler.holds(p, p.settings.Until+1)
 	}
 	c.stats.stranded(int64(p.settings.Until), 0)
-	r.TaintedNodes, r.NodeFailures = len(p.seen), c.stats.failures
-	r.EvictedFromLive, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
-	r.Rescheduled, r.Waiting = c.stats.returned, c.waiting.len()
+	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
+	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()
 	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
 	r.Left = c.left(p.settings.TaintBasedEviction)
-	r.EvictedRunning, r.RemovedRunning = c.stats.running, c.stats.forgotten
-	r.Needless, r.Lost = c.stats.needless, c.overdueAtEnd()
-	r.Pending, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
-	r.Terminating, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
-	r.MostEndpoints = c.stats.mostWithheld
+	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
+	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
+	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
+	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
+	r.MostEndpointsGone = c.stats.mostWithheld
 	r.ByZone = c.reportZones()
 	for i := range r.ByZone {
 		if z := &r.ByZone[i]; z.Evicted > 0 {
-			r.First, r.Last = min(r.First, z.First), max(r.Last, z.Last)
+			r.FirstEviction, r.LastEviction = min(r.FirstEviction, z.FirstEviction), max(r.LastEviction, z.LastEviction)
 		}
 	}
 	if r.Evicted == 0 {
-		r.First = 0
+		r.FirstEviction = 0
 	}
 	r.Workloads, r.Budgets = c.levels.report(c.now())
 	r.AnyBelowHalf = c.levels.anyBelowHalf(c.now())
+	r.sumUp()
 	if p.sampler != nil {
 		r.Series = p.sampler.end(p)
 	}
@@ -290,8 +292,29 @@ func (p *player) finish() (*Report, error) {
 	}
 	slices.Sort(r.After)
 	r.After = slices.Compact(r.After) // several rounds have the same number
-	r.Stranded = time.Duration(min(c.stats.integral, 9.2e9) * float64(time.Second))
+	r.PodHoursLost = c.stats.integral / 3600
 	return r, p.lineErr
+}
+
+// sumUp adds the figures of the cluster that follow from those of workloads and budgets.
+func (r *Report) sumUp() {
+	r.LowestReadyShare = 1
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		if w.BelowHalf > 0 {
+			r.WorkloadsBelowHalf++
+		}
+		r.SumBelowHalf += w.BelowHalf
+		r.LongestBelowHalf, r.LowestReadyShare = max(r.LongestBelowHalf, w.LongestBelowHalf), min(r.LowestReadyShare, w.LowestReadyShare)
+	}
+	for i := range r.Budgets {
+		b := &r.Budgets[i]
+		if b.Below > 0 {
+			r.BudgetsBroken++
+		}
+		r.SumBelowBudget += b.Below
+		r.LongestBelowBudget = max(r.LongestBelowBudget, b.LongestBelow)
+	}
 }
 
 var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)

@@ -17,47 +17,57 @@ type Report struct {
 	// NotSimulated counts pods of files by the feature that is not simulated; nil if none.
 	NotSimulated map[string]int
 
-	Until       time.Duration
-	Nodes, Pods int // at the start
-	Passes      int // calls of Step
+	Until   time.Duration
+	Passes  int // calls of Step
+	Writes  int // of the controller
+	Removed int // pods removed from nodes that are out of service
+	Waiting int // evicted pods that still have no node at the end
 
 	// Zones are the lines about zones and the cluster, in order.
 	Zones []scenario.Line
 
-	NodeFailures int // failures of kubelets
-	Unknown      int // times a node was marked Unknown
-	Tainted      int // times a node got one of our NoExecute taints
-	TaintedNodes int // number of different nodes
-	MarkedPods   int
-	Writes       int
+	Nodes              int `figure:"nodes"` // at the start, like pods
+	Pods               int `figure:"pods"`
+	DaemonSetPods      int `figure:"daemonSetPods"` // of these
+	KubeletFailures    int `figure:"kubeletFailures"`
+	UnknownNodes       int `figure:"unknownNodes"` // times a node was marked Unknown
+	TaintedNodes       int `figure:"taintedNodes"` // number of different nodes that got one of our NoExecute taints
+	Taints             int `figure:"taints"`       // times that a node got one
+	PodsMarkedNotReady int `figure:"podsMarkedNotReady"`
+	MostEndpointsGone  int `figure:"mostEndpointsGone"` // pods marked not Ready and not deleted, at the worst time
 
-	Evicted         int
-	EvictedFromLive int // from nodes whose kubelet was alive
-	EvictedRunning  int // from nodes that were cut off from the API and still ran their pods
-	RemovedRunning  int // pods whose objects were removed while such a node still ran them
-	Drained         int // evicted by a drain
-	Removed         int // removed from nodes that are out of service
-	Delays          Delays
-	Rescheduled     int
-	Waiting         int // evicted pods that still have no node at the end
+	Evicted              int           `figure:"evicted"`
+	EvictedFromLiveNodes int           `figure:"evictedFromLiveNodes"` // whose kubelet was alive
+	EvictedWhileRunning  int           `figure:"evictedWhileRunning"`  // from nodes that were cut off from the API and still ran their pods
+	RemovedWhileRunning  int           `figure:"removedWhileRunning"`  // pods whose objects were removed while such a node still ran them
+	Drained              int           `figure:"drained"`              // evicted by a drain
+	FirstEviction        time.Duration `figure:"firstEvictionSeconds"` // when it was; 0 if there was none, like the last
+	LastEviction         time.Duration `figure:"lastEvictionSeconds"`
+	Delays
+	NeedlessEvictions int     `figure:"needlessEvictions"` // from nodes that were back within NeedlessWithin of them
+	LostEvictions     int     `figure:"lostEvictions"`     // overdue by LostAfter when the node was back, its taint gone, or the simulation over
+	ReturnedPods      int     `figure:"returnedPods"`
+	PendingAtEnd      int     `figure:"pendingAtEnd"` // pods without a node
+	MostPending       int     `figure:"mostPending"`
+	TerminatingAtEnd  int     `figure:"terminatingAtEnd"` // deleted pods whose objects are still on silent nodes
+	MostTerminating   int     `figure:"mostTerminating"`
+	PodHoursLost      float64 `figure:"podHoursLost"` // pods without a live node, except completed pods and pods of DaemonSets
 
-	First, Last     time.Duration // times of the first and last eviction; 0 if there was none
-	Needless        int           // evictions from nodes that were back within NeedlessWithin of them
-	Lost            int           // pods whose eviction was overdue by LostAfter when the node was back, its taint gone, or the simulation over
-	Pending         int           // pods without a node at the end
-	MostPending     int
-	Unplaced        []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
-	Terminating     int        // deleted pods whose objects are still on silent nodes at the end
-	MostTerminating int
-	MostEndpoints   int // pods marked not Ready and not deleted, at the worst time: endpoints that are gone
+	WorkloadsBelowHalf int           `figure:"workloadsBelowHalf"`
+	LongestBelowHalf   time.Duration `figure:"longestBelowHalfSeconds"` // the longest that one workload was without a break
+	SumBelowHalf       time.Duration `figure:"sumBelowHalfSeconds"`     // of all workloads
+	AnyBelowHalf       time.Duration `figure:"anyBelowHalfSeconds"`     // how long at least one was
+	LowestReadyShare   float64       `figure:"lowestReadyShare"`        // of any workload; 1 if there is none
+	BudgetsBroken      int           `figure:"budgetsBroken"`
+	LongestBelowBudget time.Duration `figure:"longestBelowBudgetSeconds"` // the longest that one budget was not kept without a break
+	SumBelowBudget     time.Duration `figure:"sumBelowBudgetSeconds"`     // of all budgets
 
+	Unplaced  []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
 	ByZone    []Zone
 	Workloads []Workload
-	// AnyBelowHalf is how long some workload had fewer than half of its pods live.
-	AnyBelowHalf time.Duration
-	Budgets      []Budget
-	Series       *Series // nil unless Options.Points asks for it
-	After        []int   // numbers of the events that come after the end
+	Budgets   []Budget
+	Series    *Series // nil unless Options.Points asks for it
+	After     []int   // numbers of the events that come after the end
 
 	// Cancelled counts armed evictions that were cancelled, by reason.
 	Cancelled map[string]int
@@ -65,10 +75,6 @@ type Report struct {
 	CameBackNodes, CameBackPods int
 	// Left counts the pods on silent nodes at the end, by reason.
 	Left map[string]int
-
-	// Stranded is the time that pods were without a live node, summed over all pods except completed pods and pods of
-	// DaemonSets.
-	Stranded time.Duration
 }
 
 // Reasons why pods are still on silent nodes at the end of a simulation.
@@ -127,15 +133,15 @@ func (r *Report) note(l scenario.Line, seen map[string]struct{}) {
 		return
 	case scenario.KindCondition:
 		if l.Type == string(v1.NodeReady) {
-			r.Unknown++
+			r.UnknownNodes++
 		}
 	case scenario.KindTaint:
 		if l.Op == scenario.OpAdd && l.Effect == string(v1.TaintEffectNoExecute) {
-			r.Tainted++
+			r.Taints++
 			seen[l.Node] = struct{}{}
 		}
 	case scenario.KindPodNotReady:
-		r.MarkedPods++
+		r.PodsMarkedNotReady++
 	case scenario.KindEvict:
 		r.Evicted++
 	default: // not a write of the controller

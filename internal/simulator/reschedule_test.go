@@ -25,7 +25,7 @@ func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
 		Until:      at(10 * time.Minute),
 	})
 	require.Equal(t, 3, r.Evicted, "one of those of the deleted node came back on the node that fails")
-	require.Equal(t, 2+3, r.Rescheduled)
+	require.Equal(t, 2+3, r.ReturnedPods)
 	require.Zero(t, r.Waiting)
 	for _, l := range lines {
 		require.NotContains(t, l, `"kind":"schedule","node":"a-001"`)

@@ -71,7 +71,7 @@ func TestAStatefulSetsPodComesBackWhenItsObjectIsGone(t *testing.T) {
 	}
 	// It had no live node from its node's silence on, and the two others had none until they came back.
 	_, r := schedules(t, fleet(t, "StatefulSet"), fails, scenario.Event{At: at(10 * time.Minute), DeleteNode: &scenario.Selector{Node: "a"}})
-	require.Equal(t, 9*time.Minute+10*time.Second, r.Stranded)
+	require.InDelta(t, (9*time.Minute + 10*time.Second).Hours(), r.PodHoursLost, 1e-9)
 }
 
 func TestPodsOfADeletedNodeAndDeletedPodsComeBack(t *testing.T) {
@@ -123,6 +123,6 @@ func TestGeneratedPodsTolerateAsTheAPIServerLetsThem(t *testing.T) {
 			Until:  at(20 * time.Minute),
 		})
 		require.Equal(t, 1, r.Evicted)
-		require.Equal(t, 54*time.Second+want, r.Delays.Worst, "grace of 50s from the last heartbeat at 60s, found out at the pass of 115s")
+		require.Equal(t, 54*time.Second+want, r.EvictionDelayWorst, "grace of 50s from the last heartbeat at 60s, found out at the pass of 115s")
 	}
 }

@@ -78,7 +78,7 @@ func (s *sampler) sample(p *player) {
 	to.Pending = append(to.Pending, c.waiting.count)
 	to.Terminating = append(to.Terminating, c.stats.terminating)
 	to.Evicted = append(to.Evicted, p.report.Evicted)
-	to.Tainted = append(to.Tainted, p.report.Tainted)
+	to.Tainted = append(to.Tainted, p.report.Taints)
 	allowed := 0.0
 	for _, z := range c.zones {
 		allowed += z.limit.Rate

@@ -76,7 +76,9 @@ func tainted(n *node) bool {
 // Delays are the median, the 99th percentile and the maximum time from a node's silence to the eviction of one of its
 // pods.
 type Delays struct {
-	Median, P99, Worst time.Duration
+	EvictionDelayMedian time.Duration `figure:"evictionDelayMedianSeconds"`
+	EvictionDelayP99    time.Duration `figure:"evictionDelayP99Seconds"`
+	EvictionDelayWorst  time.Duration `figure:"evictionDelayWorstSeconds"`
 }
 
 func delaysOf(all []time.Duration) Delays {
@@ -85,5 +87,5 @@ func delaysOf(all []time.Duration) Delays {
 	}
 	slices.Sort(all)
 	at := func(percent int) time.Duration { return all[(percent*len(all)+99)/100-1] } // the least that so many do not exceed
-	return Delays{Median: at(50), P99: at(99), Worst: all[len(all)-1]}
+	return Delays{at(50), at(99), all[len(all)-1]}
 }

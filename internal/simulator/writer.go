@@ -88,7 +88,7 @@ func (w *Writer) updateConditions(n *node, before, conditions []v1.NodeCondition
 			merged = append(merged, c)
 		}
 		if c.Type == v1.NodeReady {
-			w.Cluster.zoneOf(n).told.Unknown++
+			w.Cluster.zoneOf(n).told.UnknownNodes++
 		}
 		w.line(scenario.Line{Kind: scenario.KindCondition, Node: n.name, Type: string(c.Type), Status: string(c.Status), More: w.why.ofNode(n.name)})
 	}
@@ -144,7 +144,7 @@ func (w *Writer) taintLines(n *node, before, after []v1.Taint) {
 	for i := range d.Add {
 		t := &d.Add[i]
 		if taints.OwnNoExecute(t) {
-			w.Cluster.zoneOf(n).told.Tainted++
+			w.Cluster.zoneOf(n).told.Taints++
 		}
 		w.line(scenario.Line{Kind: scenario.KindTaint, Node: n.name, Key: t.Key, Effect: string(t.Effect), Op: scenario.OpAdd, More: w.why.ofTaint(n, t, scenario.OpAdd)})
 	}

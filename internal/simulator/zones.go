@@ -13,13 +13,17 @@ import (
 // Zone is what became of a zone.
 type Zone struct {
 	Name string // region:zone
-	Pods int    // at the start, without those of DaemonSets and completed ones
-	// Level is about the zone's nodes.
-	Level
-	Failures, Unknown, Tainted, Evicted int
 
-	// First and Last are the times of the first and the last eviction, if there were any.
-	First, Last time.Duration
+	Nodes           int           `figure:"nodes"` // at the end
+	Pods            int           `figure:"pods"`  // at the start, without those of DaemonSets and completed ones
+	LowestNodes     int           `figure:"lowestNodes"`
+	KubeletFailures int           `figure:"kubeletFailures"`
+	UnknownNodes    int           `figure:"unknownNodes"`
+	Taints          int           `figure:"taints"`
+	Evicted         int           `figure:"evicted"`
+	FirstEviction   time.Duration `figure:"firstEvictionSeconds"` // 0 if there was none, like the last
+	LastEviction    time.Duration `figure:"lastEvictionSeconds"`
+	NodesWaited     time.Duration `figure:"nodesWaitedSeconds"` // how long at least one waited, in all
 	// Limits are what nodes waited for while they were not Ready and not yet tainted, in the order in which that began.
 	Limits []Limit
 }
@@ -120,9 +124,9 @@ func (z *zoneRecord) enters(now int64, next Limit) {
 
 func (z *zoneRecord) evicted(now int64) {
 	if z.told.Evicted == 0 {
-		z.told.First = time.Duration(now)
+		z.told.FirstEviction = time.Duration(now)
 	}
-	z.told.Last = time.Duration(now)
+	z.told.LastEviction = time.Duration(now)
 	z.told.Evicted++
 }
 
@@ -130,7 +134,11 @@ func (z *zoneRecord) evicted(now int64) {
 func (c *Cluster) reportZones() (zones []Zone) {
 	for _, z := range c.zones {
 		z.enters(c.now(), Limit{})
-		z.told.Level = z.nodes.report(c.now())
+		nodes := z.nodes.report(c.now())
+		z.told.Nodes, z.told.LowestNodes, z.told.NodesWaited = nodes.Desired, nodes.LowestReady, 0
+		for i := range z.told.Limits {
+			z.told.NodesWaited += z.told.Limits[i].Waited
+		}
 		zones = append(zones, z.told)
 	}
 	slices.SortFunc(zones, func(a, b Zone) int { return cmp.Compare(a.Name, b.Name) })
@@ -151,11 +159,17 @@ func (c *Cluster) moves(n *node, by int) {
 	}
 }
 
-// countPods counts the pods of each zone.
-func (c *Cluster) countPods() {
+// countPods counts the pods of each zone, and returns how many pods are of DaemonSets.
+func (c *Cluster) countPods() (daemons int) {
+	for i := range c.pods {
+		if p := &c.pods[i]; p.node >= 0 && p.spec.OwnerKind == "DaemonSet" {
+			daemons++
+		}
+	}
 	for i := range c.nodes {
 		if n := &c.nodes[i]; !n.deleted {
 			c.zoneOf(n).told.Pods += int(n.pods - n.finished)
 		}
 	}
+	return daemons
 }

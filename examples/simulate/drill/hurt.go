@@ -41,14 +41,14 @@ func (c *Cluster) Hurts(ctx context.Context, r Result, most int) (hurts []Hurt, 
 		}
 	}
 	slices.SortStableFunc(below, func(a, b *simulator.Workload) int {
-		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(a.Share(), b.Share()), cmp.Compare(b.Lacking, a.Lacking))
+		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
 	})
 	if c.Stuck(r) > 0 {
 		remedied, err := c.Play(ctx, r.Loss, c.Today(), remedyAfter, simulator.Options{})
 		if err != nil {
 			return nil, 0, err
 		}
-		withTaint = remedied.Stranded.Hours()
+		withTaint = remedied.PodHoursLost
 	}
 	for _, w := range below[:min(len(below), most)] {
 		hurts = append(hurts, c.hurt(w, r))

@@ -137,7 +137,7 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 				if loss.FalseAlarm {
 					score.Needless += r.Evicted
 				} else {
-					score.PodHoursLost += r.Stranded.Hours()
+					score.PodHoursLost += r.PodHoursLost
 				}
 				s.tick()
 			}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Value returns one of the outcome's inputs by name: its engine, its scenario, what was set, or a setting.
@@ -60,13 +60,17 @@ func Differing(all []*Outcome) (differing []string) {
 func WriteTable(w io.Writer, all []*Outcome) error {
 	out := csv.NewWriter(w)
 	fields := names(all)
-	_ = out.Write(slices.Concat([]string{"version"}, fields, scenario.ClusterFigures, []string{"breaches"})) // Error returns it
+	var figures []string
+	for _, figure := range new(simulator.Report).Figures() {
+		figures = append(figures, figure.Name)
+	}
+	_ = out.Write(slices.Concat([]string{"version"}, fields, figures, []string{"breaches"})) // Error returns it
 	for _, o := range all {
 		row := []string{strconv.Itoa(o.Version)}
 		for _, name := range fields {
 			row = append(row, o.Value(name))
 		}
-		for _, figure := range scenario.ClusterFigures {
+		for _, figure := range figures {
 			row = append(row, strconv.FormatFloat(o.Figures[figure], 'f', -1, 64))
 		}
 		_ = out.Write(append(row, strconv.Itoa(len(o.Breaches))))

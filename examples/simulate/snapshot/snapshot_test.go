@@ -126,7 +126,7 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 	wantLines, want := play(t, direct)
 	gotLines, got := play(t, back)
 	require.Greater(t, want.Evicted, 20)
-	require.Greater(t, want.Rescheduled, 5)
+	require.Greater(t, want.ReturnedPods, 5)
 	require.Positive(t, want.Waiting)
 	require.NotEmpty(t, want.Budgets)
 	require.Len(t, want.NotSimulated, 9, "all that the simulator counts and does not play")

@@ -44,9 +44,9 @@ func TestUpstreamPlaysAndReports(t *testing.T) {
 	r := told.Report
 	require.Equal(t, 12, r.Evicted)
 	require.Equal(t, 12, bytes.Count(timeline, []byte(`"kind":"evict"`)))
-	require.Equal(t, 12, r.Rescheduled)
-	require.Equal(t, 12, r.Needless)
-	require.Zero(t, r.Lost)
+	require.Equal(t, 12, r.ReturnedPods)
+	require.Equal(t, 12, r.NeedlessEvictions)
+	require.Zero(t, r.LostEvictions)
 	require.Len(t, r.ByZone, 2)
 	require.Equal(t, 12, r.ByZone[0].Evicted)
 	require.Equal(t, []simulator.Limit(nil), r.ByZone[0].Limits, "upstream does not say what it waits for")

@@ -337,8 +337,8 @@ func (e *explainer) singleMark(i int, l Left) {
 		e.explain(i, MarkedByVerdict) // by the next process, which does not know the node's earlier state
 	case upstream && e.bound[l.Pod] > 0 && l.T-e.bound[l.Pod] <= slack && !e.failing(l.Node, l.T) && e.verdict(l.Node, l.T) != v1.ConditionTrue:
 		e.explain(i, MarkedByVerdict) // the node has come back, and no pass has seen that yet
-	case upstream && e.markedAfterStart(l):
-		e.explain(i, StartGrace)
+	case upstream && e.markedBefore(l) != (Rule{}):
+		e.explain(i, e.markedBefore(l))
 	case !upstream && e.theirs.wrote(same, l.T-tick, l.T+tick, anyLine):
 		e.explain(i, Terminating) // it was evicted first
 	case !upstream && e.markedForALease(l):

@@ -137,14 +137,23 @@ func (e *explainer) stillMarked(l Left) (r Rule) {
 	return r
 }
 
-// markedAfterStart says whether ours marked the pod once more when it had watched for a grace after a start, while its kubelet
-// was back already. Since then it is marked.
-func (e *explainer) markedAfterStart(l Left) bool {
+// markedBefore returns the rule by which ours marked the pod once more than upstream while its kubelet was back already: when
+// it had watched for a grace after a start, or when the API was back and showed a lease that nobody could have renewed.
+// Since then the pod is marked.
+func (e *explainer) markedBefore(l Left) (r Rule) {
 	settled := e.settings.NodeMonitorGracePeriod + 2*e.settings.NodeMonitorPeriod
-	return e.ours.wrote(about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *scenario.Line) bool {
-		at := e.started(o.T)
-		return at > 0 && o.T <= at+settled && !slices.ContainsFunc(e.health[l.Node], func(m moment) bool { return m.at > o.T && m.at < l.T && !m.silent && !m.renewed })
+	e.ours.wrote(about{kind: scenario.KindPodNotReady, node: l.Node, pod: l.Pod}, 0, l.T-slack, func(o *scenario.Line) bool {
+		if slices.ContainsFunc(e.health[l.Node], func(m moment) bool { return m.at > o.T && m.at < l.T && !m.silent && !m.renewed }) {
+			return false
+		}
+		if at := e.started(o.T); at > 0 && o.T <= at+settled {
+			r = StartGrace
+		} else if e.outage(o.T-2*e.settings.NodeMonitorPeriod, o.T) {
+			r = StaleLease
+		}
+		return r != (Rule{})
 	})
+	return r
 }
 
 // markedForALease says whether upstream marked the pod while the watch had lost the node's renewals. It stays marked, because

@@ -138,7 +138,7 @@ func TestParse(t *testing.T) {
 		{"text without quotes", "events: [{at: 0, condition: {node: 1, type: Ready, status: False}}]\n", ""},
 		{"aliases", "x: &e {at: 1m, restart: {}}\n", `f: line 1: unknown field "x"`},
 		{"shared and merged events", "events:\n- &e {at: 1m, restart: {}}\n- *e\n- {<<: *e}\n- {<<: [*e]}\nuntil: 1m\n", ""},
-		{"unknown in what is merged", "events:\n- &e {at: 1m, restat: {}}\n- {<<: [*e]}\n", `f: line 2: unknown field "restat"`},
+		{"unknown in what is merged", "events:\n- &e {at: 1m, restat: {}}\n- {<<: [*e]}\n", `f: line 2: unknown field "restat" (do you mean restart?)`},
 
 		{"empty", "", "f: the file is empty"},
 		{"comment", "# nothing\n", "f: the file is empty"},
@@ -147,7 +147,7 @@ func TestParse(t *testing.T) {
 		{"two documents", "until: 1m\n---\nuntil: 2m\n", "f: the file has more than one document"},
 		{"broken second document", "until: 1m\n---\nuntil: [\n", "f: near line 3: did not find expected node content (the file ends there: is it cut off?)"},
 		{"edition", "until: 1m\nconfig: {}\nedition: 2\n", "f: line 3: edition: there is one format; drop this line"},
-		{"unknown field", "until: 1m\nconfg: {}\n", `f: line 2: unknown field "confg"`},
+		{"unknown field", "until: 1m\nconfg: {}\n", `f: line 2: unknown field "confg" (do you mean config?)`},
 		{"unknown fields everywhere", `config: {nodeMonitorPeriode: 5s}
 heartbeat:
   jitter: 1
@@ -164,7 +164,7 @@ events:
 availability:
 - {zone: a, trace: x}
 reschedule: {before: 1s}
-`, `f: line 1: unknown field "nodeMonitorPeriode"
+`, `f: line 1: unknown field "nodeMonitorPeriode" (do you mean nodeMonitorPeriod?)
 f: line 3: unknown field "jitter"
 f: line 5: unknown field "nodes"
 f: line 8: unknown field "size"
@@ -194,17 +194,17 @@ f: line 16: unknown field "before"`},
 f: line 5: found ` + "`half`" + `, need a number
 f: line 6: the value of pool is not a string
 f: line 6: 1.5 is not a whole number
-f: line 7: unknown field "client"
+f: line 7: unknown field "client" (do you mean clients?)
 f: line 10: "often" is not a duration such as 90s, 1m30s or 0
-f: line 12: unknown field "nod"
+f: line 12: unknown field "nod" (do you mean node?)
 f: line 13: "lots" is not a quantity such as 500m, 32Gi or 4
 f: line 13: -1 is negative
 f: line 13: pods has no value
 f: line 13: mapping key "a" already defined at line 13
-f: line 13: unknown field "pods"
+f: line 13: unknown field "pods" (do you mean pod?)
 f: line 16: owner "me" is neither none nor Kind/name
 f: line 17: found a list, need a mapping`},
-		{"field of another case", "Until: 1m\n", `f: line 1: unknown field "Until"`},
+		{"field of another case", "Until: 1m\n", `f: line 1: unknown field "Until" (do you mean until?)`},
 		{"field twice", "until: 1m\nuntil: 2m\n", `f: line 2: mapping key "until" already defined at line 1`},
 		{"no durations", "until: soon\nheartbeat:\n  interval: 10\n", `f: line 1: "soon" is not a duration such as 90s, 1m30s or 0
 f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -162,12 +163,47 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		case key.Tag == "!!merge":
 			w.merged(value, as)
 		default:
-			w.add(key.Line, "unknown field %q", key.Value)
+			w.add(key.Line, "unknown field %q%s", key.Value, meant(key.Value, known))
 		}
 	}
 }
 
 // fieldsOf collects the fields of a struct, including inlined ones.
+// meant suggests a known field that differs little from what was written.
+func meant(written string, known map[string]reflect.Type) string {
+	best, least := "", max(1, len(written)/4)+1
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if n := distance(strings.ToLower(written), strings.ToLower(name)); n < least {
+			best, least = name, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (do you mean %s?)", best)
+}
+
+// distance counts the letters that must be added, removed or replaced to make one text the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for k := range row {
+		row[k] = k
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for k := range len(b) {
+			change := diagonal
+			if a[i] != b[k] {
+				change++
+			}
+			diagonal = row[k+1]
+			row[k+1] = min(change, row[k]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
 func fieldsOf(as reflect.Type, known map[string]reflect.Type) {
 	for i := range as.NumField() {
 		switch tag := as.Field(i).Tag.Get("yaml"); tag {

@@ -117,6 +117,27 @@ func TestEmptyNamesAreNoScenario(t *testing.T) {
 	}
 }
 
+// What the user got wrong is 64, and says what is meant; what the world denies is 1.
+func TestFaultsOfTheUser(t *testing.T) {
+	for want, args := range map[string][]string{
+		`unexpected argument "sweeep": do you mean sweep?`:    {"sweeep"},
+		`unexpected argument "now"`:                           {"now"},
+		"sweep needs settings to try":                         {"sweep"},
+		"there are no nodes: set cluster.files or":            {"--scenario", scenarioFile(t, "until: 1h\n")},
+		`line 1: unknown field "confg" (do you mean config?)`: {"--scenario", scenarioFile(t, "confg: {}\n")},
+		`event 1 (at 1m0s): fail: zone "b" does not exist`:    {"--scenario", scenarioFile(t, "cluster: {zones: [{name: a, nodes: 1}]}\nevents: [{at: 1m, fail: {zone: b}}]\nuntil: 1h\n")},
+		"holds no object":                                     {"--scenario", scenarioFile(t, "cluster: {files: ["+scenarioFile(t, "")+"]}\nuntil: 1h\n")},
+	} {
+		_, _, err := simulate(t, args...)
+		require.Equal(t, 64, exitCode(err), want)
+		require.ErrorContains(t, err, want)
+	}
+	for _, args := range [][]string{{"--scenario", "nowhere.yaml"}, {"--scenario", scenarioFile(t, "cluster: {files: [nowhere.yaml]}\nuntil: 1h\n")}} {
+		_, _, err := simulate(t, args...)
+		require.Equal(t, 1, exitCode(err), args)
+	}
+}
+
 func TestExpectationsAreAnExitCode(t *testing.T) {
 	text := "cluster: {zones: [{name: a, nodes: 3, podsPerNode: 2}]}\nevents:\n- {at: 1m, fail: {node: a-000}}\nuntil: 20m\nexpect:\n- {figure: evicted, atMost: 2}\n"
 	_, _, err := simulate(t, "--scenario", scenarioFile(t, text))
@@ -127,7 +148,7 @@ func TestExpectationsAreAnExitCode(t *testing.T) {
 		require.Contains(t, out, "expect 2: lastEvictionSeconds of zone :a is 405, more than 300\n")
 	}
 	_, _, err = simulate(t, "--scenario", scenarioFile(t, text+"- {figure: evictions, atMost: 0}\n"))
-	require.Equal(t, 1, exitCode(err))
+	require.Equal(t, 64, exitCode(err))
 	require.ErrorContains(t, err, `expect 2: figure "evictions" is not one of`)
 }
 
@@ -196,14 +217,14 @@ func TestOutputsSpareWhatIsPlayed(t *testing.T) {
 		file := filepath.Join(dir, name)
 		for _, args := range [][]string{
 			{"--scenario", scenario, "--report", file}, {"--scenario", scenario, "--timeline", file},
-			{"sweep", "--scenario", scenario, "--report", file}, {"compare", scenario, scenario, "--report", file},
+			{"sweep", "--set", "until=1m", "--scenario", scenario, "--report", file}, {"compare", scenario, scenario, "--report", file},
 		} {
 			_, _, err := simulate(t, args...)
 			require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
 			require.ErrorContains(t, err, "would overwrite")
 		}
 	}
-	for _, args := range [][]string{{"sweep", "--report", "-"}, {"compare", scenario, scenario, "--report", "-"}} {
+	for _, args := range [][]string{{"sweep", "--set", "until=1m", "--report", "-"}, {"compare", scenario, scenario, "--report", "-"}} {
 		_, _, err := simulate(t, args...)
 		require.Equal(t, 64, exitCode(err), "%v: %v", args, err)
 	}

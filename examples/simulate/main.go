@@ -1,8 +1,8 @@
 // Simulate plays a scenario through the evictor in virtual time and reports what became of it. Without arguments it
 // plays an embedded scenario: go run -C examples ./simulate.
 //
-// Exit codes: 0, 1 if something cannot be played, 2 if an expectation of the scenario does not hold, 64 for wrong
-// usage, 130 after Ctrl-C.
+// Exit codes: 0, 1 if the world gets in the way (a file that cannot be read, a cluster that does not answer), 2 if an
+// expectation of the scenario does not hold, 64 for wrong usage and for faults in what the user wrote, 130 after Ctrl-C.
 //
 // With --pressure it instead plays a record of what a node and its pods used through the kubelet's eviction machine.
 // With --pressure-live it does so with measurements of the machine that it runs on, and --record writes them as a
@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
 	"syscall"
@@ -80,13 +81,26 @@ func exitCode(err error) int {
 		return 0
 	case errors.Is(err, errUnexpected):
 		return 2
-	case errors.Is(err, errUsage):
+	case errors.Is(err, errUsage), errors.As(err, new(*inputError)):
 		return 64
 	case errors.Is(err, context.Canceled):
 		return interruptedCode
 	default:
 		return 1
 	}
+}
+
+// inputError is a fault of what the user wrote into a file.
+type inputError struct{ error }
+
+func (e *inputError) Unwrap() error { return e.error }
+
+// ofInput says that an error is a fault of an input, unless the file could not be read or the user interrupted.
+func ofInput(err error) error {
+	if err == nil || errors.As(err, new(*fs.PathError)) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return &inputError{err}
 }
 
 func usage(err error) error { return fmt.Errorf("%w (%w)", err, errUsage) }
@@ -110,16 +124,12 @@ func commands() *cobra.Command {
   simulate sweep --set config.unhealthyZoneThreshold=.5,.66,.67,.8
   simulate compare today.yaml tomorrow.yaml
   simulate explain --pod default/a-017-p3`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usage(fmt.Errorf("unexpected argument %q", args[0]))
-			}
-			return nil
-		},
+		Args:          noArguments,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 		RunE:              func(c *cobra.Command, _ []string) error { return f.root(c) },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	all := root.PersistentFlags()
 	all.SortFlags, root.Flags().SortFlags = false, false

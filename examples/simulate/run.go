@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,7 +85,7 @@ const share = 0.3
 func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	s, err := scenariofile.Complete(j.name, j.text, j.dir, j.sets...)
 	if err != nil {
-		return nil, err
+		return nil, ofInput(err)
 	}
 	j.scenario = s
 	if err := j.spared(s); err != nil {
@@ -101,7 +103,10 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	}
 	left, err := scenariofile.ReadObjects(ctx, cluster, s.Cluster.Files, reading)
 	if err != nil {
-		return nil, err
+		return nil, ofInput(err)
+	}
+	if !hasNodes(s, cluster) {
+		return nil, ofInput(fmt.Errorf("%s: there are no nodes: set cluster.files or cluster.zones", j.name))
 	}
 	// From now on there are millions of small records that live long and little else, so frequent collections cost
 	// little time. Reading produces garbage of thirty times the files' size.
@@ -115,10 +120,22 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 		}
 	}
 	r, err := simulator.Play(ctx, s, cluster, options)
+	if errors.As(err, new(*simulator.InvalidError)) {
+		err = ofInput(err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return outcome.New(j.engine.name, j.name, j.sets, r, left, s.Expect), nil
+}
+
+// hasNodes says whether there is ever a node.
+func hasNodes(s *scenario.Scenario, c *simulator.Cluster) bool {
+	for range c.Inventory().Nodes() {
+		return true
+	}
+	return slices.ContainsFunc(s.Cluster.Zones, func(z scenario.Zone) bool { return z.Nodes != 0 }) ||
+		slices.ContainsFunc(s.Plan(), func(e scenario.Planned) bool { return e.AddNode != nil })
 }
 
 // spared returns an error if a file that will be written is one that is read.

@@ -31,6 +31,9 @@ func sweepCommand(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(lists) == 0 {
+				return usage(errors.New("sweep needs settings to try, such as --set config.nodeEvictionRate=.1,.5"))
+			}
 			runs, err := product(lists)
 			if err != nil {
 				return err
@@ -83,11 +86,14 @@ func compareCommand(f *flags) *cobra.Command {
 	}
 }
 
-func noArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usage(fmt.Errorf("unexpected argument %q", args[0]))
+func noArguments(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
 	}
-	return nil
+	if meant := c.SuggestionsFor(args[0]); len(meant) > 0 {
+		return usage(fmt.Errorf("unexpected argument %q: do you mean %s?", args[0], strings.Join(meant, " or ")))
+	}
+	return usage(fmt.Errorf("unexpected argument %q", args[0]))
 }
 
 func parseSet(text string) (scenariofile.Set, error) {

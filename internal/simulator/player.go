@@ -97,10 +97,16 @@ type driver struct {
 
 var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
 
+// InvalidError has all faults of a scenario that was not played.
+type InvalidError struct{ error }
+
+// Unwrap returns the faults.
+func (e *InvalidError) Unwrap() error { return e.error }
+
 // Play checks the scenario against the cluster, which holds the objects of its files, and plays it.
 func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options) (*Report, error) {
 	if err := errors.Join(append([]error{s.Check(c.Inventory())}, CheckExpectations(s.Expect)...)...); err != nil {
-		return nil, err
+		return nil, &InvalidError{err}
 	}
 	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
 	p.report.Settings, p.report.NotSimulated = p.settings, c.notSimulated

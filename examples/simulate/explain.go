@@ -46,7 +46,7 @@ func explainCommand(f *flags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			t := &tale{node: node}
+			t := &tale{node: node, silent: -1, back: -1, gone: -1}
 			if pod != "" {
 				if t.pod = podKey(pod); t.pod.Namespace == "" || t.pod.Name == "" {
 					return usage(fmt.Errorf("--pod %s is neither NAME nor NAMESPACE/NAME", pod))
@@ -76,6 +76,13 @@ type tale struct {
 	zone    zone.Key
 	cluster *simulator.Cluster
 	lines   []chapter
+
+	// What matters, for the first sentence; a negative time is none.
+	silent, back, first, last, gone time.Duration
+	evicted                         int
+	failed                          string // the node that was silent
+	heir                            string // what replaced the pod
+	heirAt                          time.Duration
 }
 
 type chapter struct {
@@ -112,13 +119,14 @@ func (t *tale) is(at time.Duration, name string) {
 
 // happened receives what happens to the cluster.
 func (t *tale) happened(h simulator.Happening) {
+	t.notice(h)
 	switch {
 	case t.ofPod() && h.Pod == t.pod:
 		t.is(h.At, h.Node)
 	case t.ofPod() && h.Was == t.pod:
 		t.add(h.At, h.Text+fmt.Sprintf(", on node %s", h.Node))
 		return
-	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || h.Kept.Name != "" && h.Kept != t.pod || t.gone()):
+	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || h.Kept.Name != "" && h.Kept != t.pod || h.Gone != t.pod && (h.Gone.Name != "" || t.isGone())):
 		return
 	case !t.ofPod():
 		if n, ok := t.cluster.Node(t.node); ok { // it may have just been added
@@ -128,11 +136,76 @@ func (t *tale) happened(h simulator.Happening) {
 	t.add(h.At, h.Text)
 }
 
+// notice keeps what matters.
+func (t *tale) notice(h simulator.Happening) {
+	switch failed := t.cluster.Failed(h.Node); {
+	case h.Node == t.node && failed && (t.silent < 0 || t.back >= 0) && t.evicted == 0:
+		t.silent, t.back, t.failed = h.At, -1, h.Node
+	case h.Node == t.failed && !failed && t.back < 0:
+		t.back = h.At
+	}
+	switch {
+	case !t.ofPod():
+	case h.Gone == t.pod:
+		t.gone = h.At
+	case h.Was == t.pod:
+		t.heir, t.heirAt = fmt.Sprintf("%s on node %s", h.Pod, h.Node), h.At
+	}
+}
+
+// leaves counts an eviction.
+func (t *tale) leaves(at time.Duration) {
+	if t.last = at; t.evicted == 0 {
+		t.first = at
+	}
+	t.evicted++
+}
+
+// headline is what matters, as a sentence.
+func (t *tale) headline() string {
+	what, ends := "node "+t.node, []string{}
+	if t.ofPod() {
+		what = "pod " + t.pod.String()
+	}
+	say := func(format string, args ...any) { ends = append(ends, fmt.Sprintf(format, args...)) }
+	if t.silent >= 0 {
+		whose := ""
+		if t.ofPod() {
+			whose = "its node "
+		}
+		if t.back >= 0 {
+			say("%ssilent from %s to %s", whose, short(t.silent), short(t.back))
+		} else {
+			say("%ssilent from %s on", whose, short(t.silent))
+		}
+	}
+	switch {
+	case t.evicted == 0:
+		say("nothing evicted")
+	case t.ofPod():
+		say("evicted at %s", short(t.first))
+	case t.first == t.last:
+		say("%s evicted at %s", some(t.evicted, "pod"), short(t.first))
+	default:
+		say("%s evicted from %s to %s", some(t.evicted, "pod"), short(t.first), short(t.last))
+	}
+	if t.gone >= 0 {
+		say("its object was gone at %s", short(t.gone))
+	}
+	if t.heir != "" {
+		say("replaced at %s by %s", short(t.heirAt), t.heir)
+	}
+	return what + ": " + strings.Join(ends, "; ")
+}
+
 // decided receives the evictor's decisions.
 func (t *tale) decided(d evictor.Decision) {
+	if d.Kind == evictor.PodEvicted && (d.Pod.PodKey == t.pod || !t.ofPod() && d.Node == t.node) {
+		t.leaves(d.Time.Sub(simulator.Epoch))
+	}
 	switch {
 	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
-	case t.node == "" || t.gone() && d.Pod.PodKey != t.pod:
+	case t.node == "" || t.isGone() && d.Pod.PodKey != t.pod:
 		return
 	case d.Kind == evictor.ZoneChanged && d.Zone == t.zone:
 	case d.Node != t.node || t.ofPod() && d.Pod.Name != "" && d.Pod.PodKey != t.pod:
@@ -155,6 +228,7 @@ func (t *tale) written(l scenario.Line) error {
 	pod := podKey(l.Pod)
 	switch l.Kind {
 	case scenario.KindDrain:
+		t.leaves(l.T)
 		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))
 	case scenario.KindRemove:
 		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
@@ -164,8 +238,8 @@ func (t *tale) written(l scenario.Line) error {
 	return nil
 }
 
-// gone says whether the story is about a pod that no longer exists. What happens to its node is then another story.
-func (t *tale) gone() bool {
+// isGone says whether the story is about a pod that no longer exists. What happens to its node is then another story.
+func (t *tale) isGone() bool {
 	if !t.ofPod() {
 		return false
 	}
@@ -183,12 +257,49 @@ func (t *tale) tell(w io.Writer) error {
 		return fmt.Errorf("node %s does not exist", t.node)
 	}
 	slices.SortStableFunc(t.lines, func(a, b chapter) int { return cmp.Compare(a.at, b.at) })
+	fmt.Fprintf(w, "%s\n\n", t.headline())
 	table := columns{titles: []string{">AT", "WHAT"}}
-	for _, l := range t.lines {
-		table.add(l.at.Round(time.Millisecond).String(), l.text)
+	for left := t.lines; len(left) > 0; {
+		n := alike(left)
+		table.add(left[0].at.Round(time.Millisecond).String(), folded(left[:n]))
+		left = left[n:]
 	}
 	table.write(w, "")
 	return nil
+}
+
+// alike counts how many chapters, from the first on, say the same: of one thing again and again, or of several pods at once.
+func alike(lines []chapter) int {
+	_, first := ofWhom(lines[0].text)
+	for n := 1; n < len(lines); n++ {
+		same := lines[n].text == lines[0].text
+		if _, text := ofWhom(lines[n].text); !same && (text != first || lines[n].at != lines[0].at) {
+			return n
+		}
+	}
+	return len(lines)
+}
+
+// ofWhom splits a text about a pod.
+func ofWhom(text string) (pod, rest string) {
+	if whom, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(whom, "pod ") {
+		return whom, rest
+	}
+	return "", text
+}
+
+// folded returns chapters that are alike as one text.
+func folded(lines []chapter) string {
+	first, last := lines[0], lines[len(lines)-1]
+	pod, rest := ofWhom(first.text)
+	switch {
+	case len(lines) == 1:
+		return first.text
+	case first.text == last.text:
+		return fmt.Sprintf("%s (%d times until %s)", first.text, len(lines), short(last.at.Round(time.Millisecond)))
+	default:
+		return fmt.Sprintf("%s and %s more: %s", pod, count(len(lines)-1), rest)
+	}
 }
 
 // wording returns the text of a decision, with times from the start.

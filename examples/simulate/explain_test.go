@@ -70,12 +70,15 @@ until: 30m
 	}, last(4, story("--pod", "a-000-p0")))
 	require.Equal(t, []string{
 		" 15m0s  someone adds the taint node.kubernetes.io/out-of-service=nodeshutdown:NoExecute",
+		" 15m0s  pod default/b-000-p0: its object is gone",
 		" 15m0s  pod default/b-000-p0: its object is removed, because the node is out of service",
 		"15m10s  pod default/b-000-p0 is on node a-001 of zone a",
 		"15m10s  pod default/b-000-p0 replaces default/b-000-p0, which was deleted at 15m0s",
 		" 21m0s  the node is deleted with its pods",
 		"21m10s  pod default/b-000-p0: its replacement is Pending, 0/2 nodes: 1 cordoned, 1 not Ready",
-	}, last(6, story("--pod", "b-000-p0")))
+	}, last(7, story("--pod", "b-000-p0")))
+	require.Equal(t, "pod default/b-000-p0: its node silent from 6m on; evicted at 11m55s; its object was gone at 15m; replaced at 15m10s by default/b-000-p0 on node a-001",
+		story("--pod", "b-000-p0")[0])
 	require.Contains(t, story("--node", "a-000"), " 1m0s  pod default/a-000-p0: evicted by the drain")
 }
 
@@ -123,7 +126,7 @@ until: 20m
 		story, _, err := simulate(t, "explain", "--scenario", file, of.flag, of.name)
 		require.NoError(t, err)
 		lines := strings.Split(story, "\n")
-		require.Equal(t, []string{of.first, of.second}, lines[1:3], of.name)
+		require.Equal(t, []string{of.first, of.second}, lines[3:5], of.name)
 		require.Contains(t, story, "\n"+of.later)
 		require.NotContains(t, story, "without a zone", of.name)
 	}

@@ -155,8 +155,10 @@ func (s *stories) add(node string, at time.Duration, text, pod string) {
 
 func (s *stories) happened(h simulator.Happening) {
 	pod := ""
-	if h.Pod.Name != "" {
-		pod = h.Pod.String()
+	for _, key := range []evictor.PodKey{h.Pod, h.Gone} {
+		if key.Name != "" {
+			pod = key.String()
+		}
 	}
 	s.add(h.Node, h.At, h.Text, pod)
 }

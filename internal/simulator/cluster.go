@@ -204,6 +204,14 @@ func (c *Cluster) tellAdded(node string, pod evictor.PodKey) {
 	}
 }
 
+// tellGone tells that the object of a deleted pod is gone.
+func (c *Cluster) tellGone(p *pod) {
+	if c.happened != nil {
+		key := evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
+	}
+}
+
 func (c *Cluster) podChanged(id podID) {
 	if c.PodChanged != nil {
 		c.PodChanged(evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name})

@@ -58,6 +58,7 @@ type Happening struct {
 	Pod  evictor.PodKey // the pod that came back or was added; the zero key if the node is concerned
 	Was  evictor.PodKey // the pod that it replaces, if it came back
 	Kept evictor.PodKey // the pod that a drain may not evict; Pod and Was are then zero
+	Gone evictor.PodKey // the deleted pod whose object is gone now; the others are then zero
 	Text string
 }
 

@@ -207,6 +207,7 @@ func (c *Cluster) removePod(i int32) {
 	}
 	if p.terminating {
 		c.stats.terminates(-1)
+		c.tellGone(p)
 	}
 	id := p.id
 	delete(c.podByID, id)

@@ -161,6 +161,13 @@ func ReplaceNodes(nodes Nodes, after time.Duration) Action {
 	})
 }
 
+// Roll drains each node, replaces it as ReplaceNodes does once it is empty, and waits that long before the next.
+func Roll(nodes Nodes, after, wait time.Duration) Action {
+	return toNodes(nodes, func(s scenario.Selector) scenario.Event {
+		return scenario.Event{Roll: &scenario.Roll{Selector: s, After: duration(after), Wait: duration(wait)}}
+	})
+}
+
 // AddNode adds a node that is Ready at once. It uses the object's name, labels, taints, spec.unschedulable and allocatable
 // resources (the capacity if there are none).
 func AddNode(node *v1.Node) Action {

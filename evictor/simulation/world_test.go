@@ -145,6 +145,7 @@ func TestDoIsAnEvent(t *testing.T) {
 	for name, action := range map[string]simulation.Action{
 		"drain":    simulation.Drain(simulation.Nodes{Zone: "a", Count: 2}),
 		"replace":  simulation.ReplaceNodes(simulation.Nodes{Names: []string{"a-001"}}, time.Minute),
+		"roll":     simulation.Roll(simulation.Nodes{Zone: "a", Count: 2}, time.Minute, time.Second),
 		"now":      simulation.ReplaceNodes(simulation.Nodes{Names: []string{"a-001"}}, 0),
 		"recover":  simulation.Recover(simulation.Nodes{Zone: "a"}),
 		"add":      simulation.AddNode(node("new", "a", nil)),

@@ -87,6 +87,7 @@ func TestLoadEverything(t *testing.T) {
 			{At: after(4 * time.Minute), LoseLeases: &scenario.LoseLeases{Selector: scenario.Selector{Node: "a-001"}, ShowAfter: after(30 * time.Second)}},
 			{At: after(4 * time.Minute), ShowLeases: &scenario.Selector{Node: "a-001"}},
 			{At: after(4 * time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Node: "a-002"}, After: after(90 * time.Second)}},
+			{At: after(4 * time.Minute), Roll: &scenario.Roll{Selector: scenario.Selector{Nodes: []string{"a-010", "a-011"}}, After: after(90 * time.Second), Wait: after(30 * time.Second)}},
 			{At: after(4 * time.Minute), Cordon: &scenario.Selector{Node: "a-005"}},
 			{At: after(4 * time.Minute), Uncordon: &scenario.Selector{Node: "a-005"}},
 			{At: after(5 * time.Minute), DeleteNode: &scenario.Selector{Node: "a-006"}},

@@ -38,6 +38,9 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
 	}
 	tellIgnored(w, &o.Ignored)
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "  warning: %s\n", warning)
+	}
 	tellPods(w, r)
 	tellZones(w, r)
 	tellWorkloads(w, r)

@@ -23,9 +23,11 @@ type Event struct {
 	ShowLeases  *Selector    `yaml:"showLeases"`
 	DeleteNode  *Selector    `yaml:"deleteNode"`
 	ReplaceNode *ReplaceNode `yaml:"replaceNode"`
-	AddNode     *AddNode     `yaml:"addNode"`
-	AddPod      *AddPod      `yaml:"addPod"`
-	DeletePod   *DeletePod   `yaml:"deletePod"`
+	// Roll drains and replaces nodes, one after the other.
+	Roll      *Roll      `yaml:"roll"`
+	AddNode   *AddNode   `yaml:"addNode"`
+	AddPod    *AddPod    `yaml:"addPod"`
+	DeletePod *DeletePod `yaml:"deletePod"`
 	// ForceDelete removes a pod's object at once, even on a silent node.
 	ForceDelete *DeletePod `yaml:"forceDelete"`
 	API         *API       `yaml:"api"`
@@ -55,6 +57,7 @@ func (e *Event) Actions() []string {
 		{"showLeases", e.ShowLeases != nil},
 		{"deleteNode", e.DeleteNode != nil},
 		{"replaceNode", e.ReplaceNode != nil},
+		{"roll", e.Roll != nil},
 		{"addNode", e.AddNode != nil},
 		{"addPod", e.AddPod != nil},
 		{"deletePod", e.DeletePod != nil},
@@ -128,6 +131,14 @@ type ReplaceNode struct {
 	Selector `yaml:",inline"`
 
 	After *Duration `yaml:"after"` // from the deletion to the first report of the new node; nil means 0
+}
+
+// Roll is a rolling replacement: each node is drained, and replaced as by ReplaceNode once it is empty.
+type Roll struct {
+	Selector `yaml:",inline"`
+
+	After *Duration `yaml:"after"` // from the deletion of a node to the first report of the new one; nil means 0
+	Wait  *Duration `yaml:"wait"`  // from then to the drain of the next node; nil means 0
 }
 
 // AddNode adds a node that makes its first report, Ready, at once. Its pods are <name>-p0, … and <name>-ds0, …, of the

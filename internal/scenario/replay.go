@@ -134,6 +134,8 @@ func (e *Event) selector() *Selector {
 		return &e.LoseLeases.Selector
 	case e.ReplaceNode != nil:
 		return &e.ReplaceNode.Selector
+	case e.Roll != nil:
+		return &e.Roll.Selector
 	}
 	for _, s := range []*Selector{e.Fail, e.Recover, e.Cordon, e.Uncordon, e.Drain, e.OutOfService, e.ShowLeases, e.DeleteNode} {
 		if s != nil {
@@ -163,6 +165,16 @@ func (w *world) act(f *faults, e *Planned) {
 		}
 	case e.ReplaceNode != nil:
 		w.replace(f, e)
+	case e.Roll != nil:
+		for _, of := range []struct {
+			name  string
+			value *Duration
+		}{{"after", e.Roll.After}, {"wait", e.Roll.Wait}} {
+			if of.value.Value() < 0 {
+				f.add("%s: %v is negative", of.name, *of.value)
+			}
+		}
+		w.selected(f, e)
 	case e.AddNode != nil:
 		w.add(f, e.AddNode, e.At)
 	case e.AddPod != nil:

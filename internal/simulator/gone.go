@@ -124,6 +124,8 @@ func (p *player) replaceNode(e *scenario.Planned) error {
 		}
 		return nil
 	}
+	before := len(p.heirs[of])
+	defer func() { p.warnOfReplacing(e, len(p.heirs[of])-before) }()
 	return p.choose(e, &e.ReplaceNode.Selector, func(*node) bool { return true }, func(name string) bool {
 		h, ok := c.heir(name)
 		if !ok {

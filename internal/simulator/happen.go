@@ -85,6 +85,8 @@ func (p *player) toNodes(e *scenario.Planned) error {
 		return p.choose(e, e.ShowLeases, func(n *node) bool { return n.unseen }, c.ShowLeases)
 	case e.ReplaceNode != nil:
 		return p.replaceNode(e)
+	case e.Roll != nil:
+		return p.startRoll(e)
 	case e.DeleteNode != nil:
 		defer p.remember()
 		return p.choose(e, e.DeleteNode, exists, c.DeleteNode)

@@ -71,7 +71,7 @@ func (p *player) nextInstant() time.Duration {
 	if at, ok := p.nextComeback(); ok {
 		next = min(next, at)
 	}
-	next = min(next, p.nextCollection(), p.nextDrain(), p.writer.nextArrival())
+	next = min(next, p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival())
 	if !p.next.IsZero() {
 		next = min(next, p.next.Sub(Epoch))
 	}
@@ -113,6 +113,9 @@ func (p *player) instant(ctx context.Context, at time.Duration) error {
 	}
 	p.writer.arrive(at)
 	p.goOnDraining(at)
+	if err := p.goOnRolling(at); err != nil {
+		return err
+	}
 	p.collect(at)
 	return p.steps(ctx, at)
 }

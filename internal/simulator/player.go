@@ -80,6 +80,7 @@ type player struct {
 	next     time.Time // of the evictor; zero if nothing is due
 	sampler  *sampler  // nil if Options.Points is 0
 	drains   []drain
+	rolls    []roll
 	teller   teller
 	heirs    map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
 	origin   time.Duration            // start of the evictor's process, from which its passes are counted

@@ -17,11 +17,12 @@ type Report struct {
 	// NotSimulated counts pods of files by the feature that is not simulated; nil if none.
 	NotSimulated map[string]int
 
-	Until   time.Duration
-	Passes  int // calls of Step
-	Writes  int // of the controller
-	Removed int // pods removed from nodes that are out of service
-	Waiting int // evicted pods that still have no node at the end
+	Warnings []string // what may not be meant as it is said
+	Until    time.Duration
+	Passes   int // calls of Step
+	Writes   int // of the controller
+	Removed  int // pods removed from nodes that are out of service
+	Waiting  int // evicted pods that still have no node at the end
 
 	// Zones are the lines about zones and the cluster, in order.
 	Zones []scenario.Line

@@ -43,6 +43,8 @@ type Outcome struct {
 	// Breaches are the expectations that do not hold.
 	Breaches []string `json:"breaches"`
 
+	Warnings []string `json:"warnings"` // what may not be meant as the scenario says it
+
 	Report *simulator.Report `json:"-"`
 }
 
@@ -105,7 +107,7 @@ func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left 
 	o := &Outcome{
 		Version: Version, Engine: engine, Scenario: name, Settings: settings(&r.Settings),
 		Ignored: Ignored{left, r.NotSimulated, r.After},
-		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: r.Breaches(expected), Report: r,
+		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: r.Breaches(expected), Report: r, Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/examples/simulate/outcome"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Zones that a verdict names.
+const verdictZones = 3
+
+// played says what was played: how much, for how long, from which file, with what changed, and by which engine.
+func played(o *outcome.Outcome) string {
+	r := o.Report
+	text := some(r.Nodes, "node")
+	if len(r.ByZone) > 1 {
+		text += " in " + some(len(r.ByZone), "zone")
+	}
+	text += fmt.Sprintf(" with %s, over %s, from %s", some(r.Pods, "pod"), short(r.Until), o.Scenario)
+	for i, s := range o.Set {
+		text += []string{" with ", ", "}[min(i, 1)] + s.Name + "=" + s.Value
+	}
+	return text + ", by " + o.Engine + "."
+}
+
+// verdict says in a few sentences which nodes were lost, what became of the pods, and whether that was expected.
+func verdict(o *outcome.Outcome) string {
+	r := o.Report
+	var sentences []string
+	if n := len(o.Breaches); n > 0 {
+		sentences = append(sentences, "This is not as expected: "+some(n, "expectation")+" of the scenario "+plural(n, "does", "do")+" not hold.")
+	}
+	lost, evicted := lostNodes(r), evictedPods(r)
+	if lost == "" && r.Evicted == 0 {
+		return strings.Join(append(sentences, "All nodes were live all the time, and no pod was evicted."), " ")
+	}
+	sentences = append(sentences, cmp.Or(lost, "All nodes were live all the time")+": "+evicted+".")
+	if below := belowHalf(o); below != "" {
+		sentences = append(sentences, below)
+	}
+	return strings.Join(sentences, " ")
+}
+
+func plural(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
+// lostNodes says which zones had fewer live nodes than they should, the worst first.
+func lostNodes(r *simulator.Report) string {
+	zones := slices.DeleteFunc(slices.Clone(r.ByZone), func(z simulator.Zone) bool { return z.Below == 0 })
+	if len(zones) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
+		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Lacking, a.Lacking))
+	})
+	var whole, partly []string
+	longest, what := time.Duration(0), "more than half of them"
+	for i := range zones {
+		longest = max(longest, zones[i].BelowHalf)
+	}
+	if longest == 0 {
+		what = "some of them"
+		for i := range zones {
+			longest = max(longest, zones[i].Below)
+		}
+	}
+	for i := range zones[:min(len(zones), verdictZones)] {
+		z := &zones[i]
+		if z.Lowest <= 0 {
+			whole = append(whole, zoneName(z.Name))
+		} else {
+			partly = append(partly, fmt.Sprintf("zone %s lost %s of %s", zoneName(z.Name), count(z.Desired-z.Lowest), some(z.Desired, "node")))
+		}
+	}
+	switch len(whole) {
+	case 0:
+	case 1:
+		text := "zone " + whole[0] + " lost all of its nodes"
+		if len(zones) == 1 {
+			text = fmt.Sprintf("zone %s lost all of its %s", whole[0], some(zones[0].Desired, "node"))
+		}
+		partly = slices.Insert(partly, 0, text)
+	default:
+		partly = slices.Insert(partly, 0, "zones "+and(whole)+" lost all of their nodes")
+	}
+	if more := len(zones) - verdictZones; more > 0 {
+		partly = append(partly, some(more, "more zone")+" lost nodes")
+	}
+	text := and(partly)
+	return strings.ToUpper(text[:1]) + text[1:] + ", " + what + " for " + plural(len(zones), "", "up to ") + short(longest)
+}
+
+// and joins parts of a sentence.
+func and(parts []string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// evictedPods says how many pods were evicted, how late, and how many of them in vain or not at all.
+func evictedPods(r *simulator.Report) string {
+	text := "no pod was evicted"
+	if r.Evicted > 0 {
+		text = some(r.Evicted, "pod") + " " + plural(r.Evicted, "was", "were") + " evicted"
+		if r.Rescheduled == 0 { // otherwise replacements are among them
+			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), plural(r.Evicted, "was", "were"))
+		}
+		if r.Delays.Worst > 0 {
+			text += ", the slowest " + short(r.Delays.Worst) + " after its node fell silent"
+		}
+	}
+	back := "because their nodes were back within " + short(simulator.NeedlessWithin)
+	switch {
+	case r.Needless > 0 && r.Needless == r.Evicted:
+		text += ", all of them needlessly, " + back
+	case r.Needless > 0:
+		text += fmt.Sprintf(", %s of them needlessly, %s", count(r.Needless), back)
+	}
+	if r.Lost > 0 {
+		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.Lost, "eviction"), plural(r.Lost, "was", "were"))
+	}
+	return text
+}
+
+// belowHalf says what workloads and budgets lacked. It is empty for a cluster of neither.
+func belowHalf(o *outcome.Outcome) string {
+	longest := func(figure string) string { return short(time.Duration(o.Figures[figure] * float64(time.Second))) }
+	text := ""
+	switch n := int(o.Figures["workloadsBelowHalf"]); {
+	case n > 0:
+		text = fmt.Sprintf("%s had fewer than half of %s pods live for up to %s.", some(n, "workload"), plural(n, "its", "their"), longest("longestBelowHalfSeconds"))
+	case len(o.Report.Workloads) > 0:
+		text = "No workload had fewer than half of its pods live."
+	}
+	if n := int(o.Figures["budgetsBroken"]); n > 0 {
+		text += fmt.Sprintf(" %s %s not kept for up to %s.", some(n, "disruption budget"), plural(n, "was", "were"), longest("longestBelowBudgetSeconds"))
+	}
+	return strings.TrimSpace(text)
+}
+
+// bestOf says which of several runs evicted least and which kept most pods alive. Runs are named by values, which are
+// those of names.
+func bestOf(outcomes []*outcome.Outcome, names []string) string {
+	best := func(figure string) (of string, value float64) {
+		least := slices.MinFunc(outcomes, func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) })
+		worst := slices.MaxFunc(outcomes, func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) })
+		if value = least.Figures[figure]; value == worst.Figures[figure] {
+			return "", value
+		}
+		return label(least, names), value
+	}
+	evicting, evicted := best("evicted")
+	losing, lost := best("podHoursLost")
+	lostHours := hours(time.Duration(lost * float64(time.Hour)))
+	text := fmt.Sprintf("Of %s, ", some(len(outcomes), "run"))
+	switch {
+	case evicting == "" && losing == "":
+		text += fmt.Sprintf("each evicted %s and lost %s pod-hours.", some(int(evicted), "pod"), lostHours)
+	case evicting == "":
+		text += fmt.Sprintf("%s lost the fewest pod-hours (%s); each evicted %s.", losing, lostHours, some(int(evicted), "pod"))
+	case losing == "":
+		text += fmt.Sprintf("%s evicted the fewest pods (%s); each lost %s pod-hours.", evicting, count(int(evicted)), lostHours)
+	case evicting == losing:
+		text += fmt.Sprintf("%s evicted the fewest pods (%s) and lost the fewest pod-hours (%s).", evicting, count(int(evicted)), lostHours)
+	default:
+		text += fmt.Sprintf("%s evicted the fewest pods (%s), and %s lost the fewest pod-hours (%s).", evicting, count(int(evicted)), losing, lostHours)
+	}
+	unexpected := 0
+	for _, o := range outcomes {
+		unexpected += min(len(o.Breaches), 1)
+	}
+	if unexpected > 0 {
+		text += fmt.Sprintf(" %s %s not as expected.", some(unexpected, "run"), plural(unexpected, "is", "are"))
+	}
+	return text
+}
+
+// label names a run by what is special about it.
+func label(o *outcome.Outcome, names []string) string {
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, setting(name)+" "+o.Value(name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// setting is the short name of a setting.
+func setting(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

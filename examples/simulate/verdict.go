@@ -21,11 +21,11 @@ func played(o *outcome.Outcome) string {
 	if len(r.ByZone) > 1 {
 		text += " in " + some(len(r.ByZone), "zone")
 	}
-	text += fmt.Sprintf(" with %s, over %s, from %s", some(r.Pods, "pod"), short(r.Until), o.Scenario)
+	text += fmt.Sprintf(" with %s, over %s. Scenario: %s", some(r.Pods, "pod"), short(r.Until), o.Scenario)
 	for i, s := range o.Set {
 		text += []string{" with ", ", "}[min(i, 1)] + s.Name + "=" + s.Value
 	}
-	return text + ", by " + o.Engine + "."
+	return text + ". Engine: " + o.Engine + "."
 }
 
 // verdict says in a few sentences which nodes were lost, what became of the pods, and whether that was expected.
@@ -33,7 +33,11 @@ func verdict(o *outcome.Outcome) string {
 	r := o.Report
 	var sentences []string
 	if n := len(o.Breaches); n > 0 {
-		sentences = append(sentences, "This is not as expected: "+some(n, "expectation")+" of the scenario "+plural(n, "does", "do")+" not hold.")
+		text := "Not as expected: " + o.Breaches[0]
+		if n > 1 {
+			text += " (and " + count(n-1) + " more)"
+		}
+		sentences = append(sentences, text+".")
 	}
 	lost, evicted := lostNodes(r), evictedPods(r)
 	if lost == "" && r.Evicted == 0 {
@@ -62,41 +66,34 @@ func lostNodes(r *simulator.Report) string {
 	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
 		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Lacking, a.Lacking))
 	})
-	var whole, partly []string
-	longest, what := time.Duration(0), "more than half of them"
-	for i := range zones {
-		longest = max(longest, zones[i].BelowHalf)
-	}
-	if longest == 0 {
-		what = "some of them"
-		for i := range zones {
-			longest = max(longest, zones[i].Below)
+	var whole, durations, parts []string
+	all := "" // about the zones of whole
+	half := func(z *simulator.Zone) string {
+		if z.BelowHalf == 0 {
+			return ""
 		}
+		return " (below half for " + short(z.BelowHalf) + ")"
 	}
 	for i := range zones[:min(len(zones), verdictZones)] {
 		z := &zones[i]
 		if z.Lowest <= 0 {
-			whole = append(whole, zoneName(z.Name))
+			whole, durations = append(whole, zoneName(z.Name)), append(durations, short(z.BelowHalf))
+			all = fmt.Sprintf("zone %s lost all of its %s%s", whole[0], some(z.Desired, "node"), half(z))
 		} else {
-			partly = append(partly, fmt.Sprintf("zone %s lost %s of %s", zoneName(z.Name), count(z.Desired-z.Lowest), some(z.Desired, "node")))
+			parts = append(parts, fmt.Sprintf("zone %s lost %s of %s%s", zoneName(z.Name), count(z.Desired-z.Lowest), some(z.Desired, "node"), half(z)))
 		}
 	}
-	switch len(whole) {
-	case 0:
-	case 1:
-		text := "zone " + whole[0] + " lost all of its nodes"
-		if len(zones) == 1 {
-			text = fmt.Sprintf("zone %s lost all of its %s", whole[0], some(zones[0].Desired, "node"))
-		}
-		partly = slices.Insert(partly, 0, text)
-	default:
-		partly = slices.Insert(partly, 0, "zones "+and(whole)+" lost all of their nodes")
+	if len(whole) > 1 {
+		all = fmt.Sprintf("zones %s lost all of their nodes (below half for %s)", and(whole), and(durations))
+	}
+	if all != "" {
+		parts = slices.Insert(parts, 0, all)
 	}
 	if more := len(zones) - verdictZones; more > 0 {
-		partly = append(partly, some(more, "more zone")+" lost nodes")
+		parts = append(parts, some(more, "more zone")+" lost nodes")
 	}
-	text := and(partly)
-	return strings.ToUpper(text[:1]) + text[1:] + ", " + what + " for " + plural(len(zones), "", "up to ") + short(longest)
+	text := and(parts)
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // and joins parts of a sentence.

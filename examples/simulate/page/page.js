@@ -86,7 +86,7 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
   return u;
 }
 
-const even = [1, 2, 5, 10, 15, 30].concat([1, 2, 5, 10, 15, 30].map(v => v * 60), [1, 2, 3, 6, 12, 24, 48, 96, 168, 336, 720].map(v => v * 3600)); // seconds
+const even = [1, 2, 5, 10, 15, 30].concat([1, 2, 5, 10, 15, 30].map(v => v * 60), [1, 2, 3, 4, 6, 8, 12, 24, 48, 96, 168, 336, 720].map(v => v * 3600)); // seconds
 const whole = [1, 2, 5].flatMap(v => [0, 1, 2, 3, 4, 5, 6, 7].map(e => v * 10 ** e)).sort((a, b) => a - b);
 const times = () => run.series.without.map((_, i) => i * run.series.step);
 const horizon = () => Math.max((run.series.without.length - 1) * run.series.step, 1);
@@ -105,17 +105,21 @@ function overTime(into, {series, y, bare, ...options}, values) {
   }, [times(), ...values]);
 }
 
-// shade shades a chart while the effect of an event lasts, and draws a line where one without such an effect happened.
+// shade shades a chart while the effect of some event lasts, and draws a line where one without such an effect happened.
 function shade(u) {
   const c = u.ctx, {left, top, width, height} = u.bbox, at = v => Math.min(Math.max(u.valToPos(v, "x", true), left), left + width);
+  const spans = run.events.flatMap(e => e.spans).sort((a, b) => a[0] - b[0]);
+  let shaded = left; // nothing is shaded twice
   c.save();
+  c.fillStyle = colour("ink") + "14";
   c.strokeStyle = colour("ink");
   c.lineWidth = devicePixelRatio;
   c.setLineDash([4, 4]);
-  for (const [from, to] of run.events.flatMap(e => e.spans)) {
-    c.fillStyle = colour("ink") + "14";
-    if (to > from) c.fillRect(at(from), top, at(to) - at(from), height);
-    else { c.beginPath(); c.moveTo(at(from), top); c.lineTo(at(from), top + height); c.stroke(); }
+  for (const [from, to] of spans) {
+    if (to === from) { c.beginPath(); c.moveTo(at(from), top); c.lineTo(at(from), top + height); c.stroke(); continue; }
+    const begin = Math.max(at(from), shaded);
+    shaded = Math.max(at(to), shaded);
+    c.fillRect(begin, top, shaded - begin, height);
   }
   c.restore();
 }
@@ -174,13 +178,14 @@ function nodes(s) {
     let sum = s.without.map(() => 0);
     const layers = order.filter(k => z.values[k].some(v => v)).map(k => ({k, sum: sum = sum.map((v, i) => v + z.values[k][i])}));
     layers.reverse(); // draw the tallest first, because the others cover it
+    const near = (v, i) => v[i] || v[i - 1] || v[i + 1]; // where a state does not occur its layer has no line, which would look as if it did
     const gone = away(z), most = Math.max(...gone), last = n === zones.length - 1;
     overTime(box, {
       title: zoneTitle(z), label: "Nodes of " + zoneTitle(z), height: last ? 128 : 108, bare: !last, y: {splits: () => [0, Math.max(...layers[0].sum)]},
       series: layers.map(l => ({fill: () => fill(states[l.k]), stroke: () => colour(states[l.k].name), width: 1, points: {show: false}})),
       rest: `${number(size(z))} nodes at the start; at worst ${number(most)} not live, at ${span(gone.indexOf(most) * s.step)}.`,
       read: i => `At ${span(i * s.step)}: ` + order.toReversed().filter(k => z.values[k][i]).map(k => number(z.values[k][i]) + " " + s.states[k]).join("; "),
-    }, layers.map(l => l.sum));
+    }, layers.map(l => l.sum.map((v, i) => near(z.values[l.k], i) ? v : null)));
   });
   if (quiet.length) box.append(paragraph((quiet.length > 4 ? `The nodes of ${zones.length ? quiet.length + " other" : "all " + quiet.length} zones`
     : zones.length ? "The nodes of " + list(quiet.map(z => "zone " + z.name)) : `All ${number(quiet.reduce((sum, z) => sum + size(z), 0))} nodes`) + " were live all the time."));
@@ -252,7 +257,7 @@ function curves() {
   const style = r => curveStyle(runs.indexOf(r)), names = make("div");
   const room = Math.min(widest(runs.map(called)) + 64, box.clientWidth * .42);
   if (runs.length < data.runs.length) box.append(paragraph(`${runs.length} of ${number(data.runs.length)} runs are drawn` + (evicting.length < data.runs.length ? `; ${data.runs.length - evicting.length} evicted nothing from silent nodes.` : ", evenly chosen, with the one chosen below.")));
-  box.append(make("p", `Time from a node's silence until so many of the evicted pods were evicted. Names are of ${varied}, the run with the latest evictions first.`, {className: "soft"}));
+  box.append(make("p", `Time from a node's silence until so many of the evicted pods were evicted. Curves are named by ${varied}, the latest first.`, {className: "soft"}));
   const top = Math.max(1, ...runs.map(r => r.series.delays[100])), bubble = make("div", undefined, {className: "name", hidden: true});
   // nearest returns the curves at the cursor's height, which may be several.
   const nearest = (u, i) => {

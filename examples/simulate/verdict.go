@@ -117,12 +117,12 @@ func evictedPods(r *simulator.Report) string {
 			text += ", the slowest " + short(r.Delays.Worst) + " after its node fell silent"
 		}
 	}
-	back := "because their nodes were back within " + short(simulator.NeedlessWithin)
-	switch {
-	case r.Needless > 0 && r.Needless == r.Evicted:
-		text += ", all of them needlessly, " + back
-	case r.Needless > 0:
-		text += fmt.Sprintf(", %s of them needlessly, %s", count(r.Needless), back)
+	if r.Needless > 0 {
+		share := count(r.Needless) + " of them "
+		if r.Needless == r.Evicted {
+			share = plural(r.Evicted, "", "all of them ")
+		}
+		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.Needless, "its node was", "their nodes were"), short(simulator.NeedlessWithin))
 	}
 	if r.Lost > 0 {
 		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.Lost, "eviction"), plural(r.Lost, "was", "were"))

@@ -258,7 +258,7 @@ function curves() {
   const room = Math.min(widest(runs.map(called)) + 64, box.clientWidth * .42);
   if (runs.length < data.runs.length) box.append(paragraph(`${runs.length} of ${number(data.runs.length)} runs are drawn` + (evicting.length < data.runs.length ? `; ${data.runs.length - evicting.length} evicted nothing from silent nodes.` : ", evenly chosen, with the one chosen below.")));
   box.append(make("p", `Time from a node's silence until so many of the evicted pods were evicted. Curves are named by ${varied}, the latest first.`, {className: "soft"}));
-  const top = Math.max(1, ...runs.map(r => r.series.delays[100])), bubble = make("div", undefined, {className: "name", hidden: true});
+  const top = Math.max(1, ...runs.map(r => r.series.delays[100])), least = Math.min(...runs.map(r => r.series.delays[0])), bubble = make("div", undefined, {className: "name", hidden: true});
   // nearest returns the curves at the cursor's height, which may be several.
   const nearest = (u, i) => {
     const far = runs.map(r => Math.abs(u.valToPos(r.series.delays[i], "y") - u.cursor.top)), least = Math.min(...far);
@@ -267,8 +267,8 @@ function curves() {
   let lit = null;
   const light = (u, k) => { if (k !== lit) u.setSeries(lit = k, {focus: true}); };
   const u = chart(box, {
-    label: "From silence to eviction, of all runs", height: Math.max(260, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
-    axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], scales: {x: {time: false}, y: {range: [0, top * 1.05]}}, series: [{}, ...lines(runs.map(style))],
+    label: "From silence to eviction, of all runs", height: Math.max(320, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
+    axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], scales: {x: {time: false}, y: {range: [least * .95, top + (top - least) * .05]}}, series: [{}, ...lines(runs.map(style))],
     rest: "Point at a curve, and this names it.",
     read: (i, u) => {
       const at = nearest(u, i), text = `${varied} ${list(at.map(called))}`;
@@ -296,8 +296,8 @@ function ends(u, runs, style, into) {
   for (let i = labels.length - 1, most = bottom; i >= 0; most = labels[i].at - high, i--) labels[i].at = Math.min(labels[i].at, most);
   const c = u.ctx;
   c.save();
-  c.strokeStyle = colour("line");
-  c.lineWidth = ratio;
+  Object.assign(c, {strokeStyle: colour("line"), lineWidth: ratio, globalAlpha: 1});
+  c.setLineDash([]);
   into.replaceChildren(...labels.map(({r, end, at}) => {
     c.beginPath(); c.moveTo(right * ratio, end * ratio); c.lineTo((right + 16) * ratio, at * ratio); c.stroke();
     const name = make("button", undefined, {className: "end", title: called(r), onclick: () => choose(r), style: `left:${right + 18}px;top:${at - high / 2}px;width:${u.width - right - 18}px`});

@@ -80,7 +80,7 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
     if (!by) return;
     e.preventDefault();
     const i = Math.min(Math.max((u.cursor.idx ?? 0) + by, 0), values[0].length - 1);
-    u.setCursor({left: u.valToPos(values[0][i], "x"), top: Math.max(u.cursor.top, 0)});
+    u.setCursor({left: u.valToPos(values[0][i], "x"), top: Math.max(u.cursor.top, 0)}, true, true); // and the charts that are in step
   };
   charts.push({u, box, height});
   return u;
@@ -440,6 +440,7 @@ function align() {
   requestAnimationFrame(() => {
     charts.forEach(c => c.u.redraw(false, true));
     lane();
+    document.body.dataset.drawn = document.body.clientWidth;
   });
 }
 

@@ -36,7 +36,7 @@ func eventsOf(s *scenario.Scenario) (events []page.Event, more int) {
 		}
 		text := e.String()
 		if _, known := at[text]; !known {
-			if len(events) == pageEvents {
+			if len(events) >= pageEvents {
 				more++
 				continue
 			}

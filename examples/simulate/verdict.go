@@ -22,8 +22,8 @@ func played(o *outcome.Outcome) string {
 		text += " in " + some(len(r.ByZone), "zone")
 	}
 	text += fmt.Sprintf(" with %s, over %s. Scenario: %s", some(r.Pods, "pod"), short(r.Until), o.Scenario)
-	for i, s := range o.Set {
-		text += []string{" with ", ", "}[min(i, 1)] + s.Name + "=" + s.Value
+	for _, s := range o.Set {
+		text += ", " + s.Name + "=" + s.Value
 	}
 	return text + ". Engine: " + o.Engine + "."
 }
@@ -146,33 +146,27 @@ func belowHalf(o *outcome.Outcome) string {
 	return strings.TrimSpace(text)
 }
 
-// bestOf says which of several runs evicted least and which kept most pods alive. Runs are named by values, which are
-// those of names.
+// bestOf says which of several runs evicted least and which kept most pods alive. Runs are named by the values of names.
 func bestOf(outcomes []*outcome.Outcome, names []string) string {
-	best := func(figure string) (of string, value float64) {
-		least := slices.MinFunc(outcomes, func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) })
-		worst := slices.MaxFunc(outcomes, func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) })
-		if value = least.Figures[figure]; value == worst.Figures[figure] {
-			return "", value
+	// best names the run with the least of a figure, unless it is the same in all.
+	best := func(figure string) (who string, least float64) {
+		order := func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) }
+		first := slices.MinFunc(outcomes, order)
+		if least = first.Figures[figure]; least < slices.MaxFunc(outcomes, order).Figures[figure] {
+			who = label(first, names)
 		}
-		return label(least, names), value
+		return who, least
 	}
 	evicting, evicted := best("evicted")
 	losing, lost := best("podHoursLost")
-	lostHours := hours(time.Duration(lost * float64(time.Hour)))
-	text := fmt.Sprintf("Of %s, ", some(len(outcomes), "run"))
-	switch {
-	case evicting == "" && losing == "":
-		text += fmt.Sprintf("each evicted %s and lost %s pod-hours.", some(int(evicted), "pod"), lostHours)
-	case evicting == "":
-		text += fmt.Sprintf("%s lost the fewest pod-hours (%s); each evicted %s.", losing, lostHours, some(int(evicted), "pod"))
-	case losing == "":
-		text += fmt.Sprintf("%s evicted the fewest pods (%s); each lost %s pod-hours.", evicting, count(int(evicted)), lostHours)
-	case evicting == losing:
-		text += fmt.Sprintf("%s evicted the fewest pods (%s) and lost the fewest pod-hours (%s).", evicting, count(int(evicted)), lostHours)
-	default:
-		text += fmt.Sprintf("%s evicted the fewest pods (%s), and %s lost the fewest pod-hours (%s).", evicting, count(int(evicted)), losing, lostHours)
+	clauses := []string{fmt.Sprintf("each evicted %s", some(int(evicted), "pod")), fmt.Sprintf("each lost %s pod-hours", hours(time.Duration(lost*float64(time.Hour))))}
+	if evicting != "" {
+		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s)", evicting, count(int(evicted)))
 	}
+	if losing != "" {
+		clauses[1] = fmt.Sprintf("%s lost the fewest pod-hours (%s)", losing, hours(time.Duration(lost*float64(time.Hour))))
+	}
+	text := fmt.Sprintf("Of %s, %s, and %s.", some(len(outcomes), "run"), clauses[0], clauses[1])
 	unexpected := 0
 	for _, o := range outcomes {
 		unexpected += min(len(o.Breaches), 1)

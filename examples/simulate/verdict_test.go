@@ -58,7 +58,7 @@ func TestVerdict(t *testing.T) {
 func TestPlayed(t *testing.T) {
 	o := &outcome.Outcome{Engine: "evictkit", Scenario: "day.yaml", Set: []outcome.Field{{Name: "config.nodeEvictionRate", Value: "5"}, {Name: "until", Value: "24h"}},
 		Report: &simulator.Report{Nodes: 5000, Pods: 150_000, Until: 24 * time.Hour, ByZone: make([]simulator.Zone, 3)}}
-	require.Equal(t, "5,000 nodes in 3 zones with 150,000 pods, over 24h. Scenario: day.yaml with config.nodeEvictionRate=5, until=24h. Engine: evictkit.", played(o))
+	require.Equal(t, "5,000 nodes in 3 zones with 150,000 pods, over 24h. Scenario: day.yaml, config.nodeEvictionRate=5, until=24h. Engine: evictkit.", played(o))
 }
 
 func TestBestOf(t *testing.T) {
@@ -67,10 +67,9 @@ func TestBestOf(t *testing.T) {
 	}
 	for want, runs := range map[string][]*outcome.Outcome{
 		"Of 2 runs, rate 1 evicted the fewest pods (1,000), and rate 2 lost the fewest pod-hours (5).": {run("1", 1000, 6), run("2", 2000, 5)},
-		"Of 2 runs, rate 2 evicted the fewest pods (1) and lost the fewest pod-hours (5).":             {run("1", 3, 6), run("2", 1, 5)},
-		"Of 2 runs, rate 2 lost the fewest pod-hours (5); each evicted 3 pods.":                        {run("1", 3, 6), run("2", 3, 5)},
-		"Of 3 runs, rate 1 evicted the fewest pods (1); each lost 6 pod-hours.":                        {run("1", 1, 6), run("2", 3, 6), run("3", 1, 6)},
-		"Of 2 runs, each evicted 1 pod and lost 6 pod-hours. 1 run is not as expected.":                {run("1", 1, 6), {Figures: map[string]float64{"evicted": 1, "podHoursLost": 6}, Breaches: []string{"x"}}},
+		"Of 2 runs, each evicted 3 pods, and rate 2 lost the fewest pod-hours (5).":                    {run("1", 3, 6), run("2", 3, 5)},
+		"Of 3 runs, rate 1 evicted the fewest pods (1), and each lost 6 pod-hours.":                    {run("1", 1, 6), run("2", 3, 6), run("3", 1, 6)},
+		"Of 2 runs, each evicted 1 pod, and each lost 6 pod-hours. 1 run is not as expected.":          {run("1", 1, 6), {Figures: map[string]float64{"evicted": 1, "podHoursLost": 6}, Breaches: []string{"x"}}},
 	} {
 		require.Equal(t, want, bestOf(runs, []string{"config.rate"}))
 	}

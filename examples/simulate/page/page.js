@@ -82,7 +82,7 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
     const i = Math.min(Math.max((u.cursor.idx ?? 0) + by, 0), values[0].length - 1);
     u.setCursor({left: u.valToPos(values[0][i], "x"), top: Math.max(u.cursor.top, 0)}, true, true); // and the charts that are in step
   };
-  charts.push({u, box, height});
+  charts.push(u);
   return u;
 }
 
@@ -400,11 +400,12 @@ const runOrder = {};
 // several shows all runs in a table: the figures that differ, and in words those that do not.
 function several() {
   const differs = told.filter(([key]) => data.runs.some(r => r.figures[key] !== data.runs[0].figures[key]));
-  const least = key => Math.min(...data.runs.map(r => r.figures[key]));
   const sortable = r => r.values.map(v => isNaN(v) ? v : String(+v).padStart(20)).join();
   $("best").textContent = data.verdict;
-  table("runs", [{title: data.varied.join(" · "), value: sortable, cell: r => make("button", called(r), {onclick: () => choose(r)})}, ...differs.map(([key, title, fewer]) => (
-    {title, value: r => r.figures[key], cell: r => figure(r, key), best: fewer && (r => r.figures[key] === least(key))}))], data.runs, runOrder, run);
+  table("runs", [{title: data.varied.join(" · "), value: sortable, cell: r => make("button", called(r), {onclick: () => choose(r)})}, ...differs.map(([key, title, fewer]) => {
+    const least = Math.min(...data.runs.map(r => r.figures[key]));
+    return {title, value: r => r.figures[key], cell: r => figure(r, key), best: fewer && (r => r.figures[key] === least)};
+  })], data.runs, runOrder, run);
   const same = told.filter(t => !differs.includes(t) && data.runs[0].figures[t[0]]).map(([key, title]) => title + " " + figure(data.runs[0], key));
   $("same").textContent = "★ marks the best of a column in which fewer is better." + (same.length ? " The same in all runs: " + list(same) + "." : "");
   curves();
@@ -418,7 +419,7 @@ function choose(r) {
 }
 
 function draw() {
-  charts.forEach(c => c.u.destroy());
+  charts.forEach(u => u.destroy());
   charts = [];
   gutter = 0;
   if (data.runs.length > 1) several();
@@ -438,7 +439,7 @@ function draw() {
 // align gives all charts the same gutter, which is known when all are drawn, and places the events.
 function align() {
   requestAnimationFrame(() => {
-    charts.forEach(c => c.u.redraw(false, true));
+    charts.forEach(u => u.redraw(false, true));
     lane();
     document.body.dataset.drawn = document.body.clientWidth;
   });

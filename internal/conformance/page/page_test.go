@@ -359,7 +359,7 @@ func TestPageOfASweep(t *testing.T) {
 	marksDiffer(t, ctx)
 
 	resize(t, ctx, 1280)
-	position := value[[]float64](t, ctx, `(() => { const e = document.querySelector("#curves .u-over"); e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.left + r.width * .7, r.top + r.height * .9]; })()`)
+	position := value[[]float64](t, ctx, `(() => { const e = document.querySelector("#curves .u-over"); e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.left + r.width * .7, r.top + r.height - 2]; })()`)
 	require.NoError(t, chromedp.Do(ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, position[0], position[1])))
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](`document.querySelector(".name:not([hidden])")?.textContent === "nodeEvictionRate 5"`))
 	require.NoError(t, err, "hovering names the curve")

@@ -68,7 +68,8 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
   into.append(box, said);
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", label + ": arrow keys read the values");
-  said.setAttribute("aria-live", "polite");
+  box.onfocus = () => said.setAttribute("aria-live", "polite"); // not what the charts in step say
+  box.onblur = () => said.removeAttribute("aria-live");
   const axis = {stroke: colour("soft"), font, grid: {stroke: colour("line"), width: 1}, ticks: {stroke: colour("line"), size: 5}, gap: 3};
   const u = new uPlot({
     width: Math.max(box.clientWidth, 200), padding: [8, margin, 0, 0], legend: {show: false}, ...options, height,
@@ -76,11 +77,11 @@ function chart(into, {title, height, label, rest, read, hooks, ...options}, valu
     hooks: {...hooks, setCursor: [u => { said.textContent = (u.cursor.idx ?? null) === null ? rest : read(u.cursor.idx, u); }]},
   }, values, box);
   box.onkeydown = e => {
-    const by = {ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20}[e.key];
-    if (!by) return;
+    const by = {ArrowLeft: -1, ArrowRight: 1, PageUp: -20, PageDown: 20}[e.key] || 0, down = options.focus && {ArrowUp: -8, ArrowDown: 8}[e.key] || 0; // points and pixels
+    if (!by && !down) return;
     e.preventDefault();
     const i = Math.min(Math.max((u.cursor.idx ?? 0) + by, 0), values[0].length - 1);
-    u.setCursor({left: u.valToPos(values[0][i], "x"), top: Math.max(u.cursor.top, 0)}, true, true); // and the charts that are in step
+    u.setCursor({left: u.valToPos(values[0][i], "x"), top: Math.min(Math.max(u.cursor.top + down, 0), u.over.clientHeight)}, true, true); // and of the charts in step
   };
   charts.push(u);
   return u;
@@ -267,7 +268,7 @@ function curves() {
   let lit = null;
   const light = (u, k) => { if (k !== lit) u.setSeries(lit = k, {focus: true}); };
   const u = chart(box, {
-    label: "From silence to eviction, of all runs", height: Math.max(320, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
+    label: "From silence to eviction, of all runs, where up and down choose a curve", height: Math.max(320, runs.length * 18 + 60), padding: [8, room, 0, 0], focus: {alpha: .2},
     axes: [share, upright({values: (_, t) => t.map(span), incrs: even})], scales: {x: {time: false}, y: {range: [least * .95, top + (top - least) * .05]}}, series: [{}, ...lines(runs.map(style))],
     rest: "Point at a curve, and this names it.",
     read: (i, u) => {

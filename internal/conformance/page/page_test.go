@@ -363,6 +363,10 @@ func TestPageOfASweep(t *testing.T) {
 	require.NoError(t, chromedp.Do(ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, position[0], position[1])))
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](`document.querySelector(".name:not([hidden])")?.textContent === "nodeEvictionRate 5"`))
 	require.NoError(t, err, "hovering names the curve")
+	for range 40 {
+		value[bool](t, ctx, `document.querySelector("#curves .chart").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowUp"}))`)
+	}
+	require.Regexp(t, `^nodeEvictionRate 0.01: 70 % `, value[string](t, ctx, `document.querySelector("#curves .read").textContent`), "so do the arrow keys")
 
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#runs tbody tr:nth-child(8) button"))))
 	require.Equal(t, "612", value[string](t, ctx, `document.getElementById("figure-evicted").textContent`))

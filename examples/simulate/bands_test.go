@@ -1,12 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/examples/simulate/page"
 )
 
 func TestBands(t *testing.T) {
@@ -30,10 +30,75 @@ events:
 until: 100s
 `), ".")
 	require.NoError(t, err)
-	bands := map[float64]float64{}
-	for _, e := range eventsOf(s) {
-		bands[e.At] = e.Until
+	events, more := eventsOf(s)
+	require.Zero(t, more)
+	spans := map[string][][2]float64{}
+	for _, e := range events {
+		spans[e.Text] = e.Spans
 	}
-	require.Equal(t, map[float64]float64{10: 40, 20: 30, 30: 0, 40: 0, 50: 60, 55: 0, 60: 0, 70: 80, 75: 80, 80: 0, 85: 100, 90: 0, 95: 0, 200: 0}, bands)
-	require.Contains(t, eventsOf(s), page.Event{At: 10, Until: 40, Text: "fail 2 nodes of zone a"})
+	require.Equal(t, map[string][][2]float64{
+		"fail 2 nodes of zone a at 10s for 30s":      {{10, 40}}, // whose recovery is only an end
+		"fail 2 nodes at 20s for 10s":                {{20, 30}},
+		"recover zone b at 30s":                      {{30, 30}}, // it also recovers others
+		"cordon node b-002 at 50s for 10s":           {{50, 60}},
+		"uncordon node b-003 at 55s":                 {{55, 55}},
+		"uncordon 2 nodes at 1m":                     {{60, 60}},
+		"api down for kubelets at 1m10s for 10s":     {{70, 80}},
+		"api slow for evictor by 1s at 1m15s for 5s": {{75, 80}},
+		"partition zone a at 1m25s to the end":       {{85, 100}},
+		"restart at 1m30s":                           {{90, 90}},
+		"deletePod x at 1m35s":                       {{95, 95}},
+	}, spans)
+}
+
+// TestRepeatedEventsAreFolded: whether by repeat or written out.
+func TestRepeatedEventsAreFolded(t *testing.T) {
+	s, err := scenariofile.Complete("test", []byte(`
+cluster: {zones: [{name: a, nodes: 4}, {name: b, nodes: 4}]}
+events:
+- at: 10m
+  repeat: {every: 1h, times: 24, events: [{at: 0s, fail: {zone: a, count: 2}}, {at: 5m, recover: {zone: a, count: 2}}]}
+- {at: 1h, fail: {zone: b}}
+- {at: 2h, recover: {zone: b}}
+- {at: 5h, fail: {zone: b}}
+- {at: 5h30m, recover: {zone: b}}
+- {at: 7h, restart: {}}
+- {at: 9h, restart: {}}
+- {at: 12h, restart: {}}
+until: 24h
+`), ".")
+	require.NoError(t, err)
+	events, more := eventsOf(s)
+	require.Zero(t, more)
+	var texts []string
+	for _, e := range events {
+		texts = append(texts, e.Text)
+	}
+	require.Equal(t, []string{
+		"fail 2 nodes of zone a ×24, every 1h from 10m, for 5m each",
+		"fail zone b ×2, first at 1h, last at 5h, for 30m to 1h",
+		"restart ×3, first at 7h, last at 12h",
+	}, texts)
+	require.Len(t, events[0].Spans, 24)
+}
+
+// TestEventsHaveABound: those that find no room are counted.
+func TestEventsHaveABound(t *testing.T) {
+	text := "cluster: {zones: [{name: a, nodes: 100}]}\nuntil: 10h\nevents:\n"
+	for i := range pageEvents + 3 {
+		text += fmt.Sprintf("- {at: %ds, cordon: {node: a-%03d}}\n", i, i)
+	}
+	s, err := scenariofile.Complete("test", []byte(text), ".")
+	require.NoError(t, err)
+	events, more := eventsOf(s)
+	require.Len(t, events, pageEvents)
+	require.Equal(t, 3, more)
+
+	text = "cluster: {zones: [{name: a, nodes: 100}]}\nuntil: 10h\nevents:\n- {at: 0s, repeat: {every: 1s, events: [{at: 0s, restart: {}}]}}\n"
+	s, err = scenariofile.Complete("test", []byte(text), ".")
+	require.NoError(t, err)
+	events, more = eventsOf(s)
+	require.Len(t, events, 1)
+	require.Len(t, events[0].Spans, pageTimes)
+	require.Equal(t, 36_001-pageTimes, more)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/examples/simulate/outcome"
 	"github.com/evictkit/evictkit/examples/simulate/page"
+	"github.com/evictkit/evictkit/internal/scenario"
 	"github.com/evictkit/evictkit/internal/simulator"
 )
 
@@ -18,24 +19,29 @@ import (
 const (
 	points        = 480
 	pageWorkloads = 200
-	pageEvents    = 100
+	pageEvents    = 40    // different ones
+	pageTimes     = 2_000 // of all events together
 	storyBytes    = 1 << 20
 )
 
-// writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome.
-func writeReport(w io.Writer, outcomes []*outcome.Outcome, events []page.Event, stories *stories) error {
+// writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome. Each outcome has the
+// scenario of the same place.
+func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*scenario.Scenario, stories *stories) error {
 	d := &page.Data{Version: outcome.Version}
 	names := outcome.Differing(outcomes)
+	if len(outcomes) > 1 {
+		d.Verdict = bestOf(outcomes, names)
+		for _, name := range names {
+			d.Varied = append(d.Varied, setting(name))
+		}
+	}
 	for i, o := range outcomes {
 		r := pageRun(o)
-		var label []string
+		r.Label = label(o, names)
 		for _, name := range names {
-			label = append(label, name[strings.LastIndexByte(name, '.')+1:]+" "+o.Value(name))
+			r.Values = append(r.Values, o.Value(name))
 		}
-		r.Label, r.Events = strings.Join(label, ", "), events
-		if len(outcomes) == 1 {
-			r.Label = "this run"
-		}
+		r.Events, r.MoreEvents = eventsOf(scenarios[i])
 		if i == 0 && stories != nil {
 			r.Stories, r.Untold = stories.told()
 		}
@@ -45,7 +51,7 @@ func writeReport(w io.Writer, outcomes []*outcome.Outcome, events []page.Event, 
 }
 
 func pageRun(o *outcome.Outcome) page.Run {
-	r := page.Run{Engine: o.Engine, Figures: o.Figures, Verdict: verdict(o)}
+	r := page.Run{Played: played(o), Engine: o.Engine, Figures: o.Figures, Verdict: verdict(o), Notes: notes(o)}
 	for _, f := range o.Settings {
 		r.Settings = append(r.Settings, page.Field(f))
 	}
@@ -103,8 +109,8 @@ func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
 	return loads, len(below) - len(loads)
 }
 
-// verdict returns sentences that say what delayed evictions and which expectations do not hold.
-func verdict(o *outcome.Outcome) []string {
+// notes returns sentences that say what delayed evictions, what is not simulated, and which expectations do not hold.
+func notes(o *outcome.Outcome) []string {
 	text := &strings.Builder{}
 	tellLimits(text, o.Report)
 	tellIgnored(text, &o.Ignored)

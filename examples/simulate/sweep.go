@@ -15,6 +15,7 @@ import (
 
 	"github.com/evictkit/evictkit/examples/scenariofile"
 	"github.com/evictkit/evictkit/examples/simulate/outcome"
+	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // mostRuns limits a sweep, whose number of runs is the product of the sizes of its lists.
@@ -184,7 +185,11 @@ func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer)
 	outcomes, err := playAll(ctx, jobs, newBar(stderr, f.quiet, len(jobs), "simulating"))
 	if file != nil {
 		if err == nil {
-			err = writeReport(file, outcomes, eventsOf(jobs[0].scenario), told)
+			scenarios := make([]*scenario.Scenario, len(jobs))
+			for i, j := range jobs {
+				scenarios[i] = j.scenario
+			}
+			err = writeReport(file, outcomes, scenarios, told)
 		}
 		err = file.keep(err)
 	}
@@ -230,7 +235,7 @@ func (f *flags) printAll(w io.Writer, outcomes []*outcome.Outcome) error {
 	names := outcome.Differing(outcomes)
 	var titles []string
 	for _, name := range names {
-		titles = append(titles, name[strings.LastIndexByte(name, '.')+1:])
+		titles = append(titles, setting(name))
 	}
 	shown := slices.DeleteFunc(slices.Clone(compared), func(of comparedFigure) bool {
 		return !slices.ContainsFunc(outcomes, func(o *outcome.Outcome) bool { return o.Figures[of.figure] != 0 })

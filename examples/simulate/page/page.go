@@ -16,23 +16,29 @@ var files embed.FS
 
 // Data is the content of a page.
 type Data struct {
-	Version int   `json:"version"`
-	Runs    []Run `json:"runs"`
+	Version int      `json:"version"`
+	Verdict string   `json:"verdict,omitempty"` // on several runs
+	Varied  []string `json:"varied,omitempty"`  // what differs between several runs
+	Runs    []Run    `json:"runs"`
 }
 
 // Run is one simulation. The page shows the stories of the first run that has any.
 type Run struct {
-	Label     string              `json:"label"`
-	Engine    string              `json:"engine"`
-	Settings  []Field             `json:"settings"`
-	Figures   map[string]float64  `json:"figures"`
-	Verdict   []string            `json:"verdict"` // sentences
-	Events    []Event             `json:"events"`
-	Series    Series              `json:"series"`
-	Workloads []Workload          `json:"workloads"`
-	More      int                 `json:"moreWorkloads"` // not shown
-	Stories   map[string][]Moment `json:"stories"`       // by node
-	Untold    int                 `json:"untold"`        // nodes whose stories found no room
+	Label      string              `json:"label"`
+	Values     []string            `json:"values"` // of what is varied
+	Played     string              `json:"played"` // what was played
+	Engine     string              `json:"engine"`
+	Settings   []Field             `json:"settings"`
+	Figures    map[string]float64  `json:"figures"`
+	Verdict    string              `json:"verdict"`
+	Notes      []string            `json:"notes"` // sentences that explain the verdict
+	Events     []Event             `json:"events"`
+	MoreEvents int                 `json:"moreEvents"` // not shown
+	Series     Series              `json:"series"`
+	Workloads  []Workload          `json:"workloads"`
+	More       int                 `json:"moreWorkloads"` // not shown
+	Stories    map[string][]Moment `json:"stories"`       // by node
+	Untold     int                 `json:"untold"`        // nodes whose stories found no room
 }
 
 // Field is a setting.
@@ -41,11 +47,11 @@ type Field struct {
 	Value string `json:"value"`
 }
 
-// Event is something that was done to the cluster.
+// Event is something that was done to the cluster, once or several times.
 type Event struct {
-	At    float64 `json:"at"`              // seconds
-	Until float64 `json:"until,omitempty"` // where its effect ends; 0: it has none that lasts
-	Text  string  `json:"text"`
+	Text string `json:"text"` // with the times
+	// Spans are from when until when its effect lasted, in seconds. The two are equal if nothing lasts.
+	Spans [][2]float64 `json:"spans"`
 }
 
 // Moment is one entry of a story.

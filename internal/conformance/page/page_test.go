@@ -3,6 +3,7 @@ package page
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +14,12 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/examples/simulate/page"
+	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // most is the greatest size of the embedded scenario's page.
@@ -27,26 +32,47 @@ type outcome struct {
 	Workloads []struct{ Name string }
 }
 
-// written builds simulate, plays the embedded scenario, and returns the page and the JSON.
-func written(t *testing.T, args ...string) (page string, o outcome) {
-	t.Helper()
-	dir := t.TempDir()
-	program := filepath.Join(dir, "simulate")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./simulate")
+var programs string // a folder
+
+func TestMain(m *testing.M) {
+	var err error
+	if programs, err = os.MkdirTemp("", "page"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+// built builds simulate once, and returns its path.
+var built = sync.OnceValues(func() (string, error) {
+	program := filepath.Join(programs, "simulate")
+	build := exec.Command("go", "build", "-o", program, "./simulate")
 	build.Dir = filepath.Join("..", "..", "..", "examples")
 	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	page = filepath.Join(dir, "out.html")
-	out, err = exec.CommandContext(t.Context(), program, append(args, "--report", page, "-o", "json", "--quiet")...).Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return program, err
+})
+
+// written plays the embedded scenario, unless args say otherwise, and returns the page and the JSON.
+func written(t *testing.T, args ...string) (path string, o outcome) {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := built()
+	require.NoError(t, err)
+	path = filepath.Join(dir, "out.html")
+	out, err := exec.CommandContext(t.Context(), program, append(args, "--report", path, "-o", "json", "--quiet")...).Output()
 	require.NoError(t, err)
 	if !strings.HasPrefix(string(out), "[") {
 		require.NoError(t, json.Unmarshal(out, &o))
 	}
-	return page, o
+	return path, o
 }
 
 // open opens the page. messages returns the console's output so far.
-func open(t *testing.T, page string) (ctx context.Context, messages func() []string) {
+func open(t *testing.T, path string) (ctx context.Context, messages func() []string) {
 	t.Helper()
 	var browser string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
@@ -78,7 +104,7 @@ func open(t *testing.T, page string) (ctx context.Context, messages func() []str
 			mu.Unlock()
 		}
 	}()
-	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+page), chromedp.WaitVisible(chromedp.CSS("#nodes canvas"))))
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 900), chromedp.Navigate("file://"+path), chromedp.WaitVisible(chromedp.CSS("body[data-drawn]"))))
 	return ctx, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -106,25 +132,28 @@ func shot(t *testing.T, ctx context.Context, name string) {
 }
 
 func TestPageSaysWhatTheJSONSays(t *testing.T) {
-	page, o := written(t)
-	info, err := os.Stat(page)
+	path, o := written(t)
+	info, err := os.Stat(path)
 	require.NoError(t, err)
 	require.Less(t, info.Size(), int64(most))
-	text, err := os.ReadFile(page)
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), `src="http`, "it opens without a network")
 	require.Contains(t, string(text), "Copyright (c) 2022 Leon Sorokin", "with the licence of what draws it")
 
-	ctx, messages := open(t, page)
+	ctx, messages := open(t, path)
 	figures := value[map[string]float64](t, ctx, `JSON.parse(document.getElementById("data").textContent).runs[0].figures`)
 	require.Equal(t, o.Figures, figures)
 	for figure, want := range map[string]string{"evicted": "268", "needlessEvictions": "268", "podHoursLost": "168", "lastEvictionSeconds": "39m15s"} {
 		require.Equal(t, want, value[string](t, ctx, `document.getElementById("figure-`+figure+`").textContent`), figure)
 	}
 	require.InDelta(t, 268, o.Figures["evicted"], 0)
-	require.Equal(t, 4, value[int](t, ctx, `document.querySelectorAll(".chart canvas").length`))
-	require.Equal(t, "1", value[string](t, ctx, `document.querySelector("#nodes .uplot").dataset.bands`), "the two outages are one after the other, in one row of bands")
-	require.Contains(t, value[string](t, ctx, `document.getElementById("events").textContent`), "5m to 15m fail zone a")
+	require.Equal(t, 6, value[int](t, ctx, `document.querySelectorAll(".chart canvas").length`), "two of zones, one of pods, two of rates, one of delays")
+	require.Equal(t, "Zone r1:a lost all of its 60 nodes (below half for 10m) and zone r1:b lost 40 of 60 nodes (below half for 15m): 268 pods were evicted, "+
+		"the slowest 14m15s after its node fell silent, all of them needlessly, because their nodes were back within 10m. "+
+		"2 workloads had fewer than half of their pods live for up to 15m.", value[string](t, ctx, `document.querySelector("#verdict").textContent`))
+	require.Equal(t, []string{"fail zone a at 5m for 10m", "fail 40 nodes of zone b at 25m for 15m"}, value[[]string](t, ctx, `[...document.querySelectorAll("#events span")].map(e => e.textContent)`))
+	require.Contains(t, value[string](t, ctx, `document.getElementById("nodes").textContent`), "The nodes of zone r1:c were live all the time.", "in words, because there is nothing to draw")
 
 	// By mouse: select a node, and a pod in its story.
 	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#nodelist button"))))
@@ -135,21 +164,12 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 	require.Equal(t, "default/ReplicaSet/b", value[string](t, ctx, `document.querySelector("#loads tbody td").textContent`))
 	require.NoError(t, chromedp.Do(ctx, chromedp.Focus(chromedp.CSS("#loads th button")), chromedp.KeyEvent("\r")))
 	require.Equal(t, "default/ReplicaSet/a", value[string](t, ctx, `document.querySelector("#loads tbody td").textContent`))
-	require.NoError(t, chromedp.Do(ctx, chromedp.Focus(chromedp.CSS("#pods"))))
-	value[bool](t, ctx, `document.getElementById("pods").dispatchEvent(new KeyboardEvent("keydown", {key: "PageDown"}))`)
-	require.Regexp(t, `^2m`, value[string](t, ctx, `document.querySelector("#pods .u-legend .u-value").textContent`))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Focus(chromedp.CSS("#pods .chart"))))
+	value[bool](t, ctx, `document.querySelector("#pods .chart").dispatchEvent(new KeyboardEvent("keydown", {key: "PageDown"}))`)
+	require.Regexp(t, `^At 2m.*: 0 without a live node; 0 stuck terminating$`, value[string](t, ctx, `document.querySelector("#pods .read").textContent`))
+	require.Regexp(t, `^At 2m.*: 60 live$`, value[string](t, ctx, `document.querySelector("#nodes .read").textContent`), "all charts are read at the same time")
 
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{1280, 390} {
-			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			require.NoError(t, err)
-			require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(width, 900)))
-			_, err = chromedp.Run(ctx, chromedp.Poll[bool](`[...document.querySelectorAll(".chart canvas")].every(c => c.getBoundingClientRect().width <= innerWidth)`))
-			require.NoError(t, err)
-			require.LessOrEqual(t, value[int64](t, ctx, `document.documentElement.scrollWidth`), width, "nothing sticks out")
-			shot(t, ctx, scheme+map[int64]string{1280: "-desk", 390: "-phone"}[width])
-		}
-	}
+	everywhere(t, ctx, "embedded")
 	require.Empty(t, messages(), "the console is silent")
 }
 
@@ -167,13 +187,13 @@ func TestPageOfBudgets(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(objects), 0o600))
 	scenario := filepath.Join(dir, "scenario.yaml")
 	require.NoError(t, os.WriteFile(scenario, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 2m, fail: {node: a}}\nuntil: 20m\n"), 0o600))
-	page, _ := written(t, "--scenario", scenario)
-	ctx, messages := open(t, page)
+	path, _ := written(t, "--scenario", scenario)
+	ctx, messages := open(t, path)
 	row := func(of string) string {
 		return `[...document.querySelectorAll("#loads tbody tr")].find(tr => tr.firstChild.textContent === "default/ReplicaSet/` + of + `")`
 	}
 	require.Equal(t, "18m", value[string](t, ctx, row("web")+`.children[5].textContent`))
-	require.Equal(t, "–", value[string](t, ctx, row("free")+`.children[5].textContent`))
+	require.Equal(t, "no budget", value[string](t, ctx, row("free")+`.children[5].textContent`))
 	pixel := func(of string, x int) string {
 		return value[string](t, ctx, `(map => {
 			const copy = new OffscreenCanvas(map.width, map.height).getContext("2d", {willReadFrequently: true});
@@ -187,17 +207,190 @@ func TestPageOfBudgets(t *testing.T) {
 	require.Empty(t, messages(), "the console is silent")
 }
 
-// TestPageOfASweep: one curve of delays for each run, and a choice between the runs.
+// resize waits until the page is drawn for a width.
+func resize(t *testing.T, ctx context.Context, width int64) {
+	t.Helper()
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(width, 900)))
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](`innerWidth === `+strconv.FormatInt(width, 10)+` && document.body.clientWidth >= innerWidth - 20 && +document.body.dataset.drawn === document.body.clientWidth`))
+	require.NoError(t, err)
+}
+
+// everywhere opens the page at several widths, light and dark, and requires what holds at each of them.
+func everywhere(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1920, 1280, 390} {
+			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+			require.NoError(t, err)
+			resize(t, ctx, width)
+			at := name + "-" + scheme + "-" + strconv.FormatInt(width, 10)
+			shot(t, ctx, at)
+			require.LessOrEqual(t, value[int64](t, ctx, `document.documentElement.scrollWidth`), width, at)
+			for problem, expression := range problems {
+				require.Empty(t, value[[]string](t, ctx, expression), "%s: %s", at, problem)
+			}
+		}
+	}
+}
+
+// problems are expressions that list what is wrong with a page as it is shown.
+var problems = map[string]string{
+	"sticks out or is cut": `[...document.querySelectorAll("main *:not(.u-over *)")].filter(e => !e.closest("#nodelist, datalist, option, [hidden], details:not([open]) > :not(summary)")).filter(e => {
+		const r = e.getBoundingClientRect(), cut = getComputedStyle(e).overflowX === "hidden" && e.scrollWidth > e.clientWidth + 1;
+		return r.width && (r.left < -.5 || r.right > innerWidth + .5 || cut);
+	}).map(e => e.outerHTML.slice(0, 200))`,
+	"a label of a chart is cut": `[...document.querySelectorAll(".u-wrap > canvas")].filter(c => {
+		const {width, height} = c, copy = new OffscreenCanvas(width, height).getContext("2d", {willReadFrequently: true});
+		copy.drawImage(c, 0, 0);
+		return [[0, 0, 1, height], [width - 1, 0, 1, height], [0, 0, width, 1], [0, height - 1, width, 1]].some(edge => copy.getImageData(...edge).data.some(v => v));
+	}).map(c => c.closest(".chart").getAttribute("aria-label"))`,
+	"events cover each other": `(() => {
+		const boxes = [...document.querySelectorAll("#events li")].flatMap((li, of) => [...li.children].map(e => ({of, r: e.getBoundingClientRect(), text: li.textContent})));
+		return boxes.flatMap(a => boxes.filter(b => a.of < b.of && a.r.left < b.r.right && b.r.left < a.r.right && a.r.top < b.r.bottom && b.r.top < a.r.bottom).map(b => a.text + " / " + b.text));
+	})()`,
+	"names of curves cover each other": `[...document.querySelectorAll(".end")].map(e => e.getBoundingClientRect()).sort((a, b) => a.top - b.top)
+		.filter((r, i, all) => i && r.top < all[i - 1].bottom - .5).map(r => "at " + r.top)`,
+	"an event is not at its time": `(() => {
+		const run = JSON.parse(document.getElementById("data").textContent).runs[document.getElementById("run").value], s = run.series, plot = document.querySelector("#nodes .u-over").getBoundingClientRect();
+		const at = v => plot.left + plot.width * Math.min(v / ((s.without.length - 1) * s.step), 1);
+		return [...document.querySelectorAll("#events li")].flatMap((li, i) => [...li.querySelectorAll(".bar")].filter((bar, k) => {
+			const [from, to] = run.events[i].spans.filter(s => s[0] < s[1])[k];
+			return Math.abs(bar.getBoundingClientRect().left - at(from)) > 1.5 || Math.abs(bar.getBoundingClientRect().right - at(to)) > 2.5;
+		}).map(() => li.textContent));
+	})()`,
+	"plots are not aligned": `[...document.querySelectorAll("#nodes .u-over, #pods .u-over, #rate .u-over")].map(e => e.getBoundingClientRect())
+		.filter((r, _, all) => Math.abs(r.left - all[0].left) > 1 || Math.abs(r.right - all[0].right) > 1).map(r => r.left + " to " + r.right)`,
+	"a value is left open": `document.querySelector("main").innerText.match(/–|undefined|NaN|null/g) || []`,
+}
+
+// marksDiffer requires that the marks of each legend differ even if all colours are the same.
+func marksDiffer(t *testing.T, ctx context.Context) {
+	t.Helper()
+	require.Empty(t, value[[]string](t, ctx, `(() => {
+		for (const name of ["live", "silent", "waiting", "tainted", "returned", "a", "b", "c", "ink"]) document.documentElement.style.setProperty("--" + name, "#000000");
+		document.getElementById("run").dispatchEvent(new Event("change"));
+		const marks = within => [...within.querySelectorAll("canvas.mark")].map(c => c.toDataURL());
+		const same = [...document.querySelectorAll(".legend, #curves .uplot")].filter(l => new Set(marks(l)).size < marks(l).length).map(l => l.textContent);
+		document.documentElement.removeAttribute("style");
+		document.getElementById("run").dispatchEvent(new Event("change"));
+		return same;
+	})()`))
+}
+
+func figures(value float64) map[string]float64 {
+	all := make(map[string]float64)
+	for _, name := range scenario.ClusterFigures {
+		all[name] = value
+	}
+	return all
+}
+
+// TestPageOfALargeCluster: numbers with seven digits, many events with long texts, all states, and more zones than are shown.
+func TestPageOfALargeCluster(t *testing.T) {
+	const points, pods = 100, 3_000_000
+	run := page.Run{Label: "this run", Engine: "evictkit", Verdict: "A verdict.", Played: "What was played.", Figures: figures(123_456_789)}
+	s := page.Series{Step: 864, States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"}}
+	for i := range 8 {
+		z := page.Zone{Name: "region-one:zone-with-a-long-name-" + strconv.Itoa(i), Values: make([][]int, len(s.States))}
+		for p := range points {
+			for k := range z.Values {
+				nodes := 0
+				if k == (p/10+i)%len(s.States) {
+					nodes = 100_000
+				}
+				z.Values[k] = append(z.Values[k], nodes)
+			}
+		}
+		s.Zones = append(s.Zones, z)
+	}
+	for p := range points {
+		s.Without, s.Pending, s.Terminating = append(s.Without, p*pods/points), append(s.Pending, (points-p)*pods/points), append(s.Terminating, p)
+		s.Evicted, s.Tainted, s.Allowed = append(s.Evicted, p*p*1000), append(s.Tainted, p*p), append(s.Allowed, .1)
+	}
+	for i := range 101 {
+		s.Delays = append(s.Delays, float64(i*100))
+	}
+	run.Series = s
+	for i := range 12 {
+		e := page.Event{Text: "fail 12 nodes of zone zone-with-a-long-name-" + strconv.Itoa(i) + " ×24, every 1h from 30m, for 15m each"}
+		for k := range 1 + 20*(i%2) {
+			at := float64(i*7000 + k*3600)
+			e.Spans = append(e.Spans, [2]float64{at, min(at+float64(i%3)*900, 86400)})
+		}
+		run.Events = append(run.Events, e)
+		run.Workloads = append(run.Workloads, page.Workload{Name: "a-namespace-with-a-long-name/ReplicaSet/workload-" + strconv.Itoa(i), Desired: pods, Lowest: pods / 2, Below: 86400, BelowBudget: 60, Live: []int{100, 50}})
+	}
+	path := filepath.Join(t.TempDir(), "large.html")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, page.Write(file, &page.Data{Version: 1, Runs: []page.Run{run}}))
+	require.NoError(t, file.Close())
+	ctx, messages := open(t, path)
+	require.Equal(t, 7, value[int](t, ctx, `document.querySelectorAll("#nodes .chart").length`), "the other zones are added up")
+	require.Equal(t, []string{"tainted", "waiting for their taint", "silent, not yet noticed", "back, not yet cleared", "live"}, value[[]string](t, ctx, `[...document.querySelectorAll("#nodes .legend li")].map(e => e.textContent)`))
+	everywhere(t, ctx, "large")
+	marksDiffer(t, ctx)
+	require.Empty(t, messages(), "the console is silent")
+}
+
+// TestPageWithoutAnything: what does not occur is said in words.
+func TestPageWithoutAnything(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty.html")
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, page.Write(file, &page.Data{Version: 1, Runs: []page.Run{{Engine: "upstream", Figures: figures(0)}}}))
+	require.NoError(t, file.Close())
+	ctx, messages := open(t, path)
+	require.Zero(t, value[int](t, ctx, `document.querySelectorAll("canvas").length`))
+	require.Contains(t, value[string](t, ctx, `document.getElementById("nodes").textContent`), "upstream records nothing over time")
+	require.Empty(t, messages(), "the console is silent")
+}
+
+// TestPageOfASweep: it opens on a table of the runs, ten curves of delays are told apart, and one run can be chosen.
 func TestPageOfASweep(t *testing.T) {
-	page, _ := written(t, "sweep", "--set", "config.nodeEvictionRate=0.05,0.1,1")
-	ctx, messages := open(t, page)
-	require.Equal(t, 3, value[int](t, ctx, `document.querySelectorAll("#run option").length`))
-	require.Equal(t, 4, value[int](t, ctx, `document.querySelectorAll("#delay .u-legend .u-series").length`), "with the axis")
-	before := value[string](t, ctx, `document.getElementById("figure-evicted").textContent`)
-	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue(chromedp.CSS("#run"), "2")))
-	value[bool](t, ctx, `document.getElementById("run").dispatchEvent(new Event("change"))`)
+	path, _ := written(t, "sweep", "--set", "config.nodeEvictionRate=0.01,0.02,0.05,0.1,0.2,0.3,0.5,1,2,5")
+	ctx, messages := open(t, path)
+	require.Equal(t, "Of 10 runs, nodeEvictionRate 0.01 evicted the fewest pods (78), and nodeEvictionRate 5 lost the fewest pod-hours (118).", value[string](t, ctx, `document.querySelector("main .verdict").textContent`))
+	require.True(t, value[bool](t, ctx, `[...document.querySelectorAll("main canvas")].every(c => document.getElementById("runs").compareDocumentPosition(c) & Node.DOCUMENT_POSITION_FOLLOWING)`))
+	require.Equal(t, 10, value[int](t, ctx, `document.querySelectorAll("#runs tbody tr").length`))
+	require.Equal(t, []string{"78", "54", "54", "118", "6m6s"}, value[[]string](t, ctx, `[...document.querySelectorAll("#runs .best")].map(e => e.textContent)`), "the best of each column")
+	require.Equal(t, "0.01", value[string](t, ctx, `document.querySelector(".end").textContent`))
+	everywhere(t, ctx, "sweep")
+	marksDiffer(t, ctx)
+
+	resize(t, ctx, 1280)
+	position := value[[]float64](t, ctx, `(() => { const e = document.querySelector("#curves .u-over"); e.scrollIntoView({block: "center"}); const r = e.getBoundingClientRect(); return [r.left + r.width * .7, r.top + r.height - 2]; })()`)
+	require.NoError(t, chromedp.Do(ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, position[0], position[1])))
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](`document.querySelector(".name:not([hidden])")?.textContent === "nodeEvictionRate 5"`))
+	require.NoError(t, err, "hovering names the curve")
+	for range 40 {
+		value[bool](t, ctx, `document.querySelector("#curves .chart").dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowUp"}))`)
+	}
+	require.Regexp(t, `^nodeEvictionRate 0.01: 70 % `, value[string](t, ctx, `document.querySelector("#curves .read").textContent`), "so do the arrow keys")
+
+	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#runs tbody tr:nth-child(8) button"))))
 	require.Equal(t, "612", value[string](t, ctx, `document.getElementById("figure-evicted").textContent`))
-	require.NotEqual(t, "612", before)
-	shot(t, ctx, "sweep")
+	require.Equal(t, "7", value[string](t, ctx, `document.getElementById("run").value`))
+	require.NoError(t, chromedp.Do(ctx, chromedp.SetValue(chromedp.CSS("#run"), "0")))
+	value[bool](t, ctx, `document.getElementById("run").dispatchEvent(new Event("change"))`)
+	require.Equal(t, "78", value[string](t, ctx, `document.getElementById("figure-evicted").textContent`))
+	require.Empty(t, messages(), "the console is silent")
+}
+
+// TestPageOfAComparison: each run has the events of its own scenario.
+func TestPageOfAComparison(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for _, name := range []string{"a", "b"} {
+		files = append(files, filepath.Join(dir, name+".yaml"))
+		require.NoError(t, os.WriteFile(files[len(files)-1], []byte("cluster: {zones: [{name: a, nodes: 3}, {name: b, nodes: 3}]}\nevents: [{at: 1m, fail: {zone: "+name+"}}]\nuntil: 10m\n"), 0o600))
+	}
+	path, _ := written(t, "compare", files[0], files[1])
+	ctx, messages := open(t, path)
+	require.Equal(t, "fail zone a at 1m to the end", value[string](t, ctx, `document.getElementById("events").textContent`))
+	require.NoError(t, chromedp.Do(ctx, chromedp.Click(chromedp.CSS("#runs tbody tr:nth-child(2) button"))))
+	require.Eventually(t, func() bool {
+		return value[string](t, ctx, `document.getElementById("events").textContent`) == "fail zone b at 1m to the end"
+	}, 10*time.Second, 10*time.Millisecond)
 	require.Empty(t, messages(), "the console is silent")
 }

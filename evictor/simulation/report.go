@@ -72,6 +72,8 @@ type ZoneReport struct {
 	Name string // region:name
 	// Nodes counts the zone's nodes at the end, LowestNodes the live ones at the worst time.
 	Nodes, LowestNodes int
+	// Below is how long fewer nodes were live than there are, BelowHalf how long fewer than half of them, in all.
+	Below, BelowHalf time.Duration
 	// Pods counts the pods that are on the zone's nodes at time 0, without completed pods and pods of DaemonSets. Those of
 	// Scenario.Workloads have no node yet.
 	Pods int

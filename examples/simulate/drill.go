@@ -320,6 +320,7 @@ func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *asse
 		return err
 	}
 	var outcomes []*outcome.Outcome
+	var scenarios []*scenario.Scenario
 	for _, score := range []drill.Score{a.advice.Today, a.advice.Best} {
 		r, playErr := cluster.Play(ctx, a.worst.Loss, score.Settings, 0, simulator.Options{Points: points})
 		if playErr != nil {
@@ -330,6 +331,7 @@ func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *asse
 			{Path: "config.nodeMonitorGracePeriod", Value: short(score.Grace)}, {Path: "tolerationSeconds", Value: number(score.Tolerance.Seconds())},
 		}
 		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, r, scenariofile.Left{}, nil))
+		scenarios = append(scenarios, cluster.Scenario(a.worst.Loss, score.Settings, 0))
 	}
-	return file.keep(writeReport(file, outcomes, nil, nil))
+	return file.keep(writeReport(file, outcomes, scenarios, nil))
 }

@@ -64,7 +64,7 @@ func lostNodes(r *simulator.Report) string {
 		return ""
 	}
 	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
-		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Lacking, a.Lacking))
+		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Below, a.Below))
 	})
 	var whole, durations, parts []string
 	all := "" // about the zones of whole
@@ -76,11 +76,11 @@ func lostNodes(r *simulator.Report) string {
 	}
 	for i := range zones[:min(len(zones), verdictZones)] {
 		z := &zones[i]
-		if z.Lowest <= 0 {
+		if z.LowestNodes <= 0 {
 			whole, durations = append(whole, zoneName(z.Name)), append(durations, short(z.BelowHalf))
-			all = fmt.Sprintf("zone %s lost all of its %s%s", whole[0], some(z.Desired, "node"), half(z))
+			all = fmt.Sprintf("zone %s lost all of its %s%s", whole[0], some(z.Nodes, "node"), half(z))
 		} else {
-			parts = append(parts, fmt.Sprintf("zone %s lost %s of %s%s", zoneName(z.Name), count(z.Desired-z.Lowest), some(z.Desired, "node"), half(z)))
+			parts = append(parts, fmt.Sprintf("zone %s lost %s of %s%s", zoneName(z.Name), count(z.Nodes-z.LowestNodes), some(z.Nodes, "node"), half(z)))
 		}
 	}
 	if len(whole) > 1 {
@@ -110,22 +110,22 @@ func evictedPods(r *simulator.Report) string {
 	text := "no pod was evicted"
 	if r.Evicted > 0 {
 		text = some(r.Evicted, "pod") + " " + plural(r.Evicted, "was", "were") + " evicted"
-		if r.Rescheduled == 0 { // otherwise replacements are among them
+		if r.ReturnedPods == 0 { // otherwise replacements are among them
 			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), plural(r.Evicted, "was", "were"))
 		}
-		if r.Delays.Worst > 0 {
-			text += ", the slowest " + short(r.Delays.Worst) + " after its node fell silent"
+		if r.EvictionDelayWorst > 0 {
+			text += ", the slowest " + short(r.EvictionDelayWorst) + " after its node fell silent"
 		}
 	}
-	if r.Needless > 0 {
-		share := count(r.Needless) + " of them "
-		if r.Needless == r.Evicted {
+	if r.NeedlessEvictions > 0 {
+		share := count(r.NeedlessEvictions) + " of them "
+		if r.NeedlessEvictions == r.Evicted {
 			share = plural(r.Evicted, "", "all of them ")
 		}
-		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.Needless, "its node was", "their nodes were"), short(simulator.NeedlessWithin))
+		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulator.NeedlessWithin))
 	}
-	if r.Lost > 0 {
-		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.Lost, "eviction"), plural(r.Lost, "was", "were"))
+	if r.LostEvictions > 0 {
+		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.LostEvictions, "eviction"), plural(r.LostEvictions, "was", "were"))
 	}
 	return text
 }

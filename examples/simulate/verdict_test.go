@@ -12,9 +12,9 @@ import (
 
 func TestVerdict(t *testing.T) {
 	zoneOf := func(name string, desired, lowest int, below, half time.Duration) simulator.Zone {
-		return simulator.Zone{Name: name, Level: simulator.Level{Desired: desired, Lowest: lowest, Below: below, BelowHalf: half}}
+		return simulator.Zone{Name: name, Nodes: desired, LowestNodes: lowest, Below: below, BelowHalf: half}
 	}
-	load := simulator.Workload{Level: simulator.Level{Desired: 10, BelowHalf: 12 * time.Minute}}
+	load := simulator.Workload{Level: simulator.Level{Desired: 10, BelowHalf: 12 * time.Minute, LongestBelowHalf: 12 * time.Minute}}
 	for name, c := range map[string]struct {
 		report simulator.Report
 		want   string
@@ -25,8 +25,9 @@ func TestVerdict(t *testing.T) {
 		},
 		"a zone": {
 			simulator.Report{
-				ByZone: []simulator.Zone{zoneOf("r:a", 1667, 0, time.Hour, 40*time.Minute)}, Pods: 50_000, Evicted: 12_300, Needless: 310,
-				Delays: simulator.Delays{Worst: 23 * time.Minute}, Workloads: []simulator.Workload{load, load, load},
+				ByZone: []simulator.Zone{zoneOf("r:a", 1667, 0, time.Hour, 40*time.Minute)}, Pods: 50_000, Evicted: 12_300, NeedlessEvictions: 310,
+				Delays: simulator.Delays{EvictionDelayWorst: 23 * time.Minute}, Workloads: []simulator.Workload{load, load, load},
+				WorkloadsBelowHalf: 3, LongestBelowHalf: 12 * time.Minute,
 			},
 			"Zone r:a lost all of its 1,667 nodes (below half for 40m): 12,300 of 50,000 pods were evicted, the slowest 23m after its node fell silent, " +
 				"310 of them needlessly, because their nodes were back within 10m. 3 workloads had fewer than half of their pods live for up to 12m.",
@@ -36,14 +37,14 @@ func TestVerdict(t *testing.T) {
 				ByZone: []simulator.Zone{
 					zoneOf("a", 9, 9, 0, 0), zoneOf("b", 9, 8, time.Minute, 0), zoneOf("c", 9, 0, time.Minute, time.Minute),
 					zoneOf("d", 9, 0, time.Hour, time.Hour), zoneOf("e", 9, 3, time.Minute, 30*time.Second),
-				}, Pods: 9, Evicted: 1, Needless: 1, Rescheduled: 1, Lost: 2, Workloads: []simulator.Workload{{}},
+				}, Pods: 9, Evicted: 1, NeedlessEvictions: 1, ReturnedPods: 1, LostEvictions: 2, Workloads: []simulator.Workload{{}},
 			},
 			"Zones d and c lost all of their nodes (below half for 1h and 1m), zone e lost 6 of 9 nodes (below half for 30s) and 1 more zone lost nodes: " +
 				"1 pod was evicted, needlessly, because its node was back within 10m; 2 evictions were overdue and never happened. " +
 				"No workload had fewer than half of its pods live.",
 		},
 		"a drain": {
-			simulator.Report{Pods: 9, Evicted: 2, Budgets: []simulator.Budget{{BelowNeeded: time.Minute}}},
+			simulator.Report{Pods: 9, Evicted: 2, BudgetsBroken: 1, LongestBelowBudget: time.Minute},
 			"All nodes were live all the time: 2 of 9 pods were evicted. 1 disruption budget was not kept for up to 1m.",
 		},
 	} {

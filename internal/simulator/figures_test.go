@@ -399,7 +399,7 @@ func (m *naive) levels(t *testing.T, want, got *Report) {
 	for _, name := range slices.Sorted(maps.Keys(m.zones)) {
 		z := *m.zones[name]
 		nodes := m.level["node "+name]
-		z.Nodes, z.LowestNodes = nodes.Desired, nodes.LowestReady
+		z.Nodes, z.LowestNodes, z.Below, z.BelowHalf = nodes.Desired, nodes.LowestReady, nodes.Below, nodes.BelowHalf
 		if i := slices.IndexFunc(got.ByZone, func(g Zone) bool { return g.Name == z.Name }); i >= 0 {
 			z.Limits, z.NodesWaited = got.ByZone[i].Limits, got.ByZone[i].NodesWaited
 		}

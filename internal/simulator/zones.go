@@ -17,6 +17,8 @@ type Zone struct {
 	Nodes           int           `figure:"nodes"` // at the end
 	Pods            int           `figure:"pods"`  // at the start, without those of DaemonSets and completed ones
 	LowestNodes     int           `figure:"lowestNodes"`
+	Below           time.Duration `figure:"belowSeconds"`     // how long fewer nodes were live than there are, in all
+	BelowHalf       time.Duration `figure:"belowHalfSeconds"` // how long fewer than half of them were, in all
 	KubeletFailures int           `figure:"kubeletFailures"`
 	UnknownNodes    int           `figure:"unknownNodes"`
 	Taints          int           `figure:"taints"`
@@ -136,6 +138,7 @@ func (c *Cluster) reportZones() (zones []Zone) {
 		z.enters(c.now(), Limit{})
 		nodes := z.nodes.report(c.now())
 		z.told.Nodes, z.told.LowestNodes, z.told.NodesWaited = nodes.Desired, nodes.LowestReady, 0
+		z.told.Below, z.told.BelowHalf = nodes.Below, nodes.BelowHalf
 		for i := range z.told.Limits {
 			z.told.NodesWaited += z.told.Limits[i].Waited
 		}

@@ -171,12 +171,18 @@ const (
 	after  = 30 * time.Minute // from when the nodes are back to the end
 )
 
-// Play plays a loss. With a remedy, lost nodes get the out-of-service taint that long after they fell silent.
+// Play plays a loss, as Scenario says it.
 func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, options simulator.Options) (*simulator.Report, error) {
 	cluster := simulator.New(&simulator.Clock{})
 	if _, err := c.objects.Fill(ctx, cluster, func(pod *v1.Pod) *v1.Pod { return s.tolerated(pod) }); err != nil {
 		return nil, err
 	}
+	return simulator.Play(ctx, c.Scenario(loss, s, remedy), cluster, options)
+}
+
+// Scenario is a loss with these settings, except for the tolerations of pods. With a remedy, lost nodes get the
+// out-of-service taint that long after they fell silent.
+func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) *scenario.Scenario {
 	nodes, at := scenario.Selector{Nodes: loss.Nodes}, func(d time.Duration) *scenario.Duration { return (*scenario.Duration)(&d) }
 	played := &scenario.Scenario{Config: c.Config, Reschedule: &scenario.Reschedule{}, Until: at(begins + loss.For + after)}
 	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold = &s.Rate, &s.Threshold
@@ -190,7 +196,7 @@ func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.D
 		played.Events = append(played.Events, scenario.Event{At: at(begins + remedy), OutOfService: &nodes})
 	}
 	played.Events = append(played.Events, scenario.Event{At: at(begins + loss.For), Recover: &nodes})
-	return simulator.Play(ctx, played, cluster, options)
+	return played
 }
 
 // tolerated returns the pod with the toleration of the settings, if it has the API server's.

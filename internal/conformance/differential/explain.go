@@ -241,6 +241,9 @@ func (e *explainer) singleTaint(i int, l Left) {
 	if e.late > 0 && !upstream && ownNoExecute(l.Line) && e.pair(i, l.T, l.T+e.late+tick, SamePass) {
 		return
 	}
+	if e.late > 0 && !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpAdd {
+		e.liftedSoon(i, l)
+	}
 	if !upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove && e.isAllDown(l.T) && e.theirs.tainted(l.Node, l.T-slack, l.T+tick) {
 		r := RateOfPass // it is added during the pass that removes the taints, and stays
 		if e.late > 0 {
@@ -255,6 +258,20 @@ func (e *explainer) singleTaint(i int, l Left) {
 	if e.compat.loseTaints && upstream && ownNoExecute(l.Line) && l.Op == scenario.OpRemove {
 		if at := e.started(l.T); at > 0 && l.T <= at+slack {
 			e.explain(i, RestartLoses)
+		}
+	}
+}
+
+// liftedSoon explains a taint of ours that is lifted before upstream's turn for the node would have come, and what that cancels.
+func (e *explainer) liftedSoon(i int, l Left) {
+	until := l.T + e.late + e.lag(e.zoneOf[l.Node], l.T) + tick
+	for k, o := range e.left {
+		if o.Side != OursSide || o.Node != l.Node || o.T <= l.T || o.T > until {
+			continue
+		}
+		if o.Kind == scenario.KindCancel || o.Kind == scenario.KindTaint && o.Op == scenario.OpRemove && o.Key == l.Key && o.Effect == l.Effect {
+			e.explain(i, SamePass)
+			e.explain(k, SamePass)
 		}
 	}
 }

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
@@ -22,6 +25,10 @@ import (
 func run(ctx context.Context, o options, logger *slog.Logger) error {
 	for _, warning := range o.warnings() {
 		logger.Warn(warning)
+	}
+	bounds, err := readBudget(o.budget, clock.RealClock{})
+	if err != nil {
+		return err
 	}
 	config, err := connection(&o)
 	if err != nil {
@@ -46,19 +53,27 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err := cluster.Check(ctx, needed(&o, watch)); err != nil {
 		return finished(ctx, err)
 	}
+	stopped, err := newBrakes(ctx, &o, config, logger)
+	if err != nil {
+		return finished(ctx, err)
+	}
 	changed := func() {}
 	leader := newTerms(func() *leadership {
 		l := newLeadership(electing, o.leader, cluster.MayLead, logger)
 		l.changed = func() { changed() }
 		return l
 	})
-	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{
+	clients, settings := m.Clients(cluster.Clients()), evictor.Options{
 		Logger: logger, Observer: m, OnPass: then(m.Pass, started), DryRun: o.dryRun, MayWrite: leader.mayWrite,
+		MayHarmIn: stopped.mayHarmIn(), MayEvict: stopped.mayEvict(o.evictor.Half),
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
-	})
+	}
+	bounds.apply(&settings)
+	e, err := evictor.New(o.evictor, clients, settings)
 	if err != nil {
 		return err
 	}
+	stopped.attach(e, clients.Nodes, o.evictor.MaxAnnounced > 0)
 	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
@@ -66,7 +81,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	stopServing, err := secured.serveBoth(&o, observed(m, leader.healthy, cluster.Parts, secured.guard, ledBy(o.leader, leader.mayWrite)...), debugging(e, leader.mayWrite, cluster.MayLead), logger)
+	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, bounds)...)
+	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, leader.mayWrite, cluster.MayLead, stopped, bounds}), logger)
 	if err != nil {
 		return err
 	}
@@ -74,11 +90,14 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
 	seen := make(chan error, 1)
 	go func() { seen <- cluster.Run(seeing) }() // it outlasts each term of leadership
+	var looking sync.WaitGroup
+	looking.Go(func() { stopped.run(seeing) })
 	err = leader.run(ctx, e.Run)
 	stopSeeing()
 	if errors.Is(err, errStuck) {
 		return err // do not wait: the evictor's Run has not returned
 	}
+	looking.Wait()
 	return errors.Join(err, <-seen)
 }
 
@@ -101,6 +120,10 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 			signed.Verb = verb
 			all = append(all, signed)
 		}
+	}
+	if o.brakes != "" {
+		namespace, name, _ := strings.Cut(o.brakes, "/")
+		all = append(all, clientgo.Permission{Verb: "get", Resource: "configmaps", Namespace: namespace, Name: name})
 	}
 	if o.leader.elect {
 		for _, verb := range []string{"get", "create", "update"} {

@@ -14,7 +14,6 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
@@ -23,15 +22,15 @@ import (
 	"github.com/evictkit/evictkit/zone"
 )
 
-// brakes are what operators have stopped: the data of a ConfigMap, of which each key is a brake and its value the reason.
+// brakes are what operators have stopped: the data of a ConfigMap. Each key is a brake, and its value the reason.
 //
 //	all                 new taints and evictions, everywhere
 //	zone.REGION.ZONE    the same in one zone; zone.ZONE if it has no region, zone for the nodes without a zone
 //	node.NAME           our own taints on one node, and evictions by them
 //
-// They come by the API because harm goes by it: a controller that cannot read its brakes for want of an API server can do
-// no harm either. They are read every brakesPeriod and not watched, so that an answer is never older than that. A failed
-// read leaves all brakes as they are.
+// They come by the API because harm goes by it: a controller that has no API server to read its brakes from can do no
+// harm either. They are read again and again, and not watched: a watch may be old, or stand still. A read that fails
+// leaves all brakes as they are.
 type brakes struct {
 	source string                                                    // the flag, for errors; empty without --brakes
 	get    func(context.Context) (data map[string]string, err error) // nil without --brakes
@@ -54,9 +53,11 @@ type brakesRead struct {
 
 const (
 	brakesPeriod = 2 * time.Second // as that of the leader's lease
-	brakeOfAll   = "all"
-	brakeOfZone  = "zone"
-	brakeOfNode  = "node."
+	brakesWithin = 5 * brakesPeriod
+
+	brakeOfAll  = "all"
+	brakeOfZone = "zone"
+	brakeOfNode = "node."
 )
 
 // newBrakes reads the brakes for the first time. An error means that nobody knows what must not be done.
@@ -66,13 +67,9 @@ func newBrakes(ctx context.Context, o *options, config *rest.Config, logger *slo
 	if o.brakes == "" {
 		return b, nil
 	}
-	config = rest.CopyConfig(config)
-	config.UserAgent += "/brakes"
-	config.RateLimiter = nil // a brake waits for no other request
-	config.Timeout = brakesPeriod
-	client, err := kubernetes.NewForConfig(config)
+	client, err := clientFor("brakes", config, brakesWithin)
 	if err != nil {
-		return nil, fmt.Errorf("client for brakes: %w", err)
+		return nil, err
 	}
 	namespace, name, _ := strings.Cut(o.brakes, "/")
 	b.source = "--" + brakesFlag + "=" + o.brakes
@@ -120,6 +117,9 @@ func (b *brakes) run(ctx context.Context) {
 // look reads the brakes once more and applies what has changed.
 func (b *brakes) look(ctx context.Context) {
 	was, is := b.last.Load(), b.read(ctx)
+	if ctx.Err() != nil {
+		return
+	}
 	b.last.Store(is)
 	if is.err != nil && was.err == nil {
 		b.logger.Warn("the brakes cannot be read: they stay as they were", "error", is.err)
@@ -172,7 +172,8 @@ func (b *brakes) mayHarmIn() func(zone.Key) error {
 	}
 }
 
-// mayEvict is the evictor's option for the half that cannot lift the other half's taints from a held node; nil for others.
+// mayEvict is the evictor's option for the half that evicts: it cannot lift the other half's taints from a held node.
+// For others it is nil.
 func (b *brakes) mayEvict(half evictor.Half) func(context.Context, *v1.Pod, evictor.Decision) error {
 	if b.get == nil || half != evictor.TaintEviction {
 		return nil

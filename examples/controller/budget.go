@@ -44,7 +44,7 @@ type limits struct {
 	exceeded zone.Pending
 }
 
-// readBudget reads the file, for an evictor on that clock. It returns nil for an empty path; an error names every fault.
+// readBudget reads the file, for an evictor on that clock. It returns nil for an empty path; an error has all faults.
 func readBudget(path string, on clock.PassiveClock) (*limits, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // no budget is no fault

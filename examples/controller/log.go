@@ -5,8 +5,8 @@ import (
 	"log/slog"
 )
 
-// newLogger writes text or, with --logging-format=json, lines with the keys of Kubernetes' components: ts in milliseconds
-// since 1970, msg, err and, unless it is an error, v.
+// newLogger writes text or, with --logging-format=json, lines with the keys of Kubernetes' components: ts in
+// milliseconds since 1970, msg, err and, unless it is an error, v.
 func newLogger(o *options, to io.Writer) *slog.Logger {
 	handler := &slog.HandlerOptions{Level: level(o.verbosity)}
 	if o.loggingFormat != jsonFormat {

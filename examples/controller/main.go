@@ -51,6 +51,9 @@ func program(ctx context.Context) error {
 	logger := newLogger(&o, os.Stderr)
 	klog.SetSlogLogger(logger) // client-go's
 	logger.Info("starting", "version", versionOf(debug.ReadBuildInfo()))
+	for _, warning := range o.warnings() {
+		logger.Warn(warning)
+	}
 	return run(ctx, o, logger)
 }
 

@@ -69,7 +69,7 @@ func scrapes(t *testing.T) (texts []string) {
 	pulled := map[string]string{}
 	b := &brakes{clock: c.Clock(), logger: slog.New(slog.DiscardHandler), get: func(context.Context) (map[string]string, error) { return pulled, nil }}
 	b.last.Store(b.read(t.Context()))
-	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, of: Bad, max: 100%}]")
+	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, per: topology.kubernetes.io/zone, of: Bad, max: 100%}]")
 	require.NoError(t, err)
 	options := evictor.Options{
 		Clock: c.Clock(), Observer: m, OnPass: m.Pass, MayWrite: mayWrite, MayHarm: health, MayHarmIn: b.mayHarmIn(),

@@ -23,9 +23,6 @@ import (
 
 // run is the program. It returns nil after the context has ended and the lease is released.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
-	for _, warning := range o.warnings() {
-		logger.Warn(warning)
-	}
 	bounds, err := readBudget(o.budget, clock.RealClock{})
 	if err != nil {
 		return err
@@ -36,12 +33,10 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	m := metrics.New(metrics.Options{})
 	config.Wrap(m.Transport)
-	election := rest.CopyConfig(config)
-	election.UserAgent += "/leader-election"
-	election.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream, so that one hanging request does not cost the lease
-	electing, err := kubernetes.NewForConfig(election)
+	// The timeout is upstream's, so that one hanging request does not cost the lease.
+	electing, err := clientFor("leader-election", config, max(time.Second, o.leader.renewDeadline/2))
 	if err != nil {
-		return fmt.Errorf("client for leader election: %w", err)
+		return err
 	}
 	started := sparing()
 	defer started()
@@ -87,12 +82,17 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		return err
 	}
 	defer stopServing()
+	return runAll(ctx, cluster, stopped, leader, e)
+}
+
+// runAll runs the evictor in each term of leadership, and beside it what lasts longer: the watches and the brakes.
+func runAll(ctx context.Context, cluster *clientgo.Cluster, stopped *brakes, leader *terms, e *evictor.Evictor) error {
 	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
 	seen := make(chan error, 1)
-	go func() { seen <- cluster.Run(seeing) }() // it outlasts each term of leadership
+	go func() { seen <- cluster.Run(seeing) }()
 	var looking sync.WaitGroup
 	looking.Go(func() { stopped.run(seeing) })
-	err = leader.run(ctx, e.Run)
+	err := leader.run(ctx, e.Run)
 	stopSeeing()
 	if errors.Is(err, errStuck) {
 		return err // do not wait: the evictor's Run has not returned
@@ -135,6 +135,19 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 		}
 	}
 	return all
+}
+
+// clientFor returns a client with a rate limit of its own, and a timeout of its requests unless that is 0.
+func clientFor(what string, config *rest.Config, timeout time.Duration) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent += "/" + what
+	config.RateLimiter = nil
+	config.Timeout = timeout
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client for %s: %w", what, err)
+	}
+	return client, nil
 }
 
 // connection returns how to reach the API server.

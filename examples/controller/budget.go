@@ -47,7 +47,7 @@ type limits struct {
 // readBudget reads the file, for an evictor on that clock. It returns nil for an empty path; an error has all faults.
 func readBudget(path string, on clock.PassiveClock) (*limits, error) {
 	if path == "" {
-		return nil, nil //nolint:nilnil // no budget is no fault
+		return nil, nil
 	}
 	l, err := parseBudget(path, on)
 	if err != nil {

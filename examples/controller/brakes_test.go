@@ -83,6 +83,7 @@ func TestTheBrakeOfAllStopsHarmAndNotRecovery(t *testing.T) {
 	b.cluster.Fail("b-0")
 	b.cluster.Advance(10 * time.Minute)
 	b.pull(t, map[string]string{"all": ""})
+	b.pull(t, map[string]string{"all": "", "node.a-3": "debugging"})
 	b.cluster.Advance(10 * time.Minute)
 	require.False(t, b.cluster.HasNoExecute("a-0"), "it is lifted")
 	require.Empty(t, b.cluster.Taints("b-0"))

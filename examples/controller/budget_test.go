@@ -28,7 +28,7 @@ func budgetOf(t *testing.T, on clock.PassiveClock, text string) (*limits, error)
 
 // TestABudgetOfAFile bounds what is tainted, in each group of a label, and what it counts is told.
 func TestABudgetOfAFile(t *testing.T) {
-	c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 10))
+	c := evictortest.New(t, evictortest.Zone("a", 10), evictortest.Zone("b", 9)) // a fifth of nine is rounded up
 	l, err := budgetOf(t, c.Clock(), pageBlock(t, "exceeded:"))
 	require.NoError(t, err)
 	options := evictor.Options{}

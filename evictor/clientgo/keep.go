@@ -17,8 +17,8 @@ import (
 // This is all that is kept:
 //
 //   - of a node: its name, UID, resourceVersion, creation time, labels, taints, and whether it is unschedulable; of its
-//     conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable the status, reason and times; and
-//     the annotations in NodeAnnotations
+//     conditions Ready, MemoryPressure, DiskPressure, PIDPressure and NetworkUnavailable, and of those that announce
+//     maintenance (Config.MaxAnnounced of the evictor), the status, reason and times; and the annotations in NodeAnnotations
 //   - of a pod: its namespace, name, UID, resourceVersion, the times of its creation, start and deletion, labels, node,
 //     tolerations, and phase; of its conditions the status of Ready and, if true, PodScheduled with its time and the
 //     DisruptionTarget that an evictor writes; whether it is a mirror pod; whether a DaemonSet controls it, and its controller

@@ -12,7 +12,11 @@ import (
 
 // keptConditions are the conditions of a node that the evictor reads; each is kept once. A kubelet may write any number
 // of others, with reasons and messages of any length.
-var keptConditions = []v1.NodeConditionType{v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeNetworkUnavailable}
+var keptConditions = []v1.NodeConditionType{
+	v1.NodeReady, v1.NodeMemoryPressure, v1.NodeDiskPressure, v1.NodePIDPressure, v1.NodeNetworkUnavailable,
+	// Those that announce maintenance. k8s.io/api names them from v0.37 on.
+	"MaintenancePlanned", "MaintenanceInProgress", "DrainInProgress", "Drained", "GracefulNodeShutdownInProgress",
+}
 
 // slimNode returns what is kept of a node. A node that is kept stays as it is.
 func (k Keep) slimNode(whole *v1.Node) *v1.Node {
@@ -52,7 +56,7 @@ func slimLabels(whole map[string]string, name string) map[string]string {
 
 // slimConditions returns the conditions that are kept, the first of each type.
 func slimConditions(whole []v1.NodeCondition) []v1.NodeCondition {
-	var room [8]v1.NodeCondition
+	var room [10]v1.NodeCondition
 	kept := room[:0]
 	for i := range whole {
 		c := &whole[i]

@@ -36,6 +36,8 @@ type apiServer struct {
 
 	election http.HandlerFunc // the lease of the leader; nil has none
 	written  func()           // called at each write of a node or pod; may be nil
+
+	configMap func() *map[string]string // the data of every ConfigMap; nil has none
 }
 
 // seen returns the requests so far.
@@ -83,6 +85,8 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.watch(w, r, resource)
 	case r.Method == http.MethodGet && slices.Contains([]string{"nodes", "pods", "leases"}, resource):
 		s.list(w, r, resource)
+	case strings.Contains(r.URL.Path, "/configmaps/") && s.configMap != nil && s.configMap() != nil:
+		s.encode(w, &v1.ConfigMap{Data: *s.configMap()})
 	case r.Method == http.MethodPost:
 		s.accept(w, r)
 	case r.Method == http.MethodPatch && s.written != nil:

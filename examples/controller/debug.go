@@ -16,14 +16,24 @@ import (
 type state struct {
 	MayWrite  string                  `json:"mayWrite"` // "yes", or why not
 	Observer  string                  `json:"seesWell"` // "yes", or what is missing or failing
-	Paused    []string                `json:"paused,omitempty"`
+	Brakes    *brakesState            `json:"brakes,omitempty"`
+	Budget    []boundState            `json:"budget,omitempty"`
 	AllDown   bool                    `json:"allZonesDown"`
 	Zones     []zone.Status[zone.Key] `json:"zones"`
 	Backlogs  []backlog               `json:"backlogs"`
 	Waiting   []waitingNode           `json:"waitingNodes"`
 	Evictions []armedEviction         `json:"evictions"`
 	Suspects  []silentNode            `json:"suspects,omitempty"`
-	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these three lists
+	Spared    []sparedNode            `json:"sparedNodes,omitempty"`
+	Omitted   int                     `json:"omitted,omitempty"` // how many entries the limit cut from these four lists
+}
+
+// debugged is what is told of.
+type debugged struct {
+	e                  *evictor.Evictor
+	mayWrite, observer func() error
+	brakes             *brakes
+	budget             *limits
 }
 
 // shownAtMost is the default limit of /debug/evictor, for each of its lists.
@@ -59,16 +69,16 @@ type silentNode struct {
 
 // debugging serves /debug/evictor and /debug/pprof. ?explain=NODE or ?explain=NAMESPACE/POD returns the decisions about
 // one; ?limit=N returns at most N entries of each list.
-func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler {
+func debugging(d debugged) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/evictor", func(w http.ResponseWriter, r *http.Request) {
 		if key := r.URL.Query().Get("explain"); key != "" {
-			decisions := e.Explain(key)
+			decisions := d.e.Explain(key)
 			if len(decisions) == 0 {
 				http.Error(w, fmt.Sprintf("no decision about %q is remembered: give NODE or NAMESPACE/POD", key), http.StatusNotFound)
 			}
-			for _, d := range decisions {
-				fmt.Fprintln(w, d)
+			for _, decision := range decisions {
+				fmt.Fprintln(w, decision)
 			}
 			return
 		}
@@ -83,7 +93,7 @@ func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler
 		w.Header().Set("Content-Type", "application/json")
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
-		if err := encoder.Encode(stateOf(e, mayWrite(), observer(), limit)); err != nil {
+		if err := encoder.Encode(d.state(limit)); err != nil {
 			return // the client has gone
 		}
 	})
@@ -93,9 +103,10 @@ func debugging(e *evictor.Evictor, mayWrite, observer func() error) http.Handler
 	return mux
 }
 
-func stateOf(e *evictor.Evictor, mayWrite, observer error, limit int) state {
+func (d *debugged) state(limit int) state {
+	e := d.e
 	s := state{
-		MayWrite: told(mayWrite), Observer: told(observer), Paused: e.Paused(), AllDown: e.AllZonesDown(),
+		MayWrite: told(d.mayWrite()), Observer: told(d.observer()), Brakes: d.brakes.state(), Budget: d.budget.state(), AllDown: e.AllZonesDown(),
 		Zones: e.Zones(), Waiting: []waitingNode{}, Evictions: []armedEviction{},
 	}
 	for _, b := range e.Backlogs() {
@@ -115,6 +126,7 @@ func stateOf(e *evictor.Evictor, mayWrite, observer error, limit int) state {
 		}
 		s.Suspects = append(s.Suspects, n)
 	}
+	s.Spared = first(d.brakes.spared(), limit, &s.Omitted)
 	for _, p := range first(e.Evictions(), limit, &s.Omitted) {
 		s.Evictions = append(s.Evictions, armedEviction{Pod: p.Pod.String(), Node: p.Pod.Node, Due: p.Due, Attempt: p.Attempt, Why: p.Why.String()})
 	}

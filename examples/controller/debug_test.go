@@ -15,9 +15,18 @@ import (
 	"github.com/evictkit/evictkit/evictor/evictortest"
 )
 
+// debuggedOf is without brakes and budget.
+func debuggedOf(cluster *evictortest.Cluster, e *evictor.Evictor) debugged {
+	b := &brakes{}
+	b.last.Store(&brakesRead{})
+	b.attach(e, cluster.Clients().Nodes, false)
+	return debugged{e: e, mayWrite: func() error { return nil }, observer: func() error { return nil }, brakes: b}
+}
+
 func TestExplainingNothingSaysSo(t *testing.T) {
-	e := evictortest.New(t, evictortest.Zone("a", 1)).Start(evictor.DefaultConfig())
-	handler := debugging(e, func() error { return nil }, func() error { return nil })
+	cluster := evictortest.New(t, evictortest.Zone("a", 1))
+	e := cluster.Start(evictor.DefaultConfig())
+	handler := debugging(debuggedOf(cluster, e))
 	for key, want := range map[string]string{
 		"a-0":  "00:00:00 node a-0: seen for the first time\n",
 		"a-00": "no decision about \"a-00\" is remembered: give NODE or NAMESPACE/POD\n",
@@ -35,7 +44,8 @@ func TestWhoCannotBeConfirmedIsShown(t *testing.T) {
 	cluster.FailReads(errors.New("no role"))
 	cluster.Fail("a-1")
 	cluster.Advance(2 * time.Minute)
-	shown := stateOf(e, nil, nil, shownAtMost).Suspects
+	d := debuggedOf(cluster, e)
+	shown := d.state(shownAtMost).Suspects
 	require.Len(t, shown, 1)
 	require.Equal(t, "a-1", shown[0].Node)
 	require.Contains(t, shown[0].Unanswered, "no role")
@@ -52,7 +62,7 @@ func TestWhatIsPendingIsToldUpToALimit(t *testing.T) {
 	evictions, waiting := len(e.Evictions()), len(e.Waiting())
 	require.Greater(t, evictions, 3)
 	require.NotZero(t, waiting)
-	handler := debugging(e, func() error { return nil }, func() error { return nil })
+	handler := debugging(debuggedOf(cluster, e))
 	told := func(query string) (told state) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/evictor"+query, nil))

@@ -14,12 +14,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -43,20 +44,28 @@ func program(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level(o.verbosity)}))
+	if o.version {
+		fmt.Println("evictkit-controller", versionOf(debug.ReadBuildInfo()))
+		return nil
+	}
+	logger := newLogger(&o, os.Stderr)
 	klog.SetSlogLogger(logger) // client-go's
+	logger.Info("starting", "version", versionOf(debug.ReadBuildInfo()))
+	for _, warning := range o.warnings() {
+		logger.Warn(warning)
+	}
 	return run(ctx, o, logger)
 }
 
-func level(verbosity int) slog.Level {
-	switch {
-	case verbosity >= 4:
-		return slog.LevelDebug
-	case verbosity >= 2:
-		return slog.LevelInfo
-	default:
-		return slog.LevelWarn
+// version is set by the linker where there is no repository to read it from, as in the Dockerfile.
+var version string
+
+// versionOf returns the version that was linked in, or else that of the module or of the commit.
+func versionOf(info *debug.BuildInfo, ok bool) string {
+	if version == "" && ok {
+		return info.Main.Version
 	}
+	return cmp.Or(version, "unknown")
 }
 
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -27,6 +27,7 @@ type rendered struct {
 	roles      []rbacv1.Role // and ClusterRoles, which have no namespace
 	bindings   []rbacv1.RoleBinding
 	accounts   []v1.ServiceAccount
+	configMaps []v1.ConfigMap
 	budget     policyv1.PodDisruptionBudget
 	deployment appsv1.Deployment
 }
@@ -62,6 +63,9 @@ func render(t *testing.T, files filesys.FileSystem, dir string) (r rendered) {
 		case "ServiceAccount":
 			r.accounts = append(r.accounts, v1.ServiceAccount{})
 			read(text, &r.accounts[len(r.accounts)-1])
+		case "ConfigMap":
+			r.configMaps = append(r.configMaps, v1.ConfigMap{})
+			read(text, &r.configMaps[len(r.configMaps)-1])
 		case "PodDisruptionBudget":
 			read(text, &r.budget)
 		case "Deployment":
@@ -144,6 +148,17 @@ func TestEachOverlayHasItsMode(t *testing.T) {
 		r := renderOverlay(t, name)
 		o := r.options(t)
 		require.Equal(t, want, mode{o.dryRun, o.leader.elect, o.evictionAPI, *r.deployment.Spec.Replicas}, name)
+	}
+}
+
+// TestApplyingTheManifestsChangesNoBrake: what has no data is left alone by kubectl apply.
+func TestApplyingTheManifestsChangesNoBrake(t *testing.T) {
+	for _, name := range overlays(t) {
+		r := renderOverlay(t, name)
+		require.Len(t, r.configMaps, 1)
+		made := r.configMaps[0]
+		require.Equal(t, made.Namespace+"/"+made.Name, r.options(t).brakes)
+		require.Nil(t, made.Data)
 	}
 }
 

@@ -28,11 +28,15 @@ type options struct {
 	dryRun      bool
 	evictionAPI bool
 
+	brakes, budget string
+
 	leader leaderOptions
 
 	metricsAddress, debugAddress string
 	security                     securityOptions
 	verbosity                    int
+	loggingFormat                string
+	version                      bool // print it and do nothing else
 }
 
 type leaderOptions struct {
@@ -48,6 +52,12 @@ const (
 	keyFlag     = "tls-private-key-file"
 
 	resourceNameFlag = "leader-elect-resource-name"
+
+	brakesFlag = "brakes"
+	budgetFlag = "budget"
+
+	loggingFlag            = "logging-format"
+	textFormat, jsonFormat = "text", "json"
 )
 
 // parse reads the flags. The error is pflag.ErrHelp after --help, or names every flag at fault.
@@ -79,14 +89,10 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.DurationVar(&c.MaxAnnounced, "announced-maintenance", c.MaxAnnounced, "how long a node whose conditions announce maintenance (MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained, GracefulNodeShutdownInProgress) is spared; 0: not at all")
 	fs.BoolVar(&o.evictionAPI, "use-eviction-api", false, "create Evictions, which respect disruption budgets, instead of deleting pods")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "decide and report everything, write nothing, hold no lease")
+	fs.StringVar(&o.brakes, brakesFlag, "", "NAMESPACE/NAME of a ConfigMap in which operators say what not to do: all, zone.REGION.ZONE or node.NAME, each with its reason; read every 2 s; empty means none")
+	fs.StringVar(&o.budget, budgetFlag, "", "YAML file with bounds on how many nodes may be tainted, read at the start; empty means none")
 
-	fs.BoolVar(&o.leader.elect, "leader-elect", true, "act only while holding the lease, so that several replicas can run")
-	fs.DurationVar(&o.leader.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait after the leader's last renewal before they take the lease")
-	fs.DurationVar(&o.leader.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; less than the lease duration")
-	fs.DurationVar(&o.leader.retry, "leader-elect-retry-period", 2*time.Second, "time between two attempts to get or renew the lease")
-	fs.StringVar(&o.leader.resourceLock, "leader-elect-resource-lock", "leases", "kind of the lock; only leases is supported")
-	fs.StringVar(&o.leader.resourceName, resourceNameFlag, "evictkit-controller", "name of the lease; with --half the default ends in -lifecycle or -taint-eviction, so that each half has its own")
-	fs.StringVar(&o.leader.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
+	o.leader.flags(fs)
 
 	fs.StringVar(&o.metricsAddress, metricsFlag, ":10268", "address that serves /metrics, /healthz and /readyz over TLS; empty means none. /metrics needs authorization by the API server")
 	fs.StringVar(&o.debugAddress, debugFlag, "127.0.0.1:10269", "address that serves /debug/evictor and /debug/pprof over TLS, to clients that the API server authorizes; empty means none")
@@ -94,6 +100,8 @@ func parse(args []string, out io.Writer) (options, error) {
 	fs.StringVar(&o.security.keyFile, keyFlag, "", "file with the key of --tls-cert-file")
 	fs.BoolVar(&o.security.insecure, "insecure-serving", false, "serve both addresses in plain HTTP, without authorization")
 	fs.IntVarP(&o.verbosity, "v", "v", 2, "log level: 0 for warnings, 2 for writes too, 4 for every decision")
+	fs.StringVar(&o.loggingFormat, loggingFlag, textFormat, "format of the log: text, or json with the keys of Kubernetes' components")
+	fs.BoolVar(&o.version, "version", false, "print the version and exit")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
@@ -105,6 +113,16 @@ func parse(args []string, out io.Writer) (options, error) {
 		o.leader.resourceName += "-" + halves[c.Half]
 	}
 	return o, o.validate()
+}
+
+func (l *leaderOptions) flags(fs *pflag.FlagSet) {
+	fs.BoolVar(&l.elect, "leader-elect", true, "act only while holding the lease, so that several replicas can run")
+	fs.DurationVar(&l.leaseDuration, "leader-elect-lease-duration", 15*time.Second, "how long other replicas wait after the leader's last renewal before they take the lease")
+	fs.DurationVar(&l.renewDeadline, "leader-elect-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; less than the lease duration")
+	fs.DurationVar(&l.retry, "leader-elect-retry-period", 2*time.Second, "time between two attempts to get or renew the lease")
+	fs.StringVar(&l.resourceLock, "leader-elect-resource-lock", "leases", "kind of the lock; only leases is supported")
+	fs.StringVar(&l.resourceName, resourceNameFlag, "evictkit-controller", "name of the lease; with --half the default ends in -lifecycle or -taint-eviction, so that each half has its own")
+	fs.StringVar(&l.namespace, "leader-elect-resource-namespace", "kube-system", "namespace of the lease")
 }
 
 // validate reports every flag at fault.
@@ -125,6 +143,10 @@ func (o *options) validate() error {
 		}
 	}
 	o.security.validate(refuse)
+	o.validateBrakes(refuse)
+	if o.loggingFormat != textFormat && o.loggingFormat != jsonFormat {
+		refuse(loggingFlag, o.loggingFormat, "must be text or json")
+	}
 	if o.evictor.Half == evictor.TaintEviction && !o.evictor.TaintBasedEviction {
 		refuse("enable-taint-manager", false, "leaves --half=taint-eviction nothing to do")
 	}
@@ -132,6 +154,16 @@ func (o *options) validate() error {
 		o.leader.validate(refuse)
 	}
 	return utilerrors.NewAggregate(append(errs, flagErrors(o.evictor.Validate())...))
+}
+
+func (o *options) validateBrakes(refuse func(flag string, value any, why string)) {
+	namespace, name, _ := strings.Cut(o.brakes, "/")
+	if o.brakes != "" && (namespace == "" || name == "" || strings.Contains(name, "/")) {
+		refuse(brakesFlag, o.brakes, "must be NAMESPACE/NAME")
+	}
+	if o.budget != "" && o.evictor.Half == evictor.TaintEviction {
+		refuse(budgetFlag, o.budget, "has no meaning with --half=taint-eviction, which taints no nodes")
+	}
 }
 
 func (s *securityOptions) validate(refuse func(flag string, value any, why string)) {

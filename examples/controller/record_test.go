@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -64,16 +66,25 @@ func scrapes(t *testing.T) (texts []string) {
 	}
 	mayWrite := func() error { return unless(leads, "another leads") }
 	health := func() error { return unless(sees, "watches are broken") }
-	e, err := evictor.New(evictor.DefaultConfig(), m.Clients(c.Clients()), evictor.Options{
-		Clock: c.Clock(), Observer: m, OnPass: m.Pass, MayWrite: mayWrite, MayHarm: health,
-	})
+	pulled := map[string]string{}
+	b := &brakes{clock: c.Clock(), logger: slog.New(slog.DiscardHandler), get: func(context.Context) (map[string]string, error) { return pulled, nil }}
+	b.last.Store(b.read(t.Context()))
+	bounds, err := budgetOf(t, c.Clock(), "bounds: [{name: all, per: topology.kubernetes.io/zone, of: Bad, max: 100%}]")
 	require.NoError(t, err)
+	options := evictor.Options{
+		Clock: c.Clock(), Observer: m, OnPass: m.Pass, MayWrite: mayWrite, MayHarm: health, MayHarmIn: b.mayHarmIn(),
+	}
+	bounds.apply(&options)
+	e, err := evictor.New(evictor.DefaultConfig(), m.Clients(c.Clients()), options)
+	require.NoError(t, err)
+	b.attach(e, c.Clients().Nodes, false)
 	m.Watch(e, health)
 	c.Drive(e.Step)
-	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite))
+	handler := observed(m, func() error { return nil }, func() []clientgo.Part { return nil }, (&security{}).guard, leading("evictkit-controller", mayWrite), b, bounds)
 	lasts := func(d time.Duration) {
 		for range d / scrapePeriod {
 			c.Advance(scrapePeriod)
+			b.look(t.Context())
 			answer := httptest.NewRecorder()
 			handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 			require.Equal(t, http.StatusOK, answer.Code)
@@ -83,7 +94,9 @@ func scrapes(t *testing.T) (texts []string) {
 	lasts(5 * time.Minute) // sees nothing and follows
 	leads, sees = true, true
 	e.Kick()
+	pulled = map[string]string{"all": "tried out"}
 	lasts(5 * time.Minute)
+	pulled = nil
 	c.Fail("a-0", "a-1")
 	lasts(20 * time.Minute)
 	c.Recover("a-0", "a-1")

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/clientgo"
@@ -20,8 +23,9 @@ import (
 
 // run is the program. It returns nil after the context has ended and the lease is released.
 func run(ctx context.Context, o options, logger *slog.Logger) error {
-	for _, warning := range o.warnings() {
-		logger.Warn(warning)
+	bounds, err := readBudget(o.budget, clock.RealClock{})
+	if err != nil {
+		return err
 	}
 	config, err := connection(&o)
 	if err != nil {
@@ -29,12 +33,10 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	m := metrics.New(metrics.Options{})
 	config.Wrap(m.Transport)
-	election := rest.CopyConfig(config)
-	election.UserAgent += "/leader-election"
-	election.Timeout = max(time.Second, o.leader.renewDeadline/2) // as upstream, so that one hanging request does not cost the lease
-	electing, err := kubernetes.NewForConfig(election)
+	// The timeout is upstream's, so that one hanging request does not cost the lease.
+	electing, err := clientFor("leader-election", config, max(time.Second, o.leader.renewDeadline/2))
 	if err != nil {
-		return fmt.Errorf("client for leader election: %w", err)
+		return err
 	}
 	started := sparing()
 	defer started()
@@ -46,19 +48,27 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err := cluster.Check(ctx, needed(&o, watch)); err != nil {
 		return finished(ctx, err)
 	}
+	stopped, err := newBrakes(ctx, &o, config, logger)
+	if err != nil {
+		return finished(ctx, err)
+	}
 	changed := func() {}
 	leader := newTerms(func() *leadership {
 		l := newLeadership(electing, o.leader, cluster.MayLead, logger)
 		l.changed = func() { changed() }
 		return l
 	})
-	e, err := evictor.New(o.evictor, m.Clients(cluster.Clients()), evictor.Options{
+	clients, settings := m.Clients(cluster.Clients()), evictor.Options{
 		Logger: logger, Observer: m, OnPass: then(m.Pass, started), DryRun: o.dryRun, MayWrite: leader.mayWrite,
+		MayHarmIn: stopped.mayHarmIn(), MayEvict: stopped.mayEvict(o.evictor.Half),
 		Jitter: func(d time.Duration) time.Duration { return wait.Jitter(d, 0.2) },
-	})
+	}
+	bounds.apply(&settings)
+	e, err := evictor.New(o.evictor, clients, settings)
 	if err != nil {
 		return err
 	}
+	stopped.attach(e, clients.Nodes, o.evictor.MaxAnnounced > 0)
 	changed = e.Kick
 	m.Watch(e, cluster.Health)
 
@@ -66,19 +76,28 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	stopServing, err := secured.serveBoth(&o, observed(m, leader.healthy, cluster.Parts, secured.guard, ledBy(o.leader, leader.mayWrite)...), debugging(e, leader.mayWrite, cluster.MayLead), logger)
+	told := observed(m, leader.healthy, cluster.Parts, secured.guard, append(ledBy(o.leader, leader.mayWrite), stopped, bounds)...)
+	stopServing, err := secured.serveBoth(&o, told, debugging(debugged{e, leader.mayWrite, cluster.MayLead, stopped, bounds}), logger)
 	if err != nil {
 		return err
 	}
 	defer stopServing()
+	return runAll(ctx, cluster, stopped, leader, e)
+}
+
+// runAll runs the evictor in each term of leadership, and beside it what lasts longer: the watches and the brakes.
+func runAll(ctx context.Context, cluster *clientgo.Cluster, stopped *brakes, leader *terms, e *evictor.Evictor) error {
 	seeing, stopSeeing := context.WithCancel(context.WithoutCancel(ctx))
 	seen := make(chan error, 1)
-	go func() { seen <- cluster.Run(seeing) }() // it outlasts each term of leadership
-	err = leader.run(ctx, e.Run)
+	go func() { seen <- cluster.Run(seeing) }()
+	var looking sync.WaitGroup
+	looking.Go(func() { stopped.run(seeing) })
+	err := leader.run(ctx, e.Run)
 	stopSeeing()
 	if errors.Is(err, errStuck) {
 		return err // do not wait: the evictor's Run has not returned
 	}
+	looking.Wait()
 	return errors.Join(err, <-seen)
 }
 
@@ -102,6 +121,10 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 			all = append(all, signed)
 		}
 	}
+	if o.brakes != "" {
+		namespace, name, _ := strings.Cut(o.brakes, "/")
+		all = append(all, clientgo.Permission{Verb: "get", Resource: "configmaps", Namespace: namespace, Name: name})
+	}
 	if o.leader.elect {
 		for _, verb := range []string{"get", "create", "update"} {
 			lease := clientgo.Permission{Verb: verb, Group: "coordination.k8s.io", Resource: "leases", Namespace: o.leader.namespace}
@@ -112,6 +135,19 @@ func needed(o *options, watch clientgo.Options) []clientgo.Permission {
 		}
 	}
 	return all
+}
+
+// clientFor returns a client with a rate limit of its own, and a timeout of its requests unless that is 0.
+func clientFor(what string, config *rest.Config, timeout time.Duration) (kubernetes.Interface, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent += "/" + what
+	config.RateLimiter = nil
+	config.Timeout = timeout
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("client for %s: %w", what, err)
+	}
+	return client, nil
 }
 
 // connection returns how to reach the API server.

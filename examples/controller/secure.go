@@ -18,7 +18,6 @@ import (
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/authorization/authorizerfactory"
 	"k8s.io/apiserver/pkg/server/dynamiccertificates"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -53,12 +52,9 @@ func newSecurity(ctx context.Context, o securityOptions, config *rest.Config, lo
 		return &security{}, nil
 	}
 	s := &security{logger: logger}
-	config = rest.CopyConfig(config)
-	config.UserAgent += "/authentication"
-	config.RateLimiter = nil // requests with wrong tokens must not use up the rate limit of nodes and evictions
-	client, err := kubernetes.NewForConfig(config)
+	client, err := clientFor("authentication", config, 0) // wrong tokens must not use up the rate limit of nodes and evictions
 	if err != nil {
-		return nil, fmt.Errorf("client for authentication: %w", err)
+		return nil, err
 	}
 	const patience = 5 * time.Second
 	retry := &wait.Backoff{Duration: 500 * time.Millisecond, Factor: 1.5, Jitter: 0.2, Steps: 3}

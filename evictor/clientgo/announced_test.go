@@ -1,0 +1,42 @@
+//go:build go1.25
+
+package clientgo_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/clientgo"
+	"github.com/evictkit/evictkit/evictor/clientgo/clientgotest"
+)
+
+// TestMaintenanceThatIsAnnouncedIsSeen: the informers keep each of the conditions that the evictor reads.
+func TestMaintenanceThatIsAnnouncedIsSeen(t *testing.T) {
+	for _, kind := range []v1.NodeConditionType{"MaintenancePlanned", "MaintenanceInProgress", "DrainInProgress", "Drained", "GracefulNodeShutdownInProgress"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			spared := node("a-0")
+			spared.Status.Conditions = append(spared.Status.Conditions, v1.NodeCondition{Type: kind, Status: v1.ConditionTrue})
+			client := clientgotest.NewClientset(spared, node("a-1"), node("a-2"))
+			cluster, err := clientgo.New(client, clientgo.Options{})
+			require.NoError(t, err)
+			config := evictor.DefaultConfig()
+			config.MaxAnnounced = time.Hour
+			e, err := evictor.New(config, cluster.Clients(), evictor.Options{})
+			require.NoError(t, err)
+			ran := make(chan error)
+			go func() { ran <- e.Run(ctx) }()
+			kubelets(t, client, time.Minute, "a-0", "a-1", "a-2")
+			status, _ := e.Node("a-0")
+			require.Equal(t, string(kind), status.Held)
+			cancel()
+			<-ran
+		})
+	}
+}

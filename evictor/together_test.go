@@ -95,7 +95,7 @@ func TestTogetherKeepsItsSlice(t *testing.T) {
 	members := gang("b-0", "a-1", "a-0")(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a-0-p0"}})
 	want := slices.Clone(members)
 	l := newLeaving(t, config(), evictor.Options{Together: func(*v1.Pod) []evictor.PodKey { return members }})
-	l.StopKubelet("a-0")
+	l.Fail("a-0")
 	l.Advance(10 * time.Minute)
 	require.NotEmpty(t, l.of())
 	require.Equal(t, want, members)

@@ -130,7 +130,6 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 	}
 	for name, l := range map[string]Limit{"max": b.Max, "min": b.Min, "resume": b.Resume} {
 		check(l.valid(), name, l.String(), "a count must not be negative, a percentage must lie between 0 and 100")
-		check(!l.ofBad || b.Of != Bad, name, l.String(), "the bad are not counted as a share of themselves")
 	}
 	check(b.Of != 0 && int(b.Of) < len(quantities), "of", b.Of.String(), "must be Bad, Unavailable, Healthy, Acting or Recent")
 	check(b.Max.IsSet() || b.Min.IsSet(), "max", "", "max or min must be set")
@@ -146,20 +145,20 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 // breaks reports whether the bound is a breaker.
 func (b *Bound) breaks() bool { return b.Quiet > 0 }
 
-// kept reports whether the bound's count is within the limits, for a group with these sums.
-func (b *Bound) kept(used int64, s *sums) bool {
-	return (!b.Max.IsSet() || used <= b.Max.in(s)) && (!b.Min.IsSet() || used >= b.Min.in(s))
+// kept reports whether the bound's count is within the limits, for a group of this total.
+func (b *Bound) kept(used, total int64) bool {
+	return (!b.Max.IsSet() || used <= b.Max.Of(total)) && (!b.Min.IsSet() || used >= b.Min.Of(total))
 }
 
 // calm reports whether it is within the limits under which a breaker opens again.
-func (b *Bound) calm(used int64, s *sums) bool {
+func (b *Bound) calm(used, total int64) bool {
 	switch {
-	case !b.kept(used, s):
+	case !b.kept(used, total):
 		return false
 	case !b.Resume.IsSet():
 		return true
 	case b.Max.IsSet():
-		return used <= b.Resume.in(s)
+		return used <= b.Resume.Of(total)
 	}
-	return used >= b.Resume.in(s)
+	return used >= b.Resume.Of(total)
 }

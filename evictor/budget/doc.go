@@ -40,8 +40,8 @@
 // as they would be once the action had begun. Max is the upper limit, Min the lower one: Bad with a Min of 1 and a Max
 // of 3 allows actions while one to three members are bad, and leaves larger failures to people.
 //
-// A limit is a Count, or a Percent of the group's total; with OfBad, of its bad members. A percentage is rounded down,
-// as Kubernetes usually does; Up rounds it up.
+// A limit is a Count, or a Percent of the group's total. A percentage is rounded down, as Kubernetes usually does; Up
+// rounds it up.
 //
 // With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until its limits,
 // or the stricter limit Resume, have been kept for that long without a break. Actions that have begun can shut it,

@@ -104,9 +104,9 @@ func (c *cell[K]) used(b *Bound, g *group[K]) int64 {
 func (c *cell[K]) look(b *Bound, g *group[K], now int64) {
 	used, empty := g.begun(b.Of), g.members == 0
 	c.open(b, now)
-	c.shut = c.shut || !empty && !b.kept(used, &g.sum)
+	c.shut = c.shut || !empty && !b.kept(used, g.sum.total)
 	switch {
-	case !c.shut || !empty && !b.calm(used, &g.sum):
+	case !c.shut || !empty && !b.calm(used, g.sum.total):
 		c.calm = restless
 	case c.calm == restless:
 		c.calm = now

@@ -104,17 +104,6 @@ func (m *model) total(b *Bound, group string) (total int64) {
 	return total
 }
 
-// sums are the totals of a group that limits are shares of.
-func (m *model) sums(b *Bound, group string) (s sums) {
-	s.total = m.total(b, group)
-	m.each(b, group, func(_ string, th thing) {
-		if th.counts && th.bad {
-			s.bad += th.weight
-		}
-	})
-	return s
-}
-
 // used counts as if the candidate were acted on; "" means no candidate.
 func (m *model) used(b *Bound, group, candidate string) (used int64) {
 	return m.usedBy(b, group, candidate, reserved)
@@ -181,10 +170,10 @@ func (m *model) look() {
 				is = &breaker{}
 				m.breaker[b.Name+"/"+g] = is
 			}
-			used, sums, members := m.usedBy(b, g, "", committed), m.sums(b, g), 0
+			used, total, members := m.usedBy(b, g, "", committed), m.total(b, g), 0
 			m.each(b, g, func(string, thing) { members++ })
-			is.shut = is.shut || members > 0 && !b.kept(used, &sums)
-			calm := is.shut && (members == 0 || b.calm(used, &sums))
+			is.shut = is.shut || members > 0 && !b.kept(used, total)
+			calm := is.shut && (members == 0 || b.calm(used, total))
 			if calm && !is.calm {
 				is.since = m.now
 			}
@@ -206,8 +195,8 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 		return nil
 	}
 	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group}
-	sums := m.sums(b, group)
-	most, least := b.Max.in(&sums), b.Min.in(&sums)
+	total := m.total(b, group)
+	most, least := b.Max.Of(total), b.Min.Of(total)
 	r.Used = m.used(b, group, key)
 	switch is := m.breaker[b.Name+"/"+group]; {
 	case b.Max.IsSet() && r.Used > most:
@@ -360,8 +349,8 @@ func (m *model) exceeded(key string) *Refusal {
 		if _, without := m.groupOf(b.Without, th); !in || b.Without != "" && without {
 			continue
 		}
-		sums := m.sums(b, group)
-		r, most, least := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: m.used(b, group, "")}, b.Max.in(&sums), b.Min.in(&sums)
+		total := m.total(b, group)
+		r, most, least := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: m.used(b, group, "")}, b.Max.Of(total), b.Min.Of(total)
 		switch is := m.breaker[b.Name+"/"+group]; {
 		case b.Max.IsSet() && r.Used > most:
 			if r.Allowed = most; b.Of == Recent {
@@ -435,40 +424,35 @@ var clockBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // rules are bounds of every kind, drawn at random.
 func rules(r *rand.Rand) (bounds []Bound) {
-	limit := func(of Quantity) (l Limit) {
+	limit := func() Limit {
 		switch r.Intn(3) {
 		case 0:
-			l = Count(int64(r.Intn(6)))
+			return Count(int64(r.Intn(6)))
 		case 1:
-			l = Percent(float64(r.Intn(101)))
-		default:
-			l = Percent(float64(r.Intn(101))).Up()
+			return Percent(float64(r.Intn(101)))
 		}
-		if of != Bad && r.Intn(3) == 0 {
-			l = l.OfBad()
-		}
-		return l
+		return Percent(float64(r.Intn(101))).Up()
 	}
 	for i := range 1 + r.Intn(6) {
 		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}
 		switch kind := r.Intn(7); kind {
 		case 0, 1:
-			b.Of, b.Max, b.Within = Recent, limit(Recent), time.Duration(1+r.Intn(30))*time.Second
+			b.Of, b.Max, b.Within = Recent, limit(), time.Duration(1+r.Intn(30))*time.Second
 		case 2:
-			b.Of, b.Max = Acting, limit(Acting)
+			b.Of, b.Max = Acting, limit()
 		case 3:
 			b.Of, b.Min, b.Max = Bad, Count(int64(r.Intn(2))), Count(int64(1+r.Intn(5)))
 		default:
 			b.Of = []Quantity{Bad, Unavailable, Healthy}[r.Intn(3)]
 			if r.Intn(2) == 0 {
-				b.Max = limit(b.Of)
+				b.Max = limit()
 			} else {
-				b.Min = limit(b.Of)
+				b.Min = limit()
 			}
 			if kind > 4 {
 				b.Quiet = time.Duration(1+r.Intn(20)) * time.Second
 				if r.Intn(2) == 0 {
-					b.Resume = limit(b.Of)
+					b.Resume = limit()
 				}
 			}
 		}
@@ -674,12 +658,11 @@ func (l *life) check() {
 			st, ok := b.Status(is.Name, group)
 			require.True(l.t, ok)
 			want := Status{Used: m.used(is, group, ""), Total: m.total(is, group), Max: -1, Min: -1}
-			sums := m.sums(is, group)
 			if is.Max.IsSet() {
-				want.Max = is.Max.in(&sums)
+				want.Max = is.Max.Of(want.Total)
 			}
 			if is.Min.IsSet() {
-				want.Min = is.Min.in(&sums)
+				want.Min = is.Min.Of(want.Total)
 			}
 			if is.Quiet > 0 {
 				want.Shut = m.breaker[is.Name+"/"+group] != nil && m.breaker[is.Name+"/"+group].shut

@@ -202,7 +202,7 @@ func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K]) (answer, int64) {
 
 // compare returns the answer of a bound on a Quantity that counts used.
 func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
-	most, least := b.Max.in(&g.sum), b.Min.in(&g.sum)
+	most, least := b.Max.Of(g.sum.total), b.Min.Of(g.sum.total)
 	switch {
 	case b.Max.IsSet() && used > most:
 		return answer{tooMany, used, most}

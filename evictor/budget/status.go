@@ -41,10 +41,10 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	c.update(&is.Bound, t)
 	s := Status{Used: c.used(&is.Bound, g), Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
 	if is.Max.IsSet() {
-		s.Max = is.Max.in(&g.sum)
+		s.Max = is.Max.Of(g.sum.total)
 	}
 	if is.Min.IsSet() {
-		s.Min = is.Min.in(&g.sum)
+		s.Min = is.Min.Of(g.sum.total)
 	}
 	return s, true
 }

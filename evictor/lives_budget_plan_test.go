@@ -30,7 +30,7 @@ func newLivesBudget(random *rand.Rand) (b livesBudget) {
 		case is.Of == budget.Recent:
 			is.Max, is.Within = limit, time.Duration(n(30, 400))*time.Second
 		case is.Of != budget.Acting && quiet > 0:
-			is.Max, is.Quiet, is.Resume = limit, quiet, []budget.Limit{budget.Count(0), budget.Count(1), {}}[n(0, 2)]
+			is.Max, is.Quiet = limit, quiet
 		default:
 			is.Max = limit
 		}

@@ -218,16 +218,12 @@ func (m *livesMind) budgets() {
 
 // breaks has a breaker see a group.
 func (m *livesMind) breaks(in livesGroup) {
-	calm, shut, now := *in.bound, m.shut[in], m.world.now
-	if calm.Max.IsSet() && calm.Resume.IsSet() {
-		calm.Max = calm.Resume
-	}
-	exceeded, _ := m.over(in, nil)
-	surely, perhaps := m.over(livesGroup{&calm, in.name}, nil)
+	shut, now := m.shut[in], m.world.now
+	surely, perhaps := m.over(in, nil)
 	if now.Sub(shut.surely) >= in.bound.Quiet { // it has opened, perhaps while all was calm and nobody looked
 		shut.exceeded = time.Time{}
 	}
-	if exceeded && m.asked {
+	if surely && m.asked {
 		shut.exceeded = now
 	}
 	if surely && !shut.exceeded.IsZero() {

@@ -21,7 +21,7 @@ func large(b *testing.B) (*Budget[string, thing3], []string, []thing3) {
 			{Name: "rack", Per: "rack", Of: Unavailable, Max: Percent(50).Up()},
 			{Name: "pool", Per: "pool", Of: Bad, Max: Percent(60).Up()},
 			{Name: "zone", Per: "zone", Of: Healthy, Min: Percent(20)},
-			{Name: "storm", Of: Bad, Max: Percent(70), Resume: Percent(65), Quiet: time.Minute},
+			{Name: "storm", Of: Bad, Max: Percent(70), Quiet: time.Minute},
 			{Name: "recent", Per: "zone", Of: Recent, Max: Count(1 << 40), Within: time.Hour},
 		},
 	})

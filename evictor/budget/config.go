@@ -70,11 +70,9 @@ type Bound struct {
 	// Within is how far back Recent looks.
 	Within time.Duration
 	// Quiet, if greater than 0, makes the bound a breaker: once exceeded, it stays shut until its limit has been kept
-	// for that long without a break. If Resume is set, that stricter limit must be kept meanwhile: a lower Max or a
-	// higher Min. Quiet is for Bad, Unavailable and Healthy, which are compared as they are now, with either Max or
-	// Min. Reservations do not count for this, only actions that have begun.
-	Quiet  time.Duration
-	Resume Limit
+	// for that long without a break. It is for Bad, Unavailable and Healthy, which are compared as they are now, with
+	// either Max or Min. Reservations do not count for this, only actions that have begun.
+	Quiet time.Duration
 }
 
 const (
@@ -128,7 +126,7 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path.Child(name), value, why))
 		}
 	}
-	for name, l := range map[string]Limit{"max": b.Max, "min": b.Min, "resume": b.Resume} {
+	for name, l := range map[string]Limit{"max": b.Max, "min": b.Min} {
 		check(l.valid(), name, l.String(), "a count must not be negative, a percentage must lie between 0 and 100")
 	}
 	check(b.Of != 0 && int(b.Of) < len(quantities), "of", b.Of.String(), "must be Bad, Unavailable, Healthy, Acting or Recent")
@@ -138,7 +136,6 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 	check(b.Quiet >= 0, "quiet", b.Quiet.String(), "must not be negative")
 	check(b.Quiet <= 0 || b.Of <= Healthy, "quiet", b.Quiet.String(), "goes with Bad, Unavailable and Healthy")
 	check(b.Quiet <= 0 || b.Max.IsSet() != b.Min.IsSet(), "quiet", b.Quiet.String(), "goes with one of max and min")
-	check(b.Quiet > 0 || !b.Resume.IsSet(), "resume", b.Resume.String(), "must not be set without quiet")
 	return errs
 }
 
@@ -148,17 +145,4 @@ func (b *Bound) breaks() bool { return b.Quiet > 0 }
 // kept reports whether the bound's count is within the limits, for a group of this total.
 func (b *Bound) kept(used, total int64) bool {
 	return (!b.Max.IsSet() || used <= b.Max.Of(total)) && (!b.Min.IsSet() || used >= b.Min.Of(total))
-}
-
-// calm reports whether it is within the limits under which a breaker opens again.
-func (b *Bound) calm(used, total int64) bool {
-	switch {
-	case !b.kept(used, total):
-		return false
-	case !b.Resume.IsSet():
-		return true
-	case b.Max.IsSet():
-		return used <= b.Resume.Of(total)
-	}
-	return used >= b.Resume.Of(total)
 }

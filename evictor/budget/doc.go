@@ -43,9 +43,9 @@
 // A limit is a Count, or a Percent of the group's total. A percentage is rounded down, as Kubernetes usually does; Up
 // rounds it up.
 //
-// With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until its limits,
-// or the stricter limit Resume, have been kept for that long without a break. Actions that have begun can shut it,
-// reservations cannot. Breakers start with the first Reserve, so Set all members before that.
+// With Quiet, a bound on Bad, Unavailable or Healthy is a breaker: once it is exceeded it stays shut until its limit
+// has been kept for that long without a break. Actions that have begun can shut it, reservations cannot. Breakers start
+// with the first Reserve, so Set all members before that.
 //
 // A bound whose dimension puts no member into any group limits nothing: Unmatched names it.
 //

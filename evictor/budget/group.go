@@ -102,11 +102,11 @@ func (c *cell[K]) used(b *Bound, g *group[K]) int64 {
 // look makes a breaker look at the group as it is now. It does not see reservations, so that giving one back leaves
 // nothing behind. A group without members exceeds nothing.
 func (c *cell[K]) look(b *Bound, g *group[K], now int64) {
-	used, empty := g.begun(b.Of), g.members == 0
+	kept := g.members == 0 || b.kept(g.begun(b.Of), g.sum.total)
 	c.open(b, now)
-	c.shut = c.shut || !empty && !b.kept(used, g.sum.total)
+	c.shut = c.shut || !kept
 	switch {
-	case !c.shut || !empty && !b.calm(used, g.sum.total):
+	case !c.shut || !kept:
 		c.calm = restless
 	case c.calm == restless:
 		c.calm = now

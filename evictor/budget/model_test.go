@@ -172,8 +172,9 @@ func (m *model) look() {
 			}
 			used, total, members := m.usedBy(b, g, "", committed), m.total(b, g), 0
 			m.each(b, g, func(string, thing) { members++ })
-			is.shut = is.shut || members > 0 && !b.kept(used, total)
-			calm := is.shut && (members == 0 || b.calm(used, total))
+			kept := members == 0 || b.kept(used, total)
+			is.shut = is.shut || !kept
+			calm := is.shut && kept
 			if calm && !is.calm {
 				is.since = m.now
 			}
@@ -451,9 +452,6 @@ func rules(r *rand.Rand) (bounds []Bound) {
 			}
 			if kind > 4 {
 				b.Quiet = time.Duration(1+r.Intn(20)) * time.Second
-				if r.Intn(2) == 0 {
-					b.Resume = limit()
-				}
 			}
 		}
 		bounds = append(bounds, b)

@@ -232,7 +232,6 @@ func TestValidate(t *testing.T) {
 		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                {{Name: "x", Of: Acting, Min: Count(1)}},
 		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable and Healthy`:                                                                             {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
 		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                       {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
-		`bounds[0].resume: Invalid value: "1": must not be set without quiet`:                                                                                      {with(func(b *Bound) { b.Resume = Count(1) })},
 		`bounds[0].of: Invalid value: "": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                                     {{Name: "x", Max: Count(1)}},
 		`[bounds[0].quiet: Invalid value: "-1ns": must not be negative, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Quiet = -1 }), {Of: Bad}},
 	} {

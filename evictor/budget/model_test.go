@@ -58,6 +58,7 @@ type model struct {
 	acts    map[string][]modelAct // by bound and group
 	breaker map[string]*breaker
 	asked   bool
+	modelTrials
 }
 
 type modelAct struct {
@@ -75,7 +76,7 @@ type breaker struct {
 func newModel(bounds []Bound) *model {
 	return &model{
 		bounds: bounds, things: map[string]thing{}, done: map[string]doing{}, by: map[string]string{}, setBy: map[string]string{},
-		acts: map[string][]modelAct{}, breaker: map[string]*breaker{},
+		acts: map[string][]modelAct{}, breaker: map[string]*breaker{}, modelTrials: modelTrials{events: map[string][]modelEvent{}},
 	}
 }
 
@@ -120,7 +121,11 @@ func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64
 			used += th.weight
 		}
 	})
-	if b.Of != Recent {
+	switch b.Of {
+	case Unproven:
+		return m.unproven(b, group, candidate)
+	case Recent:
+	default:
 		return used
 	}
 	weights := map[string]int64{}
@@ -140,9 +145,10 @@ func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64
 
 // look makes all breakers look at all groups.
 func (m *model) look() {
+	m.overdue()
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		if b.Quiet == 0 {
+		if !b.breaks() {
 			continue
 		}
 		for name, is := range m.breaker {
@@ -195,20 +201,42 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 	if !ok {
 		return nil
 	}
-	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group}
+	r := m.compare(b, group, m.used(b, group, key))
+	if r != nil && !r.Shut && b.Of == Recent && th.weight > r.Allowed {
+		r.Again = time.Time{}
+	}
+	return r
+}
+
+// compare returns the answer of one bound that counts used in a group.
+func (m *model) compare(b *Bound, group string, used int64) *Refusal {
+	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: used}
 	total := m.total(b, group)
 	most, least := b.Max.Of(total), b.Min.Of(total)
-	r.Used = m.used(b, group, key)
-	switch is := m.breaker[b.Name+"/"+group]; {
-	case b.Max.IsSet() && r.Used > most:
-		if r.Allowed = most; b.Of == Recent && th.weight <= most {
+	is := m.breaker[b.Name+"/"+group]
+	if b.Of == Unproven {
+		width, failures, cools := m.trialOf(b, group)
+		is, most, r.Failures = &breaker{failures > 0 && m.now < cools, true, cools}, min(most, width), failures
+	}
+	switch {
+	case b.Max.IsSet() && used > most:
+		r.Allowed = most
+		if b.Of == Recent {
 			r.Again = m.firstEnd(b, group)
 		}
-	case b.Min.IsSet() && r.Used < least:
+		if first, some := m.firstOverdue(b, group); b.Of == Unproven && some && most > 0 {
+			if is.shut {
+				first = max(first, is.since)
+			}
+			r.Again = clockBegin.Add(first)
+		}
+	case b.Min.IsSet() && used < least:
 		r.Allowed, r.Min = least, true
 	case is != nil && is.shut:
 		r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true
-		if is.calm {
+		if is.calm && b.Of == Unproven {
+			r.Again = clockBegin.Add(is.since)
+		} else if is.calm {
 			r.Again = clockBegin.Add(is.since + b.Quiet)
 		}
 	default:
@@ -268,6 +296,7 @@ func (m *model) reserve(name, key string) error {
 	m.done[key], m.by[key] = reserved, name
 	for i := range m.bounds {
 		b := &m.bounds[i]
+		m.hold(b, key, th)
 		if group, ok := m.groupOf(b.Per, th); ok && b.Of == Recent {
 			in := b.Name + "/" + group
 			m.acts[in] = append(m.acts[in], modelAct{key: key, weight: th.weight, held: true})
@@ -303,6 +332,7 @@ func (m *model) adopt(name, key string, ago time.Duration) bool {
 		return true
 	}
 	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
+	m.begun(key)
 	m.done[key], m.by[key] = committed, name
 	for i := range m.bounds {
 		b := &m.bounds[i]
@@ -350,33 +380,23 @@ func (m *model) exceeded(key string) *Refusal {
 		if _, without := m.groupOf(b.Without, th); !in || b.Without != "" && without {
 			continue
 		}
-		total := m.total(b, group)
-		r, most, least := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: m.used(b, group, "")}, b.Max.Of(total), b.Min.Of(total)
-		switch is := m.breaker[b.Name+"/"+group]; {
-		case b.Max.IsSet() && r.Used > most:
-			if r.Allowed = most; b.Of == Recent {
-				r.Again = m.firstEnd(b, group)
-			}
-		case b.Min.IsSet() && r.Used < least:
-			r.Allowed, r.Min = least, true
-		case is != nil && is.shut:
-			if r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true; is.calm {
-				r.Again = clockBegin.Add(is.since + b.Quiet)
-			}
-		default:
-			continue
+		if r := m.compare(b, group, m.used(b, group, "")); r != nil {
+			return r
 		}
-		return r
 	}
 	return nil
 }
 
 func (m *model) giveBack(key string) {
+	for i := range m.bounds {
+		m.unhold(&m.bounds[i], key)
+	}
 	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
 	delete(m.done, key)
 }
 
 func (m *model) commit(key string) {
+	m.begun(key)
 	m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
 	m.done[key] = committed
 }
@@ -394,6 +414,8 @@ func (m *model) set(name, key string, th thing) {
 		if ok == in && from == to {
 			continue
 		}
+		m.unhold(b, key)
+		m.hold(b, key, th)
 		if b.Of != Recent {
 			continue
 		}
@@ -414,6 +436,7 @@ func (m *model) set(name, key string, th thing) {
 
 func (m *model) remove(key string) {
 	if m.done[key] == reserved {
+		m.begun(key)
 		m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
 	}
 	delete(m.things, key)
@@ -436,13 +459,19 @@ func rules(r *rand.Rand) (bounds []Bound) {
 	}
 	for i := range 1 + r.Intn(6) {
 		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}
-		switch kind := r.Intn(7); kind {
+		switch kind := r.Intn(9); kind {
 		case 0, 1:
 			b.Of, b.Max, b.Within = Recent, limit(), time.Duration(1+r.Intn(30))*time.Second
 		case 2:
 			b.Of, b.Max = Acting, limit()
 		case 3:
 			b.Of, b.Min, b.Max = Bad, Count(int64(r.Intn(2))), Count(int64(1+r.Intn(5)))
+		case 7, 8:
+			b.Of, b.Max, b.Unjudged = Unproven, limit(), Outcome(1+r.Intn(3))
+			b.Within, b.Quiet = time.Duration(1+r.Intn(40))*time.Second, time.Duration(1+r.Intn(60))*time.Second
+			if r.Intn(4) > 0 {
+				b.Cooldown, b.MaxCooldown = time.Duration(1+r.Intn(9))*time.Second, time.Duration(r.Intn(40))*time.Second
+			}
 		default:
 			b.Of = []Quantity{Bad, Unavailable, Healthy}[r.Intn(3)]
 			if r.Intn(2) == 0 {
@@ -504,7 +533,10 @@ func (l *life) name() string { return []string{"", "", "evictor"}[l.r.Intn(3)] }
 func (l *life) step() {
 	key, name := l.key(), l.name()
 	as := l.budget.As(name)
-	switch l.r.Intn(15) {
+	switch l.r.Intn(17) {
+	case 15, 16:
+		is := Outcome(1 + l.r.Intn(3))
+		require.Equal(l.t, l.model.judge(key, is), as.Judge(key, is), "life %d", l.seed)
 	case 14:
 		require.Equal(l.t, l.model.end(name, key), as.End(key), "life %d", l.seed)
 	case 12:
@@ -659,10 +691,14 @@ func (l *life) check() {
 			if is.Max.IsSet() {
 				want.Max = is.Max.Of(want.Total)
 			}
+			if is.Of == Unproven {
+				width, failures, cools := m.trialOf(is, group)
+				want.Max, want.Shut = min(want.Max, width), failures > 0 && m.now < cools
+			}
 			if is.Min.IsSet() {
 				want.Min = is.Min.Of(want.Total)
 			}
-			if is.Quiet > 0 {
+			if is.breaks() {
 				want.Shut = m.breaker[is.Name+"/"+group] != nil && m.breaker[is.Name+"/"+group].shut
 			}
 			require.Equal(l.t, want, st, "life %d: %s of %q: %v", l.seed, is.Name, group, l.bounds)

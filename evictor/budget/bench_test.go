@@ -113,6 +113,29 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
+// BenchmarkJudge: an action begins and is judged, while that many others are unproven.
+func BenchmarkJudge(b *testing.B) {
+	for _, open := range []int{1, 100_000} {
+		b.Run(fmt.Sprint(open), func(b *testing.B) {
+			budget, err := New(things(Bound{Name: "trial", Of: Unproven, Max: Count(1 << 40), Within: 1 << 60, Unjudged: Proved, Quiet: 1}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range open {
+				budget.SetAt(fmt.Sprint(i), thing{}, clockBegin)
+				budget.AdoptAt(fmt.Sprint(i), clockBegin, clockBegin)
+			}
+			budget.SetAt("last", thing{}, clockBegin)
+			b.ResetTimer()
+			for range b.N {
+				budget.AdoptAt("last", clockBegin, clockBegin)
+				budget.JudgeAt("last", Proved, clockBegin)
+				budget.EndAt("last", clockBegin)
+			}
+		})
+	}
+}
+
 // BenchmarkRefused: a bound refuses.
 func BenchmarkRefused(b *testing.B) {
 	budget, keys, of := large(b)

@@ -354,8 +354,8 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	}
 }
 
-// update brings what a bound remembers about a group up to date. Breakers need not look at the group here: they did when it
-// last changed.
+// update brings what a bound remembers about a group up to date. Breakers need not look at the group here: they did when
+// it last changed.
 func (b *Budget[K, M]) update(is *bound, g *group[K], now int64) *cell[K] {
 	c := &g.cells[is.cell]
 	switch {
@@ -406,8 +406,8 @@ func (b *Budget[K, M]) release(is *bound, g *group[K], m *member[K]) {
 	}
 }
 
-// began records that an action on the member began at an instant that may be in the past. Trials count it from now on: what
-// came of it before, nobody has seen.
+// began records that an action on the member began at an instant that may be in the past. Trials count it from now on:
+// what came of it before, nobody has seen.
 func (b *Budget[K, M]) began(m *member[K], at, now int64) {
 	for _, bound := range b.acts {
 		g := m.in[bound.dimension]

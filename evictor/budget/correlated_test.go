@@ -13,11 +13,11 @@ import (
 )
 
 // The cases of Karpenter's RFC "Node Repair Under Correlated Failure"
-// (https://github.com/kubernetes-sigs/karpenter/pull/3273), with its values: one probe first, a replacement is proved once it
-// has been healthy for five minutes, and a failed one costs one minute, then two, up to ten. Its failure domains are pool,
-// zone and the policy that calls a node bad. The narrowest width of a node's domains counts, as here. It tries a node if any
-// of its domains is out of cooldown; here the cooldown is that of the three together, so a fault of another kind or elsewhere
-// is as free. Its width doubles with each proof; here it doubles when all of a round are proved.
+// (https://github.com/kubernetes-sigs/karpenter/pull/3273), with its values: one probe first, a replacement is proved once
+// it has been healthy for five minutes, and a failed one costs one minute, then two, up to ten. Its failure domains are
+// pool, zone and the policy that calls a node bad. The narrowest width of a node's domains counts, as here. It tries a
+// node if any of its domains is out of cooldown; here the cooldown is that of the three together, so a fault of another
+// kind or elsewhere is as free. Its width doubles with each proof; here it doubles when all of a round are proved.
 
 // faulty is a node of that RFC: which policy calls it bad, if any.
 type faulty struct{ pool, zone, policy string }

@@ -96,6 +96,51 @@ func ExampleBound_breaker() {
 	// 00:15 1 broken: repaired
 }
 
+// A trial: one machine is replaced first, then more while that helps, and after a failure one again.
+func ExampleBudget_Judge() {
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	b, _ := budget.New(budget.Config[string, machine]{
+		Bounds: []budget.Bound{{
+			Name: "one first", Of: budget.Unproven, Max: budget.Count(10), Within: time.Hour, Unjudged: budget.Failed,
+			Cooldown: 5 * time.Minute, MaxCooldown: time.Hour, Quiet: 6 * time.Hour,
+		}},
+		Clock: clock,
+	})
+	for i := range 10 {
+		b.Set(fmt.Sprint("m", i), machine{})
+	}
+	next := 0
+	replace := func() {
+		for {
+			reservation, err := b.Reserve(fmt.Sprint("m", next))
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			reservation.Commit()
+			fmt.Println("replacing", fmt.Sprint("m", next))
+			next++
+		}
+	}
+	replace()
+	b.Judge("m0", budget.Proved) // its replacement has joined
+	replace()
+	b.Judge("m1", budget.Proved)
+	b.Judge("m2", budget.Failed)
+	replace()
+	clock.Step(5 * time.Minute)
+	replace()
+	// Output:
+	// replacing m0
+	// budget "one first" allows at most 1: 2 is too many
+	// replacing m1
+	// replacing m2
+	// budget "one first" allows at most 2: 3 is too many
+	// budget "one first" cools down after a failure
+	// replacing m3
+	// budget "one first" allows at most 1: 2 is too many
+}
+
 // pool is the dimension of the examples below.
 var pool = map[string]func(machine) (string, bool){"pool": func(m machine) (string, bool) { return m.pool, m.pool != "" }}
 

@@ -58,8 +58,8 @@
 // until the member is removed, and counts as recent for as long as a bound looks back.
 //
 // When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and when
-// time alone may change the answer. A change of a member may change it at any time. So ask again when a member of the
-// group changes, and at Next.
+// time alone may change the answer. A change of a member, or the outcome of an action, may change it at any time. So ask
+// again when a member of the group changes or an action is judged, and at Next.
 //
 // # Trials
 //

@@ -326,7 +326,7 @@ func (b *Budget[K, M]) untake(m *member[K]) {
 }
 
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
-// A program that asks again then, and whenever a member changes, misses nothing.
+// A program that asks again then, whenever a member changes and whenever an action is judged, misses nothing.
 func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.config.Clock.Now()) }
 
 // NextAt is Next at a reading of the clock.

@@ -705,4 +705,9 @@ func (l *life) check() {
 		}
 	}
 	require.Equal(l.t, unmatched, b.Unmatched())
+	tried := map[string]bool{}
+	for _, is := range m.tries {
+		tried[is.key] = true
+	}
+	require.Len(l.t, b.attempts, len(tried), "life %d: what is over is forgotten", l.seed)
 }

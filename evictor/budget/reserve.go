@@ -194,7 +194,7 @@ func (b *Budget[K, M]) answer(is *bound, g *group[K], m *member[K], now int64) (
 			used -= c.recent.of[m.key].counted()
 		}
 	case Unproven:
-		if a := b.attempts[m.key]; a == nil || !a[is.trial].counts(g) {
+		if a := b.attempts[m.key]; a == nil || a[is.trial].began != g {
 			used++
 		}
 	}

@@ -74,9 +74,6 @@ func (b *Budget[K, M]) attempt(is *bound, key K) *attempt[K] {
 	return a
 }
 
-// counts reports whether the attempt counts in the group.
-func (a *attempt[K]) counts(g *group[K]) bool { return a.began == g || a.held == g }
-
 // count adds the attempt, or takes it away, where it counts.
 func (a *attempt[K]) count(is *bound, sign int64) {
 	if a.began != nil {

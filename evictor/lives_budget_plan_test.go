@@ -31,8 +31,8 @@ func newLivesBudget(random *rand.Rand) (b livesBudget) {
 			is.Max, is.Within = limit, time.Duration(n(30, 400))*time.Second
 		case is.Of == budget.Unproven:
 			is.Max, is.Within, is.Quiet, is.Unjudged = limit, time.Duration(n(30, 400))*time.Second, time.Duration(n(60, 600))*time.Second, budget.Outcome(n(1, 3))
-			if is.Cooldown = max(quiet, 0); quiet > 0 {
-				is.MaxCooldown = 2 * quiet
+			if is.Cooldown = 4 * max(quiet, 0); quiet > 0 {
+				is.MaxCooldown = 8 * quiet
 			}
 		case is.Of != budget.Acting && quiet > 0:
 			is.Max, is.Quiet = limit, quiet

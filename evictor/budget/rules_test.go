@@ -278,3 +278,23 @@ func TestValidate(t *testing.T) {
 	require.EqualError(t, err, `[dimensions[]: Required value: a dimension needs a name, dimensions[]: Required value, `+
 		`dimensions: Too many: 18: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]`)
 }
+
+// An action that nobody has judged in time has its outcome, even if nobody has looked at its group since and another action on
+// the member begins elsewhere.
+func TestUnjudgedInAGroupThatItLeft(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "t", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Unjudged: Proved, Quiet: time.Hour})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	b.Set("m", thing{zone: "a", ok: true})
+	b.Set("other", thing{zone: "a", ok: true})
+	require.True(t, b.Adopt("m", clockBegin))
+	require.True(t, b.End("m"))
+	b.Set("m", thing{zone: "b", ok: true})
+	clock.Step(2 * time.Minute)
+	require.True(t, b.Adopt("m", clockBegin))
+	st, ok := b.Status("t", "a")
+	require.True(t, ok)
+	require.Equal(t, Status{Max: 2, Min: -1}, st)
+}

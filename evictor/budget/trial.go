@@ -93,8 +93,12 @@ func (b *Budget[K, M]) try(is *bound, g *group[K], key K) {
 	b.drop(key)
 }
 
-// tried says that an action on the member begins in the group. It takes the place of an unproven one before it.
+// tried says that an action on the member begins in the group. It takes the place of an unproven one before it, which may
+// be one of another group.
 func (b *Budget[K, M]) tried(is *bound, g *group[K], key K, now int64) {
+	if a := b.attempt(is, key); a.began != nil {
+		b.update(is, a.began, now)
+	}
 	a := b.attempt(is, key)
 	a.count(is, -1)
 	a.leave(is, now)

@@ -89,7 +89,8 @@
 // those that go on, and Ends the others.
 //
 // A Snapshot holds what cannot be learned from members: which ones are acted on, which actions began when, which breakers
-// are shut, and what trials have shown. After Restore a Budget decides as if no time had passed in between. Members must be Set again.
+// are shut, and what trials have shown. After Restore a Budget decides as if no time had passed in between. Members must
+// be Set again.
 //
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
 // lock held.

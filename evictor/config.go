@@ -68,6 +68,10 @@ type Config struct {
 	// and not recovered, as maxUnhealthy does in Cluster API and Medik8s; 0 means no cap.
 	MaxFailedNodes int
 
+	// FalseAlarmWithin is for the trials of Options.Budget (budget.Unproven): a node that is ready again that soon after its
+	// first pod left was acted on for nothing, and the trial fails. 0 means NodeMonitorGracePeriod.
+	FalseAlarmWithin time.Duration
+
 	// MaxAnnounced is for how long we believe a node whose conditions announce maintenance, as KEP-5683 has them since
 	// Kubernetes 1.37: MaintenancePlanned, MaintenanceInProgress, DrainInProgress, Drained or
 	// GracefulNodeShutdownInProgress is True. For that long after we first saw one of them, until none is left, the node
@@ -177,6 +181,7 @@ func (c Config) Validate() error {
 	check(c.MaxMarkedNodes >= 0, "maxMarkedNodes", c.MaxMarkedNodes, natural)
 	check(c.MarkAllAfter >= 0, "markAllAfter", c.MarkAllAfter, natural)
 	check(c.MaxFailedNodes >= 0, "maxFailedNodes", c.MaxFailedNodes, natural)
+	check(c.FalseAlarmWithin >= 0, "falseAlarmWithin", c.FalseAlarmWithin, natural)
 	check(c.MaxAnnounced >= 0, "maxAnnounced", c.MaxAnnounced, "must not be negative; 0 ignores announcements")
 	check(c.NodeWorkers > 0, "nodeWorkers", c.NodeWorkers, positive)
 	check(c.PodWorkers > 0, "podWorkers", c.PodWorkers, positive)

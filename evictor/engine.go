@@ -81,13 +81,13 @@ func newEngine(cfg Config, clients Clients, opts Options) (e engine, err error) 
 	}
 	e.marks = marks.New()
 	e.outage = outage.New[task](e.waits.Probe)
-	e.allowance = allowance.New(nil, nil, 0)
+	e.allowance = allowance.New(nil, nil, 0, 0)
 	switch {
 	case cfg.Half == TaintEviction: // it acts on no node
 		e.opts.Budget = nil
 	case opts.Budget != nil:
 		e.opts.Budget = opts.Budget.As("evictor")
-		e.allowance = allowance.New(e.opts.Budget, opts.Exceeded, cfg.GateInterval)
+		e.allowance = allowance.New(e.opts.Budget, opts.Exceeded, cfg.GateInterval, cmp.Or(cfg.FalseAlarmWithin, cfg.NodeMonitorGracePeriod))
 	}
 	if e.monitor, err = health.NewMonitor(cfg.health(opts.Clock, clients.Confirmer != nil)); err != nil {
 		return e, err

@@ -120,6 +120,9 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	if err == nil {
 		e.decide(what)
 	}
+	if err == nil && try.Own && !try.Goes && rec != nil {
+		e.allowance.PodLeft(&rec.allowance, e.now)
+	}
 	if err == nil && ev.Emptying() && ev.Armed() && rec != nil {
 		rec.PodLeft()
 		e.noteActed(rec) // from its first eviction on, even if no other follows

@@ -117,6 +117,14 @@ type Options struct {
 	// first eviction until it is ready. Taints of an earlier process count too. The evictor acts under the name
 	// "evictor" (budget.Budget.As), so a new evictor on the same Budget continues what the last one began. One evictor
 	// at a time may use a Budget. Half TaintEviction asks no Budget.
+	//
+	// Trials (budget.Unproven) are told what came of each node. One that is ready again within Config.FalseAlarmWithin
+	// after its first pod left has Failed; one that is ready later, or before any pod has left, and one whose taint was
+	// lifted while it was not, is Inconclusive; one that stays away, or is deleted, is unproven until Bound.Within has
+	// passed. So set Unjudged to Proved, unless the program itself proves actions, and Within to more than pods tolerate
+	// our taints: it counts from the taint. When the first pod left, only the evictor knows that evicted it. After a
+	// restart it counts as having left when the new one came, so a trial becomes more careful and never less. In Half
+	// Lifecycle it counts as having left when the taint was written.
 	Budget *budget.Budget[string, Member]
 	// Exceeded says what becomes of pending evictions on a node that was acted on, while a bound of Budget is exceeded
 	// as things stand: Medik8s stops in a storm. The answers mean what they mean in zone.Ruling.Pending. Nil means that

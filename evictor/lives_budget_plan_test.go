@@ -20,7 +20,7 @@ type livesBudget struct {
 func newLivesBudget(random *rand.Rand) (b livesBudget) {
 	n := func(from, to int) int { return from + random.Intn(to-from+1) }
 	for i := range n(0, 1) * n(1, 3) {
-		is := budget.Bound{Name: fmt.Sprint("bound ", i), Per: []string{"", "zone", "rack"}[n(0, 2)], Of: budget.Quantity(n(1, 5))}
+		is := budget.Bound{Name: fmt.Sprint("bound ", i), Per: []string{"", "zone", "rack"}[n(0, 2)], Of: budget.Quantity(n(1, 6))}
 		limit := []budget.Limit{budget.Count(int64(n(1, 4))), budget.Percent(float64(n(20, 60))), budget.Percent(float64(n(10, 50))).Up()}[n(0, 2)]
 		switch quiet := time.Duration(n(-200, 200)) * time.Second; {
 		case is.Of == budget.Healthy:
@@ -29,8 +29,13 @@ func newLivesBudget(random *rand.Rand) (b livesBudget) {
 			is.Min, is.Max = budget.Count(int64(n(1, 2))), budget.Count(int64(n(2, 6)))
 		case is.Of == budget.Recent:
 			is.Max, is.Within = limit, time.Duration(n(30, 400))*time.Second
+		case is.Of == budget.Unproven:
+			is.Max, is.Within, is.Quiet, is.Unjudged = limit, time.Duration(n(30, 400))*time.Second, time.Duration(n(60, 600))*time.Second, budget.Outcome(n(1, 3))
+			if is.Cooldown = 4 * max(quiet, 0); quiet > 0 {
+				is.MaxCooldown = 8 * quiet
+			}
 		case is.Of != budget.Acting && quiet > 0:
-			is.Max, is.Quiet, is.Resume = limit, quiet, []budget.Limit{budget.Count(0), budget.Count(1), {}}[n(0, 2)]
+			is.Max, is.Quiet = limit, quiet
 		default:
 			is.Max = limit
 		}

@@ -33,14 +33,17 @@ type livesAllowed struct {
 	pending [2]zone.Pending // what becomes of its evictions as of the last pass, at least and at most
 	since   [3]time.Time    // since when at least that
 	free    time.Time       // since when nothing may hold it back
+	left    time.Time       // since then, when the first pod left because of it
 	lost    time.Duration   // of its silence, at most: "when a clock without monotonic readings is set back, no time passes" (doc.go)
 }
 
 // livesBudgets is what the model knows of a process's budget.
 type livesBudgets struct {
-	begun map[livesGroup][]livesBegun
-	shut  map[livesGroup]livesShut
-	asked bool // breakers look from then on
+	begun    map[livesGroup][]livesBegun
+	shut     map[livesGroup]livesShut
+	asked    bool                     // breakers look from then on
+	failures map[livesGroup]time.Time // of trials: the last one that is sure
+	ours     bool                     // the eviction that is about to be made is by our own taints, or empties the node
 }
 
 // livesShut is a breaker: when it was exceeded last, and when surely or perhaps not calm.
@@ -119,6 +122,8 @@ func (m *livesMind) over(in livesGroup, next *livesNode) (surely, perhaps bool) 
 	switch in.bound.Of {
 	case budget.Recent:
 		return m.begunIn(in, next, total)
+	case budget.Unproven:
+		return m.trial(in, next, total)
 	case budget.Bad:
 		used = bad
 	case budget.Unavailable:
@@ -174,6 +179,7 @@ func (m *livesMind) exceeded(known *livesNode) (pending [2]zone.Pending) {
 
 // budgets is told after each pass.
 func (m *livesMind) budgets() {
+	m.alarms()
 	now, calm := m.world.now, true
 	for _, known := range m.nodes {
 		known.unsure = known.unsure && known.verdict != v1.ConditionTrue
@@ -185,7 +191,7 @@ func (m *livesMind) budgets() {
 	for i := range m.world.plan.Bounds {
 		bound := &m.world.plan.Bounds[i]
 		for _, known := range m.nodes {
-			if group, in := m.in(bound, known); in && bound.Quiet > 0 {
+			if group, in := m.in(bound, known); in && bound.Quiet > 0 && bound.Of != budget.Unproven {
 				m.breaks(group)
 			}
 		}
@@ -218,16 +224,12 @@ func (m *livesMind) budgets() {
 
 // breaks has a breaker see a group.
 func (m *livesMind) breaks(in livesGroup) {
-	calm, shut, now := *in.bound, m.shut[in], m.world.now
-	if calm.Max.IsSet() && calm.Resume.IsSet() {
-		calm.Max = calm.Resume
-	}
-	exceeded, _ := m.over(in, nil)
-	surely, perhaps := m.over(livesGroup{&calm, in.name}, nil)
+	shut, now := m.shut[in], m.world.now
+	surely, perhaps := m.over(in, nil)
 	if now.Sub(shut.surely) >= in.bound.Quiet { // it has opened, perhaps while all was calm and nobody looked
 		shut.exceeded = time.Time{}
 	}
-	if exceeded && m.asked {
+	if surely && m.asked {
 		shut.exceeded = now
 	}
 	if surely && !shut.exceeded.IsZero() {

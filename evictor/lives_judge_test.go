@@ -73,7 +73,7 @@ func newLivesMind(p *livesProcess) *livesMind {
 		world: p.world, process: p, nodes: map[string]*livesNode{}, pods: map[string]livesPod{}, prior: map[string]livesMachine{},
 		partly: map[string]bool{}, slow: map[string]time.Time{}, closed: map[string][2]time.Time{},
 		unsettled: p.world.now, came: p.world.now,
-		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
+		livesNotes: livesNotes{livesBudgets: livesBudgets{begun: map[livesGroup][]livesBegun{}, shut: map[livesGroup]livesShut{}, failures: map[livesGroup]time.Time{}}, did: map[evictor.Kind]int{}, turn: map[string]time.Time{}, conflict: map[string]time.Time{}, released: map[string]time.Time{}, askedBy: map[types.UID]time.Time{}, trouble: p.world.now, troubles: "start"},
 	}
 }
 

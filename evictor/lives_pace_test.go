@@ -124,13 +124,14 @@ func (m *livesMind) tried(node string, err error) {
 // (decision 4).
 func (m *livesMind) evicting(ref evictor.PodRef) {
 	known, pod := m.nodes[ref.Node], m.pods[ref.Name]
-	if known == nil || pod.Pod == nil {
+	if m.ours = false; known == nil || pod.Pod == nil {
 		return
 	}
 	if m.due(m.deadline(known, pod, false, false)) { // by the taints of others, or by its turn as well
 		known.unsure = known.unsure || m.timedOut(known, pod)
 		return
 	}
+	m.ours = true
 	if m.timedOut(known, pod) && !known.emptied && !m.comesLate(known, pod) {
 		first := m.world.now
 		if known.emptied = true; !m.behind.Before(first) {
@@ -253,6 +254,9 @@ func (m *livesMind) begunIn(in livesGroup, next *livesNode, total [2]int64) (sur
 // emptied is told of each eviction: without taints, one that fails ends the turn, for which another is wanted.
 func (m *livesMind) emptied(node string, err error) {
 	known := m.nodes[node]
+	if m.ours && err == nil {
+		m.podLeft(node)
+	}
 	if known == nil || err == nil || m.world.plan.Taints {
 		return
 	}

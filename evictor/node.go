@@ -3,7 +3,6 @@ package evictor
 import (
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/evictkit/evictkit/evictor/internal/allowance"
 	"github.com/evictkit/evictkit/evictor/internal/gate"
 	"github.com/evictkit/evictkit/evictor/internal/node"
 	"github.com/evictkit/evictkit/evictor/internal/pods"
@@ -24,7 +23,7 @@ func (e *engine) syncNode(name string) {
 		return
 	}
 	if rec == nil {
-		rec = &record{name: name, uid: object.UID, seen: e.now, domain: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: allowance.Node{Name: name}}
+		rec = &record{name: name, uid: object.UID, seen: e.now, domain: e.opts.Domain(object), pods: pods.Node{Name: name}, allowance: e.allowance.Came(name, e.started, e.read)}
 		e.records[name], e.attention[name] = rec, rec
 		e.decide(Decision{Kind: NodeRegistered, Node: name, NodeUID: rec.uid})
 		e.note(rec, object, e.monitor.ObserveNodeAt(object, e.read).Heartbeat)

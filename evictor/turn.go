@@ -101,7 +101,10 @@ func (e *engine) recount(rec *record, about node.Facts) {
 func (e *engine) noteActed(rec *record) {
 	if e.opts.Budget != nil {
 		about := e.about(rec)
-		is := allowance.Is{Acted: about.Carries || rec.Begun(), Turn: about.Turn, Well: rec.Stage() == node.Calm}
+		is := allowance.Is{
+			Acted: about.Carries || rec.Begun(), Turn: about.Turn, Well: rec.Stage() == node.Calm,
+			Ours: e.now, Unseen: e.cfg.tainting() && e.cfg.Half == Lifecycle,
+		}
 		if e.allowance.Note(&rec.allowance, is, e.read); !rec.allowance.Acting() {
 			e.gates.Forget(rec.name)
 		}

@@ -4,8 +4,8 @@ import "time"
 
 // Adopt says that an action on the member is going on under this name, such as one of an earlier process. No bound is
 // checked. If the action counts already, nothing changes. If the member is only reserved under this name, or nobody acts
-// on it, the action counts as if it had been reserved and committed at began. It goes on until End or Remove. Adopt
-// returns false and changes nothing if there is no such member or another name acts on it.
+// on it, the action counts as if it had been reserved and committed at began; trials count it from now. It goes on until
+// End or Remove. Adopt returns false and changes nothing if there is no such member or another name acts on it.
 func (b *Budget[K, M]) Adopt(key K, began time.Time) bool {
 	return b.AdoptAt(key, began, b.config.Clock.Now())
 }
@@ -30,7 +30,7 @@ func (b *Budget[K, M]) AdoptAt(key K, began, now time.Time) bool {
 }
 
 // Exceeded returns the first bound that the member's groups exceed now, without any further action: it tells whether
-// actions that have begun should go on. A breaker that is shut counts as exceeded.
+// actions that have begun should go on. A breaker that is shut counts as exceeded, and so does a trial that cools down.
 // Again is when time alone may change the answer. The result is nil if every bound is kept, or if there is no such
 // member.
 func (b *Budget[K, M]) Exceeded(key K) *Refusal { return b.ExceededAt(key, b.config.Clock.Now()) }
@@ -50,19 +50,12 @@ func (b *Budget[K, M]) ExceededAt(key K, now time.Time) *Refusal {
 		if g == nil || !m.asked(bound) {
 			continue
 		}
-		c := &g.cells[bound.cell]
-		c.update(&bound.Bound, t)
+		c := b.update(bound, g, t)
 		no := c.compare(&bound.Bound, g, c.used(&bound.Bound, g))
 		if no.kind == agreed {
 			continue
 		}
-		refusal, again := b.refusal(bound, g, no), int64(none)
-		switch {
-		case no.kind == shut:
-			again = c.opens(&bound.Bound)
-		case no.kind == tooMany && bound.Of == Recent:
-			again = c.recent.first(bound.Within)
-		}
+		refusal, again := b.refusal(bound, g, no), c.ends(&bound.Bound, no)
 		if b.later(c, again, t); again != none {
 			refusal.Again = b.time.Instant(again)
 		}

@@ -21,7 +21,7 @@ func large(b *testing.B) (*Budget[string, thing3], []string, []thing3) {
 			{Name: "rack", Per: "rack", Of: Unavailable, Max: Percent(50).Up()},
 			{Name: "pool", Per: "pool", Of: Bad, Max: Percent(60).Up()},
 			{Name: "zone", Per: "zone", Of: Healthy, Min: Percent(20)},
-			{Name: "storm", Of: Bad, Max: Percent(70), Resume: Percent(65), Quiet: time.Minute},
+			{Name: "storm", Of: Bad, Max: Percent(70), Quiet: time.Minute},
 			{Name: "recent", Per: "zone", Of: Recent, Max: Count(1 << 40), Within: time.Hour},
 		},
 	})
@@ -110,6 +110,29 @@ func BenchmarkOpen(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkJudge: an action begins and is judged, while that many others are unproven.
+func BenchmarkJudge(b *testing.B) {
+	for _, open := range []int{1, 100_000} {
+		b.Run(fmt.Sprint(open), func(b *testing.B) {
+			budget, err := New(things(Bound{Name: "trial", Of: Unproven, Max: Count(1 << 40), Within: 1 << 60, Unjudged: Proved, Quiet: 1}))
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i := range open {
+				budget.SetAt(fmt.Sprint(i), thing{}, clockBegin)
+				budget.AdoptAt(fmt.Sprint(i), clockBegin, clockBegin)
+			}
+			budget.SetAt("last", thing{}, clockBegin)
+			b.ResetTimer()
+			for range b.N {
+				budget.AdoptAt("last", clockBegin, clockBegin)
+				budget.JudgeAt("last", Proved, clockBegin)
+				budget.EndAt("last", clockBegin)
+			}
+		})
 	}
 }
 

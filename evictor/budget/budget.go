@@ -23,18 +23,20 @@ type core[K comparable, M any] struct {
 	config     Config[K, M]
 	dimensions []dimension[M] // first the one of all members, then by name
 	bounds     []bound
-	recent     []*bound // those on Recent
+	acts       []*bound // those on Recent and Unproven, which count actions that are over
+	trials     []*bound // those on Unproven
 
-	mu      sync.Mutex // guards what follows
-	time    steady.Time
-	members map[K]*member[K]
-	in      []int                  // by dimension: how many members are in a group of it
-	groups  []map[string]*group[K] // by dimension
-	empty   []*group[K]            // without members, kept because their cells remember something
-	restore map[K]restored         // acted on in a snapshot and not Set yet
-	orders  uint64
-	waiting due.Heap[*cell[K]] // those with a refusal that time will end
-	asked   bool               // Reserve was called, so breakers look
+	mu       sync.Mutex // guards what follows
+	time     steady.Time
+	members  map[K]*member[K]
+	in       []int                  // by dimension: how many members are in a group of it
+	groups   []map[string]*group[K] // by dimension
+	empty    []*group[K]            // without members, kept because their cells remember something
+	restore  map[K]restored         // acted on in a snapshot and not Set yet
+	orders   uint64
+	attempts map[K][]attempt[K] // by trial; only members of which one knows something
+	waiting  due.Heap[*cell[K]] // those with a refusal that time will end
+	asked    bool               // Reserve was called, so breakers look
 }
 
 type dimension[M any] struct {
@@ -49,6 +51,7 @@ type bound struct {
 	dimension int
 	cell      int // its index in a group's cells
 	without   int // the dimension, 0 for none
+	trial     int // its index in core.trials
 }
 
 // New returns a Budget without members, or an error with all faults of the configuration.
@@ -59,7 +62,7 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	if c.Clock == nil {
 		c.Clock = clock.RealClock{}
 	}
-	b := &Budget[K, M]{core: &core[K, M]{config: c, members: make(map[K]*member[K])}}
+	b := &Budget[K, M]{core: &core[K, M]{config: c, members: make(map[K]*member[K]), attempts: make(map[K][]attempt[K])}}
 	b.dimensions = append(b.dimensions, dimension[M]{group: func(M) (string, bool) { return "", true }})
 	number := map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(c.Dimensions)) {
@@ -81,8 +84,12 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 		if is.breaks() {
 			b.dimensions[is.dimension].breakers = append(b.dimensions[is.dimension].breakers, is)
 		}
-		if is.Of == Recent {
-			b.recent = append(b.recent, is)
+		if is.Of >= Recent {
+			b.acts = append(b.acts, is)
+		}
+		if is.Of == Unproven {
+			is.trial = len(b.trials)
+			b.trials = append(b.trials, is)
 		}
 	}
 	return b, nil
@@ -314,9 +321,7 @@ func (b *Budget[K, M]) forget(g *group[K], now int64) bool {
 		if bound.dimension != g.dimension {
 			continue
 		}
-		c := &g.cells[bound.cell]
-		c.update(&bound.Bound, now)
-		if c.remembers() {
+		if b.update(bound, g, now).remembers() {
 			return false
 		}
 	}
@@ -349,36 +354,74 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	}
 }
 
-// moveHeld moves what a reservation counts in bounds on Recent.
+// update brings what a bound remembers about a group up to date. Breakers need not look at the group here: they did when
+// it last changed.
+func (b *Budget[K, M]) update(is *bound, g *group[K], now int64) *cell[K] {
+	c := &g.cells[is.cell]
+	switch {
+	case is.breaks():
+		c.open(&is.Bound, now)
+	case c.recent != nil:
+		c.recent.expire(is.Within, now)
+	case c.trial != nil:
+		b.pass(is, c, now)
+	}
+	return c
+}
+
+// moveHeld moves what a reservation counts in bounds that count actions.
 func (b *Budget[K, M]) moveHeld(d int, m *member[K], from, to *group[K], now int64) {
 	if m.done != reserved {
 		return
 	}
-	for _, bound := range b.recent {
+	for _, bound := range b.acts {
 		if bound.dimension != d {
 			continue
 		}
 		if from != nil {
-			from.cells[bound.cell].release(m.key)
+			b.release(bound, from, m)
 		}
 		if to != nil {
-			to.cells[bound.cell].hold(&bound.Bound, m.key, m.weight, now)
+			b.hold(bound, to, m, now)
 		}
 	}
 }
 
-// began records that an action on the member began at an instant that may be in the past.
+// hold counts a reservation of the member.
+func (b *Budget[K, M]) hold(is *bound, g *group[K], m *member[K], now int64) {
+	c := b.update(is, g, now)
+	if is.Of == Unproven {
+		b.try(is, g, m.key)
+	} else {
+		c.hold(m.key, m.weight)
+	}
+}
+
+// release undoes hold.
+func (b *Budget[K, M]) release(is *bound, g *group[K], m *member[K]) {
+	if is.Of == Unproven {
+		b.try(is, nil, m.key)
+	} else {
+		g.cells[is.cell].release(m.key)
+	}
+}
+
+// began records that an action on the member began at an instant that may be in the past. Trials count it from now on:
+// what came of it before, nobody has seen.
 func (b *Budget[K, M]) began(m *member[K], at, now int64) {
-	for _, bound := range b.recent {
+	for _, bound := range b.acts {
 		g := m.in[bound.dimension]
 		if g == nil {
 			continue
 		}
-		c := &g.cells[bound.cell]
-		if c.update(&bound.Bound, now); m.done == reserved {
-			c.release(m.key)
+		c := b.update(bound, g, now)
+		if m.done == reserved {
+			b.release(bound, g, m)
 		}
-		if steady.Sub(now, at) < int64(bound.Within) {
+		switch {
+		case bound.Of == Unproven:
+			b.tried(bound, g, m.key, now)
+		case steady.Sub(now, at) < int64(bound.Within):
 			c.begin(m.key, m.weight, at)
 		}
 	}

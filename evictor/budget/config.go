@@ -41,9 +41,10 @@ const (
 	Healthy                         // members that are neither
 	Acting                          // members that are acted on
 	Recent                          // members on which an action began within Bound.Within, each counted once
+	Unproven                        // members on which an action began whose outcome is not known, each counted as one
 )
 
-var quantities = [...]string{"", "Bad", "Unavailable", "Healthy", "Acting", "Recent"}
+var quantities = [...]string{"", "Bad", "Unavailable", "Healthy", "Acting", "Recent", "Unproven"}
 
 // String returns the name of the constant, empty for 0.
 func (q Quantity) String() string {
@@ -67,15 +68,33 @@ type Bound struct {
 	// Of is what is counted. Max is the upper limit, Min the lower one.
 	Of       Quantity
 	Max, Min Limit
-	// Within is how far back Recent looks.
+	// Within is how far back Recent looks. With Unproven it is how long an action waits for somebody to Judge it.
 	Within time.Duration
 	// Quiet, if greater than 0, makes the bound a breaker: once exceeded, it stays shut until its limit has been kept
-	// for that long without a break. If Resume is set, that stricter limit must be kept meanwhile: a lower Max or a
-	// higher Min. Quiet is for Bad, Unavailable and Healthy, which are compared as they are now, with either Max or
-	// Min. Reservations do not count for this, only actions that have begun.
-	Quiet  time.Duration
-	Resume Limit
+	// for that long without a break. It is for Bad, Unavailable and Healthy, which are compared as they are now, with
+	// either Max or Min. Reservations do not count for this, only actions that have begun.
+	//
+	// With Unproven it is required: a trial forgets what was proved once no action has been unproven for that long, and
+	// failures once that much time has passed since their cooldown.
+	Quiet time.Duration
+
+	// What follows is for Unproven. Unjudged is the outcome of an action that nobody has judged Within its time, and is
+	// required.
+	Unjudged Outcome
+	// Cooldown is for how long nothing may begin after an action has failed. It doubles with each further failure, up to
+	// MaxCooldown; if that is less than Cooldown, it does not grow. 0 means that there is none.
+	Cooldown, MaxCooldown time.Duration
 }
+
+// Outcome is what became of an action. See Budget.Judge.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Proved       Outcome = iota + 1 // it helped
+	Failed                          // it did not help, or there was no reason for it
+	Inconclusive                    // neither can be told, or it was undone before it did anything
+)
 
 const (
 	maxDimensions = 16
@@ -128,38 +147,28 @@ func (b *Bound) faults(path *field.Path) (errs field.ErrorList) {
 			errs = append(errs, field.Invalid(path.Child(name), value, why))
 		}
 	}
-	for name, l := range map[string]Limit{"max": b.Max, "min": b.Min, "resume": b.Resume} {
+	for name, l := range map[string]Limit{"max": b.Max, "min": b.Min} {
 		check(l.valid(), name, l.String(), "a count must not be negative, a percentage must lie between 0 and 100")
-		check(!l.ofBad || b.Of != Bad, name, l.String(), "the bad are not counted as a share of themselves")
 	}
-	check(b.Of != 0 && int(b.Of) < len(quantities), "of", b.Of.String(), "must be Bad, Unavailable, Healthy, Acting or Recent")
+	trial := b.Of == Unproven
+	check(b.Of != 0 && int(b.Of) < len(quantities), "of", b.Of.String(), "must be Bad, Unavailable, Healthy, Acting, Recent or Unproven")
 	check(b.Max.IsSet() || b.Min.IsSet(), "max", "", "max or min must be set")
 	check(!b.Min.IsSet() || b.Of <= Healthy, "min", b.Min.String(), "goes with Bad, Unavailable and Healthy")
-	check((b.Of == Recent) == (b.Within > 0), "within", b.Within.String(), "must be greater than 0 with Recent, and not be set else")
+	check((b.Of == Recent || trial) == (b.Within > 0), "within", b.Within.String(), "must be greater than 0 with Recent and Unproven, and not be set else")
 	check(b.Quiet >= 0, "quiet", b.Quiet.String(), "must not be negative")
-	check(b.Quiet <= 0 || b.Of <= Healthy, "quiet", b.Quiet.String(), "goes with Bad, Unavailable and Healthy")
-	check(b.Quiet <= 0 || b.Max.IsSet() != b.Min.IsSet(), "quiet", b.Quiet.String(), "goes with one of max and min")
-	check(b.Quiet > 0 || !b.Resume.IsSet(), "resume", b.Resume.String(), "must not be set without quiet")
+	check(b.Quiet != 0 || !trial, "quiet", b.Quiet.String(), "must be greater than 0 with Unproven")
+	check(b.Quiet <= 0 || b.Of <= Healthy || trial, "quiet", b.Quiet.String(), "goes with Bad, Unavailable, Healthy and Unproven")
+	check(b.Quiet <= 0 || b.Max.IsSet() != b.Min.IsSet() || trial, "quiet", b.Quiet.String(), "goes with one of max and min")
+	check(trial == (b.Unjudged != 0) && b.Unjudged <= Inconclusive, "unjudged", int(b.Unjudged), "must be Proved, Failed or Inconclusive with Unproven, and not be set else")
+	check(b.Cooldown >= 0 && (b.Cooldown == 0 || trial), "cooldown", b.Cooldown.String(), "must not be negative, and goes with Unproven")
+	check(b.MaxCooldown == 0 || b.MaxCooldown > 0 && b.Cooldown > 0, "maxCooldown", b.MaxCooldown.String(), "must not be negative, and goes with cooldown")
 	return errs
 }
 
 // breaks reports whether the bound is a breaker.
-func (b *Bound) breaks() bool { return b.Quiet > 0 }
+func (b *Bound) breaks() bool { return b.Quiet > 0 && b.Of != Unproven }
 
-// kept reports whether the bound's count is within the limits, for a group with these sums.
-func (b *Bound) kept(used int64, s *sums) bool {
-	return (!b.Max.IsSet() || used <= b.Max.in(s)) && (!b.Min.IsSet() || used >= b.Min.in(s))
-}
-
-// calm reports whether it is within the limits under which a breaker opens again.
-func (b *Bound) calm(used int64, s *sums) bool {
-	switch {
-	case !b.kept(used, s):
-		return false
-	case !b.Resume.IsSet():
-		return true
-	case b.Max.IsSet():
-		return used <= b.Resume.in(s)
-	}
-	return used >= b.Resume.in(s)
+// kept reports whether the bound's count is within the limits, for a group of this total.
+func (b *Bound) kept(used, total int64) bool {
+	return (!b.Max.IsSet() || used <= b.Max.Of(total)) && (!b.Min.IsSet() || used >= b.Min.Of(total))
 }

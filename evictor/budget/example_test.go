@@ -56,14 +56,14 @@ func Example() {
 	// b-00 budget "most of a pool is well" allows at most 4 in pool "b": 5 is too many
 }
 
-// A breaker: once more than three machines are broken, nothing is repaired until at most one has been broken for ten
+// A breaker: once more than three machines are broken, nothing is repaired until it has been at most three for ten
 // minutes.
 func ExampleBound_breaker() {
 	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	b, _ := budget.New(budget.Config[string, machine]{
 		Bad: func(m machine) bool { return !m.ready },
 		Bounds: []budget.Bound{{
-			Name: "storm", Of: budget.Bad, Max: budget.Count(3), Resume: budget.Count(1), Quiet: 10 * time.Minute,
+			Name: "storm", Of: budget.Bad, Max: budget.Count(3), Quiet: 10 * time.Minute,
 		}},
 		Clock: clock,
 	})
@@ -85,17 +85,60 @@ func ExampleBound_breaker() {
 	}
 	storm(1)
 	storm(4)
-	storm(2)
 	clock.Step(5 * time.Minute)
-	storm(1)
+	storm(2)
 	clock.Step(10 * time.Minute)
 	storm(1)
 	// Output:
 	// 00:00 1 broken: repaired
 	// 00:00 4 broken: left to people
-	// 00:00 2 broken: left to people
-	// 00:05 1 broken: asked again at 00:15
+	// 00:05 2 broken: asked again at 00:15
 	// 00:15 1 broken: repaired
+}
+
+// A trial: one machine is replaced first, then more while that helps, and after a failure one again.
+func ExampleBudget_Judge() {
+	clock := clocktesting.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	b, _ := budget.New(budget.Config[string, machine]{
+		Bounds: []budget.Bound{{
+			Name: "one first", Of: budget.Unproven, Max: budget.Count(10), Within: time.Hour, Unjudged: budget.Failed,
+			Cooldown: 5 * time.Minute, MaxCooldown: time.Hour, Quiet: 6 * time.Hour,
+		}},
+		Clock: clock,
+	})
+	for i := range 10 {
+		b.Set(fmt.Sprint("m", i), machine{})
+	}
+	next := 0
+	replace := func() {
+		for {
+			reservation, err := b.Reserve(fmt.Sprint("m", next))
+			if err != nil {
+				fmt.Println(err)
+				return
+			}
+			reservation.Commit()
+			fmt.Println("replacing", fmt.Sprint("m", next))
+			next++
+		}
+	}
+	replace()
+	b.Judge("m0", budget.Proved) // its replacement has joined
+	replace()
+	b.Judge("m1", budget.Proved)
+	b.Judge("m2", budget.Failed)
+	replace()
+	clock.Step(5 * time.Minute)
+	replace()
+	// Output:
+	// replacing m0
+	// budget "one first" allows at most 1: 2 is too many
+	// replacing m1
+	// replacing m2
+	// budget "one first" allows at most 2: 3 is too many
+	// budget "one first" cools down after a failure
+	// replacing m3
+	// budget "one first" allows at most 1: 2 is too many
 }
 
 // pool is the dimension of the examples below.

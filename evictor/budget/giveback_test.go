@@ -61,7 +61,7 @@ func TestGivenBackLeavesNothingBehind(t *testing.T) {
 				pool: []string{"", "p"}[r.Intn(2)], zone: []string{"a", "b", ""}[r.Intn(3)], weight: int64(r.Intn(4)),
 				counts: r.Intn(5) > 0, bad: r.Intn(3) == 0, ok: true,
 			}
-			what, passed := r.Intn(8), time.Duration(r.Intn(12))*time.Second
+			what, passed, outcome := r.Intn(9), time.Duration(r.Intn(12))*time.Second, Outcome(1+r.Intn(3))
 			if clock.Step(passed); what == 7 && !held { // what one may refuse because of the other's reservation
 				reserve(key)
 			}
@@ -79,6 +79,8 @@ func TestGivenBackLeavesNothingBehind(t *testing.T) {
 					b.Set(key, th)
 				case 6:
 					b.Adopt(key, clock.Now().Add(-passed))
+				case 8:
+					b.Judge(key, outcome)
 				}
 			}
 		}

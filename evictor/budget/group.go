@@ -48,9 +48,10 @@ func (s *sums) add(m *standing, sign int64) {
 
 // cell is what one bound remembers about one group.
 type cell[K comparable] struct {
-	shut   bool       // the breaker was exceeded and has not opened
+	shut   bool       // the breaker was exceeded and has not opened, or the trial cools down
 	calm   int64      // since when the limits are kept; restless if they are not
 	recent *window[K] // nil while empty
+	trial  *trial[K]  // nil while it is as at the beginning
 	again  int64      // when a refusal may end
 	waits  due.Place  // in core.waiting
 }
@@ -64,7 +65,7 @@ const (
 
 func newCell[K comparable]() cell[K] { return cell[K]{calm: restless} }
 
-// used returns what the bound counts in the group now. It does not apply to Recent.
+// used returns what the bound counts in the group now. It does not apply to Recent and Unproven.
 func (g *group[K]) used(q Quantity) int64 {
 	switch q {
 	case Bad:
@@ -91,22 +92,36 @@ func (g *group[K]) begun(q Quantity) int64 {
 // used returns what the bound counts in the group now.
 func (c *cell[K]) used(b *Bound, g *group[K]) int64 {
 	switch {
-	case b.Of != Recent:
+	case b.Of <= Acting:
 		return g.used(b.Of)
 	case c.recent != nil:
 		return c.recent.used
+	case c.trial != nil:
+		return c.trial.unproven
 	}
 	return 0
+}
+
+// most returns the upper limit that the bound has in the group now. A trial has a width beside.
+func (c *cell[K]) most(b *Bound, g *group[K]) int64 {
+	most := b.Max.Of(g.sum.total)
+	switch {
+	case b.Of != Unproven:
+		return most
+	case c.trial != nil:
+		return min(most, 1+c.trial.proved)
+	}
+	return min(most, 1)
 }
 
 // look makes a breaker look at the group as it is now. It does not see reservations, so that giving one back leaves
 // nothing behind. A group without members exceeds nothing.
 func (c *cell[K]) look(b *Bound, g *group[K], now int64) {
-	used, empty := g.begun(b.Of), g.members == 0
+	kept := g.members == 0 || b.kept(g.begun(b.Of), g.sum.total)
 	c.open(b, now)
-	c.shut = c.shut || !empty && !b.kept(used, &g.sum)
+	c.shut = c.shut || !kept
 	switch {
-	case !c.shut || !empty && !b.calm(used, &g.sum):
+	case !c.shut || !kept:
 		c.calm = restless
 	case c.calm == restless:
 		c.calm = now
@@ -136,7 +151,8 @@ type act struct {
 	heldByWeight int64
 }
 
-func (a act) counts() int64 {
+// counted returns what the bound counts for it, 0 for the zero act.
+func (a act) counted() int64 {
 	switch {
 	case a.held:
 		return a.heldByWeight
@@ -155,9 +171,9 @@ type begun[K comparable] struct {
 func (w *window[K]) set(key K, a act) {
 	was, known := w.of[key]
 	if known {
-		w.used -= was.counts()
+		w.used -= was.counted()
 	}
-	if w.used += a.counts(); a.held || a.at != none {
+	if w.used += a.counted(); a.held || a.at != none {
 		w.of[key] = a
 	} else if known {
 		delete(w.of, key)
@@ -197,21 +213,12 @@ func after(at int64, d time.Duration) int64 {
 }
 
 // remembers says whether the cell of a group without members still holds anything.
-func (c *cell[K]) remembers() bool { return c.shut || c.recent != nil && len(c.recent.of) > 0 }
-
-// update brings the cell up to date. Breakers need not look at the group here: they did when it last changed.
-func (c *cell[K]) update(b *Bound, now int64) {
-	switch {
-	case b.Quiet > 0:
-		c.open(b, now)
-	case c.recent != nil:
-		c.recent.expire(b.Within, now)
-	}
+func (c *cell[K]) remembers() bool {
+	return c.shut || c.recent != nil && len(c.recent.of) > 0 || c.trial != nil
 }
 
 // hold counts a reserved member.
-func (c *cell[K]) hold(b *Bound, key K, weight, now int64) {
-	c.update(b, now)
+func (c *cell[K]) hold(key K, weight int64) {
 	if c.recent == nil {
 		c.recent = &window[K]{of: make(map[K]act)}
 	}

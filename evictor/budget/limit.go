@@ -12,7 +12,6 @@ type Limit struct {
 	percent float64
 	share   decimal // percent, exactly as it is written
 	kind    limitKind
-	ofBad   bool
 }
 
 type limitKind uint8
@@ -45,12 +44,6 @@ func (l Limit) Up() Limit {
 	return l
 }
 
-// OfBad returns the same share, but of the bad members instead of the total. A Count stays as it is.
-func (l Limit) OfBad() Limit {
-	l.ofBad = l.kind == percentDown || l.kind == percentUp
-	return l
-}
-
 // IsSet reports whether the limit is set.
 func (l Limit) IsSet() bool { return l.kind != unset }
 
@@ -67,27 +60,15 @@ func (l Limit) Of(total int64) int64 {
 	return int64(whole)
 }
 
-// in returns the limit in a group.
-func (l Limit) in(s *sums) int64 {
-	if l.ofBad {
-		return l.Of(s.bad)
-	}
-	return l.Of(s.total)
-}
-
-// String returns the number, or the percentage with its base and rounding. It is empty if the limit is not set.
+// String returns the number, or the percentage with its rounding. It is empty if the limit is not set.
 func (l Limit) String() string {
-	of := ""
-	if l.ofBad {
-		of = " of the bad"
-	}
 	switch l.kind {
 	case count:
 		return fmt.Sprint(l.count)
 	case percentDown:
-		return fmt.Sprintf("%g%%%s rounded down", l.percent, of)
+		return fmt.Sprintf("%g%% rounded down", l.percent)
 	case percentUp:
-		return fmt.Sprintf("%g%%%s rounded up", l.percent, of)
+		return fmt.Sprintf("%g%% rounded up", l.percent)
 	}
 	return ""
 }

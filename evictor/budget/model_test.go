@@ -58,6 +58,7 @@ type model struct {
 	acts    map[string][]modelAct // by bound and group
 	breaker map[string]*breaker
 	asked   bool
+	modelTrials
 }
 
 type modelAct struct {
@@ -75,7 +76,7 @@ type breaker struct {
 func newModel(bounds []Bound) *model {
 	return &model{
 		bounds: bounds, things: map[string]thing{}, done: map[string]doing{}, by: map[string]string{}, setBy: map[string]string{},
-		acts: map[string][]modelAct{}, breaker: map[string]*breaker{},
+		acts: map[string][]modelAct{}, breaker: map[string]*breaker{}, modelTrials: modelTrials{events: map[string][]modelEvent{}},
 	}
 }
 
@@ -104,17 +105,6 @@ func (m *model) total(b *Bound, group string) (total int64) {
 	return total
 }
 
-// sums are the totals of a group that limits are shares of.
-func (m *model) sums(b *Bound, group string) (s sums) {
-	s.total = m.total(b, group)
-	m.each(b, group, func(_ string, th thing) {
-		if th.counts && th.bad {
-			s.bad += th.weight
-		}
-	})
-	return s
-}
-
 // used counts as if the candidate were acted on; "" means no candidate.
 func (m *model) used(b *Bound, group, candidate string) (used int64) {
 	return m.usedBy(b, group, candidate, reserved)
@@ -131,7 +121,11 @@ func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64
 			used += th.weight
 		}
 	})
-	if b.Of != Recent {
+	switch b.Of {
+	case Unproven:
+		return m.unproven(b, group, candidate)
+	case Recent:
+	default:
 		return used
 	}
 	weights := map[string]int64{}
@@ -151,9 +145,10 @@ func (m *model) usedBy(b *Bound, group, candidate string, far doing) (used int64
 
 // look makes all breakers look at all groups.
 func (m *model) look() {
+	m.overdue()
 	for i := range m.bounds {
 		b := &m.bounds[i]
-		if b.Quiet == 0 {
+		if !b.breaks() {
 			continue
 		}
 		for name, is := range m.breaker {
@@ -181,10 +176,11 @@ func (m *model) look() {
 				is = &breaker{}
 				m.breaker[b.Name+"/"+g] = is
 			}
-			used, sums, members := m.usedBy(b, g, "", committed), m.sums(b, g), 0
+			used, total, members := m.usedBy(b, g, "", committed), m.total(b, g), 0
 			m.each(b, g, func(string, thing) { members++ })
-			is.shut = is.shut || members > 0 && !b.kept(used, &sums)
-			calm := is.shut && (members == 0 || b.calm(used, &sums))
+			kept := members == 0 || b.kept(used, total)
+			is.shut = is.shut || !kept
+			calm := is.shut && kept
 			if calm && !is.calm {
 				is.since = m.now
 			}
@@ -205,20 +201,42 @@ func (m *model) refusal(b *Bound, key string) *Refusal {
 	if !ok {
 		return nil
 	}
-	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group}
-	sums := m.sums(b, group)
-	most, least := b.Max.in(&sums), b.Min.in(&sums)
-	r.Used = m.used(b, group, key)
-	switch is := m.breaker[b.Name+"/"+group]; {
-	case b.Max.IsSet() && r.Used > most:
-		if r.Allowed = most; b.Of == Recent && th.weight <= most {
+	r := m.compare(b, group, m.used(b, group, key))
+	if r != nil && !r.Shut && b.Of == Recent && th.weight > r.Allowed {
+		r.Again = time.Time{}
+	}
+	return r
+}
+
+// compare returns the answer of one bound that counts used in a group.
+func (m *model) compare(b *Bound, group string, used int64) *Refusal {
+	r := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: used}
+	total := m.total(b, group)
+	most, least := b.Max.Of(total), b.Min.Of(total)
+	is := m.breaker[b.Name+"/"+group]
+	if b.Of == Unproven {
+		width, failures, cools := m.trialOf(b, group)
+		is, most, r.Failures = &breaker{failures > 0 && m.now < cools, true, cools}, min(most, width), failures
+	}
+	switch {
+	case b.Max.IsSet() && used > most:
+		r.Allowed = most
+		if b.Of == Recent {
 			r.Again = m.firstEnd(b, group)
 		}
-	case b.Min.IsSet() && r.Used < least:
+		if first, some := m.firstOverdue(b, group); b.Of == Unproven && some && most > 0 {
+			if is.shut {
+				first = max(first, is.since)
+			}
+			r.Again = clockBegin.Add(first)
+		}
+	case b.Min.IsSet() && used < least:
 		r.Allowed, r.Min = least, true
 	case is != nil && is.shut:
 		r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true
-		if is.calm {
+		if is.calm && b.Of == Unproven {
+			r.Again = clockBegin.Add(is.since)
+		} else if is.calm {
 			r.Again = clockBegin.Add(is.since + b.Quiet)
 		}
 	default:
@@ -278,6 +296,7 @@ func (m *model) reserve(name, key string) error {
 	m.done[key], m.by[key] = reserved, name
 	for i := range m.bounds {
 		b := &m.bounds[i]
+		m.hold(b, key, th)
 		if group, ok := m.groupOf(b.Per, th); ok && b.Of == Recent {
 			in := b.Name + "/" + group
 			m.acts[in] = append(m.acts[in], modelAct{key: key, weight: th.weight, held: true})
@@ -313,6 +332,7 @@ func (m *model) adopt(name, key string, ago time.Duration) bool {
 		return true
 	}
 	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
+	m.begun(key)
 	m.done[key], m.by[key] = committed, name
 	for i := range m.bounds {
 		b := &m.bounds[i]
@@ -360,33 +380,23 @@ func (m *model) exceeded(key string) *Refusal {
 		if _, without := m.groupOf(b.Without, th); !in || b.Without != "" && without {
 			continue
 		}
-		sums := m.sums(b, group)
-		r, most, least := &Refusal{Bound: b.Name, Dimension: b.Per, Group: group, Used: m.used(b, group, "")}, b.Max.in(&sums), b.Min.in(&sums)
-		switch is := m.breaker[b.Name+"/"+group]; {
-		case b.Max.IsSet() && r.Used > most:
-			if r.Allowed = most; b.Of == Recent {
-				r.Again = m.firstEnd(b, group)
-			}
-		case b.Min.IsSet() && r.Used < least:
-			r.Allowed, r.Min = least, true
-		case is != nil && is.shut:
-			if r.Allowed, r.Min, r.Shut = max(most, least), b.Min.IsSet(), true; is.calm {
-				r.Again = clockBegin.Add(is.since + b.Quiet)
-			}
-		default:
-			continue
+		if r := m.compare(b, group, m.used(b, group, "")); r != nil {
+			return r
 		}
-		return r
 	}
 	return nil
 }
 
 func (m *model) giveBack(key string) {
+	for i := range m.bounds {
+		m.unhold(&m.bounds[i], key)
+	}
 	m.held(key, func(a modelAct) (modelAct, bool) { return a, false })
 	delete(m.done, key)
 }
 
 func (m *model) commit(key string) {
+	m.begun(key)
 	m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
 	m.done[key] = committed
 }
@@ -404,6 +414,8 @@ func (m *model) set(name, key string, th thing) {
 		if ok == in && from == to {
 			continue
 		}
+		m.unhold(b, key)
+		m.hold(b, key, th)
 		if b.Of != Recent {
 			continue
 		}
@@ -424,6 +436,7 @@ func (m *model) set(name, key string, th thing) {
 
 func (m *model) remove(key string) {
 	if m.done[key] == reserved {
+		m.begun(key)
 		m.held(key, func(a modelAct) (modelAct, bool) { return modelAct{a.key, m.now, m.things[key].weight, false}, true })
 	}
 	delete(m.things, key)
@@ -435,41 +448,39 @@ var clockBegin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // rules are bounds of every kind, drawn at random.
 func rules(r *rand.Rand) (bounds []Bound) {
-	limit := func(of Quantity) (l Limit) {
+	limit := func() Limit {
 		switch r.Intn(3) {
 		case 0:
-			l = Count(int64(r.Intn(6)))
+			return Count(int64(r.Intn(6)))
 		case 1:
-			l = Percent(float64(r.Intn(101)))
-		default:
-			l = Percent(float64(r.Intn(101))).Up()
+			return Percent(float64(r.Intn(101)))
 		}
-		if of != Bad && r.Intn(3) == 0 {
-			l = l.OfBad()
-		}
-		return l
+		return Percent(float64(r.Intn(101))).Up()
 	}
 	for i := range 1 + r.Intn(6) {
 		b := Bound{Name: fmt.Sprint("b", i), Per: []string{"", "pool", "zone"}[r.Intn(3)], Without: []string{"", "", "", "pool"}[r.Intn(4)]}
-		switch kind := r.Intn(7); kind {
+		switch kind := r.Intn(9); kind {
 		case 0, 1:
-			b.Of, b.Max, b.Within = Recent, limit(Recent), time.Duration(1+r.Intn(30))*time.Second
+			b.Of, b.Max, b.Within = Recent, limit(), time.Duration(1+r.Intn(30))*time.Second
 		case 2:
-			b.Of, b.Max = Acting, limit(Acting)
+			b.Of, b.Max = Acting, limit()
 		case 3:
 			b.Of, b.Min, b.Max = Bad, Count(int64(r.Intn(2))), Count(int64(1+r.Intn(5)))
+		case 7, 8:
+			b.Of, b.Max, b.Unjudged = Unproven, limit(), Outcome(1+r.Intn(3))
+			b.Within, b.Quiet = time.Duration(1+r.Intn(40))*time.Second, time.Duration(1+r.Intn(60))*time.Second
+			if r.Intn(4) > 0 {
+				b.Cooldown, b.MaxCooldown = time.Duration(1+r.Intn(9))*time.Second, time.Duration(r.Intn(40))*time.Second
+			}
 		default:
 			b.Of = []Quantity{Bad, Unavailable, Healthy}[r.Intn(3)]
 			if r.Intn(2) == 0 {
-				b.Max = limit(b.Of)
+				b.Max = limit()
 			} else {
-				b.Min = limit(b.Of)
+				b.Min = limit()
 			}
 			if kind > 4 {
 				b.Quiet = time.Duration(1+r.Intn(20)) * time.Second
-				if r.Intn(2) == 0 {
-					b.Resume = limit(b.Of)
-				}
 			}
 		}
 		bounds = append(bounds, b)
@@ -482,13 +493,15 @@ func TestAgainstAModel(t *testing.T) {
 	refused := 0
 	for seed := range int64(*operations / steps) {
 		r := rand.New(rand.NewSource(seed))
-		life := &life{t: t, r: r, seed: seed, bounds: rules(r), clock: clocktesting.NewFakeClock(clockBegin), held: map[string]Reservation[string]{}}
+		life := &life{t: t, r: r, seed: seed, bounds: rules(r), clock: clocktesting.NewFakeClock(clockBegin), held: map[string]Reservation[string]{}, keys: 3 + 9*r.Intn(2)}
 		life.model = newModel(life.bounds)
 		life.begin()
+		every := []int{1, 10, 100}[r.Intn(3)] // to check brings groups up to date, which nothing may need
 		for range steps {
 			life.step()
-			life.model.look()
-			life.check()
+			if life.model.look(); r.Intn(every) == 0 {
+				life.check()
+			}
 		}
 		refused += life.refused
 	}
@@ -504,6 +517,7 @@ type life struct {
 	budget  *Budget[string, thing]
 	model   *model
 	held    map[string]Reservation[string]
+	keys    int
 	refused int
 }
 
@@ -515,14 +529,17 @@ func (l *life) begin() {
 	require.NoError(l.t, err)
 }
 
-func (l *life) key() string { return fmt.Sprint("m", l.r.Intn(12)) }
+func (l *life) key() string { return fmt.Sprint("m", l.r.Intn(l.keys)) }
 
 func (l *life) name() string { return []string{"", "", "evictor"}[l.r.Intn(3)] }
 
 func (l *life) step() {
 	key, name := l.key(), l.name()
 	as := l.budget.As(name)
-	switch l.r.Intn(15) {
+	switch l.r.Intn(17) {
+	case 15, 16:
+		is := Outcome(1 + l.r.Intn(3))
+		require.Equal(l.t, l.model.judge(key, is), as.Judge(key, is), "life %d", l.seed)
 	case 14:
 		require.Equal(l.t, l.model.end(name, key), as.End(key), "life %d", l.seed)
 	case 12:
@@ -674,18 +691,26 @@ func (l *life) check() {
 			st, ok := b.Status(is.Name, group)
 			require.True(l.t, ok)
 			want := Status{Used: m.used(is, group, ""), Total: m.total(is, group), Max: -1, Min: -1}
-			sums := m.sums(is, group)
 			if is.Max.IsSet() {
-				want.Max = is.Max.in(&sums)
+				want.Max = is.Max.Of(want.Total)
+			}
+			if is.Of == Unproven {
+				width, failures, cools := m.trialOf(is, group)
+				want.Max, want.Shut = min(want.Max, width), failures > 0 && m.now < cools
 			}
 			if is.Min.IsSet() {
-				want.Min = is.Min.in(&sums)
+				want.Min = is.Min.Of(want.Total)
 			}
-			if is.Quiet > 0 {
+			if is.breaks() {
 				want.Shut = m.breaker[is.Name+"/"+group] != nil && m.breaker[is.Name+"/"+group].shut
 			}
 			require.Equal(l.t, want, st, "life %d: %s of %q: %v", l.seed, is.Name, group, l.bounds)
 		}
 	}
 	require.Equal(l.t, unmatched, b.Unmatched())
+	tried := map[string]bool{}
+	for _, is := range m.tries {
+		tried[is.key] = true
+	}
+	require.Len(l.t, b.attempts, len(tried), "life %d: what is over is forgotten", l.seed)
 }

@@ -49,8 +49,6 @@ func TestPublishedRules(t *testing.T) {
 		{eks, "maxUnhealthyNodeThresholdPercentage", threshold(Percent(20)), 20, 4, 4},
 		{eks, "maxUnhealthyNodeThresholdPercentage, and one more", threshold(Percent(20)), 20, 5, 0},
 		{eks, "maxParallelNodesRepairedCount", parallel(Count(2)), 20, 4, 2},
-		{eks, "maxParallelNodesRepairedPercentage, which is of the unhealthy", parallel(Percent(50).OfBad()), 20, 4, 2},
-		{eks, "how it is rounded is not said; up, or one of one would wait for ever", parallel(Percent(50).Up().OfBad()), 20, 1, 1},
 		{karpenterNew, "a fifth of the pool may be bad, and a tenth be repaired at a time", repair, 10, 2, 1},
 		{karpenterNew, "both are rounded up", repair, 11, 3, 2},
 		{karpenterNew, "above a fifth nothing is repaired", repair, 10, 3, 0},

@@ -49,6 +49,42 @@ func (r *Refusal) orNone() Refusal {
 	return *r
 }
 
+// So does a cooldown, and an action that is never judged.
+func TestATrialThatLastsForEver(t *testing.T) {
+	for name, bound := range map[string]Bound{
+		"a cooldown": {Name: "x", Of: Unproven, Within: time.Hour, Max: Count(1), Quiet: 1, Unjudged: Failed, Cooldown: math.MaxInt64},
+		"an action":  {Name: "x", Of: Unproven, Within: math.MaxInt64, Max: Count(1), Quiet: 1, Unjudged: Failed},
+		"both":       {Name: "x", Of: Unproven, Within: 3 * time.Hour, Max: Count(1), Quiet: 1, Unjudged: Failed, Cooldown: math.MaxInt64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := clocktesting.NewFakeClock(clockBegin)
+			config := things(bound)
+			config.Clock = clock
+			b, err := New(config)
+			require.NoError(t, err)
+			for _, key := range []string{"a", "b", "c"} {
+				b.Set(key, thing{ok: true})
+				clock.Step(time.Hour)
+				if key != "c" {
+					require.True(t, b.Adopt(key, clock.Now()))
+				}
+			}
+			if b.Judge("a", Failed); name != "an action" {
+				require.True(t, b.Exceeded("c").orNone().Shut || name == "both")
+			}
+			_, err = b.Reserve("c")
+			require.Zero(t, again(t, err), "%v", err)
+			_, ok := b.Next()
+			require.False(t, ok)
+			s := b.Snapshot()
+			b, err = New(config)
+			require.NoError(t, err)
+			require.NoError(t, b.Restore(s))
+			require.Equal(t, s, b.Snapshot())
+		})
+	}
+}
+
 // Sums of the largest weights do not overflow.
 func TestLargestWeights(t *testing.T) {
 	b, err := New(things(

@@ -25,8 +25,11 @@ type Refusal struct {
 	// whether that is the lower limit.
 	Used, Allowed int64
 	Min           bool
-	// Shut: the bound is a breaker that was exceeded earlier and has not opened. Then Used alone is not the reason.
+	// Shut: the bound is a breaker that was exceeded earlier and has not opened, or a trial that cools down. Then Used alone
+	// is not the reason.
 	Shut bool
+	// Failures is how many failed actions a trial remembers.
+	Failures int
 	// Again is when time alone may change the answer. It is zero if only a change of a member can.
 	Again time.Time
 }
@@ -38,6 +41,10 @@ func (r *Refusal) Error() string {
 		where = fmt.Sprintf(" in %s %q", r.Dimension, r.Group)
 	}
 	switch {
+	case r.Shut && r.Failures == 1:
+		return fmt.Sprintf("budget %q cools down%s after a failure", r.Bound, where)
+	case r.Shut && r.Failures > 1:
+		return fmt.Sprintf("budget %q cools down%s after %d failures", r.Bound, where, r.Failures)
 	case r.Shut:
 		return fmt.Sprintf("budget %q was exceeded%s and is still shut", r.Bound, where)
 	case r.Min:
@@ -126,9 +133,7 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 		if g == nil || !m.asked(bound) {
 			continue
 		}
-		c := &g.cells[bound.cell]
-		c.update(&bound.Bound, now)
-		no, at := c.ask(&bound.Bound, g, m)
+		no, at := b.answer(bound, g, m, now)
 		if no.kind == agreed {
 			continue
 		}
@@ -136,7 +141,7 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 			again = math.MaxInt64
 		}
 		again = max(again, at)
-		if b.later(c, at, now); first == nil {
+		if b.later(&g.cells[bound.cell], at, now); first == nil {
 			first = b.refusal(bound, g, no)
 		}
 	}
@@ -148,10 +153,14 @@ func (b *Budget[K, M]) ask(m *member[K], now int64) (first *Refusal) {
 
 // refusal makes a Refusal of a bound's answer.
 func (b *Budget[K, M]) refusal(is *bound, g *group[K], no answer) *Refusal {
-	return &Refusal{
+	r := &Refusal{
 		Bound: is.Name, Dimension: b.dimensions[is.dimension].name, Group: g.name,
 		Used: no.used, Allowed: no.allowed, Min: no.kind != tooMany && is.Min.IsSet(), Shut: no.kind == shut,
 	}
+	if t := g.cells[is.cell].trial; t != nil {
+		r.Failures = t.failures
+	}
+	return r
 }
 
 // answer is what one bound says.
@@ -169,11 +178,11 @@ const (
 	shut
 )
 
-// ask returns the answer of one bound that is up to date, and when time alone may change it; none means never.
-func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K]) (answer, int64) {
-	used := g.used(b.Of)
-	switch b.Of {
-	case Bad:
+// answer returns the answer of one bound, and when time alone may change it; none means never.
+func (b *Budget[K, M]) answer(is *bound, g *group[K], m *member[K], now int64) (answer, int64) {
+	c := b.update(is, g, now)
+	used := c.used(&is.Bound, g)
+	switch is.Of {
 	case Unavailable:
 		used += m.well()
 	case Healthy:
@@ -181,28 +190,39 @@ func (c *cell[K]) ask(b *Bound, g *group[K], m *member[K]) (answer, int64) {
 	case Acting:
 		used += m.weight
 	case Recent:
-		used = m.weight
-		if w := c.recent; w != nil {
-			used += w.used
-			if a, known := w.of[m.key]; known {
-				used -= a.counts()
-			}
+		if used += m.weight; c.recent != nil {
+			used -= c.recent.of[m.key].counted()
+		}
+	case Unproven:
+		if a := b.attempts[m.key]; a == nil || a[is.trial].began != g {
+			used++
 		}
 	}
-	no := c.compare(b, g, used)
-	again := int64(none)
-	switch {
-	case no.kind == shut:
-		again = c.opens(b)
-	case no.kind == tooMany && b.Of == Recent && m.weight <= no.allowed:
-		again = c.recent.first(b.Within)
+	no := c.compare(&is.Bound, g, used)
+	if no.kind == tooMany && is.Of == Recent && m.weight > no.allowed {
+		return no, none
 	}
-	return no, again
+	return no, c.ends(&is.Bound, no)
+}
+
+// ends returns when time alone may change the answer; none means never.
+func (c *cell[K]) ends(b *Bound, no answer) int64 {
+	switch {
+	case no.kind == shut && b.Of == Unproven:
+		return c.trial.opens()
+	case no.kind == shut && c.calm != restless:
+		return after(c.calm, b.Quiet)
+	case no.kind == tooMany && b.Of == Recent:
+		return c.recent.first(b.Within)
+	case no.kind == tooMany && b.Of == Unproven && no.allowed > 0:
+		return c.trial.again(b, c.shut)
+	}
+	return none
 }
 
 // compare returns the answer of a bound on a Quantity that counts used.
 func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
-	most, least := b.Max.in(&g.sum), b.Min.in(&g.sum)
+	most, least := c.most(b, g), b.Min.Of(g.sum.total)
 	switch {
 	case b.Max.IsSet() && used > most:
 		return answer{tooMany, used, most}
@@ -214,20 +234,12 @@ func (c *cell[K]) compare(b *Bound, g *group[K], used int64) answer {
 	return answer{}
 }
 
-// opens returns when a shut breaker opens if nothing changes, or none.
-func (c *cell[K]) opens(b *Bound) int64 {
-	if c.calm == restless {
-		return none
-	}
-	return after(c.calm, b.Quiet)
-}
-
 // take counts the member as acted on. All its bounds are up to date.
 func (b *Budget[K, M]) take(m *member[K], now int64) {
 	b.become(m, reserved, now)
-	for _, bound := range b.recent {
+	for _, bound := range b.acts {
 		if g := m.in[bound.dimension]; g != nil {
-			g.cells[bound.cell].hold(&bound.Bound, m.key, m.weight, now)
+			b.hold(bound, g, m, now)
 		}
 	}
 }
@@ -306,15 +318,15 @@ func (b *Budget[K, M]) commit(m *member[K], now int64) {
 
 // untake undoes take.
 func (b *Budget[K, M]) untake(m *member[K]) {
-	for _, bound := range b.recent {
+	for _, bound := range b.acts {
 		if g := m.in[bound.dimension]; g != nil {
-			g.cells[bound.cell].release(m.key)
+			b.release(bound, g, m)
 		}
 	}
 }
 
 // Next returns the first instant after now at which time alone may end a refusal of Reserve, or false if there is none.
-// A program that asks again then, and whenever a member changes, misses nothing.
+// A program that asks again then, whenever a member changes and whenever an action is judged, misses nothing.
 func (b *Budget[K, M]) Next() (time.Time, bool) { return b.NextAt(b.config.Clock.Now()) }
 
 // NextAt is Next at a reading of the clock.

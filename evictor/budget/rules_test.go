@@ -134,6 +134,7 @@ func TestGroupsThatGo(t *testing.T) {
 	config := things(
 		Bound{Name: "recent", Per: "zone", Of: Recent, Within: time.Minute, Max: Count(9)},
 		Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+		Bound{Name: "trial", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Quiet: time.Minute, Unjudged: Failed},
 	)
 	config.Clock = clock
 	b, err := New(config)
@@ -227,14 +228,12 @@ func TestValidate(t *testing.T) {
 		`bounds[0].max: Invalid value: "101% rounded up": a count must not be negative, a percentage must lie between 0 and 100`:                                   {with(func(b *Bound) { b.Max = Percent(101).Up() })},
 		`bounds[0].max: Invalid value: "NaN% rounded down": a count must not be negative, a percentage must lie between 0 and 100`:                                 {with(func(b *Bound) { b.Max = Percent(math.NaN()) })},
 		`bounds[0].max: Invalid value: "": max or min must be set`:                                                                                                 {with(func(b *Bound) { b.Max = Limit{} })},
-		`bounds[0].of: Invalid value: "Quantity(9)": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                          {{Name: "x", Of: 9, Max: Count(1)}},
-		`bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent, and not be set else`:                                                           {{Name: "x", Of: Recent, Max: Count(1)}},
+		`bounds[0].of: Invalid value: "Quantity(9)": must be Bad, Unavailable, Healthy, Acting, Recent or Unproven`:                                                {{Name: "x", Of: 9, Max: Count(1)}},
+		`bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent and Unproven, and not be set else`:                                              {{Name: "x", Of: Recent, Max: Count(1)}},
 		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                {{Name: "x", Of: Acting, Min: Count(1)}},
-		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable and Healthy`:                                                                             {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
+		`bounds[0].quiet: Invalid value: "1s": goes with Bad, Unavailable, Healthy and Unproven`:                                                                   {{Name: "x", Of: Acting, Max: Count(1), Quiet: time.Second}},
 		`bounds[0].quiet: Invalid value: "1s": goes with one of max and min`:                                                                                       {with(func(b *Bound) { b.Min, b.Quiet = Count(0), time.Second })},
-		`bounds[0].max: Invalid value: "9% of the bad rounded up": the bad are not counted as a share of themselves`:                                               {with(func(b *Bound) { b.Max = Percent(9).OfBad().Up() })},
-		`bounds[0].resume: Invalid value: "1": must not be set without quiet`:                                                                                      {with(func(b *Bound) { b.Resume = Count(1) })},
-		`bounds[0].of: Invalid value: "": must be Bad, Unavailable, Healthy, Acting or Recent`:                                                                     {{Name: "x", Max: Count(1)}},
+		`bounds[0].of: Invalid value: "": must be Bad, Unavailable, Healthy, Acting, Recent or Unproven`:                                                           {{Name: "x", Max: Count(1)}},
 		`[bounds[0].quiet: Invalid value: "-1ns": must not be negative, bounds[1].name: Required value, bounds[1].max: Invalid value: "": max or min must be set]`: {with(func(b *Bound) { b.Quiet = -1 }), {Of: Bad}},
 	} {
 		_, err := New(things(bounds...))
@@ -243,6 +242,28 @@ func TestValidate(t *testing.T) {
 			continue
 		}
 		require.EqualError(t, err, want)
+	}
+	trial := func(change func(b *Bound)) Bound {
+		b := Bound{Name: "t", Of: Unproven, Max: Count(1), Within: 1, Quiet: 1, Unjudged: Proved}
+		change(&b)
+		return b
+	}
+	for want, b := range map[string]Bound{
+		``: trial(func(*Bound) {}),
+		`bounds[0].min: Invalid value: "1": goes with Bad, Unavailable and Healthy`:                                                                                                                                 trial(func(b *Bound) { b.Min = Count(1) }),
+		`[bounds[0].max: Invalid value: "": max or min must be set, bounds[0].within: Invalid value: "0s": must be greater than 0 with Recent and Unproven, and not be set else]`:                                   trial(func(b *Bound) { b.Max, b.Within = Limit{}, 0 }),
+		`bounds[0].quiet: Invalid value: "0s": must be greater than 0 with Unproven`:                                                                                                                                trial(func(b *Bound) { b.Quiet = 0 }),
+		`bounds[0].unjudged: Invalid value: 0: must be Proved, Failed or Inconclusive with Unproven, and not be set else`:                                                                                           trial(func(b *Bound) { b.Unjudged = 0 }),
+		`bounds[0].unjudged: Invalid value: 4: must be Proved, Failed or Inconclusive with Unproven, and not be set else`:                                                                                           trial(func(b *Bound) { b.Unjudged = 4 }),
+		`bounds[0].maxCooldown: Invalid value: "1ns": must not be negative, and goes with cooldown`:                                                                                                                 trial(func(b *Bound) { b.MaxCooldown = 1 }),
+		`bounds[0].cooldown: Invalid value: "-1ns": must not be negative, and goes with Unproven`:                                                                                                                   trial(func(b *Bound) { b.Cooldown = -1 }),
+		`[bounds[0].unjudged: Invalid value: 1: must be Proved, Failed or Inconclusive with Unproven, and not be set else, bounds[0].cooldown: Invalid value: "1ns": must not be negative, and goes with Unproven]`: {Name: "t", Of: Acting, Max: Count(1), Unjudged: Proved, Cooldown: 1},
+	} {
+		if _, err := New(things(b)); want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, want)
+		}
 	}
 	config := things()
 	config.Dimensions = map[string]func(thing) (string, bool){"": nil}
@@ -256,4 +277,24 @@ func TestValidate(t *testing.T) {
 	_, err := New(config)
 	require.EqualError(t, err, `[dimensions[]: Required value: a dimension needs a name, dimensions[]: Required value, `+
 		`dimensions: Too many: 18: must have at most 16 items, bounds: Too many: 65: must have at most 64 items]`)
+}
+
+// An action that nobody has judged in time has its outcome, even if nobody has looked at its group since and another action on
+// the member begins elsewhere.
+func TestUnjudgedInAGroupThatItLeft(t *testing.T) {
+	clock := clocktesting.NewFakeClock(clockBegin)
+	config := things(Bound{Name: "t", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Unjudged: Proved, Quiet: time.Hour})
+	config.Clock = clock
+	b, err := New(config)
+	require.NoError(t, err)
+	b.Set("m", thing{zone: "a", ok: true})
+	b.Set("other", thing{zone: "a", ok: true})
+	require.True(t, b.Adopt("m", clockBegin))
+	require.True(t, b.End("m"))
+	b.Set("m", thing{zone: "b", ok: true})
+	clock.Step(2 * time.Minute)
+	require.True(t, b.Adopt("m", clockBegin))
+	st, ok := b.Status("t", "a")
+	require.True(t, ok)
+	require.Equal(t, Status{Max: 2, Min: -1}, st)
 }

@@ -32,15 +32,21 @@ type GroupSnapshot[K comparable] struct {
 	// Shut: the breaker is shut. Calm is for how long its limits have been kept, nil if they are not kept now.
 	Shut bool           `json:"shut,omitempty"`
 	Calm *time.Duration `json:"calm,omitempty"`
-	// Recent are the actions that began lately, oldest first.
+	// Recent are the actions that began lately, oldest first. Those of a trial are unproven.
 	Recent []RecentSnapshot[K] `json:"recent,omitempty"`
+	// Of a trial: how many actions were proved since the last failure, and for how long none has been unproven; how many
+	// failures are remembered, and how much of their cooldown is left, which is negative once it is over.
+	Proved   int64         `json:"proved,omitempty"`
+	Idle     time.Duration `json:"idle,omitempty"`
+	Failures int           `json:"failures,omitempty"`
+	Cooldown time.Duration `json:"cooldown,omitempty"`
 }
 
 // RecentSnapshot is one member on which an action has begun.
 type RecentSnapshot[K comparable] struct {
 	Key    K             `json:"key"`
 	Ago    time.Duration `json:"ago"`
-	Weight int64         `json:"weight"`
+	Weight int64         `json:"weight"` // 1 in a trial
 }
 
 // restored is an action of a snapshot.
@@ -78,9 +84,7 @@ func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
 		is := &b.bounds[i]
 		for _, name := range slices.Sorted(maps.Keys(b.groups[is.dimension])) {
 			g := b.groups[is.dimension][name]
-			c := &g.cells[is.cell]
-			c.update(&is.Bound, t)
-			if text, some := c.snapshot(t); some {
+			if text, some := b.update(is, g, t).snapshot(t); some {
 				text.Bound, text.Group = is.Name, name
 				s.Groups = append(s.Groups, text)
 			}
@@ -90,6 +94,9 @@ func (b *Budget[K, M]) SnapshotAt(now time.Time) Snapshot[K] {
 }
 
 func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
+	if c.trial != nil {
+		return c.trial.snapshot(now)
+	}
 	if s.Shut = c.shut; c.shut && c.calm != restless {
 		calm := time.Duration(steady.Sub(now, c.calm))
 		s.Calm = &calm
@@ -102,6 +109,20 @@ func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 		}
 	}
 	return s, s.Shut || len(s.Recent) > 0
+}
+
+func (t *trial[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
+	for e := t.begun.Front(); e != nil; e = e.Next() {
+		a := e.Value.(*attempt[K])
+		s.Recent = append(s.Recent, RecentSnapshot[K]{a.key, time.Duration(steady.Sub(now, a.at)), 1})
+	}
+	if s.Proved = t.proved; t.proved > 0 && len(s.Recent) == 0 {
+		s.Idle = time.Duration(steady.Sub(now, t.idle))
+	}
+	if s.Failures = t.failures; t.failures > 0 {
+		s.Cooldown = time.Duration(steady.Sub(t.cools, now))
+	}
+	return s, t.proved > 0 || t.failures > 0 || len(s.Recent) > 0
 }
 
 // Restore loads a snapshot. Call it before the first Set. It returns an error and changes nothing if the Budget is in
@@ -118,16 +139,8 @@ func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 	if len(b.members) > 0 || len(b.restore) > 0 || slices.ContainsFunc(b.groups, func(of map[string]*group[K]) bool { return len(of) > 0 }) {
 		return ErrNotEmpty
 	}
-	seen := map[[2]string]bool{}
-	for i := range s.Groups {
-		is := &s.Groups[i]
-		if seen[[2]string{is.Bound, is.Group}] {
-			return fmt.Errorf("budget: snapshot: bound %q, group %q: appears twice", is.Bound, is.Group)
-		}
-		seen[[2]string{is.Bound, is.Group}] = true
-		if err := b.fits(is); err != nil {
-			return fmt.Errorf("budget: snapshot: bound %q, group %q: %w", is.Bound, is.Group, err)
-		}
+	if err := b.fit(s.Groups); err != nil {
+		return err
 	}
 	acting := make(map[K]restored)
 	for _, name := range slices.Sorted(maps.Keys(s.Acting)) {
@@ -144,7 +157,11 @@ func (b *Budget[K, M]) RestoreAt(s Snapshot[K], now time.Time) error {
 		is := &s.Groups[i]
 		at := b.bound(is.Bound)
 		g := b.group(at.dimension, is.Group)
-		g.cells[at.cell].restore(is, t)
+		if at.Of == Unproven {
+			b.restoreTrial(at, g, is, t)
+		} else {
+			g.cells[at.cell].restore(is, t)
+		}
 		b.list(g)
 	}
 	return nil
@@ -159,21 +176,50 @@ func (b *Budget[K, M]) bound(name string) *bound {
 	return nil
 }
 
-// fits returns an error if a part of a snapshot cannot be restored.
-func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
-	is := b.bound(s.Bound)
-	keys := map[K]bool{}
-	for i, r := range s.Recent {
+// fit returns an error if a part of a snapshot cannot be restored.
+func (b *Budget[K, M]) fit(groups []GroupSnapshot[K]) error {
+	seen, tried := map[[2]string]bool{}, make([]map[K]bool, len(b.trials))
+	for i := range groups {
+		s := &groups[i]
+		err := b.fits(s)
+		switch is := b.bound(s.Bound); {
+		case seen[[2]string{s.Bound, s.Group}]:
+			err = errors.New("appears twice")
+		case err == nil && is.Of == Unproven:
+			if tried[is.trial] == nil {
+				tried[is.trial] = map[K]bool{}
+			}
+			err = fitsOnce(s.Recent, tried[is.trial])
+		case err == nil:
+			err = fitsOnce(s.Recent, map[K]bool{})
+		}
+		if err != nil {
+			return fmt.Errorf("budget: snapshot: bound %q, group %q: %w", s.Bound, s.Group, err)
+		}
+		seen[[2]string{s.Bound, s.Group}] = true
+	}
+	return nil
+}
+
+// fitsOnce returns an error if one of the actions, oldest first, is impossible or its member was seen before.
+func fitsOnce[K comparable](recent []RecentSnapshot[K], seen map[K]bool) error {
+	for i, r := range recent {
 		switch {
 		case r.Ago < 0 || r.Weight < 0 || r.Weight > maxWeight:
 			return errors.New("an age is negative, or a weight is not one of a member")
-		case i > 0 && r.Ago > s.Recent[i-1].Ago:
+		case i > 0 && r.Ago > recent[i-1].Ago:
 			return errors.New("the oldest does not come first")
-		case keys[r.Key]:
+		case seen[r.Key]:
 			return fmt.Errorf("%v appears twice", r.Key)
 		}
-		keys[r.Key] = true
+		seen[r.Key] = true
 	}
+	return nil
+}
+
+// fits returns an error if the bound remembers nothing of the kind.
+func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
+	is := b.bound(s.Bound)
 	switch {
 	case is == nil:
 		return errors.New("there is no such bound")
@@ -183,8 +229,12 @@ func (b *Budget[K, M]) fits(s *GroupSnapshot[K]) error {
 		return errors.New("not a breaker")
 	case s.Calm != nil && (!s.Shut || *s.Calm < 0):
 		return errors.New("it is not shut, or its time is negative")
-	case len(s.Recent) > 0 && is.Of != Recent:
+	case len(s.Recent) > 0 && is.Of < Recent:
 		return errors.New("it does not count recent actions")
+	case (s.Proved != 0 || s.Idle != 0 || s.Failures != 0 || s.Cooldown != 0) && is.Of != Unproven:
+		return errors.New("not a trial")
+	case s.Proved < 0 || s.Failures < 0 || s.Idle < 0:
+		return errors.New("a number or a time is negative")
 	}
 	return nil
 }
@@ -202,4 +252,13 @@ func (c *cell[K]) restore(s *GroupSnapshot[K], now int64) {
 		c.recent.set(r.Key, act{at: at, weight: r.Weight})
 		c.recent.line = append(c.recent.line, begun[K]{r.Key, at})
 	}
+}
+
+func (b *Budget[K, M]) restoreTrial(is *bound, g *group[K], s *GroupSnapshot[K], now int64) {
+	t := g.trial(is)
+	for _, r := range s.Recent {
+		b.tried(is, g, r.Key, max(now-int64(r.Ago), beginning))
+	}
+	t.proved, t.idle = s.Proved, max(now-int64(s.Idle), beginning)
+	t.failures, t.cools = s.Failures, max(steady.Add(now, s.Cooldown), beginning)
 }

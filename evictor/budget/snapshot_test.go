@@ -14,6 +14,7 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		b, err := New(things(
 			Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
 			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+			Bound{Name: "trial", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Quiet: time.Minute, Unjudged: Proved},
 		))
 		require.NoError(t, err)
 		return b
@@ -29,6 +30,12 @@ func TestWhatCannotBeRestored(t *testing.T) {
 		`budget: snapshot: bound "one", group "a": not a breaker`:                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "one", Group: "a", Shut: true}}},
 		`budget: snapshot: bound "storm", group "a": it is not shut, or its time is negative`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Calm: &second}}},
 		`budget: snapshot: bound "storm", group "b": it is not shut, or its time is negative`: {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "b", Shut: true, Calm: &back}}},
+		`budget: snapshot: bound "storm", group "a": not a trial`:                             {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "storm", Group: "a", Failures: 1}}},
+		`budget: snapshot: bound "trial", group "a": not a breaker`:                           {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Shut: true}}},
+		`budget: snapshot: bound "trial", group "a": a number or a time is negative`:          {Version: 1, Groups: []GroupSnapshot[string]{{Bound: "trial", Group: "a", Proved: -1}}},
+		`budget: snapshot: bound "trial", group "b": x appears twice`: {Version: 1, Groups: []GroupSnapshot[string]{
+			{Bound: "trial", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x", Weight: 1}}}, {Bound: "trial", Group: "b", Recent: []RecentSnapshot[string]{{Key: "x", Weight: 1}}},
+		}},
 		`budget: snapshot: bound "one", group "a": it does not count recent actions`: {Version: 1, Groups: []GroupSnapshot[string]{
 			{Bound: "one", Group: "a", Recent: []RecentSnapshot[string]{{Key: "x"}}},
 		}},
@@ -75,7 +82,7 @@ func TestActingIsRestored(t *testing.T) {
 
 // Restore accepts what it reads as a whole or says why not. What it accepted, Snapshot returns.
 func FuzzRestore(f *testing.F) {
-	f.Add([]byte(`{"version":1,"acting":["a","b","a"],"groups":[{"bound":"one","group":"a","missing":0.5},{"bound":"recent","recent":[{"key":"a","ago":5,"weight":2}]},{"bound":"storm","group":"a","shut":true,"calm":7}]}`))
+	f.Add([]byte(`{"version":1,"acting":["a","b","a"],"groups":[{"bound":"trial","group":"a","proved":3,"failures":2,"cooldown":9,"recent":[{"key":"b","ago":5,"weight":1}]},{"bound":"recent","recent":[{"key":"a","ago":5,"weight":2}]},{"bound":"storm","group":"a","shut":true,"calm":7}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var s Snapshot[string]
 		if json.Unmarshal(text, &s) != nil {
@@ -84,6 +91,7 @@ func FuzzRestore(f *testing.F) {
 		b, err := New(things(
 			Bound{Name: "one", Per: "zone", Of: Acting, Max: Count(1)}, Bound{Name: "recent", Of: Recent, Within: time.Minute, Max: Count(9)},
 			Bound{Name: "storm", Per: "zone", Of: Bad, Max: Count(0), Quiet: time.Minute},
+			Bound{Name: "trial", Per: "zone", Of: Unproven, Max: Count(9), Within: time.Minute, Quiet: time.Minute, Unjudged: Proved},
 		))
 		require.NoError(t, err)
 		if b.Restore(s) != nil {

@@ -12,9 +12,9 @@ type Status struct {
 	Used int64
 	// Total is the weight of all members of the group that count.
 	Total int64
-	// Max and Min are the limits, with percentages worked out; -1 if there is no such limit.
+	// Max and Min are the limits, with percentages worked out; -1 if there is no such limit. Max of a trial is its width.
 	Max, Min int64
-	// Shut: the bound is a shut breaker, and refuses everything.
+	// Shut: the bound is a shut breaker or a trial that cools down, and refuses everything.
 	Shut bool
 }
 
@@ -37,14 +37,13 @@ func (b *Budget[K, M]) StatusAt(name, group string, now time.Time) (Status, bool
 	if g == nil {
 		return Status{}, false
 	}
-	c := &g.cells[is.cell]
-	c.update(&is.Bound, t)
+	c := b.update(is, g, t)
 	s := Status{Used: c.used(&is.Bound, g), Total: g.sum.total, Max: -1, Min: -1, Shut: c.shut}
 	if is.Max.IsSet() {
-		s.Max = is.Max.in(&g.sum)
+		s.Max = c.most(&is.Bound, g)
 	}
 	if is.Min.IsSet() {
-		s.Min = is.Min.in(&g.sum)
+		s.Min = is.Min.Of(g.sum.total)
 	}
 	return s, true
 }

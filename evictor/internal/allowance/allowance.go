@@ -1,6 +1,6 @@
-// Package allowance asks a budget before a failed node is acted on, tells the budget which nodes are acted on, and asks
-// what becomes of evictions that have begun when a bound is exceeded. It holds no lock. Without a budget everything is
-// allowed.
+// Package allowance asks a budget before a failed node is acted on, tells the budget which nodes are acted on and what came
+// of it, and asks what becomes of evictions that have begun when a bound is exceeded. It holds no lock. Without a budget
+// everything is allowed.
 package allowance
 
 import (
@@ -18,6 +18,7 @@ type Budget interface {
 	ReserveAt(node string, now time.Time) (budget.Reservation[string], error)
 	AdoptAt(node string, began, now time.Time) bool
 	EndAt(node string, now time.Time) bool
+	JudgeAt(node string, is budget.Outcome, now time.Time) bool
 	ExceededAt(node string, now time.Time) *budget.Refusal
 	RemoveAt(node string, now time.Time) bool
 	Keys() []string
@@ -29,6 +30,7 @@ type Allowance struct {
 	budget   Budget
 	pending  func(*budget.Refusal) zone.Pending
 	interval time.Duration
+	alarm    time.Duration
 	acting   map[*Node]struct{}
 	again    time.Time // when to Look again, zero for never
 
@@ -37,9 +39,10 @@ type Allowance struct {
 
 // New returns an Allowance. The budget may be nil. pending says what becomes of evictions from a node that was acted
 // on, while a bound for it is exceeded; nil means that they go on. The interval is how long an answer of Look holds: other
-// users of the budget tell nobody what they change.
-func New(b Budget, pending func(*budget.Refusal) zone.Pending, interval time.Duration) *Allowance {
-	return &Allowance{budget: b, pending: pending, interval: interval, acting: make(map[*Node]struct{})}
+// users of the budget tell nobody what they change. Acting on a node was a false alarm if it is well again that soon after
+// its first pod has left.
+func New(b Budget, pending func(*budget.Refusal) zone.Pending, interval, falseAlarm time.Duration) *Allowance {
+	return &Allowance{budget: b, pending: pending, interval: interval, alarm: falseAlarm, acting: make(map[*Node]struct{})}
 }
 
 // Node is what is remembered about a node: its name, and what the budget knows about it.
@@ -47,7 +50,19 @@ type Node struct {
 	Name    string
 	Since   time.Time // when it was acted on, according to its object; zero if unknown
 	state   state
-	refused string // which bound refused it last; empty if none did
+	left    time.Time // when its first pod left because it was acted on, in our time; zero if none has
+	refused string    // which bound refused it last; empty if none did
+}
+
+// Came returns what is remembered about a node that has come. If that was while we watched, no evictor before has acted on
+// it, but perhaps on another node of its name: that is over.
+func (a *Allowance) Came(name string, watched bool, now time.Time) Node {
+	n := Node{Name: name}
+	if watched && a.budget != nil {
+		a.budget.EndAt(name, now)
+		n.state = idle
+	}
+	return n
 }
 
 // state is what the budget knows about an action on the node.
@@ -91,9 +106,11 @@ func (a *Allowance) Ask(n *Node, now time.Time) (refused error, first bool) {
 
 // Is says how it is with a node.
 type Is struct {
-	Acted bool // it has been acted on
-	Turn  bool // it has a turn in which it may be
-	Well  bool // there is no reason to act on it
+	Acted  bool      // it has been acted on
+	Turn   bool      // it has a turn in which it may be
+	Well   bool      // there is no reason to act on it
+	Ours   time.Time // now, in our time
+	Unseen bool      // others evict its pods, and PodLeft is not called
 }
 
 // Note tells the budget how it is with the node. Once its turn is over, what was reserved for it is given back. What an
@@ -102,6 +119,9 @@ func (a *Allowance) Note(n *Node, is Is, now time.Time) {
 	if a.budget == nil {
 		return
 	}
+	if is.Well && n.state != idle {
+		a.judge(n, is, now)
+	}
 	switch {
 	case is.Acted && n.state != acting:
 		since := n.Since
@@ -109,22 +129,48 @@ func (a *Allowance) Note(n *Node, is Is, now time.Time) {
 			since = now
 		}
 		if a.budget.AdoptAt(n.Name, since, now) { // false if somebody else acts on it or it is not known yet
-			a.begin(n)
+			a.begin(n, is)
+		}
+		if is.Well { // what was known of it is judged; nobody saw when it came back
+			a.budget.JudgeAt(n.Name, budget.Inconclusive, now)
 		}
 	case is.Acted:
 	case n.state == acting, n.state == inherited && is.Well, n.state == reserved && !is.Turn:
 		a.budget.EndAt(n.Name, now)
+		if n.state == acting {
+			a.budget.JudgeAt(n.Name, budget.Inconclusive, now) // not judged yet: it was undone, or its taint taken away
+		}
 		a.end(n)
 	}
 }
 
-func (a *Allowance) begin(n *Node) {
+// judge tells trials what came of an act on a node that is well again: a false alarm, or nothing that says whether it was
+// one. Nobody saw an act of an evictor before begin, so its first pod counts as having left when we came.
+func (a *Allowance) judge(n *Node, is Is, now time.Time) {
+	outcome := budget.Inconclusive
+	if n.state == inherited || n.state == acting && !n.left.IsZero() && is.Ours.Sub(n.left) <= a.alarm {
+		outcome = budget.Failed
+	}
+	a.budget.JudgeAt(n.Name, outcome, now)
+}
+
+// PodLeft says that a pod was evicted because the node was acted on. ours is now, in our time.
+func (a *Allowance) PodLeft(n *Node, ours time.Time) {
+	if n.left.IsZero() && n.state >= reserved {
+		n.left = ours
+	}
+}
+
+func (a *Allowance) begin(n *Node, is Is) {
+	if n.state == inherited || is.Unseen {
+		n.left = is.Ours
+	}
 	n.state, n.refused = acting, ""
 	a.acting[n] = struct{}{}
 }
 
 func (a *Allowance) end(n *Node) {
-	n.state = idle
+	n.state, n.left = idle, time.Time{}
 	delete(a.acting, n)
 }
 

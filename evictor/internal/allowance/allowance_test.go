@@ -27,7 +27,7 @@ func tell(t *testing.T, pending func(*budget.Refusal) zone.Pending, bounds ...bu
 	var err error
 	s.budget, err = budget.New(budget.Config[string, bool]{Bad: func(bad bool) bool { return bad }, Bounds: bounds, Clock: s.clock})
 	require.NoError(t, err)
-	s.Allowance = New(s.budget.As("evictor"), pending, time.Second)
+	s.Allowance = New(s.budget.As("evictor"), pending, time.Second, time.Minute)
 	for _, name := range []string{"a", "b", "c", "d"} {
 		s.nodes[name] = &Node{Name: name}
 		s.budget.Set(name, false)
@@ -211,7 +211,7 @@ func TestNobodySaysWhatBecomesOfIt(t *testing.T) {
 }
 
 func TestWithoutABudgetAllIsAllowed(t *testing.T) {
-	a, n := New(nil, nil, time.Second), &Node{Name: "a"}
+	a, n := New(nil, nil, time.Second, time.Minute), &Node{Name: "a"}
 	err, told := a.Ask(n, time.Time{})
 	require.NoError(t, err)
 	require.False(t, told)

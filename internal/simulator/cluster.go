@@ -44,7 +44,8 @@ type Cluster struct {
 	needs     map[string]*needs
 	labelSets map[string]*labelSet
 	tallies   []*tally
-	tallied   bool // whether the tallies are up to date
+	tallied   bool       // whether the tallies and what is spread are up to date
+	spreading *spreading // nil if no pod has to be spread
 
 	load    *loadIndex // only with rescheduling
 	waiting waiting
@@ -185,6 +186,9 @@ func (c *Cluster) nodeChanged(n *node) {
 	c.leaveService(n)
 	if c.load != nil {
 		c.load.update(c, c.nodeByID[n.name])
+	}
+	if c.spreading != nil && c.tallied {
+		c.spreading.look(c, c.nodeByID[n.name])
 	}
 	if c.NodeChanged != nil {
 		c.NodeChanged(n.name)

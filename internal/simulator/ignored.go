@@ -8,7 +8,6 @@ func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 		what string
 		has  bool
 	}{
-		{"required topology spread", spreads(spec)},
 		{"persistent volume claims", claims(spec)},
 		{"host ports", hostPorts(spec)},
 		{"resource claims", someLater(spec, "ResourceClaims")},
@@ -25,15 +24,6 @@ func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 			c.notSimulated[of.what]++
 		}
 	}
-}
-
-func spreads(spec *v1.PodSpec) bool {
-	for i := range spec.TopologySpreadConstraints {
-		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == v1.DoNotSchedule {
-			return true
-		}
-	}
-	return false
 }
 
 func claims(spec *v1.PodSpec) bool {

@@ -13,7 +13,8 @@ import (
 type needs struct {
 	requests    []int64 // by number of resource; missing ones are 0
 	nodes       *nodeRule
-	near, apart []*tally       // required pod affinity (one pod must match all terms) and anti-affinity
+	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
+	spread      []constraint
 	rule        string         // equal for equal node rules and extended resources
 	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }
@@ -123,6 +124,8 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 		Rule        string
 		Requests    []int64
 		Near, Apart []v1.PodAffinityTerm `json:",omitempty"`
+		Spread      []spreadRule         `json:",omitempty"`
+		Tolerations string               `json:",omitempty"` // if it is spread over nodes whose taints it tolerates
 		Namespace   string               `json:",omitempty"` // for terms that name none
 	}{Requests: c.requests(&object.Spec)}
 	for i, amount := range asked.Requests {
@@ -141,7 +144,11 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 			asked.Apart = a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		}
 	}
-	if len(asked.Near)+len(asked.Apart) > 0 {
+	var taint bool
+	if asked.Spread, taint = spreadRules(object); taint {
+		asked.Tolerations = keyOfTolerations(object.Spec.Tolerations)
+	}
+	if len(asked.Near)+len(asked.Apart)+len(asked.Spread) > 0 {
 		asked.Namespace = object.Namespace
 	}
 	asked.Rule = keyOf(rule)
@@ -151,6 +158,7 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	}
 	n := &needs{requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended), shown: c.shown(asked.Requests)}
 	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
+	n.spread = c.constraints(object, asked.Spread, n.nodes, asked.Rule)
 	c.needs[key] = n
 	return n
 }

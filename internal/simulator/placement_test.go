@@ -16,7 +16,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -231,8 +230,8 @@ func (m *model) together(node *v1.Node, p *v1.Pod) bool {
 	return allowed
 }
 
-// refuses says which check of a node a pod fails, looking at every pod; empty: none.
-func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
+// present returns the taints of a node, and those that its state means.
+func present(n *v1.Node) []v1.Taint {
 	present := slices.Clone(n.Spec.Taints)
 	if n.Spec.Unschedulable {
 		present = append(present, v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
@@ -243,14 +242,20 @@ func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
 			present = append(present, v1.Taint{Key: key, Effect: v1.TaintEffectNoSchedule})
 		}
 	}
-	_, not := taints.Untolerated(present, p.Spec.Tolerations, taints.Scheduling)
+	return present
+}
+
+// refuses says which check of a node a pod fails, looking at every pod; empty: none.
+func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
 	switch {
-	case not:
+	case !m.open(n, p):
 		return taintThere
 	case !m.selected(n, p):
 		return selectors
 	case !m.hasRoom(n, p):
 		return "room"
+	case !m.spread(n, p):
+		return spreadApart
 	case !m.together(n, p):
 		return podAffinity
 	}
@@ -353,7 +358,9 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 		}
 		return []v1.PodAffinityTerm{t}
 	}
-	switch r.Intn(9) {
+	switch r.Intn(11) {
+	case 9, 10:
+		p.Spec.TopologySpreadConstraints = randomSpread(r)
 	case 0:
 		a.NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
 			{MatchExpressions: []v1.NodeSelectorRequirement{
@@ -554,7 +561,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 		}
 		check := func() {
 			for _, q := range m.c.waiting.refused {
-				if q.minds && m.c.waiting.version != m.c.load.version {
+				if q.dependent() && m.c.waiting.version != m.c.load.version {
 					continue // pods were added meanwhile, so it is tried again at this instant
 				}
 				for _, b := range q.pods {

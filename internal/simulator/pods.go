@@ -167,6 +167,9 @@ func (c *Cluster) occupies(i int32, by int64) {
 // counted updates a node's load and the number of pods without a live node when the pod starts (+1) or stops (-1)
 // counting.
 func (c *Cluster) counted(p *pod, by int32) {
+	if c.spreading != nil && c.tallied {
+		c.spreading.tell(c, p, int(by), nil)
+	}
 	if p.terminating || p.spec.OwnerKind == "DaemonSet" {
 		return
 	}
@@ -279,6 +282,9 @@ func (c *Cluster) DeleteNode(name string) bool {
 	n.epoch++
 	if c.load != nil {
 		c.load.update(c, i)
+	}
+	if c.spreading != nil && c.tallied {
+		c.spreading.look(c, i)
 	}
 	delete(c.nodeByID, name)
 	if c.NodeChanged != nil {

@@ -173,13 +173,13 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 		q := all[0]
 		var target int32
 		var ok bool
-		if b := &q.pods[0]; q.minds {
+		if b := &q.pods[0]; q.moved() {
 			target, ok = c.load.best(c, b.spec, b.key.Namespace)
 		} else {
 			target, ok = c.load.bestImproved(c, improved, b.spec, b.key.Namespace)
 		}
 		if !ok {
-			full[q.alike] = true
+			full[q.alike], q.state = true, q.pods[0].spec.spreadState()
 			heap.Pop(&all)
 			continue
 		}

@@ -25,6 +25,7 @@ type alike struct {
 	tolerations string
 	labels      *labelSet // this and namespace are set only if other pods decide
 	namespace   string
+	own         uint64 // see ownDomains
 }
 
 // waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
@@ -33,7 +34,7 @@ type waiting struct {
 	coming  []comeback // in order
 	refused map[alike]*queue
 	count   int // pods in refused
-	minding int // queues of pods whose placement depends on other pods
+	minding int // queues of pods that depend on other pods
 	number  int
 	version int // of the load index when refused pods were last tried
 }
@@ -42,6 +43,7 @@ type queue struct {
 	alike
 	pods  []comeback
 	minds bool
+	state int    // of how they are spread, when they were last tried
 	why   string // why no node fits, as found at asked
 	asked time.Duration
 }
@@ -55,7 +57,7 @@ func (w *waiting) add(b comeback) {
 }
 
 func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
-	a = alike{needs: b.spec.needs, tolerations: b.spec.tolerationsKey}
+	a = alike{needs: b.spec.needs, tolerations: b.spec.tolerationsKey, own: b.spec.ownDomains()}
 	minds = len(c.tallies) > 0 && c.minds(b.spec, b.key.Namespace)
 	if minds {
 		a.labels, a.namespace = b.spec.labels, b.key.Namespace
@@ -67,9 +69,9 @@ func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
 func (w *waiting) refuse(a alike, minds bool, b comeback) *queue {
 	q := w.refused[a]
 	if q == nil {
-		q = &queue{alike: a, minds: minds}
+		q = &queue{alike: a, minds: minds, state: b.spec.spreadState()}
 		w.refused[a] = q
-		if minds {
+		if q.dependent() {
 			w.minding++
 		}
 	}
@@ -99,10 +101,16 @@ func (w *waiting) served(all *byFirst) {
 	}
 	heap.Pop(all)
 	delete(w.refused, q.alike)
-	if q.minds {
+	if q.dependent() {
 		w.minding--
 	}
 }
+
+// dependent says whether the pods may find a node although none has improved.
+func (q *queue) dependent() bool { return q.minds || q.needs != nil && len(q.needs.spread) > 0 }
+
+// moved says whether they may find one now.
+func (q *queue) moved() bool { return q.minds || q.state != q.pods[0].spec.spreadState() }
 
 // byFirst implements heap.Interface.
 type byFirst []*queue

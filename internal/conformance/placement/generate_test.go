@@ -178,5 +178,8 @@ func (g generator) pod(name string) *v1.Pod {
 		p.Spec.NodeSelector = map[string]string{pick(g, poolLabel, v1.LabelTopologyZone): pick(g, "a", "b", "small", "large")}
 	}
 	p.Spec.Affinity = g.affinity()
+	if g.one(25) {
+		p.Spec.TopologySpreadConstraints = g.spread()
+	}
 	return p
 }

@@ -34,7 +34,7 @@ var rows = []row{
 		},
 	},
 	{
-		"a node that is not Ready, and has not its taint yet",
+		"a node that is cordoned or not Ready, and has not its taint yet",
 		"the node lifecycle controller writes it at once; what it means holds here from the instant at which the node reports it",
 		func(w *world, _ *v1.Pod) {
 			for _, n := range w.nodes {
@@ -45,7 +45,7 @@ var rows = []row{
 				if !has { // admission adds this to new nodes
 					n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
 				}
-				n.Spec.Taints = append(n.Spec.Taints, taints.ForConditions(n.Status.Conditions, false)...)
+				n.Spec.Taints = append(n.Spec.Taints, taints.ForConditions(n.Status.Conditions, n.Spec.Unschedulable)...)
 			}
 		},
 	},

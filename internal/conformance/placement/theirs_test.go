@@ -23,6 +23,7 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
 	schedruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
@@ -32,7 +33,8 @@ import (
 // filters are those of kube-scheduler that the simulator agrees with, in the scheduler's own order, which decides which
 // of several reasons is reported.
 var filters = []string{
-	nodeunschedulable.Name, nodename.Name, tainttoleration.Name, nodeaffinity.Name, nodeports.Name, noderesources.Name, interpodaffinity.Name,
+	nodeunschedulable.Name, nodename.Name, tainttoleration.Name, nodeaffinity.Name, nodeports.Name, noderesources.Name,
+	podtopologyspread.Name, interpodaffinity.Name,
 }
 
 func registry() schedruntime.Registry {
@@ -44,6 +46,7 @@ func registry() schedruntime.Registry {
 		nodeaffinity.Name:      schedruntime.FactoryAdapter(gates, nodeaffinity.New),
 		nodeports.Name:         schedruntime.FactoryAdapter(gates, nodeports.New),
 		noderesources.Name:     schedruntime.FactoryAdapter(gates, noderesources.NewFit),
+		podtopologyspread.Name: schedruntime.FactoryAdapter(gates, podtopologyspread.New),
 		interpodaffinity.Name:  schedruntime.FactoryAdapter(gates, interpodaffinity.New),
 		queuesort.Name:         queuesort.New,
 		defaultbinder.Name:     defaultbinder.New,
@@ -58,7 +61,7 @@ func plugins() *config.Plugins {
 	for _, name := range filters {
 		p.Filter.Enabled = append(p.Filter.Enabled, config.Plugin{Name: name})
 	}
-	for _, name := range []string{nodeaffinity.Name, nodeports.Name, noderesources.Name, interpodaffinity.Name} {
+	for _, name := range []string{nodeaffinity.Name, nodeports.Name, noderesources.Name, podtopologyspread.Name, interpodaffinity.Name} {
 		p.PreFilter.Enabled = append(p.PreFilter.Enabled, config.Plugin{Name: name})
 	}
 	return p

@@ -9,7 +9,6 @@ func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 		has  bool
 	}{
 		{"persistent volume claims", claims(spec)},
-		{"host ports", hostPorts(spec)},
 		{"resource claims", someLater(spec, "ResourceClaims")},
 		{"preferred affinity", prefers(spec.Affinity)},
 		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
@@ -30,17 +29,6 @@ func claims(spec *v1.PodSpec) bool {
 	for i := range spec.Volumes {
 		if spec.Volumes[i].PersistentVolumeClaim != nil || someLater(&spec.Volumes[i].VolumeSource, "Ephemeral") {
 			return true
-		}
-	}
-	return false
-}
-
-func hostPorts(spec *v1.PodSpec) bool {
-	for i := range spec.Containers {
-		for k := range spec.Containers[i].Ports {
-			if spec.Containers[i].Ports[k].HostPort > 0 {
-				return true
-			}
 		}
 	}
 	return false

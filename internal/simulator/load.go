@@ -339,5 +339,5 @@ func (l *loadIndex) bestImproved(c *Cluster, improved []int32, s *PodSpec, names
 // fits says whether a node that matches the pod's rules has room for it beside its other pods.
 func (l *loadIndex) fits(c *Cluster, i int32, s *PodSpec, namespace string) bool {
 	n := &c.nodes[i]
-	return (n.room == nil || n.room.fits(s.needs)) && spreadsTo(n, s) && c.among(n, s, namespace)
+	return (n.room == nil || n.room.fits(s.needs)) && c.portsFree(n, s) && spreadsTo(n, s) && c.among(n, s, namespace)
 }

@@ -15,6 +15,7 @@ type needs struct {
 	nodes       *nodeRule
 	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
 	spread      []constraint
+	ports       []hostPort
 	rule        string         // equal for equal node rules and extended resources
 	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }
@@ -123,11 +124,12 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	asked := struct {
 		Rule        string
 		Requests    []int64
+		Ports       []hostPort           `json:",omitempty"`
 		Near, Apart []v1.PodAffinityTerm `json:",omitempty"`
 		Spread      []spreadRule         `json:",omitempty"`
 		Tolerations string               `json:",omitempty"` // if it is spread over nodes whose taints it tolerates
 		Namespace   string               `json:",omitempty"` // for terms that name none
-	}{Requests: c.requests(&object.Spec)}
+	}{Requests: c.requests(&object.Spec), Ports: hostPorts(&object.Spec)}
 	for i, amount := range asked.Requests {
 		if i >= extended && amount > 0 {
 			rule.Extended = append(rule.Extended, i)
@@ -156,7 +158,10 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	if shared, ok := c.needs[key]; ok {
 		return shared
 	}
-	n := &needs{requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended), shown: c.shown(asked.Requests)}
+	n := &needs{
+		requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended),
+		ports: asked.Ports, shown: c.shown(asked.Requests),
+	}
 	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
 	n.spread = c.constraints(object, asked.Spread, n.nodes, asked.Rule)
 	c.needs[key] = n

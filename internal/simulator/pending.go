@@ -20,8 +20,8 @@ type Unplaced struct {
 	Pods  int
 	First string // namespace/name of that which has waited longest, or of whom it is to replace
 	Nodes int    // that there are, none of which let them in
-	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, a resource by its name,
-	// "topology spread" or "pod affinity". As in the scheduler, a node counts for the first of these that refuses; for each resource that it lacks.
+	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, "host port", a resource by its
+	// name, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first of these that refuses; for each resource that it lacks.
 	Because map[string]int
 }
 
@@ -31,6 +31,7 @@ const (
 	notReady    = "not Ready"
 	taintThere  = "taint"
 	selectors   = "selector"
+	portTaken   = "host port"
 	spreadApart = "topology spread"
 	podAffinity = "pod affinity"
 )
@@ -71,6 +72,10 @@ func (c *Cluster) unplaced(s *PodSpec, namespace string) Unplaced {
 		u.Nodes++
 		if why := c.load.closed(n, s); why != "" {
 			u.Because[why]++
+			continue
+		}
+		if !c.portsFree(n, s) {
+			u.Because[portTaken]++
 			continue
 		}
 		if n.room == nil || n.room.fits(s.needs) {

@@ -154,6 +154,21 @@ func (m *model) selected(node *v1.Node, p *v1.Pod) bool {
 	return false
 }
 
+// portsFree knows pods with one host port, of all addresses or of one.
+func (m *model) portsFree(node *v1.Node, p *v1.Pod) bool {
+	ports := p.Spec.Containers[0].Ports
+	for _, q := range m.on(node.Name) {
+		taken := q.Spec.Containers[0].Ports
+		if len(ports) == 0 || len(taken) == 0 || ports[0].HostPort != taken[0].HostPort {
+			continue
+		}
+		if ports[0].HostIP == "" || taken[0].HostIP == "" || ports[0].HostIP == taken[0].HostIP {
+			return false
+		}
+	}
+	return true
+}
+
 // meant says whether a pod matches another pod's term. The model's terms select by the label app.
 func meant(term *v1.PodAffinityTerm, holder, p *v1.Pod) bool {
 	namespaces := term.Namespaces
@@ -252,6 +267,8 @@ func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
 		return taintThere
 	case !m.selected(n, p):
 		return selectors
+	case !m.portsFree(n, p):
+		return portTaken
 	case !m.hasRoom(n, p):
 		return "room"
 	case !m.spread(n, p):
@@ -340,6 +357,9 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 	}
 	if r.Intn(20) == 0 {
 		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
+	}
+	if r.Intn(6) == 0 {
+		p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: int32(80 + r.Intn(2)), HostIP: []string{"", "10.0.0.1", "10.0.0.2"}[r.Intn(3)]}}
 	}
 	if r.Intn(4) == 0 {
 		p.Spec.NodeSelector = map[string]string{"pool": fmt.Sprint(r.Intn(3))}

@@ -152,6 +152,9 @@ func (c *Cluster) occupies(i int32, by int64) {
 		c.load.version++
 	}
 	n := &c.nodes[p.node]
+	if by < 0 && c.load != nil && p.spec.takesPorts() {
+		c.load.better(p.node)
+	}
 	if n.room == nil {
 		return
 	}

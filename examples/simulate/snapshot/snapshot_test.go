@@ -129,7 +129,7 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 	require.Greater(t, want.Rescheduled, 5)
 	require.Positive(t, want.Waiting)
 	require.NotEmpty(t, want.Budgets)
-	require.Len(t, want.NotSimulated, 9, "all that the simulator counts and does not play")
+	require.Len(t, want.NotSimulated, 7, "all that the simulator counts and does not play")
 	require.Equal(t, wantLines, gotLines)
 	require.Equal(t, want, got)
 }

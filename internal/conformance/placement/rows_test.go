@@ -50,17 +50,6 @@ var rows = []row{
 		},
 	},
 	{
-		"host ports",
-		"the simulator does not take them into account, and counts the pods that have any",
-		func(w *world, pod *v1.Pod) {
-			for _, p := range append([]*v1.Pod{pod}, w.pods...) {
-				for i := range p.Spec.Containers {
-					p.Spec.Containers[i].Ports = nil
-				}
-			}
-		},
-	},
-	{
 		"namespaces that are chosen by labels other than their name",
 		"files hold no namespaces; the simulator counts the pods whose terms ask for such labels",
 		func(w *world, _ *v1.Pod) {

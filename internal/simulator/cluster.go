@@ -55,6 +55,14 @@ type Cluster struct {
 	stats       Stats
 	scratch     podObject
 
+	volumes     map[string]*v1.PersistentVolume
+	claims      map[podID]claim
+	claimants   []claimant
+	volumeRules map[string]*volumeRule
+	withVolume  map[volumeNeeds]*needs
+	used        map[podID]int // pods by claim, of those that only one pod may use
+	usedVersion int
+
 	notSimulated map[string]int // pods of files, by which feature of them plays no part
 
 	levels       levels

@@ -8,7 +8,6 @@ func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 		what string
 		has  bool
 	}{
-		{"persistent volume claims", claims(spec)},
 		{"resource claims", someLater(spec, "ResourceClaims")},
 		{"preferred affinity", prefers(spec.Affinity)},
 		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
@@ -17,21 +16,16 @@ func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 		{"affinity by labels of namespaces", byNamespaceLabels(spec.Affinity)},
 	} {
 		if of.has {
-			if c.notSimulated == nil {
-				c.notSimulated = make(map[string]int)
-			}
-			c.notSimulated[of.what]++
+			c.ignore(of.what)
 		}
 	}
 }
 
-func claims(spec *v1.PodSpec) bool {
-	for i := range spec.Volumes {
-		if spec.Volumes[i].PersistentVolumeClaim != nil || someLater(&spec.Volumes[i].VolumeSource, "Ephemeral") {
-			return true
-		}
+func (c *Cluster) ignore(what string) {
+	if c.notSimulated == nil {
+		c.notSimulated = make(map[string]int)
 	}
-	return false
+	c.notSimulated[what]++
 }
 
 func prefers(a *v1.Affinity) bool {

@@ -23,6 +23,7 @@ type loadIndex struct {
 type placement struct {
 	tolerations []v1.Toleration
 	nodes       *nodeRule
+	volumes     *volumeRule
 	domains     *domains // if not nil it sorts nodes by them, and is nobody's rule
 }
 
@@ -170,7 +171,7 @@ func (l *loadIndex) match(r *placement, n *node) byte {
 	if r.domains != nil {
 		return r.domains.of(n)
 	}
-	if !tolerated(n, r.tolerations) || !r.nodes.matches(n) {
+	if !tolerated(n, r.tolerations) || !r.nodes.matches(n) || !r.volumes.reach(n) {
 		return '0'
 	}
 	return '1'
@@ -181,6 +182,9 @@ func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
 	r, key := placement{tolerations: s.Tolerations}, s.tolerationsKey
 	if s.needs != nil {
 		r.nodes, key = s.needs.nodes, key+"\x00\x00"+s.needs.rule
+		if v := s.needs.volumes; v != nil && v.indexed {
+			r.volumes, key = v, key+"\x00\x00"+v.key
+		}
 	}
 	return l.number(c, key, r)
 }
@@ -293,6 +297,9 @@ func (g *group) down(l *loadIndex, c *Cluster, at int) {
 func (l *loadIndex) best(c *Cluster, s *PodSpec, namespace string) (best int32, ok bool) {
 	best = -1
 	c.recount()
+	if !c.mayUse(s) {
+		return best, false
+	}
 	rule, spreads := l.rule(c, s), l.spreads(c, s)
 	for _, g := range l.groups {
 		if g.matches[rule] == '1' && !g.closed(l, s, spreads) {
@@ -339,5 +346,6 @@ func (l *loadIndex) bestImproved(c *Cluster, improved []int32, s *PodSpec, names
 // fits says whether a node that matches the pod's rules has room for it beside its other pods.
 func (l *loadIndex) fits(c *Cluster, i int32, s *PodSpec, namespace string) bool {
 	n := &c.nodes[i]
-	return (n.room == nil || n.room.fits(s.needs)) && c.portsFree(n, s) && spreadsTo(n, s) && c.among(n, s, namespace)
+	return (n.room == nil || n.room.fits(s.needs)) && c.portsFree(n, s) && c.mayUse(s) && c.reaches(n, s) &&
+		spreadsTo(n, s) && c.among(n, s, namespace)
 }

@@ -16,6 +16,9 @@ type needs struct {
 	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
 	spread      []constraint
 	ports       []hostPort
+	volumes     *volumeRule    // where they are
+	alone       []podID        // claims that no other pod may use at the same time
+	attached    bool           // a volume cannot be attached to two nodes
 	rule        string         // equal for equal node rules and extended resources
 	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }

@@ -21,17 +21,19 @@ type Unplaced struct {
 	First string // namespace/name of that which has waited longest, or of whom it is to replace
 	Nodes int    // that there are, none of which let them in
 	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, "host port", a resource by its
-	// name, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first of these that refuses; for each resource that it lacks.
+	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first of these that refuses; for each resource that it lacks.
 	Because map[string]int
 }
 
-// What refuses a pod beside resources, in the scheduler's order; resources come before topology spread.
+// What refuses a pod beside resources, in the scheduler's order; resources come before volumes.
 const (
 	cordoned    = "cordoned"
 	notReady    = "not Ready"
 	taintThere  = "taint"
 	selectors   = "selector"
 	portTaken   = "host port"
+	volumeTaken = "volume in use"
+	volumeAway  = "volume"
 	spreadApart = "topology spread"
 	podAffinity = "pod affinity"
 )
@@ -91,7 +93,12 @@ func (c *Cluster) unplaced(s *PodSpec, namespace string) Unplaced {
 
 // repels is why a node that is open to a pod and has room for it does not take it.
 func (c *Cluster) repels(n *node, s *PodSpec) string {
-	if !spreadsTo(n, s) {
+	switch {
+	case !c.mayUse(s):
+		return volumeTaken
+	case s.needs != nil && !s.needs.volumes.reach(n):
+		return volumeAway
+	case !spreadsTo(n, s):
 		return spreadApart
 	}
 	return podAffinity // what else there is

@@ -102,6 +102,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, err
 	}
 	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
+	c.bindClaims()
 	p.report.Settings, p.report.NotSimulated = p.settings, c.notSimulated
 	p.report.Until, p.report.Cancelled = p.settings.Until, make(map[string]int)
 	if err := p.generate(); err != nil {

@@ -73,6 +73,7 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 // podOf is the record of a pod as a file holds it.
 func (c *Cluster) podOf(object *v1.Pod) pod {
 	c.noteIgnored(&object.Spec)
+	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
@@ -145,6 +146,7 @@ func (c *Cluster) occupies(i int32, by int64) {
 	if p.phase.finished() {
 		return
 	}
+	c.uses(p, int(by))
 	if c.tallied && len(c.tallies) > 0 {
 		c.tell(p, c.spaces[p.id.space], int(by))
 	}
@@ -274,11 +276,11 @@ func (c *Cluster) DeleteNode(name string) bool {
 		return false
 	}
 	c.tellHappening(name, "the node is deleted with its pods")
+	c.nodes[i].deleted = true
 	for c.nodes[i].firstPod >= 0 {
 		c.takeAway(c.nodes[i].firstPod)
 	}
 	n := &c.nodes[i]
-	n.deleted = true
 	c.moves(n, -1)
 	delete(c.emptied, i)
 	delete(c.outOfService, i)

@@ -53,13 +53,16 @@ func (c *Cluster) deletionBegins(i int32) {
 	if c.load == nil || p.terminating {
 		return
 	}
-	switch p.spec.returns() {
-	case whenDeleted:
+	switch when := p.spec.returns(); {
+	case when == whenDeleted && c.detached(p) > 0 && !p.phase.finished(): // no other node can have its volume before it is gone
+		p.owed = true
+		c.stats.stranded(c.now(), 1)
+	case when == whenDeleted:
 		if !p.phase.finished() { // a finished pod is replaced already, or done
 			c.stats.stranded(c.now(), 1)
 			c.replace(i)
 		}
-	case whenGone:
+	case when == whenGone:
 		p.owed = true
 		c.stats.stranded(c.now(), 1)
 	}
@@ -68,7 +71,7 @@ func (c *Cluster) deletionBegins(i int32) {
 // isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
 func (c *Cluster) isGone(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || p.spec.returns() != whenGone {
+	if c.load == nil || !p.owed && p.spec.returns() != whenGone {
 		return
 	}
 	if !p.owed {
@@ -80,7 +83,9 @@ func (c *Cluster) isGone(i int32) {
 func (c *Cluster) replace(i int32) {
 	p := &c.pods[i]
 	id := p.id
-	c.waiting.add(comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member})
+	c.waiting.add(comeback{
+		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
+	})
 }
 
 // nextComeback returns the time of the next attempt to schedule a waiting pod. Pods that found no node are tried
@@ -101,7 +106,7 @@ func (p *player) nextComeback() (time.Duration, bool) {
 
 // due returns the earliest time at which a pod can come back.
 func (p *player) due(b *comeback) time.Duration {
-	if due := time.Duration(b.at) + p.settings.RescheduleAfter; due >= 0 {
+	if due := time.Duration(b.at+b.wait) + p.settings.RescheduleAfter; due >= 0 {
 		return due
 	}
 	return never
@@ -144,7 +149,7 @@ func (p *player) comeBack(at time.Duration) {
 			}
 			full[a] = true
 		}
-		p.tellPending(at, w.refuse(a, minds, b), &b)
+		p.tellPending(at, w.refuse(a, minds, c.stateOf(b.spec), b), &b)
 	}
 	if retry {
 		w.version = version
@@ -173,13 +178,13 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 		q := all[0]
 		var target int32
 		var ok bool
-		if b := &q.pods[0]; q.moved() {
+		if b := &q.pods[0]; c.moved(q) {
 			target, ok = c.load.best(c, b.spec, b.key.Namespace)
 		} else {
 			target, ok = c.load.bestImproved(c, improved, b.spec, b.key.Namespace)
 		}
 		if !ok {
-			full[q.alike], q.state = true, q.pods[0].spec.spreadState()
+			full[q.alike], q.state = true, c.stateOf(q.pods[0].spec)
 			heap.Pop(&all)
 			continue
 		}

@@ -352,12 +352,16 @@ func spreadsTo(n *node, s *PodSpec) bool {
 	return true
 }
 
-// spreadState changes with all that decides where a pod's topology spread lets it go.
-func (s *PodSpec) spreadState() (state int) {
-	if s.needs != nil {
-		for i := range s.needs.spread {
-			state += s.needs.spread[i].version + s.needs.spread[i].extent.version
-		}
+// stateOf changes with all that decides where a pod's topology spread lets it go, and whether it may use its claims.
+func (c *Cluster) stateOf(s *PodSpec) (state int) {
+	if s.needs == nil {
+		return 0
+	}
+	for i := range s.needs.spread {
+		state += s.needs.spread[i].version + s.needs.spread[i].extent.version
+	}
+	if len(s.needs.alone) > 0 {
+		state += c.usedVersion
 	}
 	return state
 }

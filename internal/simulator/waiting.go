@@ -12,6 +12,7 @@ import (
 // comeback is a pod that waits for its replacement.
 type comeback struct {
 	at     int64 // when its controller may replace it
+	wait   int64 // how much later a volume of it is free for another node
 	number int   // its place in that order
 	key    evictor.PodKey
 	spec   *PodSpec
@@ -43,7 +44,7 @@ type queue struct {
 	alike
 	pods  []comeback
 	minds bool
-	state int    // of how they are spread, when they were last tried
+	state int    // see stateOf; when they were last tried
 	why   string // why no node fits, as found at asked
 	asked time.Duration
 }
@@ -53,7 +54,11 @@ func (w *waiting) len() int { return len(w.coming) + w.count }
 func (w *waiting) add(b comeback) {
 	w.number++
 	b.number = w.number
-	w.coming = append(w.coming, b)
+	at := len(w.coming)
+	for at > 0 && w.coming[at-1].at+w.coming[at-1].wait > b.at+b.wait {
+		at--
+	}
+	w.coming = slices.Insert(w.coming, at, b)
 }
 
 func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
@@ -66,10 +71,10 @@ func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
 }
 
 // refuse queues a pod behind those that are alike.
-func (w *waiting) refuse(a alike, minds bool, b comeback) *queue {
+func (w *waiting) refuse(a alike, minds bool, state int, b comeback) *queue {
 	q := w.refused[a]
 	if q == nil {
-		q = &queue{alike: a, minds: minds, state: b.spec.spreadState()}
+		q = &queue{alike: a, minds: minds, state: state}
 		w.refused[a] = q
 		if q.dependent() {
 			w.minding++
@@ -107,10 +112,12 @@ func (w *waiting) served(all *byFirst) {
 }
 
 // dependent says whether the pods may find a node although none has improved.
-func (q *queue) dependent() bool { return q.minds || q.needs != nil && len(q.needs.spread) > 0 }
+func (q *queue) dependent() bool {
+	return q.minds || q.needs != nil && len(q.needs.spread)+len(q.needs.alone) > 0
+}
 
 // moved says whether they may find one now.
-func (q *queue) moved() bool { return q.minds || q.state != q.pods[0].spec.spreadState() }
+func (c *Cluster) moved(q *queue) bool { return q.minds || q.state != c.stateOf(q.pods[0].spec) }
 
 // byFirst implements heap.Interface.
 type byFirst []*queue

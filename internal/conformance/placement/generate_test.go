@@ -188,5 +188,8 @@ func (g generator) pod(name string) *v1.Pod {
 	if g.one(25) {
 		p.Spec.TopologySpreadConstraints = g.spread()
 	}
+	if g.one(20) {
+		p.Spec.Volumes = g.podVolumes()
+	}
 	return p
 }

@@ -72,6 +72,7 @@ func TestPlacementIsThatOfTheScheduler(t *testing.T) {
 // world is a random cluster before anything changes.
 func (g generator) world() *world {
 	w := newWorld()
+	g.volumes(w)
 	for i := range 6 + g.IntN(25) {
 		w.addNode(g.node(i))
 	}

@@ -50,6 +50,11 @@ var rows = []row{
 		},
 	},
 	{
+		"claims that are not bound to a volume of the files",
+		"the simulator ignores them and counts the pods that have any; what provisions volumes is not simulated",
+		func(w *world, pod *v1.Pod) { w.withoutUnbound(pod) },
+	},
+	{
 		"namespaces that are chosen by labels other than their name",
 		"files hold no namespaces; the simulator counts the pods whose terms ask for such labels",
 		func(w *world, _ *v1.Pod) {

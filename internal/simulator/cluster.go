@@ -63,6 +63,10 @@ type Cluster struct {
 	used        map[podID]int // pods by claim, of those that only one pod may use
 	usedVersion int
 
+	jobs       map[podID]*job
+	ending     []podID // Jobs that have failed just now
+	failedJobs []FailedJob
+
 	notSimulated map[string]int // pods of files, by which feature of them plays no part
 
 	levels       levels

@@ -103,6 +103,7 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 	}
 	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
 	c.bindClaims()
+	c.knowJobs()
 	p.report.Settings, p.report.NotSimulated = p.settings, c.notSimulated
 	p.report.Until, p.report.Cancelled = p.settings.Until, make(map[string]int)
 	if err := p.generate(); err != nil {
@@ -268,6 +269,7 @@ func (p *player) finish() (*Report, error) {
 	r.EvictedRunning, r.RemovedRunning = c.stats.running, c.stats.forgotten
 	r.Needless, r.Lost = c.stats.needless, c.overdueAtEnd()
 	r.Pending, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
+	r.FailedJobs = c.reportJobs()
 	r.Terminating, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
 	r.MostEndpoints = c.stats.mostWithheld
 	r.ByZone = c.reportZones()

@@ -135,6 +135,7 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
+	c.works(i, 1)
 	c.podChanged(id)
 	return nil
 }
@@ -205,6 +206,7 @@ func (c *Cluster) removePod(i int32) {
 	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)
+	c.works(i, -1)
 	if p.previous >= 0 {
 		c.pods[p.previous].next = p.next
 	} else {

@@ -47,7 +47,8 @@ type Report struct {
 	Pending         int           // pods without a node at the end
 	MostPending     int
 	Unplaced        []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
-	Terminating     int        // deleted pods whose objects are still on silent nodes at the end
+	FailedJobs      []FailedJob
+	Terminating     int // deleted pods whose objects are still on silent nodes at the end
 	MostTerminating int
 	MostEndpoints   int // pods marked not Ready and not deleted, at the worst time: endpoints that are gone
 

@@ -16,7 +16,7 @@ func (c *Cluster) indexLoad() {
 		c.load.add(c, int32(i))
 	}
 	for i := range c.pods { // deleted before time 0
-		if p := &c.pods[i]; p.node >= 0 && p.terminating && p.spec.returns() == whenGone && c.nodes[p.node].failed {
+		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone && c.nodes[p.node].failed {
 			p.owed = true
 			c.stats.stranded(c.now(), 1)
 		}
@@ -53,16 +53,15 @@ func (c *Cluster) deletionBegins(i int32) {
 	if c.load == nil || p.terminating {
 		return
 	}
-	switch when := p.spec.returns(); {
-	case when == whenDeleted && c.detached(p) > 0 && !p.phase.finished(): // no other node can have its volume before it is gone
-		p.owed = true
+	when := c.returnsOf(p)
+	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
+		return
+	}
+	switch {
+	case when == whenDeleted && c.detached(p) == 0:
 		c.stats.stranded(c.now(), 1)
-	case when == whenDeleted:
-		if !p.phase.finished() { // a finished pod is replaced already, or done
-			c.stats.stranded(c.now(), 1)
-			c.replace(i)
-		}
-	case when == whenGone:
+		c.replace(i)
+	case when != notAtAll: // no other node can have its volume before it is gone, or nobody its name
 		p.owed = true
 		c.stats.stranded(c.now(), 1)
 	}
@@ -71,11 +70,16 @@ func (c *Cluster) deletionBegins(i int32) {
 // isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
 func (c *Cluster) isGone(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || !p.owed && p.spec.returns() != whenGone {
+	when := c.returnsOf(p)
+	if c.load == nil || !p.owed && when != whenGone {
 		return
 	}
 	if !p.owed {
 		c.stats.stranded(c.now(), 1)
+	}
+	if when == notAtAll || when == whenGone && c.fails(p) {
+		c.stats.stranded(c.now(), -1) // its Job has ended
+		return
 	}
 	c.replace(i)
 }
@@ -95,7 +99,7 @@ func (p *player) nextComeback() (time.Duration, bool) {
 	if c.load == nil {
 		return 0, false
 	}
-	if p.tryAgain() {
+	if len(c.ending) > 0 || p.tryAgain() {
 		return c.Clock.Elapsed(), true
 	}
 	if len(c.waiting.coming) == 0 {
@@ -125,6 +129,7 @@ func (p *player) comeBack(at time.Duration) {
 	if c.load == nil {
 		return
 	}
+	c.endJobs()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
 		return

@@ -105,10 +105,15 @@ func (w *waiting) served(all *byFirst) {
 		return
 	}
 	heap.Pop(all)
-	delete(w.refused, q.alike)
-	if q.dependent() {
+	w.drop(q.alike)
+}
+
+// drop removes an empty queue.
+func (w *waiting) drop(a alike) {
+	if w.refused[a].dependent() {
 		w.minding--
 	}
+	delete(w.refused, a)
 }
 
 // dependent says whether the pods may find a node although none has improved.

@@ -20,6 +20,7 @@ const (
 	mostWorkloads = 5
 	mostLimits    = 4
 	mostUnplaced  = 3
+	mostJobs      = 3
 )
 
 // screen prints an outcome on one screen.
@@ -133,8 +134,16 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	if r.MostEndpoints > 0 {
 		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.MarkedPods), count(r.MostEndpoints))
 	}
-	if r.MostPending > 0 {
-		fmt.Fprintf(w, "%s Pending at the end, %s at most\n", count(r.Pending), count(r.MostPending))
+	for i := range r.FailedJobs[:min(len(r.FailedJobs), mostJobs)] {
+		j := &r.FailedJobs[i]
+		fmt.Fprintf(w, "Job %s failed at %s: too many of its pods did (%s)\n", j, short(j.At), count(j.Failed))
+	}
+	if more := len(r.FailedJobs) - mostJobs; more > 0 {
+		fmt.Fprintf(w, "… and %s failed\n", some(more, "more Job"))
+	}
+	atLeast, because := understated(r)
+	if r.MostPending > 0 || atLeast != "" {
+		fmt.Fprintf(w, "%s%s Pending at the end, %s at most%s\n", atLeast, count(r.Pending), count(r.MostPending), because)
 		tellUnplaced(w, r)
 	}
 	if r.MostTerminating > 0 {
@@ -145,7 +154,21 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	if lost == "1" {
 		unit = "pod-hour"
 	}
-	fmt.Fprintf(w, "%s %s lost (pods without a live node)\n", lost, unit)
+	fmt.Fprintf(w, "%s%s %s lost (pods without a live node)%s\n", atLeast, lost, unit, because)
+}
+
+// understated returns what comes before and after figures that are lower bounds, because not all is simulated that keeps
+// pods from nodes; nothing if they are not.
+func understated(r *simulator.Report) (before, after string) {
+	by := r.Understated()
+	if len(by) == 0 {
+		return "", ""
+	}
+	var parts []string
+	for _, feature := range byCount(by) {
+		parts = append(parts, fmt.Sprintf("%s of %s", feature, some(by[feature], "pod")))
+	}
+	return "at least ", ": not simulated are " + strings.Join(parts, ", ")
 }
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.

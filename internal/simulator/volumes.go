@@ -113,7 +113,7 @@ func (c *Cluster) bindClaims() {
 		}
 		needs, all := c.withVolumes(spec.needs, of.pod.space, of.claims)
 		if !all || of.ephemeral {
-			c.ignore("persistent volume claims")
+			c.ignore(unboundClaims)
 		}
 		bound := *spec
 		bound.needs = needs

@@ -112,7 +112,8 @@ func TestADiskOfALostZoneIsNowhereElse(t *testing.T) {
 	_, _, r := told(t, c, failing("a1", scenario.Event{At: at(time.Minute), Fail: &scenario.Selector{Node: "a2"}}))
 	require.Len(t, r.Unplaced, 1)
 	require.Equal(t, map[string]int{notReady: 2, volumeAway: 2}, r.Unplaced[0].Because)
-	require.Equal(t, map[string]int{"persistent volume claims": 1}, r.NotSimulated)
+	require.Equal(t, map[string]int{unboundClaims: 1}, r.NotSimulated)
+	require.Equal(t, r.NotSimulated, r.Understated())
 }
 
 // A pod whose claim is another pod's alone waits until that one is gone.

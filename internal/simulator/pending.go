@@ -21,7 +21,8 @@ type Unplaced struct {
 	First string // namespace/name of that which has waited longest, or of whom it is to replace
 	Nodes int    // that there are, none of which let them in
 	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, "host port", a resource by its
-	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first of these that refuses; for each resource that it lacks.
+	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first
+	// of these that refuses; for each resource that it lacks.
 	Because map[string]int
 }
 

@@ -157,8 +157,8 @@ func withLabels(s labels.Selector, more map[string]string) labels.Selector {
 	return labels.SelectorFromSet(more).Add(all...)
 }
 
-// file makes a spread known under the label that fewest others are filed under. Of the scheduler, an empty selector counts
-// no pods.
+// file makes a spread known under the label that fewest others are filed under. As in the scheduler, an empty selector
+// counts no pods.
 func (x *spreading) file(s *spread, space uint32) {
 	if s.selector.Empty() {
 		return

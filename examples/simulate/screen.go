@@ -146,6 +146,7 @@ func tellPods(w io.Writer, r *simulator.Report) {
 		fmt.Fprintf(w, "%s%s Pending at the end, %s at most%s\n", atLeast, count(r.Pending), count(r.MostPending), because)
 		tellUnplaced(w, r)
 	}
+	detail(r.CouldPreempt, "of them at most would find a node if pods of lower priority left it; nothing is preempted")
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.Terminating), count(r.MostTerminating))
 	}

@@ -16,9 +16,11 @@ type needs struct {
 	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
 	spread      []constraint
 	ports       []hostPort
-	volumes     *volumeRule    // where they are
-	alone       []podID        // claims that no other pod may use at the same time
-	attached    bool           // a volume cannot be attached to two nodes
+	volumes     *volumeRule // where they are
+	alone       []podID     // claims that no other pod may use at the same time
+	attached    bool        // a volume cannot be attached to two nodes
+	priority    int32
+	preempts    int32          // pods of a lower priority than this
 	rule        string         // equal for equal node rules and extended resources
 	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }
@@ -127,12 +129,15 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	asked := struct {
 		Rule        string
 		Requests    []int64
+		Priority    int32                `json:",omitempty"`
+		Preempts    int32                `json:",omitempty"`
 		Ports       []hostPort           `json:",omitempty"`
 		Near, Apart []v1.PodAffinityTerm `json:",omitempty"`
 		Spread      []spreadRule         `json:",omitempty"`
 		Tolerations string               `json:",omitempty"` // if it is spread over nodes whose taints it tolerates
 		Namespace   string               `json:",omitempty"` // for terms that name none
 	}{Requests: c.requests(&object.Spec), Ports: hostPorts(&object.Spec)}
+	asked.Priority, asked.Preempts = priorityOf(&object.Spec)
 	for i, amount := range asked.Requests {
 		if i >= extended && amount > 0 {
 			rule.Extended = append(rule.Extended, i)
@@ -163,7 +168,7 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	}
 	n := &needs{
 		requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended),
-		ports: asked.Ports, shown: c.shown(asked.Requests),
+		ports: asked.Ports, priority: asked.Priority, preempts: asked.Preempts, shown: c.shown(asked.Requests),
 	}
 	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
 	n.spread = c.constraints(object, asked.Spread, n.nodes, asked.Rule)

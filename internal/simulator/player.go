@@ -269,7 +269,7 @@ func (p *player) finish() (*Report, error) {
 	r.EvictedRunning, r.RemovedRunning = c.stats.running, c.stats.forgotten
 	r.Needless, r.Lost = c.stats.needless, c.overdueAtEnd()
 	r.Pending, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
-	r.FailedJobs = c.reportJobs()
+	r.FailedJobs, r.CouldPreempt = c.reportJobs(), c.couldPreempt()
 	r.Terminating, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
 	r.MostEndpoints = c.stats.mostWithheld
 	r.ByZone = c.reportZones()

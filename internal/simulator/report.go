@@ -47,6 +47,7 @@ type Report struct {
 	Pending         int           // pods without a node at the end
 	MostPending     int
 	Unplaced        []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
+	CouldPreempt    int        // how many of Pending at most would find a node if pods of lower priority left it
 	FailedJobs      []FailedJob
 	Terminating     int // deleted pods whose objects are still on silent nodes at the end
 	MostTerminating int

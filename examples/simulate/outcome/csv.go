@@ -67,6 +67,9 @@ func (o *Outcome) rows(row func(of, name, figure, value string)) {
 		row("failedJob", j.Name, "failedPods", strconv.Itoa(j.Failed))
 		row("failedJob", j.Name, "deletedPods", strconv.Itoa(j.Deleted))
 	}
+	if o.CouldPreempt > 0 {
+		row("cluster", "", "pendingThatCouldPreempt", strconv.Itoa(o.CouldPreempt))
+	}
 	counts(row, "understated", "pods", o.Understated)
 	if d := o.Differences; d != nil {
 		for _, r := range d.Rows {

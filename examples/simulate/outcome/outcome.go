@@ -40,6 +40,8 @@ type Outcome struct {
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+	// CouldPreempt is how many of the Pending pods at most would find a node if pods of lower priority left it.
+	CouldPreempt int `json:"pendingThatCouldPreempt,omitempty"`
 	// Understated counts pods by a feature that is not simulated, and makes figures lower bounds: pendingAtEnd, mostPending
 	// and those of lost time.
 	Understated map[string]int `json:"understated,omitempty"`
@@ -152,7 +154,7 @@ func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left 
 		j := &r.FailedJobs[i]
 		o.FailedJobs = append(o.FailedJobs, FailedJob{j.String(), j.At.Seconds(), j.Failed, j.Deleted})
 	}
-	o.Understated = r.Understated()
+	o.Understated, o.CouldPreempt = r.Understated(), r.CouldPreempt
 	for i := range r.Zones {
 		o.Changes = append(o.Changes, r.Zones[i].AppendJSON(nil))
 	}

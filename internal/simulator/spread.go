@@ -38,19 +38,27 @@ func spreadRules(object *v1.Pod) (rules []spreadRule, taint bool) {
 			return later(t, name).Elem().String()
 		}
 		r.AnyNode, r.Taint = policy("NodeAffinityPolicy") == "Ignore", policy("NodeTaintsPolicy") == "Honor"
-		if keys := later(t, "MatchLabelKeys"); keys.Kind() == reflect.Slice {
-			for k := range keys.Len() {
-				if value, ok := object.Labels[keys.Index(k).String()]; ok {
-					if r.Labels == nil {
-						r.Labels = make(map[string]string)
-					}
-					r.Labels[keys.Index(k).String()] = value
-				}
-			}
-		}
+		r.Labels = ownLabels(object, later(t, "MatchLabelKeys"))
 		rules, taint = append(rules, r), taint || r.Taint
 	}
 	return rules, taint
+}
+
+// ownLabels returns those of a pod's labels that have one of the keys; nil if there are none.
+func ownLabels(object *v1.Pod, keys reflect.Value) (own map[string]string) {
+	if keys.Kind() != reflect.Slice {
+		return nil
+	}
+	for i := range keys.Len() {
+		key := keys.Index(i).String()
+		if value, ok := object.Labels[key]; ok {
+			if own == nil {
+				own = make(map[string]string)
+			}
+			own[key] = value
+		}
+	}
+	return own
 }
 
 // constraint is what one rule of a pod means: how far the number of pods in its domain may be above the least.

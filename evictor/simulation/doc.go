@@ -55,10 +55,10 @@
 // gone. Any other pod is replaced when its deletion begins, as <name>-r1, <name>-r2 and so on. On a silent node the
 // object stays terminating until the kubelet is back, the node is deleted, or ForceDeletePod removes it.
 //
-// The scheduler considers the nodes that have enough free resources, match node selectors and required affinities, and
-// have only tolerated taints. It takes the least allocated one. A pod that fits nowhere is pending until something
-// changes. Volumes, topology spread and other scheduling rules are not simulated; Report.NotSimulated counts the pods
-// that have them.
+// The scheduler considers the nodes that have enough free resources and host ports, match node selectors, required
+// affinities and required topology spread, and have only tolerated taints. It takes the least allocated one. A pod that
+// fits nowhere is pending until something changes. Volumes and other scheduling rules are not simulated;
+// Report.NotSimulated counts the pods that have them.
 //
 // Pods of DaemonSets belong to their nodes and are not replaced elsewhere. They do not count in PodHoursLost, Workloads
 // and Budgets.

@@ -32,7 +32,6 @@ type boundEntry struct {
 	Of     string              `json:"of"`  // the name of a budget.Quantity
 	Max    *intstr.IntOrString `json:"max"`
 	Min    *intstr.IntOrString `json:"min"`
-	Resume *intstr.IntOrString `json:"resume"`
 	Within metav1.Duration     `json:"within"`
 	Quiet  metav1.Duration     `json:"quiet"`
 }
@@ -112,7 +111,7 @@ func (b *boundEntry) bound() (bound budget.Bound, err error) {
 		name string
 		from *intstr.IntOrString
 		to   *budget.Limit
-	}{{"max", b.Max, &bound.Max}, {"min", b.Min, &bound.Min}, {"resume", b.Resume, &bound.Resume}} {
+	}{{"max", b.Max, &bound.Max}, {"min", b.Min, &bound.Min}} {
 		switch {
 		case limit.from == nil:
 		case limit.from.Type == intstr.Int:

@@ -37,7 +37,7 @@ func (s *stream) document(w *wire) error {
 	return s.object(w)
 }
 
-// object visits a node, a pod or a budget, and counts everything else.
+// object visits an object of a kind that is read, and counts everything else.
 func (s *stream) object(w *wire) error {
 	s.objects++
 	d := w.decoded
@@ -55,6 +55,12 @@ func (s *stream) object(w *wire) error {
 		counted = &s.count.Pods
 	case d.object.Budget != nil:
 		counted = &s.count.Budgets
+	case d.object.Volume != nil:
+		counted = &s.count.Volumes
+	case d.object.Claim != nil:
+		counted = &s.count.Claims
+	case d.object.Job != nil:
+		counted = &s.count.Jobs
 	default:
 		if s.count.Kinds == nil {
 			s.count.Kinds = make(map[string]int)
@@ -85,6 +91,15 @@ func decode(w *wire) *decoded {
 	case w.Kind == "PodDisruptionBudget" && strings.HasPrefix(w.APIVersion, "policy/"):
 		o.Budget = &Budget{}
 		meta, spec = &metav1.ObjectMeta{}, &o.Budget.BudgetSpec
+	case core && w.Kind == "PersistentVolume":
+		o.Volume = &v1.PersistentVolume{TypeMeta: metav1.TypeMeta{Kind: w.Kind, APIVersion: "v1"}}
+		meta, spec = &o.Volume.ObjectMeta, &o.Volume.Spec
+	case core && w.Kind == "PersistentVolumeClaim":
+		o.Claim = &v1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{Kind: w.Kind, APIVersion: "v1"}}
+		meta, spec = &o.Claim.ObjectMeta, &o.Claim.Spec
+	case w.Kind == "Job" && strings.HasPrefix(w.APIVersion, "batch/"):
+		o.Job = &Job{}
+		meta, spec, status = &metav1.ObjectMeta{}, &o.Job.Spec, &o.Job.Status
 	default:
 		return &decoded{}
 	}
@@ -105,6 +120,10 @@ func decode(w *wire) *decoded {
 		return &decoded{err: errors.New("has no name")}
 	case o.Pod != nil:
 		meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
+	case o.Claim != nil:
+		meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
+	case o.Job != nil:
+		o.Job.Namespace, o.Job.Name = cmp.Or(meta.Namespace, metav1.NamespaceDefault), meta.Name
 	case o.Budget != nil:
 		o.Budget.Namespace, o.Budget.Name = cmp.Or(meta.Namespace, metav1.NamespaceDefault), meta.Name
 	}

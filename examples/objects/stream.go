@@ -20,6 +20,9 @@ type Object struct {
 	Node   *v1.Node
 	Pod    *v1.Pod
 	Budget *Budget
+	Volume *v1.PersistentVolume
+	Claim  *v1.PersistentVolumeClaim // without a namespace it is in default
+	Job    *Job
 }
 
 // Budget is a PodDisruptionBudget. Without a namespace it is in default.
@@ -38,8 +41,9 @@ type BudgetSpec struct {
 
 // Count is how many objects a stream had.
 type Count struct {
-	Nodes, Pods, Budgets int
-	Skipped              int // objects of other kinds
+	Nodes, Pods, Budgets  int
+	Volumes, Claims, Jobs int
+	Skipped               int // objects of other kinds
 	// Kinds is how many objects of each other kind there were; nil if none.
 	Kinds map[string]int
 }
@@ -50,15 +54,15 @@ func Stream(r io.Reader, name string, visit func(Object) error) error {
 	return err
 }
 
-// StreamCount calls visit for every node, pod and PodDisruptionBudget in r, in order, and counts the rest. visit may
-// keep what it is given. The text is read as JSON if its first character is a brace, otherwise as YAML, in which
-// anchors and aliases are refused.
+// StreamCount calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim and Job in r,
+// in order, and counts the rest. visit may keep what it is given. The text is read as JSON if its first character is a
+// brace, otherwise as YAML, in which anchors and aliases are refused.
 //
-// These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, a node or pod that does not
-// decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file was cut
-// off), a stream without any document, and an error of visit, which is wrapped. An error names the place: name, the
-// line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count covers what was read
-// until then.
+// These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, an object of these kinds that
+// does not decode or has no name, an object without a kind, a list without a kind (kubectl prints it last, so the file
+// was cut off), a stream without any document, and an error of visit, which is wrapped. An error names the place: name,
+// the line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count covers what was
+// read until then.
 func StreamCount(r io.Reader, name string, visit func(Object) error) (Count, error) {
 	s := &stream{visit: visit}
 	in := bufio.NewReaderSize(r, 64<<10)

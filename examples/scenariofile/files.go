@@ -15,11 +15,11 @@ import (
 // Left is what files contain and a simulation does not play.
 type Left struct {
 	Unbound int            `json:"unboundPods"` // pods that are not bound to any of the nodes
-	Kinds   map[string]int `json:"kinds"`       // objects of kinds other than Node, Pod and PodDisruptionBudget; nil if none
+	Kinds   map[string]int `json:"kinds"`       // objects of kinds that are not read; nil if none
 }
 
-// ReadObjects streams the objects of the files into the cluster: nodes, pods, and PodDisruptionBudgets. It returns what
-// it left out; the cluster itself reports what it ignores of the others. Each file is read once. A pod that comes
+// ReadObjects streams the objects of the files into the cluster: nodes, pods, PodDisruptionBudgets, PersistentVolumes,
+// PersistentVolumeClaims, and Jobs. It returns what it left out; the cluster itself reports what it ignores of the others. Each file is read once. A pod that comes
 // before its node waits in memory, compressed, and so do all pods after it, so that pods are added in the order of the
 // files. If read is not nil it is called with the number of bytes read. Reading ends with the context.
 func ReadObjects(ctx context.Context, c *simulator.Cluster, files []string, read func(bytes int)) (left Left, err error) {
@@ -61,6 +61,12 @@ func (r *reader) take(o objects.Object) error {
 		return r.cluster.AddBudget(b.Namespace, b.Name, simulator.BudgetSpec{
 			MinAvailable: b.MinAvailable, MaxUnavailable: b.MaxUnavailable, Selector: b.Selector, UnhealthyPodEvictionPolicy: b.UnhealthyPodEvictionPolicy,
 		})
+	case o.Volume != nil:
+		return r.cluster.AddVolumeObject(o.Volume)
+	case o.Claim != nil:
+		return r.cluster.AddClaimObject(o.Claim)
+	case o.Job != nil:
+		return r.cluster.AddJob(o.Job.Namespace, o.Job.Name, jobOf(o.Job))
 	case r.early.count > 0:
 		return r.early.add(o.Pod)
 	case o.Pod.Spec.NodeName == "":
@@ -74,6 +80,24 @@ func (r *reader) take(o objects.Object) error {
 	}
 	r.taken++
 	return nil
+}
+
+// defaultBackoffLimit is what the API server sets.
+const defaultBackoffLimit = 6
+
+// jobOf is what the simulator knows of a Job. Its rules for failures, by index or by reason, are not simulated.
+func jobOf(j *objects.Job) simulator.JobSpec {
+	s := simulator.JobSpec{
+		Limit: defaultBackoffLimit, Failed: j.Status.Failed + len(j.Status.UncountedTerminatedPods.Failed),
+		OnlyFailed: j.Spec.PodReplacementPolicy == "Failed", Ended: j.Ended(),
+	}
+	if j.Spec.BackoffLimit != nil {
+		s.Limit = int(*j.Spec.BackoffLimit)
+	}
+	if j.Spec.PodFailurePolicy != nil || j.Spec.BackoffLimitPerIndex != nil {
+		s.Other, s.Limit = true, -1
+	}
+	return s
 }
 
 // bind adds a pod that waited.

@@ -43,7 +43,7 @@ func drillCommand(f *flags) *cobra.Command {
 		Short: "Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better",
 		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
 
-DUMP is what kubectl get nodes,pods,pdb -A -o yaml prints, or a file of simulate snapshot. Each zone, each value of the
+DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of simulate snapshot. Each zone, each value of the
 labels of --by, and the fullest node of each class are lost for a while. Each is also silent for one, three and ten minutes
 although it runs on: a false alarm. Then settings are searched that are better over all of that. Today's settings are
 those of kube-controller-manager unless --set config.… says otherwise. With --report, the page compares the worst loss
@@ -51,7 +51,7 @@ under today's settings with the same under the best.`,
 		Example: "  simulate drill dump.yaml\n  simulate drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage(errors.New("drill needs the file of a cluster's objects: kubectl get nodes,pods,pdb -A -o yaml > dump.yaml"))
+				return usage(errors.New("drill needs the file of a cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml > dump.yaml"))
 			}
 			return nil
 		},

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -135,7 +136,7 @@ func TestWhatIsNotSimulatedIsNamed(t *testing.T) {
 kind: List
 items:
 - {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: one}, spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}}
-- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {nodeName: n, containers: [{name: c, ports: [{containerPort: 1, hostPort: 1}]}]}}
+- {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {nodeName: n, volumes: [{name: v, persistentVolumeClaim: {claimName: c}}]}}
 - {apiVersion: v1, kind: Node, metadata: {name: n}}
 - {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: two}, spec: {maxUnavailable: 100%, selector: {}}}
 - {apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}
@@ -145,7 +146,7 @@ items:
 	story, _, err := simulate(t, "--scenario", file)
 	require.NoError(t, err)
 	require.Contains(t, story, "1 node and 1 pod,", "a pod that stands before its node is read all the same")
-	require.Contains(t, story, "  ignored: host ports of 1 pod; 1 of kind Deployment; 1 event after the end\n")
+	require.Contains(t, story, "  ignored: persistent volume claims of 1 pod; 1 of kind Deployment; 1 event after the end\n")
 	require.Contains(t, story, "\n1 of 2 disruption budgets not kept (evictions are deletions, which ignore them)\n")
 	require.Contains(t, story, "\ndefault/one     0       1   1         2m         1\n")
 
@@ -237,4 +238,48 @@ func TestRecordedData(t *testing.T) {
 			require.Less(t, strings.Count(story, "\n"), 50, "one screen")
 		})
 	}
+}
+
+// Of a dump of three zones one is lost. Pods that are spread over the zones wait for it, and so does the database, whose
+// disk is there. What is not simulated makes the figures lower bounds, and a Job that fails is named.
+func TestADumpDecidesWherePodsComeBack(t *testing.T) {
+	dir := t.TempDir()
+	dump := &strings.Builder{}
+	pod := func(kind, owner, name, node, spec string) {
+		fmt.Fprintf(dump, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}, ownerReferences: [{kind: %s, name: %s, controller: true}]}\nspec: {nodeName: %s, %s}\n",
+			name, owner, kind, owner, node, spec)
+	}
+	for i, zone := range []string{"a", "b", "c"} {
+		for k := range 2 {
+			node := fmt.Sprint(zone, k)
+			pod("ReplicaSet", "web", "web-"+node, node, "topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}}]")
+			pod("Job", "batch", "batch-"+node, node, "containers: [{name: c}]")
+		}
+		pod("ReplicaSet", "db", "db-"+zone, zone+"0", fmt.Sprintf("volumes: [{name: v, persistentVolumeClaim: {claimName: disk-%d}}]", i))
+	}
+	pod("ReplicaSet", "unknown", "unknown", "b0", "volumes: [{name: v, persistentVolumeClaim: {claimName: none}}]")
+	for i, zone := range []string{"a", "b", "c"} {
+		fmt.Fprintf(dump, "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: disk-%d}\nspec: {volumeName: pv-%d, accessModes: [ReadWriteMany]}\n", i, i)
+		fmt.Fprintf(dump, "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-%d}\nspec: {nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone, operator: In, values: [%s]}]}]}}}\n", i, zone)
+		for k := range 2 {
+			fmt.Fprintf(dump, "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s%d, labels: {topology.kubernetes.io/zone: %s}}\n", zone, k, zone)
+		}
+	}
+	dump.WriteString("---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: batch}\nspec: {backoffLimit: 3}\nstatus: {failed: 2}\n")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "objects.yaml"), []byte(dump.String()), 0o600))
+	file := filepath.Join(dir, "scenario.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("cluster: {files: [objects.yaml]}\nevents:\n- {at: 1m, fail: {zone: a}}\nreschedule: {}\nuntil: 1h\n"), 0o600))
+	story, _, err := simulate(t, "--scenario", file)
+	require.NoError(t, err)
+	require.Contains(t, story, "\nJob default/batch failed at 1m55s: too many of its pods did (4)\n")
+	require.Contains(t, story, `
+at least 3 Pending at the end, 3 at most: not simulated are persistent volume claims of 1 pod
+  2 like default/web-a0: 0/6 nodes: 4 topology spread, 2 not Ready
+  1 like default/db-a: 0/6 nodes: 4 volume, 2 not Ready
+`)
+	require.Contains(t, story, "\nat least 3 pod-hours lost (pods without a live node): not simulated are persistent volume claims of 1 pod\n")
+	text, _, err := simulate(t, "--scenario", file, "--output", "csv")
+	require.NoError(t, err)
+	require.Contains(t, text, ",understated,persistent volume claims,pods,1\n")
+	require.Contains(t, text, ",failedJob,default/batch,failedPods,4\n")
 }

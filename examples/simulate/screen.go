@@ -20,6 +20,7 @@ const (
 	mostWorkloads = 5
 	mostLimits    = 4
 	mostUnplaced  = 3
+	mostJobs      = 3
 )
 
 // screen prints an outcome on one screen.
@@ -140,14 +141,23 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	if r.MostEndpointsGone > 0 {
 		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.PodsMarkedNotReady), count(r.MostEndpointsGone))
 	}
-	if r.MostPending > 0 {
-		fmt.Fprintf(w, "%s Pending at the end, %s at most\n", count(r.PendingAtEnd), count(r.MostPending))
+	for i := range r.FailedJobs[:min(len(r.FailedJobs), mostJobs)] {
+		j := &r.FailedJobs[i]
+		fmt.Fprintf(w, "Job %s failed at %s: too many of its pods did (%s)\n", j, short(j.At), count(j.Failed))
+	}
+	if more := len(r.FailedJobs) - mostJobs; more > 0 {
+		fmt.Fprintf(w, "… and %s failed\n", some(more, "more Job"))
+	}
+	atLeast, because := understated(r)
+	if r.MostPending > 0 || atLeast != "" {
+		fmt.Fprintf(w, "%s%s Pending at the end, %s at most%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
 		tellUnplaced(w, r)
 	}
+	detail(r.PendingThatCouldPreempt, "of them at most would find a node if pods of lower priority left it; nothing is preempted")
 	if r.MostTerminating > 0 {
 		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
 	}
-	fmt.Fprintf(w, "%s lost (pods without a live node)\n", podHours(r.PodHoursLost))
+	fmt.Fprintf(w, "%s%s lost (pods without a live node)%s\n", atLeast, podHours(r.PodHoursLost), because)
 }
 
 func podHours(h float64) string {
@@ -155,6 +165,20 @@ func podHours(h float64) string {
 		return text + " pod-hours"
 	}
 	return "1 pod-hour"
+}
+
+// understated returns what comes before and after figures that are lower bounds, because not all is simulated that keeps
+// pods from nodes; nothing if they are not.
+func understated(r *simulator.Report) (before, after string) {
+	by := r.Understated()
+	if len(by) == 0 {
+		return "", ""
+	}
+	var parts []string
+	for _, feature := range byCount(by) {
+		parts = append(parts, fmt.Sprintf("%s of %s", feature, some(by[feature], "pod")))
+	}
+	return "at least ", ": not simulated are " + strings.Join(parts, ", ")
 }
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.

@@ -22,8 +22,9 @@ func snapshotCommand(f *flags) *cobra.Command {
 	from := fromCluster{rules: clientcmd.NewDefaultClientConfigLoadingRules()}
 	c := &cobra.Command{
 		Use:   "snapshot FILE",
-		Short: "Write the nodes, pods and PodDisruptionBudgets of a live cluster to a file that scenarios read",
-		Long: `Write the nodes, pods and PodDisruptionBudgets of a live cluster to FILE, - for standard output. A scenario reads it by
+		Short: "Write the nodes, pods, PodDisruptionBudgets, volumes and Jobs of a live cluster to a file that scenarios read",
+		Long: `Write the nodes, pods, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims and Jobs of a live cluster to FILE,
+- for standard output. A scenario reads it by
 
   cluster: {files: [FILE]}
 
@@ -83,6 +84,7 @@ func takeSnapshot(c *cobra.Command, client kubernetes.Interface, path string, qu
 	if err := file.keep(err); err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
-	fmt.Fprintf(stderr, "%s, %s, %s\n", some(count.Nodes, "node"), some(count.Budgets, "PodDisruptionBudget"), some(count.Pods, "pod"))
+	fmt.Fprintf(stderr, "%s, %s, %s, %s, %s, %s\n", some(count.Nodes, "node"), some(count.Budgets, "PodDisruptionBudget"),
+		some(count.Volumes, "PersistentVolume"), some(count.Claims, "PersistentVolumeClaim"), some(count.Jobs, "Job"), some(count.Pods, "pod"))
 	return nil
 }

@@ -36,6 +36,12 @@ func apiServer(t *testing.T, asked func(*http.Request), refuse string) (kubeconf
 			}
 		case "/api/v1/pods":
 			list.Kind = "PodList"
+		case "/api/v1/persistentvolumes":
+			list.Kind = "PersistentVolumeList"
+		case "/api/v1/persistentvolumeclaims":
+			list.Kind = "PersistentVolumeClaimList"
+		case "/apis/batch/v1/jobs":
+			list.TypeMeta = metav1.TypeMeta{Kind: "JobList", APIVersion: "batch/v1"}
 		default:
 			list.TypeMeta = metav1.TypeMeta{Kind: "PodDisruptionBudgetList", APIVersion: "policy/v1"}
 		}
@@ -56,8 +62,11 @@ func TestSnapshotWritesWhatAScenarioReads(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cluster.json")
 	_, told, err := simulate(t, "snapshot", "--kubeconfig", kubeconfig, "--context", "test", file)
 	require.NoError(t, err)
-	require.Equal(t, "3 nodes, 0 PodDisruptionBudgets, 0 pods\n", told)
-	require.Equal(t, []string{"GET /api/v1/nodes", "GET /apis/policy/v1/poddisruptionbudgets", "GET /api/v1/pods"}, paths)
+	require.Equal(t, "3 nodes, 0 PodDisruptionBudgets, 0 PersistentVolumes, 0 PersistentVolumeClaims, 0 Jobs, 0 pods\n", told)
+	require.Equal(t, []string{
+		"GET /api/v1/nodes", "GET /apis/policy/v1/poddisruptionbudgets", "GET /api/v1/persistentvolumes", "GET /api/v1/persistentvolumeclaims",
+		"GET /apis/batch/v1/jobs", "GET /api/v1/pods",
+	}, paths)
 	story, _, err := simulate(t, "--scenario", scenarioFile(t, "cluster: {files: ["+file+"]}\nuntil: 1m\n"))
 	require.NoError(t, err)
 	require.Contains(t, story, "3 nodes and 0 pods")

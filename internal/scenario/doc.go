@@ -30,10 +30,10 @@
 // that it does not state. A node that states nothing at all, such as a generated one, has room for everything. The
 // least allocated node has the least mean of the requested shares of CPU and memory; as in the scheduler, a pod counts
 // as at least 100m and 200Mi. For a node that states nothing, it is the number of its pods (without terminating ones
-// and DaemonSets') divided by 110. A node may be overcommitted at time 0, but then gets no further pods. Priorities,
-// volumes, host ports, topology spread, resource claims, and labels of namespaces except the name play no part: the
-// report counts and names those in files. Deletions ignore PodDisruptionBudgets; the report says for how long fewer
-// pods lived.
+// and DaemonSets') divided by 110. A node may be overcommitted at time 0, but then gets no further pods. Host ports,
+// required topology spread, bound volumes and the limits of Jobs count as the page SCENARIO.md says. Priorities, claims
+// that are not bound, resource claims, and labels of namespaces except the name play no part: the report counts and
+// names those in files. Deletions ignore PodDisruptionBudgets; the report says for how long fewer pods lived.
 //
 // # Expectations
 //

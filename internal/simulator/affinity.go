@@ -235,7 +235,10 @@ func (c *Cluster) recount() {
 	for _, t := range c.tallies {
 		t.counts, t.count = make(map[string]int), 0
 	}
-	for i := range c.pods {
+	if c.spreading != nil {
+		c.spreading.recount(c)
+	}
+	for i := 0; i < len(c.pods) && len(c.tallies) > 0; i++ {
 		if p := &c.pods[i]; p.node >= 0 && p.spec != nil && !p.phase.finished() {
 			c.tell(p, c.spaces[p.id.space], 1)
 		}

@@ -44,7 +44,8 @@ type Cluster struct {
 	needs     map[string]*needs
 	labelSets map[string]*labelSet
 	tallies   []*tally
-	tallied   bool // whether the tallies are up to date
+	tallied   bool       // whether the tallies and what is spread are up to date
+	spreading *spreading // nil if no pod has to be spread
 
 	load    *loadIndex // only with rescheduling
 	waiting waiting
@@ -53,6 +54,18 @@ type Cluster struct {
 	unboundKeys map[evictor.PodKey]bool
 	stats       Stats
 	scratch     podObject
+
+	volumes     map[string]*v1.PersistentVolume
+	claims      map[podID]claim
+	claimants   []claimant
+	volumeRules map[string]*volumeRule
+	withVolume  map[volumeNeeds]*needs
+	used        map[podID]int // pods by claim, of those that only one pod may use
+	usedVersion int
+
+	jobs       map[podID]*job
+	ending     []podID // Jobs that have failed just now
+	failedJobs []FailedJob
 
 	notSimulated map[string]int // pods of files, by which feature of them plays no part
 
@@ -185,6 +198,9 @@ func (c *Cluster) nodeChanged(n *node) {
 	c.leaveService(n)
 	if c.load != nil {
 		c.load.update(c, c.nodeByID[n.name])
+	}
+	if c.spreading != nil && c.tallied {
+		c.spreading.look(c, c.nodeByID[n.name])
 	}
 	if c.NodeChanged != nil {
 		c.NodeChanged(n.name)

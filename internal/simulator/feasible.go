@@ -12,7 +12,10 @@ func (c *Cluster) Feasible(object *v1.Pod) (names []string, best string) {
 	if c.load == nil {
 		c.indexLoad()
 	}
-	s := c.spec(PodSpec{Tolerations: object.Spec.Tolerations, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)})
+	c.bindClaims()
+	claims, _ := claimsOf(&object.Spec)
+	needs, _ := c.withVolumes(c.needsOf(object), c.space(object.Namespace), claims)
+	s := c.spec(PodSpec{Tolerations: object.Spec.Tolerations, needs: needs, labels: c.labelsOf(&object.ObjectMeta)})
 	if i, ok := c.load.best(c, s, object.Namespace); ok {
 		best = c.nodes[i].name
 	}

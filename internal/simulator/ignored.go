@@ -2,58 +2,52 @@ package simulator
 
 import v1 "k8s.io/api/core/v1"
 
+// Features that could only keep pods from nodes.
+const (
+	unboundClaims    = "persistent volume claims"
+	resourceClaims   = "resource claims"
+	schedulingGates  = "scheduling gates"
+	namespacesLabels = "affinity by labels of namespaces"
+)
+
+// Understated is those of NotSimulated that could only keep more pods from more nodes, so that without them Pending and
+// Stranded are lower bounds; nil if there are none or no pod comes back.
+func (r *Report) Understated() (by map[string]int) {
+	for _, feature := range []string{unboundClaims, resourceClaims, schedulingGates, namespacesLabels} {
+		if pods := r.NotSimulated[feature]; pods > 0 && r.Settings.Reschedule {
+			if by == nil {
+				by = make(map[string]int)
+			}
+			by[feature] = pods
+		}
+	}
+	return by
+}
+
 // noteIgnored counts features of a pod that would decide where it may go in a real cluster, and do not here.
 func (c *Cluster) noteIgnored(spec *v1.PodSpec) {
 	for _, of := range [...]struct {
 		what string
 		has  bool
 	}{
-		{"required topology spread", spreads(spec)},
-		{"persistent volume claims", claims(spec)},
-		{"host ports", hostPorts(spec)},
-		{"resource claims", someLater(spec, "ResourceClaims")},
+		{resourceClaims, someLater(spec, "ResourceClaims")},
 		{"preferred affinity", prefers(spec.Affinity)},
 		{"a scheduler of their own", spec.SchedulerName != "" && spec.SchedulerName != v1.DefaultSchedulerName},
-		{"scheduling gates", someLater(spec, "SchedulingGates")},
+		{schedulingGates, someLater(spec, "SchedulingGates")},
 		{"priorities (nothing is preempted)", spec.Priority != nil && *spec.Priority > 0},
-		{"affinity by labels of namespaces", byNamespaceLabels(spec.Affinity)},
+		{namespacesLabels, byNamespaceLabels(spec.Affinity)},
 	} {
 		if of.has {
-			if c.notSimulated == nil {
-				c.notSimulated = make(map[string]int)
-			}
-			c.notSimulated[of.what]++
+			c.ignore(of.what)
 		}
 	}
 }
 
-func spreads(spec *v1.PodSpec) bool {
-	for i := range spec.TopologySpreadConstraints {
-		if spec.TopologySpreadConstraints[i].WhenUnsatisfiable == v1.DoNotSchedule {
-			return true
-		}
+func (c *Cluster) ignore(what string) {
+	if c.notSimulated == nil {
+		c.notSimulated = make(map[string]int)
 	}
-	return false
-}
-
-func claims(spec *v1.PodSpec) bool {
-	for i := range spec.Volumes {
-		if spec.Volumes[i].PersistentVolumeClaim != nil || someLater(&spec.Volumes[i].VolumeSource, "Ephemeral") {
-			return true
-		}
-	}
-	return false
-}
-
-func hostPorts(spec *v1.PodSpec) bool {
-	for i := range spec.Containers {
-		for k := range spec.Containers[i].Ports {
-			if spec.Containers[i].Ports[k].HostPort > 0 {
-				return true
-			}
-		}
-	}
-	return false
+	c.notSimulated[what]++
 }
 
 func prefers(a *v1.Affinity) bool {

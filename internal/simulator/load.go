@@ -23,6 +23,37 @@ type loadIndex struct {
 type placement struct {
 	tolerations []v1.Toleration
 	nodes       *nodeRule
+	volumes     *volumeRule
+	domains     *domains // if not nil it sorts nodes by them, and is nobody's rule
+}
+
+// domains numbers the values of a label by which pods are spread, as long as there are few.
+type domains struct {
+	topology string
+	values   []string
+	number   map[string]byte // from 1
+	many     bool
+}
+
+// mostDomains limits into how many groups the nodes are split by one label.
+const mostDomains = 100
+
+func (d *domains) of(n *node) byte {
+	value, ok := n.labels[d.topology]
+	if !ok || d.many {
+		return 0
+	}
+	number, ok := d.number[value]
+	if !ok {
+		if len(d.values) == mostDomains {
+			d.many = true
+			return 0
+		}
+		d.values = append(d.values, value)
+		number = byte(len(d.values)) //nolint:gosec // few
+		d.number[value] = number
+	}
+	return number
 }
 
 // group is the nodes that match the same rules.
@@ -137,12 +168,10 @@ func (l *loadIndex) matching(c *Cluster, i int32) string {
 }
 
 func (l *loadIndex) match(r *placement, n *node) byte {
-	for _, present := range [...][]v1.Taint{n.taints, n.standing()} {
-		if _, not := taints.Untolerated(present, r.tolerations, taints.Scheduling); not {
-			return '0'
-		}
+	if r.domains != nil {
+		return r.domains.of(n)
 	}
-	if !r.nodes.matches(n) {
+	if !tolerated(n, r.tolerations) || !r.nodes.matches(n) || !r.volumes.reach(n) {
 		return '0'
 	}
 	return '1'
@@ -153,7 +182,15 @@ func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
 	r, key := placement{tolerations: s.Tolerations}, s.tolerationsKey
 	if s.needs != nil {
 		r.nodes, key = s.needs.nodes, key+"\x00\x00"+s.needs.rule
+		if v := s.needs.volumes; v != nil && v.indexed {
+			r.volumes, key = v, key+"\x00\x00"+v.key
+		}
 	}
+	return l.number(c, key, r)
+}
+
+// number returns the number of a rule with that key.
+func (l *loadIndex) number(c *Cluster, key string, r placement) int {
 	number, ok := l.ruleOf[key]
 	if ok {
 		return number
@@ -171,6 +208,33 @@ func (l *loadIndex) rule(c *Cluster, s *PodSpec) int {
 		}
 	}
 	return number
+}
+
+// spreads returns the numbers of the rules that sort nodes by the domains over which the pod is spread.
+func (l *loadIndex) spreads(c *Cluster, s *PodSpec) (rules []int) {
+	if s.needs == nil {
+		return nil
+	}
+	for i := range s.needs.spread {
+		topology := s.needs.spread[i].topology
+		rules = append(rules, l.number(c, "\x01"+topology, placement{domains: &domains{topology: topology, number: make(map[string]byte)}}))
+	}
+	return rules
+}
+
+// closed says whether the pod's topology spread keeps it from all nodes of a group.
+func (g *group) closed(l *loadIndex, s *PodSpec, spreads []int) bool {
+	for i, rule := range spreads {
+		d := l.rules[rule].domains
+		if d.many {
+			continue
+		}
+		number := g.matches[rule]
+		if number == 0 || !s.needs.spread[i].admits(d.values[number-1], s.labels) {
+			return true
+		}
+	}
+	return false
 }
 
 // put adds a node to the group with that key.
@@ -233,9 +297,12 @@ func (g *group) down(l *loadIndex, c *Cluster, at int) {
 func (l *loadIndex) best(c *Cluster, s *PodSpec, namespace string) (best int32, ok bool) {
 	best = -1
 	c.recount()
-	rule := l.rule(c, s)
+	if !c.mayUse(s) {
+		return best, false
+	}
+	rule, spreads := l.rule(c, s), l.spreads(c, s)
 	for _, g := range l.groups {
-		if g.matches[rule] == '1' {
+		if g.matches[rule] == '1' && !g.closed(l, s, spreads) {
 			l.search(c, g, 0, s, namespace, &best)
 		}
 	}
@@ -279,5 +346,6 @@ func (l *loadIndex) bestImproved(c *Cluster, improved []int32, s *PodSpec, names
 // fits says whether a node that matches the pod's rules has room for it beside its other pods.
 func (l *loadIndex) fits(c *Cluster, i int32, s *PodSpec, namespace string) bool {
 	n := &c.nodes[i]
-	return (n.room == nil || n.room.fits(s.needs)) && c.among(n, s, namespace)
+	return (n.room == nil || n.room.fits(s.needs)) && c.portsFree(n, s) && c.mayUse(s) && c.reaches(n, s) &&
+		spreadsTo(n, s) && c.among(n, s, namespace)
 }

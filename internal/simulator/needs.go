@@ -13,7 +13,14 @@ import (
 type needs struct {
 	requests    []int64 // by number of resource; missing ones are 0
 	nodes       *nodeRule
-	near, apart []*tally       // required pod affinity (one pod must match all terms) and anti-affinity
+	near, apart []*tally // required pod affinity (one pod must match all terms) and anti-affinity
+	spread      []constraint
+	ports       []hostPort
+	volumes     *volumeRule // where they are
+	alone       []podID     // claims that no other pod may use at the same time
+	attached    bool        // a volume cannot be attached to two nodes
+	priority    int32
+	preempts    int32          // pods of a lower priority than this
 	rule        string         // equal for equal node rules and extended resources
 	shown       []v1.Container // as pods' objects show the requests: one container; nil if there are none
 }
@@ -122,9 +129,15 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	asked := struct {
 		Rule        string
 		Requests    []int64
+		Priority    int32                `json:",omitempty"`
+		Preempts    int32                `json:",omitempty"`
+		Ports       []hostPort           `json:",omitempty"`
 		Near, Apart []v1.PodAffinityTerm `json:",omitempty"`
+		Spread      []spreadRule         `json:",omitempty"`
+		Tolerations string               `json:",omitempty"` // if it is spread over nodes whose taints it tolerates
 		Namespace   string               `json:",omitempty"` // for terms that name none
-	}{Requests: c.requests(&object.Spec)}
+	}{Requests: c.requests(&object.Spec), Ports: hostPorts(&object.Spec)}
+	asked.Priority, asked.Preempts = priorityOf(&object.Spec)
 	for i, amount := range asked.Requests {
 		if i >= extended && amount > 0 {
 			rule.Extended = append(rule.Extended, i)
@@ -141,7 +154,11 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 			asked.Apart = a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 		}
 	}
-	if len(asked.Near)+len(asked.Apart) > 0 {
+	var taint bool
+	if asked.Spread, taint = spreadRules(object); taint {
+		asked.Tolerations = keyOfTolerations(object.Spec.Tolerations)
+	}
+	if len(asked.Near)+len(asked.Apart)+len(asked.Spread) > 0 {
 		asked.Namespace = object.Namespace
 	}
 	asked.Rule = keyOf(rule)
@@ -149,8 +166,12 @@ func (c *Cluster) needsOf(object *v1.Pod) *needs {
 	if shared, ok := c.needs[key]; ok {
 		return shared
 	}
-	n := &needs{requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended), shown: c.shown(asked.Requests)}
+	n := &needs{
+		requests: asked.Requests, rule: asked.Rule, nodes: newNodeRule(rule.Selector, rule.Affinity, rule.Extended),
+		ports: asked.Ports, priority: asked.Priority, preempts: asked.Preempts, shown: c.shown(asked.Requests),
+	}
 	n.near, n.apart = c.terms(object.Namespace, asked.Near, asked.Apart)
+	n.spread = c.constraints(object, asked.Spread, n.nodes, asked.Rule)
 	c.needs[key] = n
 	return n
 }

@@ -20,17 +20,22 @@ type Unplaced struct {
 	Pods  int
 	First string // namespace/name of that which has waited longest, or of whom it is to replace
 	Nodes int    // that there are, none of which let them in
-	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, a resource by its name, or
-	// "pod affinity". As in the scheduler, a node counts for the first of these that refuses; for each resource that it lacks.
+	// Because counts nodes by what refused the pods: cordoned, "not Ready", taint, selector, "host port", a resource by its
+	// name, "volume in use", volume, "topology spread" or "pod affinity". As in the scheduler, a node counts for the first
+	// of these that refuses; for each resource that it lacks.
 	Because map[string]int
 }
 
-// What refuses a pod beside resources, in the scheduler's order; resources come before the last.
+// What refuses a pod beside resources, in the scheduler's order; resources come before volumes.
 const (
 	cordoned    = "cordoned"
 	notReady    = "not Ready"
 	taintThere  = "taint"
 	selectors   = "selector"
+	portTaken   = "host port"
+	volumeTaken = "volume in use"
+	volumeAway  = "volume"
+	spreadApart = "topology spread"
 	podAffinity = "pod affinity"
 )
 
@@ -72,8 +77,12 @@ func (c *Cluster) unplaced(s *PodSpec, namespace string) Unplaced {
 			u.Because[why]++
 			continue
 		}
+		if !c.portsFree(n, s) {
+			u.Because[portTaken]++
+			continue
+		}
 		if n.room == nil || n.room.fits(s.needs) {
-			u.Because[podAffinity]++ // what else there is
+			u.Because[c.repels(n, s)]++
 			continue
 		}
 		for i := n.room.short(s.needs, 0); i >= 0; i = n.room.short(s.needs, i+1) {
@@ -81,6 +90,19 @@ func (c *Cluster) unplaced(s *PodSpec, namespace string) Unplaced {
 		}
 	}
 	return u
+}
+
+// repels is why a node that is open to a pod and has room for it does not take it.
+func (c *Cluster) repels(n *node, s *PodSpec) string {
+	switch {
+	case !c.mayUse(s):
+		return volumeTaken
+	case s.needs != nil && !s.needs.volumes.reach(n):
+		return volumeAway
+	case !spreadsTo(n, s):
+		return spreadApart
+	}
+	return podAffinity // what else there is
 }
 
 // closed is why the rules of a node do not let a pod in, however much room there is; empty: they do.

@@ -18,6 +18,8 @@ func sameChecks(t *testing.T, want map[string]int, u Unplaced) {
 	byTaint := u.Because[cordoned] + u.Because[notReady] + u.Because[taintThere]
 	require.Equal(t, want[taintThere], byTaint)
 	require.Equal(t, want[selectors], u.Because[selectors])
+	require.Equal(t, want[spreadApart], u.Because[spreadApart])
+	require.Equal(t, want[portTaken], u.Because[portTaken])
 	require.Equal(t, want[podAffinity], u.Because[podAffinity])
 	nodes, resources := 0, 0
 	for _, n := range want {
@@ -27,7 +29,7 @@ func sameChecks(t *testing.T, want map[string]int, u Unplaced) {
 		resources += n
 	}
 	require.Equal(t, nodes, u.Nodes)
-	resources -= byTaint + u.Because[selectors] + u.Because[podAffinity]
+	resources -= byTaint + u.Because[selectors] + u.Because[portTaken] + u.Because[spreadApart] + u.Because[podAffinity]
 	require.GreaterOrEqual(t, resources, want["room"])
 	require.Equal(t, want["room"] > 0, resources > 0)
 }

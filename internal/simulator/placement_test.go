@@ -16,7 +16,6 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/taints"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -155,6 +154,21 @@ func (m *model) selected(node *v1.Node, p *v1.Pod) bool {
 	return false
 }
 
+// portsFree knows pods with one host port, of all addresses or of one.
+func (m *model) portsFree(node *v1.Node, p *v1.Pod) bool {
+	ports := p.Spec.Containers[0].Ports
+	for _, q := range m.on(node.Name) {
+		taken := q.Spec.Containers[0].Ports
+		if len(ports) == 0 || len(taken) == 0 || ports[0].HostPort != taken[0].HostPort {
+			continue
+		}
+		if ports[0].HostIP == "" || taken[0].HostIP == "" || ports[0].HostIP == taken[0].HostIP {
+			return false
+		}
+	}
+	return true
+}
+
 // meant says whether a pod matches another pod's term. The model's terms select by the label app.
 func meant(term *v1.PodAffinityTerm, holder, p *v1.Pod) bool {
 	namespaces := term.Namespaces
@@ -231,8 +245,8 @@ func (m *model) together(node *v1.Node, p *v1.Pod) bool {
 	return allowed
 }
 
-// refuses says which check of a node a pod fails, looking at every pod; empty: none.
-func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
+// present returns the taints of a node, and those that its state means.
+func present(n *v1.Node) []v1.Taint {
 	present := slices.Clone(n.Spec.Taints)
 	if n.Spec.Unschedulable {
 		present = append(present, v1.Taint{Key: v1.TaintNodeUnschedulable, Effect: v1.TaintEffectNoSchedule})
@@ -243,14 +257,22 @@ func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
 			present = append(present, v1.Taint{Key: key, Effect: v1.TaintEffectNoSchedule})
 		}
 	}
-	_, not := taints.Untolerated(present, p.Spec.Tolerations, taints.Scheduling)
+	return present
+}
+
+// refuses says which check of a node a pod fails, looking at every pod; empty: none.
+func (m *model) refuses(n *v1.Node, p *v1.Pod) string {
 	switch {
-	case not:
+	case !m.open(n, p):
 		return taintThere
 	case !m.selected(n, p):
 		return selectors
+	case !m.portsFree(n, p):
+		return portTaken
 	case !m.hasRoom(n, p):
 		return "room"
+	case !m.spread(n, p):
+		return spreadApart
 	case !m.together(n, p):
 		return podAffinity
 	}
@@ -336,6 +358,9 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 	if r.Intn(20) == 0 {
 		p.Spec.Tolerations = []v1.Toleration{{Operator: v1.TolerationOpExists}}
 	}
+	if r.Intn(6) == 0 {
+		p.Spec.Containers[0].Ports = []v1.ContainerPort{{HostPort: int32(80 + r.Intn(2)), HostIP: []string{"", "10.0.0.1", "10.0.0.2"}[r.Intn(3)]}}
+	}
 	if r.Intn(4) == 0 {
 		p.Spec.NodeSelector = map[string]string{"pool": fmt.Sprint(r.Intn(3))}
 	}
@@ -353,7 +378,9 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 		}
 		return []v1.PodAffinityTerm{t}
 	}
-	switch r.Intn(9) {
+	switch r.Intn(11) {
+	case 9, 10:
+		p.Spec.TopologySpreadConstraints = randomSpread(r)
 	case 0:
 		a.NodeAffinity = &v1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{
 			{MatchExpressions: []v1.NodeSelectorRequirement{
@@ -554,7 +581,7 @@ func TestNobodyWaitsWhoFindsANode(t *testing.T) {
 		}
 		check := func() {
 			for _, q := range m.c.waiting.refused {
-				if q.minds && m.c.waiting.version != m.c.load.version {
+				if q.dependent() && m.c.waiting.version != m.c.load.version {
 					continue // pods were added meanwhile, so it is tried again at this instant
 				}
 				for _, b := range q.pods {

@@ -111,6 +111,8 @@ func Play(ctx context.Context, s *scenario.Scenario, c *Cluster, options Options
 		return nil, &InvalidError{err}
 	}
 	p := &player{scenario: s, settings: s.Settings(), options: options, cluster: c, seen: make(map[string]struct{})}
+	c.bindClaims()
+	c.knowJobs()
 	p.report.Settings, p.report.NotSimulated = p.settings, c.notSimulated
 	p.report.Until, p.report.Cancelled = p.settings.Until, make(map[string]int)
 	if err := p.generate(); err != nil {
@@ -276,6 +278,7 @@ func (p *player) finish() (*Report, error) {
 	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
 	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
 	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
+	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
 	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
 	r.MostEndpointsGone = c.stats.mostWithheld
 	r.ByZone = c.reportZones()

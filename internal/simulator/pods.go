@@ -73,6 +73,7 @@ func (c *Cluster) AddPodObject(object *v1.Pod) (bound bool, err error) {
 // podOf is the record of a pod as a file holds it.
 func (c *Cluster) podOf(object *v1.Pod) pod {
 	c.noteIgnored(&object.Spec)
+	c.awaitClaims(object)
 	_, mirrors := object.Annotations[v1.MirrorPodAnnotationKey]
 	s := PodSpec{Tolerations: object.Spec.Tolerations, Mirror: mirrors, needs: c.needsOf(object), labels: c.labelsOf(&object.ObjectMeta)}
 	if owner := metav1.GetControllerOf(object); owner != nil {
@@ -134,6 +135,7 @@ func (c *Cluster) addPod(id podID, p pod, nodeName string) error {
 	c.healthy(&c.pods[i], 1)
 	c.counted(&c.pods[i], 1)
 	c.occupies(i, 1)
+	c.works(i, 1)
 	c.podChanged(id)
 	return nil
 }
@@ -145,6 +147,7 @@ func (c *Cluster) occupies(i int32, by int64) {
 	if p.phase.finished() {
 		return
 	}
+	c.uses(p, int(by))
 	if c.tallied && len(c.tallies) > 0 {
 		c.tell(p, c.spaces[p.id.space], int(by))
 	}
@@ -152,6 +155,9 @@ func (c *Cluster) occupies(i int32, by int64) {
 		c.load.version++
 	}
 	n := &c.nodes[p.node]
+	if by < 0 && c.load != nil && p.spec.takesPorts() {
+		c.load.better(p.node)
+	}
 	if n.room == nil {
 		return
 	}
@@ -167,6 +173,9 @@ func (c *Cluster) occupies(i int32, by int64) {
 // counted updates a node's load and the number of pods without a live node when the pod starts (+1) or stops (-1)
 // counting.
 func (c *Cluster) counted(p *pod, by int32) {
+	if c.spreading != nil && c.tallied {
+		c.spreading.tell(c, p, int(by), nil)
+	}
 	if p.terminating || p.spec.OwnerKind == "DaemonSet" {
 		return
 	}
@@ -197,6 +206,7 @@ func (c *Cluster) removePod(i int32) {
 	c.healthy(p, -1)
 	c.counted(p, -1)
 	c.occupies(i, -1)
+	c.works(i, -1)
 	if p.previous >= 0 {
 		c.pods[p.previous].next = p.next
 	} else {
@@ -269,17 +279,20 @@ func (c *Cluster) DeleteNode(name string) bool {
 		return false
 	}
 	c.tellHappening(name, "the node is deleted with its pods")
+	c.nodes[i].deleted = true
 	for c.nodes[i].firstPod >= 0 {
 		c.takeAway(c.nodes[i].firstPod)
 	}
 	n := &c.nodes[i]
-	n.deleted = true
 	c.moves(n, -1)
 	delete(c.emptied, i)
 	delete(c.outOfService, i)
 	n.epoch++
 	if c.load != nil {
 		c.load.update(c, i)
+	}
+	if c.spreading != nil && c.tallied {
+		c.spreading.look(c, i)
 	}
 	delete(c.nodeByID, name)
 	if c.NodeChanged != nil {

@@ -45,14 +45,16 @@ type Report struct {
 	FirstEviction        time.Duration `figure:"firstEvictionSeconds"` // when it was; 0 if there was none, like the last
 	LastEviction         time.Duration `figure:"lastEvictionSeconds"`
 	Delays
-	NeedlessEvictions int     `figure:"needlessEvictions"` // from nodes that were back within NeedlessWithin of them
-	LostEvictions     int     `figure:"lostEvictions"`     // overdue by LostAfter when the node was back, its taint gone, or the simulation over
-	ReturnedPods      int     `figure:"returnedPods"`
-	PendingAtEnd      int     `figure:"pendingAtEnd"` // pods without a node
-	MostPending       int     `figure:"mostPending"`
-	TerminatingAtEnd  int     `figure:"terminatingAtEnd"` // deleted pods whose objects are still on silent nodes
-	MostTerminating   int     `figure:"mostTerminating"`
-	PodHoursLost      float64 `figure:"podHoursLost"` // pods without a live node, except completed pods and pods of DaemonSets
+	NeedlessEvictions int `figure:"needlessEvictions"` // from nodes that were back within NeedlessWithin of them
+	LostEvictions     int `figure:"lostEvictions"`     // overdue by LostAfter when the node was back, its taint gone, or the simulation over
+	ReturnedPods      int `figure:"returnedPods"`
+	PendingAtEnd      int `figure:"pendingAtEnd"` // pods without a node
+	MostPending       int `figure:"mostPending"`
+	// PendingThatCouldPreempt is how many of the pending pods at most would find a node if pods of lower priority left it.
+	PendingThatCouldPreempt int     `figure:"pendingThatCouldPreempt"`
+	TerminatingAtEnd        int     `figure:"terminatingAtEnd"` // deleted pods whose objects are still on silent nodes
+	MostTerminating         int     `figure:"mostTerminating"`
+	PodHoursLost            float64 `figure:"podHoursLost"` // pods without a live node, except completed pods and pods of DaemonSets
 
 	WorkloadsBelowHalf int           `figure:"workloadsBelowHalf"`
 	LongestBelowHalf   time.Duration `figure:"longestBelowHalfSeconds"` // the longest that one workload was without a break
@@ -63,12 +65,13 @@ type Report struct {
 	LongestBelowBudget time.Duration `figure:"longestBelowBudgetSeconds"` // the longest that one budget was not kept without a break
 	SumBelowBudget     time.Duration `figure:"sumBelowBudgetSeconds"`     // of all budgets
 
-	Unplaced  []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
-	ByZone    []Zone
-	Workloads []Workload
-	Budgets   []Budget
-	Series    *Series // nil unless Options.Points asks for it
-	After     []int   // numbers of the events that come after the end
+	FailedJobs []FailedJob
+	Unplaced   []Unplaced // why pods are Pending at the end: most pods first, at most MostUnplaced
+	ByZone     []Zone
+	Workloads  []Workload
+	Budgets    []Budget
+	Series     *Series // nil unless Options.Points asks for it
+	After      []int   // numbers of the events that come after the end
 
 	// Cancelled counts armed evictions that were cancelled, by reason.
 	Cancelled map[string]int

@@ -16,7 +16,7 @@ func (c *Cluster) indexLoad() {
 		c.load.add(c, int32(i))
 	}
 	for i := range c.pods { // deleted before time 0
-		if p := &c.pods[i]; p.node >= 0 && p.terminating && p.spec.returns() == whenGone && c.nodes[p.node].failed {
+		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone && c.nodes[p.node].failed {
 			p.owed = true
 			c.stats.stranded(c.now(), 1)
 		}
@@ -53,13 +53,15 @@ func (c *Cluster) deletionBegins(i int32) {
 	if c.load == nil || p.terminating {
 		return
 	}
-	switch p.spec.returns() {
-	case whenDeleted:
-		if !p.phase.finished() { // a finished pod is replaced already, or done
-			c.stats.stranded(c.now(), 1)
-			c.replace(i)
-		}
-	case whenGone:
+	when := c.returnsOf(p)
+	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
+		return
+	}
+	switch {
+	case when == whenDeleted && c.detached(p) == 0:
+		c.stats.stranded(c.now(), 1)
+		c.replace(i)
+	case when != notAtAll: // no other node can have its volume before it is gone, or nobody its name
 		p.owed = true
 		c.stats.stranded(c.now(), 1)
 	}
@@ -68,11 +70,16 @@ func (c *Cluster) deletionBegins(i int32) {
 // isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
 func (c *Cluster) isGone(i int32) {
 	p := &c.pods[i]
-	if c.load == nil || p.spec.returns() != whenGone {
+	when := c.returnsOf(p)
+	if c.load == nil || !p.owed && when != whenGone {
 		return
 	}
 	if !p.owed {
 		c.stats.stranded(c.now(), 1)
+	}
+	if when == notAtAll || when == whenGone && c.fails(p) {
+		c.stats.stranded(c.now(), -1) // its Job has ended
+		return
 	}
 	c.replace(i)
 }
@@ -80,7 +87,9 @@ func (c *Cluster) isGone(i int32) {
 func (c *Cluster) replace(i int32) {
 	p := &c.pods[i]
 	id := p.id
-	c.waiting.add(comeback{at: c.now(), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member})
+	c.waiting.add(comeback{
+		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
+	})
 }
 
 // nextComeback returns the time of the next attempt to schedule a waiting pod. Pods that found no node are tried
@@ -90,7 +99,7 @@ func (p *player) nextComeback() (time.Duration, bool) {
 	if c.load == nil {
 		return 0, false
 	}
-	if p.tryAgain() {
+	if len(c.ending) > 0 || p.tryAgain() {
 		return c.Clock.Elapsed(), true
 	}
 	if len(c.waiting.coming) == 0 {
@@ -101,7 +110,7 @@ func (p *player) nextComeback() (time.Duration, bool) {
 
 // due returns the earliest time at which a pod can come back.
 func (p *player) due(b *comeback) time.Duration {
-	if due := time.Duration(b.at) + p.settings.RescheduleAfter; due >= 0 {
+	if due := time.Duration(b.at+b.wait) + p.settings.RescheduleAfter; due >= 0 {
 		return due
 	}
 	return never
@@ -120,6 +129,7 @@ func (p *player) comeBack(at time.Duration) {
 	if c.load == nil {
 		return
 	}
+	c.endJobs()
 	retry := p.tryAgain()
 	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
 		return
@@ -144,7 +154,7 @@ func (p *player) comeBack(at time.Duration) {
 			}
 			full[a] = true
 		}
-		p.tellPending(at, w.refuse(a, minds, b), &b)
+		p.tellPending(at, w.refuse(a, minds, c.stateOf(b.spec), b), &b)
 	}
 	if retry {
 		w.version = version
@@ -173,13 +183,13 @@ func (p *player) again(improved []int32, full map[alike]bool) {
 		q := all[0]
 		var target int32
 		var ok bool
-		if b := &q.pods[0]; q.minds {
+		if b := &q.pods[0]; c.moved(q) {
 			target, ok = c.load.best(c, b.spec, b.key.Namespace)
 		} else {
 			target, ok = c.load.bestImproved(c, improved, b.spec, b.key.Namespace)
 		}
 		if !ok {
-			full[q.alike] = true
+			full[q.alike], q.state = true, c.stateOf(q.pods[0].spec)
 			heap.Pop(&all)
 			continue
 		}

@@ -12,6 +12,7 @@ import (
 // comeback is a pod that waits for its replacement.
 type comeback struct {
 	at     int64 // when its controller may replace it
+	wait   int64 // how much later a volume of it is free for another node
 	number int   // its place in that order
 	key    evictor.PodKey
 	spec   *PodSpec
@@ -25,6 +26,7 @@ type alike struct {
 	tolerations string
 	labels      *labelSet // this and namespace are set only if other pods decide
 	namespace   string
+	own         uint64 // see ownDomains
 }
 
 // waiting holds the pods that wait for a node: those that are not due yet, and those that found no node, in queues of pods
@@ -33,7 +35,7 @@ type waiting struct {
 	coming  []comeback // in order
 	refused map[alike]*queue
 	count   int // pods in refused
-	minding int // queues of pods whose placement depends on other pods
+	minding int // queues of pods that depend on other pods
 	number  int
 	version int // of the load index when refused pods were last tried
 }
@@ -42,6 +44,7 @@ type queue struct {
 	alike
 	pods  []comeback
 	minds bool
+	state int    // see stateOf; when they were last tried
 	why   string // why no node fits, as found at asked
 	asked time.Duration
 }
@@ -51,11 +54,15 @@ func (w *waiting) len() int { return len(w.coming) + w.count }
 func (w *waiting) add(b comeback) {
 	w.number++
 	b.number = w.number
-	w.coming = append(w.coming, b)
+	at := len(w.coming)
+	for at > 0 && w.coming[at-1].at+w.coming[at-1].wait > b.at+b.wait {
+		at--
+	}
+	w.coming = slices.Insert(w.coming, at, b)
 }
 
 func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
-	a = alike{needs: b.spec.needs, tolerations: b.spec.tolerationsKey}
+	a = alike{needs: b.spec.needs, tolerations: b.spec.tolerationsKey, own: b.spec.ownDomains()}
 	minds = len(c.tallies) > 0 && c.minds(b.spec, b.key.Namespace)
 	if minds {
 		a.labels, a.namespace = b.spec.labels, b.key.Namespace
@@ -64,12 +71,12 @@ func (c *Cluster) alike(b *comeback) (a alike, minds bool) {
 }
 
 // refuse queues a pod behind those that are alike.
-func (w *waiting) refuse(a alike, minds bool, b comeback) *queue {
+func (w *waiting) refuse(a alike, minds bool, state int, b comeback) *queue {
 	q := w.refused[a]
 	if q == nil {
-		q = &queue{alike: a, minds: minds}
+		q = &queue{alike: a, minds: minds, state: state}
 		w.refused[a] = q
-		if minds {
+		if q.dependent() {
 			w.minding++
 		}
 	}
@@ -98,11 +105,24 @@ func (w *waiting) served(all *byFirst) {
 		return
 	}
 	heap.Pop(all)
-	delete(w.refused, q.alike)
-	if q.minds {
+	w.drop(q.alike)
+}
+
+// drop removes an empty queue.
+func (w *waiting) drop(a alike) {
+	if w.refused[a].dependent() {
 		w.minding--
 	}
+	delete(w.refused, a)
 }
+
+// dependent says whether the pods may find a node although none has improved.
+func (q *queue) dependent() bool {
+	return q.minds || q.needs != nil && len(q.needs.spread)+len(q.needs.alone) > 0
+}
+
+// moved says whether they may find one now.
+func (c *Cluster) moved(q *queue) bool { return q.minds || q.state != c.stateOf(q.pods[0].spec) }
 
 // byFirst implements heap.Interface.
 type byFirst []*queue

@@ -62,6 +62,12 @@ func (o *Outcome) rows(row func(of, name, figure, value string)) {
 		row("unplaced", u.First, "pods", strconv.Itoa(u.Pods))
 		row("unplaced", u.First, "text", u.Text)
 	}
+	for _, j := range o.FailedJobs {
+		row("failedJob", j.Name, "atSeconds", decimal(j.AtSeconds))
+		row("failedJob", j.Name, "failedPods", strconv.Itoa(j.Failed))
+		row("failedJob", j.Name, "deletedPods", strconv.Itoa(j.Deleted))
+	}
+	counts(row, "understated", "pods", o.Understated)
 	if d := o.Differences; d != nil {
 		for _, r := range d.Rows {
 			row("difference", r.Text, "lines", strconv.Itoa(r.Lines))

@@ -38,6 +38,11 @@ type Outcome struct {
 	// Unplaced is why pods are Pending at the end, those that ask for the same together: of the most pods first, and
 	// simulator.MostUnplaced at most.
 	Unplaced []Unplaced `json:"unplaced"`
+	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
+	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
+	// Understated counts pods by a feature that is not simulated, and makes figures lower bounds: pendingAtEnd, mostPending
+	// and those of lost time.
+	Understated map[string]int `json:"understated,omitempty"`
 	// Differences are those from the engine before it, if several were compared and it was asked why.
 	Differences *Differences `json:"differences,omitempty"`
 	// Breaches are the expectations that do not hold.
@@ -86,6 +91,14 @@ type Unplaced struct {
 	Nodes   int            `json:"nodes"`
 	Because map[string]int `json:"because"` // nodes by what refused the pods
 	Text    string         `json:"text"`
+}
+
+// FailedJob is a Job that ended because too many of its pods failed.
+type FailedJob struct {
+	Name      string  `json:"name"` // namespace/name
+	AtSeconds float64 `json:"atSeconds"`
+	Failed    int     `json:"failedPods"`
+	Deleted   int     `json:"deletedPods"` // that it still had
 }
 
 // Differences is why two engines differ, with the lines of their timelines that each reason explains.
@@ -137,6 +150,11 @@ func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left 
 		u := &r.Unplaced[i]
 		o.Unplaced = append(o.Unplaced, Unplaced{u.Pods, u.First, u.Nodes, u.Because, u.String()})
 	}
+	for i := range r.FailedJobs {
+		j := &r.FailedJobs[i]
+		o.FailedJobs = append(o.FailedJobs, FailedJob{j.String(), j.At.Seconds(), j.Failed, j.Deleted})
+	}
+	o.Understated = r.Understated()
 	for i := range r.Zones {
 		o.Changes = append(o.Changes, r.Zones[i].AppendJSON(nil))
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // secret is in every field that a snapshot must not read.
@@ -63,8 +66,38 @@ func cluster() (all []runtime.Object) {
 	for i := range 64 {
 		all = append(all, pod(i))
 	}
+	return append(all, volumes()...)
+}
+
+// volumes returns the volume of the pod with a claim, and the Jobs of the pods that have one.
+func volumes() (all []runtime.Object) {
+	v := &v1.PersistentVolume{ObjectMeta: described(metav1.ObjectMeta{Name: "v", Labels: map[string]string{v1.LabelTopologyZone: "z1"}})}
+	v.Spec.AccessModes, v.Spec.PersistentVolumeSource.NFS = []v1.PersistentVolumeAccessMode{v1.ReadWriteOnce}, &v1.NFSVolumeSource{Server: secret, Path: secret}
+	v.Spec.NodeAffinity = &v1.VolumeNodeAffinity{Required: &v1.NodeSelector{NodeSelectorTerms: []v1.NodeSelectorTerm{{
+		MatchExpressions: []v1.NodeSelectorRequirement{{Key: v1.LabelTopologyRegion, Operator: v1.NodeSelectorOpExists}},
+	}}}}
+	c := &v1.PersistentVolumeClaim{ObjectMeta: described(metav1.ObjectMeta{Namespace: "default", Name: "data"})}
+	c.Spec.AccessModes, c.Spec.VolumeName = v.Spec.AccessModes, "v"
+	c.Spec.StorageClassName = new(secret)
+	all = append(all, v, c)
+	for name, spec := range jobs {
+		j := &batchv1.Job{ObjectMeta: described(metav1.ObjectMeta{Namespace: "default", Name: name})}
+		j.Spec.BackoffLimit, j.Spec.Template.Spec.Hostname = new(int32(max(spec.Limit, 0))), secret
+		if spec.Other {
+			j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: secret}}}
+		}
+		if spec.OnlyFailed {
+			j.Spec.PodReplacementPolicy = new(batchv1.Failed)
+		}
+		j.Status.Failed = int32(spec.Failed) - 1
+		j.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: []types.UID{"gone"}}
+		all = append(all, j)
+	}
 	return all
 }
+
+// jobs are those of namespace default.
+var jobs = map[string]simulator.JobSpec{"owner-1": {Limit: 3, Failed: 2}, "owner-2": {Limit: -1, Failed: 1, OnlyFailed: true, Other: true}}
 
 // pod returns the i-th pod, each of another kind.
 func pod(i int) *v1.Pod {
@@ -74,6 +107,9 @@ func pod(i int) *v1.Pod {
 	})}
 	if kind := kinds[i%5]; kind != "" {
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: "owner-1", Controller: new(true)}}
+		if kind == "Job" && i%3 == 0 {
+			p.OwnerReferences[0].Name = "owner-2"
+		}
 	}
 	p.Spec = v1.PodSpec{
 		NodeName: fmt.Sprint("n", i%8), SchedulerName: v1.DefaultSchedulerName, ServiceAccountName: secret, Hostname: secret,

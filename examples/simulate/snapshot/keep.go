@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,6 +44,52 @@ func budget(b *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget {
 			UnhealthyPodEvictionPolicy: b.Spec.UnhealthyPodEvictionPolicy,
 		},
 	}
+}
+
+// volume keeps where a volume is, and whether it is of a kind that is attached to nodes.
+func volume(v *v1.PersistentVolume) *v1.PersistentVolume {
+	kept := &v1.PersistentVolume{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolume"}, ObjectMeta: meta(&v.ObjectMeta)}
+	kept.Spec.AccessModes, kept.Spec.NodeAffinity = v.Spec.AccessModes, v.Spec.NodeAffinity
+	switch {
+	case v.Spec.NFS != nil:
+		kept.Spec.NFS = &v1.NFSVolumeSource{}
+	case v.Spec.Local != nil:
+		kept.Spec.Local = &v1.LocalVolumeSource{}
+	case v.Spec.HostPath != nil:
+		kept.Spec.HostPath = &v1.HostPathVolumeSource{}
+	case v.Spec.CephFS != nil:
+		kept.Spec.CephFS = &v1.CephFSPersistentVolumeSource{}
+	case v.Spec.Glusterfs != nil:
+		kept.Spec.Glusterfs = &v1.GlusterfsPersistentVolumeSource{}
+	case v.Spec.AzureFile != nil:
+		kept.Spec.AzureFile = &v1.AzureFilePersistentVolumeSource{}
+	}
+	return kept
+}
+
+func claim(c *v1.PersistentVolumeClaim) *v1.PersistentVolumeClaim {
+	kept := &v1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"}, ObjectMeta: meta(&c.ObjectMeta)}
+	kept.Spec.AccessModes, kept.Spec.VolumeName = c.Spec.AccessModes, c.Spec.VolumeName
+	return kept
+}
+
+func job(j *batchv1.Job) *batchv1.Job {
+	kept := &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: meta(&j.ObjectMeta)}
+	kept.Spec = batchv1.JobSpec{
+		BackoffLimit: j.Spec.BackoffLimit, BackoffLimitPerIndex: j.Spec.BackoffLimitPerIndex,
+		PodReplacementPolicy: j.Spec.PodReplacementPolicy, Suspend: j.Spec.Suspend,
+	}
+	if j.Spec.PodFailurePolicy != nil {
+		kept.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{}
+	}
+	kept.Status.Failed = j.Status.Failed
+	if u := j.Status.UncountedTerminatedPods; u != nil {
+		kept.Status.UncountedTerminatedPods = &batchv1.UncountedTerminatedPods{Failed: u.Failed}
+	}
+	for _, c := range j.Status.Conditions {
+		kept.Status.Conditions = append(kept.Status.Conditions, batchv1.JobCondition{Type: c.Type, Status: c.Status})
+	}
+	return kept
 }
 
 func pod(p *v1.Pod) *v1.Pod {

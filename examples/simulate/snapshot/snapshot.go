@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,13 +23,13 @@ import (
 var ClusterRole string
 
 // Count is how many objects were written.
-type Count struct{ Nodes, Budgets, Pods int }
+type Count struct{ Nodes, Budgets, Volumes, Claims, Jobs, Pods int }
 
 // PageSize is how many objects are listed at once.
 const PageSize = 500
 
-// Write lists the cluster's nodes, PodDisruptionBudgets and pods, in this order, and writes what scenarios read of
-// them. The cluster changes between the three lists: a pod on a node that was added meanwhile is written, and readers
+// Write lists the cluster's nodes, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, Jobs and pods, in this
+// order, and writes what scenarios read of them. The cluster changes between the lists: a pod on a node that was added meanwhile is written, and readers
 // count it as bound to no node.
 func Write(ctx context.Context, client kubernetes.Interface, w io.Writer) (count Count, err error) {
 	f := file{w: bufio.NewWriter(w)}
@@ -45,6 +46,30 @@ func Write(ctx context.Context, client kubernetes.Interface, w io.Writer) (count
 				f.object(budget(&list.Items[i]))
 			}
 			count.Budgets += len(list.Items)
+		})
+	}
+	if err == nil {
+		err = pages(ctx, "persistentvolumes", client.CoreV1().PersistentVolumes().List, func(list *v1.PersistentVolumeList) {
+			for i := range list.Items {
+				f.object(volume(&list.Items[i]))
+			}
+			count.Volumes += len(list.Items)
+		})
+	}
+	if err == nil {
+		err = pages(ctx, "persistentvolumeclaims", client.CoreV1().PersistentVolumeClaims("").List, func(list *v1.PersistentVolumeClaimList) {
+			for i := range list.Items {
+				f.object(claim(&list.Items[i]))
+			}
+			count.Claims += len(list.Items)
+		})
+	}
+	if err == nil {
+		err = pages(ctx, "jobs", client.BatchV1().Jobs("").List, func(list *batchv1.JobList) {
+			for i := range list.Items {
+				f.object(job(&list.Items[i]))
+			}
+			count.Jobs += len(list.Items)
 		})
 	}
 	if err == nil {

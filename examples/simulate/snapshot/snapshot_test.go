@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -100,6 +101,15 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 			require.NoError(t, direct.AddBudget(o.Namespace, o.Name, simulator.BudgetSpec{
 				MinAvailable: spec.MinAvailable, MaxUnavailable: spec.MaxUnavailable, Selector: spec.Selector, UnhealthyPodEvictionPolicy: spec.UnhealthyPodEvictionPolicy,
 			}))
+		case *v1.PersistentVolume:
+			count.Volumes++
+			require.NoError(t, direct.AddVolumeObject(o.DeepCopy()))
+		case *v1.PersistentVolumeClaim:
+			count.Claims++
+			require.NoError(t, direct.AddClaimObject(o.DeepCopy()))
+		case *batchv1.Job:
+			count.Jobs++
+			require.NoError(t, direct.AddJob(o.Namespace, o.Name, jobs[o.Name]))
 		case *v1.Pod:
 			count.Pods++
 			bound, err := direct.AddPodObject(o.DeepCopy())
@@ -129,7 +139,8 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 	require.Greater(t, want.ReturnedPods, 5)
 	require.Positive(t, want.Waiting)
 	require.NotEmpty(t, want.Budgets)
-	require.Len(t, want.NotSimulated, 9, "all that the simulator counts and does not play")
+	require.Len(t, want.FailedJobs, 1)
+	require.Len(t, want.NotSimulated, 8, "all that the simulator counts and does not play")
 	require.Equal(t, wantLines, gotLines)
 	require.Equal(t, want, got)
 }
@@ -150,7 +161,7 @@ func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
 			pods[o.Pod.Name] = o.Pod
 		} else if o.Node != nil {
 			nodes[o.Node.Name] = o.Node
-		} else {
+		} else if o.Budget != nil {
 			budgets[o.Budget.Name] = o.Budget
 		}
 		return nil
@@ -219,7 +230,7 @@ func TestTheClusterRoleIsWhatASnapshotNeeds(t *testing.T) {
 }
 
 func TestWhatCannotBeListedIsNamed(t *testing.T) {
-	for _, resource := range []string{"nodes", "poddisruptionbudgets", "pods"} {
+	for _, resource := range []string{"nodes", "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "jobs", "pods"} {
 		client := fake.NewClientset()
 		refused := apierrors.NewForbidden(v1.Resource(resource), "", errors.New("not you"))
 		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refused })

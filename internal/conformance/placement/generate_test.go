@@ -168,8 +168,15 @@ func (g generator) pod(name string) *v1.Pod {
 			pick(g, v1.ResourceCPU, v1.ResourceMemory): resource.MustParse("3"), // almost no memory
 		}}
 	}
-	if g.one(3) {
-		p.Spec.Containers[0].Ports = []v1.ContainerPort{{ContainerPort: 80, HostPort: int32(8000 + g.IntN(2)), Protocol: v1.ProtocolTCP}}
+	if g.one(25) {
+		c := &p.Spec.Containers[0]
+		if n := len(p.Spec.InitContainers); n > 0 && g.one(50) {
+			c = &p.Spec.InitContainers[n-1] // counts if it is a sidecar
+		}
+		c.Ports = []v1.ContainerPort{{
+			ContainerPort: 80, HostPort: int32(8000 + g.IntN(2)), Protocol: pick(g, v1.ProtocolTCP, v1.ProtocolTCP, v1.ProtocolUDP),
+			HostIP: pick(g, "", "0.0.0.0", "10.0.0.1", "10.0.0.2"),
+		}}
 	}
 	for g.one(35) {
 		p.Spec.Tolerations = append(p.Spec.Tolerations, g.toleration())
@@ -178,5 +185,11 @@ func (g generator) pod(name string) *v1.Pod {
 		p.Spec.NodeSelector = map[string]string{pick(g, poolLabel, v1.LabelTopologyZone): pick(g, "a", "b", "small", "large")}
 	}
 	p.Spec.Affinity = g.affinity()
+	if g.one(25) {
+		p.Spec.TopologySpreadConstraints = g.spread()
+	}
+	if g.one(20) {
+		p.Spec.Volumes = g.podVolumes()
+	}
 	return p
 }

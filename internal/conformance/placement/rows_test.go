@@ -34,7 +34,7 @@ var rows = []row{
 		},
 	},
 	{
-		"a node that is not Ready, and has not its taint yet",
+		"a node that is cordoned or not Ready, and has not its taint yet",
 		"the node lifecycle controller writes it at once; what it means holds here from the instant at which the node reports it",
 		func(w *world, _ *v1.Pod) {
 			for _, n := range w.nodes {
@@ -45,20 +45,14 @@ var rows = []row{
 				if !has { // admission adds this to new nodes
 					n.Spec.Taints = append(n.Spec.Taints, v1.Taint{Key: v1.TaintNodeNotReady, Effect: v1.TaintEffectNoSchedule})
 				}
-				n.Spec.Taints = append(n.Spec.Taints, taints.ForConditions(n.Status.Conditions, false)...)
+				n.Spec.Taints = append(n.Spec.Taints, taints.ForConditions(n.Status.Conditions, n.Spec.Unschedulable)...)
 			}
 		},
 	},
 	{
-		"host ports",
-		"the simulator does not take them into account, and counts the pods that have any",
-		func(w *world, pod *v1.Pod) {
-			for _, p := range append([]*v1.Pod{pod}, w.pods...) {
-				for i := range p.Spec.Containers {
-					p.Spec.Containers[i].Ports = nil
-				}
-			}
-		},
+		"claims that are not bound to a volume of the files",
+		"the simulator ignores them and counts the pods that have any; what provisions volumes is not simulated",
+		func(w *world, pod *v1.Pod) { w.withoutUnbound(pod) },
 	},
 	{
 		"namespaces that are chosen by labels other than their name",

@@ -23,8 +23,12 @@ import (
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeports"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/noderesources"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/nodeunschedulable"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/podtopologyspread"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/queuesort"
 	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/tainttoleration"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumebinding"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumerestrictions"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/volumezone"
 	schedruntime "k8s.io/kubernetes/pkg/scheduler/framework/runtime"
 	"k8s.io/kubernetes/pkg/scheduler/metrics"
 )
@@ -32,21 +36,26 @@ import (
 // filters are those of kube-scheduler that the simulator agrees with, in the scheduler's own order, which decides which
 // of several reasons is reported.
 var filters = []string{
-	nodeunschedulable.Name, nodename.Name, tainttoleration.Name, nodeaffinity.Name, nodeports.Name, noderesources.Name, interpodaffinity.Name,
+	nodeunschedulable.Name, nodename.Name, tainttoleration.Name, nodeaffinity.Name, nodeports.Name, noderesources.Name,
+	volumerestrictions.Name, volumebinding.Name, volumezone.Name, podtopologyspread.Name, interpodaffinity.Name,
 }
 
 func registry() schedruntime.Registry {
 	gates := feature.NewSchedulerFeaturesFromGates(utilfeature.DefaultFeatureGate)
 	return schedruntime.Registry{
-		nodeunschedulable.Name: schedruntime.FactoryAdapter(gates, nodeunschedulable.New),
-		nodename.Name:          schedruntime.FactoryAdapter(gates, nodename.New),
-		tainttoleration.Name:   schedruntime.FactoryAdapter(gates, tainttoleration.New),
-		nodeaffinity.Name:      schedruntime.FactoryAdapter(gates, nodeaffinity.New),
-		nodeports.Name:         schedruntime.FactoryAdapter(gates, nodeports.New),
-		noderesources.Name:     schedruntime.FactoryAdapter(gates, noderesources.NewFit),
-		interpodaffinity.Name:  schedruntime.FactoryAdapter(gates, interpodaffinity.New),
-		queuesort.Name:         queuesort.New,
-		defaultbinder.Name:     defaultbinder.New,
+		nodeunschedulable.Name:  schedruntime.FactoryAdapter(gates, nodeunschedulable.New),
+		nodename.Name:           schedruntime.FactoryAdapter(gates, nodename.New),
+		tainttoleration.Name:    schedruntime.FactoryAdapter(gates, tainttoleration.New),
+		nodeaffinity.Name:       schedruntime.FactoryAdapter(gates, nodeaffinity.New),
+		nodeports.Name:          schedruntime.FactoryAdapter(gates, nodeports.New),
+		noderesources.Name:      schedruntime.FactoryAdapter(gates, noderesources.NewFit),
+		volumerestrictions.Name: schedruntime.FactoryAdapter(gates, volumerestrictions.New),
+		volumebinding.Name:      schedruntime.FactoryAdapter(gates, volumebinding.New),
+		volumezone.Name:         schedruntime.FactoryAdapter(gates, volumezone.New),
+		podtopologyspread.Name:  schedruntime.FactoryAdapter(gates, podtopologyspread.New),
+		interpodaffinity.Name:   schedruntime.FactoryAdapter(gates, interpodaffinity.New),
+		queuesort.Name:          queuesort.New,
+		defaultbinder.Name:      defaultbinder.New,
 	}
 }
 
@@ -58,7 +67,7 @@ func plugins() *config.Plugins {
 	for _, name := range filters {
 		p.Filter.Enabled = append(p.Filter.Enabled, config.Plugin{Name: name})
 	}
-	for _, name := range []string{nodeaffinity.Name, nodeports.Name, noderesources.Name, interpodaffinity.Name} {
+	for _, name := range filters[slices.Index(filters, nodeaffinity.Name):] {
 		p.PreFilter.Enabled = append(p.PreFilter.Enabled, config.Plugin{Name: name})
 	}
 	return p
@@ -86,6 +95,12 @@ func theirs(t *testing.T, w *world, pod *v1.Pod) map[string]string {
 	factory := informers.NewSharedInformerFactory(client(), 0) // never started: its contents are set directly
 	for _, n := range w.namespaces {
 		require.NoError(t, factory.Core().V1().Namespaces().Informer().GetIndexer().Add(n))
+	}
+	for _, v := range w.volumes {
+		require.NoError(t, factory.Core().V1().PersistentVolumes().Informer().GetIndexer().Add(v))
+	}
+	for _, c := range w.claims {
+		require.NoError(t, factory.Core().V1().PersistentVolumeClaims().Informer().GetIndexer().Add(c))
 	}
 	var bound []*v1.Pod
 	for _, p := range w.pods { // the scheduler's informer skips the others

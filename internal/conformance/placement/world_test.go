@@ -16,6 +16,8 @@ type world struct {
 	nodes      []*v1.Node
 	pods       []*v1.Pod // bound
 	namespaces []*v1.Namespace
+	volumes    []*v1.PersistentVolume
+	claims     []*v1.PersistentVolumeClaim
 	cluster    *simulator.Cluster
 }
 
@@ -29,9 +31,9 @@ func newWorld() *world {
 	return w
 }
 
-// copied returns a world without a cluster. Its objects may be changed.
+// copied returns a world without a cluster. Its objects may be changed, except volumes and claims.
 func (w *world) copied() *world {
-	c := &world{}
+	c := &world{volumes: w.volumes, claims: w.claims}
 	for _, n := range w.nodes {
 		c.nodes = append(c.nodes, n.DeepCopy())
 	}

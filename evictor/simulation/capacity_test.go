@@ -6,8 +6,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/evictor/simulation"
@@ -85,4 +88,35 @@ func TestMayEvictIsPlayed(t *testing.T) {
 	}}))
 	require.Equal(t, []string{"6m45s a web-0"}, of(lines, "evict"))
 	require.Equal(t, 1, r.Evicted)
+}
+
+// A database stays where its disk is, and a Job ends once more of its pods have failed than it allows.
+func TestVolumesAndJobs(t *testing.T) {
+	isTrue := true
+	disk := &v1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "disk", Labels: map[string]string{v1.LabelTopologyZone: "a"}}}
+	disk.Spec.ClaimRef = &v1.ObjectReference{Namespace: "default", Name: "data"}
+	disk.Status.Phase = v1.VolumeBound
+	claim := &v1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Annotations: map[string]string{"pv.kubernetes.io/bind-completed": "yes"}}}
+	claim.Spec.VolumeName, claim.Status.Phase = "disk", v1.ClaimBound
+	s := simulation.Scenario{
+		Nodes: []*v1.Node{node("a1", "a", nil), node("b1", "b", nil)}, PersistentVolumes: []*v1.PersistentVolume{disk}, PersistentVolumeClaims: []*v1.PersistentVolumeClaim{claim},
+		Events: []simulation.Event{{At: time.Minute, Do: simulation.DeleteNodes(simulation.Nodes{Names: []string{"a1"}})}},
+		Until:  20 * time.Minute,
+	}
+	db := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "db-0", OwnerReferences: []metav1.OwnerReference{{Kind: "StatefulSet", Name: "db", Controller: &isTrue}}}}
+	db.Spec.NodeName = "a1"
+	db.Spec.Volumes = []v1.Volume{{Name: "data", VolumeSource: v1.VolumeSource{PersistentVolumeClaim: &v1.PersistentVolumeClaimVolumeSource{ClaimName: "data"}}}}
+	batch := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "batch-0", OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "batch", Controller: &isTrue}}}}
+	batch.Spec.NodeName = "a1"
+	s.Pods = []*v1.Pod{db, batch}
+	none, one := int32(0), int32(1)
+	s.Workloads = []runtime.Object{&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "batch"}, Spec: batchv1.JobSpec{BackoffLimit: &none, Parallelism: &one}}}
+	r, err := simulation.Play(context.Background(), s)
+	require.NoError(t, err)
+	require.Equal(t, 1, r.PendingAtEnd, "no node is left in the zone of its disk")
+	require.Zero(t, r.ReturnedPods, "the Job has failed")
+
+	s.PersistentVolumes = append(s.PersistentVolumes, nil)
+	_, err = simulation.Play(context.Background(), s)
+	require.ErrorContains(t, err, "persistentVolumes[1]: is nil")
 }

@@ -56,9 +56,9 @@
 // object stays terminating until the kubelet is back, the node is deleted, or ForceDeletePod removes it.
 //
 // The scheduler considers the nodes that have enough free resources and host ports, match node selectors, required
-// affinities and required topology spread, and have only tolerated taints. It takes the least allocated one. A pod that
-// fits nowhere is pending until something changes. Volumes and other scheduling rules are not simulated;
-// Report.NotSimulated counts the pods that have them.
+// affinities, required topology spread and bound volumes, and have only tolerated taints. It takes the least allocated
+// one. A pod that fits nowhere is pending until something changes. Report.NotSimulated counts the pods that have
+// scheduling rules that are not simulated.
 //
 // Pods of DaemonSets belong to their nodes and are not replaced elsewhere. They do not count in PodHoursLost, Workloads
 // and Budgets.

@@ -50,6 +50,26 @@ func (s *Scenario) fill(c *simulator.Cluster) (left map[string]int, err error) {
 			return nil, fmt.Errorf("budgets[%d]: %w", i, err)
 		}
 	}
+	for i, volume := range s.PersistentVolumes {
+		if volume == nil {
+			return nil, fmt.Errorf("persistentVolumes[%d]: %w", i, errNil)
+		}
+		if err := c.AddVolumeObject(volume); err != nil {
+			return nil, fmt.Errorf("persistentVolumes[%d]: %w", i, err)
+		}
+	}
+	for i, claim := range s.PersistentVolumeClaims {
+		if claim == nil {
+			return nil, fmt.Errorf("persistentVolumeClaims[%d]: %w", i, errNil)
+		}
+		if claim.Namespace == "" {
+			claim = claim.DeepCopy()
+			claim.Namespace = v1.NamespaceDefault
+		}
+		if err := c.AddClaimObject(claim); err != nil {
+			return nil, fmt.Errorf("persistentVolumeClaims[%d]: %w", i, err)
+		}
+	}
 	for i, pod := range s.Pods {
 		if err := f.pod(pod); err != nil {
 			return nil, fmt.Errorf("pods[%d]: %w", i, err)
@@ -123,6 +143,11 @@ func (f *filler) workload(object runtime.Object) error {
 	wanted, err := w.wanted()
 	if err != nil {
 		return err
+	}
+	if w.job != nil {
+		if err := f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job)); err != nil {
+			return err
+		}
 	}
 	owner := owner{inDefault(w.meta.Namespace), w.kind, w.meta.Name}
 	for i := 0; f.owned[owner] < wanted; i++ {

@@ -43,6 +43,8 @@ type Report struct {
 	// PendingAtEnd counts the pods that had found no node at the end, MostPending at the worst time. TerminatingAtEnd and
 	// MostTerminating count the deleted pods whose objects stayed on silent nodes.
 	PendingAtEnd, MostPending, TerminatingAtEnd, MostTerminating int
+	// PendingThatCouldPreempt is how many of the pending pods at most would find a node if pods of lower priority left it.
+	PendingThatCouldPreempt int
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods except completed ones and those of
 	// DaemonSets.
 	PodHoursLost float64

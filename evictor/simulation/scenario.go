@@ -28,9 +28,13 @@ type Scenario struct {
 	Pods    []*v1.Pod
 	Budgets []*policyv1.PodDisruptionBudget
 	// Workloads are controllers of pods: Deployments, ReplicaSets and StatefulSets of apps/v1, and Jobs of batch/v1 (with
-	// as many pods as its parallelism). Pods whose owner references name the workload count as its replicas. The missing
+	// as many pods as its parallelism; once more pods than its backoffLimit have failed it ends, and evicted pods have). Pods whose owner references name the workload count as its replicas. The missing
 	// ones are made from its template and scheduled at time 0.
 	Workloads []runtime.Object
+	// PersistentVolumes and PersistentVolumeClaims decide where pods with claims may go. Pods whose claims are missing or not
+	// bound are counted in Report.NotSimulated.
+	PersistentVolumes      []*v1.PersistentVolume
+	PersistentVolumeClaims []*v1.PersistentVolumeClaim
 	// Zones are generated nodes and pods.
 	Zones []Zone
 

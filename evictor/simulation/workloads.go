@@ -20,31 +20,47 @@ type workload struct {
 	meta     *metav1.ObjectMeta
 	replicas *int32
 	template *v1.PodTemplateSpec
+	job      *batchv1.Job // nil if it is another kind
 }
 
 func workloadOf(object runtime.Object) (w workload, err error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
 		if o != nil {
-			return workload{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template}, nil
+			return workload{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
 		}
 	case *appsv1.ReplicaSet:
 		if o != nil {
-			return workload{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template}, nil
+			return workload{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
 		}
 	case *appsv1.StatefulSet:
 		if o != nil {
-			return workload{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template}, nil
+			return workload{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
 		}
 	case *batchv1.Job:
 		if o != nil {
-			return workload{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template}, nil
+			return workload{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o}, nil
 		}
 	case nil:
 	default:
 		return w, fmt.Errorf("%T is not a Deployment, ReplicaSet, StatefulSet or Job", object)
 	}
 	return w, errNil
+}
+
+// jobOf is what the engine knows of a Job. Its rules for failures, by index or by reason, are not simulated.
+func jobOf(job *batchv1.Job) simulator.JobSpec {
+	s := simulator.JobSpec{Limit: 6, Failed: int(job.Status.Failed)} // 6 is the API server's default
+	if job.Spec.BackoffLimit != nil {
+		s.Limit = int(*job.Spec.BackoffLimit)
+	}
+	if policy := job.Spec.PodReplacementPolicy; policy != nil {
+		s.OnlyFailed = *policy == batchv1.Failed
+	}
+	if job.Spec.PodFailurePolicy != nil || job.Spec.BackoffLimitPerIndex != nil {
+		s.Other, s.Limit = true, -1
+	}
+	return s
 }
 
 // hash stands in for the hash of a Deployment's pod template.

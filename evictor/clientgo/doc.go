@@ -131,5 +131,5 @@
 //
 // Package metrics below this one has Prometheus metrics under upstream's names; package clientgotest a fake clientset
 // for tests in virtual time. Cluster.Check names, by verb and resource, the permissions that the account lacks. The
-// program examples/controller uses all of it; examples/manager does the same within controller-runtime.
+// program examples/evictord uses all of it; examples/manager does the same within controller-runtime.
 package clientgo

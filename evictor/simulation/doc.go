@@ -71,7 +71,7 @@
 //
 // # Beside this package
 //
-// examples/simulate plays the same scenarios from YAML files and draws them; examples/scenariofile/SCENARIO.md has
+// examples/evictsim plays the same scenarios from YAML files and draws them; examples/scenariofile/SCENARIO.md has
 // every rule. Use package evictortest in tests that decide step by step what happens next. This package plays a
 // complete scenario to its end, with a scheduler, and counts.
 //

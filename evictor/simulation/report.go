@@ -8,7 +8,7 @@ import (
 )
 
 // Report is the result of Play. Instants are durations since time 0. Each figure has the same name in scenario files, in JSON
-// and in tables of examples/simulate, in lower case at first and with Seconds at the end of a duration; package
+// and in tables of examples/evictsim, in lower case at first and with Seconds at the end of a duration; package
 // examples/scenariofile defines them.
 type Report struct {
 	// Nodes and Pods count the objects at time 0, including pods without a node and the DaemonSetPods.

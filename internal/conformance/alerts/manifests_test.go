@@ -13,7 +13,7 @@ import (
 )
 
 // controller is the directory of the program under test.
-const controller = "../../../examples/controller"
+const controller = "../../../examples/evictord"
 
 func read(t *testing.T, name string) []byte {
 	t.Helper()

@@ -43,7 +43,7 @@ type recorded struct {
 func recordedRun(t *testing.T) *recorded {
 	t.Helper()
 	dir := t.TempDir()
-	command := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-run=^TestARecordedRun$", "./controller", "-record="+dir)
+	command := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-run=^TestARecordedRun$", "./evictord", "-record="+dir)
 	command.Dir = filepath.Dir(controller)
 	said, err := command.CombinedOutput()
 	require.NoError(t, err, "%s", said)

@@ -91,7 +91,7 @@ func (c *cluster) prepare() (err error) {
 	if c.client, err = kubernetes.NewForConfig(plane.Config); err != nil {
 		return err
 	}
-	if c.controller, err = plane.BuildExample(ctx, "controller"); err != nil {
+	if c.controller, err = plane.BuildExample(ctx, "evictord"); err != nil {
 		return err
 	}
 	for _, namespace := range []string{metav1.NamespaceDefault, v1.NamespaceNodeLease, metav1.NamespaceSystem} {

@@ -27,7 +27,7 @@ const (
 )
 
 // manifests is where the overlays of our controller are.
-var manifests = filepath.Join("..", "..", "..", "examples", "controller", "manifests", "overlays")
+var manifests = filepath.Join("..", "..", "..", "examples", "evictord", "manifests", "overlays")
 
 // objects reads and writes objects of any kind.
 type objects struct {

@@ -27,7 +27,7 @@ func TestHundredThousandNodes(t *testing.T) {
 	server := httptest.NewServer(api)
 	defer server.CloseClientConnections()
 	plane := &Plane{dir: t.TempDir()}
-	controller, err := plane.BuildExample(context.Background(), "controller")
+	controller, err := plane.BuildExample(context.Background(), "evictord")
 	require.NoError(t, err)
 	kubeconfig := filepath.Join(plane.dir, "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(clientcmdapi.Config{

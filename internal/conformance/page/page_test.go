@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/evictkit/evictkit/examples/simulate/page"
+	"github.com/evictkit/evictkit/examples/evictsim/page"
 	"github.com/evictkit/evictkit/internal/scenario"
 )
 
@@ -46,8 +46,8 @@ func TestMain(m *testing.M) {
 
 // built builds simulate once, and returns its path.
 var built = sync.OnceValues(func() (string, error) {
-	program := filepath.Join(programs, "simulate")
-	build := exec.Command("go", "build", "-o", program, "./simulate")
+	program := filepath.Join(programs, "evictsim")
+	build := exec.Command("go", "build", "-o", program, "./evictsim")
 	build.Dir = filepath.Join("..", "..", "..", "examples")
 	out, err := build.CombinedOutput()
 	if err != nil {

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+var (
+	flagName   = regexp.MustCompile(`--[a-z][a-z-]+`)
+	metricName = regexp.MustCompile(`\b(?:evictkit|node_collector|taint_eviction_controller|leader_election|rest_client|process|go)_[a-z_]+`)
+	alertName  = regexp.MustCompile(`\bEvictkit[A-Z][A-Za-z]+`)
+	heading    = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	link       = regexp.MustCompile(`\]\(([^)]+)\)`)
+)
+
+// others are flags of other programs that the page mentions outside of commands.
+var others = []string{"--controllers"}
+
+func TestFlagsOfThePageExist(t *testing.T) {
+	var help bytes.Buffer
+	_, _ = parse([]string{"--help"}, &help)
+	known := append(flagName.FindAllString(help.String(), -1), "--help")
+	seen := 0
+	for _, line := range strings.Split(readme(t), "\n") {
+		if command := strings.TrimSpace(line); strings.HasPrefix(command, "kubectl ") || strings.HasPrefix(command, "docker ") || strings.Contains(command, "ko build") {
+			continue
+		}
+		for _, name := range flagName.FindAllString(line, -1) {
+			if !slices.Contains(others, name) {
+				require.Contains(t, known, name)
+				seen++
+			}
+		}
+	}
+	require.Greater(t, seen, 10)
+}
+
+func TestMetricsOfThePageExist(t *testing.T) {
+	served := scrapes(t)
+	last := served[len(served)-1]
+	seen := metricName.FindAllString(readme(t), -1)
+	require.Greater(t, len(seen), 5)
+	for _, name := range seen {
+		require.Regexp(t, "(?m)^"+name+"[ {]", last)
+	}
+}
+
+// TestThePageHasEachAlert as a heading that its runbook_url leads to, and no others.
+func TestThePageHasEachAlert(t *testing.T) {
+	text, err := os.ReadFile("manifests/monitoring/rules.yaml")
+	require.NoError(t, err)
+	var rules struct {
+		Spec struct {
+			Groups []struct {
+				Rules []struct {
+					Alert       string
+					Annotations map[string]string
+				}
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &rules))
+	var alerts, headings []string
+	for _, group := range rules.Spec.Groups {
+		for _, rule := range group.Rules {
+			alerts = append(alerts, rule.Alert)
+			require.Equal(t, "https://github.com/evictkit/evictkit/blob/main/examples/evictord/README.md#"+strings.ToLower(rule.Alert), rule.Annotations["runbook_url"])
+		}
+	}
+	for _, match := range heading.FindAllStringSubmatch(readme(t), -1) {
+		if alertName.MatchString(match[1]) {
+			headings = append(headings, match[1])
+		}
+	}
+	require.ElementsMatch(t, alerts, headings)
+	for _, name := range alertName.FindAllString(readme(t), -1) {
+		require.Contains(t, alerts, name)
+	}
+}
+
+// TestLinksOfThePageLeadSomewhere: to a heading or to a file.
+func TestLinksOfThePageLeadSomewhere(t *testing.T) {
+	var headings []string
+	for _, match := range heading.FindAllStringSubmatch(readme(t), -1) {
+		headings = append(headings, "#"+strings.ReplaceAll(strings.ToLower(match[1]), " ", "-"))
+	}
+	for _, match := range link.FindAllStringSubmatch(readme(t), -1) {
+		switch to := match[1]; {
+		case strings.HasPrefix(to, "#"):
+			require.Contains(t, headings, to)
+		case !strings.HasPrefix(to, "https://"):
+			require.FileExists(t, to)
+		}
+	}
+}
+
+// TestThePageTellsWhatIsServed: the fields of /debug/evictor and the ports.
+func TestThePageTellsWhatIsServed(t *testing.T) {
+	var fields []string
+	for i := range reflect.TypeFor[state]().NumField() {
+		name, _, _ := strings.Cut(reflect.TypeFor[state]().Field(i).Tag.Get("json"), ",")
+		fields = append(fields, name)
+	}
+	for _, name := range []string{"mayWrite", "seesWell", "zones", "waitingNodes", "evictions", "brakes", "budget", "sparedNodes"} {
+		require.Contains(t, readme(t), "`"+name+"`")
+		require.Contains(t, fields, name)
+	}
+	o, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	for _, address := range []string{o.metricsAddress, o.debugAddress} {
+		require.Contains(t, readme(t), "https://127.0.0.1"+address[strings.LastIndexByte(address, ':'):]+"/")
+	}
+}
+
+// pageBlock returns the block of YAML on the page that begins so.
+func pageBlock(t *testing.T, begins string) string {
+	t.Helper()
+	_, block, found := strings.Cut(readme(t), "```yaml\n"+begins)
+	require.True(t, found)
+	block, _, found = strings.Cut(block, "```")
+	require.True(t, found)
+	return begins + block
+}
+
+// TestTheKustomizationOfThePage, with each overlay, runs the image that it names, with the mode and roles of the
+// overlay.
+func TestTheKustomizationOfThePage(t *testing.T) {
+	block := pageBlock(t, "apiVersion:")
+	require.Equal(t, 1, strings.Count(block, "overlays/dry-run"))
+	digest := strings.Repeat("0123456789abcdef", 4)
+	block = strings.ReplaceAll(block, "sha256:DIGEST", "sha256:"+digest)
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	for _, name := range overlays(t) {
+		dir := t.TempDir()
+		require.NoError(t, os.Symlink(root, filepath.Join(dir, "evictkit")))
+		file := filepath.Join(dir, "kustomization.yaml")
+		require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(block, "overlays/dry-run", "overlays/"+name)), 0o600))
+		want := renderOverlay(t, name)
+		want.deployment.Spec.Template.Spec.Containers[0].Image = "registry.example.com/evictkit-controller@sha256:" + digest
+		require.Equal(t, want, render(t, filesys.MakeFsOnDisk(), dir))
+	}
+}
+
+// TestTheBudgetOfThePage is where the flag looks for it, and another one rolls out.
+func TestTheBudgetOfThePage(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	var names []string
+	for _, text := range []string{pageBlock(t, "exceeded:"), "bounds: []"} {
+		dir := t.TempDir()
+		require.NoError(t, os.Symlink(root, filepath.Join(dir, "evictkit")))
+		block := pageBlock(t, "apiVersion:") + pageBlock(t, "components:")
+		for name, text := range map[string]string{"kustomization.yaml": block, "budget.yaml": text} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		r := render(t, filesys.MakeFsOnDisk(), dir)
+		require.Len(t, r.configMaps, 2)
+		pod, made := r.deployment.Spec.Template.Spec, r.configMaps[slices.IndexFunc(r.configMaps, func(c v1.ConfigMap) bool { return c.Data != nil })]
+		require.Equal(t, map[string]string{"budget.yaml": text}, made.Data)
+		require.Equal(t, made.Name, pod.Volumes[0].ConfigMap.Name)
+		require.Equal(t, pod.Volumes[0].Name, pod.Containers[0].VolumeMounts[0].Name)
+		require.Equal(t, filepath.Join(pod.Containers[0].VolumeMounts[0].MountPath, "budget.yaml"), r.options(t).budget)
+		names = append(names, made.Name)
+	}
+	require.NotEqual(t, names[0], names[1])
+}
+
+// TestThePageHasEachOverlay, with its replicas.
+func TestThePageHasEachOverlay(t *testing.T) {
+	for _, name := range overlays(t) {
+		r := renderOverlay(t, name)
+		require.Regexp(t, fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| %d \\|$", name, *r.deployment.Spec.Replicas), readme(t))
+	}
+}

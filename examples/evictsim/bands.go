@@ -1,0 +1,163 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/examples/evictsim/page"
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// eventsOf returns what was done to a cluster until the scenario's end, and how much more there was than fits the page.
+// Equal events are folded into one. Events whose only effect is the end of others' are left out, because the spans of
+// those say it.
+func eventsOf(s *scenario.Scenario) (events []page.Event, more int) {
+	plan, until := s.Plan(), s.Until.Value()
+	ends := make(map[int]bool) // places in plan
+	at := make(map[string]int) // places in events
+	for i := range s.Availability {
+		a := &s.Availability[i]
+		events = append(events, page.Event{Text: fmt.Sprintf("%s drives zone %s", a.File, *a.Zone), Spans: [][2]float64{{0, until.Seconds()}}})
+	}
+	for i := range plan {
+		e := &plan[i]
+		if e.Registers || e.At > until || ends[i] {
+			continue
+		}
+		if i >= pageTimes {
+			more++
+			continue
+		}
+		span := [2]float64{e.At.Seconds(), e.At.Seconds()}
+		if end, by, lasts := endOf(plan[i:], until); lasts {
+			span[1] = end.Seconds()
+			ends[i+by] = ends[i+by] || by > 0 && endsAll(e.Event, plan[i+by].Event)
+		}
+		text := e.String()
+		if _, known := at[text]; !known {
+			if len(events) >= pageEvents {
+				more++
+				continue
+			}
+			at[text] = len(events)
+			events = append(events, page.Event{Text: text})
+		}
+		to := &events[at[text]]
+		to.Spans = append(to.Spans, span)
+	}
+	for i := range events {
+		events[i].Text += when(events[i].Spans, until)
+	}
+	return events, more
+}
+
+// when says when an event happened, and for how long its effect lasted.
+func when(spans [][2]float64, until time.Duration) string {
+	seconds := func(s float64) string { return short(time.Duration(s * float64(time.Second))) }
+	first := spans[0]
+	text := " at " + seconds(first[0])
+	if n := len(spans); n > 1 {
+		text = fmt.Sprintf(" ×%s, first at %s, last at %s", count(n), seconds(first[0]), seconds(spans[n-1][0]))
+		every := spans[1][0] - first[0]
+		even := true
+		for i := range spans[1:] {
+			even = even && spans[i+1][0]-spans[i][0] == every
+		}
+		if even && n > 2 {
+			text = fmt.Sprintf(" ×%s, every %s from %s", count(n), seconds(every), seconds(first[0]))
+		}
+	}
+	length := func(s [2]float64) float64 { return s[1] - s[0] }
+	shortest, longest := length(first), length(first)
+	for _, s := range spans {
+		shortest, longest = min(shortest, length(s)), max(longest, length(s))
+	}
+	switch {
+	case longest == 0:
+		return text
+	case len(spans) == 1 && first[1] == until.Seconds():
+		return text + " to the end"
+	case shortest < longest:
+		return text + ", for " + seconds(shortest) + " to " + seconds(longest)
+	case len(spans) > 1:
+		return text + ", for " + seconds(longest) + " each"
+	default:
+		return text + " for " + seconds(longest)
+	}
+}
+
+// endOf returns when the effect of a plan's first event ends, if it lasts, and the place in the plan of the event that
+// ends it, 0 if it is the end of all. An event on nodes ends with the next event of the opposite kind that may select a
+// node of the same zone or a node of the same name. That may be too early, because some nodes may not be selected.
+func endOf(plan []scenario.Planned, until time.Duration) (end time.Duration, by int, lasts bool) {
+	first := &plan[0]
+	if first.At >= until {
+		return 0, 0, false
+	}
+	if first.API != nil && first.API.State == scenario.APIUp {
+		return 0, 0, false
+	}
+	begins, opposite := lasting(first.Event)
+	if begins == nil && first.API == nil {
+		return 0, 0, false
+	}
+	for i := range plan[1:] {
+		later := &plan[i+1]
+		switch {
+		case later.At > until:
+			return until, 0, true
+		case first.API != nil:
+			if later.API != nil && (later.API.For == first.API.For || later.API.For == "") {
+				return later.At, i + 1, true
+			}
+		case opposite(later.Event) != nil && touches(begins, opposite(later.Event)):
+			return later.At, i + 1, true
+		}
+	}
+	return until, 0, true
+}
+
+// endsAll reports whether an event only ends the effect of another, on all nodes that this one selected.
+func endsAll(first, later *scenario.Event) bool {
+	if first.API != nil {
+		return later.API.State == scenario.APIUp
+	}
+	begins, opposite := lasting(first)
+	ends := opposite(later)
+	return ends.String() == begins.String() || ends.Zone != nil && begins.Zone != nil && ends.Count == nil && ends.Percent == nil && ends.Labels == nil
+}
+
+// lasting returns the nodes of an event whose effect lasts, and a function that returns the nodes of an event that ends it.
+func lasting(e *scenario.Event) (begins *scenario.Selector, opposite func(*scenario.Event) *scenario.Selector) {
+	recovers := func(e *scenario.Event) *scenario.Selector { return e.Recover }
+	switch {
+	case e.Fail != nil:
+		return e.Fail, recovers
+	case e.Partition != nil:
+		return &e.Partition.Selector, recovers
+	case e.Cordon != nil:
+		return e.Cordon, func(e *scenario.Event) *scenario.Selector { return e.Uncordon }
+	case e.Drain != nil:
+		return e.Drain, func(e *scenario.Event) *scenario.Selector { return e.Uncordon }
+	}
+	return nil, nil
+}
+
+// touches reports whether two selections may share a node, judging by their zones and names.
+func touches(a, b *scenario.Selector) bool {
+	switch {
+	case a.Zone != nil && b.Zone != nil:
+		return *a.Zone == *b.Zone
+	case a.Several() || b.Several():
+		return true
+	}
+	return slices.ContainsFunc(names(a), func(name string) bool { return slices.Contains(names(b), name) })
+}
+
+func names(s *scenario.Selector) []string {
+	if s.Node != "" {
+		return []string{s.Node}
+	}
+	return s.Nodes
+}

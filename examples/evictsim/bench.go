@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evictkit/evictkit/examples/evictsim/outages"
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+)
+
+// benchFlags select what the benchmark plays.
+type benchFlags struct {
+	data, record, policy string
+	worst                time.Duration
+}
+
+func benchCommand(f *flags) *cobra.Command {
+	var b benchFlags
+	c := &cobra.Command{
+		Use:   "bench",
+		Short: "Play policies over recorded outages, on all cores, and compare",
+		Long: `Play policies over recorded outages, on all cores, and compare.
+
+The recorded outages are not part of this program: --data or the variable EVICTKIT_DATA names their folder. The policies
+are listed in policies.go. With --engine upstream or both, the controllers of Kubernetes play the policies that they
+support.`,
+		Example: "  evictsim bench --record spot,lanl-02\n  evictsim bench --policy defaults --worst 24h --engine both -o csv",
+		Args:    noArguments,
+		RunE:    func(c *cobra.Command, _ []string) error { return f.bench(c, &b) },
+	}
+	c.Flags().StringVar(&b.data, "data", os.Getenv("EVICTKIT_DATA"), "`FOLDER` of the recorded data")
+	c.Flags().StringVar(&b.record, "record", "", "only these records, such as spot,lanl-02")
+	c.Flags().StringVar(&b.policy, "policy", "", "only policies whose names contain this")
+	c.Flags().DurationVar(&b.worst, "worst", 0, "of each record, play only the worst window of this length: that in which most nodes fail")
+	return c
+}
+
+func (f *flags) bench(c *cobra.Command, b *benchFlags) (err error) {
+	ctx, stderr := c.Context(), c.ErrOrStderr()
+	sets, err := f.check(c)
+	switch {
+	case err != nil:
+		return err
+	case f.scenario != "" || f.report != "":
+		return usage(errors.New("bench makes its own scenarios and writes no report: leave out --scenario and --report"))
+	case b.data == "":
+		return usage(errors.New("bench needs recorded data: set --data FOLDER or EVICTKIT_DATA"))
+	case b.worst < 0:
+		return usage(fmt.Errorf("--worst %s is negative", b.worst))
+	}
+	records, chosen, err := b.choose()
+	if err != nil {
+		return err
+	}
+	engines, err := f.engine.engines(ctx, stderr, f.quiet)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "bench")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	made := maker{data: under(b.data), dir: dir}
+	jobs, err := made.jobs(ctx, records, chosen, engines, sets)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	outcomes, err := f.playReported(ctx, jobs, stderr)
+	if err != nil {
+		return err
+	}
+	if !f.quiet {
+		fmt.Fprintf(stderr, "%s in %s\n", some(len(jobs), "run"), time.Since(began).Round(time.Second))
+	}
+	for i, o := range outcomes {
+		o.Set = slices.Insert(o.Set, 0, outcome.Field{Name: "policy", Value: jobs[i].policy.name})
+	}
+	return f.printBench(c.OutOrStdout(), outcomes)
+}
+
+// choose returns the selected records and policies.
+func (b *benchFlags) choose() (records []outages.Record, chosen []policy, err error) {
+	var names []string
+	for _, r := range outages.Records() {
+		names = append(names, r.Name)
+		if b.worst > 0 {
+			r = r.Worst(b.worst)
+		}
+		if b.record == "" || slices.Contains(strings.Split(b.record, ","), r.Name) {
+			records = append(records, r)
+		}
+	}
+	for _, p := range policies {
+		if strings.Contains(p.name, b.policy) {
+			chosen = append(chosen, p)
+		}
+	}
+	for name := range strings.SplitSeq(b.record, ",") {
+		if name != "" && !slices.Contains(names, name) {
+			err = errors.Join(err, usage(fmt.Errorf("record %q does not exist; the records are %s", name, strings.Join(names, ", "))))
+		}
+	}
+	if len(chosen) == 0 {
+		err = errors.Join(err, usage(fmt.Errorf("no policy's name contains %q", b.policy)))
+	}
+	return records, chosen, err
+}
+
+// maker makes one scenario for each record and toleration.
+type maker struct {
+	data, dir string
+	made      map[string]input
+}
+
+// jobs returns a job for each record, policy and engine; upstream's engine plays only the policies that it can be set to.
+func (m *maker) jobs(ctx context.Context, records []outages.Record, chosen []policy, engines []engine, sets []scenariofile.Set) (jobs []*job, err error) {
+	for _, r := range records {
+		for _, p := range chosen {
+			in, err := m.input(ctx, r, p.toleration())
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range engines {
+				if e.program == "" || p.ofUpstream {
+					jobs = append(jobs, &job{input: in, engine: e, policy: p, sets: append(slices.Clone(p.sets), sets...)})
+				}
+			}
+		}
+	}
+	return jobs, nil
+}
+
+func (m *maker) input(ctx context.Context, r outages.Record, tolerationSeconds int64) (in input, err error) {
+	to := filepath.Join(m.dir, r.Name+"-"+strconv.FormatInt(tolerationSeconds, 10))
+	if in, ok := m.made[to]; ok {
+		return in, nil
+	}
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return in, err
+	}
+	path, err := r.Make(m.data, to, tolerationSeconds)
+	if err != nil {
+		return in, err
+	}
+	if in, err = read(ctx, path, nil); err != nil {
+		return in, err
+	}
+	in.name = r.Name
+	if m.made == nil {
+		m.made = make(map[string]input)
+	}
+	m.made[to] = in
+	return in, nil
+}
+
+// printBench prints a table for each record.
+func (f *flags) printBench(w io.Writer, outcomes []*outcome.Outcome) error {
+	if f.output != "text" {
+		return f.printAll(w, outcomes)
+	}
+	for len(outcomes) > 0 {
+		n := slices.IndexFunc(outcomes, func(o *outcome.Outcome) bool { return o.Scenario != outcomes[0].Scenario })
+		if n < 0 {
+			n = len(outcomes)
+		}
+		r := outcomes[0].Report
+		fmt.Fprintf(w, "%s: %s, %s, %s\n", outcomes[0].Scenario, some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
+		table := columns{titles: []string{"POLICY", "ENGINE", ">EVICTED", ">NEEDLESS", ">POD-HOURS LOST", ">SOME BELOW HALF", ">WORKLOAD-HOURS BELOW HALF", ">MOST PENDING"}}
+		for _, o := range outcomes[:n] {
+			below := time.Duration(0)
+			for i := range o.Report.Workloads {
+				below += o.Report.Workloads[i].BelowHalf
+			}
+			table.add(o.Value("policy"), o.Engine, count(o.Report.Evicted), count(o.Report.NeedlessEvictions), precise(o.Report.PodHoursLost),
+				fmt.Sprintf("%.1f %%", 100*o.Report.AnyBelowHalf.Seconds()/r.Until.Seconds()), hours(below), count(o.Report.MostPending))
+		}
+		table.write(w, "  ")
+		if outcomes = outcomes[n:]; len(outcomes) > 0 {
+			fmt.Fprintln(w)
+		}
+	}
+	return nil
+}

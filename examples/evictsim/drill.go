@@ -1,0 +1,337 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/evictkit/evictkit/examples/evictsim/drill"
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// drillFlags select what a drill loses.
+type drillFlags struct {
+	labels []string
+	lost   time.Duration
+}
+
+// Of a drill, this many losses are looked into, searched over, and told in detail.
+const (
+	mostHurts    = 2
+	mostSearched = 4
+	mostFront    = 6
+)
+
+func drillCommand(f *flags) *cobra.Command {
+	var d drillFlags
+	c := &cobra.Command{
+		Use:   "drill DUMP…",
+		Short: "Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better",
+		Long: `Lose each part of a cluster in turn, and say what hurts most, what helps, and which settings are better.
+
+DUMP is what kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml prints, or a file of evictsim snapshot. Each zone, each value of the
+labels of --by, and the fullest node of each class are lost for a while. Each is also silent for one, three and ten minutes
+although it runs on: a false alarm. Then settings are searched that are better over all of that. Today's settings are
+those of kube-controller-manager unless --set config.… says otherwise. With --report, the page compares the worst loss
+under today's settings with the same under the best.`,
+		Example: "  evictsim drill dump.yaml\n  evictsim drill dump.yaml --by example.com/rack --set config.nodeMonitorGracePeriod=40s",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage(errors.New("drill needs the file of a cluster's objects: kubectl get nodes,pods,pdb,pv,pvc,jobs -A -o yaml > dump.yaml"))
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return f.drill(c, &d, args) },
+	}
+	c.Flags().StringSliceVar(&d.labels, "by", nil, "also lose the nodes with each value of this `LABEL`, such as that of racks")
+	c.Flags().DurationVar(&d.lost, "lost", time.Hour, "for how long nodes are lost")
+	return c
+}
+
+func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
+	sets, err := f.check(c)
+	switch {
+	case err != nil:
+		return err
+	case f.scenario != "":
+		return usage(errors.New("drill takes a cluster's objects and makes its own scenarios: leave out --scenario"))
+	case c.Flags().Changed("until"):
+		return usage(errors.New("drill knows when to end: leave out --until, or set --lost"))
+	case f.output == "csv":
+		return usage(errors.New("drill writes text or json"))
+	case f.engine.choice != ours:
+		return usage(errors.New("drill plays only evictkit's engine"))
+	case d.lost < 10*time.Minute:
+		return usage(fmt.Errorf("--lost %s is less than 10m, after which the first pods are evicted", d.lost))
+	}
+	config, err := configOf(sets)
+	if err != nil {
+		return usage(err)
+	}
+	for i := range files {
+		files[i] = under(files[i])
+	}
+	ctx, began := c.Context(), time.Now()
+	cluster, err := drill.Open(ctx, files, config)
+	if err != nil {
+		return err
+	}
+	losses, err := cluster.Losses(d.labels, d.lost)
+	if err != nil {
+		return usage(fmt.Errorf("--by: %w", err))
+	}
+	a, err := f.assess(ctx, cluster, losses, c.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	a.Files, a.sets = files, sets
+	if f.report != "" {
+		if err := f.drillReport(ctx, cluster, a); err != nil {
+			return err
+		}
+	}
+	if !f.quiet {
+		fmt.Fprintf(c.ErrOrStderr(), "%s in %s\n", some(a.Runs, "run"), time.Since(began).Round(time.Second))
+	}
+	if f.output == "json" {
+		encoder := json.NewEncoder(c.OutOrStdout())
+		encoder.SetIndent("", " ")
+		return encoder.Encode(a)
+	}
+	a.tell(c.OutOrStdout())
+	return nil
+}
+
+// configOf returns the settings that --set changes.
+func configOf(sets []scenariofile.Set) (scenario.Config, error) {
+	for _, set := range sets {
+		if !strings.HasPrefix(set.Path, "config.") {
+			return scenario.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios; only config.… can be set", set.Path)
+		}
+	}
+	s, err := scenariofile.Parse("--set", []byte("until: 1h\n"), sets...)
+	if err != nil {
+		return scenario.Config{}, err
+	}
+	return s.Config, s.Check(nil)
+}
+
+// assessment is the result of a drill.
+type assessment struct {
+	Version      int            `json:"version"`
+	Files        []string       `json:"files"`
+	Runs         int            `json:"runs"`
+	Nodes        int            `json:"nodes"`
+	Pods         int            `json:"pods"`
+	Losses       []lossTold     `json:"losses"`
+	Worst        []worstTold    `json:"worst"`
+	Today        scoreTold      `json:"today"`
+	Best         scoreTold      `json:"best"`
+	Front        []scoreTold    `json:"front"`
+	Searched     int            `json:"settingsPlayed"`
+	Advice       string         `json:"advice"`
+	NotSimulated map[string]int `json:"notSimulated"`
+
+	advice *drill.Advice
+	sets   []scenariofile.Set
+	worst  *drill.Result
+}
+
+// lossTold is a loss, or a false alarm, under today's settings. Its figures have the names of scenario files.
+type lossTold struct {
+	Name       string             `json:"name"`
+	Nodes      int                `json:"nodes"`
+	ForSeconds float64            `json:"forSeconds"`
+	FalseAlarm bool               `json:"falseAlarm"`
+	Stuck      int                `json:"stuckPods"` // pods of StatefulSets that cannot come back before the nodes do
+	Figures    map[string]float64 `json:"figures"`
+}
+
+type worstTold struct {
+	Name      string     `json:"name"`
+	Workloads []hurtTold `json:"workloads"`
+	More      int        `json:"moreWorkloadsBelow"`
+	// WithTaint is the figure podHoursLost if the nodes are tainted out of service after five minutes; nil if nothing is stuck.
+	WithTaint *float64 `json:"podHoursLostWithOutOfServiceTaint,omitempty"`
+}
+
+type hurtTold struct {
+	Name    string             `json:"name"`
+	Figures map[string]float64 `json:"figures"`
+	Because string             `json:"because"`
+	Remedy  string             `json:"remedy"`
+}
+
+type scoreTold struct {
+	NodeEvictionRate       float64 `json:"nodeEvictionRate"`
+	UnhealthyZoneThreshold float64 `json:"unhealthyZoneThreshold"`
+	NodeMonitorGracePeriod string  `json:"nodeMonitorGracePeriod"`
+	TolerationSeconds      int     `json:"tolerationSeconds"`
+	PodHoursLost           float64 `json:"podHoursLost"`
+	NeedlessEvictions      int     `json:"needlessEvictions"`
+}
+
+func scoreOf(s *drill.Score) scoreTold {
+	return scoreTold{s.Rate, s.Threshold, s.Grace.String(), int(s.Tolerance / time.Second), s.PodHoursLost, s.Needless}
+}
+
+// assess plays all losses with today's settings, looks into the worst, and searches settings over those.
+func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []drill.Loss, stderr io.Writer) (*assessment, error) {
+	searched := min(mostSearched, len(losses)/drill.Alike)
+	search := drill.Search{Cluster: cluster, Losses: make([]drill.Loss, searched*drill.Alike)}
+	a := &assessment{Version: outcome.Version, Runs: len(losses) + search.Runs()}
+	if !f.quiet {
+		fmt.Fprintf(stderr, "%s losses and false alarms with today's settings, then settings over the worst %d: up to %s\n",
+			count(len(losses)), searched, some(a.Runs, "run"))
+	}
+	b := newBar(stderr, f.quiet, 1, "drilling")
+	defer b.finish()
+	tick := b.ticks(a.Runs)
+	results := make([]drill.Result, len(losses))
+	group, playing := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, loss := range losses {
+		group.Go(func() (err error) {
+			results[i].Loss = loss
+			results[i].Report, err = cluster.Play(playing, loss, cluster.Today(), 0, simulator.Options{})
+			tick()
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i := range results {
+		a.Losses = append(a.Losses, lossOf(cluster, &results[i]))
+	}
+	a.Nodes, a.Pods, a.NotSimulated = results[0].Report.Nodes, results[0].Pods, results[0].NotSimulated
+	worst := slices.DeleteFunc(slices.Clone(results), func(r drill.Result) bool { return r.FalseAlarm })
+	slices.SortStableFunc(worst, func(x, y drill.Result) int { return cmp.Compare(y.PodHoursLost, x.PodHoursLost) })
+	a.worst = &worst[0]
+	for _, r := range worst[:min(len(worst), mostHurts)] {
+		if err := a.look(ctx, cluster, r); err != nil {
+			return nil, err
+		}
+	}
+	search.Losses, search.Tick = search.Losses[:0], tick
+	for _, r := range worst[:searched] {
+		for _, loss := range losses {
+			if loss.Name == r.Name {
+				search.Losses = append(search.Losses, loss)
+			}
+		}
+	}
+	var err error
+	if a.advice, err = search.Run(ctx); err != nil {
+		return nil, err
+	}
+	a.Today, a.Best, a.Searched = scoreOf(&a.advice.Today), scoreOf(&a.advice.Best), a.advice.Played
+	for i := range a.advice.Front {
+		a.Front = append(a.Front, scoreOf(&a.advice.Front[i]))
+	}
+	a.Advice = advise(a.advice)
+	return a, nil
+}
+
+func lossOf(cluster *drill.Cluster, r *drill.Result) lossTold {
+	figures := make(map[string]float64)
+	for _, figure := range r.Figures() {
+		figures[figure.Name] = figure.Value
+	}
+	return lossTold{r.Name, len(r.Loss.Nodes), r.For.Seconds(), r.FalseAlarm, cluster.Stuck(*r), figures}
+}
+
+// look finds out whom a loss hurts.
+func (a *assessment) look(ctx context.Context, cluster *drill.Cluster, r drill.Result) error {
+	hurts, withTaint, err := cluster.Hurts(ctx, r, mostWorkloads)
+	if err != nil {
+		return err
+	}
+	w := worstTold{Name: r.Name, Workloads: []hurtTold{}}
+	for i := range hurts {
+		h := &hurts[i]
+		figures := make(map[string]float64)
+		for _, figure := range h.Figures() {
+			figures[figure.Name] = figure.Value
+		}
+		w.Workloads = append(w.Workloads, hurtTold{h.String(), figures, h.Because, h.Remedy})
+	}
+	for i := range r.Workloads {
+		if r.Workloads[i].Below > 0 {
+			w.More++
+		}
+	}
+	if w.More -= len(hurts); withTaint > 0 {
+		w.WithTaint = &withTaint
+	}
+	a.Worst = append(a.Worst, w)
+	return nil
+}
+
+// advise puts what a search found into a sentence.
+func advise(a *drill.Advice) string {
+	if a.Best.Settings == a.Today.Settings {
+		return fmt.Sprintf("Keep today's settings: of %s, none is better without being worse in pod-hours lost or needless evictions.", some(a.Played, "setting"))
+	}
+	var changes []string
+	for _, of := range []struct{ name, today, best string }{
+		{"nodeEvictionRate", number(a.Today.Rate), number(a.Best.Rate)},
+		{"unhealthyZoneThreshold", number(a.Today.Threshold), number(a.Best.Threshold)},
+		{"nodeMonitorGracePeriod", short(a.Today.Grace), short(a.Best.Grace)},
+		{"tolerationSeconds", number(a.Today.Tolerance.Seconds()), number(a.Best.Tolerance.Seconds())},
+	} {
+		if of.today != of.best {
+			changes = append(changes, fmt.Sprintf("%s %s (now %s)", of.name, of.best, of.today))
+		}
+	}
+	return fmt.Sprintf("Set %s: %s, and %s.", strings.Join(changes, ", "),
+		fewer("pod-hours lost", precise(a.Best.PodHoursLost), precise(a.Today.PodHoursLost), a.Best.PodHoursLost/max(a.Today.PodHoursLost, 1e-9)),
+		fewer("needless evictions", count(a.Best.Needless), count(a.Today.Needless), float64(a.Best.Needless)/max(float64(a.Today.Needless), 1e-9)))
+}
+
+// fewer says by how much a figure that does not rise changes.
+func fewer(what, now, before string, share float64) string {
+	if now == before {
+		return fmt.Sprintf("as many %s (%s)", what, now)
+	}
+	return fmt.Sprintf("%s %s instead of %s (%s %% fewer)", now, what, before, number(math.Round(100*(1-share))))
+}
+
+func precise(h float64) string { return hours(time.Duration(h * float64(time.Hour))) }
+
+// drillReport writes a page about the worst loss, with today's settings and with the best.
+func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *assessment) error {
+	file, err := create("report", under(f.report), nil)
+	if err != nil {
+		return err
+	}
+	var outcomes []*outcome.Outcome
+	var scenarios []*scenario.Scenario
+	for _, score := range []drill.Score{a.advice.Today, a.advice.Best} {
+		r, playErr := cluster.Play(ctx, a.worst.Loss, score.Settings, 0, simulator.Options{Points: points})
+		if playErr != nil {
+			return file.keep(playErr)
+		}
+		set := []scenariofile.Set{
+			{Path: "config.nodeEvictionRate", Value: number(score.Rate)}, {Path: "config.unhealthyZoneThreshold", Value: number(score.Threshold)},
+			{Path: "config.nodeMonitorGracePeriod", Value: short(score.Grace)}, {Path: "tolerationSeconds", Value: number(score.Tolerance.Seconds())},
+		}
+		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, r, scenariofile.Left{}, nil))
+		scenarios = append(scenarios, cluster.Scenario(a.worst.Loss, score.Settings, 0))
+	}
+	return file.keep(writeReport(file, outcomes, scenarios, nil))
+}

@@ -1,0 +1,313 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func explainCommand(f *flags) *cobra.Command {
+	var pod, node string
+	c := &cobra.Command{
+		Use:     "explain --pod NAMESPACE/NAME | --node NAME",
+		Short:   "Tell the story of one pod or node, from the silence to the eviction",
+		Example: "  evictsim explain --pod a-017-p3\n  evictsim explain --scenario zone-lost.yaml --node b-004",
+		Args:    noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if (pod == "") == (node == "") {
+				return usage(errors.New("explain needs either --pod or --node"))
+			}
+			if f.engine.choice != ours {
+				return usage(errors.New("upstream's controllers do not explain their decisions: use --engine evictkit"))
+			}
+			if f.report != "" {
+				return usage(errors.New("--report has the stories of all nodes: leave out explain"))
+			}
+			sets, err := f.check(c)
+			if err != nil {
+				return err
+			}
+			if f.output != "text" {
+				return usage(errors.New("explain writes only text: leave out --output"))
+			}
+			in, err := read(c.Context(), f.scenario, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			t := &tale{node: node, silent: -1, back: -1, gone: -1}
+			if pod != "" {
+				if t.pod = podKey(pod); t.pod.Namespace == "" || t.pod.Name == "" {
+					return usage(fmt.Errorf("--pod %s is neither NAME nor NAMESPACE/NAME", pod))
+				}
+			}
+			j := &job{input: in, sets: sets, engine: engine{name: ours}, line: t.written, decision: t.decided, happened: t.happened, started: t.started}
+			if _, err := f.timed(c.Context(), j, c.ErrOrStderr()); err != nil {
+				return err
+			}
+			return t.tell(c.OutOrStdout())
+		},
+	}
+	c.Flags().StringVar(&pod, "pod", "", "`NAME` of a pod; its namespace is default unless the name has one")
+	c.Flags().StringVar(&node, "node", "", "`NAME` of a node")
+	return c
+}
+
+func podKey(text string) evictor.PodKey {
+	namespace, name := scenario.SplitPodName(text)
+	return evictor.PodKey{Namespace: namespace, Name: name}
+}
+
+// tale collects the events and decisions that concern one pod and its node, or one node and all its pods.
+type tale struct {
+	pod     evictor.PodKey // zero if it is about a node
+	node    string         // empty while the pod has no node
+	zone    zone.Key
+	cluster *simulator.Cluster
+	lines   []chapter
+
+	// What matters, for the first sentence; a negative time is none.
+	silent, back, first, last, gone time.Duration
+	evicted                         int
+	failed                          string // the node that was silent
+	heir                            string // what replaced the pod
+	heirAt                          time.Duration
+}
+
+type chapter struct {
+	at   time.Duration
+	text string
+}
+
+func (t *tale) ofPod() bool { return t.pod.Name != "" }
+
+// started finds the pod.
+func (t *tale) started(c *simulator.Cluster) {
+	t.cluster = c
+	if pod, ok := c.Pod(t.pod); ok {
+		t.is(0, pod.Spec.NodeName)
+	} else if _, ok := c.Node(t.node); ok {
+		t.is(0, t.node)
+	}
+}
+
+// is records which node the pod is on.
+func (t *tale) is(at time.Duration, name string) {
+	t.node = name
+	n, ok := t.cluster.Node(name)
+	if !ok {
+		return
+	}
+	t.zone = zone.KeyOf(n.Labels)
+	if t.ofPod() {
+		t.add(at, fmt.Sprintf("pod %s is on node %s of zone %s", t.pod, name, zoneName(t.zone.String())))
+	} else {
+		t.add(at, fmt.Sprintf("node %s of zone %s has %s", name, zoneName(t.zone.String()), some(len(t.cluster.SortedPods(name)), "pod")))
+	}
+}
+
+// happened receives what happens to the cluster.
+func (t *tale) happened(h simulator.Happening) {
+	t.notice(h)
+	switch {
+	case t.ofPod() && h.Pod == t.pod:
+		t.is(h.At, h.Node)
+	case t.ofPod() && h.Was == t.pod:
+		t.add(h.At, h.Text+fmt.Sprintf(", on node %s", h.Node))
+		return
+	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || h.Kept.Name != "" && h.Kept != t.pod || h.Gone != t.pod && (h.Gone.Name != "" || t.isGone())):
+		return
+	case !t.ofPod():
+		if n, ok := t.cluster.Node(t.node); ok { // it may have just been added
+			t.zone = zone.KeyOf(n.Labels)
+		}
+	}
+	t.add(h.At, h.Text)
+}
+
+// notice keeps what matters.
+func (t *tale) notice(h simulator.Happening) {
+	switch failed := t.cluster.Failed(h.Node); {
+	case h.Node == t.node && failed && (t.silent < 0 || t.back >= 0) && t.evicted == 0:
+		t.silent, t.back, t.failed = h.At, -1, h.Node
+	case h.Node == t.failed && !failed && t.back < 0:
+		t.back = h.At
+	}
+	switch {
+	case !t.ofPod():
+	case h.Gone == t.pod:
+		t.gone = h.At
+	case h.Was == t.pod:
+		t.heir, t.heirAt = fmt.Sprintf("%s on node %s", h.Pod, h.Node), h.At
+	}
+}
+
+// leaves counts an eviction.
+func (t *tale) leaves(at time.Duration) {
+	if t.last = at; t.evicted == 0 {
+		t.first = at
+	}
+	t.evicted++
+}
+
+// headline is what matters, as a sentence.
+func (t *tale) headline() string {
+	what, ends := "node "+t.node, []string{}
+	if t.ofPod() {
+		what = "pod " + t.pod.String()
+	}
+	say := func(format string, args ...any) { ends = append(ends, fmt.Sprintf(format, args...)) }
+	if t.silent >= 0 {
+		whose := ""
+		if t.ofPod() {
+			whose = "its node "
+		}
+		if t.back >= 0 {
+			say("%ssilent from %s to %s", whose, short(t.silent), short(t.back))
+		} else {
+			say("%ssilent from %s on", whose, short(t.silent))
+		}
+	}
+	switch {
+	case t.evicted == 0:
+		say("nothing evicted")
+	case t.ofPod():
+		say("evicted at %s", short(t.first))
+	case t.first == t.last:
+		say("%s evicted at %s", some(t.evicted, "pod"), short(t.first))
+	default:
+		say("%s evicted from %s to %s", some(t.evicted, "pod"), short(t.first), short(t.last))
+	}
+	if t.gone >= 0 {
+		say("its object was gone at %s", short(t.gone))
+	}
+	if t.heir != "" {
+		say("replaced at %s by %s", short(t.heirAt), t.heir)
+	}
+	return what + ": " + strings.Join(ends, "; ")
+}
+
+// decided receives the evictor's decisions.
+func (t *tale) decided(d evictor.Decision) {
+	if d.Kind == evictor.PodEvicted && (d.Pod.PodKey == t.pod || !t.ofPod() && d.Node == t.node) {
+		t.leaves(d.Time.Sub(simulator.Epoch))
+	}
+	switch {
+	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
+	case t.node == "" || t.isGone() && d.Pod.PodKey != t.pod:
+		return
+	case d.Kind == evictor.ZoneChanged && d.Zone == t.zone:
+	case d.Node != t.node || t.ofPod() && d.Pod.Name != "" && d.Pod.PodKey != t.pod:
+		return
+	}
+	t.add(d.Time.Sub(simulator.Epoch), wording(&d))
+}
+
+// written receives the lines of the timeline, each of them after its instant. It adds what the evictor did not decide.
+func (t *tale) written(l scenario.Line) error {
+	if t.ofPod() && l.Pod != scenario.JoinPodName(t.pod.Namespace, t.pod.Name) || !t.ofPod() && (t.node == "" || l.Node != t.node) {
+		return nil
+	}
+	var more struct{ Reason string }
+	if l.More != "" {
+		if err := json.Unmarshal([]byte("{"+l.More[1:]+"}"), &more); err != nil {
+			return err
+		}
+	}
+	pod := podKey(l.Pod)
+	switch l.Kind {
+	case scenario.KindDrain:
+		t.leaves(l.T)
+		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))
+	case scenario.KindRemove:
+		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
+	case scenario.KindPending:
+		t.add(l.T, fmt.Sprintf("pod %s: its replacement is Pending, %s", pod, more.Reason))
+	}
+	return nil
+}
+
+// isGone says whether the story is about a pod that no longer exists. What happens to its node is then another story.
+func (t *tale) isGone() bool {
+	if !t.ofPod() {
+		return false
+	}
+	_, ok := t.cluster.Pod(t.pod)
+	return !ok
+}
+
+func (t *tale) add(at time.Duration, text string) { t.lines = append(t.lines, chapter{at, text}) }
+
+func (t *tale) tell(w io.Writer) error {
+	if t.zone == (zone.Key{}) && len(t.lines) == 0 {
+		if t.ofPod() {
+			return fmt.Errorf("pod %s does not exist", t.pod)
+		}
+		return fmt.Errorf("node %s does not exist", t.node)
+	}
+	slices.SortStableFunc(t.lines, func(a, b chapter) int { return cmp.Compare(a.at, b.at) })
+	fmt.Fprintf(w, "%s\n\n", t.headline())
+	table := columns{titles: []string{">AT", "WHAT"}}
+	for left := t.lines; len(left) > 0; {
+		n := alike(left)
+		table.add(left[0].at.Round(time.Millisecond).String(), folded(left[:n]))
+		left = left[n:]
+	}
+	table.write(w, "")
+	return nil
+}
+
+// alike counts how many chapters, from the first on, say the same: of one thing again and again, or of several pods at once.
+func alike(lines []chapter) int {
+	_, first := ofWhom(lines[0].text)
+	for n := 1; n < len(lines); n++ {
+		same := lines[n].text == lines[0].text
+		if _, text := ofWhom(lines[n].text); !same && (text != first || lines[n].at != lines[0].at) {
+			return n
+		}
+	}
+	return len(lines)
+}
+
+// ofWhom splits a text about a pod.
+func ofWhom(text string) (pod, rest string) {
+	if whom, rest, ok := strings.Cut(text, ": "); ok && strings.HasPrefix(whom, "pod ") {
+		return whom, rest
+	}
+	return "", text
+}
+
+// folded returns chapters that are alike as one text.
+func folded(lines []chapter) string {
+	first, last := lines[0], lines[len(lines)-1]
+	pod, rest := ofWhom(first.text)
+	switch {
+	case len(lines) == 1:
+		return first.text
+	case first.text == last.text:
+		return fmt.Sprintf("%s (%d times until %s)", first.text, len(lines), short(last.at.Round(time.Millisecond)))
+	default:
+		return fmt.Sprintf("%s and %s more: %s", pod, count(len(lines)-1), rest)
+	}
+}
+
+// wording returns the text of a decision, with times from the start.
+func wording(d *evictor.Decision) string {
+	const clock = "15:04:05"
+	text := d.String()[len(clock)+1:]
+	if !d.Deadline.IsZero() {
+		text = strings.Replace(text, d.Deadline.UTC().Format(clock), d.Deadline.Sub(simulator.Epoch).String(), 1)
+	}
+	return text
+}

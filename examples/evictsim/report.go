@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/evictsim/page"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Limits on the content of a page, so that a browser opens it at once.
+const (
+	points        = 480
+	pageWorkloads = 200
+	pageEvents    = 40    // different ones
+	pageTimes     = 2_000 // of all events together
+	storyBytes    = 1 << 20
+)
+
+// writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome. Each outcome has the
+// scenario of the same place.
+func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*scenario.Scenario, stories *stories) error {
+	d := &page.Data{Version: outcome.Version}
+	names := outcome.Differing(outcomes)
+	if len(outcomes) > 1 {
+		d.Verdict = bestOf(outcomes, names)
+		for _, name := range names {
+			d.Varied = append(d.Varied, setting(name))
+		}
+	}
+	for i, o := range outcomes {
+		r := pageRun(o)
+		r.Label = label(o, names)
+		for _, name := range names {
+			r.Values = append(r.Values, o.Value(name))
+		}
+		r.Events, r.MoreEvents = eventsOf(scenarios[i])
+		if i == 0 && stories != nil {
+			r.Stories, r.Untold = stories.told()
+		}
+		d.Runs = append(d.Runs, r)
+	}
+	return page.Write(w, d)
+}
+
+func pageRun(o *outcome.Outcome) page.Run {
+	r := page.Run{Played: played(o), Engine: o.Engine, Figures: o.Figures, Verdict: verdict(o), Notes: notes(o)}
+	for _, f := range o.Settings {
+		r.Settings = append(r.Settings, page.Field(f))
+	}
+	if o.Report.Series == nil { // from a program that makes none
+		o.Report.Series = &simulator.Series{Step: time.Second}
+	}
+	r.Series = pageSeries(o.Report.Series)
+	r.Workloads, r.More = pageLoads(o.Report)
+	return r
+}
+
+func pageSeries(s *simulator.Series) page.Series {
+	to := page.Series{
+		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
+		Without: s.Without, Pending: s.Pending, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted, Allowed: s.Allowed,
+	}
+	for i := range s.Zones {
+		to.Zones = append(to.Zones, page.Zone{Name: zoneName(s.Zones[i].Name), Values: s.Zones[i].States[:]})
+	}
+	slices.SortFunc(to.Zones, func(a, b page.Zone) int { return cmp.Compare(a.Name, b.Name) })
+	for _, d := range s.Delays {
+		to.Delays = append(to.Delays, d.Seconds())
+	}
+	return to
+}
+
+// pageLoads returns the worst workloads of those that lacked pods, and how many more there are.
+func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
+	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) || len(r.Series.BelowBudget) != len(r.Workloads) {
+		return nil, 0
+	}
+	var below []int
+	for i := range r.Workloads {
+		if r.Workloads[i].Below > 0 {
+			below = append(below, i)
+		}
+	}
+	slices.SortStableFunc(below, func(a, b int) int { return worse(&r.Workloads[a], &r.Workloads[b]) })
+	for _, i := range below[:min(len(below), pageWorkloads)] {
+		w := &r.Workloads[i]
+		l := page.Workload{Name: w.String(), Desired: w.Desired, Lowest: w.LowestReady, Below: w.Below.Seconds(), BelowHalf: w.BelowHalf.Seconds(), BelowBudget: -1}
+		if w.Budgets > 0 {
+			l.BelowBudget = w.BelowBudget.Seconds()
+		}
+		for _, share := range r.Series.Workloads[i] {
+			l.Live = append(l.Live, int(share))
+		}
+		for at, below := range r.Series.BelowBudget[i] {
+			if below > 0 {
+				l.Short = append(l.Short, at)
+			}
+		}
+		loads = append(loads, l)
+	}
+	return loads, len(below) - len(loads)
+}
+
+// notes returns sentences that say what delayed evictions, what is not simulated, and which expectations do not hold.
+func notes(o *outcome.Outcome) []string {
+	text := &strings.Builder{}
+	tellLimits(text, o.Report)
+	tellIgnored(text, &o.Ignored)
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	lines = slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "ignored") })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	for _, b := range o.Breaches {
+		lines = append(lines, "Not as expected: "+b)
+	}
+	return lines
+}
+
+// stories are those of the nodes that something happened to first, as far as there is room.
+type stories struct {
+	moments map[string][]page.Moment
+	bytes   int
+	order   []string // of their first moments
+	sizes   map[string]int
+	untold  map[string]bool
+}
+
+func newStories() *stories {
+	return &stories{moments: make(map[string][]page.Moment), sizes: make(map[string]int), untold: make(map[string]bool)}
+}
+
+// add adds a moment. If there is no room, the whole story that began last is dropped.
+func (s *stories) add(node string, at time.Duration, text, pod string) {
+	if node == "" || s.untold[node] {
+		return
+	}
+	if s.sizes[node] == 0 {
+		s.order = append(s.order, node)
+	}
+	size := len(text) + len(pod) + 40
+	s.bytes, s.sizes[node] = s.bytes+size, s.sizes[node]+size
+	s.moments[node] = append(s.moments[node], page.Moment{At: at.Seconds(), Text: text, Pod: pod})
+	for s.bytes > storyBytes {
+		last := s.order[len(s.order)-1]
+		s.order = s.order[:len(s.order)-1]
+		s.bytes -= s.sizes[last]
+		s.untold[last] = true
+		delete(s.moments, last)
+		delete(s.sizes, last)
+	}
+}
+
+func (s *stories) happened(h simulator.Happening) {
+	pod := ""
+	for _, key := range []evictor.PodKey{h.Pod, h.Gone} {
+		if key.Name != "" {
+			pod = key.String()
+		}
+	}
+	s.add(h.Node, h.At, h.Text, pod)
+}
+
+func (s *stories) decided(d evictor.Decision) {
+	if d.Node == "" || d.Kind == evictor.NodeRegistered {
+		return
+	}
+	pod := ""
+	if d.Pod.Name != "" {
+		pod = d.Pod.PodKey.String()
+	}
+	s.add(d.Node, d.Time.Sub(simulator.Epoch), wording(&d), pod)
+}
+
+// told returns the stories that have something to tell.
+func (s *stories) told() (map[string][]page.Moment, int) {
+	maps.DeleteFunc(s.moments, func(_ string, m []page.Moment) bool { return len(m) < 2 })
+	return s.moments, len(s.untold)
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// input is the text of a scenario, which may be played several times with changes.
+type input struct {
+	name string
+	path string // empty unless it is a file
+	dir  string // that relative paths in it are relative to
+	text []byte
+}
+
+// read reads a scenario: a file, stdin for "-", or the embedded one for "".
+func read(ctx context.Context, path string, stdin io.Reader) (input, error) {
+	switch path {
+	case "":
+		return input{name: "embedded scenario", dir: under("."), text: defaultScenario}, nil
+	case "-":
+		text, err := readAll(ctx, stdin, scenariofile.MaxSize+1)
+		if err != nil {
+			return input{}, fmt.Errorf("standard input: %w", err)
+		}
+		return input{name: "standard input", dir: under("."), text: text}, nil
+	}
+	at := under(path)
+	file, err := os.Open(at)
+	if err != nil {
+		return input{}, err
+	}
+	defer file.Close()
+	text, err := readAll(ctx, file, scenariofile.MaxSize+1)
+	if err != nil {
+		return input{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return input{name: path, path: at, dir: directory(at), text: text}, nil
+}
+
+func directory(path string) string {
+	if i := strings.LastIndexByte(path, os.PathSeparator); i >= 0 {
+		return path[:i+1]
+	}
+	return "."
+}
+
+// job is one simulation.
+type job struct {
+	input
+	sets     []scenariofile.Set
+	engine   engine
+	line     func(scenario.Line) error // nil if no timeline is wanted
+	decision func(evictor.Decision)
+	happened func(simulator.Happening)
+	started  func(*simulator.Cluster)
+	progress func(share float64) // of all that is to be done
+	scenario *scenario.Scenario  // set once it is played
+	points   int                 // number of points in the report's series
+	outputs  []string            // files that will be written
+	policy   policy              // of a benchmark
+}
+
+// share is the part of the progress bar for reading files, if there are any.
+const share = 0.3
+
+func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
+	s, err := scenariofile.Complete(j.name, j.text, j.dir, j.sets...)
+	if err != nil {
+		return nil, ofInput(err)
+	}
+	j.scenario = s
+	if err := j.spared(s); err != nil {
+		return nil, err
+	}
+	if j.engine.program != "" {
+		return j.playUpstream(ctx, s)
+	}
+	cluster := simulator.New(&simulator.Clock{})
+	began := 0.0
+	var reading func(int)
+	if len(s.Cluster.Files) > 0 {
+		began = share
+		reading = j.reading(s.Cluster.Files)
+	}
+	left, err := scenariofile.ReadObjects(ctx, cluster, s.Cluster.Files, reading)
+	if err != nil {
+		return nil, ofInput(err)
+	}
+	if !hasNodes(s, cluster) {
+		return nil, ofInput(fmt.Errorf("%s: there are no nodes: set cluster.files or cluster.zones", j.name))
+	}
+	// From now on there are millions of small records that live long and little else, so frequent collections cost
+	// little time. Reading produces garbage of thirty times the files' size.
+	debug.SetGCPercent(30)
+	options := simulator.Options{Line: j.line, Decision: j.decision, Happened: j.happened, Started: j.started, Points: j.points, Tune: j.policy.tune}
+	if j.progress != nil {
+		options.Progress = func(at, until time.Duration) {
+			if until > 0 {
+				j.progress(began + (1-began)*float64(at)/float64(until))
+			}
+		}
+	}
+	r, err := simulator.Play(ctx, s, cluster, options)
+	if errors.As(err, new(*simulator.InvalidError)) {
+		err = ofInput(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return outcome.New(j.engine.name, j.name, j.sets, r, left, s.Expect), nil
+}
+
+// hasNodes says whether there is ever a node.
+func hasNodes(s *scenario.Scenario, c *simulator.Cluster) bool {
+	for range c.Inventory().Nodes() {
+		return true
+	}
+	return slices.ContainsFunc(s.Cluster.Zones, func(z scenario.Zone) bool { return z.Nodes != 0 }) ||
+		slices.ContainsFunc(s.Plan(), func(e scenario.Planned) bool { return e.AddNode != nil })
+}
+
+// spared returns an error if a file that will be written is one that is read.
+func (j *job) spared(s *scenario.Scenario) error {
+	inputs := append([]string{j.path}, s.Cluster.Files...)
+	for i := range s.Availability {
+		inputs = append(inputs, s.Availability[i].File)
+	}
+	for _, in := range inputs {
+		for _, out := range j.outputs {
+			if same(in, out) {
+				return usage(fmt.Errorf("%s: writing %s would overwrite what is played", j.name, out))
+			}
+		}
+	}
+	return nil
+}
+
+// reading returns a function that reports the progress of reading.
+func (j *job) reading(files []string) func(int) {
+	if j.progress == nil {
+		return nil
+	}
+	total, done := 1.0, 0.0
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			total += float64(info.Size())
+		}
+	}
+	return func(n int) {
+		done += float64(n)
+		j.progress(share * min(done/total, 1))
+	}
+}
+
+// bar is the common progress of several jobs, on a terminal.
+type bar struct {
+	mu     sync.Mutex
+	shares []float64
+	bar    *progressbar.ProgressBar
+}
+
+// newBar returns nil if nobody looks.
+func newBar(stderr io.Writer, quiet bool, jobs int, text string) *bar {
+	terminal, ok := stderr.(*os.File)
+	if !ok || quiet || !term.IsTerminal(int(terminal.Fd())) {
+		return nil
+	}
+	return &bar{shares: make([]float64, jobs), bar: progressbar.NewOptions64(1000,
+		progressbar.OptionSetWriter(stderr), progressbar.OptionSetDescription(text), progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(100*time.Millisecond))}
+}
+
+// of returns a function that reports one job's progress, nil if nobody looks.
+func (b *bar) of(i int) func(float64) {
+	if b == nil {
+		return nil
+	}
+	return func(share float64) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.shares[i] = share
+		sum := 0.0
+		for _, s := range b.shares {
+			sum += s
+		}
+		_ = b.bar.Set64(int64(1000 * sum / float64(len(b.shares)))) // a bar that cannot be drawn is not an error
+	}
+}
+
+// ticks returns what counts one of that many equal parts of a bar for one job as done. Several goroutines may call it.
+func (b *bar) ticks(parts int) func() {
+	tell := b.of(0)
+	var done atomic.Int64
+	return func() {
+		if tell != nil {
+			tell(min(float64(done.Add(1))/float64(parts), 1))
+		}
+	}
+}
+
+func (b *bar) finish() {
+	if b != nil {
+		_ = b.bar.Finish()
+	}
+}

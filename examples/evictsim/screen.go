@@ -1,0 +1,297 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Limits so that the text fits one screen. JSON has everything.
+const (
+	mostZones     = 8
+	mostWorkloads = 5
+	mostLimits    = 4
+	mostUnplaced  = 3
+	mostJobs      = 3
+)
+
+// screen prints an outcome on one screen.
+func screen(out io.Writer, o *outcome.Outcome) error {
+	w := &strings.Builder{}
+	r := o.Report
+	daemons := ""
+	if r.DaemonSetPods > 0 {
+		daemons = fmt.Sprintf(" (%s of DaemonSets)", count(r.DaemonSetPods))
+	}
+	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
+	settings := r.Settings
+	settings.UseEvictionAPI = settings.UseEvictionAPI && o.Engine == ours // upstream's controllers only delete
+	tellSettings(w, &settings)
+	for _, s := range o.Set {
+		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
+	}
+	tellIgnored(w, &o.Ignored)
+	for _, warning := range r.Warnings {
+		fmt.Fprintf(w, "  warning: %s\n", warning)
+	}
+	tellPods(w, r)
+	tellZones(w, r)
+	tellWorkloads(w, r)
+	tellBudgets(w, r, settings.UseEvictionAPI)
+	tellLimits(w, r)
+	for i, b := range o.Breaches {
+		if i == 0 {
+			fmt.Fprintln(w, "\nNot as expected")
+		}
+		fmt.Fprintf(w, "  %s\n", b)
+	}
+	_, err := io.WriteString(out, w.String())
+	return err
+}
+
+func tellSettings(w io.Writer, s *scenario.Settings) {
+	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate %s\n",
+		short(s.NodeMonitorGracePeriod), short(s.NodeMonitorPeriod), short(s.HeartbeatInterval), tolerate(s.TolerationSeconds))
+	fmt.Fprintf(w, "  %s nodes/s per zone; at %s %% not Ready or more: %s, or none in a zone of up to %s\n",
+		number(s.NodeEvictionRate), number(100*s.UnhealthyZoneThreshold), number(s.SecondaryNodeEvictionRate), some(s.LargeClusterSizeThreshold, "node"))
+	if s.UseEvictionAPI {
+		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
+	}
+	switch {
+	case !s.TaintBasedEviction:
+		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(s.PodEvictionTimeout))
+	case s.Reschedule:
+		fmt.Fprintf(w, "  a replacement is scheduled %s after its pod may be replaced\n", short(s.RescheduleAfter))
+	default:
+		fmt.Fprintf(w, "  evicted pods do not come back (no reschedule)\n")
+	}
+}
+
+func number(v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", v), "0"), ".")
+}
+
+func tolerate(t scenario.TolerationSeconds) string {
+	if t == scenario.NoToleration {
+		return "no outage"
+	}
+	return fmt.Sprintf("an outage for %s", short(time.Duration(t)*time.Second))
+}
+
+// tellIgnored prints what is not simulated.
+func tellIgnored(w io.Writer, i *outcome.Ignored) {
+	var parts []string
+	if i.Unbound > 0 {
+		parts = append(parts, some(i.Unbound, "pod")+" without a node in the files")
+	}
+	for _, what := range byCount(i.Pods) {
+		parts = append(parts, fmt.Sprintf("%s of %s", what, some(i.Pods[what], "pod")))
+	}
+	for _, kind := range byCount(i.Kinds) {
+		parts = append(parts, fmt.Sprintf("%s of kind %s", count(i.Kinds[kind]), kind)) // no rule makes Endpoints and Ingress a plural
+	}
+	if len(i.Events) > 0 {
+		parts = append(parts, some(len(i.Events), "event")+" after the end")
+	}
+	if len(parts) > 0 {
+		fmt.Fprintf(w, "  ignored: %s\n", strings.Join(parts, "; "))
+	}
+}
+
+func tellPods(w io.Writer, r *simulator.Report) {
+	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
+	fmt.Fprintf(w, "%s evicted", some(r.Evicted, "pod"))
+	if r.Evicted > 0 {
+		fmt.Fprintf(w, " from %s to %s", short(r.FirstEviction), short(r.LastEviction))
+	}
+	if r.Evicted > r.EvictedFromLiveNodes {
+		fmt.Fprintf(w, "; delay after the silence began: median %s, 99 %% within %s, worst %s", short(r.EvictionDelayMedian), short(r.EvictionDelayP99), short(r.EvictionDelayWorst))
+	}
+	fmt.Fprintln(w)
+	detail := func(n int, text string) {
+		if n > 0 {
+			fmt.Fprintf(w, "  %s %s\n", count(n), text)
+		}
+	}
+	detail(r.EvictedFromLiveNodes, "of them from nodes whose kubelet was alive")
+	detail(r.EvictedWhileRunning, "of them from nodes that were cut off from the API and still ran them")
+	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulator.NeedlessWithin))
+	detail(r.LostEvictions, "not evicted although their eviction was overdue")
+	detail(r.ReturnedPods, "came back")
+	detail(r.Drained, "evicted by drains")
+	detail(r.Removed, "removed from nodes that are out of service")
+	detail(r.RemovedWhileRunning, "removed from the API while they still ran")
+	if r.CameBackPods > 0 {
+		fmt.Fprintf(w, "  %s not evicted on %s that came back before being tainted\n", count(r.CameBackPods), some(r.CameBackNodes, "node"))
+	}
+	for _, reason := range byCount(r.Cancelled) {
+		fmt.Fprintf(w, "  %s cancelled: %s\n", some(r.Cancelled[reason], "eviction"), reasons(reason))
+	}
+	for _, why := range byCount(r.Left) {
+		fmt.Fprintf(w, "  %s on silent nodes at the end: %s\n", count(r.Left[why]), why)
+	}
+	if r.MostEndpointsGone > 0 {
+		fmt.Fprintf(w, "%s marked not Ready, %s at most at once\n", count(r.PodsMarkedNotReady), count(r.MostEndpointsGone))
+	}
+	for i := range r.FailedJobs[:min(len(r.FailedJobs), mostJobs)] {
+		j := &r.FailedJobs[i]
+		fmt.Fprintf(w, "Job %s failed at %s: too many of its pods did (%s)\n", j, short(j.At), count(j.Failed))
+	}
+	if more := len(r.FailedJobs) - mostJobs; more > 0 {
+		fmt.Fprintf(w, "… and %s failed\n", some(more, "more Job"))
+	}
+	atLeast, because := understated(r)
+	if r.MostPending > 0 || atLeast != "" {
+		fmt.Fprintf(w, "%s%s Pending at the end, %s at most%s\n", atLeast, count(r.PendingAtEnd), count(r.MostPending), because)
+		tellUnplaced(w, r)
+	}
+	detail(r.PendingThatCouldPreempt, "of them at most would find a node if pods of lower priority left it; nothing is preempted")
+	if r.MostTerminating > 0 {
+		fmt.Fprintf(w, "%s stuck terminating at the end, %s at most\n", count(r.TerminatingAtEnd), count(r.MostTerminating))
+	}
+	fmt.Fprintf(w, "%s%s lost (pods without a live node)%s\n", atLeast, podHours(r.PodHoursLost), because)
+}
+
+func podHours(h float64) string {
+	if text := precise(h); text != "1" {
+		return text + " pod-hours"
+	}
+	return "1 pod-hour"
+}
+
+// understated returns what comes before and after figures that are lower bounds, because not all is simulated that keeps
+// pods from nodes; nothing if they are not.
+func understated(r *simulator.Report) (before, after string) {
+	by := r.Understated()
+	if len(by) == 0 {
+		return "", ""
+	}
+	var parts []string
+	for _, feature := range byCount(by) {
+		parts = append(parts, fmt.Sprintf("%s of %s", feature, some(by[feature], "pod")))
+	}
+	return "at least ", ": not simulated are " + strings.Join(parts, ", ")
+}
+
+// tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.
+func tellUnplaced(w io.Writer, r *simulator.Report) {
+	others := r.PendingAtEnd
+	for i := range r.Unplaced[:min(len(r.Unplaced), mostUnplaced)] {
+		u := &r.Unplaced[i]
+		fmt.Fprintf(w, "  %s like %s: %s\n", count(u.Pods), u.First, u)
+		others -= u.Pods
+	}
+	if others > 0 {
+		fmt.Fprintf(w, "  … and %s with other requirements\n", count(others))
+	}
+}
+
+// hours rounds a duration so that it is easy to read.
+func hours(d time.Duration) string {
+	if d < 100*time.Hour {
+		return number(float64(d.Round(6*time.Minute)) / float64(time.Hour))
+	}
+	return count(int(d.Round(time.Hour) / time.Hour))
+}
+
+func tellZones(w io.Writer, r *simulator.Report) {
+	zones := slices.Clone(r.ByZone)
+	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
+		return cmp.Or(cmp.Compare(b.Evicted, a.Evicted), cmp.Compare(b.KubeletFailures, a.KubeletFailures))
+	})
+	c := columns{titles: []string{"ZONE", ">NODES", ">LOWEST", ">PODS", ">EVICTED", ">FIRST", ">LAST"}}
+	for i := range zones[:min(len(zones), mostZones)] {
+		z := &zones[i]
+		first, last := "-", "-"
+		if z.Evicted > 0 {
+			first, last = short(z.FirstEviction), short(z.LastEviction)
+		}
+		c.add(zoneName(z.Name), count(z.Nodes), count(z.LowestNodes), count(z.Pods), count(z.Evicted), first, last)
+	}
+	fmt.Fprintln(w)
+	c.write(w, "")
+	if more := len(zones) - mostZones; more > 0 {
+		fmt.Fprintf(w, "… and %s\n", some(more, "more zone"))
+	}
+}
+
+func tellWorkloads(w io.Writer, r *simulator.Report) {
+	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulator.Workload) bool { return l.Below == 0 })
+	slices.SortStableFunc(workloads, func(a, b simulator.Workload) int { return worse(&a, &b) })
+	if len(workloads) > 0 {
+		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW FOR", ">BELOW HALF FOR"}}
+		if len(r.Budgets) > 0 {
+			c.titles = append(c.titles, ">BELOW BUDGET FOR")
+		}
+		c.titles = append(c.titles, ">POD-HOURS")
+		for i := range workloads[:min(len(workloads), mostWorkloads)] {
+			l := &workloads[i]
+			cells := []string{l.String(), count(l.LowestReady), count(l.Desired), short(l.LowestAt), short(l.Below), short(l.BelowHalf)}
+			switch {
+			case l.Budgets > 0:
+				cells = append(cells, short(l.BelowBudget))
+			case len(r.Budgets) > 0:
+				cells = append(cells, "-")
+			}
+			c.add(append(cells, precise(l.PodHoursLost))...)
+		}
+		fmt.Fprintln(w)
+		c.write(w, "")
+		if more := len(workloads) - mostWorkloads; more > 0 {
+			fmt.Fprintf(w, "… and %s more of %s workloads below their desired number\n", count(more), count(len(r.Workloads)))
+		}
+	}
+}
+
+// worse orders workloads, the worst first.
+func worse(a, b *simulator.Workload) int {
+	return cmp.Or(cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
+}
+
+// tellBudgets prints the budgets that were not kept. Evictions may have broken them only if they are deletions.
+func tellBudgets(w io.Writer, r *simulator.Report, evictionAPI bool) {
+	if len(r.Budgets) == 0 {
+		return
+	}
+	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulator.Budget) bool { return b.Below == 0 })
+	slices.SortStableFunc(broken, func(a, b simulator.Budget) int { return cmp.Compare(b.Below, a.Below) })
+	why := "evictions are deletions, which ignore them"
+	if evictionAPI {
+		why = "evictions respect them; failures and deletions do not"
+	}
+	fmt.Fprintf(w, "\n%s of %s not kept (%s)\n", count(len(broken)), some(len(r.Budgets), "disruption budget"), why)
+	if len(broken) == 0 {
+		return
+	}
+	c := columns{titles: []string{"BUDGET", ">LIVE", ">NEEDED", ">OF", ">BELOW FOR", ">BELOW BY"}}
+	for i := range broken[:min(len(broken), mostWorkloads)] {
+		b := &broken[i]
+		c.add(b.String(), count(b.LowestReady), count(b.Needed), count(b.Desired), short(b.Below), count(b.MostBelow))
+	}
+	c.write(w, "")
+}
+
+func byCount(m map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int { return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b)) })
+}
+
+func reasons(reason string) string {
+	if text, ok := map[string]string{
+		"NodeReady":    "the node came back",
+		"AllZonesDown": "every zone was down",
+		"TaintRemoved": "the taint was removed",
+		"Tolerated":    "it is tolerated now",
+		"Completed":    "the pod had completed",
+	}[reason]; ok {
+		return text
+	}
+	return reason
+}

@@ -1,0 +1,250 @@
+package snapshot_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	batchv1 "k8s.io/api/batch/v1"
+	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
+
+	"github.com/evictkit/evictkit/examples/evictsim/snapshot"
+	"github.com/evictkit/evictkit/examples/objects"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// served is a client whose lists come in pages of that size. The second page of pods has expired.
+func served(t *testing.T, size int, all []runtime.Object) *fake.Clientset {
+	client := fake.NewClientset(all...)
+	expired := false
+	client.PrependReactor("list", "*", func(action clienttesting.Action) (bool, runtime.Object, error) {
+		list := action.(clienttesting.ListActionImpl)
+		require.EqualValues(t, snapshot.PageSize, list.ListOptions.Limit)
+		from := 0
+		if token := list.ListOptions.Continue; token != "" {
+			var err error
+			from, err = strconv.Atoi(token)
+			require.NoError(t, err)
+		}
+		if list.GetResource().Resource == "pods" && from == size && !expired {
+			expired = true
+			gone := apierrors.NewResourceExpired("the token is too old")
+			gone.ErrStatus.Continue = "0" + list.ListOptions.Continue
+			return true, nil, gone
+		}
+		found, err := client.Tracker().List(list.GetResource(), list.GetKind(), "")
+		require.NoError(t, err)
+		items, err := meta.ExtractList(found)
+		require.NoError(t, err)
+		until := min(from+size, len(items))
+		require.NoError(t, meta.SetList(found, items[from:until]))
+		if until < len(items) {
+			found.(metav1.ListInterface).SetContinue(strconv.Itoa(until))
+		}
+		return true, found, nil
+	})
+	return client
+}
+
+// play returns the timeline and the report of a lost zone.
+func play(t *testing.T, c *simulator.Cluster) (lines []string, report *simulator.Report) {
+	s, err := scenariofile.Parse("f", []byte(`
+events:
+- {at: 2m, fail: {zone: "r:z0", count: 3}}
+- {at: 3m, taint: {node: n4, key: maintenance, value: now, effect: NoExecute}}
+- {at: 20m, recover: {zone: "r:z0"}}
+reschedule: {after: 5s}
+until: 40m
+`))
+	require.NoError(t, err)
+	report, err = simulator.Play(context.Background(), s, c, simulator.Options{Line: func(l scenario.Line) error {
+		lines = append(lines, fmt.Sprint(l))
+		return nil
+	}})
+	require.NoError(t, err)
+	return lines, report
+}
+
+// A snapshot that is read back is the original cluster.
+func TestASnapshotIsTheCluster(t *testing.T) {
+	all := cluster()
+	direct := simulator.New(&simulator.Clock{})
+	var count snapshot.Count
+	unbound := 0
+	for _, o := range all {
+		switch o := o.(type) {
+		case *v1.Node:
+			count.Nodes++
+			require.NoError(t, direct.AddNodeObject(o.DeepCopy()))
+		case *policyv1.PodDisruptionBudget:
+			count.Budgets++
+			spec := specOf(o)
+			require.NoError(t, direct.AddBudget(o.Namespace, o.Name, simulator.BudgetSpec{
+				MinAvailable: spec.MinAvailable, MaxUnavailable: spec.MaxUnavailable, Selector: spec.Selector, UnhealthyPodEvictionPolicy: spec.UnhealthyPodEvictionPolicy,
+			}))
+		case *v1.PersistentVolume:
+			count.Volumes++
+			require.NoError(t, direct.AddVolumeObject(o.DeepCopy()))
+		case *v1.PersistentVolumeClaim:
+			count.Claims++
+			require.NoError(t, direct.AddClaimObject(o.DeepCopy()))
+		case *batchv1.Job:
+			count.Jobs++
+			require.NoError(t, direct.AddJob(o.Namespace, o.Name, jobs[o.Name]))
+		case *v1.Pod:
+			count.Pods++
+			bound, err := direct.AddPodObject(o.DeepCopy())
+			require.NoError(t, err)
+			if !bound {
+				unbound++
+			}
+		}
+	}
+	var text bytes.Buffer
+	written, err := snapshot.Write(context.Background(), served(t, 4, all), &text)
+	require.NoError(t, err)
+	require.Equal(t, count, written)
+	require.NotContains(t, text.String(), secret)
+
+	path := filepath.Join(t.TempDir(), "cluster.json")
+	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+	sameObjects(t, all, &text)
+	back := simulator.New(&simulator.Clock{})
+	left, err := scenariofile.ReadObjects(context.Background(), back, []string{path}, nil)
+	require.NoError(t, err)
+	require.Equal(t, scenariofile.Left{Unbound: unbound}, left)
+
+	wantLines, want := play(t, direct)
+	gotLines, got := play(t, back)
+	require.Greater(t, want.Evicted, 20)
+	require.Greater(t, want.ReturnedPods, 5)
+	require.Positive(t, want.Waiting)
+	require.NotEmpty(t, want.Budgets)
+	require.Len(t, want.FailedJobs, 1)
+	require.Len(t, want.NotSimulated, 8, "all that the simulator counts and does not play")
+	require.Equal(t, wantLines, gotLines)
+	require.Equal(t, want, got)
+}
+
+// specOf is what scenarios read of a budget.
+func specOf(b *policyv1.PodDisruptionBudget) objects.BudgetSpec {
+	return objects.BudgetSpec{
+		MinAvailable: b.Spec.MinAvailable, MaxUnavailable: b.Spec.MaxUnavailable, Selector: b.Spec.Selector,
+		UnhealthyPodEvictionPolicy: (*string)(b.Spec.UnhealthyPodEvictionPolicy),
+	}
+}
+
+// sameObjects compares what any scenario could depend on.
+func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
+	pods, nodes, budgets := map[string]*v1.Pod{}, map[string]*v1.Node{}, map[string]*objects.Budget{}
+	require.NoError(t, objects.Stream(text, "f", func(o objects.Object) error {
+		if o.Pod != nil {
+			pods[o.Pod.Name] = o.Pod
+		} else if o.Node != nil {
+			nodes[o.Node.Name] = o.Node
+		} else if o.Budget != nil {
+			budgets[o.Budget.Name] = o.Budget
+		}
+		return nil
+	}))
+	equal := func(want, got any, name string) {
+		require.True(t, equality.Semantic.DeepEqual(want, got), "%s: %v is not %v", name, got, want)
+	}
+	for _, o := range all {
+		switch o := o.(type) {
+		case *v1.Node:
+			got := nodes[o.Name]
+			equal(o.UID, got.UID, o.Name)
+			equal(o.Labels, got.Labels, o.Name)
+			equal(o.Spec.Taints, got.Spec.Taints, o.Name)
+			equal(o.CreationTimestamp, got.CreationTimestamp, o.Name)
+		case *policyv1.PodDisruptionBudget:
+			equal(specOf(o), budgets[o.Name].BudgetSpec, o.Name)
+		case *v1.Pod:
+			got := pods[o.Name]
+			equal(o.UID, got.UID, o.Name)
+			equal(o.Labels, got.Labels, o.Name)
+			equal(o.OwnerReferences, got.OwnerReferences, o.Name)
+			equal(o.CreationTimestamp, got.CreationTimestamp, o.Name)
+			for name, of := range map[string]func(*v1.PodSpec) any{
+				"overhead": func(s *v1.PodSpec) any { return s.Overhead }, "nodeSelector": func(s *v1.PodSpec) any { return s.NodeSelector },
+				"tolerations": func(s *v1.PodSpec) any { return s.Tolerations }, "affinity": func(s *v1.PodSpec) any { return s.Affinity },
+				"resources": func(s *v1.PodSpec) any { return s.Resources }, "claims": func(s *v1.PodSpec) any { return s.ResourceClaims },
+				"requests": func(s *v1.PodSpec) any { return s.Containers[0].Resources },
+				"init containers": func(s *v1.PodSpec) any {
+					for i := range s.InitContainers {
+						s.InitContainers[i].Image = ""
+					}
+					return s.InitContainers
+				},
+			} {
+				equal(of(o.Spec.DeepCopy()), of(&got.Spec), o.Name+" "+name)
+			}
+		}
+	}
+}
+
+// The ClusterRole allows exactly what is requested.
+func TestTheClusterRoleIsWhatASnapshotNeeds(t *testing.T) {
+	var role rbacv1.ClusterRole
+	require.NoError(t, yaml.UnmarshalStrict([]byte(snapshot.ClusterRole), &role))
+	granted := map[string]bool{}
+	for _, rule := range role.Rules {
+		require.Empty(t, rule.NonResourceURLs)
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					granted[verb+" "+group+"/"+resource] = true
+				}
+			}
+		}
+	}
+	client := fake.NewClientset()
+	_, err := snapshot.Write(context.Background(), client, &bytes.Buffer{})
+	require.NoError(t, err)
+	used := map[string]bool{}
+	for _, action := range client.Actions() {
+		require.Empty(t, action.GetNamespace())
+		used[action.GetVerb()+" "+action.GetResource().Group+"/"+action.GetResource().Resource] = true
+	}
+	require.Equal(t, used, granted)
+}
+
+func TestWhatCannotBeListedIsNamed(t *testing.T) {
+	for _, resource := range []string{"nodes", "poddisruptionbudgets", "persistentvolumes", "persistentvolumeclaims", "jobs", "pods"} {
+		client := fake.NewClientset()
+		refused := apierrors.NewForbidden(v1.Resource(resource), "", errors.New("not you"))
+		client.PrependReactor("list", resource, func(clienttesting.Action) (bool, runtime.Object, error) { return true, nil, refused })
+		_, err := snapshot.Write(context.Background(), client, &bytes.Buffer{})
+		require.ErrorIs(t, err, refused)
+		require.ErrorContains(t, err, "list "+resource+": ")
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestWhatCannotBeWrittenIsTold(t *testing.T) {
+	_, err := snapshot.Write(context.Background(), fake.NewClientset(cluster()...), full{})
+	require.ErrorContains(t, err, "no space left")
+}

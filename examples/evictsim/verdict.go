@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/internal/simulator"
+)
+
+// Zones that a verdict names.
+const verdictZones = 3
+
+// played says what was played: how much, for how long, from which file, with what changed, and by which engine.
+func played(o *outcome.Outcome) string {
+	r := o.Report
+	text := some(r.Nodes, "node")
+	if len(r.ByZone) > 1 {
+		text += " in " + some(len(r.ByZone), "zone")
+	}
+	text += fmt.Sprintf(" with %s, over %s. Scenario: %s", some(r.Pods, "pod"), short(r.Until), o.Scenario)
+	for _, s := range o.Set {
+		text += ", " + s.Name + "=" + s.Value
+	}
+	return text + ". Engine: " + o.Engine + "."
+}
+
+// verdict says in a few sentences which nodes were lost, what became of the pods, and whether that was expected.
+func verdict(o *outcome.Outcome) string {
+	r := o.Report
+	var sentences []string
+	if n := len(o.Breaches); n > 0 {
+		text := "Not as expected: " + o.Breaches[0]
+		if n > 1 {
+			text += " (and " + count(n-1) + " more)"
+		}
+		sentences = append(sentences, text+".")
+	}
+	lost, evicted := lostNodes(r), evictedPods(r)
+	if lost == "" && r.Evicted == 0 {
+		return strings.Join(append(sentences, "All nodes were live all the time, and no pod was evicted."), " ")
+	}
+	sentences = append(sentences, cmp.Or(lost, "All nodes were live all the time")+": "+evicted+".")
+	if below := belowHalf(o); below != "" {
+		sentences = append(sentences, below)
+	}
+	return strings.Join(sentences, " ")
+}
+
+func plural(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
+// lostNodes says which zones had fewer live nodes than they should, the worst first.
+func lostNodes(r *simulator.Report) string {
+	zones := slices.DeleteFunc(slices.Clone(r.ByZone), func(z simulator.Zone) bool { return z.Below == 0 })
+	if len(zones) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
+		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Below, a.Below))
+	})
+	var whole, durations, parts []string
+	all := "" // about the zones of whole
+	half := func(z *simulator.Zone) string {
+		if z.BelowHalf == 0 {
+			return ""
+		}
+		return " (below half for " + short(z.BelowHalf) + ")"
+	}
+	for i := range zones[:min(len(zones), verdictZones)] {
+		z := &zones[i]
+		if z.LowestNodes <= 0 {
+			whole, durations = append(whole, zoneName(z.Name)), append(durations, short(z.BelowHalf))
+			all = fmt.Sprintf("zone %s lost all of its %s%s", whole[0], some(z.Nodes, "node"), half(z))
+		} else {
+			parts = append(parts, fmt.Sprintf("zone %s lost %s of %s%s", zoneName(z.Name), count(z.Nodes-z.LowestNodes), some(z.Nodes, "node"), half(z)))
+		}
+	}
+	if len(whole) > 1 {
+		all = fmt.Sprintf("zones %s lost all of their nodes (below half for %s)", and(whole), and(durations))
+	}
+	if all != "" {
+		parts = slices.Insert(parts, 0, all)
+	}
+	if more := len(zones) - verdictZones; more > 0 {
+		parts = append(parts, some(more, "more zone")+" lost nodes")
+	}
+	text := and(parts)
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// and joins parts of a sentence.
+func and(parts []string) string {
+	last := len(parts) - 1
+	if last < 1 {
+		return strings.Join(parts, "")
+	}
+	return strings.Join(parts[:last], ", ") + " and " + parts[last]
+}
+
+// evictedPods says how many pods were evicted, how late, and how many of them in vain or not at all.
+func evictedPods(r *simulator.Report) string {
+	text := "no pod was evicted"
+	if r.Evicted > 0 {
+		text = some(r.Evicted, "pod") + " " + plural(r.Evicted, "was", "were") + " evicted"
+		if r.ReturnedPods == 0 { // otherwise replacements are among them
+			text = fmt.Sprintf("%s of %s %s evicted", count(r.Evicted), some(r.Pods, "pod"), plural(r.Evicted, "was", "were"))
+		}
+		if r.EvictionDelayWorst > 0 {
+			text += ", the slowest " + short(r.EvictionDelayWorst) + " after its node fell silent"
+		}
+	}
+	if r.NeedlessEvictions > 0 {
+		share := count(r.NeedlessEvictions) + " of them "
+		if r.NeedlessEvictions == r.Evicted {
+			share = plural(r.Evicted, "", "all of them ")
+		}
+		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulator.NeedlessWithin))
+	}
+	if r.LostEvictions > 0 {
+		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.LostEvictions, "eviction"), plural(r.LostEvictions, "was", "were"))
+	}
+	return text
+}
+
+// belowHalf says what workloads and budgets lacked. It is empty for a cluster of neither.
+func belowHalf(o *outcome.Outcome) string {
+	longest := func(figure string) string { return short(time.Duration(o.Figures[figure] * float64(time.Second))) }
+	text := ""
+	switch n := int(o.Figures["workloadsBelowHalf"]); {
+	case n > 0:
+		text = fmt.Sprintf("%s had fewer than half of %s pods live for up to %s.", some(n, "workload"), plural(n, "its", "their"), longest("longestBelowHalfSeconds"))
+	case len(o.Report.Workloads) > 0:
+		text = "No workload had fewer than half of its pods live."
+	}
+	if n := int(o.Figures["budgetsBroken"]); n > 0 {
+		text += fmt.Sprintf(" %s %s not kept for up to %s.", some(n, "disruption budget"), plural(n, "was", "were"), longest("longestBelowBudgetSeconds"))
+	}
+	return strings.TrimSpace(text)
+}
+
+// bestOf says which of several runs evicted least and which kept most pods alive. Runs are named by the values of names.
+func bestOf(outcomes []*outcome.Outcome, names []string) string {
+	// best names the run with the least of a figure, unless it is the same in all.
+	best := func(figure string) (who string, least float64) {
+		order := func(a, b *outcome.Outcome) int { return cmp.Compare(a.Figures[figure], b.Figures[figure]) }
+		first := slices.MinFunc(outcomes, order)
+		if least = first.Figures[figure]; least < slices.MaxFunc(outcomes, order).Figures[figure] {
+			who = label(first, names)
+		}
+		return who, least
+	}
+	evicting, evicted := best("evicted")
+	losing, lost := best("podHoursLost")
+	clauses := []string{fmt.Sprintf("each evicted %s", some(int(evicted), "pod")), fmt.Sprintf("each lost %s pod-hours", hours(time.Duration(lost*float64(time.Hour))))}
+	if evicting != "" {
+		clauses[0] = fmt.Sprintf("%s evicted the fewest pods (%s)", evicting, count(int(evicted)))
+	}
+	if losing != "" {
+		clauses[1] = fmt.Sprintf("%s lost the fewest pod-hours (%s)", losing, hours(time.Duration(lost*float64(time.Hour))))
+	}
+	text := fmt.Sprintf("Of %s, %s, and %s.", some(len(outcomes), "run"), clauses[0], clauses[1])
+	unexpected := 0
+	for _, o := range outcomes {
+		unexpected += min(len(o.Breaches), 1)
+	}
+	if unexpected > 0 {
+		text += fmt.Sprintf(" %s %s not as expected.", some(unexpected, "run"), plural(unexpected, "is", "are"))
+	}
+	return text
+}
+
+// label names a run by what is special about it.
+func label(o *outcome.Outcome, names []string) string {
+	var parts []string
+	for _, name := range names {
+		parts = append(parts, setting(name)+" "+o.Value(name))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// setting is the short name of a setting.
+func setting(path string) string { return path[strings.LastIndexByte(path, '.')+1:] }

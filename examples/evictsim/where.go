@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// under returns a path relative to the user's directory. `go run -C DIR` starts its program in DIR but leaves the
+// user's directory in PWD. A program that was built uses the directory that it is started in, whatever PWD says.
+func under(path string) string {
+	program, err := os.Executable()
+	if err != nil || strings.HasSuffix(program, ".test") {
+		return path
+	}
+	return from(program, path)
+}
+
+func from(program, path string) string {
+	if path == "" || path == "-" || filepath.IsAbs(path) || !strings.Contains(program, "go-build") {
+		return path
+	}
+	if user := os.Getenv("PWD"); filepath.IsAbs(user) {
+		return filepath.Join(user, path)
+	}
+	return path
+}
+
+// whole is a file that exists either completely or not at all. It is written to a temporary file beside it, which
+// replaces it in the end.
+type whole struct {
+	*bufio.Writer
+	file   *os.File
+	path   string
+	direct bool // for what is not a regular file
+}
+
+// create starts a file, or writes to stdout for "-".
+func create(what, path string, stdout io.Writer) (*whole, error) {
+	if path == "-" {
+		return &whole{Writer: bufio.NewWriterSize(stdout, 1<<16), direct: true}, nil
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return nil, fmt.Errorf("%s: %s is a directory", what, path)
+	case err == nil && !info.Mode().IsRegular():
+		file, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		return &whole{Writer: bufio.NewWriterSize(file, 1<<16), file: file, direct: true}, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", what, err)
+	}
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	unfinished.names[file.Name()] = true
+	return &whole{Writer: bufio.NewWriterSize(file, 1<<16), file: file, path: path}, nil
+}
+
+// unfinished are the names of temporary files. The lock is held to rename or remove one.
+var unfinished = struct {
+	sync.Mutex
+	names map[string]bool
+}{names: make(map[string]bool)}
+
+// abandon removes unfinished files and exits.
+func abandon() {
+	unfinished.Lock() // never unlocked, so that nothing else is finished
+	for name := range unfinished.names {
+		_ = os.Remove(name) // it exits in any case
+	}
+	fmt.Fprintln(os.Stderr, "evictsim: interrupted")
+	os.Exit(interruptedCode)
+}
+
+// keep ends the file: it replaces the old one, unless writing failed.
+func (f *whole) keep(failed error) error {
+	if f.direct {
+		err := f.Flush()
+		if f.file != nil {
+			err = errors.Join(err, f.file.Close())
+		}
+		return errors.Join(failed, err)
+	}
+	if failed == nil {
+		failed = errors.Join(f.Flush(), f.file.Chmod(0o644))
+	}
+	failed = errors.Join(failed, f.file.Close())
+	unfinished.Lock()
+	defer unfinished.Unlock()
+	delete(unfinished.names, f.file.Name())
+	if failed == nil {
+		if failed = os.Rename(f.file.Name(), f.path); failed == nil {
+			return nil
+		}
+	}
+	return errors.Join(failed, os.Remove(f.file.Name()))
+}
+
+// same says whether two paths are the same file, so that writing one would destroy the other.
+func same(a, b string) bool {
+	if a == "" || b == "" || a == "-" || b == "-" {
+		return false
+	}
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}
+
+// readAll reads a stream to its end, or until the context ends; then the pending read is abandoned.
+func readAll(ctx context.Context, r io.Reader, most int64) (data []byte, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		data, err = io.ReadAll(io.LimitReader(r, most))
+	}()
+	select {
+	case <-done:
+		return data, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

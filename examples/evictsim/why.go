@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/evictkit/evictkit/examples/evictsim/outcome"
+	"github.com/evictkit/evictkit/examples/scenariofile"
+)
+
+// whyWithin limits the time spent on explaining the differences between two engines.
+const whyWithin = 2 * time.Minute
+
+// answer is the output of the program why.
+type answer struct {
+	Rules []struct {
+		Row   string
+		Lines int
+	}
+	Unexplained int
+	First       string
+}
+
+// differences returns which deliberate differences explain the timelines' differences, by their rows in DIFFERENCES.md.
+// The error is only that of the context.
+func (j *job) differences(ctx context.Context) (*outcome.Differences, error) {
+	a, err := j.why(ctx)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	d := &outcome.Differences{Rows: []outcome.Row{}, Unexplained: a.Unexplained, First: a.First}
+	if err != nil {
+		d.Unknown = err.Error()
+	}
+	for _, rule := range a.Rules {
+		d.Rows = append(d.Rows, outcome.Row{Text: j.engine.row(rule.Row), Lines: rule.Lines})
+	}
+	return d, nil
+}
+
+// tellWhy prints the differences.
+func tellWhy(w io.Writer, d *outcome.Differences) {
+	fmt.Fprintln(w, "\nWhere the timelines differ, and why (DIFFERENCES.md; played without reschedule)")
+	switch {
+	case d.Unknown != "":
+		fmt.Fprintf(w, "  unknown: %s\n", d.Unknown)
+	case len(d.Rows) == 0 && d.Unexplained == 0:
+		fmt.Fprintln(w, "  they do not differ")
+	}
+	for _, row := range d.Rows {
+		fmt.Fprintf(w, "  %s: %s\n", some(row.Lines, "line"), row.Text)
+	}
+	if d.Unexplained > 0 {
+		fmt.Fprintf(w, "  %s that no row explains, the first: %s\n", some(d.Unexplained, "line"), d.First)
+	}
+}
+
+func (j *job) why(ctx context.Context) (a answer, err error) {
+	if j.engine.why == "" {
+		return a, errors.New("the program " + why + " is missing next to the one that plays upstream (go build -C " + conformance + " ./" + why + ")")
+	}
+	dir, err := os.MkdirTemp("", "evictsim")
+	if err != nil {
+		return a, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	text, err := scenariofile.Resolved(j.name, j.text, j.dir, append(j.sets[:len(j.sets):len(j.sets)], scenariofile.Set{Path: "reschedule", Value: "null"})...)
+	if err != nil {
+		return a, err
+	}
+	path := filepath.Join(dir, "scenario.yaml")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		return a, err
+	}
+	ctx, stop := context.WithTimeout(ctx, whyWithin)
+	defer stop()
+	command := exec.CommandContext(ctx, j.engine.why, j.engine.program, path)
+	command.WaitDelay = time.Second / 2
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	switch {
+	case ctx.Err() != nil:
+		return a, fmt.Errorf("it took longer than %s", short(whyWithin))
+	case err != nil:
+		return a, fmt.Errorf("%w: %s", err, lastLines(stderr.Bytes()))
+	}
+	return a, json.Unmarshal(out, &a)
+}
+
+// row returns the row of DIFFERENCES.md that begins with the text: what differs, and why.
+func (e *engine) row(begins string) string {
+	text, err := os.ReadFile(filepath.Join(e.root, "DIFFERENCES.md"))
+	if err != nil || e.root == "" {
+		return begins + " …"
+	}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, " | "); strings.HasPrefix(line, "| "+begins+" ") && len(cells) > 1 {
+			return strings.TrimPrefix(cells[0], "| ") + " (" + cells[1] + ")"
+		}
+	}
+	return begins + " …"
+}

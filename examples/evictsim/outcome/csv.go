@@ -62,12 +62,7 @@ func (o *Outcome) rows(row func(of, name, figure, value string)) {
 		row("unplaced", u.First, "pods", strconv.Itoa(u.Pods))
 		row("unplaced", u.First, "text", u.Text)
 	}
-	for _, j := range o.FailedJobs {
-		row("failedJob", j.Name, "atSeconds", decimal(j.AtSeconds))
-		row("failedJob", j.Name, "failedPods", strconv.Itoa(j.Failed))
-		row("failedJob", j.Name, "deletedPods", strconv.Itoa(j.Deleted))
-	}
-	counts(row, "understated", "pods", o.Understated)
+	o.waitingRows(row)
 	if d := o.Differences; d != nil {
 		for _, r := range d.Rows {
 			row("difference", r.Text, "lines", strconv.Itoa(r.Lines))
@@ -80,6 +75,16 @@ func (o *Outcome) rows(row func(of, name, figure, value string)) {
 	for _, b := range o.Breaches {
 		row("breach", "", "", b)
 	}
+}
+
+// waitingRows calls row for what does not come back, or would elsewhere.
+func (o *Outcome) waitingRows(row func(of, name, figure, value string)) {
+	for _, j := range o.FailedJobs {
+		row("failedJob", j.Name, "atSeconds", decimal(j.AtSeconds))
+		row("failedJob", j.Name, "failedPods", strconv.Itoa(j.Failed))
+		row("failedJob", j.Name, "deletedPods", strconv.Itoa(j.Deleted))
+	}
+	counts(row, "understated", "pods", o.Understated)
 }
 
 // rows calls row for each field of the zone's limit with this number.

@@ -29,65 +29,53 @@ type Count struct{ Nodes, Budgets, Volumes, Claims, Jobs, Pods int }
 const PageSize = 500
 
 // Write lists the cluster's nodes, PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, Jobs and pods, in this
-// order, and writes what scenarios read of them. The cluster changes between the lists: a pod on a node that was added meanwhile is written, and readers
-// count it as bound to no node.
+// order, and writes what scenarios read of them. The cluster changes between the lists: a pod on a node that was added
+// meanwhile is written, and readers count it as bound to no node.
 func Write(ctx context.Context, client kubernetes.Interface, w io.Writer) (count Count, err error) {
 	f := file{w: bufio.NewWriter(w)}
 	f.text(`{"apiVersion":"v1","kind":"List","items":[`)
-	err = pages(ctx, "nodes", client.CoreV1().Nodes().List, func(list *v1.NodeList) {
-		for i := range list.Items {
-			f.object(node(&list.Items[i]))
+	core := client.CoreV1()
+	for _, list := range []func() error{
+		func() error {
+			return pages(ctx, "nodes", core.Nodes().List, func(l *v1.NodeList) { objects(&f, l.Items, node, &count.Nodes) })
+		},
+		func() error {
+			return pages(ctx, "poddisruptionbudgets", client.PolicyV1().PodDisruptionBudgets("").List, func(l *policyv1.PodDisruptionBudgetList) {
+				objects(&f, l.Items, budget, &count.Budgets)
+			})
+		},
+		func() error {
+			return pages(ctx, "persistentvolumes", core.PersistentVolumes().List, func(l *v1.PersistentVolumeList) { objects(&f, l.Items, volume, &count.Volumes) })
+		},
+		func() error {
+			return pages(ctx, "persistentvolumeclaims", core.PersistentVolumeClaims("").List, func(l *v1.PersistentVolumeClaimList) {
+				objects(&f, l.Items, claim, &count.Claims)
+			})
+		},
+		func() error {
+			return pages(ctx, "jobs", client.BatchV1().Jobs("").List, func(l *batchv1.JobList) { objects(&f, l.Items, job, &count.Jobs) })
+		},
+		func() error {
+			return pages(ctx, "pods", core.Pods("").List, func(l *v1.PodList) { objects(&f, l.Items, pod, &count.Pods) })
+		},
+	} {
+		if err := list(); err != nil {
+			return count, err
 		}
-		count.Nodes += len(list.Items)
-	})
-	if err == nil {
-		err = pages(ctx, "poddisruptionbudgets", client.PolicyV1().PodDisruptionBudgets("").List, func(list *policyv1.PodDisruptionBudgetList) {
-			for i := range list.Items {
-				f.object(budget(&list.Items[i]))
-			}
-			count.Budgets += len(list.Items)
-		})
-	}
-	if err == nil {
-		err = pages(ctx, "persistentvolumes", client.CoreV1().PersistentVolumes().List, func(list *v1.PersistentVolumeList) {
-			for i := range list.Items {
-				f.object(volume(&list.Items[i]))
-			}
-			count.Volumes += len(list.Items)
-		})
-	}
-	if err == nil {
-		err = pages(ctx, "persistentvolumeclaims", client.CoreV1().PersistentVolumeClaims("").List, func(list *v1.PersistentVolumeClaimList) {
-			for i := range list.Items {
-				f.object(claim(&list.Items[i]))
-			}
-			count.Claims += len(list.Items)
-		})
-	}
-	if err == nil {
-		err = pages(ctx, "jobs", client.BatchV1().Jobs("").List, func(list *batchv1.JobList) {
-			for i := range list.Items {
-				f.object(job(&list.Items[i]))
-			}
-			count.Jobs += len(list.Items)
-		})
-	}
-	if err == nil {
-		err = pages(ctx, "pods", client.CoreV1().Pods("").List, func(list *v1.PodList) {
-			for i := range list.Items {
-				f.object(pod(&list.Items[i]))
-			}
-			count.Pods += len(list.Items)
-		})
-	}
-	if err != nil {
-		return count, err
 	}
 	f.text("\n]}\n")
 	if f.err == nil {
 		f.err = f.w.Flush()
 	}
 	return count, f.err
+}
+
+// objects writes what is kept of a page's items.
+func objects[T any](f *file, items []T, keep func(*T) *T, count *int) {
+	for i := range items {
+		f.object(keep(&items[i]))
+	}
+	*count += len(items)
 }
 
 // pages lists page by page. If that takes longer than the API server keeps a revision, the remaining pages are of a

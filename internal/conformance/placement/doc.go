@@ -10,6 +10,6 @@
 // describes, and the scheduler must then agree with the simulator. Any other difference fails the test.
 //
 // Resource claims, limits on the number of volumes, inline volumes and resizes of running pods are not compared,
-// because the simulator ignores them; it counts the pods that have the first. Nor is when a pod may be placed, after its
-// volume is detached or because of its Job: that is not the scheduler's.
+// because the simulator ignores them; it counts the pods that have the first. Nor is when a pod may be placed, after
+// its volume is detached or because of its Job: that is not the scheduler's.
 package placement

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -46,6 +47,22 @@ func TestEmbeddedScenarioTellsItsStory(t *testing.T) {
 		require.Contains(t, story, text)
 	}
 	require.Less(t, strings.Count(story, "\n"), 40, "one screen")
+}
+
+// On a narrow terminal sentences are broken, and tables fit.
+func TestTheStoryFits80Columns(t *testing.T) {
+	for _, args := range [][]string{nil, {"--set", "config.nodeEvictionRate=1"}} {
+		story, _, err := simulate(t, args...)
+		require.NoError(t, err)
+		whole := strings.Join(strings.Fields(story), " ")
+		story = wrapped(story, 80)
+		require.Equal(t, whole, strings.Join(strings.Fields(story), " "))
+		for line := range strings.Lines(story) {
+			require.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), 80, line)
+		}
+	}
+	require.Equal(t, "  a sentence that\n    is long, and\n    longer\n  one_word_of_many_letters\nA  TABLE  IS  WHOLE\n",
+		wrapped("  a sentence that is long, and longer\n  one_word_of_many_letters\nA  TABLE  IS  WHOLE\n", 17))
 }
 
 func TestSameScenarioSameBytes(t *testing.T) {
@@ -177,7 +194,7 @@ expect: [{figure: belowBudgetSeconds, workload: default/ReplicaSet/web, atMost: 
 	story, _, err := simulate(t, "--scenario", file)
 	require.Equal(t, 2, exitCode(err))
 	require.Contains(t, story, "belowBudgetSeconds of workload default/ReplicaSet/web is 30, more than 29")
-	require.Contains(t, story, "  BELOW FOR  BELOW HALF FOR  BELOW BUDGET FOR  POD-HOURS\n")
+	require.Contains(t, story, "  BELOW  BELOW HALF  BUDGET  POD-HOURS\n")
 	require.Regexp(t, `\ndefault/ReplicaSet/web .* 30s +30s +30s +0\n`, story)
 	require.Regexp(t, `\ndefault/ReplicaSet/free .* 30s +30s +- +0\n`, story)
 }

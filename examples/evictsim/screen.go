@@ -5,9 +5,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"golang.org/x/term"
 
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/internal/scenario"
@@ -53,8 +58,39 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		}
 		fmt.Fprintf(w, "  %s\n", b)
 	}
-	_, err := io.WriteString(out, w.String())
+	_, err := io.WriteString(out, wrapped(w.String(), widthOf(out)))
 	return err
+}
+
+// widthOf returns the columns of a terminal. What is not one has no limit, so that lines can be searched.
+func widthOf(out io.Writer) int {
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil {
+			return width
+		}
+	}
+	return math.MaxInt
+}
+
+// wrapped breaks the sentences of a text that are wider. The rows of tables, which have gaps, stay whole.
+func wrapped(text string, width int) string {
+	w := &strings.Builder{}
+	for line := range strings.Lines(text) {
+		words := strings.TrimLeft(line, " ")
+		indent := line[:len(line)-len(words)]
+		for utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > width && !strings.Contains(words, "  ") {
+			end := strings.LastIndex(string([]rune(line)[:width+1]), " ")
+			if end <= len(indent) {
+				break
+			}
+			w.WriteString(line[:end] + "\n")
+			line = indent + "  " + line[end+1:]
+			words = strings.TrimLeft(line, " ")
+			indent = line[:len(line)-len(words)-2]
+		}
+		w.WriteString(line)
+	}
+	return w.String()
 }
 
 func tellSettings(w io.Writer, s *scenario.Settings) {
@@ -227,9 +263,9 @@ func tellWorkloads(w io.Writer, r *simulator.Report) {
 	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulator.Workload) bool { return l.Below == 0 })
 	slices.SortStableFunc(workloads, func(a, b simulator.Workload) int { return worse(&a, &b) })
 	if len(workloads) > 0 {
-		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW FOR", ">BELOW HALF FOR"}}
+		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW", ">BELOW HALF"}}
 		if len(r.Budgets) > 0 {
-			c.titles = append(c.titles, ">BELOW BUDGET FOR")
+			c.titles = append(c.titles, ">BUDGET")
 		}
 		c.titles = append(c.titles, ">POD-HOURS")
 		for i := range workloads[:min(len(workloads), mostWorkloads)] {

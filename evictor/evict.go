@@ -119,13 +119,7 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	e.tried(task{pod: w.Key}, next)
 	if err == nil {
 		e.decide(what)
-	}
-	if err == nil && try.Own && !try.Goes && rec != nil {
-		e.allowance.PodLeft(&rec.allowance, e.now)
-	}
-	if err == nil && ev.Emptying() && ev.Armed() && rec != nil {
-		rec.PodLeft()
-		e.noteActed(rec) // from its first eviction on, even if no other follows
+		e.podLeft(rec, ev, try)
 	}
 	switch {
 	case done && before:
@@ -149,6 +143,20 @@ func (e *Evictor) evicted(w podWork, apart bool, try pods.Try, why Decision, err
 	}
 	ev.Conflicted()
 	return timedworker.Blocked(wait)
+}
+
+// podLeft notes that a pod has left the node of that record, if that is known.
+func (e *engine) podLeft(rec *record, ev *pods.Eviction, try pods.Try) {
+	if rec == nil {
+		return
+	}
+	if try.Own && !try.Goes {
+		e.allowance.PodLeft(&rec.allowance, e.now)
+	}
+	if ev.Emptying() && ev.Armed() {
+		rec.PodLeft()
+		e.noteActed(rec) // from its first eviction on, even if no other follows
+	}
 }
 
 // refusedBy reports that a disruption budget or an overloaded API server holds an eviction back.

@@ -95,10 +95,10 @@ func New[K comparable, M any](c Config[K, M]) (*Budget[K, M], error) {
 	return b, nil
 }
 
-// As returns the same Budget under a name, for one of several programs that share it. The Budget that New returns has the
-// name "". Reserve, Adopt and End act under the name, and neither Adopt nor End touches what is done under another. A name
-// outlives who used it: after a restart, or in place of a controller that has stopped, whoever takes the same name Adopts
-// or Ends what was done under it.
+// As returns the same Budget under a name, for one of several programs that share it. The Budget that New returns
+// has the name "". Reserve, Adopt and End act under the name, and neither Adopt nor End touches what is done under
+// another. A name outlives who used it: after a restart, or in place of a controller that has stopped, whoever
+// takes the same name Adopts or Ends what was done under it.
 func (b *Budget[K, M]) As(name string) *Budget[K, M] { return &Budget[K, M]{core: b.core, name: name} }
 
 // member is what is known about one member.
@@ -141,8 +141,8 @@ func (s *standing) well() int64 {
 	return 0
 }
 
-// Set adds a member or updates what is known about it. Changing a member that is acted on does not end the action. It is
-// O(log n) and does not allocate for a member that stays in its groups.
+// Set adds a member or updates what is known about it. Changing a member that is acted on does not end the action.
+// It is O(log n) and does not allocate for a member that stays in its groups.
 func (b *Budget[K, M]) Set(key K, m M) { b.SetAt(key, m, b.config.Clock.Now()) }
 
 // SetAt is Set at a reading of the clock.
@@ -354,8 +354,8 @@ func (b *Budget[K, M]) look(d int, g *group[K], now int64) {
 	}
 }
 
-// update brings what a bound remembers about a group up to date. Breakers need not look at the group here: they did when
-// it last changed.
+// update brings what a bound remembers about a group up to date. Breakers need not look at the group here: they did
+// when it last changed.
 func (b *Budget[K, M]) update(is *bound, g *group[K], now int64) *cell[K] {
 	c := &g.cells[is.cell]
 	switch {

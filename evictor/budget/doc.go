@@ -57,30 +57,31 @@
 // and everything is as if it had never been reserved. Commit means that the action has begun: it goes on until End, or
 // until the member is removed, and counts as recent for as long as a bound looks back.
 //
-// When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and when
-// time alone may change the answer. A change of a member, or the outcome of an action, may change it at any time. So ask
-// again when a member of the group changes or an action is judged, and at Next.
+// When a bound refuses, the error is a *Refusal: the bound, its group, what would be counted, what is allowed, and
+// when time alone may change the answer. A change of a member, or the outcome of an action, may change it at any
+// time. So ask again when a member of the group changes or an action is judged, and at Next.
 //
 // # Trials
 //
-// Acting on many members is wrong when the picture is wrong: the observer is cut off, or what replaces them is broken as
-// well. A Bound on Unproven is a trial: act on one, see whether it helped, then act on more.
+// Acting on many members is wrong when the picture is wrong: the observer is cut off, or what replaces them is
+// broken as well. A Bound on Unproven is a trial: act on one, see whether it helped, then act on more.
 //
 //	{Name: "one first", Per: "pool", Of: budget.Unproven, Max: budget.Percent(20).Up(),
 //		Within: 10 * time.Minute, Unjudged: budget.Failed,
 //		Cooldown: time.Minute, MaxCooldown: time.Hour, Quiet: 6 * time.Hour},
 //
-// In each group one action may be unproven at first. Whoever learns what came of an action says so with Judge. Each one
-// that is Proved makes room for one more, so a round of which all are proved doubles the room, up to Max. One that has
-// Failed leaves room for one only: those that have begun go on, and the next begins once they have been judged and the
-// Cooldown is over, which doubles with each failure. Inconclusive changes neither. What nobody has judged Within its time
-// counts as Unjudged says. Once nothing has been unproven for the time Quiet, the trial begins with one again, since what
-// was proved then says little of what fails now; failures are forgotten that long after their cooldown.
+// In each group one action may be unproven at first. Whoever learns what came of an action says so with Judge. Each
+// one that is Proved makes room for one more, so a round of which all are proved doubles the room, up to Max. One
+// that has Failed leaves room for one only: those that have begun go on, and the next begins once they have been
+// judged and the Cooldown is over, which doubles with each failure. Inconclusive changes neither. What nobody has
+// judged Within its time counts as Unjudged says. Once nothing has been unproven for the time Quiet, the trial
+// begins with one again, since what was proved then says little of what fails now; failures are forgotten that long
+// after their cooldown.
 //
-// An action is unproven from Commit or Adopt on, and a reservation counts as well. End and Remove do not change that: a
-// machine that was replaced is gone before its replacement has proved anything. A new action on a member whose last one
-// is unproven takes its place. Actions count as one each, whatever their members weigh. One that is adopted has its whole
-// time before it, because nobody knows what came of it before.
+// An action is unproven from Commit or Adopt on, and a reservation counts as well. End and Remove do not change
+// that: a machine that was replaced is gone before its replacement has proved anything. A new action on a member
+// whose last one is unproven takes its place. Actions count as one each, whatever their members weigh. One that is
+// adopted has its whole time before it, because nobody knows what came of it before.
 //
 // # Several programs, and restarts
 //
@@ -88,9 +89,9 @@
 // for whoever uses that name next: a controller that takes the place of another finds the actions still counted, Adopts
 // those that go on, and Ends the others.
 //
-// A Snapshot holds what cannot be learned from members: which ones are acted on, which actions began when, which breakers
-// are shut, and what trials have shown. After Restore a Budget decides as if no time had passed in between. Members must
-// be Set again.
+// A Snapshot holds what cannot be learned from members: which ones are acted on, which actions began when, which
+// breakers are shut, and what trials have shown. After Restore a Budget decides as if no time had passed in
+// between. Members must be Set again.
 //
 // A Budget starts no goroutine and is safe for concurrent use. It calls Config's functions only within Set, with no
 // lock held.

@@ -113,7 +113,7 @@ func (c *cell[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 
 func (t *trial[K]) snapshot(now int64) (s GroupSnapshot[K], some bool) {
 	for e := t.begun.Front(); e != nil; e = e.Next() {
-		a := e.Value.(*attempt[K])
+		a := attemptAt[K](e)
 		s.Recent = append(s.Recent, RecentSnapshot[K]{a.key, time.Duration(steady.Sub(now, a.at)), 1})
 	}
 	if s.Proved = t.proved; t.proved > 0 && len(s.Recent) == 0 {

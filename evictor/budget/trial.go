@@ -18,9 +18,9 @@ type trial[K comparable] struct {
 	idle     int64     // since when there is none
 }
 
-// attempt is what a bound on Unproven knows about one member: the last action on it while that is unproven, even if the
-// member has gone, and a reservation for the next one. Each counts in the group in which it was made; both together count
-// once in a group.
+// attempt is what a bound on Unproven knows about one member: the last action on it while that is unproven, even if
+// the member has gone, and a reservation for the next one. Each counts in the group in which it was made; both
+// together count once in a group.
 type attempt[K comparable] struct {
 	key   K
 	began *group[K] // nil if no action is unproven
@@ -29,10 +29,10 @@ type attempt[K comparable] struct {
 	held  *group[K] // nil if there is no reservation
 }
 
-// Judge tells trials (bounds on Unproven) what became of the last action on a member, who may be gone: it was proved, has
-// failed, or is inconclusive, which any other value counts as. Whoever learns it may tell, under any name; the action goes
-// on until End. Judge reports whether the outcome was still open in any trial. Only the first outcome counts, and the
-// passing of Bound.Within is one. It is O(1) for each trial.
+// Judge tells trials (bounds on Unproven) what became of the last action on a member, who may be gone: it was
+// proved, has failed, or is inconclusive, which any other value counts as. Whoever learns it may tell, under any
+// name; the action goes on until End. Judge reports whether the outcome was still open in any trial. Only the first
+// outcome counts, and the passing of Bound.Within is one. It is O(1) for each trial.
 func (b *Budget[K, M]) Judge(key K, is Outcome) bool { return b.JudgeAt(key, is, b.config.Clock.Now()) }
 
 // JudgeAt is Judge at a reading of the clock.
@@ -93,8 +93,8 @@ func (b *Budget[K, M]) try(is *bound, g *group[K], key K) {
 	b.drop(key)
 }
 
-// tried says that an action on the member begins in the group. It takes the place of an unproven one before it, which may
-// be one of another group.
+// tried says that an action on the member begins in the group. It takes the place of an unproven one before it,
+// which may be one of another group.
 func (b *Budget[K, M]) tried(is *bound, g *group[K], key K, now int64) {
 	if a := b.attempt(is, key); a.began != nil {
 		b.update(is, a.began, now)
@@ -153,7 +153,7 @@ func (b *Budget[K, M]) pass(is *bound, c *cell[K], now int64) {
 		if !some || end > now {
 			break
 		}
-		b.settle(is, t.begun.Front().Value.(*attempt[K]), is.Unjudged, end)
+		b.settle(is, attemptAt[K](t.begun.Front()), is.Unjudged, end)
 	}
 	t.forget(&is.Bound, now)
 	if c.shut = now < t.cools && t.failures > 0; t.unproven == 0 && t.proved == 0 && t.failures == 0 {
@@ -167,9 +167,12 @@ func (t *trial[K]) first(within time.Duration) (at int64, ever bool) {
 	if first == nil {
 		return 0, false
 	}
-	at = after(first.Value.(*attempt[K]).at, within)
+	at = after(attemptAt[K](first).at, within)
 	return at, at != none
 }
+
+// attemptAt returns an attempt of the list begun, which holds nothing else.
+func attemptAt[K comparable](e *list.Element) *attempt[K] { return e.Value.(*attempt[K]) } //nolint:errcheck // see above
 
 // forget forgets what was long ago.
 func (t *trial[K]) forget(b *Bound, now int64) {

@@ -51,22 +51,12 @@ func (s *Scenario) fill(c *simulator.Cluster) (left map[string]int, err error) {
 		}
 	}
 	for i, volume := range s.PersistentVolumes {
-		if volume == nil {
-			return nil, fmt.Errorf("persistentVolumes[%d]: %w", i, errNil)
-		}
-		if err := c.AddVolumeObject(volume); err != nil {
+		if err := f.volume(volume); err != nil {
 			return nil, fmt.Errorf("persistentVolumes[%d]: %w", i, err)
 		}
 	}
 	for i, claim := range s.PersistentVolumeClaims {
-		if claim == nil {
-			return nil, fmt.Errorf("persistentVolumeClaims[%d]: %w", i, errNil)
-		}
-		if claim.Namespace == "" {
-			claim = claim.DeepCopy()
-			claim.Namespace = v1.NamespaceDefault
-		}
-		if err := c.AddClaimObject(claim); err != nil {
+		if err := f.claim(claim); err != nil {
 			return nil, fmt.Errorf("persistentVolumeClaims[%d]: %w", i, err)
 		}
 	}
@@ -103,6 +93,24 @@ func (f *filler) budget(b *policyv1.PodDisruptionBudget) error {
 		spec.UnhealthyPodEvictionPolicy = &text
 	}
 	return f.cluster.AddBudget(inDefault(b.Namespace), b.Name, spec)
+}
+
+func (f *filler) volume(volume *v1.PersistentVolume) error {
+	if volume == nil {
+		return errNil
+	}
+	return f.cluster.AddVolumeObject(volume)
+}
+
+func (f *filler) claim(claim *v1.PersistentVolumeClaim) error {
+	switch {
+	case claim == nil:
+		return errNil
+	case claim.Namespace == "":
+		claim = claim.DeepCopy()
+		claim.Namespace = v1.NamespaceDefault
+	}
+	return f.cluster.AddClaimObject(claim)
 }
 
 func (f *filler) pod(pod *v1.Pod) error {

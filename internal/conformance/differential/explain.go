@@ -266,7 +266,7 @@ func (e *explainer) singleTaint(i int, l Left) {
 func (e *explainer) liftedSoon(i int, l Left) {
 	until := l.T + e.late + e.lag(e.zoneOf[l.Node], l.T) + tick
 	for k, o := range e.left {
-		if o.Side != OursSide || o.Node != l.Node || o.T <= l.T || o.T > until {
+		if o.Side != OursSide || o.Node != l.Node || o.T <= l.T || o.T > until || e.isAllDown(o.T) {
 			continue
 		}
 		if o.Kind == scenario.KindCancel || o.Kind == scenario.KindTaint && o.Op == scenario.OpRemove && o.Key == l.Key && o.Effect == l.Effect {

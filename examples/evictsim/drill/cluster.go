@@ -112,12 +112,7 @@ func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error)
 		}
 	}
 	for _, label := range labels {
-		values := make(map[string][]string)
-		for i := range c.nodes {
-			if value, ok := c.nodes[i].label[label]; ok {
-				values[value] = append(values[value], c.nodes[i].name)
-			}
-		}
+		values := c.byLabel(label)
 		if len(values) == 0 {
 			return nil, fmt.Errorf("no node has the label %s", label)
 		}
@@ -145,6 +140,17 @@ func (c *Cluster) Losses(labels []string, lostFor time.Duration) ([]Loss, error)
 		}
 	}
 	return all, nil
+}
+
+// byLabel returns the nodes with each value of a label.
+func (c *Cluster) byLabel(label string) map[string][]string {
+	values := make(map[string][]string)
+	for i := range c.nodes {
+		if value, ok := c.nodes[i].label[label]; ok {
+			values[value] = append(values[value], c.nodes[i].name)
+		}
+	}
+	return values
 }
 
 // Settings are those of node failure handling that a search changes.

@@ -94,14 +94,12 @@ func (s *Score) neighbours(step int) (all []Settings) {
 	}
 	for _, way := range []float64{1, -1} {
 		of := func(factor float64) float64 { return math.Pow(factor, way) }
-		for _, next := range []Settings{
+		all = append(all, []Settings{
 			{round(s.Rate * math.Pow(of(5), by)), s.Threshold, s.Grace, s.Tolerance},
 			{s.Rate, round(min(max(s.Threshold+way*0.25*by, 0.05), 1)), s.Grace, s.Tolerance},
 			{s.Rate, s.Threshold, max(scale(s.Grace, of(2)), min(s.Grace, leastGrace)), s.Tolerance},
 			{s.Rate, s.Threshold, s.Grace, scale(s.Tolerance, of(4))},
-		} {
-			all = append(all, next)
-		}
+		}...)
 	}
 	return all
 }

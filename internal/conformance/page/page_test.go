@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/examples/evictsim/page"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // most is the greatest size of the embedded scenario's page.
@@ -279,8 +279,8 @@ func marksDiffer(t *testing.T, ctx context.Context) {
 
 func figures(value float64) map[string]float64 {
 	all := make(map[string]float64)
-	for _, name := range scenario.ClusterFigures {
-		all[name] = value
+	for _, f := range new(simulator.Report).Figures() {
+		all[f.Name] = value
 	}
 	return all
 }

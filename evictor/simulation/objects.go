@@ -1,15 +1,15 @@
 package simulation
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // Reasons for leaving pods out.
@@ -23,100 +23,104 @@ var (
 	errNoName = errors.New("metadata.name is missing")
 )
 
-// filler puts a scenario's objects into a cluster.
+// filler puts objects into a cluster.
 type filler struct {
-	scenario *Scenario
-	cluster  *simulator.Cluster
-	left     map[string]int // pods left out, by reason
+	cluster   *cluster
+	unbound   bool      // pods without a node wait for one
+	early     []*v1.Pod // pods that came before their node
+	workloads []workloadObject
 
-	taken map[evictor.PodKey]bool
-	owned map[owner]int // pods that are neither deleted nor completed
+	owned map[workloadKey]int // pods that are neither deleted nor completed
 }
 
-// owner is a controller of pods.
-type owner struct{ namespace, kind, name string }
-
-// fill puts the scenario's objects into the cluster. It returns the number of pods left out, by reason.
-func (s *Scenario) fill(c *simulator.Cluster) (left map[string]int, err error) {
-	f := filler{s, c, make(map[string]int), make(map[evictor.PodKey]bool), make(map[owner]int)}
+// fill puts the scenario's objects into the cluster.
+func (s *Scenario) fill(c *cluster) error {
+	f := filler{cluster: c, unbound: s.ReplaceAfter >= 0, owned: make(map[workloadKey]int)}
 	c.Reserve(len(s.Nodes), len(s.Pods))
 	for i, node := range s.Nodes {
-		if err := f.node(node); err != nil {
-			return nil, fmt.Errorf("nodes[%d]: %w", i, err)
+		if err := f.add(node); err != nil {
+			return fmt.Errorf("nodes[%d]: %w", i, err)
 		}
 	}
-	for i, b := range s.Budgets {
-		if err := f.budget(b); err != nil {
-			return nil, fmt.Errorf("budgets[%d]: %w", i, err)
+	for i, object := range s.Objects {
+		if _, ok := object.(*v1.Pod); ok {
+			continue
 		}
-	}
-	for i, volume := range s.PersistentVolumes {
-		if err := f.volume(volume); err != nil {
-			return nil, fmt.Errorf("persistentVolumes[%d]: %w", i, err)
-		}
-	}
-	for i, claim := range s.PersistentVolumeClaims {
-		if err := f.claim(claim); err != nil {
-			return nil, fmt.Errorf("persistentVolumeClaims[%d]: %w", i, err)
+		if err := f.add(object); err != nil {
+			return fmt.Errorf("objects[%d]: %w", i, err)
 		}
 	}
 	for i, pod := range s.Pods {
-		if err := f.pod(pod); err != nil {
-			return nil, fmt.Errorf("pods[%d]: %w", i, err)
+		if err := f.add(pod); err != nil {
+			return fmt.Errorf("pods[%d]: %w", i, err)
 		}
 	}
-	for i, object := range s.Workloads {
-		if err := f.workload(object); err != nil {
-			return nil, fmt.Errorf("workloads[%d]: %w", i, err)
+	for i, object := range s.Objects {
+		if pod, ok := object.(*v1.Pod); ok {
+			if err := f.add(pod); err != nil {
+				return fmt.Errorf("objects[%d]: %w", i, err)
+			}
 		}
 	}
-	return f.left, nil
+	if s.Read != nil {
+		if err := s.Read(f.add); err != nil {
+			return err
+		}
+	}
+	return f.finish()
 }
 
-func (f *filler) node(node *v1.Node) error {
-	if node == nil {
+// add puts an object into the cluster.
+func (f *filler) add(object runtime.Object) error {
+	if object == nil || reflect.ValueOf(object).IsNil() {
 		return errNil
 	}
-	return f.cluster.AddNodeObject(node)
+	switch o := object.(type) {
+	case *v1.Node:
+		return f.cluster.AddNodeObject(o)
+	case *v1.Pod:
+		return f.pod(o)
+	case *v1.PersistentVolume:
+		return f.cluster.AddVolumeObject(o)
+	case *v1.PersistentVolumeClaim:
+		if o.Namespace == "" {
+			o = o.DeepCopy()
+			o.Namespace = v1.NamespaceDefault
+		}
+		return f.cluster.AddClaimObject(o)
+	}
+	if reflect.TypeOf(object).Elem().Name() == "PodDisruptionBudget" {
+		return f.budget(object)
+	}
+	w, err := workloadOf(object)
+	if err == nil && w.job != nil {
+		err = f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job))
+	}
+	f.workloads = append(f.workloads, w)
+	return err
 }
 
-func (f *filler) budget(b *policyv1.PodDisruptionBudget) error {
-	switch {
-	case b == nil:
-		return errNil
-	case b.Spec.MinAvailable != nil && b.Spec.MaxUnavailable != nil:
+// budget adds a PodDisruptionBudget of any version of its API.
+func (f *filler) budget(object runtime.Object) error {
+	text, err := json.Marshal(object)
+	if err != nil {
+		return err
+	}
+	var b struct {
+		Metadata metav1.ObjectMeta
+		Spec     budgetSpec
+	}
+	if err := json.Unmarshal(text, &b); err != nil {
+		return err
+	}
+	if b.Spec.MinAvailable != nil && b.Spec.MaxUnavailable != nil {
 		return errors.New("spec: minAvailable and maxUnavailable cannot both be set")
 	}
-	spec := simulator.BudgetSpec{MinAvailable: b.Spec.MinAvailable, MaxUnavailable: b.Spec.MaxUnavailable, Selector: b.Spec.Selector}
-	if policy := b.Spec.UnhealthyPodEvictionPolicy; policy != nil {
-		text := string(*policy)
-		spec.UnhealthyPodEvictionPolicy = &text
-	}
-	return f.cluster.AddBudget(inDefault(b.Namespace), b.Name, spec)
-}
-
-func (f *filler) volume(volume *v1.PersistentVolume) error {
-	if volume == nil {
-		return errNil
-	}
-	return f.cluster.AddVolumeObject(volume)
-}
-
-func (f *filler) claim(claim *v1.PersistentVolumeClaim) error {
-	switch {
-	case claim == nil:
-		return errNil
-	case claim.Namespace == "":
-		claim = claim.DeepCopy()
-		claim.Namespace = v1.NamespaceDefault
-	}
-	return f.cluster.AddClaimObject(claim)
+	return f.cluster.AddBudget(inDefault(b.Metadata.Namespace), b.Metadata.Name, b.Spec)
 }
 
 func (f *filler) pod(pod *v1.Pod) error {
 	switch {
-	case pod == nil:
-		return errNil
 	case pod.Name == "":
 		return errNoName
 	case pod.Namespace == "":
@@ -124,43 +128,55 @@ func (f *filler) pod(pod *v1.Pod) error {
 		copied.Namespace = v1.NamespaceDefault
 		pod = &copied
 	}
-	if len(f.scenario.Workloads) > 0 {
-		f.note(pod)
-	}
-	switch {
-	case pod.Spec.NodeName != "":
-		bound, err := f.cluster.AddPodObject(pod)
-		if err == nil && !bound {
-			f.left[onMissingNodes]++
+	f.note(pod)
+	if pod.Spec.NodeName == "" {
+		if !f.unbound {
+			f.cluster.ignore(withoutNode)
+			return nil
 		}
-		return err
-	case f.scenario.ReplaceAfter < 0:
-		f.left[withoutNode]++
-		return nil
-	default:
 		return f.cluster.AddUnboundObject(pod)
 	}
+	if len(f.early) > 0 { // pods keep their order
+		f.early = append(f.early, pod)
+		return nil
+	}
+	bound, err := f.cluster.AddPodObject(pod)
+	if err == nil && !bound {
+		f.early = append(f.early, pod)
+	}
+	return err
 }
 
-// workload makes the pods that a workload lacks.
-func (f *filler) workload(object runtime.Object) error {
-	w, err := workloadOf(object)
-	if err != nil {
-		return err
+// finish adds the pods that came before their nodes, and those that workloads lack.
+func (f *filler) finish() error {
+	for _, pod := range f.early {
+		bound, err := f.cluster.AddPodObject(pod)
+		if err != nil {
+			return err
+		}
+		if !bound {
+			f.cluster.ignore(onMissingNodes)
+		}
 	}
+	f.early = nil
+	for i := range f.workloads {
+		if err := f.complete(&f.workloads[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete makes the pods that a workload lacks.
+func (f *filler) complete(w *workloadObject) error {
 	wanted, err := w.wanted()
 	if err != nil {
 		return err
 	}
-	if w.job != nil {
-		if err := f.cluster.AddJob(inDefault(w.meta.Namespace), w.meta.Name, jobOf(w.job)); err != nil {
-			return err
-		}
-	}
-	owner := owner{inDefault(w.meta.Namespace), w.kind, w.meta.Name}
+	owner := workloadKey{inDefault(w.meta.Namespace), w.kind, w.meta.Name}
 	for i := 0; f.owned[owner] < wanted; i++ {
 		pod := w.pod(i)
-		if f.taken[evictor.PodKey{Namespace: pod.Namespace, Name: pod.Name}] {
+		if _, taken := f.cluster.holds(pod.Namespace, pod.Name); taken {
 			continue
 		}
 		if err := f.pod(pod); err != nil {
@@ -172,10 +188,9 @@ func (f *filler) workload(object runtime.Object) error {
 
 // note counts a pod for its workload.
 func (f *filler) note(pod *v1.Pod) {
-	f.taken[evictor.PodKey{Namespace: pod.Namespace, Name: pod.Name}] = true
 	if pod.DeletionTimestamp == nil && pod.Status.Phase != v1.PodSucceeded && pod.Status.Phase != v1.PodFailed {
-		kind, name := simulator.ControllerOf(&pod.ObjectMeta)
-		f.owned[owner{pod.Namespace, kind, name}]++
+		kind, name := ControllerOf(&pod.ObjectMeta)
+		f.owned[workloadKey{pod.Namespace, kind, name}]++
 	}
 }
 
@@ -184,4 +199,13 @@ func inDefault(namespace string) string {
 		return v1.NamespaceDefault
 	}
 	return namespace
+}
+
+// budgetSpec is the part of a PodDisruptionBudget's spec that counts. It is a type of our own, because the policy/v1 API is
+// younger than the oldest Kubernetes that this package is built with.
+type budgetSpec struct {
+	MinAvailable, MaxUnavailable *intstr.IntOrString
+	Selector                     *metav1.LabelSelector
+	// UnhealthyPodEvictionPolicy is nil, IfHealthyBudget or AlwaysAllow.
+	UnhealthyPodEvictionPolicy *string
 }

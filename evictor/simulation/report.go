@@ -1,143 +1,198 @@
 package simulation
 
 import (
-	"reflect"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/simulator"
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/taints"
 )
 
-// Report is the result of Play. Instants are durations since time 0. Each figure has the same name in scenario files, in JSON
-// and in tables of examples/evictsim, in lower case at first and with Seconds at the end of a duration; package
-// examples/scenariofile defines them.
+// Report is the result of Play. Instants are durations since time 0. A figure has one name: that of its field with a small
+// first letter, and with Seconds at the end of a duration, in scenario files, in JSON and in tables of examples/evictsim;
+// SCENARIO.md in examples/scenariofile defines them. Figures returns them by name.
 type Report struct {
-	// Nodes and Pods count the objects at time 0, including pods without a node and the DaemonSetPods.
-	Nodes, Pods, DaemonSetPods int
-	// Steps counts the steps of the controllers. A step runs every controller once, or more often if they react to each
-	// other.
-	Steps int
+	Until time.Duration
+	// Passes counts the steps of the controllers. A step runs every controller once, or more often if they react to each
+	// other. Writes counts what they wrote.
+	Passes, Writes int
 
+	// Nodes and Pods count the objects at time 0, including pods without a node and the DaemonSetPods.
+	Nodes         int `figure:"nodes"`
+	Pods          int `figure:"pods"`
+	DaemonSetPods int `figure:"daemonSetPods"`
 	// KubeletFailures counts how often a kubelet failed or was cut off, UnknownNodes how often a node's Ready condition
 	// became Unknown, Taints how often a node got the not-ready or unreachable taint with effect NoExecute, TaintedNodes the
 	// different nodes that did, and PodsMarkedNotReady how often a pod of a failed node was marked not Ready.
 	// MostEndpointsGone counts the pods that were marked so and not deleted, at the worst time.
-	KubeletFailures, UnknownNodes, Taints, TaintedNodes, PodsMarkedNotReady, MostEndpointsGone int
+	KubeletFailures    int `figure:"kubeletFailures"`
+	UnknownNodes       int `figure:"unknownNodes"`
+	TaintedNodes       int `figure:"taintedNodes"`
+	Taints             int `figure:"taints"`
+	PodsMarkedNotReady int `figure:"podsMarkedNotReady"`
+	MostEndpointsGone  int `figure:"mostEndpointsGone"`
 
 	// Evicted counts the pods that evictors evicted (PodWriter.Evict). EvictedFromLiveNodes counts those whose node had a
 	// live kubelet at that time, EvictedWhileRunning those whose node was only cut off from the API. RemovedWhileRunning
 	// counts pods whose objects were removed while such a node still ran them. Drained counts the pods that drains evicted.
-	Evicted, EvictedFromLiveNodes, EvictedWhileRunning, RemovedWhileRunning, Drained int
+	Evicted              int `figure:"evicted"`
+	EvictedFromLiveNodes int `figure:"evictedFromLiveNodes"`
+	EvictedWhileRunning  int `figure:"evictedWhileRunning"`
+	RemovedWhileRunning  int `figure:"removedWhileRunning"`
+	Drained              int `figure:"drained"`
 	// FirstEviction and LastEviction are the times of the first and the last eviction; 0 if there was none.
-	FirstEviction, LastEviction time.Duration
-	// These are the times from the moment a node fell silent to the eviction of its pods.
-	EvictionDelayMedian, EvictionDelayP99, EvictionDelayWorst time.Duration
-	// NeedlessEvictions counts evictions from nodes that were back within ten minutes afterwards. LostEvictions counts
+	FirstEviction time.Duration `figure:"firstEvictionSeconds"`
+	LastEviction  time.Duration `figure:"lastEvictionSeconds"`
+	Delays
+	// NeedlessEvictions counts evictions from nodes that were back within NeedlessWithin afterwards. LostEvictions counts
 	// evictions that were overdue by a minute and had not happened when the node was back, its taint was gone, or the
 	// simulation ended.
-	NeedlessEvictions, LostEvictions int
-	// Cancelled counts evictions that were due later and were cancelled, by evictor.Decision.Reason.
-	Cancelled map[string]int
+	NeedlessEvictions int `figure:"needlessEvictions"`
+	LostEvictions     int `figure:"lostEvictions"`
 
 	// ReturnedPods counts the pods that were replaced: on another node, or as another object of the same name.
-	ReturnedPods int
-	// PendingAtEnd counts the pods that had found no node at the end, MostPending at the worst time. TerminatingAtEnd and
-	// MostTerminating count the deleted pods whose objects stayed on silent nodes.
-	PendingAtEnd, MostPending, TerminatingAtEnd, MostTerminating int
+	ReturnedPods int `figure:"returnedPods"`
+	// PendingAtEnd counts the pods that had found no node at the end, MostPending at the worst time.
+	PendingAtEnd int `figure:"pendingAtEnd"`
+	MostPending  int `figure:"mostPending"`
 	// PendingThatCouldPreempt is how many of the pending pods at most would find a node if pods of lower priority left it.
-	PendingThatCouldPreempt int
+	PendingThatCouldPreempt int `figure:"pendingThatCouldPreempt"`
+	// TerminatingAtEnd and MostTerminating count the deleted pods whose objects stayed on silent nodes.
+	TerminatingAtEnd int `figure:"terminatingAtEnd"`
+	MostTerminating  int `figure:"mostTerminating"`
 	// PodHoursLost is the time that pods had no live node, in hours, summed over all pods except completed ones and those of
 	// DaemonSets.
-	PodHoursLost float64
+	PodHoursLost float64 `figure:"podHoursLost"`
 
 	// WorkloadsBelowHalf counts the workloads that had fewer than half of their pods live at some time. LongestBelowHalf is
 	// the longest time of one without a break, SumBelowHalf the sum over all, and AnyBelowHalf how long at least one had.
-	WorkloadsBelowHalf                           int
-	LongestBelowHalf, SumBelowHalf, AnyBelowHalf time.Duration
+	WorkloadsBelowHalf int           `figure:"workloadsBelowHalf"`
+	LongestBelowHalf   time.Duration `figure:"longestBelowHalfSeconds"`
+	SumBelowHalf       time.Duration `figure:"sumBelowHalfSeconds"`
+	AnyBelowHalf       time.Duration `figure:"anyBelowHalfSeconds"`
 	// LowestReadyShare is the lowest share of live pods that any workload had; 1 if there is none.
-	LowestReadyShare float64
+	LowestReadyShare float64 `figure:"lowestReadyShare"`
 	// BudgetsBroken counts the budgets that were not kept at some time. LongestBelowBudget is the longest time of one without
 	// a break, SumBelowBudget the sum over all.
-	BudgetsBroken                      int
-	LongestBelowBudget, SumBelowBudget time.Duration
+	BudgetsBroken      int           `figure:"budgetsBroken"`
+	LongestBelowBudget time.Duration `figure:"longestBelowBudgetSeconds"`
+	SumBelowBudget     time.Duration `figure:"sumBelowBudgetSeconds"`
 
 	Zones     []ZoneReport     // by name
 	Workloads []WorkloadReport // by namespace, kind and name
 	Budgets   []BudgetReport   // by namespace and name
 
+	FailedJobs []FailedJob // by name
+	Unplaced   []Unplaced  // why pods are Pending at the end: most pods first, at most MostUnplaced
+	Series     *Series     // nil unless Scenario.Points asks for it
+	// Cancelled counts evictions that were due later and were cancelled, by evictor.Decision.Reason.
+	Cancelled map[string]int
+	// Left counts the pods on silent nodes at the end, by reason.
+	Left map[string]int
+	// Removed counts pods removed from nodes that are out of service, Waiting those that still have no node at the end,
+	// due or not. CameBackNodes and CameBackPods count nodes that recovered before they were tainted, and their pods.
+	Removed, Waiting, CameBackNodes, CameBackPods int
+
 	// NotSimulated counts pods by the feature that is not simulated, such as "resource claims", and the pods that were left
-	// out, by reason. It is nil if there are none.
-	NotSimulated map[string]int
+	// out, by reason. Understated are those of the features that could only keep more pods from more nodes, so that the
+	// figures of Pending pods are lower bounds. Both are nil if there are none.
+	NotSimulated, Understated map[string]int
+	Warnings                  []string // what may not be meant as it is said
+	After                     []int    // numbers of the events that come after the end
+	// Changes are the lines of the timeline about zones and the cluster, in order.
+	Changes []timeline.Line
 }
 
-// ZoneReport is the result for one zone.
-type ZoneReport struct {
-	Name string // region:name
-	// Nodes counts the zone's nodes at the end, LowestNodes the live ones at the worst time.
-	Nodes, LowestNodes int
-	// Below is how long fewer nodes were live than there are, BelowHalf how long fewer than half of them, in all.
-	Below, BelowHalf time.Duration
-	// Pods counts the pods that are on the zone's nodes at time 0, without completed pods and pods of DaemonSets. Those of
-	// Scenario.Workloads have no node yet.
-	Pods int
+// Reasons why pods are still on silent nodes at the end of a simulation.
+const (
+	LeftForever     = "tolerate the taint forever (mostly DaemonSet pods)"
+	LeftPending     = "still within their tolerationSeconds"
+	LeftTurn        = "on nodes whose turn has not come"
+	LeftTerminating = "deleted, waiting for their kubelet"
+	LeftCompleted   = "completed or mirror pods, never evicted"
+)
 
-	KubeletFailures, UnknownNodes, Taints, Evicted int // as in Report
-
-	FirstEviction, LastEviction time.Duration // 0 if there was none
-	NodesWaited                 time.Duration // how long at least one failed node waited for the zone's rate, in all
-}
-
-// WorkloadReport is the result for the pods of one controller. Pods of a Deployment's ReplicaSet count for the
-// Deployment. A pod is live while its node is live and the pod is neither deleted nor completed.
-type WorkloadReport struct {
-	Namespace, Kind, Name string
-	// Desired is the wanted number of pods. LowestReady is the smallest number of live pods, first reached at LowestAt, and
-	// LowestReadyShare its share of Desired. ReadyAtEnd is the number of live pods at the end.
-	Desired, LowestReady, ReadyAtEnd int
-	LowestReadyShare                 float64
-	LowestAt                         time.Duration
-	// Below is how long fewer pods were live than desired, BelowHalf how long fewer than half, in all. LongestBelowHalf is
-	// the longest time without a break.
-	Below, BelowHalf, LongestBelowHalf time.Duration
-	BelowBudget                        time.Duration // how long at least one of its disruption budgets was not kept, in all
-	PodHoursLost                       float64       // time below, in hours, summed over the missing pods
-}
-
-// BudgetReport is the result for the pods of one PodDisruptionBudget.
-type BudgetReport struct {
-	Namespace, Name string
-	// Desired is the wanted number of pods, Needed how many of them must be live, and LowestReady the smallest number of
-	// live pods.
-	Desired, Needed, LowestReady int
-	// Below is how long fewer pods than Needed were live, in all, LongestBelow the longest time without a break, and
-	// MostBelow the largest number that was missing.
-	Below, LongestBelow time.Duration
-	MostBelow           int
-}
-
-// reportOf converts the engine's report, whose figures have the same names.
-func reportOf(r *simulator.Report) *Report {
-	to := &Report{Steps: r.Passes}
-	figures(to, r)
-	to.Zones = each[ZoneReport](r.ByZone)
-	to.Workloads = each[WorkloadReport](r.Workloads)
-	to.Budgets = each[BudgetReport](r.Budgets)
-	return to
-}
-
-func each[To, From any](from []From) (to []To) {
-	for i := range from {
-		to = append(to, *new(To))
-		figures(&to[i], &from[i])
-	}
-	return to
-}
-
-// figures copies the fields that both structs have, by name and type.
-func figures(to, from any) {
-	a, b := reflect.ValueOf(to).Elem(), reflect.ValueOf(from).Elem()
-	for i := range a.NumField() {
-		if of := b.FieldByName(a.Type().Field(i).Name); of.IsValid() && of.Type() == a.Field(i).Type() {
-			a.Field(i).Set(of)
+// left counts the pods on silent nodes, by reason. Without taints, only pods of DaemonSets stay forever.
+func (c *cluster) left(taintBased bool) map[string]int {
+	left := make(map[string]int)
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if n.deleted || !n.failed {
+			continue
+		}
+		for p := n.firstPod; p >= 0; p = c.pods[p].next {
+			pod := &c.pods[p]
+			switch {
+			case pod.terminating:
+				left[LeftTerminating]++
+			case pod.phase.finished() || pod.spec.Mirror:
+				left[LeftCompleted]++
+			case !taintBased && pod.spec.OwnerKind == "DaemonSet":
+				left[LeftForever]++
+			case !taintBased:
+				left[LeftTurn]++
+			case !tainted(n) && toleratesForever(pod.spec):
+				left[LeftForever]++
+			case !tainted(n):
+				left[LeftTurn]++
+			case taints.Tolerate(taints.NoExecute(n.taints), pod.spec.Tolerations).Forever:
+				left[LeftForever]++
+			default:
+				left[LeftPending]++
+			}
 		}
 	}
+	return left
+}
+
+var unreachable = []v1.Taint{{Key: v1.TaintNodeUnreachable, Effect: v1.TaintEffectNoExecute}}
+
+func toleratesForever(s *podSpec) bool {
+	return taints.Tolerate(taints.NoExecute(unreachable), s.Tolerations).Forever
+}
+
+// note counts a line of the timeline.
+func (r *Report) note(l timeline.Line, seen map[string]struct{}) {
+	switch l.Kind {
+	case timeline.KindZone, timeline.KindCluster:
+		r.Changes = append(r.Changes, l)
+		return
+	case timeline.KindCondition:
+		if l.Type == string(v1.NodeReady) {
+			r.UnknownNodes++
+		}
+	case timeline.KindTaint:
+		if l.Op == timeline.OpAdd && l.Effect == string(v1.TaintEffectNoExecute) {
+			r.Taints++
+			seen[l.Node] = struct{}{}
+		}
+	case timeline.KindPodNotReady:
+		r.PodsMarkedNotReady++
+	case timeline.KindEvict:
+		r.Evicted++
+	default: // not a write of the controller
+		return
+	}
+	r.Writes++
+}
+
+// lineOf returns the line for a decision, in addition to those of the writes.
+func lineOf(d evictor.Decision) (timeline.Line, bool) {
+	l := timeline.Line{T: d.Time.Sub(Epoch)}
+	switch d.Kind {
+	case evictor.ZoneChanged:
+		l.Kind, l.Zone, l.State, l.Rate = timeline.KindZone, d.Zone.String(), d.State.String(), d.Rate
+		l.Ready, l.NotReady = d.Counts.Good(), d.Counts.Bad
+	case evictor.AllZonesDown:
+		l.Kind, l.State = timeline.KindCluster, timeline.AllZonesDisrupted
+	case evictor.AllZonesDownEnded:
+		l.Kind, l.State = timeline.KindCluster, timeline.ClusterNormal
+	case evictor.EvictionCancelled:
+		l.Kind, l.Node, l.Pod = timeline.KindCancel, d.Node, joinPodName(d.Pod.Namespace, d.Pod.Name)
+	default:
+		return l, false
+	}
+	return l, true
 }

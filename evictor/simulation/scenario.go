@@ -1,40 +1,38 @@
 package simulation
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
-// Scenario says what exists at time 0, what happens, and when it ends. It is plain data. Play does not change it, so it
-// can be copied, changed and played again.
+// Scenario says what exists at time 0, what happens, and when it ends. Play does not change it, so it can be copied,
+// changed and played again.
 type Scenario struct {
-	// Nodes, Pods and Budgets are objects as the API server returns them; see the package comment.
+	// Nodes, Pods and Objects are objects as the API server returns them; see the package comment.
 	//
 	// A node without conditions is Ready; one whose Ready condition is Unknown is silent. Its allocatable resources (its
 	// capacity if there are none) limit the pods that the scheduler puts there; a node with neither has no limit.
 	//
 	// A pod without conditions is Ready. A pod without a namespace is in default. A pod without a node is scheduled at time
 	// 0. Pods on nodes that are neither in Nodes nor in Zones are left out; Report.NotSimulated counts them.
-	Nodes   []*v1.Node
-	Pods    []*v1.Pod
-	Budgets []*policyv1.PodDisruptionBudget
-	// Workloads are controllers of pods: Deployments, ReplicaSets and StatefulSets of apps/v1, and Jobs of batch/v1 (with
-	// as many pods as its parallelism; once more pods than its backoffLimit have failed it ends, and evicted pods have). Pods whose owner references name the workload count as its replicas. The missing
-	// ones are made from its template and scheduled at time 0.
-	Workloads []runtime.Object
-	// PersistentVolumes and PersistentVolumeClaims decide where pods with claims may go. Pods whose claims are missing or not
-	// bound are counted in Report.NotSimulated.
-	PersistentVolumes      []*v1.PersistentVolume
-	PersistentVolumeClaims []*v1.PersistentVolumeClaim
+	Nodes []*v1.Node
+	Pods  []*v1.Pod
+	// Objects are the rest: PodDisruptionBudgets, PersistentVolumes, PersistentVolumeClaims, and workloads, which are the
+	// Deployments, ReplicaSets and StatefulSets of apps/v1, and the Jobs of batch/v1. Nodes and pods may be here too.
+	//
+	// Pods whose owner references name a workload count as its replicas. The missing ones are made from its template and
+	// scheduled at time 0. A Job has as many pods as its parallelism, and ends once more of them have failed than its
+	// backoffLimit says; evicted pods have.
+	Objects []runtime.Object
+	// Read, if not nil, adds more objects, for example from a file that is too large to hold. Nodes should come before
+	// their pods: a pod that comes before its node is kept in memory until then.
+	Read func(add func(runtime.Object) error) error
 	// Zones are generated nodes and pods.
 	Zones []Zone
 
@@ -48,30 +46,52 @@ type Scenario struct {
 	// Config configures the evictors that World.NewEvictor makes. The zero Config means evictor.DefaultConfig.
 	Config evictor.Config
 	// LeaseInterval is the time between two renewals of a kubelet's lease; 0 means 10 seconds. The renewals of all nodes
-	// are spread evenly over it. StatusInterval is the time between two status reports; 0 means 5 minutes.
+	// are spread evenly over it, unless LeasesTogether is set. StatusInterval is the time between two status reports; 0
+	// means 5 minutes.
 	LeaseInterval, StatusInterval time.Duration
+	LeasesTogether                bool
 	// ReplaceAfter is how long a controller and the scheduler take to replace a pod: the time from the moment a deleted pod
 	// may be replaced until the scheduler first looks for a node. 0 means 10 seconds. If it is negative, no pod is replaced
 	// and pods without a node are left out.
 	ReplaceAfter time.Duration
 	// AskBudgets makes PodWriter.Evict call the eviction API, which refuses evictions that would violate a
-	// PodDisruptionBudget. Otherwise evictions are deletions, as in kube-controller-manager, and Budgets matter only for
+	// PodDisruptionBudget. Otherwise evictions are deletions, as in kube-controller-manager, and budgets matter only for
 	// the Report.
 	AskBudgets bool
 
-	// Timeline, if not nil, gets a line of JSON for each write to the API, each event, and each change of a zone, in the
-	// order of time. examples/scenariofile/SCENARIO.md describes the fields.
-	Timeline io.Writer
+	// Timeline, if not nil, gets a line for each write to the API, each event, and each change of a zone, in the order of
+	// time. timeline.To writes them as JSON.
+	Timeline func(timeline.Line) error
+	// Happened, if not nil, gets what happens to nodes and pods without the controllers.
+	Happened func(Happening)
+	// Progress, if not nil, gets the virtual time from time to time.
+	Progress func(at time.Duration)
+	// Points is about how many steps the Report's Series has; 0 means no Series.
+	Points int
+	// Clock, if not nil, is the clock of the world, such as a fake clock of k8s.io/utils/clock/testing. It must stand at
+	// Epoch.
+	Clock Clock
+}
+
+// Clock is a clock that the simulation moves.
+type Clock interface {
+	clock.PassiveClock
+	SetTime(time.Time)
 }
 
 // Zone generates the nodes <name>-000, <name>-001, … with the labels of that zone and region. Each node has pods of a
 // ReplicaSet with the zone's name, default/<node>-p0, …, and pods of a DaemonSet, default/<node>-ds0, …. ReplicaSet pods
 // tolerate not-ready and unreachable for 300 seconds; DaemonSet pods tolerate every NoExecute taint.
 type Zone struct {
-	Name, Region         string // Region may be empty
-	Nodes                int
-	PodsPerNode          int
-	DaemonSetPodsPerNode int
+	Name                 string `yaml:"name,omitempty"`
+	Region               string `yaml:"region,omitempty"` // may be empty
+	Nodes                int    `yaml:"nodes,omitempty"`
+	PodsPerNode          int    `yaml:"podsPerNode,omitempty"`
+	DaemonSetPodsPerNode int    `yaml:"daemonSetPodsPerNode,omitempty"`
+	NodeFields           `yaml:",inline"`
+	Pod                  PodFields `yaml:"pod,omitempty"` // of all its pods but those of the DaemonSet
+	// TolerationSeconds replaces the 300 seconds if it is not nil.
+	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds,omitempty"`
 }
 
 // Trace is the recorded number of live machines over time. As many nodes of the zone are live, the first by name; the
@@ -86,17 +106,12 @@ type Trace struct {
 	Scale int
 }
 
-// Event is one thing that happens.
-type Event struct {
-	At time.Duration // since time 0
-	Do Action
-}
-
 // Defaults of a Scenario.
 const (
 	leaseInterval  = 10 * time.Second
 	statusInterval = 5 * time.Minute
 	replaceAfter   = 10 * time.Second
+	usualTolerance = TolerationSeconds(300) // of generated pods
 )
 
 // withDefaults sets fields that are zero.
@@ -115,83 +130,23 @@ func (s Scenario) withDefaults() Scenario {
 	return s
 }
 
-// translate converts the scenario, whose defaults are set, to the engine's type. Its error lists only the faults that the
-// engine would not find.
-func (s *Scenario) translate() (*scenario.Scenario, error) {
-	errs := s.faults()
+// settings are those in effect, as the timeline tells them.
+func (s *Scenario) settings() timeline.Fields {
 	c := &s.Config
-	t := &scenario.Scenario{
-		Until: duration(s.Until),
-		Config: scenario.Config{
-			NodeMonitorPeriod: duration(c.NodeMonitorPeriod), NodeMonitorGracePeriod: duration(c.NodeMonitorGracePeriod),
-			NodeStartupGracePeriod: duration(c.NodeStartupGracePeriod), NodeEvictionRate: &c.NodeEvictionRate,
-			SecondaryNodeEvictionRate: &c.SecondaryNodeEvictionRate, LargeClusterSizeThreshold: &c.LargeClusterSizeThreshold,
-			UnhealthyZoneThreshold: &c.UnhealthyZoneThreshold, PodEvictionTimeout: duration(c.PodEvictionTimeout),
-			TaintBasedEviction: &c.TaintBasedEviction, UseEvictionAPI: &s.AskBudgets,
-		},
-		Heartbeat: scenario.Heartbeat{Interval: duration(s.LeaseInterval), StatusInterval: duration(s.StatusInterval)},
+	fields := timeline.Fields{
+		"nodeMonitorPeriod": c.NodeMonitorPeriod, "nodeMonitorGracePeriod": c.NodeMonitorGracePeriod,
+		"nodeStartupGracePeriod": c.NodeStartupGracePeriod, "nodeEvictionRate": c.NodeEvictionRate,
+		"secondaryNodeEvictionRate": c.SecondaryNodeEvictionRate, "largeClusterSizeThreshold": c.LargeClusterSizeThreshold,
+		"unhealthyZoneThreshold": c.UnhealthyZoneThreshold, "podEvictionTimeout": c.PodEvictionTimeout,
+		"taintBasedEviction": c.TaintBasedEviction, "useEvictionAPI": s.AskBudgets,
+		"heartbeatInterval": s.LeaseInterval, "statusInterval": s.StatusInterval, "spread": "even",
+		"tolerationSeconds": int(usualTolerance), "rescheduleAfter": "never", "until": s.Until,
+	}
+	if s.LeasesTogether {
+		fields["spread"] = "none"
 	}
 	if s.ReplaceAfter >= 0 {
-		t.Reschedule = &scenario.Reschedule{After: duration(s.ReplaceAfter)}
+		fields["rescheduleAfter"] = s.ReplaceAfter
 	}
-	for _, z := range s.Zones {
-		t.Cluster.Zones = append(t.Cluster.Zones, scenario.Zone{
-			Name: z.Name, Region: z.Region, Nodes: z.Nodes, PodsPerNode: z.PodsPerNode, DaemonSetPodsPerNode: z.DaemonSetPodsPerNode,
-		})
-	}
-	for i := range s.Events {
-		e := s.Events[i].Do.event
-		e.At = duration(s.Events[i].At)
-		t.Events = append(t.Events, e)
-	}
-	for i := range s.Traces {
-		place := fmt.Sprintf("traces[%d]", i)
-		driver, err := s.Traces[i].translate(place)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", place, err))
-		}
-		t.Availability = append(t.Availability, driver)
-	}
-	return t, errors.Join(errs...)
+	return fields
 }
-
-// faults returns those that the engine would not find, or would report under another field's name.
-func (s *Scenario) faults() (errs []error) {
-	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if s.Until <= 0 {
-		fault("until: %v is not positive", s.Until)
-	}
-	if s.LeaseInterval < 0 {
-		fault("leaseInterval: %v is negative", s.LeaseInterval)
-	}
-	if s.StatusInterval < 0 {
-		fault("statusInterval: %v is negative", s.StatusInterval)
-	}
-	if err := s.Config.Validate(); err != nil {
-		fault("config: %w", err)
-	}
-	for i := range s.Events {
-		if err := s.Events[i].Do.err; err != nil {
-			fault("event %d (at %v): %w", i+1, s.Events[i].At, err)
-		}
-	}
-	return errs
-}
-
-func (t *Trace) translate(place string) (scenario.ZoneTrace, error) {
-	driver := scenario.ZoneTrace{Zone: &t.Zone, File: place}
-	if t.Scale != 0 {
-		driver.Scale = &t.Scale
-	}
-	if t.Gap <= 0 || t.Gap%time.Second != 0 {
-		return driver, fmt.Errorf("gap: %v is not a positive number of whole seconds", t.Gap)
-	}
-	trace, err := scenario.NewTrace(int(t.Gap/time.Second), t.Alive)
-	if err != nil {
-		return driver, fmt.Errorf("alive: %w", err)
-	}
-	driver.Trace = trace
-	return driver, nil
-}
-
-func duration(d time.Duration) *scenario.Duration { return (*scenario.Duration)(&d) }

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"strconv"
@@ -10,12 +11,10 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
-// workload is a controller of pods.
-type workload struct {
+// workloadObject is a controller of pods.
+type workloadObject struct {
 	kind     string
 	meta     *metav1.ObjectMeta
 	replicas *int32
@@ -23,42 +22,62 @@ type workload struct {
 	job      *batchv1.Job // nil if it is another kind
 }
 
-func workloadOf(object runtime.Object) (w workload, err error) {
+func workloadOf(object runtime.Object) (w workloadObject, err error) {
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		if o != nil {
-			return workload{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
-		}
+		return workloadObject{"Deployment", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
 	case *appsv1.ReplicaSet:
-		if o != nil {
-			return workload{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
-		}
+		return workloadObject{"ReplicaSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
 	case *appsv1.StatefulSet:
-		if o != nil {
-			return workload{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
-		}
+		return workloadObject{"StatefulSet", &o.ObjectMeta, o.Spec.Replicas, &o.Spec.Template, nil}, nil
 	case *batchv1.Job:
-		if o != nil {
-			return workload{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o}, nil
-		}
-	case nil:
-	default:
-		return w, fmt.Errorf("%T is not a Deployment, ReplicaSet, StatefulSet or Job", object)
+		return workloadObject{"Job", &o.ObjectMeta, o.Spec.Parallelism, &o.Spec.Template, o}, nil
 	}
-	return w, errNil
+	return w, fmt.Errorf("%T is not a Node, Pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim, Deployment, ReplicaSet, StatefulSet or Job", object)
 }
 
-// jobOf is what the engine knows of a Job. Its rules for failures, by index or by reason, are not simulated.
-func jobOf(job *batchv1.Job) simulator.JobSpec {
-	s := simulator.JobSpec{Limit: 6, Failed: int(job.Status.Failed)} // 6 is the API server's default
-	if job.Spec.BackoffLimit != nil {
-		s.Limit = int(*job.Spec.BackoffLimit)
+// usualBackoffLimit is what the API server sets.
+const usualBackoffLimit = 6
+
+// jobOf is what a simulation knows of a Job. Its rules for failures, by index or by reason, are not simulated. What is
+// younger than the oldest API is read by its name.
+func jobOf(object *batchv1.Job) jobSpec {
+	var j struct {
+		Spec struct {
+			BackoffLimit         *int
+			BackoffLimitPerIndex *int
+			PodFailurePolicy     *struct{}
+			PodReplacementPolicy string
+			Suspend              bool
+		}
+		Status struct {
+			Failed                  int
+			UncountedTerminatedPods struct{ Failed []string }
+			Conditions              []struct{ Type, Status string }
+		}
 	}
-	if policy := job.Spec.PodReplacementPolicy; policy != nil {
-		s.OnlyFailed = *policy == batchv1.Failed
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &j)
 	}
-	if job.Spec.PodFailurePolicy != nil || job.Spec.BackoffLimitPerIndex != nil {
+	if err != nil {
+		return jobSpec{Other: true, Limit: -1} // impossible for this type
+	}
+	s := jobSpec{
+		Limit: usualBackoffLimit, Failed: j.Status.Failed + len(j.Status.UncountedTerminatedPods.Failed),
+		OnlyFailed: j.Spec.PodReplacementPolicy == "Failed", Ended: j.Spec.Suspend,
+	}
+	if j.Spec.BackoffLimit != nil {
+		s.Limit = *j.Spec.BackoffLimit
+	}
+	if j.Spec.PodFailurePolicy != nil || j.Spec.BackoffLimitPerIndex != nil {
 		s.Other, s.Limit = true, -1
+	}
+	for _, c := range j.Status.Conditions {
+		switch c.Type {
+		case "Complete", "SuccessCriteriaMet", "Failed", "FailureTarget":
+			s.Ended = s.Ended || c.Status == "True"
+		}
 	}
 	return s
 }
@@ -67,7 +86,7 @@ func jobOf(job *batchv1.Job) simulator.JobSpec {
 const hash = "sim"
 
 // wanted returns the desired number of pods.
-func (w *workload) wanted() (int, error) {
+func (w *workloadObject) wanted() (int, error) {
 	switch {
 	case w.meta.Name == "":
 		return 0, errNoName
@@ -80,8 +99,7 @@ func (w *workload) wanted() (int, error) {
 }
 
 // pod returns the i-th pod of the workload.
-func (w *workload) pod(i int) *v1.Pod {
-	isTrue := true
+func (w *workloadObject) pod(i int) *v1.Pod {
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: w.kind, Name: w.meta.Name, UID: w.meta.UID, Controller: &isTrue}
 	pod := &v1.Pod{Spec: w.template.Spec}
 	pod.Labels = w.template.Labels
@@ -96,6 +114,6 @@ func (w *workload) pod(i int) *v1.Pod {
 	}
 	pod.Name, pod.Namespace = owner.Name+"-"+strconv.Itoa(i), inDefault(w.meta.Namespace)
 	pod.OwnerReferences = []metav1.OwnerReference{owner}
-	pod.Spec.Tolerations = simulator.Admitted(pod.Spec.Tolerations, 300)
+	pod.Spec.Tolerations = admitted(pod.Spec.Tolerations, int64(usualTolerance))
 	return pod
 }

@@ -11,11 +11,7 @@ import (
 
 	"github.com/evictkit/evictkit/evictor"
 	"github.com/evictkit/evictkit/internal/absent"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
-
-// Epoch is time 0 of every World; its clock starts there.
-var Epoch = simulator.Epoch
 
 // Controller acts in a World. An *evictor.Evictor is one.
 type Controller interface {
@@ -36,11 +32,11 @@ func (f StepFunc) Step(ctx context.Context) (time.Time, error) { return f(ctx) }
 // not write yet.
 type Start func(w *World) (Controller, error)
 
-// World is a simulated cluster, as controllers see it. Call its methods and those of its Clients only within Start and
-// Step, on the goroutine that called Play.
+// World is a simulated cluster, as controllers see it. Most callers need Clients, Clock or NewEvictor, and Do. Call its
+// methods and those of its Clients only within Start and Step, on the goroutine that called Play, or, for a World of New,
+// one at a time.
 type World struct {
-	inner   simulator.World
-	config  evictor.Config
+	player  *player
 	targets []evictor.Target
 	acting  []acting
 	changes int  // number of changes to nodes and pods so far
@@ -57,8 +53,11 @@ type acting struct {
 	seen int
 }
 
-// Clock returns the clock of the world. It has no timers: Step returns when to call it again.
-func (w *World) Clock() clock.PassiveClock { return w.inner.Cluster.Clock }
+// Clock returns the clock of the world: that of the Scenario, or one without timers. Step returns when to call it again.
+func (w *World) Clock() clock.PassiveClock { return w.player.cluster.Clock }
+
+// Config returns Scenario.Config, or the default if that is zero.
+func (w *World) Config() evictor.Config { return w.player.scenario.Config }
 
 // Clients returns the world's API as the interfaces that evictor.New takes. The stores show every change at once. Objects
 // have only some fields: nodes have names, UIDs, labels, times, taints, spec.unschedulable, conditions, and the capacity
@@ -69,14 +68,12 @@ func (w *World) Clock() clock.PassiveClock { return w.inner.Cluster.Clock }
 // made, and every change after that. The Confirmer sees renewals that LoseLeases makes the watch lose; replace it or set
 // it to nil as you like.
 func (w *World) Clients() evictor.Clients {
-	return evictor.Clients{
-		Nodes: w.inner.Cluster, Pods: w.inner.Cluster, NodeWriter: w.inner.Writer, PodWriter: w.inner.Writer, Source: (*source)(w),
-		Confirmer: w.inner.Cluster,
-	}
+	c, to := w.player.cluster, w.player.writer
+	return evictor.Clients{Nodes: c, Pods: c, NodeWriter: to, PodWriter: to, Source: (*source)(w), Confirmer: evictor.ConfirmFunc(w.player.confirm)}
 }
 
-// NewEvictor makes an evictor with Scenario.Config and the world's clients and clock. Its decisions go to the Report and
-// the timeline, and to Options.Observer if it is set. Options.Clock must be nil.
+// NewEvictor makes an evictor with the World's Config, Clients and Clock. Its decisions go to the Report and the timeline,
+// and to Options.Observer if it is set. Options.Clock must be nil.
 func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
 	if options.Clock != nil {
 		return nil, errors.New("options.clock: must be nil: the evictor uses the clock of the world")
@@ -84,29 +81,28 @@ func (w *World) NewEvictor(options evictor.Options) (*evictor.Evictor, error) {
 	options.Clock = w.Clock()
 	switch mine := options.Observer; {
 	case mine == nil:
-		options.Observer = evictor.ObserverFunc(w.inner.Decided)
+		options.Observer = evictor.ObserverFunc(w.Observe)
 	case !absent.Value(mine): // New reports the other case
 		options.Observer = evictor.ObserverFunc(func(d evictor.Decision) {
-			w.inner.Decided(d)
+			w.Observe(d)
 			mine.Observe(d)
 		})
 	}
-	return evictor.New(w.config, w.Clients(), options)
+	return evictor.New(w.Config(), w.Clients(), options)
 }
 
-// Do makes an action happen now, as if a person or another program did it. An error says what is wrong with the action,
-// for example that a node does not exist; then nothing has happened. While the API is down, every action that goes
-// through it fails with ServiceUnavailable. Fail, Recover, Partition, Condition and actions on the API itself do not go
-// through it. Call Do only within Step. Each call looks at every node.
-func (w *World) Do(a Action) error {
-	switch {
-	case a.err != nil:
-		return a.err
-	case !w.begun:
+// Observe takes the decisions of an evictor that NewEvictor did not make, for the Report and the timeline.
+func (w *World) Observe(d evictor.Decision) { w.player.observe(d) }
+
+// Do makes an event happen now, as if a person or another program did it. An error says what is wrong with the event,
+// for example that a node does not exist; then nothing has happened. While the API is down, everything that goes through
+// it fails with ServiceUnavailable. Fail, Recover, Partition, Condition, leases and the state of the API itself do not go
+// through it. Call Do only within Step. Each call that does not name its nodes looks at every node.
+func (w *World) Do(e Event) error {
+	if !w.begun {
 		return errors.New("Do was called before the first Step")
 	}
-	e := a.event
-	return w.inner.Act(&e)
+	return w.player.act(&e)
 }
 
 // begin makes the controllers and feeds their targets all objects.
@@ -135,10 +131,11 @@ func (w *World) begin(controllers []Start) error {
 // pods itself.
 func (w *World) tell(target evictor.Target) {
 	_, ours := target.(*evictor.Evictor)
-	w.inner.Cluster.Nodes(func(node *v1.Node) bool {
+	c := w.player.cluster
+	c.Nodes(func(node *v1.Node) bool {
 		target.NodeChanged(node.Name)
 		if !ours {
-			for _, pod := range w.inner.Cluster.SortedPods(node.Name) {
+			for _, pod := range c.SortedPods(node.Name) {
 				target.PodChanged(pod)
 			}
 		}

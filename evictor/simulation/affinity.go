@@ -1,0 +1,287 @@
+package simulation
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// nodeRule is a pod's node selector, its required node affinity and the extended resources it asks for.
+type nodeRule struct {
+	selector labels.Selector
+	terms    []nodeTerm // one of them must match; nil means no requirement
+	required bool       // there is an affinity, so nothing matches if there are no terms
+	extended []int
+}
+
+type nodeTerm struct {
+	labels labels.Selector
+	names  []nameRule
+}
+
+// nameRule requires the node of that name, or any other. It is not a labels.Requirement, because those reject long
+// names.
+type nameRule struct {
+	name string
+	same bool
+}
+
+const nameField = "metadata.name"
+
+func newNodeRule(selector map[string]string, affinity *v1.NodeSelector, extended []int) *nodeRule {
+	if len(selector) == 0 && affinity == nil && len(extended) == 0 {
+		return nil
+	}
+	r := &nodeRule{selector: labels.SelectorFromSet(selector), required: affinity != nil, extended: extended}
+	if affinity == nil {
+		return r
+	}
+	for i := range affinity.NodeSelectorTerms {
+		t := &affinity.NodeSelectorTerms[i]
+		if len(t.MatchExpressions)+len(t.MatchFields) == 0 {
+			continue // matches nothing
+		}
+		expressions, sound := requirements(t.MatchExpressions)
+		names, soundNames := nameRules(t.MatchFields)
+		if sound && soundNames {
+			r.terms = append(r.terms, nodeTerm{labels.NewSelector().Add(expressions...), names})
+		}
+	}
+	return r
+}
+
+var operators = map[v1.NodeSelectorOperator]selection.Operator{
+	v1.NodeSelectorOpIn: selection.In, v1.NodeSelectorOpNotIn: selection.NotIn, v1.NodeSelectorOpExists: selection.Exists,
+	v1.NodeSelectorOpDoesNotExist: selection.DoesNotExist, v1.NodeSelectorOpGt: selection.GreaterThan, v1.NodeSelectorOpLt: selection.LessThan,
+}
+
+// requirements returns the requirements of a term. An invalid one makes the term match nothing.
+func requirements(list []v1.NodeSelectorRequirement) (all []labels.Requirement, sound bool) {
+	for i := range list {
+		r, err := labels.NewRequirement(list[i].Key, operators[list[i].Operator], list[i].Values)
+		if err != nil {
+			return nil, false
+		}
+		all = append(all, *r)
+	}
+	return all, true
+}
+
+// nameRules returns the rules for a term's fields. The name is the only field, and each rule has one value.
+func nameRules(list []v1.NodeSelectorRequirement) (all []nameRule, sound bool) {
+	for i := range list {
+		r := &list[i]
+		same := r.Operator == v1.NodeSelectorOpIn
+		if r.Key != nameField || len(r.Values) != 1 || !same && r.Operator != v1.NodeSelectorOpNotIn {
+			return nil, false
+		}
+		all = append(all, nameRule{r.Values[0], same})
+	}
+	return all, true
+}
+
+// matches says whether a node satisfies the rule. All nodes satisfy nil.
+func (r *nodeRule) matches(n *node) bool {
+	if r == nil {
+		return true
+	}
+	for _, resource := range r.extended {
+		if n.room == nil {
+			break
+		}
+		if has, _ := n.room.has(resource); has == 0 {
+			return false
+		}
+	}
+	return r.selects(n)
+}
+
+// selects is matches but for extended resources.
+func (r *nodeRule) selects(n *node) bool {
+	if r == nil {
+		return true
+	}
+	set := labels.Set(n.labels)
+	if !r.selector.Matches(set) {
+		return false
+	}
+	return !r.required || slices.ContainsFunc(r.terms, func(t nodeTerm) bool {
+		return t.labels.Matches(set) && !slices.ContainsFunc(t.names, func(r nameRule) bool { return r.same != (r.name == n.name) })
+	})
+}
+
+// tally counts pods by the value of a label of their nodes: the pods that match all its terms or, if it counts holders,
+// the pods that must be apart from what its terms match.
+type tally struct {
+	terms     []podTerm
+	topology  string
+	byHolder  bool
+	held      *tally // for a holder: the anti-affinity that it has
+	counts    map[string]int
+	count     int
+	stringKey string
+}
+
+// podTerm is a term of a pod's affinity to other pods.
+type podTerm struct {
+	selector   labels.Selector
+	namespaces labels.Selector // by the name label, the only one that is known
+	names      []string
+}
+
+func (t *podTerm) matches(l *labelSet, namespace string) bool {
+	if !slices.Contains(t.names, namespace) && !t.namespaces.Matches(labels.Set{"kubernetes.io/metadata.name": namespace}) {
+		return false
+	}
+	return t.selector.Matches(l)
+}
+
+func (t *tally) matches(l *labelSet, namespace string) bool {
+	for i := range t.terms {
+		if !t.terms[i].matches(l, namespace) {
+			return false
+		}
+	}
+	return true
+}
+
+// terms returns the tallies of a pod's required affinity and anti-affinity, and registers the anti-affinity so that it
+// is counted for the pods that match it.
+func (c *cluster) terms(namespace string, near, apart []v1.PodAffinityTerm) (nearTo, apartFrom []*tally) {
+	all := make([]podTerm, len(near))
+	for i := range near {
+		all[i] = newPodTerm(namespace, &near[i])
+	}
+	for i := range near {
+		nearTo = append(nearTo, c.tally(keyOf([]any{namespace, near, i}), &tally{terms: all, topology: near[i].TopologyKey}))
+	}
+	for i := range apart {
+		key := keyOf([]any{namespace, apart[i]})
+		t := c.tally(key, &tally{terms: []podTerm{newPodTerm(namespace, &apart[i])}, topology: apart[i].TopologyKey})
+		c.tally(key+" held", &tally{terms: t.terms, topology: t.topology, byHolder: true, held: t})
+		apartFrom = append(apartFrom, t)
+	}
+	return nearTo, apartFrom
+}
+
+func newPodTerm(namespace string, t *v1.PodAffinityTerm) podTerm {
+	p := podTerm{names: t.Namespaces, namespaces: selectorOf(namespaceSelector(t)), selector: selectorOf(t.LabelSelector)}
+	if len(t.Namespaces) == 0 && namespaceSelector(t) == nil {
+		p.names = []string{namespace}
+	}
+	return p
+}
+
+// selectorOf returns a selector that matches nothing if the given one is nil or invalid.
+func selectorOf(s *metav1.LabelSelector) labels.Selector {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return labels.Nothing()
+	}
+	return selector
+}
+
+// tally returns the shared form of a tally. It is counted when it is first used.
+func (c *cluster) tally(key string, t *tally) *tally {
+	for _, shared := range c.tallies {
+		if shared.stringKey == key {
+			return shared
+		}
+	}
+	t.stringKey = key
+	c.tallies = append(c.tallies, t)
+	c.tallied = false
+	return t
+}
+
+// tell counts a pod that was added (+1) or removed (-1).
+func (c *cluster) tell(p *pod, namespace string, by int) {
+	n := &c.nodes[p.node]
+	for _, t := range c.tallies {
+		value, ok := n.labels[t.topology]
+		if !ok {
+			continue
+		}
+		counts := false
+		if t.byHolder {
+			counts = p.spec.needs != nil && slices.Contains(p.spec.needs.apart, t.held)
+		} else {
+			counts = t.matches(p.spec.labels, namespace)
+		}
+		if counts {
+			t.counts[value] += by
+			t.count += by
+		}
+	}
+}
+
+// relabelled records that labels of a node changed.
+func (c *cluster) relabelled() {
+	c.tallied = false
+	if c.load != nil {
+		c.load.version++
+	}
+}
+
+// recount counts all pods again, after a tally was added or labels of a node changed.
+func (c *cluster) recount() {
+	if c.tallied {
+		return
+	}
+	c.tallied = true
+	for _, t := range c.tallies {
+		t.counts, t.count = make(map[string]int), 0
+	}
+	if c.spreading != nil {
+		c.spreading.recount(c)
+	}
+	for i := 0; i < len(c.pods) && len(c.tallies) > 0; i++ {
+		if p := &c.pods[i]; p.node >= 0 && p.spec != nil && !p.phase.finished() {
+			c.tell(p, c.spaces[p.id.space], 1)
+		}
+	}
+}
+
+// among says whether a pod may be on a node according to its required affinity and anti-affinity, and to the
+// anti-affinity of the pods there.
+func (c *cluster) among(n *node, s *podSpec, namespace string) bool {
+	for _, t := range c.tallies {
+		if value, ok := n.labels[t.topology]; t.byHolder && ok && t.counts[value] > 0 && t.matches(s.labels, namespace) {
+			return false
+		}
+	}
+	if s.needs == nil {
+		return true
+	}
+	for _, t := range s.needs.apart {
+		if value, ok := n.labels[t.topology]; ok && t.counts[value] > 0 {
+			return false
+		}
+	}
+	return c.near(n, s, namespace)
+}
+
+// near lets the first pod of a group that must be together be anywhere.
+func (c *cluster) near(n *node, s *podSpec, namespace string) bool {
+	found, total := true, 0
+	for _, t := range s.needs.near {
+		value, ok := n.labels[t.topology]
+		if !ok {
+			return false
+		}
+		found = found && t.counts[value] > 0
+		total += t.count
+	}
+	return found || total == 0 && s.needs.near[0].matches(s.labels, namespace)
+}
+
+// minds says whether other pods affect where this one may go.
+func (c *cluster) minds(s *podSpec, namespace string) bool {
+	if s.needs != nil && len(s.needs.near)+len(s.needs.apart) > 0 {
+		return true
+	}
+	return slices.ContainsFunc(c.tallies, func(t *tally) bool { return t.byHolder && t.matches(s.labels, namespace) })
+}

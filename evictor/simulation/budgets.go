@@ -1,0 +1,193 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	v1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// AddBudget adds a PodDisruptionBudget, with exactly one of MinAvailable and MaxUnavailable set. Deletions ignore it;
+// the report says how long fewer pods were live than it needs. Call AddBudget before a simulation.
+func (c *cluster) AddBudget(namespace, name string, spec budgetSpec) error {
+	const ifHealthyBudget, alwaysAllow = "IfHealthyBudget", "AlwaysAllow"
+	policy := ifHealthyBudget
+	if spec.UnhealthyPodEvictionPolicy != nil {
+		policy = *spec.UnhealthyPodEvictionPolicy
+	}
+	if policy != ifHealthyBudget && policy != alwaysAllow {
+		return fmt.Errorf("unhealthyPodEvictionPolicy: %q is neither %s nor %s", policy, ifHealthyBudget, alwaysAllow)
+	}
+	chosen, err := metav1.LabelSelectorAsSelector(spec.Selector)
+	if err != nil {
+		return err
+	}
+	b := budget{namespace: namespace, name: name, selector: chosen, alwaysUnhealthy: policy == alwaysAllow}
+	if b.need, err = needed(spec.MinAvailable, spec.MaxUnavailable); err != nil {
+		return err
+	}
+	c.levels.budgets = append(c.levels.budgets, b)
+	added := int32(len(c.levels.budgets) - 1)
+	matched := make(map[int32]bool)
+	for g := range c.levels.members {
+		if c.under(int32(g), added) {
+			matched[int32(g)+1] = true
+		}
+	}
+	if len(matched) == 0 {
+		return nil
+	}
+	for i := range c.pods { // pods that were added before their budget
+		if p := &c.pods[i]; p.node >= 0 && matched[p.member] && c.counts(p) {
+			have := 1
+			if !c.nodes[p.node].serves() {
+				have = 0
+			}
+			c.levels.changeBudget(c.now(), added, 1, have)
+			if p.ready {
+				c.levels.budgets[added].healthy++
+			}
+		}
+	}
+	return nil
+}
+
+// healthy counts a pod that is Ready in the API for its budgets when it appears (+1) or goes (-1).
+func (c *cluster) healthy(p *pod, by int) {
+	if p.member == 0 || !p.ready || !c.counts(p) {
+		return
+	}
+	for _, b := range c.levels.members[p.member-1].budgets {
+		c.levels.budgets[b].healthy += by
+	}
+}
+
+const disruptionBudgetCause = "DisruptionBudget" // policyv1.DisruptionBudgetCause, which old versions of k8s.io/api lack
+
+// refusal returns the error with which the eviction API refuses to evict a pod; nil if it allows the eviction. The rules
+// are those of the API server. Pods that do not run or are deleted already may always be evicted. A pod that is not Ready
+// may be evicted if enough others are Ready, or always if the budget says so. Two budgets for one pod are an error.
+func (c *cluster) refusal(i int32) error {
+	p := &c.pods[i]
+	if p.member == 0 || p.terminating || p.phase.finished() || phases[p.phase] == v1.PodPending {
+		return nil
+	}
+	budgets := c.levels.members[p.member-1].budgets
+	switch len(budgets) {
+	case 0:
+		return nil
+	case 1:
+	default:
+		return apierrors.NewInternalError(errors.New("this pod has more than one PodDisruptionBudget, which the eviction subresource does not support"))
+	}
+	b := &c.levels.budgets[budgets[0]]
+	needed := b.need(b.desired)
+	switch {
+	case b.desired > 0 && b.healthy > needed:
+		return nil
+	case !p.ready && (b.alwaysUnhealthy || b.healthy >= needed && needed > 0):
+		return nil
+	}
+	err := apierrors.NewTooManyRequests("the eviction would violate the pod's disruption budget", 0)
+	err.ErrStatus.Details.Causes = []metav1.StatusCause{{
+		Type:    disruptionBudgetCause,
+		Message: fmt.Sprintf("budget %s needs %d healthy pods and has %d", b.name, needed, b.healthy),
+	}}
+	return err
+}
+
+// budget is a PodDisruptionBudget's pods.
+type budget struct {
+	namespace, name string
+	selector        labels.Selector
+	healthy         int  // pods that are Ready in the API
+	alwaysUnhealthy bool // pods that are not Ready may always be evicted
+	workloads       []int32
+	level
+}
+
+// under adds a budget to a group if the budget selects it.
+func (c *cluster) under(g, b int32) bool {
+	group, budget := &c.levels.members[g], &c.levels.budgets[b]
+	if group.namespace != budget.namespace || group.labels == nil && !budget.selector.Empty() {
+		return false
+	}
+	set := group.labels
+	if set == nil {
+		set = &labelSet{}
+	}
+	if !budget.selector.Matches(set) {
+		return false
+	}
+	group.budgets = append(group.budgets, b)
+	if w := group.workload; w >= 0 && !slices.Contains(budget.workloads, w) {
+		budget.workloads = append(budget.workloads, w)
+		c.levels.workloads[w].budgets++
+		if budget.lacks() > 0 {
+			c.levels.workloads[w].broke(c.now(), 1)
+		}
+	}
+	return true
+}
+
+// broke counts a budget of the workload that is no longer kept (+1), or is kept again (-1).
+func (w *workload) broke(now int64, by int) {
+	if w.broken > 0 {
+		w.belowBudget += now - w.brokenSince
+	}
+	w.broken, w.brokenSince = w.broken+by, now
+}
+
+// changeBudget changes the desired and live numbers of a budget.
+func (l *levels) changeBudget(now int64, number int32, desired, have int) {
+	b := &l.budgets[number]
+	was := b.lacks() > 0
+	b.change(now, desired, have)
+	if is := b.lacks() > 0; is != was {
+		by := -1
+		if is {
+			by = 1
+		}
+		for _, w := range b.workloads {
+			l.workloads[w].broke(now, by)
+		}
+	}
+}
+
+// needed returns how many pods must be live, as a function of the desired number. Shares are rounded up, as in the
+// disruption controller.
+func needed(minAvailable, maxUnavailable *intstr.IntOrString) (func(desired int) int, error) {
+	given := minAvailable
+	if given == nil {
+		given = maxUnavailable
+	}
+	if given == nil {
+		return func(int) int { return 0 }, nil
+	}
+	percent := -1
+	if given.Type == intstr.String {
+		text, ok := strings.CutSuffix(given.StrVal, "%")
+		n, err := strconv.Atoi(text)
+		if err != nil || !ok || n < 0 {
+			return nil, fmt.Errorf("%q is neither a number nor a percentage", given.StrVal)
+		}
+		percent = n
+	}
+	return func(desired int) int {
+		n := int(given.IntVal)
+		if percent >= 0 {
+			n = (desired*percent + 99) / 100
+		}
+		if minAvailable == nil {
+			n = desired - n
+		}
+		return max(n, 0)
+	}, nil
+}

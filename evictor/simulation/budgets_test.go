@@ -1,0 +1,82 @@
+package simulation
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// The two pods of a node that fell silent are not Ready: the other six decide, unless the budget lets such pods always go.
+func TestUnhealthyPodEvictionPolicy(t *testing.T) {
+	always, ifHealthy := "AlwaysAllow", "IfHealthyBudget"
+	for _, c := range []struct {
+		policy  *string
+		needed  int
+		evicted int
+	}{
+		{nil, 6, 2}, {nil, 7, 0}, {nil, 0, 2},
+		{&ifHealthy, 6, 2}, {&ifHealthy, 7, 0},
+		{&always, 6, 2}, {&always, 7, 2}, {&always, 8, 2},
+	} {
+		least := intstr.FromInt(c.needed)
+		spec := BudgetSpec{
+			MinAvailable: &least, UnhealthyPodEvictionPolicy: c.policy, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}},
+		}
+		s := &scenario.Scenario{Until: at(20 * time.Minute), Cluster: scenario.Cluster{Zones: appX(4)}}
+		s.Config.UseEvictionAPI, s.Config.NodeEvictionRate = ptr(true), ptr(1.0)
+		s.Events = []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}}}
+		cluster := New(&Clock{})
+		require.NoError(t, cluster.AddBudget("default", "x", spec))
+		_, _, r := told(t, cluster, s)
+		policy := "none"
+		if c.policy != nil {
+			policy = *c.policy
+		}
+		require.Equal(t, c.evicted, r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
+
+		// Pods that are Ready are under the budget, whatever it says of others.
+		s.Events[0] = scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-000"}, Key: "k", Effect: "NoExecute"}}
+		cluster = New(&Clock{})
+		require.NoError(t, cluster.AddBudget("default", "x", spec))
+		_, _, r = told(t, cluster, s)
+		require.Equal(t, min(2, 8-c.needed), r.Evicted, fmt.Sprint(policy, ", ", c.needed, " needed"))
+	}
+}
+
+func TestAPolicyThatNobodyKnowsIsRefused(t *testing.T) {
+	never := "Never"
+	err := New(&Clock{}).AddBudget("n", "b", BudgetSpec{UnhealthyPodEvictionPolicy: &never})
+	require.ErrorContains(t, err, `unhealthyPodEvictionPolicy: "Never"`)
+}
+
+// A pod that gets other labels leaves the budgets that select it no more, and enters those that do.
+func TestABudgetFollowsLabels(t *testing.T) {
+	c, least := New(&Clock{}), intstr.FromInt(1)
+	require.NoError(t, c.AddNode("n", zone.Key{}))
+	for _, app := range []string{"x", "y"} {
+		require.NoError(t, c.AddBudget("default", app, BudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}}))
+	}
+	pod := func(i int) evictor.PodKey { return evictor.PodKey{Namespace: "default", Name: fmt.Sprint("p", i)} }
+	for i, owner := range []string{"", "ReplicaSet", "DaemonSet"} {
+		require.NoError(t, c.AddPod(pod(i), "n", PodSpec{OwnerKind: owner, OwnerName: owner}))
+		require.True(t, c.SetPodLabels(pod(i), map[string]string{"app": "x"}))
+	}
+	desired := func() []int { return []int{c.levels.budgets[0].desired, c.levels.budgets[1].desired} }
+	require.Equal(t, []int{2, 0}, desired(), "those of DaemonSets do not count")
+	require.True(t, c.SetPodLabels(pod(1), map[string]string{"app": "y"}))
+	require.Equal(t, []int{1, 1}, desired())
+	recount(t, c)
+	for i := range 3 {
+		require.True(t, c.SetPodLabels(pod(i), nil))
+	}
+	require.Equal(t, []int{0, 0}, desired())
+	recount(t, c)
+}

@@ -1,0 +1,85 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Add adds an object of a kind that Scenario.Objects may have, but no workload, as it is. A pod needs a node that exists. The kubelet of a
+// new node starts at once.
+func (w *World) Add(object runtime.Object) error {
+	f := filler{cluster: w.player.cluster, owned: make(map[workloadKey]int)}
+	if err := f.add(object); err != nil {
+		return err
+	}
+	c := w.player.cluster
+	switch o := object.(type) {
+	case *v1.Pod:
+		if len(f.early) > 0 || o.Spec.NodeName == "" {
+			return fmt.Errorf("pod %s: node %q does not exist", o.Name, o.Spec.NodeName)
+		}
+		c.tellAdded(o.Spec.NodeName, evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name})
+	case *v1.Node:
+		c.tellHappening(o.Name, "the node registers")
+		if i := c.nodeByID[o.Name]; c.renewals.period > 0 && !c.nodes[i].failed {
+			c.startKubelet(i)
+		}
+		w.player.remember()
+	}
+	c.bindClaims()
+	return nil
+}
+
+// Update gives a node the labels, and a pod the labels, tolerations, phase and Ready condition of this object, as if
+// someone had written them. Do changes what else there is.
+func (w *World) Update(object runtime.Object) error {
+	c := w.player.cluster
+	switch o := object.(type) {
+	case *v1.Node:
+		if !c.setLabels(o.Name, o.Labels) {
+			return fmt.Errorf("node %s does not exist", o.Name)
+		}
+	case *v1.Pod:
+		key := evictor.PodKey{Namespace: inDefault(o.Namespace), Name: o.Name}
+		i, ok := c.findPod(key)
+		if !ok {
+			return fmt.Errorf("pod %s does not exist", key)
+		}
+		p := &c.pods[i]
+		if !equality.Semantic.DeepEqual(p.spec.Tolerations, o.Spec.Tolerations) {
+			c.SetTolerations(key, o.Spec.Tolerations)
+		}
+		if p.spec.labels == nil && len(o.Labels) > 0 || p.spec.labels != nil && !maps.Equal(*p.spec.labels, o.Labels) {
+			c.SetPodLabels(key, o.Labels)
+		}
+		if phases[p.phase] != o.Status.Phase {
+			c.SetPhase(key, o.Status.Phase)
+		}
+		at := slices.IndexFunc(o.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodReady })
+		if ready := at >= 0 && o.Status.Conditions[at].Status == v1.ConditionTrue; at >= 0 && ready != p.ready && !p.phase.finished() {
+			c.setReady(i, ready)
+		}
+	default:
+		return fmt.Errorf("%T is neither a Node nor a Pod", object)
+	}
+	return nil
+}
+
+// setLabels replaces a node's labels. Its zone follows from them.
+func (c *cluster) setLabels(name string, labels map[string]string) bool {
+	return c.relabel(name, func(n *node) { n.labels, n.zone = maps.Clone(labels), zone.KeyOf(labels) })
+}
+
+// Feasible returns the names, in order, of the nodes on which such a pod could come back now, whatever node the object
+// is bound to, and the one that it would come back on; "" if there is none.
+func (w *World) Feasible(pod *v1.Pod) (names []string, best string) {
+	return w.player.cluster.feasible(pod)
+}

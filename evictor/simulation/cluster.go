@@ -1,0 +1,324 @@
+package simulation
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// cluster is an in-memory cluster with simulated kubelets. It keeps compact records, so that millions of pods fit, and
+// builds API objects when they are asked for. It is not safe for concurrent use.
+type cluster struct {
+	Clock worldClock
+	// NodeChanged, PodChanged and Renewed, if not nil, are called for everything that changes.
+	NodeChanged func(name string)
+	PodChanged  func(key evictor.PodKey)
+	Renewed     func(node string, at time.Time)
+	Missed      func(node string, at time.Time) // a renewal that the watch loses, or shows later
+	Late        func(node string, at time.Time) // a renewal of that time that the watch shows now
+
+	nodes    []node
+	nodeByID map[string]int32
+	pods     []pod
+	podByID  map[podID]int32
+	free     []int32 // of pods, to be used again
+	specs    map[specKey]*podSpec
+	spaces   []string // namespaces, by index
+	spaceOf  map[string]uint32
+
+	renewals fifo
+	held     []held // in the order in which they are shown
+	reports  fifo
+	kubelets calls
+	serial   uint64
+
+	resources map[v1.ResourceName]int // numbers of extended resources
+	needs     map[string]*needs
+	labelSets map[string]*labelSet
+	tallies   []*tally
+	tallied   bool       // whether the tallies and what is spread are up to date
+	spreading *spreading // nil if no pod has to be spread
+
+	load    *loadIndex // only with rescheduling
+	waiting waiting
+	unbound []comeback // before time 0
+
+	unboundKeys map[evictor.PodKey]bool
+	stats       stats
+	scratch     podObject
+
+	volumes     map[string]*v1.PersistentVolume
+	claims      map[podID]claim
+	claimants   []claimant
+	volumeRules map[string]*volumeRule
+	withVolume  map[volumeNeeds]*needs
+	used        map[podID]int // pods by claim, of those that only one pod may use
+	usedVersion int
+
+	jobs       map[podID]*job
+	ending     []podID // Jobs that have failed just now
+	failedJobs []FailedJob
+
+	notSimulated map[string]int // pods of files, by which feature of them plays no part
+
+	levels       levels
+	zones        map[string]*zoneRecord // by the name of the zone
+	emptied      map[int32][]int64      // when pods were evicted from silent nodes
+	happened     func(Happening)        // nil if not needed
+	outOfService map[int32]bool         // nodes with the taint
+	lost         map[uint64]bool        // pods, by serial, whose due eviction did not happen
+}
+
+type podID struct {
+	space uint32
+	name  string
+}
+
+// node is one machine with its kubelet.
+type node struct {
+	name          string
+	uid           types.UID
+	labels        map[string]string // shared and never changed in place
+	zone          zone.Key
+	created       metav1.Time
+	taints        []v1.Taint                                  // as in the API; replaced, not changed in place
+	conditions    []v1.NodeCondition                          // as in the API; shared until they differ
+	reported      int64                                       // time of the last status report, -1 before the first: overrides heartbeats
+	kubelet       map[v1.NodeConditionType]v1.ConditionStatus // what the kubelet would report, if it is not healthy
+	renewed       int64
+	firstPod      int32
+	epoch         uint32 // a recovered kubelet starts new rounds of renewals
+	pods          int32  // neither terminating nor of a DaemonSet
+	finished      int32  // completed ones among them, which miss nothing when the node falls silent
+	failedAt      int64
+	failed        bool
+	parted        bool   // failed, but its pods run on
+	reach         uint16 // how many thousandths of the clients reach its pods while it is partitioned
+	wasTainted    bool   // with a NoExecute taint of ours, since it failed
+	waits         bool   // not Ready, and without a NoExecute taint of ours
+	deleted       bool
+	unseen        bool  // the watch loses the renewals of its lease
+	later         int64 // or shows them that much later
+	shown         int64 // when the last one was made that was seen after it had been missed
+	missed        bool  // it has not shown the last one
+	unschedulable bool
+	version       uint64
+	fresh         []v1.Taint // that a replacement of the node has too
+	room          *room      // nil if not known, so that everything fits
+}
+
+// pod is one pod; free records have node -1.
+type pod struct {
+	id          podID
+	serial      uint64
+	spec        *podSpec
+	node        int32
+	next        int32
+	previous    int32
+	deleted     uint32 // when it began to terminate, in seconds
+	bound       int64
+	member      int32 // see Cluster.member
+	ready       bool
+	terminating bool
+	marked      bool // not Ready, because the controller said so
+	owed        bool // of a StatefulSet: counts as without a live node until it is replaced
+	phase       phase
+	object      *podTimes // only for pods read from files
+}
+
+type podTimes struct {
+	uid                         types.UID
+	created, scheduled, started metav1.Time
+}
+
+// phase is a v1.PodPhase in one byte; the zero phase is Running.
+type phase uint8
+
+var phases = [...]v1.PodPhase{v1.PodRunning, v1.PodPending, v1.PodSucceeded, v1.PodFailed, v1.PodUnknown, ""}
+
+func phaseOf(p v1.PodPhase) phase {
+	for i := range phases {
+		if phases[i] == p {
+			return phase(i)
+		}
+	}
+	return phase(len(phases) - 1)
+}
+
+func (p phase) finished() bool { return phases[p] == v1.PodSucceeded || phases[p] == v1.PodFailed }
+
+// Reserve makes room for that many more nodes and pods.
+func (c *cluster) Reserve(nodes, pods int) {
+	c.nodes = slices.Grow(c.nodes, nodes)
+	c.pods = slices.Grow(c.pods, pods)
+}
+
+// podSpec is shared by many pods.
+type podSpec struct {
+	Tolerations []v1.Toleration
+	OwnerKind   string // of the controller; empty if none
+	OwnerName   string
+	Mirror      bool
+
+	needs          *needs
+	labels         *labelSet // only of pods of files
+	tolerationsKey string    // of shared ones: equal for equal tolerations
+}
+
+// newCluster returns an empty cluster at time 0.
+func newCluster(clock worldClock) *cluster {
+	return &cluster{
+		Clock:    clock,
+		nodeByID: make(map[string]int32),
+		podByID:  make(map[podID]int32),
+		specs:    make(map[specKey]*podSpec),
+		spaceOf:  make(map[string]uint32),
+
+		resources: make(map[v1.ResourceName]int),
+		needs:     make(map[string]*needs),
+		labelSets: make(map[string]*labelSet),
+	}
+}
+
+func (c *cluster) now() int64 { return int64(c.Clock.Elapsed()) }
+
+func (c *cluster) nodeChanged(n *node) {
+	c.serial++
+	n.version = c.serial
+	n.wasTainted = n.wasTainted || tainted(n)
+	c.waits(n)
+	c.leaveService(n)
+	if c.load != nil {
+		c.load.update(c, c.nodeByID[n.name])
+	}
+	if c.spreading != nil && c.tallied {
+		c.spreading.look(c, c.nodeByID[n.name])
+	}
+	if c.NodeChanged != nil {
+		c.NodeChanged(n.name)
+	}
+}
+
+func (c *cluster) tellHappening(node, text string) {
+	if c.happened != nil {
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Text: text})
+	}
+}
+
+// tellAdded tells that an event added a pod.
+func (c *cluster) tellAdded(node string, pod evictor.PodKey) {
+	if c.happened != nil {
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: node, Pod: pod, Text: fmt.Sprintf("pod %s is added", pod)})
+	}
+}
+
+// tellGone tells that the object of a deleted pod is gone.
+func (c *cluster) tellGone(p *pod) {
+	if c.happened != nil {
+		key := evictor.PodKey{Namespace: c.spaces[p.id.space], Name: p.id.name}
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: c.nodes[p.node].name, Gone: key, Text: fmt.Sprintf("pod %s: its object is gone", key)})
+	}
+}
+
+func (c *cluster) podChanged(id podID) {
+	if c.PodChanged != nil {
+		c.PodChanged(evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name})
+	}
+}
+
+func (c *cluster) space(namespace string) uint32 {
+	i, ok := c.spaceOf[namespace]
+	if !ok {
+		i = uint32(len(c.spaces))
+		c.spaces = append(c.spaces, namespace)
+		c.spaceOf[namespace] = i
+	}
+	return i
+}
+
+func (c *cluster) id(key evictor.PodKey) podID { return podID{c.space(key.Namespace), key.Name} }
+
+// stamp returns a time as API objects have it: truncated to whole seconds.
+func stamp(at int64) metav1.Time {
+	return metav1.NewTime(Epoch.Add(time.Duration(at)).Truncate(time.Second))
+}
+
+// healthy is what a healthy kubelet reports.
+var healthy = []v1.NodeCondition{
+	{Type: v1.NodeMemoryPressure, Status: v1.ConditionFalse, Reason: "KubeletHasSufficientMemory", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
+	{Type: v1.NodeDiskPressure, Status: v1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
+	{Type: v1.NodePIDPressure, Status: v1.ConditionFalse, Reason: "KubeletHasSufficientPID", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
+	{Type: v1.NodeReady, Status: v1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: stamp(0), LastTransitionTime: stamp(0)},
+}
+
+// AddNode adds a healthy node that has reported and renewed now. It fails if the name is taken.
+func (c *cluster) AddNode(name string, key zone.Key) error {
+	return c.addNode(node{name: name, labels: zoneLabels(key), created: stamp(c.now()), conditions: healthy, reported: c.now()})
+}
+
+// AddNodeObject adds a node from a file, with its own conditions, taints and labels. A node without conditions has
+// reported Ready; a node whose Ready condition is Unknown is silent.
+func (c *cluster) AddNodeObject(object *v1.Node) error {
+	n := node{
+		name: object.Name, uid: object.UID, labels: object.Labels, created: object.CreationTimestamp,
+		taints: object.Spec.Taints, unschedulable: object.Spec.Unschedulable, conditions: object.Status.Conditions, reported: -1,
+		room: c.newRoom(&object.Status),
+	}
+	if len(n.conditions) == 0 {
+		n.conditions, n.reported = healthy, c.now()
+	}
+	for _, cond := range n.conditions {
+		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionUnknown {
+			n.failed, n.failedAt = true, c.now()
+		}
+		if cond.Type == v1.NodeReady && cond.Status == v1.ConditionTrue || cond.Type != v1.NodeReady && cond.Status == v1.ConditionFalse || cond.Status == v1.ConditionUnknown {
+			continue
+		}
+		n.setKubelet(cond.Type, cond.Status)
+	}
+	return c.addNode(n)
+}
+
+func (n *node) setKubelet(t v1.NodeConditionType, s v1.ConditionStatus) {
+	if n.kubelet == nil {
+		n.kubelet = make(map[v1.NodeConditionType]v1.ConditionStatus, 1)
+	}
+	n.kubelet[t] = s
+}
+
+func (c *cluster) addNode(n node) error {
+	if n.name == "" {
+		return fmt.Errorf("metadata.name is missing")
+	}
+	if _, taken := c.nodeByID[n.name]; taken {
+		return fmt.Errorf("node %s already exists", n.name)
+	}
+	c.serial++
+	if n.uid == "" {
+		n.uid = types.UID("node-" + strconv.FormatUint(c.serial, 10))
+	}
+	n.zone = zone.KeyOf(n.labels)
+	n.firstPod, n.renewed = -1, c.now()
+	n.fresh = lasting(n.taints)
+	i := int32(len(c.nodes))
+	c.nodes = append(c.nodes, n)
+	c.nodeByID[n.name] = i
+	alive := 1
+	if n.failed {
+		alive = 0
+	}
+	c.zoneOf(&n).lives(c.now(), 1, alive)
+	if c.load != nil {
+		c.load.add(c, i)
+	}
+	c.nodeChanged(&c.nodes[i])
+	return nil
+}

@@ -1,0 +1,47 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+)
+
+// String describes the event without its time, such as fail 2 nodes of zone a.
+func (e *Event) String() string {
+	what := strings.Join(e.Actions(), ", ")
+	n := e.nodes()
+	switch {
+	case e.Condition != nil:
+		return fmt.Sprintf("%s reports %s=%s", n, e.Condition.Type, e.Condition.Status)
+	case e.Taint != nil:
+		return fmt.Sprintf("taint %s %s:%s", n, e.Taint.Key, e.Taint.Effect)
+	case e.Untaint != nil:
+		return fmt.Sprintf("untaint %s %s:%s", n, e.Untaint.Key, e.Untaint.Effect)
+	case n != nil:
+		return what + " " + n.String()
+	case e.API != nil:
+		return what + " " + e.API.String()
+	case e.AddNode != nil:
+		return what + " " + e.AddNode.Name
+	case e.AddPod != nil:
+		return what + " " + e.AddPod.Name + " on " + e.AddPod.Node
+	case e.DeletePod != nil:
+		return what + " " + e.DeletePod.Name
+	case e.ForceDelete != nil:
+		return what + " " + e.ForceDelete.Name
+	case e.Repeat != nil:
+		return fmt.Sprintf("repeat %d events every %v", len(e.Repeat.Events), e.Repeat.Every)
+	}
+	return what
+}
+
+// String describes the state, for which calls, and the latency.
+func (a *API) String() string {
+	text := a.State
+	if a.For != "" {
+		text += " for " + a.For
+	}
+	if a.Latency != 0 {
+		text += " by " + a.Latency.String()
+	}
+	return text
+}

@@ -1,0 +1,219 @@
+package simulation
+
+import (
+	"reflect"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// Event is something that happens to nodes, pods or the API: At a time of a Scenario, or at once in World.Do, which
+// ignores At. Exactly one of the other fields is set.
+type Event struct {
+	At time.Duration `yaml:"at"` // since time 0; within Repeat since the start of the round
+
+	// Fail stops kubelets: they do not renew their leases or report status, their pods do not run, and pods that are deleted
+	// stay terminating. It does nothing to nodes that have failed already.
+	Fail *Nodes `yaml:"fail,omitempty"`
+	// Recover ends Fail and Partition: kubelets renew their leases and report Ready at once, and finish the pods that were
+	// deleted meanwhile.
+	Recover *Nodes `yaml:"recover,omitempty"`
+	// Partition cuts kubelets off from the API and nothing else: their pods keep running.
+	Partition *Partition `yaml:"partition,omitempty"`
+	// LoseLeases makes the watch that feeds controllers lose lease renewals, or show them later. The kubelets renew all the
+	// same, and Clients.Confirmer sees it. ShowLeases ends it, from the nodes' next renewals on.
+	LoseLeases *LoseLeases `yaml:"loseLeases,omitempty"`
+	ShowLeases *Nodes      `yaml:"showLeases,omitempty"`
+	// Condition makes live kubelets report a condition from now on.
+	Condition *Condition `yaml:"condition,omitempty"`
+
+	// Taint adds a taint, or replaces the one with the same key and effect. Its TimeAdded is now. Untaint removes the taint
+	// with that key and effect from the nodes that have it.
+	Taint   *Taint   `yaml:"taint,omitempty"`
+	Untaint *Untaint `yaml:"untaint,omitempty"`
+	// OutOfService adds the taint node.kubernetes.io/out-of-service, NoExecute.
+	OutOfService *Nodes `yaml:"outOfService,omitempty"`
+	// Cordon makes nodes unschedulable. Uncordon makes them schedulable again and stops a Drain in progress.
+	Cordon   *Nodes `yaml:"cordon,omitempty"`
+	Uncordon *Nodes `yaml:"uncordon,omitempty"`
+	// Drain cordons nodes and evicts their pods as kubectl drain does: through the eviction API, with a retry every 5
+	// seconds for pods that a disruption budget protects. Pods of DaemonSets stay.
+	Drain *Nodes `yaml:"drain,omitempty"`
+
+	// DeleteNode deletes nodes and their pods. ReplaceNode does, too, and new nodes register under the same names. Roll
+	// drains and replaces nodes, one after the other.
+	DeleteNode  *Nodes       `yaml:"deleteNode,omitempty"`
+	ReplaceNode *ReplaceNode `yaml:"replaceNode,omitempty"`
+	Roll        *Roll        `yaml:"roll,omitempty"`
+	AddNode     *AddNode     `yaml:"addNode,omitempty"`
+
+	AddPod *AddPod `yaml:"addPod,omitempty"`
+	// DeletePod deletes a pod: on a live node it goes at once, on a silent node it stays terminating. If the pod has been
+	// evicted meanwhile, nothing happens. ForceDelete removes its object at once, without waiting for its kubelet.
+	DeletePod   *Pod `yaml:"deletePod,omitempty"`
+	ForceDelete *Pod `yaml:"forceDelete,omitempty"`
+
+	API *API `yaml:"api,omitempty"`
+	// Restart replaces all controllers with new ones; the old ones are not called again. It does not work in World.Do.
+	Restart *Restart `yaml:"restart,omitempty"`
+	// Repeat plays a group of events repeatedly, from At on.
+	Repeat *Repeat `yaml:"repeat,omitempty"`
+}
+
+// Partition is which nodes are cut off.
+type Partition struct {
+	Nodes `yaml:",inline"`
+
+	// Clients is the share of the clients that still reach the nodes' pods, from 0 to 1; nil means all.
+	Clients *float64 `yaml:"clients,omitempty"`
+}
+
+// reach returns Clients, or 1 if it is nil.
+func (p *Partition) reach() float64 {
+	if p.Clients == nil {
+		return 1
+	}
+	return *p.Clients
+}
+
+// LoseLeases is whose renewals are lost.
+type LoseLeases struct {
+	Nodes `yaml:",inline"`
+
+	ShowAfter time.Duration `yaml:"showAfter,omitempty"` // if positive, each is shown that much later; 0 means never
+}
+
+// Condition is which nodes report what.
+type Condition struct {
+	Nodes `yaml:",inline"`
+
+	Type   v1.NodeConditionType `yaml:"type"`
+	Status v1.ConditionStatus   `yaml:"status"`
+}
+
+// Taint is which nodes get which taint.
+type Taint struct {
+	Nodes `yaml:",inline"`
+
+	Key    string         `yaml:"key"`
+	Value  string         `yaml:"value,omitempty"`
+	Effect v1.TaintEffect `yaml:"effect"`
+}
+
+// Untaint is which nodes lose which taint.
+type Untaint struct {
+	Nodes `yaml:",inline"`
+
+	Key    string         `yaml:"key"`
+	Effect v1.TaintEffect `yaml:"effect"`
+}
+
+// ReplaceNode is which nodes are replaced. The new ones have the same names, labels, resources and DaemonSet pods, and the
+// taints that the old nodes had at first.
+type ReplaceNode struct {
+	Nodes `yaml:",inline"`
+
+	After time.Duration `yaml:"after,omitempty"` // from the deletion to the first report of the new node
+}
+
+// Roll is which nodes are drained and, once empty, replaced as by ReplaceNode, one after the other.
+type Roll struct {
+	Nodes `yaml:",inline"`
+
+	After time.Duration `yaml:"after,omitempty"` // from the deletion of a node to the first report of the new one
+	Wait  time.Duration `yaml:"wait,omitempty"`  // from then to the drain of the next node
+}
+
+// AddNode adds a node that is Ready at once. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone. World.Add adds a node
+// as an object.
+type AddNode struct {
+	Name                 string `yaml:"name"`
+	Zone                 string `yaml:"zone,omitempty"` // the label's value; empty means no label
+	Region               string `yaml:"region,omitempty"`
+	PodsPerNode          int    `yaml:"podsPerNode,omitempty"`
+	DaemonSetPodsPerNode int    `yaml:"daemonSetPodsPerNode,omitempty"`
+	NodeFields           `yaml:",inline"`
+	Pod                  PodFields          `yaml:"pod,omitempty"`               // as in a Zone
+	TolerationSeconds    *TolerationSeconds `yaml:"tolerationSeconds,omitempty"` // as in a Zone
+}
+
+// AddPod adds a pod in namespace default, Ready at once, and without an owner unless one is given.
+type AddPod struct {
+	Name              string             `yaml:"name"`
+	Node              string             `yaml:"node"`
+	TolerationSeconds *TolerationSeconds `yaml:"tolerationSeconds,omitempty"` // as in a Zone
+	PodFields         `yaml:",inline"`
+}
+
+// Pod names a pod: a name in namespace default, or namespace/name.
+type Pod struct {
+	Name string `yaml:"name"`
+}
+
+// API makes the calls of controllers and kubelets fail (APIDown) or slow (APISlow), until APIUp. Reads from a store do not
+// call the API.
+type API struct {
+	State string `yaml:"state"`
+	// Latency is how long a call takes before it takes effect, while the API is slow. A kubelet cannot renew its lease if
+	// that is as long as the interval between renewals.
+	Latency time.Duration `yaml:"latency,omitempty"`
+	// For says whose calls are meant: ForEvictor, ForKubelets, or ForAll, as does an empty text.
+	For string `yaml:"for,omitempty"`
+}
+
+// States of API.
+const (
+	APIDown = "down"
+	APISlow = "slow"
+	APIUp   = "up"
+)
+
+// Values of API.For. ForEvictor are all controllers.
+const (
+	ForEvictor  = "evictor"
+	ForKubelets = "kubelets"
+	ForAll      = "all"
+)
+
+// covers says whether it applies to the controllers, and whether to kubelets.
+func (a *API) covers() (evictor, kubelets bool) { return a.For != ForKubelets, a.For != ForEvictor }
+
+// Restart restarts the controllers' process.
+type Restart struct{}
+
+// Repeat is a group of events. Their times count from the start of each round.
+type Repeat struct {
+	Every  time.Duration `yaml:"every"`           // from the start of one round to the next
+	Times  int           `yaml:"times,omitempty"` // rounds; 0 means as many as begin before the end
+	Events []Event       `yaml:"events"`
+}
+
+// Actions returns the names of the actions that are set, as in a scenario file; a valid event has one.
+func (e *Event) Actions() (names []string) {
+	e.each(func(name string, _ reflect.Value) { names = append(names, name) })
+	return names
+}
+
+// each calls visit for each action that is set.
+func (e *Event) each(visit func(name string, action reflect.Value)) {
+	of := reflect.ValueOf(e).Elem()
+	for i := range of.NumField() {
+		if field := of.Field(i); field.Kind() == reflect.Pointer && !field.IsNil() {
+			name, _, _ := strings.Cut(of.Type().Field(i).Tag.Get("yaml"), ",")
+			visit(name, field)
+		}
+	}
+}
+
+// nodes returns the selection of the event's action, nil if it has none.
+func (e *Event) nodes() (of *Nodes) {
+	e.each(func(_ string, action reflect.Value) {
+		if nodes, ok := action.Interface().(*Nodes); ok {
+			of = nodes
+		} else if field := action.Elem().FieldByName("Nodes"); field.IsValid() && field.CanAddr() {
+			of, _ = field.Addr().Interface().(*Nodes)
+		}
+	})
+	return of
+}

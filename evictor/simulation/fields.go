@@ -1,0 +1,160 @@
+package simulation
+
+import (
+	"slices"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// template is what generated or added nodes of one kind, and their pods, have in common.
+type template struct {
+	labels      map[string]string
+	fields      *NodeFields
+	pods        *podSpec
+	daemons     *podSpec
+	pod, daemon int // per node
+}
+
+// everything is the tolerations of a generated DaemonSet's pods.
+var everything = []v1.Toleration{{Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute}}
+
+func (p *player) template(key zone.Key, fields *NodeFields, pods *PodFields, seconds *TolerationSeconds) template {
+	c := p.cluster
+	return template{
+		labels: nodeLabels(key, fields.Labels), fields: fields,
+		pods:    c.podSpec(pods, Owner("ReplicaSet/"+key.Zone), seconds),
+		daemons: c.spec(podSpec{OwnerKind: "DaemonSet", OwnerName: key.Zone, Tolerations: everything}),
+	}
+}
+
+// podSpec returns the shared form of the fields.
+func (c *cluster) podSpec(f *PodFields, owner Owner, seconds *TolerationSeconds) *podSpec {
+	object := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Labels: f.Labels}}
+	object.Spec.NodeSelector = f.NodeSelector
+	s := podSpec{Tolerations: tolerations(f.Tolerations, seconds), labels: c.labelsOf(&object.ObjectMeta)}
+	s.OwnerKind, s.OwnerName = f.Owner.split(owner)
+	if f.Requests != nil || f.NodeSelector != nil {
+		object.Spec.Containers = []v1.Container{{Resources: v1.ResourceRequirements{Requests: resourcesOf(f.Requests)}}}
+		s.needs = c.needsOf(object)
+	}
+	return c.spec(s)
+}
+
+// tolerations returns the given ones, and those that the API server adds if they do not cover an outage.
+func tolerations(given []Toleration, replaced *TolerationSeconds) (all []v1.Toleration) {
+	for _, t := range given {
+		all = append(all, v1.Toleration(t))
+	}
+	seconds := usualTolerance
+	if replaced != nil {
+		seconds = *replaced
+	}
+	if seconds == NoToleration {
+		return all
+	}
+	return admitted(all, int64(seconds))
+}
+
+// admitted are tolerations, and those of not-ready and unreachable that the API server's admission adds where they are
+// missing.
+func admitted(given []v1.Toleration, seconds int64) []v1.Toleration {
+	all := slices.Clip(given)
+	for _, key := range []string{v1.TaintNodeNotReady, v1.TaintNodeUnreachable} {
+		has := slices.ContainsFunc(given, func(t v1.Toleration) bool {
+			return (t.Key == key || t.Key == "") && (t.Effect == v1.TaintEffectNoExecute || t.Effect == "")
+		})
+		if !has {
+			all = append(all, v1.Toleration{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoExecute, TolerationSeconds: &seconds})
+		}
+	}
+	return all
+}
+
+// addTemplated adds a node and its pods.
+func (p *player) addTemplated(name string, t *template) error {
+	c := p.cluster
+	n := node{
+		name: name, labels: t.labels, created: stamp(c.now()), conditions: healthy, reported: c.now(), unschedulable: t.fields.Unschedulable,
+		room: c.newRoom(&v1.NodeStatus{Capacity: resourcesOf(t.fields.Capacity)}),
+	}
+	for _, taint := range t.fields.Taints {
+		n.taints = append(n.taints, newTaint(taint.Key, taint.Value, taint.Effect, stamp(c.now())))
+	}
+	if err := c.addNode(n); err != nil {
+		return err
+	}
+	for i := range t.pod {
+		if err := p.addFresh(podNameOf(name, i), name, t.pods); err != nil {
+			return err
+		}
+	}
+	for i := range t.daemon {
+		if err := p.addFresh(daemonSetPodName(name, i), name, t.daemons); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newTaint(key, value string, effect v1.TaintEffect, at metav1.Time) v1.Taint {
+	t := v1.Taint{Key: key, Value: value, Effect: effect}
+	if t.Effect == v1.TaintEffectNoExecute {
+		t.TimeAdded = &at
+	}
+	return t
+}
+
+// addZone adds a generated zone.
+func (p *player) addZone(z *Zone) error {
+	t := p.template(z.Key(), &z.NodeFields, &z.Pod, z.TolerationSeconds)
+	t.pod, t.daemon = z.PodsPerNode, z.DaemonSetPodsPerNode
+	for k := range z.Nodes {
+		if err := p.addTemplated(z.NodeName(k), &t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *player) addNode(a *AddNode) error {
+	c := p.cluster
+	t := p.template(zone.Key{Region: a.Region, Zone: a.Zone}, &a.NodeFields, &a.Pod, a.TolerationSeconds)
+	t.pod, t.daemon = a.PodsPerNode, a.DaemonSetPodsPerNode
+	if err := p.addTemplated(a.Name, &t); err != nil {
+		return err
+	}
+	c.tellHappening(a.Name, "the node registers")
+	if c.happened != nil {
+		for _, key := range c.SortedPods(a.Name) {
+			c.tellAdded(a.Name, key)
+		}
+	}
+	c.startKubelet(c.nodeByID[a.Name])
+	p.remember()
+	return nil
+}
+
+func (p *player) addPod(a *AddPod) error {
+	c := p.cluster
+	if err := p.addFresh(a.Name, a.Node, c.podSpec(&a.PodFields, NoOwner, a.TolerationSeconds)); err != nil {
+		return err
+	}
+	c.tellAdded(a.Node, evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: a.Name})
+	return nil
+}
+
+// addFresh adds a Ready pod of namespace default.
+func (p *player) addFresh(name, node string, spec *podSpec) error {
+	c := p.cluster
+	fresh := pod{spec: spec, ready: true, bound: c.now(), member: c.member(metav1.NamespaceDefault, spec.OwnerKind, spec.OwnerName, spec.labels)}
+	return c.addWanted(c.id(evictor.PodKey{Namespace: metav1.NamespaceDefault, Name: name}), fresh, node)
+}
+
+// zoneLabels returns the labels of a node in that zone. An empty part has none.
+func zoneLabels(key zone.Key) map[string]string {
+	return nodeLabels(key, nil)
+}

@@ -1,0 +1,55 @@
+package simulation
+
+import (
+	"reflect"
+	"time"
+)
+
+// Figure is one number of a report. Its name is the tag of its field; durations are in seconds.
+type Figure struct {
+	Name  string
+	Value float64
+}
+
+// Figures returns those of the cluster, in the order of the fields.
+func (r *Report) Figures() []Figure { return figuresOf(reflect.ValueOf(*r)) }
+
+// Figures returns those of the zone.
+func (z *ZoneReport) Figures() []Figure { return figuresOf(reflect.ValueOf(*z)) }
+
+// Figures returns those of the workload.
+func (w *WorkloadReport) Figures() []Figure { return figuresOf(reflect.ValueOf(*w)) }
+
+// Figures returns those of the budget.
+func (b *BudgetReport) Figures() []Figure { return figuresOf(reflect.ValueOf(*b)) }
+
+// String returns namespace/kind/name.
+func (w *WorkloadReport) String() string { return w.Namespace + "/" + w.Kind + "/" + w.Name }
+
+// String returns namespace/name.
+func (b *BudgetReport) String() string { return b.Namespace + "/" + b.Name }
+
+func figuresOf(of reflect.Value) (figures []Figure) {
+	for i := range of.NumField() {
+		field := of.Type().Field(i)
+		if field.Anonymous {
+			figures = append(figures, figuresOf(of.Field(i))...)
+			continue
+		}
+		name, ok := field.Tag.Lookup("figure")
+		if !ok {
+			continue
+		}
+		f := Figure{Name: name}
+		switch value := of.Field(i).Interface().(type) {
+		case int:
+			f.Value = float64(value)
+		case time.Duration:
+			f.Value = value.Seconds()
+		case float64:
+			f.Value = value
+		}
+		figures = append(figures, f)
+	}
+	return figures
+}

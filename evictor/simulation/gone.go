@@ -1,0 +1,160 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// taintOutOfService is v1.TaintNodeOutOfService, which the oldest API that this is compiled with does not have.
+const taintOutOfService = "node.kubernetes.io/out-of-service"
+
+// collectorPeriod is the time between passes of the pod garbage collector, from time 0 on.
+const collectorPeriod = 20 * time.Second
+
+// leaveService records whether a node has the out-of-service taint.
+func (c *cluster) leaveService(n *node) {
+	has := slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return t.Key == taintOutOfService })
+	if !has && len(c.outOfService) == 0 {
+		return
+	}
+	i := c.nodeByID[n.name]
+	switch {
+	case !has:
+		delete(c.outOfService, i)
+	case c.outOfService == nil:
+		c.outOfService = map[int32]bool{i: true}
+	default:
+		c.outOfService[i] = true
+	}
+}
+
+// nextCollection returns when the pod garbage collector next has a reason to pass.
+func (p *player) nextCollection() time.Duration {
+	if len(p.cluster.outOfService) == 0 {
+		return never
+	}
+	now := p.cluster.Clock.Elapsed()
+	return now - now%collectorPeriod + collectorPeriod
+}
+
+// collect removes the objects of deleted pods from nodes that are out of service and not Ready.
+func (p *player) collect(at time.Duration) {
+	c := p.cluster
+	if at%collectorPeriod != 0 {
+		return
+	}
+	var nodes []int32
+	for i := range c.outOfService {
+		nodes = append(nodes, i)
+	}
+	slices.Sort(nodes)
+	for _, i := range nodes {
+		n := &c.nodes[i]
+		if ready := findCondition(n.conditions, v1.NodeReady); ready >= 0 && n.conditions[ready].Status == v1.ConditionTrue {
+			continue
+		}
+		for _, key := range c.SortedPods(n.name) {
+			if k, ok := c.findPod(key); ok && c.pods[k].terminating {
+				p.removed(n.name, key)
+				c.takeAway(k)
+			}
+		}
+	}
+}
+
+// lasting returns the taints that a replaced node has again: not those that controllers and people add.
+func lasting(taints []v1.Taint) (kept []v1.Taint) {
+	for _, t := range taints {
+		if !strings.HasPrefix(t.Key, "node.kubernetes.io/") {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// successorOf is what a deleted node passes on to its replacement.
+type successorOf struct {
+	node    node
+	daemons []daemon
+}
+
+// daemon is a pod that belongs to its node.
+type daemon struct {
+	key    evictor.PodKey
+	spec   *podSpec
+	member int32
+}
+
+// heir returns what the replacement of a node gets.
+func (c *cluster) heir(name string) (h successorOf, ok bool) {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return successorOf{}, false
+	}
+	n := &c.nodes[i]
+	h.node = node{name: n.name, labels: n.labels, taints: n.fresh, room: n.room.emptied()}
+	for k := n.firstPod; k >= 0; k = c.pods[k].next {
+		if pod := &c.pods[k]; pod.spec.OwnerKind == "DaemonSet" || pod.spec.Mirror {
+			id := c.pods[k].id
+			h.daemons = append(h.daemons, daemon{evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, pod.spec, pod.member})
+		}
+	}
+	slices.Reverse(h.daemons) // in the order in which they were added
+	return h, true
+}
+
+// replaceNode deletes nodes, or adds their replacements.
+func (p *player) replaceNode(e *Planned) error {
+	c, of := p.cluster, [3]int{e.Number, e.Round, e.Inner}
+	defer p.remember()
+	if e.Registers {
+		heirs := p.heirs[of]
+		delete(p.heirs, of)
+		for i := range heirs {
+			if err := p.register(&heirs[i]); err != nil {
+				return err
+			}
+			p.touch(heirs[i].node.name)
+		}
+		return nil
+	}
+	before := len(p.heirs[of])
+	defer func() { p.warnOfReplacing(e, len(p.heirs[of])-before) }()
+	return p.choose(e, &e.ReplaceNode.Nodes, func(*node) bool { return true }, func(name string) bool {
+		h, ok := c.heir(name)
+		if !ok {
+			return false
+		}
+		if p.heirs == nil {
+			p.heirs = make(map[[3]int][]successorOf)
+		}
+		p.heirs[of] = append(p.heirs[of], h)
+		return c.DeleteNode(name)
+	})
+}
+
+func (p *player) register(h *successorOf) error {
+	c := p.cluster
+	h.node.created, h.node.conditions, h.node.reported = stamp(c.now()), healthy, c.now()
+	for i := range h.node.taints {
+		if t := &h.node.taints[i]; t.TimeAdded != nil {
+			*t = newTaint(t.Key, t.Value, t.Effect, stamp(c.now()))
+		}
+	}
+	if err := c.addNode(h.node); err != nil {
+		return err
+	}
+	c.tellHappening(h.node.name, "a new node of this name registers")
+	for _, d := range h.daemons {
+		if err := c.addWanted(c.id(d.key), pod{spec: d.spec, ready: true, bound: c.now(), member: d.member}, h.node.name); err != nil {
+			return err
+		}
+	}
+	c.startKubelet(c.nodeByID[h.node.name])
+	return nil
+}

@@ -1,0 +1,178 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// jobSpec is what of a Job decides whether its pods come back, and when.
+type jobSpec struct {
+	// Limit is how many pods may fail. One more, and the Job fails. Negative means no limit.
+	Limit int
+	// Failed is how many have.
+	Failed int
+	// OnlyFailed is whether a pod counts as failed, and is replaced, only when it is gone, rather than when its deletion
+	// begins.
+	OnlyFailed bool
+	// Ended is whether the Job is complete, has failed or is suspended, so that its pods do not come back.
+	Ended bool
+	// Other is whether it has rules for failures that are not simulated.
+	Other bool
+}
+
+// FailedJob is a Job that ended because too many of its pods failed.
+type FailedJob struct {
+	Namespace, Name string
+	At              time.Duration
+	Failed          int // pods
+	Deleted         int // pods that it still had, which its controller deleted
+}
+
+// String is namespace/name.
+func (j *FailedJob) String() string { return j.Namespace + "/" + j.Name }
+
+type job struct {
+	jobSpec
+	pods    map[int32]bool // on nodes, by their numbers
+	endedAt int64
+}
+
+// AddJob adds a Job. It fails if the name is taken. Pods of a Job that was not added come back for ever. Call AddJob
+// before a simulation.
+func (c *cluster) AddJob(namespace, name string, spec jobSpec) error {
+	id := c.id(evictor.PodKey{Namespace: namespace, Name: name})
+	if c.jobs[id] != nil {
+		return fmt.Errorf("job %s/%s already exists", namespace, name)
+	}
+	if c.jobs == nil {
+		c.jobs = make(map[podID]*job)
+	}
+	c.jobs[id] = &job{jobSpec: spec}
+	return nil
+}
+
+// jobOf returns the Job that owns pods of a spec in a namespace; nil if none is known.
+func (c *cluster) jobOf(s *podSpec, space uint32) *job {
+	if len(c.jobs) == 0 || s.OwnerKind != "Job" {
+		return nil
+	}
+	return c.jobs[podID{space, s.OwnerName}]
+}
+
+// knowJobs tells Jobs which pods they have, once all objects are known.
+func (c *cluster) knowJobs() {
+	for i := 0; i < len(c.pods) && len(c.jobs) > 0; i++ {
+		if c.pods[i].node < 0 {
+			continue
+		}
+		c.works(int32(i), 1) //nolint:gosec // far fewer
+		if j := c.jobOf(c.pods[i].spec, c.pods[i].id.space); j != nil && j.Other && !j.Ended {
+			c.ignore("failure policies of Jobs")
+		}
+	}
+}
+
+// works notes that a pod of a Job was added (+1) or is about to be removed (-1).
+func (c *cluster) works(i int32, by int) {
+	j := c.jobOf(c.pods[i].spec, c.pods[i].id.space)
+	switch {
+	case j == nil:
+	case by < 0:
+		delete(j.pods, i)
+	case j.pods == nil:
+		j.pods = map[int32]bool{i: true}
+	default:
+		j.pods[i] = true
+	}
+}
+
+// returnsOf is returns, as the pod's Job wants it.
+func (c *cluster) returnsOf(p *pod) returns {
+	j := c.jobOf(p.spec, p.id.space)
+	switch {
+	case j == nil:
+		return p.spec.returns()
+	case j.Ended || p.phase.finished():
+		return notAtAll
+	case j.OnlyFailed:
+		return whenGone
+	default:
+		return whenDeleted
+	}
+}
+
+// fails counts a pod of a Job as failed, and says whether that was one too many.
+func (c *cluster) fails(p *pod) (ends bool) {
+	j := c.jobOf(p.spec, p.id.space)
+	if j == nil {
+		return false
+	}
+	j.Failed++
+	if j.Limit < 0 || j.Failed <= j.Limit {
+		return false
+	}
+	j.Ended, j.endedAt = true, c.now()
+	c.ending = append(c.ending, podID{p.id.space, p.spec.OwnerName})
+	return true
+}
+
+// endJobs ends the Jobs that have failed: what waits to come back does not, and the pods that they still have are deleted.
+func (c *cluster) endJobs() {
+	if len(c.ending) == 0 {
+		return
+	}
+	ended := c.ending
+	c.ending = nil
+	c.forgetEnded()
+	for _, id := range ended {
+		j := c.jobs[id]
+		failed := FailedJob{Namespace: c.spaces[id.space], Name: id.name, At: time.Duration(j.endedAt), Failed: j.Failed}
+		for _, i := range slices.Sorted(maps.Keys(j.pods)) {
+			p := &c.pods[i]
+			switch {
+			case p.owed:
+				p.owed = false
+				c.stats.stranded(c.now(), -1)
+			case !p.terminating && !p.phase.finished():
+				failed.Deleted++
+				c.deletePod(i)
+			}
+		}
+		c.failedJobs = append(c.failedJobs, failed)
+	}
+}
+
+// forgetEnded drops the pods of ended Jobs that wait to come back.
+func (c *cluster) forgetEnded() {
+	ends := func(b comeback) bool {
+		j := c.jobOf(b.spec, c.space(b.key.Namespace))
+		if j == nil || !j.Ended {
+			return false
+		}
+		c.stats.stranded(c.now(), -1)
+		return true
+	}
+	w := &c.waiting
+	w.coming = slices.DeleteFunc(w.coming, ends)
+	for a, q := range w.refused {
+		before := len(q.pods)
+		q.pods = slices.DeleteFunc(q.pods, ends)
+		w.count -= before - len(q.pods)
+		if len(q.pods) == 0 {
+			w.drop(a)
+		}
+	}
+}
+
+// reportJobs returns the Jobs that failed, by name.
+func (c *cluster) reportJobs() []FailedJob {
+	slices.SortFunc(c.failedJobs, func(a, b FailedJob) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return c.failedJobs
+}

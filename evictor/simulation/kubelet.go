@@ -1,0 +1,319 @@
+package simulation
+
+import (
+	"math/bits"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// fifo is the next heartbeat of each kubelet in the order of time. All kubelets share one period, so one that has just
+// had its turn comes last, and no heap is needed. Only in the first round, which is longer, can a kubelet that starts
+// overtake others.
+type fifo struct {
+	period int64
+	ring   []turn
+	head   int
+	length int
+}
+
+type turn struct {
+	at    int64
+	node  int32
+	epoch uint32
+}
+
+func (f *fifo) push(t turn) {
+	if t.at < 0 {
+		return // after the end of time
+	}
+	if f.length == len(f.ring) {
+		grown := make([]turn, max(16, 2*len(f.ring)))
+		for i := range f.length {
+			grown[i] = f.ring[(f.head+i)%len(f.ring)]
+		}
+		f.ring, f.head = grown, 0
+	}
+	at := (f.head + f.length) % len(f.ring)
+	for range f.length {
+		before := (at + len(f.ring) - 1) % len(f.ring)
+		if f.ring[before].at <= t.at {
+			break
+		}
+		f.ring[at], at = f.ring[before], before
+	}
+	f.ring[at] = t
+	f.length++
+}
+
+func (f *fifo) pop() turn {
+	t := f.ring[f.head]
+	if f.head++; f.head == len(f.ring) {
+		f.head = 0
+	}
+	f.length--
+	return t
+}
+
+// next returns when the next turn is, or false if there is none.
+func (f *fifo) next() (int64, bool) {
+	if f.length == 0 {
+		return 0, false
+	}
+	return f.ring[f.head].at, true
+}
+
+// StartKubelets begins the rounds of all live kubelets: renewals every interval, spread evenly over it in the order in
+// which the nodes were added or all at once, and reports every statusInterval.
+func (c *cluster) StartKubelets(interval, statusInterval time.Duration, even bool) {
+	c.renewals.period, c.reports.period = int64(interval), int64(statusInterval)
+	now, n := c.now(), int64(len(c.nodes))
+	for i := range c.nodes {
+		if c.nodes[i].failed || c.nodes[i].deleted {
+			continue
+		}
+		phase := int64(0)
+		if even {
+			high, low := bits.Mul64(uint64(i), uint64(interval))
+			whole, _ := bits.Div64(high, low, uint64(n))
+			phase = int64(whole)
+		}
+		c.renewals.push(turn{now + phase + int64(interval), int32(i), c.nodes[i].epoch})
+		c.reports.push(turn{now + int64(statusInterval), int32(i), c.nodes[i].epoch})
+	}
+}
+
+// StartKubelet begins the rounds of a node that was added after StartKubelets.
+func (c *cluster) StartKubelet(name string) {
+	if i, ok := c.nodeByID[name]; ok {
+		c.startKubelet(i)
+	}
+}
+
+// startKubelet begins the rounds of one kubelet now, with a renewal and a report at once.
+func (c *cluster) startKubelet(i int32) {
+	n := &c.nodes[i]
+	n.epoch++
+	c.call(&c.kubelets.renewals, i, c.renew)
+	c.call(&c.kubelets.reports, i, c.report)
+	now := c.now()
+	c.renewals.push(turn{now + c.renewals.period, i, n.epoch})
+	c.reports.push(turn{now + c.reports.period, i, n.epoch})
+}
+
+// NextRenewal and NextReport return when a kubelet next has its turn, or a slow call takes effect.
+func (c *cluster) NextRenewal() (time.Duration, bool) {
+	at, ok, _ := c.nextRenewal()
+	return at, ok
+}
+
+// nextRenewal is NextRenewal, and says whether it is one that the watch shows late.
+func (c *cluster) nextRenewal() (at time.Duration, ok, late bool) {
+	at, ok = sooner(&c.renewals, &c.kubelets.renewals)
+	if len(c.held) > 0 && (!ok || time.Duration(c.held[0].at) < at) {
+		return time.Duration(c.held[0].at), true, true
+	}
+	return at, ok, false
+}
+
+// NextReport is NextRenewal for status reports.
+func (c *cluster) NextReport() (time.Duration, bool) { return sooner(&c.reports, &c.kubelets.reports) }
+
+// Renew lets the kubelet renew whose turn it is, or the watch show a renewal late. A kubelet that failed or is gone has no turns.
+func (c *cluster) Renew() {
+	if _, _, late := c.nextRenewal(); late {
+		c.show()
+		return
+	}
+	c.turn(&c.renewals, &c.kubelets.renewals, c.renew)
+}
+
+// Report lets one kubelet report.
+func (c *cluster) Report() { c.turn(&c.reports, &c.kubelets.reports, c.report) }
+
+func (c *cluster) renew(n *node) {
+	n.renewed = c.now()
+	n.missed = n.unseen
+	tell := c.Renewed
+	if n.unseen {
+		tell = c.Missed
+		c.miss(n)
+	} else {
+		n.shown = n.renewed
+	}
+	if tell != nil {
+		tell(n.name, c.Clock.Now())
+	}
+}
+
+// report writes the node's conditions as the kubelet sees them. If only heartbeats change, the conditions stay shared.
+func (c *cluster) report(n *node) {
+	now := c.now()
+	n.reported = now
+	conditions := n.conditions
+	copied := false
+	for i := range conditions {
+		want := n.kubeletStatus(conditions[i].Type)
+		if conditions[i].Status == want {
+			continue
+		}
+		if !copied {
+			conditions, copied = append([]v1.NodeCondition(nil), conditions...), true
+		}
+		conditions[i].Status, conditions[i].LastTransitionTime = want, stamp(now)
+		conditions[i].Reason, conditions[i].Message = "KubeletReport", ""
+	}
+	for kind, status := range n.kubelet {
+		if findCondition(conditions, kind) < 0 {
+			if !copied {
+				conditions, copied = append([]v1.NodeCondition(nil), conditions...), true
+			}
+			conditions = append(conditions, v1.NodeCondition{Type: kind, Status: status, Reason: "KubeletReport", LastTransitionTime: stamp(now)})
+		}
+	}
+	n.conditions = conditions
+	c.nodeChanged(n)
+}
+
+// kubeletStatus returns the kubelet's status of a condition: what was last set or else healthy.
+func (n *node) kubeletStatus(kind v1.NodeConditionType) v1.ConditionStatus {
+	if status, ok := n.kubelet[kind]; ok {
+		return status
+	}
+	if kind == v1.NodeReady {
+		return v1.ConditionTrue
+	}
+	return v1.ConditionFalse
+}
+
+func findCondition(conditions []v1.NodeCondition, kind v1.NodeConditionType) int {
+	for i := range conditions {
+		if conditions[i].Type == kind {
+			return i
+		}
+	}
+	return -1
+}
+
+// Fail stops the node's kubelet and says whether it was alive.
+func (c *cluster) Fail(name string) bool { return c.silence(name, false, 0) }
+
+// Part cuts the node's kubelet off from the API while it runs on; that many thousandths of the clients reach its pods.
+// It says whether the kubelet was alive.
+func (c *cluster) Part(name string, reach int) bool { return c.silence(name, true, reach) }
+
+func (c *cluster) silence(name string, parted bool, reach int) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	n := &c.nodes[i]
+	if n.failed && (parted || !n.parted) {
+		return false
+	}
+	before, served := n.lacks(), n.serves()
+	if !n.failed {
+		n.failedAt, n.wasTainted = c.now(), tainted(n)
+		c.stats.failures++
+		z := c.zoneOf(n)
+		z.lives(c.now(), 0, -1)
+		z.told.KubeletFailures++
+	}
+	n.failed, n.parted, n.reach = true, parted, uint16(reach)
+	c.stats.lacks(c.now(), int(n.pods-n.finished)*(n.lacks()-before))
+	c.tellHappening(n.name, map[bool]string{true: "the kubelet can no longer reach the API; its pods keep running", false: "the kubelet falls silent"}[parted])
+	if served && !n.serves() {
+		c.alive(n, -1)
+	}
+	return true
+}
+
+// lacks returns the share of the clients, in thousandths, that do not reach the pods of the node.
+func (n *node) lacks() int {
+	if !n.failed {
+		return 0
+	}
+	return whole - int(n.reach)
+}
+
+// serves says whether most clients reach the pods of the node.
+func (n *node) serves() bool { return 2*n.lacks() < whole }
+
+// Recover brings the kubelet of a failed or partitioned node back, and says whether it had failed. Terminating pods
+// end, the node reports Ready, and its pods are Ready again.
+func (c *cluster) Recover(name string) bool {
+	i, ok := c.nodeByID[name]
+	if !ok || !c.nodes[i].failed {
+		return false
+	}
+	n := &c.nodes[i]
+	c.stats.lacks(c.now(), -int(n.pods-n.finished)*n.lacks())
+	c.stats.recovered(n)
+	c.isBack(i)
+	c.overdue(n)
+	if !n.serves() {
+		c.alive(n, 1)
+	}
+	c.zoneOf(n).lives(c.now(), 0, 1)
+	n.failed, n.parted, n.reach = false, false, 0
+	if c.kubelets.down {
+		c.tellHappening(n.name, "the kubelet is back and waits for the API")
+	} else {
+		c.tellHappening(n.name, "the kubelet is back and ends deleted pods")
+		c.tellPods(n)
+	}
+	n.setKubelet(v1.NodeReady, v1.ConditionTrue)
+	c.startKubelet(i)
+	return true
+}
+
+// tellPods makes the kubelet end deleted pods, and report the others Ready.
+func (c *cluster) tellPods(n *node) {
+	for p := n.firstPod; p >= 0; {
+		pod := &c.pods[p]
+		next := pod.next
+		switch {
+		case pod.terminating:
+			c.removePod(p)
+		case !pod.ready && !pod.phase.finished():
+			c.setReady(p, true)
+		}
+		p = next
+	}
+}
+
+// setReady sets a pod's Ready condition.
+func (c *cluster) setReady(i int32, ready bool) {
+	p := &c.pods[i]
+	c.healthy(p, -1)
+	p.ready = ready
+	c.unmark(p)
+	c.healthy(p, 1)
+	c.podChanged(c.pods[i].id)
+}
+
+// unmark forgets that the controller has marked the pod not Ready.
+func (c *cluster) unmark(p *pod) {
+	if p.marked {
+		p.marked = false
+		c.stats.withholds(-1)
+	}
+}
+
+// Failed says whether the node exists and its kubelet is silent.
+func (c *cluster) Failed(name string) bool {
+	i, ok := c.nodeByID[name]
+	return ok && c.nodes[i].failed
+}
+
+// writeCondition writes a condition that is not the kubelet's.
+func (c *cluster) writeCondition(n *node, kind v1.NodeConditionType, status v1.ConditionStatus) {
+	n.conditions = append([]v1.NodeCondition(nil), n.conditions...)
+	written := v1.NodeCondition{Type: kind, Status: status, LastTransitionTime: stamp(c.now())}
+	if i := findCondition(n.conditions, kind); i >= 0 {
+		n.conditions[i] = written
+	} else {
+		n.conditions = append(n.conditions, written)
+	}
+	c.nodeChanged(n)
+}

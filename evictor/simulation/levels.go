@@ -1,0 +1,285 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// level tracks how many of the desired members are live over time. States that last for no time do not count.
+type level struct {
+	desired, have   int
+	lowest          int
+	lowestAt, since int64
+	below           int64 // time with fewer live members than desired
+	belowHalf       stretch
+	lacking         int64 // the time below, summed over the missing members
+	counted         bool  // some time has passed
+
+	need      func(desired int) int // of a budget; nil if none
+	belowNeed stretch
+	mostBelow int
+}
+
+// stretch is how long something held, in all, the longest time without a break, and now.
+type stretch struct{ sum, longest, now int64 }
+
+func (s *stretch) pass(took int64, holds bool) {
+	if !holds {
+		s.now = 0
+		return
+	}
+	s.sum += took
+	s.now += took
+	s.longest = max(s.longest, s.now)
+}
+
+// pass accounts for the time since the last change.
+func (l *level) pass(now int64) {
+	took := now - l.since
+	if took == 0 {
+		return
+	}
+	if !l.counted || l.have < l.lowest {
+		l.lowest, l.lowestAt, l.counted = l.have, l.since, true
+	}
+	if l.have < l.desired {
+		l.below += took
+		l.lacking += took * int64(l.desired-l.have)
+	}
+	l.belowHalf.pass(took, l.halved())
+	lacks := l.lacks()
+	l.belowNeed.pass(took, lacks > 0)
+	l.mostBelow = max(l.mostBelow, lacks)
+	l.since = now
+}
+
+// lacks returns how many live members a budget is short of.
+func (l *level) lacks() int {
+	if l.need == nil || l.desired == 0 {
+		return 0
+	}
+	return max(l.need(l.desired)-l.have, 0)
+}
+
+// halved reports whether fewer than half are live.
+func (l *level) halved() bool { return 2*l.have < l.desired }
+
+func (l *level) change(now int64, desired, have int) {
+	l.pass(now)
+	l.desired, l.have = l.desired+desired, l.have+have
+}
+
+// Level says how many of the desired members were live.
+type Level struct {
+	Desired          int           `figure:"desired"`
+	LowestReady      int           `figure:"lowestReady"` // the fewest live members at any time
+	LowestAt         time.Duration // when that began
+	LowestReadyShare float64       `figure:"lowestReadyShare"` // of those desired; 1 if none is
+	Below            time.Duration `figure:"belowSeconds"`     // how long fewer were live than desired, in all
+	BelowHalf        time.Duration `figure:"belowHalfSeconds"` // how long fewer than half were, in all
+	LongestBelowHalf time.Duration `figure:"longestBelowHalfSeconds"`
+	PodHoursLost     float64       `figure:"podHoursLost"` // the time below, summed over the missing members
+	ReadyAtEnd       int           `figure:"readyAtEnd"`
+}
+
+func (l *level) report(now int64) Level {
+	l.pass(now)
+	lowest, share := l.lowest, 1.0
+	if !l.counted {
+		lowest = l.have
+	}
+	if l.desired > 0 {
+		share = float64(lowest) / float64(l.desired)
+	}
+	return Level{
+		Desired: l.desired, LowestReady: lowest, LowestAt: time.Duration(l.lowestAt), LowestReadyShare: share, ReadyAtEnd: l.have,
+		Below: time.Duration(l.below), BelowHalf: time.Duration(l.belowHalf.sum), LongestBelowHalf: time.Duration(l.belowHalf.longest),
+		PodHoursLost: time.Duration(l.lacking).Hours(),
+	}
+}
+
+// WorkloadReport is the result for the pods of one controller. Pods of a Deployment's ReplicaSets count for the Deployment.
+type WorkloadReport struct {
+	Namespace, Kind, Name string
+	Level
+	Budgets     int           // how many PodDisruptionBudgets select pods of it
+	BelowBudget time.Duration `figure:"belowBudgetSeconds"` // how long at least one of these was not kept, in all
+}
+
+// BudgetReport is the result for the pods of a PodDisruptionBudget. Deletions ignore it.
+type BudgetReport struct {
+	Namespace, Name string
+	Desired         int           `figure:"desired"`
+	Needed          int           `figure:"needed"` // how many must be live
+	LowestReady     int           `figure:"lowestReady"`
+	Below           time.Duration `figure:"belowSeconds"` // how long fewer than Needed were live, in all
+	LongestBelow    time.Duration `figure:"longestBelowSeconds"`
+	MostBelow       int           `figure:"mostBelow"` // the largest number missing
+}
+
+// workload is one controller's pods.
+type workload struct {
+	workloadKey
+	level
+	budgets     int // that select pods of it
+	broken      int // of these, how many are not kept now
+	brokenSince int64
+	belowBudget int64 // how long broken was positive before brokenSince
+}
+
+type workloadKey struct{ namespace, kind, name string }
+
+// membership is the workload and the budgets that a group of pods counts for.
+type membership struct {
+	memberKey
+	workload int32 // -1 if none
+	budgets  []int32
+}
+
+type memberKey struct {
+	workloadKey
+	labels *labelSet
+}
+
+// levels holds the levels of all workloads and budgets.
+type levels struct {
+	workloads []workload
+	byKey     map[workloadKey]int32
+	members   []membership
+	memberOf  map[memberKey]int32
+	budgets   []budget
+
+	halved      int   // number of workloads with fewer than half of their pods live
+	halvedSince int64 // when halved last became positive
+	anyHalved   int64 // how long halved was positive before halvedSince
+}
+
+// half records that a workload fell below half, or rose to half again.
+func (l *levels) half(now int64, was, is bool) {
+	switch {
+	case is && !was:
+		if l.halved++; l.halved == 1 {
+			l.halvedSince = now
+		}
+	case was && !is:
+		if l.halved--; l.halved == 0 {
+			l.anyHalved += now - l.halvedSince
+		}
+	}
+}
+
+// anyBelowHalf returns how long some workload had fewer than half of its pods live.
+func (l *levels) anyBelowHalf(now int64) time.Duration {
+	took := l.anyHalved
+	if l.halved > 0 {
+		took += now - l.halvedSince
+	}
+	return time.Duration(took)
+}
+
+// member returns the number of a pod's membership, from 1; 0 means none.
+func (c *cluster) member(namespace, kind, name string, set *labelSet) int32 {
+	key := memberKey{workloadKey{namespace, kind, name}, set}
+	if kind == "" || kind == "Node" {
+		key.workloadKey = workloadKey{namespace: namespace}
+		if set == nil {
+			return 0
+		}
+	}
+	l := &c.levels
+	if i, ok := l.memberOf[key]; ok {
+		return i
+	}
+	if l.memberOf == nil {
+		l.memberOf, l.byKey = make(map[memberKey]int32), make(map[workloadKey]int32)
+	}
+	g := membership{memberKey: key, workload: -1}
+	if key.kind != "" {
+		i, ok := l.byKey[key.workloadKey]
+		if !ok {
+			i = int32(len(l.workloads))
+			l.workloads = append(l.workloads, workload{workloadKey: key.workloadKey})
+			l.byKey[key.workloadKey] = i
+		}
+		g.workload = i
+	}
+	l.members = append(l.members, g)
+	for i := range l.budgets {
+		c.under(int32(len(l.members)-1), int32(i))
+	}
+	l.memberOf[key] = int32(len(l.members))
+	return int32(len(l.members))
+}
+
+// ControllerOf returns the controller that a pod counts for in figures.
+func ControllerOf(pod *metav1.ObjectMeta) (kind, name string) {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		return "", ""
+	}
+	if hash := pod.Labels["pod-template-hash"]; owner.Kind == "ReplicaSet" && hash != "" {
+		if deployment, ok := strings.CutSuffix(owner.Name, "-"+hash); ok {
+			return "Deployment", deployment
+		}
+	}
+	return owner.Kind, owner.Name
+}
+
+// counts reports whether the pod counts as one of its workload's desired pods.
+func (c *cluster) counts(p *pod) bool {
+	return !p.terminating && p.spec.OwnerKind != "DaemonSet" && !p.phase.finished()
+}
+
+// leveled changes the desired and live numbers of a group's workload and budgets.
+func (c *cluster) leveled(number int32, desired, have int) {
+	if number == 0 {
+		return
+	}
+	now, g := c.now(), &c.levels.members[number-1]
+	if g.workload >= 0 {
+		w := &c.levels.workloads[g.workload]
+		was := w.halved()
+		w.change(now, desired, have)
+		c.levels.half(now, was, w.halved())
+	}
+	for _, b := range g.budgets {
+		c.levels.changeBudget(now, b, desired, have)
+	}
+}
+
+// alive counts all pods of a node as live (+1) or not (-1) when its kubelet returns or falls silent.
+func (c *cluster) alive(n *node, by int) {
+	for i := n.firstPod; i >= 0; i = c.pods[i].next {
+		if p := &c.pods[i]; c.counts(p) {
+			c.leveled(p.member, 0, by)
+		}
+	}
+}
+
+func (l *levels) report(now int64) (workloads []WorkloadReport, budgets []BudgetReport) {
+	for i := range l.workloads {
+		if w := &l.workloads[i]; w.desired > 0 {
+			w.broke(now, 0)
+			workloads = append(workloads, WorkloadReport{w.namespace, w.kind, w.name, w.level.report(now), w.budgets, time.Duration(w.belowBudget)})
+		}
+	}
+	slices.SortFunc(workloads, func(a, b WorkloadReport) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+	})
+	for i := range l.budgets {
+		b := &l.budgets[i]
+		l := b.level.report(now)
+		budgets = append(budgets, BudgetReport{
+			Namespace: b.namespace, Name: b.name, Desired: l.Desired, Needed: b.need(b.desired), LowestReady: l.LowestReady,
+			Below: time.Duration(b.belowNeed.sum), LongestBelow: time.Duration(b.belowNeed.longest), MostBelow: b.mostBelow,
+		})
+	}
+	slices.SortFunc(budgets, func(a, b BudgetReport) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return workloads, budgets
+}

@@ -1,0 +1,221 @@
+package simulation
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// shop has three nodes with one pod each of a Deployment, and a budget.
+func shop(t *testing.T, budgetFirst bool, minAvailable, maxUnavailable *intstr.IntOrString) *Cluster {
+	c := New(&Clock{})
+	add := func() {
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
+		require.NoError(t, c.AddBudget("shop", "web", BudgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
+		require.NoError(t, c.AddBudget("other", "web", BudgetSpec{Selector: selector, MinAvailable: minAvailable, MaxUnavailable: maxUnavailable}))
+	}
+	if budgetFirst {
+		add()
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
+		pod := &v1.Pod{}
+		pod.Namespace, pod.Name, pod.Labels = "shop", "web-1-"+name, map[string]string{"app": "web", "pod-template-hash": "1"}
+		pod.OwnerReferences = []metav1.OwnerReference{{Kind: "ReplicaSet", Name: "web-1", Controller: ptr(true)}}
+		pod.Spec.NodeName, pod.Spec.Tolerations = name, []v1.Toleration{{Operator: v1.TolerationOpExists}}
+		_, err := c.AddPodObject(pod)
+		require.NoError(t, err)
+	}
+	if !budgetFirst {
+		add()
+	}
+	return c
+}
+
+// A budget does not stop deletions, but the report says for how long fewer pods lived than it needs.
+func TestBudgetsAreReported(t *testing.T) {
+	for _, test := range []struct {
+		name                         string
+		minAvailable, maxUnavailable *intstr.IntOrString
+		needed, most                 int
+	}{
+		{"a number", ptr(intstr.FromInt(2)), nil, 2, 1},
+		{"a share is rounded up", ptr(intstr.FromString("50%")), nil, 2, 1},
+		{"none may lack", nil, ptr(intstr.FromInt(0)), 3, 2},
+		{"a share that may lack is rounded up", nil, ptr(intstr.FromString("40%")), 1, 0},
+		{"neither", nil, nil, 0, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, first := range []bool{true, false} {
+				_, r := playOn(t, shop(t, first, test.minAvailable, test.maxUnavailable), &scenario.Scenario{
+					Events: []scenario.Event{
+						{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}},
+						{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "b"}},
+						{At: at(5 * time.Minute), Recover: &scenario.Selector{Zone: ptr("z")}},
+					},
+					Until: at(10 * time.Minute),
+				})
+				level := Level{
+					Desired: 3, LowestReady: 1, LowestAt: 2 * time.Minute, LowestReadyShare: 1.0 / 3, ReadyAtEnd: 3, Below: 4 * time.Minute,
+					BelowHalf: 3 * time.Minute, LongestBelowHalf: 3 * time.Minute, PodHoursLost: (7 * time.Minute).Hours(),
+				}
+				require.Equal(t, 3*time.Minute, r.AnyBelowHalf)
+				below := map[int]time.Duration{0: 0, 1: 3 * time.Minute, 2: 4 * time.Minute}[test.most]
+				require.Equal(t, []Workload{{"shop", "Deployment", "web", level, 1, below}}, r.Workloads)
+				require.Equal(t, []Budget{
+					{Namespace: "other", Name: "web"},
+					{"shop", "web", 3, test.needed, 1, below, below, test.most},
+				}, adjusted(r.Budgets), "one without pods lacks none")
+			}
+		})
+	}
+}
+
+// A workload is below its budgets while any of them is not kept, and time counts once.
+func TestWorkloadsBelowTheirBudgets(t *testing.T) {
+	c := shop(t, true, ptr(intstr.FromInt(2)), nil)
+	all := BudgetSpec{Selector: &metav1.LabelSelector{}, MaxUnavailable: ptr(intstr.FromInt(0))}
+	require.NoError(t, c.AddBudget("shop", "all", all))
+	r, err := Play(context.Background(), &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "y", Nodes: 1, PodsPerNode: 1}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}},
+			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "b"}},
+			{At: at(5 * time.Minute), Recover: &scenario.Selector{Node: "b"}},
+			{At: at(6 * time.Minute), Recover: &scenario.Selector{Node: "a"}},
+			{At: at(8 * time.Minute), Fail: &scenario.Selector{Node: "y-000"}},
+		},
+		Until: at(12 * time.Minute),
+	}, c, Options{Points: 12})
+	require.NoError(t, err)
+	require.Len(t, r.Workloads, 2)
+	require.Equal(t, "default/ReplicaSet/y", r.Workloads[0].String())
+	require.Zero(t, r.Workloads[0].Budgets, "the other namespace's budgets are not its own")
+	require.Zero(t, r.Workloads[0].BelowBudget)
+	require.Equal(t, 2, r.Workloads[1].Budgets)
+	require.Equal(t, 5*time.Minute, r.Workloads[1].BelowBudget)
+	require.Equal(t, [][]byte{{100, 100, 0, 0}, {100, 33, 100, 100}}, r.Series.Workloads)
+	require.Equal(t, [][]byte{nil, {0, 1, 0, 0}}, r.Series.BelowBudget)
+}
+
+// Time counts once, however many workloads are below half, and goes on counting where one is at the end.
+func TestAnyBelowHalf(t *testing.T) {
+	zones := []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 2}, {Name: "b", Nodes: 1, PodsPerNode: 2}, {Name: "c", Nodes: 1, PodsPerNode: 2}}
+	for i := range zones {
+		zones[i].TolerationSeconds = ptr(scenario.TolerationSeconds(3600))
+	}
+	_, r := play(t, &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: zones},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("b")}},
+			{At: at(3 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(4 * time.Minute), Recover: &scenario.Selector{Zone: ptr("b")}},
+			{At: at(8 * time.Minute), Fail: &scenario.Selector{Zone: ptr("c")}},
+		},
+		Until: at(10 * time.Minute),
+	})
+	require.Equal(t, 5*time.Minute, r.AnyBelowHalf)
+	require.Contains(t, r.Figures(), Figure{"anyBelowHalfSeconds", 300})
+}
+
+// What a program tunes holds for each evictor, also after a restart of its process.
+func TestTune(t *testing.T) {
+	s := &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+			{At: at(2 * time.Minute), Restart: &scenario.Restart{}},
+		},
+		Until: at(20 * time.Minute),
+	}
+	tuned := 0
+	r, err := Play(context.Background(), s, New(&Clock{}), Options{Tune: func(c *evictor.Config, o *evictor.Options) {
+		tuned++
+		require.NotNil(t, o.Clock)
+		c.NodeEvictionRate = 0
+	}})
+	require.NoError(t, err)
+	require.Equal(t, 2, tuned)
+	require.Zero(t, r.Evicted)
+	r, err = Play(context.Background(), s, New(&Clock{}), Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1, r.Evicted)
+}
+
+// adjusted leaves out what a budget without pods wants.
+func adjusted(budgets []Budget) []Budget {
+	budgets[0].Needed = 0
+	return budgets
+}
+
+func TestBudgetThatSaysNoNumber(t *testing.T) {
+	c := New(&Clock{})
+	for _, text := range []string{"half", "50", "-5%", "%"} {
+		require.ErrorContains(t, c.AddBudget("n", "b", BudgetSpec{MinAvailable: ptr(intstr.FromString(text))}), text)
+	}
+	require.Error(t, c.AddBudget("n", "b", BudgetSpec{Selector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Sometimes"}}}}))
+}
+
+// The report says what nodes waited for, and for how long at least one did.
+func TestLimits(t *testing.T) {
+	_, r := play(t, &scenario.Scenario{
+		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
+		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 10}, {Name: "b", Nodes: 10}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(6)}},
+			{At: at(10 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(20 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(30 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
+			{At: at(30 * time.Minute), Fail: &scenario.Selector{Zone: ptr("b")}},
+		},
+		Until: at(40 * time.Minute),
+	})
+	// The last heartbeat was seen at 50s, so that the first pass after 100s finds them silent; a zone of ten is small, so that 6 of 10 stop it.
+	stopped := Limit{State: "PartialDisruption", From: 105 * time.Second, Ready: 4, NotReady: 6, Waited: 9 * time.Minute, Most: 6}
+	full := Limit{State: "FullDisruption", Rate: 0.1, From: 645 * time.Second, NotReady: 10, Waited: 100 * time.Second, Most: 10}
+	down := func(from time.Duration) Limit {
+		return Limit{State: "AllZonesDisrupted", From: from, NotReady: 10, Waited: 40*time.Minute - from, Most: 10}
+	}
+	// One is tainted every ten seconds, the first once the bucket that was empty has a token.
+	require.Len(t, r.ByZone, 2)
+	require.Equal(t, []Limit{stopped, full, down(1845 * time.Second)}, r.ByZone[0].Limits)
+	require.Equal(t, []Limit{down(1845 * time.Second)}, r.ByZone[1].Limits)
+}
+
+// An eviction that an API outage delayed for more than a minute, until the node was back, is lost.
+func TestLostAndNeedless(t *testing.T) {
+	for _, test := range []struct {
+		up                                time.Duration
+		evicted, lost, needless, finished int
+	}{
+		{420 * time.Second, 4, 0, 4, 0}, // the API is up again before the pods are overdue
+		{1000 * time.Second, 0, 4, 0, 0},
+	} {
+		_, r := play(t, &scenario.Scenario{
+			Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
+			Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 1, PodsPerNode: 4, DaemonSetPodsPerNode: 1}, {Name: "b", Nodes: 3}}},
+			Events: []scenario.Event{
+				{At: at(time.Minute), Fail: &scenario.Selector{Zone: ptr("a")}},
+				{At: at(3 * time.Minute), API: &scenario.API{State: scenario.APIDown}},
+				{At: at(test.up), API: &scenario.API{State: scenario.APIUp}},
+				{At: at(15 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
+			},
+			Until: at(30 * time.Minute),
+		})
+		require.Equal(t, test.evicted, r.Evicted)
+		require.Equal(t, test.lost, r.LostEvictions)
+		require.Equal(t, test.needless, r.NeedlessEvictions)
+		require.Equal(t, test.evicted, r.MostTerminating)
+		require.Zero(t, r.TerminatingAtEnd, "the kubelet is back")
+	}
+}

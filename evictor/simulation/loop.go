@@ -1,0 +1,232 @@
+package simulation
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+const never = time.Duration(math.MaxInt64)
+
+// maxLaps limits how often pods may come back and be evicted at one instant.
+const maxLaps = 1000
+
+// run goes from instant to instant. Renewals in between only tell the evictor of a sign of life, so they need no step.
+func (p *player) run(ctx context.Context) error {
+	c, until := p.cluster, p.scenario.Until
+	at := time.Duration(0)
+	told := time.Duration(-1)
+	for {
+		c.Clock.Set(at)
+		if err := p.instant(ctx, at); err != nil {
+			return err
+		}
+		if p.scenario.Progress != nil && at-told > until/1000 {
+			told = at
+			p.scenario.Progress(at)
+		}
+		if err := cmp.Or(p.lineErr, ctx.Err()); err != nil {
+			return err
+		}
+		next := p.nextInstant()
+		if p.sampler != nil {
+			p.sampler.holds(p, min(next, until))
+		}
+		if next > until {
+			if err := p.renewals(until, true); err != nil {
+				return err
+			}
+			c.Clock.Set(until)
+			return ctx.Err()
+		}
+		if next <= at {
+			next = at // the evictor has more to do at this instant
+		} else if err := p.renewals(next, false); err != nil {
+			return err
+		}
+		at = next
+	}
+}
+
+// nextInstant returns when anything other than a renewal happens next.
+func (p *player) nextInstant() time.Duration {
+	next := never
+	if len(p.events) > 0 {
+		next = min(next, p.events[0].At)
+	}
+	for i := range p.traces {
+		if p.traces[i].at >= 0 {
+			next = min(next, p.traces[i].at)
+		}
+	}
+	if at, ok := p.cluster.NextReport(); ok {
+		next = min(next, at)
+	}
+	if at, ok := p.nextComeback(); ok {
+		next = min(next, at)
+	}
+	next = min(next, p.nextCollection(), p.nextDrain(), p.nextRoll(), p.writer.nextArrival())
+	if !p.next.IsZero() {
+		next = min(next, p.next.Sub(Epoch))
+	}
+	return next
+}
+
+// renewals makes kubelets renew up to that instant, with or without the instant itself.
+func (p *player) renewals(until time.Duration, inclusive bool) error {
+	c := p.cluster
+	for {
+		at, ok := c.NextRenewal()
+		if !ok || at > until || at == until && !inclusive {
+			return nil
+		}
+		c.Clock.Set(at)
+		c.Renew()
+	}
+}
+
+// instant plays what happens now, in the order of the format's rules.
+func (p *player) instant(ctx context.Context, at time.Duration) error {
+	restart, err := p.happenings(at)
+	if err != nil {
+		return err
+	}
+	for i := range p.traces {
+		p.traces[i].drive(p, at)
+	}
+	if err := p.renewals(at, true); err != nil {
+		return err
+	}
+	for due, ok := p.cluster.NextReport(); ok && due <= at; due, ok = p.cluster.NextReport() {
+		p.cluster.Report()
+	}
+	if restart {
+		if err := p.restart(); err != nil {
+			return err
+		}
+	}
+	p.writer.arrive(at)
+	p.goOnDraining(at)
+	if err := p.goOnRolling(at); err != nil {
+		return err
+	}
+	p.collect(at)
+	return p.steps(ctx, at)
+}
+
+// happenings plays the events of this instant, except a restart, which comes later.
+func (p *player) happenings(at time.Duration) (restart bool, err error) {
+	for len(p.events) > 0 && p.events[0].At <= at {
+		e := &p.events[0]
+		p.events = p.events[1:]
+		if e.Restart != nil {
+			restart = true
+		} else if err := p.happen(e); err != nil {
+			return restart, fmt.Errorf("%s (at %v): %w", e.place(), at, err)
+		}
+		p.tellEvent(e)
+	}
+	return restart, nil
+}
+
+// steps lets the controller do what is due until no more pods come back at this instant.
+func (p *player) steps(ctx context.Context, at time.Duration) error {
+	for range maxLaps {
+		p.comeBack(at)
+		next, err := p.world.step(ctx)
+		if err != nil {
+			return err
+		}
+		p.next = next
+		p.report.Passes++
+		if due, ok := p.nextComeback(); !ok || due > at {
+			return nil
+		}
+	}
+	return fmt.Errorf("at %v pods come back and are evicted again without end: replaceAfter is too short", at)
+}
+
+// zone resolves a reference among the zones that ever had a node.
+func (p *player) zone(ref string) (zone.Key, error) {
+	var keys []zone.Key
+	have := make(map[zone.Key]bool)
+	for i := range p.cluster.nodes {
+		if key := p.cluster.nodes[i].zone; !have[key] {
+			have[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return resolveZone(ref, keys)
+}
+
+// nodesOf returns the sorted names of a zone's nodes.
+func (c *cluster) nodesOf(key zone.Key) []string {
+	var names []string
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted && n.zone == key {
+			names = append(names, n.name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// drivers prepares the traces.
+func (p *player) drivers() error {
+	for i := range p.scenario.Traces {
+		t := &p.scenario.Traces[i]
+		key, err := p.zone(t.Zone)
+		if err != nil {
+			return err
+		}
+		r, err := newRecording(t)
+		if err != nil {
+			return err
+		}
+		p.traces = append(p.traces, driver{number: i + 1, key: key, trace: r, names: p.cluster.nodesOf(key)})
+	}
+	return nil
+}
+
+// remember looks up the nodes of the traces' zones again, after one was added or deleted. The traces decide about them
+// at once.
+func (p *player) remember() {
+	for i := range p.traces {
+		d := &p.traces[i]
+		d.names = p.cluster.nodesOf(d.key)
+		d.at = p.cluster.Clock.Elapsed()
+	}
+}
+
+// drive makes as many nodes alive as the current sample says.
+func (d *driver) drive(p *player, at time.Duration) {
+	if d.at < 0 || d.at > at {
+		return
+	}
+	j := d.trace.index(at)
+	sample := d.trace.sample(j)
+	alive := d.trace.alive(sample, len(d.names))
+	var failed, back []string
+	for i, name := range d.names {
+		if lives := i < alive; lives && p.cluster.Recover(name) {
+			back = append(back, name)
+		} else if !lives && p.cluster.Fail(name) {
+			failed = append(failed, name)
+		}
+	}
+	if len(failed)+len(back) > 0 {
+		p.tellTrace(d.number, failed, back)
+	}
+	d.at = -1
+	for k := j + 1; k < len(d.trace.Alive) && time.Duration(k) <= never/d.trace.Gap; k++ {
+		if d.trace.sample(k) != sample {
+			d.at = time.Duration(k) * d.trace.Gap
+			return
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package simulation
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Key returns the generated zone's key.
+func (z *Zone) Key() zone.Key { return zone.Key{Region: z.Region, Zone: z.Name} }
+
+// NodeName returns the name of the zone's i-th node, counted from 0: the zone's name and the number, with as many
+// digits as the last node needs, at least three.
+func (z *Zone) NodeName(i int) string {
+	digits := max(3, len(strconv.Itoa(z.Nodes-1)))
+	return fmt.Sprintf("%s-%0*d", z.Name, digits, i)
+}
+
+// podNameOf returns the name of a generated node's i-th pod, counted from 0. Its ReplicaSet has the zone's name.
+func podNameOf(node string, i int) string { return node + "-p" + strconv.Itoa(i) }
+
+// daemonSetPodName returns the name of a generated node's i-th DaemonSet pod, counted from 0.
+func daemonSetPodName(node string, i int) string { return node + "-ds" + strconv.Itoa(i) }
+
+// splitPodName splits namespace/name. Without a slash the namespace is default.
+func splitPodName(s string) (namespace, name string) {
+	if namespace, name, ok := strings.Cut(s, "/"); ok {
+		return namespace, name
+	}
+	return "default", s
+}
+
+// joinPodName returns the name of a pod in timelines: without its namespace if that is default.
+func joinPodName(namespace, name string) string {
+	if namespace == "default" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// resolveZone finds the zone that a reference means: region:zone means exactly that, anything else is the value of the
+// zone label. It is an error if no zone or more than one matches.
+func resolveZone(ref string, exist []zone.Key) (zone.Key, error) {
+	region, name, qualified := strings.Cut(ref, ":")
+	var found []zone.Key
+	for _, k := range exist {
+		if qualified && k == (zone.Key{Region: region, Zone: name}) {
+			return k, nil
+		}
+		if k.Zone == ref {
+			found = append(found, k)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return zone.Key{}, fmt.Errorf("zone %q does not exist", ref)
+	case 1:
+		return found[0], nil
+	}
+	names := make([]string, len(found))
+	for i, k := range found {
+		names[i] = strconv.Quote(k.String())
+	}
+	return zone.Key{}, fmt.Errorf("zone %q is ambiguous: write one of %s", ref, strings.Join(names, ", "))
+}

@@ -1,0 +1,79 @@
+package simulation
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// NeedlessWithin is how soon after an eviction its node must be back for the eviction to be needless.
+const NeedlessWithin = 10 * time.Minute
+
+// LostAfter is how long an eviction must be overdue to count as lost.
+const LostAfter = time.Minute
+
+// leaves records an eviction.
+func (c *cluster) leaves(i int32) {
+	at := c.pods[i].node
+	n := &c.nodes[at]
+	c.stats.evicted(c.now(), n)
+	c.zoneOf(n).evicted(c.now())
+	if !n.failed {
+		return
+	}
+	if c.emptied == nil {
+		c.emptied = make(map[int32][]int64)
+	}
+	c.emptied[at] = append(c.emptied[at], c.now())
+}
+
+// isBack checks the evictions from a node that is back.
+func (c *cluster) isBack(i int32) {
+	for _, at := range c.emptied[i] {
+		if c.now()-at <= int64(NeedlessWithin) {
+			c.stats.needless++
+		}
+	}
+	delete(c.emptied, i)
+}
+
+// overdue records the pods of a node whose eviction is overdue. It is called before that can be forgotten: before a
+// NoExecute taint is removed, when the kubelet is back, and at the end.
+func (c *cluster) overdue(n *node) {
+	var begun []taints.Begun
+	for k := range n.taints {
+		if t := &n.taints[k]; t.Effect == v1.TaintEffectNoExecute && t.TimeAdded != nil {
+			begun = append(begun, taints.Begun{Taint: *t, Start: t.TimeAdded.Time})
+		}
+	}
+	if len(begun) == 0 {
+		return
+	}
+	limit := c.Clock.Now().Add(-LostAfter)
+	for i := n.firstPod; i >= 0; i = c.pods[i].next {
+		p := &c.pods[i]
+		if p.terminating || p.phase.finished() || p.spec.Mirror || c.lost[p.serial] {
+			continue
+		}
+		deadline := taints.DeadlineOf(begun, Epoch.Add(time.Duration(p.bound)), p.spec.Tolerations, nil)
+		if deadline.Forever || !deadline.At.Before(limit) {
+			continue
+		}
+		if c.lost == nil {
+			c.lost = make(map[uint64]bool)
+		}
+		c.lost[p.serial] = true
+	}
+}
+
+// overdueAtEnd checks all nodes, and counts.
+func (c *cluster) overdueAtEnd() int {
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted {
+			c.overdue(n)
+		}
+	}
+	return len(c.lost)
+}

@@ -1,0 +1,105 @@
+package simulation
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+// sameChecks compares why no node lets a pod in with what a naive search says, which does not tell resources apart.
+func sameChecks(t *testing.T, want map[string]int, u Unplaced) {
+	t.Helper()
+	byTaint := u.Because[cordoned] + u.Because[notReady] + u.Because[taintThere]
+	require.Equal(t, want[taintThere], byTaint)
+	require.Equal(t, want[selectors], u.Because[selectors])
+	require.Equal(t, want[spreadApart], u.Because[spreadApart])
+	require.Equal(t, want[portTaken], u.Because[portTaken])
+	require.Equal(t, want[podAffinity], u.Because[podAffinity])
+	nodes, resources := 0, 0
+	for _, n := range want {
+		nodes += n
+	}
+	for _, n := range u.Because {
+		resources += n
+	}
+	require.Equal(t, nodes, u.Nodes)
+	resources -= byTaint + u.Because[selectors] + u.Because[portTaken] + u.Because[spreadApart] + u.Because[podAffinity]
+	require.GreaterOrEqual(t, resources, want["room"])
+	require.Equal(t, want["room"] > 0, resources > 0)
+}
+
+// A pod of a web server finds no node: each of them has another obstacle, and some two.
+func TestThePendingSayWhy(t *testing.T) {
+	pool := func(cpu string) scenario.NodeFields {
+		return scenario.NodeFields{Labels: map[string]string{"pool": "web"}, Capacity: map[string]scenario.Quantity{"cpu": scenario.Quantity(cpu), "memory": "4Gi"}}
+	}
+	tainted, full := pool("4"), pool("1")
+	tainted.Taints = []scenario.NodeTaint{{Key: "mine", Effect: "NoSchedule"}}
+	full.Capacity["memory"] = "1Gi"
+	s := &scenario.Scenario{Until: at(20 * time.Minute), Reschedule: &scenario.Reschedule{}}
+	s.Cluster.Zones = []scenario.Zone{
+		{Name: "a", Nodes: 3, PodsPerNode: 2, NodeFields: pool("4"), TolerationSeconds: ptr(scenario.TolerationSeconds(0)), Pod: scenario.PodFields{
+			Owner: "ReplicaSet/web", NodeSelector: map[string]string{"pool": "web"}, Requests: map[string]scenario.Quantity{"cpu": "2", "memory": "2Gi"},
+		}},
+		{Name: "b", Nodes: 3, NodeFields: tainted},
+		{Name: "c", Nodes: 2, NodeFields: full},
+		{Name: "d", Nodes: 4},
+	}
+	s.Events = []scenario.Event{
+		{At: at(time.Minute), Cordon: &scenario.Selector{Node: "c-001"}},
+		{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+	}
+	lines, _, r := told(t, New(&Clock{}), s)
+	pending := of(lines, scenario.KindPending)
+	require.Len(t, pending, 2)
+	for _, l := range pending {
+		require.Equal(t, because("0/12 nodes: 4 selector, 3 cpu, 3 memory, 3 taint, 1 cordoned, 1 not Ready"), l.More)
+	}
+	require.Equal(t, []Unplaced{{2, "default/a-000-p1", 12, map[string]int{
+		"selector": 4, "cpu": 3, "memory": 3, "taint": 3, "cordoned": 1, "not Ready": 1,
+	}}}, r.Unplaced)
+}
+
+// TestWhoWaitsIsGroupedByWhatItAsksFor: the most first, and not more than so many groups.
+func TestWhoWaitsIsGroupedByWhatItAsksFor(t *testing.T) {
+	c := New(&Clock{})
+	require.NoError(t, c.AddNodeObject(&v1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}))
+	s := &scenario.Scenario{Until: at(20 * time.Minute), Reschedule: &scenario.Reschedule{}, Events: []scenario.Event{{At: at(time.Minute), Drain: &scenario.Selector{Node: "n"}}}}
+	for i := range MostUnplaced + 5 {
+		for k := range 1 + i%2 {
+			_, err := c.AddPodObject(&v1.Pod{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop", Name: "p-" + string(rune('a'+i)) + string(rune('0'+k)), OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "j", Controller: ptr(true)}},
+			}, Spec: v1.PodSpec{NodeName: "n", NodeSelector: map[string]string{"pool": string(rune('a' + i))}}})
+			require.NoError(t, err)
+		}
+	}
+	_, _, r := told(t, c, s)
+	require.Len(t, r.Unplaced, MostUnplaced)
+	require.Equal(t, Unplaced{2, "shop/p-b0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[0])
+	require.Equal(t, Unplaced{1, "shop/p-a0", 1, map[string]int{"cordoned": 1}}, r.Unplaced[12])
+	require.Equal(t, 37, r.PendingAtEnd)
+}
+
+// What was found stands for a second, for pods that ask for the same.
+func TestWhyIsAskedOnceASecond(t *testing.T) {
+	s := &scenario.Scenario{Until: at(2 * time.Minute), Reschedule: &scenario.Reschedule{After: at(10 * time.Second)}}
+	s.Cluster.Zones = []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 1, NodeFields: scenario.NodeFields{Capacity: map[string]scenario.Quantity{"pods": "1"}}}}
+	for i, when := range []time.Duration{60 * time.Second, 60500 * time.Millisecond, 61 * time.Second} {
+		s.Events = append(s.Events, scenario.Event{At: at(when), Drain: &scenario.Selector{Node: fmt.Sprintf("a-%03d", i)}})
+	}
+	s.Events = append(s.Events, scenario.Event{At: at(70200 * time.Millisecond), Cordon: &scenario.Selector{Node: "a-003"}})
+	lines, _, _ := told(t, New(&Clock{}), s)
+	var reasons []string
+	for _, l := range of(lines, scenario.KindPending) {
+		reasons = append(reasons, l.T.String()+l.More)
+	}
+	require.Equal(t, []string{
+		"1m10s" + because("0/4 nodes: 3 cordoned, 1 pods"), "1m10.5s" + because("0/4 nodes: 3 cordoned, 1 pods"), "1m11s" + because("0/4 nodes: 4 cordoned"),
+	}, reasons)
+}

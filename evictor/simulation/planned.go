@@ -1,0 +1,98 @@
+package simulation
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// maxEvents limits the number of events in a scenario, counting all rounds of repeat.
+const maxEvents = 1_000_000
+
+// Planned is an event at the time when it happens. Those of repeat appear once per round.
+type Planned struct {
+	*Event
+	At     time.Duration
+	Number int // the event's number in the file, from 1
+	Round  int // the round of repeat, from 1; 0 if the event is not repeated
+	Inner  int // the event's number in repeat, from 1
+	// Registers: this is the second half of replaceNode, in which the new nodes report.
+	Registers bool
+}
+
+// draw returns the round for Nodes.order.
+func (p *Planned) draw() int { return max(p.Round-1, 0) }
+
+// place names the event, such as event 3, or event 3, round 2, event 1.
+func (p *Planned) place() string {
+	if p.Round == 0 {
+		return fmt.Sprintf("event %d", p.Number)
+	}
+	return fmt.Sprintf("event %d, round %d, event %d", p.Number, p.Round, p.Inner)
+}
+
+// Plan returns all events in the order of time, equal times as listed, but at most maxEvents. Of the rounds that begin
+// after the end it contains only the first.
+func (s *Scenario) Plan() []Planned {
+	plan, _ := s.plan()
+	return plan
+}
+
+func (s *Scenario) plan() (all []Planned, whole bool) {
+	p := plan{all: make([]Planned, 0, len(s.Events)), until: s.Until}
+	for i := range s.Events {
+		e := &s.Events[i]
+		if e.Repeat == nil || len(e.Actions()) > 1 {
+			p.add(Planned{Event: e, At: e.At, Number: i + 1})
+			continue
+		}
+		p.repeat(e, i+1)
+	}
+	slices.SortStableFunc(p.all, func(a, b Planned) int { return cmp.Compare(a.At, b.At) })
+	return p.all, !p.cut
+}
+
+type plan struct {
+	all   []Planned
+	until time.Duration
+	cut   bool // there are more events than are allowed
+}
+
+func (p *plan) add(e Planned) {
+	if len(p.all) >= maxEvents {
+		p.cut = true
+		return
+	}
+	p.all = append(p.all, e)
+	if e.ReplaceNode != nil && !e.Registers {
+		e.At, e.Registers = shift(e.At, e.ReplaceNode.After), true
+		p.add(e)
+	}
+}
+
+func (p *plan) repeat(e *Event, number int) {
+	start, every := e.At, e.Repeat.Every
+	for round := 1; !p.cut && (e.Repeat.Times <= 0 || round <= e.Repeat.Times); round++ {
+		for k := range e.Repeat.Events {
+			inner := &e.Repeat.Events[k]
+			p.add(Planned{Event: inner, At: shift(start, inner.At), Number: number, Round: round, Inner: k + 1})
+		}
+		if start > p.until || every <= 0 || len(e.Repeat.Events) == 0 {
+			return
+		}
+		if e.Repeat.Times <= 0 && start > p.until-every {
+			return
+		}
+		start = shift(start, every)
+	}
+}
+
+// shift returns a time that is later by after, or the end of time.
+func shift(at, after time.Duration) time.Duration {
+	if sum := at + max(after, 0); sum >= at {
+		return sum
+	}
+	return math.MaxInt64
+}

@@ -1,0 +1,323 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+	"github.com/evictkit/evictkit/zone"
+)
+
+// Happening is something that happens in the simulated world without the controllers.
+type Happening struct {
+	At   time.Duration
+	Node string
+	Pod  evictor.PodKey // the pod that came back or was added; the zero key if the node is concerned
+	Was  evictor.PodKey // the pod that it replaces, if it came back
+	Kept evictor.PodKey // the pod that a drain may not evict; Pod and Was are then zero
+	Gone evictor.PodKey // the deleted pod whose object is gone now; the others are then zero
+	Text string
+}
+
+// player is one simulation.
+type player struct {
+	scenario *Scenario
+	starts   []Start
+	cluster  *cluster
+	writer   *writer
+	world    *World
+	report   Report
+	seen     map[string]struct{}
+	pending  []timeline.Line // the lines of one millisecond, to be sorted
+	lineErr  error
+	events   []Planned
+	traces   []driver
+	apiDown  bool
+	driven   bool      // a program moves the world, so that nothing collects lines until their millisecond is over
+	next     time.Time // of the controllers; zero if nothing is due
+	sampler  *sampler  // nil if Scenario.Points is 0
+	drains   []drain
+	rolls    []roll
+	teller   teller
+	heirs    map[[3]int][]successorOf // of replaceNode, by number, round and inner number of the event
+	acts     int                      // number of events made by controllers
+}
+
+// driver is a trace that decides which nodes of a zone are live.
+type driver struct {
+	number int // its number in the file, from 1
+	key    zone.Key
+	trace  *recording
+	names  []string
+	at     time.Duration // of the next sample that may differ; negative if there is none
+}
+
+var errAPIDown = apierrors.NewServiceUnavailable("the API is down")
+
+// InvalidError has all faults of a scenario that was not played.
+type InvalidError struct{ error }
+
+// Unwrap returns the faults.
+func (e *InvalidError) Unwrap() error { return e.error }
+
+// Play plays the scenario with the given controllers and reports the result. Without controllers, one evictor acts.
+// Controllers are made and stepped in the given order. Play stops when the context ends. The error lists every fault of
+// the scenario, as an InvalidError, or is the error of a controller, of Read, of Timeline or of the context.
+func Play(ctx context.Context, s Scenario, controllers ...Start) (*Report, error) {
+	if len(controllers) == 0 {
+		controllers = []Start{func(w *World) (Controller, error) {
+			w.player.scenario.Config.ExplainSize = 0 // nobody can ask this evictor
+			return w.NewEvictor(evictor.Options{})
+		}}
+	}
+	p, err := s.player(controllers)
+	if err != nil {
+		return nil, err
+	}
+	return p.play(ctx)
+}
+
+// New returns the world of a scenario at time 0, for a program that moves time itself, with the scenario's Clock, World.Next
+// and World.Turn, and steps its own controllers. There are no Events and Traces: World.Do makes things happen. Pods are not
+// replaced, and drains do not go on.
+func New(s Scenario) (*World, error) {
+	s.Events, s.Traces, s.ReplaceAfter = nil, nil, -1
+	s.Until = max(s.Until, 1)
+	p, err := s.player(nil)
+	if err != nil {
+		return nil, err
+	}
+	p.driven = true
+	return p.world, p.begin()
+}
+
+// player checks the scenario and builds what it plays on.
+func (s Scenario) player(starts []Start) (*player, error) {
+	s = s.withDefaults()
+	p := &player{scenario: &s, starts: starts, cluster: newCluster(clockOf(s.Clock)), seen: make(map[string]struct{})}
+	if err := s.fill(p.cluster); err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	if err := s.check(p.cluster); err != nil {
+		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
+	}
+	if err := p.generate(); err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	p.writer = &writer{Cluster: p.cluster, Line: p.line, Before: p.reach, AskBudgets: s.AskBudgets}
+	p.world = &World{player: p}
+	return p, nil
+}
+
+// reach fails while controllers do not reach the API.
+func (p *player) reach(context.Context, string, string) error {
+	if p.apiDown {
+		return errAPIDown
+	}
+	return nil
+}
+
+// begin tells the objects at time 0, and starts the kubelets.
+func (p *player) begin() error {
+	c, s := p.cluster, p.scenario
+	c.bindClaims()
+	c.knowJobs()
+	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
+	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
+	p.report.FirstEviction = never
+	c.happened = s.Happened
+	p.sampler = newSampler(s.Until, s.Points)
+	p.report.DaemonSetPods = c.countPods()
+	p.events = s.Plan()
+	if !p.driven {
+		p.tellSettings()
+	}
+	if err := p.restart(); err != nil {
+		return err
+	}
+	c.NodeChanged = func(name string) { p.world.nodeChanged(name) }
+	c.PodChanged = func(key evictor.PodKey) { p.world.podChanged(key) }
+	c.Renewed = func(name string, at time.Time) { p.world.renewed(name, at) }
+	c.Missed = func(name string, at time.Time) { p.world.missed(name, at) }
+	c.Late = func(name string, at time.Time) { p.world.late(name, at) }
+	if s.ReplaceAfter >= 0 {
+		c.indexLoad()
+		c.awaitUnbound(s.ReplaceAfter)
+	}
+	c.StartKubelets(s.LeaseInterval, s.StatusInterval, !s.LeasesTogether)
+	return p.drivers()
+}
+
+func (p *player) play(ctx context.Context) (*Report, error) {
+	err := p.begin()
+	if err == nil {
+		err = p.run(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	r, err := p.finish()
+	if err != nil {
+		return nil, fmt.Errorf("simulation: %w", err)
+	}
+	return r, nil
+}
+
+// generate adds the zones of the scenario.
+func (p *player) generate() error {
+	zones := p.scenario.Zones
+	nodes, pods := 0, 0
+	for i := range zones {
+		z := &zones[i]
+		nodes, pods = nodes+z.Nodes, pods+z.Nodes*(z.PodsPerNode+z.DaemonSetPodsPerNode)
+	}
+	p.cluster.Reserve(nodes, pods)
+	for i := range zones {
+		if err := p.addZone(&zones[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restart starts new controllers, which know nothing.
+func (p *player) restart() error {
+	p.cluster.ForgetHeld()
+	p.world = &World{player: p}
+	return p.world.begin(p.starts)
+}
+
+// confirm reads a suspect's lease from the API.
+func (p *player) confirm(ctx context.Context, suspect evictor.Suspect) (evictor.Answer, error) {
+	if p.apiDown {
+		return evictor.Unanswered, errAPIDown
+	}
+	return p.cluster.Confirm(ctx, suspect)
+}
+
+func (p *player) observe(d evictor.Decision) {
+	if !p.driven {
+		p.teller.decided(&d)
+	}
+	if l, ok := lineOf(d); ok {
+		if d.Kind == evictor.EvictionCancelled {
+			p.report.Cancelled[d.Reason]++
+			if !p.driven {
+				l.More = because(d.Reason)
+			}
+		}
+		p.line(l)
+	}
+}
+
+// line collects the lines of one millisecond. flush writes them in order.
+func (p *player) line(l timeline.Line) {
+	p.report.note(l, p.seen)
+	p.cluster.limits(&l)
+	if p.scenario.Timeline == nil {
+		return
+	}
+	if p.driven || len(p.pending) > 0 && timeline.Compare(timeline.Line{T: l.T}, timeline.Line{T: p.pending[0].T}) != 0 {
+		p.flush()
+	}
+	p.pending = append(p.pending, l)
+	if p.driven {
+		p.flush()
+	}
+}
+
+func (p *player) flush() {
+	slices.SortStableFunc(p.pending, timeline.Compare)
+	for _, l := range p.pending {
+		if err := p.scenario.Timeline(l); err != nil && p.lineErr == nil {
+			p.lineErr = fmt.Errorf("timeline: %w", err)
+		}
+	}
+	p.pending = p.pending[:0]
+}
+
+func (p *player) finish() (*Report, error) {
+	p.flush()
+	c, r := p.cluster, &p.report
+	if p.sampler != nil {
+		p.sampler.holds(p, p.scenario.Until+1)
+	}
+	c.stats.stranded(int64(p.scenario.Until), 0)
+	r.TaintedNodes, r.KubeletFailures = len(p.seen), c.stats.failures
+	r.EvictedFromLiveNodes, r.Delays = c.stats.fromLive, delaysOf(c.stats.delays)
+	r.ReturnedPods, r.Waiting = c.stats.returned, c.waiting.len()
+	r.CameBackNodes, r.CameBackPods = c.stats.beforeNodes, c.stats.beforeTurn
+	r.Left = c.left(p.scenario.Config.TaintBasedEviction)
+	r.EvictedWhileRunning, r.RemovedWhileRunning = c.stats.running, c.stats.forgotten
+	r.NeedlessEvictions, r.LostEvictions = c.stats.needless, c.overdueAtEnd()
+	r.PendingAtEnd, r.MostPending, r.Unplaced = c.waiting.count, c.stats.mostPending, c.reportUnplaced()
+	r.FailedJobs, r.PendingThatCouldPreempt = c.reportJobs(), c.couldPreempt()
+	r.TerminatingAtEnd, r.MostTerminating = c.stats.terminating, c.stats.mostTerminating
+	r.MostEndpointsGone = c.stats.mostWithheld
+	r.NotSimulated = c.notSimulated
+	r.Understated = understated(c.notSimulated, p.scenario.ReplaceAfter >= 0)
+	r.Zones = c.reportZones()
+	for i := range r.Zones {
+		if z := &r.Zones[i]; z.Evicted > 0 {
+			r.FirstEviction, r.LastEviction = min(r.FirstEviction, z.FirstEviction), max(r.LastEviction, z.LastEviction)
+		}
+	}
+	if r.Evicted == 0 {
+		r.FirstEviction = 0
+	}
+	r.Workloads, r.Budgets = c.levels.report(c.now())
+	r.AnyBelowHalf = c.levels.anyBelowHalf(c.now())
+	r.sumUp()
+	if p.sampler != nil {
+		r.Series = p.sampler.end(p)
+	}
+	for i := range p.events {
+		if number := p.events[i].Number; number > 0 { // negative numbers are events made by controllers
+			r.After = append(r.After, number)
+		}
+	}
+	slices.Sort(r.After)
+	r.After = slices.Compact(r.After) // several rounds have the same number
+	r.PodHoursLost = c.stats.integral / 3600
+	return r, p.lineErr
+}
+
+// sumUp adds the figures of the cluster that follow from those of workloads and budgets.
+func (r *Report) sumUp() {
+	r.LowestReadyShare = 1
+	for i := range r.Workloads {
+		w := &r.Workloads[i]
+		if w.BelowHalf > 0 {
+			r.WorkloadsBelowHalf++
+		}
+		r.SumBelowHalf += w.BelowHalf
+		r.LongestBelowHalf, r.LowestReadyShare = max(r.LongestBelowHalf, w.LongestBelowHalf), min(r.LowestReadyShare, w.LowestReadyShare)
+	}
+	for i := range r.Budgets {
+		b := &r.Budgets[i]
+		if b.Below > 0 {
+			r.BudgetsBroken++
+		}
+		r.SumBelowBudget += b.Below
+		r.LongestBelowBudget = max(r.LongestBelowBudget, b.LongestBelow)
+	}
+}
+
+var reborn = regexp.MustCompile(`-r([1-9][0-9]*)$`)
+
+// successor returns the name under which an evicted pod comes back.
+func successor(name string) string {
+	if m := reborn.FindStringSubmatchIndex(name); m != nil {
+		if n, err := strconv.ParseInt(name[m[2]:m[3]], 10, 63); err == nil {
+			return name[:m[0]] + "-r" + strconv.FormatInt(n+1, 10)
+		}
+	}
+	return name + "-r1"
+}

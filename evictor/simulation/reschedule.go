@@ -1,0 +1,229 @@
+package simulation
+
+import (
+	"container/heap"
+	"fmt"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// indexLoad builds the indexes that rescheduling needs.
+func (c *cluster) indexLoad() {
+	c.load, c.waiting = newLoadIndex(), waiting{refused: make(map[alike]*queue)}
+	for i := range c.nodes {
+		c.load.add(c, int32(i))
+	}
+	for i := range c.pods { // deleted before time 0
+		if p := &c.pods[i]; p.node >= 0 && p.terminating && c.returnsOf(p) == whenGone && c.nodes[p.node].failed {
+			p.owed = true
+			c.stats.stranded(c.now(), 1)
+		}
+	}
+}
+
+// returns is the moment when a pod's controller replaces it.
+type returns int
+
+const (
+	notAtAll returns = iota
+	whenDeleted
+	whenGone
+)
+
+// returns derives the moment from the kind of owner. A bare pod does not come back. Pods of DaemonSets and mirror pods
+// belong to their nodes. A StatefulSet reuses the pod's name, so the old pod must be gone first.
+func (s *podSpec) returns() returns {
+	switch {
+	case s.Mirror:
+		return notAtAll
+	case s.OwnerKind == "" || s.OwnerKind == "DaemonSet" || s.OwnerKind == "Node":
+		return notAtAll
+	case s.OwnerKind == "StatefulSet":
+		return whenGone
+	default:
+		return whenDeleted
+	}
+}
+
+// deletionBegins makes a pod wait to come back, if its controller does not wait until it is gone.
+func (c *cluster) deletionBegins(i int32) {
+	p := &c.pods[i]
+	if c.load == nil || p.terminating {
+		return
+	}
+	when := c.returnsOf(p)
+	if when == whenDeleted && (p.phase.finished() || c.fails(p)) { // a finished pod is replaced already, or done
+		return
+	}
+	switch {
+	case when == whenDeleted && c.detached(p) == 0:
+		c.stats.stranded(c.now(), 1)
+		c.replace(i)
+	case when != notAtAll: // no other node can have its volume before it is gone, or nobody its name
+		p.owed = true
+		c.stats.stranded(c.now(), 1)
+	}
+}
+
+// isGone makes a pod wait to come back when its object is about to be removed, if its controller waits for that.
+func (c *cluster) isGone(i int32) {
+	p := &c.pods[i]
+	when := c.returnsOf(p)
+	if c.load == nil || !p.owed && when != whenGone {
+		return
+	}
+	if !p.owed {
+		c.stats.stranded(c.now(), 1)
+	}
+	if when == notAtAll || when == whenGone && c.fails(p) {
+		c.stats.stranded(c.now(), -1) // its Job has ended
+		return
+	}
+	c.replace(i)
+}
+
+func (c *cluster) replace(i int32) {
+	p := &c.pods[i]
+	id := p.id
+	c.waiting.add(comeback{
+		at: c.now(), wait: int64(c.detached(p)), key: evictor.PodKey{Namespace: c.spaces[id.space], Name: id.name}, spec: p.spec, member: p.member,
+	})
+}
+
+// nextComeback returns the time of the next attempt to schedule a waiting pod. Pods that found no node are tried
+// again as soon as something has changed.
+func (p *player) nextComeback() (time.Duration, bool) {
+	c := p.cluster
+	if c.load == nil {
+		return 0, false
+	}
+	if len(c.ending) > 0 || p.tryAgain() {
+		return c.Clock.Elapsed(), true
+	}
+	if len(c.waiting.coming) == 0 {
+		return 0, false
+	}
+	return p.due(&c.waiting.coming[0]), true
+}
+
+// due returns the earliest time at which a pod can come back.
+func (p *player) due(b *comeback) time.Duration {
+	if due := time.Duration(b.at+b.wait) + p.scenario.ReplaceAfter; due >= 0 {
+		return due
+	}
+	return never
+}
+
+// tryAgain reports whether pods that found no node are tried again now.
+func (p *player) tryAgain() bool {
+	c := p.cluster
+	return c.waiting.count > 0 && (len(c.load.improved) > 0 || c.waiting.minding > 0 && c.waiting.version != c.load.version)
+}
+
+// comeBack schedules the pods that are due, and retries those that found no node if tryAgain allows it. It tries pods in
+// the order in which they could be replaced. If a pod finds no node, pods that are alike are not tried in this round.
+func (p *player) comeBack(at time.Duration) {
+	c := p.cluster
+	if c.load == nil {
+		return
+	}
+	c.endJobs()
+	retry := p.tryAgain()
+	if !retry && (len(c.waiting.coming) == 0 || p.due(&c.waiting.coming[0]) > at) {
+		return
+	}
+	w, version := &c.waiting, c.load.version
+	c.recount()
+	full := make(map[alike]bool) // pods that found no node in this round
+	if retry || w.count == 0 {
+		p.again(c.load.takeImproved(), full)
+	}
+	for len(w.coming) > 0 && p.due(&w.coming[0]) <= at {
+		b := w.coming[0]
+		w.coming = w.coming[1:]
+		a, minds := c.alike(&b)
+		if w.refused[a] != nil {
+			full[a] = true // nothing has changed for these pods, or they were just tried
+		}
+		if !full[a] {
+			if target, ok := c.load.best(c, b.spec, b.key.Namespace); ok {
+				p.place(b, target)
+				continue
+			}
+			full[a] = true
+		}
+		p.tellPending(at, w.refuse(a, minds, c.stateOf(b.spec), b), &b)
+	}
+	if retry {
+		w.version = version
+	}
+	c.stats.mostPending = max(c.stats.mostPending, w.count)
+}
+
+// tellPending writes to the timeline that a pod found no node, and why. Finding the reason takes a look at every node, so
+// it is reused for one second for all pods that are alike.
+func (p *player) tellPending(at time.Duration, q *queue, b *comeback) {
+	if p.scenario.Timeline == nil {
+		return
+	}
+	if q.why == "" || at-q.asked >= time.Second {
+		u := p.cluster.unplaced(b.spec, b.key.Namespace)
+		q.why, q.asked = because(u.String()), at
+	}
+	p.line(timeline.Line{T: at, Kind: timeline.KindPending, Pod: joinPodName(b.key.Namespace, b.key.Name), More: q.why})
+}
+
+// again retries pods that found no node before.
+func (p *player) again(improved []int32, full map[alike]bool) {
+	c := p.cluster
+	all := c.waiting.queues()
+	for len(all) > 0 {
+		q := all[0]
+		var target int32
+		var ok bool
+		if b := &q.pods[0]; c.moved(q) {
+			target, ok = c.load.best(c, b.spec, b.key.Namespace)
+		} else {
+			target, ok = c.load.bestImproved(c, improved, b.spec, b.key.Namespace)
+		}
+		if !ok {
+			full[q.alike], q.state = true, c.stateOf(q.pods[0].spec)
+			heap.Pop(&all)
+			continue
+		}
+		b := q.pods[0]
+		c.waiting.served(&all)
+		p.place(b, target)
+	}
+}
+
+// place binds a pod to a node. A pod of a StatefulSet keeps its name; any other replacement gets a new one.
+func (p *player) place(b comeback, target int32) {
+	c := p.cluster
+	own := b.fresh || b.spec.returns() == whenGone
+	key := b.key
+	for taken := !own; taken; {
+		key.Name = successor(key.Name)
+		_, taken = c.findPod(key)
+	}
+	n := &c.nodes[target]
+	if b.spec.OwnerKind != "DaemonSet" { // only a fresh pod can belong to a DaemonSet
+		c.stats.stranded(c.now(), -1)
+	}
+	if err := c.addPod(c.id(key), pod{spec: b.spec, ready: !n.failed, bound: c.now(), member: b.member}, n.name); err != nil {
+		return // another pod has its name
+	}
+	l := timeline.Line{T: c.Clock.Elapsed(), Kind: timeline.KindSchedule, Node: n.name, Pod: joinPodName(key.Namespace, key.Name)}
+	if b.fresh {
+		p.line(l)
+		return
+	}
+	c.stats.returned++
+	if c.happened != nil {
+		c.happened(Happening{At: c.Clock.Elapsed(), Node: n.name, Pod: key, Was: b.key, Text: fmt.Sprintf("pod %s replaces %s, which was deleted at %s", key, b.key, time.Duration(b.at))})
+	}
+	l.More = timeline.Fields{"was": joinPodName(b.key.Namespace, b.key.Name)}.String()
+	p.line(l)
+}

@@ -1,0 +1,73 @@
+package simulation
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/zone"
+)
+
+func TestPodsComeBackOnNodesThatStillExist(t *testing.T) {
+	lines, r := play(t, &scenario.Scenario{
+		Cluster: scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 4, PodsPerNode: 2, TolerationSeconds: ptr(scenario.TolerationSeconds(10))}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), DeleteNode: &scenario.Selector{Node: "a-001"}},
+			{At: at(2 * time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+		},
+		Reschedule: &scenario.Reschedule{},
+		Until:      at(10 * time.Minute),
+	})
+	require.Equal(t, 3, r.Evicted, "one of those of the deleted node came back on the node that fails")
+	require.Equal(t, 2+3, r.ReturnedPods)
+	require.Zero(t, r.Waiting)
+	for _, l := range lines {
+		require.NotContains(t, l, `"kind":"schedule","node":"a-001"`)
+	}
+}
+
+// The format counts the pods that are neither terminating nor of a DaemonSet.
+func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
+	c := New(&Clock{})
+	for _, name := range []string{"a", "b", "c"} {
+		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
+	}
+	controller := true
+	add := func(name, node string, phase v1.PodPhase) {
+		_, err := c.AddPodObject(&v1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", OwnerReferences: []metav1.OwnerReference{{Kind: "Job", Name: "j", Controller: &controller}}},
+			Spec:       v1.PodSpec{NodeName: node}, Status: v1.PodStatus{Phase: phase},
+		})
+		require.NoError(t, err)
+	}
+	add("done", "b", v1.PodSucceeded)
+	add("runs", "a", v1.PodRunning)
+	lines, _ := playOn(t, c, &scenario.Scenario{
+		Events:     []scenario.Event{{At: at(time.Minute), Fail: &scenario.Selector{Node: "a"}}},
+		Reschedule: &scenario.Reschedule{},
+		Until:      at(5 * time.Minute),
+	})
+	require.Contains(t, lines[len(lines)-1], `"kind":"schedule","node":"c","pod":"runs-r1"`)
+}
+
+// Pods that tolerate a taint for no time at all may come back on nodes that have it.
+func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
+	c := New(&Clock{})
+	for _, name := range []string{"a", "b"} {
+		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
+	}
+	spec := PodSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
+	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
+	taint := func(node string) scenario.Event {
+		return scenario.Event{At: at(time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: node}, Key: "k", Effect: "NoExecute"}}
+	}
+	s := &scenario.Scenario{Events: []scenario.Event{taint("a"), taint("b")}, Reschedule: &scenario.Reschedule{After: at(0)}, Until: at(5 * time.Minute)}
+	_, err := Play(context.Background(), s, c, Options{})
+	require.EqualError(t, err, "at 1m0s pods come back and are evicted again without end: reschedule.after is too short")
+}

@@ -1,0 +1,170 @@
+package simulation
+
+import (
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+)
+
+// States of a node in a Series.
+const (
+	StateLive     = iota // reports, and counts as Ready
+	StateSilent          // its kubelet does not report, and no verdict says so yet
+	StateWaiting         // not Ready, and not yet tainted
+	StateTainted         // not Ready, and tainted NoExecute for it
+	StateReturned        // reports again, but still counts as not Ready
+	States
+)
+
+// Series is the course of a simulation, at equal steps from 0 on.
+type Series struct {
+	Step  time.Duration
+	Zones []ZoneSeries
+
+	Without     []int // pods without a live node
+	Pending     []int
+	Terminating []int
+	Evicted     []int     // since the start
+	Tainted     []int     // times a node was, since the start
+	Allowed     []float64 // nodes a second, of all zones together
+	// Workloads are in the order of the report's. Each has the live pods in percent of those desired, at every
+	// WorkloadEvery-th step.
+	Workloads [][]byte
+	// BelowBudget is 1 wherever a PodDisruptionBudget of a workload is not kept, at the same times as Workloads; nil for a
+	// workload without a budget.
+	BelowBudget [][]byte
+	// Delays are the percentiles 0 to 100 of the time from silence to eviction; nil if nothing was evicted from silent
+	// nodes.
+	Delays []time.Duration
+}
+
+// WorkloadEvery is how many steps there are between two values of a workload.
+const WorkloadEvery = 4
+
+// ZoneSeries is the number of nodes of a zone in each state.
+type ZoneSeries struct {
+	Name   string
+	States [States][]int
+}
+
+// sampler fills a Series.
+type sampler struct {
+	series *Series
+	next   time.Duration
+	zone   map[string]int
+	levels [][]byte // by the cluster's number of the workload
+	below  [][]byte // whether its budgets are not kept, likewise
+}
+
+func newSampler(until time.Duration, points int) *sampler {
+	if points <= 0 {
+		return nil
+	}
+	return &sampler{series: &Series{Step: max(until/time.Duration(points), time.Second)}, zone: make(map[string]int)}
+}
+
+// holds records that nothing changes until then.
+func (s *sampler) holds(p *player, until time.Duration) {
+	for ; s.next < until; s.next += s.series.Step {
+		s.sample(p)
+	}
+}
+
+func (s *sampler) sample(p *player) {
+	c, to := p.cluster, s.series
+	points := len(to.Without)
+	s.nodes(c, points)
+	to.Without = append(to.Without, (c.stats.count+whole/2)/whole)
+	to.Pending = append(to.Pending, c.waiting.count)
+	to.Terminating = append(to.Terminating, c.stats.terminating)
+	to.Evicted = append(to.Evicted, p.report.Evicted)
+	to.Tainted = append(to.Tainted, p.report.Taints)
+	allowed := 0.0
+	for _, z := range c.zones {
+		allowed += z.limit.Rate
+	}
+	to.Allowed = append(to.Allowed, allowed)
+	if points%WorkloadEvery != 0 {
+		return
+	}
+	for i := range c.levels.workloads {
+		w := &c.levels.workloads[i]
+		if i == len(s.levels) {
+			s.levels = append(s.levels, make([]byte, points/WorkloadEvery)) // none before it existed
+			s.below = append(s.below, make([]byte, points/WorkloadEvery))
+		}
+		share := byte(100)
+		if w.desired > 0 {
+			share = byte(100 * max(w.have, 0) / max(w.desired, w.have, 1))
+		}
+		s.levels[i], s.below[i] = append(s.levels[i], share), append(s.below[i], byte(min(w.broken, 1)))
+	}
+}
+
+// nodes counts the states.
+func (s *sampler) nodes(c *cluster, points int) {
+	to := s.series
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if n.deleted {
+			continue
+		}
+		z, ok := s.zone[n.zone.String()]
+		if !ok {
+			z = len(to.Zones)
+			s.zone[n.zone.String()] = z
+			to.Zones = append(to.Zones, ZoneSeries{Name: n.zone.String()})
+		}
+		states := &to.Zones[z].States
+		for len(states[0]) <= points {
+			for k := range states {
+				states[k] = append(states[k], 0)
+			}
+		}
+		states[n.state()][points]++
+	}
+	for z := range to.Zones { // zones that have lost all their nodes
+		for k := range to.Zones[z].States {
+			if len(to.Zones[z].States[k]) <= points {
+				to.Zones[z].States[k] = append(to.Zones[z].States[k], 0)
+			}
+		}
+	}
+}
+
+func (n *node) state() int {
+	ready := findCondition(n.conditions, v1.NodeReady)
+	bad := ready >= 0 && n.conditions[ready].Status != v1.ConditionTrue
+	switch {
+	case tainted(n) && (n.failed || bad):
+		return StateTainted
+	case tainted(n):
+		return StateReturned
+	case bad:
+		return StateWaiting
+	case n.failed:
+		return StateSilent
+	default:
+		return StateLive
+	}
+}
+
+// end returns the series of the report's workloads, and the sorted delays.
+func (s *sampler) end(p *player) *Series {
+	c := p.cluster
+	for i := range p.report.Workloads {
+		w := &p.report.Workloads[i]
+		number := c.levels.byKey[workloadKey{w.Namespace, w.Kind, w.Name}]
+		below := s.below[number]
+		if w.Budgets == 0 {
+			below = nil
+		}
+		s.series.Workloads, s.series.BelowBudget = append(s.series.Workloads, s.levels[number]), append(s.series.BelowBudget, below)
+	}
+	if n := len(c.stats.delays); n > 0 {
+		for percent := range 101 {
+			s.series.Delays = append(s.series.Delays, c.stats.delays[max((percent*n+99)/100-1, 0)])
+		}
+	}
+	return s.series
+}

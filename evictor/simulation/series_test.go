@@ -1,0 +1,41 @@
+package simulation
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/evictkit/evictkit/internal/scenario"
+)
+
+func TestSeries(t *testing.T) {
+	s := &scenario.Scenario{
+		Heartbeat: scenario.Heartbeat{Spread: ptr(scenario.SpreadNone)},
+		Cluster:   scenario.Cluster{Zones: []scenario.Zone{{Name: "a", Nodes: 2, PodsPerNode: 4}, {Name: "b", Nodes: 3}}},
+		Events: []scenario.Event{
+			{At: at(time.Minute), Fail: &scenario.Selector{Node: "a-000"}},
+			{At: at(10 * time.Minute), Recover: &scenario.Selector{Node: "a-000"}},
+			{At: at(11 * time.Minute), DeleteNode: &scenario.Selector{Node: "a-000"}},
+		},
+		Until: at(12 * time.Minute),
+	}
+	r, err := Play(context.Background(), s, New(&Clock{}), Options{Points: 12})
+	require.NoError(t, err)
+	series := r.Series
+	require.Equal(t, time.Minute, series.Step)
+	require.Len(t, series.Zones, 2)
+	// Silent from 1m, Unknown and tainted at 1m45s, evicted at 6m45s, back and lifted at 10m, gone at 11m.
+	require.Equal(t, []int{2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1}, series.Zones[0].States[StateLive])
+	require.Equal(t, []int{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, series.Zones[0].States[StateSilent])
+	require.Equal(t, []int{0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0}, series.Zones[0].States[StateTainted])
+	require.Equal(t, []int{3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3}, series.Zones[1].States[StateLive])
+	require.Equal(t, []int{0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4}, series.Evicted)
+	require.Equal(t, []int{0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 0, 0, 0}, series.Terminating)
+	require.Equal(t, [][]byte{{100, 50, 50, 50}}, series.Workloads)
+	require.Len(t, series.Delays, 101)
+	require.Equal(t, 345*time.Second, series.Delays[100])
+	require.InDelta(t, 0.2, series.Allowed[5], 1e-9)
+	require.InDelta(t, 0.2, series.Allowed[12], 1e-9, "to the end")
+}

@@ -1,0 +1,91 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/taints"
+)
+
+// stats are counted while the simulation runs.
+type stats struct {
+	failures    int
+	delays      []time.Duration // from a node's silence to the eviction
+	fromLive    int             // evicted from nodes whose kubelet was alive
+	returned    int             // rescheduled
+	beforeTurn  int             // pods on nodes that came back before they were tainted
+	beforeNodes int
+	count       int   // pods without a live node now, in thousandths, because a share of the clients may reach some
+	since       int64 // when that last changed
+	integral    float64
+
+	running, forgotten           int // evicted, and objects removed, while the pods ran on cut off from the API
+	needless, mostPending        int
+	terminating, mostTerminating int // deleted pods that still exist
+	withheld, mostWithheld       int // not Ready because the controller said so
+}
+
+func (s *stats) terminates(by int) {
+	s.terminating += by
+	s.mostTerminating = max(s.mostTerminating, s.terminating)
+}
+
+// withholds counts a pod whose endpoints go or come back.
+func (s *stats) withholds(by int) {
+	s.withheld += by
+	s.mostWithheld = max(s.mostWithheld, s.withheld)
+}
+
+// whole is one pod, or all clients, in thousandths.
+const whole = 1000
+
+// stranded changes the number of pods without a live node.
+func (s *stats) stranded(now int64, by int) { s.lacks(now, whole*by) }
+
+// lacks is stranded in thousandths of a pod.
+func (s *stats) lacks(now int64, by int) {
+	s.integral += float64(s.count) / whole * time.Duration(now-s.since).Seconds()
+	s.count, s.since = s.count+by, now
+}
+
+func (s *stats) evicted(now int64, n *node) {
+	if n.parted {
+		s.running++
+	}
+	if n.failed {
+		s.delays = append(s.delays, time.Duration(now-n.failedAt))
+	} else {
+		s.fromLive++
+	}
+}
+
+// recovered counts the pods of a node that came back before anything was done to it.
+func (s *stats) recovered(n *node) {
+	if pods := int(n.pods - n.finished); !n.wasTainted && pods > 0 {
+		s.beforeTurn += pods
+		s.beforeNodes++
+	}
+}
+
+func tainted(n *node) bool {
+	return slices.ContainsFunc(n.taints, func(t v1.Taint) bool { return taints.OwnNoExecute(&t) })
+}
+
+// Delays are the median, the 99th percentile and the maximum of the times from the moment a node fell silent to the
+// eviction of its pods.
+type Delays struct {
+	EvictionDelayMedian time.Duration `figure:"evictionDelayMedianSeconds"`
+	EvictionDelayP99    time.Duration `figure:"evictionDelayP99Seconds"`
+	EvictionDelayWorst  time.Duration `figure:"evictionDelayWorstSeconds"`
+}
+
+func delaysOf(all []time.Duration) Delays {
+	if len(all) == 0 {
+		return Delays{}
+	}
+	slices.Sort(all)
+	at := func(percent int) time.Duration { return all[(percent*len(all)+99)/100-1] } // the least that so many do not exceed
+	return Delays{at(50), at(99), all[len(all)-1]}
+}

@@ -1,0 +1,181 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// Synced returns true: the cluster is always complete.
+func (c *cluster) Synced() bool { return true }
+
+// Node builds the node's object.
+func (c *cluster) Node(name string) (*v1.Node, bool) {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return nil, false
+	}
+	return c.buildNode(&c.nodes[i]), true
+}
+
+// Nodes builds every node, in the order in which they were added.
+func (c *cluster) Nodes(visit func(*v1.Node) bool) {
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted && !visit(c.buildNode(n)) {
+			return
+		}
+	}
+}
+
+func (c *cluster) buildNode(n *node) *v1.Node {
+	object := &struct {
+		v1.Node
+		conditions [6]v1.NodeCondition
+	}{}
+	object.Name, object.UID, object.Labels, object.CreationTimestamp = n.name, n.uid, n.labels, n.created
+	object.ResourceVersion = strconv.FormatUint(n.version, 10)
+	object.Spec.Taints, object.Spec.Unschedulable = n.taints, n.unschedulable
+	if n.room != nil {
+		object.Status.Capacity, object.Status.Allocatable = n.room.capacity, n.room.shown
+	}
+	if n.reported >= 0 {
+		heartbeat := stamp(n.reported)
+		conditions := append(object.conditions[:0], n.conditions...)
+		for i := range conditions {
+			conditions[i].LastHeartbeatTime = heartbeat
+		}
+		object.Status.Conditions = conditions
+	} else {
+		object.Status.Conditions = n.conditions
+	}
+	return &object.Node
+}
+
+// podObject is the storage of a built pod.
+type podObject struct {
+	v1.Pod
+	conditions [2]v1.PodCondition
+	owner      [1]metav1.OwnerReference
+	deleted    metav1.Time
+	started    metav1.Time
+}
+
+var (
+	isTrue = true
+	mirror = map[string]string{v1.MirrorPodAnnotationKey: "mirror"}
+)
+
+// fill makes the object represent the pod.
+func (c *cluster) fill(o *podObject, i int32) *v1.Pod {
+	p := &c.pods[i]
+	id := p.id
+	o.Name, o.Namespace, o.UID = id.name, c.spaces[id.space], c.uidOf(p)
+	o.CreationTimestamp = stamp(p.bound)
+	o.Spec.NodeName, o.Spec.Tolerations = c.nodes[p.node].name, p.spec.Tolerations
+	o.Spec.Containers = nil
+	if p.spec.needs != nil {
+		o.Spec.Containers = p.spec.needs.shown
+	}
+	o.Status.Phase = phases[p.phase]
+	ready := v1.ConditionFalse
+	if p.ready {
+		ready = v1.ConditionTrue
+	}
+	scheduled := stamp(p.bound)
+	o.Status.StartTime = nil
+	if p.object != nil {
+		o.CreationTimestamp = p.object.created
+		scheduled = p.object.scheduled
+		if !p.object.started.IsZero() {
+			o.started = p.object.started
+			o.Status.StartTime = &o.started
+		}
+	}
+	o.conditions[0] = v1.PodCondition{Type: v1.PodReady, Status: ready}
+	o.Status.Conditions = o.conditions[:1]
+	if !scheduled.IsZero() {
+		o.conditions[1] = v1.PodCondition{Type: v1.PodScheduled, Status: v1.ConditionTrue, LastTransitionTime: scheduled}
+		o.Status.Conditions = o.conditions[:2]
+	}
+	o.OwnerReferences, o.Annotations, o.DeletionTimestamp, o.Labels = nil, nil, nil, nil
+	if p.spec.labels != nil {
+		o.Labels = *p.spec.labels
+	}
+	if p.spec.OwnerKind != "" {
+		o.owner[0] = metav1.OwnerReference{APIVersion: "apps/v1", Kind: p.spec.OwnerKind, Name: p.spec.OwnerName, UID: "owner", Controller: &isTrue}
+		o.OwnerReferences = o.owner[:]
+	}
+	if p.spec.Mirror {
+		o.Annotations = mirror
+	}
+	if p.terminating {
+		o.deleted = stamp(int64(p.deleted) * int64(time.Second))
+		o.DeletionTimestamp = &o.deleted
+	}
+	return &o.Pod
+}
+
+// Pod builds the pod's object.
+func (c *cluster) Pod(key evictor.PodKey) (*v1.Pod, bool) {
+	i, ok := c.findPod(key)
+	if !ok {
+		return nil, false
+	}
+	return c.fill(new(podObject), i), true
+}
+
+func (c *cluster) findPod(key evictor.PodKey) (int32, bool) {
+	space, ok := c.spaceOf[key.Namespace]
+	if !ok {
+		return 0, false
+	}
+	i, ok := c.podByID[podID{space, key.Name}]
+	return i, ok
+}
+
+// PodsOnNode visits every pod of the node, in one object that is reused for the next.
+func (c *cluster) PodsOnNode(name string, visit func(*v1.Pod) bool) {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return
+	}
+	for p := c.nodes[i].firstPod; p >= 0; p = c.pods[p].next {
+		if !visit(c.fill(&c.scratch, p)) {
+			return
+		}
+	}
+}
+
+// SortedPods returns the keys of all pods of a node, by name.
+func (c *cluster) SortedPods(name string) (keys []evictor.PodKey) {
+	c.PodsOnNode(name, func(p *v1.Pod) bool {
+		keys = append(keys, evictor.PodKey{Namespace: p.Namespace, Name: p.Name})
+		return true
+	})
+	slices.SortFunc(keys, func(a, b evictor.PodKey) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return keys
+}
+
+// holds says whether there is a pod, and on which node; "" means that it has none.
+func (c *cluster) holds(namespace, name string) (node string, ok bool) {
+	key := evictor.PodKey{Namespace: namespace, Name: name}
+	i, ok := c.findPod(key)
+	if !ok {
+		return "", c.unboundKeys[key]
+	}
+	return c.nodes[c.pods[i].node].name, true
+}
+
+var (
+	nodeResource = schema.GroupResource{Resource: "nodes"}
+	podResource  = schema.GroupResource{Resource: "pods"}
+)

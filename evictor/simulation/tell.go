@@ -1,0 +1,121 @@
+package simulation
+
+import (
+	"fmt"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// teller reports settings, events, and reasons.
+type teller struct {
+	verdicts map[string]string // of nodes, as text
+	touched  []string          // nodes that the current event affected
+}
+
+func (p *player) tellSettings() {
+	p.teller.verdicts = make(map[string]string)
+	p.writer.why = &p.teller
+	p.line(timeline.Line{Kind: timeline.KindSettings, More: p.scenario.settings().String()})
+}
+
+// tellEvent reports an event after it has happened.
+func (p *player) tellEvent(e *Planned) {
+	fields := timeline.Fields{"number": e.Number, "text": e.String()}
+	if e.Number < 0 {
+		fields = timeline.Fields{"by": "controller", "text": e.String()}
+	}
+	if e.Round > 0 {
+		fields["round"], fields["inner"] = e.Round, e.Inner
+	}
+	if e.Registers {
+		fields["text"] = "the new nodes register"
+	}
+	p.tellTouched(fields)
+}
+
+// tellTouched reports the nodes that were affected.
+func (p *player) tellTouched(fields timeline.Fields) {
+	fields["nodes"] = p.teller.touched
+	p.line(timeline.Line{T: p.cluster.Clock.Elapsed(), Kind: timeline.KindEvent, More: fields.String()})
+	p.teller.touched = p.teller.touched[:0]
+}
+
+// tellTrace reports which nodes a trace has failed, and which recovered.
+func (p *player) tellTrace(number int, failed, back []string) {
+	for _, of := range []struct {
+		text  string
+		nodes []string
+	}{{"the trace fails nodes", failed}, {"the trace recovers nodes", back}} {
+		if len(of.nodes) > 0 {
+			p.teller.touched = of.nodes
+			p.tellTouched(timeline.Fields{"availability": number, "text": of.text})
+		}
+	}
+}
+
+// touch records that the current event affected a node.
+func (p *player) touch(name string) { p.teller.touched = append(p.teller.touched, name) }
+
+// decided records the reason for a node's verdict.
+func (t *teller) decided(d *evictor.Decision) {
+	if d.Kind != evictor.NodeVerdict {
+		return
+	}
+	if d.Silence > 0 {
+		t.verdicts[d.Node] = fmt.Sprintf("no heartbeat seen for %v (grace %v)", d.Silence, d.Grace)
+		return
+	}
+	t.verdicts[d.Node] = fmt.Sprintf("Ready is %s, was %s", readiness(d.To), readiness(d.From))
+}
+
+func readiness(s v1.ConditionStatus) string {
+	if s == "" {
+		return "missing"
+	}
+	return string(s)
+}
+
+// because returns a reason as Line.More.
+func because(reason string) string { return timeline.Fields{"reason": reason}.String() }
+
+// ofNode returns why something was done to a node or its pods because of its health.
+func (t *teller) ofNode(name string) string {
+	if t == nil || t.verdicts[name] == "" {
+		return ""
+	}
+	return because(t.verdicts[name])
+}
+
+// ofTaint returns why a taint was added or removed that follows the node's health. A taint may be removed before a
+// verdict is reported; then the reason is what the API shows.
+func (t *teller) ofTaint(n *node, taint *v1.Taint, op string) string {
+	switch {
+	case t == nil || taint.Key != v1.TaintNodeNotReady && taint.Key != v1.TaintNodeUnreachable:
+		return ""
+	case op == timeline.OpAdd:
+		return t.ofNode(n.name)
+	}
+	ready := findCondition(n.conditions, v1.NodeReady)
+	if ready < 0 {
+		return because("Ready is missing")
+	}
+	return because("Ready is " + string(n.conditions[ready].Status))
+}
+
+// ofEviction returns why a pod is evicted.
+func (t *teller) ofEviction(d *evictor.Decision) string {
+	switch {
+	case t == nil:
+		return ""
+	case d.Reason != "":
+		return because(d.Reason)
+	case d.Taint == nil:
+		return ""
+	case d.Tolerated > 0:
+		return because(fmt.Sprintf("tolerated %s:%s for %v", d.Taint.Key, d.Taint.Effect, d.Tolerated))
+	}
+	return because(fmt.Sprintf("does not tolerate %s:%s", d.Taint.Key, d.Taint.Effect))
+}

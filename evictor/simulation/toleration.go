@@ -1,0 +1,44 @@
+package simulation
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// TolerationSeconds is how long a pod tolerates that its node is not ready or unreachable. As in Kubernetes, 0 and
+// negative values mean no time at all. In text it is a whole number, or none.
+type TolerationSeconds int64
+
+// NoToleration is none: the pod has no such toleration.
+const NoToleration = TolerationSeconds(math.MinInt64)
+
+// UnmarshalText reads none or a whole number.
+func (t *TolerationSeconds) UnmarshalText(text []byte) error {
+	if string(text) == "none" {
+		*t = NoToleration
+		return nil
+	}
+	if n, err := strconv.ParseInt(string(text), 0, 64); err == nil && n != int64(NoToleration) {
+		*t = TolerationSeconds(n)
+		return nil
+	}
+	number, err := strconv.ParseFloat(strings.Replace(string(text), ".inf", "inf", 1), 64) // as YAML writes it
+	switch {
+	case err != nil || math.IsNaN(number) || number != math.Trunc(number):
+		return fmt.Errorf("%s is not a whole number", text)
+	case math.Abs(number) >= 1<<63:
+		return fmt.Errorf("%s is too large", text)
+	}
+	*t = TolerationSeconds(number)
+	return nil
+}
+
+// MarshalText returns the text that UnmarshalText reads.
+func (t TolerationSeconds) MarshalText() ([]byte, error) {
+	if t == NoToleration {
+		return []byte("none"), nil
+	}
+	return strconv.AppendInt(nil, int64(t), 10), nil
+}

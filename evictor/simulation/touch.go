@@ -1,0 +1,175 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+
+	v1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// SetCondition makes a live kubelet report a condition, now and from now on. A condition that is none of the kubelet's,
+// such as an announcement of maintenance, is written at once by whoever it belongs to, even if the kubelet is not alive.
+func (c *cluster) SetCondition(name string, kind v1.NodeConditionType, status v1.ConditionStatus) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	n := &c.nodes[i]
+	if n.failed {
+		if findCondition(healthy, kind) >= 0 {
+			return false
+		}
+		c.tellHappening(n.name, fmt.Sprintf("someone writes %s=%s", kind, status))
+		n.setKubelet(kind, status)
+		c.writeCondition(n, kind, status)
+		return true
+	}
+	c.tellHappening(n.name, fmt.Sprintf("the kubelet reports %s=%s", kind, status))
+	n.setKubelet(kind, status)
+	c.call(&c.kubelets.reports, i, c.report)
+	return true
+}
+
+// SetTaint adds a taint, or replaces the one with the same key and effect.
+func (c *cluster) SetTaint(name string, taint v1.Taint) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	n := &c.nodes[i]
+	if taint.Effect == v1.TaintEffectNoExecute && taint.TimeAdded == nil {
+		added := stamp(c.now())
+		taint.TimeAdded = &added
+	}
+	n.taints = append(without(n.taints, taint.Key, taint.Effect), taint)
+	c.tellHappening(n.name, "someone adds the taint "+taint.ToString())
+	c.nodeChanged(n)
+	return true
+}
+
+// RemoveTaint removes the taint with that key and effect, if it is there.
+func (c *cluster) RemoveTaint(name, key string, effect v1.TaintEffect) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	n := &c.nodes[i]
+	if effect == v1.TaintEffectNoExecute {
+		c.overdue(n)
+	}
+	n.taints = without(n.taints, key, effect)
+	c.tellHappening(n.name, fmt.Sprintf("someone removes the taint %s:%s", key, effect))
+	c.nodeChanged(n)
+	return true
+}
+
+func without(taints []v1.Taint, key string, effect v1.TaintEffect) []v1.Taint {
+	var kept []v1.Taint
+	for _, t := range taints {
+		if t.Key != key || t.Effect != effect {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// Cordon sets or clears spec.unschedulable.
+func (c *cluster) Cordon(name string, unschedulable bool) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	c.nodes[i].unschedulable = unschedulable
+	c.tellHappening(name, map[bool]string{true: "the node is cordoned", false: "the node is uncordoned"}[unschedulable])
+	c.nodeChanged(&c.nodes[i])
+	return true
+}
+
+// SetTolerations replaces a pod's tolerations.
+func (c *cluster) SetTolerations(key evictor.PodKey, tolerations []v1.Toleration) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	spec := *c.pods[i].spec
+	spec.Tolerations = tolerations
+	c.pods[i].spec = c.spec(spec)
+	c.podChanged(c.pods[i].id)
+	return true
+}
+
+// SetPhase sets a pod's phase; a pod that ends is no longer Ready.
+func (c *cluster) SetPhase(key evictor.PodKey, p v1.PodPhase) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	c.healthy(&c.pods[i], -1)
+	c.counted(&c.pods[i], -1)
+	c.occupies(i, -1)
+	c.pods[i].phase = phaseOf(p)
+	c.pods[i].ready = c.pods[i].ready && !c.pods[i].phase.finished()
+	c.healthy(&c.pods[i], 1)
+	c.counted(&c.pods[i], 1)
+	c.occupies(i, 1)
+	c.podChanged(c.pods[i].id)
+	return true
+}
+
+func (c *cluster) relabel(name string, change func(*node)) bool {
+	i, ok := c.nodeByID[name]
+	if !ok {
+		return false
+	}
+	n := &c.nodes[i]
+	c.moves(n, -1)
+	change(n)
+	c.moves(n, 1)
+	c.relabelled()
+	c.nodeChanged(n)
+	return true
+}
+
+// SetPodLabels replaces a pod's labels, by which disruption budgets and the affinity of other pods know it.
+func (c *cluster) SetPodLabels(key evictor.PodKey, labels map[string]string) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	p := &c.pods[i]
+	of := workloadKey{namespace: key.Namespace}
+	if p.member != 0 {
+		of = c.levels.members[p.member-1].workloadKey
+	}
+	c.wanted(i, -1)
+	spec := *p.spec
+	spec.labels = c.labelsOf(&metav1.ObjectMeta{Labels: maps.Clone(labels)})
+	p.spec, p.member = c.spec(spec), c.member(of.namespace, of.kind, of.name, spec.labels)
+	c.wanted(i, 1)
+	c.podChanged(c.pods[i].id)
+	return true
+}
+
+// wanted counts a pod, as one of those that its workload wants too (+1), or no longer (-1).
+func (c *cluster) wanted(i int32, by int) {
+	p := &c.pods[i]
+	if c.counts(p) {
+		c.leveled(p.member, by, 0)
+	}
+	c.healthy(p, by)
+	c.counted(p, int32(by)) //nolint:gosec // 1 or -1
+	c.occupies(i, int64(by))
+}
+
+// SetReady makes the kubelet of a pod report whether the pod is Ready.
+func (c *cluster) SetReady(key evictor.PodKey, ready bool) bool {
+	i, ok := c.findPod(key)
+	if !ok {
+		return false
+	}
+	c.setReady(i, ready)
+	return true
+}

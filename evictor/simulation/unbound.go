@@ -1,0 +1,40 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor"
+)
+
+// AddUnboundObject adds a pod without a node. With rescheduling it is scheduled at time 0. A deleted or completed pod is
+// left out.
+func (c *cluster) AddUnboundObject(object *v1.Pod) error {
+	key := evictor.PodKey{Namespace: object.Namespace, Name: object.Name}
+	if _, taken := c.findPod(key); taken || c.unboundKeys[key] {
+		return fmt.Errorf("pod %s already exists", key)
+	}
+	if p := c.podOf(object); !p.terminating && !p.phase.finished() {
+		if c.unboundKeys == nil {
+			c.unboundKeys = make(map[evictor.PodKey]bool)
+		}
+		c.unboundKeys[key] = true
+		c.unbound = append(c.unbound, comeback{key: key, spec: p.spec, member: p.member, fresh: true})
+	}
+	return nil
+}
+
+// awaitUnbound queues the unbound pods for scheduling at time 0. They are queued as of -after, because the queue lets every
+// pod wait for after.
+func (c *cluster) awaitUnbound(after time.Duration) {
+	for _, b := range c.unbound {
+		if b.at = int64(-after); b.spec.OwnerKind != "DaemonSet" {
+			c.stats.stranded(c.now(), 1)
+			c.leveled(b.member, 1, 0)
+		}
+		c.waiting.add(b)
+	}
+	c.unbound, c.unboundKeys = nil, nil
+}

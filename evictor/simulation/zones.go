@@ -1,0 +1,178 @@
+package simulation
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
+)
+
+// ZoneReport is the result for one zone.
+type ZoneReport struct {
+	Name string // region:zone
+
+	Nodes           int           `figure:"nodes"` // at the end
+	Pods            int           `figure:"pods"`  // at the start, without those of DaemonSets and completed ones
+	LowestNodes     int           `figure:"lowestNodes"`
+	Below           time.Duration `figure:"belowSeconds"`     // how long fewer nodes were live than there are, in all
+	BelowHalf       time.Duration `figure:"belowHalfSeconds"` // how long fewer than half of them were, in all
+	KubeletFailures int           `figure:"kubeletFailures"`
+	UnknownNodes    int           `figure:"unknownNodes"`
+	Taints          int           `figure:"taints"`
+	Evicted         int           `figure:"evicted"`
+	FirstEviction   time.Duration `figure:"firstEvictionSeconds"` // 0 if there was none, like the last
+	LastEviction    time.Duration `figure:"lastEvictionSeconds"`
+	NodesWaited     time.Duration `figure:"nodesWaitedSeconds"` // how long at least one waited, in all
+	// Limits are what nodes waited for while they were not Ready and not yet tainted, in the order in which that began.
+	Limits []Limit
+}
+
+// Limit is the state of a zone while some of its nodes waited for their taint.
+type Limit struct {
+	State           string        // of the zone; AllZonesDisrupted if every zone was down
+	Rate            float64       // nodes a second
+	From            time.Duration // when the first node began to wait
+	Ready, NotReady int           // when the state began
+	Waited          time.Duration // for how long at least one node waited
+	Most            int           // the most nodes that waited at a time
+}
+
+// zoneRecord is one zone while the simulation runs.
+type zoneRecord struct {
+	told    ZoneReport
+	nodes   level
+	limit   Limit // the current one
+	waiting int   // nodes
+	since   int64 // when limit or waiting last changed
+}
+
+// zoneOf returns the record of a node's zone.
+func (c *cluster) zoneOf(n *node) *zoneRecord { return c.zoneNamed(n.zone.String()) }
+
+func (c *cluster) zoneNamed(name string) *zoneRecord {
+	z, ok := c.zones[name]
+	if !ok {
+		if c.zones == nil {
+			c.zones = make(map[string]*zoneRecord)
+		}
+		z = &zoneRecord{told: ZoneReport{Name: name}}
+		c.zones[name] = z
+	}
+	return z
+}
+
+// lives counts nodes of a zone, and how many of them live; both are changes.
+func (z *zoneRecord) lives(now int64, nodes, alive int) { z.nodes.change(now, nodes, alive) }
+
+// waits records whether a node that has changed waits for its taint.
+func (c *cluster) waits(n *node) {
+	i := findCondition(n.conditions, v1.NodeReady)
+	waits := !n.deleted && i >= 0 && n.conditions[i].Status != v1.ConditionTrue && !tainted(n)
+	if waits == n.waits {
+		return
+	}
+	n.waits = waits
+	by := -1
+	if waits {
+		by = 1
+	}
+	z := c.zoneOf(n)
+	z.pass(c.now())
+	if z.waiting == 0 && z.limit.Waited == 0 {
+		z.limit.From = c.Clock.Elapsed()
+	}
+	z.waiting += by
+}
+
+// pass accounts for the time of the current limit since the last change.
+func (z *zoneRecord) pass(now int64) {
+	if z.waiting > 0 && now > z.since {
+		z.limit.Waited += time.Duration(now - z.since)
+		z.limit.Most = max(z.limit.Most, z.waiting)
+	}
+	z.since = now
+}
+
+// limits takes over what a line says about a zone, or about all zones.
+func (c *cluster) limits(l *timeline.Line) {
+	now := c.now()
+	switch {
+	case l.Kind == timeline.KindZone:
+		z := c.zoneNamed(l.Zone)
+		z.enters(now, Limit{State: l.State, Rate: l.Rate, From: l.T, Ready: l.Ready, NotReady: l.NotReady})
+	case l.Kind == timeline.KindCluster && l.State == timeline.AllZonesDisrupted:
+		for _, z := range c.zones {
+			z.enters(now, Limit{State: l.State, From: l.T, Ready: z.limit.Ready, NotReady: z.limit.NotReady})
+		}
+	}
+}
+
+// enters ends a limit, and starts the next. While every zone is down a zone's own state does not count.
+func (z *zoneRecord) enters(now int64, next Limit) {
+	z.pass(now)
+	if z.limit.State == timeline.AllZonesDisrupted && next.Rate == 0 && next.From == z.limit.From {
+		z.limit.Ready, z.limit.NotReady = next.Ready, next.NotReady
+		return
+	}
+	known := z.limit.Ready+z.limit.NotReady > 0 // upstream does not report counts and rate of zones
+	if z.limit.Waited > 0 && (known || z.limit.State == timeline.AllZonesDisrupted) {
+		z.told.Limits = append(z.told.Limits, z.limit)
+	}
+	z.limit = next
+}
+
+func (z *zoneRecord) evicted(now int64) {
+	if z.told.Evicted == 0 {
+		z.told.FirstEviction = time.Duration(now)
+	}
+	z.told.LastEviction = time.Duration(now)
+	z.told.Evicted++
+}
+
+// reportZones finishes the records.
+func (c *cluster) reportZones() (zones []ZoneReport) {
+	for _, z := range c.zones {
+		z.enters(c.now(), Limit{})
+		nodes := z.nodes.report(c.now())
+		z.told.Nodes, z.told.LowestNodes, z.told.NodesWaited = nodes.Desired, nodes.LowestReady, 0
+		z.told.Below, z.told.BelowHalf = nodes.Below, nodes.BelowHalf
+		for i := range z.told.Limits {
+			z.told.NodesWaited += z.told.Limits[i].Waited
+		}
+		zones = append(zones, z.told)
+	}
+	slices.SortFunc(zones, func(a, b ZoneReport) int { return cmp.Compare(a.Name, b.Name) })
+	return zones
+}
+
+// moves counts a node out of its zone (-1), or into it (+1).
+func (c *cluster) moves(n *node, by int) {
+	z := c.zoneOf(n)
+	alive := by
+	if n.failed {
+		alive = 0
+	}
+	z.lives(c.now(), by, alive)
+	if n.waits {
+		z.pass(c.now())
+		z.waiting += by
+	}
+}
+
+// countPods counts the pods of each zone, and returns how many pods are of DaemonSets.
+func (c *cluster) countPods() (daemons int) {
+	for i := range c.pods {
+		if p := &c.pods[i]; p.node >= 0 && p.spec.OwnerKind == "DaemonSet" {
+			daemons++
+		}
+	}
+	for i := range c.nodes {
+		if n := &c.nodes[i]; !n.deleted {
+			c.zoneOf(n).told.Pods += int(n.pods - n.finished)
+		}
+	}
+	return daemons
+}

@@ -2,7 +2,11 @@ package simulation
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/evictkit/evictkit/zone"
 )
 
 // Figure is one number of a report. Its name is the tag of its field; durations are in seconds.
@@ -52,4 +56,17 @@ func figuresOf(of reflect.Value) (figures []Figure) {
 		figures = append(figures, f)
 	}
 	return figures
+}
+
+// Zone returns the result for a zone, by a reference as in Nodes.Zone.
+func (r *Report) Zone(ref string) (*ZoneReport, error) {
+	keys := make([]zone.Key, len(r.Zones))
+	for i := range r.Zones {
+		keys[i].Region, keys[i].Zone, _ = strings.Cut(r.Zones[i].Name, ":")
+	}
+	key, err := resolveZone(ref, keys)
+	if err != nil {
+		return nil, err
+	}
+	return &r.Zones[slices.Index(keys, key)], nil
 }

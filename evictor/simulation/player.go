@@ -103,7 +103,7 @@ func (s Scenario) player(starts []Start) (*player, error) {
 	s = s.withDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: newCluster(clockOf(s.Clock)), seen: make(map[string]struct{})}
 	if err := s.fill(p.cluster); err != nil {
-		return nil, fmt.Errorf("simulation: %w", err)
+		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
 	}
 	if err := s.check(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})

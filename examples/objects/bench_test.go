@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
@@ -155,9 +157,9 @@ func BenchmarkStreamYAML(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
 			for b.Loop() {
-				count, err := objects.StreamCount(bytes.NewReader(text), "generated", func(objects.Object) error { return nil })
+				count, err := objects.StreamCount(bytes.NewReader(text), "generated", func(runtime.Object) error { return nil })
 				require.NoError(b, err)
-				require.Equal(b, objects.Count{Pods: pods}, count)
+				require.Equal(b, map[string]int{"Pod": pods}, count.Read)
 			}
 		})
 	}

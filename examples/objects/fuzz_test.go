@@ -7,8 +7,12 @@ import (
 	"strings"
 	"testing"
 
+	v1 "k8s.io/api/core/v1"
+
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/evictkit/evictkit/examples/objects"
 )
@@ -19,21 +23,18 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(kubectlYAML))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var visited []string
-		count, err := objects.StreamCount(bytes.NewReader(text), "f", func(o objects.Object) error {
-			switch {
-			case o.Node != nil && o.Pod == nil:
-				visited = append(visited, "Node/"+o.Node.Name)
-			case o.Pod != nil && o.Node == nil:
-				visited = append(visited, "Pod/"+o.Pod.Name)
-			default:
-				return errors.New("neither or both")
+		count, err := objects.StreamCount(bytes.NewReader(text), "f", func(o runtime.Object) error {
+			switch o := o.(type) {
+			case *v1.Node:
+				visited = append(visited, "Node/"+o.Name)
+			case *v1.Pod:
+				visited = append(visited, "Pod/"+o.Name)
 			}
 			return nil
 		})
-		require.Equal(t, len(visited), count.Nodes+count.Pods)
+		require.Equal(t, len(visited), count.Read["Node"]+count.Read["Pod"])
 		if err != nil {
 			require.True(t, strings.HasPrefix(err.Error(), "f: "), "%v", err)
-			require.NotContains(t, err.Error(), "neither or both")
 			return
 		}
 		if want, ok := whole(text); ok {

@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
@@ -122,8 +125,8 @@ func TestStreamMemory(t *testing.T) {
 			heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 			metrics.Read(heap)
 			before, peak, seen := heap[0].Value.Uint64(), uint64(0), 0
-			count, err := objects.StreamCount(&test.file, "generated", func(o objects.Object) error {
-				if o.Pod.Name != "pod-"+strconv.Itoa(seen) {
+			count, err := objects.StreamCount(&test.file, "generated", func(o runtime.Object) error {
+				if pod, ok := o.(*v1.Pod); !ok || pod.Name != "pod-"+strconv.Itoa(seen) {
 					return fmt.Errorf("not the pod %d", seen)
 				}
 				if seen++; seen%100 == 0 {
@@ -133,8 +136,8 @@ func TestStreamMemory(t *testing.T) {
 				return nil
 			})
 			require.NoError(t, err)
-			require.Equal(t, objects.Count{Pods: test.file.items}, count)
-			t.Logf("%d MiB, %d pods: peak heap %.1f MiB, %.1f before", test.file.made>>20, count.Pods, float64(peak)/(1<<20), float64(before)/(1<<20))
+			require.Equal(t, map[string]int{"Pod": test.file.items}, count.Read)
+			t.Logf("%d MiB, %d pods: peak heap %.1f MiB, %.1f before", test.file.made>>20, test.file.items, float64(peak)/(1<<20), float64(before)/(1<<20))
 			require.Less(t, peak, before+maxHeap)
 		})
 	}

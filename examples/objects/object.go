@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json" // like encoding/json, but case-sensitive
 )
 
@@ -25,7 +28,7 @@ type wire struct {
 
 // decoded is the rest of an object.
 type decoded struct {
-	object Object // empty for other kinds
+	object runtime.Object // nil for other kinds
 	err    error
 }
 
@@ -47,59 +50,40 @@ func (s *stream) object(w *wire) error {
 	if d.err != nil {
 		return s.fail(w, d.err)
 	}
-	counted := &s.count.Skipped
-	switch {
-	case d.object.Node != nil:
-		counted = &s.count.Nodes
-	case d.object.Pod != nil:
-		counted = &s.count.Pods
-	case d.object.Budget != nil:
-		counted = &s.count.Budgets
-	case d.object.Volume != nil:
-		counted = &s.count.Volumes
-	case d.object.Claim != nil:
-		counted = &s.count.Claims
-	case d.object.Job != nil:
-		counted = &s.count.Jobs
-	default:
-		if s.count.Kinds == nil {
-			s.count.Kinds = make(map[string]int)
-		}
-		s.count.Kinds[w.Kind]++
-		*counted++
-		return nil
-	}
-	if err := s.visit(d.object); err != nil {
+	counted := s.count.Read
+	if d.object == nil {
+		counted = s.count.Skipped
+	} else if err := s.visit(d.object); err != nil {
 		return s.fail(w, err)
 	}
-	*counted++
+	counted[w.Kind]++
 	return nil
 }
 
 // decode decodes the rest of an object whose kind is known. Several calls may run in parallel.
 func decode(w *wire) *decoded {
-	var o Object
+	var object runtime.Object
 	var meta *metav1.ObjectMeta
 	var spec, status any
 	switch core := w.APIVersion == "v1" || w.APIVersion == ""; {
 	case core && w.Kind == "Node":
-		o.Node = &v1.Node{TypeMeta: metav1.TypeMeta{Kind: "Node", APIVersion: "v1"}}
-		meta, spec, status = &o.Node.ObjectMeta, &o.Node.Spec, &o.Node.Status
+		o := &v1.Node{}
+		object, meta, spec, status = o, &o.ObjectMeta, &o.Spec, &o.Status
 	case core && w.Kind == "Pod":
-		o.Pod = &v1.Pod{TypeMeta: metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}}
-		meta, spec, status = &o.Pod.ObjectMeta, &o.Pod.Spec, &o.Pod.Status
+		o := &v1.Pod{}
+		object, meta, spec, status = o, &o.ObjectMeta, &o.Spec, &o.Status
 	case w.Kind == "PodDisruptionBudget" && strings.HasPrefix(w.APIVersion, "policy/"):
-		o.Budget = &Budget{}
-		meta, spec = &metav1.ObjectMeta{}, &o.Budget.BudgetSpec
+		o := &policyv1beta1.PodDisruptionBudget{}
+		object, meta, spec = o, &o.ObjectMeta, &o.Spec
 	case core && w.Kind == "PersistentVolume":
-		o.Volume = &v1.PersistentVolume{TypeMeta: metav1.TypeMeta{Kind: w.Kind, APIVersion: "v1"}}
-		meta, spec = &o.Volume.ObjectMeta, &o.Volume.Spec
+		o := &v1.PersistentVolume{}
+		object, meta, spec = o, &o.ObjectMeta, &o.Spec
 	case core && w.Kind == "PersistentVolumeClaim":
-		o.Claim = &v1.PersistentVolumeClaim{TypeMeta: metav1.TypeMeta{Kind: w.Kind, APIVersion: "v1"}}
-		meta, spec = &o.Claim.ObjectMeta, &o.Claim.Spec
+		o := &v1.PersistentVolumeClaim{}
+		object, meta, spec = o, &o.ObjectMeta, &o.Spec
 	case w.Kind == "Job" && strings.HasPrefix(w.APIVersion, "batch/"):
-		o.Job = &Job{}
-		meta, spec, status = &metav1.ObjectMeta{}, &o.Job.Spec, &o.Job.Status
+		o := &batchv1.Job{}
+		object, meta, spec, status = o, &o.ObjectMeta, &o.Spec, &o.Status
 	default:
 		return &decoded{}
 	}
@@ -115,19 +99,13 @@ func decode(w *wire) *decoded {
 			return &decoded{err: fmt.Errorf("%s: %w", part.name, err)}
 		}
 	}
-	switch {
-	case meta.Name == "":
+	if meta.Name == "" {
 		return &decoded{err: errors.New("has no name")}
-	case o.Pod != nil:
-		meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
-	case o.Claim != nil:
-		meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
-	case o.Job != nil:
-		o.Job.Namespace, o.Job.Name = cmp.Or(meta.Namespace, metav1.NamespaceDefault), meta.Name
-	case o.Budget != nil:
-		o.Budget.Namespace, o.Budget.Name = cmp.Or(meta.Namespace, metav1.NamespaceDefault), meta.Name
 	}
-	return &decoded{object: o}
+	if w.Kind != "Node" && w.Kind != "PersistentVolume" {
+		meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
+	}
+	return &decoded{object: object}
 }
 
 // fail adds to an error which object it is about.

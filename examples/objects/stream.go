@@ -7,55 +7,24 @@ import (
 	"fmt"
 	"io"
 
-	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // MaxObject is the size limit of an object, in bytes. API servers have a far lower limit.
 const MaxObject = 16 << 20
 
-// Object is one object; exactly one of the fields is set. A pod without a namespace is in default.
-type Object struct {
-	Node   *v1.Node
-	Pod    *v1.Pod
-	Budget *Budget
-	Volume *v1.PersistentVolume
-	Claim  *v1.PersistentVolumeClaim // without a namespace it is in default
-	Job    *Job
-}
-
-// Budget is a PodDisruptionBudget. Without a namespace it is in default.
-type Budget struct {
-	Namespace, Name string
-	BudgetSpec
-}
-
-// BudgetSpec is the part of a budget's spec that is read.
-type BudgetSpec struct {
-	MinAvailable               *intstr.IntOrString   `json:"minAvailable"`
-	MaxUnavailable             *intstr.IntOrString   `json:"maxUnavailable"`
-	Selector                   *metav1.LabelSelector `json:"selector"`
-	UnhealthyPodEvictionPolicy *string               `json:"unhealthyPodEvictionPolicy"`
-}
-
-// Count is how many objects a stream had.
-type Count struct {
-	Nodes, Pods, Budgets  int
-	Volumes, Claims, Jobs int
-	Skipped               int // objects of other kinds
-	// Kinds is how many objects of each other kind there were; nil if none.
-	Kinds map[string]int
-}
+// Count is how many objects of each kind a stream had, of the kinds that are visited and of others.
+type Count struct{ Read, Skipped map[string]int }
 
 // Stream is StreamCount for callers who do not need the count.
-func Stream(r io.Reader, name string, visit func(Object) error) error {
+func Stream(r io.Reader, name string, visit func(runtime.Object) error) error {
 	_, err := StreamCount(r, name, visit)
 	return err
 }
 
 // StreamCount calls visit for every node, pod, PodDisruptionBudget, PersistentVolume, PersistentVolumeClaim and Job in r,
-// in order, and counts the rest. visit may keep what it is given. The text is read as JSON if its first character is a
+// in order, and counts the rest. Those without a namespace are in default. PodDisruptionBudgets of any version come as
+// policy/v1beta1, which every version of k8s.io/api has. visit may keep what it is given. The text is read as JSON if its first character is a
 // brace, otherwise as YAML, in which anchors and aliases are refused.
 //
 // These are errors: text that is neither JSON nor YAML, an object larger than MaxObject, an object of these kinds that
@@ -63,8 +32,8 @@ func Stream(r io.Reader, name string, visit func(Object) error) error {
 // was cut off), a stream without any document, and an error of visit, which is wrapped. An error names the place: name,
 // the line (YAML) or byte (JSON), the number of the object from 1 and, if known, its name. The count covers what was
 // read until then.
-func StreamCount(r io.Reader, name string, visit func(Object) error) (Count, error) {
-	s := &stream{visit: visit}
+func StreamCount(r io.Reader, name string, visit func(runtime.Object) error) (Count, error) {
+	s := &stream{visit: visit, count: Count{make(map[string]int), make(map[string]int)}}
 	in := bufio.NewReaderSize(r, 64<<10)
 	if bom, _ := in.Peek(3); bytes.Equal(bom, []byte("\ufeff")) {
 		if _, err := in.Discard(len(bom)); err != nil {
@@ -105,7 +74,7 @@ func firstByte(in *bufio.Reader) (byte, error) {
 
 // stream is what both formats share.
 type stream struct {
-	visit   func(Object) error
+	visit   func(runtime.Object) error
 	count   Count
 	objects int // seen so far, of any kind
 }

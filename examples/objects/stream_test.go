@@ -12,17 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/evictkit/evictkit/examples/objects"
 )
 
 // read returns the names of the objects in a stream: Node/name and namespace/name.
 func read(text string) ([]string, objects.Count, error) {
 	var names []string
-	count, err := objects.StreamCount(strings.NewReader(text), "f", func(o objects.Object) error {
-		if o.Node != nil {
-			names = append(names, "Node/"+o.Node.Name)
-		} else {
-			names = append(names, o.Pod.Namespace+"/"+o.Pod.Name)
+	count, err := objects.StreamCount(strings.NewReader(text), "f", func(o runtime.Object) error {
+		switch o := o.(type) {
+		case *v1.Node:
+			names = append(names, "Node/"+o.Name)
+		case *v1.Pod:
+			names = append(names, o.Namespace+"/"+o.Name)
 		}
 		return nil
 	})
@@ -83,16 +86,16 @@ metadata:
 func TestStreamDecodes(t *testing.T) {
 	var node *v1.Node
 	var pod *v1.Pod
-	err := objects.Stream(strings.NewReader(kubectlYAML), "f", func(o objects.Object) error {
-		if o.Node != nil {
-			node = o.Node
-		} else {
-			pod = o.Pod
+	err := objects.Stream(strings.NewReader(kubectlYAML), "f", func(o runtime.Object) error {
+		switch o := o.(type) {
+		case *v1.Node:
+			node = o
+		case *v1.Pod:
+			pod = o
 		}
 		return nil
 	})
 	require.NoError(t, err)
-	require.Equal(t, "Node", node.Kind)
 	require.Equal(t, "0123", string(node.UID))
 	require.Contains(t, node.Annotations["note"], "--- not a separator\n")
 	require.Equal(t, "one two - three four", node.Annotations["folded"])
@@ -142,8 +145,8 @@ func TestStreamForms(t *testing.T) {
 			names, count, err := read(test.text)
 			require.NoError(t, err)
 			require.Equal(t, test.want, names)
-			require.Equal(t, test.skipped, count.Skipped)
-			require.Equal(t, len(test.want), count.Nodes+count.Pods)
+			require.Equal(t, test.skipped, total(count.Skipped))
+			require.Equal(t, len(test.want), count.Read["Node"]+count.Read["Pod"])
 		})
 	}
 }
@@ -215,15 +218,15 @@ func TestStreamStopsAtTheVisitorsError(t *testing.T) {
 		"items:\n- {kind: Node, metadata: {name: n1}}\n- {kind: Node, metadata: {name: n2}}\n- {kind: Node}\n",
 		`{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Node","metadata":{"name":"n2"}},{"kind":"Node"}]}`,
 	} {
-		count, err := objects.StreamCount(strings.NewReader(text), "f", func(o objects.Object) error {
-			if o.Node.Name == "n2" {
+		count, err := objects.StreamCount(strings.NewReader(text), "f", func(o runtime.Object) error {
+			if n, ok := o.(*v1.Node); ok && n.Name == "n2" {
 				return stop
 			}
 			return nil
 		})
 		require.ErrorIs(t, err, stop)
 		require.ErrorContains(t, err, `object 2 (Node "n2"): stop`)
-		require.Equal(t, objects.Count{Nodes: 1}, count)
+		require.Equal(t, map[string]int{"Node": 1}, count.Read)
 	}
 }
 
@@ -237,9 +240,9 @@ func TestStreamReaderErrors(t *testing.T) {
 
 func TestStreamReadsPiecemeal(t *testing.T) {
 	for text, other := range map[string]string{kubectlYAML: "Deployment", `{"items":[{"kind":"Node","metadata":{"name":"n1"}},{"kind":"Pod","metadata":{"name":"p1"}}],"kind":"List"}` + "\n---\n{\"kind\":\"Service\"}\n": "Service"} {
-		count, err := objects.StreamCount(iotest.OneByteReader(strings.NewReader(text)), "f", func(objects.Object) error { return nil })
+		count, err := objects.StreamCount(iotest.OneByteReader(strings.NewReader(text)), "f", func(runtime.Object) error { return nil })
 		require.NoError(t, err)
-		require.Equal(t, objects.Count{Nodes: 1, Pods: 1, Skipped: 1, Kinds: map[string]int{other: 1}}, count)
+		require.Equal(t, objects.Count{Read: map[string]int{"Node": 1, "Pod": 1}, Skipped: map[string]int{other: 1}}, count)
 	}
 }
 
@@ -274,4 +277,11 @@ func TestStreamObjectLimit(t *testing.T) {
 			require.ErrorContains(t, err, "an object is larger than 16 MiB")
 		})
 	}
+}
+
+func total(kinds map[string]int) (n int) {
+	for _, of := range kinds {
+		n += of
+	}
+	return n
 }

@@ -6,10 +6,12 @@ import (
 	"io"
 	"os"
 
+	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/objects"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Left is what files contain and a simulation does not play.
@@ -18,138 +20,80 @@ type Left struct {
 	Kinds   map[string]int `json:"kinds"`       // objects of kinds that are not read; nil if none
 }
 
-// ReadObjects streams the objects of the files into the cluster: nodes, pods, PodDisruptionBudgets, PersistentVolumes,
-// PersistentVolumeClaims, and Jobs. It returns what it left out; the cluster itself reports what it ignores of the others. Each file is read once. A pod that comes
-// before its node waits in memory, compressed, and so do all pods after it, so that pods are added in the order of the
-// files. If read is not nil it is called with the number of bytes read. Reading ends with the context.
-func ReadObjects(ctx context.Context, c *simulator.Cluster, files []string, read func(bytes int)) (left Left, err error) {
-	r := reader{ctx: ctx, cluster: c, read: read}
+// Simulation returns what a simulation plays. While it plays, it reads the files' nodes, pods, PodDisruptionBudgets,
+// PersistentVolumes, PersistentVolumeClaims and Jobs, each file once, and counts in left what it leaves out. If read is
+// not nil it is called with the number of bytes read. Reading ends with the context.
+func (s *Scenario) Simulation(ctx context.Context, read func(bytes int)) (played simulation.Scenario, left *Left) {
+	played, left = s.simulation(), &Left{}
+	if len(s.Cluster.Files) > 0 {
+		played.Read = func(add func(runtime.Object) error) error { return left.read(ctx, s.Cluster.Files, read, add) }
+	}
+	return played, left
+}
+
+// Objects reads the objects of files into a scenario that has nothing else.
+func Objects(ctx context.Context, files []string) (s simulation.Scenario, left Left, err error) {
+	err = left.read(ctx, files, nil, func(object runtime.Object) error {
+		switch o := object.(type) {
+		case *v1.Node:
+			s.Nodes = append(s.Nodes, o)
+		case *v1.Pod:
+			s.Pods = append(s.Pods, o)
+		default:
+			s.Objects = append(s.Objects, o)
+		}
+		return nil
+	})
+	return s, left, err
+}
+
+// read passes the objects of files on, and counts those that it leaves out.
+func (l *Left) read(ctx context.Context, files []string, read func(bytes int), add func(runtime.Object) error) error {
 	for _, file := range files {
-		count, err := r.stream(file, r.take)
+		f, err := os.Open(file)
 		if err != nil {
-			return Left{}, err
+			return fmt.Errorf("cluster.files: %w", err)
 		}
-		for kind, n := range count.Kinds {
-			if r.left.Kinds == nil {
-				r.left.Kinds = make(map[string]int)
+		count, err := objects.StreamCount(&source{ctx, f, read}, file, func(object runtime.Object) error {
+			switch o := object.(type) {
+			case *v1.Pod:
+				if o.Spec.NodeName == "" {
+					l.Unbound++
+					return nil
+				}
+			case *batchv1.Job:
+				o.Spec.Parallelism = new(int32) // the files have the pods that it has
 			}
-			r.left.Kinds[kind] += n
-		}
-	}
-	if at, err := r.early.each(ctx, r.bind); err != nil {
-		return Left{}, r.place(files, at, err)
-	}
-	return r.left, nil
-}
-
-// reader adds pods as long as their nodes have come before them. From the first pod without a node on, all wait.
-type reader struct {
-	ctx     context.Context
-	cluster *simulator.Cluster
-	read    func(int)
-	left    Left
-	early   waiting
-	taken   int // number of pods before the first that waits
-}
-
-func (r *reader) take(o objects.Object) error {
-	switch {
-	case o.Node != nil:
-		return r.cluster.AddNodeObject(o.Node)
-	case o.Budget != nil:
-		b := o.Budget
-		return r.cluster.AddBudget(b.Namespace, b.Name, simulator.BudgetSpec{
-			MinAvailable: b.MinAvailable, MaxUnavailable: b.MaxUnavailable, Selector: b.Selector, UnhealthyPodEvictionPolicy: b.UnhealthyPodEvictionPolicy,
+			return add(object)
 		})
-	case o.Volume != nil:
-		return r.cluster.AddVolumeObject(o.Volume)
-	case o.Claim != nil:
-		return r.cluster.AddClaimObject(o.Claim)
-	case o.Job != nil:
-		return r.cluster.AddJob(o.Job.Namespace, o.Job.Name, jobOf(o.Job))
-	case r.early.count > 0:
-		return r.early.add(o.Pod)
-	case o.Pod.Spec.NodeName == "":
-		r.left.Unbound++
-	default:
-		if bound, err := r.cluster.AddPodObject(o.Pod); err != nil {
+		_ = f.Close() // it was only read
+		if err != nil {
 			return err
-		} else if !bound {
-			return r.early.add(o.Pod)
+		}
+		for kind, n := range count.Skipped {
+			if l.Kinds == nil {
+				l.Kinds = make(map[string]int)
+			}
+			l.Kinds[kind] += n
 		}
 	}
-	r.taken++
 	return nil
-}
-
-// defaultBackoffLimit is what the API server sets.
-const defaultBackoffLimit = 6
-
-// jobOf is what the simulator knows of a Job. Its rules for failures, by index or by reason, are not simulated.
-func jobOf(j *objects.Job) simulator.JobSpec {
-	s := simulator.JobSpec{
-		Limit: defaultBackoffLimit, Failed: j.Status.Failed + len(j.Status.UncountedTerminatedPods.Failed),
-		OnlyFailed: j.Spec.PodReplacementPolicy == "Failed", Ended: j.Ended(),
-	}
-	if j.Spec.BackoffLimit != nil {
-		s.Limit = int(*j.Spec.BackoffLimit)
-	}
-	if j.Spec.PodFailurePolicy != nil || j.Spec.BackoffLimitPerIndex != nil {
-		s.Other, s.Limit = true, -1
-	}
-	return s
-}
-
-// bind adds a pod that waited.
-func (r *reader) bind(pod *v1.Pod) error {
-	bound, err := r.cluster.AddPodObject(pod)
-	if !bound {
-		r.left.Unbound++
-	}
-	return err
-}
-
-// place finds where a wrong pod is in the files, by reading them again; at is its number among those that waited.
-func (r *reader) place(files []string, at int, wrong error) error {
-	at += r.taken
-	for _, file := range files {
-		if _, err := r.stream(file, func(o objects.Object) error {
-			if o.Pod == nil {
-				return nil
-			}
-			if at--; at < 0 {
-				return wrong
-			}
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
-	return wrong
-}
-
-func (r *reader) stream(file string, visit func(objects.Object) error) (objects.Count, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return objects.Count{}, fmt.Errorf("cluster.files: %w", err)
-	}
-	defer f.Close()
-	return objects.StreamCount(&source{r, f}, file, visit)
 }
 
 // source is a file that is read until the context ends.
 type source struct {
-	reader *reader
-	file   io.Reader
+	ctx  context.Context
+	file io.Reader
+	read func(int) // may be nil
 }
 
 func (s *source) Read(p []byte) (int, error) {
-	if err := s.reader.ctx.Err(); err != nil {
+	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
 	n, err := s.file.Read(p)
-	if s.reader.read != nil {
-		s.reader.read(n)
+	if s.read != nil {
+		s.read(n)
 	}
 	return n, err
 }

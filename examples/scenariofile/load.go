@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
-
-	"github.com/evictkit/evictkit/internal/scenario"
+	"time"
 )
 
 // MaxSize is the size limit of a scenario file or a trace, in bytes. Larger ones are not parsed.
@@ -22,7 +22,7 @@ type Set struct{ Path, Value string }
 // Load reads a scenario file, with the changes, and the traces that it names. Relative paths in it are relative to the
 // file; the result has paths that can be opened from here. Errors name the file and, if known, the line. All faults of
 // the file are reported, joined.
-func Load(path string, sets ...Set) (*scenario.Scenario, error) {
+func Load(path string, sets ...Set) (*Scenario, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
@@ -31,7 +31,7 @@ func Load(path string, sets ...Set) (*scenario.Scenario, error) {
 }
 
 // Complete is Load for text from elsewhere. Errors begin with the name, and relative paths are relative to dir.
-func Complete(name string, data []byte, dir string, sets ...Set) (*scenario.Scenario, error) {
+func Complete(name string, data []byte, dir string, sets ...Set) (*Scenario, error) {
 	s, err := Parse(name, data, sets...)
 	if err != nil {
 		return nil, err
@@ -44,14 +44,14 @@ func Complete(name string, data []byte, dir string, sets ...Set) (*scenario.Scen
 	for i := range s.Cluster.Files {
 		resolve(&s.Cluster.Files[i])
 	}
-	var errs []error
+	errs := s.check()
+	for i, err := range errs {
+		errs[i] = fmt.Errorf("%s: %w", name, err)
+	}
 	for i := range s.Availability {
 		driver := &s.Availability[i]
 		resolve(&driver.File)
-		if driver.File == "" {
-			continue // Check reports it
-		}
-		if driver.Trace, err = LoadTrace(driver.File); err != nil {
+		if driver.Gap, driver.Alive, err = LoadTrace(driver.File); err != nil {
 			errs = append(errs, fmt.Errorf("%s: availability %d: %w", name, i+1, err))
 		}
 	}
@@ -61,12 +61,12 @@ func Complete(name string, data []byte, dir string, sets ...Set) (*scenario.Scen
 	return s, nil
 }
 
-// LoadTrace reads a capacity trace, {"metadata":{"gap_seconds":600},"data":[16,15,…]}. Other fields are ignored,
-// because recorders add their own. Errors name the file.
-func LoadTrace(path string) (*scenario.Trace, error) {
+// LoadTrace reads a capacity trace, {"metadata":{"gap_seconds":600},"data":[16,15,…]}: the time between two values, and the
+// values. Other fields are ignored, because recorders add their own. Errors name the file; a simulation checks the rest.
+func LoadTrace(path string) (gap time.Duration, alive []int, err error) {
 	data, err := readFile(path)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	var file struct {
 		Metadata struct {
@@ -75,13 +75,15 @@ func LoadTrace(path string) (*scenario.Trace, error) {
 		Data []int `json:"data"`
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return 0, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	trace, err := scenario.NewTrace(file.Metadata.GapSeconds, file.Data)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if most := int64(math.MaxInt64 / time.Second); file.Metadata.GapSeconds <= 0 || int64(file.Metadata.GapSeconds) > most {
+		return 0, nil, fmt.Errorf("%s: gap_seconds %d is not a positive number of seconds", path, file.Metadata.GapSeconds)
 	}
-	return trace, nil
+	if len(file.Data) == 0 {
+		return 0, nil, fmt.Errorf("%s: data is empty", path)
+	}
+	return time.Duration(file.Metadata.GapSeconds) * time.Second, file.Data, nil
 }
 
 // readFile reads a file of at most MaxSize bytes; a larger one is an error.

@@ -14,15 +14,16 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/evictkit/evictkit/internal/scenario"
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 // Parse reads a scenario from the text of a file. Errors begin with the name. It opens no other file: paths stay as
 // they are and traces are nil.
-func Parse(name string, data []byte, sets ...Set) (*scenario.Scenario, error) {
+func Parse(name string, data []byte, sets ...Set) (*Scenario, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("%s: the file is larger than %d MiB", name, MaxSize>>20)
 	}
@@ -49,9 +50,9 @@ func Parse(name string, data []byte, sets ...Set) (*scenario.Scenario, error) {
 			return nil, fmt.Errorf("%s: %s: %w", name, set.Path, err)
 		}
 	}
-	s := new(scenario.Scenario)
+	s := New()
 	w := walker{seen: make(map[visit]bool)}
-	w.walk(root, reflect.TypeFor[scenario.Scenario]())
+	w.walk(root, reflect.TypeFor[Scenario]())
 	if err := root.Decode(s); err != nil {
 		w.decodeError(err)
 	}
@@ -106,14 +107,14 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 		w.fields(node, as)
 	case as.Kind() == reflect.Map && node.Kind == yaml.MappingNode:
 		w.entries(node, as)
-	case as == reflect.TypeFor[scenario.LabelSelector]() && node.Kind == yaml.MappingNode:
-		w.selector(node, as)
 	case node.Kind == yaml.MappingNode:
 		node.Content = nil // neither a scalar nor a list; decoding reports it
 	case node.Kind == yaml.ScalarNode && node.Tag != "!!null":
 		if err := scalarFault(node, as); err != nil {
 			w.add(node.Line, "%v", err)
 			*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null", Line: node.Line}
+		} else if as == reflect.TypeFor[time.Duration]() {
+			node.Tag = "!!str" // 0 decodes as a number else
 		}
 	}
 }
@@ -123,6 +124,12 @@ func (w *walker) walk(node *yaml.Node, as reflect.Type) {
 func scalarFault(node *yaml.Node, as reflect.Type) error {
 	if text, ok := reflect.New(as).Interface().(encoding.TextUnmarshaler); ok {
 		return text.UnmarshalText([]byte(node.Value))
+	}
+	if as == reflect.TypeFor[time.Duration]() {
+		if _, err := time.ParseDuration(node.Value); err != nil {
+			return fmt.Errorf("%q is not a duration such as 90s, 1m30s or 0", node.Value)
+		}
+		return nil
 	}
 	if as.Kind() != reflect.Int && as.Kind() != reflect.Int64 || node.Tag != "!!float" {
 		return nil
@@ -139,6 +146,9 @@ func scalarFault(node *yaml.Node, as reflect.Type) error {
 
 // fields checks a mapping against a struct.
 func (w *walker) fields(node *yaml.Node, as reflect.Type) {
+	if chooses(as) {
+		w.nodes(node)
+	}
 	known := make(map[string]reflect.Type, as.NumField())
 	fieldsOf(as, known)
 	first := make(map[string]int, len(known)) // line of each key
@@ -158,7 +168,7 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 		switch field, ok := known[key.Value]; {
 		case key.Kind == yaml.ScalarNode && ok:
 			w.walk(value, field)
-		case key.Value == "edition" && as == reflect.TypeFor[scenario.Scenario]():
+		case key.Value == "edition" && as == reflect.TypeFor[Scenario]():
 			w.add(key.Line, "edition: there is one format; drop this line")
 		case key.Tag == "!!merge":
 			w.merged(value, as)
@@ -166,9 +176,21 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 			w.add(key.Line, "unknown field %q%s", key.Value, meant(key.Value, known))
 		}
 	}
+	for _, name := range required[as] {
+		if _, given := first[name]; !given && !slices.ContainsFunc(node.Content, func(key *yaml.Node) bool { return key.Tag == "!!merge" }) {
+			w.add(node.Line, "%s is missing", name)
+		}
+	}
 }
 
-// fieldsOf collects the fields of a struct, including inlined ones.
+// required are fields whose zero value means something else than that they are missing.
+var required = map[reflect.Type][]string{
+	reflect.TypeFor[Scenario]():          {"until"},
+	reflect.TypeFor[simulation.Event]():  {"at"},
+	reflect.TypeFor[simulation.Repeat](): {"every"},
+	reflect.TypeFor[Availability]():      {"zone", "file"},
+}
+
 // meant suggests a known field that differs little from what was written.
 func meant(written string, known map[string]reflect.Type) string {
 	best, least := "", max(1, len(written)/4)+1
@@ -204,14 +226,15 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
+// fieldsOf collects the fields of a struct, including inlined ones.
 func fieldsOf(as reflect.Type, known map[string]reflect.Type) {
 	for i := range as.NumField() {
-		switch tag := as.Field(i).Tag.Get("yaml"); tag {
+		switch name, _, _ := strings.Cut(as.Field(i).Tag.Get("yaml"), ","); name {
 		case "-":
-		case ",inline":
+		case "":
 			fieldsOf(as.Field(i).Type, known)
 		default:
-			known[tag] = as.Field(i).Type
+			known[name] = as.Field(i).Type
 		}
 	}
 }
@@ -237,26 +260,6 @@ func (w *walker) entries(node *yaml.Node, as reflect.Type) {
 			w.walk(value, as.Elem())
 		}
 	}
-}
-
-// selector turns a mapping of labels into the text of a label selector.
-func (w *walker) selector(node *yaml.Node, as reflect.Type) {
-	w.entries(node, reflect.TypeFor[map[string]string]())
-	var all []string
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		value := node.Content[i+1]
-		if value.Kind == yaml.AliasNode {
-			value = value.Alias
-		}
-		if value.Kind != yaml.ScalarNode {
-			w.add(value.Line, "the value of %s is not a string", node.Content[i].Value)
-			continue
-		}
-		all = append(all, node.Content[i].Value+"="+value.Value)
-	}
-	*node = yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: strings.Join(all, ","), Line: node.Line}
-	delete(w.seen, visit{node, as})
-	w.walk(node, as)
 }
 
 // merged checks what a merge key (<<) adds to a mapping: one mapping or a list of them.
@@ -299,10 +302,10 @@ func plain(text string) string {
 	const whole = "a whole number below 2^63"
 	words := map[string]string{
 		"map": "a mapping", "seq": "a list", "bool": "true or false", "float64": "a number", "int": whole, "int64": whole, "string": "text",
-		"Duration": "a duration", "LabelSelector": "a label selector", "TolerationSeconds": "a whole number or none", "Amount": "a number or a duration",
-		"Quantity": "a quantity", "Owner": "an owner", "Spread": "text",
+		"Duration": "a duration", "TolerationSeconds": "a whole number or none", "Amount": "a number or a duration", "Quantity": "a quantity",
+		"Owner": "an owner", "TaintEffect": "text", "TolerationOperator": "text", "ConditionStatus": "text", "NodeConditionType": "text",
 	}
-	needed, found := words[strings.TrimPrefix(match[3], "scenario.")], cmp.Or(match[2], words[match[1]], match[1])
+	needed, found := words[match[3][strings.LastIndexByte(match[3], '.')+1:]], cmp.Or(match[2], words[match[1]], match[1])
 	switch {
 	case needed != "":
 	case strings.HasPrefix(match[3], "[]"):

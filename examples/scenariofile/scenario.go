@@ -1,0 +1,153 @@
+package scenariofile
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+)
+
+// Scenario is the content of a scenario file. Make one with New, so that it has the defaults.
+type Scenario struct {
+	Config       Config             `yaml:"config"`
+	Heartbeat    Heartbeat          `yaml:"heartbeat"`
+	Cluster      Cluster            `yaml:"cluster"`
+	Events       []simulation.Event `yaml:"events"`
+	Availability []Availability     `yaml:"availability"`
+	Reschedule   *Reschedule        `yaml:"reschedule"` // nil: no pod comes back
+	Until        time.Duration      `yaml:"until"`      // inclusive
+	Expect       []Expectation      `yaml:"expect"`     // bounds for the result
+}
+
+// Config has kube-controller-manager's flags by their names, which evictor.Config has too, and UseEvictionAPI.
+type Config struct {
+	NodeMonitorPeriod         time.Duration `yaml:"nodeMonitorPeriod"` // 0 means exact, without passes
+	NodeMonitorGracePeriod    time.Duration `yaml:"nodeMonitorGracePeriod"`
+	NodeStartupGracePeriod    time.Duration `yaml:"nodeStartupGracePeriod"`
+	NodeEvictionRate          float64       `yaml:"nodeEvictionRate"` // nodes a second in each zone
+	SecondaryNodeEvictionRate float64       `yaml:"secondaryNodeEvictionRate"`
+	LargeClusterSizeThreshold int           `yaml:"largeClusterSizeThreshold"` // nodes of a zone
+	UnhealthyZoneThreshold    float64       `yaml:"unhealthyZoneThreshold"`    // in (0,1]
+	PodEvictionTimeout        time.Duration `yaml:"podEvictionTimeout"`        // only without taint-based eviction
+	TaintBasedEviction        bool          `yaml:"taintBasedEviction"`
+	// UseEvictionAPI evicts through the API, which respects PodDisruptionBudgets. Otherwise pods are deleted, which
+	// ignores them.
+	UseEvictionAPI bool `yaml:"useEvictionAPI"`
+}
+
+// Heartbeat says how kubelets renew and report.
+type Heartbeat struct {
+	Interval       time.Duration `yaml:"interval"`       // between lease renewals
+	StatusInterval time.Duration `yaml:"statusInterval"` // between status reports
+	// Spread is even: node i of n renews at i*interval/n + k*interval, k = 1, 2, …; or none: all at k*interval.
+	Spread string `yaml:"spread"`
+}
+
+// Values of Heartbeat.Spread.
+const (
+	SpreadEven = "even"
+	SpreadNone = "none"
+)
+
+// Cluster is what exists at time 0.
+type Cluster struct {
+	Files []string          `yaml:"files"` // have real objects; once loaded, paths that can be opened from here
+	Zones []simulation.Zone `yaml:"zones"`
+}
+
+// Availability lets a recorded trace drive a zone: it says how many of its nodes are alive.
+type Availability struct {
+	Zone  string `yaml:"zone"`
+	File  string `yaml:"file"`
+	Scale *int   `yaml:"scale"` // how many nodes one unit stands for; nil means that the largest value stands for all
+	// Gap and Alive are the content of File, which Load reads.
+	Gap   time.Duration `yaml:"-"`
+	Alive []int         `yaml:"-"`
+}
+
+// Reschedule brings back pods that a controller owns.
+type Reschedule struct {
+	After *time.Duration `yaml:"after"` // from when its controller may replace a pod to the first try; nil means 10 seconds
+}
+
+// New returns a scenario that sets nothing.
+func New() *Scenario {
+	s := &Scenario{Heartbeat: Heartbeat{10 * time.Second, 5 * time.Minute, SpreadEven}}
+	config := evictor.DefaultConfig()
+	each(&s.Config, &config, func(ours, theirs reflect.Value) { ours.Set(theirs) })
+	return s
+}
+
+// Evictor returns the evictor's configuration.
+func (c Config) Evictor() evictor.Config {
+	config := evictor.DefaultConfig()
+	each(&c, &config, func(ours, theirs reflect.Value) { theirs.Set(ours) })
+	return config
+}
+
+// each calls visit for each field that both have.
+func each(c *Config, of *evictor.Config, visit func(ours, theirs reflect.Value)) {
+	ours, theirs := reflect.ValueOf(c).Elem(), reflect.ValueOf(of).Elem()
+	for i := range ours.NumField() {
+		if field := theirs.FieldByName(ours.Type().Field(i).Name); field.IsValid() {
+			visit(ours.Field(i), field)
+		}
+	}
+}
+
+// atOnce is the shortest time in which pods come back.
+const atOnce = time.Millisecond
+
+// simulation returns what a simulation plays, without the objects of files.
+func (s *Scenario) simulation() simulation.Scenario {
+	played := simulation.Scenario{
+		Zones: s.Cluster.Zones, Events: s.Events, Until: s.Until, Config: s.Config.Evictor(), AskBudgets: s.Config.UseEvictionAPI,
+		LeaseInterval: s.Heartbeat.Interval, StatusInterval: s.Heartbeat.StatusInterval, LeasesTogether: s.Heartbeat.Spread == SpreadNone,
+		ReplaceAfter: -1,
+	}
+	if s.Reschedule != nil {
+		played.ReplaceAfter = 10 * time.Second
+		if s.Reschedule.After != nil {
+			played.ReplaceAfter = max(*s.Reschedule.After, atOnce)
+		}
+	}
+	for i := range s.Availability {
+		a := &s.Availability[i]
+		trace := simulation.Trace{Zone: a.Zone, Gap: a.Gap, Alive: a.Alive}
+		if a.Scale != nil {
+			trace.Scale = *a.Scale
+		}
+		played.Traces = append(played.Traces, trace)
+	}
+	return played
+}
+
+// check returns the faults that a simulation would not find, or would report under another name.
+func (s *Scenario) check() (errs []error) {
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	for _, of := range []struct {
+		name  string
+		value time.Duration
+	}{{"heartbeat: interval", s.Heartbeat.Interval}, {"heartbeat: statusInterval", s.Heartbeat.StatusInterval}} {
+		if of.value <= 0 {
+			fault("%s: %v is not positive", of.name, of.value)
+		}
+	}
+	if spread := s.Heartbeat.Spread; spread != SpreadEven && spread != SpreadNone {
+		fault("heartbeat: spread: %q is neither %s nor %s", spread, SpreadEven, SpreadNone)
+	}
+	if s.Reschedule != nil && s.Reschedule.After != nil && *s.Reschedule.After < 0 {
+		fault("reschedule: after: %v is negative", *s.Reschedule.After)
+	}
+	for i := range s.Availability {
+		if scale := s.Availability[i].Scale; scale != nil && *scale <= 0 {
+			fault("availability %d: scale: %d is not positive", i+1, *scale)
+		}
+	}
+	for i := range s.Expect {
+		errs = append(errs, s.Expect[i].check(i+1)...)
+	}
+	return errs
+}

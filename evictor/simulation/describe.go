@@ -21,7 +21,7 @@ func (e *Event) String() string {
 	case e.API != nil:
 		return what + " " + e.API.String()
 	case e.AddNode != nil:
-		return what + " " + e.AddNode.Name
+		return what + " " + e.AddNode.fields().Name
 	case e.AddPod != nil:
 		return what + " " + e.AddPod.Name + " on " + e.AddPod.Node
 	case e.DeletePod != nil:

@@ -125,9 +125,12 @@ type Roll struct {
 	Wait  time.Duration `yaml:"wait,omitempty"`  // from then to the drain of the next node
 }
 
-// AddNode adds a node that is Ready at once. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone. World.Add adds a node
-// as an object.
+// AddNode adds a node that is Ready at once. Its pods are <name>-p0, … and <name>-ds0, …, as in a Zone.
 type AddNode struct {
+	// Node, if not nil, replaces the other fields. Its name, labels, taints, spec.unschedulable and allocatable resources
+	// (the capacity if there are none) count.
+	Node *v1.Node `yaml:"-"`
+
 	Name                 string `yaml:"name"`
 	Zone                 string `yaml:"zone,omitempty"` // the label's value; empty means no label
 	Region               string `yaml:"region,omitempty"`

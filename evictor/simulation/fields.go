@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"maps"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
@@ -120,7 +121,35 @@ func (p *player) addZone(z *Zone) error {
 	return nil
 }
 
+// fields returns what there is to add, with the fields of the object if there is one.
+func (a *AddNode) fields() *AddNode {
+	if a.Node == nil {
+		return a
+	}
+	key := zone.KeyOf(a.Node.Labels)
+	to := &AddNode{Name: a.Node.Name, Zone: key.Zone, Region: key.Region}
+	to.Unschedulable, to.Labels = a.Node.Spec.Unschedulable, maps.Clone(a.Node.Labels)
+	for _, label := range zoneLabelKeys {
+		delete(to.Labels, label) // Zone and Region stand for them
+	}
+	for _, t := range a.Node.Spec.Taints {
+		to.Taints = append(to.Taints, NodeTaint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+	}
+	resources := a.Node.Status.Allocatable
+	if resources == nil {
+		resources = a.Node.Status.Capacity
+	}
+	for name, amount := range resources {
+		if to.Capacity == nil {
+			to.Capacity = make(map[string]Quantity, len(resources))
+		}
+		to.Capacity[string(name)] = Quantity(amount.String())
+	}
+	return to
+}
+
 func (p *player) addNode(a *AddNode) error {
+	a = a.fields()
 	c := p.cluster
 	t := p.template(zone.Key{Region: a.Region, Zone: a.Zone}, &a.NodeFields, &a.Pod, a.TolerationSeconds)
 	t.pod, t.daemon = a.PodsPerNode, a.DaemonSetPodsPerNode

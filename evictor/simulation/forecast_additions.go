@@ -32,6 +32,7 @@ func (w *forecast) replace(f *faults, e *Planned) {
 }
 
 func (w *forecast) add(f *faults, a *AddNode, at time.Duration) {
+	a = a.fields()
 	checkLabel(f, "zone", a.Zone)
 	checkLabel(f, "region", a.Region)
 	a.NodeFields.check(f, "")

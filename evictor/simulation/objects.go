@@ -12,10 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// Reasons for leaving pods out.
+// Reasons for leaving pods out, as in Report.NotSimulated.
 const (
-	onMissingNodes = "pods on nodes that do not exist"
-	withoutNode    = "pods without a node"
+	OnMissingNodes = "pods on nodes that do not exist"
+	WithoutNode    = "pods without a node"
 )
 
 var (
@@ -131,7 +131,7 @@ func (f *filler) pod(pod *v1.Pod) error {
 	f.note(pod)
 	if pod.Spec.NodeName == "" {
 		if !f.unbound {
-			f.cluster.ignore(withoutNode)
+			f.cluster.ignore(WithoutNode)
 			return nil
 		}
 		return f.cluster.AddUnboundObject(pod)
@@ -155,7 +155,7 @@ func (f *filler) finish() error {
 			return err
 		}
 		if !bound {
-			f.cluster.ignore(onMissingNodes)
+			f.cluster.ignore(OnMissingNodes)
 		}
 	}
 	f.early = nil

@@ -24,6 +24,8 @@ type Happening struct {
 	Kept evictor.PodKey // the pod that a drain may not evict; Pod and Was are then zero
 	Gone evictor.PodKey // the deleted pod whose object is gone now; the others are then zero
 	Text string
+	// Silent says whether the node's kubelet does not reach the API now.
+	Silent bool
 }
 
 // player is one simulation.
@@ -100,7 +102,7 @@ func New(s Scenario) (*World, error) {
 
 // player checks the scenario and builds what it plays on.
 func (s Scenario) player(starts []Start) (*player, error) {
-	s = s.withDefaults()
+	s = s.WithDefaults()
 	p := &player{scenario: &s, starts: starts, cluster: newCluster(clockOf(s.Clock)), seen: make(map[string]struct{})}
 	if err := s.fill(p.cluster); err != nil {
 		return nil, fmt.Errorf("simulation: %w", &InvalidError{err})
@@ -132,7 +134,12 @@ func (p *player) begin() error {
 	p.report.NotSimulated, p.report.Until, p.report.Cancelled = c.notSimulated, s.Until, make(map[string]int)
 	p.report.Nodes, p.report.Pods = len(c.nodes), len(c.podByID)+len(c.unbound)
 	p.report.FirstEviction = never
-	c.happened = s.Happened
+	if s.Happened != nil {
+		c.happened = func(h Happening) {
+			h.Silent = c.Failed(h.Node)
+			s.Happened(h)
+		}
+	}
 	p.sampler = newSampler(s.Until, s.Points)
 	p.report.DaemonSetPods = c.countPods()
 	p.events = s.Plan()

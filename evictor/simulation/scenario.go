@@ -114,8 +114,8 @@ const (
 	usualTolerance = TolerationSeconds(300) // of generated pods
 )
 
-// withDefaults sets fields that are zero.
-func (s Scenario) withDefaults() Scenario {
+// WithDefaults returns the scenario with the defaults of fields that are zero.
+func (s Scenario) WithDefaults() Scenario {
 	if s.Config == (evictor.Config{}) {
 		s.Config = evictor.DefaultConfig()
 	}

@@ -37,10 +37,10 @@ func scenario() simulation.Scenario {
 		Nodes: []*v1.Node{node("a"), node("b"), node("c")},
 		Pods:  []*v1.Pod{pod("a1", "a"), pod("a2", "a"), pod("b1", "b"), pod("b2", "b"), pod("c1", "c")},
 		Events: []simulation.Event{
-			{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Names: []string{"a"}})},
-			{At: 30 * time.Minute, Do: simulation.AddNode(node("d"))},
-			{At: 70 * time.Minute, Do: simulation.Taint(b, v1.Taint{Key: "maintenance", Effect: v1.TaintEffectNoExecute})},
-			{At: 150 * time.Minute, Do: simulation.AddNode(node("e"))},
+			{At: 5 * time.Minute, Fail: &simulation.Nodes{Names: []string{"a"}}},
+			{At: 30 * time.Minute, AddNode: &simulation.AddNode{Node: node("d")}},
+			{At: 70 * time.Minute, Taint: &simulation.Taint{Nodes: b, Key: "maintenance", Effect: v1.TaintEffectNoExecute}},
+			{At: 150 * time.Minute, AddNode: &simulation.AddNode{Node: node("e")}},
 		},
 		Until: 3 * time.Hour,
 	}

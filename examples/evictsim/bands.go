@@ -5,20 +5,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // eventsOf returns what was done to a cluster until the scenario's end, and how much more there was than fits the page.
 // Equal events are folded into one. Events whose only effect is the end of others' are left out, because the spans of
 // those say it.
-func eventsOf(s *scenario.Scenario) (events []page.Event, more int) {
-	plan, until := s.Plan(), s.Until.Value()
+func eventsOf(s *simulation.Scenario) (events []page.Event, more int) {
+	plan, until := s.Plan(), s.Until
 	ends := make(map[int]bool) // places in plan
 	at := make(map[string]int) // places in events
-	for i := range s.Availability {
-		a := &s.Availability[i]
-		events = append(events, page.Event{Text: fmt.Sprintf("%s drives zone %s", a.File, *a.Zone), Spans: [][2]float64{{0, until.Seconds()}}})
+	for i := range s.Traces {
+		events = append(events, page.Event{Text: "a trace drives zone " + s.Traces[i].Zone, Spans: [][2]float64{{0, until.Seconds()}}})
 	}
 	for i := range plan {
 		e := &plan[i]
@@ -90,12 +89,12 @@ func when(spans [][2]float64, until time.Duration) string {
 // endOf returns when the effect of a plan's first event ends, if it lasts, and the place in the plan of the event that
 // ends it, 0 if it is the end of all. An event on nodes ends with the next event of the opposite kind that may select a
 // node of the same zone or a node of the same name. That may be too early, because some nodes may not be selected.
-func endOf(plan []scenario.Planned, until time.Duration) (end time.Duration, by int, lasts bool) {
+func endOf(plan []simulation.Planned, until time.Duration) (end time.Duration, by int, lasts bool) {
 	first := &plan[0]
 	if first.At >= until {
 		return 0, 0, false
 	}
-	if first.API != nil && first.API.State == scenario.APIUp {
+	if first.API != nil && first.API.State == simulation.APIUp {
 		return 0, 0, false
 	}
 	begins, opposite := lasting(first.Event)
@@ -119,45 +118,38 @@ func endOf(plan []scenario.Planned, until time.Duration) (end time.Duration, by 
 }
 
 // endsAll reports whether an event only ends the effect of another, on all nodes that this one selected.
-func endsAll(first, later *scenario.Event) bool {
+func endsAll(first, later *simulation.Event) bool {
 	if first.API != nil {
-		return later.API.State == scenario.APIUp
+		return later.API.State == simulation.APIUp
 	}
 	begins, opposite := lasting(first)
 	ends := opposite(later)
-	return ends.String() == begins.String() || ends.Zone != nil && begins.Zone != nil && ends.Count == nil && ends.Percent == nil && ends.Labels == nil
+	return ends.String() == begins.String() || ends.Zone != "" && begins.Zone != "" && ends.Count == 0 && ends.Percent == 0 && ends.Labels == ""
 }
 
 // lasting returns the nodes of an event whose effect lasts, and a function that returns the nodes of an event that ends it.
-func lasting(e *scenario.Event) (begins *scenario.Selector, opposite func(*scenario.Event) *scenario.Selector) {
-	recovers := func(e *scenario.Event) *scenario.Selector { return e.Recover }
+func lasting(e *simulation.Event) (begins *simulation.Nodes, opposite func(*simulation.Event) *simulation.Nodes) {
+	recovers := func(e *simulation.Event) *simulation.Nodes { return e.Recover }
 	switch {
 	case e.Fail != nil:
 		return e.Fail, recovers
 	case e.Partition != nil:
-		return &e.Partition.Selector, recovers
+		return &e.Partition.Nodes, recovers
 	case e.Cordon != nil:
-		return e.Cordon, func(e *scenario.Event) *scenario.Selector { return e.Uncordon }
+		return e.Cordon, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
 	case e.Drain != nil:
-		return e.Drain, func(e *scenario.Event) *scenario.Selector { return e.Uncordon }
+		return e.Drain, func(e *simulation.Event) *simulation.Nodes { return e.Uncordon }
 	}
 	return nil, nil
 }
 
 // touches reports whether two selections may share a node, judging by their zones and names.
-func touches(a, b *scenario.Selector) bool {
+func touches(a, b *simulation.Nodes) bool {
 	switch {
-	case a.Zone != nil && b.Zone != nil:
-		return *a.Zone == *b.Zone
-	case a.Several() || b.Several():
+	case a.Zone != "" && b.Zone != "":
+		return a.Zone == b.Zone
+	case len(a.Names) == 0 || len(b.Names) == 0:
 		return true
 	}
-	return slices.ContainsFunc(names(a), func(name string) bool { return slices.Contains(names(b), name) })
-}
-
-func names(s *scenario.Selector) []string {
-	if s.Node != "" {
-		return []string{s.Node}
-	}
-	return s.Nodes
+	return slices.ContainsFunc(a.Names, func(name string) bool { return slices.Contains(b.Names, name) })
 }

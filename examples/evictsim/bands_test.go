@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
 )
 
@@ -30,7 +32,7 @@ events:
 until: 100s
 `), ".")
 	require.NoError(t, err)
-	events, more := eventsOf(s)
+	events, more := eventsOf(simulated(s))
 	require.Zero(t, more)
 	spans := map[string][][2]float64{}
 	for _, e := range events {
@@ -68,7 +70,7 @@ events:
 until: 24h
 `), ".")
 	require.NoError(t, err)
-	events, more := eventsOf(s)
+	events, more := eventsOf(simulated(s))
 	require.Zero(t, more)
 	var texts []string
 	for _, e := range events {
@@ -90,15 +92,20 @@ func TestEventsHaveABound(t *testing.T) {
 	}
 	s, err := scenariofile.Complete("test", []byte(text), ".")
 	require.NoError(t, err)
-	events, more := eventsOf(s)
+	events, more := eventsOf(simulated(s))
 	require.Len(t, events, pageEvents)
 	require.Equal(t, 3, more)
 
 	text = "cluster: {zones: [{name: a, nodes: 100}]}\nuntil: 10h\nevents:\n- {at: 0s, repeat: {every: 1s, events: [{at: 0s, restart: {}}]}}\n"
 	s, err = scenariofile.Complete("test", []byte(text), ".")
 	require.NoError(t, err)
-	events, more = eventsOf(s)
+	events, more = eventsOf(simulated(s))
 	require.Len(t, events, 1)
 	require.Len(t, events[0].Spans, pageTimes)
 	require.Equal(t, 36_001-pageTimes, more)
+}
+
+func simulated(s *scenariofile.Scenario) *simulation.Scenario {
+	played, _ := s.Simulation(context.Background(), nil)
+	return &played
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/drill"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // drillFlags select what a drill loses.
@@ -117,17 +117,18 @@ func (f *flags) drill(c *cobra.Command, d *drillFlags, files []string) error {
 }
 
 // configOf returns the settings that --set changes.
-func configOf(sets []scenariofile.Set) (scenario.Config, error) {
+func configOf(sets []scenariofile.Set) (evictor.Config, error) {
 	for _, set := range sets {
 		if !strings.HasPrefix(set.Path, "config.") {
-			return scenario.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios; only config.… can be set", set.Path)
+			return evictor.Config{}, fmt.Errorf("--set %s: drill makes its own scenarios; only config.… can be set", set.Path)
 		}
 	}
 	s, err := scenariofile.Parse("--set", []byte("until: 1h\n"), sets...)
 	if err != nil {
-		return scenario.Config{}, err
+		return evictor.Config{}, err
 	}
-	return s.Config, s.Check(nil)
+	config := s.Config.Evictor()
+	return config, config.Validate()
 }
 
 // assessment is the result of a drill.
@@ -207,7 +208,7 @@ func (f *flags) assess(ctx context.Context, cluster *drill.Cluster, losses []dri
 	for i, loss := range losses {
 		group.Go(func() (err error) {
 			results[i].Loss = loss
-			results[i].Report, err = cluster.Play(playing, loss, cluster.Today(), 0, simulator.Options{})
+			results[i].Report, err = cluster.Play(playing, loss, cluster.Today(), 0, 0)
 			tick()
 			return err
 		})
@@ -320,9 +321,9 @@ func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *asse
 		return err
 	}
 	var outcomes []*outcome.Outcome
-	var scenarios []*scenario.Scenario
+	var scenarios []*simulation.Scenario
 	for _, score := range []drill.Score{a.advice.Today, a.advice.Best} {
-		r, playErr := cluster.Play(ctx, a.worst.Loss, score.Settings, 0, simulator.Options{Points: points})
+		r, playErr := cluster.Play(ctx, a.worst.Loss, score.Settings, 0, points)
 		if playErr != nil {
 			return file.keep(playErr)
 		}
@@ -330,8 +331,9 @@ func (f *flags) drillReport(ctx context.Context, cluster *drill.Cluster, a *asse
 			{Path: "config.nodeEvictionRate", Value: number(score.Rate)}, {Path: "config.unhealthyZoneThreshold", Value: number(score.Threshold)},
 			{Path: "config.nodeMonitorGracePeriod", Value: short(score.Grace)}, {Path: "tolerationSeconds", Value: number(score.Tolerance.Seconds())},
 		}
-		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, r, scenariofile.Left{}, nil))
-		scenarios = append(scenarios, cluster.Scenario(a.worst.Loss, score.Settings, 0))
+		played := cluster.Scenario(a.worst.Loss, score.Settings, 0)
+		outcomes = append(outcomes, outcome.New(ours, strings.Join(a.Files, ", "), set, played, r, scenariofile.Left{}, nil))
+		scenarios = append(scenarios, &played)
 	}
 	return file.keep(writeReport(file, outcomes, scenarios, nil))
 }

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/zone"
 )
 
@@ -65,17 +66,19 @@ func explainCommand(f *flags) *cobra.Command {
 }
 
 func podKey(text string) evictor.PodKey {
-	namespace, name := scenario.SplitPodName(text)
-	return evictor.PodKey{Namespace: namespace, Name: name}
+	if namespace, name, ok := strings.Cut(text, "/"); ok {
+		return evictor.PodKey{Namespace: namespace, Name: name}
+	}
+	return evictor.PodKey{Namespace: "default", Name: text}
 }
 
 // tale collects the events and decisions that concern one pod and its node, or one node and all its pods.
 type tale struct {
-	pod     evictor.PodKey // zero if it is about a node
-	node    string         // empty while the pod has no node
-	zone    zone.Key
-	cluster *simulator.Cluster
-	lines   []chapter
+	pod    evictor.PodKey // zero if it is about a node
+	node   string         // empty while the pod has no node
+	zone   zone.Key
+	stores evictor.Clients
+	lines  []chapter
 
 	// What matters, for the first sentence; a negative time is none.
 	silent, back, first, last, gone time.Duration
@@ -93,11 +96,11 @@ type chapter struct {
 func (t *tale) ofPod() bool { return t.pod.Name != "" }
 
 // started finds the pod.
-func (t *tale) started(c *simulator.Cluster) {
-	t.cluster = c
-	if pod, ok := c.Pod(t.pod); ok {
+func (t *tale) started(w *simulation.World) {
+	t.stores = w.Clients()
+	if pod, ok := t.stores.Pods.Pod(t.pod); ok {
 		t.is(0, pod.Spec.NodeName)
-	} else if _, ok := c.Node(t.node); ok {
+	} else if _, ok := t.stores.Nodes.Node(t.node); ok {
 		t.is(0, t.node)
 	}
 }
@@ -105,7 +108,7 @@ func (t *tale) started(c *simulator.Cluster) {
 // is records which node the pod is on.
 func (t *tale) is(at time.Duration, name string) {
 	t.node = name
-	n, ok := t.cluster.Node(name)
+	n, ok := t.stores.Nodes.Node(name)
 	if !ok {
 		return
 	}
@@ -113,12 +116,21 @@ func (t *tale) is(at time.Duration, name string) {
 	if t.ofPod() {
 		t.add(at, fmt.Sprintf("pod %s is on node %s of zone %s", t.pod, name, zoneName(t.zone.String())))
 	} else {
-		t.add(at, fmt.Sprintf("node %s of zone %s has %s", name, zoneName(t.zone.String()), some(len(t.cluster.SortedPods(name)), "pod")))
+		t.add(at, fmt.Sprintf("node %s of zone %s has %s", name, zoneName(t.zone.String()), some(t.pods(name), "pod")))
 	}
 }
 
+// pods counts the pods of a node.
+func (t *tale) pods(node string) (n int) {
+	t.stores.Pods.PodsOnNode(node, func(*v1.Pod) bool {
+		n++
+		return true
+	})
+	return n
+}
+
 // happened receives what happens to the cluster.
-func (t *tale) happened(h simulator.Happening) {
+func (t *tale) happened(h simulation.Happening) {
 	t.notice(h)
 	switch {
 	case t.ofPod() && h.Pod == t.pod:
@@ -129,7 +141,7 @@ func (t *tale) happened(h simulator.Happening) {
 	case h.Node != t.node || t.ofPod() && (h.Pod.Name != "" || h.Kept.Name != "" && h.Kept != t.pod || h.Gone != t.pod && (h.Gone.Name != "" || t.isGone())):
 		return
 	case !t.ofPod():
-		if n, ok := t.cluster.Node(t.node); ok { // it may have just been added
+		if n, ok := t.stores.Nodes.Node(t.node); ok { // it may have just been added
 			t.zone = zone.KeyOf(n.Labels)
 		}
 	}
@@ -137,11 +149,11 @@ func (t *tale) happened(h simulator.Happening) {
 }
 
 // notice keeps what matters.
-func (t *tale) notice(h simulator.Happening) {
-	switch failed := t.cluster.Failed(h.Node); {
-	case h.Node == t.node && failed && (t.silent < 0 || t.back >= 0) && t.evicted == 0:
+func (t *tale) notice(h simulation.Happening) {
+	switch {
+	case h.Node == t.node && h.Silent && (t.silent < 0 || t.back >= 0) && t.evicted == 0:
 		t.silent, t.back, t.failed = h.At, -1, h.Node
-	case h.Node == t.failed && !failed && t.back < 0:
+	case h.Node == t.failed && !h.Silent && t.back < 0:
 		t.back = h.At
 	}
 	switch {
@@ -201,7 +213,7 @@ func (t *tale) headline() string {
 // decided receives the evictor's decisions.
 func (t *tale) decided(d evictor.Decision) {
 	if d.Kind == evictor.PodEvicted && (d.Pod.PodKey == t.pod || !t.ofPod() && d.Node == t.node) {
-		t.leaves(d.Time.Sub(simulator.Epoch))
+		t.leaves(d.Time.Sub(simulation.Epoch))
 	}
 	switch {
 	case d.Kind == evictor.AllZonesDown || d.Kind == evictor.AllZonesDownEnded:
@@ -211,12 +223,12 @@ func (t *tale) decided(d evictor.Decision) {
 	case d.Node != t.node || t.ofPod() && d.Pod.Name != "" && d.Pod.PodKey != t.pod:
 		return
 	}
-	t.add(d.Time.Sub(simulator.Epoch), wording(&d))
+	t.add(d.Time.Sub(simulation.Epoch), wording(&d))
 }
 
 // written receives the lines of the timeline, each of them after its instant. It adds what the evictor did not decide.
-func (t *tale) written(l scenario.Line) error {
-	if t.ofPod() && l.Pod != scenario.JoinPodName(t.pod.Namespace, t.pod.Name) || !t.ofPod() && (t.node == "" || l.Node != t.node) {
+func (t *tale) written(l timeline.Line) error {
+	if t.ofPod() && podKey(l.Pod) != t.pod || !t.ofPod() && (t.node == "" || l.Node != t.node) {
 		return nil
 	}
 	var more struct{ Reason string }
@@ -227,12 +239,12 @@ func (t *tale) written(l scenario.Line) error {
 	}
 	pod := podKey(l.Pod)
 	switch l.Kind {
-	case scenario.KindDrain:
+	case timeline.KindDrain:
 		t.leaves(l.T)
 		t.add(l.T, fmt.Sprintf("pod %s: evicted by the drain", pod))
-	case scenario.KindRemove:
+	case timeline.KindRemove:
 		t.add(l.T, fmt.Sprintf("pod %s: its object is removed, because %s", pod, more.Reason))
-	case scenario.KindPending:
+	case timeline.KindPending:
 		t.add(l.T, fmt.Sprintf("pod %s: its replacement is Pending, %s", pod, more.Reason))
 	}
 	return nil
@@ -243,7 +255,7 @@ func (t *tale) isGone() bool {
 	if !t.ofPod() {
 		return false
 	}
-	_, ok := t.cluster.Pod(t.pod)
+	_, ok := t.stores.Pods.Pod(t.pod)
 	return !ok
 }
 
@@ -307,7 +319,7 @@ func wording(d *evictor.Decision) string {
 	const clock = "15:04:05"
 	text := d.String()[len(clock)+1:]
 	if !d.Deadline.IsZero() {
-		text = strings.Replace(text, d.Deadline.UTC().Format(clock), d.Deadline.Sub(simulator.Epoch).String(), 1)
+		text = strings.Replace(text, d.Deadline.UTC().Format(clock), d.Deadline.Sub(simulation.Epoch).String(), 1)
 	}
 	return text
 }

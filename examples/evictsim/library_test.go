@@ -14,16 +14,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 )
 
 // The embedded scenario, as Go values, is the same simulation: byte for byte in the timeline, and in every figure that both
 // have.
 func TestTheLibraryPlaysTheSame(t *testing.T) {
-	timeline := filepath.Join(t.TempDir(), "timeline.jsonl")
-	text, _, err := simulate(t, "-o", "json", "--quiet", "--timeline", timeline)
+	path := filepath.Join(t.TempDir(), "timeline.jsonl")
+	text, _, err := simulate(t, "-o", "json", "--quiet", "--timeline", path)
 	require.NoError(t, err)
-	want, err := os.ReadFile(timeline)
+	want, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var o outcome.Outcome
 	require.NoError(t, json.Unmarshal([]byte(text), &o))
@@ -35,13 +36,13 @@ func TestTheLibraryPlaysTheSame(t *testing.T) {
 	r, err := simulation.Play(context.Background(), simulation.Scenario{
 		Zones: []simulation.Zone{zone("a"), zone("b"), zone("c")},
 		Events: []simulation.Event{
-			{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a"})},
-			{At: 15 * time.Minute, Do: simulation.Recover(simulation.Nodes{Zone: "a"})},
-			{At: 25 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "b", Count: 40})},
-			{At: 40 * time.Minute, Do: simulation.Recover(simulation.Nodes{Zone: "b"})},
+			{At: 5 * time.Minute, Fail: &simulation.Nodes{Zone: "a"}},
+			{At: 15 * time.Minute, Recover: &simulation.Nodes{Zone: "a"}},
+			{At: 25 * time.Minute, Fail: &simulation.Nodes{Zone: "b", Count: 40}},
+			{At: 40 * time.Minute, Recover: &simulation.Nodes{Zone: "b"}},
 		},
 		Until:    50 * time.Minute,
-		Timeline: &lines,
+		Timeline: timeline.To(&lines),
 	})
 	require.NoError(t, err)
 	require.Equal(t, string(want), lines.String())

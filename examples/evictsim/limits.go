@@ -6,23 +6,23 @@ import (
 	"io"
 	"slices"
 
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 )
 
 // tellLimits prints what delayed the taints, the longest first.
-func tellLimits(w io.Writer, r *simulator.Report) {
+func tellLimits(w io.Writer, s *simulation.Scenario, r *simulation.Report) {
 	type limit struct {
 		zone string
-		simulator.Limit
+		simulation.Limit
 	}
 	var all []limit
-	for i := range r.ByZone {
-		for _, l := range r.ByZone[i].Limits {
-			if l.Waited <= r.Settings.NodeMonitorPeriod {
+	for i := range r.Zones {
+		for _, l := range r.Zones[i].Limits {
+			if l.Waited <= s.Config.NodeMonitorPeriod {
 				continue // nodes only waited for the next pass
 			}
-			all = append(all, limit{r.ByZone[i].Name, l})
+			all = append(all, limit{r.Zones[i].Name, l})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b limit) int { return cmp.Compare(b.Waited, a.Waited) })
@@ -30,7 +30,7 @@ func tellLimits(w io.Writer, r *simulator.Report) {
 		if i == 0 {
 			fmt.Fprintln(w, "\nWhat slowed evictions down")
 		}
-		fmt.Fprintf(w, "  %s\n", limitText(zoneName(all[i].zone), &all[i].Limit, &r.Settings))
+		fmt.Fprintf(w, "  %s\n", limitText(zoneName(all[i].zone), &all[i].Limit, s))
 	}
 	if more := len(all) - mostLimits; more > 0 {
 		fmt.Fprintf(w, "  … and %s more\n", count(more))
@@ -38,11 +38,11 @@ func tellLimits(w io.Writer, r *simulator.Report) {
 }
 
 // limitText returns a limit as a sentence.
-func limitText(zone string, l *simulator.Limit, s *scenario.Settings) string {
-	share := fmt.Sprintf("%s ≥ %s %%", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.UnhealthyZoneThreshold))
+func limitText(zone string, l *simulation.Limit, s *simulation.Scenario) string {
+	share := fmt.Sprintf("%s ≥ %s %%", percent(l.NotReady, l.Ready+l.NotReady), number(100*s.Config.UnhealthyZoneThreshold))
 	when := fmt.Sprintf("from %s, up to %s waited over %s", short(l.From), some(l.Most, "node"), short(l.Waited))
 	switch {
-	case l.State == scenario.AllZonesDisrupted:
+	case l.State == timeline.AllZonesDisrupted:
 		return fmt.Sprintf("%s was stopped because every zone was down, %s", zone, when)
 	case l.Rate == 0 && l.State == "PartialDisruption":
 		return fmt.Sprintf("%s was stopped at %s, %s", zone, share, when)

@@ -23,9 +23,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 //go:embed default.yaml
@@ -241,12 +241,7 @@ func (f *flags) playOne(ctx context.Context, j *job, stdout, stderr io.Writer) (
 		if err != nil {
 			return nil, err
 		}
-		var line []byte
-		j.line = func(l scenario.Line) error {
-			line = append(l.AppendJSON(line[:0]), '\n')
-			_, err := file.Write(line)
-			return err
-		}
+		j.line = timeline.To(file)
 		o, err = f.timed(ctx, j, stderr)
 		if err = file.keep(err); err != nil {
 			return nil, err

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/evictsim/page"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Limits on the content of a page, so that a browser opens it at once.
@@ -26,7 +25,7 @@ const (
 
 // writeReport writes outcomes as a page. If stories is not nil it belongs to the first outcome. Each outcome has the
 // scenario of the same place.
-func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*scenario.Scenario, stories *stories) error {
+func writeReport(w io.Writer, outcomes []*outcome.Outcome, scenarios []*simulation.Scenario, stories *stories) error {
 	d := &page.Data{Version: outcome.Version}
 	names := outcome.Differing(outcomes)
 	if len(outcomes) > 1 {
@@ -56,14 +55,14 @@ func pageRun(o *outcome.Outcome) page.Run {
 		r.Settings = append(r.Settings, page.Field(f))
 	}
 	if o.Report.Series == nil { // from a program that makes none
-		o.Report.Series = &simulator.Series{Step: time.Second}
+		o.Report.Series = &simulation.Series{Step: time.Second}
 	}
 	r.Series = pageSeries(o.Report.Series)
 	r.Workloads, r.More = pageLoads(o.Report)
 	return r
 }
 
-func pageSeries(s *simulator.Series) page.Series {
+func pageSeries(s *simulation.Series) page.Series {
 	to := page.Series{
 		Step: s.Step.Seconds(), States: []string{"live", "silent, not yet noticed", "waiting for their taint", "tainted", "back, not yet cleared"},
 		Without: s.Without, Pending: s.Pending, Terminating: s.Terminating, Evicted: s.Evicted, Tainted: s.Tainted, Allowed: s.Allowed,
@@ -79,7 +78,7 @@ func pageSeries(s *simulator.Series) page.Series {
 }
 
 // pageLoads returns the worst workloads of those that lacked pods, and how many more there are.
-func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
+func pageLoads(r *simulation.Report) (loads []page.Workload, more int) {
 	if r.Series == nil || len(r.Series.Workloads) != len(r.Workloads) || len(r.Series.BelowBudget) != len(r.Workloads) {
 		return nil, 0
 	}
@@ -112,7 +111,7 @@ func pageLoads(r *simulator.Report) (loads []page.Workload, more int) {
 // notes returns sentences that say what delayed evictions, what is not simulated, and which expectations do not hold.
 func notes(o *outcome.Outcome) []string {
 	text := &strings.Builder{}
-	tellLimits(text, o.Report)
+	tellLimits(text, &o.Played, o.Report)
 	tellIgnored(text, &o.Ignored)
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	lines = slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "ignored") })
@@ -159,7 +158,7 @@ func (s *stories) add(node string, at time.Duration, text, pod string) {
 	}
 }
 
-func (s *stories) happened(h simulator.Happening) {
+func (s *stories) happened(h simulation.Happening) {
 	pod := ""
 	for _, key := range []evictor.PodKey{h.Pod, h.Gone} {
 		if key.Name != "" {
@@ -177,7 +176,7 @@ func (s *stories) decided(d evictor.Decision) {
 	if d.Pod.Name != "" {
 		pod = d.Pod.PodKey.String()
 	}
-	s.add(d.Node, d.Time.Sub(simulator.Epoch), wording(&d), pod)
+	s.add(d.Node, d.Time.Sub(simulation.Epoch), wording(&d), pod)
 }
 
 // told returns the stories that have something to tell.

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/term"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // input is the text of a scenario, which may be played several times with changes.
@@ -68,12 +68,12 @@ type job struct {
 	input
 	sets     []scenariofile.Set
 	engine   engine
-	line     func(scenario.Line) error // nil if no timeline is wanted
+	line     func(timeline.Line) error // nil if no timeline is wanted
 	decision func(evictor.Decision)
-	happened func(simulator.Happening)
-	started  func(*simulator.Cluster)
+	happened func(simulation.Happening)
+	started  func(*simulation.World)
 	progress func(share float64) // of all that is to be done
-	scenario *scenario.Scenario  // set once it is played
+	played   simulation.Scenario // set once it is played
 	points   int                 // number of points in the report's series
 	outputs  []string            // files that will be written
 	policy   policy              // of a benchmark
@@ -87,59 +87,73 @@ func (j *job) play(ctx context.Context) (*outcome.Outcome, error) {
 	if err != nil {
 		return nil, ofInput(err)
 	}
-	j.scenario = s
 	if err := j.spared(s); err != nil {
 		return nil, err
 	}
 	if j.engine.program != "" {
 		return j.playUpstream(ctx, s)
 	}
-	cluster := simulator.New(&simulator.Clock{})
 	began := 0.0
 	var reading func(int)
 	if len(s.Cluster.Files) > 0 {
 		began = share
 		reading = j.reading(s.Cluster.Files)
 	}
-	left, err := scenariofile.ReadObjects(ctx, cluster, s.Cluster.Files, reading)
-	if err != nil {
-		return nil, ofInput(err)
-	}
-	if !hasNodes(s, cluster) {
-		return nil, ofInput(fmt.Errorf("%s: there are no nodes: set cluster.files or cluster.zones", j.name))
+	played, left := s.Simulation(ctx, reading)
+	empty := ofInput(fmt.Errorf("%s: there are no nodes: set cluster.files or cluster.zones", j.name))
+	makes := makesNodes(&played)
+	if !makes && len(s.Cluster.Files) == 0 {
+		return nil, empty
 	}
 	// From now on there are millions of small records that live long and little else, so frequent collections cost
 	// little time. Reading produces garbage of thirty times the files' size.
 	debug.SetGCPercent(30)
-	options := simulator.Options{Line: j.line, Decision: j.decision, Happened: j.happened, Started: j.started, Points: j.points, Tune: j.policy.tune}
+	j.played = played
+	played.Timeline, played.Happened, played.Points = j.line, j.happened, j.points
 	if j.progress != nil {
-		options.Progress = func(at, until time.Duration) {
-			if until > 0 {
-				j.progress(began + (1-began)*float64(at)/float64(until))
-			}
-		}
+		played.Progress = func(at time.Duration) { j.progress(began + (1-began)*float64(at)/float64(s.Until)) }
 	}
-	r, err := simulator.Play(ctx, s, cluster, options)
-	if errors.As(err, new(*simulator.InvalidError)) {
-		err = ofInput(err)
-	}
-	if err != nil {
+	r, err := simulation.Play(ctx, played, j.evictor)
+	var invalid *simulation.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return nil, ofInput(invalid.Unwrap())
+	case err != nil:
 		return nil, err
+	case r.Nodes == 0 && !makes:
+		return nil, empty
 	}
-	return outcome.New(j.engine.name, j.name, j.sets, r, left, s.Expect), nil
+	return outcome.New(j.engine.name, j.name, j.sets, j.played, r, *left, s.Expect), nil
 }
 
-// hasNodes says whether there is ever a node.
-func hasNodes(s *scenario.Scenario, c *simulator.Cluster) bool {
-	for range c.Inventory().Nodes() {
-		return true
+// evictor makes the evictor that is simulated.
+func (j *job) evictor(w *simulation.World) (simulation.Controller, error) {
+	if j.started != nil {
+		j.started(w)
+		j.started = nil // a restart is none
 	}
-	return slices.ContainsFunc(s.Cluster.Zones, func(z scenario.Zone) bool { return z.Nodes != 0 }) ||
-		slices.ContainsFunc(s.Plan(), func(e scenario.Planned) bool { return e.AddNode != nil })
+	config := w.Config()
+	config.ExplainSize = 0 // nobody asks it
+	options := evictor.Options{Clock: w.Clock(), Observer: evictor.ObserverFunc(func(d evictor.Decision) {
+		if j.decision != nil {
+			j.decision(d)
+		}
+		w.Observe(d)
+	})}
+	if j.policy.tune != nil {
+		j.policy.tune(&config, &options)
+	}
+	return evictor.New(config, w.Clients(), options)
+}
+
+// makesNodes says whether zones or events make nodes.
+func makesNodes(s *simulation.Scenario) bool {
+	return slices.ContainsFunc(s.Zones, func(z simulation.Zone) bool { return z.Nodes != 0 }) ||
+		slices.ContainsFunc(s.Plan(), func(e simulation.Planned) bool { return e.AddNode != nil })
 }
 
 // spared returns an error if a file that will be written is one that is read.
-func (j *job) spared(s *scenario.Scenario) error {
+func (j *job) spared(s *scenariofile.Scenario) error {
 	inputs := append([]string{j.path}, s.Cluster.Files...)
 	for i := range s.Availability {
 		inputs = append(inputs, s.Availability[i].File)

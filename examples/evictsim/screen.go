@@ -14,9 +14,8 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Limits so that the text fits one screen. JSON has everything.
@@ -37,8 +36,8 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 		daemons = fmt.Sprintf(" (%s of DaemonSets)", count(r.DaemonSetPods))
 	}
 	fmt.Fprintf(w, "%s: %s and %s%s, %s of virtual time\n", o.Engine, some(r.Nodes, "node"), some(r.Pods, "pod"), daemons, short(r.Until))
-	settings := r.Settings
-	settings.UseEvictionAPI = settings.UseEvictionAPI && o.Engine == ours // upstream's controllers only delete
+	settings := o.Played
+	settings.AskBudgets = settings.AskBudgets && o.Engine == ours // upstream's controllers only delete
 	tellSettings(w, &settings)
 	for _, s := range o.Set {
 		fmt.Fprintf(w, "  set %s=%s\n", s.Name, s.Value)
@@ -50,8 +49,8 @@ func screen(out io.Writer, o *outcome.Outcome) error {
 	tellPods(w, r)
 	tellZones(w, r)
 	tellWorkloads(w, r)
-	tellBudgets(w, r, settings.UseEvictionAPI)
-	tellLimits(w, r)
+	tellBudgets(w, r, settings.AskBudgets)
+	tellLimits(w, &settings, r)
 	for i, b := range o.Breaches {
 		if i == 0 {
 			fmt.Fprintln(w, "\nNot as expected")
@@ -93,19 +92,20 @@ func wrapped(text string, width int) string {
 	return w.String()
 }
 
-func tellSettings(w io.Writer, s *scenario.Settings) {
-	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate %s\n",
-		short(s.NodeMonitorGracePeriod), short(s.NodeMonitorPeriod), short(s.HeartbeatInterval), tolerate(s.TolerationSeconds))
+func tellSettings(w io.Writer, s *simulation.Scenario) {
+	c := &s.Config
+	fmt.Fprintf(w, "  grace %s, pass every %s, heartbeat every %s; generated pods tolerate an outage for 5m\n",
+		short(c.NodeMonitorGracePeriod), short(c.NodeMonitorPeriod), short(s.LeaseInterval))
 	fmt.Fprintf(w, "  %s nodes/s per zone; at %s %% not Ready or more: %s, or none in a zone of up to %s\n",
-		number(s.NodeEvictionRate), number(100*s.UnhealthyZoneThreshold), number(s.SecondaryNodeEvictionRate), some(s.LargeClusterSizeThreshold, "node"))
-	if s.UseEvictionAPI {
+		number(c.NodeEvictionRate), number(100*c.UnhealthyZoneThreshold), number(c.SecondaryNodeEvictionRate), some(c.LargeClusterSizeThreshold, "node"))
+	if s.AskBudgets {
 		fmt.Fprintf(w, "  evictions go through the eviction API, which enforces disruption budgets\n")
 	}
 	switch {
-	case !s.TaintBasedEviction:
-		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(s.PodEvictionTimeout))
-	case s.Reschedule:
-		fmt.Fprintf(w, "  a replacement is scheduled %s after its pod may be replaced\n", short(s.RescheduleAfter))
+	case !c.TaintBasedEviction:
+		fmt.Fprintf(w, "  without taints: pods are deleted %s after their node fell silent\n", short(c.PodEvictionTimeout))
+	case s.ReplaceAfter >= 0:
+		fmt.Fprintf(w, "  a replacement is scheduled %s after its pod may be replaced\n", short(s.ReplaceAfter))
 	default:
 		fmt.Fprintf(w, "  evicted pods do not come back (no reschedule)\n")
 	}
@@ -113,13 +113,6 @@ func tellSettings(w io.Writer, s *scenario.Settings) {
 
 func number(v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", v), "0"), ".")
-}
-
-func tolerate(t scenario.TolerationSeconds) string {
-	if t == scenario.NoToleration {
-		return "no outage"
-	}
-	return fmt.Sprintf("an outage for %s", short(time.Duration(t)*time.Second))
 }
 
 // tellIgnored prints what is not simulated.
@@ -142,7 +135,7 @@ func tellIgnored(w io.Writer, i *outcome.Ignored) {
 	}
 }
 
-func tellPods(w io.Writer, r *simulator.Report) {
+func tellPods(w io.Writer, r *simulation.Report) {
 	fmt.Fprintf(w, "\n%s fell silent, %s tainted NoExecute\n", some(r.KubeletFailures, "kubelet"), some(r.TaintedNodes, "node"))
 	fmt.Fprintf(w, "%s evicted", some(r.Evicted, "pod"))
 	if r.Evicted > 0 {
@@ -159,7 +152,7 @@ func tellPods(w io.Writer, r *simulator.Report) {
 	}
 	detail(r.EvictedFromLiveNodes, "of them from nodes whose kubelet was alive")
 	detail(r.EvictedWhileRunning, "of them from nodes that were cut off from the API and still ran them")
-	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulator.NeedlessWithin))
+	detail(r.NeedlessEvictions, "of them needlessly: the node was back within "+short(simulation.NeedlessWithin))
 	detail(r.LostEvictions, "not evicted although their eviction was overdue")
 	detail(r.ReturnedPods, "came back")
 	detail(r.Drained, "evicted by drains")
@@ -205,8 +198,8 @@ func podHours(h float64) string {
 
 // understated returns what comes before and after figures that are lower bounds, because not all is simulated that keeps
 // pods from nodes; nothing if they are not.
-func understated(r *simulator.Report) (before, after string) {
-	by := r.Understated()
+func understated(r *simulation.Report) (before, after string) {
+	by := r.Understated
 	if len(by) == 0 {
 		return "", ""
 	}
@@ -218,7 +211,7 @@ func understated(r *simulator.Report) (before, after string) {
 }
 
 // tellUnplaced prints why pods are Pending, grouped by equal requirements, the largest group first.
-func tellUnplaced(w io.Writer, r *simulator.Report) {
+func tellUnplaced(w io.Writer, r *simulation.Report) {
 	others := r.PendingAtEnd
 	for i := range r.Unplaced[:min(len(r.Unplaced), mostUnplaced)] {
 		u := &r.Unplaced[i]
@@ -238,9 +231,9 @@ func hours(d time.Duration) string {
 	return count(int(d.Round(time.Hour) / time.Hour))
 }
 
-func tellZones(w io.Writer, r *simulator.Report) {
-	zones := slices.Clone(r.ByZone)
-	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
+func tellZones(w io.Writer, r *simulation.Report) {
+	zones := slices.Clone(r.Zones)
+	slices.SortStableFunc(zones, func(a, b simulation.ZoneReport) int {
 		return cmp.Or(cmp.Compare(b.Evicted, a.Evicted), cmp.Compare(b.KubeletFailures, a.KubeletFailures))
 	})
 	c := columns{titles: []string{"ZONE", ">NODES", ">LOWEST", ">PODS", ">EVICTED", ">FIRST", ">LAST"}}
@@ -259,9 +252,9 @@ func tellZones(w io.Writer, r *simulator.Report) {
 	}
 }
 
-func tellWorkloads(w io.Writer, r *simulator.Report) {
-	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulator.Workload) bool { return l.Below == 0 })
-	slices.SortStableFunc(workloads, func(a, b simulator.Workload) int { return worse(&a, &b) })
+func tellWorkloads(w io.Writer, r *simulation.Report) {
+	workloads := slices.DeleteFunc(slices.Clone(r.Workloads), func(l simulation.WorkloadReport) bool { return l.Below == 0 })
+	slices.SortStableFunc(workloads, func(a, b simulation.WorkloadReport) int { return worse(&a, &b) })
 	if len(workloads) > 0 {
 		c := columns{titles: []string{"WORST WORKLOADS", ">LIVE", ">OF", ">FROM", ">BELOW", ">BELOW HALF"}}
 		if len(r.Budgets) > 0 {
@@ -288,17 +281,17 @@ func tellWorkloads(w io.Writer, r *simulator.Report) {
 }
 
 // worse orders workloads, the worst first.
-func worse(a, b *simulator.Workload) int {
+func worse(a, b *simulation.WorkloadReport) int {
 	return cmp.Or(cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
 }
 
 // tellBudgets prints the budgets that were not kept. Evictions may have broken them only if they are deletions.
-func tellBudgets(w io.Writer, r *simulator.Report, evictionAPI bool) {
+func tellBudgets(w io.Writer, r *simulation.Report, evictionAPI bool) {
 	if len(r.Budgets) == 0 {
 		return
 	}
-	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulator.Budget) bool { return b.Below == 0 })
-	slices.SortStableFunc(broken, func(a, b simulator.Budget) int { return cmp.Compare(b.Below, a.Below) })
+	broken := slices.DeleteFunc(slices.Clone(r.Budgets), func(b simulation.BudgetReport) bool { return b.Below == 0 })
+	slices.SortStableFunc(broken, func(a, b simulation.BudgetReport) int { return cmp.Compare(b.Below, a.Below) })
 	why := "evictions are deletions, which ignore them"
 	if evictionAPI {
 		why = "evictions respect them; failures and deletions do not"

@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 // mostRuns limits a sweep, whose number of runs is the product of the sizes of its lists.
@@ -185,9 +185,9 @@ func (f *flags) playReported(ctx context.Context, jobs []*job, stderr io.Writer)
 	outcomes, err := playAll(ctx, jobs, newBar(stderr, f.quiet, len(jobs), "simulating"))
 	if file != nil {
 		if err == nil {
-			scenarios := make([]*scenario.Scenario, len(jobs))
+			scenarios := make([]*simulation.Scenario, len(jobs))
 			for i, j := range jobs {
-				scenarios[i] = j.scenario
+				scenarios[i] = &j.played
 			}
 			err = writeReport(file, outcomes, scenarios, told)
 		}

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // The programs that play upstream's controllers, and explain the differences to ours, are in a separate module, because
@@ -113,12 +113,12 @@ func lastLines(out []byte) string {
 
 // told is what the program writes in addition to the timeline.
 type told struct {
-	Report simulator.Report
+	Report simulation.Report
 	Left   scenariofile.Left
 }
 
 // playUpstream plays with upstream's controllers.
-func (j *job) playUpstream(ctx context.Context, s *scenario.Scenario) (o *outcome.Outcome, err error) {
+func (j *job) playUpstream(ctx context.Context, s *scenariofile.Scenario) (o *outcome.Outcome, err error) {
 	dir, err := os.MkdirTemp("", "evictsim")
 	if err != nil {
 		return nil, err
@@ -161,7 +161,8 @@ func (j *job) playUpstream(ctx context.Context, s *scenario.Scenario) (o *outcom
 	if err := json.Unmarshal(data, &t); err != nil {
 		return nil, fmt.Errorf("engine upstream: %w", err)
 	}
-	return outcome.New(j.engine.name, j.name, j.sets, &t.Report, t.Left, s.Expect), nil
+	j.played, _ = s.Simulation(ctx, nil)
+	return outcome.New(j.engine.name, j.name, j.sets, j.played, &t.Report, t.Left, s.Expect), nil
 }
 
 // lines passes on the timeline, and derives the progress from it.
@@ -176,7 +177,7 @@ func (j *job) lines(r io.Reader) error {
 		if j.line == nil || failed != nil {
 			continue
 		}
-		l, err := scenario.ParseLine(text)
+		l, err := timeline.Parse(text)
 		if err != nil {
 			failed = fmt.Errorf("engine upstream: %w", err)
 			continue
@@ -246,7 +247,7 @@ func (f *flags) bothEngines(ctx context.Context, in input, sets []scenariofile.S
 func tellEngines(w io.Writer, outcomes []*outcome.Outcome) {
 	r := outcomes[0].Report
 	fmt.Fprintf(w, "%s and %s, %s of virtual time\n", some(r.Nodes, "node"), some(r.Pods, "pod"), short(r.Until))
-	tellSettings(w, &r.Settings)
+	tellSettings(w, &outcomes[0].Played)
 	tellIgnored(w, &outcomes[0].Ignored)
 	fmt.Fprintln(w)
 	titles := []string{""}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Zones that a verdict names.
@@ -18,8 +18,8 @@ const verdictZones = 3
 func played(o *outcome.Outcome) string {
 	r := o.Report
 	text := some(r.Nodes, "node")
-	if len(r.ByZone) > 1 {
-		text += " in " + some(len(r.ByZone), "zone")
+	if len(r.Zones) > 1 {
+		text += " in " + some(len(r.Zones), "zone")
 	}
 	text += fmt.Sprintf(" with %s, over %s. Scenario: %s", some(r.Pods, "pod"), short(r.Until), o.Scenario)
 	for _, s := range o.Set {
@@ -58,17 +58,17 @@ func plural(n int, one, several string) string {
 }
 
 // lostNodes says which zones had fewer live nodes than they should, the worst first.
-func lostNodes(r *simulator.Report) string {
-	zones := slices.DeleteFunc(slices.Clone(r.ByZone), func(z simulator.Zone) bool { return z.Below == 0 })
+func lostNodes(r *simulation.Report) string {
+	zones := slices.DeleteFunc(slices.Clone(r.Zones), func(z simulation.ZoneReport) bool { return z.Below == 0 })
 	if len(zones) == 0 {
 		return ""
 	}
-	slices.SortStableFunc(zones, func(a, b simulator.Zone) int {
+	slices.SortStableFunc(zones, func(a, b simulation.ZoneReport) int {
 		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(b.Below, a.Below))
 	})
 	var whole, durations, parts []string
 	all := "" // about the zones of whole
-	half := func(z *simulator.Zone) string {
+	half := func(z *simulation.ZoneReport) string {
 		if z.BelowHalf == 0 {
 			return ""
 		}
@@ -106,7 +106,7 @@ func and(parts []string) string {
 }
 
 // evictedPods says how many pods were evicted, how late, and how many of them in vain or not at all.
-func evictedPods(r *simulator.Report) string {
+func evictedPods(r *simulation.Report) string {
 	text := "no pod was evicted"
 	if r.Evicted > 0 {
 		text = some(r.Evicted, "pod") + " " + plural(r.Evicted, "was", "were") + " evicted"
@@ -122,7 +122,7 @@ func evictedPods(r *simulator.Report) string {
 		if r.NeedlessEvictions == r.Evicted {
 			share = plural(r.Evicted, "", "all of them ")
 		}
-		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulator.NeedlessWithin))
+		text += fmt.Sprintf(", %sneedlessly, because %s back within %s", share, plural(r.NeedlessEvictions, "its node was", "their nodes were"), short(simulation.NeedlessWithin))
 	}
 	if r.LostEvictions > 0 {
 		text += fmt.Sprintf("; %s %s overdue and never happened", some(r.LostEvictions, "eviction"), plural(r.LostEvictions, "was", "were"))

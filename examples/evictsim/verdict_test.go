@@ -6,59 +6,59 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/evictsim/outcome"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 func TestVerdict(t *testing.T) {
-	zoneOf := func(name string, desired, lowest int, below, half time.Duration) simulator.Zone {
-		return simulator.Zone{Name: name, Nodes: desired, LowestNodes: lowest, Below: below, BelowHalf: half}
+	zoneOf := func(name string, desired, lowest int, below, half time.Duration) simulation.ZoneReport {
+		return simulation.ZoneReport{Name: name, Nodes: desired, LowestNodes: lowest, Below: below, BelowHalf: half}
 	}
-	load := simulator.Workload{Level: simulator.Level{Desired: 10, BelowHalf: 12 * time.Minute, LongestBelowHalf: 12 * time.Minute}}
+	load := simulation.WorkloadReport{Level: simulation.Level{Desired: 10, BelowHalf: 12 * time.Minute, LongestBelowHalf: 12 * time.Minute}}
 	for name, c := range map[string]struct {
-		report simulator.Report
+		report simulation.Report
 		want   string
 	}{
 		"nothing": {
-			simulator.Report{ByZone: []simulator.Zone{zoneOf("a", 3, 3, 0, 0)}, Workloads: []simulator.Workload{{}}},
+			simulation.Report{Zones: []simulation.ZoneReport{zoneOf("a", 3, 3, 0, 0)}, Workloads: []simulation.WorkloadReport{{}}},
 			"All nodes were live all the time, and no pod was evicted.",
 		},
 		"a zone": {
-			simulator.Report{
-				ByZone: []simulator.Zone{zoneOf("r:a", 1667, 0, time.Hour, 40*time.Minute)}, Pods: 50_000, Evicted: 12_300, NeedlessEvictions: 310,
-				Delays: simulator.Delays{EvictionDelayWorst: 23 * time.Minute}, Workloads: []simulator.Workload{load, load, load},
+			simulation.Report{
+				Zones: []simulation.ZoneReport{zoneOf("r:a", 1667, 0, time.Hour, 40*time.Minute)}, Pods: 50_000, Evicted: 12_300, NeedlessEvictions: 310,
+				Delays: simulation.Delays{EvictionDelayWorst: 23 * time.Minute}, Workloads: []simulation.WorkloadReport{load, load, load},
 				WorkloadsBelowHalf: 3, LongestBelowHalf: 12 * time.Minute,
 			},
 			"Zone r:a lost all of its 1,667 nodes (below half for 40m): 12,300 of 50,000 pods were evicted, the slowest 23m after its node fell silent, " +
 				"310 of them needlessly, because their nodes were back within 10m. 3 workloads had fewer than half of their pods live for up to 12m.",
 		},
 		"many zones": {
-			simulator.Report{
-				ByZone: []simulator.Zone{
+			simulation.Report{
+				Zones: []simulation.ZoneReport{
 					zoneOf("a", 9, 9, 0, 0), zoneOf("b", 9, 8, time.Minute, 0), zoneOf("c", 9, 0, time.Minute, time.Minute),
 					zoneOf("d", 9, 0, time.Hour, time.Hour), zoneOf("e", 9, 3, time.Minute, 30*time.Second),
-				}, Pods: 9, Evicted: 1, NeedlessEvictions: 1, ReturnedPods: 1, LostEvictions: 2, Workloads: []simulator.Workload{{}},
+				}, Pods: 9, Evicted: 1, NeedlessEvictions: 1, ReturnedPods: 1, LostEvictions: 2, Workloads: []simulation.WorkloadReport{{}},
 			},
 			"Zones d and c lost all of their nodes (below half for 1h and 1m), zone e lost 6 of 9 nodes (below half for 30s) and 1 more zone lost nodes: " +
 				"1 pod was evicted, needlessly, because its node was back within 10m; 2 evictions were overdue and never happened. " +
 				"No workload had fewer than half of its pods live.",
 		},
 		"a drain": {
-			simulator.Report{Pods: 9, Evicted: 2, BudgetsBroken: 1, LongestBelowBudget: time.Minute},
+			simulation.Report{Pods: 9, Evicted: 2, BudgetsBroken: 1, LongestBelowBudget: time.Minute},
 			"All nodes were live all the time: 2 of 9 pods were evicted. 1 disruption budget was not kept for up to 1m.",
 		},
 	} {
-		o := outcome.New("evictkit", "file", nil, &c.report, outcome.Ignored{}.Left, nil)
+		o := outcome.New("evictkit", "file", nil, simulation.Scenario{}, &c.report, outcome.Ignored{}.Left, nil)
 		require.Equal(t, c.want, verdict(o), name)
 	}
-	o := outcome.New("evictkit", "file", nil, &simulator.Report{Evicted: 2, Pods: 4}, outcome.Ignored{}.Left, nil)
+	o := outcome.New("evictkit", "file", nil, simulation.Scenario{}, &simulation.Report{Evicted: 2, Pods: 4}, outcome.Ignored{}.Left, nil)
 	o.Breaches = []string{"evicted is 2, expected at most 1", "another"}
 	require.Equal(t, "Not as expected: evicted is 2, expected at most 1 (and 1 more). All nodes were live all the time: 2 of 4 pods were evicted.", verdict(o))
 }
 
 func TestPlayed(t *testing.T) {
 	o := &outcome.Outcome{Engine: "evictkit", Scenario: "day.yaml", Set: []outcome.Field{{Name: "config.nodeEvictionRate", Value: "5"}, {Name: "until", Value: "24h"}},
-		Report: &simulator.Report{Nodes: 5000, Pods: 150_000, Until: 24 * time.Hour, ByZone: make([]simulator.Zone, 3)}}
+		Report: &simulation.Report{Nodes: 5000, Pods: 150_000, Until: 24 * time.Hour, Zones: make([]simulation.ZoneReport, 3)}}
 	require.Equal(t, "5,000 nodes in 3 zones with 150,000 pods, over 24h. Scenario: day.yaml, config.nodeEvictionRate=5, until=24h. Engine: evictkit.", played(o))
 }
 

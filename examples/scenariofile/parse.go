@@ -151,6 +151,9 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 	}
 	known := make(map[string]reflect.Type, as.NumField())
 	fieldsOf(as, known)
+	if chooses(as) {
+		known["node"] = known["nodes"] // for suggestions: it is nodes by now
+	}
 	first := make(map[string]int, len(known)) // line of each key
 	// Decoding compares all keys with each other, so it gets only known keys, each once.
 	var kept []*yaml.Node
@@ -185,10 +188,8 @@ func (w *walker) fields(node *yaml.Node, as reflect.Type) {
 
 // required are fields whose zero value means something else than that they are missing.
 var required = map[reflect.Type][]string{
-	reflect.TypeFor[Scenario]():          {"until"},
 	reflect.TypeFor[simulation.Event]():  {"at"},
 	reflect.TypeFor[simulation.Repeat](): {"every"},
-	reflect.TypeFor[Availability]():      {"zone", "file"},
 }
 
 // meant suggests a known field that differs little from what was written.

@@ -142,8 +142,12 @@ func (s *Scenario) check() (errs []error) {
 		fault("reschedule: after: %v is negative", *s.Reschedule.After)
 	}
 	for i := range s.Availability {
-		if scale := s.Availability[i].Scale; scale != nil && *scale <= 0 {
-			fault("availability %d: scale: %d is not positive", i+1, *scale)
+		a := &s.Availability[i]
+		if a.Zone == "" {
+			fault("availability %d: zone is missing", i+1)
+		}
+		if a.Scale != nil && *a.Scale <= 0 {
+			fault("availability %d: scale: %d is not positive", i+1, *a.Scale)
 		}
 	}
 	for i := range s.Expect {

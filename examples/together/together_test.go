@@ -51,7 +51,7 @@ func TestAGangLeavesTogether(t *testing.T) {
 			pod("gang-0", "c", podGroup("gang")), pod("gang-1", "a", podGroup("gang")), pod("set-0", "a", podGroup("set")), pod("set-1", "b", podGroup("set")),
 			pod("web", "b", alone),
 		},
-		Events: []simulation.Event{{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Names: []string{"a"}})}},
+		Events: []simulation.Event{{At: 5 * time.Minute, Fail: &simulation.Nodes{Names: []string{"a"}}}},
 		Until:  time.Hour,
 	}
 	informer := cache.NewIndexer(cache.MetaNamespaceKeyFunc, together.Indexers())

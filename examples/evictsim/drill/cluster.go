@@ -11,17 +11,17 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
+	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 	"github.com/evictkit/evictkit/zone"
 )
 
 // Cluster is the objects of a cluster. It does not change, so several plays may run at the same time.
 type Cluster struct {
-	Config scenario.Config // of today
+	Config evictor.Config // of today
 
-	objects   *scenariofile.Objects
+	objects   simulation.Scenario // and nothing else
 	nodes     []node
 	zones     map[zone.Key][]string // nodes
 	workloads map[string]map[string]int
@@ -34,17 +34,16 @@ type node struct {
 	label map[string]string
 }
 
-// Open reads the objects of files, as scenariofile.LoadObjects does. Today's settings are those of config, and the
-// defaults of scenario files.
-func Open(ctx context.Context, files []string, config scenario.Config) (*Cluster, error) {
-	objects, err := scenariofile.LoadObjects(ctx, files)
+// Open reads the objects of files, as scenariofile.Objects does. Today's settings are those of config.
+func Open(ctx context.Context, files []string, config evictor.Config) (*Cluster, error) {
+	objects, _, err := scenariofile.Objects(ctx, files)
 	if err != nil {
 		return nil, err
 	}
 	c := &Cluster{Config: config, objects: objects, zones: make(map[zone.Key][]string), workloads: make(map[string]map[string]int)}
 	pods := make(map[string]int)
-	for pod := range objects.Pods {
-		kind, name := simulator.ControllerOf(&pod.ObjectMeta)
+	for _, pod := range objects.Pods {
+		kind, name := simulation.ControllerOf(&pod.ObjectMeta)
 		finished := pod.Status.Phase == v1.PodSucceeded || pod.Status.Phase == v1.PodFailed
 		if pod.Spec.NodeName == "" || kind == "DaemonSet" || kind == "Node" || finished {
 			continue
@@ -58,7 +57,7 @@ func Open(ctx context.Context, files []string, config scenario.Config) (*Cluster
 			c.workloads[key][pod.Spec.NodeName]++
 		}
 	}
-	for object := range objects.Nodes {
+	for _, object := range objects.Nodes {
 		c.nodes = append(c.nodes, node{object.Name, class(object.Labels), pods[object.Name], object.Labels})
 		key := zone.KeyOf(object.Labels)
 		c.zones[key] = append(c.zones[key], object.Name)
@@ -167,8 +166,7 @@ const usual = 5 * time.Minute
 
 // Today returns the settings in effect.
 func (c *Cluster) Today() Settings {
-	s := (&scenario.Scenario{Config: c.Config}).Settings()
-	return Settings{s.NodeEvictionRate, s.UnhealthyZoneThreshold, s.NodeMonitorGracePeriod, usual}
+	return Settings{c.Config.NodeEvictionRate, c.Config.UnhealthyZoneThreshold, c.Config.NodeMonitorGracePeriod, usual}
 }
 
 // Times of a play.
@@ -177,31 +175,32 @@ const (
 	after  = 30 * time.Minute // from when the nodes are back to the end
 )
 
-// Play plays a loss, as Scenario says it.
-func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, options simulator.Options) (*simulator.Report, error) {
-	cluster := simulator.New(&simulator.Clock{})
-	if _, err := c.objects.Fill(ctx, cluster, func(pod *v1.Pod) *v1.Pod { return s.tolerated(pod) }); err != nil {
-		return nil, err
-	}
-	return simulator.Play(ctx, c.Scenario(loss, s, remedy), cluster, options)
+// Play plays a loss, as Scenario says it. The report has a series of about that many points.
+func (c *Cluster) Play(ctx context.Context, loss Loss, s Settings, remedy time.Duration, points int) (*simulation.Report, error) {
+	played := c.Scenario(loss, s, remedy)
+	played.Points = points
+	return simulation.Play(ctx, played)
 }
 
-// Scenario is a loss with these settings, except for the tolerations of pods. With a remedy, lost nodes get the
-// out-of-service taint that long after they fell silent.
-func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) *scenario.Scenario {
-	nodes, at := scenario.Selector{Nodes: loss.Nodes}, func(d time.Duration) *scenario.Duration { return (*scenario.Duration)(&d) }
-	played := &scenario.Scenario{Config: c.Config, Reschedule: &scenario.Reschedule{}, Until: at(begins + loss.For + after)}
-	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold = &s.Rate, &s.Threshold
-	played.Config.NodeMonitorGracePeriod = at(s.Grace)
+// Scenario is a loss with these settings. With a remedy, lost nodes get the out-of-service taint that long after they fell
+// silent.
+func (c *Cluster) Scenario(loss Loss, s Settings, remedy time.Duration) simulation.Scenario {
+	nodes, played := simulation.Nodes{Names: loss.Nodes}, c.objects
+	played.Config, played.Until = c.Config, begins+loss.For+after
+	played.Config.NodeEvictionRate, played.Config.UnhealthyZoneThreshold, played.Config.NodeMonitorGracePeriod = s.Rate, s.Threshold, s.Grace
+	begin := simulation.Event{At: begins, Fail: &nodes}
 	if loss.FalseAlarm {
-		played.Events = append(played.Events, scenario.Event{At: at(begins), Partition: &scenario.Partition{Selector: nodes}})
-	} else {
-		played.Events = append(played.Events, scenario.Event{At: at(begins), Fail: &nodes})
+		begin = simulation.Event{At: begins, Partition: &simulation.Partition{Nodes: nodes}}
 	}
+	played.Events = append(played.Events, begin)
 	if remedy > 0 {
-		played.Events = append(played.Events, scenario.Event{At: at(begins + remedy), OutOfService: &nodes})
+		played.Events = append(played.Events, simulation.Event{At: begins + remedy, OutOfService: &nodes})
 	}
-	played.Events = append(played.Events, scenario.Event{At: at(begins + loss.For), Recover: &nodes})
+	played.Events = append(played.Events, simulation.Event{At: begins + loss.For, Recover: &nodes})
+	played.Pods = make([]*v1.Pod, len(c.objects.Pods))
+	for i, pod := range c.objects.Pods {
+		played.Pods[i] = s.tolerated(pod)
+	}
 	return played
 }
 

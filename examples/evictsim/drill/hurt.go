@@ -8,18 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 // Result is a loss as it goes with some settings.
 type Result struct {
 	Loss
-	*simulator.Report
+	*simulation.Report
 }
 
 // Hurt is a workload that a loss hurts, and what helps.
 type Hurt struct {
-	*simulator.Workload
+	*simulation.WorkloadReport
 	Lost    int // its pods on the lost nodes
 	Because string
 	Remedy  string
@@ -34,17 +34,17 @@ const remedyAfter = 5 * time.Minute
 // Hurts returns the workloads that a loss hurts most, at most that many, and, where pods of StatefulSets are stuck behind
 // silent nodes, how many pod-hours are lost if those are tainted out of service five minutes later.
 func (c *Cluster) Hurts(ctx context.Context, r Result, most int) (hurts []Hurt, withTaint float64, err error) {
-	var below []*simulator.Workload
+	var below []*simulation.WorkloadReport
 	for i := range r.Workloads {
 		if w := &r.Workloads[i]; w.Below > 0 {
 			below = append(below, w)
 		}
 	}
-	slices.SortStableFunc(below, func(a, b *simulator.Workload) int {
+	slices.SortStableFunc(below, func(a, b *simulation.WorkloadReport) int {
 		return cmp.Or(cmp.Compare(b.BelowHalf, a.BelowHalf), cmp.Compare(a.LowestReadyShare, b.LowestReadyShare), cmp.Compare(b.PodHoursLost, a.PodHoursLost))
 	})
 	if c.Stuck(r) > 0 {
-		remedied, err := c.Play(ctx, r.Loss, c.Today(), remedyAfter, simulator.Options{})
+		remedied, err := c.Play(ctx, r.Loss, c.Today(), remedyAfter, 0)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -67,7 +67,7 @@ func (c *Cluster) Stuck(r Result) (stuck int) {
 }
 
 // lost counts the pods of a workload on the lost nodes.
-func (c *Cluster) lost(w *simulator.Workload, r Result) (lost int) {
+func (c *Cluster) lost(w *simulation.WorkloadReport, r Result) (lost int) {
 	on := c.workloads[w.String()]
 	for _, name := range r.Loss.Nodes {
 		lost += on[name]
@@ -76,13 +76,13 @@ func (c *Cluster) lost(w *simulator.Workload, r Result) (lost int) {
 }
 
 // stuck says whether the workload's pods cannot come back before their nodes do.
-func (c *Cluster) stuck(w *simulator.Workload, r Result) bool {
+func (c *Cluster) stuck(w *simulation.WorkloadReport, r Result) bool {
 	return w.Kind == "StatefulSet" && c.lost(w, r) > 0 && w.Below >= r.For/2
 }
 
 // hurt says why a workload suffers, and what Kubernetes offers against it.
-func (c *Cluster) hurt(w *simulator.Workload, r Result) Hurt {
-	h := Hurt{Workload: w, Lost: c.lost(w, r)}
+func (c *Cluster) hurt(w *simulation.WorkloadReport, r Result) Hurt {
+	h := Hurt{WorkloadReport: w, Lost: c.lost(w, r)}
 	waits := w.Below >= r.For/2
 	switch {
 	case c.stuck(w, r):

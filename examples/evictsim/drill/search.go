@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Score is what settings cost over all losses and all false alarms.
@@ -128,7 +126,7 @@ func (s *Search) play(ctx context.Context, all []Settings) error {
 		s.scores[settings] = score
 		group.Go(func() error {
 			for _, loss := range s.Losses {
-				r, err := s.Cluster.Play(ctx, loss, settings, 0, simulator.Options{})
+				r, err := s.Cluster.Play(ctx, loss, settings, 0, 0)
 				if err != nil {
 					return err
 				}

@@ -5,11 +5,11 @@ package outcome
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"strconv"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // Version is the version of the format. Fields and figures may be added under the same version; readers must skip those
@@ -36,7 +36,7 @@ type Outcome struct {
 	Cancelled map[string]int `json:"cancelled"`
 	Left      map[string]int `json:"left"`
 	// Unplaced is why pods are Pending at the end, those that ask for the same together: of the most pods first, and
-	// simulator.MostUnplaced at most.
+	// simulation.MostUnplaced at most.
 	Unplaced []Unplaced `json:"unplaced"`
 	// FailedJobs are the Jobs that ended because too many of their pods failed, by name.
 	FailedJobs []FailedJob `json:"failedJobs,omitempty"`
@@ -50,7 +50,8 @@ type Outcome struct {
 
 	Warnings []string `json:"warnings"` // what may not be meant as the scenario says it
 
-	Report *simulator.Report `json:"-"`
+	Played simulation.Scenario `json:"-"` // with its defaults
+	Report *simulation.Report  `json:"-"`
 }
 
 // Field is a setting.
@@ -116,11 +117,15 @@ type Row struct {
 }
 
 // New returns the outcome for a report.
-func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left scenariofile.Left, expected []scenario.Expectation) *Outcome {
+func New(engine, name string, set []scenariofile.Set, played simulation.Scenario, r *simulation.Report, left scenariofile.Left, expected []scenariofile.Expectation) *Outcome {
+	played = played.WithDefaults()
+	features := maps.Clone(r.NotSimulated)
+	left.Unbound += features[simulation.OnMissingNodes]
+	delete(features, simulation.OnMissingNodes)
 	o := &Outcome{
-		Version: Version, Engine: engine, Scenario: name, Settings: settings(&r.Settings),
-		Ignored: Ignored{left, r.NotSimulated, r.After},
-		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: r.Breaches(expected), Report: r, Warnings: append([]string{}, r.Warnings...),
+		Version: Version, Engine: engine, Scenario: name, Settings: settings(&played),
+		Ignored: Ignored{left, features, r.After}, Played: played,
+		Figures: values(r.Figures()), Cancelled: r.Cancelled, Left: r.Left, Breaches: scenariofile.Breaches(r, expected), Report: r, Warnings: append([]string{}, r.Warnings...),
 		Zones: []Part{}, Workloads: []Part{}, Budgets: []Part{}, Changes: []json.RawMessage{}, Unplaced: []Unplaced{}, // empty lists, not null
 	}
 	o.Ignored.Events, o.Breaches = append([]int{}, o.Ignored.Events...), append([]string{}, o.Breaches...)
@@ -132,8 +137,8 @@ func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left 
 	for _, s := range set {
 		o.Set = append(o.Set, Field{s.Path, s.Value})
 	}
-	for i := range r.ByZone {
-		z := &r.ByZone[i]
+	for i := range r.Zones {
+		z := &r.Zones[i]
 		part := Part{Name: z.Name, Figures: values(z.Figures())}
 		for _, l := range z.Limits {
 			part.Limits = append(part.Limits, Limit{l.State, l.Rate, l.From.Seconds(), l.Ready, l.NotReady, l.Waited.Seconds(), l.Most})
@@ -154,14 +159,14 @@ func New(engine, name string, set []scenariofile.Set, r *simulator.Report, left 
 		j := &r.FailedJobs[i]
 		o.FailedJobs = append(o.FailedJobs, FailedJob{j.String(), j.At.Seconds(), j.Failed, j.Deleted})
 	}
-	o.Understated = r.Understated()
-	for i := range r.Zones {
-		o.Changes = append(o.Changes, r.Zones[i].AppendJSON(nil))
+	o.Understated = r.Understated
+	for i := range r.Changes {
+		o.Changes = append(o.Changes, r.Changes[i].AppendJSON(nil))
 	}
 	return o
 }
 
-func values(figures []simulator.Figure) map[string]float64 {
+func values(figures []simulation.Figure) map[string]float64 {
 	m := make(map[string]float64, len(figures))
 	for _, f := range figures {
 		m[f.Name] = f.Value
@@ -170,30 +175,33 @@ func values(figures []simulator.Figure) map[string]float64 {
 }
 
 // settings returns all settings in effect.
-func settings(s *scenario.Settings) []Field {
+func settings(s *simulation.Scenario) []Field {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-	tolerated, _ := s.TolerationSeconds.MarshalText() // never fails
-	fields := []Field{
-		{"nodeMonitorPeriod", s.NodeMonitorPeriod.String()},
-		{"nodeMonitorGracePeriod", s.NodeMonitorGracePeriod.String()},
-		{"nodeStartupGracePeriod", s.NodeStartupGracePeriod.String()},
-		{"nodeEvictionRate", number(s.NodeEvictionRate)},
-		{"secondaryNodeEvictionRate", number(s.SecondaryNodeEvictionRate)},
-		{"largeClusterSizeThreshold", strconv.Itoa(s.LargeClusterSizeThreshold)},
-		{"unhealthyZoneThreshold", number(s.UnhealthyZoneThreshold)},
-		{"podEvictionTimeout", s.PodEvictionTimeout.String()},
-		{"taintBasedEviction", strconv.FormatBool(s.TaintBasedEviction)},
-		{"useEvictionAPI", strconv.FormatBool(s.UseEvictionAPI)},
-		{"heartbeatInterval", s.HeartbeatInterval.String()},
+	c, spread, after := &s.Config, scenariofile.SpreadEven, "never"
+	if s.LeasesTogether {
+		spread = scenariofile.SpreadNone
+	}
+	if s.ReplaceAfter >= 0 {
+		after = s.ReplaceAfter.String()
+	}
+	return []Field{
+		{"nodeMonitorPeriod", c.NodeMonitorPeriod.String()},
+		{"nodeMonitorGracePeriod", c.NodeMonitorGracePeriod.String()},
+		{"nodeStartupGracePeriod", c.NodeStartupGracePeriod.String()},
+		{"nodeEvictionRate", number(c.NodeEvictionRate)},
+		{"secondaryNodeEvictionRate", number(c.SecondaryNodeEvictionRate)},
+		{"largeClusterSizeThreshold", strconv.Itoa(c.LargeClusterSizeThreshold)},
+		{"unhealthyZoneThreshold", number(c.UnhealthyZoneThreshold)},
+		{"podEvictionTimeout", c.PodEvictionTimeout.String()},
+		{"taintBasedEviction", strconv.FormatBool(c.TaintBasedEviction)},
+		{"useEvictionAPI", strconv.FormatBool(s.AskBudgets)},
+		{"heartbeatInterval", s.LeaseInterval.String()},
 		{"statusInterval", s.StatusInterval.String()},
-		{"spread", string(s.Spread)},
-		{"tolerationSeconds", string(tolerated)},
+		{"spread", spread},
+		{"tolerationSeconds", "300"}, // of generated pods that say nothing else
+		{"rescheduleAfter", after},
+		{"until", s.Until.String()},
 	}
-	after := "never"
-	if s.Reschedule {
-		after = s.RescheduleAfter.String()
-	}
-	return append(fields, Field{"rescheduleAfter", after}, Field{"until", s.Until.String()})
 }
 
 // WriteJSON writes one outcome as an object, several as a list.

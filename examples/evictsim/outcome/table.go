@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/evictkit/evictkit/internal/simulator"
+	"github.com/evictkit/evictkit/evictor/simulation"
 )
 
 // Value returns one of the outcome's inputs by name: its engine, its scenario, what was set, or a setting.
@@ -61,7 +61,7 @@ func WriteTable(w io.Writer, all []*Outcome) error {
 	out := csv.NewWriter(w)
 	fields := names(all)
 	var figures []string
-	for _, figure := range new(simulator.Report).Figures() {
+	for _, figure := range new(simulation.Report).Figures() {
 		figures = append(figures, figure.Name)
 	}
 	_ = out.Write(slices.Concat([]string{"version"}, fields, figures, []string{"breaches"})) // Error returns it

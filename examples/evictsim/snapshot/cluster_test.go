@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // secret is in every field that a snapshot must not read.
@@ -82,6 +80,7 @@ func volumes() (all []runtime.Object) {
 	all = append(all, v, c)
 	for name, spec := range jobs {
 		j := &batchv1.Job{ObjectMeta: described(metav1.ObjectMeta{Namespace: "default", Name: name})}
+		j.Spec.Parallelism = new(int32) // all its pods are there
 		j.Spec.BackoffLimit, j.Spec.Template.Spec.Hostname = new(int32(max(spec.Limit, 0))), secret
 		if spec.Other {
 			j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{Action: secret}}}
@@ -97,7 +96,13 @@ func volumes() (all []runtime.Object) {
 }
 
 // jobs are those of namespace default.
-var jobs = map[string]simulator.JobSpec{"owner-1": {Limit: 3, Failed: 2}, "owner-2": {Limit: -1, Failed: 1, OnlyFailed: true, Other: true}}
+// jobSpec is what decides about a Job's pods.
+type jobSpec struct {
+	Limit, Failed     int
+	OnlyFailed, Other bool
+}
+
+var jobs = map[string]jobSpec{"owner-1": {Limit: 3, Failed: 2}, "owner-2": {Limit: -1, Failed: 1, OnlyFailed: true, Other: true}}
 
 // pod returns the i-th pod, each of another kind.
 func pod(i int) *v1.Pod {

@@ -15,21 +15,24 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	policyv1beta1 "k8s.io/api/policy/v1beta1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
+	"github.com/evictkit/evictkit/evictor/simulation/timeline"
 	"github.com/evictkit/evictkit/examples/evictsim/snapshot"
 	"github.com/evictkit/evictkit/examples/objects"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 // served is a client whose lists come in pages of that size. The second page of pods has expired.
@@ -66,7 +69,7 @@ func served(t *testing.T, size int, all []runtime.Object) *fake.Clientset {
 }
 
 // play returns the timeline and the report of a lost zone.
-func play(t *testing.T, c *simulator.Cluster) (lines []string, report *simulator.Report) {
+func play(t *testing.T, objects simulation.Scenario) (lines []string, report *simulation.Report) {
 	s, err := scenariofile.Parse("f", []byte(`
 events:
 - {at: 2m, fail: {zone: "r:z0", count: 3}}
@@ -76,10 +79,13 @@ reschedule: {after: 5s}
 until: 40m
 `))
 	require.NoError(t, err)
-	report, err = simulator.Play(context.Background(), s, c, simulator.Options{Line: func(l scenario.Line) error {
+	played, _ := s.Simulation(context.Background(), nil)
+	played.Nodes, played.Pods, played.Objects = objects.Nodes, objects.Pods, objects.Objects
+	played.Timeline = func(l timeline.Line) error {
 		lines = append(lines, fmt.Sprint(l))
 		return nil
-	}})
+	}
+	report, err = simulation.Play(context.Background(), played)
 	require.NoError(t, err)
 	return lines, report
 }
@@ -87,37 +93,34 @@ until: 40m
 // A snapshot that is read back is the original cluster.
 func TestASnapshotIsTheCluster(t *testing.T) {
 	all := cluster()
-	direct := simulator.New(&simulator.Clock{})
+	var direct simulation.Scenario
 	var count snapshot.Count
 	unbound := 0
 	for _, o := range all {
+		o = o.DeepCopyObject()
 		switch o := o.(type) {
 		case *v1.Node:
 			count.Nodes++
-			require.NoError(t, direct.AddNodeObject(o.DeepCopy()))
-		case *policyv1.PodDisruptionBudget:
-			count.Budgets++
-			spec := specOf(o)
-			require.NoError(t, direct.AddBudget(o.Namespace, o.Name, simulator.BudgetSpec{
-				MinAvailable: spec.MinAvailable, MaxUnavailable: spec.MaxUnavailable, Selector: spec.Selector, UnhealthyPodEvictionPolicy: spec.UnhealthyPodEvictionPolicy,
-			}))
-		case *v1.PersistentVolume:
-			count.Volumes++
-			require.NoError(t, direct.AddVolumeObject(o.DeepCopy()))
-		case *v1.PersistentVolumeClaim:
-			count.Claims++
-			require.NoError(t, direct.AddClaimObject(o.DeepCopy()))
-		case *batchv1.Job:
-			count.Jobs++
-			require.NoError(t, direct.AddJob(o.Namespace, o.Name, jobs[o.Name]))
+			direct.Nodes = append(direct.Nodes, o)
+			continue
 		case *v1.Pod:
 			count.Pods++
-			bound, err := direct.AddPodObject(o.DeepCopy())
-			require.NoError(t, err)
-			if !bound {
+			if o.Spec.NodeName == "" {
 				unbound++
+			} else {
+				direct.Pods = append(direct.Pods, o)
 			}
+			continue
+		case *policyv1.PodDisruptionBudget:
+			count.Budgets++
+		case *v1.PersistentVolume:
+			count.Volumes++
+		case *v1.PersistentVolumeClaim:
+			count.Claims++
+		case *batchv1.Job:
+			count.Jobs++
 		}
+		direct.Objects = append(direct.Objects, o)
 	}
 	var text bytes.Buffer
 	written, err := snapshot.Write(context.Background(), served(t, 4, all), &text)
@@ -128,8 +131,7 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cluster.json")
 	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 	sameObjects(t, all, &text)
-	back := simulator.New(&simulator.Clock{})
-	left, err := scenariofile.ReadObjects(context.Background(), back, []string{path}, nil)
+	back, left, err := scenariofile.Objects(context.Background(), []string{path})
 	require.NoError(t, err)
 	require.Equal(t, scenariofile.Left{Unbound: unbound}, left)
 
@@ -145,24 +147,24 @@ func TestASnapshotIsTheCluster(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// specOf is what scenarios read of a budget.
-func specOf(b *policyv1.PodDisruptionBudget) objects.BudgetSpec {
-	return objects.BudgetSpec{
-		MinAvailable: b.Spec.MinAvailable, MaxUnavailable: b.Spec.MaxUnavailable, Selector: b.Spec.Selector,
-		UnhealthyPodEvictionPolicy: (*string)(b.Spec.UnhealthyPodEvictionPolicy),
-	}
+// budgetSpec is what scenarios read of a budget.
+type budgetSpec struct {
+	minAvailable, maxUnavailable *intstr.IntOrString
+	selector                     *metav1.LabelSelector
+	policy                       string
 }
 
 // sameObjects compares what any scenario could depend on.
 func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
-	pods, nodes, budgets := map[string]*v1.Pod{}, map[string]*v1.Node{}, map[string]*objects.Budget{}
-	require.NoError(t, objects.Stream(text, "f", func(o objects.Object) error {
-		if o.Pod != nil {
-			pods[o.Pod.Name] = o.Pod
-		} else if o.Node != nil {
-			nodes[o.Node.Name] = o.Node
-		} else if o.Budget != nil {
-			budgets[o.Budget.Name] = o.Budget
+	pods, nodes, budgets := map[string]*v1.Pod{}, map[string]*v1.Node{}, map[string]budgetSpec{}
+	require.NoError(t, objects.Stream(text, "f", func(o runtime.Object) error {
+		switch o := o.(type) {
+		case *v1.Pod:
+			pods[o.Name] = o
+		case *v1.Node:
+			nodes[o.Name] = o
+		case *policyv1beta1.PodDisruptionBudget:
+			budgets[o.Name] = budgetSpec{o.Spec.MinAvailable, o.Spec.MaxUnavailable, o.Spec.Selector, fmt.Sprint(ptr.Deref(o.Spec.UnhealthyPodEvictionPolicy, ""))}
 		}
 		return nil
 	}))
@@ -178,7 +180,7 @@ func sameObjects(t *testing.T, all []runtime.Object, text io.Reader) {
 			equal(o.Spec.Taints, got.Spec.Taints, o.Name)
 			equal(o.CreationTimestamp, got.CreationTimestamp, o.Name)
 		case *policyv1.PodDisruptionBudget:
-			equal(specOf(o), budgets[o.Name].BudgetSpec, o.Name)
+			require.Equal(t, budgetSpec{o.Spec.MinAvailable, o.Spec.MaxUnavailable, o.Spec.Selector, fmt.Sprint(ptr.Deref(o.Spec.UnhealthyPodEvictionPolicy, ""))}, budgets[o.Name])
 		case *v1.Pod:
 			got := pods[o.Name]
 			equal(o.UID, got.UID, o.Name)

@@ -1,22 +1,22 @@
 package scenariofile_test
 
 import (
+	"context"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
-// FuzzParse: for any text, Parse and Check return an error, or a scenario whose names and settings can be read.
+// FuzzParse: for any text, Parse returns an error, or a scenario that can be checked and played.
 func FuzzParse(f *testing.F) {
 	everything, err := os.ReadFile("testdata/everything.yaml")
 	require.NoError(f, err)
 	f.Add(everything)
-	trace, err := scenario.NewTrace(600, []int{3, 1})
-	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := scenariofile.Parse("f", text)
 		if err != nil {
@@ -25,23 +25,28 @@ func FuzzParse(f *testing.F) {
 		}
 		nodes := 0
 		for _, z := range s.Cluster.Zones {
-			nodes += min(max(z.Nodes, 0), scenario.MaxNodes)
+			nodes += max(z.Nodes, 0) * (1 + max(z.PodsPerNode, 0) + max(z.DaemonSetPodsPerNode, 0))
 		}
-		if nodes > 10_000 {
+		if nodes < 0 || nodes > 1_000 || s.Until > 10*time.Minute || s.Heartbeat.Interval < time.Second || s.Heartbeat.StatusInterval < time.Second {
 			t.Skip("only slow")
 		}
 		for i := range s.Availability {
-			s.Availability[i].Trace = trace
+			s.Availability[i].Gap, s.Availability[i].Alive = 10*time.Minute, []int{3, 1}
 		}
-		if s.Check(nil) != nil {
-			return
+		s.Cluster.Files = nil
+		played, _ := s.Simulation(context.Background(), nil)
+		for i := range played.Events {
+			if r := played.Events[i].Repeat; r != nil && r.Every < time.Second {
+				t.Skip("only slow")
+			}
 		}
-		settings := s.Settings()
-		require.Positive(t, settings.HeartbeatInterval)
-		require.False(t, settings.Until < 0)
-		for i := range s.Events {
-			require.Len(t, s.Events[i].Actions(), 1)
-			require.False(t, s.Events[i].Time() < 0)
+		if r, err := simulation.Play(context.Background(), played, nobody); err == nil {
+			require.Equal(t, s.Until, r.Until)
 		}
 	})
+}
+
+// nobody is a controller that does nothing.
+func nobody(*simulation.World) (simulation.Controller, error) {
+	return simulation.StepFunc(func(context.Context) (time.Time, error) { return time.Time{}, nil }), nil
 }

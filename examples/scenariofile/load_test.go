@@ -3,19 +3,18 @@ package scenariofile_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/scenario"
 )
 
 func ptr[T any](v T) *T { return &v }
-
-func after(d time.Duration) *scenario.Duration { return ptr(scenario.Duration(d)) }
 
 func write(t testing.TB, dir, name, text string) string {
 	t.Helper()
@@ -35,33 +34,28 @@ func TestLoadEverything(t *testing.T) {
 
 	s, err := scenariofile.Load(path)
 	require.NoError(t, err)
-	require.NoError(t, s.Check(nil))
-
-	trace := s.Availability[0].Trace
-	require.Equal(t, 10*time.Minute, trace.Gap())
-	require.Equal(t, 15, trace.Sample(1))
-	want := &scenario.Scenario{
-		Config: scenario.Config{
-			NodeMonitorPeriod: after(5 * time.Second), NodeMonitorGracePeriod: after(40 * time.Second), NodeStartupGracePeriod: after(time.Minute),
-			NodeEvictionRate: ptr(0.1), SecondaryNodeEvictionRate: ptr(0.01), LargeClusterSizeThreshold: ptr(50), UnhealthyZoneThreshold: ptr(0.55),
-			PodEvictionTimeout: after(5 * time.Minute), TaintBasedEviction: ptr(true),
-			UseEvictionAPI: ptr(true),
+	want := &scenariofile.Scenario{
+		Config: scenariofile.Config{
+			NodeMonitorPeriod: 5 * time.Second, NodeMonitorGracePeriod: 40 * time.Second, NodeStartupGracePeriod: time.Minute,
+			NodeEvictionRate: 0.1, SecondaryNodeEvictionRate: 0.01, LargeClusterSizeThreshold: 50, UnhealthyZoneThreshold: 0.55,
+			PodEvictionTimeout: 5 * time.Minute, TaintBasedEviction: true,
+			UseEvictionAPI: true,
 		},
-		Heartbeat: scenario.Heartbeat{Interval: after(10 * time.Second), StatusInterval: after(5 * time.Minute), Spread: ptr(scenario.SpreadEven)},
-		Cluster: scenario.Cluster{
+		Heartbeat: scenariofile.Heartbeat{Interval: 10 * time.Second, StatusInterval: 5 * time.Minute, Spread: scenariofile.SpreadEven},
+		Cluster: scenariofile.Cluster{
 			Files: []string{filepath.Join(dir, "scenarios/nodes.yaml"), "/clusters/pods.json"},
-			Zones: []scenario.Zone{
+			Zones: []simulation.Zone{
 				{
-					Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(scenario.TolerationSeconds(300)), DaemonSetPodsPerNode: 1,
-					NodeFields: scenario.NodeFields{
+					Name: "a", Region: "r1", Nodes: 100, PodsPerNode: 10, TolerationSeconds: ptr(simulation.TolerationSeconds(300)), DaemonSetPodsPerNode: 1,
+					NodeFields: simulation.NodeFields{
 						Labels:   map[string]string{"pool": "gpu", "rack": "7"},
-						Taints:   []scenario.NodeTaint{{Key: "gpu", Value: "1", Effect: "NoSchedule"}},
-						Capacity: map[string]scenario.Quantity{"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "4"},
+						Taints:   []simulation.NodeTaint{{Key: "gpu", Value: "1", Effect: "NoSchedule"}},
+						Capacity: map[string]simulation.Quantity{"cpu": "8", "memory": "32Gi", "pods": "110", "nvidia.com/gpu": "4"},
 					},
-					Pod: scenario.PodFields{
+					Pod: simulation.PodFields{
 						Labels:   map[string]string{"app": "web"},
-						Requests: map[string]scenario.Quantity{"cpu": "500m", "memory": "1Gi"},
-						Tolerations: []scenario.Toleration{
+						Requests: map[string]simulation.Quantity{"cpu": "500m", "memory": "1Gi"},
+						Tolerations: []simulation.Toleration{
 							{Key: "gpu", Operator: "Equal", Value: "1", Effect: "NoSchedule"},
 							{Key: "maintenance", Operator: "Exists", Effect: "NoExecute", TolerationSeconds: ptr(int64(60))},
 						},
@@ -71,54 +65,54 @@ func TestLoadEverything(t *testing.T) {
 				{Name: "b", Nodes: 10},
 			},
 		},
-		Events: []scenario.Event{
-			{At: after(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Count: ptr(30)}},
-			{At: after(2 * time.Minute), Fail: &scenario.Selector{Nodes: []string{"a-001", "a-002"}}},
-			{At: after(2 * time.Minute), Fail: &scenario.Selector{Labels: ptr(scenario.LabelSelector("rack=7,pool=gpu")), Percent: ptr(12.5), Seed: ptr(int64(7))}},
-			{At: after(2 * time.Minute), Fail: &scenario.Selector{Zone: ptr("a"), Labels: ptr(scenario.LabelSelector("pool in (gpu), !spot")), Count: ptr(1)}},
-			{At: after(12 * time.Minute), Recover: &scenario.Selector{Zone: ptr("a")}},
-			{At: after(12 * time.Minute), Recover: &scenario.Selector{Node: "a-001"}},
-			{At: after(time.Minute), Condition: &scenario.Condition{Selector: scenario.Selector{Node: "a-003"}, Type: "Ready", Status: "False"}},
-			{At: after(3 * time.Minute), Taint: &scenario.Taint{Selector: scenario.Selector{Node: "a-004"}, Key: "maintenance", Value: "now", Effect: "NoExecute"}},
-			{At: after(4 * time.Minute), Untaint: &scenario.Untaint{Selector: scenario.Selector{Node: "a-004"}, Key: "maintenance", Effect: "NoExecute"}},
-			{At: after(4 * time.Minute), Partition: &scenario.Partition{Selector: scenario.Selector{Zone: ptr("a"), Count: ptr(2)}, Clients: ptr(0.25)}},
-			{At: after(4 * time.Minute), Drain: &scenario.Selector{Nodes: []string{"a-008", "a-009"}}},
-			{At: after(4 * time.Minute), OutOfService: &scenario.Selector{Node: "a-001"}},
-			{At: after(4 * time.Minute), LoseLeases: &scenario.LoseLeases{Selector: scenario.Selector{Node: "a-001"}, ShowAfter: after(30 * time.Second)}},
-			{At: after(4 * time.Minute), ShowLeases: &scenario.Selector{Node: "a-001"}},
-			{At: after(4 * time.Minute), ReplaceNode: &scenario.ReplaceNode{Selector: scenario.Selector{Node: "a-002"}, After: after(90 * time.Second)}},
-			{At: after(4 * time.Minute), Roll: &scenario.Roll{Selector: scenario.Selector{Nodes: []string{"a-010", "a-011"}}, After: after(90 * time.Second), Wait: after(30 * time.Second)}},
-			{At: after(4 * time.Minute), Cordon: &scenario.Selector{Node: "a-005"}},
-			{At: after(4 * time.Minute), Uncordon: &scenario.Selector{Node: "a-005"}},
-			{At: after(5 * time.Minute), DeleteNode: &scenario.Selector{Node: "a-006"}},
-			{At: after(5 * time.Minute), AddNode: &scenario.AddNode{Name: "b-100", Zone: "b", Region: "r1", PodsPerNode: 5}},
-			{At: after(5 * time.Minute), AddNode: &scenario.AddNode{
-				Name: "b-101", Zone: "b", DaemonSetPodsPerNode: 1, TolerationSeconds: ptr(scenario.NoToleration),
-				NodeFields: scenario.NodeFields{
-					Labels: map[string]string{"pool": "cpu"}, Taints: []scenario.NodeTaint{{Key: "new", Effect: "PreferNoSchedule"}},
-					Capacity: map[string]scenario.Quantity{"cpu": "4"}, Unschedulable: true,
+		Events: []simulation.Event{
+			{At: 2 * time.Minute, Fail: &simulation.Nodes{Zone: "a", Count: 30}},
+			{At: 2 * time.Minute, Fail: &simulation.Nodes{Names: []string{"a-001", "a-002"}}},
+			{At: 2 * time.Minute, Fail: &simulation.Nodes{Labels: "rack=7,pool=gpu", Percent: 12.5, Seed: 7}},
+			{At: 2 * time.Minute, Fail: &simulation.Nodes{Zone: "a", Labels: "pool in (gpu), !spot", Count: 1}},
+			{At: 12 * time.Minute, Recover: &simulation.Nodes{Zone: "a"}},
+			{At: 12 * time.Minute, Recover: &simulation.Nodes{Names: []string{"a-001"}}},
+			{At: time.Minute, Condition: &simulation.Condition{Nodes: simulation.Nodes{Names: []string{"a-003"}}, Type: "Ready", Status: "False"}},
+			{At: 3 * time.Minute, Taint: &simulation.Taint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, Key: "maintenance", Value: "now", Effect: "NoExecute"}},
+			{At: 4 * time.Minute, Untaint: &simulation.Untaint{Nodes: simulation.Nodes{Names: []string{"a-004"}}, Key: "maintenance", Effect: "NoExecute"}},
+			{At: 4 * time.Minute, Partition: &simulation.Partition{Nodes: simulation.Nodes{Zone: "a", Count: 2}, Clients: ptr(0.25)}},
+			{At: 4 * time.Minute, Drain: &simulation.Nodes{Names: []string{"a-008", "a-009"}}},
+			{At: 4 * time.Minute, OutOfService: &simulation.Nodes{Names: []string{"a-001"}}},
+			{At: 4 * time.Minute, LoseLeases: &simulation.LoseLeases{Nodes: simulation.Nodes{Names: []string{"a-001"}}, ShowAfter: 30 * time.Second}},
+			{At: 4 * time.Minute, ShowLeases: &simulation.Nodes{Names: []string{"a-001"}}},
+			{At: 4 * time.Minute, ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{"a-002"}}, After: 90 * time.Second}},
+			{At: 4 * time.Minute, Roll: &simulation.Roll{Nodes: simulation.Nodes{Names: []string{"a-010", "a-011"}}, After: 90 * time.Second, Wait: 30 * time.Second}},
+			{At: 4 * time.Minute, Cordon: &simulation.Nodes{Names: []string{"a-005"}}},
+			{At: 4 * time.Minute, Uncordon: &simulation.Nodes{Names: []string{"a-005"}}},
+			{At: 5 * time.Minute, DeleteNode: &simulation.Nodes{Names: []string{"a-006"}}},
+			{At: 5 * time.Minute, AddNode: &simulation.AddNode{Name: "b-100", Zone: "b", Region: "r1", PodsPerNode: 5}},
+			{At: 5 * time.Minute, AddNode: &simulation.AddNode{
+				Name: "b-101", Zone: "b", DaemonSetPodsPerNode: 1, TolerationSeconds: ptr(simulation.NoToleration),
+				NodeFields: simulation.NodeFields{
+					Labels: map[string]string{"pool": "cpu"}, Taints: []simulation.NodeTaint{{Key: "new", Effect: "PreferNoSchedule"}},
+					Capacity: map[string]simulation.Quantity{"cpu": "4"}, Unschedulable: true,
 				},
-				Pod: scenario.PodFields{Requests: map[string]scenario.Quantity{"cpu": "1"}},
+				Pod: simulation.PodFields{Requests: map[string]simulation.Quantity{"cpu": "1"}},
 			}},
-			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "x", Node: "a-007", TolerationSeconds: ptr(scenario.TolerationSeconds(30))}},
-			{At: after(5 * time.Minute), AddPod: &scenario.AddPod{Name: "y", Node: "a-007", PodFields: scenario.PodFields{
-				Labels: map[string]string{"app": "y"}, Requests: map[string]scenario.Quantity{"cpu": "1"}, Tolerations: []scenario.Toleration{{Operator: "Exists"}},
-				NodeSelector: map[string]string{"pool": "gpu"}, Owner: scenario.NoOwner,
+			{At: 5 * time.Minute, AddPod: &simulation.AddPod{Name: "x", Node: "a-007", TolerationSeconds: ptr(simulation.TolerationSeconds(30))}},
+			{At: 5 * time.Minute, AddPod: &simulation.AddPod{Name: "y", Node: "a-007", PodFields: simulation.PodFields{
+				Labels: map[string]string{"app": "y"}, Requests: map[string]simulation.Quantity{"cpu": "1"}, Tolerations: []simulation.Toleration{{Operator: "Exists"}},
+				NodeSelector: map[string]string{"pool": "gpu"}, Owner: simulation.NoOwner,
 			}}},
-			{At: after(6 * time.Minute), DeletePod: &scenario.DeletePod{Name: "x"}},
-			{At: after(6 * time.Minute), ForceDelete: &scenario.DeletePod{Name: "a-001-p0"}},
-			{At: after(7 * time.Minute), API: &scenario.API{State: "down"}},
-			{At: after(7 * time.Minute), API: &scenario.API{State: "slow", Latency: after(2 * time.Second), For: "kubelets"}},
-			{At: after(8 * time.Minute), Restart: &scenario.Restart{}},
-			{At: after(10 * time.Minute), Repeat: &scenario.Repeat{Every: after(5 * time.Minute), Times: ptr(3), Events: []scenario.Event{
-				{At: after(0), Cordon: &scenario.Selector{Zone: ptr(":b")}},
-				{At: after(time.Minute), Uncordon: &scenario.Selector{Zone: ptr(":b")}},
+			{At: 6 * time.Minute, DeletePod: &simulation.Pod{Name: "x"}},
+			{At: 6 * time.Minute, ForceDelete: &simulation.Pod{Name: "a-001-p0"}},
+			{At: 7 * time.Minute, API: &simulation.API{State: "down"}},
+			{At: 7 * time.Minute, API: &simulation.API{State: "slow", Latency: 2 * time.Second, For: "kubelets"}},
+			{At: 8 * time.Minute, Restart: &simulation.Restart{}},
+			{At: 10 * time.Minute, Repeat: &simulation.Repeat{Every: 5 * time.Minute, Times: 3, Events: []simulation.Event{
+				{At: 0, Cordon: &simulation.Nodes{Zone: ":b"}},
+				{At: time.Minute, Uncordon: &simulation.Nodes{Zone: ":b"}},
 			}}},
 		},
-		Availability: []scenario.ZoneTrace{{Zone: ptr("b"), File: filepath.Join(dir, "traces/b.json"), Scale: ptr(10), Trace: trace}},
-		Reschedule:   &scenario.Reschedule{After: after(10 * time.Second)},
-		Until:        after(30 * time.Minute),
-		Expect: []scenario.Expectation{
+		Availability: []scenariofile.Availability{{Zone: "b", File: filepath.Join(dir, "traces/b.json"), Scale: ptr(10), Gap: 10 * time.Minute, Alive: []int{16, 15, 0}}},
+		Reschedule:   &scenariofile.Reschedule{After: ptr(10 * time.Second)},
+		Until:        30 * time.Minute,
+		Expect: []scenariofile.Expectation{
 			{Figure: "evicted", AtLeast: amount(1), AtMost: amount(300)},
 			{Figure: "lastEvictionSeconds", Zone: "r1:a", AtMost: amount(1200)},
 			{Figure: "lowestReadyShare", Workload: "default/ReplicaSet/a", AtLeast: amount(0.5)},
@@ -247,9 +241,9 @@ f: line 3: "10" is not a duration such as 90s, 1m30s or 0`},
 func TestParseNumbersAreTextWhereTextIsWanted(t *testing.T) {
 	s, err := scenariofile.Parse("f", []byte("events: [{at: 0, condition: {node: 007, type: Ready, status: False}}, {at: 1s, fail: {zone: ~}}, {at: 1s, fail: {zone: ''}}]"))
 	require.NoError(t, err)
-	require.Equal(t, &scenario.Condition{Selector: scenario.Selector{Node: "007"}, Type: "Ready", Status: "False"}, s.Events[0].Condition)
-	require.Nil(t, s.Events[1].Fail.Zone)
-	require.Equal(t, ptr(""), s.Events[2].Fail.Zone)
+	require.Equal(t, &simulation.Condition{Nodes: simulation.Nodes{Names: []string{"007"}}, Type: "Ready", Status: "False"}, s.Events[0].Condition)
+	require.Empty(t, s.Events[1].Fail.Zone)
+	require.Equal(t, ":", s.Events[2].Fail.Zone, "the zone of nodes without a label")
 }
 
 func TestSize(t *testing.T) {
@@ -264,7 +258,7 @@ func TestSize(t *testing.T) {
 	require.EqualError(t, err, path+": the file is larger than 16 MiB")
 	_, err = scenariofile.Parse("f", []byte(tooLarge))
 	require.EqualError(t, err, "f: the file is larger than 16 MiB")
-	_, err = scenariofile.LoadTrace(path)
+	_, _, err = scenariofile.LoadTrace(path)
 	require.EqualError(t, err, path+": the file is larger than 16 MiB")
 }
 
@@ -277,12 +271,12 @@ func TestLoadFaults(t *testing.T) {
 	_, err = scenariofile.Load(write(t, dir, "bad.yaml", "x: 1"))
 	require.EqualError(t, err, filepath.Join(dir, "bad.yaml")+`: line 1: unknown field "x"`)
 
-	path := write(t, dir, "s.yaml", "availability: [{zone: a, file: none.json}, {zone: a}, {zone: b, file: bad.json}]\nuntil: 1m\n")
+	path := write(t, dir, "s.yaml", "availability: [{zone: a, file: none.json}, {zone: b, file: bad.json}]\nuntil: 1m\n")
 	write(t, dir, "bad.json", `{"data":[1]}`)
 	_, err = scenariofile.Load(path)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, path+": availability 1: open "+filepath.Join(dir, "none.json"))
-	require.ErrorContains(t, err, path+": availability 3: "+filepath.Join(dir, "bad.json")+": gap_seconds 0 is not a positive number of seconds")
+	require.ErrorContains(t, err, path+": availability 2: "+filepath.Join(dir, "bad.json")+": gap_seconds 0 is not a positive number of seconds")
 }
 
 func TestLoadTrace(t *testing.T) {
@@ -291,12 +285,12 @@ func TestLoadTrace(t *testing.T) {
 		"":             "unexpected end of JSON input",
 		"[]":           "json: cannot unmarshal array",
 		`{"data":[1,2`: "unexpected end of JSON input",
-		`{"metadata":{"gap_seconds":1},"data":[1.5]}`:  "json: cannot unmarshal number 1.5",
-		`{"metadata":{"gap_seconds":-1},"data":[]}`:    "gap_seconds -1 is not a positive number of seconds\ndata is empty",
-		`{"metadata":{"gap_seconds":1},"data":[3,-1]}`: "data: sample 1 (from 0) is -1",
+		`{"metadata":{"gap_seconds":1},"data":[1.5]}`: "json: cannot unmarshal number 1.5",
+		`{"metadata":{"gap_seconds":-1},"data":[]}`:   "gap_seconds -1 is not a positive number of seconds",
+		`{"metadata":{"gap_seconds":1},"data":[]}`:    "data is empty",
 	} {
 		path := write(t, dir, "t.json", text)
-		_, err := scenariofile.LoadTrace(path)
+		_, _, err := scenariofile.LoadTrace(path)
 		require.ErrorContains(t, err, path+": "+want)
 	}
 }
@@ -310,11 +304,11 @@ func TestRealTraces(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, files, 3)
 	for _, file := range files {
-		trace, err := scenariofile.LoadTrace(file)
+		gap, alive, err := scenariofile.LoadTrace(file)
 		require.NoError(t, err)
-		require.Equal(t, 5*time.Minute, trace.Gap())
-		require.Equal(t, 508, trace.Alive(16, 508, nil), "the largest value is all of the zone")
+		require.Equal(t, 5*time.Minute, gap)
+		require.Equal(t, 16, slices.Max(alive))
 	}
 }
 
-func amount(v float64) *scenario.Amount { return (*scenario.Amount)(&v) }
+func amount(v float64) *scenariofile.Amount { return (*scenariofile.Amount)(&v) }

@@ -308,6 +308,8 @@ func plain(text string) string {
 	}
 	needed, found := words[match[3][strings.LastIndexByte(match[3], '.')+1:]], cmp.Or(match[2], words[match[1]], match[1])
 	switch {
+	case strings.HasPrefix(match[3], "map["):
+		needed = "a mapping"
 	case needed != "":
 	case strings.HasPrefix(match[3], "[]"):
 		needed = "a list"

@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/evictkit/evictkit/evictor"
+	"github.com/evictkit/evictkit/evictor/simulation"
 	"github.com/evictkit/evictkit/examples/scenariofile"
-	"github.com/evictkit/evictkit/internal/simulator"
 )
 
 const plain = `cluster:
@@ -34,13 +35,13 @@ func TestSet(t *testing.T) {
 		scenariofile.Set{Path: "until", Value: "1h"},
 	)
 	require.NoError(t, err)
-	require.InDelta(t, 0.5, *s.Config.NodeEvictionRate, 0)
+	require.InDelta(t, 0.5, s.Config.NodeEvictionRate, 0)
 	require.Equal(t, 7, s.Cluster.Zones[0].Nodes)
 	require.Equal(t, 2, s.Cluster.Zones[1].PodsPerNode)
 	require.Equal(t, 2, s.Cluster.Zones[2].PodsPerNode, "an alias of the same")
-	require.Equal(t, 2*time.Minute, s.Events[0].Time())
-	require.Equal(t, 3*time.Second, s.Reschedule.After.Value())
-	require.Equal(t, time.Hour, s.Until.Value())
+	require.Equal(t, 2*time.Minute, s.Events[0].At)
+	require.Equal(t, 3*time.Second, *s.Reschedule.After)
+	require.Equal(t, time.Hour, s.Until)
 
 	for path, want := range map[string]string{
 		"until.more": "more does not exist: its parent is a plain value", "cluster.zones.c.nodes": "no item is named c", "cluster.zones.4.nodes": "item 4 does not exist: the list has 3",
@@ -65,7 +66,7 @@ func TestResolved(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(dir, "objects.yaml"), "/abs.yaml"}, s.Cluster.Files)
 	require.Equal(t, filepath.Join(filepath.Dir(dir), "trace.json"), s.Availability[0].File)
-	require.Equal(t, 2*time.Minute, s.Until.Value())
+	require.Equal(t, 2*time.Minute, s.Until)
 	_, err = scenariofile.Resolved("f", []byte("{"), dir)
 	require.ErrorContains(t, err, "f: near line 1")
 }
@@ -87,12 +88,20 @@ func TestPodsBeforeTheirNodes(t *testing.T) {
 	one := write("one.yaml", node("a")+pod("p1", "a")+pod("pending", `""`)+pod("p2", "b")+pod("p3", "a"))
 	two := write("two.yaml", pod("p4", "b")+node("b")+pod("lost", "c"))
 	read := 0
-	c := simulator.New(&simulator.Clock{})
-	left, err := scenariofile.ReadObjects(context.Background(), c, []string{one, two}, func(n int) { read += n })
+	played, left := filed(func(n int) { read += n }, one, two)
+	_, err := simulation.Play(context.Background(), played, func(w *simulation.World) (simulation.Controller, error) {
+		on := map[string][]string{}
+		for _, node := range []string{"a", "b"} {
+			w.Clients().Pods.PodsOnNode(node, func(pod *v1.Pod) bool {
+				on[node] = append(on[node], pod.Name)
+				return true
+			})
+		}
+		require.Equal(t, map[string][]string{"a": {"p3", "p1"}, "b": {"p4", "p2"}}, on, "the last first")
+		return w.NewEvictor(evictor.Options{})
+	})
 	require.NoError(t, err)
-	require.Equal(t, 2, left.Unbound)
-	require.Len(t, c.SortedPods("a"), 2)
-	require.Len(t, c.SortedPods("b"), 2)
+	require.Equal(t, 1, left.Unbound, "and the report counts the pod on node c")
 	size := func(paths ...string) (n int) {
 		for _, path := range paths {
 			info, err := os.Stat(path)
@@ -102,23 +111,29 @@ func TestPodsBeforeTheirNodes(t *testing.T) {
 		return n
 	}
 	require.Equal(t, size(one, two), read, "once")
-	require.Equal(t, []evictor.PodKey{{Namespace: "default", Name: "p1"}, {Namespace: "default", Name: "p3"}}, c.SortedPods("a"))
 
-	four := write("four.yaml", pod("p9", "a")+pod("p1", "b"))
-	_, err = scenariofile.ReadObjects(context.Background(), simulator.New(&simulator.Clock{}), []string{one, two, four}, nil)
+	four := write("four.yaml", pod("p9", "a")+pod("p1", "a"))
+	played, _ = filed(nil, one, four)
+	_, err = simulation.Play(context.Background(), played)
+	require.ErrorContains(t, err, "pod default/p1 already exists")
+	played, _ = filed(nil, write("five.yaml", node("a")+pod("p1", "a")), four)
+	_, err = simulation.Play(context.Background(), played)
 	require.ErrorContains(t, err, four+": line 3: object 2 (Pod \"p1\"): pod default/p1 already exists")
-
-	three := write("three.yaml", node("a")+node("b")+pod("p1", "a")+pod("p2", "b")+pod("pending", `""`))
-	read = 0
-	left, err = scenariofile.ReadObjects(context.Background(), simulator.New(&simulator.Clock{}), []string{three}, func(n int) { read += n })
-	require.NoError(t, err)
-	require.Equal(t, 1, left.Unbound)
-	require.Equal(t, size(three), read, "once")
 
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	_, err = scenariofile.ReadObjects(ctx, simulator.New(&simulator.Clock{}), []string{three}, nil)
+	s := scenariofile.New()
+	s.Cluster.Files = []string{one}
+	played, _ = s.Simulation(ctx, nil)
+	_, err = simulation.Play(context.Background(), played)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// filed plays the objects of files for a minute.
+func filed(read func(int), files ...string) (simulation.Scenario, *scenariofile.Left) {
+	s := scenariofile.New()
+	s.Cluster.Files, s.Until = files, time.Minute
+	return s.Simulation(context.Background(), read)
 }
 
 // A drain lets a pod go that is not Ready, though too few are, where its budget says so.
@@ -134,12 +149,11 @@ items:
 - {apiVersion: v1, kind: Pod, metadata: {name: p, labels: {app: web}}, spec: {nodeName: a}, status: {phase: Running, conditions: [{type: Ready, status: "False"}]}}
 - {apiVersion: v1, kind: Pod, metadata: {name: q, labels: {app: web}}, spec: {nodeName: b}, status: {phase: Running, conditions: [{type: Ready, status: "True"}]}}
 `), 0o600))
-		c := simulator.New(&simulator.Clock{})
-		_, err := scenariofile.ReadObjects(context.Background(), c, []string{path}, nil)
-		require.NoError(t, err)
 		s, err := scenariofile.Parse("f", []byte("events: [{at: 1m, drain: {node: a}}, {at: 1m, drain: {node: b}}]\nuntil: 2m\n"))
 		require.NoError(t, err)
-		report, err := simulator.Play(context.Background(), s, c, simulator.Options{})
+		s.Cluster.Files = []string{path}
+		played, _ := s.Simulation(context.Background(), nil)
+		report, err := simulation.Play(context.Background(), played)
 		require.NoError(t, err)
 		return report.Drained
 	}

@@ -2,6 +2,12 @@
 // duplicate keys and a second document are errors that name the field and its line. All such errors of a file are
 // reported at once.
 //
-// A loaded scenario includes its traces. Its object files are named by usable paths; the caller reads them (package
-// objects), and scenario.Check then finds the other faults.
+// A file decodes into the events and zones of package simulation. A loaded Scenario includes its traces, and names its
+// object files by usable paths; Simulation returns what simulation.Play plays, which finds the other faults.
+//
+//	s, err := scenariofile.Load("outage.yaml")
+//	…
+//	played, left := s.Simulation(ctx, nil)
+//	report, err := simulation.Play(ctx, played)
+//	breaches := scenariofile.Breaches(report, s.Expect)
 package scenariofile

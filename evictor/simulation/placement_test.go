@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand"
 	"slices"
 	"strings"
@@ -399,6 +400,15 @@ func randomPod(r *rand.Rand, name, node string) *v1.Pod {
 	return p
 }
 
+// relabel changes a label of a node, if it exists.
+func relabel(c *cluster, node, label, value string) {
+	if i, ok := c.nodeByID[node]; ok {
+		labels := maps.Clone(c.nodes[i].labels)
+		labels[label] = value
+		c.setLabels(node, labels)
+	}
+}
+
 func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	some, none := 0, 0
@@ -430,7 +440,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 			case 8:
 				c.Cordon(name, r.Intn(3) == 0)
 			case 9:
-				c.SetZone(name, zone.Key{Zone: fmt.Sprint("z", r.Intn(3))})
+				relabel(c, name, v1.LabelTopologyZone, fmt.Sprint("z", r.Intn(3)))
 			case 10, 11, 12, 13:
 				p := randomPod(r, fmt.Sprint("p", r.Intn(20)), name)
 				if bound, err := c.AddPodObject(p); err == nil && bound {
@@ -441,7 +451,7 @@ func TestPodsComeBackWhereANaiveSearchFindsRoom(t *testing.T) {
 			case 15:
 				c.SetPhase(evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, []v1.PodPhase{v1.PodRunning, v1.PodSucceeded}[r.Intn(2)])
 			case 16:
-				c.SetLabels(name, map[string]string{"pool": fmt.Sprint(r.Intn(3))})
+				relabel(c, name, "pool", fmt.Sprint(r.Intn(3)))
 			case 17:
 				key, app := evictor.PodKey{Namespace: "shop", Name: fmt.Sprint("p", r.Intn(20))}, map[string]string{"app": fmt.Sprint(r.Intn(3))}
 				if c.SetPodLabels(key, app) {
@@ -492,7 +502,7 @@ func TestANodeOfALongNameIsAskedForByName(t *testing.T) {
 				{MatchFields: []v1.NodeSelectorRequirement{{Key: "metadata.name", Operator: test.operator, Values: test.values}}},
 			}},
 		}}}}
-		names, best := c.Feasible(p)
+		names, best := c.feasible(p)
 		require.Equal(t, test.want, names)
 		require.Equal(t, len(names) > 0, best != "")
 	}
@@ -516,7 +526,7 @@ func TestCordonedAndSilentNodesTakePodsThatTolerateIt(t *testing.T) {
 		"": {"cordoned", "never-reported", "open", "silent"},
 	} {
 		p := &v1.Pod{Spec: v1.PodSpec{Tolerations: []v1.Toleration{{Key: key, Operator: v1.TolerationOpExists, Effect: v1.TaintEffectNoSchedule}}}}
-		names, _ := c.Feasible(p)
+		names, _ := c.feasible(p)
 		require.Equal(t, want, names, key)
 	}
 }

@@ -69,7 +69,7 @@ func randomScenario(seed int64) Scenario {
 			if silent[node] {
 				continue
 			}
-			e.Condition = &Condition{Nodes: Nodes{Names: []string{node}}, Type: "Ready", Status: []string{"False", "True", "Unknown"}[r.Intn(3)]}
+			e.Condition = &Condition{Nodes: Nodes{Names: []string{node}}, Type: "Ready", Status: []v1.ConditionStatus{"False", "True", "Unknown"}[r.Intn(3)]}
 		case 6:
 			e.Taint = &Taint{Nodes: Nodes{Names: []string{node}}, Key: []string{"k", v1.TaintNodeUnreachable}[r.Intn(2)], Effect: "NoExecute"}
 		case 7:

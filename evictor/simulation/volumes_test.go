@@ -113,7 +113,7 @@ func TestADiskOfALostZoneIsNowhereElse(t *testing.T) {
 	require.Len(t, r.Unplaced, 1)
 	require.Equal(t, map[string]int{notReady: 2, volumeAway: 2}, r.Unplaced[0].Because)
 	require.Equal(t, map[string]int{unboundClaims: 1}, r.NotSimulated)
-	require.Equal(t, r.NotSimulated, r.Understated())
+	require.Equal(t, r.NotSimulated, r.Understated)
 }
 
 // A pod whose claim is another pod's alone waits until that one is gone.

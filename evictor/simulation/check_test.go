@@ -114,7 +114,9 @@ func TestCheckFaults(t *testing.T) {
 		{"durations", func(s *Scenario) { s.LeaseInterval, s.StatusInterval = -5, -6 }, []string{
 			"leaseInterval: -5ns is negative", "statusInterval: -6ns is negative",
 		}},
-		{"config", func(s *Scenario) { s.Config.NodeEvictionRate, s.Config.UnhealthyZoneThreshold = math.NaN(), 1.01 }, nil},
+		{"config", func(s *Scenario) { s.Config = configured(func(c *evictor.Config) { c.NodeEvictionRate = math.NaN() }) }, []string{
+			"config: nodeEvictionRate: Invalid value: NaN: must be a finite number of at least 0",
+		}},
 
 		{"zone without name", func(s *Scenario) { s.Zones[1].Name = "" }, []string{`zone 2 (""): name is missing`}},
 		{"zone sizes", func(s *Scenario) {

@@ -38,7 +38,7 @@ func (r *repairer) Step(context.Context) (next time.Time, err error) {
 	})
 	for _, name := range due {
 		delete(r.since, name)
-		if err := r.world.Do(simulation.ReplaceNodes(simulation.Nodes{Names: []string{name}}, 2*time.Minute)); err != nil {
+		if err := r.world.Do(simulation.Event{ReplaceNode: &simulation.ReplaceNode{Nodes: simulation.Nodes{Names: []string{name}}, After: 2 * time.Minute}}); err != nil {
 			return next, err
 		}
 	}
@@ -65,7 +65,7 @@ func earlier(a, b time.Time) time.Time {
 func ExampleController() {
 	scenario := simulation.Scenario{
 		Zones:  []simulation.Zone{{Name: "a", Nodes: 20, PodsPerNode: 10}},
-		Events: []simulation.Event{{At: 5 * time.Minute, Do: simulation.Fail(simulation.Nodes{Zone: "a", Count: 5, Seed: 1})}},
+		Events: []simulation.Event{{At: 5 * time.Minute, Fail: &simulation.Nodes{Zone: "a", Count: 5, Seed: 1}}},
 		Until:  time.Hour,
 	}
 	theEvictor := func(w *simulation.World) (simulation.Controller, error) { return w.NewEvictor(evictor.Options{}) }

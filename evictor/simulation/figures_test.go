@@ -350,7 +350,7 @@ func TestFiguresAreThoseOfTheTimeline(t *testing.T) {
 			}
 			got, want := *r, m.r
 			require.InDelta(t, m.lost.Hours(), got.PodHoursLost, 1e-6)
-			want.PodHoursLost, want.Until, want.Nodes, want.Pods, want.DaemonSetPods, want.Zones = got.PodHoursLost, got.Until, got.Nodes, got.Pods, got.DaemonSetPods, got.Zones
+			want.PodHoursLost, want.Until, want.Nodes, want.Pods, want.DaemonSetPods, want.Changes = got.PodHoursLost, got.Until, got.Nodes, got.Pods, got.DaemonSetPods, got.Changes
 			require.Equal(t, want.Passes, cancelled)
 			require.Equal(t, left, leftTold)
 			require.Equal(t, silent, r.Left[LeftTerminating])

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -54,18 +53,18 @@ func TestCompletedPodsCountWherePodsComeBack(t *testing.T) {
 	require.Contains(t, lines[len(lines)-1], `"kind":"schedule","node":"c","pod":"runs-r1"`)
 }
 
-// Pods that tolerate a taint for no time at all may come back on nodes that have it.
-func TestComingBackForNoTimeAtAllEnds(t *testing.T) {
+// Pods that tolerate a taint for no time at all may come back on nodes that have it, and are evicted again.
+func TestComingBackForNoTimeAtAll(t *testing.T) {
 	c := newCluster(clockOf(nil))
 	for _, name := range []string{"a", "b"} {
 		require.NoError(t, c.AddNode(name, zone.Key{Zone: "z"}))
 	}
 	spec := podSpec{OwnerKind: "ReplicaSet", Tolerations: []v1.Toleration{{Operator: v1.TolerationOpExists, TolerationSeconds: ptr(int64(0))}}}
 	require.NoError(t, c.AddPod(evictor.PodKey{Namespace: "default", Name: "p"}, "a", spec))
-	taint := func(node string) Event {
-		return Event{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{node}}, Key: "k", Effect: "NoExecute"}}
-	}
-	s := Scenario{Events: []Event{taint("a"), taint("b")}, Until: 5 * time.Minute}
-	_, err := s.playOn(context.Background(), c)
-	require.EqualError(t, err, "at 1m0s pods come back and are evicted again without end: reschedule.after is too short")
+	_, r := playOn(t, c, Scenario{
+		Events:       []Event{{At: time.Minute, Taint: &Taint{Nodes: Nodes{Names: []string{"a", "b"}}, Key: "k", Effect: "NoExecute"}}},
+		ReplaceAfter: time.Second,
+		Until:        5 * time.Minute,
+	})
+	require.Equal(t, 1+4*60, r.Evicted)
 }

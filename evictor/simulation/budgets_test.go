@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/evictkit/evictkit/evictor"
-
 	"github.com/evictkit/evictkit/zone"
 )
 

@@ -40,31 +40,6 @@ func of(lines []timeline.Line, kind timeline.Kind) (found []timeline.Line) {
 
 const silent = ": the kubelet falls silent"
 
-func TestEventsChooseNodes(t *testing.T) {
-	names := func(happened map[string]time.Duration) string {
-		var all []string
-		for i := range 10 {
-			name := (&Zone{Name: "a", Nodes: 10}).NodeName(i)
-			if _, ok := happened[name+silent]; ok {
-				all = append(all, name[4:])
-			}
-		}
-		return strings.Join(all, "")
-	}
-	for want, choice := range map[string]Nodes{
-		"0123456789": {Zone: "a", Percent: 100},
-		"012":        {Zone: "a", Percent: 25.0},
-		"01":         {Labels: "pool=x", Count: 2},
-		"":           {Zone: "a", Percent: 4.9},
-		"468":        {Zone: "a", Count: 3, Seed: 1}, // as sha256sum of 1/a-000 … says
-	} {
-		s := Scenario{Until: 2 * time.Minute, Events: []Event{{At: time.Minute, Fail: &choice}}, ReplaceAfter: -1}
-		s.Zones = []Zone{{Name: "a", Nodes: 10, NodeFields: NodeFields{Labels: map[string]string{"pool": "x"}}}, {Name: "b", Nodes: 3}}
-		_, happened, _ := told(t, newCluster(clockOf(nil)), s)
-		require.Equal(t, want, names(happened))
-	}
-}
-
 func TestRepeatPlaysAgain(t *testing.T) {
 	s := Scenario{Until: 20 * time.Minute, Events: []Event{{At: time.Minute, Repeat: &Repeat{
 		Every: 5 * time.Minute, Events: []Event{

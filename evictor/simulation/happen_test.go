@@ -37,6 +37,8 @@ func TestNodesChoose(t *testing.T) {
 		"zone":            {simulation.Nodes{Zone: "a"}, []string{"a-000", "a-001", "a-002", "a-003"}},
 		"region and zone": {simulation.Nodes{Zone: "r:b", Count: 1}, []string{"b-000"}},
 		"labels":          {simulation.Nodes{Labels: "topology.kubernetes.io/region=r", Percent: 50}, []string{"b-000", "b-001"}},
+		"half up":         {simulation.Nodes{Zone: "a", Percent: 12.5}, []string{"a-000"}},
+		"less":            {simulation.Nodes{Zone: "a", Percent: 12.4}, nil},
 		"both":            {simulation.Nodes{Zone: "b", Labels: "topology.kubernetes.io/region", Count: 1}, []string{"b-000"}},
 		"count of all":    {simulation.Nodes{Count: 2}, []string{"a-000", "a-001"}},
 		"percent of all":  {simulation.Nodes{Percent: 100}, []string{"a-000", "a-001", "a-002", "a-003", "b-000", "b-001", "b-002", "b-003"}},

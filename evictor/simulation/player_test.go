@@ -58,26 +58,6 @@ func observing(observe func(evictor.Decision)) Start {
 	}
 }
 
-func TestSmoke(t *testing.T) {
-	s := Scenario{
-		Zones: []Zone{
-			{Name: "a", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(TolerationSeconds(300)), DaemonSetPodsPerNode: 1},
-			{Name: "b", Nodes: 3, PodsPerNode: 2, TolerationSeconds: ptr(TolerationSeconds(300))},
-		},
-		Events: []Event{
-			{At: 2 * time.Minute, Fail: &Nodes{Zone: "a"}},
-			{At: 8*time.Minute + 12*time.Second, Recover: named("a-002")},
-		},
-		Until:        15 * time.Minute,
-		ReplaceAfter: -1,
-	}
-	lines, r := play(t, s)
-	for _, l := range lines {
-		t.Log(l)
-	}
-	t.Logf("%+v", r)
-}
-
 // 1.0001s and 1.0005s are both printed as 1.000.
 func TestLinesThatPrintTheSameTimeAreSorted(t *testing.T) {
 	c := newCluster(clockOf(nil))

@@ -2,9 +2,9 @@
 // evictor, or against controllers of your own, and returns figures.
 //
 // A Scenario says what exists at time 0 (nodes, pods, disruption budgets, workloads), what happens and when (a zone
-// falls silent, a node is replaced, the API is down), and when it ends. Play builds a World from it, with an API, kubelets that renew
-// leases and report status, a scheduler, and a clock. Controllers read its stores and write to its API. The Report says
-// what happened.
+// falls silent, a node is replaced, the API is down), and when it ends. Play builds a World from it, with an API,
+// kubelets that renew leases and report status, a scheduler, and a clock. Controllers read its stores and write to its
+// API. The Report says what happened.
 //
 //	Scenario: objects, events --> World: API, kubelets, scheduler, clock --> Report: evictions, pod-hours, workloads
 //	                               |                            ^
